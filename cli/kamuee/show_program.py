@@ -41,7 +41,7 @@ PROGRAM = (
     Leaf("counter", None, "counters", show=named("value")), Leaf("faults", right("Faults"), True, show=count),
     Leaf("fault-packets", None, "packets after a fault", show=count), Leaf("no-way", None, "packets without a way", show=count),
     Leaf("loads", None, "times loaded"), Leaf("instructions", None, "instructions at most"), Leaf("window", None, "bytes seen"),
-    Leaf("source-hash", None, "source"),
+    Leaf("source-hash", None, "source"), Leaf("signer", None, "signed by"),
     Leaf("log", None, "says", show=lambda log: f"{log['number']}: {log['value']} ({log['lines']} lines)"),
 )
 TABLES = (

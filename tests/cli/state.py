@@ -122,7 +122,7 @@ def state():
                  {"color": "red", "action": "drop", "packets": "0", "bytes": "0"}]}],
         "program": [
             {"name": "red:guard", "vr": "red", "hook": "input", "target": "tenant", "file": "/etc/kamuee/guard.so", "order": 10,
-             "status": "off", "fault": "trap", "threads-off": 1, "source-hash": "ab12cd34", "instructions": 41, "window": 64, "loads": 2,
+             "status": "off", "fault": "trap", "threads-off": 1, "source-hash": "ab12cd34", "signer": "build", "instructions": 41, "window": 64, "loads": 2,
              "seconds": 77, "packets": "123456789", "cycles": 38, "verdict": [
                  {"name": "continue", "packets": "123450000"}, {"name": "drop", "packets": "6789"}, {"name": "class", "packets": "0"}],
              "faults": "1", "fault-packets": "4567", "no-way": "0", "reason": [{"name": "syn-flood", "packets": "6789"}],

@@ -20,6 +20,7 @@ import pytest
 from kamuee.errors import DaemonError
 from kamuee.lab import pinger, rights
 
+from conftest import ROOT
 from support import Router, assert_reaches, build_program, two_hosts
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
@@ -27,6 +28,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
 import schema                                                                   # noqa: E402
 
 MODULE = schema.module()
+BUILDER = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "src/mgmt/program_build/kamuee-program"
 NODES = ("container", "list", "leaf", "leaf-list")
 INTERVAL_S = 0.004
 REST_S = 0.02                                # between two commits, so that each loss is one's fault
@@ -91,6 +93,7 @@ set acl a rule 6 permit udp from any to any police 100 burst 10
 set acl a rule 7 permit ip from any to any mirror m
 set acl a rule 8 permit ip from any to any redirect to 192.0.2.1
 set acl a rule 9 permit ip from any to any class 3 remark-dscp ef
+set program-signer k key FOLDER/signer.pub
 set program e hook ether-type ether-type 0x88b5 file FOLDER/a.so
 set program i hook input target tenant file FOLDER/a.so on-fault pass order 7 mirror-session m
 set program i next-hop 1 address 192.0.2.1
@@ -162,6 +165,7 @@ INSTEAD = {
     "acl/rule/protocol": "132", "mirror-session/to/tap": "mon9", "mirror-session/to/port": "p2", "multicast/route/input": "v2",
     "api/listen/tls": "false", "api/tls/certificate": "FOLDER/cert2.pem", "api/tls/key": "FOLDER/key2.pem",
     "program/hook": "ether", "program/ether-type": "0x88b6", "program/file": "FOLDER/b.so", "program/next-hop/address": "192.0.2.2",
+    "program-signer/key": "FOLDER/signer2.pub",
     "acl/rule/from/prefix": "198.51.100.0/24", "acl/rule/to/prefix": "198.51.100.0/24",
     "api/client/role": "operator", "address-set/file": "FOLDER/set2", "acl/file": "FOLDER/list2",
     "queue-profile/class/discipline": "codel", "port/queue/rate": "900M", "acl/rule/police/rate": "77",
@@ -278,8 +282,12 @@ def folder():
                     "/CN=127.0.0.1", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem"], check=True, capture_output=True)
     for name in ("key", "cert"):
         shutil.copy(folder / f"{name}.pem", folder / f"{name}2.pem")
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", folder / "signer.pem"], check=True)
+    subprocess.run(["openssl", "pkey", "-in", folder / "signer.pem", "-pubout", "-out", folder / "signer.pub"], check=True)
+    shutil.copy(folder / "signer.pub", folder / "signer2.pub")
     for name in ("a", "b"):
         build_program(folder / f"{name}.so", "return 0;")
+        subprocess.run([BUILDER, "sign", folder / f"{name}.so", "--key", folder / "signer.pem"], check=True)
     rights.give(folder)
     yield folder
     shutil.rmtree(folder)

@@ -356,6 +356,7 @@ def test_its_lists_and_policers(daemon, blue):
     (["set program blue:guard vr crimson"], 403, "program blue:guard vr"),
     (["set program blue:guard target operator"], 403, "program blue:guard target"),
     (["set program blue:guard mirror-session scarlet"], 403, "program blue:guard mirror-session"),
+    (["set program-signer mine key /etc/kamuee/mine.pub"], 403, "program-signer"),
     (["set program crimson:guard order 7"], 400, "expected a name that begins with 'blue:'"),
     (["set acl mine default permit"], 400, "expected a name that begins with 'blue:', as blue:mine"),
     (["set acl crimson:web default permit"], 400, "expected a name that begins with 'blue:', as blue:web"),

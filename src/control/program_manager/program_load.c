@@ -3,8 +3,9 @@
 //
 // A tenant's object is machine code that kamuee-program has made, and whoever can replace the file
 // can run what he likes here: so it must belong to root or to kamueed's user, and nobody else may
-// write it. What is loaded is a copy of its own in memory, sealed: the file may change afterwards,
-// and the same file can be loaded again beside itself, which a library's path could not.
+// write it; and it must be signed, where there are signers (program_trust.h). What is loaded is a
+// copy of its own in memory, sealed before anything of it is checked: the file may change
+// afterwards, and the same file can be loaded again beside itself, as no library's path could.
 //
 // An operator's object goes through rte_bpf, which checks and compiles it (no boundary: design).
 #define ALLOW_EXPERIMENTAL_API
@@ -26,6 +27,7 @@
 #include "base/file.h"
 #include "core/mem.h"
 #include "program/bpf.h"
+#include "program_manager/program_trust.h"
 
 #define OBJECT_BYTES_MAX (16u << 20)
 #define INSTANCE_BYTES_MAX (1u << 20)
@@ -35,18 +37,6 @@
 #define SECTION_DECLARED "kamuee"
 
 // --- the file ------------------------------------------------------------------------------------
-
-static int check_owner(const char *file, const struct stat *st, char *err, size_t n)
-{
-    if ((st->st_uid && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH)) {
-        snprintf(err, n,
-                 "file '%s': others than root and kamueed's user may change it, expected a file "
-                 "that belongs to one of them, mode 0644 or less (chown root, chmod 0644)",
-                 file);
-        return -EPERM;
-    }
-    return 0;
-}
 
 static int copy_bytes(int from, int to)
 {
@@ -72,7 +62,7 @@ static int copy_of_file(const char *file, char *err, size_t n)
         snprintf(err, n, "file '%s' %s", file, why);
         return fd;
     }
-    r = check_owner(file, &st, err, n);
+    r = program_trust_owner(file, &st, err, n);
     if (!r) {
         copy = memfd_create("kamuee-program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         r = copy < 0 ? -errno : copy_bytes(fd, copy);
@@ -343,7 +333,9 @@ int program_load(struct program_loaded *l, enum program_target target, const cha
     r = l->fd = copy_of_file(file, err, n);
     if (r < 0)
         return r;
-    r = target == PROGRAM_TENANT ? open_object(l, file, err, n) : open_bpf(l, file, err, n);
+    r = program_trust_check(l->fd, file, l->signer, err, n);
+    if (!r)
+        r = target == PROGRAM_TENANT ? open_object(l, file, err, n) : open_bpf(l, file, err, n);
     if (r)
         program_unload(l, &none);
     return r;
@@ -365,4 +357,16 @@ void program_unload(struct program_loaded *l, struct program *p)
     if (l->fd >= 0)
         close(l->fd);
     *l = (struct program_loaded){.fd = -1};
+}
+
+int program_load_check(const char *file, char *err, size_t n)
+{
+    char signer[PROGRAM_SIGNER_NAME];
+    int fd = copy_of_file(file, err, n);
+
+    if (fd < 0)
+        return fd;
+    int r = program_trust_check(fd, file, signer, err, n);
+    close(fd);
+    return r;
 }

@@ -6,12 +6,14 @@
 #define PROGRAM_MANAGER_PROGRAM_LOAD_H
 
 #include "program/set.h"
+#include "program_manager/program_trust.h"
 
 enum program_target { PROGRAM_TENANT, PROGRAM_OPERATOR };
 
 struct program_loaded {
     struct program_declared declared;
     char source_hash[72];  // of a tenant's module, hex; "" = not known
+    char signer[PROGRAM_SIGNER_NAME]; // "" = it need not be signed
     uint32_t instructions; // the most that one call executes; 0 = not known
     // own
     int fd;
@@ -27,6 +29,8 @@ int program_load(struct program_loaded *l, enum program_target target, const cha
                  size_t err_size);
 // Makes p->instance, of memory that `l` owns; p->table is filled. 0 or -errno.
 int program_start(struct program_loaded *l, struct program *p);
+// Whether the file is one that its signer lets load. 0; or -errno with a sentence.
+int program_load_check(const char *file, char *err, size_t err_size);
 void program_unload(struct program_loaded *l, struct program *p); // no reader is left
 
 #endif

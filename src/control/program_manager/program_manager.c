@@ -155,7 +155,7 @@ static struct managed *managed_new(const struct program_config *c, const struct 
 {
     const struct vr *vr = vr_find(c->vr);
     struct managed *m = calloc(1, sizeof *m);
-    char why[512] = "";
+    char why[1024] = "";
 
     bug_on(!m);
     m->config = *c;
@@ -370,6 +370,21 @@ int program_manager_replace(const char *name, char *err, size_t n)
     return r;
 }
 
+int program_manager_check(const struct program_config *c, char *err, size_t n)
+{
+    struct managed **at = managed_find(c->name), *m = at ? *at : NULL;
+    char why[1024] = "";
+    bool runs = m && !memcmp(&m->config, c, sizeof *c);
+
+    thread_must_be(ROLE_CONTROL);
+    int r = runs ? program_trust_check(m->loaded.fd, c->file, m->loaded.signer, why, sizeof why)
+                 : program_load_check(c->file, why, sizeof why);
+    if (r)
+        snprintf(err, n, "program %s: %s%s", c->name, why,
+                 runs ? "; it runs and must be signed or go first" : "");
+    return r;
+}
+
 void program_manager_del(const char *name)
 {
     struct managed **at = managed_find(name), *m;
@@ -405,6 +420,7 @@ static void write_status(const struct managed *m, struct program_status *s)
     *s = (struct program_status){.config = &m->config,
                                  .declared = &m->loaded.declared,
                                  .source_hash = m->loaded.source_hash,
+                                 .signer = m->loaded.signer,
                                  .instructions = m->loaded.instructions,
                                  .vr = m->program.vr,
                                  .count = sum_of(m),

@@ -34,6 +34,7 @@ struct program_status {
     const struct program_config *config;
     const struct program_declared *declared;
     const char *source_hash;
+    const char *signer; // "" = it need not be signed
     uint32_t instructions;
     uint16_t vr;                        // id
     struct program_count count;         // of all forwarders, since it was configured
@@ -51,6 +52,9 @@ int program_manager_change(const struct program_config *c, char *err, size_t err
 void program_manager_del(const char *name);
 // Loads its file again: also after a fault. -ENOENT: there is none of that name.
 int program_manager_replace(const char *name, char *err, size_t err_size);
+// Whether the signers let this program run: the copy that runs, or, where it is configured
+// otherwise, its file. 0, or -errno with a sentence.
+int program_manager_check(const struct program_config *c, char *err, size_t err_size);
 void program_manager_fini(void); // forwarders have stopped
 
 // The i-th program, by virtual router, hook and order; false: there are not so many.

@@ -9,10 +9,10 @@
 #include "base/vec.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/program.h"
 #include "feature/vr.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
-#include "program_manager/program_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "restconf/reply.h"
@@ -30,17 +30,7 @@ static const char *const action_name[KAMUEE_ACTIONS] = {"continue", "drop", "cla
 
 // --- configuration -------------------------------------------------------------------------------
 
-struct model_program {
-    struct program_config config; // its name comes first
-    char owner[16];               // virtual router, "" = none, it is the default one's
-    unsigned line;
-};
-
-struct model_programs { // sorted by name, naturally
-    VEC(struct model_program) program;
-};
-
-static struct model_programs *programs_of(const struct model *m)
+struct model_programs *programs_of(const struct model *m)
 {
     return m->part[FEATURE_program];
 }
@@ -290,6 +280,7 @@ static void write_program(struct jwrite *j, const struct program_status *s)
         jwrite_int(j, "threads-off", s->off);
     }
     jwrite_string_any(j, "source-hash", s->source_hash);
+    jwrite_string_any(j, "signer", s->signer);
     if (s->instructions)
         jwrite_int(j, "instructions", s->instructions);
     jwrite_int(j, "window", s->declared->window);

@@ -8,51 +8,44 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "program/signature.h"
+
 static int refuse(char *why, size_t n, const char *what, const char *remedy)
 {
     snprintf(why, n, "%s: %s", what, remedy);
     return -EINVAL;
 }
 
-static EVP_PKEY *read_key(const char *path, bool private, char *why, size_t n)
+static EVP_PKEY *read_private_key(const char *path, char *why, size_t n)
 {
     FILE *f = fopen(path, "re");
-    EVP_PKEY *key = NULL;
 
     if (!f) {
         refuse(why, n, path, strerror(errno));
         return NULL;
     }
     // No callback and a password of nothing: a key with a password is refused, not asked for.
-    key = private ? PEM_read_PrivateKey(f, NULL, NULL, (char[]){""})
-                  : PEM_read_PUBKEY(f, NULL, NULL, NULL);
+    EVP_PKEY *key = PEM_read_PrivateKey(f, NULL, NULL, (char[]){""});
     fclose(f);
     if (key && EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519)
         return key;
     EVP_PKEY_free(key);
     refuse(why, n, path,
-           private ? "no private Ed25519 key without a password (openssl genpkey -algorithm "
-                     "ed25519 -out FILE)"
-                   : "no public Ed25519 key (openssl pkey -pubout -in KEY -out FILE)");
+           "no private Ed25519 key without a password (openssl genpkey -algorithm ed25519 -out "
+           "FILE)");
     return NULL;
-}
-
-bool program_is_signed(const void *object, size_t n)
-{
-    const size_t mark = sizeof SIGNATURE_MARK - 1;
-
-    return n > SIGNATURE_TRAILER && !memcmp((const char *)object + n - mark, SIGNATURE_MARK, mark);
 }
 
 int program_sign(struct text *object, const char *path, char *why, size_t n)
 {
-    EVP_PKEY *key = read_key(path, true, why, n);
+    EVP_PKEY *key = read_private_key(path, why, n);
     EVP_MD_CTX *c = key ? EVP_MD_CTX_new() : NULL;
     unsigned char signature[SIGNATURE_SIZE];
     size_t size = sizeof signature;
     int r = key ? 0 : -EINVAL;
 
-    if (program_is_signed(text_str(object), object->n))
+    if (signature_is_there(text_str(object), object->n))
         object->n -= SIGNATURE_TRAILER;
     if (!r && (!c || EVP_DigestSignInit(c, NULL, NULL, NULL, key) != 1 ||
                EVP_DigestSign(c, signature, &size, (const unsigned char *)text_str(object),
@@ -71,19 +64,20 @@ int program_sign(struct text *object, const char *path, char *why, size_t n)
 int program_signature_check(const void *object, size_t n, const char *path, char *why,
                             size_t why_size)
 {
-    const unsigned char *bytes = object;
-    size_t size = n - SIGNATURE_TRAILER;
+    struct signature_key key;
+    struct text pem = {0};
+    int r = signature_is_there(object, n) ? file_read(path, &pem) : -ENOMSG;
 
-    if (!program_is_signed(object, n))
-        return refuse(why, why_size, "not signed", "kamuee program sign OBJECT --key KEY");
-    EVP_PKEY *key = read_key(path, false, why, why_size);
-    EVP_MD_CTX *c = key ? EVP_MD_CTX_new() : NULL;
-    int r = key ? 0 : -EINVAL;
-    if (!r && (!c || EVP_DigestVerifyInit(c, NULL, NULL, NULL, key) != 1 ||
-               EVP_DigestVerify(c, bytes + size, SIGNATURE_SIZE, bytes, size) != 1))
+    if (r == -ENOMSG)
+        r = refuse(why, why_size, "not signed", "kamuee program sign OBJECT --key KEY");
+    else if (r)
+        r = refuse(why, why_size, path, strerror(-r));
+    else if (!signature_read_key(text_str(&pem), pem.n, &key))
+        r = refuse(why, why_size, path,
+                   "no public Ed25519 key (openssl pkey -pubout -in KEY -out FILE)");
+    else if (!signature_is_of(object, n, &key))
         r = refuse(why, why_size, "the signature is not of this key, or the object was changed",
                    path);
-    EVP_MD_CTX_free(c);
-    EVP_PKEY_free(key);
+    text_free(&pem);
     return r;
 }

@@ -20,9 +20,10 @@
 // What a line may begin with, in the order of the schema.
 #define TOP_WORDS                                                                                  \
     "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, "           \
-    "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, program, "        \
-    "acl-limit, thread, forwarding, punt, multicast, icmp, journal, drain, fib-audit, alarm, "     \
-    "routing-daemon, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
+    "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, "                 \
+    "program-signer, program, acl-limit, thread, forwarding, punt, multicast, icmp, "              \
+    "journal, drain, fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, "          \
+    "snmp, sflow, ipfix, api"
 
 static struct lyd_node *read_lines(const char *text, struct errors *e)
 {

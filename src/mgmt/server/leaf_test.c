@@ -73,7 +73,7 @@ static const char everything[] =
     "set interface p2 police in s out t\n"
     "set program red:p vr red hook ether-type ether-type 0x88b5 file /p order 7 on-fault pass "
     "mirror-session m\nset program red:p next-hop 3 address 192.0.2.1\n"
-    "set program q hook input file /q target operator\n"
+    "set program q hook input file /q target operator\nset program-signer s key /s.pub\n"
     "set acl-limit memory 77 build-time 7\n"
     "set class-map cm dscp ef class 3\nset class-map cm other 2\n"
     "set class-map cm remark-pcp class 3 pcp 7\n"
@@ -127,6 +127,7 @@ static const struct {
     {"/kamuee:policer/cir", "90M"},
     {"/kamuee:program/hook", "output"},
     {"/kamuee:program/file", "/p2"},
+    {"/kamuee:program-signer/key", "/s2.pub"},
     {"/kamuee:program/ether-type", "0x88b6"},
     {"/kamuee:program/next-hop/address", "2001:db8::7"},
     {"/kamuee:interface/pcp/class", "4"},
@@ -352,6 +353,7 @@ static void steps_come_in_the_safe_order(void **state)
     assert_int_equal(e.n, 0);
     expect_order(
         empty, all,
+        "set program-signer\nadd signature of program q\nadd signature of program red:p\n"
         "set access lists\nset vr default\nset vr default\nset vr default\nset vr default\n"
         "add vr blue\nadd vr red\nadd port p0\n"
         "add port p1\nadd port p2\nadd port p3\nadd port p4\nadd port p5\nadd port p6\nadd port "
@@ -370,7 +372,8 @@ static void steps_come_in_the_safe_order(void **state)
         "add program q\nadd program red:p\nadd multicast route\n"
         "add counters prefix\nadd metrics\nadd web\nset snmp\nset sflow\nset ipfix\nset api\n");
     expect_order(all, empty,
-                 "set access lists\ndel import of vr default\ndel import of vr red\n"
+                 "set program-signer\nset access lists\n"
+                 "del import of vr default\ndel import of vr red\n"
                  "del queue of port p0\ndel queue of port p1\n"
                  "del mirror of port p0\ndel mirror of port p1\ndel mirror-session m\n"
                  "del mirror-session t\ndel program q\ndel program red:p\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verdict_test.c - what becomes of a packet by each verdict, and of its programs' counters and tables
+// verdict_test.c - what becomes of a packet by each verdict; programs' order, counters and tables
 #include "acl_fixture.h"
 #include "acl/set.h"
 #include "fixture.h"

@@ -64,6 +64,16 @@ int program_manager_replace(const char *name, char *err, size_t err_size)
     return r;
 }
 
+int program_manager_check(const struct program_config *c, char *err, size_t err_size)
+{
+    return fake_called(err, err_size, "check-program", c->name);
+}
+
+int program_trust_set(const struct program_signers *s, char *err, size_t err_size)
+{
+    return fake_called(err, err_size, "set-program-signer", s->n ? s->signer[0].key : "none");
+}
+
 bool program_manager_at(unsigned i, struct program_status *s)
 {
     if (i >= programs.n)
@@ -71,6 +81,7 @@ bool program_manager_at(unsigned i, struct program_status *s)
     *s = (struct program_status){.config = &programs.item[i],
                                  .declared = &declared,
                                  .source_hash = "ab12",
+                                 .signer = "build",
                                  .instructions = 40,
                                  .count = {.packets = 7,
                                            .timed_packets = 2,
