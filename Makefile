@@ -110,7 +110,7 @@ image: deps ## an OCI image with FRR, and one without, in build-image/ (root; do
 
 sbom: build ## what kamueed is linked with, as SPDX, on standard output
 	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns $(BUILD)/src/mgmt/remote/kamuee-http \
-		$(BUILD)/src/mgmt/program_build/kamuee-program
+		$(BUILD)/src/mgmt/program_build/kamuee-program $(BUILD)/src/control/program_manager/kamuee-bpf-check
 
 package-test: deps ## install, demo, upgrade, purge in a bare Debian 12; the image in a container (root; a package mirror)
 	$(SUDO) env $(foreach v,CI DEBS ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package

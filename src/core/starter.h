@@ -10,6 +10,7 @@
 #define CORE_STARTER_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define STARTER_SUCCESSOR "--upgrade"
@@ -20,6 +21,7 @@
 void starter_know(char *const *argv);
 int starter_begin(void); // 0 or -errno
 void starter_end(void);
+bool starter_runs(void); // between the two
 
 // Where a program of ours lies: beside kamueed's own or at `in_build` from there, else `installed`.
 const char *starter_find(const char *name, const char *in_build, const char *installed,

@@ -7,8 +7,8 @@
 // copy of its own in memory, sealed before anything of it is checked: the file may change
 // afterwards, and the same file can be loaded again beside itself, as no library's path could.
 //
-// An operator's object goes through rte_bpf, which checks and compiles it (no boundary: design).
-#define ALLOW_EXPERIMENTAL_API
+// An operator's object goes through rte_bpf, which checks and compiles it (no boundary: design),
+// first in a process of its own (operator.h).
 #include "program_manager/program_load.h"
 
 #include <dlfcn.h>
@@ -27,14 +27,13 @@
 #include "base/file.h"
 #include "core/mem.h"
 #include "program/bpf.h"
+#include "program_manager/operator.h"
 #include "program_manager/program_trust.h"
 
 #define OBJECT_BYTES_MAX (16u << 20)
 #define INSTANCE_BYTES_MAX (1u << 20)
 #define PAGE 4096u
-#define SECTION_PACKET "kamuee_packet" // of KAMUEE_EXPORT and KAMUEE_DECLARE
-#define SECTION_PREPARE "kamuee_prepare"
-#define SECTION_DECLARED "kamuee"
+#define SECTION_DECLARED "kamuee" // of KAMUEE_DECLARE
 
 // --- the file ------------------------------------------------------------------------------------
 
@@ -180,28 +179,6 @@ static int start_instance(const struct program_loaded *l, struct program_instanc
 
 // --- the operator's ------------------------------------------------------------------------------
 
-#define ARG_SCALAR(bytes)                                                                          \
-    {                                                                                              \
-        .type = RTE_BPF_ARG_RAW, .size = (bytes)                                                   \
-    }
-#define FUNCTION(word, fn, n, returns)                                                             \
-    {                                                                                              \
-        .name = word, .type = RTE_BPF_XTYPE_FUNC, .func = {                                        \
-            .val = fn,                                                                             \
-            .nb_args = n,                                                                          \
-            .args = {ARG_SCALAR(8), ARG_SCALAR(8), ARG_SCALAR(8)},                                 \
-            .ret = {.type = (returns) ? RTE_BPF_ARG_RAW : RTE_BPF_ARG_UNDEF, .size = returns}      \
-        }                                                                                          \
-    }
-
-static const struct rte_bpf_xsym functions[] = {
-    FUNCTION("kamuee_count", program_bpf_count, 2, 0),
-    FUNCTION("kamuee_get", program_bpf_get, 2, 8),
-    FUNCTION("kamuee_put", program_bpf_put, 3, 8),
-    FUNCTION("kamuee_prefetch", program_bpf_prefetch, 2, 0),
-    FUNCTION("kamuee_log", program_bpf_log, 2, 0),
-};
-
 // A section's bytes in an ELF file of this machine's byte order; NULL: it has none, or is no such
 // file. The file may be anything.
 static const char *elf_section(const uint8_t *file, size_t size, const char *name, size_t *bytes)
@@ -243,42 +220,24 @@ static int read_declared_section(struct program_loaded *l, const char *file, boo
     const char *declared = elf_section(map, size, SECTION_DECLARED, &bytes);
     if (declared)
         memcpy(text, declared, bytes < sizeof text - 1 ? bytes : sizeof text - 1);
-    *prepares = elf_section(map, size, SECTION_PREPARE, &unused);
+    *prepares = elf_section(map, size, OPERATOR_PREPARE, &unused);
     munmap(map, size);
     return read_declared(l, text, file, err, n);
-}
-
-// The function in that section, or NULL with a sentence.
-static struct rte_bpf *load_function(const struct program_loaded *l, const char *section,
-                                     const char *file, char *err, size_t n)
-{
-    const struct rte_bpf_prm prm = {
-        .xsym = functions,
-        .nb_xsym = sizeof functions / sizeof *functions,
-        .prog_arg = {.type = RTE_BPF_ARG_PTR, .size = sizeof(struct kamuee_packet)},
-    };
-    char path[64];
-    struct rte_bpf *bpf = rte_bpf_elf_load(&prm, path_of(l->fd, path, sizeof path), section);
-
-    if (!bpf)
-        snprintf(
-            err, n,
-            "file '%s' is refused by DPDK's BPF: %s; expected an object of 'clang -target bpf' "
-            "whose function is in section '%s', without loops, which stays within its packet",
-            file, rte_strerror(rte_errno), section);
-    return bpf;
 }
 
 static int open_bpf(struct program_loaded *l, const char *file, char *err, size_t n)
 {
     bool prepares = false;
+    int r = operator_check(l->fd, file, err, n);
 
-    l->packet = load_function(l, SECTION_PACKET, file, err, n);
+    if (r)
+        return r;
+    l->packet = operator_load(l->fd, OPERATOR_PACKET);
     if (!l->packet)
-        return -ENOEXEC;
-    int r = read_declared_section(l, file, &prepares, err, n);
-    if (!r && prepares && !(l->prepare = load_function(l, SECTION_PREPARE, file, err, n)))
-        r = -ENOEXEC;
+        return operator_refuse(file, rte_errno, err, n);
+    r = read_declared_section(l, file, &prepares, err, n);
+    if (!r && prepares && !(l->prepare = operator_load(l->fd, OPERATOR_PREPARE)))
+        r = operator_refuse(file, rte_errno, err, n);
     l->stride = (sizeof(struct program_bpf) + PAGE - 1) & ~(size_t)(PAGE - 1);
     return r;
 }
