@@ -145,7 +145,7 @@ void *mem_map_node(const char *name, size_t bytes, unsigned node)
     return p;
 }
 
-void *mem_map(const char *name, size_t bytes)
+static void *map_named(const char *name, size_t bytes, bool huge)
 {
     struct entry e = {.region = {.bytes = bytes, .pages = "huge"}};
 
@@ -155,9 +155,10 @@ void *mem_map(const char *name, size_t bytes)
     }
     snprintf(e.region.name, sizeof e.region.name, "%s", name);
     e.mapped = round_up(bytes, HUGE_BYTES);
-    if (bytes >= HUGE_BYTES && e.mapped <= EXPLICIT_HUGE_MAX)
+    huge = huge && bytes >= HUGE_BYTES;
+    if (huge && e.mapped <= EXPLICIT_HUGE_MAX)
         e.p = map_explicit_huge(e.mapped);
-    if (!e.p && bytes >= HUGE_BYTES) {
+    if (!e.p && huge) {
         e.p = map_aligned(e.mapped);
         e.region.pages =
             e.p && !madvise(e.p, e.mapped, MADV_HUGEPAGE) ? "transparent" : "plain";
@@ -176,6 +177,16 @@ void *mem_map(const char *name, size_t bytes)
     *vec_push(&entries) = e;
     pthread_mutex_unlock(&lock);
     return e.p;
+}
+
+void *mem_map(const char *name, size_t bytes)
+{
+    return map_named(name, bytes, true);
+}
+
+void *mem_map_small(const char *name, size_t bytes)
+{
+    return map_named(name, bytes, false);
 }
 
 void mem_unmap(void *p, size_t bytes)

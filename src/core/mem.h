@@ -15,6 +15,8 @@
 #include <stddef.h>
 
 void *mem_map(const char *name, size_t bytes); // NULL with errno
+// On small pages: of a region of which little will be used.
+void *mem_map_small(const char *name, size_t bytes);
 // There, if that node has room; where there are several its name ends with ", node N".
 void *mem_map_node(const char *name, size_t bytes, unsigned node);
 void mem_unmap(void *p, size_t bytes);

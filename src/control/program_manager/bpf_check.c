@@ -63,7 +63,7 @@ static int give_up_user(void)
     return setresuid(user, user, user) && setresuid(NOBODY, NOBODY, NOBODY) ? -errno : 0;
 }
 
-// No file has a name any more but what is open; a kernel without Landlock: their modes protect them.
+// No file can be opened but what is open already; a kernel without Landlock: modes protect them.
 static int close_files(void)
 {
     const struct landlock_ruleset_attr all = {.handled_access_fs =

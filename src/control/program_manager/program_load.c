@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <rte_bpf.h>
 #include <rte_errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +161,17 @@ static void host_log(void *host, uint32_t number, uint64_t value)
     program_say(host, number, value);
 }
 
-static int start_instance(const struct program_loaded *l, struct program_instance *in)
+// Of memory that is not used before.
+static int place_object(const struct program_loaded *l, struct program_instance *in,
+                        uint8_t *memory)
+{
+    in->slot = l->object->slots(memory);
+    in->counters = l->object->counters(memory);
+    return in->slot && in->counters ? 0 : -ENOEXEC;
+}
+
+static int start_object(const struct program_loaded *l, struct program_instance *in,
+                        uint8_t *memory)
 {
     struct program_host host = {
         .host = in, .get = host_get, .put = host_put, .prefetch = host_prefetch, .log = host_log};
@@ -170,11 +181,7 @@ static int start_instance(const struct program_loaded *l, struct program_instanc
             host.array[t] = (struct program_array){in->program->table[t]->value,
                                                    in->program->table[t]->entries};
     in->run = l->object->run;
-    if (l->object->start(in->memory, &host))
-        return -ENOMEM;
-    in->slot = l->object->slots(in->memory);
-    in->counters = l->object->counters(in->memory);
-    return in->slot && in->counters ? 0 : -ENOEXEC;
+    return l->object->start(memory, &host) ? -ENOMEM : 0;
 }
 
 // --- the operator's ------------------------------------------------------------------------------
@@ -242,9 +249,18 @@ static int open_bpf(struct program_loaded *l, const char *file, char *err, size_
     return r;
 }
 
-static int start_bpf(const struct program_loaded *l, struct program_instance *in)
+static int place_bpf(struct program_instance *in, uint8_t *memory)
 {
-    struct program_bpf *b = in->memory;
+    struct program_bpf *b = (void *)memory;
+
+    in->slot = b->slot;
+    in->counters = b->counter;
+    return 0;
+}
+
+static int start_bpf(const struct program_loaded *l, struct program_instance *in, uint8_t *memory)
+{
+    struct program_bpf *b = (void *)memory;
     struct rte_bpf_jit jit = {0};
 
     if (!rte_bpf_get_jit(l->packet, &jit))
@@ -255,31 +271,66 @@ static int start_bpf(const struct program_loaded *l, struct program_instance *in
     b->prepare = l->prepare;
     b->instance = in;
     in->run = program_bpf_run;
-    in->slot = b->slot;
-    in->counters = b->counter;
     return 0;
 }
 
 // --- both ----------------------------------------------------------------------------------------
+//
+// Each possible forwarder has its place, and memory only of those is used that packets come to: an
+// instance starts with its first burst. Until then its memory is what `instances` leads to.
+
+struct instances {
+    const struct program_loaded *loaded;
+    struct program_instance instance[PROGRAM_INSTANCES];
+};
+
+static int start_instance(const struct program_loaded *l, struct program_instance *in, unsigned i)
+{
+    uint8_t *memory = l->memory + i * l->stride;
+
+    in->memory = memory;
+    return l->object ? start_object(l, in, memory) : start_bpf(l, in, memory);
+}
+
+// A forwarder, or control for the dry one: as struct program_object.run.
+static unsigned start_and_run(void *memory, unsigned n, uint32_t *verdict)
+{
+    struct program_instance *in = memory, *first = in->program->instance;
+    const struct instances *all =
+        (const void *)((const uint8_t *)first - offsetof(struct instances, instance));
+
+    if (start_instance(all->loaded, in, (unsigned)(in - first)))
+        return 0; // a trap
+    return in->run(in->memory, n, verdict);
+}
+
+static bool is_started(const struct program_instance *in)
+{
+    return in->memory && in->memory != in;
+}
 
 int program_start(struct program_loaded *l, struct program *p)
 {
+    struct instances *all = aligned_alloc(64, sizeof *all);
     int r = 0;
 
-    p->instance = aligned_alloc(64, PROGRAM_INSTANCES * sizeof *p->instance);
-    l->memory = mem_map("program instances", l->stride * PROGRAM_INSTANCES);
-    if (!p->instance || !l->memory)
+    l->memory = mem_map_small("program instances", l->stride * PROGRAM_INSTANCES);
+    if (!all || !l->memory) {
+        free(all);
         return -ENOMEM;
-    memset(p->instance, 0, PROGRAM_INSTANCES * sizeof *p->instance);
+    }
+    memset(all, 0, sizeof *all);
+    all->loaded = l;
+    p->instance = all->instance;
     for (unsigned i = 0; !r && i < PROGRAM_INSTANCES; i++) {
         struct program_instance *in = &p->instance[i];
+        uint8_t *memory = l->memory + i * l->stride;
         in->program = p;
-        in->memory = l->memory + i * l->stride;
-        r = l->object ? start_instance(l, in) : start_bpf(l, in);
-        if (r)
-            in->memory = NULL; // those from here on have not been started
+        in->run = start_and_run;
+        in->memory = in;
+        r = l->object ? place_object(l, in, memory) : place_bpf(in, memory);
     }
-    return r;
+    return r ? r : start_instance(l, p->instance, 0); // what cannot be started is refused now
 }
 
 int program_load(struct program_loaded *l, enum program_target target, const char *file, char *err,
@@ -302,10 +353,11 @@ int program_load(struct program_loaded *l, enum program_target target, const cha
 
 void program_unload(struct program_loaded *l, struct program *p)
 {
-    for (unsigned i = 0; l->object && p->instance && i < PROGRAM_INSTANCES && p->instance[i].memory;
-         i++)
-        l->object->stop(p->instance[i].memory);
-    free(p->instance);
+    for (unsigned i = 0; l->object && p->instance && i < PROGRAM_INSTANCES; i++)
+        if (is_started(&p->instance[i]))
+            l->object->stop(p->instance[i].memory);
+    if (p->instance)
+        free((uint8_t *)p->instance - offsetof(struct instances, instance));
     p->instance = NULL;
     if (l->memory)
         mem_unmap(l->memory, l->stride * PROGRAM_INSTANCES);

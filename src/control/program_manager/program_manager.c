@@ -242,6 +242,8 @@ static struct program_count sum_of(const struct managed *m)
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
         const struct program_instance *in = &m->program.instance[i];
+        if (!__atomic_load_n(&in->count.packets, __ATOMIC_RELAXED)) // its memory may not be used
+            continue;
         add_words((uint64_t *)&sum, (const uint64_t *)&in->count, sizeof sum / sizeof(uint64_t));
         add_words(sum.counter, in->counters, KAMUEE_COUNTERS);
     }

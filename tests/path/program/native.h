@@ -20,6 +20,7 @@ struct native_next {
 extern struct native_next native_next; // the test's
 
 struct native_instance {
+    uint8_t page[60 << 10]; // as large as what kamuee-program builds
     struct kamuee_packet slot[PROGRAM_SLOTS];
     uint64_t counter[KAMUEE_COUNTERS];
     struct program_host host;
