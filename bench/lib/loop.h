@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// loop.h - a burst that goes through one forwarder again and again, and what cases of it cost
+//
+// The router has one port, whose queues are rings: a burst is written anew, received from a ring,
+// sent into a ring, and taken from there. A case is a kind of packets, or a way through the router;
+// the first one is what all others are compared with, round by round. Cycles are TSC cycles of CPU
+// time. Used by tunnel_bench and program_bench.
+#ifndef BENCH_LIB_LOOP_H
+#define BENCH_LIB_LOOP_H
+
+#include <stdint.h>
+
+#include "lib/bench.h"
+#include "lib/stat.h"
+
+#define LOOP_BURST 64u
+
+struct loop_case {
+    char name[2][16];
+    // Its packets: `n` frames of `bytes`, `stride` bytes from each other; 64 bytes of each are
+    // copied, or 128 where they are longer.
+    const uint8_t *frame;
+    unsigned n, bytes, stride;
+    double cycles[ROUNDS_MAX]; // a packet, of each round
+};
+
+struct loop_settings {
+    const char *word;   // what is measured: "tunnel"
+    const char *key[2]; // what the two names are: "kind", "direction"
+    unsigned rounds, round_ms;
+    unsigned polls; // in place of round_ms, 0: not
+    bool json;
+};
+extern struct loop_settings loop; // rounds 21, round_ms 20
+#define LOOP_OPTIONS                                                                               \
+    OPTION_NUMBER("rounds", &loop.rounds, 1, ROUNDS_MAX),                                          \
+        OPTION_NUMBER("polls", &loop.polls, 0, 0), OPTION_DO("quick", loop_quick),                 \
+        OPTION_FLAG("json", &loop.json)
+void loop_quick(const char *unused);
+
+// Tables, the port, and its interface, whose id it is.
+uint16_t loop_router(void);
+// A route for all IPv4 addresses; takes role control.
+void loop_route_all(uint16_t vr, uint32_t nexthop);
+// After the cases are prepared. Each round `begin` lets the case's packets take their way, role
+// control; a case without frames is left out.
+void loop_measure(struct loop_case *cases, unsigned n, void (*begin)(unsigned k));
+void loop_report(const struct loop_case *cases, unsigned n);
+
+#endif
