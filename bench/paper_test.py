@@ -14,7 +14,7 @@ from commands import paper as command
 from measure import plot, tenants
 from measure.program import Unavailable
 from measure.factorial import analyze, t_quantile
-from paper import diversified, kamuee_2018, packetshader, path, pc_router_80g
+from paper import diversified, kamuee_2018, packetshader, path, pc_router_80g, program as packet_program
 
 HERE = Path(__file__).resolve().parent
 
@@ -93,10 +93,22 @@ def test_two_threads_count_as_two_cores_that_have_no_other_work():
     assert found.mpps("threads=2") == [40.0] and found.cycles("threads=2") == [100.0]
 
 
+def test_accesses_to_packets_are_those_of_their_bytes_between_the_marks():
+    """Two packets: 4 instructions; of 4 loads one, of 3 stores two are to metadata, tables or behind the slots."""
+    found = packet_program.parse_lackey(LACKEY.splitlines(), LACKEY_WHERE, 60)
+    assert (found.instructions, found.loads, found.stores, found.packet) == (2.0, 2.0, 1.5, 2.0)
+
+
 # --- each paper, without measuring ---
 
 CALLGRIND = "events: Ir Dr Dw D1mr D1mw DLmr DLmw\nfn=(1) rx\n1 300 50 20 1 1 0 0\ncfn=(2) look\ncalls=1 1\n" \
             "1 100 5 5 0 0 0 0\nfn=(2)\n1 100 5 5 0 0 0 0\ntotals: 400 55 25 1 1 0 0\n"
+
+
+# Before the last two stores to the mark: what is not measured. Two packets, 160 bytes each, whose bytes begin at 32.
+LACKEY_WHERE = {"slots": 0x1000, "packets": 2, "stride": 160, "data": 32, "mark": 0x9000, "verdict": [0, 0]}
+LACKEY = "==1== Lackey\n S 9000,8\nI  400,3\n S 9000,8\n L 1020,8\n S 9000,8\nI  400,3\nI  403,4\n L 1008,4\n L 1020,4\nI  407,4\n S 10c0,2\n" \
+         "I  40b,4\n M 10df,1\n L 1140,8\n S 2000,8\n S 9000,8\nI  40f,1\n"
 
 
 def answer_to(cases):
@@ -135,6 +147,9 @@ class FakeContext:
 
     def run_json(self, argv, timeout_s=300):
         words = [str(word) for word in argv]
+        if "--tool=lackey" in words:
+            Path(next(word.split("=", 1)[1] for word in words if word.startswith("--log-file="))).write_text(LACKEY)
+            return LACKEY_WHERE
         if words[0] == "valgrind":
             assert "--small-pages" in words     # DPDK does not start in it with others
             out = next(word.split("=", 1)[1] for word in words if word.startswith("--callgrind-out-file="))
@@ -145,6 +160,7 @@ class FakeContext:
 @pytest.fixture(autouse=True)
 def slices(monkeypatch):
     monkeypatch.setattr(diversified.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(packet_program, "make", lambda target, name, directory: directory / f"{name}.so")
     monkeypatch.setattr(tenants, "measured", lambda ctx, n: tenants.Measured(
         [tenants.Tenant(f"v{i}", 10e6 * i, 9e6 * i, 0.5) for i in range(1, n + 1)], 0.99, 0.5))
 

@@ -12,7 +12,7 @@ from itertools import product
 from measure import plot, tenants
 from measure.program import Unavailable
 from measure.factorial import Analysis, analyze
-from paper import Result, Row
+from paper import Result, Row, program
 from paper.path import case, cores, count, labels, measure, median, not_here
 
 NAME = "diversified"
@@ -41,6 +41,7 @@ def run(ctx) -> Result:
     payloads(ctx, result)
     processors(ctx, result)
     workload(ctx, result)
+    programs(ctx, result)
     slices(ctx, result)
     result.notes += [
         "Their factors: packet size, queue manager, threads of one block of a network processor. Ours: packet size, "
@@ -187,7 +188,29 @@ def workload(ctx, result: Result) -> None:
                             ("reads", counted.events["Dr"]), ("writes", counted.events["Dw"]),
                             ("misses of the first data cache", counted.events["D1mr"] + counted.events["D1mw"])):
             result.row("§3", f"{what}, {kind}, {size} B", "a packet", None, [value], "callgrind (AVX2), port included")
-    result.rows.append(not_here("§3", "accesses to packet memory apart from the rest (PacketBench)", "a packet", None,
-                                "callgrind counts accesses without their addresses"))
     result.charts.append(plot.Lines("Instructions of a packet (PacketBench)", "frame, bytes", "instructions/packet",
                                     points))
+
+
+def programs(ctx, result: Result) -> None:
+    """Of each example of a packet program, as a tenant has it: what CommBench and PacketBench say of their applications."""
+    shares: dict[str, list[float | None]] = {"packet": [], "non-packet": []}
+    counted: list[str] = []
+    for name in program.EXAMPLES:
+        try:
+            found = program.count(ctx, name)
+        except Unavailable as why:
+            result.rows.append(not_here("§3", f"program {name}: instructions", "a packet", None, str(why)))
+            continue
+        counted.append(name)
+        shares["packet"].append(found.packet)
+        shares["non-packet"].append(found.loads + found.stores - found.packet)
+        for what, unit, value in (("instructions", "a packet", found.instructions),
+                                  ("instructions", "a byte (CommBench)", found.instructions / found.bytes),
+                                  ("loads", "% of instructions (CommBench)", 100 * found.loads / found.instructions),
+                                  ("stores", "% of instructions (CommBench)", 100 * found.stores / found.instructions),
+                                  ("accesses to packet memory", "a packet (PacketBench)", found.packet),
+                                  ("other accesses to memory", "a packet (PacketBench)", found.loads + found.stores - found.packet)):
+            result.row("§3", f"program {name}: {what}", unit, None, [value], f"lackey; {found.bytes} bytes behind the Ethernet header, its tables included")
+    if counted:
+        result.charts.append(plot.Bars("Accesses to memory of packet programs (PacketBench)", "a packet", labels(counted), shares))
