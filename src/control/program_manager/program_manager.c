@@ -139,7 +139,7 @@ static void fill_program(struct managed *m, uint16_t vr)
     set_arguments(m);
 }
 
-static int start(struct managed *m, char *err, size_t n)
+static int start_program(struct managed *m, char *err, size_t n)
 {
     int r = program_start(&m->loaded, &m->program);
 
@@ -167,7 +167,7 @@ static struct managed *managed_new(const struct program_config *c, const struct 
     } else if ((*r = program_load(&m->loaded, c->target, c->file, why, sizeof why))) {
         snprintf(err, n, "program %s: %s", c->name, why);
     } else if (!(*r = get_targets(m, err, n)) && !(*r = make_tables(m, old, err, n)) &&
-               !(*r = start(m, err, n))) {
+               !(*r = start_program(m, err, n))) {
         fill_program(m, vr->id);
         return m;
     }

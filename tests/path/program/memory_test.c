@@ -74,8 +74,8 @@ static void a_thousand_programs_take_little_until_packets_come(void **state)
     struct memory used = memory_now();
     double of_each = (double)(loaded.resident - before.resident) / PROGRAMS,
            with_packets = (double)(used.resident - loaded.resident) / OF_A_NET;
-    print_message("%u programs: %.1f KiB resident each, %.0f KiB mapped; %.1f KiB more of each that "
-                  "packets come to on a forwarder\n",
+    print_message("%u programs: %.1f KiB resident each, %.0f KiB mapped; %.1f KiB more of each "
+                  "that packets come to on a forwarder\n",
                   PROGRAMS, of_each, (double)(loaded.mapped - before.mapped) / PROGRAMS,
                   with_packets);
 #ifndef __SANITIZE_ADDRESS__
