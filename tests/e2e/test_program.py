@@ -414,7 +414,7 @@ def test_the_operators_bpf_program(lab, router, tmp_path):
     source.write_text("""
         #include "program/program.h"
         KAMUEE_DECLARE("counter udp; table hash seen 100");
-        KAMUEE_EXPORT uint32_t packet(struct kamuee_packet *p)
+        uint32_t packet(struct kamuee_packet *p)
         {
             if (p->family != 4 || p->data[9] != 17)
                 return KAMUEE_CONTINUE;
@@ -440,7 +440,7 @@ def test_an_object_that_dpdk_checks_for_ever_takes_nothing_down(lab, router, tmp
     source.write_text("""
         #include "program/program.h"
         KAMUEE_DECLARE("counter odd");
-        KAMUEE_EXPORT uint32_t packet(struct kamuee_packet *p)
+        uint32_t packet(struct kamuee_packet *p)
         { %s return KAMUEE_CONTINUE; }
     """ % " ".join(f"if (p->data[{n}] & 1) kamuee_count(0, {n});" for n in range(40)))
     subprocess.run(["clang", "-target", "bpf", "-O2", "-ffreestanding", f"-I{ROOT / 'src/data'}", "-c", str(source), "-o", str(file)], check=True)

@@ -10,9 +10,11 @@
 #include <rte_errno.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -108,6 +110,14 @@ static int confine_check(void)
     return r || SANITIZED ? r : load_filter();
 }
 
+static bool has_prepare(void)
+{
+    size_t size = (size_t)lseek(OBJECT_FD, 0, SEEK_END), unused;
+    void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, OBJECT_FD, 0);
+
+    return map != MAP_FAILED && operator_section(map, size, OPERATOR_PREPARE, &unused);
+}
+
 int main(void)
 {
     if (lseek(OBJECT_FD, 0, SEEK_END) <= 0) {
@@ -120,7 +130,7 @@ int main(void)
         return OPERATOR_CHECK_UNCONFINED;
     }
     if (operator_load(OBJECT_FD, OPERATOR_PACKET) &&
-        (operator_load(OBJECT_FD, OPERATOR_PREPARE) || rte_errno == ENOENT)) // it may have none
+        (!has_prepare() || operator_load(OBJECT_FD, OPERATOR_PREPARE)))
         return 0;
     return rte_errno > 0 && rte_errno < OPERATOR_CHECK_UNCONFINED ? rte_errno : EINVAL;
 }

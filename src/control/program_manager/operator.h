@@ -8,6 +8,7 @@
 #define PROGRAM_MANAGER_OPERATOR_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct rte_bpf;
 
@@ -17,8 +18,11 @@ struct rte_bpf;
 #define OPERATOR_PACKET "kamuee_packet" // sections, of KAMUEE_EXPORT
 #define OPERATOR_PREPARE "kamuee_prepare"
 
-// The function in that section of the ELF file `fd`. NULL with rte_errno; ENOENT: there is none.
+// The function in that section of the ELF file `fd`. NULL with rte_errno.
 struct rte_bpf *operator_load(int fd, const char *section);
+// A section's bytes in an ELF file of this machine's byte order; NULL: it has none, or is no such
+// file. The file may be anything.
+const char *operator_section(const uint8_t *file, size_t size, const char *name, size_t *bytes);
 
 // kamueed, control: has kamuee-bpf-check look at the file's bytes, which nobody changes any more.
 // Without a starter (benchmarks) nothing is done. 0; -errno with a sentence.

@@ -12,7 +12,6 @@
 #include "program_manager/program_load.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rte_bpf.h>
@@ -186,34 +185,6 @@ static int start_object(const struct program_loaded *l, struct program_instance 
 
 // --- the operator's ------------------------------------------------------------------------------
 
-// A section's bytes in an ELF file of this machine's byte order; NULL: it has none, or is no such
-// file. The file may be anything.
-static const char *elf_section(const uint8_t *file, size_t size, const char *name, size_t *bytes)
-{
-    const Elf64_Ehdr *e = (const void *)file;
-
-    if (size < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) ||
-        e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_shentsize != sizeof(Elf64_Shdr) ||
-        e->e_shoff > size || e->e_shoff % 8 ||
-        (size - e->e_shoff) / sizeof(Elf64_Shdr) < e->e_shnum || e->e_shstrndx >= e->e_shnum)
-        return NULL;
-    const Elf64_Shdr *s = (const void *)(file + e->e_shoff), *names = &s[e->e_shstrndx];
-    if (names->sh_offset > size || names->sh_size > size - names->sh_offset)
-        return NULL;
-    for (unsigned i = 0; i < e->e_shnum; i++) {
-        if (s[i].sh_name >= names->sh_size || s[i].sh_offset > size ||
-            s[i].sh_size > size - s[i].sh_offset || s[i].sh_type == SHT_NOBITS)
-            continue;
-        const char *is = (const char *)file + names->sh_offset + s[i].sh_name;
-        size_t room = names->sh_size - s[i].sh_name, len = strlen(name) + 1;
-        if (len > room || memcmp(is, name, len))
-            continue;
-        *bytes = s[i].sh_size;
-        return (const char *)file + s[i].sh_offset;
-    }
-    return NULL;
-}
-
 // *prepares: the file has a prepare().
 static int read_declared_section(struct program_loaded *l, const char *file, bool *prepares,
                                  char *err, size_t n)
@@ -224,10 +195,10 @@ static int read_declared_section(struct program_loaded *l, const char *file, boo
 
     if (map == MAP_FAILED)
         return refuse_object(file, "it cannot be read", err, n);
-    const char *declared = elf_section(map, size, SECTION_DECLARED, &bytes);
+    const char *declared = operator_section(map, size, SECTION_DECLARED, &bytes);
     if (declared)
         memcpy(text, declared, bytes < sizeof text - 1 ? bytes : sizeof text - 1);
-    *prepares = elf_section(map, size, OPERATOR_PREPARE, &unused);
+    *prepares = operator_section(map, size, OPERATOR_PREPARE, &unused);
     munmap(map, size);
     return read_declared(l, text, file, err, n);
 }
