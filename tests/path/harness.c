@@ -367,7 +367,7 @@ void rig_step(unsigned i)
 {
     be_forwarder(i);
     forwarder_poll(forwarder[i]);
-    rcu_quiescent();
+    forwarder_rest(forwarder[i]);
 }
 
 void rig_poll(void)
@@ -379,7 +379,7 @@ void rig_poll(void)
         for (unsigned i = 0; i < RIG_FORWARDERS; i++) {
             be_forwarder(i);
             taken += forwarder_poll(forwarder[i]);
-            rcu_quiescent();
+            forwarder_rest(forwarder[i]);
         }
     } while (taken);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// burst.c - burst_remove(): closing the gaps that exceptions leave
+// burst.c - closing the gaps that exceptions leave in a burst, and moving it to where it waits
 #include "forwarder/burst.h"
+
+#include <string.h>
 
 #include "forwarder/forbidden.h"
 
@@ -34,4 +36,24 @@ void burst_remove(struct burst *b, uint64_t gone)
         k += !(gone >> i & 1);
     }
     b->n = k;
+}
+
+void burst_copy(struct burst *to, const struct burst *from)
+{
+    const size_t n = from->n;
+
+    memcpy(to, from, offsetof(struct burst, pkt));
+    memcpy(to->pkt, from->pkt, n * sizeof *to->pkt);
+    memcpy(to->ip, from->ip, n * sizeof *to->ip);
+    memcpy(to->nh, from->nh, n * sizeof *to->nh);
+    memcpy(to->hop, from->hop, n * sizeof *to->hop);
+    memcpy(to->iface, from->iface, n * sizeof *to->iface);
+    memcpy(to->vr, from->vr, n * sizeof *to->vr);
+    memcpy(to->len, from->len, n * sizeof *to->len);
+    memcpy(to->size, from->size, n * sizeof *to->size);
+    memcpy(to->why, from->why, n * sizeof *to->why);
+    if (from->family == IP4)
+        memcpy(to->dst4, from->dst4, n * sizeof *to->dst4);
+    else
+        memcpy(to->dst6, from->dst6, n * sizeof *to->dst6);
 }

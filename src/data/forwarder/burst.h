@@ -130,6 +130,8 @@ static inline unsigned burst_add(struct burst *b, struct rte_mbuf *m, uint8_t *i
     return i;
 }
 
+// What is set before the lookup, and nh.
+void burst_copy(struct burst *to, const struct burst *from);
 // Removes the packets of mask `gone`; the others keep their order.
 void burst_remove(struct burst *b, uint64_t gone);
 

@@ -24,8 +24,10 @@ void forwarder_main(void *arg);
 struct forwarder *forwarder_new(unsigned index);
 void forwarder_free(struct forwarder *f);
 // Polls every receive queue of the plan and the inject ring once: the number of packets taken. All
-// of them are sent, dropped, or in a ring when it returns.
+// of them are sent, dropped, or in a ring when it returns, or wait for a GPU (gpu_stage.h).
 unsigned forwarder_poll(struct forwarder *f);
+// After a poll: quiescent for RCU, unless packets wait for a GPU, which may be for 1 ms.
+void forwarder_rest(struct forwarder *f);
 
 // --- explain.c: what would happen to a packet (table/packet_trace.h) ---
 

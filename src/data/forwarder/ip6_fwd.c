@@ -5,15 +5,22 @@
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
+// A GPU may have done it already (gpu_stage.c).
+static void look_up_burst(struct forwarder *f, struct burst *b)
+{
+    if (likely(!b->found))
+        fwd_lookup(f, b, IP6);
+}
+
 void ip6_fwd(struct forwarder *f, struct burst *b)
 {
-    fwd_lookup(f, b, IP6);
+    look_up_burst(f, b);
     fwd_decide(f, b, IP6, false);
 }
 
 void ip6_fwd_redirected(struct forwarder *f, struct burst *b)
 {
-    fwd_lookup(f, b, IP6);
+    look_up_burst(f, b);
     acl_redirect(f, b);
     fwd_decide(f, b, IP6, false);
 }

@@ -13,6 +13,7 @@
 #include "core/mem.h"
 #include "core/rcu.h"
 #include "forwarder/begin.h"
+#include "forwarder/gpu_stage.h"
 #include "forwarder/idle.h"
 #include "forwarder/state.h"
 #include "table/acl.h"
@@ -87,6 +88,18 @@ static void wake_receivers(struct forwarder *f)
     f->punted = f->holds = false;
 }
 
+void forwarder_rest(struct forwarder *f)
+{
+    if (f->gpu_use) {
+        uint64_t now = rte_rdtsc();
+        if (f->gpu.n && now - f->gpu.rested < f->gpu_use->rest_tsc)
+            return;
+        gpu_drain(f);
+        f->gpu.rested = now;
+    }
+    rcu_quiescent();
+}
+
 void forwarder_main(void *arg)
 {
     unsigned index = (unsigned)(uintptr_t)arg;
@@ -101,11 +114,12 @@ void forwarder_main(void *arg)
     idle_init(&idle, index);
     while (!__atomic_load_n(&slot->stop, __ATOMIC_ACQUIRE)) { // partner: control's store of stop
         unsigned taken = forwarder_poll(f);
-        rcu_quiescent();
+        forwarder_rest(f);
         if (f->handed || f->punted || f->holds)
             wake_receivers(f);
         idle_after_poll(&idle, taken, f->queue_due);
     }
     begin_forward_kept(f);
+    gpu_end(f);
     forwarder_free(f);
 }

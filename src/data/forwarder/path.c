@@ -19,7 +19,8 @@
 // A stage takes a burst and leaves the survivors. A burst has one family and one kind, so
 // ether_in divides what a queue has received; burst.h says what a burst carries. When
 // forwarder_poll() returns, everything that it took has been sent, dropped or put into a ring:
-// nothing waits for packets to come.
+// nothing waits for packets to come. Bursts of virtual routers that use a GPU wait for its answer
+// in place of the lookup (gpu_stage.h).
 //
 // At the start, until the routes are known, begin.c takes the place of all that.
 //
@@ -29,6 +30,7 @@
 #include "forwarder/begin.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
+#include "forwarder/gpu_stage.h"
 #include "forwarder/measure.h"
 #include "forwarder/metalink.h"
 #include "forwarder/queue_stage.h"
@@ -53,6 +55,8 @@ enum entry { PLAIN, ODD, LOCAL, ORIGIN, OUTER };
 
 PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
                             const struct burst *b, unsigned n);
+PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t family,
+                             enum entry entry, enum how how, bool lists);
 static void count_nexthops(struct nexthop_count *count, const struct burst *b);
 static void cross(struct forwarder *f);
 static void outer_usual(struct forwarder *f);
@@ -87,6 +91,18 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
         STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // leaves none
     if (entry == LOCAL || !b->n)
         return;
+    if ((entry == PLAIN || entry == ODD) && how != RECORDED && unlikely(f->gpu_use) &&
+        gpu_park(f, b, lists && f->n_redirected))
+        return;
+    path_routed(f, b, family, entry, how, lists);
+}
+
+// From the lookup on.
+PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t family,
+                             enum entry entry, enum how how, bool lists)
+{
+    const bool ip4 = family == IP4;
+
     do { // once, and once more for each metalink
         if (entry == OUTER)
             STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_tunnel(f, b) : ip6_tunnel(f, b));
@@ -314,6 +330,26 @@ void path_flush(struct forwarder *f)
     path_leave(f, USUAL);
 }
 
+// --- for gpu_stage.c ---
+
+// Packets for us, and ICMP errors: the burst may have made as many as there is room for.
+static void answered_local(struct forwarder *f)
+{
+    if (f->local4.n + f->local6.n + f->origin4.n + f->origin6.n)
+        path_local_usual(f);
+}
+
+__attribute__((noinline)) void path_answered(struct forwarder *f, struct burst *b)
+{
+    answered_local(f);
+    if (b->family == IP4)
+        path_routed(f, b, IP4, ODD, USUAL, b->features);
+    else
+        path_routed(f, b, IP6, ODD, USUAL, b->features);
+    answered_local(f);
+    path_leave(f, USUAL);
+}
+
 // --- the poll ---
 
 // The port has watches. How many packets are left to go the usual way.
@@ -394,6 +430,8 @@ unsigned forwarder_poll(struct forwarder *f)
     // Partner: nexthop_count_set.
     f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);
     f->plan = rcu_load(&forwarder_slot[f->index].plan);
+    if (unlikely(gpu_now() != f->gpu_use))
+        gpu_change(f, gpu_now());
     uint8_t begin = __atomic_load_n(&plan_begin, __ATOMIC_RELAXED);
     unsigned taken = likely(begin == PLAN_BEGIN_OVER) ? poll_queues(f) : begin_poll(f, begin);
     unsigned injected = inject(f); // not timed
@@ -402,6 +440,8 @@ unsigned forwarder_poll(struct forwarder *f)
         path_leave(f, USUAL);
     }
     taken += injected;
+    if (unlikely(f->gpu_use))
+        taken += gpu_serve(f);
     f->queue_due = QUEUE_NEVER;
     if (unlikely(f->plan && f->plan->n_owned))
         taken += queue_serve(f);

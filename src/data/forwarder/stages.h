@@ -39,6 +39,8 @@ unsigned inject(struct forwarder *f);
 // in f->rx, each stage written down (record.h).
 void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
 void path_flush(struct forwarder *f);
+// b, which has waited for its lookup (gpu_stage.h), through the stages behind it, and sent.
+void path_answered(struct forwarder *f, struct burst *b);
 // f->rx, taken from that queue, through all stages, watches included, and sent.
 void path_taken(struct forwarder *f, const struct plan_rx *q);
 

@@ -17,6 +17,7 @@
 #include "forwarder/lanes.h"
 #include "table/counter.h"
 #include "table/exchange.h"
+#include "table/gpu.h"
 #include "table/nexthop.h"
 #include "table/packet_trace.h"
 #include "table/plan.h"
@@ -66,6 +67,25 @@ struct begin_kept { // packets that wait for the routes (begin.c), oldest first
 struct sampling { // of one watch that samples (sample.c)
     uint64_t seed, dice;
     uint32_t every, skip; // packets to pass over before the next sample
+};
+
+#define GPU_RING (GPU_PARKED_MAX + 1) // one goes on while the others wait
+struct gpu_parked { // bursts that wait for a GPU's answer (gpu_stage.c), oldest first
+    uint32_t head, n, unsent; // the last `unsent` came in this poll
+    uint64_t serial;          // of the batch sent last
+    uint64_t rested;          // TSC when the forwarder was quiescent last
+    // the split: what this window has shown
+    uint64_t window; // TSC when it began
+    uint64_t cpu_cycles, cpu_lookups, gpu_cycles, gpu_lookups, answers, late;
+    uint32_t until_own, probes;
+    enum gpu_verdict verdict; // of the window before
+    struct gpu_parked_burst {
+        uint64_t since; // TSC
+        uint64_t batch; // serial; 0: in none
+        uint16_t at;    // place of its first address there
+        bool answered;
+        struct burst b;
+    } ring[GPU_RING];
 };
 
 #define REDIRECTED_MAX (3 * BURST_MAX) // by a program, a list, and another program
@@ -129,6 +149,8 @@ struct forwarder {
     } redirected[REDIRECTED_MAX];
     struct record record;            // of the packet that goes alone
     struct begin_kept kept;
+    struct gpu_use *gpu_use;         // that this poll may use; NULL: none
+    struct gpu_parked gpu;
 } __attribute__((aligned(64)));
 
 _Static_assert(PORT_MAX <= 64, "tx_ports");

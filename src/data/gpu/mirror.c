@@ -149,13 +149,18 @@ static void region_free(struct region *r)
     free(r);
 }
 
-void gpu_mirror_free(struct gpu_mirror *m)
+void gpu_mirror_unwatch(struct gpu_mirror *m)
 {
     while (m != NULL && m->regions != NULL) {
         struct region *r = m->regions;
         m->regions = r->next;
         region_free(r);
     }
+}
+
+void gpu_mirror_free(struct gpu_mirror *m)
+{
+    gpu_mirror_unwatch(m);
     if (m != NULL)
         free(m->retired);
     free(m);
@@ -425,6 +430,33 @@ uint64_t gpu_mirror_copied_bytes(const struct gpu_mirror *m)
     return m->copied_bytes;
 }
 
+uint64_t gpu_mirror_bytes(const struct gpu_mirror *m)
+{
+    struct poptrie_image image;
+    uint64_t sum = m->n * sizeof(struct gpu_table);
+
+    for (const struct region *r = m->regions; r != NULL; r = r->next)
+        sum += r->room + ARENA_TAIL_BYTES;
+    for (unsigned i = 0; i < m->n; i++) {
+        poptrie_image(m->entry[i].table, &image);
+        sum += image.dir_bytes;
+    }
+    return sum;
+}
+
+bool gpu_mirror_has(const struct gpu_mirror *m, const struct poptrie *t)
+{
+    for (unsigned i = 0; i < m->n; i++)
+        if (m->entry[i].table == t)
+            return true;
+    return false;
+}
+
+uint64_t gpu_mirror_ticket(const struct gpu_mirror *m)
+{
+    return m->committed + (m->version != m->changes);
+}
+
 // --- state ---
 
 enum gpu_state gpu_mirror_state(const struct gpu_mirror *m)
@@ -449,6 +481,10 @@ const char *gpu_mirror_why(const struct gpu_mirror *m)
         return "a batch was not answered in time";
     case GPU_WRONG:
         return "a value was not what the table says";
+    case GPU_FULL:
+        return "it has no memory left for the tables";
+    case GPU_GONE:
+        return "a table has been replaced";
     default:
         return "";
     }

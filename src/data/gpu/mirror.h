@@ -35,11 +35,14 @@ enum gpu_state {
     GPU_LOST,  // the device reports an error
     GPU_LATE,  // a batch was not answered in time
     GPU_WRONG, // a value was not what the table says
+    GPU_FULL,  // the device has no room for the tables
+    GPU_GONE,  // a table has been replaced; a mirror's tables are its own for life
 };
 
 // --- the writer's thread ---
 
 struct gpu_mirror *gpu_mirror_new(struct gpu_device *d); // NULL: no memory
+void gpu_mirror_unwatch(struct gpu_mirror *m);           // its tables may go; only free is left
 void gpu_mirror_free(struct gpu_mirror *m);              // no queue is left
 // The table's number in batches, or -ENOSPC, -ENOMEM. It is on the device from the next commit on,
 // and must live as long as the mirror. All tables of its group are watched.
@@ -50,6 +53,11 @@ int gpu_mirror_commit(struct gpu_mirror *m, uint64_t *ticket);
 // The last ticket that has passed; never waits.
 uint64_t gpu_mirror_poll(struct gpu_mirror *m);
 uint64_t gpu_mirror_copied_bytes(const struct gpu_mirror *m); // to the device, ever
+uint64_t gpu_mirror_bytes(const struct gpu_mirror *m);        // of the device that the copies take
+bool gpu_mirror_has(const struct gpu_mirror *m, const struct poptrie *t);
+// The ticket of the commit with which all changes so far are on the device: of an earlier one, or
+// of the next one.
+uint64_t gpu_mirror_ticket(const struct gpu_mirror *m);
 
 // --- any thread ---
 

@@ -224,6 +224,14 @@ static inline void hops_bulk(const struct fib *f, uint32_t *nexthop, unsigned n)
             nexthop[i] = hop_at(hops, nexthop[i]);
 }
 
+void fib_nexthops(const struct fib *f, const uint16_t *value, uint32_t *nexthop, unsigned n)
+{
+    const uint16_t *hops = hops_of(f);
+
+    for (unsigned i = 0; i < n; i++)
+        nexthop[i] = hops ? hop_at(hops, value[i]) : value[i];
+}
+
 void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
     if (__builtin_expect(f->trie != NULL, true)) {

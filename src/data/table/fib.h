@@ -80,6 +80,23 @@ void fib_trim(struct fib *f);
 void fib_stats(const struct fib *f, struct fib_stats *s);
 int fib_check(const struct fib *f, char *why, size_t n);
 
+// --- a copy of some FIBs on a GPU (gpu/mirror.h, table/gpu.h); one at a time ---
+struct gpu_mirror;
+// Copies these FIBs from now on; which[i] is the number of fib[i] in batches. -ENOTSUP: one is no
+// Poptrie; -EBUSY: there is a mirror; or an error of gpu_mirror_add or gpu_mirror_commit. Any
+// thread, while nobody replaces one of them.
+int fib_mirror_begin(struct gpu_mirror *m, struct fib *const *fib, int *which, unsigned n);
+// The same one, all of whose batches are back; another one, or NULL, has no effect. A FIB that was
+// freed meanwhile has been kept, and goes now.
+void fib_mirror_end(struct gpu_mirror *m);
+bool fib_mirror_work(void); // rib_manager: copies what has changed. True: again within 1 ms
+struct fib_mirror_stats {
+    uint64_t bytes, copied_bytes; // on the device; to it, ever
+};
+struct fib_mirror_stats fib_mirror_stats(void);
+// Forwarder: what values that f's Poptrie has given stand for.
+void fib_nexthops(const struct fib *f, const uint16_t *value, uint32_t *nexthop, unsigned n);
+
 // --- any thread ---
 const char *fib_kernel_name(void); // of the lookup code chosen for this CPU: "scalar", "avx2", …
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu.c - see gpu.h
+#include "table/gpu.h"
+
+#include <errno.h>
+#include <rte_cycles.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "table/fib.h"
+#include "table/vr.h"
+
+#define BATCH (GPU_PARKED_MAX * BURST_MAX)
+#define SAMPLE 64        // each n-th answer is looked up on the CPU, too
+#define WINDOW_PER_S 100 // of the split
+#define REST_PER_S 1000  // grace periods wait so long for a forwarder whose bursts wait
+
+struct gpu_use *gpu_in_use;
+const char *const gpu_fault_name[GPU_FAULTS] = {"none", "lost", "silent", "wrong"};
+const char *const gpu_cause_name[GPU_CAUSES] = {"split", "table-change", "full",
+                                                "late",  "drain",        "failure"};
+const char *const gpu_verdict_name[GPU_VERDICTS] = {"sends", "cpu-is-faster", "too-late"};
+
+static int device_open(struct gpu_use *u, char *err, size_t n)
+{
+    const struct gpu_emulated_settings sound = {0};
+
+    u->device = u->settings.device == GPU_EMULATED
+                    ? gpu_emulated_open(&sound)
+                    : gpu_open((unsigned)u->settings.device, err, n);
+    if (u->device)
+        return 0;
+    if (u->settings.device == GPU_EMULATED)
+        snprintf(err, n, "no thread for an emulated device");
+    return -ENODEV;
+}
+
+static int queues_new(struct gpu_use *u)
+{
+    const struct gpu_queue_settings s = {.batch = BATCH,
+                                         .persistent = true,
+                                         .timeout_ns = (uint64_t)u->settings.timeout_ms * 1000000,
+                                         .sample = SAMPLE};
+
+    for (unsigned i = 0; i < FORWARDER_MAX; i++) {
+        u->queue[i] = gpu_queue_new(u->mirror, &s);
+        if (!u->queue[i])
+            return -errno;
+    }
+    return 0;
+}
+
+static int tables_mirror(struct gpu_use *u)
+{
+    struct fib *fib[2 * GPU_VRS_MAX] = {NULL};
+    int which[2 * GPU_VRS_MAX] = {0}, err;
+    unsigned n = u->settings.n_vrs;
+
+    for (unsigned i = 0; i < n; i++) {
+        fib[2 * i] = vr_get(u->settings.vr[i])->fib4;
+        fib[2 * i + 1] = vr_get(u->settings.vr[i])->fib6;
+    }
+    err = fib_mirror_begin(u->mirror, fib, which, 2 * n);
+    for (unsigned i = 0; i < 2 * n && !err; i++)
+        u->which[i % 2][u->settings.vr[i / 2]] = (uint16_t)(which[i] + 1);
+    return err;
+}
+
+static void explain_error(const struct gpu_use *u, int e, char *err, size_t n)
+{
+    if (e == -ENOTSUP)
+        snprintf(err, n, "only Poptries can be sent to a GPU: set fib-engine poptrie, or take the "
+                         "virtual router from the GPU");
+    else if (e == -ENODEV)
+        snprintf(err, n, "the device fails: %s", gpu_mirror_why(u->mirror));
+    else if (e == -ENOMEM)
+        snprintf(err, n, "the tables of %u virtual routers have no room in the device's memory: "
+                         "name fewer virtual routers, or end what else uses the device",
+                 u->settings.n_vrs);
+    else
+        snprintf(err, n, "the device cannot be used: %s", strerror(-e));
+}
+
+int gpu_use_open(struct gpu_use **to, const struct gpu_settings *s, char *err, size_t n)
+{
+    struct gpu_use *u = mem_map("gpu", sizeof *u);
+    int e = u ? 0 : -ENOMEM;
+
+    if (e) {
+        snprintf(err, n, "no memory");
+        return e;
+    }
+    u->settings = *s;
+    u->ns_per_tsc = 1e9 / (double)rte_get_tsc_hz();
+    u->max_latency_tsc = s->max_latency_us * rte_get_tsc_hz() / 1000000;
+    u->window_tsc = rte_get_tsc_hz() / WINDOW_PER_S;
+    u->rest_tsc = rte_get_tsc_hz() / REST_PER_S;
+    e = device_open(u, err, n);
+    if (!e) {
+        u->mirror = gpu_mirror_new(u->device);
+        e = u->mirror ? queues_new(u) : -ENOMEM;
+        e = e ? e : tables_mirror(u);
+        if (e)
+            explain_error(u, e, err, n);
+    }
+    if (e)
+        gpu_use_close(u);
+    else
+        *to = u;
+    return e;
+}
+
+void gpu_use_close(struct gpu_use *u)
+{
+    if (!u)
+        return;
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        gpu_queue_free(u->queue[i]);
+    if (u->mirror)
+        fib_mirror_end(u->mirror);
+    gpu_mirror_free(u->mirror);
+    if (u->device)
+        u->device->ops->close(u->device);
+    mem_unmap(u, sizeof *u);
+}
+
+void gpu_use_publish(struct gpu_use *u)
+{
+    rcu_publish(&gpu_in_use, u);
+    rcu_synchronize();
+}
+
+void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault)
+{
+    const struct gpu_emulated_settings how = {.wrong_every = fault == GPU_FAULT_WRONG ? 3 : 0};
+
+    if (u->settings.device != GPU_EMULATED)
+        return;
+    u->fault = fault;
+    gpu_emulated_set(u->device, &how);
+    gpu_emulated_hold(u->device, fault == GPU_FAULT_SILENT);
+    if (fault == GPU_FAULT_LOST)
+        gpu_emulated_lose(u->device);
+}
+
+static uint64_t word(const uint64_t *w)
+{
+    return __atomic_load_n(w, __ATOMIC_RELAXED);
+}
+
+static void add(struct gpu_count *sum, const struct gpu_count *c)
+{
+    sum->batches += word(&c->batches);
+    sum->lookups += word(&c->lookups);
+    sum->sampled += word(&c->sampled);
+    sum->wrong += word(&c->wrong);
+    for (unsigned i = 0; i < GPU_CAUSES; i++)
+        sum->by_cpu[i] += word(&c->by_cpu[i]);
+    for (unsigned i = 0; i < GPU_AGES; i++)
+        sum->age[i] += word(&c->age[i]);
+}
+
+void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        add(sum, &u->count[i]);
+}
+
+uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille)
+{
+    uint64_t all = 0, below = 0;
+
+    for (unsigned i = 0; i < GPU_AGES; i++)
+        all += age[i];
+    for (unsigned i = 0; i < GPU_AGES && all; i++) {
+        below += age[i];
+        if (below * 1000 >= all * per_mille) // the bucket's end
+            return (uint64_t)(i % 4 + 5) << (GPU_AGE_MIN_BITS - 2 + i / 4);
+    }
+    return 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu.h - the GPU that looks up for some virtual routers: what control makes and forwarders use
+//
+// A GPU in use has copies of its virtual routers' FIBs (gpu/mirror.h) and a queue for each
+// forwarder. Which virtual routers they are does not change: another set is another GPU in use.
+//
+//     control                                  forwarder (forwarder/gpu_stage.h)
+//     gpu_use_open, gpu_use_publish(u)         gpu_now() once a poll
+//     gpu_use_publish(NULL), gpu_use_close     lets go of it within a grace period
+//
+// rib_manager keeps the copies up to date: fib_mirror_work (table/fib.h).
+#ifndef TABLE_GPU_H
+#define TABLE_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "gpu/device.h"
+#include "gpu/mirror.h"
+#include "gpu/queue.h"
+#include "table/limits.h"
+
+#define GPU_EMULATED (-1)
+#define GPU_VRS_MAX (GPU_TABLES_MAX / 2) // IPv4 and IPv6 of each
+#define GPU_PARKED_MAX 16u               // bursts of a forwarder that wait for answers
+
+// How an emulated device misbehaves, for trying out and for tests.
+enum gpu_fault { GPU_FAULT_NONE, GPU_FAULT_LOST, GPU_FAULT_SILENT, GPU_FAULT_WRONG, GPU_FAULTS };
+extern const char *const gpu_fault_name[GPU_FAULTS]; // "lost"
+
+// Why the CPU looked a packet up that the device might have.
+enum gpu_cause {
+    GPU_BY_SPLIT,   // it is faster here, or measures that
+    GPU_BY_CHANGE,  // the device has not yet what the tables are now
+    GPU_BY_FULL,    // as many bursts or batches wait as may
+    GPU_BY_LATE,    // it has waited for max-latency
+    GPU_BY_DRAIN,   // something else must not wait: a grace period, an end
+    GPU_BY_FAILURE, // the device is out of use
+    GPU_CAUSES
+};
+extern const char *const gpu_cause_name[GPU_CAUSES]; // "split"
+
+enum gpu_verdict { GPU_SENDS, GPU_CPU_IS_FASTER, GPU_IS_LATE, GPU_VERDICTS };
+extern const char *const gpu_verdict_name[GPU_VERDICTS]; // "sends"
+
+// Ages of batches: four buckets for each power of two of nanoseconds, from GPU_AGE_MIN on.
+#define GPU_AGE_MIN_BITS 8
+#define GPU_AGES 80
+
+struct gpu_count { // one forwarder's, which alone writes it; others read each word
+    uint64_t batches, lookups;     // that the device has answered, for packets that waited for it
+    uint64_t by_cpu[GPU_CAUSES];   // packets
+    uint64_t age[GPU_AGES];        // batches, from sending to receiving
+    uint64_t sampled, wrong;       // addresses
+    uint32_t cpu_cost, gpu_cost;   // of a lookup, in hundredths of a cycle, when last measured
+    uint32_t verdict;              // enum gpu_verdict
+    uint32_t measured;             // windows in which there was something to measure
+} __attribute__((aligned(128)));
+
+struct gpu_settings {
+    char name[16];
+    int device;               // its number, or GPU_EMULATED
+    uint32_t max_latency_us;  // a packet waits no longer
+    uint32_t timeout_ms;      // a device that does not answer so long is out of use
+    bool always;              // whether or not that is faster
+    uint16_t n_vrs, vr[GPU_VRS_MAX];
+};
+
+struct gpu_use {
+    struct gpu_settings settings;
+    struct gpu_device *device;
+    struct gpu_mirror *mirror;
+    struct gpu_queue *queue[FORWARDER_MAX];
+    uint16_t which[2][VR_MAX]; // by family: number of its table on the device + 1; 0: none
+    uint64_t max_latency_tsc, window_tsc, rest_tsc;
+    double ns_per_tsc;
+    enum gpu_fault fault;
+    struct gpu_count count[FORWARDER_MAX];
+};
+
+// --- control ---
+
+// Opens the device and has it mirror the FIBs of these virtual routers, which must be Poptries. 0,
+// or -errno with a sentence that says what to do.
+int gpu_use_open(struct gpu_use **u, const struct gpu_settings *s, char *err, size_t n);
+void gpu_use_close(struct gpu_use *u); // no forwarder has it any more
+// For forwarders; NULL: none. Waits until no forwarder has the one before.
+void gpu_use_publish(struct gpu_use *u);
+// Of an emulated device only.
+void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault);
+// The sum over all forwarders.
+void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum);
+// The age in nanoseconds that so many of a thousand batches do not exceed; 0: there are none.
+uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille);
+
+// --- forwarders ---
+
+extern struct gpu_use *gpu_in_use;
+static inline struct gpu_use *gpu_now(void)
+{
+    return rcu_load(&gpu_in_use);
+}
+
+static inline unsigned gpu_age_bucket(uint64_t ns)
+{
+    unsigned bits, at;
+
+    if (ns < 1u << GPU_AGE_MIN_BITS)
+        return 0;
+    bits = 63 - (unsigned)__builtin_clzll(ns);
+    at = (bits - GPU_AGE_MIN_BITS) * 4 + (unsigned)(ns >> (bits - 2) & 3);
+    return at < GPU_AGES ? at : GPU_AGES - 1;
+}
+
+// What the split says: own cost and the device's of a lookup, and how many of a thousand batches
+// were older than they may.
+static inline enum gpu_verdict gpu_split(uint32_t cpu_cost, uint32_t gpu_cost, unsigned late)
+{
+    return late > 10 ? GPU_IS_LATE : gpu_cost >= cpu_cost ? GPU_CPU_IS_FASTER : GPU_SENDS;
+}
+
+#endif

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu_test.c - bursts that wait for an (emulated) GPU: order, age, and a device that fails
+#include "harness.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "core/rcu.h"
+#include "forwarder/gpu_stage.h"
+#include "forwarder/state.h"
+#include "table/gpu.h"
+
+#define LONG_US 1000000u
+#define LONG_MS 10000u
+
+static struct gpu_use *use;
+static uint16_t out, out2;
+static unsigned number; // of the next frame
+
+static void pause_ms(unsigned ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000l}, NULL);
+}
+
+static void copies_arrive(void)
+{
+    for (unsigned k = 0;; k++) {
+        router_role(ROLE_RIB_MANAGER);
+        if (!fib_mirror_work())
+            return;
+        if (k == 2000)
+            fail_msg("the copies have not arrived within 2 s");
+        rig_step(0); // batches from before come back
+        pause_ms(1);
+    }
+}
+
+// The default router's lookups go to an emulated device.
+static void gpu_on(uint32_t max_latency_us, uint32_t timeout_ms)
+{
+    const struct gpu_settings s = {.name = "g",
+                                   .device = GPU_EMULATED,
+                                   .max_latency_us = max_latency_us,
+                                   .timeout_ms = timeout_ms,
+                                   .always = true,
+                                   .n_vrs = 1,
+                                   .vr = {VR_DEFAULT}};
+    char err[256] = "";
+
+    router_role(ROLE_CONTROL);
+    if (gpu_use_open(&use, &s, err, sizeof err))
+        fail_msg("%s", err);
+    use->rest_tsc = UINT64_MAX / 2; // a test says when it wants a grace period
+    copies_arrive();
+    router_role(ROLE_CONTROL);
+    rcu_publish(&gpu_in_use, use);
+}
+
+static void gpu_off(void)
+{
+    router_role(ROLE_CONTROL);
+    rcu_publish(&gpu_in_use, NULL);
+    for (unsigned i = 0; i < RIG_FORWARDERS; i++)
+        rig_step(i); // lets go of it
+    router_role(ROLE_CONTROL);
+    gpu_use_close(use);
+    use = NULL;
+}
+
+static int setup(void **state)
+{
+    int r = rig_setup(state);
+
+    rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+    out2 = rig_iface(2, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
+    rig_route(VR_DEFAULT, "11.0.0.0/8", rig_adjacency(out2, 2));
+    rig_route(VR_DEFAULT, "2001:db8:1::/48", rig_adjacency(out, 1));
+    number = 0;
+    return r;
+}
+
+static int teardown(void **state)
+{
+    if (use)
+        gpu_off();
+    return rig_teardown(state);
+}
+
+// n frames to `dst` on port 0, numbered by their UDP source port. With options the packet is not
+// plain.
+static void send_n(unsigned n, const char *dst, unsigned options)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::9"
+                                                                            : "192.0.2.1",
+                                                    .dst = dst,
+                                                    .sport = (uint16_t)(1000 + number++),
+                                                    .options = options});
+        rig_send(0, &f);
+    }
+}
+
+static unsigned number_of(struct frame *f)
+{
+    const uint8_t *ip = frame_l3(f);
+    const uint8_t *udp = ip[0] >> 4 == 6 ? ip + 40 : ip + (ip[0] & 15) * 4;
+
+    return (unsigned)(udp[0] << 8 | udp[1]) - 1000;
+}
+
+// All that left by port 1 since then, in order from number `first` on: how many.
+static unsigned received_in_order(unsigned first)
+{
+    struct frame f;
+    unsigned n = 0;
+
+    for (; rig_receive(1, &f); n++)
+        if (number_of(&f) != first + n)
+            fail_msg("frame %u came as number %u", number_of(&f), first + n);
+    return n;
+}
+
+static struct gpu_count sum(void)
+{
+    struct gpu_count c;
+
+    gpu_use_sum(use, &c);
+    return c;
+}
+
+static uint64_t held(void)
+{
+    struct ledger l;
+
+    ledger_read(&l, 1);
+    assert_int_equal(l.imbalance, 0);
+    return l.held;
+}
+
+// Steps until the device has answered all.
+static void answered(void)
+{
+    for (unsigned k = 0; rig_forwarder(0)->gpu.n; k++) {
+        if (k == 2000)
+            fail_msg("%u bursts still wait after 2 s", rig_forwarder(0)->gpu.n);
+        rig_step(0);
+        if (rig_forwarder(0)->gpu.n)
+            pause_ms(1);
+    }
+}
+
+// --- the usual ---
+
+static void bursts_wait_and_go_on_in_order(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(100, "10.1.2.3", 0);
+    send_n(20, "2001:db8:1::7", 0);
+    send_n(10, "10.9.9.9", 4); // not plain
+    for (unsigned k = 0; k < 6; k++)
+        rig_step(0);
+    assert_int_equal(held(), 130);
+    assert_int_equal(received_in_order(0), 0);
+    gpu_use_fault(use, GPU_FAULT_NONE);
+    answered();
+    assert_int_equal(received_in_order(0), 130);
+    assert_int_equal(held(), 0);
+    assert_int_equal(sum().lookups, 130);
+    for (unsigned i = 0; i < GPU_CAUSES; i++)
+        assert_int_equal(sum().by_cpu[i], 0);
+    assert_true(sum().batches >= 2);
+    assert_true(gpu_age_quantile(sum().age, 500) > 0);
+}
+
+static void one_batch_a_poll_has_the_bursts_of_all_queues(void **state)
+{
+    uint16_t other = rig_iface(3, 0, VR_DEFAULT);
+    struct ip_spec spec = {.src = "192.0.2.1", .dst = "10.1.2.3"};
+    struct frame f = frame_ip(&spec);
+
+    gpu_on(LONG_US, LONG_MS);
+    rig_send(0, &f);
+    spec.to_iface = other;
+    f = frame_ip(&spec);
+    rig_send(3, &f);
+    rig_step(0);
+    answered();
+    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(sum().lookups, 2);
+    assert_int_equal(sum().batches, 1);
+}
+
+static void a_packet_without_a_route_has_its_drop(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    send_n(3, "172.16.0.1", 0);
+    rig_step(0);
+    answered();
+    assert_only_drop(DROP_IP4_NO_ROUTE, 3);
+    assert_int_equal(sum().lookups, 3);
+}
+
+static void another_router_does_not_wait(void **state)
+{
+    uint16_t red = rig_vr("red");
+    uint16_t in = rig_iface(0, 7, red), red_out = rig_iface(1, 7, red);
+    struct frame f = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 7, .to_iface = in});
+
+    rig_route(red, "10.0.0.0/8", rig_adjacency(red_out, 3));
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    rig_send(0, &f);
+    rig_step(0);
+    assert_int_equal(rig_discard(1), 1);
+    send_n(1, "10.1.2.3", 0); // a burst of both waits
+    rig_send(0, &f);
+    rig_step(0);
+    gpu_use_fault(use, GPU_FAULT_NONE);
+    answered();
+    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(held(), 0);
+}
+
+// --- age ---
+
+static void no_packet_waits_longer_than_it_may(void **state)
+{
+    gpu_on(1000, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(50, "10.1.2.3", 0);
+    rig_step(0);
+    pause_ms(2);
+    rig_step(0);
+    assert_int_equal(received_in_order(0), 50);
+    assert_int_equal(sum().by_cpu[GPU_BY_LATE], 50);
+    assert_int_equal(gpu_mirror_state(use->mirror), GPU_ON);
+    // The answer to them comes now, and concerns nobody; the next ones are answered by the device.
+    use->max_latency_tsc = UINT64_MAX / 4;
+    gpu_use_fault(use, GPU_FAULT_NONE);
+    send_n(50, "10.9.9.9", 0);
+    rig_step(0);
+    answered();
+    assert_int_equal(received_in_order(50), 50);
+    assert_int_equal(sum().lookups, 50);
+    assert_int_equal(sum().batches, 2);
+}
+
+static void a_grace_period_lets_them_go(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    use->rest_tsc = 0;
+    send_n(50, "10.1.2.3", 0);
+    rig_step(0);
+    assert_int_equal(received_in_order(0), 50);
+    assert_int_equal(sum().by_cpu[GPU_BY_DRAIN], 50);
+    gpu_use_fault(use, GPU_FAULT_NONE);
+}
+
+static void the_oldest_burst_makes_room(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    for (unsigned k = 0; k < 20; k++) {
+        send_n(5, "10.1.2.3", 0);
+        rig_step(0);
+    }
+    assert_int_equal(held(), 5 * GPU_PARKED_MAX);
+    assert_int_equal(received_in_order(0), 20);
+    assert_true(sum().by_cpu[GPU_BY_FULL] >= 20);
+    gpu_use_fault(use, GPU_FAULT_NONE);
+    answered();
+    assert_int_equal(received_in_order(20), 80);
+    assert_int_equal(held(), 0);
+}
+
+// --- failure: nothing is lost, and the CPU does it from then on ---
+
+static void expect_failure(enum gpu_state state, unsigned sent)
+{
+    assert_int_equal(gpu_mirror_state(use->mirror), state);
+    assert_int_equal(received_in_order(0), sent);
+    assert_int_equal(rig_drops_all(), 0);
+    assert_int_equal(held(), 0);
+    assert_int_equal(sum().by_cpu[GPU_BY_FAILURE], sent);
+    send_n(10, "10.1.2.3", 0);
+    rig_step(0);
+    assert_int_equal(received_in_order(sent), 10);
+    assert_int_equal(sum().by_cpu[GPU_BY_FAILURE], sent + 10);
+}
+
+static void a_device_is_lost_with_bursts_on_the_way(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(200, "10.1.2.3", 0);
+    for (unsigned k = 0; k < 4; k++)
+        rig_step(0);
+    assert_int_equal(held(), 200);
+    gpu_use_fault(use, GPU_FAULT_LOST);
+    rig_step(0);
+    expect_failure(GPU_LOST, 200);
+}
+
+static void a_device_does_not_answer(void **state)
+{
+    gpu_on(LONG_US, 2);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(100, "10.1.2.3", 0);
+    rig_step(0);
+    pause_ms(4);
+    rig_step(0);
+    answered();
+    expect_failure(GPU_LATE, 100);
+}
+
+// Until a sample has shown it, wrong answers are believed: the packets leave by the wrong way, or
+// have none.
+static void a_device_answers_wrongly(void **state)
+{
+    unsigned n = 0;
+
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_WRONG);
+    while (gpu_mirror_state(use->mirror) == GPU_ON && n < 100 * BURST_MAX) {
+        send_n(BURST_MAX, "10.1.2.3", 0);
+        n += BURST_MAX;
+        rig_step(0);
+        answered();
+    }
+    assert_int_equal(gpu_mirror_state(use->mirror), GPU_WRONG);
+    assert_int_equal(rig_discard(1) + rig_discard(2) + rig_drops_all(), n);
+    number = 0;
+    send_n(100, "10.1.2.3", 0);
+    rig_poll();
+    assert_int_equal(received_in_order(0), 100);
+    printf("a wrong answer was noticed after %u packets\n", n);
+}
+
+// --- tables that change ---
+
+static void while_the_copy_is_old_the_cpu_answers(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    rig_route(VR_DEFAULT, "10.1.0.0/16", rig_adjacency(out2, 2));
+    send_n(30, "10.1.2.3", 0);
+    rig_step(0);
+    assert_int_equal(rig_discard(2), 30);
+    assert_int_equal(sum().by_cpu[GPU_BY_CHANGE], 30);
+    gpu_use_fault(use, GPU_FAULT_NONE);
+    copies_arrive();
+    send_n(30, "10.1.2.3", 0);
+    rig_step(0);
+    answered();
+    assert_int_equal(rig_discard(2), 30);
+    assert_int_equal(sum().lookups, 30);
+}
+
+static void a_route_goes_while_packets_wait(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(30, "10.1.2.3", 0);
+    rig_step(0);
+    rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out2, 2));
+    gpu_use_fault(use, GPU_FAULT_NONE);
+    answered();
+    assert_int_equal(rig_discard(1) + rig_discard(2), 30); // by the old way or by the new one
+    copies_arrive();
+    send_n(30, "10.1.2.3", 0);
+    rig_step(0);
+    answered();
+    assert_int_equal(rig_discard(2), 30);
+}
+
+// Many changes, with packets under way all the time: each goes by the way of before or of after.
+static void routes_change_all_the_time(void **state)
+{
+    unsigned by_gpu, n = 0, left = 0;
+    uint32_t way[2] = {rig_adjacency(out, 1), rig_adjacency(out2, 2)};
+    char prefix[32];
+
+    gpu_on(LONG_US, LONG_MS);
+    for (unsigned k = 0; k < 600; k++) {
+        snprintf(prefix, sizeof prefix, "10.%u.%u.0/24", k % 7, k % 50);
+        rig_route(VR_DEFAULT, prefix, way[k & 1]);
+        if (k % 3 == 0)
+            rig_unroute(VR_DEFAULT, prefix);
+        if (k % 4 == 0)
+            copies_arrive();
+        snprintf(prefix, sizeof prefix, "10.%u.%u.1", k % 7, k % 50);
+        send_n(9, prefix, 0);
+        n += 9;
+        rig_step(0);
+        left += rig_discard(1) + rig_discard(2);
+    }
+    answered();
+    left += rig_discard(1) + rig_discard(2);
+    assert_int_equal(left, n);
+    assert_int_equal(rig_drops_all(), 0);
+    by_gpu = (unsigned)sum().lookups;
+    assert_int_equal(gpu_mirror_state(use->mirror), GPU_ON);
+    assert_true(by_gpu > 0 && sum().by_cpu[GPU_BY_CHANGE] > 0);
+    printf("%u packets, %u by the device\n", n, by_gpu);
+}
+
+static void the_gpu_goes_while_packets_wait(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(30, "10.1.2.3", 0);
+    rig_step(0);
+    assert_int_equal(held(), 30);
+    gpu_use_fault(use, GPU_FAULT_NONE);
+    gpu_off();
+    assert_int_equal(received_in_order(0), 30);
+    send_n(30, "10.1.2.3", 0);
+    rig_poll();
+    assert_int_equal(received_in_order(30), 30);
+}
+
+// What an audit that repairs does: another FIB in place of a mirrored one.
+static void a_mirrored_fib_is_replaced(void **state)
+{
+    struct vr *v = vr_get(VR_DEFAULT);
+    struct fib *old = v->fib4;
+    struct prefix p = {.family = IP4, .len = 8, .b = {10}};
+
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(30, "10.1.2.3", 0);
+    rig_step(0);
+    router_role(ROLE_RIB_MANAGER);
+    struct fib *new = fib_new(IP4, FIB_POPTRIE);
+    assert_int_equal(fib_set(new, &p, fib_get(old, &p)), 0);
+    fib_commit(new);
+    vr_publish(v, IP4, new);
+    use->rest_tsc = 0;
+    rig_step(0);
+    fib_free(old);
+    assert_int_equal(received_in_order(0), 30);
+    assert_int_equal(gpu_mirror_state(use->mirror), GPU_GONE);
+    send_n(30, "10.1.2.3", 0);
+    rig_step(0);
+    assert_int_equal(received_in_order(30), 30);
+    gpu_use_fault(use, GPU_FAULT_NONE);
+}
+
+static void a_fib_of_another_engine_is_refused(void **state)
+{
+    const struct gpu_settings s = {
+        .device = GPU_EMULATED, .timeout_ms = 10, .n_vrs = 1, .vr = {VR_DEFAULT}};
+    struct gpu_use *none = NULL;
+    char err[256] = "";
+
+    router_role(ROLE_CONTROL);
+    struct fib *old = vr_get(VR_DEFAULT)->fib4, *lpm = fib_new(IP4, FIB_LPM);
+    assert_non_null(lpm);
+    vr_publish(vr_get(VR_DEFAULT), IP4, lpm);
+    assert_int_equal(gpu_use_open(&none, &s, err, sizeof err), -ENOTSUP);
+    assert_non_null(strstr(err, "fib-engine poptrie"));
+    vr_publish(vr_get(VR_DEFAULT), IP4, old);
+    fib_free(lpm);
+}
+
+// --- the split ---
+
+static void the_split_decides_by_cost_and_age(void **state)
+{
+    assert_int_equal(gpu_split(1000, 999, 0), GPU_SENDS);
+    assert_int_equal(gpu_split(1000, 1000, 0), GPU_CPU_IS_FASTER);
+    assert_int_equal(gpu_split(1000, 100, 10), GPU_SENDS);
+    assert_int_equal(gpu_split(1000, 100, 11), GPU_IS_LATE);
+}
+
+// On this machine a thread in a GPU's place is no help: after a window or two the CPU does it, and
+// all but the probes are its own.
+static void a_device_that_does_not_pay_is_left_alone(void **state)
+{
+    struct gpu_count c;
+    unsigned n = 0;
+
+    gpu_on(LONG_US, LONG_MS);
+    use->settings.always = false;
+    use->window_tsc /= 10;
+    for (unsigned k = 0; k < 400; k++) {
+        send_n(BURST_MAX, "10.1.2.3", 0);
+        n += BURST_MAX;
+        rig_step(0);
+        answered();
+        rig_discard(1);
+        number = 0;
+    }
+    c = sum();
+    assert_true(use->count[0].measured > 0);
+    assert_true(use->count[0].cpu_cost > 0 && use->count[0].gpu_cost > 0);
+    assert_int_equal(c.lookups + c.by_cpu[GPU_BY_SPLIT], n);
+    assert_true(c.by_cpu[GPU_BY_SPLIT] > 0);
+    printf("a lookup: %u hundredths of a cycle by the CPU, %u with the device: %s\n",
+           use->count[0].cpu_cost, use->count[0].gpu_cost,
+           gpu_verdict_name[use->count[0].verdict]);
+}
+
+#define gpu_path_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        gpu_path_test(bursts_wait_and_go_on_in_order),
+        gpu_path_test(one_batch_a_poll_has_the_bursts_of_all_queues),
+        gpu_path_test(a_packet_without_a_route_has_its_drop),
+        gpu_path_test(another_router_does_not_wait),
+        gpu_path_test(no_packet_waits_longer_than_it_may),
+        gpu_path_test(a_grace_period_lets_them_go),
+        gpu_path_test(the_oldest_burst_makes_room),
+        gpu_path_test(a_device_is_lost_with_bursts_on_the_way),
+        gpu_path_test(a_device_does_not_answer),
+        gpu_path_test(a_device_answers_wrongly),
+        gpu_path_test(while_the_copy_is_old_the_cpu_answers),
+        gpu_path_test(a_route_goes_while_packets_wait),
+        gpu_path_test(routes_change_all_the_time),
+        gpu_path_test(the_gpu_goes_while_packets_wait),
+        gpu_path_test(a_mirrored_fib_is_replaced),
+        gpu_path_test(a_fib_of_another_engine_is_refused),
+        gpu_path_test(the_split_decides_by_cost_and_age),
+        gpu_path_test(a_device_that_does_not_pay_is_left_alone),
+    };
+
+    return path_run(tests);
+}
