@@ -142,6 +142,7 @@ ARGUMENTS = {
     "DURATION": Argument("a duration: 30s, 10m, 2h, 1d", is_duration),
     "ACL": Argument("an access list", is_object_name, "acl"),
     "NEWACL": Argument("a name of 1 to 31 letters, digits, '_', '.', '-'", is_object_name),
+    "GPU": Argument("a GPU of the configuration", is_object_name, "gpu"),
     "PROGRAM": Argument("a packet program", is_object_name, "program"),
     "NEWPROGRAM": Argument("a new name, of a virtual router's own 'VR:NAME'", is_object_name),
     "OBJECT": Argument("a built program on the router: an absolute path", is_word),

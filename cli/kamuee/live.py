@@ -15,7 +15,7 @@ def values(client: Client, argument: Argument) -> list[str]:
     """What could stand for the argument; nothing when the daemon cannot be asked."""
     if argument.values:
         return list(argument.values)
-    if argument.source in ("port", "interface", "vr", "acl", "address-set", "alarm", "program"):
+    if argument.source in ("port", "interface", "vr", "acl", "address-set", "alarm", "program", "gpu"):
         try:
             return list(dict.fromkeys(entry["name"] for entry in client.entries(argument.source)))
         except KamueeError:

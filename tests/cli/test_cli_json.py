@@ -40,6 +40,7 @@ EXAMPLES = {
     "tunnel": ("show tunnel",),
     "mirror": ("show mirror",),
     "mirror-session": ("show mirror-session",),
+    "gpu": ("show gpu",),
     "snmp": ("show snmp",),
     "sflow": ("show sflow",),
     "ipfix": ("show ipfix",),

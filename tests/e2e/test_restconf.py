@@ -81,7 +81,7 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     assert {"kamuee:port", "kamuee:vport", "kamuee:vr", "kamuee:interface", "kamuee:state"} <= set(data)
     state = data["kamuee:state"]
     assert set(state) == {"system", "port", "port-history", "lag", "interface", "thread", "drop",
-                          "punt", "queue", "policer", "program", "tunnel", "icmp", "ledger", "vr", "neighbor", "journal", "capture", "nexthop",
+                          "punt", "queue", "policer", "program", "gpu", "tunnel", "icmp", "ledger", "vr", "neighbor", "journal", "capture", "nexthop",
                           "counted-prefix",
                           "mirror", "mirror-session", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration", "latency",
                           "acl", "acl-redirect", "address-set", "sflow", "ipfix", "crash", "upgrade"}

@@ -43,7 +43,7 @@ INPUT = {
     "clear-acl": [{}], "reload": [{}], "address-set-contains": [{"name": "s", "address": [f"198.18.{i >> 8}.{i & 255}" for i in range(4096)]}],
     "address-set-change": [{"name": "s", "add": [f"198.51.{i >> 8}.{i & 255}" for i in range(4096)]}], "shutdown": [], "upgrade": [{"binary": "/nowhere"}],
     "silence-alarm": [{"name": "buffers"}], "clear-neighbor": [{}], "vr-lines": [{"name": "nobody"}],
-    "program-replace": [{"name": "none"}], "program-table": [{"name": "none", "table": "t"}],
+    "program-replace": [{"name": "none"}], "gpu-reopen": [{"name": "none"}], "program-table": [{"name": "none", "table": "t"}],
     "program-table-set": [{"name": "none", "table": "t", "key": "1"}],
     "vr-rename": [{"name": "nobody", "new-name": "somebody"}],
 }

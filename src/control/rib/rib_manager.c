@@ -4,7 +4,8 @@
 // One libevent loop with, per virtual router, an event socket and a request socket, and one timer.
 // The first packet that a forwarder gives us to hold wakes the loop (exchange_hold_waker); while
 // packets come the timer polls their ring every millisecond, so that forwarders make no system
-// call. The timer also starts what waits for its time: dumps, refreshes, negative answers.
+// call. The timer also starts what waits for its time: dumps, refreshes, negative answers, and
+// copies to a GPU.
 // Control's other calls are in rib_calls.c.
 #include "rib/rib_manager.h"
 
@@ -114,6 +115,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     rib_vr_each (v)
         tick_vr(v, now, neigh_time);
     again = tick_pause(now);
+    if (fib_mirror_work() && again.tv_usec > TICK_BUSY_US)
+        again.tv_usec = TICK_BUSY_US;
     evtimer_add(tick_event, &again);
 }
 

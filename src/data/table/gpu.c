@@ -51,7 +51,7 @@ static int queues_new(struct gpu_use *u)
     return 0;
 }
 
-static int tables_mirror(struct gpu_use *u)
+static int mirror_begin(struct gpu_use *u)
 {
     struct fib *fib[2 * GPU_VRS_MAX] = {NULL};
     int which[2 * GPU_VRS_MAX] = {0}, err;
@@ -82,6 +82,15 @@ static void explain_error(const struct gpu_use *u, int e, char *err, size_t n)
         snprintf(err, n, "the device cannot be used: %s", strerror(-e));
 }
 
+int gpu_use_mirror(struct gpu_use *u, char *err, size_t n)
+{
+    int e = mirror_begin(u);
+
+    if (e)
+        explain_error(u, e, err, n);
+    return e;
+}
+
 int gpu_use_open(struct gpu_use **to, const struct gpu_settings *s, char *err, size_t n)
 {
     struct gpu_use *u = mem_map("gpu", sizeof *u);
@@ -100,7 +109,6 @@ int gpu_use_open(struct gpu_use **to, const struct gpu_settings *s, char *err, s
     if (!e) {
         u->mirror = gpu_mirror_new(u->device);
         e = u->mirror ? queues_new(u) : -ENOMEM;
-        e = e ? e : tables_mirror(u);
         if (e)
             explain_error(u, e, err, n);
     }

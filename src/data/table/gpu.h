@@ -83,9 +83,10 @@ struct gpu_use {
 
 // --- control ---
 
-// Opens the device and has it mirror the FIBs of these virtual routers, which must be Poptries. 0,
-// or -errno with a sentence that says what to do.
+// Opens the device. 0, or -errno with a sentence that says what to do.
 int gpu_use_open(struct gpu_use **u, const struct gpu_settings *s, char *err, size_t n);
+// Has it mirror the FIBs of its virtual routers, which must be Poptries; rib_manager. The same.
+int gpu_use_mirror(struct gpu_use *u, char *err, size_t n);
 void gpu_use_close(struct gpu_use *u); // no forwarder has it any more
 // For forwarders; NULL: none. Waits until no forwarder has the one before.
 void gpu_use_publish(struct gpu_use *u);

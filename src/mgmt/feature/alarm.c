@@ -130,6 +130,12 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                              "or pass as configured: see show program; 'program replace' starts "
                              "it",
                              {true, 1, 0}},
+    [ALARM_GPU] = {"gpu",
+                   "major",
+                   "devices",
+                   "a configured GPU is not used, and the CPU looks up: see show gpu; 'gpu reopen' "
+                   "opens it again",
+                   {true, 1, 0}},
     [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed",
                                   "major",
                                   "rules and routes",

@@ -37,6 +37,7 @@ enum alarm_name { // in the order of the schema
     ALARM_VR_BUDGET_FULL,
     ALARM_CRASH,
     ALARM_PROGRAM_FAULT,
+    ALARM_GPU,
     ALARM_N
 };
 

@@ -19,6 +19,7 @@
 #include "feature/alarm.h"
 #include "feature/alarm_window.h"
 #include "feature/crash.h"
+#include "feature/gpu.h"
 #include "feature/routing_daemon.h"
 #include "feature/vr_budget.h"
 #include "port/kernel_state.h"
@@ -327,6 +328,14 @@ static void look_programs(void)
         alarm_observe(ALARM_PROGRAM_FAULT, s.config->name, s.off);
 }
 
+static void look_gpu(void)
+{
+    char name[16];
+
+    if (gpu_is_out(name, sizeof name))
+        alarm_observe(ALARM_GPU, name, 1);
+}
+
 void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
 {
     bool slow = !watch.slow_ns || now_ns - watch.slow_ns >= SLOW_EVERY_NS;
@@ -351,6 +360,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_routers(now_ns);
     look_kernel_state();
     look_programs();
+    look_gpu();
     alarm_observe(ALARM_CRASH, "", crash_notes_since(wall_ns - DAY_NS));
     routing_daemon_look(now_ns);
     alarm_round_end();

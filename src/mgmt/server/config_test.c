@@ -21,7 +21,7 @@
 #define TOP_WORDS                                                                                  \
     "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, "           \
     "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, "                 \
-    "program-signer, program, acl-limit, thread, forwarding, punt, multicast, icmp, "              \
+    "program-signer, program, gpu, acl-limit, thread, forwarding, punt, multicast, icmp, "         \
     "journal, drain, fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, "          \
     "snmp, sflow, ipfix, api"
 

@@ -74,6 +74,8 @@ static const char everything[] =
     "set program red:p vr red hook ether-type ether-type 0x88b5 file /p order 7 on-fault pass "
     "mirror-session m\nset program red:p next-hop 3 address 192.0.2.1\n"
     "set program q hook input file /q target operator\nset program-signer s key /s.pub\n"
+    "set gpu g device emulated vr red max-latency 77 timeout 7 offload always\n"
+    "set gpu g emulated-fault silent vr default\n"
     "set acl-limit memory 77 build-time 7\n"
     "set class-map cm dscp ef class 3\nset class-map cm other 2\n"
     "set class-map cm remark-pcp class 3 pcp 7\n"
@@ -146,6 +148,7 @@ static const struct {
     {"/kamuee:class-map/remark-pcp/class/pcp", "6"},
     {"/kamuee:acl/rule/action", "deny"},
     {"/kamuee:acl/rule/protocol", "132"},
+    {"/kamuee:gpu/device", "3"},
     {"/kamuee:mirror-session/to/tap", "mon9"},
     {"/kamuee:mirror-session/to/port", "p3"},
     {"/kamuee:multicast/route/input", "p3"},
@@ -369,7 +372,7 @@ static void steps_come_in_the_safe_order(void **state)
         "set thread\nadd import of vr default\nadd import of vr red\n"
         "add queue of port p0\nadd queue of port p1\nadd mirror of port p0\n"
         "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\n"
-        "add program q\nadd program red:p\nadd multicast route\n"
+        "add program q\nadd program red:p\nadd gpu g\nadd multicast route\n"
         "add counters prefix\nadd metrics\nadd web\nset snmp\nset sflow\nset ipfix\nset api\n");
     expect_order(all, empty,
                  "set program-signer\nset access lists\n"
@@ -377,7 +380,7 @@ static void steps_come_in_the_safe_order(void **state)
                  "del queue of port p0\ndel queue of port p1\n"
                  "del mirror of port p0\ndel mirror of port p1\ndel mirror-session m\n"
                  "del mirror-session t\ndel program q\ndel program red:p\n"
-                 "del multicast route\ndel counters prefix\n"
+                 "del gpu g\ndel multicast route\ndel counters prefix\n"
                  "set interface lag0\nset interface lag1\nset interface lag2\nset interface m-a\n"
                  "set interface m-a\nset interface m-b\nset interface p0\n"
                  "set interface p1\nset interface p1\nset interface p1\nset interface p1\n"

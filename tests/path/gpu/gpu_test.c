@@ -48,7 +48,7 @@ static void gpu_on(uint32_t max_latency_us, uint32_t timeout_ms)
     char err[256] = "";
 
     router_role(ROLE_CONTROL);
-    if (gpu_use_open(&use, &s, err, sizeof err))
+    if (gpu_use_open(&use, &s, err, sizeof err) || gpu_use_mirror(use, err, sizeof err))
         fail_msg("%s", err);
     use->rest_tsc = UINT64_MAX / 2; // a test says when it wants a grace period
     copies_arrive();
@@ -462,7 +462,9 @@ static void a_fib_of_another_engine_is_refused(void **state)
     struct fib *old = vr_get(VR_DEFAULT)->fib4, *lpm = fib_new(IP4, FIB_LPM);
     assert_non_null(lpm);
     vr_publish(vr_get(VR_DEFAULT), IP4, lpm);
-    assert_int_equal(gpu_use_open(&none, &s, err, sizeof err), -ENOTSUP);
+    assert_int_equal(gpu_use_open(&none, &s, err, sizeof err), 0);
+    assert_int_equal(gpu_use_mirror(none, err, sizeof err), -ENOTSUP);
+    gpu_use_close(none);
     assert_non_null(strstr(err, "fib-engine poptrie"));
     vr_publish(vr_get(VR_DEFAULT), IP4, old);
     fib_free(lpm);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "netlink/netlink_reader.h"
+#include "port/gpu_manager.h"
 #include "port/mirror_manager.h"
 #include "port/lag_manager.h"
 #include "port/port_manager.h"
@@ -263,4 +264,41 @@ bool mirror_manager_at(unsigned i, struct mirror *m, struct watch_count *n)
            : (struct mirror){.port = "p0", .points = 3, .to_tap = "mon0"};
     *n = (struct watch_count){.taken = 7, .bytes = 700, .missed = 1};
     return i < 2;
+}
+
+// --- gpu_manager ---
+
+int gpu_manager_start(const struct gpu_config *c, bool may_lack, char *err, size_t n)
+{
+    char what[64];
+
+    snprintf(what, sizeof what, "%s device %d for %u", c->name, c->device, c->n_vrs);
+    return fake_called(err, n, "gpu", what);
+}
+
+void gpu_manager_stop(void)
+{
+    text_printf(&fake_calls, "no gpu\n");
+}
+
+int gpu_manager_reopen(const char *name, char *err, size_t n)
+{
+    return fake_called(err, n, "gpu reopen", name);
+}
+
+void gpu_manager_fault(enum gpu_fault fault)
+{
+    text_printf(&fake_calls, "gpu fault %s\n", gpu_fault_name[fault]);
+}
+
+bool gpu_manager_state(struct gpu_manager_state *s)
+{
+    static struct gpu_use use = {
+        .settings = {.name = "g0", .device = GPU_EMULATED, .always = true, .n_vrs = 1},
+        .count = {{.batches = 3, .lookups = 150, .by_cpu = {7}, .age = {[20] = 3},
+                   .cpu_cost = 1100, .gpu_cost = 1300, .measured = 1}}};
+
+    *s = (struct gpu_manager_state){
+        .settings = &use.settings, .status = GPU_STATUS_ON, .why = "", .use = &use};
+    return true;
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu_manager.h - opens the GPU that looks up for virtual routers, and closes it (table/gpu.h)
+//
+// Called by the steps of a change; control role.
+#ifndef PORT_GPU_MANAGER_H
+#define PORT_GPU_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "table/gpu.h"
+
+struct gpu_config {
+    char name[16];
+    int device; // GPU_EMULATED, or its number
+    uint32_t max_latency_us, timeout_ms;
+    bool always;
+    uint16_t n_vrs;
+    char vr[GPU_VRS_MAX][16];
+};
+
+// 0, or -errno with a sentence. `may_lack`: if it cannot be opened, the CPU looks up, 0 is
+// returned, and the state says why.
+int gpu_manager_start(const struct gpu_config *c, bool may_lack, char *err, size_t n);
+void gpu_manager_stop(void); // packets that wait for it go on
+// After a failure: closes it and opens it again. 0; -ENOENT: there is none of that name; or as
+// gpu_manager_start.
+int gpu_manager_reopen(const char *name, char *err, size_t n);
+void gpu_manager_fault(enum gpu_fault fault); // of an emulated one
+
+enum gpu_status { GPU_STATUS_ON, GPU_STATUS_FAILED, GPU_STATUS_LACKING };
+struct gpu_manager_state {
+    const struct gpu_settings *settings;
+    enum gpu_status status;
+    const char *why;      // it is not on
+    struct gpu_use *use;  // NULL: lacking
+};
+bool gpu_manager_state(struct gpu_manager_state *s); // false: none is configured
+
+#endif

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu.c - the GPU that looks up for virtual routers: configuration, state, opening it again
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/gpu.h"
+#include "feature/vr.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "port/gpu_manager.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/reply.h"
+#include "restconf/state.h"
+#include "table/fib.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+static const char *const status_name[] = {"on", "failed", "lacking"};
+
+// --- configuration -------------------------------------------------------------------------------
+
+struct model_gpu {
+    struct gpu_config config; // its name comes first
+    enum gpu_fault fault;
+    unsigned line;
+};
+
+struct model_gpus { // one at most
+    VEC(struct model_gpu) gpu;
+};
+
+static struct model_gpus *gpus_of(const struct model *m)
+{
+    return m->part[FEATURE_gpu];
+}
+
+static void read_gpu(struct model *m, const struct lyd_node *entry)
+{
+    struct model_gpu *g = vec_push(&gpus_of(m)->gpu);
+    struct gpu_config *c = &g->config;
+    const struct lyd_node *first = lyd_child(entry);
+    struct lyd_nodes vr = {0};
+
+    memset(g, 0, sizeof *g);
+    leaf_copy(c->name, sizeof c->name, first, "name", "");
+    c->device = leaf_word(first, "device", (const char *const[]){"emulated"}, 1) == 0
+                    ? GPU_EMULATED
+                    : (int)leaf_number(first, "device", 0);
+    c->max_latency_us = (uint32_t)leaf_number(first, "max-latency", 50);
+    c->timeout_ms = (uint32_t)leaf_number(first, "timeout", 10);
+    c->always = leaf_word(first, "offload", (const char *const[]){"always"}, 1) == 0;
+    int fault = leaf_word(first, "emulated-fault", gpu_fault_name, GPU_FAULTS);
+    g->fault = fault > 0 ? (enum gpu_fault)fault : GPU_FAULT_NONE;
+    config_children(first, yang_child(entry->schema, "vr", true), &vr);
+    for (size_t i = 0; i < vr.n && c->n_vrs < GPU_VRS_MAX; i++)
+        snprintf(c->vr[c->n_vrs++], sizeof *c->vr, "%s", lyd_get_value(vr.item[i]));
+    free(vr.item);
+    g->line = leaf_line(entry, NULL);
+}
+
+static void read_gpus(struct model *m, const struct lyd_node *tree, const struct model *known,
+                      struct errors *e)
+{
+    model_read_list(m, tree, NULL, "gpu", read_gpu);
+}
+
+static void free_gpus(struct model *m)
+{
+    vec_free(&gpus_of(m)->gpu);
+}
+
+static uint8_t engine_of(const struct model *m, const char *vr)
+{
+    const struct model_vr *v = model_find_vr(m, vr);
+
+    return v ? v->engine : model_vrs(m)->engine;
+}
+
+static void check_gpus(const struct model *m, struct errors *e)
+{
+    vec_foreach (&gpus_of(m)->gpu, g) {
+        if (g->fault != GPU_FAULT_NONE && g->config.device != GPU_EMULATED)
+            errors_add(e, g->line,
+                       "gpu %s: 'emulated-fault' is for 'device emulated' only: delete it",
+                       g->config.name);
+        for (unsigned i = 0; i < g->config.n_vrs; i++)
+            if (engine_of(m, g->config.vr[i]) != FIB_POPTRIE)
+                errors_add(e, g->line,
+                           "gpu %s: vr %s has fib-engine %s, but a GPU has copies of Poptries "
+                           "only: set fib-engine poptrie, or 'delete gpu %s vr %s'",
+                           g->config.name, g->config.vr[i],
+                           fib_engine_name((enum fib_engine)engine_of(m, g->config.vr[i])),
+                           g->config.name, g->config.vr[i]);
+    }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static bool started; // a configuration has been applied: a GPU that is not there is an error
+
+static int run_gpu(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_gpu *g = to;
+
+    if (!to) {
+        gpu_manager_stop();
+        return 0;
+    }
+    int r = gpu_manager_start(&g->config, !started, err, n);
+    if (!r && g->fault != GPU_FAULT_NONE)
+        gpu_manager_fault(g->fault);
+    return r;
+}
+
+static int run_fault(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    gpu_manager_fault(((const struct model_gpu *)to)->fault);
+    return 0;
+}
+
+static const struct step_kind gpu_kind = {"gpu", run_gpu}, fault_kind = {"gpu", run_fault};
+
+static const struct model_gpu *find_gpu(const struct model *m, const char *name)
+{
+    return model_find(gpus_of(m)->gpu.item, gpus_of(m)->gpu.n, sizeof(struct model_gpu), name);
+}
+
+// With the same tables on the same device.
+static bool stays(const struct change *c, const struct model_gpu *a, const struct model_gpu *b)
+{
+    bool same = a && b && !memcmp(&a->config, &b->config, sizeof a->config);
+
+    for (unsigned i = 0; same && i < a->config.n_vrs; i++) {
+        const char *vr = a->config.vr[i];
+        same = vr_stays(c, vr) && !vr_is_renamed(c, vr) &&
+               engine_of(c->from, vr) == engine_of(c->to, vr);
+    }
+    return same;
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&gpus_of(c->from)->gpu, g)
+        if (!stays(c, g, find_gpu(c->to, g->config.name)))
+            step_add(c, &gpu_kind, g->config.name, g, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&gpus_of(c->to)->gpu, g) {
+        const struct model_gpu *old = find_gpu(c->from, g->config.name);
+
+        if (!stays(c, old, g))
+            step_add(c, &gpu_kind, g->config.name, NULL, g, g->line);
+        else if (old->fault != g->fault)
+            step_add(c, &fault_kind, g->config.name, old, g, g->line);
+    }
+}
+
+static void finish_gpus(const struct model *from, const struct model *to, bool ok)
+{
+    started |= ok;
+}
+
+static void each_gpu(name_fn *fn, void *ctx)
+{
+    vec_foreach (&gpus_of(config_model())->gpu, g)
+        fn(ctx, g->config.name, g->config.device == GPU_EMULATED ? "emulated" : "GPU");
+}
+
+static const struct feature_config gpu_config = {
+    .part_size = sizeof(struct model_gpus),
+    .read = read_gpus,
+    .check = check_gpus,
+    .free = free_gpus,
+    .finish = finish_gpus,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
+                                             {PHASE_ADD_USERS, plan_add},
+                                             {0}},
+    .names = (const struct feature_names[]){{"gpu", each_gpu}, {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+// Forwarders whose last verdict it is.
+static unsigned verdicts(const struct gpu_use *u, enum gpu_verdict v)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        n += u->count[i].measured && u->count[i].verdict == v;
+    return n;
+}
+
+static void write_thread(struct jwrite *j, const struct gpu_count *c, unsigned i)
+{
+    jwrite_begin(j, NULL, '{');
+    jwrite_u64(j, "forwarder", i);
+    jwrite_string(j, "verdict", gpu_verdict_name[c->verdict]);
+    jwrite_int(j, "cpu-cycles", c->cpu_cost / 100);
+    jwrite_int(j, "gpu-cycles", c->gpu_cost / 100);
+    jwrite_end(j, '}');
+}
+
+static void write_counts(struct jwrite *j, const struct gpu_use *u)
+{
+    struct fib_mirror_stats m = fib_mirror_stats();
+    struct gpu_count sum;
+
+    gpu_use_sum(u, &sum);
+    jwrite_u64(j, "memory", m.bytes);
+    jwrite_u64(j, "copied", m.copied_bytes);
+    jwrite_u64(j, "batches", sum.batches);
+    jwrite_u64(j, "lookups", sum.lookups);
+    jwrite_begin(j, "by-cpu", '[');
+    for (unsigned i = 0; i < GPU_CAUSES; i++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "cause", gpu_cause_name[i]);
+        jwrite_u64(j, "lookups", sum.by_cpu[i]);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    jwrite_u64(j, "sampled", sum.sampled);
+    jwrite_u64(j, "wrong", sum.wrong);
+    jwrite_int(j, "age-p50", (int64_t)gpu_age_quantile(sum.age, 500));
+    jwrite_int(j, "age-p99", (int64_t)gpu_age_quantile(sum.age, 990));
+    jwrite_begin(j, "forwarder", '[');
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        if (u->count[i].measured)
+            write_thread(j, &u->count[i], i);
+    jwrite_end(j, ']');
+}
+
+// What it does now, in a sentence.
+static const char *activity(const struct gpu_manager_state *s)
+{
+    if (s->status == GPU_STATUS_LACKING)
+        return "not there, the CPU looks up";
+    if (s->status == GPU_STATUS_FAILED)
+        return "out of use, the CPU looks up";
+    if (s->settings->always || verdicts(s->use, GPU_SENDS))
+        return "looks up";
+    if (verdicts(s->use, GPU_IS_LATE))
+        return "idle, answers come too late";
+    return verdicts(s->use, GPU_CPU_IS_FASTER) ? "idle, CPU is faster here"
+                                               : "idle, nothing measured yet";
+}
+
+static int show_gpu(struct show *s)
+{
+    struct jwrite *j = &s->out;
+    struct gpu_manager_state g;
+    char device[8];
+
+    jwrite_begin(j, s->name, '[');
+    if (gpu_manager_state(&g) && (!s->key[0] || !strcmp(s->key[0], g.settings->name))) {
+        snprintf(device, sizeof device, "%u", (unsigned)g.settings->device);
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", g.settings->name);
+        jwrite_string(j, "device", g.settings->device == GPU_EMULATED ? "emulated" : device);
+        jwrite_string(j, "status", status_name[g.status]);
+        jwrite_string(j, "activity", activity(&g));
+        if (g.why[0])
+            jwrite_string(j, "why", g.why);
+        jwrite_begin(j, "vr", '[');
+        for (unsigned i = 0; i < g.settings->n_vrs; i++)
+            jwrite_string(j, NULL, vr_get(g.settings->vr[i])->name);
+        jwrite_end(j, ']');
+        jwrite_int(j, "tables", g.use ? 2 * g.settings->n_vrs : 0);
+        if (g.use)
+            write_counts(j, g.use);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    return SHOW_NOW;
+}
+
+bool gpu_is_out(char *name, size_t n)
+{
+    struct gpu_manager_state s;
+
+    if (!gpu_manager_state(&s))
+        return false;
+    snprintf(name, n, "%s", s.settings->name);
+    return s.status != GPU_STATUS_ON;
+}
+
+// --- operations ----------------------------------------------------------------------------------
+
+static void run_reopen(struct http *h, const struct lyd_node *op)
+{
+    char err[512] = "";
+    int r = gpu_manager_reopen(operation_input(op, "name"), err, sizeof err);
+    struct errors e = {0};
+
+    if (!r) {
+        http_reply(h, 204, NULL, NULL);
+        return;
+    }
+    errors_add(&e, 0, "gpu %s: %s", operation_input(op, "name"), err);
+    http_refuse_all(h, r == -ENOENT ? 404 : 409,
+                    r == -ENOENT ? "invalid-value" : "resource-denied", &e);
+    errors_free(&e);
+}
+
+// --- metrics -------------------------------------------------------------------------------------
+
+static void write_gpu_metrics(struct metrics *m, const void *kept)
+{
+    struct gpu_manager_state s;
+    struct gpu_count sum;
+
+    if (!gpu_manager_state(&s))
+        return;
+    metric_family(m, METRIC_GAUGE, "gpu_up", "", "1 while the GPU may be used.");
+    metric_u64(m, s.status == GPU_STATUS_ON, "gpu", s.settings->name, NULL);
+    if (!s.use)
+        return;
+    gpu_use_sum(s.use, &sum);
+    metric_family(m, METRIC_COUNTER, "gpu_lookup_packets", "packets",
+                  "Packets whose next hop the GPU has looked up.");
+    metric_u64(m, sum.lookups, "gpu", s.settings->name, NULL);
+    metric_family(m, METRIC_COUNTER, "gpu_by_cpu_packets", "packets",
+                  "Packets of virtual routers that use the GPU, looked up by the CPU, by cause.");
+    for (unsigned i = 0; i < GPU_CAUSES; i++)
+        metric_u64(m, sum.by_cpu[i], "gpu", s.settings->name, "cause", gpu_cause_name[i], NULL);
+    metric_family(m, METRIC_COUNTER, "gpu_batches", "batches", "Batches that the GPU has answered.");
+    metric_u64(m, sum.batches, "gpu", s.settings->name, NULL);
+    metric_family(m, METRIC_COUNTER, "gpu_wrong_answers", "answers",
+                  "Answers that a sample has found to be wrong.");
+    metric_u64(m, sum.wrong, "gpu", s.settings->name, NULL);
+}
+
+static void stop_gpu(void)
+{
+    gpu_manager_stop();
+    started = false;
+}
+
+const struct feature gpu_feature = {
+    "gpu",
+    .config = &gpu_config,
+    .state = (const struct feature_state[]){{"gpu", .write = show_gpu}, {0}},
+    .operations = (const struct feature_operation[]){{"gpu-reopen", run_reopen,
+                                                      OPERATION_CHANGES},
+                                                     {0}},
+    .metrics = &(const struct feature_metrics){.write = write_gpu_metrics},
+    .stop = stop_gpu,
+};
