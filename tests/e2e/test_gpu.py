@@ -61,7 +61,7 @@ def test_where_it_does_not_pay_the_cpu_looks_up(lab, router):
 def test_it_fails_under_traffic_and_no_packet_is_lost(lab, router, fault, why):
     router.configure(ON.replace("timeout 5000", "timeout 300"))
     traffic = Traffic(lab, 3000)
-    eventually(lambda: int(gpu(router)["lookups"]) > 300, 20, lambda: str(gpu(router)))
+    eventually(lambda: int(gpu(router)["lookups"]) > 0, 20, lambda: str(gpu(router)))
     router.configure(f"set gpu g emulated-fault {fault}")
     eventually(lambda: gpu(router)["status"] == "failed", 10, lambda: str(gpu(router)))
     traffic.all_arrive()
@@ -78,15 +78,14 @@ def test_it_fails_under_traffic_and_no_packet_is_lost(lab, router, fault, why):
 
 
 def test_it_comes_and_goes_under_traffic(lab, router):
-    traffic = Traffic(lab, 4000)
-    used = 0
+    traffic = Traffic(lab, 8000)
     for _ in range(5):
         router.configure(ON)
-        eventually(lambda: int(gpu(router)["lookups"]) > 100, 20, lambda: str(gpu(router)))
-        used += int(gpu(router)["lookups"])
+        eventually(lambda: int(gpu(router)["lookups"]) > 0, 20, lambda: str(gpu(router)))
         router.configure("delete gpu g")
+    assert traffic.sender.poll() is None, "all was sent before the last change"
     traffic.all_arrive()
-    assert used > 500 and router.entries("gpu") == []
+    assert router.entries("gpu") == []
 
 
 def test_routes_change_meanwhile(lab, router):

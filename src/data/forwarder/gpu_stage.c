@@ -20,7 +20,7 @@
 #define GPU_PROBES 8
 #define GPU_OWN_EVERY 32
 
-static struct gpu_count *count_of(const struct forwarder *f)
+static struct gpu_count *counts_mine(const struct forwarder *f)
 {
     return &f->gpu_use->count[f->index];
 }
@@ -53,7 +53,7 @@ static void answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum 
 {
     look_up(f, &e->b);
     e->answered = true;
-    count_of(f)->by_cpu[why] += e->b.n;
+    counts_mine(f)->by_cpu[why] += e->b.n;
 }
 
 // A burst that shows what a lookup costs here.
@@ -127,7 +127,7 @@ static void make_room(struct forwarder *f)
     go_on(f);
 }
 
-static void put(struct forwarder *f, const struct burst *b)
+static void park_last(struct forwarder *f, const struct burst *b)
 {
     struct gpu_parked *p = &f->gpu;
     struct gpu_parked_burst *e;
@@ -156,7 +156,7 @@ bool gpu_park(struct forwarder *f, struct burst *b, bool redirects)
     if (why == GPU_BY_SPLIT && !p->until_own)
         look_up_timed(f, b);
     if (why != GPU_CAUSES)
-        count_of(f)->by_cpu[why] += n;
+        counts_mine(f)->by_cpu[why] += n;
     if (own && !p->n)
         return false;
     begun = rte_rdtsc();
@@ -166,7 +166,7 @@ bool gpu_park(struct forwarder *f, struct burst *b, bool redirects)
         acl_redirect(f, b);
         f->n_redirected = 0;
     }
-    put(f, b);
+    park_last(f, b);
     if (!own)
         p->gpu_cycles += rte_rdtsc() - begun;
     b->n = 0;
@@ -263,7 +263,7 @@ static void nexthops_set(const struct forwarder *f, struct burst *b, const uint1
 static void take_answer(struct forwarder *f, const struct gpu_batch *batch)
 {
     struct gpu_parked *p = &f->gpu;
-    struct gpu_count *c = count_of(f);
+    struct gpu_count *c = counts_mine(f);
 
     for (uint32_t k = 0; k < p->n; k++) {
         struct gpu_parked_burst *e = parked_at(p, k);
@@ -314,7 +314,7 @@ static void give_up_late(struct forwarder *f)
 static void window_end(struct forwarder *f)
 {
     struct gpu_parked *p = &f->gpu;
-    struct gpu_count *c = count_of(f);
+    struct gpu_count *c = counts_mine(f);
 
     if (p->cpu_lookups && p->answers) {
         c->cpu_cost = (uint32_t)(100 * p->cpu_cycles / p->cpu_lookups);
@@ -374,7 +374,7 @@ void gpu_change(struct forwarder *f, struct gpu_use *use)
     f->gpu_use = use;
     if (!use)
         return;
-    count_of(f)->verdict = use->settings.always ? GPU_SENDS : GPU_CPU_IS_FASTER;
+    counts_mine(f)->verdict = use->settings.always ? GPU_SENDS : GPU_CPU_IS_FASTER;
     // Never again: a batch of the forwarder before, which nobody wants, may be on the way.
     f->gpu.serial = rte_rdtsc();
     f->gpu.verdict = GPU_CPU_IS_FASTER;

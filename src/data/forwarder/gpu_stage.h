@@ -6,12 +6,13 @@
 // batch of each family; bursts whose answers are there go on, in the order in which they came.
 //
 // Always true:
-//   P1  bursts of virtual routers that use the GPU go on in the order in which they were parked: one
-//       that needs no answer waits behind those that do;
+//   P1  bursts of virtual routers that use the GPU go on in the order in which they were parked;
+//       one that needs no answer waits behind those that do;
 //   P2  none waits longer than max-latency, as long as the forwarder polls: then the CPU looks up,
 //       and the answer, when it comes, is not wanted any more;
-//   P3  a forwarder with parked bursts is not quiescent for RCU (forwarder_rest), so whatever control
-//       changes or deletes, it need know nothing of parked packets. After 1 ms it makes them go;
+//   P3  a forwarder with parked bursts is not quiescent for RCU (forwarder_rest), so whatever
+//       control changes or deletes, it need know nothing of parked packets. After 1 ms it makes
+//       them go;
 //   P4  a batch is sent only while the device has what the tables are. So an answer names nothing
 //       that was freed before the forwarder was quiescent last.
 #ifndef FORWARDER_GPU_STAGE_H

@@ -157,7 +157,7 @@ static uint64_t word(const uint64_t *w)
     return __atomic_load_n(w, __ATOMIC_RELAXED);
 }
 
-static void add(struct gpu_count *sum, const struct gpu_count *c)
+static void count_add(struct gpu_count *sum, const struct gpu_count *c)
 {
     sum->batches += word(&c->batches);
     sum->lookups += word(&c->lookups);
@@ -173,7 +173,7 @@ void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum)
 {
     memset(sum, 0, sizeof *sum);
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
-        add(sum, &u->count[i]);
+        count_add(sum, &u->count[i]);
 }
 
 uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille)

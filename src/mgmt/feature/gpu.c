@@ -332,7 +332,8 @@ static void write_gpu_metrics(struct metrics *m, const void *kept)
                   "Packets of virtual routers that use the GPU, looked up by the CPU, by cause.");
     for (unsigned i = 0; i < GPU_CAUSES; i++)
         metric_u64(m, sum.by_cpu[i], "gpu", s.settings->name, "cause", gpu_cause_name[i], NULL);
-    metric_family(m, METRIC_COUNTER, "gpu_batches", "batches", "Batches that the GPU has answered.");
+    metric_family(m, METRIC_COUNTER, "gpu_batches", "batches",
+                  "Batches that the GPU has answered.");
     metric_u64(m, sum.batches, "gpu", s.settings->name, NULL);
     metric_family(m, METRIC_COUNTER, "gpu_wrong_answers", "answers",
                   "Answers that a sample has found to be wrong.");
