@@ -90,6 +90,8 @@ def lookup(found: dict, vr: str) -> Iterator[str]:
                f"'{found['waiting-for']}' is used up; raise it: {words} {found['waiting-for']} N")
     if found.get("node"):
         yield "nodes: " + ", ".join(map(node, found["node"]))
+    if "gpu" in found:
+        yield f"looked up by the CPU, since the packet is followed; for others GPU {found['gpu']}: {found['gpu-activity']}"
     if "group" in found:
         yield (f"next hop {found['group']}: group; hash 0x{found['hash']:08x} is bucket {found['bucket']} of "
                f"{found['buckets']}: member {found['nexthop']}")

@@ -163,9 +163,10 @@ def test_every_check_can_fail():
 
 # --- where kernel and kamueed disagree ---
 
-PORTS = ["set port p0 kernel-interface eth1", "set port p1 devargs net_af_packet3,framecnt=64,iface=eth2", "set vr red table 10", "set vr blue namespace blue"]
+PORTS = ["set port p0 kernel-interface eth1", "set port p1 devargs net_af_packet3,framecnt=64,iface=eth2", "set vr red table 10", "set vr blue namespace blue",
+         "set gpu g0 device 0 vr red"]
 MAC = "02:00:00:00:00:01"
-AGREE = {"port-device", "port-addresses", "mac", "routes", "vrf", "offload", "checksums"}
+AGREE = {"gpu", "port-device", "port-addresses", "mac", "routes", "vrf", "offload", "checksums"}
 
 
 def link(name, index, **more):
@@ -185,6 +186,7 @@ def agreeing(links=(), routes=ROUTES, damaged=0):
     """A record of what `ip` and the kernel say; `links` replace those of their name."""
     named = {entry.get("ifname"): entry for entry in [*LINKS, *links]}
     return {".says/ip_-j_-d_addr": json.dumps(list(named.values())), ".says/ip_-j_-4_route": json.dumps(routes), ".says/ip_-j_-6_route": "[]",
+            "usr/lib64/libcuda.so.1": "", "proc/driver/nvidia/version": "",
             ".says/ip_netns_exec_blue_cat_%proc%net%snmp": SNMP.format(n=0), "proc/net/snmp": SNMP.format(n=damaged)}
 
 
@@ -193,7 +195,9 @@ def state(**port):
 
 
 ADDRESS = {"local": "10.1.1.1", "prefixlen": 24, "scope": "global"}
+NO_LIBRARY, NO_MODULE = ({path: text for path, text in agreeing().items() if not path.endswith(gone)} for gone in ("libcuda.so.1", "version"))
 DISAGREE = [
+    ("gpu", NO_LIBRARY, STATE, "wrong", "there is no libcuda.so.1"), ("gpu", NO_MODULE, STATE, "wrong", "modprobe nvidia"),
     ("port-device", agreeing(), state(**{"kernel-interface": "eth2"}), "wrong", "p0 and p1: both on eth2"),
     ("port-device", agreeing([link("eth2", 2)]), STATE, "wrong", "both on"),
     ("port-addresses", agreeing([link("eth1", 2, addr_info=[ADDRESS])]), STATE, "advice", "ip addr add 10.1.1.1/24 dev p0"),

@@ -13,6 +13,9 @@ from kamuee.doctor.finding import Check, Finding, absent, good
 DAMAGED_LEAST, DAMAGED_SHARE = 10, 1000   # so many, and one of so many received
 
 
+LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+
+
 def where(device: str, namespace: str) -> str:
     return f"{device} of namespace {namespace}" if namespace else device
 
@@ -161,6 +164,21 @@ def checksums(facts: Facts) -> Iterator[Finding]:
             yield good("checksums", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong checksum")
 
 
-CHECKS = (Check("port-device", one_device), Check("port-addresses", addressed), Check("mac", macs),
+def gpu(facts: Facts) -> Iterator[Finding]:
+    """The driver of a configured GPU: kamueed opens its library, which needs the kernel's module."""
+    wanted = [words[1] for words in facts.config if words[:1] == ["gpu"] and words[2:3] == ["device"] and words[3:4] != ["emulated"]]
+    library = any(facts.host.exists(f"{folder}/libcuda.so.1") for folder in LIBRARIES)
+    for name in wanted:
+        if library and facts.host.exists("/proc/driver/nvidia/version"):
+            yield good("gpu", name, "NVIDIA's driver is there")
+        else:
+            yield Finding("gpu", "wrong", name, "the kernel's module of NVIDIA's driver is not loaded" if library else "there is no libcuda.so.1",
+                          "NVIDIA's driver", "the GPU is not used, and the CPU looks up",
+                          ("modprobe nvidia",) if library else ("# install NVIDIA's driver: its packages, or those of your distribution",))
+    if not wanted:
+        yield absent("gpu", "configuration", "no GPU is configured")
+
+
+CHECKS = (Check("gpu", gpu), Check("port-device", one_device), Check("port-addresses", addressed), Check("mac", macs),
           Check("routes", foreign_routes), Check("vrf", vrfs),
           Check("offload", offload), Check("checksums", checksums))

@@ -84,27 +84,17 @@ static uint8_t engine_of(const struct model *m, const char *vr)
     return v ? v->engine : model_vrs(m)->engine;
 }
 
-static void check_gpus(const struct model *m, struct errors *e)
-{
-    vec_foreach (&gpus_of(m)->gpu, g) {
-        if (g->fault != GPU_FAULT_NONE && g->config.device != GPU_EMULATED)
-            errors_add(e, g->line,
-                       "gpu %s: 'emulated-fault' is for 'device emulated' only: delete it",
-                       g->config.name);
-        for (unsigned i = 0; i < g->config.n_vrs; i++)
-            if (engine_of(m, g->config.vr[i]) != FIB_POPTRIE)
-                errors_add(e, g->line,
-                           "gpu %s: vr %s has fib-engine %s, but a GPU has copies of Poptries "
-                           "only: set fib-engine poptrie, or 'delete gpu %s vr %s'",
-                           g->config.name, g->config.vr[i],
-                           fib_engine_name((enum fib_engine)engine_of(m, g->config.vr[i])),
-                           g->config.name, g->config.vr[i]);
-    }
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
 static bool started; // a configuration has been applied: a GPU that is not there is an error
+
+static int may_have_fault(const struct model_gpu *g, char *err, size_t n)
+{
+    if (g->fault == GPU_FAULT_NONE || g->config.device == GPU_EMULATED)
+        return 0;
+    snprintf(err, n, "'emulated-fault' is for 'device emulated' only: delete it");
+    return -EINVAL;
+}
 
 static int run_gpu(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
@@ -114,7 +104,8 @@ static int run_gpu(const struct step *s, const void *from, const void *to, char 
         gpu_manager_stop();
         return 0;
     }
-    int r = gpu_manager_start(&g->config, !started, err, n);
+    int r = may_have_fault(g, err, n);
+    r = r ? r : gpu_manager_start(&g->config, !started, err, n);
     if (!r && g->fault != GPU_FAULT_NONE)
         gpu_manager_fault(g->fault);
     return r;
@@ -122,8 +113,11 @@ static int run_gpu(const struct step *s, const void *from, const void *to, char 
 
 static int run_fault(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
-    gpu_manager_fault(((const struct model_gpu *)to)->fault);
-    return 0;
+    int r = may_have_fault(to, err, n);
+
+    if (!r)
+        gpu_manager_fault(((const struct model_gpu *)to)->fault);
+    return r;
 }
 
 static const struct step_kind gpu_kind = {"gpu", run_gpu}, fault_kind = {"gpu", run_fault};
@@ -179,7 +173,6 @@ static void each_gpu(name_fn *fn, void *ctx)
 static const struct feature_config gpu_config = {
     .part_size = sizeof(struct model_gpus),
     .read = read_gpus,
-    .check = check_gpus,
     .free = free_gpus,
     .finish = finish_gpus,
     .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
@@ -203,7 +196,7 @@ static unsigned verdicts(const struct gpu_use *u, enum gpu_verdict v)
 static void write_thread(struct jwrite *j, const struct gpu_count *c, unsigned i)
 {
     jwrite_begin(j, NULL, '{');
-    jwrite_u64(j, "forwarder", i);
+    jwrite_int(j, "forwarder", i);
     jwrite_string(j, "verdict", gpu_verdict_name[c->verdict]);
     jwrite_int(j, "cpu-cycles", c->cpu_cost / 100);
     jwrite_int(j, "gpu-cycles", c->gpu_cost / 100);
@@ -291,6 +284,19 @@ bool gpu_is_out(char *name, size_t n)
         return false;
     snprintf(name, n, "%s", s.settings->name);
     return s.status != GPU_STATUS_ON;
+}
+
+const char *gpu_of_vr(uint16_t vr, const char **now)
+{
+    struct gpu_manager_state s;
+    bool has = gpu_manager_state(&s);
+
+    for (unsigned i = 0; has && i < s.settings->n_vrs; i++)
+        if (s.settings->vr[i] == vr) {
+            *now = activity(&s);
+            return s.settings->name;
+        }
+    return NULL;
 }
 
 // --- operations ----------------------------------------------------------------------------------

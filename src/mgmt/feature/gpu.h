@@ -5,8 +5,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // Is a GPU configured, which is not used? name: of the one that is configured.
 bool gpu_is_out(char *name, size_t n);
+// The GPU to which lookups of the virtual router may go, and what it does now; NULL: none.
+const char *gpu_of_vr(uint16_t vr, const char **activity);
 
 #endif

@@ -13,6 +13,7 @@
 #include "acl_manager/acl_line.h"
 #include "base/log.h"
 #include "base/protocol.h"
+#include "feature/gpu.h"
 #include "feature/route.h"
 #include "rib/rib_manager.h"
 #include "table/acl.h"
@@ -142,6 +143,17 @@ static void write_nodes(struct jwrite *j, const struct packet_trace_lookup *l)
     jwrite_end(j, ']');
 }
 
+// A packet that is followed does not wait: the CPU looks it up. What others do is said beside it.
+static void write_gpu(struct jwrite *j, uint16_t vr)
+{
+    const char *now, *name = gpu_of_vr(vr, &now);
+
+    if (!name)
+        return;
+    jwrite_string(j, "gpu", name);
+    jwrite_string(j, "gpu-activity", now);
+}
+
 static void write_lookup(const struct telling *t, unsigned i)
 {
     const struct packet_trace_lookup *l = &t->p->step[i].lookup;
@@ -156,6 +168,7 @@ static void write_lookup(const struct telling *t, unsigned i)
         jwrite_string(j, "waiting-for", t->waiting[i].waits_for);
     }
     write_nodes(j, l);
+    write_gpu(j, t->p->step[i].vr);
     if (l->leaf_kind == NEXTHOP_GROUP) {
         jwrite_int(j, "group", l->leaf);
         jwrite_int(j, "hash", l->hash);
