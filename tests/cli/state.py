@@ -134,7 +134,7 @@ def state():
              "verdict": [{"name": "continue", "packets": "0"}, {"name": "drop", "packets": "0"}], "faults": "0", "fault-packets": "0",
              "no-way": "0", "reason": [], "counter": [], "table": []}],
         "gpu": [{
-            "name": "g0", "device": "0", "status": "failed", "activity": "out of use, the CPU looks up", "why": "a batch was not answered in time",
+            "name": "g0", "device": 0, "status": "failed", "activity": "out of use, the CPU looks up", "why": "a batch was not answered in time",
             "vr": ["default", "red"], "tables": 4, "memory": "38797312", "copied": "41943040", "batches": "12345", "lookups": "1234567",
             "by-cpu": [{"cause": "split", "lookups": "1000"}, {"cause": "late", "lookups": "0"}, {"cause": "failure", "lookups": "23456"}],
             "sampled": "19290", "wrong": "0", "age-p50": 6144, "age-p99": 20480,

@@ -111,7 +111,6 @@ def test_a_virtual_router_goes_while_it_uses_the_gpu(lab, router):
 @pytest.mark.parametrize("lines, said", [
     (["set gpu g device 0 vr default"], "install NVIDIA's driver"),
     (["set gpu g device 0 vr default emulated-fault lost"], "'emulated-fault' is for 'device emulated' only"),
-    (["set gpu g device emulated vr default", "set fib-engine lpm"], "set fib-engine poptrie"),
     (["set gpu g device emulated vr nobody"], "nobody"), (["set gpu g device emulated"], "vr")])
 def test_errors_have_remedies(lab, router, lines, said):
     with pytest.raises(DaemonError) as refused:

@@ -251,14 +251,15 @@ static int show_gpu(struct show *s)
 {
     struct jwrite *j = &s->out;
     struct gpu_manager_state g;
-    char device[8];
 
     jwrite_begin(j, s->name, '[');
     if (gpu_manager_state(&g) && (!s->key[0] || !strcmp(s->key[0], g.settings->name))) {
-        snprintf(device, sizeof device, "%u", (unsigned)g.settings->device);
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "name", g.settings->name);
-        jwrite_string(j, "device", g.settings->device == GPU_EMULATED ? "emulated" : device);
+        if (g.settings->device == GPU_EMULATED)
+            jwrite_string(j, "device", "emulated");
+        else
+            jwrite_int(j, "device", g.settings->device);
         jwrite_string(j, "status", status_name[g.status]);
         jwrite_string(j, "activity", activity(&g));
         if (g.why[0])
