@@ -45,10 +45,12 @@ static int open_it(char *err, size_t n)
         return r;
     r = manager_call(ROLE_RIB_MANAGER, mirror_tables, &(struct mirror_call){u, err, n},
                      sizeof(struct mirror_call));
-    if (r) {
+    if (r == -ENOTCONN || r == -ETIMEDOUT)
+        snprintf(err, n, "rib_manager does not answer");
+    if (r && r != -ETIMEDOUT) // then rib_manager may still have it
         gpu_use_close(u);
+    if (r)
         return r;
-    }
     gpu.use = u;
     gpu_use_publish(u);
     gpu_use_fault(u, gpu.fault);

@@ -19,6 +19,7 @@
 
 #define GPU_PROBES 8
 #define GPU_OWN_EVERY 32
+#define GPU_END_WINDOWS 10 // an ending thread waits so long for a device
 
 static struct gpu_count *counts_mine(const struct forwarder *f)
 {
@@ -384,9 +385,14 @@ void gpu_change(struct forwarder *f, struct gpu_use *use)
 
 void gpu_end(struct forwarder *f)
 {
+    uint64_t begun = rte_rdtsc();
+
     if (!f->gpu_use)
         return;
     gpu_drain(f);
-    while (gpu_queue_waiting(queue_of(f)))
+    while (gpu_queue_waiting(queue_of(f))) {
+        if (rte_rdtsc() - begun > GPU_END_WINDOWS * f->gpu_use->window_tsc)
+            gpu_mirror_fail(f->gpu_use->mirror, GPU_LATE);
         receive(f);
+    }
 }

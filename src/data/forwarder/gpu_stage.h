@@ -30,7 +30,15 @@ unsigned gpu_serve(struct forwarder *f);
 void gpu_drain(struct forwarder *f);
 // Another one is in use from now on, or none.
 void gpu_change(struct forwarder *f, struct gpu_use *use);
-// No batch is on the way any more. At the end of the thread.
+// Before anything else after a quiescent state: the one that f has may be gone.
+static inline void gpu_look(struct forwarder *f)
+{
+    struct gpu_use *use = gpu_now();
+
+    if (unlikely(use != f->gpu_use))
+        gpu_change(f, use);
+}
+// At the end of the thread: nothing is parked, and no batch is on the way any more.
 void gpu_end(struct forwarder *f);
 
 #endif

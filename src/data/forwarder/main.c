@@ -119,6 +119,7 @@ void forwarder_main(void *arg)
             wake_receivers(f);
         idle_after_poll(&idle, taken, f->queue_due);
     }
+    gpu_look(f);
     begin_forward_kept(f);
     gpu_end(f);
     forwarder_free(f);

@@ -430,8 +430,7 @@ unsigned forwarder_poll(struct forwarder *f)
     // Partner: nexthop_count_set.
     f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);
     f->plan = rcu_load(&forwarder_slot[f->index].plan);
-    if (unlikely(gpu_now() != f->gpu_use))
-        gpu_change(f, gpu_now());
+    gpu_look(f);
     uint8_t begin = __atomic_load_n(&plan_begin, __ATOMIC_RELAXED);
     unsigned taken = likely(begin == PLAN_BEGIN_OVER) ? poll_queues(f) : begin_poll(f, begin);
     unsigned injected = inject(f); // not timed

@@ -424,6 +424,20 @@ static void the_gpu_goes_while_packets_wait(void **state)
     assert_int_equal(received_in_order(30), 30);
 }
 
+static void the_forwarder_ends_while_packets_wait(void **state)
+{
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(30, "10.1.2.3", 0);
+    rig_step(0);
+    gpu_end(rig_forwarder(0));
+    assert_int_equal(received_in_order(0), 30);
+    assert_int_equal(held(), 0);
+    assert_int_equal(gpu_queue_waiting(use->queue[0]), 0);
+    assert_int_equal(gpu_mirror_state(use->mirror), GPU_LATE); // after 100 ms
+    gpu_use_fault(use, GPU_FAULT_NONE);
+}
+
 // What an audit that repairs does: another FIB in place of a mirrored one.
 static void a_mirrored_fib_is_replaced(void **state)
 {
@@ -527,6 +541,7 @@ int main(void)
         gpu_path_test(a_route_goes_while_packets_wait),
         gpu_path_test(routes_change_all_the_time),
         gpu_path_test(the_gpu_goes_while_packets_wait),
+        gpu_path_test(the_forwarder_ends_while_packets_wait),
         gpu_path_test(a_mirrored_fib_is_replaced),
         gpu_path_test(a_fib_of_another_engine_is_refused),
         gpu_path_test(the_split_decides_by_cost_and_age),
