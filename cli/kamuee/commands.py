@@ -108,7 +108,7 @@ COMMANDS = (
     Command("show crash", "notes of crashes of kamueed, newest first", "show_crash:show", json="crash"),
     Command("show upgrade", "the last upgrade: how it goes, or went", "upgrade:show", json="upgrade"),
     Command("show memory", "memory by region", "show_system:memory", json="memory"),
-    Command("show version", "versions of kamueed and DPDK", "show_system:version", json="version"),
+    Command("show version", "versions of kamueed and of what it is built with", "show_system:version", json="version"),
     Command("show system", "the daemon: uptime, memory, lookup kernel", "show_system:system", json="system"),
     Command("show tech-support [FILE]", "collect diagnostics into one archive", "tech_support:run"),
     Command("show running-config", "the running configuration as set lines", "configuration:running",

@@ -29,16 +29,24 @@ def yes(runs: bool) -> str | None:
     return "yes, it is to stop" if runs else None
 
 
-VERSION = (
+RUNNING = (
     Leaf("version", label="kamueed"),
     Leaf("dpdk-version", label="DPDK", show=lambda text: given(text.removeprefix("DPDK "))),
+)
+VERSION = (
+    RUNNING[0],
+    Leaf("commit", label="commit"),
+    Leaf("build", label="build"),
+    Leaf("build-id", label="build ID"),
+    RUNNING[1],
+    Leaf("libyang-version", label="libyang"),
 )
 MEMORY = (
     Leaf("rss", label="resident memory", show=iec),
     Leaf("", label="DPDK memory", show=dpdk_memory),
 )
 SYSTEM = (
-    *VERSION,
+    *RUNNING,
     Leaf("pid", label="process"),
     Leaf("uptime", label="up", show=duration),
     Leaf("draining", label="draining", show=yes),
@@ -57,7 +65,7 @@ REGION = (
 def version(context: Context, match: Match) -> None:
     found = context.client.state("system")
     if context.options.json:
-        context.json({**{leaf.name: found.get(leaf.name) for leaf in VERSION}, "cli-version": __version__})
+        context.json({**{leaf.name: found[leaf.name] for leaf in VERSION if leaf.name in found}, "cli-version": __version__})
     else:
         own = Leaf("cli-version", label="kamuee")
         context.lines(details(context, (*VERSION, own), {**found, "cli-version": __version__}, indent=0))

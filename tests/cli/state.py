@@ -25,7 +25,8 @@ def state():
     """A fresh copy for each test."""
     return {
         "system": {
-            "version": "0.1.0", "dpdk-version": "DPDK 22.11.4", "pid": 4242, "uptime": "183845", "memory": 512,
+            "version": "0.1.0", "commit": "0f915673aa10c1ab8ea0d6a4d8a5c60f4ee2a3a1", "build": "release, LTO, gcc 12.2.0",
+            "build-id": "3f2b8c0d51a94e7786f0", "dpdk-version": "DPDK 22.11.4", "libyang-version": "2.1.30", "pid": 4242, "uptime": "183845", "memory": 512,
             "pages": "ordinary", "rss": "314572800", "lookup-kernel": "avx512",
             "audits": "12", "last-audit": "192", "fib-divergence": "2",
             "region": [{"name": "fib default ipv4", "bytes": "536870912", "used": "3879731", "pages": "ordinary"},

@@ -135,7 +135,11 @@ static int show_system(struct show *s)
 
     jwrite_begin(j, s->name, '{');
     jwrite_string(j, "version", kamuee_version);
+    if (*kamuee_commit)
+        jwrite_string(j, "commit", kamuee_commit);
+    jwrite_string(j, "build", kamuee_build);
     jwrite_string(j, "dpdk-version", rte_version());
+    jwrite_string(j, "libyang-version", kamuee_libyang);
     jwrite_int(j, "pid", getpid());
     jwrite_u64(j, "uptime", process_uptime());
     jwrite_string_any(j, "build-id", crash_build_id());
@@ -189,9 +193,9 @@ static void write_buffer_families(struct metrics *m)
 static void write_system_metrics(struct metrics *m, const void *kept)
 {
     metric_family(m, METRIC_INFO, "build", "",
-                  "Version of kamueed, of DPDK, and the FIB lookup code in use.");
-    metric_u64(m, 1, "version", kamuee_version, "dpdk_version", rte_version(), "lookup_kernel",
-               fib_kernel_name(), NULL);
+                  "Version of kamueed, its commit, of DPDK, and the FIB lookup code in use.");
+    metric_u64(m, 1, "version", kamuee_version, "commit", kamuee_commit, "dpdk_version",
+               rte_version(), "lookup_kernel", fib_kernel_name(), NULL);
     metric_family(m, METRIC_GAUGE, "uptime_seconds", "seconds", "Time since kamueed started.");
     metric_u64(m, process_uptime(), NULL);
     metric_family(m, METRIC_GAUGE, "resident_bytes", "bytes", "Resident memory of the process.");
