@@ -52,3 +52,5 @@ def test_frr_runs(container: Container):
 def test_sigterm_ends_it_in_order(container: Container):
     container.kill("TERM")
     assert container.process.wait(30) == 0
+    left = run("ip", "-n", CONTAINER, "-br", "link").stdout
+    assert "eth1@" in left and "eth2@" in left and "wire" not in left      # as they were given
