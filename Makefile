@@ -17,10 +17,10 @@ LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump
 TEST_PACKAGES = mandoc mkdocs zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nftables nfdump systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring
 BENCH_PACKAGES = dpdk-dev
-DEB_PACKAGES = debhelper dh-python lintian crun
+DEB_PACKAGES = debhelper dh-python lintian rpmlint shellcheck crun python3-venv
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld-14 wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian crun
+HAVE = mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld-14 wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
@@ -36,7 +36,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e vm vm-test deb image sbom site package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps build check test conformance e2e vm vm-test deb image sbom site reproducible release package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -112,8 +112,20 @@ sbom: build ## what kamueed is linked with, as SPDX, on standard output
 	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns $(BUILD)/src/mgmt/remote/kamuee-http \
 		$(BUILD)/src/mgmt/program_build/kamuee-program $(BUILD)/src/control/program_manager/kamuee-bpf-check
 
-package-test: deps ## install, demo, upgrade, purge in a bare Debian 12; the image in a container (root; a package mirror)
-	$(SUDO) env $(foreach v,CI DEBS ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package
+reproducible: deps ## packages and images, built twice: are they the same to the last bit? (root, for the images)
+	$(SUDO) tools/reproducible $(BUILD)-reproducible
+
+# Stops at the first thing that is wrong; tools/release says how to go on.
+release: deps ## VERSION=X.Y.Z [KEY=FILE]: tag, packages, images, bills of materials, provenance, signed sums (root; docs/release.md)
+	@[ -n '$(VERSION)' ] || { echo 'release: VERSION=X.Y.Z is missing' >&2; exit 1; }
+	tools/release tag $(VERSION)
+	$(SUDO) tools/reproducible $(BUILD)-reproducible
+	$(SUDO) tools/release build $(BUILD)-release/$(VERSION)
+	$(SUDO) tools/release sign $(BUILD)-release/$(VERSION) $(KEY)
+	tools/release verify $(BUILD)-release/$(VERSION)
+
+package-test: deps ## install, demo, upgrade, purge in a bare Debian 12; the image in a container; labs (root; a package mirror)
+	$(SUDO) env $(foreach v,CI DEBS IMAGE ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package
 
 test: check e2e vm-test ## everything but package-test: check + e2e + vm-test; installs what it needs
 
@@ -176,4 +188,4 @@ uninstall: ## remove what install put there; user and groups stay
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(PTF) $(ANSIBLE) $(PROMETHEUS) $(SCHEMATHESIS)
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(SCHEMATHESIS)
