@@ -232,11 +232,13 @@ static struct rte_fib6 *fib6_try(struct engine *e, const struct table *t, unsign
     if (f == NULL)
         return NULL;
     e->bytes = ((1ull << 24) + tbl8 * 256ull) * 4;
-    for (size_t i = 0; i < t->n; i++)
-        if (rte_fib6_add(f, t->route[i].key, t->route[i].len, t->route[i].value) != 0) {
+    for (size_t i = 0; i < t->n; i++) {
+        const struct poptrie_route *r = &t->route[i];
+        if (rte_fib6_add(f, (const void *)r->key, r->len, r->value) != 0) {
             rte_fib6_free(f);
             return NULL;
         }
+    }
     return f;
 }
 
@@ -252,10 +254,11 @@ static void *fib6_build(struct engine *e, const struct table *t)
 
 DROP(fib6_drop, rte_fib6_free)
 SELECT(fib6_select, rte_fib6_select_lookup)
-RUN(fib6_run, rte_fib6_lookup_bulk(e->fib, a->ip6 + i, results64, burst))
-RUN_SINGLE(fib6_run_single, rte_fib6_lookup_bulk(e->fib, a->ip6 + i + j, results64 + j, 1))
-CHANGE(fib6_withdraw, rte_fib6_delete(e->fib, r->key, r->len))
-CHANGE(fib6_announce, rte_fib6_add(e->fib, r->key, r->len, r->value))
+RUN(fib6_run, rte_fib6_lookup_bulk(e->fib, (void *)(a->ip6 + i), results64, burst))
+RUN_SINGLE(fib6_run_single,
+           rte_fib6_lookup_bulk(e->fib, (void *)(a->ip6 + i + j), results64 + j, 1))
+CHANGE(fib6_withdraw, rte_fib6_delete(e->fib, (const void *)r->key, r->len))
+CHANGE(fib6_announce, rte_fib6_add(e->fib, (const void *)r->key, r->len, r->value))
 
 static void *lpm6_build(struct engine *e, const struct table *t)
 {
@@ -266,18 +269,20 @@ static void *lpm6_build(struct engine *e, const struct table *t)
     if (l == NULL)
         return NULL;
     e->bytes = ((1ull << 24) + c.number_tbl8s * 256ull) * 4;
-    for (size_t i = 0; i < t->n; i++)
-        if (rte_lpm6_add(l, t->route[i].key, t->route[i].len, t->route[i].value) != 0) {
+    for (size_t i = 0; i < t->n; i++) {
+        const struct poptrie_route *r = &t->route[i];
+        if (rte_lpm6_add(l, (const void *)r->key, r->len, r->value) != 0) {
             rte_lpm6_free(l);
             return NULL;
         }
+    }
     return l;
 }
 
 DROP(lpm6_drop, rte_lpm6_free)
-RUN(lpm6_run, rte_lpm6_lookup_bulk_func(e->fib, a->ip6 + i, results6, burst))
-CHANGE(lpm6_withdraw, rte_lpm6_delete(e->fib, (uint8_t *)r->key, r->len))
-CHANGE(lpm6_announce, rte_lpm6_add(e->fib, r->key, r->len, r->value))
+RUN(lpm6_run, rte_lpm6_lookup_bulk_func(e->fib, (void *)(a->ip6 + i), results6, burst))
+CHANGE(lpm6_withdraw, rte_lpm6_delete(e->fib, (void *)r->key, r->len))
+CHANGE(lpm6_announce, rte_lpm6_add(e->fib, (const void *)r->key, r->len, r->value))
 
 // --- all of them; a family's peer is its rte_fib(6), with the kernel that is the fastest here ---
 

@@ -363,8 +363,9 @@ static void parse_members(const struct nlattr *a, struct netlink_nexthop *r)
     r->group = true;
     for (size_t i = 0; i < n && i < NETLINK_HOPS; i++) {
         r->member[i].id = g[i].id;
-        // weight - 1; the high byte (kernel 6.11) lies in the older headers' reserved one
-        r->member[i].weight = (uint16_t)((g[i].resvd1 << 8 | g[i].weight) + 1);
+        // weight - 1; its high byte (kernel 6.11) comes next, under a name that headers differ in
+        const uint8_t *weight = (const uint8_t *)&g[i] + offsetof(struct nexthop_grp, weight);
+        r->member[i].weight = (uint16_t)((weight[1] << 8 | weight[0]) + 1);
         if (!r->member[i].weight)
             r->member[i].weight = 0xffff;
         r->n_members++;

@@ -186,7 +186,8 @@ static void a_nexthop_object_replaces_the_hops(void **state)
 static void a_group_has_members_with_wide_weights(void **state)
 {
     struct nhmsg *n = begin(RTM_NEWNEXTHOP, 0, sizeof *n);
-    struct nexthop_grp g[2] = {{.id = 10, .weight = 0}, {.id = 11, .weight = 255, .resvd1 = 1}};
+    struct nexthop_grp g[2] = {{.id = 10, .weight = 0}, {.id = 11, .weight = 255}};
+    ((uint8_t *)&g[1])[offsetof(struct nexthop_grp, weight) + 1] = 1; // the high byte
 
     mnl_attr_put_u32(&m.h, NHA_ID, 20);
     mnl_attr_put(&m.h, NHA_GROUP, sizeof g, g);

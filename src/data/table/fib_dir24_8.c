@@ -6,7 +6,7 @@
 // under readers and under churn, and what is done about it.
 #include <arpa/inet.h>
 #include <rte_fib.h>
-#include <rte_fib6.h>
+#include <rte_fib6.h> // void * for addresses: bytes until DPDK 24.11, then a type of its own
 #include <rte_memory.h>
 
 #include "table/fib_dpdk.h"
@@ -67,12 +67,12 @@ static void dir24_8_destroy6(void *table)
 
 static int dir24_8_add6(void *table, const struct prefix *p, uint32_t nexthop)
 {
-    return rte_fib6_add(table, p->b, p->len, nexthop);
+    return rte_fib6_add(table, (const void *)p->b, p->len, nexthop);
 }
 
 static int dir24_8_del6(void *table, const struct prefix *p)
 {
-    return rte_fib6_delete(table, p->b, p->len);
+    return rte_fib6_delete(table, (const void *)p->b, p->len);
 }
 
 static void dir24_8_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
@@ -80,7 +80,7 @@ static void dir24_8_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexth
     uint64_t found[FIB_DPDK_BURST];
 
     // DPDK's parameter lacks a const; it writes nothing there.
-    rte_fib6_lookup_bulk(table, (uint8_t(*)[16])dst, found, (int)n);
+    rte_fib6_lookup_bulk(table, (void *)dst, found, (int)n);
     for (unsigned i = 0; i < n; i++)
         nexthop[i] = (uint32_t)found[i];
 }

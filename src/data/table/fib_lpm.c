@@ -11,7 +11,7 @@
 #pragma GCC diagnostic ignored "-Wvla" // in one of its inline functions
 #include <rte_lpm.h>
 #pragma GCC diagnostic pop
-#include <rte_lpm6.h>
+#include <rte_lpm6.h> // void * for addresses: see fib_dir24_8.c
 #include <rte_memory.h>
 #include <rte_vect.h>
 
@@ -72,12 +72,12 @@ static void lpm_destroy6(void *table)
 
 static int lpm_add6(void *table, const struct prefix *p, uint32_t nexthop)
 {
-    return rte_lpm6_add(table, p->b, p->len, nexthop);
+    return rte_lpm6_add(table, (const void *)p->b, p->len, nexthop);
 }
 
 static int lpm_del6(void *table, const struct prefix *p)
 {
-    return rte_lpm6_delete(table, p->b, p->len);
+    return rte_lpm6_delete(table, (const void *)p->b, p->len);
 }
 
 static void lpm_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
@@ -85,7 +85,7 @@ static void lpm_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, 
     int32_t found[FIB_DPDK_BURST];
 
     // DPDK's parameter lacks a const; it writes nothing there.
-    rte_lpm6_lookup_bulk_func(table, (uint8_t(*)[16])dst, found, n);
+    rte_lpm6_lookup_bulk_func(table, (void *)dst, found, n);
     for (unsigned i = 0; i < n; i++)
         nexthop[i] = found[i] < 0 ? 0 : (uint32_t)found[i];
 }
