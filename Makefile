@@ -120,7 +120,7 @@ release: deps ## VERSION=X.Y.Z [KEY=FILE]: tag, packages, images, bills of mater
 	@[ -n '$(VERSION)' ] || { echo 'release: VERSION=X.Y.Z is missing' >&2; exit 1; }
 	tools/release tag $(VERSION)
 	$(SUDO) tools/reproducible $(BUILD)-reproducible
-	$(SUDO) tools/release build $(BUILD)-release/$(VERSION)
+	$(SUDO) tools/release build $(BUILD)-release/$(VERSION) $(BUILD)-reproducible/first
 	$(SUDO) tools/release sign $(BUILD)-release/$(VERSION) $(KEY)
 	tools/release verify $(BUILD)-release/$(VERSION)
 
