@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The OCI image in a container: interfaces that come after its start become ports, and it forwards between them."""
+import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -45,8 +47,14 @@ def test_it_forwards(container: Container):
     assert "20 received" in sent
 
 
+def test_it_says_what_it_is(container: Container):
+    found = json.loads(container.exec("kamuee", "--json", "show", "version").stdout)
+    assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?", found["commit"]) and found["build"].startswith("release") and found["libyang-version"]
+    assert found["version"] == found["cli-version"]
+
+
 def test_frr_runs(container: Container):
-    assert "bgpd" in container.exec("vtysh", "-c", "show daemons").stdout
+    eventually("bgpd runs", lambda: "bgpd" in container.exec("vtysh", "-c", "show daemons", check=False).stdout)
 
 
 def test_sigterm_ends_it_in_order(container: Container):
@@ -54,3 +62,17 @@ def test_sigterm_ends_it_in_order(container: Container):
     assert container.process.wait(30) == 0
     left = run("ip", "-n", CONTAINER, "-br", "link").stdout
     assert "eth1@" in left and "eth2@" in left and "wire" not in left      # as they were given
+
+
+@pytest.mark.parametrize("lacks", ["NET_ADMIN", "NET_RAW", "IPC_LOCK"])
+def test_a_missing_capability_is_named(image: Image, lacks: str):
+    """Each is needed: without it kamueed does not start, or takes no port, and the container's log says which one it is."""
+    made = Container(image, f"kpkg-{lacks.lower().replace('_', '-')}", lacks=lacks)
+    try:
+        run("ip", "netns", "add", f"{made.name}-x")
+        cable(f"{made.name}-x", "eth0", made.name, "eth1")
+        eventually(f"CAP_{lacks} is named", lambda: f"CAP_{lacks}" in made.log.read_text())
+        assert made.ports().get("eth1") != "up"
+    finally:
+        made.remove()
+        run("ip", "netns", "del", f"{made.name}-x")
