@@ -100,7 +100,7 @@ def test_containerlab_edge_with_two_providers(image: Image):
         print(f"edge: {routes():,} routes after {took:.1f} s")
         audit = edge.exec("kamuee", "audit").stdout
         assert "kernel, RIB and FIB agree" in audit
-        prefix = edge.exec("sh", "-c", "ip route show proto bgp | grep -m1 '^[0-9.]*/'").stdout.split()[0]
+        prefix = edge.exec("sh", "-c", "ip route show proto bgp | grep -m1 '^[1-9][0-9]\\?\\.[0-9.]*/'").stdout.split()[0]
         address = prefix.split("/")[0].rsplit(".", 1)[0] + ".1"
         eventually(f"the customer reaches {address}", lambda: made.ping("customer", address), 60)
 
