@@ -103,7 +103,7 @@ def test_talk_goes_on_after_an_interrupted_command(terminal, daemon):
     talk.type("\x03")
     talk.until("interrupted")
     talk.type("show version\r")
-    talk.until(r"DPDK     22\.11\.4(?s:.*)\w>")
+    talk.until(r"DPDK +22\.11\.4(?s:.*)\w>")
     talk.type("\x04")
     assert talk.wait() == 0
 
