@@ -61,20 +61,30 @@ void loop_route_all(uint16_t vr, uint32_t nexthop)
 
 // --- the measurement ---
 
-static void burst_write(const struct loop_case *c, unsigned first)
+static inline __attribute__((always_inline)) void write_frames(const struct loop_case *c,
+                                                               unsigned first, size_t copied)
 {
+    const uint8_t *frame = c->frame;
+    const size_t stride = c->stride;
+    const unsigned last = c->n - 1;
+    const uint16_t bytes = (uint16_t)c->bytes;
+
     for (unsigned i = 0; i < LOOP_BURST; i++) {
         struct rte_mbuf *m = buffer[i];
-        const uint8_t *from = c->frame + (size_t)((first + i) % c->n) * c->stride;
         rte_pktmbuf_reset(m);
-        m->data_len = (uint16_t)c->bytes;
-        m->pkt_len = c->bytes;
+        m->data_len = bytes;
+        m->pkt_len = bytes;
         m->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
-        if (c->stride <= 64)
-            memcpy(rte_pktmbuf_mtod(m, uint8_t *), from, 64);
-        else
-            memcpy(rte_pktmbuf_mtod(m, uint8_t *), from, 128);
+        memcpy(rte_pktmbuf_mtod(m, uint8_t *), frame + ((first + i) & last) * stride, copied);
     }
+}
+
+static void burst_write(const struct loop_case *c, unsigned first)
+{
+    if (c->stride <= 64)
+        write_frames(c, first, 64);
+    else
+        write_frames(c, first, 128);
 }
 
 static void poll_once(const struct loop_case *c, unsigned first)

@@ -17,8 +17,8 @@
 
 struct loop_case {
     char name[2][16];
-    // Its packets: `n` frames of `bytes`, `stride` bytes from each other; 64 bytes of each are
-    // copied, or 128 where they are longer.
+    // Its packets: `n` frames, a power of two, of `bytes`, `stride` bytes from each other; 64 bytes
+    // of each are copied, or 128 where they are longer.
     const uint8_t *frame;
     unsigned n, bytes, stride;
     double cycles[ROUNDS_MAX]; // a packet, of each round

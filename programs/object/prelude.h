@@ -138,6 +138,7 @@ DEFINE_DIVISIONS(64, u64, s64, INT64_MIN)
 
 /* --- what a program calls: numbers of what it has declared, or a fault --- */
 #define HIDDEN __attribute__((visibility("hidden")))
+#define HIDDEN_INLINE HIDDEN inline __attribute__((always_inline)) /* the number is known there */
 
 HIDDEN void Z_kamueeZ_charge(struct Z_kamuee_instance_t *own, u32 price)
 {
@@ -146,7 +147,7 @@ HIDDEN void Z_kamueeZ_charge(struct Z_kamuee_instance_t *own, u32 price)
         trap(own);
 }
 
-HIDDEN void Z_kamueeZ_count(struct Z_kamuee_instance_t *own, u32 counter, u64 add)
+HIDDEN_INLINE void Z_kamueeZ_count(struct Z_kamuee_instance_t *own, u32 counter, u64 add)
 {
     if (UNLIKELY(counter >= PROGRAM_COUNTERS))
         trap(own);
@@ -162,7 +163,7 @@ static inline u64 array_get(const struct program_array *a, u64 key)
     return __atomic_load_n(&a->value[key & inside], __ATOMIC_RELAXED) | ~inside;
 }
 
-HIDDEN u64 Z_kamueeZ_get(struct Z_kamuee_instance_t *own, u32 table, u64 key)
+HIDDEN_INLINE u64 Z_kamueeZ_get(struct Z_kamuee_instance_t *own, u32 table, u64 key)
 {
     if (UNLIKELY(table >= PROGRAM_TABLES))
         trap(own);

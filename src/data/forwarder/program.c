@@ -61,6 +61,7 @@ INLINE void copy_masked(uint8_t *to, const uint8_t *ip, unsigned readable, unsig
 {
     const uint8_t *mask = keep + KAMUEE_WINDOW - readable;
 
+    __asm__("" : "+r"(mask)); // computed once, not for each lane
     for (unsigned at = 0; at < window; at += sizeof(lane))
         *(lane *)(to + at) = *(const lane *)(ip + at) & *(const lane *)(mask + at);
 }
