@@ -141,6 +141,9 @@ class FakeContext:
     def say(self, text):
         pass
 
+    def gpu(self):
+        raise RuntimeError("gpu_bench: no libcuda.so.1")
+
     @contextmanager
     def step(self, text):
         yield
@@ -150,6 +153,8 @@ class FakeContext:
         if "--tool=lackey" in words:
             Path(next(word.split("=", 1)[1] for word in words if word.startswith("--log-file="))).write_text(LACKEY)
             return LACKEY_WHERE
+        if words[0] == "gpu_bench":
+            return self.gpu()
         if words[0] == "valgrind":
             assert "--small-pages" in words     # DPDK does not start in it with others
             out = next(word.split("=", 1)[1] for word in words if word.startswith("--callgrind-out-file="))
@@ -199,6 +204,17 @@ def test_the_papers_numbers_stand_beside_ours_as_printed(module, tmp_path, monke
     monkeypatch.setattr(module, "cores", lambda: 2)
     rows = module.run(FakeContext(tmp_path, quick=True)).rows
     assert PRINTED[module] <= {row.paper for row in rows}
+
+
+def test_a_gpu_has_rows_of_each_number_of_tables_or_the_reason(tmp_path):
+    ctx = FakeContext(tmp_path, quick=True)
+    assert "no GPU here" in packetshader.run(ctx).rows[-1].note
+    row = {"batch": 64, "mode": "persistent", "updates": False, "cpu_cycles": 50.0, "age_p99_us": 9.0}
+    ctx.gpu = lambda: {"device": "gpu", "rows": [{**row, "tables": 1, "offload_cycles": 60.0, "saved": -10.0},
+                                                 {**row, "tables": 16, "offload_cycles": 20.0, "saved": 30.0}]}
+    cpu, one, cpu16, sixteen = packetshader.run(ctx).rows[-4:]
+    assert (cpu.ours, one.ours, cpu16.ours, sixteen.ours) == ([50.0], [60.0], [50.0], [20.0])
+    assert one.note.endswith("loses") and sixteen.note == "age p99 9 µs; pays"
 
 
 def test_a_level_that_does_not_build_costs_no_other_result(tmp_path, monkeypatch):

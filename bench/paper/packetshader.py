@@ -6,6 +6,7 @@ per-packet allocation, prefetching and no false sharing, against RouteBricks' 1,
 """
 from __future__ import annotations
 
+from commands import gpu
 from measure import plot
 from measure.program import Unavailable
 from paper import Result
@@ -31,6 +32,7 @@ def run(ctx) -> Result:
     separately(ctx, result)
     budget(ctx, result)
     instructions(ctx, result)
+    lookups_on_gpu(ctx, result)
     result.notes += [
         "Ports in memory: receiving takes a buffer and writes a header line into it (with `payload`, the whole frame), "
         "sending reads (with `payload`, all of it) and gives the buffer back. There are no descriptors, PCIe links or "
@@ -112,6 +114,23 @@ def shared(ctx, result: Result) -> None:
     for n, name in names.items():
         result.row("§II.A", f"{n} core{'s' if n > 1 else ''} at once, full table", "cycles/packet", None,
                    found.cycles(name))
+
+
+def lookups_on_gpu(ctx, result: Result) -> None:
+    """The computing power that the paper proposes to buy: what a lookup costs the CPU that leaves it to a GPU."""
+    what = "a lookup"
+    try:
+        found = ctx.run_json([ctx.program("gpu_bench"), "--json", *["--quick"] * ctx.quick])
+    except RuntimeError:
+        result.rows.append(not_here("§II.A", f"{what} left to a GPU", "cycles/packet", None,
+                                    "no GPU here; `kamuee bench gpu --emulated` tries the path without one"))
+        return
+    for tables in sorted({row["tables"] for row in found["rows"]}):
+        row = gpu.best(found["rows"], tables)
+        of = f"{tables:.0f} table{'s' * (tables != 1)}"
+        result.row("§II.A", f"{what}, {of}, by the CPU", "cycles/packet", None, [row["cpu_cycles"]])
+        result.row("§II.A", f"{what}, {of}, left to a GPU", "cycles/packet", None, [row["offload_cycles"]],
+                   f"age p99 {row['age_p99_us']:.0f} µs; {'pays' if gpu.pays(row) else 'loses'}")
 
 
 def instructions(ctx, result: Result) -> None:
