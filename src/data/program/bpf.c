@@ -27,14 +27,15 @@ static unsigned interpret(struct program_bpf *b, unsigned n, uint32_t *verdict)
 unsigned program_bpf_run(void *memory, unsigned n, uint32_t *verdict)
 {
     struct program_bpf *b = memory;
+    uint64_t (*const packet)(void *) = b->packet_code;
 
     running = b;
     if (b->prepare)
         prepare(b, n);
-    if (!b->packet_code)
+    if (!packet)
         return interpret(b, n, verdict);
     for (unsigned k = 0; k < n; k++)
-        verdict[k] = (uint32_t)b->packet_code(&b->slot[k]);
+        verdict[k] = (uint32_t)packet(&b->slot[k]);
     return n;
 }
 
