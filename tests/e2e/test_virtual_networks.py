@@ -73,13 +73,17 @@ def udp(lab, host: str, target: str, mbit: int, seconds: int = 8):
 
 
 def told(client) -> dict:
-    return json.loads(client.communicate(timeout=60)[0])["end"]["sum"]
+    said = json.loads(client.communicate(timeout=60)[0])
+    assert "sum" in said["end"], said.get("error", said)
+    return said["end"]["sum"]
 
 
 def test_a_network_gets_its_share_of_a_common_link_while_another_floods_it(lab):
     """Green's packets to b and blue's to c leave a by the same port: 20 Mb/s, 6 guaranteed to each."""
     for host in ("greenb", "bluec"):
         lab[host].popen(["iperf3", "-s"])
+    for host in ("greenb", "bluec"):
+        eventually(lambda: ":5201 " in lab[host].run("ss -ltn"), what=f"the iperf3 server of {host} listens")
     flood = udp(lab, "greena", "10.0.2.2", 30, 12)
     time.sleep(2)
     blue, green = told(udp(lab, "blueb", "10.0.3.2", 4)), told(flood)
