@@ -319,6 +319,8 @@ def iperf(lab):
     """Servers in all hosts b."""
     for i in range(1, N + 1):
         lab[f"b{i}"].popen(["iperf3", "-s"])
+    for i in range(1, N + 1):
+        eventually(lambda: ":5201 " in lab[f"b{i}"].run("ss -ltn"), what=f"the iperf3 server of b{i} listens")
 
 
 def arrived(lab) -> dict[int, int]:
