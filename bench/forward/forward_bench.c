@@ -509,8 +509,12 @@ static void tests_choose(void)
 {
     while (tests[n_tests].name)
         n_tests++;
-    for (unsigned i = 1; i < n_tests; i++)
+    unsigned wanted = 0;
+    for (unsigned i = 1; i < n_tests; i++) {
         tests[i].skip = !test_wanted(&tests[i]);
+        wanted += !tests[i].skip;
+    }
+    bench_check(wanted, "--only '%s': no such case; their names are printed without --only", only);
     if (!all_sets)
         return;
     unsigned n = n_tests;

@@ -459,9 +459,19 @@ static const struct bench_option options[] = {
     {0},
 };
 
+static const char *const case_name[] = {"classes", "flows", "empty", "rate", "share", "delay"};
+
 static bool is_asked(const char *name)
 {
     return !*opt.only || !strcmp(opt.only, name);
+}
+
+static void check_only(void)
+{
+    for (unsigned i = 0; i < sizeof case_name / sizeof *case_name; i++)
+        if (is_asked(case_name[i]))
+            return;
+    bench_fail("--only '%s': expected classes, flows, empty, rate, share or delay", opt.only);
 }
 
 int main(int argc, char **argv)
@@ -469,6 +479,7 @@ int main(int argc, char **argv)
     static const unsigned sizes[] = {8, 16, 1024, 4096};
 
     bench_options(argc, argv, options, NULL);
+    check_only();
     bench_eal_heap(256, 64ul << 20, false);
     bench_pin(0);
     pool = rte_pktmbuf_pool_create("queue", ENGINES * MBUFS + 4096, 0, 64, 256, -1);

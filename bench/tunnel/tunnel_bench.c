@@ -189,6 +189,7 @@ static const struct bench_option options[] = {OPTION_TEXT("only", &only), LOOP_O
 int main(int argc, char **argv)
 {
     static struct loop_case cases[TESTS];
+    unsigned chosen = 0;
     uint32_t adjacency;
 
     bench_options(argc, argv, options, NULL);
@@ -197,8 +198,11 @@ int main(int argc, char **argv)
     loop.key[1] = "direction";
     bench_eal_router(256, false, NULL);
     router_make(&adjacency);
-    for (unsigned k = 0; k < TESTS; k++)
+    for (unsigned k = 0; k < TESTS; k++) {
         test_make(&tests[k], k, adjacency, &cases[k]);
+        chosen += k && cases[k].frame;
+    }
+    bench_check(chosen, "--only '%s': no such case; their names are printed without --only", only);
     loop_measure(cases, TESTS, case_begin);
     loop_report(cases, TESTS);
     return 0;
