@@ -58,7 +58,7 @@ static int copy_of_file(const char *file, char *err, size_t n)
     if (fd < 0) {
         char why[256];
         file_why(fd, why, sizeof why);
-        snprintf(err, n, "file '%s' %s", file, why);
+        snprintf(err, n, "file '%s': %s", file, why);
         return fd;
     }
     r = program_trust_owner(file, &st, err, n);

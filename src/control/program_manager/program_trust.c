@@ -38,7 +38,7 @@ static int read_key(const char *file, struct signature_key *key, char *err, size
 
     if (r) {
         file_why(r, why, sizeof why);
-        snprintf(err, n, "key '%s' %s", file, why);
+        snprintf(err, n, "key '%s': %s", file, why);
         return r;
     }
     r = program_trust_owner(file, &st, err, n);
