@@ -360,7 +360,7 @@ static void gpu_set(bool on)
     if (on && !use)
         bench_check(!gpu_use_open(&use, &settings, err, sizeof err) &&
                         !gpu_use_mirror(use, err, sizeof err),
-                    err);
+                    "%s", err);
     for (unsigned k = 0; on && k < 1000000 && fib_mirror_work(); k++)
         ;
     rcu_publish(&gpu_in_use, on ? use : NULL);
