@@ -160,6 +160,14 @@ static void host_log(void *host, uint32_t number, uint64_t value)
     program_say(host, number, value);
 }
 
+// Those of its tables that are arrays.
+static void arrays_of(const struct program *p, struct program_array array[KAMUEE_TABLES])
+{
+    for (unsigned t = 0; t < KAMUEE_TABLES; t++)
+        if (p->table[t] && p->table[t]->array)
+            array[t] = (struct program_array){p->table[t]->value, p->table[t]->entries};
+}
+
 // Of memory that is not used before.
 static int place_object(const struct program_loaded *l, struct program_instance *in,
                         uint8_t *memory)
@@ -175,10 +183,7 @@ static int start_object(const struct program_loaded *l, struct program_instance 
     struct program_host host = {
         .host = in, .get = host_get, .put = host_put, .prefetch = host_prefetch, .log = host_log};
 
-    for (unsigned t = 0; t < KAMUEE_TABLES; t++)
-        if (in->program->table[t] && in->program->table[t]->array)
-            host.array[t] = (struct program_array){in->program->table[t]->value,
-                                                   in->program->table[t]->entries};
+    arrays_of(in->program, host.array);
     in->run = l->object->run;
     return l->object->start(memory, &host) ? -ENOMEM : 0;
 }
@@ -241,6 +246,7 @@ static int start_bpf(const struct program_loaded *l, struct program_instance *in
     b->packet = l->packet;
     b->prepare = l->prepare;
     b->instance = in;
+    arrays_of(in->program, b->array);
     in->run = program_bpf_run;
     return 0;
 }

@@ -8,6 +8,7 @@
 #define FORWARDER_LANES_H
 
 #include "forwarder/burst.h"
+#include "program/program.h"
 #include "table/port.h"
 
 enum tag {
@@ -30,14 +31,21 @@ struct lanes {
     // Appends the frames that are plain packets (lanes.c) of this family and tag to b: pkt ip iface
     // vr len size(of the frame) hop dst; mixed, features, chained, bytes. The mask of the others.
     uint64_t (*append_plain4)(const struct arrivals *a, const struct port *port, enum tag tag,
-                       struct burst *b);
+                              struct burst *b);
     uint64_t (*append_plain6)(const struct arrivals *a, const struct port *port, enum tag tag,
-                       struct burst *b);
+                              struct burst *b);
     // From nh, len, size, hop: word, header, out_iface, out_port, hop_out, size of the frame that
     // leaves; out_ports, in_place, same. `lower`: the TTL by one. The mask of packets that the
     // next hop does not take as they are: none of an adjacency, TTL used up, larger than its MTU.
     uint64_t (*apply_nexthops)(struct burst *b, bool lower);
+    // Slots of a packet program, one for each of b's n packets from `first` on: their first 32
+    // bytes are *head with the packet's length, readable bytes (also in `readable`) and class, then
+    // its bytes up to LANES_WINDOW, zeros behind them. `readable` NULL: no bytes. NULL in sets that
+    // have nothing better than packet after packet (program_fill.c).
+    void (*fill_slots)(const struct burst *b, unsigned first, unsigned n,
+                       struct kamuee_packet *slot, const void *head, uint16_t *readable);
 };
+#define LANES_WINDOW 64u
 
 // The best that this CPU can run and that `simd_bits`, 0 = no limit, allows.
 const struct lanes *lanes_choose(unsigned simd_bits);

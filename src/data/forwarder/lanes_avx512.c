@@ -8,6 +8,7 @@
 #include "forwarder/lanes_priv.h"
 
 #include "forwarder/lanes_columns.h"
+#include "table/packet_class.h"
 #include "forwarder/forbidden.h"
 
 // Byte k, alone, of each lane.
@@ -216,13 +217,13 @@ INLINE void totals_add(struct burst *b, uint64_t own, const struct totals *t)
     uint64_t every = own ? own : (uint64_t)_mm512_reduce_and_epi64(t->every);
 
     b->features |= any & IFACE_FEATURES;
-    b->mixed |= (uint16_t)any >> LANES_FLAGS != b->vr[0] ||
-                (uint16_t)every >> LANES_FLAGS != b->vr[0];
+    b->mixed |=
+        (uint16_t)any >> LANES_FLAGS != b->vr[0] || (uint16_t)every >> LANES_FLAGS != b->vr[0];
     b->bytes += (uint32_t)_mm512_reduce_add_epi64(t->bytes);
 }
 
 INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, enum tag tag,
-                      struct burst *b, uint8_t family)
+                             struct burst *b, uint8_t family)
 {
     const unsigned n = a->n, step = tag != UNTAGGED;
     struct ifaces of;
@@ -330,16 +331,57 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
     return bad;
 }
 
+// --- slots of packet programs --------------------------------------------------------------------
+
+#define SLOT_LENGTH (1 << offsetof(struct kamuee_packet, length) / 4)
+#define SLOT_READABLE (1 << offsetof(struct kamuee_packet, readable) / 4)
+_Static_assert(offsetof(struct kamuee_packet, data) == sizeof(__m256i), "the first 32 bytes");
+
+// A masked load reads no byte behind a packet's end.
+INLINE void fill_slots_of(const struct burst *b, unsigned first, unsigned n,
+                          struct kamuee_packet *slot, const void *head, uint16_t *readable)
+{
+    const __m256i alike = _mm256_loadu_si256(head);
+
+    for (unsigned i = first; i < first + n; i++, slot++) {
+        const struct rte_mbuf *m = b->pkt[i];
+        const unsigned len = b->len[i];
+        __m256i known = _mm256_mask_set1_epi32(alike, SLOT_LENGTH, (int)len);
+
+        if (readable) {
+            const unsigned in = len < LANES_WINDOW ? len : LANES_WINDOW;
+            *readable++ = (uint16_t)in;
+            known = _mm256_mask_set1_epi32(known, SLOT_READABLE, (int)in);
+            _mm512_storeu_si512(slot->data,
+                                _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, in), b->ip[i]));
+        }
+        _mm256_storeu_si256((__m256i *)slot, known);
+        if (unlikely(m->ol_flags & packet_class_flag))
+            slot->class = m->hash.sched.traffic_class;
+    }
+}
+
+static void fill_slots(const struct burst *b, unsigned first, unsigned n,
+                       struct kamuee_packet *slot, const void *head, uint16_t *readable)
+{
+    if (readable)
+        fill_slots_of(b, first, n, slot, head, readable);
+    else
+        fill_slots_of(b, first, n, slot, head, NULL);
+}
+
 #include "forwarder/lanes_set.h"
 
 #ifdef LANES_LOADS
 const struct lanes lanes_avx512_loads = {.name = "avx512-loads",
                                          .append_plain4 = append_plain4,
                                          .append_plain6 = append_plain6,
-                                         .apply_nexthops = apply_nexthops};
+                                         .apply_nexthops = apply_nexthops,
+                                         .fill_slots = fill_slots};
 #else
 const struct lanes lanes_avx512 = {.name = "avx512",
                                    .append_plain4 = append_plain4,
                                    .append_plain6 = append_plain6,
-                                   .apply_nexthops = apply_nexthops};
+                                   .apply_nexthops = apply_nexthops,
+                                   .fill_slots = fill_slots};
 #endif

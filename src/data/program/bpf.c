@@ -48,7 +48,11 @@ uint64_t program_bpf_count(uint64_t counter, uint64_t add, uint64_t c, uint64_t 
 
 uint64_t program_bpf_get(uint64_t table, uint64_t key, uint64_t c, uint64_t d, uint64_t e)
 {
-    return program_get(running->instance, (uint32_t)table, key);
+    const struct program_array *a = table < KAMUEE_TABLES ? &running->array[table] : NULL;
+
+    if (!a || !a->value)
+        return program_get(running->instance, (uint32_t)table, key);
+    return key < a->entries ? __atomic_load_n(&a->value[key], __ATOMIC_RELAXED) : PROGRAM_NOT_THERE;
 }
 
 uint64_t program_bpf_put(uint64_t table, uint64_t key, uint64_t value, uint64_t d, uint64_t e)

@@ -15,6 +15,7 @@ struct program_bpf {                        // memory of an instance
     // Their machine code, or NULL: there is no compiler for this CPU.
     uint64_t (*packet_code)(void *packet), (*prepare_code)(void *packet);
     struct program_instance *instance;
+    struct program_array array[KAMUEE_TABLES]; // as of struct program_host
     uint64_t counter[KAMUEE_COUNTERS];
     struct kamuee_packet slot[PROGRAM_SLOTS] __attribute__((aligned(64)));
 };
