@@ -17,6 +17,7 @@
 #include "program/table.h"
 
 static struct program_table *table[KAMUEE_TABLES];
+static bool read_only[KAMUEE_TABLES];
 static volatile uint64_t mark;
 
 static uint64_t get_value(void *host, uint32_t t, uint64_t key)
@@ -26,7 +27,7 @@ static uint64_t get_value(void *host, uint32_t t, uint64_t key)
 
 static int32_t put_value(void *host, uint32_t t, uint64_t key, uint64_t value)
 {
-    return table[t]->read_only ? -1 : program_table_put(table[t], key, value);
+    return read_only[t] ? -1 : program_table_put(table[t], key, value);
 }
 
 static void fetch_value(void *host, uint32_t t, uint64_t key)
@@ -34,7 +35,9 @@ static void fetch_value(void *host, uint32_t t, uint64_t key)
     program_table_prefetch(table[t], key);
 }
 
-static void say_nothing(void *host, uint32_t number, uint64_t value) {}
+static void say_nothing(void *host, uint32_t number, uint64_t value)
+{
+}
 
 static void fail(const char *what)
 {
@@ -46,7 +49,8 @@ static void make_tables(const struct program_declared *d, struct program_host *h
 {
     for (unsigned t = 0; t < d->n_tables; t++) {
         const struct declared_table *is = &d->table[t];
-        table[t] = program_table_new("table", is->array, is->read_only, is->entries);
+        table[t] = program_table_new("table", is->array, is->entries);
+        read_only[t] = is->read_only;
         if (!table[t])
             fail("no memory");
         if (is->array)
@@ -85,8 +89,8 @@ static void fill_slot(struct kamuee_packet *p, unsigned window, const char *hook
 
 int main(int argc, char **argv)
 {
-    struct program_host host = {.get = get_value, .put = put_value, .prefetch = fetch_value,
-                                .log = say_nothing};
+    struct program_host host = {
+        .get = get_value, .put = put_value, .prefetch = fetch_value, .log = say_nothing};
     struct program_declared d;
     uint32_t verdict[PROGRAM_SLOTS];
     char why[256];

@@ -104,9 +104,9 @@ static int make_tables(struct managed *m, const struct managed *old, char *err, 
         const struct declared_table *d = &m->loaded.declared.table[t];
         unsigned kept = old ? table_kept(m, t, old) : KAMUEE_TABLES;
 
-        m->program.table[t] = kept < KAMUEE_TABLES ? old->program.table[kept]
-                                                   : program_table_new("program tables", d->array,
-                                                                       d->read_only, d->entries);
+        m->program.table[t] = kept < KAMUEE_TABLES
+                                  ? old->program.table[kept]
+                                  : program_table_new("program tables", d->array, d->entries);
         if (!m->program.table[t]) {
             snprintf(err, n, "program %s: no memory for table '%s' of %u entries", m->config.name,
                      d->name, d->entries);
@@ -136,6 +136,8 @@ static void fill_program(struct managed *m, uint16_t vr)
     p->ether_type = m->config.ether_type;
     p->window = (uint16_t)m->loaded.declared.window;
     p->hashed = m->loaded.declared.hash;
+    for (unsigned t = 0; t < m->loaded.declared.n_tables; t++)
+        p->read_only |= (uint8_t)(m->loaded.declared.table[t].read_only << t);
     set_arguments(m);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_test.c - tables of packet programs: as a map says, also with several writers
+// program_test.c - tables of packet programs: as a map says, also with several writers, and by an
+// instance
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "program/table.h"
+#include "program/set.h"
 
 #define KEYS 500u
 
@@ -29,7 +30,7 @@ static uint64_t key_of(uint64_t k)
 
 static void hash_is_what_was_put(void **state)
 {
-    struct program_table *t = program_table_new("t", false, false, KEYS);
+    struct program_table *t = program_table_new("t", false, KEYS);
     uint64_t want[KEYS];
 
     memset(want, 0xff, sizeof want);
@@ -51,7 +52,7 @@ static void hash_is_what_was_put(void **state)
 
 static void full_hash_refuses_new_keys_only(void **state)
 {
-    struct program_table *t = program_table_new("t", false, false, 100);
+    struct program_table *t = program_table_new("t", false, 100);
 
     for (uint64_t k = 0; k < 100; k++)
         assert_int_equal(program_table_put(t, key_of(k), k), 0);
@@ -67,7 +68,7 @@ static void full_hash_refuses_new_keys_only(void **state)
 // A million keys at a load of a half: hardly one finds no slot.
 static void large_hash_takes_nearly_all(void **state)
 {
-    struct program_table *t = program_table_new("t", false, false, 1000000);
+    struct program_table *t = program_table_new("t", false, 1000000);
     unsigned refused = 0;
 
     for (uint64_t k = 0; k < 1000000; k++)
@@ -78,7 +79,7 @@ static void large_hash_takes_nearly_all(void **state)
 
 static void array_has_its_entries(void **state)
 {
-    struct program_table *t = program_table_new("t", true, false, 10);
+    struct program_table *t = program_table_new("t", true, 10);
 
     assert_int_equal(program_table_get(t, 9), 0);
     assert_int_equal(program_table_get(t, 10), PROGRAM_NOT_THERE);
@@ -110,7 +111,7 @@ static void writers_of_one_key_agree_on_its_slot(void **state)
     pthread_t thread[WRITERS];
     uint64_t at = 0, key, value, n = 0;
 
-    shared = program_table_new("t", false, false, 2 * SHARED);
+    shared = program_table_new("t", false, 2 * SHARED);
     for (uintptr_t w = 0; w < WRITERS; w++)
         pthread_create(&thread[w], NULL, put_all, (void *)w);
     for (unsigned w = 0; w < WRITERS; w++)
@@ -122,6 +123,35 @@ static void writers_of_one_key_agree_on_its_slot(void **state)
     program_table_free(shared);
 }
 
+// What an instance remembers of its last `get` is of that table and key alone, and still there.
+static void calls_of_an_instance_are_what_was_put(void **state)
+{
+    struct program p = {0};
+    struct program_instance in[PROGRAM_INSTANCES] = {{.program = &p}};
+    uint64_t want[2][16];
+
+    p.instance = in;
+    memset(want, 0xff, sizeof want);
+    for (unsigned t = 0; t < 2; t++)
+        p.table[t] = program_table_new("t", false, 16);
+    for (unsigned round = 0; round < 100000; round++) {
+        unsigned t = (unsigned)random_below(2), k = (unsigned)random_below(16);
+        if (random_below(2)) {
+            assert_int_equal(program_get(in, t, k), want[t][k]);
+            continue;
+        }
+        want[t][k] = random_below(3) ? random_below(UINT64_MAX) : PROGRAM_NOT_THERE;
+        if (random_below(4))
+            assert_int_equal(program_put(in, t, k, want[t][k]), 0);
+        else // by another forwarder, or by control
+            assert_int_equal(program_table_put(p.table[t], k, want[t][k]), 0);
+    }
+    assert_int_equal(program_put(in, 2, 0, 1), -1);
+    assert_int_equal(program_put(in, KAMUEE_TABLES, 0, 1), -1);
+    for (unsigned t = 0; t < 2; t++)
+        program_table_free(p.table[t]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +160,7 @@ int main(void)
         cmocka_unit_test(large_hash_takes_nearly_all),
         cmocka_unit_test(array_has_its_entries),
         cmocka_unit_test(writers_of_one_key_agree_on_its_slot),
+        cmocka_unit_test(calls_of_an_instance_are_what_was_put),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,20 +59,37 @@ int program_set_publish(uint16_t vr, enum program_hook hook, const struct progra
     return 0;
 }
 
-uint64_t program_get(const struct program_instance *i, uint32_t table, uint64_t key)
+uint64_t program_get(struct program_instance *i, uint32_t table, uint64_t key)
 {
     const struct program_table *t = table < KAMUEE_TABLES ? i->program->table[table] : NULL;
 
-    return t ? program_table_get(t, key) : PROGRAM_NOT_THERE;
+    if (!t || t->array)
+        return t ? program_table_get(t, key) : PROGRAM_NOT_THERE;
+    struct program_slot *s = program_table_slot(t, key);
+    i->found = s;
+    i->found_table = table;
+    i->found_key = key;
+    return s ? program_slot_value(s) : PROGRAM_NOT_THERE;
+}
+
+static bool is_found(const struct program_instance *i, uint32_t table, uint64_t key)
+{
+    return i->found && i->found_key == key && i->found_table == table &&
+           program_slot_is_of(i->found, key);
 }
 
 int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, uint64_t value)
 {
     struct program_table *t = table < KAMUEE_TABLES ? i->program->table[table] : NULL;
 
-    if (!t || t->read_only)
+    if (!t || i->program->read_only >> table & 1)
         return -1;
-    return i == &i->program->instance[PROGRAM_DRY] ? 0 : program_table_put(t, key, value);
+    if (unlikely(i == &i->program->instance[PROGRAM_DRY]))
+        return 0;
+    if (!is_found(i, table, key))
+        return program_table_put(t, key, value);
+    program_slot_set(i->found, value);
+    return 0;
 }
 
 void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t key)

@@ -72,9 +72,12 @@ struct program_instance {                                         // of one forw
     const struct program *program;
     uint8_t off; // enum program_fault
     uint8_t until_timed;
-    uint16_t iface;   // of the last redirect,
-    uint32_t ifindex; // to this index
-    uint64_t now;     // TSC of the burst
+    uint16_t iface;             // of the last redirect,
+    uint32_t ifindex;           // to this index
+    uint64_t now;               // TSC of the burst
+    struct program_slot *found; // the last one that a `get` found in a hash, of this table and key:
+    uint32_t found_table;       // the same key is often put next
+    uint64_t found_key;
     uint64_t log_after;
     struct program_log log;
     struct program_count count;
@@ -89,6 +92,7 @@ struct program {
     bool fault_drops;
     uint16_t ether_type; // hook ether-type
     uint16_t window;
+    uint8_t read_only;                   // tables that only the operator fills: bit t
     bool hashed;                         // packets' flow hash is asked for
     uint16_t mirror;                     // id of table/acl_target.h, 0 = none
     uint16_t next_hop[KAMUEE_NEXT_HOPS]; // the same of redirects, 0 = none of that number
@@ -114,7 +118,7 @@ void program_sets_fini(void);
 int program_set_publish(uint16_t vr, enum program_hook hook, const struct program_set *set);
 
 // --- what an instance may call, inside a run ---
-uint64_t program_get(const struct program_instance *i, uint32_t table, uint64_t key);
+uint64_t program_get(struct program_instance *i, uint32_t table, uint64_t key);
 int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, uint64_t value);
 void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t key);
 void program_say(struct program_instance *i, uint32_t number, uint64_t value);

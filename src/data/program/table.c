@@ -21,8 +21,7 @@ static uint32_t slots_of(uint32_t entries)
     return n;
 }
 
-struct program_table *program_table_new(const char *name, bool array, bool read_only,
-                                        uint32_t entries)
+struct program_table *program_table_new(const char *name, bool array, uint32_t entries)
 {
     struct program_table *t = aligned_alloc(64, sizeof *t);
     uint64_t secret;
@@ -31,11 +30,8 @@ struct program_table *program_table_new(const char *name, bool array, bool read_
         return NULL;
     if (getrandom(&secret, sizeof secret, 0) != sizeof secret)
         secret = (uintptr_t)t;
-    *t = (struct program_table){.secret = secret,
-                                .mask = slots_of(entries) - 1,
-                                .entries = entries,
-                                .array = array,
-                                .read_only = read_only};
+    *t = (struct program_table){
+        .secret = secret, .mask = slots_of(entries) - 1, .entries = entries, .array = array};
     t->bytes = array ? entries * sizeof *t->value : (t->mask + 1) * sizeof *t->slot;
     t->slot = mem_map(name, t->bytes);
     if (t->slot)
@@ -67,18 +63,19 @@ void program_table_prefetch(const struct program_table *t, uint64_t key)
         __builtin_prefetch(&t->slot[hash_mix64(key ^ t->secret) & t->mask]);
 }
 
-uint64_t program_table_find(const struct program_table *t, uint64_t key)
+struct program_slot *program_table_slot(const struct program_table *t, uint64_t key)
 {
     uint64_t at = hash_mix64(key ^ t->secret);
+
     for (unsigned k = 0; k < PROBES_MAX; k++) {
-        const struct program_slot *s = &t->slot[(at + k) & t->mask];
+        struct program_slot *s = &t->slot[(at + k) & t->mask];
         uint64_t is = slot_load(&s->key);
-        if (is == key + 1 && is)
-            return ~slot_load(&s->value);
         if (!is)
             break;
+        if (is == key + 1)
+            return s;
     }
-    return PROGRAM_NOT_THERE;
+    return NULL;
 }
 
 // The slot of the key, which it takes if it has none; NULL: there is no room.
@@ -122,7 +119,7 @@ int program_table_put(struct program_table *t, uint64_t key, uint64_t value)
     struct program_slot *s = slot_take(t, key);
     if (!s)
         return -1;
-    slot_store(&s->value, ~value);
+    program_slot_set(s, value);
     return 0;
 }
 

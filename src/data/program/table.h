@@ -37,28 +37,42 @@ struct program_table {
     };
     uint32_t entries; // at most
     bool array;
-    bool read_only;                              // programs only read it
     uint32_t taken __attribute__((aligned(64))); // keys of a hash that have a slot
     size_t bytes;
 };
 
 // --- control ---
 // An empty one, or NULL.
-struct program_table *program_table_new(const char *name, bool array, bool read_only,
-                                        uint32_t entries);
+struct program_table *program_table_new(const char *name, bool array, uint32_t entries);
 void program_table_free(struct program_table *t); // no reader is left; NULL is fine
 // The next entry that is there, from *at on, 0 = the first; false: there is none.
 bool program_table_next(const struct program_table *t, uint64_t *at, uint64_t *key,
                         uint64_t *value);
 
 // --- any thread ---
-uint64_t program_table_find(const struct program_table *t, uint64_t key); // in a hash
+// The key's slot in a hash, or NULL.
+struct program_slot *program_table_slot(const struct program_table *t, uint64_t key);
+// Of such a slot, as its key may have gone since.
+static inline bool program_slot_is_of(const struct program_slot *s, uint64_t key)
+{
+    return __atomic_load_n(&s->key, __ATOMIC_RELAXED) == key + 1;
+}
+static inline uint64_t program_slot_value(const struct program_slot *s)
+{
+    return ~__atomic_load_n(&s->value, __ATOMIC_RELAXED);
+}
+static inline void program_slot_set(struct program_slot *s, uint64_t value)
+{
+    __atomic_store_n(&s->value, ~value, __ATOMIC_RELAXED);
+}
 void program_table_prefetch(const struct program_table *t, uint64_t key);
 // The value, or PROGRAM_NOT_THERE.
 static inline uint64_t program_table_get(const struct program_table *t, uint64_t key)
 {
-    if (!t->array)
-        return program_table_find(t, key);
+    if (!t->array) {
+        const struct program_slot *s = program_table_slot(t, key);
+        return s ? program_slot_value(s) : PROGRAM_NOT_THERE;
+    }
     return key < t->entries ? __atomic_load_n(&t->value[key], __ATOMIC_RELAXED) : PROGRAM_NOT_THERE;
 }
 // Value PROGRAM_NOT_THERE removes it. 0; or -1: no room, or no such entry of an array.

@@ -33,7 +33,7 @@ static void verdicts_of_all_hooks(enum program_hook hook, bool six)
     assert_int_equal(rig_drops(DROP_PROGRAM_DROP), dropped + 1);
     assert_int_equal(native_status("one").count.reason[0], 0);
     assert_int_equal(native_status("one").count.reason[1], 1);
-    for (unsigned class = 0; class < 8; class++) {
+    for (unsigned class = 0; class < 8; class ++) {
         does(KAMUEE_VERDICT(KAMUEE_CLASS, class), NULL);
         forward(&f);
         assert_int_equal(class_sent(), class);
@@ -108,10 +108,10 @@ static void what_cannot_be_sent_there_is_dropped(void **state)
     struct frame f = packet(DEFAULT, false, 5, 30);
     struct native n = at_hook(PROGRAM_INPUT);
     const uint64_t nowhere[] = {
-        KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 2), // of the other family
-        KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 3), // no route to it
+        KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 2),                          // of the other family
+        KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 3),                          // no route to it
         KAMUEE_VERDICT(KAMUEE_REDIRECT, ifindex_of(net[RED].aside)), // another virtual router's
-        KAMUEE_VERDICT(KAMUEE_REDIRECT, 99), // nobody's
+        KAMUEE_VERDICT(KAMUEE_REDIRECT, 99),                         // nobody's
         KAMUEE_VERDICT(KAMUEE_REDIRECT, 0),
     };
     const unsigned n_nowhere = sizeof nowhere / sizeof *nowhere;
@@ -146,8 +146,8 @@ static void goes_aside(struct kamuee_packet *p)
 static void send_forty(void)
 {
     for (unsigned i = 0; i < 40; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = i < 36 ? "10.2.0.1" : "10.9.0.77", .dst = "20.0.0.1"});
+        struct frame f = frame_ip(
+            &(struct ip_spec){.src = i < 36 ? "10.2.0.1" : "10.9.0.77", .dst = "20.0.0.1"});
         rig_send(0, &f);
     }
     rig_poll();
@@ -295,6 +295,7 @@ static void programs_run_in_order_until_one_takes_the_packet(void **state)
     for (enum program_hook hook = PROGRAM_ETHER; hook <= PROGRAM_INPUT; hook++) {
         struct native a = at_hook(hook), b = at_hook(hook), c = at_hook(hook);
         c.name = "a-name", c.order = 200, c.code = code_c; // the order counts before the name
+        c.declared = hook == PROGRAM_ETHER ? "window 64" : "window 128";
         b.name = "m", b.order = 100, b.code = code_b;
         a.name = "l", a.order = 100, a.code = code_a;
         native_add(&c);
@@ -327,7 +328,7 @@ static uint64_t counts_and_puts(struct kamuee_packet *p)
 
     i->counter[1] += p->length;
     assert_int_equal(i->host.put(i->host.host, 0, 7, was == UINT64_MAX ? 1 : was + 1), 0);
-    assert_int_equal(i->host.put(i->host.host, 1, 0, 1), -1); // the operator's alone
+    assert_int_equal(i->host.put(i->host.host, 1, 0, 1), -1);      // the operator's alone
     assert_int_equal(i->host.get(i->host.host, 2, 0), UINT64_MAX); // there is none
     i->host.log(i->host.host, 4, was);
     return KAMUEE_CONTINUE;
@@ -371,6 +372,38 @@ static void counters_and_tables_are_its_own_and_explain_leaves_them(void **state
     assert_int_equal(rig_discard(1), 1);
 }
 
+static uint64_t puts_a_number(struct kamuee_packet *p)
+{
+    const struct native_instance *i = native_running;
+
+    if (i->host.get(i->host.host, 0, 7) == UINT64_MAX)
+        return i->host.put(i->host.host, 0, 7, 1) ? KAMUEE_DROP : KAMUEE_CONTINUE;
+    return i->host.put(i->host.host, 0, 7, 2) ? KAMUEE_DROP : KAMUEE_CONTINUE;
+}
+
+// A table that goes on in the next version is as that one declares it.
+static void a_table_that_becomes_the_operators_is_kept(void **state)
+{
+    struct native n = {.hook = PROGRAM_INPUT, .code = puts_a_number};
+    struct frame f = packet(DEFAULT, false, 0, 20);
+
+    n.declared = "reason refused; table hash seen 9";
+    native_add(&n);
+    forward(&f);
+    assert_int_equal(rig_discard(1), 1);
+    n.declared = "reason refused; table hash seen 9 read-only";
+    native_again(&n);
+    forward(&f);
+    assert_int_equal(rig_discard(1), 0);
+    assert_only_drop(DROP_PROGRAM_DROP, 1);
+    assert_int_equal(program_table_get(native_status("one").table[0], 7), 1);
+    n.declared = "reason refused; table hash seen 9";
+    native_again(&n);
+    forward(&f);
+    assert_int_equal(rig_discard(1), 1);
+    assert_int_equal(program_table_get(native_status("one").table[0], 7), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +415,7 @@ int main(void)
         program_path_test(a_label_is_put_in_front),
         program_path_test(programs_run_in_order_until_one_takes_the_packet),
         program_path_test(counters_and_tables_are_its_own_and_explain_leaves_them),
+        program_path_test(a_table_that_becomes_the_operators_is_kept),
     };
 
     return path_run(tests);
