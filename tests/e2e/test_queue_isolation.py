@@ -11,7 +11,6 @@ import dataclasses
 import json
 import os
 import random
-import re
 import selectors
 import signal
 import socket
@@ -29,6 +28,7 @@ from kamuee.lab import measure
 from kamuee.lab.frr import Frr
 from kamuee.lab.netns import in_namespace
 
+from bulk import rtts, rtts_beside_bulk
 from stream import opened_receiver
 from support import PATIENCE_S, Router, assert_reaches, eventually
 from test_flood import STALL_S, Witness
@@ -461,34 +461,12 @@ def test_the_owner_moves_without_loss(lab, router, two_forwarders):
 
 # --- RTT beside bulk TCP: Kamuee and Linux's HTB with fq_codel -----------------------------------
 
-def rtts(lab, source: str, target: str, n: int = 200) -> list[float]:
-    """Milliseconds, in order of length."""
-    said = lab[source].run(f"ping -n -c {n} -i 0.02 -W 1 {target}", check=False, timeout_s=60)
-    found = sorted(float(ms) for ms in re.findall(r"time=([0-9.]+) ms", said))
-    assert len(found) >= 0.9 * n, said[-300:]
-    return found
-
-
-def rtts_beside_bulk(lab, source: str, target: str, waits: Callable[[], object]) -> tuple[float, float]:
-    """Median and 99th percentile, once packets wait."""
-    client = lab[source].popen(["iperf3", "-c", target, "-t", "60", "-P", "2", "-C", "cubic"])
-    try:
-        eventually(waits, what="packets wait")
-        time.sleep(1)                             # CoDel's interval, some times over
-        found = rtts(lab, source, target)
-        assert client.poll() is None
-    finally:
-        client.kill()
-        client.wait()
-    return found[len(found) // 2], found[len(found) * 99 // 100]
-
-
 def test_rtt_under_load_is_no_worse_than_linux_makes_it(lab, router, iperf):
     """On the same machine; a3 is the source, swb's link to b3 is what Linux shapes."""
     router.configure("set port p1 queue rate 20M")
-    ours = rtts_beside_bulk(lab, "a3", "10.2.0.2", lambda: waiting(router))
+    ours = rtts_beside_bulk(lab["a3"].run, lab["a3"].popen, "10.2.0.2", lambda: waiting(router))
     router.configure("delete port p1 queue")
-    bare = rtts(lab, "a3", "10.2.0.2", 50)
+    bare = rtts(lab["a3"].run, "10.2.0.2", 50)
     print(f"RTT in ms, p50 and p99: kamuee {ours}; without load and queue, median and longest: {bare[25], bare[-1]}")
     lab["swb"].run("tc qdisc add dev e3 root handle 1: htb default 1 r2q 100")
     try:
@@ -497,8 +475,9 @@ def test_rtt_under_load_is_no_worse_than_linux_makes_it(lab, router, iperf):
         if "fq_codel" not in lab["swb"].run("tc qdisc show dev e3"):
             # Then by itself: more than the target of CoDel beside others' packets would be no flow queue.
             assert ours[0] < bare[25] + 10, ours
-            pytest.skip("this kernel has no fq_codel to compare with")
-        linux = rtts_beside_bulk(lab, "a3", "10.2.0.2", lambda: "backlog 0b" not in lab["swb"].run("tc -s class show dev e3"))
+            pytest.skip("this kernel has no fq_codel to compare with: tests/vm/test_newer_kernel.py has")
+        linux = rtts_beside_bulk(lab["a3"].run, lab["a3"].popen, "10.2.0.2",
+                                 lambda: "backlog 0b" not in lab["swb"].run("tc -s class show dev e3"))
     finally:
         lab["swb"].run("tc qdisc del dev e3 root")
     print(f"RTT in ms, p50 and p99: kamuee {ours}; linux {linux}")
