@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_bench.c - lookups on a device against the CPU's own: rate, CPU cycles, age of the answers
+// gpu_bench.c - lookups and access lists on a device against the CPU's own: rate, CPU cycles, age
 //
 //     gpu_bench [--emulated] [--device 0] [--quick] [--routes N] [--json]
 //
 // One forwarder's part alone: it fills batches, sends them, and reads what comes back. The CPU's
 // part is counted in TSC ticks around its work (not while it waits for answers), median of the
-// batches, so being preempted does not count. The CPU alone looks the same addresses up in bursts
-// of 64. Every n-th answer is compared with the table's.
+// batches, so being preempted does not count. The CPU alone asks the same in bursts of 64. Every
+// n-th answer is compared with its own. lists.c has the access lists.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <x86intrin.h>
 
-#include "gpu/queue.h"
+#include "gpu/gpu_bench.h"
 #include "lib/bench.h"
 #include "lib/report.h"
 #include "lib/stat.h"
 #include "poptrie/poptrie.h"
 
 #define TABLES_MAX 256u
+#define RULES_MAX 1000000u
 #define GROUP 64u
-#define KEYS (1u << 20)
 #define SAMPLES (1u << 16)
 #define BURST 64u
 #define SAMPLE_EVERY 1021u
@@ -29,23 +29,19 @@
 #define CHANGES 10u            // a millisecond
 #define MIB ((size_t)1 << 20)
 
-static bool emulated, json, quick;
-static unsigned device_number, routes = 20000, case_ms = 400;
+bool bench_quick;
+unsigned bench_case_ms = 400;
+struct gpu_mirror *bench_mirror;
+static bool emulated, json;
+static unsigned device_number, routes = 20000, tables_now;
 
 static struct gpu_device *device;
-static struct gpu_mirror *mirror;
 static struct poptrie *table[TABLES_MAX];
-static uint32_t key[KEYS];
-static uint16_t which[KEYS];
+static uint32_t key[BENCH_KEYS];
+static uint16_t which[BENCH_KEYS];
 static double send_ticks[SAMPLES], receive_ticks[SAMPLES], cpu_ticks[SAMPLES], age_us[SAMPLES];
 
-struct row {
-    unsigned tables, batch;
-    bool persistent, updates;
-    double rate, cpu_cycles, offload_cycles, age_p50_us, age_p99_us, copied_bytes;
-};
-
-static uint64_t now_ns(void)
+uint64_t bench_now_ns(void)
 {
     return (uint64_t)(bench_wall_s() * 1e9);
 }
@@ -83,7 +79,7 @@ static void tables_make(unsigned n)
                         "no memory for %u routes in each of %u tables", routes, n);
         }
     }
-    for (unsigned i = 0; i < KEYS; i++) {
+    for (unsigned i = 0; i < BENCH_KEYS; i++) {
         key[i] = (uint32_t)bench_random();
         which[i] = (uint16_t)(bench_random() % n);
     }
@@ -95,33 +91,36 @@ static void tables_free(unsigned n)
         poptrie_free(table[i]);
 }
 
+struct gpu_device *bench_device(void)
+{
+    char why[200] = "no thread";
+    struct gpu_device *d = emulated ? gpu_emulated_open(&(struct gpu_emulated_settings){0})
+                                    : gpu_open(device_number, why, sizeof(why));
+
+    bench_check(d != NULL, "%s; or --emulated: a thread in its place", why);
+    return d;
+}
+
 static void mirror_make(unsigned n)
 {
     int rc = 0;
 
-    if (emulated)
-        device = gpu_emulated_open(&(struct gpu_emulated_settings){0});
-    else {
-        char why[200];
-
-        device = gpu_open(device_number, why, sizeof(why));
-        bench_check(device != NULL, "%s; or --emulated: a thread in its place", why);
-    }
-    mirror = device == NULL ? NULL : gpu_mirror_new(device);
-    bench_check(mirror != NULL, "no memory for a mirror");
+    device = bench_device();
+    bench_mirror = gpu_mirror_new(device);
+    bench_check(bench_mirror != NULL, "no memory for a mirror");
     for (unsigned i = 0; i < n && rc >= 0; i++)
-        rc = gpu_mirror_add(mirror, table[i]);
+        rc = gpu_mirror_add(bench_mirror, table[i]);
     if (rc >= 0)
-        rc = gpu_mirror_commit(mirror, &ticket);
+        rc = gpu_mirror_commit(bench_mirror, &ticket);
     bench_check(rc >= 0, "no room for %u tables on the device", n);
-    while (gpu_mirror_poll(mirror) < ticket)
+    while (gpu_mirror_poll(bench_mirror) < ticket)
         nanosleep(&(struct timespec){0, 100000}, NULL);
-    bench_check(gpu_mirror_state(mirror) == GPU_ON, "%s", gpu_mirror_why(mirror));
+    bench_check(gpu_mirror_state(bench_mirror) == GPU_ON, "%s", gpu_mirror_why(bench_mirror));
 }
 
 static void mirror_free(void)
 {
-    gpu_mirror_free(mirror);
+    gpu_mirror_free(bench_mirror);
     device->ops->close(device);
     memset(epoch, 0, sizeof(epoch));
     ticket = 0;
@@ -129,21 +128,26 @@ static void mirror_free(void)
 
 // --- the CPU alone ---
 
-static double cpu_measure(unsigned batch)
+static void cpu_burst(unsigned at)
 {
     static const struct poptrie *each[BURST];
     static uint32_t value[BURST];
-    unsigned n = 0;
-    uint64_t end = now_ns() + case_ms * 250000ull;
 
-    for (unsigned at = 0; n < SAMPLES && (n < 16 || now_ns() < end); n++) {
+    for (unsigned k = 0; k < BURST; k++)
+        each[k] = table[which[at + k]];
+    poptrie_find4_each(each, &key[at], value, BURST);
+}
+
+double bench_cpu(unsigned batch, void (*burst)(unsigned at))
+{
+    unsigned n = 0;
+    uint64_t end = bench_now_ns() + bench_case_ms * 250000ull;
+
+    for (unsigned at = 0; n < SAMPLES && (n < 16 || bench_now_ns() < end); n++) {
         uint64_t start = __rdtsc();
 
-        for (unsigned i = 0; i < batch; i += BURST, at = (at + BURST) % KEYS) {
-            for (unsigned k = 0; k < BURST; k++)
-                each[k] = table[which[at + k]];
-            poptrie_find4_each(each, &key[at], value, BURST);
-        }
+        for (unsigned i = 0; i < batch; i += BURST, at = (at + BURST) % BENCH_KEYS)
+            burst(at);
         cpu_ticks[n] = (double)(__rdtsc() - start);
     }
     return stat_median(cpu_ticks, n) / batch;
@@ -151,9 +155,10 @@ static double cpu_measure(unsigned batch)
 
 // --- the device ---
 
-static void changes_make(unsigned tables)
+static void changes_make(void)
 {
-    uint64_t now = now_ns();
+    const unsigned tables = tables_now;
+    uint64_t now = bench_now_ns();
 
     if (now < next_ns)
         return;
@@ -165,66 +170,70 @@ static void changes_make(unsigned tables)
         route_random(address, &len);
         poptrie_add(table[k % tables], address, len, 1 + (uint32_t)bench_random() % 64);
     }
-    if (gpu_mirror_poll(mirror) < ticket)
+    if (gpu_mirror_poll(bench_mirror) < ticket)
         return;
     for (unsigned i = 0; i < tables; i += GROUP) {
         poptrie_reclaim(table[i], epoch[i / GROUP]); // this thread is the CPU's only reader
         epoch[i / GROUP] = poptrie_epoch(table[i]);
     }
-    gpu_mirror_commit(mirror, &ticket);
+    gpu_mirror_commit(bench_mirror, &ticket);
 }
 
-static void batch_send(struct gpu_queue *q, unsigned batch, unsigned *at, unsigned n)
+static void batch_send(struct gpu_queue *q, const struct asked *a, unsigned batch, unsigned *at,
+                       unsigned n)
 {
-    uint64_t now = now_ns(), start = __rdtsc();
-    struct gpu_batch b;
+    uint64_t now = bench_now_ns(), start = __rdtsc();
+    struct gpu_batch b = a->like;
+    uint32_t bytes = gpu_key_bytes(b.kind);
 
     if (!gpu_queue_begin(q, &b))
         return;
-    memcpy(b.key, &key[*at], batch * sizeof(*key));
-    memcpy(b.which, &which[*at], batch * sizeof(*which));
-    *at = (*at + batch) % KEYS;
+    memcpy(b.key, a->key + (size_t)*at * bytes, (size_t)batch * bytes);
+    if (a->which != NULL)
+        memcpy(b.which, &a->which[*at], batch * sizeof(*a->which));
+    *at = (*at + batch) % BENCH_KEYS;
     b.n = batch;
-    b.family = 4;
     gpu_queue_send(q, &b, now);
     send_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
 }
 
 static bool batch_receive(struct gpu_queue *q, unsigned n)
 {
-    uint64_t now = now_ns(), start = __rdtsc();
+    uint64_t now = bench_now_ns(), start = __rdtsc();
     struct gpu_batch b;
     unsigned sum = 0;
 
     if (!gpu_queue_receive(q, &b, now))
         return false;
+    bench_check(!b.by_cpu, "%s", gpu_mirror_why(bench_mirror));
     for (unsigned i = 0; i < b.n; i++)
-        sum += b.value[i];
+        sum += b.kind >= GPU_CLASSIFY4 ? b.rule[i] : b.value[i];
     __asm__ volatile("" : : "r"(sum)); // it is used
     receive_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
     age_us[n % SAMPLES] = (double)b.age_ns / 1e3;
     return true;
 }
 
-static void row_measure(struct row *r)
+void bench_row(struct row *r, const struct asked *a, const struct gpu_lists *lists)
 {
-    struct gpu_queue *q = gpu_queue_new(
-        mirror, &(struct gpu_queue_settings){r->batch, r->persistent, TIMEOUT_NS, SAMPLE_EVERY});
+    struct gpu_queue *q =
+        gpu_queue_new(bench_mirror, &(struct gpu_queue_settings){r->batch, r->persistent,
+                                                                 TIMEOUT_NS, SAMPLE_EVERY, lists});
     // two batches on the way hide the device's time; more would only age
     unsigned at = 0, sent = 0, received = 0, most = 2;
-    uint64_t begin = now_ns(), end = begin + case_ms * 1000000ull;
-    uint64_t copied = gpu_mirror_copied_bytes(mirror);
+    uint64_t begin = bench_now_ns(), end = begin + bench_case_ms * 1000000ull;
+    uint64_t copied = gpu_mirror_copied_bytes(bench_mirror);
 
-    bench_check(q != NULL, "no queue of the device: %s", gpu_mirror_why(mirror));
-    while (now_ns() < end || received < 4) {
+    bench_check(q != NULL, "no queue of the device: %s", gpu_mirror_why(bench_mirror));
+    while (bench_now_ns() < end || received < 4) {
         if (gpu_queue_waiting(q) < most)
-            batch_send(q, r->batch, &at, sent++);
+            batch_send(q, a, r->batch, &at, sent++);
         received += batch_receive(q, received);
-        if (r->updates)
-            changes_make(r->tables);
-        bench_check(gpu_mirror_state(mirror) == GPU_ON, "%s", gpu_mirror_why(mirror));
+        if (a->change != NULL)
+            a->change();
+        bench_check(gpu_mirror_state(bench_mirror) == GPU_ON, "%s", gpu_mirror_why(bench_mirror));
     }
-    r->rate = (double)received * r->batch / ((double)(now_ns() - begin) / 1e9);
+    r->rate = (double)received * r->batch / ((double)(bench_now_ns() - begin) / 1e9);
     while (gpu_queue_waiting(q) > 0)
         received += batch_receive(q, received);
     received = received < SAMPLES ? received : SAMPLES;
@@ -232,16 +241,14 @@ static void row_measure(struct row *r)
         (stat_median(send_ticks, received) + stat_median(receive_ticks, received)) / r->batch;
     r->age_p50_us = stat_quantile(age_us, received, 0.5);
     r->age_p99_us = stat_quantile(age_us, received, 0.99);
-    r->copied_bytes = (double)(gpu_mirror_copied_bytes(mirror) - copied);
+    r->copied_bytes = (double)(gpu_mirror_copied_bytes(bench_mirror) - copied);
     gpu_queue_free(q);
 }
 
 // --- the answer ---
 
-static void row_report(const struct row *r)
+void bench_row_report(const struct row *r)
 {
-    report_open(NULL, '{');
-    report_number("tables", 0, r->tables);
     report_number("batch", 0, r->batch);
     report_text("mode", "%s", r->persistent ? "persistent" : "launch");
     report_bool("updates", r->updates);
@@ -252,24 +259,30 @@ static void row_report(const struct row *r)
     report_number("age_p50_us", 1, r->age_p50_us);
     report_number("age_p99_us", 1, r->age_p99_us);
     report_number("copied_bytes", 0, r->copied_bytes);
-    report_close();
 }
 
 static void tables_measure(unsigned tables)
 {
     static const unsigned batches[] = {64, 256, 1024, 4096, 16384};
-    unsigned step = quick ? 2 : 1;
+    unsigned step = bench_quick ? 2 : 1;
 
+    tables_now = tables;
     tables_make(tables);
     mirror_make(tables);
     for (unsigned i = 0; i < sizeof(batches) / sizeof(*batches); i += step) {
-        double cpu_cycles = cpu_measure(batches[i]);
+        double cpu_cycles = bench_cpu(batches[i], cpu_burst);
 
         for (unsigned how = 0; how < 3; how++) { // persistent, launch, persistent with updates
-            struct row r = {.tables = tables, .batch = batches[i], .persistent = how != 1,
-                            .updates = how == 2, .cpu_cycles = cpu_cycles};
-            row_measure(&r);
-            row_report(&r);
+            struct row r = {.batch = batches[i], .persistent = how != 1, .updates = how == 2,
+                            .cpu_cycles = cpu_cycles};
+            const struct asked a = {.like.kind = GPU_FIND4, .key = (const uint8_t *)key,
+                                    .which = which, .change = r.updates ? changes_make : NULL};
+
+            bench_row(&r, &a, NULL);
+            report_open(NULL, '{');
+            report_number("tables", 0, tables);
+            bench_row_report(&r);
+            report_close();
         }
     }
     mirror_free();
@@ -278,9 +291,9 @@ static void tables_measure(unsigned tables)
 
 static void quick_set(const char *unused)
 {
-    quick = true;
+    bench_quick = true;
     routes = 2000;
-    case_ms = 100;
+    bench_case_ms = 100;
 }
 
 static const struct bench_option options[] = {OPTION_FLAG("emulated", &emulated),
@@ -303,6 +316,10 @@ int main(int argc, char **argv)
     report_open("rows", '[');
     for (unsigned tables = 1; tables <= TABLES_MAX; tables *= 16)
         tables_measure(tables);
+    report_close();
+    report_open("lists", '[');
+    for (unsigned rules = 1000; rules <= RULES_MAX; rules *= 10)
+        lists_measure(rules);
     report_close();
     report_end();
     return 0;

@@ -125,8 +125,8 @@ def lookups_on_gpu(ctx, result: Result) -> None:
         result.rows.append(not_here("§II.A", f"{what} left to a GPU", "cycles/packet", None,
                                     "no GPU here; `kamuee bench gpu --emulated` tries the path without one"))
         return
-    for tables in sorted({row["tables"] for row in found["rows"]}):
-        row = gpu.best(found["rows"], tables)
+    for tables, rows in gpu.sized(found, "table").items():
+        row = gpu.best(rows)
         of = f"{tables:.0f} table{'s' * (tables != 1)}"
         result.row("§II.A", f"{what}, {of}, by the CPU", "cycles/packet", None, [row["cpu_cycles"]])
         result.row("§II.A", f"{what}, {of}, left to a GPU", "cycles/packet", None, [row["offload_cycles"]],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rule.h - questions about a rule that only this folder asks
+// rule.h - questions about a rule that this folder asks, and who makes images of lists (gpu)
 #ifndef ACL_RULE_H
 #define ACL_RULE_H
 

@@ -219,7 +219,7 @@ static bool has_unsent(struct gpu_parked *p, uint8_t family)
 static void send_family(struct forwarder *f, uint8_t family)
 {
     struct gpu_mirror *m = f->gpu_use->mirror;
-    struct gpu_batch batch;
+    struct gpu_batch batch = {.kind = family == IP6 ? GPU_FIND6 : GPU_FIND4};
 
     if (!has_unsent(&f->gpu, family))
         return;
@@ -231,9 +231,7 @@ static void send_family(struct forwarder *f, uint8_t family)
         unsent_by_cpu(f, family, GPU_BY_FULL);
     } else {
         f->gpu.serial++;
-        batch.n = 0;
         fill(f, &batch, family);
-        batch.family = family == IP6 ? 6 : 4;
         batch.user = (void *)(uintptr_t)f->gpu.serial;
         gpu_queue_send(queue_of(f), &batch, to_ns(f, rte_rdtsc()));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// device.h - something that looks addresses up for us: a GPU, or a thread that behaves like one
+// device.h - something that looks up and classifies for us: a GPU, or a thread that acts like one
 //
 // What the rest of Kamuee may know of a device. mirror.h fills its memory, queue.h sends it
 // batches. After the first error a device is lost: every call returns -ENODEV and `why` says what
@@ -52,7 +52,7 @@ struct gpu_device *gpu_open(unsigned number, char *why, size_t n);
 // A thread in a GPU's place, for tests and for trying out. Its speed says nothing of a GPU's.
 struct gpu_emulated_settings {
     uint64_t latency_ns;   // from request to answer, and of each copy
-    unsigned wrong_every;  // each n-th address gets a wrong value; 0: none
+    unsigned wrong_every;  // each n-th answer is wrong; 0: none
     size_t memory;         // bytes; 0: as much as the host has
 };
 struct gpu_device *gpu_emulated_open(const struct gpu_emulated_settings *settings);

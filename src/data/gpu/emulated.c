@@ -49,7 +49,7 @@ struct emulated {
     struct served served[MAILBOXES];
     struct piece *pieces;
     size_t used;
-    uint64_t served_addresses;
+    uint64_t served_keys;
     struct gpu_emulated_settings settings;
     bool end, lost, held; // atomic
     uint64_t rounds;      // of the thread, atomic
@@ -210,8 +210,9 @@ static void batch_do(struct emulated *e, struct gpu_mailbox *m, uint32_t place)
 
     for (uint32_t i = 0; i < s->n; i++) {
         gpu_serve_one(m, place, i);
-        if (e->settings.wrong_every > 0 && ++e->served_addresses % e->settings.wrong_every == 0)
-            gpu_values(m, place)[i] ^= 1;
+        if (e->settings.wrong_every > 0 && ++e->served_keys % e->settings.wrong_every == 0)
+            *(s->kind < GPU_CLASSIFY4 ? &gpu_values(m, place)[i]
+                                      : (uint16_t *)&gpu_slots(m, place)[i]) ^= 1;
     }
     __atomic_store_n(&s->answer, s->request, __ATOMIC_RELEASE);
 }

@@ -40,15 +40,15 @@ static void answers_are_the_tables(unsigned key_bits, bool persistent)
     uint64_t ticket;
 
     assert_int_equal(gpu_mirror_add(m, t), 0);
-    q = gpu_queue_new(m, &(struct gpu_queue_settings){BATCH, persistent, UINT64_MAX, 1});
+    q = gpu_queue_new(m, &(struct gpu_queue_settings){BATCH, persistent, UINT64_MAX, 1, NULL});
     assert_non_null(q);
     for (unsigned round = 0; round < 100; round++) {
         change_at_random(t, key_bits, 50);
         assert_int_equal(gpu_mirror_commit(m, &ticket), 0);
         wait_for(gpu_mirror_poll(m) >= ticket);
+        b = (struct gpu_batch){.kind = key_bits == 32 ? GPU_FIND4 : GPU_FIND6};
         assert_true(gpu_queue_begin(q, &b));
         b.n = BATCH;
-        b.family = key_bits == 32 ? 4 : 6;
         for (unsigned i = 0; i < BATCH; i++) {
             uint8_t key[16];
 

@@ -46,7 +46,7 @@ static uint64_t table_copy(struct gpu_device *d, const struct poptrie *t)
     return at;
 }
 
-static void request(struct gpu_mailbox *m, uint32_t number, uint32_t family, uint64_t tables)
+static void request(struct gpu_mailbox *m, uint32_t number, enum gpu_kind kind, uint64_t tables)
 {
     uint32_t place = (number - 1) % GPU_SLOTS;
     struct gpu_slot *s = &m->slot[place];
@@ -54,13 +54,13 @@ static void request(struct gpu_mailbox *m, uint32_t number, uint32_t family, uin
     for (unsigned i = 0; i < BATCH; i++) {
         uint8_t key[16];
 
-        lpm_random_key(&seed, family == 4 ? 32 : 128, key);
-        memcpy(gpu_keys(m, place) + i * (family == 4 ? 4 : 16), key, family == 4 ? 4 : 16);
+        lpm_random_key(&seed, kind == GPU_FIND4 ? 32 : 128, key);
+        memcpy(gpu_keys(m, place) + i * gpu_key_bytes(kind), key, gpu_key_bytes(kind));
         gpu_which(m, place)[i] = 0;
     }
     s->n = BATCH;
-    s->family = family;
-    s->tables = tables;
+    s->kind = kind;
+    s->at = tables;
     __atomic_store_n(&s->request, number, __ATOMIC_RELEASE);
 }
 
@@ -71,29 +71,29 @@ static bool is_answered(const struct gpu_mailbox *m, uint32_t number)
 
 static unsigned differences(struct gpu_mailbox *m, uint32_t number, const struct poptrie *t)
 {
-    uint32_t place = (number - 1) % GPU_SLOTS, family = m->slot[place].family;
+    uint32_t place = (number - 1) % GPU_SLOTS, kind = m->slot[place].kind;
     unsigned n = 0;
 
     for (unsigned i = 0; i < BATCH; i++)
-        n += gpu_values(m, place)[i] != find(t, family == 4 ? 32 : 128,
-                                             gpu_keys(m, place) + i * (family == 4 ? 4 : 16));
+        n += gpu_values(m, place)[i] != find(t, kind == GPU_FIND4 ? 32 : 128,
+                                             gpu_keys(m, place) + i * gpu_key_bytes(kind));
     return n;
 }
 
 static void a_served_mailbox_is_answered_in_turn(void **state)
 {
-    for (uint32_t family = 4; family <= 6; family += 2) {
+    for (enum gpu_kind kind = GPU_FIND4; kind <= GPU_FIND6; kind++) {
         struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
         struct gpu_mailbox *m = mailbox_new(d);
-        struct poptrie *t = table_new(family == 4 ? 32 : 128, NULL);
+        struct poptrie *t = table_new(kind == GPU_FIND4 ? 32 : 128, NULL);
         uint64_t tables;
 
-        change_at_random(t, family == 4 ? 32 : 128, 1000);
+        change_at_random(t, kind == GPU_FIND4 ? 32 : 128, 1000);
         tables = table_copy(d, t);
         assert_int_equal(d->ops->start(d, m), 0);
         for (uint32_t first = 1; first < 10 * GPU_SLOTS; first += GPU_SLOTS) {
             for (uint32_t number = first; number < first + GPU_SLOTS; number++)
-                request(m, number, family, tables);
+                request(m, number, kind, tables);
             for (uint32_t number = first; number < first + GPU_SLOTS; number++) {
                 wait_for(is_answered(m, number));
                 assert_int_equal(differences(m, number, t), 0);
@@ -114,8 +114,8 @@ static void a_launch_answers_its_batch_alone(void **state)
 
     change_at_random(t, 32, 1000);
     tables = table_copy(d, t);
-    request(m, 1, 4, tables);
-    request(m, 2, 4, tables);
+    request(m, 1, GPU_FIND4, tables);
+    request(m, 2, GPU_FIND4, tables);
     assert_int_equal(d->ops->launch(d, m, 1), 0);
     wait_for(is_answered(m, 2));
     assert_false(is_answered(m, 1));
@@ -172,7 +172,7 @@ static void wrong_values_can_be_asked_for(void **state)
     struct poptrie *t = table_new(32, NULL);
 
     change_at_random(t, 32, 100);
-    request(m, 1, 4, table_copy(d, t));
+    request(m, 1, GPU_FIND4, table_copy(d, t));
     assert_int_equal(d->ops->launch(d, m, 0), 0);
     wait_for(is_answered(m, 1));
     assert_int_equal(differences(m, 1, t), BATCH / 16);

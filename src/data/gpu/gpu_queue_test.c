@@ -34,7 +34,7 @@ static void rig_make(struct rig *r, unsigned key_bits, unsigned tables, bool per
         assert_int_equal(gpu_mirror_add(r->mirror, r->table[i]), i);
     }
     r->queue = gpu_queue_new(
-        r->mirror, &(struct gpu_queue_settings){BATCH, persistent, TIMEOUT, sample});
+        r->mirror, &(struct gpu_queue_settings){BATCH, persistent, TIMEOUT, sample, NULL});
     assert_non_null(r->queue);
 }
 
@@ -58,13 +58,12 @@ static void commit_and_wait(struct rig *r)
 
 static bool send(struct rig *r, void *user, uint64_t now_ns)
 {
-    struct gpu_batch b;
-    unsigned bytes = r->key_bits == 32 ? 4 : 16;
+    struct gpu_batch b = {.kind = r->key_bits == 32 ? GPU_FIND4 : GPU_FIND6};
+    unsigned bytes = gpu_key_bytes(b.kind);
 
     if (!gpu_queue_begin(r->queue, &b))
         return false;
     b.n = BATCH - lpm_random(&seed) % 3;
-    b.family = r->key_bits == 32 ? 4 : 6;
     b.user = user;
     for (unsigned i = 0; i < b.n; i++) {
         uint8_t key[16];
@@ -115,7 +114,7 @@ static void follow(unsigned key_bits, bool persistent)
             must_be_right(&r, &b);
         }
     }
-    assert_int_equal(gpu_queue_stats(r.queue)->sampled, gpu_queue_stats(r.queue)->addresses);
+    assert_int_equal(gpu_queue_stats(r.queue)->sampled, gpu_queue_stats(r.queue)->keys);
     assert_int_equal(gpu_queue_stats(r.queue)->wrong, 0);
     rig_free(&r);
 }
@@ -372,9 +371,9 @@ static void memory_is_not_reused_under_a_batch(void **state)
     commit_and_wait(&r);
     assert_int_equal(pthread_create(&writer, NULL, write_all_the_time, &r), 0);
     for (unsigned k = 0; k < 2000; k++) {
+        b = (struct gpu_batch){.kind = GPU_FIND4};
         if (gpu_queue_begin(r.queue, &b)) {
             b.n = BATCH;
-            b.family = 4;
             for (unsigned i = 0; i < BATCH; i++) {
                 unsigned net = i % NETS;
                 memcpy(b.key + i * 4,
@@ -552,15 +551,15 @@ static void bad_settings_are_refused(void **state)
     struct rig r;
 
     rig_make(&r, 32, 1, true, 0);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){0, true, TIMEOUT, 0}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){0, true, TIMEOUT, 0, NULL}));
     assert_int_equal(errno, EINVAL);
     assert_null(gpu_queue_new(
-        r.mirror, &(struct gpu_queue_settings){GPU_BATCH_MAX + 1, true, TIMEOUT, 0}));
+        r.mirror, &(struct gpu_queue_settings){GPU_BATCH_MAX + 1, true, TIMEOUT, 0, NULL}));
     assert_int_equal(errno, EINVAL);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, 0, 0}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, 0, 0, NULL}));
     assert_int_equal(errno, EINVAL);
     gpu_emulated_lose(r.device);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, TIMEOUT, 0}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, TIMEOUT, 0, NULL}));
     assert_int_equal(errno, ENODEV);
     rig_free(&r);
 }

@@ -4,9 +4,9 @@
 // A mailbox has GPU_SLOTS places for batches, used in turn. Batch number b (1, 2 ...) lies in place
 // (b - 1) % GPU_SLOTS:
 //
-//     host    writes keys, which table, n, family, tables; then request = b
-//     device  reads them; writes the values; then answer = b
-//     host    reads the values; may use the place again
+//     host    writes keys, which table, n, kind, at; then request = b
+//     device  reads them; writes the answers; then answer = b
+//     host    reads the answers; may use the place again
 //
 // Each side writes its number last and reads the other's first, so no lock is needed. A device
 // serves all places in turn until `stop` (persistent), or one that a launch names.
@@ -15,17 +15,21 @@
 #ifndef GPU_MAILBOX_H
 #define GPU_MAILBOX_H
 
+#include "gpu/classify.h"
 #include "gpu/lookup.h"
 
 #define GPU_SLOTS 16u
 #define GPU_BATCH_MAX 16384u
 #define GPU_TABLES_MAX 1024u
 
+// What is asked: a value for each address, or a rule's slot for each packet.
+enum gpu_kind { GPU_FIND4, GPU_FIND6, GPU_CLASSIFY4, GPU_CLASSIFY6, GPU_KINDS };
+
 struct gpu_slot {
     // the host's
-    uint32_t request, n, family; // family 4 or 6
+    uint32_t request, n, kind; // enum gpu_kind
     uint32_t pad;
-    uint64_t tables; // address of struct gpu_table[]: as of the request
+    uint64_t at; // of struct gpu_table[], or of struct gpu_image: as of the request
     uint32_t host_pad[10];
     // the device's, in a cache line of its own
     uint32_t answer;
@@ -37,44 +41,62 @@ struct gpu_mailbox {
     uint32_t batch; // addresses that a place has room for
     uint32_t pad[14];
     struct gpu_slot slot[GPU_SLOTS];
-    // Behind it for each place: keys (16 bytes each), which table (16 bits), values (16 bits).
+    // Behind it for each place: keys, answers (32 bits each, or 16), which table (16 bits).
 };
 
-#define GPU_KEY_BYTES 16u
-#define GPU_PLACE_BYTES(batch) ((uint64_t)(batch) * (GPU_KEY_BYTES + 2 + 2))
+#define GPU_KEY_BYTES 40u // the longest
+#define GPU_PLACE_BYTES(batch) (((uint64_t)(batch) * (GPU_KEY_BYTES + 4 + 2) + 63) / 64 * 64)
 #define GPU_MAILBOX_BYTES(batch) (sizeof(struct gpu_mailbox) + GPU_SLOTS * GPU_PLACE_BYTES(batch))
 
-// IPv4 addresses are 4 bytes each, IPv6 ones 16, in network order.
+// Side by side: addresses in network order, 4 bytes or 16; struct acl_key4 or acl_key6.
+static inline uint32_t gpu_key_bytes(uint32_t kind)
+{
+    return kind == GPU_FIND4 ? 4 : kind == GPU_CLASSIFY6 ? 40 : 16;
+}
+
 static inline uint8_t *gpu_keys(struct gpu_mailbox *m, uint32_t place)
 {
     return (uint8_t *)m + sizeof(*m) + place * GPU_PLACE_BYTES(m->batch);
 }
 
-static inline uint16_t *gpu_which(struct gpu_mailbox *m, uint32_t place)
+static inline uint32_t *gpu_slots(struct gpu_mailbox *m, uint32_t place)
 {
-    return (uint16_t *)(gpu_keys(m, place) + (uint64_t)m->batch * GPU_KEY_BYTES);
+    return (uint32_t *)(gpu_keys(m, place) + (uint64_t)m->batch * GPU_KEY_BYTES);
 }
 
 static inline uint16_t *gpu_values(struct gpu_mailbox *m, uint32_t place)
 {
-    return gpu_which(m, place) + m->batch;
+    return (uint16_t *)gpu_slots(m, place);
 }
 
-// The device's work: address i of a batch.
+static inline uint16_t *gpu_which(struct gpu_mailbox *m, uint32_t place)
+{
+    return (uint16_t *)(gpu_slots(m, place) + m->batch);
+}
+
+static inline uint32_t gpu_find_one(const struct gpu_table *t, const uint8_t *key, bool six)
+{
+    const uint64_t *halves = (const uint64_t *)key;
+
+    return six ? gpu_find6(t, __builtin_bswap64(halves[0]), __builtin_bswap64(halves[1]))
+               : gpu_find4(t, __builtin_bswap32(*(const uint32_t *)key));
+}
+
+// The device's work: key i of a batch.
 static inline void gpu_serve_one(struct gpu_mailbox *m, uint32_t place, uint32_t i)
 {
     const struct gpu_slot *s = &m->slot[place];
-    const struct gpu_table *t = (const struct gpu_table *)s->tables + gpu_which(m, place)[i];
-    const uint32_t *key = (const uint32_t *)gpu_keys(m, place);
-    uint32_t value;
+    const uint8_t *key = gpu_keys(m, place) + (uint64_t)i * gpu_key_bytes(s->kind);
+    const struct gpu_table *tables = (const struct gpu_table *)s->at;
+    const struct gpu_image *list = (const struct gpu_image *)s->at;
 
-    if (s->family == 4) {
-        value = gpu_find4(t, __builtin_bswap32(key[i]));
-    } else {
-        const uint64_t *halves = (const uint64_t *)key + 2 * i;
-        value = gpu_find6(t, __builtin_bswap64(halves[0]), __builtin_bswap64(halves[1]));
-    }
-    gpu_values(m, place)[i] = (uint16_t)value;
+    if (s->kind == GPU_CLASSIFY4)
+        gpu_slots(m, place)[i] = gpu_classify4(list, (const uint32_t *)key);
+    else if (s->kind == GPU_CLASSIFY6)
+        gpu_slots(m, place)[i] = gpu_classify6(list, (const uint32_t *)key);
+    else
+        gpu_values(m, place)[i] = (uint16_t)gpu_find_one(&tables[gpu_which(m, place)[i]], key,
+                                                         s->kind == GPU_FIND6);
 }
 
 #endif

@@ -388,17 +388,21 @@ static void copies_arrived(struct gpu_mirror *m)
     __atomic_store_n(&m->tables, m->next_tables, __ATOMIC_SEQ_CST);
     __atomic_store_n(&m->on_device, m->version, __ATOMIC_SEQ_CST);
     // Partner: gpu_queue_send, which counts a batch before it reads `tables`.
-    for (unsigned i = 0; i < GPU_READERS_MAX; i++)
-        m->before[i] =
-            m->reader[i] == NULL ? 0 : __atomic_load_n(&m->reader[i]->sent, __ATOMIC_SEQ_CST);
+    gpu_mirror_sent(m, m->before);
     m->waits_for = BATCHES;
 }
 
-static bool batches_are_back(const struct gpu_mirror *m)
+void gpu_mirror_sent(const struct gpu_mirror *m, uint64_t sent[GPU_READERS_MAX])
+{
+    for (unsigned i = 0; i < GPU_READERS_MAX; i++)
+        sent[i] = m->reader[i] == NULL ? 0 : __atomic_load_n(&m->reader[i]->sent, __ATOMIC_SEQ_CST);
+}
+
+bool gpu_mirror_are_back(const struct gpu_mirror *m, const uint64_t sent[GPU_READERS_MAX])
 {
     for (unsigned i = 0; i < GPU_READERS_MAX; i++)
         if (m->reader[i] != NULL &&
-            __atomic_load_n(&m->reader[i]->received, __ATOMIC_ACQUIRE) < m->before[i])
+            __atomic_load_n(&m->reader[i]->received, __ATOMIC_ACQUIRE) < sent[i])
             return false;
     return true;
 }
@@ -416,7 +420,7 @@ uint64_t gpu_mirror_poll(struct gpu_mirror *m)
         else if (rc == 1)
             copies_arrived(m);
     }
-    if (m->waits_for == BATCHES && batches_are_back(m)) {
+    if (m->waits_for == BATCHES && gpu_mirror_are_back(m, m->before)) {
         while (m->n_retired > 0)
             m->device->ops->free(m->device, m->retired[--m->n_retired]);
         m->passed = m->committed;
@@ -480,7 +484,7 @@ const char *gpu_mirror_why(const struct gpu_mirror *m)
     case GPU_LATE:
         return "a batch was not answered in time";
     case GPU_WRONG:
-        return "a value was not what the table says";
+        return "an answer was not what the table or the list says";
     case GPU_FULL:
         return "it has no memory left for the tables";
     case GPU_GONE:

@@ -34,7 +34,7 @@ enum gpu_state {
     GPU_ON,
     GPU_LOST,  // the device reports an error
     GPU_LATE,  // a batch was not answered in time
-    GPU_WRONG, // a value was not what the table says
+    GPU_WRONG, // an answer was not what the table or the list says
     GPU_FULL,  // the device has no room for the tables
     GPU_GONE,  // a table has been replaced; a mirror's tables are its own for life
 };
@@ -65,7 +65,7 @@ enum gpu_state gpu_mirror_state(const struct gpu_mirror *m);
 void gpu_mirror_fail(struct gpu_mirror *m, enum gpu_state why); // the first one stays
 const char *gpu_mirror_why(const struct gpu_mirror *m);         // a sentence; "" while it is on
 
-// --- queue.c's ---
+// --- queue.c's and lists.c's ---
 
 struct gpu_reader { // what a queue has sent and got back; the forwarder writes
     uint64_t sent, received;
@@ -73,6 +73,9 @@ struct gpu_reader { // what a queue has sent and got back; the forwarder writes
 #define GPU_READERS_MAX 64u
 int gpu_mirror_join(struct gpu_mirror *m, const struct gpu_reader *r); // or -ENOSPC
 void gpu_mirror_leave(struct gpu_mirror *m, const struct gpu_reader *r);
+// How many batches each has sent; are these back? Of one who joined later, none.
+void gpu_mirror_sent(const struct gpu_mirror *m, uint64_t sent[GPU_READERS_MAX]);
+bool gpu_mirror_are_back(const struct gpu_mirror *m, const uint64_t sent[GPU_READERS_MAX]);
 struct gpu_device *gpu_mirror_device(const struct gpu_mirror *m);
 uint64_t gpu_mirror_tables(const struct gpu_mirror *m); // address on the device; 0: none yet
 const struct poptrie *gpu_mirror_table(const struct gpu_mirror *m, unsigned number);

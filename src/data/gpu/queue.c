@@ -2,6 +2,7 @@
 // queue.c - see queue.h
 #include "gpu/queue.h"
 
+#include "acl/acl.h"
 #include "poptrie/poptrie.h"
 
 #include <errno.h>
@@ -11,7 +12,9 @@
 // What the host alone remembers of a batch.
 struct sent {
     void *user;
-    uint64_t at_ns, version; // version 0: samples cannot be compared
+    uint64_t at_ns;
+    uint64_t version; // of the tables, or of the list; 0: samples cannot be compared
+    uint32_t list;
 };
 
 struct gpu_queue {
@@ -96,15 +99,28 @@ const struct gpu_queue_stats *gpu_queue_stats(const struct gpu_queue *q)
 
 // --- there ---
 
+static bool is_of_list(const struct gpu_batch *b)
+{
+    return b->kind == GPU_CLASSIFY4 || b->kind == GPU_CLASSIFY6;
+}
+
+static bool is_on_device(const struct gpu_queue *q, const struct gpu_batch *b)
+{
+    if (is_of_list(b))
+        return b->version != 0 && gpu_list_version(q->settings.lists, b->list) == b->version;
+    return gpu_mirror_tables(q->mirror) != 0;
+}
+
 bool gpu_queue_begin(struct gpu_queue *q, struct gpu_batch *b)
 {
     uint32_t place = q->reader.sent % GPU_SLOTS;
 
     if (gpu_queue_waiting(q) == GPU_SLOTS || gpu_mirror_state(q->mirror) != GPU_ON ||
-        gpu_mirror_tables(q->mirror) == 0)
+        !is_on_device(q, b))
         return false;
-    *b = (struct gpu_batch){.key = gpu_keys(q->mailbox, place),
-                            .which = gpu_which(q->mailbox, place)};
+    b->key = gpu_keys(q->mailbox, place);
+    b->which = gpu_which(q->mailbox, place);
+    b->n = 0;
     return true;
 }
 
@@ -114,12 +130,17 @@ void gpu_queue_send(struct gpu_queue *q, const struct gpu_batch *b, uint64_t now
     uint64_t number = q->reader.sent + 1;
     struct gpu_slot *s = &q->mailbox->slot[place];
 
-    q->sent[place] = (struct sent){b->user, now_ns, gpu_mirror_version(q->mirror)};
-    // counted before `tables` is read: partner: copies_arrived
+    q->sent[place] = (struct sent){b->user, now_ns,
+                                   is_of_list(b) ? b->version : gpu_mirror_version(q->mirror),
+                                   b->list};
+    // counted before `at` is read: partners: copies_arrived, image_arrived
     __atomic_store_n(&q->reader.sent, number, __ATOMIC_SEQ_CST);
-    s->tables = gpu_mirror_tables(q->mirror);
+    s->at = is_of_list(b) ? gpu_list_at(q->settings.lists, b->list) : gpu_mirror_tables(q->mirror);
     s->n = b->n;
-    s->family = b->family;
+    s->kind = b->kind;
+    // The image may be a later one than that which the caller has numbered.
+    if (is_of_list(b) && gpu_list_version(q->settings.lists, b->list) != b->version)
+        q->sent[place].version = 0;
     __atomic_store_n(&s->request, (uint32_t)number, __ATOMIC_RELEASE);
     if (!q->settings.persistent && q->device->ops->launch(q->device, q->mailbox, place) != 0)
         gpu_mirror_fail(q->mirror, GPU_LOST);
@@ -129,38 +150,58 @@ void gpu_queue_send(struct gpu_queue *q, const struct gpu_batch *b, uint64_t now
 
 static uint32_t cpu_find(const struct gpu_queue *q, const struct gpu_batch *b, uint32_t i)
 {
-    const struct poptrie *t = gpu_mirror_table(q->mirror, b->which[i]);
-    uint32_t dst;
+    const uint8_t *key = b->key + (size_t)i * gpu_key_bytes(b->kind);
+    uint32_t dst, rule = ACL_MISS;
 
-    if (b->family == 6)
-        return poptrie_find6(t, b->key + (size_t)i * 16);
-    memcpy(&dst, b->key + (size_t)i * 4, sizeof(dst));
-    return poptrie_find4(t, dst);
+    switch (b->kind) {
+    case GPU_CLASSIFY4:
+        acl_classify4(gpu_list_acl(q->settings.lists, b->list), (const void *)key, &rule, 1);
+        return rule;
+    case GPU_CLASSIFY6:
+        acl_classify6(gpu_list_acl(q->settings.lists, b->list), (const void *)key, &rule, 1);
+        return rule;
+    case GPU_FIND6:
+        return poptrie_find6(gpu_mirror_table(q->mirror, b->which[i]), key);
+    default:
+        memcpy(&dst, key, sizeof(dst));
+        return poptrie_find4(gpu_mirror_table(q->mirror, b->which[i]), dst);
+    }
 }
 
 static void cpu_answer(struct gpu_queue *q, struct gpu_batch *b)
 {
+    b->by_cpu = true;
+    b->rule = NULL;
+    if (is_of_list(b))
+        return;
     for (uint32_t i = 0; i < b->n; i++)
         q->own[i] = (uint16_t)cpu_find(q, b, i);
     b->value = q->own;
-    b->by_cpu = true;
 }
 
-// Is each n-th value what the table says? A difference counts only if the table has not changed
-// since the batch was sent.
+// Is what the CPU finds now what was asked?
+static bool is_version(const struct gpu_queue *q, const struct gpu_batch *b, uint64_t version)
+{
+    return version != 0 &&
+           (is_of_list(b) ? gpu_list_version(q->settings.lists, b->list) == version
+                          : gpu_mirror_version_is(q->mirror, version));
+}
+
+// Is each n-th answer what the table or the list says? A difference counts only if it has not
+// changed since the batch was sent. A list of another version may be gone.
 static bool sample_is_right(struct gpu_queue *q, const struct gpu_batch *b, uint64_t version)
 {
     uint32_t step = q->settings.sample, i = q->until_sample;
     uint64_t wrong = 0;
 
-    if (step == 0 || version == 0)
+    if (step == 0 || version == 0 || (is_of_list(b) && !is_version(q, b, version)))
         return true;
     for (i -= 1; i < b->n; i += step) {
-        wrong += b->value[i] != cpu_find(q, b, i);
+        wrong += (is_of_list(b) ? b->rule[i] : b->value[i]) != cpu_find(q, b, i);
         q->stats.sampled++;
     }
     q->until_sample = i - b->n + 1;
-    if (wrong == 0 || !gpu_mirror_version_is(q->mirror, version))
+    if (wrong == 0 || !is_version(q, b, version))
         return true;
     q->stats.wrong += wrong;
     return false;
@@ -175,6 +216,7 @@ static bool device_answer(struct gpu_queue *q, struct gpu_batch *b, uint32_t pla
         __atomic_load_n(&q->mailbox->slot[place].answer, __ATOMIC_ACQUIRE) != number)
         return false;
     b->value = gpu_values(q->mailbox, place);
+    b->rule = gpu_slots(q->mailbox, place);
     if (sample_is_right(q, b, q->sent[place].version))
         return true;
     gpu_mirror_fail(q->mirror, GPU_WRONG);
@@ -201,7 +243,9 @@ bool gpu_queue_receive(struct gpu_queue *q, struct gpu_batch *b, uint64_t now_ns
     *b = (struct gpu_batch){.key = gpu_keys(q->mailbox, place),
                             .which = gpu_which(q->mailbox, place),
                             .n = s->n,
-                            .family = s->family,
+                            .kind = s->kind,
+                            .list = sent->list,
+                            .version = (uint32_t)sent->version,
                             .user = sent->user,
                             .age_ns = now_ns - sent->at_ns};
     if (!device_answer(q, b, place)) {
@@ -211,7 +255,7 @@ bool gpu_queue_receive(struct gpu_queue *q, struct gpu_batch *b, uint64_t now_ns
         q->stats.cpu_batches++;
     }
     q->stats.batches++;
-    q->stats.addresses += b->n;
+    q->stats.keys += b->n;
     if (b->age_ns > q->stats.age_max_ns)
         q->stats.age_max_ns = b->age_ns;
     // Partner: batches_are_back. The values are not the table's memory, so they may be read on.
