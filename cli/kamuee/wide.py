@@ -11,9 +11,9 @@ WIDE = frozenset("""
     missed neighbors nexthops no-way no-way-packets nodes not-followed notifications notifications-lost offload-cut
     old overruns p90 p99 p999 packets passed pbs peak pir place policed polls polls-idle prefixes punt punt-packets
     queue-full rate reader-bytes records redirected-packets refused resyncs revision rib-bytes rib-routes room
-    routes rss rules-ignored rx rx-bytes rx-errors rx-lacpdus rx-missed rx-no-buffer rx-packets sampled samples
-    samples-missed samples-no-ip seconds sent sent-bytes sent-packets sessions set-refused share-full shared-bytes
-    strict-rate swept taken tx tx-bytes tx-errors tx-lacpdus tx-packets unmatched-bytes unmatched-packets updates
-    uptime urpf-packets used value variables waiting waiting-bytes waiting-packets ways ways-cut wrong
-    wrong-interface
+    routes rss rules rules-ignored rx rx-bytes rx-errors rx-lacpdus rx-missed rx-no-buffer rx-packets sampled
+    samples samples-missed samples-no-ip seconds sent sent-bytes sent-packets sessions set-refused share-full
+    shared-bytes strict-rate swept taken tx tx-bytes tx-errors tx-lacpdus tx-packets unmatched-bytes
+    unmatched-packets updates uptime urpf-packets used value variables waiting waiting-bytes waiting-packets ways
+    ways-cut wrong wrong-interface
 """.split())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_manager.h - opens the GPU that looks up for virtual routers, and closes it (table/gpu.h)
+// gpu_manager.h - opens the GPU that looks up and classifies, and closes it (table/gpu.h)
 //
 // Called by the steps of a change; control role.
 #ifndef PORT_GPU_MANAGER_H
@@ -17,6 +17,8 @@ struct gpu_config {
     bool always;
     uint16_t n_vrs;
     char vr[GPU_VRS_MAX][16];
+    uint16_t n_lists;
+    char list[ACL_GPU_MAX][ACL_NAME_SIZE];
 };
 
 // 0, or -errno with a sentence. `may_lack`: if it cannot be opened, the CPU looks up, 0 is

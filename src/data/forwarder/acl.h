@@ -9,6 +9,13 @@
 // An input check: the list of the interface that each packet came in by. Survivors in order;
 // redirected ones are also in f->redirected.
 void acl_in(struct forwarder *f, struct burst *b);
+// The same with rules that a GPU has found, for a burst whose packets came in by one list, when it
+// had that epoch. False: the list has changed since then, and the packets have been classified
+// here.
+bool acl_in_answered(struct forwarder *f, struct burst *b, uint16_t list, uint32_t epoch,
+                     const uint32_t *rule);
+// The list of the interface that packet i came in by; 0: none.
+uint16_t acl_list_in(const struct burst *b, unsigned i);
 // Stage acl_out: the list of the interface that each packet leaves by, then its policer. For bursts
 // with IFACE_ACL_OUT, as acl_out_one and acl_out_copy.
 void acl_out(struct forwarder *f, struct burst *b);

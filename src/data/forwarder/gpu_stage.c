@@ -7,39 +7,14 @@
 // Whether the device pays is measured (gpu_split): in each window of 10 ms the first GPU_PROBES
 // bursts are sent, whatever the last window said, and one burst in GPU_OWN_EVERY is looked up by
 // the CPU and timed. A lookup's cost with the device is what parking, sending and receiving take;
-// that a packet's lines may leave the cache meanwhile is not in it.
-#include "forwarder/gpu_stage.h"
-
-#include <rte_cycles.h>
-
+// that a packet's lines may leave the cache meanwhile is not in it. Access lists alike, and apart.
 #include "forwarder/acl.h"
+#include "forwarder/gpu_priv.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
-#define GPU_PROBES 8
-#define GPU_OWN_EVERY 32
 #define GPU_END_WINDOWS 10 // an ending thread waits so long for a device
-
-static struct gpu_count *counts_mine(const struct forwarder *f)
-{
-    return &f->gpu_use->count[f->index];
-}
-
-static struct gpu_queue *queue_of(const struct forwarder *f)
-{
-    return f->gpu_use->queue[f->index];
-}
-
-static struct gpu_parked_burst *parked_at(struct gpu_parked *p, uint32_t k)
-{
-    return &p->ring[(p->head + k) % GPU_RING];
-}
-
-static uint64_t to_ns(const struct forwarder *f, uint64_t tsc)
-{
-    return (uint64_t)((double)tsc * f->gpu_use->ns_per_tsc);
-}
 
 // --- by the CPU ---
 
@@ -50,11 +25,13 @@ static void look_up(const struct forwarder *f, struct burst *b)
     b->found = true;
 }
 
-static void answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why)
+// A list is asked when the burst goes on (gpu_decide).
+void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why)
 {
-    look_up(f, &e->b);
+    if (e->work == GPU_LOOKUP)
+        look_up(f, &e->b);
     e->answered = true;
-    counts_mine(f)->by_cpu[why] += e->b.n;
+    gpu_counts(f)->by_cpu[e->work][why] += e->b.n;
 }
 
 // A burst that shows what a lookup costs here.
@@ -63,8 +40,8 @@ static void look_up_timed(struct forwarder *f, struct burst *b)
     uint64_t begun = rte_rdtsc();
 
     look_up(f, b);
-    f->gpu.cpu_cycles += rte_rdtsc() - begun;
-    f->gpu.cpu_lookups += b->n;
+    f->gpu.of[GPU_LOOKUP].cpu_cycles += rte_rdtsc() - begun;
+    f->gpu.of[GPU_LOOKUP].cpu_packets += b->n;
 }
 
 // --- parking ---
@@ -82,216 +59,156 @@ static unsigned mirrored(const struct gpu_use *use, const struct burst *b)
     return n;
 }
 
-// Is the burst to be looked up by the CPU, and why? GPU_CAUSES: it is not.
-static enum gpu_cause why_cpu(struct forwarder *f)
+enum gpu_cause gpu_why_cpu(struct forwarder *f, enum gpu_work work)
 {
-    struct gpu_parked *p = &f->gpu;
+    struct gpu_window *w = &f->gpu.of[work];
 
     if (gpu_mirror_state(f->gpu_use->mirror) != GPU_ON)
         return GPU_BY_FAILURE;
-    if (++p->until_own >= GPU_OWN_EVERY) {
-        p->until_own = 0;
+    if (++w->until_own >= GPU_OWN_EVERY) {
+        w->until_own = 0;
         return f->gpu_use->settings.always ? GPU_CAUSES : GPU_BY_SPLIT;
     }
-    if (f->gpu_use->settings.always || p->verdict == GPU_SENDS)
+    if (f->gpu_use->settings.always || w->verdict == GPU_SENDS)
         return GPU_CAUSES;
-    if (!p->probes)
+    if (!w->probes)
         return GPU_BY_SPLIT;
-    p->probes--;
+    w->probes--;
     return GPU_CAUSES;
 }
 
-// The first one goes on.
+// The first one goes on; it waits for nothing any more.
 static void go_on(struct forwarder *f)
 {
     struct gpu_parked *p = &f->gpu;
-    struct gpu_parked_burst *e = parked_at(p, 0);
+    struct gpu_parked_burst *e = gpu_parked_at(p, 0);
     bool crossing = f->crossing;
 
     p->head = (p->head + 1) % GPU_RING;
     p->n--;
-    p->unsent = p->unsent < p->n ? p->unsent : p->n;
+    p->foreign -= e->foreign;
     f->counter->held -= e->b.n;
     f->n_redirected = 0;
     f->crossing = true; // what leaves by a metalink goes on when e is not in use any more
-    path_answered(f, &e->b);
+    if (e->b.n)
+        path_answered(f, &e->b);
     f->crossing = crossing;
 }
 
-// Room for a burst. Its packets may not overtake those before.
-static void make_room(struct forwarder *f)
+// It has waited for its list, as have all before it: the list decides, and what is left waits for
+// its lookup, in its place.
+static void leave_list(struct forwarder *f, struct gpu_parked_burst *e)
 {
-    struct gpu_parked_burst *e = parked_at(&f->gpu, 0);
+    bool crossing = f->crossing;
+
+    f->counter->held -= e->b.n;
+    f->crossing = true;
+    path_listed(f, e);
+    f->crossing = crossing;
+    f->counter->held += e->b.n;
+}
+
+static void leave_lists(struct forwarder *f)
+{
+    for (uint32_t k = 0; k < f->gpu.n; k++) {
+        struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, k);
+        if (e->work == GPU_LOOKUP)
+            continue;
+        if (!e->answered)
+            return;
+        leave_list(f, e);
+    }
+}
+
+// The first one goes on now: the CPU does what it waits for.
+static void let_go(struct forwarder *f, enum gpu_cause why)
+{
+    struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, 0);
 
     if (!e->answered)
-        answer_by_cpu(f, e, GPU_BY_FULL);
+        gpu_answer_by_cpu(f, e, why);
+    if (e->work == GPU_LIST)
+        leave_list(f, e);
+    if (!e->answered)
+        gpu_answer_by_cpu(f, e, why);
     go_on(f);
 }
 
-static void park_last(struct forwarder *f, const struct burst *b)
+struct gpu_parked_burst *gpu_park_last(struct forwarder *f, const struct burst *b,
+                                       enum gpu_work work)
 {
     struct gpu_parked *p = &f->gpu;
     struct gpu_parked_burst *e;
 
-    if (p->n == GPU_PARKED_MAX)
-        make_room(f);
-    e = parked_at(p, p->n++);
-    p->unsent++;
+    if (p->n == GPU_PARKED_MAX) // its packets may not overtake those before
+        let_go(f, GPU_BY_FULL);
+    e = gpu_parked_at(p, p->n++);
     e->since = rte_rdtsc();
     e->batch = 0;
-    e->answered = b->found;
+    e->work = work;
+    e->answered = e->foreign = e->timed = e->has_rules = false;
     burst_copy(&e->b, b);
     f->counter->held += b->n;
+    return e;
+}
+
+// n of its packets are of mirrored virtual routers. Is it the CPU that looks it up?
+static bool is_own(struct forwarder *f, struct burst *b, unsigned n, bool redirects)
+{
+    enum gpu_cause why = n == b->n && !b->found && !redirects ? gpu_why_cpu(f, GPU_LOOKUP)
+                                                             : GPU_CAUSES;
+
+    if (why == GPU_BY_SPLIT && !f->gpu.of[GPU_LOOKUP].until_own)
+        look_up_timed(f, b);
+    if (why != GPU_CAUSES)
+        gpu_counts(f)->by_cpu[GPU_LOOKUP][why] += n;
+    return why != GPU_CAUSES || n < b->n || b->found || redirects;
+}
+
+static void look_up_own(struct forwarder *f, struct burst *b, bool redirects)
+{
+    look_up(f, b);
+    if (redirects)
+        acl_redirect(f, b);
+    f->n_redirected = 0;
 }
 
 bool gpu_park(struct forwarder *f, struct burst *b, bool redirects)
 {
     struct gpu_parked *p = &f->gpu;
     unsigned n = mirrored(f->gpu_use, b);
-    enum gpu_cause why = n == b->n && !b->found && !redirects ? why_cpu(f) : GPU_CAUSES;
-    bool own = why != GPU_CAUSES || n < b->n || b->found || redirects;
+    struct gpu_parked_burst *e;
     uint64_t begun;
+    bool own;
 
-    if (!n)
+    if (!n && !p->foreign)
         return false;
-    if (why == GPU_BY_SPLIT && !p->until_own)
-        look_up_timed(f, b);
-    if (why != GPU_CAUSES)
-        counts_mine(f)->by_cpu[why] += n;
+    own = is_own(f, b, n, redirects);
     if (own && !p->n)
         return false;
     begun = rte_rdtsc();
     if (own)
-        look_up(f, b);
-    if (redirects) {
-        acl_redirect(f, b);
-        f->n_redirected = 0;
-    }
-    park_last(f, b);
+        look_up_own(f, b, redirects);
+    e = gpu_park_last(f, b, GPU_LOOKUP);
+    e->answered = own;
+    e->foreign = n < b->n;
+    p->foreign += e->foreign;
     if (!own)
-        p->gpu_cycles += rte_rdtsc() - begun;
+        p->of[GPU_LOOKUP].gpu_cycles += rte_rdtsc() - begun;
     b->n = 0;
     return true;
 }
 
-// --- sending ---
-
-// The unsent bursts of a family that need an answer, into a batch; how many addresses.
-static uint32_t fill(struct forwarder *f, struct gpu_batch *batch, uint8_t family)
+void gpu_park_again(struct forwarder *f, struct gpu_parked_burst *e)
 {
-    struct gpu_parked *p = &f->gpu;
-    const uint16_t *which = f->gpu_use->which[family == IP6];
-    uint32_t key_bytes = family == IP6 ? 16 : 4;
+    struct burst *b = &e->b;
+    bool redirects = f->n_redirected;
 
-    for (uint32_t k = p->n - p->unsent; k < p->n; k++) {
-        struct gpu_parked_burst *e = parked_at(p, k);
-        if (e->answered || e->b.family != family)
-            continue;
-        e->batch = p->serial;
-        e->at = (uint16_t)batch->n;
-        memcpy(batch->key + (size_t)batch->n * key_bytes, e->b.dst6, (size_t)e->b.n * key_bytes);
-        for (unsigned i = 0; i < e->b.n; i++)
-            batch->which[batch->n + i] = (uint16_t)(which[e->b.vr[i]] - 1);
-        batch->n += e->b.n;
-    }
-    return batch->n;
-}
-
-static void unsent_by_cpu(struct forwarder *f, uint8_t family, enum gpu_cause why)
-{
-    struct gpu_parked *p = &f->gpu;
-
-    for (uint32_t k = p->n - p->unsent; k < p->n; k++) {
-        struct gpu_parked_burst *e = parked_at(p, k);
-        if (!e->answered && e->b.family == family)
-            answer_by_cpu(f, e, why);
-    }
-}
-
-static bool has_unsent(struct gpu_parked *p, uint8_t family)
-{
-    for (uint32_t k = p->n - p->unsent; k < p->n; k++)
-        if (!parked_at(p, k)->answered && parked_at(p, k)->b.family == family)
-            return true;
-    return false;
-}
-
-static void send_family(struct forwarder *f, uint8_t family)
-{
-    struct gpu_mirror *m = f->gpu_use->mirror;
-    struct gpu_batch batch = {.kind = family == IP6 ? GPU_FIND6 : GPU_FIND4};
-
-    if (!has_unsent(&f->gpu, family))
-        return;
-    if (gpu_mirror_state(m) != GPU_ON) {
-        unsent_by_cpu(f, family, GPU_BY_FAILURE);
-    } else if (!gpu_mirror_version(m)) {
-        unsent_by_cpu(f, family, GPU_BY_CHANGE);
-    } else if (!gpu_queue_begin(queue_of(f), &batch)) {
-        unsent_by_cpu(f, family, GPU_BY_FULL);
-    } else {
-        f->gpu.serial++;
-        fill(f, &batch, family);
-        batch.user = (void *)(uintptr_t)f->gpu.serial;
-        gpu_queue_send(queue_of(f), &batch, to_ns(f, rte_rdtsc()));
-    }
-}
-
-static void send_unsent(struct forwarder *f)
-{
-    uint64_t begun = rte_rdtsc();
-
-    if (!f->gpu.unsent)
-        return;
-    send_family(f, IP4);
-    send_family(f, IP6);
-    f->gpu.unsent = 0;
-    f->gpu.gpu_cycles += rte_rdtsc() - begun;
-}
-
-// --- answers ---
-
-static void nexthops_set(const struct forwarder *f, struct burst *b, const uint16_t *value)
-{
-    if (!b->mixed)
-        fib_nexthops(fwd_fib(f, b->vr[0], b->family), value, b->nh, b->n);
-    for (unsigned i = 0; b->mixed && i < b->n; i++)
-        fib_nexthops(fwd_fib(f, b->vr[i], b->family), &value[i], &b->nh[i], 1);
-}
-
-static void take_answer(struct forwarder *f, const struct gpu_batch *batch)
-{
-    struct gpu_parked *p = &f->gpu;
-    struct gpu_count *c = counts_mine(f);
-
-    for (uint32_t k = 0; k < p->n; k++) {
-        struct gpu_parked_burst *e = parked_at(p, k);
-        if (e->answered || e->batch != (uintptr_t)batch->user)
-            continue;
-        nexthops_set(f, &e->b, batch->value + e->at);
-        e->answered = e->b.found = true;
-        *(batch->by_cpu ? &c->by_cpu[GPU_BY_FAILURE] : &c->lookups) += e->b.n;
-    }
-    if (batch->by_cpu)
-        return;
-    c->batches++;
-    c->age[gpu_age_bucket(batch->age_ns)]++;
-    p->gpu_lookups += batch->n;
-    p->answers++;
-    p->late += batch->age_ns > f->gpu_use->settings.max_latency_us * 1000ull;
-}
-
-static void receive(struct forwarder *f)
-{
-    struct gpu_batch batch;
-    uint64_t begun = rte_rdtsc();
-
-    if (!gpu_queue_receive(queue_of(f), &batch, to_ns(f, begun)))
-        return;
-    do
-        take_answer(f, &batch);
-    while (gpu_queue_receive(queue_of(f), &batch, to_ns(f, begun)));
-    f->gpu.gpu_cycles += rte_rdtsc() - begun;
+    e->work = GPU_LOOKUP;
+    e->batch = 0;
+    e->answered = !b->n || is_own(f, b, mirrored(f->gpu_use, b), redirects);
+    if (e->answered && b->n)
+        look_up_own(f, b, redirects);
 }
 
 // Those that may not wait any longer.
@@ -300,34 +217,38 @@ static void give_up_late(struct forwarder *f)
     uint64_t now = rte_rdtsc();
 
     for (uint32_t k = 0; k < f->gpu.n; k++) {
-        struct gpu_parked_burst *e = parked_at(&f->gpu, k);
+        struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, k);
         if ((int64_t)(now - e->since) < (int64_t)f->gpu_use->max_latency_tsc)
             return;
         if (!e->answered)
-            answer_by_cpu(f, e, GPU_BY_LATE);
+            gpu_answer_by_cpu(f, e, GPU_BY_LATE);
     }
 }
 
 // --- the split ---
 
+static void window_end_of(const struct forwarder *f, struct gpu_window *w, struct gpu_cost *c)
+{
+    if (w->cpu_packets && w->answers) {
+        c->cpu = (uint32_t)(100 * w->cpu_cycles / w->cpu_packets);
+        c->gpu = (uint32_t)(100 * w->gpu_cycles / (w->gpu_packets ? w->gpu_packets : 1));
+        w->verdict = gpu_split(c->cpu, c->gpu, (unsigned)(1000 * w->late / w->answers));
+        c->measured++;
+        w->cpu_packets = w->cpu_cycles = w->gpu_packets = w->gpu_cycles = 0;
+        w->answers = w->late = 0;
+    }
+    w->probes = GPU_PROBES;
+    c->verdict = f->gpu_use->settings.always ? GPU_SENDS : w->verdict;
+}
+
 static void window_end(struct forwarder *f)
 {
-    struct gpu_parked *p = &f->gpu;
-    struct gpu_count *c = counts_mine(f);
+    struct gpu_count *c = gpu_counts(f);
 
-    if (p->cpu_lookups && p->answers) {
-        c->cpu_cost = (uint32_t)(100 * p->cpu_cycles / p->cpu_lookups);
-        c->gpu_cost = (uint32_t)(100 * p->gpu_cycles / (p->gpu_lookups ? p->gpu_lookups : 1));
-        p->verdict = gpu_split(c->cpu_cost, c->gpu_cost,
-                               (unsigned)(1000 * p->late / p->answers));
-        c->measured++;
-        p->cpu_lookups = p->cpu_cycles = p->gpu_lookups = p->gpu_cycles = 0;
-        p->answers = p->late = 0;
-    }
-    p->probes = GPU_PROBES;
-    c->verdict = f->gpu_use->settings.always ? GPU_SENDS : p->verdict;
-    c->sampled = gpu_queue_stats(queue_of(f))->sampled;
-    c->wrong = gpu_queue_stats(queue_of(f))->wrong;
+    for (enum gpu_work w = 0; w < GPU_WORKS; w++)
+        window_end_of(f, &f->gpu.of[w], &c->cost[w]);
+    c->sampled = gpu_queue_stats(gpu_queue_of(f))->sampled;
+    c->wrong = gpu_queue_stats(gpu_queue_of(f))->wrong;
 }
 
 // --- the poll ---
@@ -341,17 +262,19 @@ unsigned gpu_serve(struct forwarder *f)
         window_end(f);
         p->window = f->now;
     }
-    if (!p->n && !gpu_queue_waiting(queue_of(f)))
+    if (!p->n && !gpu_queue_waiting(gpu_queue_of(f)))
         return 0;
-    send_unsent(f);
-    receive(f);
+    gpu_send(f);
+    gpu_receive(f);
     give_up_late(f);
-    while (p->n && parked_at(p, 0)->answered) {
-        went += parked_at(p, 0)->b.n;
+    leave_lists(f);
+    while (p->n && gpu_parked_at(p, 0)->answered && gpu_parked_at(p, 0)->work == GPU_LOOKUP) {
+        went += gpu_parked_at(p, 0)->b.n;
         go_on(f);
         path_flush(f);
     }
-    return went + p->n + gpu_queue_waiting(queue_of(f));
+    gpu_send(f); // what has left its list
+    return went + p->n + gpu_queue_waiting(gpu_queue_of(f));
 }
 
 void gpu_drain(struct forwarder *f)
@@ -359,9 +282,7 @@ void gpu_drain(struct forwarder *f)
     struct gpu_parked *p = &f->gpu;
 
     while (p->n) {
-        if (!parked_at(p, 0)->answered)
-            answer_by_cpu(f, parked_at(p, 0), GPU_BY_DRAIN);
-        go_on(f);
+        let_go(f, GPU_BY_DRAIN);
         path_flush(f);
     }
 }
@@ -373,11 +294,13 @@ void gpu_change(struct forwarder *f, struct gpu_use *use)
     f->gpu_use = use;
     if (!use)
         return;
-    counts_mine(f)->verdict = use->settings.always ? GPU_SENDS : GPU_CPU_IS_FASTER;
+    for (enum gpu_work w = 0; w < GPU_WORKS; w++) {
+        gpu_counts(f)->cost[w].verdict = use->settings.always ? GPU_SENDS : GPU_CPU_IS_FASTER;
+        f->gpu.of[w].verdict = GPU_CPU_IS_FASTER;
+        f->gpu.of[w].probes = GPU_PROBES;
+    }
     // Never again: a batch of the forwarder before, which nobody wants, may be on the way.
     f->gpu.serial = rte_rdtsc();
-    f->gpu.verdict = GPU_CPU_IS_FASTER;
-    f->gpu.probes = GPU_PROBES;
     f->gpu.window = f->now;
 }
 
@@ -388,9 +311,9 @@ void gpu_end(struct forwarder *f)
     if (!f->gpu_use)
         return;
     gpu_drain(f);
-    while (gpu_queue_waiting(queue_of(f))) {
+    while (gpu_queue_waiting(gpu_queue_of(f))) {
         if (rte_rdtsc() - begun > GPU_END_WINDOWS * f->gpu_use->window_tsc)
             gpu_mirror_fail(f->gpu_use->mirror, GPU_LATE);
-        receive(f);
+        gpu_receive(f);
     }
 }

@@ -7,8 +7,10 @@
 //   exits  those of the checks
 //
 // The order is the same for all interfaces: a packet with a wrong source is not checked further. A
-// burst of interfaces without a bit never comes here: that is all that plain traffic pays.
+// burst whose list a GPU has (gpu_stage.h) is parked at the list and comes back behind it. A burst
+// of interfaces without a bit never comes here: that is all that plain traffic pays.
 #include "forwarder/acl.h"
+#include "forwarder/gpu_stage.h"
 #include "forwarder/input_check.h"
 #include "forwarder/police.h"
 #include "forwarder/program.h"
@@ -52,7 +54,12 @@ void features_in(struct forwarder *f, struct burst *b)
     if (b->n && b->features & IFACE_POLICE)
         police_in(f, b);
     if (b->n && b->features & IFACE_ACL_IN)
-        acl_in(f, b);
+        unlikely(f->gpu_use) ? gpu_acl_in(f, b) : acl_in(f, b);
+    features_behind_list(f, b);
+}
+
+void features_behind_list(struct forwarder *f, struct burst *b)
+{
     if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_redirected)
         b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
     if (b->n && b->features & IFACE_PROGRAM)

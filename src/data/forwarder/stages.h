@@ -14,6 +14,7 @@ void ip4_in(struct forwarder *f, struct burst *b);
 void ip6_in(struct forwarder *f, struct burst *b);
 // What interfaces do beyond routing (b->features).
 void features_in(struct forwarder *f, struct burst *b);
+void features_behind_list(struct forwarder *f, struct burst *b); // the checks behind access lists
 // Next hop for each packet; survivors have an adjacency and a lowered TTL.
 void ip4_fwd(struct forwarder *f, struct burst *b);
 void ip6_fwd(struct forwarder *f, struct burst *b);
@@ -41,6 +42,9 @@ void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_sta
 void path_flush(struct forwarder *f);
 // b, which has waited for its lookup (gpu_stage.h), through the stages behind it, and sent.
 void path_answered(struct forwarder *f, struct burst *b);
+// What has waited for its access list: that list, and the checks behind it. Then it is parked
+// again.
+void path_listed(struct forwarder *f, struct gpu_parked_burst *e);
 // f->rx, taken from that queue, through all stages, watches included, and sent.
 void path_taken(struct forwarder *f, const struct plan_rx *q);
 

@@ -69,23 +69,45 @@ struct sampling { // of one watch that samples (sample.c)
     uint32_t every, skip; // packets to pass over before the next sample
 };
 
-#define GPU_RING (GPU_PARKED_MAX + 1) // one goes on while the others wait
-struct gpu_parked { // bursts that wait for a GPU's answer (gpu_stage.c), oldest first
-    uint32_t head, n, unsent; // the last `unsent` came in this poll
-    uint64_t serial;          // of the batch sent last
-    uint64_t rested;          // TSC when the forwarder was quiescent last
-    // the split: what this window has shown
-    uint64_t window; // TSC when it began
-    uint64_t cpu_cycles, cpu_lookups, gpu_cycles, gpu_lookups, answers, late;
+struct redirected { // a packet that goes by another next hop than the lookup's
+    uint8_t at;        // place in the burst
+    uint16_t redirect; // acl_target.h
+    uint32_t nexthop;
+};
+
+struct gpu_window { // what this window has shown of one kind of work (gpu_stage.c)
+    uint64_t cpu_cycles, cpu_packets, gpu_cycles, gpu_packets, answers, late;
     uint32_t until_own, probes;
     enum gpu_verdict verdict; // of the window before
-    struct gpu_parked_burst {
-        uint64_t since; // TSC
-        uint64_t batch; // serial; 0: in none
-        uint16_t at;    // place of its first address there
-        bool answered;
-        struct burst b;
-    } ring[GPU_RING];
+};
+
+struct gpu_parked_burst {
+    uint64_t since; // TSC when it came
+    uint64_t batch; // serial; 0: not sent
+    uint16_t at;    // place of its first packet there
+    enum gpu_work work; // it waits for this
+    bool answered; // by the device or not: it waits for those before it alone
+    bool foreign;  // some of its packets wait for others alone
+    // of work GPU_LIST
+    bool timed;     // the CPU classifies, and is timed
+    bool has_rules; // the device has
+    uint16_t list;
+    uint32_t epoch; // of the list, when it was sent
+    uint32_t rule[BURST_MAX];
+    uint32_t n_redirected; // by a program, before the list
+    struct redirected redirected[BURST_MAX];
+    struct burst b;
+};
+
+#define GPU_RING (GPU_PARKED_MAX + 1) // one goes on while the others wait
+struct gpu_parked { // bursts that wait for a GPU's answer (gpu_stage.c), oldest first
+    uint32_t head, n;
+    uint32_t foreign; // of the n: all others wait behind these
+    uint64_t serial;  // of the batch sent last
+    uint64_t rested;  // TSC when the forwarder was quiescent last
+    uint64_t window;  // TSC when it began
+    struct gpu_window of[GPU_WORKS];
+    struct gpu_parked_burst ring[GPU_RING];
 };
 
 #define REDIRECTED_MAX (3 * BURST_MAX) // by a program, a list, and another program
@@ -142,11 +164,7 @@ struct forwarder {
     uint64_t acl_random;             // chooses the packets that they log
     uint32_t n_redirected;           // packets that a list or program sends to another next hop;
                                      // the later one of a packet counts
-    struct {
-        uint8_t at;        // place in the burst
-        uint16_t redirect; // acl_target.h
-        uint32_t nexthop;
-    } redirected[REDIRECTED_MAX];
+    struct redirected redirected[REDIRECTED_MAX];
     struct record record;            // of the packet that goes alone
     struct begin_kept kept;
     struct gpu_use *gpu_use;         // that this poll may use; NULL: none

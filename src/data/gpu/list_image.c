@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // list_image.c - see list_image.h
 //
-// Each rule goes under the tuple of its own fields. If these are too many tuples, prefix lengths are
-// rounded down to multiples of 2, 4 ... until they are not: then more rules share a chain. A list
-// of which some chain would still be too long is refused, so that no packet can cost more than
-// GPU_TUPLES_MAX chains.
+// Each rule goes under the tuple of its own fields. If these are too many tuples, prefix lengths
+// are rounded down to multiples of 2, 4 ... until they are not: then more rules share a chain. A
+// list of which some chain would still be too long is refused, so that no packet can cost more
+// than GPU_TUPLES_MAX chains.
 //
 // A million rules take some hundred milliseconds: sorted by number once, and each family twice gone
 // through, to count the rules of each head and to put them there.
@@ -204,15 +204,16 @@ static int heads_count(struct maker *m, uint32_t *head)
     if (m->longest <= GPU_CHAIN_MAX)
         return 0;
     snprintf(m->why, m->why_size,
-             "%u of its rules would have to be compared one by one, as they have the same addresses "
-             "and ports but for ranges: at most %u can be",
+             "%u of its rules would have to be compared one by one, as they have the same "
+             "addresses and ports but for ranges: at most %u can be",
              m->longest, GPU_CHAIN_MAX);
     return -ENOTSUP;
 }
 
 static struct gpu_rule_rest *rest_at(const struct maker *m, uint8_t *rules, uint32_t at)
 {
-    return m->six ? &((struct gpu_rule6 *)rules + at)->rest : &((struct gpu_rule4 *)rules + at)->rest;
+    return m->six ? &((struct gpu_rule6 *)rules + at)->rest
+                  : &((struct gpu_rule4 *)rules + at)->rest;
 }
 
 static void rule_put(const struct maker *m, uint8_t *rules, uint32_t at, const struct acl_rule *r,

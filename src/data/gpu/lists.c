@@ -160,6 +160,18 @@ static int pieces_copy(struct gpu_lists *l, uint64_t to, const uint8_t *from, si
     return rc;
 }
 
+bool gpu_list_may_put(const struct gpu_lists *l, uint32_t id)
+{
+    const struct list *x = list_of(l, id);
+
+    return l->copying == NULL && (x == NULL || gpu_mirror_are_back(l->mirror, x->before));
+}
+
+struct gpu_mirror *gpu_lists_mirror(const struct gpu_lists *l)
+{
+    return l->mirror;
+}
+
 int gpu_list_put(struct gpu_lists *l, uint32_t id, const struct gpu_list_image *image,
                  const struct acl *a, uint32_t version)
 {
@@ -169,7 +181,7 @@ int gpu_list_put(struct gpu_lists *l, uint32_t id, const struct gpu_list_image *
 
     if (gpu_mirror_state(l->mirror) != GPU_ON)
         return -ENODEV;
-    if (l->copying != NULL || !gpu_mirror_are_back(l->mirror, x->before))
+    if (!gpu_list_may_put(l, id))
         return -EAGAIN;
     rc = room_make(l, other, image->n);
     if (rc == 0)

@@ -36,7 +36,9 @@ void gpu_list_stale(struct gpu_lists *l, uint32_t id);
 // room; -ENODEV: it has failed.
 int gpu_list_put(struct gpu_lists *l, uint32_t id, const struct gpu_list_image *image,
                  const struct acl *a, uint32_t version);
+bool gpu_list_may_put(const struct gpu_lists *l, uint32_t id); // else -EAGAIN
 bool gpu_lists_poll(struct gpu_lists *l); // true: a copy is on its way
+struct gpu_mirror *gpu_lists_mirror(const struct gpu_lists *l);
 uint64_t gpu_lists_bytes(const struct gpu_lists *l);        // of the device
 uint64_t gpu_lists_copied_bytes(const struct gpu_lists *l); // ever
 

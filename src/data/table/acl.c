@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "core/mem.h"
+#include "table/acl_gpu.h"
 #include "table/grace.h"
 
 #define ROW_ALIGN 128u // CPUs fetch cache lines in pairs
@@ -130,6 +131,7 @@ struct acl_content *acl_publish(uint16_t id, struct acl_content *c)
 
     thread_must_be(ROLE_ACL_MANAGER);
     bug_on(l->state != USED);
+    acl_gpu_stale(id);
     if (c)
         c->epoch = ++l->epoch;
     rcu_publish(&l->content, c);
@@ -138,12 +140,18 @@ struct acl_content *acl_publish(uint16_t id, struct acl_content *c)
     return old;
 }
 
+void acl_changes(uint16_t id)
+{
+    acl_gpu_stale(id);
+}
+
 void acl_changed(uint16_t id)
 {
     struct acl_list *l = &acl_table[id];
 
     thread_must_be(ROLE_ACL_MANAGER);
     bug_on(!l->content);
+    acl_gpu_stale(id); // a set that it names, or nobody has said so before
     // Release: who reads this epoch finds the engine as it is now. Partner: the acquiring load of
     // forwarders.
     __atomic_store_n(&l->content->epoch, ++l->epoch, __ATOMIC_RELEASE);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu.h - the GPU that looks up for some virtual routers: what control makes and forwarders use
+// gpu.h - the GPU that looks up for some virtual routers, and classifies by some access lists: what
+// control makes and forwarders use
 //
-// A GPU in use has copies of its virtual routers' FIBs (gpu/mirror.h) and a queue for each
-// forwarder. Which virtual routers they are does not change: another set is another GPU in use.
+// A GPU in use has copies of its virtual routers' FIBs (gpu/mirror.h), images of its access lists
+// (gpu/lists.h), and a queue for each forwarder. Which ones they are does not change: another set
+// is another GPU in use.
 //
 //     control                                  forwarder (forwarder/gpu_stage.h)
 //     gpu_use_open, gpu_use_publish(u)         gpu_now() once a poll
 //     gpu_use_publish(NULL), gpu_use_close     lets go of it within a grace period
 //
-// rib_manager keeps the copies up to date: fib_mirror_work (table/fib.h).
+// rib_manager keeps the copies up to date: fib_mirror_work (table/fib.h); acl_manager those of
+// lists: acl_gpu_work (table/acl_gpu.h).
 #ifndef TABLE_GPU_H
 #define TABLE_GPU_H
 
@@ -21,6 +24,7 @@
 #include "gpu/device.h"
 #include "gpu/mirror.h"
 #include "gpu/queue.h"
+#include "table/acl_gpu.h"
 #include "table/limits.h"
 
 #define GPU_EMULATED (-1)
@@ -31,14 +35,19 @@
 enum gpu_fault { GPU_FAULT_NONE, GPU_FAULT_LOST, GPU_FAULT_SILENT, GPU_FAULT_WRONG, GPU_FAULTS };
 extern const char *const gpu_fault_name[GPU_FAULTS]; // "lost"
 
-// Why the CPU looked a packet up that the device might have.
+// What a packet waits for.
+enum gpu_work { GPU_LOOKUP, GPU_LIST, GPU_WORKS };
+
+// Why the CPU did that, although the device might have.
 enum gpu_cause {
     GPU_BY_SPLIT,   // it is faster here, or measures that
-    GPU_BY_CHANGE,  // the device has not yet what the tables are now
+    GPU_BY_CHANGE,  // the device has not yet what the tables, or the list, are now
     GPU_BY_FULL,    // as many bursts or batches wait as may
     GPU_BY_LATE,    // it has waited for max-latency
     GPU_BY_DRAIN,   // something else must not wait: a grace period, an end
     GPU_BY_FAILURE, // the device is out of use
+    // Packets of several lists in a burst, or one that is cut where a rule might look.
+    GPU_BY_UNSUITABLE,
     GPU_CAUSES
 };
 extern const char *const gpu_cause_name[GPU_CAUSES]; // "split"
@@ -50,14 +59,19 @@ extern const char *const gpu_verdict_name[GPU_VERDICTS]; // "sends"
 #define GPU_AGE_MIN_BITS 8
 #define GPU_AGES 80
 
+struct gpu_cost { // of a packet, when last measured
+    uint32_t cpu, gpu; // hundredths of a cycle
+    uint32_t verdict;  // enum gpu_verdict
+    uint32_t measured; // windows in which there was something to measure
+};
+
 struct gpu_count { // one forwarder's, which alone writes it; others read each word
-    uint64_t batches, lookups;     // that the device has answered, for packets that waited for it
-    uint64_t by_cpu[GPU_CAUSES];   // packets
-    uint64_t age[GPU_AGES];        // batches, from sending to receiving
-    uint64_t sampled, wrong;       // addresses
-    uint32_t cpu_cost, gpu_cost;   // of a lookup, in hundredths of a cycle, when last measured
-    uint32_t verdict;              // enum gpu_verdict
-    uint32_t measured;             // windows in which there was something to measure
+    uint64_t batches;                       // that the device has answered
+    uint64_t answered[GPU_WORKS];           // packets that went on with its answer
+    uint64_t by_cpu[GPU_WORKS][GPU_CAUSES]; // packets
+    uint64_t age[GPU_AGES];                 // batches, from sending to receiving
+    uint64_t sampled, wrong;                // answers
+    struct gpu_cost cost[GPU_WORKS];
 } __attribute__((aligned(128)));
 
 struct gpu_settings {
@@ -67,12 +81,15 @@ struct gpu_settings {
     uint32_t timeout_ms;      // a device that does not answer so long is out of use
     bool always;              // whether or not that is faster
     uint16_t n_vrs, vr[GPU_VRS_MAX];
+    uint16_t n_lists;
+    char list[ACL_GPU_MAX][ACL_NAME_SIZE];
 };
 
 struct gpu_use {
     struct gpu_settings settings;
     struct gpu_device *device;
     struct gpu_mirror *mirror;
+    struct gpu_lists *lists; // NULL: it has none
     struct gpu_queue *queue[FORWARDER_MAX];
     uint16_t which[2][VR_MAX]; // by family: number of its table on the device + 1; 0: none
     uint64_t max_latency_tsc, window_tsc, rest_tsc;

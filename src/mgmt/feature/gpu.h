@@ -11,5 +11,7 @@
 bool gpu_is_out(char *name, size_t n);
 // The GPU to which lookups of the virtual router may go, and what it does now; NULL: none.
 const char *gpu_of_vr(uint16_t vr, const char **activity);
+// The same for packets of an access list.
+const char *gpu_of_list(uint16_t list, const char **activity);
 
 #endif

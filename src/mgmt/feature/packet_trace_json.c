@@ -143,11 +143,10 @@ static void write_nodes(struct jwrite *j, const struct packet_trace_lookup *l)
     jwrite_end(j, ']');
 }
 
-// A packet that is followed does not wait: the CPU looks it up. What others do is said beside it.
-static void write_gpu(struct jwrite *j, uint16_t vr)
+// A packet that is followed does not wait: the CPU looks it up, and finds its rule. What others do
+// is said beside it.
+static void write_gpu(struct jwrite *j, const char *name, const char *now)
 {
-    const char *now, *name = gpu_of_vr(vr, &now);
-
     if (!name)
         return;
     jwrite_string(j, "gpu", name);
@@ -157,6 +156,7 @@ static void write_gpu(struct jwrite *j, uint16_t vr)
 static void write_lookup(const struct telling *t, unsigned i)
 {
     const struct packet_trace_lookup *l = &t->p->step[i].lookup;
+    const char *now = NULL, *gpu = gpu_of_vr(t->p->step[i].vr, &now);
     struct jwrite *j = t->j;
 
     jwrite_begin(j, "lookup", '{');
@@ -168,7 +168,7 @@ static void write_lookup(const struct telling *t, unsigned i)
         jwrite_string(j, "waiting-for", t->waiting[i].waits_for);
     }
     write_nodes(j, l);
-    write_gpu(j, t->p->step[i].vr);
+    write_gpu(j, gpu, now);
     if (l->leaf_kind == NEXTHOP_GROUP) {
         jwrite_int(j, "group", l->leaf);
         jwrite_int(j, "hash", l->hash);
@@ -218,6 +218,7 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
     static const char *const extra[] = {"log", "mirror", "police",
                                         "redirect"}; // by bit of enum acl_extra
     const struct packet_trace_acl *a = &s->acl;
+    const char *now = NULL, *gpu = a->out ? NULL : gpu_of_list(a->list, &now);
 
     jwrite_begin(j, "acl", '{');
     jwrite_string(j, "name", acl_table[a->list].name);
@@ -240,6 +241,7 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
         jwrite_int(j, "nexthop", a->nexthop);
     if (a->rules)
         write_acl_key(j, s);
+    write_gpu(j, gpu, now);
     jwrite_end(j, '}');
 }
 

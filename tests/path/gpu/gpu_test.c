@@ -1,71 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gpu_test.c - bursts that wait for an (emulated) GPU: order, age, and a device that fails
-#include "harness.h"
-
-#include <stdio.h>
-#include <time.h>
-
-#include "core/rcu.h"
-#include "forwarder/gpu_stage.h"
-#include "forwarder/state.h"
-#include "table/gpu.h"
-
-#define LONG_US 1000000u
-#define LONG_MS 10000u
-
-static struct gpu_use *use;
-static uint16_t out, out2;
-static unsigned number; // of the next frame
-
-static void pause_ms(unsigned ms)
-{
-    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000l}, NULL);
-}
-
-static void copies_arrive(void)
-{
-    for (unsigned k = 0;; k++) {
-        router_role(ROLE_RIB_MANAGER);
-        if (!fib_mirror_work())
-            return;
-        if (k == 2000)
-            fail_msg("the copies have not arrived within 2 s");
-        rig_step(0); // batches from before come back
-        pause_ms(1);
-    }
-}
-
-// The default router's lookups go to an emulated device.
-static void gpu_on(uint32_t max_latency_us, uint32_t timeout_ms)
-{
-    const struct gpu_settings s = {.name = "g",
-                                   .device = GPU_EMULATED,
-                                   .max_latency_us = max_latency_us,
-                                   .timeout_ms = timeout_ms,
-                                   .always = true,
-                                   .n_vrs = 1,
-                                   .vr = {VR_DEFAULT}};
-    char err[256] = "";
-
-    router_role(ROLE_CONTROL);
-    if (gpu_use_open(&use, &s, err, sizeof err) || gpu_use_mirror(use, err, sizeof err))
-        fail_msg("%s", err);
-    use->rest_tsc = UINT64_MAX / 2; // a test says when it wants a grace period
-    copies_arrive();
-    router_role(ROLE_CONTROL);
-    rcu_publish(&gpu_in_use, use);
-}
-
-static void gpu_off(void)
-{
-    router_role(ROLE_CONTROL);
-    rcu_publish(&gpu_in_use, NULL);
-    for (unsigned i = 0; i < RIG_FORWARDERS; i++)
-        rig_step(i); // lets go of it
-    router_role(ROLE_CONTROL);
-    gpu_use_close(use);
-    use = NULL;
-}
+#include "gpu_fixture.h"
 
 static int setup(void **state)
 {
@@ -88,69 +23,6 @@ static int teardown(void **state)
     return rig_teardown(state);
 }
 
-// n frames to `dst` on port 0, numbered by their UDP source port. With options the packet is not
-// plain.
-static void send_n(unsigned n, const char *dst, unsigned options)
-{
-    for (unsigned i = 0; i < n; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::9"
-                                                                            : "192.0.2.1",
-                                                    .dst = dst,
-                                                    .sport = (uint16_t)(1000 + number++),
-                                                    .options = options});
-        rig_send(0, &f);
-    }
-}
-
-static unsigned number_of(struct frame *f)
-{
-    const uint8_t *ip = frame_l3(f);
-    const uint8_t *udp = ip[0] >> 4 == 6 ? ip + 40 : ip + (ip[0] & 15) * 4;
-
-    return (unsigned)(udp[0] << 8 | udp[1]) - 1000;
-}
-
-// All that left by port 1 since then, in order from number `first` on: how many.
-static unsigned received_in_order(unsigned first)
-{
-    struct frame f;
-    unsigned n = 0;
-
-    for (; rig_receive(1, &f); n++)
-        if (number_of(&f) != first + n)
-            fail_msg("frame %u came as number %u", number_of(&f), first + n);
-    return n;
-}
-
-static struct gpu_count sum(void)
-{
-    struct gpu_count c;
-
-    gpu_use_sum(use, &c);
-    return c;
-}
-
-static uint64_t held(void)
-{
-    struct ledger l;
-
-    ledger_read(&l, 1);
-    assert_int_equal(l.imbalance, 0);
-    return l.held;
-}
-
-// Steps until the device has answered all.
-static void answered(void)
-{
-    for (unsigned k = 0; rig_forwarder(0)->gpu.n; k++) {
-        if (k == 2000)
-            fail_msg("%u bursts still wait after 2 s", rig_forwarder(0)->gpu.n);
-        rig_step(0);
-        if (rig_forwarder(0)->gpu.n)
-            pause_ms(1);
-    }
-}
-
 // --- the usual ---
 
 static void bursts_wait_and_go_on_in_order(void **state)
@@ -168,9 +40,9 @@ static void bursts_wait_and_go_on_in_order(void **state)
     answered();
     assert_int_equal(received_in_order(0), 130);
     assert_int_equal(held(), 0);
-    assert_int_equal(sum().lookups, 130);
+    assert_int_equal(sum().answered[GPU_LOOKUP], 130);
     for (unsigned i = 0; i < GPU_CAUSES; i++)
-        assert_int_equal(sum().by_cpu[i], 0);
+        assert_int_equal(sum().by_cpu[GPU_LOOKUP][i], 0);
     assert_true(sum().batches >= 2);
     assert_true(gpu_age_quantile(sum().age, 500) > 0);
 }
@@ -189,7 +61,7 @@ static void one_batch_a_poll_has_the_bursts_of_all_queues(void **state)
     rig_step(0);
     answered();
     assert_int_equal(rig_discard(1), 2);
-    assert_int_equal(sum().lookups, 2);
+    assert_int_equal(sum().answered[GPU_LOOKUP], 2);
     assert_int_equal(sum().batches, 1);
 }
 
@@ -200,7 +72,7 @@ static void a_packet_without_a_route_has_its_drop(void **state)
     rig_step(0);
     answered();
     assert_only_drop(DROP_IP4_NO_ROUTE, 3);
-    assert_int_equal(sum().lookups, 3);
+    assert_int_equal(sum().answered[GPU_LOOKUP], 3);
 }
 
 static void another_router_does_not_wait(void **state)
@@ -225,6 +97,34 @@ static void another_router_does_not_wait(void **state)
     assert_int_equal(held(), 0);
 }
 
+// A burst of both waits, and then whatever comes behind it.
+static void what_comes_behind_a_burst_of_both_waits(void **state)
+{
+    uint16_t red = rig_vr("red");
+    uint16_t in = rig_iface(0, 7, red), red_out = rig_iface(1, 7, red);
+    struct frame f = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 7, .to_iface = in});
+
+    rig_route(red, "10.0.0.0/8", rig_adjacency(red_out, 3));
+    gpu_on(LONG_US, LONG_MS);
+    gpu_use_fault(use, GPU_FAULT_SILENT);
+    send_n(1, "10.1.2.3", 0);
+    rig_step(0);
+    send_n(1, "10.1.2.3", 0);
+    rig_send(0, &f);
+    rig_step(0);
+    rig_send(0, &f); // would overtake the one before
+    rig_step(0);
+    assert_int_equal(rig_discard(1), 0);
+    assert_int_equal(held(), 4);
+    gpu_use_fault(use, GPU_FAULT_NONE);
+    answered();
+    assert_int_equal(rig_discard(1), 4);
+    rig_send(0, &f);
+    rig_step(0);
+    assert_int_equal(rig_discard(1), 1);
+}
+
 // --- age ---
 
 static void no_packet_waits_longer_than_it_may(void **state)
@@ -236,7 +136,7 @@ static void no_packet_waits_longer_than_it_may(void **state)
     pause_ms(2);
     rig_step(0);
     assert_int_equal(received_in_order(0), 50);
-    assert_int_equal(sum().by_cpu[GPU_BY_LATE], 50);
+    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_LATE], 50);
     assert_int_equal(gpu_mirror_state(use->mirror), GPU_ON);
     // The answer to them comes now, and concerns nobody; the next ones are answered by the device.
     use->max_latency_tsc = UINT64_MAX / 4;
@@ -245,7 +145,7 @@ static void no_packet_waits_longer_than_it_may(void **state)
     rig_step(0);
     answered();
     assert_int_equal(received_in_order(50), 50);
-    assert_int_equal(sum().lookups, 50);
+    assert_int_equal(sum().answered[GPU_LOOKUP], 50);
     assert_int_equal(sum().batches, 2);
 }
 
@@ -257,7 +157,7 @@ static void a_grace_period_lets_them_go(void **state)
     send_n(50, "10.1.2.3", 0);
     rig_step(0);
     assert_int_equal(received_in_order(0), 50);
-    assert_int_equal(sum().by_cpu[GPU_BY_DRAIN], 50);
+    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_DRAIN], 50);
     gpu_use_fault(use, GPU_FAULT_NONE);
 }
 
@@ -271,7 +171,7 @@ static void the_oldest_burst_makes_room(void **state)
     }
     assert_int_equal(held(), 5 * GPU_PARKED_MAX);
     assert_int_equal(received_in_order(0), 20);
-    assert_true(sum().by_cpu[GPU_BY_FULL] >= 20);
+    assert_true(sum().by_cpu[GPU_LOOKUP][GPU_BY_FULL] >= 20);
     gpu_use_fault(use, GPU_FAULT_NONE);
     answered();
     assert_int_equal(received_in_order(20), 80);
@@ -286,11 +186,11 @@ static void expect_failure(enum gpu_state state, unsigned sent)
     assert_int_equal(received_in_order(0), sent);
     assert_int_equal(rig_drops_all(), 0);
     assert_int_equal(held(), 0);
-    assert_int_equal(sum().by_cpu[GPU_BY_FAILURE], sent);
+    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_FAILURE], sent);
     send_n(10, "10.1.2.3", 0);
     rig_step(0);
     assert_int_equal(received_in_order(sent), 10);
-    assert_int_equal(sum().by_cpu[GPU_BY_FAILURE], sent + 10);
+    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_FAILURE], sent + 10);
 }
 
 static void a_device_is_lost_with_bursts_on_the_way(void **state)
@@ -351,14 +251,14 @@ static void while_the_copy_is_old_the_cpu_answers(void **state)
     send_n(30, "10.1.2.3", 0);
     rig_step(0);
     assert_int_equal(rig_discard(2), 30);
-    assert_int_equal(sum().by_cpu[GPU_BY_CHANGE], 30);
+    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_CHANGE], 30);
     gpu_use_fault(use, GPU_FAULT_NONE);
     copies_arrive();
     send_n(30, "10.1.2.3", 0);
     rig_step(0);
     answered();
     assert_int_equal(rig_discard(2), 30);
-    assert_int_equal(sum().lookups, 30);
+    assert_int_equal(sum().answered[GPU_LOOKUP], 30);
 }
 
 static void a_route_goes_while_packets_wait(void **state)
@@ -403,9 +303,9 @@ static void routes_change_all_the_time(void **state)
     left += rig_discard(1) + rig_discard(2);
     assert_int_equal(left, n);
     assert_int_equal(rig_drops_all(), 0);
-    by_gpu = (unsigned)sum().lookups;
+    by_gpu = (unsigned)sum().answered[GPU_LOOKUP];
     assert_int_equal(gpu_mirror_state(use->mirror), GPU_ON);
-    assert_true(by_gpu > 0 && sum().by_cpu[GPU_BY_CHANGE] > 0);
+    assert_true(by_gpu > 0 && sum().by_cpu[GPU_LOOKUP][GPU_BY_CHANGE] > 0);
     printf("%u packets, %u by the device\n", n, by_gpu);
 }
 
@@ -513,13 +413,13 @@ static void a_device_that_does_not_pay_is_left_alone(void **state)
         number = 0;
     }
     c = sum();
-    assert_true(use->count[0].measured > 0);
-    assert_true(use->count[0].cpu_cost > 0 && use->count[0].gpu_cost > 0);
-    assert_int_equal(c.lookups + c.by_cpu[GPU_BY_SPLIT], n);
-    assert_true(c.by_cpu[GPU_BY_SPLIT] > 0);
+    assert_true(use->count[0].cost[GPU_LOOKUP].measured > 0);
+    assert_true(use->count[0].cost[GPU_LOOKUP].cpu > 0 && use->count[0].cost[GPU_LOOKUP].gpu > 0);
+    assert_int_equal(c.answered[GPU_LOOKUP] + c.by_cpu[GPU_LOOKUP][GPU_BY_SPLIT], n);
+    assert_true(c.by_cpu[GPU_LOOKUP][GPU_BY_SPLIT] > 0);
     printf("a lookup: %u hundredths of a cycle by the CPU, %u with the device: %s\n",
-           use->count[0].cpu_cost, use->count[0].gpu_cost,
-           gpu_verdict_name[use->count[0].verdict]);
+           use->count[0].cost[GPU_LOOKUP].cpu, use->count[0].cost[GPU_LOOKUP].gpu,
+           gpu_verdict_name[use->count[0].cost[GPU_LOOKUP].verdict]);
 }
 
 #define gpu_path_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -531,6 +431,7 @@ int main(void)
         gpu_path_test(one_batch_a_poll_has_the_bursts_of_all_queues),
         gpu_path_test(a_packet_without_a_route_has_its_drop),
         gpu_path_test(another_router_does_not_wait),
+        gpu_path_test(what_comes_behind_a_burst_of_both_waits),
         gpu_path_test(no_packet_waits_longer_than_it_may),
         gpu_path_test(a_grace_period_lets_them_go),
         gpu_path_test(the_oldest_burst_makes_room),

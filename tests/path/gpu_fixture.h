@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu_fixture.h - for path tests: an emulated GPU that the rig's forwarders use, numbered frames
+#ifndef GPU_PATH_FIXTURE_H
+#define GPU_PATH_FIXTURE_H
+
+#include "acl_fixture.h"
+#include "harness.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "core/rcu.h"
+#include "forwarder/gpu_stage.h"
+#include "forwarder/state.h"
+#include "table/gpu.h"
+
+#define LONG_US 1000000u
+#define LONG_MS 10000u
+
+static struct gpu_use *use;
+static uint16_t out, out2;
+static unsigned number; // of the next frame
+
+static void pause_ms(unsigned ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000l}, NULL);
+}
+
+static void copies_arrive(void)
+{
+    for (unsigned k = 0;; k++) {
+        router_role(ROLE_RIB_MANAGER);
+        bool tables = fib_mirror_work();
+        router_role(ROLE_ACL_MANAGER);
+        if (!acl_gpu_work() & !tables)
+            return;
+        if (k == 2000)
+            fail_msg("the copies have not arrived within 2 s");
+        rig_step(0); // batches from before come back
+        pause_ms(1);
+    }
+}
+
+// Lookups of so many virtual routers (the default one), and the lists "edge" and "other" if `lists`,
+// go to an emulated device.
+static void gpu_on_with(uint32_t max_latency_us, uint32_t timeout_ms, uint16_t vrs, bool lists)
+{
+    const struct gpu_settings s = {.name = "g",
+                                   .device = GPU_EMULATED,
+                                   .max_latency_us = max_latency_us,
+                                   .timeout_ms = timeout_ms,
+                                   .always = true,
+                                   .n_vrs = vrs,
+                                   .vr = {VR_DEFAULT},
+                                   .n_lists = lists ? 2 : 0,
+                                   .list = {"edge", "other"}};
+    char err[256] = "";
+
+    router_role(ROLE_CONTROL);
+    if (gpu_use_open(&use, &s, err, sizeof err) || gpu_use_mirror(use, err, sizeof err))
+        fail_msg("%s", err);
+    use->rest_tsc = UINT64_MAX / 2; // a test says when it wants a grace period
+    if (use->lists)
+        acl_gpu_begin(use->lists, use->settings.list, use->settings.n_lists);
+    copies_arrive();
+    router_role(ROLE_CONTROL);
+    rcu_publish(&gpu_in_use, use);
+}
+
+static inline void gpu_on(uint32_t max_latency_us, uint32_t timeout_ms)
+{
+    gpu_on_with(max_latency_us, timeout_ms, 1, false);
+}
+
+static void gpu_off(void)
+{
+    router_role(ROLE_CONTROL);
+    rcu_publish(&gpu_in_use, NULL);
+    for (unsigned i = 0; i < RIG_FORWARDERS; i++)
+        rig_step(i); // lets go of it
+    router_role(ROLE_CONTROL);
+    gpu_use_close(use);
+    use = NULL;
+}
+
+// n frames to `dst` on port 0, numbered by their UDP source port. With options the packet is not
+// plain.
+static inline void send_n(unsigned n, const char *dst, unsigned options)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::9"
+                                                                            : "192.0.2.1",
+                                                    .dst = dst,
+                                                    .sport = (uint16_t)(1000 + number++),
+                                                    .options = options});
+        rig_send(0, &f);
+    }
+}
+
+static inline unsigned number_of(struct frame *f)
+{
+    const uint8_t *ip = frame_l3(f);
+    const uint8_t *udp = ip[0] >> 4 == 6 ? ip + 40 : ip + (ip[0] & 15) * 4;
+
+    return (unsigned)(udp[0] << 8 | udp[1]) - 1000;
+}
+
+// All that left by port 1 since then, in order from number `first` on: how many.
+static inline unsigned received_in_order(unsigned first)
+{
+    struct frame f;
+    unsigned n = 0;
+
+    for (; rig_receive(1, &f); n++)
+        if (number_of(&f) != first + n)
+            fail_msg("frame %u came as number %u", number_of(&f), first + n);
+    return n;
+}
+
+static inline struct gpu_count sum(void)
+{
+    struct gpu_count c;
+
+    gpu_use_sum(use, &c);
+    return c;
+}
+
+static inline uint64_t held(void)
+{
+    struct ledger l;
+
+    ledger_read(&l, 1);
+    assert_int_equal(l.imbalance, 0);
+    return l.held;
+}
+
+// Steps until the device has answered all.
+static inline void answered(void)
+{
+    for (unsigned k = 0; rig_forwarder(0)->gpu.n; k++) {
+        if (k == 2000)
+            fail_msg("%u bursts still wait after 2 s", rig_forwarder(0)->gpu.n);
+        rig_step(0);
+        if (rig_forwarder(0)->gpu.n)
+            pause_ms(1);
+    }
+}
+
+#endif
