@@ -4,8 +4,8 @@
 // An allow-list by seccomp(2), in force before the first client is served (docs/adr/0018): whoever
 // takes kamueed over can start no program but root's (core/starter.h), look into no other process,
 // change no user, load no module and make no namespace but a network's. What is not listed fails
-// with EPERM, and a line says which call that was: a library that changes costs a feature, not the
-// router.
+// with EPERM, and a line says which call that was, but for a process: a library that changes costs
+// a feature, not the router.
 //
 // Some calls are there for a feature, only where kamueed holds the right that the feature needs. A
 // call whose arguments are looked at costs some 100 ns more; those that forwarders and tap_manager
@@ -116,11 +116,14 @@ static int allow_each(scmp_filter_ctx f, int call, const int *value, unsigned n)
     return r;
 }
 
-// Threads, and no process. glibc tries clone3 first, whose arguments no filter sees.
+// Threads, and no process. glibc tries clone3 first, whose arguments no filter sees. It starts a
+// process with all signals blocked (posix_spawn; fork since 2.41): a trap would end kamueed there.
 static int allow_threads(scmp_filter_ctx f)
 {
     int r = allow_if(f, SCMP_SYS(clone), 0, CLONE_THREAD | CLONE_NEW_ANY, CLONE_THREAD);
 
+    r = r ? r : seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                                 SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     r = r ? r : seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     r = r ? r : allow_if(f, SCMP_SYS(tgkill), 0, UINT32_MAX, (uint32_t)getpid()); // abort()
     r = r ? r : allow_if(f, SCMP_SYS(kill), 0, UINT32_MAX, (uint32_t)getpid()); // `shutdown`

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,7 @@ static bool run_program(void)
     return refused(execv("/bin/true", argv));
 }
 
+// libc does these with all signals blocked.
 static bool fork_process(void)
 {
     pid_t p = fork();
@@ -50,6 +52,14 @@ static bool fork_process(void)
     if (!p)
         _exit(0);
     return refused(p);
+}
+
+static bool spawn_process(void)
+{
+    char *const argv[] = {"true", NULL};
+    pid_t p;
+
+    return posix_spawn(&p, "/bin/true", NULL, NULL, argv, NULL) == EPERM;
 }
 
 static bool look_into_parent(void)
@@ -162,14 +172,20 @@ static int in_child(bool (*check)(void), bool names_helper)
 
 static void test_refused(void **state)
 {
-    bool (*const checks[])(void) = {run_program,       fork_process,      look_into_parent,
-                                    become_other_user, other_sockets,     executable_memory,
-                                    the_kernel_itself, make_other_namespaces};
+    bool (*const checks[])(void) = {run_program,       look_into_parent,     become_other_user,
+                                    other_sockets,     executable_memory,    the_kernel_itself,
+                                    make_other_namespaces};
 
     for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++) {
         assert_int_equal(in_child(checks[i], true), 0);
         assert_non_null(strstr(said, "refused by kamueed's own filter: call="));
     }
+}
+
+static void test_a_process_is_refused(void **state)
+{
+    assert_int_equal(in_child(fork_process, true), 0);
+    assert_int_equal(in_child(spawn_process, true), 0);
 }
 
 static void test_the_call_is_named(void **state)
@@ -210,6 +226,7 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_a_process_is_refused),
         cmocka_unit_test(test_the_call_is_named),
         cmocka_unit_test(test_allowed),
         cmocka_unit_test(test_abort_ends_it),
