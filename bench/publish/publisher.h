@@ -29,7 +29,12 @@
 #include <urcu/urcu-mb.h>
 #include <urcu/urcu-memb.h>
 #include <urcu/urcu-qsbr.h>
+#if __has_include(<urcu/urcu-signal.h>) // liburcu 0.15 has it no more
 #include <urcu/urcu-signal.h>
+#define HAS_SIGNAL 1
+#else
+#define HAS_SIGNAL 0
+#endif
 #undef _LGPL_SOURCE
 
 #include <pthread.h>
@@ -84,7 +89,12 @@ INLINE void nothing_of(unsigned reader)
 
 URCU(qsbr) = {.name = "qsbr", .paper = "QSBR", URCU_FUNCTIONS(qsbr)};
 URCU(memb) = {.name = "memb", URCU_FUNCTIONS(memb)};
+#if HAS_SIGNAL
 URCU(signal) = {.name = "signal", .paper = "SIGNAL", URCU_FUNCTIONS(signal)};
+#define PUBLISHER_SIGNAL(X) X(signal)
+#else
+#define PUBLISHER_SIGNAL(X)
+#endif
 URCU(mb) = {.name = "mb", .paper = "MB", URCU_FUNCTIONS(mb)};
 URCU(bp) = {.name = "bp", URCU_FUNCTIONS(bp)};
 
@@ -168,6 +178,7 @@ LOCK publisher_none = {.name = "none", .begin = nothing_of, .end = nothing_of,
                        .publish = none_publish};
 
 // X(word of the constant): all that protect. `none` is for who says so.
-#define PUBLISHERS(X) X(qsbr) X(memb) X(signal) X(mb) X(bp) X(global) X(thread) X(rwlock)
+#define PUBLISHERS(X)                                                                              \
+    X(qsbr) X(memb) PUBLISHER_SIGNAL(X) X(mb) X(bp) X(global) X(thread) X(rwlock)
 
 #endif
