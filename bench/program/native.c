@@ -6,6 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(hidden) // so that calls may be inlined
+
+// What it calls, here.
+#define kamuee_count native_count
+#define kamuee_get native_get
+#define kamuee_put native_put
+#define kamuee_prefetch native_prefetch
+#define kamuee_log native_log
 #define __bpf__ 1
 #include EXAMPLE
 #undef __bpf__
@@ -20,12 +28,12 @@ struct instance {
 #pragma weak prepare
 static struct instance *now;
 
-void kamuee_count(uint32_t counter, uint64_t add)
+void native_count(uint32_t counter, uint64_t add)
 {
     now->counter[counter] += add;
 }
 
-uint64_t kamuee_get(uint32_t table, uint64_t key)
+uint64_t native_get(uint32_t table, uint64_t key)
 {
     const struct program_array *a = &now->host.array[table];
 
@@ -34,17 +42,17 @@ uint64_t kamuee_get(uint32_t table, uint64_t key)
     return now->host.get(now->host.host, table, key);
 }
 
-int32_t kamuee_put(uint32_t table, uint64_t key, uint64_t value)
+int32_t native_put(uint32_t table, uint64_t key, uint64_t value)
 {
     return now->host.put(now->host.host, table, key, value);
 }
 
-void kamuee_prefetch(uint32_t table, uint64_t key)
+void native_prefetch(uint32_t table, uint64_t key)
 {
     now->host.prefetch(now->host.host, table, key);
 }
 
-void kamuee_log(uint32_t number, uint64_t value)
+void native_log(uint32_t number, uint64_t value)
 {
 }
 
@@ -77,6 +85,8 @@ static unsigned run(void *memory, unsigned n, uint32_t *verdict)
         verdict[i] = packet(&now->slot[i]);
     return n;
 }
+
+#pragma GCC visibility pop
 
 const struct program_object kamuee_program = {.abi = KAMUEE_PROGRAM_ABI,
                                               .instance_bytes = sizeof(struct instance),
