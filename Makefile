@@ -36,7 +36,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e vm vm-test deb image sbom site reproducible release package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps build check test conformance e2e vm vm-test deb image sbom site reproducible release install-test package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -98,15 +98,15 @@ vm-test: build ## tests in it: Debian's kernel, systemd as PID 1, cards under vf
 	@run="$(SUDO) env BUILD=$(abspath $(BUILD)) $(if $(CI),CI=$(CI)) $(PYTHON) -m pytest -q -n $(or $(LANES),2) --dist loadfile $(ARGS)"; $$run tests/vm || { \
 		echo "vm-test: what failed is run once more"; $$run --lf tests/vm && echo "vm-test: passed the second time only, to be mended"; }
 
-deb: deps ## Debian packages of this tree, in build-deb/ (docs/quickstart/packages.md)
-	tools/make-deb $(BUILD)-deb
+deb: deps ## Debian packages of this tree, in build-deb/; IN=trixie/amd64, IN=bookworm/arm64: for others (root; docs/quickstart/packages.md)
+	$(if $(IN),$(SUDO)) tools/make-deb $(if $(IN),--in $(IN)) $(if $(CHECK),--check) $(BUILD)-deb
 
 site: deps ## the documents as a static site with search, in build-site/
 	tools/make-site $(BUILD)-site
 
-image: deps ## an OCI image with FRR, and one without, in build-image/ (root; docs/quickstart/container.md)
-	$(SUDO) tools/make-image $(BUILD)-image
-	$(SUDO) tools/make-image --bare $(BUILD)-image
+image: deps ## an OCI image with FRR, and one without, in build-image/; ARCHITECTURE=arm64 (root; docs/quickstart/container.md)
+	$(SUDO) tools/make-image $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE)) $(BUILD)-image
+	$(SUDO) tools/make-image $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE)) --bare $(BUILD)-image
 
 sbom: build ## what kamueed is linked with, as SPDX, on standard output
 	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns $(BUILD)/src/mgmt/remote/kamuee-http \
@@ -127,7 +127,10 @@ release: deps ## VERSION=X.Y.Z [KEY=FILE]: tag, packages, images, bills of mater
 package-test: deps ## install, demo, upgrade, purge in a bare Debian 12; the image in a container; labs (root; a package mirror)
 	$(SUDO) env $(foreach v,CI DEBS IMAGE ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package
 
-test: check e2e vm-test ## everything but package-test: check + e2e + vm-test; installs what it needs
+install-test: build ## install, demo, upgrade, purge of packages made of this build, in a bare Debian 12 (root; a package mirror)
+	$(SUDO) env BUILT=$(abspath $(BUILD)) $(foreach v,CI ROUTES,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package/test_package.py
+
+test: check install-test e2e vm-test ## everything but package-test, which is long; installs what it needs
 
 demo: build ## the main job: a full BGP table from two ISPs through kamueed, in namespaces (root)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed ./kamuee demo start $(ARGS)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from packages import make_packages
+
 ROOT = Path(__file__).resolve().parents[2]
 CLONE_NEWNS = 0x20000
 
@@ -45,13 +47,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    """Those of DEBS=DIRECTORY, or built now: without LTO where nobody asked for more, which takes a third of the time."""
+    """Those of DEBS=DIRECTORY, or made now: of what is compiled in BUILT=DIRECTORY, if that is given."""
     if made := os.environ.get("DEBS"):
         return Path(made)
-    env = {"DEB_BUILD_OPTIONS": "nolto", **os.environ}
-    done = subprocess.run([ROOT / "tools/make-deb", ROOT / "build-deb"], stdout=subprocess.PIPE, text=True, env=env)
-    assert not done.returncode, "tools/make-deb failed, see above"
-    return Path(done.stdout.strip())
+    return make_packages(*(["--built", os.environ["BUILT"]] if "BUILT" in os.environ else []))
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,13 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
+from packages import newer_version
 
 ROUTES = os.environ.get("ROUTES", "60000")
 OURS = ("kamuee", "kamuee-tools", "kamuee-bench", "kamuee-doc")
@@ -33,28 +35,27 @@ class Bare:
         return os.path.lexists(self.root / path.lstrip("/"))
 
 
-def newer_version(packages: Path, name: str, target: Path) -> Path:
-    """The package as the next revision would be."""
-    package = next(packages.glob(f"{name}_*.deb"))
-    tree = target / name
-    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
-    control = tree / "DEBIAN/control"
-    text = control.read_text()
-    version = next(line.split()[1] for line in text.splitlines() if line.startswith("Version:"))
-    control.write_text(text.replace(version, f"{version}+next"))
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, target], check=True, stdout=subprocess.DEVNULL)
-    shutil.rmtree(tree)
-    return next(target.glob(f"{name}_*+next_*.deb"))
-
-
-@pytest.fixture(scope="module")
-def bare(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare]:
-    folder = tmp_path_factory.mktemp("bare")
-    folder.chmod(0o755)
-    root = folder / "root"
+def make_debian(root: Path) -> float:
+    """A bare Debian 12; the seconds that it took."""
     begun = time.monotonic()
     subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--format=directory", "--skip=cleanup/apt/lists",
                     "--include=ca-certificates", "--aptopt=Acquire::Retries \"5\"", "--dpkgopt=force-unsafe-io", "bookworm", root], check=True)
+    return time.monotonic() - begun
+
+
+@pytest.fixture(scope="session")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Future[float]]:
+    """Asked for before the packages, so that both are made at once."""
+    folder = tmp_path_factory.mktemp("bare")
+    folder.chmod(0o755)
+    return folder / "root", ThreadPoolExecutor(1).submit(make_debian, folder / "root")
+
+
+@pytest.fixture(scope="module")
+def bare(debian: tuple[Path, Future[float]], packages: Path) -> Iterator[Bare]:
+    root, making = debian
+    made = making.result()
+    begun = time.monotonic()
     subprocess.run(["mount", "--bind", root, root], check=True)     # ip netns exec remounts /, which must be a mount point
     for kind, at in (("proc", "proc"), ("sysfs", "sys"), ("tmpfs", "run")):
         subprocess.run(["mount", "-t", kind, kind, root / at], check=True)
@@ -64,18 +65,11 @@ def bare(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
         shutil.copy(package, root / "debs")
     shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
     there = Bare(root, packages)
-    there.made = time.monotonic() - begun
+    there.made = made + time.monotonic() - begun
     yield there
     subprocess.run(["umount", "-R", root / "dev"])
     for at in ("run", "sys", "proc", ""):
         subprocess.run(["umount", "-l", root / at])
-
-
-def test_lintian(packages: Path):
-    changes = next(packages.glob("kamuee_*.changes"))
-    done = subprocess.run(["lintian", "--allow-root", "--fail-on", "warning", "--suppress-tags-from-file", ROOT / "debian/lintian-suppressed",
-                           changes], capture_output=True, text=True)
-    assert not done.returncode, done.stdout + done.stderr
 
 
 def test_install_without_a_compiler(bare: Bare):
@@ -154,3 +148,10 @@ def test_purge_leaves_nothing(bare: Bare):
     assert [path for path in files if bare.has(path)] == []
     left = bare.sh("find / -xdev -name '*kamuee*' -not -path '/debs/*' -not -path '/var/cache/apt/*' -not -path '/proc/*' -not -path '/sys/*'").stdout
     assert left == ""
+
+
+def test_lintian(packages: Path):
+    changes = next(packages.glob("kamuee_*.changes"))
+    done = subprocess.run(["lintian", "--allow-root", "--fail-on", "warning", "--suppress-tags-from-file", ROOT / "debian/lintian-suppressed",
+                           changes], capture_output=True, text=True)
+    assert not done.returncode, done.stdout + done.stderr
