@@ -208,15 +208,23 @@ static void say_value(const struct lysc_node *leaf, const struct text *words, co
     yang_expected(leaf, t);
 }
 
+// Where libyang found it: version 3 says the path alone, version 2 a sentence that has it in quotes.
+static const char *find_path(const char *where, const char **end)
+{
+    const char *quoted = where ? strstr(where, "\"/kamuee:") : NULL,
+               *path = quoted ? quoted + 1 : where;
+
+    *end = quoted ? strchr(path, '"') : path ? path + strlen(path) : NULL;
+    return *end && !strncmp(path, "/kamuee:", 8) ? path : NULL;
+}
+
 void yang_say_error(struct text *t)
 {
-    const char *msg = ly_errmsg(yang_ctx), *where = ly_errpath(yang_ctx);
-    const char *path = where ? strstr(where, "\"/kamuee:") : NULL,
-               *end = path ? strchr(path + 1, '"') : NULL;
+    const char *msg = ly_errmsg(yang_ctx), *end, *path = find_path(ly_errpath(yang_ctx), &end);
     struct text words = {0}, schema = {0};
 
-    if (end)
-        split_path(path + 1, end, &words, &schema);
+    if (path)
+        split_path(path, end, &words, &schema);
     const struct lysc_node *s = schema.n ? lys_find_path(yang_ctx, NULL, schema.s, 0) : NULL;
     int n = msg ? (int)strlen(msg) : 0; // without its full stop
     bool leaf = s && s->nodetype & (LYS_LEAF | LYS_LEAFLIST);
