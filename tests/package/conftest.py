@@ -32,8 +32,6 @@ def pytest_configure() -> None:
     if libc.unshare(CLONE_NEWNS):
         raise OSError(ctypes.get_errno(), "unshare: cannot make a private mount namespace")
     subprocess.run("mount --make-rprivate /", shell=True, check=True)
-    # crun refuses a host that has controllers of both versions of cgroups; the containers of the tests have none. Here it sees version 2 alone.
-    subprocess.run("mount -t cgroup2 cgroup2 /sys/fs/cgroup", shell=True, check=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -57,5 +55,7 @@ def packages() -> Path:
 def image(packages: Path, tmp_path_factory: pytest.TempPathFactory):
     """That of IMAGE=FILE, or made once, for all tests of containers."""
     from container import Image, make_image
+    # crun refuses a host that has controllers of both versions of cgroups; the containers of the tests have none. Here it sees version 2 alone.
+    subprocess.run("mount -t cgroup2 cgroup2 /sys/fs/cgroup", shell=True, check=True)
     folder = tmp_path_factory.mktemp("image")
     return Image(Path(os.environ["IMAGE"]) if os.environ.get("IMAGE") else make_image(packages, folder), folder)
