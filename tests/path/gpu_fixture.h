@@ -41,8 +41,8 @@ static void copies_arrive(void)
     }
 }
 
-// Lookups of so many virtual routers (the default one), and the lists "edge" and "other" if `lists`,
-// go to an emulated device.
+// Lookups of so many virtual routers (the default one), and the lists "edge" and "other" if
+// `lists`, go to an emulated device.
 static void gpu_on_with(uint32_t max_latency_us, uint32_t timeout_ms, uint16_t vrs, bool lists)
 {
     const struct gpu_settings s = {.name = "g",

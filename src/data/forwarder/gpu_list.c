@@ -5,8 +5,8 @@
 //   out    survivors, as of acl_in; none, if the burst is parked
 //   exits  those of acl_in
 //
-// The device says which rule each packet matches. What that means is acl_decide's: counters, log and
-// actions are the same whoever has found the rule. The lists of what leaves are not sent: the
+// The device says which rule each packet matches. What that means is acl_decide's: counters, log
+// and actions are the same whoever has found the rule. The lists of what leaves are not sent: the
 // packets would wait a third time.
 #include "forwarder/acl.h"
 #include "forwarder/acl_key.h"
@@ -77,14 +77,15 @@ void gpu_acl_in(struct forwarder *f, struct burst *b)
     uint16_t list = 0;
     unsigned n = may_wait ? wanted(f, b, &list) : 0;
     uint32_t epoch = n && list ? epoch_on_device(f, list) : 0;
-    uint64_t begun = rte_rdtsc();
     enum gpu_cause why;
+    uint64_t begun;
     bool timed;
 
     if (!n && !(may_wait && f->gpu.foreign)) {
         acl_in(f, b);
         return;
     }
+    begun = rte_rdtsc();
     why = !n      ? GPU_CAUSES
           : !list ? GPU_BY_UNSUITABLE
           : epoch ? gpu_why_cpu(f, GPU_LIST)

@@ -42,6 +42,16 @@ static void checks_find(struct burst *b)
         b->features |= (uint16_t)iface_flags(iface_get(b->iface[i]));
 }
 
+static inline void checks_behind_list(struct forwarder *f, struct burst *b)
+{
+    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_redirected)
+        b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
+    if (b->n && b->features & IFACE_PROGRAM)
+        program_input(f, b);
+    if (b->n && b->features & IFACE_OFFLOAD)
+        offload(f, b);
+}
+
 void features_in(struct forwarder *f, struct burst *b)
 {
     if (b->features & IFACE_CHECKS)
@@ -55,15 +65,10 @@ void features_in(struct forwarder *f, struct burst *b)
         police_in(f, b);
     if (b->n && b->features & IFACE_ACL_IN)
         unlikely(f->gpu_use) ? gpu_acl_in(f, b) : acl_in(f, b);
-    features_behind_list(f, b);
+    checks_behind_list(f, b);
 }
 
 void features_behind_list(struct forwarder *f, struct burst *b)
 {
-    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_redirected)
-        b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
-    if (b->n && b->features & IFACE_PROGRAM)
-        program_input(f, b);
-    if (b->n && b->features & IFACE_OFFLOAD)
-        offload(f, b);
+    checks_behind_list(f, b);
 }

@@ -24,6 +24,8 @@
 #define FIELDS 8u
 #define NO_TUPLE 0xffu
 #define ALIGN 64u
+// of a family: acl_manager, which control may wait for, is busy for some seconds with so many
+#define RULES_MAX 2000000u
 
 _Static_assert(sizeof(struct acl_key4) == 16 && sizeof(struct acl_key6) == 40, "keys");
 _Static_assert(offsetof(struct acl_key_l4, dport) == 2 && offsetof(struct acl_key_l4, proto) == 4 &&
@@ -32,7 +34,7 @@ _Static_assert(offsetof(struct acl_key_l4, dport) == 2 && offsetof(struct acl_ke
                "gpu_flow_rest");
 _Static_assert(sizeof(struct gpu_rule4) == 32 && sizeof(struct gpu_rule6) == 64, "rules");
 _Static_assert(ACL_MISS == GPU_MISS, "no rule");
-_Static_assert(GPU_TUPLES_MAX < NO_TUPLE, "tuples");
+_Static_assert(GPU_TUPLES_MAX < NO_TUPLE && RULES_MAX < GPU_HEAD_RULE, "numbers have room");
 
 struct numbered { // by number, and which slot
     uint32_t number, slot;
@@ -285,9 +287,9 @@ static int family_make(struct maker *m, struct gpu_list_image *to, bool six)
     m->six = six;
     memset(&m->part, 0, sizeof(m->part));
     tuples_choose(m);
-    if (m->rules >= GPU_HEAD_RULE) {
+    if (m->rules > RULES_MAX) {
         snprintf(m->why, m->why_size, "it has %u rules of a family: at most %u can be sent",
-                 m->rules, GPU_HEAD_RULE - 1);
+                 m->rules, RULES_MAX);
         return -ENOTSUP;
     }
     heads_size(m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_gpu.c - see acl_gpu.h
 //
-// Making an image takes up to a second, so the lock is not held meanwhile: the list is acl_manager's
+// Making an image takes some seconds, so the lock is not held meanwhile: the list is acl_manager's
 // own, and only handing the image over needs the lock.
 #include "table/acl_gpu.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_list_test.c - bursts whose access list an (emulated) GPU searches: the same drops and counters
-// as by the CPU, order, and a device that fails
+// gpu_list_test.c - bursts whose access list an (emulated) GPU searches: the same drops and
+// counters as by the CPU, order, and a device that fails
 #include "gpu_fixture.h"
 
 #include "acl/set.h"
