@@ -208,7 +208,7 @@ static void say_value(const struct lysc_node *leaf, const struct text *words, co
     yang_expected(leaf, t);
 }
 
-// Where libyang found it: version 3 says the path alone, version 2 a sentence that has it in quotes.
+// Where libyang found it: version 3 has the path alone, version 2 quotes it in a sentence.
 static const char *find_path(const char *where, const char **end)
 {
     const char *quoted = where ? strstr(where, "\"/kamuee:") : NULL,
