@@ -49,6 +49,8 @@ def test_its_answers_forward_traffic(lab, router):
     assert int(seen["lookups"]) > 0 and int(seen["batches"]) > 0 and seen["age-p99"] >= seen["age-p50"] > 0, seen
     assert int(seen["wrong"]) == 0, seen
     print({name: seen[name] for name in ("lookups", "batches", "by-cpu", "age-p50", "age-p99")})
+    router.configure("set gpu g max-latency 900000")
+    assert gpu(router)["lookups"] == seen["lookups"], "the device stays open: it goes on counting"
     assert f'kamuee_gpu_lookup_packets_total{{gpu="g"}} {seen["lookups"]}' in router.metrics()
 
 

@@ -135,6 +135,14 @@ void gpu_manager_fault(enum gpu_fault fault)
         gpu_use_fault(gpu.use, fault);
 }
 
+void gpu_manager_max_latency(uint32_t us)
+{
+    thread_must_be(ROLE_CONTROL);
+    gpu.settings.max_latency_us = us;
+    if (gpu.use)
+        gpu_use_max_latency(gpu.use, us);
+}
+
 bool gpu_manager_state(struct gpu_manager_state *s)
 {
     bool on = gpu.use && gpu_mirror_state(gpu.use->mirror) == GPU_ON;

@@ -29,6 +29,7 @@ void gpu_manager_stop(void); // packets that wait for it go on
 // gpu_manager_start.
 int gpu_manager_reopen(const char *name, char *err, size_t n);
 void gpu_manager_fault(enum gpu_fault fault); // of an emulated one
+void gpu_manager_max_latency(uint32_t us);    // the device stays open
 
 enum gpu_status { GPU_STATUS_ON, GPU_STATUS_FAILED, GPU_STATUS_LACKING };
 struct gpu_manager_state {

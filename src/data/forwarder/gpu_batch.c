@@ -129,6 +129,8 @@ static void take_rules(struct forwarder *f, struct gpu_parked_burst *e,
 static void take_answer(struct forwarder *f, const struct gpu_batch *batch)
 {
     struct gpu_parked *p = &f->gpu;
+    uint64_t most_us =
+        __atomic_load_n(&f->gpu_use->settings.max_latency_us, __ATOMIC_RELAXED);
     struct gpu_window *w =
         &p->of[batch->kind == GPU_FIND4 || batch->kind == GPU_FIND6 ? GPU_LOOKUP : GPU_LIST];
 
@@ -144,7 +146,7 @@ static void take_answer(struct forwarder *f, const struct gpu_batch *batch)
     gpu_counts(f)->age[gpu_age_bucket(batch->age_ns)]++;
     w->gpu_packets += batch->n;
     w->answers++;
-    w->late += batch->age_ns > f->gpu_use->settings.max_latency_us * 1000ull;
+    w->late += batch->age_ns > most_us * 1000;
 }
 
 void gpu_receive(struct forwarder *f)

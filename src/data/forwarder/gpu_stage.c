@@ -215,10 +215,11 @@ void gpu_park_again(struct forwarder *f, struct gpu_parked_burst *e)
 static void give_up_late(struct forwarder *f)
 {
     uint64_t now = rte_rdtsc();
+    int64_t most = (int64_t)__atomic_load_n(&f->gpu_use->max_latency_tsc, __ATOMIC_RELAXED);
 
     for (uint32_t k = 0; k < f->gpu.n; k++) {
         struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, k);
-        if ((int64_t)(now - e->since) < (int64_t)f->gpu_use->max_latency_tsc)
+        if ((int64_t)(now - e->since) < most)
             return;
         if (!e->answered)
             gpu_answer_by_cpu(f, e, GPU_BY_LATE);

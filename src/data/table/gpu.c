@@ -103,7 +103,7 @@ int gpu_use_open(struct gpu_use **to, const struct gpu_settings *s, char *err, s
     }
     u->settings = *s;
     u->ns_per_tsc = 1e9 / (double)rte_get_tsc_hz();
-    u->max_latency_tsc = s->max_latency_us * rte_get_tsc_hz() / 1000000;
+    gpu_use_max_latency(u, s->max_latency_us);
     u->window_tsc = rte_get_tsc_hz() / WINDOW_PER_S;
     u->rest_tsc = rte_get_tsc_hz() / REST_PER_S;
     e = device_open(u, err, n);
@@ -142,6 +142,12 @@ void gpu_use_publish(struct gpu_use *u)
 {
     rcu_publish(&gpu_in_use, u);
     rcu_synchronize();
+}
+
+void gpu_use_max_latency(struct gpu_use *u, uint32_t us)
+{
+    __atomic_store_n(&u->settings.max_latency_us, us, __ATOMIC_RELAXED);
+    __atomic_store_n(&u->max_latency_tsc, us * rte_get_tsc_hz() / 1000000, __ATOMIC_RELAXED);
 }
 
 void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault)

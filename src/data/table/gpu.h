@@ -77,7 +77,7 @@ struct gpu_count { // one forwarder's, which alone writes it; others read each w
 struct gpu_settings {
     char name[16];
     int device;               // its number, or GPU_EMULATED
-    uint32_t max_latency_us;  // a packet waits no longer
+    uint32_t max_latency_us;  // a packet waits no longer; atomic
     uint32_t timeout_ms;      // a device that does not answer so long is out of use
     bool always;              // whether or not that is faster
     uint16_t n_vrs, vr[GPU_VRS_MAX];
@@ -92,7 +92,8 @@ struct gpu_use {
     struct gpu_lists *lists; // NULL: it has none
     struct gpu_queue *queue[FORWARDER_MAX];
     uint16_t which[2][VR_MAX]; // by family: number of its table on the device + 1; 0: none
-    uint64_t max_latency_tsc, window_tsc, rest_tsc;
+    uint64_t max_latency_tsc; // atomic
+    uint64_t window_tsc, rest_tsc;
     double ns_per_tsc;
     enum gpu_fault fault;
     struct gpu_count count[FORWARDER_MAX];
@@ -107,6 +108,8 @@ int gpu_use_mirror(struct gpu_use *u, char *err, size_t n);
 void gpu_use_close(struct gpu_use *u); // no forwarder has it any more
 // For forwarders; NULL: none. Waits until no forwarder has the one before.
 void gpu_use_publish(struct gpu_use *u);
+// While it is in use.
+void gpu_use_max_latency(struct gpu_use *u, uint32_t us);
 // Of an emulated device only.
 void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault);
 // The sum over all forwarders.

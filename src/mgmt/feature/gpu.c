@@ -123,26 +123,40 @@ static int run_gpu(const struct step *s, const void *from, const void *to, char 
     return r;
 }
 
-static int run_fault(const struct step *s, const void *from, const void *to, char *err, size_t n)
+// What changes while the device is open.
+static int run_live(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
-    int r = may_have_fault(to, err, n);
+    const struct model_gpu *old = from, *new = to;
+    int r = may_have_fault(new, err, n);
 
+    if (!r && old->fault != new->fault)
+        gpu_manager_fault(new->fault);
     if (!r)
-        gpu_manager_fault(((const struct model_gpu *)to)->fault);
+        gpu_manager_max_latency(new->config.max_latency_us);
     return r;
 }
 
-static const struct step_kind gpu_kind = {"gpu", run_gpu}, fault_kind = {"gpu", run_fault};
+static const struct step_kind gpu_kind = {"gpu", run_gpu}, live_kind = {"gpu", run_live};
 
 static const struct model_gpu *find_gpu(const struct model *m, const char *name)
 {
     return model_find(gpus_of(m)->gpu.item, gpus_of(m)->gpu.n, sizeof(struct model_gpu), name);
 }
 
+// But for what run_live changes.
+static bool is_open_alike(const struct gpu_config *a, const struct gpu_config *b)
+{
+    struct gpu_config like;
+
+    memcpy(&like, a, sizeof like); // gaps and all: read_gpu has cleared it
+    like.max_latency_us = b->max_latency_us;
+    return !memcmp(&like, b, sizeof like);
+}
+
 // With the same tables on the same device.
 static bool stays(const struct change *c, const struct model_gpu *a, const struct model_gpu *b)
 {
-    bool same = a && b && !memcmp(&a->config, &b->config, sizeof a->config);
+    bool same = a && b && is_open_alike(&a->config, &b->config);
 
     for (unsigned i = 0; same && i < a->config.n_vrs; i++) {
         const char *vr = a->config.vr[i];
@@ -166,8 +180,8 @@ static void plan_add(struct change *c)
 
         if (!stays(c, old, g))
             step_add(c, &gpu_kind, g->config.name, NULL, g, g->line);
-        else if (old->fault != g->fault)
-            step_add(c, &fault_kind, g->config.name, old, g, g->line);
+        else if (old->fault != g->fault || old->config.max_latency_us != g->config.max_latency_us)
+            step_add(c, &live_kind, g->config.name, old, g, g->line);
     }
 }
 

@@ -292,6 +292,11 @@ void gpu_manager_fault(enum gpu_fault fault)
     text_printf(&fake_calls, "gpu fault %s\n", gpu_fault_name[fault]);
 }
 
+void gpu_manager_max_latency(uint32_t us)
+{
+    text_printf(&fake_calls, "gpu max-latency %u\n", us);
+}
+
 bool gpu_manager_state(struct gpu_manager_state *s)
 {
     static struct gpu_use use = {
