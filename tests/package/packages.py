@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian packages that tests install, here and in tests/vm."""
+"""Debian packages that tests install."""
 import os
 import shutil
 import subprocess
