@@ -118,6 +118,10 @@ class Router(Client):
         """What changed."""
         return self.call("configure", line=list(lines)).get("change", [])
 
+    def assert_ledger(self) -> None:
+        """Each packet has its end; one that is between two counters has it soon."""
+        eventually(lambda: self.state("ledger")["imbalance"] == 0, 10, lambda: f"the ledger balances: {self.state('ledger')}")
+
     def hits(self, acl: str) -> dict[int, int]:
         """{number of a rule: packets}; 0: what no rule matched."""
         found = {rule["number"]: rule["packets"] for rule in self.call("acl-rules", name=acl).get("rule", ())}

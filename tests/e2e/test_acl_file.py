@@ -105,4 +105,4 @@ def test_ten_thousand_rules_are_edited_while_packets_flow_and_none_is_lost(lab, 
     assert len(rules) == 10_000 - 4500 + 2
     assert rules[900000]["packets"] == results[0].sent
     assert rules[900001]["packets"] == results[1].sent
-    assert int(router.state("ledger")["imbalance"]) == 0
+    router.assert_ledger()

@@ -91,7 +91,7 @@ def test_forwarding_is_the_forwarders(lab, router):
     assert up_a["statistics"]["tx-packets"] - before >= 300
     assert (up_a["kind"], up_a["peer"], up_a["peer-vr"], up_b["vr"]) == ("metalink", "up-b", "default", "default")
     assert "port" not in up_a
-    assert router.state("ledger")["imbalance"] == 0
+    router.assert_ledger()
 
 
 def test_neighbors_are_resolved_by_the_kernels_themselves(lab, router):
@@ -261,4 +261,4 @@ def test_deletion_while_in_use_ends_the_traffic_and_nothing_else(lab, router):
     where(lab, None).ip("route replace 10.2.0.0/24 via 10.23.0.2")
     where(lab, "blue").ip("route replace default via 10.23.0.1")
     assert_reaches(lab["reda"], "10.2.0.2")
-    assert router.state("ledger")["imbalance"] == 0
+    router.assert_ledger()

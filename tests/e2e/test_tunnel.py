@@ -103,7 +103,7 @@ def test_traffic_of_both_families_passes(lab, a, name):
     assert interface(a, name)["statistics"]["tx-packets"] - before >= 100
     assert interface(a, name)["kind"] == "tunnel" and interface(a, name)["vr"] == "in"
     for here in "ab":
-        assert Router(lab[here]).state("ledger")["imbalance"] == 0
+        Router(lab[here]).assert_ledger()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -356,4 +356,4 @@ def test_deletion_while_in_use_ends_the_traffic_and_nothing_else(lab, a):
     assert "key4" not in inside(lab, "a").ip("link show")
     use(lab, "gre4")
     assert_reaches(lab["left"], TARGETS[0])
-    assert a.state("ledger")["imbalance"] == 0
+    a.assert_ledger()

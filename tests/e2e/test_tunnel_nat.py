@@ -75,7 +75,7 @@ def test_both_ways_are_open_without_a_packet_of_the_other_side(lab):
         assert_no_loss(lab["left"], target, 50)
     for here in "ab":
         router = Router(lab[here])
-        assert router.state("ledger")["imbalance"] == 0
+        router.assert_ledger()
         drop = {row["name"]: row["packets"] for row in router.entries("drop")}
         assert drop["tunnel_source"] == 0
 

@@ -334,7 +334,7 @@ def test_a_memif_is_closed_and_opened_and_the_other_end_comes_again(ends, role):
         eventually(lambda: ", 0% packet loss" in here.run("ping -c1 -W1 10.9.0.2", check=False), 20, "an answer")
         assert here.run("ip -o link show p0") == link, "index, carrier, MAC"
     assert here.client.state("interface=p0")[0]["statistics"]["rx-packets"] > counted
-    assert here.client.state("ledger")["imbalance"] == 0
+    eventually(lambda: here.client.state("ledger")["imbalance"] == 0, 10, lambda: str(here.client.state("ledger")))
     assert len(list(here.dir.glob("dpdk/kamuee-*"))) == 1, "the run-time directory of the last one"
 
 
