@@ -202,6 +202,21 @@ def test_nothing_that_the_router_does_is_forbidden_by_its_filter(up):
         up.start([0, 1])
 
 
+def test_a_virtual_router_has_a_namespace_and_frr_of_its_own(up):
+    """kamueed may neither mount nor start a program: a unit names the namespace, another one is FRR's."""
+    vm, unit = up.vm, "kamuee-frr@green"
+    vm.run("kamuee vr create green daemon frr", timeout_s=180)
+    assert vm.out(f"systemctl is-active {unit}; systemctl is-enabled {unit}").split() == ["active", "enabled"]
+    assert "FRRouting" in vm.out("ip netns exec green vtysh -N green -c 'show version'")
+    watchfrr = vm.out("cat /run/frr/green/watchfrr.pid").strip()
+    vm.run(f"kill -KILL {watchfrr}")
+    eventually(lambda: vm.run(f"systemctl is-active {unit}", check=False).out.strip() == "active" and
+               vm.out("cat /run/frr/green/watchfrr.pid").strip() != watchfrr, 90, lambda: vm.out(f"journalctl -b --no-pager -u {unit}"))
+    vm.run("kamuee vr delete green", timeout_s=180)
+    assert vm.run(f"systemctl is-active {unit}; systemctl is-enabled {unit}", check=False).out.split() == ["inactive", "disabled"]
+    assert "green" not in vm.out("ls /run/netns; kamuee show vr")
+
+
 def test_stopping_takes_no_time_and_gives_everything_back(up):
     begun = time.monotonic()
     up.vm.run("systemctl stop kamueed")
