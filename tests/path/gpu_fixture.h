@@ -83,16 +83,23 @@ static void gpu_off(void)
     use = NULL;
 }
 
+static inline int teardown(void **state)
+{
+    if (use)
+        gpu_off();
+    return rig_teardown(state);
+}
+
 // n frames to `dst` on port 0, numbered by their UDP source port. With options the packet is not
 // plain.
 static inline void send_n(unsigned n, const char *dst, unsigned options)
 {
     for (unsigned i = 0; i < n; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::9"
-                                                                            : "192.0.2.1",
-                                                    .dst = dst,
-                                                    .sport = (uint16_t)(1000 + number++),
-                                                    .options = options});
+        struct frame f =
+            frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::9" : "192.0.2.1",
+                                       .dst = dst,
+                                       .sport = (uint16_t)(1000 + number++),
+                                       .options = options});
         rig_send(0, &f);
     }
 }

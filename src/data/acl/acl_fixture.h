@@ -189,6 +189,19 @@ static inline void kit_sets_free(void)
         acl_set_free(kit_config.set[s]);
 }
 
+// For cmocka's groups.
+static inline int sets_new(void **state)
+{
+    kit_sets_new();
+    return 0;
+}
+
+static inline int sets_free(void **state)
+{
+    kit_sets_free();
+    return 0;
+}
+
 // --- the oracle ---
 
 static inline bool kit_matches(const struct acl_rule *r, const struct kit_key *k)

@@ -51,16 +51,4 @@ static inline struct acl_rule set_rule(uint32_t number)
     return r;
 }
 
-static inline int sets_new(void **state)
-{
-    kit_sets_new();
-    return 0;
-}
-
-static inline int sets_free(void **state)
-{
-    kit_sets_free();
-    return 0;
-}
-
 #endif

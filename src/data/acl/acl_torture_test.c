@@ -214,18 +214,6 @@ static void readers_of_prefix_rules_never_see_a_wrong_one(void **state)
     kit_config.prefix_rules_from = 0;
 }
 
-static int sets_new(void **state)
-{
-    kit_sets_new();
-    return 0;
-}
-
-static int sets_free(void **state)
-{
-    kit_sets_free();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -174,18 +174,6 @@ static void any_memory_is_searched_to_an_end(void **state)
     acl_free(a);
 }
 
-static int sets_new(void **state)
-{
-    kit_sets_new();
-    return 0;
-}
-
-static int sets_free(void **state)
-{
-    kit_sets_free();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

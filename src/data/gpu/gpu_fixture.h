@@ -14,21 +14,11 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 
-static uint64_t seed = 0x9e3779b97f4a7c15ull;
+#include "gpu/gpu_wait.h"
 
-// Waits for the emulated device: for as long as it takes, as a loaded machine may.
-#define wait_for(condition)                                                                        \
-    do {                                                                                           \
-        time_t end_ = time(NULL) + 60;                                                             \
-        while (!(condition)) {                                                                     \
-            if (time(NULL) > end_)                                                                 \
-                fail_msg("still not, after a minute: %s", #condition);                             \
-            nanosleep(&(struct timespec){0, 50000}, NULL);                                         \
-        }                                                                                          \
-    } while (0)
+static uint64_t seed = 0x9e3779b97f4a7c15ull;
 
 static inline struct poptrie *table_new(unsigned key_bits, struct poptrie *beside)
 {

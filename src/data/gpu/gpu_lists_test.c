@@ -2,24 +2,13 @@
 // gpu_lists_test.c - lists on an emulated device: batches of packets, new images, and failures
 #include "acl/acl_fixture.h"
 #include "gpu/classify.h"
+#include "gpu/gpu_wait.h"
 #include "gpu/queue.h"
-
-#include <time.h>
 
 #define BATCH 64u
 #define TIMEOUT 1000u
 #define RULES 300u
 #define ID 7u
-
-#define wait_for(condition)                                                                        \
-    do {                                                                                           \
-        time_t end_ = time(NULL) + 60;                                                             \
-        while (!(condition)) {                                                                     \
-            if (time(NULL) > end_)                                                                 \
-                fail_msg("still not, after a minute: %s", #condition);                             \
-            nanosleep(&(struct timespec){0, 50000}, NULL);                                         \
-        }                                                                                          \
-    } while (0)
 
 static struct rig {
     struct gpu_device *device;
@@ -68,8 +57,8 @@ static void rig_make(bool persistent, struct gpu_emulated_settings settings)
     rig.device = gpu_emulated_open(&settings);
     rig.mirror = gpu_mirror_new(rig.device);
     rig.lists = gpu_lists_new(rig.mirror);
-    rig.queue = gpu_queue_new(rig.mirror, &(struct gpu_queue_settings){BATCH, persistent, TIMEOUT,
-                                                                      1, rig.lists});
+    rig.queue = gpu_queue_new(
+        rig.mirror, &(struct gpu_queue_settings){BATCH, persistent, TIMEOUT, 1, rig.lists});
     assert_non_null(rig.queue);
     assert_int_equal(gpu_list_want(rig.lists, ID, true), 0);
     rules_load(RULES);
@@ -216,8 +205,8 @@ static void memory_is_written_again_only_when_batches_are_back(void **state)
 
 static void the_cpu_has_what_the_device_has_no_room_for(void **state)
 {
-    rig_make(true, (struct gpu_emulated_settings){
-                       .memory = GPU_MAILBOX_BYTES(BATCH) + sizeof(struct gpu_image)});
+    rig_make(true, (struct gpu_emulated_settings){.memory = GPU_MAILBOX_BYTES(BATCH) +
+                                                            sizeof(struct gpu_image)});
     assert_int_equal(put(), -ENOMEM);
     assert_false(send(NULL));
     assert_int_equal(gpu_mirror_state(rig.mirror), GPU_ON); // tables may still be there
@@ -256,18 +245,6 @@ static void a_lost_device_gives_batches_back(void **state)
         assert_null(b.rule);
     }
     assert_int_equal(gpu_mirror_state(rig.mirror), GPU_LOST);
-}
-
-static int sets_new(void **state)
-{
-    kit_sets_new();
-    return 0;
-}
-
-static int sets_free(void **state)
-{
-    kit_sets_free();
-    return 0;
 }
 
 #define lists_test(f) cmocka_unit_test_teardown(f, rig_free)

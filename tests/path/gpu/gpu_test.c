@@ -16,13 +16,6 @@ static int setup(void **state)
     return r;
 }
 
-static int teardown(void **state)
-{
-    if (use)
-        gpu_off();
-    return rig_teardown(state);
-}
-
 // --- the usual ---
 
 static void bursts_wait_and_go_on_in_order(void **state)
@@ -75,14 +68,22 @@ static void a_packet_without_a_route_has_its_drop(void **state)
     assert_int_equal(sum().answered[GPU_LOOKUP], 3);
 }
 
-static void another_router_does_not_wait(void **state)
+// For virtual router red, which is made.
+static struct frame red_frame(void)
 {
     uint16_t red = rig_vr("red");
     uint16_t in = rig_iface(0, 7, red), red_out = rig_iface(1, 7, red);
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 7, .to_iface = in});
+    struct frame f = frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 7, .to_iface = in});
 
     rig_route(red, "10.0.0.0/8", rig_adjacency(red_out, 3));
+    return f;
+}
+
+static void another_router_does_not_wait(void **state)
+{
+    struct frame f = red_frame();
+
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
     rig_send(0, &f);
@@ -100,12 +101,8 @@ static void another_router_does_not_wait(void **state)
 // A burst of both waits, and then whatever comes behind it.
 static void what_comes_behind_a_burst_of_both_waits(void **state)
 {
-    uint16_t red = rig_vr("red");
-    uint16_t in = rig_iface(0, 7, red), red_out = rig_iface(1, 7, red);
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 7, .to_iface = in});
+    struct frame f = red_frame();
 
-    rig_route(red, "10.0.0.0/8", rig_adjacency(red_out, 3));
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
     send_n(1, "10.1.2.3", 0);

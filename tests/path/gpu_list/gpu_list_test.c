@@ -45,13 +45,6 @@ static int setup(void **state)
     return r;
 }
 
-static int teardown(void **state)
-{
-    if (use)
-        gpu_off();
-    return rig_teardown(state);
-}
-
 static void send_from(const char *src, const char *dst, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
