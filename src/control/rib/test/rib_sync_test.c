@@ -97,7 +97,7 @@ static void overrun_ends_with_fib_equal_to_kernel(void **state)
     fixture_go_on();
     assert_int_equal(wait_routes(2000), 2000);
     fixture_stats(&s);
-    assert_true(s.overruns > 0); // else the buffer was not tiny
+    assert_true(s.overruns > 0);                            // else the buffer was not tiny
     fixture_eventually((fixture_stats(&s), s.resyncs > 1)); // it ends after the routes
     expect_same("30.15.1.1", "30.14.1.1");
     assert_string_equal(fixture_fib("30.5.0.1"), "none");
@@ -150,8 +150,11 @@ static void change6(struct mnl_socket *nl, unsigned i, bool del)
 
     h->nlmsg_type = del ? RTM_DELROUTE : RTM_NEWROUTE;
     h->nlmsg_flags = NLM_F_REQUEST | (del ? 0 : NLM_F_CREATE | NLM_F_REPLACE);
-    *r = (struct rtmsg){.rtm_family = AF_INET6, .rtm_dst_len = 48, .rtm_table = RT_TABLE_MAIN,
-                        .rtm_protocol = RTPROT_STATIC, .rtm_type = RTN_UNICAST};
+    *r = (struct rtmsg){.rtm_family = AF_INET6,
+                        .rtm_dst_len = 48,
+                        .rtm_table = RT_TABLE_MAIN,
+                        .rtm_protocol = RTPROT_STATIC,
+                        .rtm_type = RTN_UNICAST};
     mnl_attr_put(h, RTA_DST, 16, dst);
     if (!del)
         mnl_attr_put(h, RTA_GATEWAY, 16, gateway);
@@ -172,13 +175,31 @@ static struct mnl_socket *open_kernel(void)
     return nl;
 }
 
+// Changes at random until the pipe is closed; at most 4,096 for each byte that came through it, so
+// that no socket overruns however late the reader is.
+static void churn6(int credit)
+{
+    struct mnl_socket *nl = open_kernel();
+    unsigned seed = 5;
+    char more;
+
+    while (read(credit, &more, 1) == 1)
+        for (unsigned i = 0; i < 4096; i++) {
+            change6(nl, (unsigned)rand_r(&seed) % 65536, rand_r(&seed) & 1);
+            if (i % 64 == 0)
+                usleep(1500);
+        }
+    _exit(0);
+}
+
 // The kernel's IPv6 dump counts its way through a tree that changes, and skips rows: they must not
 // be taken for deleted.
 static void audits_during_ipv6_changes_find_nothing(void **state)
 {
+    uint64_t until = clock_now_ns() + 2 * NS_PER_SECOND;
     struct rib_stats before, s;
     struct mnl_socket *nl;
-    unsigned audits = 0;
+    int credit[2];
     pid_t pid;
 
     nl = open_kernel();
@@ -188,27 +209,22 @@ static void audits_during_ipv6_changes_find_nothing(void **state)
     for (int i = 0; i < 50 && fixture_audit(); i++) // until the events have been read
         fixture_run(20);
     fixture_stats(&before);
+    assert_int_equal(pipe(credit), 0);
     pid = fork();
     if (!pid) {
-        uint64_t until = clock_now_ns() + 2 * NS_PER_SECOND;
-        unsigned seed = 5;
-
-        nl = open_kernel();
-        for (unsigned i = 0; clock_now_ns() < until; i++) {
-            change6(nl, (unsigned)rand_r(&seed) % 65536, rand_r(&seed) & 1);
-            if (i % 64 == 0)
-                usleep(1500);
-        }
-        _exit(0);
+        close(credit[1]);
+        churn6(credit[0]);
     }
-    while (!waitpid(pid, NULL, WNOHANG)) {
+    close(credit[0]);
+    do {
+        assert_int_equal(write(credit[1], "", 1), 1);
         fixture_audit(); // may see what an event will tell a moment later, but must not lose
                          // anything
-        audits++;
-    }
+    } while (clock_now_ns() < until);
+    close(credit[1]);
+    waitpid(pid, NULL, 0);
     fixture_run(200); // the last events are read: then nothing may differ
     fixture_stats(&s);
-    assert_true(audits > 0);
     assert_true(rib_vr_find(VR_DEFAULT)->events.ahead_batches > 0); // events among them
     assert_int_equal(s.overruns, before.overruns);
     assert_int_equal(s.swept, before.swept);
@@ -259,7 +275,7 @@ static void a_router_may_be_a_kernel_table(void **state)
     fixture_select(red);
     fixture_expect("8.1.1.1", "adjacency e1 02:00:00:00:01:02");
     fixture_expect("10.0.1.1",
-               "local"); // the namespace's local table, but only what is on its interfaces
+                   "local"); // the namespace's local table, but only what is on its interfaces
     fixture_expect("10.0.2.1", "none");
     assert_int_equal(fixture_audit(), 0);
     batch("add", 0, 2000, "via 10.0.2.2 proto static");
@@ -270,7 +286,7 @@ static void a_router_may_be_a_kernel_table(void **state)
     uint64_t before = rib_vr_find(red->id)->messages;
     assert_int_equal(fixture_audit(), 0);
     assert_true(rib_vr_find(red->id)->messages - before < 1000); // other tables are not dumped
-    fixture_do("ip route flush table 100"); // which is gone then
+    fixture_do("ip route flush table 100");                      // which is gone then
     fixture_expect("8.1.1.1", "none");
     assert_int_equal(fixture_audit(), 0);
     assert_int_equal(rib_manager_iface_del(fixture_iface[1]), 0);
