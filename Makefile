@@ -71,7 +71,7 @@ build: $(BUILD)/build.ninja ## build/kamueed and everything else (release, LTO)
 	ninja -C $(BUILD)
 
 check: build ## lint, unit and path tests: no root, no huge pages, under a minute once built
-	meson test -C $(BUILD) --no-rebuild --print-errorlogs --no-suite bench
+	tests/run-unit $(BUILD)
 	$(PYTHON) -m pytest -q tests/cli
 
 conformance: build ## docs/conformance.md: run the tests that say which RFC they show (root)

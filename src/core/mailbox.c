@@ -129,16 +129,14 @@ int mailbox_fd(void)
     return boxes[thread_role()].fd;
 }
 
-int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
+static int post(struct box *b, void (*fn)(void *arg), void *arg)
 {
-    struct box *b = &boxes[role];
     int r = 0;
 
     pthread_mutex_lock(&b->lock);
     if (!b->open) {
         r = -ENOTCONN;
     } else if (b->n == MAILBOX_CALLS) {
-        b->refused++;
         r = -EAGAIN;
     } else {
         b->call[(b->head + b->n++) % MAILBOX_CALLS] = (struct call){fn, arg};
@@ -146,6 +144,22 @@ int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
             wake_fd(b->fd); // under the lock, so that the fd cannot be closed meanwhile
     }
     pthread_mutex_unlock(&b->lock);
+    return r;
+}
+
+static void count_refused(struct box *b)
+{
+    pthread_mutex_lock(&b->lock);
+    b->refused++;
+    pthread_mutex_unlock(&b->lock);
+}
+
+int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
+{
+    int r = post(&boxes[role], fn, arg);
+
+    if (r == -EAGAIN)
+        count_refused(&boxes[role]);
     return r;
 }
 
@@ -219,22 +233,36 @@ static void wait_slice(struct waiting *w, int ms)
         r = pthread_cond_timedwait(&w->done_cond, &w->lock, &until);
 }
 
+// Takes what waiting for room costs from *left_ms.
+static int post_when_room(enum thread_role role, struct waiting *w, int *left_ms)
+{
+    int r;
+
+    while ((r = post(&boxes[role], waiting_run, w)) == -EAGAIN && *left_ms > 0) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        --*left_ms;
+    }
+    if (r == -EAGAIN)
+        count_refused(&boxes[role]);
+    return r;
+}
+
 int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg),
                  int timeout_ms)
 {
     struct waiting *w = waiting_new(fn, arg, drop);
-    int r;
+    int left = timeout_ms, r;
 
     if (!w)
         return -ENOMEM;
-    r = mailbox_post(role, waiting_run, w);
+    r = post_when_room(role, w, &left);
     pthread_mutex_lock(&w->lock);
     if (r) {
         w->holders--; // nobody will run it
         waiting_put(w);
         return r;
     }
-    for (int left = timeout_ms; !w->done && left > 0; left -= SLICE_MS)
+    for (; !w->done && left > 0; left -= SLICE_MS)
         wait_slice(w, left < SLICE_MS ? left : SLICE_MS);
     r = w->done ? 0 : -ETIMEDOUT;
     waiting_put(w);

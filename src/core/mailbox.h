@@ -25,9 +25,10 @@ int mailbox_fd(void);
 // Any thread: run fn(arg) on `role`'s loop. 0, -EAGAIN (box full), -ENOTCONN (role has no box).
 int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg);
 
-// Control only, for short work, or aside: post and wait for the answer, at most `timeout_ms`.
-// 0 or the error of mailbox_post: arg is the caller's again. -ETIMEDOUT: the call still runs, and
-// after it drop(arg) on the same thread (NULL: arg stays valid forever).
+// Control only, for short work, or aside: post and wait, for room in the box and for the
+// answer, at most `timeout_ms`. 0 or the error of mailbox_post: arg is the caller's again.
+// -ETIMEDOUT: the call still runs, and after it drop(arg) on the same thread (NULL: arg stays valid
+// forever).
 int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg),
                  int timeout_ms);
 
