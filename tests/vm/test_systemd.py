@@ -217,6 +217,38 @@ def test_a_virtual_router_has_a_namespace_and_frr_of_its_own(up):
     assert "green" not in vm.out("ls /run/netns; kamuee show vr")
 
 
+def daemons_run(up: Router, *units: str) -> None:
+    eventually(lambda: up.vm.run(f"systemctl is-active {' '.join(units)}", check=False).out.split() == ["active"] * len(units), 90,
+               lambda: up.vm.run(f"systemctl status --no-pager {' '.join(units)}; journalctl -b --no-pager | tail -40", check=False).out)
+
+
+def bird(up: Router, name: str, command: str) -> str:
+    return up.vm.run(f"kamuee vr enter {name} birdc {command}", check=False).out
+
+
+def test_a_virtual_router_with_bird_outlives_the_helper_and_the_router(up):
+    vm, unit = up.vm, "kamuee-bird@amber"
+    vm.run("kamuee vr create amber daemon bird", timeout_s=180)
+    daemons_run(up, unit)
+    assert "Daemon is up and running" in bird(up, "amber", "show status")
+    pid = vm.out("cat /run/bird/amber.pid")
+    vm.run("kill -KILL $(systemctl show -P MainPID kamuee-netns)", check=False)
+    vm.run("kamuee vr create ivory && kamuee vr delete ivory", timeout_s=180)       # its socket starts it again
+    assert "ivory" not in vm.out("ls /run/netns")
+    for command in ("systemctl restart kamueed", "kill -KILL $(systemctl show -P MainPID kamueed)"):
+        before = up.pid()
+        vm.run("kamuee save && " + command, timeout_s=90)
+        is_back(up, before)
+        assert "amber" in vm.out("ls /run/netns; kamuee show vr"), up.told()
+        assert vm.out("cat /run/bird/amber.pid") == pid and "Daemon is up and running" in bird(up, "amber", "show status")
+    vm.run("kill -KILL $(cat /run/bird/amber.pid)")
+    eventually(lambda: "Daemon is up and running" in bird(up, "amber", "show status") and vm.out("cat /run/bird/amber.pid") != pid, 90,
+               lambda: vm.out(f"journalctl -b --no-pager -u {unit}"))
+    vm.run("kamuee vr delete amber", timeout_s=180)
+    assert vm.run(f"systemctl is-active {unit}; systemctl is-enabled {unit}", check=False).out.split() == ["inactive", "disabled"]
+    assert "amber" not in vm.out("ls /run/netns; kamuee show vr")
+
+
 def test_stopping_takes_no_time_and_gives_everything_back(up):
     begun = time.monotonic()
     up.vm.run("systemctl stop kamueed")
@@ -227,8 +259,13 @@ def test_stopping_takes_no_time_and_gives_everything_back(up):
 
 
 def test_the_machine_boots_into_a_router(up):
-    """Enabled beside FRR and systemd-networkd, with the cards bound by driverctl as one-nic.md has it; what shuts down does not hang."""
+    """Enabled beside FRR and systemd-networkd, with the cards bound by driverctl as one-nic.md has it; what shuts down does not hang.
+
+    Virtual routers come back with their daemons.
+    """
     vm = up.vm
+    daemons = ["kamuee-frr@green", "kamuee-bird@amber"]
+    vm.run("kamuee vr create green daemon frr && kamuee vr create amber daemon bird && kamuee save", timeout_s=300)
     vm.run("systemctl stop kamueed")                 # else the kernel waits until it gives up the cards
     for card in (0, 1):
         vm.run(f"driverctl set-override {pci(card)} vfio-pci")
@@ -250,3 +287,7 @@ def test_the_machine_boots_into_a_router(up):
         eventually(lambda: f"10.0.{card}.1" in vm.out(f"ip -br addr show p{card}"), 30, lambda: vm.out("ip addr; networkctl", check=False))
     up.assert_forwards(0, 1, sizes=(128,))
     assert "p0" in vm.out("vtysh -c 'show interface brief'")
+    daemons_run(up, *daemons)
+    assert {"green", "amber"} <= set(vm.out("ls /run/netns").split())
+    assert "FRRouting" in vm.out("kamuee vr enter green vtysh -c 'show version'")
+    assert "Daemon is up and running" in bird(up, "amber", "show status")
