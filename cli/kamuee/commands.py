@@ -66,6 +66,7 @@ COMMANDS = (
     Command("show icmp", "ICMP errors sent by the router: limits, sent, withheld", "show_punt:icmp", json="icmp"),
     Command("show ledger", "the zero-loss ledger: packets in against packets out", "show_drops:ledger",
             json="ledger"),
+    Command("show ledger vr VR", "the ledger of a virtual router", "show_drops:ledger", json="ledger-vr"),
     Command("show fib [vr VR]", "forwarding tables: prefixes, memory, shared memory, updates", "show_fib:show",
             json="fib"),
     Command("show vr [VR]", "virtual routers and their synchronization with the kernel", "show_fib:vr", json="vr"),

@@ -18,7 +18,7 @@ FROM_SCHEMA = {
     "port": "state/port", "lag": "state/lag", "queue": "state/queue", "port-history": "state/port-history", "interface": "state/interface",
     "route": "state/routes/route", "mroute": "state/multicast/route", "neighbor": "state/neighbor",
     "nexthop": "state/nexthop", "thread": "state/thread", "punt": "state/punt", "icmp": "state/icmp",
-    "ledger": "state/ledger", "vr": "state/vr", "capture": "state/capture", "acl": "state/acl",
+    "ledger": "state/ledger", "ledger-vr": "state/vr/ledger", "vr": "state/vr", "capture": "state/capture", "acl": "state/acl",
     "acl-redirect": "state/acl-redirect", "address-set": "state/address-set",
     "counted-prefix": "state/counted-prefix", "policer": "state/policer", "program": "state/program", "program-table": "program-table/output/entry",
     "tunnel": "state/tunnel", "gpu": "state/gpu",

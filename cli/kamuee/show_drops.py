@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show drops [all|vr VR], show ledger
+"""show drops [all|vr VR], show ledger [vr VR]
 
 `show drops` prints the rate of each reason since the same person's last `show drops`. The cache folder keeps what was
 shown last; a restarted daemon has no last time. An administrator of a virtual router sees that one's.
@@ -13,6 +13,7 @@ from hashlib import sha256
 
 from kamuee import rates, render
 from kamuee.context import Context
+from kamuee.errors import NotFound
 from kamuee.grammar import Match
 from kamuee.leaf import Leaf, table
 from kamuee.render import Column, count, right, si
@@ -28,6 +29,10 @@ REASON = (
 LEDGER = (("received from ports", "rx"), ("sent by the kernel", "inject"), ("transmitted", "tx"),
           ("given to the kernel", "punt"), ("held for a neighbor", "held"), ("dropped", "drops"),
           ("imbalance", "imbalance"))
+LEDGER_VR = (("received by its interfaces", "rx"), ("sent by the kernel", "inject"),
+             ("from other virtual routers", "entered"), ("transmitted", "tx"), ("given to the kernel", "punt"),
+             ("to other virtual routers", "left"), ("held for a neighbor", "held"), ("dropped", "drops"),
+             ("imbalance", "imbalance"))
 
 
 def show(context: Context, match: Match) -> None:
@@ -96,15 +101,24 @@ def cache_folder() -> str:
 
 
 def ledger(context: Context, match: Match) -> None:
-    found = context.client.state("ledger")
+    vr = match.args.get("VR")
+    try:
+        found = None if vr else context.client.state("ledger")
+    except NotFound:  # an administrator of a virtual router sees that one's
+        found = None
+    if found is None:
+        found = next((one["ledger"] for one in context.client.one_or_all("vr", vr, "virtual router")), {})
     if context.options.json:
         context.json(found)
         return
-    size = max(len(count(found.get(name, 0)) or "") for _, name in LEDGER)
-    context.lines(render.fields([(what, (count(found.get(name, 0)) or "").rjust(size)) for what, name in LEDGER],
+    sides = LEDGER_VR if "entered" in found else LEDGER
+    size = max(len(count(found.get(name, 0)) or "") for _, name in sides)
+    context.lines(render.fields([(what, (count(found.get(name, 0)) or "").rjust(size)) for what, name in sides],
                                 context.room))
     context.line()
-    if found.get("imbalance", 0) == 0:
+    if found.get("imbalance", 0) == 0 and sides is LEDGER_VR:
+        context.line("rx + inject + entered = tx + punt + left + held + drops: all accounted for")
+    elif found.get("imbalance", 0) == 0:
         context.line("rx + inject = tx + punt + held + drops: every packet is accounted for")
     else:
         context.line("the two sides differ: packets in flight if traffic is flowing, a fault if not")

@@ -290,6 +290,8 @@ def vr(name, number, table, n4, n6):
                        {"name": "neighbors", "unit": "neighbors", "used": "9", "limit": "10", "refused": "12"},
                        {"name": "memory", "unit": "bytes", "used": "104857600", "limit": "209715200"},
                        {"name": "punt-rate", "unit": "packets/s", "used": "0"}],
+            "ledger": {"rx": "123456789", "inject": "4242", "entered": "12", "tx": "123440042", "punt": "9000", "left": "7",
+                       "drops": "11990", "held": "4", "imbalance": "0"},
             "fib": [{"family": family, "engine": "poptrie", "engine-faults": "0", "engine-rebuilds": "0",
                      "rib-routes": str(n + 3), "routes": str(n), "nodes": str(n // 10),
                      "leaves": str(n // 3), "bytes": str(4 * n), "shared-bytes": str(3 * n if n > 1000 else 0),

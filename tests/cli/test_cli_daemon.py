@@ -92,7 +92,7 @@ def test_a_router_without_ports_says_so_and_prints_no_empty_table(empty, words):
     ("port", "show port"), ("port", "show port p0"), ("port-rates", "show port statistics pps -i 0.1"),
     ("interface", "show interface"), ("interface", "show interface v40"), ("route", "show ipv4 route"),
     ("route", "show ipv6 route"), ("route-summary", "show ipv4 route summary"), ("neighbor", "show neighbor"), ("nexthop", "show nexthop"),
-    ("thread", "show thread"), ("drops", "show drops all"), ("ledger", "show ledger"), ("fib", "show fib"),
+    ("thread", "show thread"), ("drops", "show drops all"), ("ledger", "show ledger"), ("ledger-vr", "show ledger vr default"), ("fib", "show fib"),
     ("vr", "show vr"), ("memory", "show memory"), ("version", "show version"), ("system", "show system"),
     ("running-config", "show running-config"), ("monitor", "monitor --once -i 0.1"), ("lookup", "lookup 192.0.2.1"),
     ("audit", "audit"), ("change", "set port p0 mtu 1500 --check"),

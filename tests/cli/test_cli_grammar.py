@@ -97,7 +97,7 @@ def test_incomplete_command_says_what_is_missing():
 
 def test_word_after_the_end_is_refused():
     with pytest.raises(UsageError, match="expected: the end of the line"):
-        match("show ledger now")
+        match("show icmp now")
 
 
 @pytest.mark.parametrize("word, name", [("192.0.2.0/24", "PREFIX"), ("192.0.2.1", "ADDRESS"), ("::/0", "PREFIX"),

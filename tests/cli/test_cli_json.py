@@ -46,6 +46,7 @@ EXAMPLES = {
     "ipfix": ("show ipfix",),
     "port-history": ("show port-history", "show port-history p0"),
     "ledger": ("show ledger",),
+    "ledger-vr": ("show ledger vr red",),
     "fib": ("show fib", "show fib vr red"),
     "vr": ("show vr", "show vr red"),
     "memory": ("show memory",),

@@ -174,6 +174,8 @@ def end_of_every_test(request: pytest.FixtureRequest):
             if isinstance(node, KamueeNode) and node.kamueed_pid():
                 support.eventually(lambda: measure.ledger(node)["imbalance"] == 0, 5,
                                    lambda: f"the ledger of {node.name} does not balance: {measure.ledger(node)}")
+                support.eventually(lambda: not measure.vr_imbalances(node), 5,
+                                   lambda: f"ledgers of virtual routers of {node.name} do not balance: {measure.vr_imbalances(node)}")
                 assert not refused_calls(node.log), refused_calls(node.log)
                 if not request.node.get_closest_marker("kernel_forwards"):
                     assert support.forwarded_by_kernel(node) == 0, f"the kernel of {node.name} has forwarded packets"

@@ -769,6 +769,10 @@ def test_drops(daemon, blue):
     code, said = kamuee(daemon, "show", "drops")
     assert code == 0 and "ip4_no_route" in said, said
     without_secrets("show drops", said)
+    assert own["ledger"]["imbalance"] == "0" and int(own["ledger"]["drops"]) >= before[0] + 3
+    code, said = kamuee(daemon, "show", "ledger")
+    assert code == 0 and "from other virtual routers" in said, said
+    without_secrets("show ledger", said)
     status, _, metrics = blue.ask("GET", "/metrics")
     assert status != 200 or 'kamuee_vr_drop_packets_total{vr="blue",reason="ip4_no_route"}' in metrics
     without_secrets("metrics", metrics)

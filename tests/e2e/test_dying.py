@@ -66,6 +66,7 @@ def counted(daemon: Daemon) -> dict:
             "cleared": interface.get("cleared"), "port": {k: int(v) for k, v in port["statistics"].items() if isinstance(v, str)},
             "drop": {d["name"]: int(d["packets"]) for d in state("drop")},
             "vr drop": {d["name"]: int(d["packets"]) for d in state("vr=default")[0].get("drop", ())},
+            "vr ledger": {k: int(v) for k, v in state("vr=default")[0]["ledger"].items()},
             "ledger": {k: int(v) for k, v in state("ledger").items() if k != "imbalance"}}
 
 
@@ -75,8 +76,10 @@ def assert_goes_on(before: dict, after: dict) -> None:
         for name, value in before[part].items():
             assert after[part][name] >= value, (part, name, before[part], after[part])
     assert (after["since"], after["cleared"]) == (before["since"], before["cleared"])
-    for name in ("rx", "tx", "inject", "punt", "drops"):
-        assert after["ledger"][name] >= before["ledger"][name]
+    for part in ("ledger", "vr ledger"):
+        for name in ("rx", "tx", "inject", "punt", "drops"):
+            assert after[part][name] >= before[part][name], (part, name, before[part], after[part])
+    assert after["vr ledger"]["imbalance"] == 0
 
 
 # --- what is saved ---

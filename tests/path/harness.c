@@ -24,7 +24,9 @@
 #include "core/eal.h"
 #include "core/rcu.h"
 #include "table/icmp.h"
+#include "table/ledger_vr.h"
 #include "table/multicast.h"
+#include "table/nexthop_count.h"
 
 #define RING_SIZE 1024
 #define POOL_SIZE 8191
@@ -132,12 +134,28 @@ static void drain_rest(void)
     }
 }
 
+// The same of each virtual router, when all rings are empty.
+static void check_vr(uint16_t vr)
+{
+    struct ledger_vr l;
+
+    ledger_vr_read(vr, &l, 2);
+    if (l.imbalance)
+        fail_msg("ledger of %s: rx %lu + inject %lu + entered %lu != tx %lu + punt %lu + left "
+                 "%lu + drops %lu + held %lu: %ld",
+                 vr_get(vr)->name, l.side[0], l.side[1], l.side[2], l.side[3], l.side[4], l.side[5],
+                 l.side[6], l.held, l.imbalance);
+}
+
 int rig_teardown(void **state)
 {
     rig_poll();
     lists_free();
     drain_rest();
     rig_check_conservation();
+    for (uint16_t v = 0; v < VR_MAX; v++)
+        if (vr_get(v)->used)
+            check_vr(v);
     assert_int_equal(rig_buffers_in_use(), 0);
     char why[256] = "";
     if (nexthop_check(why, sizeof why))
@@ -249,6 +267,11 @@ void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop)
     struct prefix p;
     struct fib *f = fib_of(vr, prefix, &p);
 
+    const struct nexthop *nh = nexthop_get(nexthop_real(nexthop));
+    if (nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_GROUP)
+        nh = nexthop_get(nexthop_member(nh, 0));
+    if (iface_get(nh->iface)->vr != vr) // as rib_manager does
+        nexthop_cross_begin();
     assert_int_equal(fib_set(f, &p, nexthop), 0);
     fib_commit(f);
 }
@@ -459,6 +482,8 @@ bool rig_punted(enum punt_class c, struct frame *f, uint16_t *iface)
         return false;
     router_role(ROLE_TAP_MANAGER);
     counter_mine()->punt++;
+    counter_mine()->iface[packet_meta(m)->iface].punt_packets++;
+    counter_cross(counter_mine(), packet_meta(m)->owner, iface_get(packet_meta(m)->iface)->vr);
     if (iface)
         *iface = packet_meta(m)->iface;
     frame_of(f, m);
@@ -483,6 +508,8 @@ void rig_release(struct rte_mbuf *m)
     router_role(ROLE_RIB_MANAGER);
     counter_mine()->held--;
     counter_mine()->drop[DROP_HOLD_GONE]++;
+    counter_mine()->vr_drop[packet_meta(m)->owner][DROP_HOLD_GONE]++;
+    counter_mine()->vr[packet_meta(m)->owner].resumed++;
     rte_pktmbuf_free(m);
 }
 
@@ -502,6 +529,8 @@ void rig_inject_frame(unsigned i, uint16_t iface, const struct frame *f)
     *packet_meta(m) = (struct packet_meta){.iface = iface, .kind = INJECT_FRAME};
     router_role(ROLE_TAP_MANAGER);
     counter_mine()->inject++;
+    // There are tests of ids that no interface had; they count as none.
+    counter_mine()->iface[iface < iface_id_end() ? iface : 0].inject_packets++;
     assert_int_equal(rte_ring_enqueue(exchange_inject[i], m), 0);
 }
 

@@ -74,6 +74,11 @@ def ledger(node: KamueeNode) -> dict[str, int]:
     return client(node).state("ledger")
 
 
+def vr_imbalances(node: KamueeNode) -> dict[str, dict[str, int]]:
+    """The ledger of each virtual router whose sides differ."""
+    return {vr["name"]: vr["ledger"] for vr in client(node).entries("vr") if vr["ledger"]["imbalance"]}
+
+
 def drops(node: KamueeNode) -> dict[str, int]:
     """Packets by reason, where there are any."""
     return {drop["name"]: drop["packets"] for drop in client(node).entries("drop") if drop["packets"]}

@@ -22,6 +22,7 @@ void lag_frame_send(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_
     memcpy(rte_pktmbuf_append(m, n), frame, n);
     *packet_meta(m) = (struct packet_meta){.port = port, .iface = iface, .kind = INJECT_TX};
     c->inject++;
+    c->iface[iface].inject_packets++;
     if (rte_ring_enqueue(exchange_inject[home], m)) {
         iface_count_drop(c, iface, DROP_INJECT_RING_FULL);
         rte_pktmbuf_free(m);

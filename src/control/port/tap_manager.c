@@ -169,6 +169,9 @@ static unsigned punt_batch(enum punt_class class, bool *within)
     uint64_t now = rte_rdtsc();
 
     __atomic_store_n(&counter->held, n, __ATOMIC_RELAXED);
+    for (unsigned k = 0; k < n; k++) // its interface may have moved
+        counter_cross(counter, packet_meta(m[k])->owner,
+                      iface_get(packet_meta(m[k])->iface % IFACE_MAX)->vr);
     for (; i < n && token_bucket_take(&bucket[class], &punt_policy[class].rate, now); i++)
         punt_one(m[i], class);
     *within = i == n;
@@ -285,7 +288,8 @@ static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
 
     if (!reflecting[id] || !tap_reflect(m, &class))
         return false;
-    *packet_meta(m) = (struct packet_meta){.iface = id, .vr = iface_get(id)->vr};
+    *packet_meta(m) = (struct packet_meta){
+        .iface = id, .vr = iface_get(id)->vr, .owner = iface_get(id)->vr};
     if (rte_ring_enqueue(exchange_punt[class], m)) {
         inject_drop(id, DROP_PUNT_RING_FULL);
         rte_pktmbuf_free(m);

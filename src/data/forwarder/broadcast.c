@@ -5,6 +5,7 @@
 // packet is sent to everybody on the link; otherwise it is dropped with its own reason. No error is
 // sent about it (RFC 1812 4.3.2.7), and it is not fragmented.
 #include "forwarder/acl.h"
+#include "forwarder/cross.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
@@ -41,6 +42,7 @@ enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, boo
     (void)f->lanes->apply_nexthops(
         one,
         !burst_ttl_is_final(b)); // sets what ether_out needs; its verdict is what brought us here
+    burst_cross(f, one);
     ether_out(f, one);
     return DROP_NONE;
 }

@@ -87,18 +87,26 @@ static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint1
     b->why[i] = DROP_ETHER_BROADCAST;
 }
 
+// No interface has received it.
+static void drop_unowned(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
+                         enum drop_reason reason)
+{
+    f->counter->vr[iface_get(iface)->vr].no_iface++;
+    packet_drop(f, m, iface, reason);
+}
+
 // Any frame, step by step.
 static void ether_one(struct forwarder *f, const struct port *port, struct rte_mbuf *m)
 {
     if (m->nb_segs > 1 && m->data_len < RTE_MIN(m->pkt_len, HEADERS_MAX) &&
         rte_pktmbuf_linearize(m)) {
-        packet_drop(f, m, 0, DROP_ETHER_TRUNCATED);
+        drop_unowned(f, m, 0, DROP_ETHER_TRUNCATED);
         return;
     }
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *), *type_at;
     struct tags tags;
     if (m->data_len < ETHER_HDR || !(type_at = (uint8_t *)tags_read(m, true, &tags))) {
-        packet_drop(f, m, port->untagged, DROP_ETHER_TRUNCATED);
+        drop_unowned(f, m, port->untagged, DROP_ETHER_TRUNCATED);
         return;
     }
     uint16_t type = load16(type_at), id = 0;
@@ -110,7 +118,7 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
     enum drop_reason none = is_tag(type) ? DROP_VLAN_INNER_UNKNOWN : tags_iface(port, &tags, &id);
     const struct iface *iface = iface_get(id);
     if (none) {
-        packet_drop(f, m, port->untagged, lag && !port->collects ? DROP_LAG_INACTIVE : none);
+        drop_unowned(f, m, port->untagged, lag && !port->collects ? DROP_LAG_INACTIVE : none);
         return;
     }
     f->counter->iface[id].rx_packets++;

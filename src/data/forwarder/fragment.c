@@ -8,6 +8,7 @@
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
+#include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -57,7 +58,9 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
     }
     (void)f->lanes->apply_nexthops(out, false); // they fit: sets what ether_out needs
     f->counter->inject += (unsigned)n - 1;
+    f->counter->vr[iface_get(b->iface[i])->vr].copies += (unsigned)n - 1;
     packet_end(f, m, 0);
+    burst_cross(f, out);
     ether_out(f, out);
     return true;
 }

@@ -22,6 +22,7 @@ void packet_hold(struct forwarder *f, struct burst *b, unsigned i)
     *meta = (struct packet_meta){
         .iface = b->iface[i],
         .vr = b->vr[i],
+        .owner = iface_get(b->iface[i])->vr,
         .kind = INJECT_NEXTHOP,
         .family = b->family,
         .nexthop = b->nh[i],
@@ -30,6 +31,7 @@ void packet_hold(struct forwarder *f, struct burst *b, unsigned i)
     if (f->hold.n == COLLECT_MAX)
         hold_flush(f);
     f->hold.pkt[f->hold.n++] = m;
+    f->counter->vr[meta->owner].held++;
 }
 
 void hold_flush(struct forwarder *f)
@@ -37,8 +39,10 @@ void hold_flush(struct forwarder *f)
     struct collect *c = &f->hold;
     unsigned sent = rte_ring_enqueue_burst(exchange_hold, (void **)c->pkt, c->n, NULL);
 
-    for (unsigned i = sent; i < c->n; i++)
+    for (unsigned i = sent; i < c->n; i++) {
+        f->counter->vr[packet_meta(c->pkt[i])->owner].resumed++;
         packet_drop_bare(f, c->pkt[i], packet_meta(c->pkt[i])->iface, DROP_HOLD_RING_FULL);
+    }
     f->holds |= sent > 0;
     c->n = 0;
 }

@@ -13,6 +13,7 @@
 // adjacency. Each interface has a token bucket for redirects. The destination is looked up twice,
 // here and in ip4_fwd or ip6_fwd; only bursts of such interfaces pay for that.
 #include "base/checksum.h"
+#include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/input_check.h"
 #include "forwarder/icmp.h"
@@ -125,10 +126,12 @@ static void send_to_neighbor(struct forwarder *f, struct rte_mbuf *m, uint16_t i
     f->counter->inject++;
     f->counter->icmp.sent++;
     f->counter->iface[iface].inject_packets++;
-    if (f->lanes->apply_nexthops(one, false)) // it was resolved a moment ago
+    if (f->lanes->apply_nexthops(one, false)) { // it was resolved a moment ago
         packet_drop_bare(f, m, iface, DROP_NEIGH_FAILED);
-    else
+    } else {
+        burst_cross(f, one);
         ether_out(f, one);
+    }
     one->family = IP4;
 }
 

@@ -8,6 +8,7 @@
 // At most one burst per poll, so that a busy kernel does not starve the ports. The thread that puts
 // a packet into the ring counts it (inject); the other two kinds never left the router.
 #include "forwarder/acl.h"
+#include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
@@ -41,6 +42,7 @@ static void send_resumed(struct forwarder *f)
         ip6_resume(f, b);
     if (b->features & IFACE_ACL_OUT && b->n)
         acl_out(f, b);
+    burst_cross(f, b);
     ether_out(f, b);
     burst_reset(b);
 }
@@ -57,6 +59,8 @@ static void inject_nexthop(struct forwarder *f, struct rte_mbuf *m)
         send_resumed(f);
     b->family = meta->family;
     unsigned i = burst_add(b, m, ip, meta->iface);
+    f->counter->vr[meta->owner].resumed++;
+    counter_cross(f->counter, meta->owner, iface_get(meta->iface)->vr);
     b->nh[i] = meta->nexthop;
     b->len[i] = (uint16_t)m->pkt_len;
 }

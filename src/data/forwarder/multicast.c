@@ -153,6 +153,7 @@ static void forward_along_route(struct forwarder *f, struct burst *b, unsigned i
     if (found->join) {
         struct rte_mbuf *copy = rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         f->counter->inject++;
+        f->counter->vr[iface_get(b->iface[i])->vr].copies++;
         if (copy)
             punt_family(f, copy,
                     rte_pktmbuf_mtod_offset(copy, const uint8_t *, packet_l2_len(m, b->ip[i])),

@@ -18,6 +18,7 @@
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
+#include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/icmp.h"
@@ -99,6 +100,7 @@ static void send_pieces(struct forwarder *f, struct rte_mbuf *m, uint16_t id)
         return;
     }
     f->counter->inject += (unsigned)n - 1;
+    f->counter->vr[iface_get(id)->vr].copies += (unsigned)n - 1;
     for (int k = 0; k < n; k++) {
         uint8_t *ip = rte_pktmbuf_mtod(piece[k], uint8_t *);
         store16(ip + 10, 0);
@@ -128,6 +130,9 @@ static void send_to_outputs(struct forwarder *f, struct burst *b, unsigned i,
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);
     f->counter->inject += w->n - 1;
+    f->counter->vr[iface_get(b->iface[i])->vr].copies += w->n - 1;
+    for (unsigned k = 0; k < w->n; k++)
+        packet_cross(f, b->iface[i], w->iface[k]);
     for (unsigned k = 0; k + 1 < w->n; k++) {
         struct rte_mbuf *copy = rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         if (copy)
@@ -155,6 +160,7 @@ void multicast_out(struct forwarder *f, struct burst *b, unsigned i,
         return;
     }
     f->counter->inject += w.n_big; // each would have been a copy
+    f->counter->vr[iface_get(b->iface[i])->vr].copies += w.n_big;
     for (unsigned k = 0; k < w.n_big; k++)
         drop_count(f, b->iface[i], big);
     send_to_outputs(f, b, i, &w);

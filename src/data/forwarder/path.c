@@ -28,6 +28,7 @@
 // prime, so that a pattern in the traffic is not always met at the same place.
 #include "forwarder/acl.h"
 #include "forwarder/begin.h"
+#include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/gpu_stage.h"
@@ -57,7 +58,7 @@ PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
                             const struct burst *b, unsigned n);
 PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t family,
                              enum entry entry, enum how how, bool lists);
-static void count_nexthops(struct nexthop_count *count, const struct burst *b);
+static void count_routed(struct forwarder *f, const struct burst *b);
 static void cross(struct forwarder *f);
 static void outer_usual(struct forwarder *f);
 
@@ -116,7 +117,7 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
         if (!b->n)
             return;
         if (unlikely(f->counting))
-            count_nexthops(f->counting, b);
+            count_routed(f, b);
         if (entry != PLAIN || how == RECORDED || likely(b->out_port[0] < PORT_TUNNEL))
             break;
         if (b->out_port[0] == PORT_TUNNEL && tunnel_pass(f, b)) {
@@ -209,10 +210,13 @@ PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
 }
 
 // All next hops are known, nothing has been sent.
-static __attribute__((noinline, cold)) void count_nexthops(struct nexthop_count *count,
-                                                           const struct burst *b)
+static __attribute__((noinline, cold)) void count_routed(struct forwarder *f, const struct burst *b)
 {
-    for (unsigned i = 0; i < b->n; i++) {
+    struct nexthop_count *count = nexthop_count_row(f->counting);
+
+    if (f->counting & NEXTHOP_CROSS)
+        burst_cross(f, b);
+    for (unsigned i = 0; count && i < b->n; i++) {
         count[b->nh[i]].packets++;
         count[b->nh[i]].bytes += b->size[i];
     }
@@ -437,7 +441,7 @@ unsigned forwarder_poll(struct forwarder *f)
     if (unlikely((int64_t)(f->now - f->budget.ends) > 0))
         budget_window(f);
     f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
-    // Partner: nexthop_count_set.
+    // Partner: nexthop_count_set, nexthop_cross_begin.
     f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);
     f->plan = rcu_load(&forwarder_slot[f->index].plan);
     gpu_look(f);

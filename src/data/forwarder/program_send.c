@@ -10,6 +10,7 @@
 // IP.
 #include "forwarder/program_send.h"
 
+#include "forwarder/cross.h"
 #include "forwarder/lookup.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
@@ -91,6 +92,7 @@ bool frame_send_to(struct forwarder *f, struct burst *b, unsigned i, uint16_t ne
         return false;
     one->in_place = one->same = false;
     memcpy(&one->hop_out[at], ip + burst_hop_at(one), 4); // what ether_out writes there
+    burst_cross(f, one);
     ether_out(f, one);
     store16(ip - 2, type);
     if (!f->dry)
@@ -128,6 +130,7 @@ bool frame_send_out(struct forwarder *f, struct burst *b, unsigned i, struct pro
     b->pkt[i]->ol_flags &= ~(uint64_t)(RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED);
     memset(frame, 0xff, 6);
     memcpy(frame + 6, out->mac, 6);
+    packet_cross(f, b->iface[i], out->id);
     tx_frame(f, b->pkt[i], out->id, DROP_PROGRAM_NO_WAY);
     return true;
 }

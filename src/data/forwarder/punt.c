@@ -31,7 +31,7 @@ void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_cla
         frame = memmove(frame + VLAN_HDR, frame, 12);
         rte_pktmbuf_adj(m, VLAN_HDR);
     }
-    *packet_meta(m) = (struct packet_meta){.iface = iface, .vr = vr};
+    *packet_meta(m) = (struct packet_meta){.iface = iface, .vr = vr, .owner = vr};
     if (c->n == COLLECT_MAX)
         punt_flush(f);
     c->pkt[c->n++] = m;

@@ -69,6 +69,7 @@ void slow_protocol(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint1
     uint16_t iface = port_get(lag)->untagged;
     enum drop_reason why = slow_reason(lag_get(lag), m, type_at + 2, tags);
 
+    f->counter->vr[iface_get(iface)->vr].no_iface++;
     if (why) {
         packet_drop(f, m, iface, why);
         return;

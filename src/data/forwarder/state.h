@@ -121,7 +121,7 @@ struct forwarder {
     uint8_t *used_mark;              // nexthop_used_mark[index]
     uint64_t *chosen;                // nexthop_chosen[index]
     struct prefix_count *prefix_count; // prefix_count_row(index)
-    struct nexthop_count *counting;  // nexthop_counting[index]; NULL = next hops are not counted
+    uintptr_t counting;              // nexthop_counting[index] of this poll
     uint8_t used_epoch;              // nexthop_used_epoch of this burst
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;

@@ -290,12 +290,22 @@ static void cut_packet(struct rte_mbuf *m, const uint8_t *frame, const struct ou
     metalink_hops_set(m, metalink_hops(m) + 1);
 }
 
-// Its frame waits, with the tunnel's VLAN beside it.
-static inline void wait_in(struct forwarder *f, struct rte_mbuf *m, uint16_t vlan)
+// The tunnel's interface has received it, and there is no room for it.
+static void drop_received(struct forwarder *f, struct rte_mbuf *m, uint16_t vlan)
+{
+    uint16_t iface = tunnel_get(vlan)->iface;
+
+    counter_pair_add(&f->counter->iface[iface].rx_packets, m->pkt_len + VLAN_HDR);
+    packet_drop(f, m, iface, DROP_TUNNEL_FULL);
+}
+
+// The frame of a packet of virtual router `from` waits, with the tunnel's VLAN beside it.
+static inline void wait_in(struct forwarder *f, struct rte_mbuf *m, uint16_t vlan, uint16_t from)
 {
     m->vlan_tci = vlan;
+    f->counter->vr[from].opened++;
     if (unlikely(!frame_queue_put(f, &f->tunnel_in, &m, 1)))
-        packet_drop(f, m, tunnel_get(vlan)->iface, DROP_TUNNEL_FULL);
+        drop_received(f, m, vlan);
 }
 
 // The tunnel with that key. Packets come in flows, so most are of the one before; an entry that has
@@ -462,7 +472,7 @@ static inline bool take_alike(struct forwarder *f, struct burst *b, unsigned i,
     m->data_len = (uint16_t)m->pkt_len;
     m->ol_flags &= ~RX_FLAGS;
     metalink_hops_set(m, hops + 1);
-    wait_in(f, m, a->vlan);
+    wait_in(f, m, a->vlan, b->vr[i]);
     return true;
 }
 
@@ -486,7 +496,7 @@ static bool take_one(struct forwarder *f, struct burst *b, unsigned i, struct al
     if (a)
         alike_read(a, &o, vlan);
     cut_packet(m, frame_of(&o, tunnel_get(vlan)), &o);
-    wait_in(f, m, vlan);
+    wait_in(f, m, vlan, b->vr[i]);
     return true;
 }
 
@@ -557,7 +567,7 @@ void tunnel_give_up(struct forwarder *f)
 {
     while (f->tunnel_in.n) {
         struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_in);
-        packet_drop(f, m, tunnel_get(m->vlan_tci)->iface, DROP_TUNNEL_FULL);
+        drop_received(f, m, m->vlan_tci);
     }
     while (f->tunnel_out.n) {
         struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_out);

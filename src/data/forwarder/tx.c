@@ -204,11 +204,19 @@ void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
     f->tx_queued++;
 }
 
+// The kernel may send by a tunnel before it is published, when its tag says nothing yet.
+static bool may_send(const struct iface *iface)
+{
+    return iface->kind != IFACE_NONE && iface_is_up(iface) &&
+           (iface->port != PORT_TUNNEL ||
+            __atomic_load_n(&tunnel_get(iface->vlan)->kind, __ATOMIC_ACQUIRE));
+}
+
 void tx_frame(struct forwarder *f, struct rte_mbuf *m, uint16_t id, enum drop_reason no_room)
 {
     const struct iface *iface = iface_get(id);
 
-    if (iface->kind == IFACE_NONE || !iface_is_up(iface)) {
+    if (!may_send(iface)) {
         packet_drop(f, m, id, DROP_IFACE_DOWN);
         return;
     }

@@ -14,6 +14,7 @@
 #include "core/mem.h"
 #include "table/counter_restore.h"
 #include "table/exchange.h"
+#include "table/ledger_vr.h"
 
 #define SEVERITY_NORMAL "normal"
 #define SEVERITY_CONFIG "config"
@@ -39,6 +40,7 @@ const char *const stage_name[STAGE_N] = {
 static struct counter_block *blocks;
 static uint64_t since_wall_ns_of[IFACE_MAX];
 static struct counter_cleared cleared[IFACE_MAX];
+static unsigned restored_by = THREAD_SLOT_MAX; // counter_restore_vr_drop
 
 int counter_init(void)
 {
@@ -52,6 +54,7 @@ int counter_init(void)
 void counter_fini(void)
 {
     mem_unmap(blocks, THREAD_SLOT_MAX * sizeof *blocks);
+    restored_by = THREAD_SLOT_MAX;
     blocks = NULL;
 }
 
@@ -95,15 +98,36 @@ uint64_t counter_sum_drop(enum drop_reason reason)
     return n;
 }
 
-// A thread without a drop for that reason has no page there, and gets none.
+// A thread without a drop for that reason has no page there, and gets none; the one that has
+// restored drops may have none of its own.
+static bool has_vr_drop(unsigned slot, enum drop_reason reason)
+{
+    return slot == restored_by || read_word(&blocks[slot].drop[reason]);
+}
+
 uint64_t counter_sum_vr_drop(uint16_t vr, enum drop_reason reason)
 {
     uint64_t n = 0;
 
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
-        if (read_word(&blocks[s].drop[reason]))
+        if (has_vr_drop(s, reason))
             n += read_word(&blocks[s].vr_drop[vr][reason]);
     return n;
+}
+
+void counter_sum_vr(uint16_t vr, struct counter_vr *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
+        const struct counter_vr *c = &blocks[s].vr[vr];
+        sum->no_iface += read_word(&c->no_iface);
+        sum->copies += read_word(&c->copies);
+        sum->entered += read_word(&c->entered);
+        sum->left += read_word(&c->left);
+        sum->opened += read_word(&c->opened);
+        sum->held += read_word(&c->held);
+        sum->resumed += read_word(&c->resumed);
+    }
 }
 
 struct counter_punt counter_sum_punt(enum punt_class class)
@@ -155,11 +179,17 @@ void counter_begin_iface(uint16_t iface)
 
 void counter_begin_vr(uint16_t vr)
 {
+    static const struct counter_vr none;
+
     thread_must_be(ROLE_CONTROL);
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
         for (unsigned r = DROP_NONE + 1; r < DROP_N; r++)
-            if (read_word(&blocks[s].drop[r]))
+            if (has_vr_drop(s, r))
                 blocks[s].vr_drop[vr][r] = 0;
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) // reads of what is untouched commit no memory
+        if (memcmp(&blocks[s].vr[vr], &none, sizeof none))
+            blocks[s].vr[vr] = none;
+    ledger_vr_begin(vr);
 }
 
 void counter_clear_iface(uint16_t iface)
@@ -187,6 +217,7 @@ void counter_restore_iface(uint16_t iface, const struct counter_iface *c, uint64
     struct counter_iface *mine = &counter_mine()->iface[iface];
 
     thread_must_be(ROLE_CONTROL);
+    ledger_vr_except_iface(iface, c);
     mine->rx_packets += c->rx_packets;
     mine->rx_bytes += c->rx_bytes;
     mine->tx_packets += c->tx_packets;
@@ -215,6 +246,8 @@ void counter_restore_ledger(const struct ledger *l, const uint64_t drop[DROP_N])
 void counter_restore_vr_drop(uint16_t vr, enum drop_reason reason, uint64_t packets)
 {
     thread_must_be(ROLE_CONTROL);
+    restored_by = thread_slot();
+    ledger_vr_except_drops(vr, packets);
     counter_mine()->vr_drop[vr][reason] += packets;
 }
 

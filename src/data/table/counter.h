@@ -58,6 +58,15 @@ static inline void counter_pair_add(uint64_t *packets, uint64_t bytes)
     *(counter_pair *)(void *)packets += (counter_pair){1, bytes};
 }
 
+// Of a virtual router's ledger (table/ledger_vr.h): what its interfaces do not count.
+struct counter_vr {
+    uint64_t no_iface; // frames that its port received, for no interface: it drops them
+    uint64_t copies;   // of its packets: fragments, and all outputs of multicast but one
+    uint64_t entered, left; // by a route, from and to another virtual router
+    uint64_t opened;        // outer packets of tunnels: the inner ones come in by the tunnel
+    uint64_t held, resumed; // given to neigh_manager; sent by it, or dropped
+} __attribute__((aligned(64)));
+
 struct counter_offload { // of a port: packets that their sender left to a card which is not there
                          // (forwarder/offload.c)
     uint64_t completed; // checksums of TCP and UDP
@@ -118,10 +127,20 @@ struct counter_block {
     struct counter_offload offload[PORT_MAX];
     struct counter_iface iface[IFACE_MAX];
     uint64_t vr_drop[VR_MAX][DROP_N]; // part of drop[]: by the interface's virtual router
+    struct counter_vr vr[VR_MAX];
 } __attribute__((aligned(128)));
 _Static_assert(sizeof(struct counter_iface) == 64, "one cache line");
 _Static_assert(sizeof(struct counter_block) % 128 == 0,
                "no cache line belongs to two threads; CPUs fetch them in pairs");
+
+// A packet of virtual router `from` is `to`'s from now on.
+static inline void counter_cross(struct counter_block *c, uint16_t from, uint16_t to)
+{
+    if (__builtin_expect(from != to, 0)) {
+        c->vr[from].left++;
+        c->vr[to].entered++;
+    }
+}
 
 int counter_init(void); // maps all blocks (committed when touched); 0 or -errno
 void counter_fini(void);
@@ -134,6 +153,7 @@ const struct counter_block *counter_of_slot(unsigned slot);
 void counter_sum_iface(uint16_t iface, struct counter_iface *sum);
 uint64_t counter_sum_drop(enum drop_reason reason);
 uint64_t counter_sum_vr_drop(uint16_t vr, enum drop_reason reason);
+void counter_sum_vr(uint16_t vr, struct counter_vr *sum);
 struct counter_punt counter_sum_punt(enum punt_class class);
 struct counter_icmp counter_sum_icmp(void);
 struct counter_offload counter_sum_offload(uint16_t port);

@@ -39,7 +39,8 @@ struct packet_meta { // in the mbuf's private area, 64 bytes
     uint16_t member; // punt of a slow-protocol frame: 1 + port, a member of a LAG, that it came by
                      // (0 = for the TAP of `iface`)
     uint16_t queue;  // kept (forwarder/begin.c): with `port`, where it was received
-    uint8_t spare[26];
+    uint16_t owner;  // punt, hold: the virtual router whose ledger has it: of `iface`, at that time
+    uint8_t spare[24];
 };
 _Static_assert(sizeof(struct packet_meta) == 64, "size of the private area");
 

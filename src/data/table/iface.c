@@ -15,6 +15,9 @@
 #include "core/thread.h"
 #include "table/counter.h"
 #include "table/grace.h"
+#include "table/ledger_vr.h"
+#include "table/nexthop_count.h"
+#include "table/tunnel.h"
 
 struct iface *iface_table;
 uint64_t (*iface_macs)[IFACE_MACS];
@@ -115,6 +118,9 @@ void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
 void iface_set_vr(struct iface *i, uint16_t vr)
 {
     thread_must_be(ROLE_CONTROL);
+    if (i->port == PORT_TUNNEL && tunnel_get(i->vlan)->id.vr != vr)
+        nexthop_cross_begin();
+    ledger_vr_move(i->id, vr);
     __atomic_store_n(&i->flags_vr, (uint16_t)(i->flags | vr << IFACE_FLAGS_BITS), __ATOMIC_RELEASE);
     iface_set_flags(i, IFACE_PROGRAM, program_in[vr] ? IFACE_PROGRAM : 0);
 }
@@ -208,6 +214,11 @@ void iface_bind_program(uint16_t vr, bool in, bool out)
         decide_out_set();
 }
 
+unsigned iface_id_end(void)
+{
+    return __atomic_load_n(&n_ids, __ATOMIC_ACQUIRE); // partner: iface_new
+}
+
 struct iface *iface_new(const char *name)
 {
     unsigned id = 1;
@@ -218,6 +229,7 @@ struct iface *iface_new(const char *name)
     if (id == IFACE_MAX)
         return NULL;
     struct iface *i = &iface_table[id];
+    ledger_vr_end_iface((uint16_t)id);
     memset(i, 0, sizeof *i);
     i->id = (uint16_t)id;
     snprintf(i->name, sizeof i->name, "%s", name);

@@ -191,6 +191,7 @@ static inline void iface_put_flags(struct iface *i, unsigned mask, unsigned flag
 }
 
 // --- control ---
+unsigned iface_id_end(void); // all ids ever used are below; also of interfaces that are gone
 // NULL when absent; any manager may call it between mailbox calls.
 struct iface *iface_find_name(const char *name);
 struct iface *

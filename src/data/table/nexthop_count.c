@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/rcu.h"
 
-struct nexthop_count *nexthop_counting[FORWARDER_MAX];
+uintptr_t nexthop_counting[FORWARDER_MAX];
 // [FORWARDER_MAX][NEXTHOP_MAX]; set by control before anybody may use it.
 static struct nexthop_count *counts;
 
@@ -29,9 +30,21 @@ int nexthop_count_set(bool on)
         __atomic_store_n(&counts, c, __ATOMIC_RELEASE);
     }
     for (size_t f = 0; f < FORWARDER_MAX; f++)
-        __atomic_store_n(&nexthop_counting[f], on ? counts + f * NEXTHOP_MAX : NULL,
-                         __ATOMIC_RELEASE); // partner: forwarder_poll
+        if (on) // partner: forwarder_poll
+            __atomic_fetch_or(&nexthop_counting[f], (uintptr_t)(counts + f * NEXTHOP_MAX),
+                              __ATOMIC_RELEASE);
+        else
+            __atomic_fetch_and(&nexthop_counting[f], NEXTHOP_CROSS, __ATOMIC_RELEASE);
     return 0;
+}
+
+void nexthop_cross_begin(void)
+{
+    if (__atomic_load_n(&nexthop_counting[FORWARDER_MAX - 1], __ATOMIC_ACQUIRE) & NEXTHOP_CROSS)
+        return;
+    for (size_t f = 0; f < FORWARDER_MAX; f++)
+        __atomic_fetch_or(&nexthop_counting[f], NEXTHOP_CROSS, __ATOMIC_RELEASE);
+    rcu_synchronize();
 }
 
 void nexthop_count_fini(void)
@@ -54,7 +67,7 @@ void nexthop_count_clear(uint32_t id)
 
 bool nexthop_count_is_on(void)
 {
-    return __atomic_load_n(&nexthop_counting[0], __ATOMIC_RELAXED);
+    return nexthop_count_row(__atomic_load_n(&nexthop_counting[0], __ATOMIC_RELAXED));
 }
 
 struct nexthop_count nexthop_count_sum(uint32_t id)

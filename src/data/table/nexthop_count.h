@@ -2,8 +2,11 @@
 // nexthop_count.h - packets and bytes sent to each next hop, if switched on
 //
 // Each forwarder counts into its own table, which exists once it has been switched on; switched
-// off, a burst costs a check of a pointer. Readers add the tables up. Control switches; rib_manager
+// off, a burst costs a check of a word. Readers add the tables up. Control switches; rib_manager
 // clears an id that gets another meaning.
+//
+// The same word says whether packets may leave by an interface of another virtual router than the
+// one that they came in by, which a ledger of each counts (table/ledger_vr.h).
 #ifndef TABLE_NEXTHOP_COUNT_H
 #define TABLE_NEXTHOP_COUNT_H
 
@@ -18,14 +21,24 @@ struct nexthop_count {
     uint64_t bytes; // of frames as they left
 };
 
-// [NEXTHOP_MAX] of each forwarder while it counts, else NULL; the forwarder loads it once a poll.
-extern struct nexthop_count *nexthop_counting[FORWARDER_MAX];
+// Of each forwarder: the address of its [NEXTHOP_MAX] while it counts, and NEXTHOP_CROSS; 0: a
+// burst has nothing to count. The forwarder loads it once a poll.
+extern uintptr_t nexthop_counting[FORWARDER_MAX];
+#define NEXTHOP_CROSS 1u
+
+static inline struct nexthop_count *nexthop_count_row(uintptr_t counting)
+{
+    return (struct nexthop_count *)(counting & ~(uintptr_t)NEXTHOP_CROSS);
+}
 
 // --- control ---
 int nexthop_count_set(bool on); // 0 or -ENOMEM and nothing changed; what was counted stays
 void nexthop_count_fini(void);
 // --- rib_manager: the id is new ---
 void nexthop_count_clear(uint32_t id);
+// --- control, rib_manager: before the first next hop or tunnel that leads into another virtual
+// router can be used. When it returns, every forwarder counts; it does from then on. ---
+void nexthop_cross_begin(void);
 // --- any thread ---
 bool nexthop_count_is_on(void);
 struct nexthop_count nexthop_count_sum(uint32_t id);

@@ -15,7 +15,9 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "table/grace.h"
+#include "table/iface.h"
 #include "table/nexthop.h"
+#include "table/nexthop_count.h"
 
 #define SLOTS 16384u // four for each tunnel
 
@@ -254,6 +256,8 @@ int tunnel_publish(uint16_t vlan, uint16_t iface, const uint8_t mac[6])
     struct tunnel *t = tunnel_get(vlan);
 
     thread_must_be(ROLE_CONTROL);
+    if (t->id.vr != iface_get(iface)->vr)
+        nexthop_cross_begin();
     t->iface = iface;
     memcpy(t->mac, mac, sizeof t->mac);
     __atomic_store_n(&t->kind, t->id.kind, __ATOMIC_RELEASE);

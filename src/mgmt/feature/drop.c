@@ -10,7 +10,10 @@
 #include "restconf/state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
+#include "table/ledger_vr.h"
 #include "table/vr.h"
+
+#define LEDGER_TRIES 4 // of each of perhaps thousands; at rest two passes agree
 
 static void write_drop(struct jwrite *j, enum drop_reason reason, uint64_t packets)
 {
@@ -51,6 +54,28 @@ static int show_drop(struct show *s)
     return SHOW_NOW;
 }
 
+static void write_ledger_metrics(struct metrics *m)
+{
+    static struct ledger_vr of[VR_MAX]; // control's
+
+    metric_family(m, METRIC_COUNTER, "vr_ledger_packets", "packets",
+                  "Packets of a virtual router by where they came from and went: rx + inject + "
+                  "entered = tx + punt + left + drops + those that are held.");
+    for (uint16_t v = 0; v < VR_MAX; v++) {
+        if (!vr_get(v)->used)
+            continue;
+        ledger_vr_read(v, &of[v], LEDGER_TRIES);
+        for (unsigned i = 0; i < LEDGER_VR_N; i++)
+            metric_u64(m, of[v].side[i], "vr", vr_get(v)->name, "side", ledger_vr_name[i], NULL);
+    }
+    metric_family(m, METRIC_GAUGE, "vr_ledger_imbalance_packets", "packets",
+                  "Difference between the two sides of a virtual router's ledger: 0 without "
+                  "traffic.");
+    for (uint16_t v = 0; v < VR_MAX; v++)
+        if (vr_get(v)->used)
+            metric_real(m, (double)of[v].imbalance, "vr", vr_get(v)->name, NULL);
+}
+
 static void write_vr_metrics(struct metrics *m)
 {
     metric_family(m, METRIC_COUNTER, "vr_drop_packets", "packets",
@@ -72,16 +97,25 @@ static void write_drop_metrics(struct metrics *m, const void *kept)
         metric_u64(m, counter_sum_drop((enum drop_reason)r), "reason", drop_info[r].name,
                    "severity", drop_info[r].severity, NULL);
     write_vr_metrics(m);
+    write_ledger_metrics(m);
 }
 
-// --- what outlives a stop: the drops of each virtual router; all are in the ledger's -------------
+// --- what outlives a stop: the drops and the ledger of each virtual router -----------------------
 
+#define SAVE_TRIES 1000
+
+// As of the whole router (feature/forwarding.c): what is held ends as the ports stop.
 static json_t *save_vr(uint16_t vr)
 {
     json_t *o = json_object();
+    struct ledger_vr l;
 
+    ledger_vr_read(vr, &l, SAVE_TRIES);
+    l.side[LEDGER_VR_DROPS] += l.held;
+    if (!l.imbalance)
+        json_object_set_new(o, "ledger", saved_object(ledger_vr_name, LEDGER_VR_N, l.side));
     for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++) {
-        uint64_t n = counter_sum_vr_drop(vr, r);
+        uint64_t n = counter_sum_vr_drop(vr, r) + (r == DROP_TX_NO_QUEUE ? l.held : 0);
         if (n)
             json_object_set_new(o, drop_info[r].name, json_integer((json_int_t)n));
     }
@@ -101,6 +135,13 @@ static json_t *save_vrs(void)
 // `vr`: NULL, it is not there any more.
 static bool restore_vr(const struct vr *vr, const json_t *of, bool apply)
 {
+    const json_t *ledger = json_object_get(of, "ledger");
+    uint64_t side[LEDGER_VR_N];
+
+    if (ledger && !saved_numbers(ledger, ledger_vr_name, LEDGER_VR_N, side))
+        return false;
+    if (ledger && apply && vr)
+        ledger_vr_restore(vr->id, side);
     for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++) {
         uint64_t n;
 
@@ -121,7 +162,7 @@ static const char *restore_vrs(const json_t *part, bool apply)
 
     json_object_foreach ((json_t *)(uintptr_t)part, name, of)
         if (!json_is_object(of) || !restore_vr(vr_find(name), of, apply))
-            return "a virtual router's drops are not numbers";
+            return "a virtual router's drops or ledger are not numbers";
     return NULL;
 }
 

@@ -28,6 +28,7 @@
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "rib/rib_manager.h"
+#include "table/ledger_vr.h"
 #include "table/limits.h"
 #include "table/vr.h"
 #include "yang/config_tree.h"
@@ -163,6 +164,21 @@ static void write_object_state(struct jwrite *j, const struct vr *v, const struc
     jwrite_bool(j, "routing-daemon-runs", is_read(v, r));
 }
 
+#define LEDGER_TRIES 4 // of each of perhaps thousands; at rest two passes agree
+
+static void write_ledger(struct jwrite *j, uint16_t vr)
+{
+    struct ledger_vr l;
+
+    ledger_vr_read(vr, &l, LEDGER_TRIES);
+    jwrite_begin(j, "ledger", '{');
+    for (unsigned i = 0; i < LEDGER_VR_N; i++)
+        jwrite_u64(j, ledger_vr_name[i], l.side[i]);
+    jwrite_u64(j, "held", l.held);
+    jwrite_i64(j, "imbalance", l.imbalance);
+    jwrite_end(j, '}');
+}
+
 static void write_vr_state(struct jwrite *j, const struct vr *v, const struct rib_stats *r)
 {
     jwrite_begin(j, NULL, '{');
@@ -189,6 +205,7 @@ static void write_vr_state(struct jwrite *j, const struct vr *v, const struct ri
     jwrite_u64(j, "rib-bytes", r->rib_bytes);
     vr_budget_write(j, v->id, r);
     drop_write_vr(j, v->id);
+    write_ledger(j, v->id);
     jwrite_begin(j, "fib", '[');
     write_fib_state(j, "ipv4", &r->family[0]);
     write_fib_state(j, "ipv6", &r->family[1]);

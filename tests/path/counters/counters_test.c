@@ -3,6 +3,9 @@
 // for, and only there
 #include "harness.h"
 
+#include "core/rcu.h"
+#include "table/counter_restore.h"
+#include "table/ledger_vr.h"
 #include "table/nexthop_count.h"
 #include "table/prefix_count.h"
 
@@ -182,6 +185,122 @@ static void drops_are_those_of_a_virtual_router(void **state)
     assert_int_equal(counter_sum_vr_drop(VR_DEFAULT, DROP_IP4_NO_ROUTE), 2);
 }
 
+// --- the ledger of each virtual router; the harness checks at each test's end that they balance --
+
+#define assert_ledger_vr(vr, in, more, from, out, up, to, ended, waits)                            \
+    do {                                                                                           \
+        struct ledger_vr l_;                                                                       \
+        const uint64_t want_[LEDGER_VR_N] = {in, more, from, out, up, to, ended};                  \
+        ledger_vr_read(vr, &l_, 2);                                                                \
+        for (unsigned s_ = 0; s_ < LEDGER_VR_N; s_++)                                              \
+            if (l_.side[s_] != want_[s_])                                                          \
+                fail_msg("%s of %s: %lu, not %lu", ledger_vr_name[s_], vr_get(vr)->name,           \
+                         l_.side[s_], want_[s_]);                                                  \
+        assert_int_equal(l_.held, waits);                                                          \
+        assert_int_equal(l_.imbalance, 0);                                                         \
+    } while (0)
+
+// n packets by sub-interface 7 of port 0, which is red's.
+static void send_red(uint16_t iface, const char *dst, unsigned n, unsigned payload)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = dst,
+                                                    .payload = payload,
+                                                    .vlan = 7,
+                                                    .to_iface = iface});
+        rig_send(0, &f);
+    }
+    rig_poll();
+}
+
+static void a_route_into_another_virtual_router_leaves_one_ledger_and_enters_the_other(void **state)
+{
+    uint16_t red = rig_vr("red"), in = rig_iface(0, 7, red), out = rig_iface(1, 0, VR_DEFAULT);
+    iface_get(out)->mtu = 500;
+    uint32_t hop = rig_adjacency(out, 1), hold = rig_nexthop(NEXTHOP_HOLD, out);
+
+    rig_route(red, "198.51.100.0/24", hop);
+    rig_route(red, "198.18.0.0/15", hold);
+    send_red(in, "198.51.100.1", 5, 10);
+    send_red(in, "203.0.113.1", 2, 10); // no route: red's
+    assert_int_equal(rig_discard(1), 5);
+    assert_ledger_vr(red, 7, 0, 0, 0, 0, 5, 2, 0);
+    assert_ledger_vr(VR_DEFAULT, 0, 0, 5, 5, 0, 0, 0, 0);
+    send_red(in, "198.51.100.1", 1, 900); // two fragments, the second a copy of red's
+    assert_int_equal(rig_discard(1), 2);
+    assert_ledger_vr(red, 8, 1, 0, 0, 0, 7, 2, 0);
+    send_red(in, "198.18.0.1", 3, 10); // waits in red, and leaves it when it is sent
+    assert_ledger_vr(red, 11, 1, 0, 0, 0, 7, 2, 3);
+    router_role(ROLE_RIB_MANAGER);
+    nexthop_set_adjacency(hold, out, neighbor_mac(1));
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(rig_inject(0, rig_held()), 0);
+    rig_poll();
+    assert_int_equal(rig_discard(1), 2);
+    rig_release(rig_held());
+    assert_ledger_vr(red, 11, 1, 0, 0, 0, 9, 3, 0);
+    assert_ledger_vr(VR_DEFAULT, 0, 0, 9, 9, 0, 0, 0, 0);
+}
+
+static void an_interface_that_moves_leaves_what_it_has_counted(void **state)
+{
+    uint16_t red = rig_vr("red"), in = rig_iface(0, 7, red), out = rig_iface(1, 0, red);
+
+    rig_route(red, "198.51.100.0/24", rig_adjacency(out, 1));
+    rig_route(red, "198.18.0.0/15", rig_nexthop(NEXTHOP_HOLD, out));
+    send_red(in, "198.51.100.1", 4, 10);
+    send_red(in, "203.0.113.1", 2, 10);
+    send_red(in, "198.18.0.1", 1, 10);
+    assert_int_equal(rig_discard(1), 4);
+    router_role(ROLE_CONTROL);
+    iface_set_vr(iface_get(in), VR_DEFAULT);
+    assert_ledger_vr(red, 7, 0, 0, 4, 0, 0, 2, 1);
+    assert_ledger_vr(VR_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0);
+    rig_release(rig_held()); // it was red's when it came
+    send_red(in, "203.0.113.1", 3, 10);
+    assert_ledger_vr(red, 7, 0, 0, 4, 0, 0, 3, 0);
+    assert_ledger_vr(VR_DEFAULT, 3, 0, 0, 0, 0, 0, 3, 0);
+}
+
+static void an_interface_that_ends_leaves_what_it_has_counted(void **state)
+{
+    uint16_t red = rig_vr("red"), in = rig_iface(0, 7, red), again;
+
+    send_red(in, "203.0.113.1", 2, 10);
+    router_role(ROLE_CONTROL);
+    iface_free(iface_get(in));
+    assert_ledger_vr(red, 2, 0, 0, 0, 0, 0, 2, 0);
+    rcu_barrier();
+    for (again = 0; again != in;) { // until its id means another one
+        struct iface *i = iface_new("again");
+        assert_non_null(i);
+        again = i->id;
+    }
+    assert_ledger_vr(red, 2, 0, 0, 0, 0, 0, 2, 0);
+    counter_begin_vr(red); // another one with the same number
+    assert_ledger_vr(red, 0, 0, 0, 0, 0, 0, 0, 0);
+}
+
+static void what_was_restored_is_there_once(void **state)
+{
+    uint16_t red = rig_vr("red"), in = rig_iface(0, 7, red);
+    const struct counter_cleared never = {0};
+
+    send_red(in, "203.0.113.1", 2, 10);
+    router_role(ROLE_CONTROL);
+    counter_restore_iface(in, &(struct counter_iface){.rx_packets = 60}, 1, &never);
+    counter_restore_vr_drop(red, DROP_IP4_TTL, 100);
+    assert_ledger_vr(red, 2, 0, 0, 0, 0, 0, 2, 0); // of an earlier process without ledgers
+    ledger_vr_restore(
+        red, (const uint64_t[LEDGER_VR_N]){[LEDGER_VR_RX] = 100, [LEDGER_VR_DROPS] = 100});
+    assert_ledger_vr(red, 102, 0, 0, 0, 0, 0, 102, 0);
+    assert_int_equal(counter_sum_vr_drop(red, DROP_IP4_TTL), 100);
+    counter_mine()->iface[in].rx_packets -= 60; // the ledger of all does not know of them
+    counter_mine()->vr_drop[red][DROP_IP4_TTL] -= 100;
+    counter_begin_vr(red);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +308,10 @@ int main(void)
         path_test(packets_of_a_counted_prefix_are_counted_exactly),
         path_test(what_a_counted_prefix_drops_or_holds_is_counted_once),
         path_test(drops_are_those_of_a_virtual_router),
+        path_test(a_route_into_another_virtual_router_leaves_one_ledger_and_enters_the_other),
+        path_test(an_interface_that_moves_leaves_what_it_has_counted),
+        path_test(an_interface_that_ends_leaves_what_it_has_counted),
+        path_test(what_was_restored_is_there_once),
     };
 
     return path_run(tests);

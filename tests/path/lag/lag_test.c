@@ -326,6 +326,7 @@ static void a_lacpdu_goes_to_control_whatever_the_state_of_member_and_interface(
     assert_int_equal(packet_meta(m)->iface, lag0);
     router_role(ROLE_TAP_MANAGER);
     counter_mine()->punt++;
+    counter_mine()->iface[packet_meta(m)->iface].punt_packets++;
     rte_pktmbuf_free(m);
     assert_int_equal(rig_drops_all(), 0);
 }
@@ -419,6 +420,7 @@ static void a_port_that_is_no_member_punts_slow_protocols_to_its_tap(void **stat
     assert_int_equal(packet_meta(m)->iface, in);
     router_role(ROLE_TAP_MANAGER);
     counter_mine()->punt++;
+    counter_mine()->iface[packet_meta(m)->iface].punt_packets++;
     rte_pktmbuf_free(m);
 }
 

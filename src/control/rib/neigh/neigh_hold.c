@@ -34,7 +34,8 @@ void neigh_hold_count(int reason, struct rte_mbuf *m)
     struct counter_block *c = counter_mine();
 
     c->drop[reason]++;
-    c->vr_drop[iface_get(packet_meta(m)->iface)->vr][reason]++;
+    c->vr_drop[packet_meta(m)->owner][reason]++;
+    c->vr[packet_meta(m)->owner].resumed++;
     rte_pktmbuf_free(m);
 }
 

@@ -24,6 +24,7 @@
 #include "rib/nexthop_manager.h"
 #include "rib/vr.h"
 #include "table/iface.h"
+#include "table/nexthop_count.h"
 
 int hop_compare(const void *a, const void *b)
 {
@@ -59,6 +60,8 @@ uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h)
 
     if (!l || !l->via)
         return 0;
+    if (l->of_other)
+        nexthop_cross_begin();
     return h->neigh ? neigh_nexthop(h->neigh) : l->glean;
 }
 

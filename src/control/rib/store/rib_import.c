@@ -19,6 +19,7 @@
 #include "rib/journal.h"
 #include "rib/vr.h"
 #include "table/fib.h"
+#include "table/nexthop_count.h"
 
 struct changed_import {
     uint16_t source;
@@ -217,6 +218,7 @@ int rib_import_add(struct rib_vr *v, const struct rib_import *i)
 
     if (!source || source == v)
         return -ENOENT;
+    nexthop_cross_begin();
     if (!imports_from(v, i->source))
         *vec_push(&source->importer) = v->id;
     *vec_push(&v->import) = *i;
