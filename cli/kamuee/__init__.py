@@ -4,4 +4,4 @@
 The daemon holds all state; the tools keep only the last counters that they showed.
 """
 
-__version__ = "0.9.0"
+__version__ = "0.9.1"
