@@ -22,12 +22,16 @@ STEP_S = 0.02                                           # between two packets
 pytestmark = pytest.mark.alone
 
 
+def converged(lab, timeout_s: float) -> None:
+    for source, _, target, _ in WAYS.values():
+        eventually(lambda: len(hops(lab[source], target)) == 4, timeout_s, lambda: f"{source}: {hops(lab[source], target)}", 0.5)
+
+
 @pytest.fixture(scope="module")
 def lab(kamueed):
     lab = Lab.start(schema.load_text(FILE.read_text(), str(FILE), "e2e-networks"))
     try:
-        for source, _, target, _ in WAYS.values():
-            eventually(lambda: len(hops(lab[source], target)) == 4, 90, lambda: f"{source}: {hops(lab[source], target)}", 1)
+        converged(lab, 90)
         yield lab
     finally:
         lab.stop()
@@ -64,7 +68,7 @@ def test_a_router_on_the_way_dies_and_its_networks_go_on_without_it(lab, network
     print(f"{network}: {on_the_way} killed: {result.lost} of {result.sent} lost, {result.lost * STEP_S:.2f} s")
     assert result.sent > result.lost and reaches(lab[source], target)
     lab[on_the_way].start_kamueed()
-    eventually(lambda: len(hops(lab[source], target)) == 4, 60, lambda: f"it is back: {hops(lab[source], target)}", 0.5)
+    converged(lab, 60)                             # all networks: the next test begins with them
     settled(lab)
 
 

@@ -33,10 +33,10 @@ void image_txn(struct poptrie *t)
         return;
     w->begins(w->ctx);
     for (size_t i = 0; i < t->txn.fresh.n; i++)
-        w->block(w->ctx, pool_at(blocks, word_ref(fresh[i])),
-                 pool_block_bytes(blocks, word_ref(fresh[i])));
+        w->adds_block(w->ctx, pool_at(blocks, word_ref(fresh[i])),
+                      pool_block_bytes(blocks, word_ref(fresh[i])));
     for (size_t i = 0; i < t->txn.stores.n; i++)
-        w->words(w->ctx, t, s[i].loc, s[i].n * sizeof(*s[i].loc));
+        w->changes_words(w->ctx, t, s[i].loc, s[i].n * sizeof(*s[i].loc));
 }
 
 void image_floor(struct poptrie *t)
@@ -46,5 +46,5 @@ void image_floor(struct poptrie *t)
     if (w->begins == NULL)
         return;
     w->begins(w->ctx);
-    w->words(w->ctx, t, NULL, 0);
+    w->changes_words(w->ctx, t, NULL, 0);
 }

@@ -30,10 +30,10 @@ struct poptrie_watch {
     // first in each change, however small
     void (*begins)(void *ctx);
     // a new block in the arena
-    void (*block)(void *ctx, const void *at, size_t bytes);
+    void (*adds_block)(void *ctx, const void *at, size_t bytes);
     // words that are going to be stored: in the directory of t, in the arena, or t's `outside`;
     // at NULL: in its floor
-    void (*words)(void *ctx, const struct poptrie *t, const void *at, size_t bytes);
+    void (*changes_words)(void *ctx, const struct poptrie *t, const void *at, size_t bytes);
     void *ctx;
 };
 // All tables of t's group. NULL: nobody is told any more.

@@ -284,7 +284,7 @@ static int show_mirror_session(struct show *s)
 static const struct {
     const char *name, *unit, *help;
     size_t at;
-} counters[] = {
+} mirror_counters[] = {
     {"mirror_sent_packets", "packets",
      "Packets mirrored, by port or, for access-list rules, by mirror session.",
      offsetof(struct watch_count, taken)},
@@ -299,10 +299,12 @@ static void write_mirror_metrics(struct metrics *m, const void *kept)
     struct mirror mirror;
 
     for (unsigned f = 0;
-         f < sizeof counters / sizeof *counters && mirror_manager_at(0, &mirror, &n); f++) {
-        metric_family(m, METRIC_COUNTER, counters[f].name, counters[f].unit, counters[f].help);
+         f < sizeof mirror_counters / sizeof *mirror_counters && mirror_manager_at(0, &mirror, &n);
+         f++) {
+        metric_family(m, METRIC_COUNTER, mirror_counters[f].name, mirror_counters[f].unit,
+                      mirror_counters[f].help);
         for (unsigned i = 0; mirror_manager_at(i, &mirror, &n); i++) {
-            uint64_t value = metric_field(&n, counters[f].at);
+            uint64_t value = metric_field(&n, mirror_counters[f].at);
 
             if (mirror.session[0])
                 metric_u64(m, value, "session", mirror.session, NULL);
