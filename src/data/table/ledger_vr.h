@@ -43,6 +43,7 @@ struct ledger_vr {
     uint64_t held;
     int64_t imbalance;
 };
+#define LEDGER_VR_TRIES 4 // for a view of perhaps thousands; at rest two passes agree
 // As ledger_read().
 void ledger_vr_read(uint16_t vr, struct ledger_vr *l, unsigned tries);
 

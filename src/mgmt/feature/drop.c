@@ -13,8 +13,6 @@
 #include "table/ledger_vr.h"
 #include "table/vr.h"
 
-#define LEDGER_TRIES 4 // of each of perhaps thousands; at rest two passes agree
-
 static void write_drop(struct jwrite *j, enum drop_reason reason, uint64_t packets)
 {
     const struct drop_info *d = &drop_info[reason];
@@ -64,7 +62,7 @@ static void write_ledger_metrics(struct metrics *m)
     for (uint16_t v = 0; v < VR_MAX; v++) {
         if (!vr_get(v)->used)
             continue;
-        ledger_vr_read(v, &of[v], LEDGER_TRIES);
+        ledger_vr_read(v, &of[v], LEDGER_VR_TRIES);
         for (unsigned i = 0; i < LEDGER_VR_N; i++)
             metric_u64(m, of[v].side[i], "vr", vr_get(v)->name, "side", ledger_vr_name[i], NULL);
     }

@@ -164,13 +164,11 @@ static void write_object_state(struct jwrite *j, const struct vr *v, const struc
     jwrite_bool(j, "routing-daemon-runs", is_read(v, r));
 }
 
-#define LEDGER_TRIES 4 // of each of perhaps thousands; at rest two passes agree
-
 static void write_ledger(struct jwrite *j, uint16_t vr)
 {
     struct ledger_vr l;
 
-    ledger_vr_read(vr, &l, LEDGER_TRIES);
+    ledger_vr_read(vr, &l, LEDGER_VR_TRIES);
     jwrite_begin(j, "ledger", '{');
     for (unsigned i = 0; i < LEDGER_VR_N; i++)
         jwrite_u64(j, ledger_vr_name[i], l.side[i]);
