@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`kamuee bench tunnel`: its rows and goals, without a build."""
 from commands import tunnel
+from measure import tunnels
 
 RESULTS = [{"kind": "plain", "direction": "-", "values": [100.0, 110.0, 90.0]},
            {"kind": "gre", "direction": "encap", "values": [140.0, 155.0, 125.0]},
@@ -14,8 +15,16 @@ def test_a_row_is_what_was_added_in_the_same_round():
 
 
 def test_goals_are_judged_by_the_rows_and_what_has_no_row_is_not_measured():
-    found = {"rows": tunnel.rows_of(RESULTS)}
+    found = {"rows": tunnel.rows_of(RESULTS), "many": [{"case": "set-up", "value": 6.0, "unit": "s"}]}
     verdicts = {goal.name: goal.verdict(goal.value(found)) for goal in tunnel.ALL_GOALS}
     assert verdicts["gre, encap: added to a packet"] == "must"
     assert verdicts["vxlan, decap: added to a packet"] == "missed"
     assert verdicts["ipip, decap: added to a packet"] == "not measured"
+    assert verdicts["many tunnels: set-up"] == "must"
+    assert verdicts["many tunnels: memory of each"] == "not measured"
+
+
+def test_tunnels_of_a_commit_are_distinct():
+    lines = tunnels.lines(10_000)
+    assert len({line.partition(" remote ")[2] for line in lines}) == 10_000
+    assert lines[0].startswith("set tunnel t0 kind gre ") and lines[9999].endswith("remote 198.18.39.15")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench tunnel`: what a tunnel adds to a packet, each kind in each direction.
+"""`kamuee bench tunnel`: what a tunnel adds to a packet, each kind in each direction, and what 10,000 tunnels cost.
 
-Measured by tunnel_bench: one forwarder, ports in memory, each case against the same packets without a tunnel.
+Packets: measured by tunnel_bench: one forwarder, ports in memory, each case against the same packets without a tunnel.
+Tunnels: one commit of a kamueed without ports makes them all.
 """
 from __future__ import annotations
 
@@ -16,17 +17,24 @@ from kamuee.context import terminal_width
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.render import Column, right
+from measure import tunnels
 from measure.goal import GOALS, Goal
 from measure.program import answer_of, run_command
 
-IDEA = "what a tunnel adds to a packet: IP in IP, GRE, GRE in UDP, VXLAN, into and out of it (no root)"
+IDEA = "what a tunnel adds to a packet: IP in IP, GRE, GRE in UDP, VXLAN, into and out of it (no root); 10,000 tunnels (root)"
 PLAIN = ("plain", "-")
+PACKETS, MANY = "packets", "many"
+TUNNELS, QUICK_TUNNELS = 10_000, 1_000
+MANY_CASES = {"set-up": "s", "delete": "s", "taps": "s", "memory": "B"}
+MANY_TABLE = (Column("Case"), right("Value"), Column("Unit"))
 TABLE = (Column("Kind"), Column("Direction"), right("Cycles"), right("Spread"), right("Ratio"))
 
 
 def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench tunnel", description=__doc__.splitlines()[0])
-    given.add_argument("--quick", action="store_true", help="fewer rounds; ends within 50 s")
+    given.add_argument("--quick", action="store_true", help=f"fewer rounds, {QUICK_TUNNELS:,} tunnels; ends within 50 s")
+    given.add_argument("--only", choices=(PACKETS, MANY), help="what is added to a packet, or what many tunnels cost (default: both)")
+    given.add_argument("--tunnels", type=int, metavar="N", help=f"so many (default: {TUNNELS:,}; {QUICK_TUNNELS:,} with --quick)")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     return given
 
@@ -37,17 +45,44 @@ def main(argv: list[str]) -> int:
 
 
 def run(given: argparse.Namespace) -> int:
-    load = os.getloadavg()[0]
-    rows = rows_of(answer_of("tunnel_bench", *(["--quick"] if given.quick else []))["results"])
-    found = {"rows": rows, "notes": [f"cycles: of the TSC, added to a packet, median of the rounds; load of the machine before: {load:.1f}."]}
+    found: dict = {"rows": [], "many": [], "notes": []}
+    if given.only != MANY:
+        packets(given, found)
+    if given.only != PACKETS:
+        many(given, found)
     found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
     if given.json:
         print(json.dumps(found, indent=1))
     else:
-        print(*render.table(TABLE, ([row["kind"], row["direction"], f"{row['cycles']:.1f}", f"{row['spread']:.1f}", f"{row['ratio']:.2f}"]
-                                    for row in rows), terminal_width()), *found["notes"], "", sep="\n")
-        print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
+        print_all(found)
     return 0
+
+
+def packets(given: argparse.Namespace, found: dict) -> None:
+    load = os.getloadavg()[0]
+    found["rows"] = rows_of(answer_of("tunnel_bench", *(["--quick"] if given.quick else []))["results"])
+    found["notes"].append(f"cycles: of the TSC, added to a packet, median of the rounds; load of the machine before: {load:.1f}.")
+
+
+def many(given: argparse.Namespace, found: dict) -> None:
+    if os.geteuid():
+        found["notes"].append(f"{', '.join(MANY_CASES)}: not measured; network namespaces need root.")
+        return
+    n = given.tunnels or (QUICK_TUNNELS if given.quick else TUNNELS)
+    values = tunnels.measured(n)
+    found["many"] = [{"case": case, "value": round(values[case], 2), "unit": unit} for case, unit in MANY_CASES.items()]
+    found["notes"].append(f"{n:,} tunnels, set up by one commit; memory: of kamueed, each; taps: as many TAPs by the kernel alone.")
+
+
+def print_all(found: dict) -> None:
+    width = terminal_width()
+    if found["rows"]:
+        print(*render.table(TABLE, ([row["kind"], row["direction"], f"{row['cycles']:.1f}", f"{row['spread']:.1f}", f"{row['ratio']:.2f}"]
+                                    for row in found["rows"]), width), sep="\n")
+    if found["many"]:
+        print(*render.table(MANY_TABLE, ([row["case"], f"{row['value']:,}", row["unit"]] for row in found["many"]), width), sep="\n")
+    print(*found["notes"], "", sep="\n")
+    print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), width), sep="\n")
 
 
 def rows_of(results: list[dict]) -> list[dict]:
@@ -68,6 +103,12 @@ def of(kind: str, direction: str) -> Callable[[dict], float | None]:
     return lambda found: next((row["cycles"] for row in found["rows"] if (row["kind"], row["direction"]) == (kind, direction)), None)
 
 
-ALL_GOALS = tuple(Goal(f"{kind}, {direction}: added to a packet", "cycles", must, goal, of(kind, direction), at_most=True)
-                  for kind, must, goal in (("ipip", 45, 25), ("gre", 45, 25), ("gre-udp", 60, 35), ("vxlan", 60, 35))
-                  for direction in ("encap", "decap"))
+def of_many(case: str) -> Callable[[dict], float | None]:
+    return lambda found: next((row["value"] for row in found["many"] if row["case"] == case), None)
+
+
+ALL_GOALS = (*(Goal(f"{kind}, {direction}: added to a packet", "cycles", must, goal, of(kind, direction), at_most=True)
+               for kind, must, goal in (("ipip", 45, 25), ("gre", 45, 25), ("gre-udp", 60, 35), ("vxlan", 60, 35))
+               for direction in ("encap", "decap")),
+             Goal("many tunnels: set-up", "s", 20, 5, of_many("set-up"), at_most=True),
+             Goal("many tunnels: memory of each", "B", 1024, 1024, of_many("memory"), at_most=True))

@@ -110,24 +110,26 @@ int router_metalink_new(unsigned index, const uint16_t vr[2], uint16_t end[2])
 uint16_t router_tunnel_new(const struct tunnel_settings *s, uint16_t vr, uint32_t nexthop)
 {
     char name[16];
-    uint16_t taken, vlan;
+    uint16_t taken, number;
 
     router_role(ROLE_CONTROL);
-    vlan = tunnel_new(s, &taken);
-    if (!vlan)
+    number = tunnel_new(s, &taken);
+    if (!number)
         return 0;
-    snprintf(name, sizeof name, "t%u", vlan);
+    snprintf(name, sizeof name, "t%u", number);
     struct iface *i =
-        router_iface_new(name, PORT_TUNNEL, 0, vlan,
-                         (uint8_t[6]){0x02, 0xcc, 0, (uint8_t)(vlan >> 8), (uint8_t)vlan, 0});
-    if (!i || tunnel_publish(vlan, i->id, i->mac))
+        router_iface_new(name, tunnel_port(number), 0, tunnel_vlan(number),
+                         (uint8_t[6]){0x02, 0xcc, 0, (uint8_t)(number >> 8), (uint8_t)number, 0});
+    if (!i)
         return 0;
+    tunnel_publish(number, i->id, i->mac);
+    tunnel_index_update();
     i->kind = IFACE_TUNNEL;
     i->vr = vr;
     i->mtu = 1400;
-    port_get(PORT_TUNNEL)->used = true;
+    port_get(i->port)->used = true;
     router_role(ROLE_RIB_MANAGER);
-    tunnel_set_path(tunnel_get(vlan), nexthop, nexthop ? TUNNEL_UP : TUNNEL_NO_ROUTE, 0);
+    tunnel_set_path(tunnel_get(number), nexthop, nexthop ? TUNNEL_UP : TUNNEL_NO_ROUTE, 0);
     return i->id;
 }
 

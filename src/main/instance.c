@@ -146,7 +146,7 @@ static int check_descriptors(char *err, size_t err_size)
 {
     struct rlimit n;
 
-    if (getrlimit(RLIMIT_NOFILE, &n) || n.rlim_cur >= DESCRIPTORS_MIN)
+    if (getrlimit(RLIMIT_NOFILE, &n))
         return 0;
     n.rlim_cur = n.rlim_max;
     setrlimit(RLIMIT_NOFILE, &n);

@@ -157,14 +157,24 @@ static void report_vlan_device(const struct iface *i, const struct iface_kernel_
     kernel_state_set(i->name, "vlan", e->vlan_device[0] ? what : NULL);
 }
 
+// It may have another id by now.
+static struct iface *iface_of_event(const struct iface_kernel_event *e)
+{
+    struct iface *i = iface_get(e->iface);
+
+    return e->ifindex > 0 && i->kind != IFACE_NONE && i->vr == e->vr && i->ifindex == e->ifindex
+               ? i
+               : iface_find_ifindex(e->vr, e->ifindex);
+}
+
 static void on_kernel_event(const struct iface_kernel_event *e)
 {
-    struct iface *i = iface_find_ifindex(e->vr, e->ifindex);
+    struct iface *i = iface_of_event(e);
     struct tap_state now;
 
     thread_must_be(ROLE_CONTROL);
     if (e->settings) {
-        tap_sysctl_changed(e->vr, e->ifindex, e->upper);
+        tap_sysctl_changed(e->vr, e->ifindex, i, e->upper);
         return;
     }
     if (!i || i->kind == IFACE_NONE)

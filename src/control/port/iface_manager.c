@@ -11,6 +11,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@
 #include "table/iface.h"
 #include "table/metalink.h"
 #include "table/port.h"
+#include "table/tunnel.h"
 #include "table/vr.h"
 
 static struct own { // what only control needs to know of an interface
@@ -51,7 +53,7 @@ static struct own { // what only control needs to know of an interface
 } *own;
 
 #define for_each_iface(i)                                                                          \
-    for (struct iface *i = iface_get(1); i < iface_get(0) + IFACE_MAX; i++)                        \
+    for (struct iface *i = iface_get(1); i < iface_get(0) + iface_end(); i++)                        \
         if (i->kind != IFACE_NONE)
 
 // --- the list of TAPs, for the next process ---
@@ -134,7 +136,7 @@ static bool iface_has_carrier(const struct iface *i)
         return false;
     if (i->port == PORT_METALINK)
         return peer && peer->admin_up && !vr_get(peer->vr)->stopped;
-    if (i->port == PORT_TUNNEL)
+    if (tunnel_is_port(i->port))
         return true; // whether the remote end is there, nobody knows: BFD
     return port_up[i->port];
 }
@@ -204,6 +206,13 @@ void iface_manager_keep_again(void)
     iface_manager_each_tap(tap_keep_put);
 }
 
+// From tap_manager. If that does not answer, it may use the descriptor later: ours is another then.
+static void tap_take_back(const struct iface *i, struct tap *tap)
+{
+    if (tap_manager_del(i->id))
+        tap->fd = fcntl(tap->fd, F_DUPFD_CLOEXEC, 0);
+}
+
 // Makes or finds the TAP in virtual router `vr` and hands it to tap_manager.
 static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
 {
@@ -224,9 +233,9 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
                     LOG_VALUE(strerror(-r)));
     tap_sysctl_set(tap, vr_manager_netns(vr));
     presume_link(i, tap);
-    int fd = dup(tap->fd); // tap_manager's own: it closes it
-    r = fd < 0 ? -errno : tap_manager_add(i->id, fd, !tap_waits(i));
+    r = tap_manager_add(i->id, tap->fd, !tap_waits(i));
     if (r) {
+        tap_take_back(i, tap);
         snprintf(err, err_size, "interface %s: cannot serve its TAP: %s", i->name, strerror(-r));
         if (tap->found)
             tap_close(tap);
@@ -247,7 +256,7 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
 
 static void tap_detach(struct iface *i, struct tap *tap, bool delete)
 {
-    tap_manager_del(i->id);
+    tap_take_back(i, tap);
     __atomic_store_n(&i->ifindex, 0, __ATOMIC_RELAXED);
     if (delete)
         tap_delete_batch_add(tap);
@@ -444,7 +453,8 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     log_info("iface_manager: deleted: interface=%s id=%u", name, i->id);
     iface_free(i);
     watch_manager_port_changed();
-    iface_policy_publish_sources();
+    if (i->policy.urpf[0] || i->policy.urpf[1])
+        iface_policy_publish_sources();
     changed = true;
     return 0;
 }
@@ -452,6 +462,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
 void iface_manager_end_change(void)
 {
     thread_must_be(ROLE_CONTROL);
+    tunnel_ends_end_change();
     tap_delete_batch_run();
     if (changed)
         tap_list_save();
@@ -482,7 +493,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     rib_manager_iface_del(i->id);
     int r = 0;
     if (!same_netns) {
-        tap_manager_del(i->id);
+        tap_take_back(i, &own[i->id].tap);
         r = tap_attach(i, to->id, &tap, err, err_size);
     }
     unsigned left = 0,
@@ -498,8 +509,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
         log_info("iface_manager: moved: interface=%s from=%s to=%s addresses=%u left-behind=%u",
                  name, vr_get(from)->name, to->name, carried, left);
     } else {
-        int fd = dup(own[i->id].tap.fd); // keep the old TAP
-        if (fd < 0 || tap_manager_add(i->id, fd, !tap_waits(i)))
+        if (tap_manager_add(i->id, own[i->id].tap.fd, !tap_waits(i))) // keep the old TAP
             log_error("iface_manager: TAP lost: interface=%s", name);
         __atomic_store_n(&i->ifindex, own[i->id].tap.ifindex, __ATOMIC_RELAXED);
     }
@@ -537,11 +547,12 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
         r = iface_apply_mtu(i, clamp_vport_mtu(name, mtu, port_get(i->port)->mtu));
     } else {
         r = iface_apply_mtu(i, mtu);
+    }
+    if (i->kind == IFACE_PORT)
         for_each_iface (v) {
             if (!r && v->kind == IFACE_VPORT && v->port == i->port)
                 r = iface_apply_mtu(v, clamp_vport_mtu(v->name, own[v->id].mtu_wanted, mtu));
         }
-    }
     if (r)
         snprintf(err, err_size, "interface %s: MTU %u: %s", name, mtu, strerror(-r));
     return r;

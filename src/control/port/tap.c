@@ -23,6 +23,7 @@
 #include "netlink/netns.h"
 #include "port/tap_keep.h"
 #include "port/tap_rtnetlink.h"
+#include "port/tap_socket.h"
 
 #define UDEVD "/run/udev/control" // exists while it runs
 
@@ -254,7 +255,7 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
                  strerror(-back));
         return back;
     }
-    t->sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    t->sock = tap_socket_get();
     int r = t->sock < 0 ? -errno : attach_or_make(t, &fresh, netns, mac);
     if (!r)
         r = configure_tap(t, fresh, mac, mtu);
@@ -277,8 +278,7 @@ void tap_close(struct tap *t)
 {
     if (t->fd >= 0)
         close(t->fd);
-    if (t->sock >= 0)
-        close(t->sock);
+    tap_socket_put(t->sock);
     t->fd = t->sock = -1;
     t->ifindex = 0;
 }
@@ -332,7 +332,7 @@ void tap_delete_orphan(const char *name, int netns)
 
     snprintf(t.name, sizeof t.name, "%s", name);
     if (back >= 0) {
-        t.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        t.sock = tap_socket_get();
         // Only if it exists, because attaching would make it. Fails on another kind of device and
         // on one in use.
         if (t.sock >= 0 && !find_ifindex(&t) && !open_tap_in_netns(&t)) {
@@ -352,7 +352,7 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
 
     snprintf(t.name, sizeof t.name, "%s", name);
     struct ifreq r = ifreq_of(&t);
-    t.sock = back >= 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    t.sock = back >= 0 ? tap_socket_get() : -1;
     if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen) &&
         !memcmp(seen.mac, mac, sizeof seen.mac)) {
         now.sock = t.sock;

@@ -16,7 +16,7 @@
 
 struct tap {
     int fd;   // -1 = none; non-blocking, each frame behind a struct virtio_net_hdr (tap_frame.h)
-    int sock; // for ioctls in the TAP's namespace
+    int sock; // for ioctls in the TAP's namespace (tap_socket.h)
     int ifindex;
     bool found; // a former kamueed left it
     bool kept;  // and its descriptor was kept (tap_keep.h): it still has its carrier

@@ -24,8 +24,7 @@
 
 struct deleted_tap {
     struct tap tap;
-    int netns;   // of its socket
-    ino_t inode; // of that namespace; 0 = not known
+    ino_t inode; // of its socket's namespace; 0 = not known
     bool tried;  // to delete it by its group
     bool gone;   // from the kernel
 };
@@ -40,9 +39,13 @@ void tap_delete_batch_add(struct tap *t)
     struct deleted_tap *g = vec_push(&batch);
     struct stat s;
 
-    *g = (struct deleted_tap){.tap = *t, .netns = ioctl(t->sock, SIOCGSKNS)};
-    if (g->netns >= 0 && !fstat(g->netns, &s))
+    int netns = ioctl(t->sock, SIOCGSKNS);
+
+    *g = (struct deleted_tap){.tap = *t};
+    if (netns >= 0 && !fstat(netns, &s))
         g->inode = s.st_ino;
+    if (netns >= 0)
+        close(netns);
     *t = (struct tap){.fd = -1, .sock = -1};
 }
 
@@ -63,9 +66,9 @@ static int request_link(struct mnl_socket *nl, uint16_t type, int ifindex)
 }
 
 // Deletes up to TOGETHER TAPs of a namespace.
-static void delete_group(deleted_taps *taps, int netns, ino_t inode)
+static void delete_group(deleted_taps *taps, const struct tap *first, ino_t inode)
 {
-    struct mnl_socket *nl = tap_rtnetlink_open_in(netns);
+    struct mnl_socket *nl = tap_rtnetlink_open(first);
     struct deleted_tap *some[TOGETHER];
     size_t n = 0;
 
@@ -102,14 +105,12 @@ static void delete_taps(void *arg)
 
     for (size_t i = 0; taps->n > 1 && i < taps->n; i++) // a single one: by tap_delete
         if (taps->item[i].inode && !taps->item[i].tried)
-            delete_group(taps, taps->item[i].netns, taps->item[i].inode);
+            delete_group(taps, &taps->item[i].tap, taps->item[i].inode);
     vec_foreach (taps, g) {
         if (g->gone)
             tap_close(&g->tap);
         else
             tap_delete(&g->tap);
-        if (g->netns >= 0)
-            close(g->netns);
     }
     vec_free(taps);
 }

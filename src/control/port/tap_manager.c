@@ -350,7 +350,6 @@ static void tap_forget(uint16_t id)
     if (tap_fd[id] < 0)
         return;
     epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
-    close(tap_fd[id]);
     tap_fd[id] = -1;
 }
 
@@ -536,8 +535,6 @@ static int tap_call(uint16_t iface, int fd, bool read)
     }
     if (!r)
         r = c->result;
-    else if (fd >= 0)
-        close(fd);
     free(c);
     return r;
 }

@@ -25,6 +25,7 @@
 #include "table/lag.h"
 #include "table/port.h"
 #include "table/port_queue.h"
+#include "table/tunnel.h"
 
 #define CORES_MAX 1024
 
@@ -235,7 +236,7 @@ static void set_port_homes(bool gone_only)
         for (unsigned f = 0; f < FORWARDER_MAX && home == PLAN_TX_NONE; f++)
             if ((next.plan[f].tx_owner[p] == f || next.plan[f].tx_owner[p] == PLAN_TX_LAG ||
                  next.plan[f].queue_owner[p] == f ||
-                 ((p == PORT_METALINK || p == PORT_TUNNEL) && next.core[f] >= 0)) &&
+                 ((p == PORT_METALINK || tunnel_is_port(p)) && next.core[f] >= 0)) &&
                 (gone_only || threads[f]))
                 home = (uint8_t)f;
         if (!gone_only || home == PLAN_TX_NONE)

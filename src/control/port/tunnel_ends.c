@@ -22,14 +22,14 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 
-static uint16_t mtu_wanted[TUNNEL_MAX + 1]; // as configured, 0 = what the way takes
+static uint16_t mtu_wanted[TUNNEL_NUMBERS]; // as configured, 0 = what the way takes
 
 #define TUNNEL_MTU_MIN 68 // RFC 791 3.2
 
 // What the way takes, less the outer header, and no more than is configured.
-static uint16_t tunnel_mtu(uint16_t vlan, uint16_t wanted)
+static uint16_t tunnel_mtu(uint16_t number, uint16_t wanted)
 {
-    const struct tunnel *t = tunnel_get(vlan);
+    const struct tunnel *t = tunnel_get(number);
     unsigned path = __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED), mtu = path ? path : 1500,
              overhead = tunnel_overhead(t->id.kind, t->family, t->keyed);
 
@@ -37,25 +37,25 @@ static uint16_t tunnel_mtu(uint16_t vlan, uint16_t wanted)
     return wanted && (!path || wanted < mtu) ? wanted : (uint16_t)mtu;
 }
 
-static struct iface *iface_of_tunnel(uint16_t vlan)
+static struct iface *iface_of_tunnel(uint16_t number)
 {
-    uint16_t id = port_iface(port_get(PORT_TUNNEL), 0, vlan);
+    uint16_t id = port_iface(port_get(tunnel_port(number)), 0, tunnel_vlan(number));
 
     return id ? iface_get(id) : NULL;
 }
 
-static void follow_path(uint16_t vlan)
+static void follow_path(uint16_t number)
 {
     static const char *const state[] = {"up", "no-route", "recursion"};
-    const struct iface *i = iface_of_tunnel(vlan);
-    const struct tunnel *t = tunnel_get(vlan);
+    const struct iface *i = iface_of_tunnel(number);
+    const struct tunnel *t = tunnel_get(number);
     char err[200];
 
     thread_must_be(ROLE_CONTROL);
     if (!i)
         return;
     log_info("tunnel: interface=%s state=%s path-mtu=%u", i->name, state[t->state], t->path_mtu);
-    if (iface_manager_set_mtu(i->name, tunnel_mtu(vlan, mtu_wanted[vlan]), err, sizeof err))
+    if (iface_manager_set_mtu(i->name, tunnel_mtu(number, mtu_wanted[number]), err, sizeof err))
         log_warning("tunnel: MTU not set: %s", err);
 }
 
@@ -66,23 +66,27 @@ void tunnel_ends_init(void)
 
 int tunnel_end_prepare(const struct iface *i, const struct tap *tap)
 {
-    if (i->port != PORT_TUNNEL || tunnel_is_ethernet(tunnel_get(i->vlan)->id.kind))
+    if (!tunnel_is_port(i->port) || tunnel_is_ethernet(tunnel_get(tunnel_of_iface(i))->id.kind))
         return 0;
     return tap_set_noarp(tap);
 }
 
 void tunnel_end_hide(const struct iface *i)
 {
-    if (i->kind != IFACE_TUNNEL)
-        return;
-    tunnel_hide(i->vlan);
-    rib_manager_tunnels_changed();
+    if (i->kind == IFACE_TUNNEL)
+        tunnel_hide(tunnel_of_iface(i));
 }
 
 void tunnel_end_free(const struct iface *i)
 {
     if (i->kind == IFACE_TUNNEL)
-        tunnel_free(i->vlan);
+        tunnel_free(tunnel_of_iface(i));
+}
+
+void tunnel_ends_end_change(void)
+{
+    if (tunnel_index_update())
+        rib_manager_tunnels_changed();
 }
 
 // By name and local end, so that it is the same after a restart, and the two ends differ.
@@ -97,16 +101,16 @@ static void tunnel_mac(uint8_t mac[6], const char *name, const struct tunnel_set
 static uint16_t tunnel_reserve(const char *name, const struct tunnel_settings *s, char *err,
                                size_t err_size)
 {
-    uint16_t taken, vlan = tunnel_new(s, &taken);
+    uint16_t taken, number = tunnel_new(s, &taken);
     const struct iface *other = taken ? iface_of_tunnel(taken) : NULL;
 
-    if (!vlan && other)
+    if (!number && other)
         snprintf(err, err_size,
                  "tunnel %s: tunnel %s has the same kind, ends and key or VNI: change one of them",
                  name, other->name);
-    else if (!vlan)
+    else if (!number)
         snprintf(err, err_size, "tunnel %s: too many tunnels (at most %d)", name, TUNNEL_MAX);
-    return vlan;
+    return number;
 }
 
 int iface_manager_add_tunnel(const char *name, const char *outer_vr,
@@ -115,7 +119,6 @@ int iface_manager_add_tunnel(const char *name, const char *outer_vr,
 {
     const struct vr *outer = vr_find(outer_vr);
     struct tunnel_settings s = *settings;
-    struct port *port = port_get(PORT_TUNNEL);
 
     thread_must_be(ROLE_CONTROL);
     if (!outer) {
@@ -123,29 +126,24 @@ int iface_manager_add_tunnel(const char *name, const char *outer_vr,
         return -ENOENT;
     }
     s.id.vr = outer->id;
-    uint16_t vlan = tunnel_reserve(name, &s, err, err_size);
-    if (!vlan)
+    uint16_t number = tunnel_reserve(name, &s, err, err_size);
+    if (!number)
         return -EEXIST;
-    struct iface wish = {.port = PORT_TUNNEL, .vlan = vlan, .tpid_be = htons(0x8100)};
-    mtu_wanted[vlan] = mtu;
-    wish.mtu = tunnel_mtu(vlan, mtu);
+    struct iface wish = {
+        .port = tunnel_port(number), .vlan = tunnel_vlan(number), .tpid_be = htons(0x8100)};
+    struct port *port = port_get(wish.port);
+    mtu_wanted[number] = mtu;
+    wish.mtu = tunnel_mtu(number, mtu);
     snprintf(wish.name, sizeof wish.name, "%s", name);
     tunnel_mac(wish.mac, name, &s);
-    port->used = true; // captures and traces see it
+    port->used = true; // captures and traces see it; all have that name
     snprintf(port->name, sizeof port->name, "tunnel");
     int r = iface_add(&wish, IFACE_TUNNEL, mtu, vr, err, err_size);
     if (r) {
-        tunnel_free(vlan);
+        tunnel_free(number);
         return r;
     }
-    r = tunnel_publish(vlan, iface_find_name(name)->id, wish.mac);
-    if (r) {
-        char ignored[200];
-        snprintf(err, err_size, "tunnel %s: no memory for the index of tunnels", name);
-        iface_manager_del(name, ignored, sizeof ignored);
-        return r;
-    }
-    rib_manager_tunnels_changed();
+    tunnel_publish(number, iface_find_name(name)->id, wish.mac);
     return 0;
 }
 
@@ -158,6 +156,6 @@ int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size
         snprintf(err, err_size, "there is no tunnel %s", name);
         return -ENOENT;
     }
-    mtu_wanted[i->vlan] = mtu;
-    return iface_manager_set_mtu(name, tunnel_mtu(i->vlan, mtu), err, err_size);
+    mtu_wanted[tunnel_of_iface(i)] = mtu;
+    return iface_manager_set_mtu(name, tunnel_mtu(tunnel_of_iface(i), mtu), err, err_size);
 }

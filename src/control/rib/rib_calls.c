@@ -119,7 +119,7 @@ int rib_manager_iface_changed(uint16_t iface)
 
 static int refresh_tunnels(void *arg)
 {
-    rib_tunnel_refresh();
+    rib_tunnel_changed();
     return 0;
 }
 
@@ -153,7 +153,7 @@ static int rehop_port(void *arg)
 {
     uint16_t port = *(uint16_t *)arg;
 
-    for (unsigned i = 1; i < IFACE_MAX; i++)
+    for (unsigned i = 1; i < iface_end(); i++)
         if (iface_get((uint16_t)i)->port == port)
             rehop(iface_get((uint16_t)i));
     return 0;

@@ -9,7 +9,7 @@
 #include "table/iface.h"
 
 struct iface_kernel_event {
-    uint16_t vr;
+    uint16_t vr, iface; // iface: of that link when it was told, 0 = none
     int ifindex;
     bool admin_up, gone;
     char master[16];    // bridge, bond, VRF … that it has been put into, "" = none

@@ -71,9 +71,12 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
 
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         unsigned port = (unsigned)__builtin_ctzll(ports);
-        if (port == PORT_METALINK || port == PORT_TUNNEL) {
-            (port == PORT_TUNNEL ? tunnel_put : metalink_put)(f, f->tx_pkt[port],
-                                                              tx_word_n(f->tx_word[port]));
+        if (port == PORT_METALINK || tunnel_is_port(port)) {
+            const unsigned n = tx_word_n(f->tx_word[port]);
+            if (port == PORT_METALINK)
+                metalink_put(f, f->tx_pkt[port], n);
+            else
+                tunnel_put(f, (uint16_t)port, f->tx_pkt[port], n);
             f->tx_word[port] = 0;
             continue;
         }

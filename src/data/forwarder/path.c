@@ -63,7 +63,8 @@ static void cross(struct forwarder *f);
 static void outer_usual(struct forwarder *f);
 
 // Ports without a device, and LAGs, are behind the devices: one comparison for most bursts.
-_Static_assert(PORT_METALINK == PORT_TUNNEL + 1 && PORT_TUNNEL >= PORT_DEVICE_MAX, "port ids");
+_Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= PORT_DEVICE_MAX,
+               "port ids");
 
 // Runs a stage of b.
 #define STAGE(stage, call)                                                                         \
@@ -120,7 +121,7 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
             count_routed(f, b);
         if (entry != PLAIN || how == RECORDED || likely(b->out_port[0] < PORT_TUNNEL))
             break;
-        if (b->out_port[0] == PORT_TUNNEL && tunnel_pass(f, b)) {
+        if (b->out_port[0] < PORT_METALINK && tunnel_pass(f, b)) {
             outer_usual(f);
             return;
         }
@@ -265,7 +266,7 @@ static void cross_once(struct forwarder *f, unsigned max)
         tx_flush(f);
     }
     if ((port = tunnel_take_in(f, max))) {
-        inner_burst(f, PORT_TUNNEL, port);
+        inner_burst(f, f->tunnel_in_port, port);
         tx_flush(f);
     }
     if (tunnel_take_out(f, max)) {
@@ -302,7 +303,7 @@ __attribute__((noinline, cold)) bool path_cross_recorded(struct forwarder *f)
 {
     struct plan_rx_stats nowhere = {0};
     uint16_t port = metalink_take(f, 1)    ? PORT_METALINK
-                    : tunnel_take_in(f, 1) ? PORT_TUNNEL
+                    : tunnel_take_in(f, 1) ? f->tunnel_in_port
                                            : PORT_NONE;
 
     if (port != PORT_NONE) {

@@ -158,6 +158,7 @@ struct forwarder {
     struct frame_queue metalink;     // on their way to the other end of their metalink (metalink.c)
     struct frame_queue tunnel_out, tunnel_in; // leave by a tunnel, have come by one
     uint16_t tunnel_last;            // the last packet that came by a tunnel came by this one
+    uint16_t tunnel_in_port;         // by which what tunnel_take_in took has come
     struct port tunnel_port; // by which untagged frames of one tunnel come: only `untagged` is used
     struct sampling sampling[WATCH_MAX];
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none

@@ -8,13 +8,13 @@
 #include "table/tunnel.h"
 
 // --- out: tunnel_out.c ---
-// n finished frames that leave by PORT_TUNNEL.
-void tunnel_put(struct forwarder *f, struct rte_mbuf **pkt, unsigned n);
+// n finished frames that leave by a port of tunnels.
+void tunnel_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n);
 // At most `max` <= BURST_MAX of them get their outer header and become f->outer4 and f->outer6.
 // False: there were none.
 bool tunnel_take_out(struct forwarder *f, unsigned max);
 
-// The usual case, without becoming frames of PORT_TUNNEL: all packets of b, which are plain, have
+// The usual case, without becoming frames of a port of tunnels: all packets of b, which are plain, have
 // one next hop, and nobody looks at the frames. They are f->outer4 or f->outer6 then, or dropped.
 // False: they take the long way, ether_out.
 bool tunnel_pass(struct forwarder *f, struct burst *b);
@@ -28,8 +28,8 @@ static inline bool tunnel_any(void)
 // Of the packets `of` of b, those that are addressed to us and a tunnel's are taken, or dropped
 // with a reason. The mask of the others.
 uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of);
-// At most `max` of the packets so taken become f->rx, received by the port that it returns. NULL:
-// there are none.
+// At most `max` of the packets so taken become f->rx, received by the port that it returns, which
+// stands for f->tunnel_in_port. NULL: there are none.
 const struct port *tunnel_take_in(struct forwarder *f, unsigned max);
 
 // Those that are left are dropped: TUNNEL_FULL.

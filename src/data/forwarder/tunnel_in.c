@@ -291,21 +291,21 @@ static void cut_packet(struct rte_mbuf *m, const uint8_t *frame, const struct ou
 }
 
 // The tunnel's interface has received it, and there is no room for it.
-static void drop_received(struct forwarder *f, struct rte_mbuf *m, uint16_t vlan)
+static void drop_received(struct forwarder *f, struct rte_mbuf *m, uint16_t number)
 {
-    uint16_t iface = tunnel_get(vlan)->iface;
+    uint16_t iface = tunnel_get(number)->iface;
 
     counter_pair_add(&f->counter->iface[iface].rx_packets, m->pkt_len + VLAN_HDR);
     packet_drop(f, m, iface, DROP_TUNNEL_FULL);
 }
 
-// The frame of a packet of virtual router `from` waits, with the tunnel's VLAN beside it.
-static inline void wait_in(struct forwarder *f, struct rte_mbuf *m, uint16_t vlan, uint16_t from)
+// The frame of a packet of virtual router `from` waits, with the tunnel's number beside it.
+static inline void wait_in(struct forwarder *f, struct rte_mbuf *m, uint16_t number, uint16_t from)
 {
-    m->vlan_tci = vlan;
+    m->vlan_tci = number;
     f->counter->vr[from].opened++;
     if (unlikely(!frame_queue_put(f, &f->tunnel_in, &m, 1)))
-        drop_received(f, m, vlan);
+        drop_received(f, m, number);
 }
 
 // The tunnel with that key. Packets come in flows, so most are of the one before; an entry that has
@@ -314,20 +314,20 @@ static inline uint16_t look_up(struct forwarder *f, const struct tunnel_index *x
                                const struct tunnel_key *k)
 {
     const struct tunnel *last = tunnel_get(f->tunnel_last);
-    uint16_t vlan;
+    uint16_t number;
 
     if (likely(__atomic_load_n(&last->kind, __ATOMIC_ACQUIRE) &&
                !memcmp(&last->id, k, sizeof *k)))
         return f->tunnel_last;
-    vlan = tunnel_find(x, k);
-    if (vlan)
-        f->tunnel_last = vlan;
-    return vlan;
+    number = tunnel_find(x, k);
+    if (number)
+        f->tunnel_last = number;
+    return number;
 }
 
 // False: no tunnel's.
 static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct outer *o,
-                        uint16_t *vlan, enum drop_reason *why)
+                        uint16_t *number, enum drop_reason *why)
 {
     const struct tunnel_index *x = rcu_load(&tunnel_index);
     const uint8_t *ip = b->ip[i];
@@ -342,13 +342,13 @@ static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct
         return false;
     const struct tunnel_key end = o->id;
     sound = !o->fragment && read_shim(o);
-    *vlan = sound ? look_up(f, x, &o->id) : 0;
-    if (!*vlan && !tunnel_ends(x, &end))
+    *number = sound ? look_up(f, x, &o->id) : 0;
+    if (!*number && !tunnel_ends(x, &end))
         return false;
-    *why = o->fragment                                      ? DROP_TUNNEL_FRAGMENT
-           : !sound                                         ? DROP_TUNNEL_HEADER
-           : !*vlan || tunnel_get(*vlan)->keyed != o->keyed ? DROP_TUNNEL_SOURCE
-                                                            : DROP_NONE;
+    *why = o->fragment                                          ? DROP_TUNNEL_FRAGMENT
+           : !sound                                             ? DROP_TUNNEL_HEADER
+           : !*number || tunnel_get(*number)->keyed != o->keyed ? DROP_TUNNEL_SOURCE
+                                                                : DROP_NONE;
     return true;
 }
 
@@ -365,7 +365,7 @@ struct alike {                                  // packets of one tunnel
     uint32_t inner, inner_mask;                 // 4 bytes of it, from its EtherType on
     bool ethernet, four;
     uint8_t remark; // bits of the outer DSCP and ECN that may change the inner ones
-    uint16_t vlan;
+    uint16_t number;
     struct made made;
     const struct tunnel *tunnel;
 };
@@ -412,9 +412,9 @@ static void alike_inner(struct alike *a, const struct outer *o)
 
 // What packets have to look like to be taken as the one of `o`, which may come in. Not those whose
 // headers have checksums or numbers.
-static void alike_read(struct alike *a, const struct outer *o, uint16_t vlan)
+static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
 {
-    const struct tunnel *t = tunnel_get(vlan);
+    const struct tunnel *t = tunnel_get(number);
     const uint32_t size = (uint32_t)(o->at - o->ip);
     bool numbered = t->kind != TUNNEL_VXLAN && o->shim && o->shim[0] & (GRE_C | GRE_S);
 
@@ -423,7 +423,7 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t vlan)
         return;
     a->size = size;
     a->tunnel = t;
-    a->vlan = vlan;
+    a->number = number;
     a->ethernet = tunnel_is_ethernet(t->kind);
     a->frame = a->ethernet ? size : size - ETHER_HDR;
     a->udp = 0;
@@ -472,7 +472,7 @@ static inline bool take_alike(struct forwarder *f, struct burst *b, unsigned i,
     m->data_len = (uint16_t)m->pkt_len;
     m->ol_flags &= ~RX_FLAGS;
     metalink_hops_set(m, hops + 1);
-    wait_in(f, m, a->vlan, b->vr[i]);
+    wait_in(f, m, a->number, b->vr[i]);
     return true;
 }
 
@@ -483,20 +483,20 @@ static bool take_one(struct forwarder *f, struct burst *b, unsigned i, struct al
 {
     enum drop_reason why;
     struct outer o;
-    uint16_t vlan;
+    uint16_t number;
 
-    if (!find_tunnel(f, b, i, &o, &vlan, &why))
+    if (!find_tunnel(f, b, i, &o, &number, &why))
         return false;
     struct rte_mbuf *m = b->pkt[i];
-    why = why ? why : checks(m, &o, tunnel_get(vlan));
+    why = why ? why : checks(m, &o, tunnel_get(number));
     if (unlikely(why)) {
         packet_drop_of(f, b, i, why);
         return true;
     }
     if (a)
-        alike_read(a, &o, vlan);
-    cut_packet(m, frame_of(&o, tunnel_get(vlan)), &o);
-    wait_in(f, m, vlan, b->vr[i]);
+        alike_read(a, &o, number);
+    cut_packet(m, frame_of(&o, tunnel_get(number)), &o);
+    wait_in(f, m, number, b->vr[i]);
     return true;
 }
 
@@ -531,16 +531,29 @@ static void tag_put(struct rte_mbuf *m, uint16_t vlan)
     store16(frame + 14, rte_cpu_to_be_16(vlan));
 }
 
+// The oldest of those that wait, at most `max`, as far as they have come by the same port.
+static void take_of_port(struct forwarder *f, unsigned max)
+{
+    const struct frame_queue *q = &f->tunnel_in;
+    unsigned n = 1;
+
+    f->tunnel_in_port = tunnel_port(q->pkt[q->head]->vlan_tci);
+    while (n < max && n < q->n &&
+           tunnel_port(q->pkt[(q->head + n) % FRAME_QUEUE_ROOM]->vlan_tci) == f->tunnel_in_port)
+        n++;
+    f->rx.n = frame_queue_take(f, &f->tunnel_in, f->rx.pkt, n);
+}
+
 // The interface that all of f->rx has come by, if nobody looks at the frames; 0 = none.
 static uint16_t only_iface(const struct forwarder *f)
 {
-    const struct port *port = port_get(PORT_TUNNEL);
-    const uint16_t vlan = f->rx.pkt[0]->vlan_tci;
+    const struct port *port = port_get(f->tunnel_in_port);
+    const uint16_t number = f->rx.pkt[0]->vlan_tci;
     unsigned differ = f->record.on || port->watch_rx;
 
     for (unsigned i = 1; i < f->rx.n; i++)
-        differ |= f->rx.pkt[i]->vlan_tci ^ vlan;
-    return differ ? 0 : port_iface(port, 0, vlan);
+        differ |= f->rx.pkt[i]->vlan_tci ^ number;
+    return differ ? 0 : port_iface(port, 0, tunnel_vlan(number));
 }
 
 const struct port *tunnel_take_in(struct forwarder *f, unsigned max)
@@ -549,15 +562,15 @@ const struct port *tunnel_take_in(struct forwarder *f, unsigned max)
 
     if (!f->tunnel_in.n)
         return NULL;
-    a->n = frame_queue_take(f, &f->tunnel_in, a->pkt, max);
+    take_of_port(f, max);
     const uint16_t iface = only_iface(f);
     for (unsigned i = 0; i < a->n; i++) {
         if (!iface)
-            tag_put(a->pkt[i], a->pkt[i]->vlan_tci);
+            tag_put(a->pkt[i], tunnel_vlan(a->pkt[i]->vlan_tci));
         a->frame[i] = rte_pktmbuf_mtod(a->pkt[i], uint8_t *);
     }
     if (!iface)
-        return port_get(PORT_TUNNEL);
+        return port_get(f->tunnel_in_port);
     f->tunnel_port.untagged = iface;
     f->counter->iface[iface].rx_bytes += a->n * VLAN_HDR; // as if it were there
     return &f->tunnel_port;
@@ -571,6 +584,6 @@ void tunnel_give_up(struct forwarder *f)
     }
     while (f->tunnel_out.n) {
         struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_out);
-        tx_drop(f, PORT_TUNNEL, &m, 1, DROP_TUNNEL_FULL);
+        tx_drop(f, tunnel_port(m->vlan_tci), &m, 1, DROP_TUNNEL_FULL);
     }
 }

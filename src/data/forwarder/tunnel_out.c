@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_out.c - what leaves by a tunnel gets its outer header
 //
-//     in     finished frames of PORT_TUNNEL, from tx_flush; their tag says which tunnel
+//     in     finished frames of ports of tunnels, from tx_flush; their tag says which tunnel
 //     out    f->outer4, f->outer6: the next hop is the tunnel's, so ip4_tunnel or ip6_tunnel
 //            looks nothing up; holding, groups, output lists, queues are as for any packet
 //     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL
@@ -26,15 +26,20 @@
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
-#define INNER_L2 (ETHER_HDR + VLAN_HDR) // of frames of PORT_TUNNEL
+#define INNER_L2 (ETHER_HDR + VLAN_HDR) // of frames of ports of tunnels
 #define ROOM (int)(TUNNEL_HEADER + 2 * ETHER_HDR + 2 * VLAN_HDR)
 
-void tunnel_put(struct forwarder *f, struct rte_mbuf **pkt, unsigned n)
+// The frame waits, with the tunnel's number beside it.
+void tunnel_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
 {
     unsigned taken = frame_queue_put(f, &f->tunnel_out, pkt, n);
 
+    for (unsigned i = 0; i < taken; i++) {
+        const uint8_t *frame = rte_pktmbuf_mtod(pkt[i], const uint8_t *);
+        pkt[i]->vlan_tci = tunnel_number(port, load16_host(frame + 14) & 0xfff);
+    }
     if (unlikely(taken < n))
-        tx_drop(f, PORT_TUNNEL, pkt + taken, n - taken, DROP_TUNNEL_FULL);
+        tx_drop(f, port, pkt + taken, n - taken, DROP_TUNNEL_FULL);
 }
 
 struct inner {         // of one frame
@@ -225,11 +230,11 @@ static void outer_reset(struct forwarder *f)
 static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
 {
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-    const struct tunnel *t = tunnel_get(load16_host(frame + 14) & 0xfff);
+    const struct tunnel *t = tunnel_get(m->vlan_tci);
     struct inner p;
 
     if (unlikely(__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) == TUNNEL_NONE)) {
-        tx_drop(f, PORT_TUNNEL, &m, 1, DROP_IFACE_DOWN);
+        tx_drop(f, tunnel_port(m->vlan_tci), &m, 1, DROP_IFACE_DOWN);
         return;
     }
     // Partner: tunnel_set_path.
@@ -238,7 +243,7 @@ static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
     p.ip = p.type == ETHER_TYPE_IP4 || p.type == ETHER_TYPE_IP6 ? frame : NULL;
     enum drop_reason why = refusal(m, t, nexthop, &p);
     if (unlikely(why)) {
-        tx_drop(f, PORT_TUNNEL, &m, 1, why);
+        tx_drop(f, tunnel_port(m->vlan_tci), &m, 1, why);
         return;
     }
     inner_read(frame, t, &p);
@@ -267,8 +272,8 @@ static bool is_one_hop(const struct burst *b)
 // The tunnel, if it is as simple as that.
 static const struct tunnel *simple_tunnel(const struct forwarder *f, const struct burst *b)
 {
-    const struct port *port = port_get(PORT_TUNNEL);
-    const struct tunnel *t = tunnel_get(iface_get(b->out_iface[0])->vlan);
+    const struct port *port = port_get(b->out_port[0]);
+    const struct tunnel *t = tunnel_get(tunnel_of_iface(iface_get(b->out_iface[0])));
 
     return is_one_hop(b) && !port->watch_tx && !b->chained && !f->record.on &&
                    __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE)

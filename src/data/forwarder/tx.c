@@ -138,8 +138,8 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
         tx_hand_over(f, port, owner, pkt, n);
     else if (port == PORT_METALINK)
         metalink_put(f, pkt, prepare(f, port, pkt, n));
-    else if (port == PORT_TUNNEL)
-        tunnel_put(f, pkt, prepare(f, port, pkt, n));
+    else if (tunnel_is_port(port))
+        tunnel_put(f, port, pkt, prepare(f, port, pkt, n));
     else if (owner == PLAN_TX_LAG && !member)
         tx_lag(f, port, pkt, n);
     else

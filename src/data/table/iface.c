@@ -4,12 +4,16 @@
 // The lowest free id is handed out, so that searches stop at the highest one ever used. A freed
 // entry keeps its content, which a burst may still read, but its kind says NONE; the id is free
 // again when its grace ticket is over.
+//
+// Names have hash chains. Control alone changes them; who else meets an id that moves to another
+// chain meanwhile finds nothing there, and looks at all.
 #include "table/iface.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "core/mem.h"
 #include "core/thread.h"
@@ -25,13 +29,18 @@ uint16_t iface_acl_out_of_all;
 bool iface_police_out;
 bool iface_program_out;
 
+#define CHAINS 8192u
+
 enum state { FREE, USED, WAITING };
 
 static struct slot {
     uint8_t state; // enum state
+    uint16_t next; // in its chain
     uint64_t ticket;
 } *slots;
 static unsigned n_ids; // highest id ever used + 1
+static unsigned lowest; // no id below is free
+static uint16_t chain[CHAINS]; // ids, by name
 static unsigned acl_out_bound;    // interfaces with a list for what leaves
 static unsigned police_out_bound; // interfaces with a policer of what leaves
 static unsigned program_out_bound; // virtual routers with programs at hook output
@@ -42,7 +51,8 @@ int iface_table_init(void)
     iface_table = mem_map("interfaces", IFACE_MAX * sizeof *iface_table);
     iface_macs = calloc(IFACE_MAX, sizeof *iface_macs);
     slots = calloc(IFACE_MAX, sizeof *slots);
-    n_ids = 1;
+    n_ids = lowest = 1;
+    memset(chain, 0, sizeof chain);
     acl_out_bound = police_out_bound = program_out_bound = iface_acl_out_of_all = 0;
     iface_police_out = iface_program_out = false;
     memset(program_in, 0, sizeof program_in);
@@ -63,6 +73,11 @@ void iface_table_fini(void)
     slots = NULL;
 }
 
+unsigned iface_end(void)
+{
+    return __atomic_load_n(&n_ids, __ATOMIC_ACQUIRE);
+}
+
 static struct iface *find_iface(bool (*match)(const struct iface *i, const void *key),
                                 const void *key)
 {
@@ -80,9 +95,36 @@ static bool has_name(const struct iface *i, const void *key)
     return !strcmp(i->name, key);
 }
 
+static uint16_t *chain_of(const char *name)
+{
+    return &chain[hash_bytes(name, strlen(name), 0) % CHAINS];
+}
+
 struct iface *iface_find_name(const char *name)
 {
-    return find_iface(has_name, name);
+    uint16_t id = __atomic_load_n(chain_of(name), __ATOMIC_ACQUIRE); // partner: chain_add
+
+    for (; id; id = __atomic_load_n(&slots[id].next, __ATOMIC_ACQUIRE))
+        if (slots[id].state == USED && !strcmp(iface_table[id].name, name))
+            return &iface_table[id];
+    return thread_role() == ROLE_CONTROL ? NULL : find_iface(has_name, name);
+}
+
+static void chain_add(uint16_t id)
+{
+    uint16_t *first = chain_of(iface_table[id].name);
+
+    __atomic_store_n(&slots[id].next, *first, __ATOMIC_RELEASE);
+    __atomic_store_n(first, id, __ATOMIC_RELEASE);
+}
+
+static void chain_remove(uint16_t id)
+{
+    uint16_t *at = chain_of(iface_table[id].name);
+
+    while (*at != id)
+        at = &slots[*at].next;
+    __atomic_store_n(at, slots[id].next, __ATOMIC_RELEASE);
 }
 
 struct index_key {
@@ -145,7 +187,7 @@ static void acl_out_compare(void)
     uint16_t list = 0;
     bool any = false, same = true;
 
-    for (unsigned id = 1; id < n_ids && same; id++) {
+    for (unsigned id = 1; acl_out_bound && id < n_ids && same; id++) {
         if (slots[id].state != USED)
             continue;
         same = !any || iface_table[id].acl_out == list;
@@ -221,9 +263,10 @@ unsigned iface_id_end(void)
 
 struct iface *iface_new(const char *name)
 {
-    unsigned id = 1;
-
     thread_must_be(ROLE_CONTROL);
+    while (lowest < IFACE_MAX && slots[lowest].state == USED)
+        lowest++;
+    unsigned id = lowest;
     while (id < IFACE_MAX && !is_reusable(&slots[id]))
         id++;
     if (id == IFACE_MAX)
@@ -238,6 +281,7 @@ struct iface *iface_new(const char *name)
     counter_begin_iface(i->id);
     // After the name; partner: find_iface().
     __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE);
+    chain_add(i->id);
     if (id >= n_ids)
         __atomic_store_n(&n_ids, id + 1, __ATOMIC_RELEASE);
     return i;
@@ -253,6 +297,9 @@ void iface_free(struct iface *i)
     iface_set_flags(i, IFACE_UP, 0);
     __atomic_store_n(&i->kind, IFACE_NONE, __ATOMIC_RELAXED);
     __atomic_store_n(&slots[i->id].state, WAITING, __ATOMIC_RELEASE);
+    chain_remove(i->id);
+    if (i->id < lowest)
+        lowest = i->id;
     acl_out_compare();
     slots[i->id].ticket = grace_ticket();
 }

@@ -119,6 +119,8 @@ extern uint16_t iface_acl_out_of_all;
 extern bool iface_police_out; // some interface has a policer of what leaves
 extern bool iface_program_out; // some virtual router has a program at hook output
 
+unsigned iface_end(void); // ids that have ever been in use are below
+
 static inline struct iface *iface_get(uint16_t id)
 {
     return &iface_table[id];

@@ -13,13 +13,14 @@
 #define LAG_MEMBER_MAX 8
 #define PORT_METALINK (LAG_FIRST - 1) // all metalinks (table/metalink.h); no device has this id
 #define METALINK_MAX 2046
-#define PORT_TUNNEL (PORT_METALINK - 1) // all tunnels (table/tunnel.h); nor this one
-#define TUNNEL_MAX 4094
+#define TUNNEL_PORTS 3
+#define PORT_TUNNEL (PORT_METALINK - TUNNEL_PORTS) // the first of those of tunnels (table/tunnel.h)
+#define TUNNEL_MAX (TUNNEL_PORTS * 4094)
 #define PORT_DEVICE_MAX PORT_TUNNEL // devices' ids are below
 #define PORT_NONE 0xffff
 #define QUEUE_MAX 32        // queues of a port
 #define OUTER_VLAN_MAX 1024 // outer VLANs with sub-interfaces of their own, of all ports; 0 = none
-#define IFACE_MAX 8192      // ports and sub-interfaces; id 0 = none
+#define IFACE_MAX 16384     // ports and sub-interfaces; id 0 = none
 #define VR_MAX 2048         // virtual routers; id 0 = default
 #define NEXTHOP_MAX 65536   // next hops, groups and adjacencies; id 0 = no route
 #define NEXTHOP_BUCKET_MAX (1u << 20)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel.c - see tunnel.h
 //
-// The index is two open hash tables of VLANs: by key, and by end (kind, virtual router, local
-// address), which finds packets for a tunnel's end that no tunnel accepts. It is built aside and
-// published whole.
+// The index is two open hash tables of numbers: by key, and by end (kind, virtual router, local
+// address), which finds packets for a tunnel's end that no tunnel accepts. It is built aside, once
+// for each commit, and published whole. Until then a hidden tunnel is known by its kind, NONE.
 #include "table/tunnel.h"
 
 #include <errno.h>
@@ -19,23 +19,29 @@
 #include "table/nexthop.h"
 #include "table/nexthop_count.h"
 
-#define SLOTS 16384u // four for each tunnel
+#define SLOTS 32768u // more than two for each tunnel
+#define BUCKETS 8192u
 
 _Static_assert(SLOTS >= 2 * TUNNEL_MAX && (SLOTS & (SLOTS - 1)) == 0, "the hash tables");
 
 struct tunnel_index {
-    uint16_t by_key[SLOTS], by_end[SLOTS]; // VLANs, 0 = free
+    uint16_t by_key[SLOTS], by_end[SLOTS]; // numbers, 0 = free
 };
 
 struct tunnel *tunnel_table;
+uint16_t tunnel_end = 1;
 const struct tunnel_index *tunnel_index;
 
 static struct { // control's own
-    bool used, published;
+    bool used;
+    uint16_t next;   // in its bucket
     uint64_t vacant; // grace ticket
-} own[TUNNEL_MAX + 1];
+} own[TUNNEL_NUMBERS];
+static uint16_t bucket[BUCKETS]; // numbers in use, by key
+static uint16_t lowest = 1;      // no number below is free
 static struct tunnel_index *built[2]; // one is published
 static uint64_t unused_since;         // grace ticket of the other
+static bool stale;                    // the published one
 static unsigned n_published;
 
 static const struct {
@@ -147,94 +153,153 @@ static bool is_end(const struct tunnel *t, const struct tunnel_key *k)
            !memcmp(t->id.local, k->local, sizeof k->local);
 }
 
+// A hidden tunnel may still be in the index; what has a kind is complete.
+static bool is_live(const struct tunnel *t)
+{
+    return __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) != TUNNEL_NONE; // partner: tunnel_publish
+}
+
 uint16_t tunnel_find(const struct tunnel_index *x, const struct tunnel_key *k)
 {
-    uint16_t vlan;
+    uint16_t number;
 
-    for (uint32_t at = hash_key(k); (vlan = x->by_key[at % SLOTS]); at++)
-        if (!memcmp(&tunnel_table[vlan].id, k, sizeof *k))
-            return vlan;
+    for (uint32_t at = hash_key(k); (number = x->by_key[at % SLOTS]); at++)
+        if (is_live(tunnel_get(number)) && !memcmp(&tunnel_get(number)->id, k, sizeof *k))
+            return number;
     return 0;
 }
 
 bool tunnel_ends(const struct tunnel_index *x, const struct tunnel_key *k)
 {
-    uint16_t vlan;
+    uint16_t number;
 
-    for (uint32_t at = hash_end(k); (vlan = x->by_end[at % SLOTS]); at++)
-        if (is_end(&tunnel_table[vlan], k))
+    for (uint32_t at = hash_end(k); (number = x->by_end[at % SLOTS]); at++)
+        if (is_live(tunnel_get(number)) && is_end(tunnel_get(number), k))
             return true;
     return false;
 }
 
-static void index_put(uint16_t *slot, uint32_t at, uint16_t vlan)
+static void index_put(uint16_t *slot, uint32_t at, uint16_t number)
 {
     while (slot[at % SLOTS])
         at++;
-    slot[at % SLOTS] = vlan;
+    slot[at % SLOTS] = number;
 }
 
-static void index_add(struct tunnel_index *x, uint16_t vlan)
+static void index_add(struct tunnel_index *x, uint16_t number)
 {
-    const struct tunnel_key *k = &tunnel_table[vlan].id;
+    const struct tunnel_key *k = &tunnel_get(number)->id;
 
-    index_put(x->by_key, hash_key(k), vlan);
+    index_put(x->by_key, hash_key(k), number);
     if (!tunnel_ends(x, k))
-        index_put(x->by_end, hash_end(k), vlan);
+        index_put(x->by_end, hash_end(k), number);
 }
 
-static int index_build(void)
+static void index_build(struct tunnel_index *x)
 {
-    unsigned next = tunnel_index == built[0];
+    memset(x, 0, sizeof *x);
+    for (uint16_t number = 1; number < tunnel_end; number++)
+        if (is_live(tunnel_get(number)))
+            index_add(x, number);
+}
 
-    if (!built[next])
-        built[next] = mem_map("tunnel index", sizeof *built[next]);
-    if (!built[next])
-        return -errno;
+bool tunnel_index_update(void)
+{
+    struct tunnel_index *next = built[tunnel_index == built[0]];
+
+    thread_must_be(ROLE_CONTROL);
+    if (!stale)
+        return false;
     if (!grace_over(unused_since))
         grace_wait();
-    memset(built[next], 0, sizeof *built[next]);
-    for (uint16_t vlan = 1; vlan <= TUNNEL_MAX; vlan++)
-        if (own[vlan].published)
-            index_add(built[next], vlan);
-    rcu_publish(&tunnel_index, n_published ? built[next] : NULL);
+    index_build(next);
+    rcu_publish(&tunnel_index, n_published ? next : NULL);
     unused_since = grace_ticket();
-    return 0;
+    stale = false;
+    return true;
 }
 
 // --- control ---
 
-static uint16_t vlan_take(void)
+// Tables, of which the index has two. False: no memory.
+static bool tables_make(void)
+{
+    if (!tunnel_table)
+        tunnel_table = mem_map("tunnels", TUNNEL_NUMBERS * sizeof *tunnel_table);
+    for (unsigned i = 0; i < 2; i++)
+        if (!built[i])
+            built[i] = mem_map("tunnel index", sizeof *built[i]);
+    return tunnel_table && built[0] && built[1];
+}
+
+static bool may_be_used(uint16_t number)
+{
+    uint16_t vlan = tunnel_vlan(number);
+
+    return vlan >= 1 && vlan <= 4094 && !own[number].used;
+}
+
+static uint16_t number_take(void)
 {
     for (int again = 0; again < 2; again++) {
-        for (uint16_t v = 1; v <= TUNNEL_MAX; v++)
-            if (!own[v].used && (!own[v].vacant || grace_over(own[v].vacant)))
-                return v;
+        for (uint16_t n = lowest; n < TUNNEL_NUMBERS; n++)
+            if (may_be_used(n) && (!own[n].vacant || grace_over(own[n].vacant)))
+                return n;
         grace_wait();
     }
     return 0;
 }
 
-static uint16_t vlan_of_key(const struct tunnel_key *k)
+static uint16_t *bucket_of(const struct tunnel_key *k)
 {
-    for (uint16_t v = 1; v <= TUNNEL_MAX; v++)
-        if (own[v].used && !memcmp(&tunnel_table[v].id, k, sizeof *k))
-            return v;
-    return 0;
+    return &bucket[hash_key(k) % BUCKETS];
+}
+
+static uint16_t number_of_key(const struct tunnel_key *k)
+{
+    uint16_t number = *bucket_of(k);
+
+    while (number && memcmp(&tunnel_get(number)->id, k, sizeof *k))
+        number = own[number].next;
+    return number;
+}
+
+static void own_add(uint16_t number)
+{
+    uint16_t *first = bucket_of(&tunnel_get(number)->id);
+
+    own[number].used = true;
+    own[number].next = *first;
+    *first = number;
+    while (lowest < TUNNEL_NUMBERS && !may_be_used(lowest))
+        lowest++;
+    if (number >= tunnel_end)
+        __atomic_store_n(&tunnel_end, number + 1, __ATOMIC_RELEASE);
+}
+
+static void own_remove(uint16_t number)
+{
+    uint16_t *at = bucket_of(&tunnel_get(number)->id);
+
+    while (*at != number)
+        at = &own[*at].next;
+    *at = own[number].next;
+    own[number].used = false;
+    own[number].vacant = grace_ticket();
+    if (number < lowest)
+        lowest = number;
 }
 
 uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken)
 {
     thread_must_be(ROLE_CONTROL);
     *taken = 0;
-    if (!tunnel_table)
-        tunnel_table = mem_map("tunnels", (TUNNEL_MAX + 1) * sizeof *tunnel_table);
-    if (!tunnel_table || (*taken = vlan_of_key(&s->id)))
+    if (!tables_make() || (*taken = number_of_key(&s->id)))
         return 0;
-    uint16_t vlan = vlan_take();
-    if (!vlan)
+    uint16_t number = number_take();
+    if (!number)
         return 0;
-    struct tunnel *t = tunnel_get(vlan);
+    struct tunnel *t = tunnel_get(number);
     memset(t, 0, sizeof *t);
     t->id = s->id;
     t->vr = s->id.vr;
@@ -247,13 +312,13 @@ uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken)
     t->state = TUNNEL_NO_ROUTE;
     t->size = (uint8_t)header_size(s->id.kind, s->id.family, s->keyed);
     write_header(t, s);
-    own[vlan].used = true;
-    return vlan;
+    own_add(number);
+    return number;
 }
 
-int tunnel_publish(uint16_t vlan, uint16_t iface, const uint8_t mac[6])
+void tunnel_publish(uint16_t number, uint16_t iface, const uint8_t mac[6])
 {
-    struct tunnel *t = tunnel_get(vlan);
+    struct tunnel *t = tunnel_get(number);
 
     thread_must_be(ROLE_CONTROL);
     if (t->id.vr != iface_get(iface)->vr)
@@ -261,32 +326,29 @@ int tunnel_publish(uint16_t vlan, uint16_t iface, const uint8_t mac[6])
     t->iface = iface;
     memcpy(t->mac, mac, sizeof t->mac);
     __atomic_store_n(&t->kind, t->id.kind, __ATOMIC_RELEASE);
-    own[vlan].published = true;
     n_published++;
-    return index_build();
+    stale = true;
 }
 
-void tunnel_hide(uint16_t vlan)
+void tunnel_hide(uint16_t number)
 {
     thread_must_be(ROLE_CONTROL);
-    if (!own[vlan].published)
+    if (!is_live(tunnel_get(number)))
         return;
-    __atomic_store_n(&tunnel_get(vlan)->kind, TUNNEL_NONE, __ATOMIC_RELEASE);
-    own[vlan].published = false;
+    __atomic_store_n(&tunnel_get(number)->kind, TUNNEL_NONE, __ATOMIC_RELEASE);
     n_published--;
-    (void)index_build(); // both exist
+    stale = true;
 }
 
-void tunnel_free(uint16_t vlan)
+void tunnel_free(uint16_t number)
 {
     thread_must_be(ROLE_CONTROL);
-    own[vlan].used = false;
-    own[vlan].vacant = grace_ticket();
+    own_remove(number);
 }
 
 void tunnel_table_fini(void)
 {
-    mem_unmap(tunnel_table, (TUNNEL_MAX + 1) * sizeof *tunnel_table);
+    mem_unmap(tunnel_table, TUNNEL_NUMBERS * sizeof *tunnel_table);
     tunnel_table = NULL;
     tunnel_index = NULL;
     for (unsigned i = 0; i < 2; i++) {
@@ -294,7 +356,10 @@ void tunnel_table_fini(void)
         built[i] = NULL;
     }
     memset(own, 0, sizeof own);
+    memset(bucket, 0, sizeof bucket);
     n_published = 0;
+    tunnel_end = lowest = 1;
+    stale = false;
 }
 
 // --- rib_manager ---

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel.h - tunnels: interfaces whose packets travel inside packets of another network
 //
-// Port PORT_TUNNEL has no device. Each tunnel is a VLAN of it: frames that leave with that tag get
-// the tunnel's outer header and go on as packets of the outer virtual router
-// (forwarder/tunnel_out.c); what comes by the tunnel is received by the port with that tag
-// (forwarder/tunnel_in.c). So all that works on interfaces works on tunnels.
+// TUNNEL_PORTS ports from PORT_TUNNEL on have no device. Each tunnel is a VLAN of one of them:
+// frames that leave with that tag get the tunnel's outer header and go on as packets of the outer
+// virtual router (forwarder/tunnel_out.c); what comes by the tunnel is received by the port with
+// that tag (forwarder/tunnel_in.c). So all that works on interfaces works on tunnels. A tunnel's
+// number is its port's and its VLAN together.
 //
 // An entry has the outer header ready made, with the sum of its words, and the next hop of the
 // remote address, which rib_manager keeps up to date: no second lookup. What ends here is found by
@@ -12,9 +13,8 @@
 // to the router, and for none while there is no tunnel.
 //
 // Written by control, but for the fields of rib_manager. Always true:
-//   T1  a key is in the index once, and leads to an entry that is complete;
-//   T2  an entry is used again a grace period after it has left the index and its interface has
-//       gone.
+//   T1  a key is in the index once; its entry is complete if it has a kind;
+//   T2  an entry is used again a grace period after it has lost its kind and its interface.
 #ifndef TABLE_TUNNEL_H
 #define TABLE_TUNNEL_H
 
@@ -25,6 +25,8 @@
 #include "table/iface.h"
 #include "table/limits.h"
 
+#define TUNNEL_VLAN_BITS 12
+#define TUNNEL_NUMBERS (TUNNEL_PORTS << TUNNEL_VLAN_BITS) // VLANs 0 and 4095 are no tunnels
 #define TUNNEL_HEADER 64 // room for the outer IP header and all that follows it
 #define TUNNEL_NESTED_MAX 4 // a tunnel in a tunnel ...
 #define TUNNEL_PORT_GRE 4754   // RFC 8086
@@ -79,7 +81,8 @@ struct tunnel {
     struct tunnel_key id;
 } __attribute__((aligned(64)));
 
-extern struct tunnel *tunnel_table;         // [TUNNEL_MAX + 1], by VLAN; NULL before the first one
+extern struct tunnel *tunnel_table; // [TUNNEL_NUMBERS], by number; NULL before the first one
+extern uint16_t tunnel_end;         // all numbers in use are below
 extern const struct tunnel_index *tunnel_index; // rcu_load; NULL: there is none
 
 // Bytes that it puts in front of an inner IP packet: the outer header, VXLAN's inner Ethernet.
@@ -96,31 +99,60 @@ static inline bool tunnel_is_udp(uint8_t kind)
     return kind == TUNNEL_GRE_UDP || kind == TUNNEL_VXLAN;
 }
 
-static inline struct tunnel *tunnel_get(uint16_t vlan)
+static inline struct tunnel *tunnel_get(uint16_t number)
 {
-    return &tunnel_table[vlan];
+    return &tunnel_table[number];
+}
+
+static inline uint16_t tunnel_number(uint16_t port, uint16_t vlan)
+{
+    return (uint16_t)((port - PORT_TUNNEL) << TUNNEL_VLAN_BITS | vlan);
+}
+
+static inline uint16_t tunnel_port(uint16_t number)
+{
+    return (uint16_t)(PORT_TUNNEL + (number >> TUNNEL_VLAN_BITS));
+}
+
+static inline uint16_t tunnel_vlan(uint16_t number)
+{
+    return number & ((1u << TUNNEL_VLAN_BITS) - 1);
+}
+
+// Of an interface of kind IFACE_TUNNEL.
+static inline uint16_t tunnel_of_iface(const struct iface *i)
+{
+    return tunnel_number(i->port, i->vlan);
+}
+
+static inline bool tunnel_is_port(uint16_t port)
+{
+    return port >= PORT_TUNNEL && port < PORT_TUNNEL + TUNNEL_PORTS;
 }
 
 // An interface without neighbors: all that leaves by it goes to the tunnel's other end.
 static inline bool tunnel_is_point_to_point(const struct iface *i)
 {
-    return i->kind == IFACE_TUNNEL && !tunnel_is_ethernet(tunnel_get(i->vlan)->id.kind);
+    return i->kind == IFACE_TUNNEL && !tunnel_is_ethernet(tunnel_get(tunnel_of_iface(i))->id.kind);
 }
 
 // --- reader: forwarder ---
-// The tunnel of a packet that ends here, by its VLAN; 0 = none.
+// The tunnel of a packet that ends here, by its number; 0 = none.
 uint16_t tunnel_find(const struct tunnel_index *x, const struct tunnel_key *k);
 // Does any tunnel of that kind end at k->local?
 bool tunnel_ends(const struct tunnel_index *x, const struct tunnel_key *k);
 
 // --- control ---
-// A free VLAN whose entry is complete but for its interface; 0: too many, or the key is in use
+// A free number whose entry is complete but for its interface; 0: too many, or the key is in use
 // (*taken is whose).
 uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken);
-// Its interface is ready: packets find it.
-int tunnel_publish(uint16_t vlan, uint16_t iface, const uint8_t mac[6]);
-void tunnel_hide(uint16_t vlan); // packets no longer find it
-void tunnel_free(uint16_t vlan); // after tunnel_hide, and when its interface is gone
+// Its interface is ready: packets find it after the next tunnel_index_update.
+void tunnel_publish(uint16_t number, uint16_t iface, const uint8_t mac[6]);
+// Packets no longer find it. Until the next update others of its end may be the kernel's.
+void tunnel_hide(uint16_t number);
+void tunnel_free(uint16_t number); // after tunnel_hide, and when its interface is gone
+// After all changes of a commit; true: there were some.
+bool tunnel_index_update(void);
 void tunnel_table_fini(void);
 
 // --- writer: rib_manager ---

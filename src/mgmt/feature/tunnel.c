@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/ip.h"
+#include "base/log.h"
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
@@ -150,19 +151,43 @@ static void check_tunnel(const struct model *m, const struct model_tunnel *t, st
                    "tunnel %s: 'local' and 'remote' are of different families, expected two IPv4 "
                    "or two IPv6 addresses",
                    t->name);
-    vec_foreach (&tunnels_of(m)->tunnel, other)
-        if (other < t && !strcmp(other->outer_vr, t->outer_vr) &&
-            !memcmp(&other->settings.id, &t->settings.id, sizeof t->settings.id))
-            errors_add(e, t->line,
+}
+
+static int compare_packets(const void *x, const void *y)
+{
+    const struct model_tunnel *a = *(const struct model_tunnel *const *)x,
+                              *b = *(const struct model_tunnel *const *)y;
+    int by_id = memcmp(&a->settings.id, &b->settings.id, sizeof a->settings.id),
+        by_vr = strcmp(a->outer_vr, b->outer_vr);
+
+    return by_id ? by_id : by_vr ? by_vr : (a > b) - (a < b);
+}
+
+// Packets must tell tunnels apart.
+static void check_distinct(const struct model *m, struct errors *e)
+{
+    size_t n = tunnels_of(m)->tunnel.n;
+    const struct model_tunnel **t = calloc(n + 1, sizeof *t);
+
+    bug_on(!t);
+    for (size_t k = 0; k < n; k++)
+        t[k] = &tunnels_of(m)->tunnel.item[k];
+    qsort(t, n, sizeof *t, compare_packets);
+    for (size_t k = 1; k < n; k++)
+        if (!memcmp(&t[k - 1]->settings.id, &t[k]->settings.id, sizeof t[k]->settings.id) &&
+            !strcmp(t[k - 1]->outer_vr, t[k]->outer_vr))
+            errors_add(e, t[k]->line,
                        "tunnel %s: tunnel %s has the same kind, ends, virtual router and key or "
                        "VNI, expected another",
-                       t->name, other->name);
+                       t[k]->name, t[k - 1]->name);
+    free(t);
 }
 
 static void check_tunnels(const struct model *m, struct errors *e)
 {
     vec_foreach (&tunnels_of(m)->tunnel, t)
         check_tunnel(m, t, e);
+    check_distinct(m, e);
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -244,7 +269,7 @@ static void write_end(struct jwrite *j, const char *name, const uint8_t end[16],
 static void write_tunnel(struct jwrite *j, const struct iface *i)
 {
     static const char *const state[] = {"up", "no-route", "recursion"};
-    const struct tunnel *t = tunnel_get(i->vlan);
+    const struct tunnel *t = tunnel_get(tunnel_of_iface(i));
     uint16_t path = __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED);
 
     jwrite_begin(j, NULL, '{');

@@ -932,13 +932,25 @@ static void a_burst_is_what_its_packets_are(void **state)
         }
 }
 
+// So many numbers of tunnels are in use.
+static void take_numbers(unsigned n)
+{
+    struct tunnel_settings s = settings(TUNNEL_GRE, 0, 0, x);
+    uint16_t taken;
+
+    router_role(ROLE_CONTROL);
+    for (s.id.key = 1; s.id.key <= n; s.id.key++)
+        assert_int_not_equal(tunnel_new(&s, &taken), 0);
+}
+
 // By turns from two ends; one of them stops to be alike.
-static void two_tunnels_in_one_burst(void **state)
+static void two_tunnels_in_a_burst(unsigned numbers_between)
 {
     struct frame f, g[2], h;
     struct counter_iface c;
 
     topology(&gre, 0);
+    take_numbers(numbers_between);
     struct tunnel_settings s = settings(TUNNEL_GRE, 0, 1, y);
     s.id.remote[3] = 9;
     uint16_t second = router_tunnel_new(&s, b, rig_adjacency(under[1], 7));
@@ -958,7 +970,46 @@ static void two_tunnels_in_one_burst(void **state)
     counter_sum_iface(second, &c);
     assert_int_equal(c.rx_packets, 20);
     assert_int_equal(c.rx_bytes, 20 * (f.n + 4));
+    assert_int_equal(iface_get(second)->port, PORT_TUNNEL + (numbers_between > 4000));
     assert_false(rig_receive(3, &h));
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void two_tunnels_in_one_burst(void **state)
+{
+    two_tunnels_in_a_burst(0);
+}
+
+static void tunnels_of_two_ports_in_one_burst(void **state)
+{
+    two_tunnels_in_a_burst(4094);
+}
+
+// The long way: a burst of several next hops.
+static void tunnels_of_two_ports_to_one_way_out(void **state)
+{
+    struct frame f[2], g;
+    struct counter_iface c;
+    unsigned n[2] = {0};
+
+    topology(&gre, 0);
+    take_numbers(4094);
+    struct tunnel_settings s = settings(TUNNEL_IPIP, 0, 0, x);
+    uint16_t second = router_tunnel_new(&s, a, rig_adjacency(under[0], 4));
+    rig_route(a, "203.0.113.0/24", router_adjacency_new(second, iface_get(second)->mac));
+    f[0] = packet(0, 0, 40, 0);
+    f[1] = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "203.0.113.1", .payload = 40, .to_iface = in});
+    for (unsigned k = 0; k < 60; k++)
+        rig_send(0, &f[k % 3 == 0]);
+    rig_poll();
+    while (rig_receive(1, &g))
+        n[frame_l3(&g)[9] == 4]++;
+    assert_int_equal(n[0], 40);
+    assert_int_equal(n[1], 20);
+    counter_sum_iface(second, &c);
+    assert_int_equal(c.tx_packets, 20);
+    assert_int_equal(iface_get(second)->port, PORT_TUNNEL + 1);
     assert_int_equal(rig_drops_all(), 0);
 }
 
@@ -992,6 +1043,8 @@ int main(void)
         tunnel_test(the_kernels_frames_go_in_too),
         tunnel_test(a_burst_is_what_its_packets_are),
         tunnel_test(two_tunnels_in_one_burst),
+        tunnel_test(tunnels_of_two_ports_in_one_burst),
+        tunnel_test(tunnels_of_two_ports_to_one_way_out),
     };
 
     rig_reach += 84; // an inner packet begins so far after the rest of the buffer was poisoned

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rib/journal.h"
+#include "rib/rib_tunnel.h"
 #include "rib/vr.h"
 #include "table/fib.h"
 
@@ -110,8 +111,10 @@ static void repair_fib(struct rib_vr *v, struct rib *r, const struct prefix *p, 
 {
     struct fib *fib = rib_fib(v, r->trie.family);
 
-    if (!(want ? fib_set(fib, p, want) : fib_del(fib, p)))
+    if (!(want ? fib_set(fib, p, want) : fib_del(fib, p))) {
+        rib_tunnel_note(v->id, p);
         v->changed = true;
+    }
 }
 
 static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)

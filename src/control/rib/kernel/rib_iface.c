@@ -170,14 +170,18 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
         rib_sync_want(v, 1u << RIB_STAGE_ROUTE4 | 1u << RIB_STAGE_ROUTE6, 0);
     if (l->known)
         rib_iface_report(v, l, false);
+    if (!v->n_uppers)
+        return;
     rib_map_each (&v->link, l)
         rib_iface_upper(v, l); // what stood there before
 }
 
 static struct rib_link *link_of_iface(struct rib_vr *v, uint16_t iface)
 {
-    struct rib_link *l;
+    struct rib_link *l = rib_link_find(v, iface_get(iface)->ifindex);
 
+    if (l && l->iface == iface)
+        return l;
     rib_map_each (&v->link, l)
         if (l->iface == iface)
             return l;
@@ -243,23 +247,33 @@ static bool is_better(const struct rib_link *a, const struct rib_link *b)
 }
 
 // The address of the virtual router where an interface has none.
-static const struct rib_address *router_address(struct rib_vr *v, uint8_t family)
+static const struct rib_address *router_address(struct rib_vr *v, uint8_t family, int *of)
 {
     struct rib_link *l, *best = NULL;
 
     rib_map_each (&v->link, l)
         if (primary_address(l, family, RT_SCOPE_UNIVERSE) && is_better(best, l))
             best = l;
+    *of = best ? best->ifindex : 0;
     return best ? primary_address(best, family, RT_SCOPE_UNIVERSE) : NULL;
 }
 
-static void router_addresses(struct rib_vr *v)
+// After a change on this link.
+static void router_addresses(struct rib_vr *v, const struct rib_link *changed)
 {
-    const struct rib_address *a = router_address(v, IP4);
+    const struct rib_address *a;
     struct vr *vr = vr_get(v->id);
+    bool concerned = false;
+
+    for (unsigned k = 0; k < 2; k++)
+        concerned |= v->addresses_of[k] == changed->ifindex ||
+                     primary_address(changed, k ? IP6 : IP4, RT_SCOPE_UNIVERSE);
+    if (!concerned)
+        return;
+    a = router_address(v, IP4, &v->addresses_of[0]);
 
     __atomic_store_n(&vr->addr4, a ? a->addr.ip4 : 0, __ATOMIC_RELAXED);
-    write_addr6(vr->addr6, router_address(v, IP6));
+    write_addr6(vr->addr6, router_address(v, IP6, &v->addresses_of[1]));
 }
 
 void rib_iface_addresses(struct rib_vr *v, struct rib_link *l)
@@ -267,7 +281,7 @@ void rib_iface_addresses(struct rib_vr *v, struct rib_link *l)
     const struct rib_address *a;
     struct iface *i;
 
-    router_addresses(v);
+    router_addresses(v, l);
     rib_iface_update_via(v, l);
     if (!l->iface)
         return;
@@ -308,6 +322,8 @@ bool rib_iface_has_vrf(const struct rib_vr *v)
 {
     struct rib_link *l;
 
+    if (!v->n_vrfs)
+        return false;
     rib_map_each (&v->link, l)
         if (l->known && l->told.kind == NETLINK_LINK_VRF &&
                               l->told.vrf_table == v->table) return true;
@@ -349,6 +365,7 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
 
     bug_on(!e);
     *e = (struct iface_kernel_event){.vr = v->id,
+                                     .iface = l->iface,
                                      .ifindex = l->ifindex,
                                      .admin_up = l->up && !gone,
                                      .gone = gone,
@@ -382,12 +399,13 @@ void rib_iface_vlan(struct rib_vr *v, const struct rib_link *device)
         rib_iface_report(v, base, false);
 }
 
-static void ask_to_look(struct rib_vr *v, int ifindex, const char *upper)
+static void ask_to_look(struct rib_vr *v, int ifindex, uint16_t iface, const char *upper)
 {
     struct iface_kernel_event *e = malloc(sizeof *e);
 
     bug_on(!e);
-    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = ifindex, .settings = true};
+    *e = (struct iface_kernel_event){
+        .vr = v->id, .iface = iface, .ifindex = ifindex, .settings = true};
     memcpy(e->upper, upper, strnlen(upper, sizeof e->upper - 1));
     if (mailbox_post(ROLE_CONTROL, deliver_event, e)) // control looks by the clock, too
         free(e);
@@ -398,7 +416,7 @@ void rib_iface_suspect(struct rib_vr *v, int ifindex)
     const struct rib_link *l = ifindex > 0 ? rib_link_find(v, ifindex) : NULL;
 
     if (ifindex == NETCONFA_IFINDEX_ALL || (l && l->iface))
-        ask_to_look(v, ifindex, "");
+        ask_to_look(v, ifindex, l ? l->iface : 0, "");
     else if (l)
         rib_iface_upper(v, l);
 }
@@ -409,5 +427,5 @@ void rib_iface_upper(struct rib_vr *v, const struct rib_link *l)
         l->told.lower && !l->iface ? rib_link_find(v, l->told.lower) : NULL;
 
     if (lower && lower->iface)
-        ask_to_look(v, lower->ifindex, l->name);
+        ask_to_look(v, lower->ifindex, lower->iface, l->name);
 }

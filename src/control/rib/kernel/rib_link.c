@@ -85,14 +85,21 @@ static void set_lost(struct rib_vr *v, int ifindex, bool lost)
     }
 }
 
+static void count_link(struct rib_vr *v, const struct netlink_link *m, unsigned by)
+{
+    v->n_macvlans += m->kind == NETLINK_LINK_MACVLAN ? by : 0;
+    v->n_vlans += m->kind == NETLINK_LINK_VLAN ? by : 0;
+    v->n_vrfs += m->kind == NETLINK_LINK_VRF ? by : 0;
+    v->n_uppers += m->lower ? by : 0;
+}
+
 void rib_link_gone(struct rib_vr *v, struct rib_link *l)
 {
     if (l->iface)
         rib_iface_report(v, l, true);
     l->known = l->up = l->carrier = false;
     vec_clear(&l->addr);
-    v->n_macvlans -= l->told.kind == NETLINK_LINK_MACVLAN;
-    v->n_vlans -= l->told.kind == NETLINK_LINK_VLAN;
+    count_link(v, &l->told, -1u);
     rib_iface_addresses(v, l);
     rib_sync_link_lost(v, l->ifindex);
     rib_iface_vrf(v, l);
@@ -136,10 +143,9 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     // Linux changes the MTU of IPv6 routes with that of their link, without a word.
     if (l->known && l->told.mtu != m->mtu && v->n_mtu_paths)
         rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
-    v->n_macvlans += (unsigned)(m->kind == NETLINK_LINK_MACVLAN) -
-                     (unsigned)(l->known && l->told.kind == NETLINK_LINK_MACVLAN);
-    v->n_vlans += (unsigned)(m->kind == NETLINK_LINK_VLAN) -
-                  (unsigned)(l->known && l->told.kind == NETLINK_LINK_VLAN);
+    if (l->known)
+        count_link(v, &l->told, -1u);
+    count_link(v, m, 1);
     l->known = true;
     l->gen = v->gen;
     l->up = m->up;

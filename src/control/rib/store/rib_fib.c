@@ -230,6 +230,7 @@ static void note_change(struct rib_vr *v, struct rib *r, const struct prefix *p,
     if (was != is)
         journal_route(v->id, p, was, n->protocol, is, protocol);
     rib_audit_changed(v, r, p, n->nexthop, nexthop);
+    rib_tunnel_note(v->id, p);
     if (v->importer.n)
         rib_import_note(v, p);
     set_node(r, n, nexthop, protocol);
@@ -387,6 +388,7 @@ void rib_load(struct rib_vr *v, struct rib *r)
     free(route);
     journal_loaded(v->id, r->trie.family);
     rib_import_loaded(v, r->trie.family);
+    rib_tunnel_note(v->id, NULL);
     v->changed = true;
     neigh_recheck(v, &all);
 }
@@ -398,7 +400,7 @@ static void commit_fibs(struct rib_vr *v)
     fib_commit(rib_fib(v, IP4));
     fib_commit(rib_fib(v, IP6));
     v->changed = false;
-    rib_tunnel_refresh();
+    rib_tunnel_commit();
 }
 
 void rib_commit_all(void)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_tunnel.c - see rib_tunnel.h
 //
-// A tunnel's next hop is what its outer virtual router's FIB has for the remote address, looked up
-// again after every commit that changed a FIB: a lookup for each tunnel. No reference is held: the
-// commit that takes a next hop out of the FIB comes before the one that frees it.
+// A tunnel's next hop is what its outer virtual router's FIB has for the remote address. After a
+// commit that changed a FIB it is looked up again for the tunnels whose remote address is in a
+// prefix that changed, and soon afterwards for all. No reference is held: the commit that takes a
+// next hop out of the FIB comes before the one that frees it.
 //
 // A path into the tunnel itself is refused, and one through more than TUNNEL_NESTED_MAX tunnels
 // (RFC 2473 4.1.1 has the packet carry a limit; here the router knows).
@@ -23,17 +24,18 @@
 #include "table/tunnel.h"
 
 #define TOLD_PER_TICK 64 // ICMP errors that are looked at
+#define NOTED_MAX 256u    // prefixes of one commit
 
-static void (*changed)(uint16_t vlan);
+static void (*changed)(uint16_t number);
 
 static struct told { // by ICMP
     struct tunnel_key id;
     uint64_t until_ns;
     uint16_t mtu; // 0 = nothing
-} * told;         // [TUNNEL_MAX + 1]
+} * told;         // [TUNNEL_NUMBERS]
 static unsigned n_told, told_now;
 
-void rib_tunnel_set_event(void (*fn)(uint16_t vlan))
+void rib_tunnel_set_event(void (*fn)(uint16_t number))
 {
     changed = fn;
 }
@@ -64,7 +66,7 @@ static bool leads_into(uint32_t nexthop, const struct tunnel *t, unsigned depth)
         const struct iface *i = iface_get(iface[k]);
         if (i->kind != IFACE_TUNNEL)
             continue;
-        const struct tunnel *via = tunnel_get(i->vlan);
+        const struct tunnel *via = tunnel_get(tunnel_of_iface(i));
         if (via == t || depth == TUNNEL_NESTED_MAX || leads_into(via->nexthop, t, depth + 1))
             return true;
     }
@@ -85,9 +87,9 @@ static uint16_t path_mtu(uint32_t nexthop)
 }
 
 // The smaller of both; `t` is another tunnel than the one of which it was told.
-static uint16_t told_mtu(const struct tunnel *t, uint16_t vlan, uint16_t mtu)
+static uint16_t told_mtu(const struct tunnel *t, uint16_t number, uint16_t mtu)
 {
-    struct told *o = n_told ? &told[vlan] : NULL;
+    struct told *o = n_told ? &told[number] : NULL;
 
     if (o && o->mtu && memcmp(&o->id, &t->id, sizeof o->id)) {
         o->mtu = 0;
@@ -110,12 +112,12 @@ static bool is_way_out(uint32_t nexthop)
     }
 }
 
-static void tell_control(void *vlan)
+static void tell_control(void *number)
 {
-    changed((uint16_t)(uintptr_t)vlan);
+    changed((uint16_t)(uintptr_t)number);
 }
 
-static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t vlan)
+static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t number)
 {
     struct ip_addr remote = {.family = t->family};
     uint8_t state = TUNNEL_NO_ROUTE, before = t->state;
@@ -128,33 +130,137 @@ static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t vlan)
         state = leads_into(nexthop, t, 0) ? TUNNEL_RECURSION : TUNNEL_UP;
     if (state != TUNNEL_UP)
         nexthop = 0;
-    tunnel_set_path(t, nexthop, state, nexthop ? told_mtu(t, vlan, path_mtu(nexthop)) : mtu_before);
+    tunnel_set_path(t, nexthop, state,
+                    nexthop ? told_mtu(t, number, path_mtu(nexthop)) : mtu_before);
     if (changed && (state != before || t->path_mtu != mtu_before))
-        (void)mailbox_post(ROLE_CONTROL, tell_control, (void *)(uintptr_t)vlan);
+        (void)mailbox_post(ROLE_CONTROL, tell_control, (void *)(uintptr_t)number);
 }
 
 // Of tunnels that are gone.
 static void forget_told(void)
 {
-    for (uint16_t vlan = 1; n_told && vlan <= TUNNEL_MAX; vlan++)
-        if (told[vlan].mtu && !__atomic_load_n(&tunnel_get(vlan)->kind, __ATOMIC_ACQUIRE)) {
-            told[vlan].mtu = 0;
+    for (uint16_t number = 1; n_told && number < tunnel_end; number++)
+        if (told[number].mtu && !__atomic_load_n(&tunnel_get(number)->kind, __ATOMIC_ACQUIRE)) {
+            told[number].mtu = 0;
             n_told--;
         }
 }
 
-void rib_tunnel_refresh(void)
+// --- whose way may have changed ---
+
+// All tunnels, in the order of their remote ends. A tunnel has no next hop before it is here.
+static struct remote_end {
+    uint16_t vr, number;
+    uint8_t family, remote[16];
+} * ends;
+static unsigned n_ends;
+
+static struct { // since the last commit
+    uint16_t vr;
+    struct prefix prefix;
+} noted[NOTED_MAX];
+static unsigned n_noted; // NOTED_MAX + 1: more, or all
+static bool due;         // all are looked up
+
+static int compare_ends(const void *x, const void *y)
+{
+    const struct remote_end *a = x, *b = y;
+    int by_vr = a->vr - b->vr, by_family = a->family - b->family;
+
+    return by_vr ? by_vr : by_family ? by_family : memcmp(a->remote, b->remote, sizeof a->remote);
+}
+
+static void refresh_end(const struct remote_end *e)
+{
+    struct tunnel *t = tunnel_get(e->number);
+    struct rib_vr *v = rib_vr_find(e->vr);
+
+    if (v && __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) && t->vr == e->vr &&
+        t->family == e->family && !memcmp(t->id.remote, e->remote, sizeof e->remote))
+        refresh(v, t, e->number);
+}
+
+static void refresh_all(void)
 {
     forget_told();
-    if (!rcu_load(&tunnel_index))
-        return;
-    for (uint16_t vlan = 1; vlan <= TUNNEL_MAX; vlan++) {
-        struct tunnel *t = tunnel_get(vlan);
-        struct rib_vr *v;
+    for (unsigned i = 0; i < n_ends; i++)
+        refresh_end(&ends[i]);
+    n_noted = 0;
+    due = false;
+}
 
-        if (__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) && (v = rib_vr_find(t->vr)))
-            refresh(v, t, vlan);
+// Those in a prefix: they follow each other.
+static void refresh_in(uint16_t vr, const struct prefix *p)
+{
+    struct remote_end first = {.vr = vr, .family = p->family};
+    unsigned low = 0, high = n_ends;
+
+    memcpy(first.remote, p->b, ip_bits(p->family) / 8);
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (compare_ends(&ends[middle], &first) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    for (; low < n_ends && ends[low].vr == vr && ends[low].family == p->family; low++) {
+        struct prefix host = {.family = p->family, .len = (uint8_t)ip_bits(p->family)};
+        memcpy(host.b, ends[low].remote, sizeof host.b);
+        if (!prefix_covers(p, &host))
+            break;
+        refresh_end(&ends[low]);
+    }
+}
+
+void rib_tunnel_note(uint16_t vr, const struct prefix *p)
+{
+    if (!n_ends || n_noted > NOTED_MAX)
+        return;
+    if (p && n_noted < NOTED_MAX) {
+        noted[n_noted].vr = vr;
+        noted[n_noted].prefix = *p;
+        n_noted++;
+    } else {
+        n_noted = NOTED_MAX + 1;
+    }
+}
+
+void rib_tunnel_commit(void)
+{
+    if (!n_ends)
+        return;
+    if (n_noted > NOTED_MAX) {
+        refresh_all();
+        return;
+    }
+    for (unsigned k = 0; k < n_noted; k++)
+        refresh_in(noted[k].vr, &noted[k].prefix);
+    n_noted = 0;
+    due = true;
+}
+
+void rib_tunnel_refresh(void)
+{
+    due = true;
+}
+
+void rib_tunnel_changed(void)
+{
+    n_ends = 0;
+    free(ends);
+    ends = calloc(tunnel_end, sizeof *ends);
+    bug_on(!ends);
+    for (uint16_t number = 1; number < tunnel_end; number++) {
+        const struct tunnel *t = tunnel_get(number);
+
+        if (!__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE))
+            continue;
+        struct remote_end *e = &ends[n_ends++];
+        *e = (struct remote_end){.vr = t->vr, .number = number, .family = t->family};
+        memcpy(e->remote, t->id.remote, sizeof e->remote);
+    }
+    qsort(ends, n_ends, sizeof *ends, compare_ends);
+    refresh_all();
 }
 
 // --- what ICMP says ---
@@ -182,27 +288,27 @@ static uint16_t least_mtu(const struct tunnel *t)
                : (uint16_t)(IP6_MTU_MIN + tunnel_overhead(t->id.kind, t->family, t->keyed));
 }
 
-static void note_told(const struct tunnel *t, uint16_t vlan, uint16_t mtu)
+static void note_told(const struct tunnel *t, uint16_t number, uint16_t mtu)
 {
     mtu = mtu < least_mtu(t) ? least_mtu(t) : mtu;
     if (!told)
-        told = calloc(TUNNEL_MAX + 1, sizeof *told);
+        told = calloc(TUNNEL_NUMBERS, sizeof *told);
     if (!told || mtu >= t->path_mtu)
         return;
-    n_told += !told[vlan].mtu;
-    told[vlan] = (struct told){t->id, clock_now_ns() + TUNNEL_TOLD_NS, mtu};
+    n_told += !told[number].mtu;
+    told[number] = (struct told){t->id, clock_now_ns() + TUNNEL_TOLD_NS, mtu};
 }
 
 static void take_too_big(void *arg)
 {
     const struct too_big *b = arg;
 
-    for (uint16_t vlan = 1; rcu_load(&tunnel_index) && vlan <= TUNNEL_MAX; vlan++) {
-        const struct tunnel *t = tunnel_get(vlan);
+    for (uint16_t number = 1; rcu_load(&tunnel_index) && number < tunnel_end; number++) {
+        const struct tunnel *t = tunnel_get(number);
         if (__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) && is_about(t, b))
-            note_told(t, vlan, b->mtu);
+            note_told(t, number, b->mtu);
     }
-    rib_tunnel_refresh();
+    refresh_all();
     free(arg);
 }
 
@@ -224,12 +330,12 @@ void rib_tunnel_tick(uint64_t now_ns)
     bool over = false;
 
     __atomic_store_n(&told_now, 0, __ATOMIC_RELAXED);
-    for (uint16_t vlan = 1; n_told && vlan <= TUNNEL_MAX; vlan++)
-        if (told[vlan].mtu && now_ns > told[vlan].until_ns) {
-            told[vlan].mtu = 0;
+    for (uint16_t number = 1; n_told && number < tunnel_end; number++)
+        if (told[number].mtu && now_ns > told[number].until_ns) {
+            told[number].mtu = 0;
             n_told--;
             over = true;
         }
-    if (over)
-        rib_tunnel_refresh();
+    if (over || due)
+        refresh_all();
 }

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Thousands of tunnels in one commit of a kamueed without ports: how long it takes, and what each costs.
+
+Most of the time is the kernel's, which makes a TAP for each; the same number of bare TAPs tells how much.
+"""
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import resource
+import socket
+import struct
+import tempfile
+import time
+from pathlib import Path
+
+from kamuee.lab.netns import CLONE_NEWNET, Namespace
+
+from measure.daemon import Kamueed
+from measure.program import Unavailable, daemon, end, must_be_built, wait_until
+from measure.topology import own_namespaces
+
+MEMORY_MIB = 128
+SPARE_FILES = 500           # descriptors besides those of TAPs
+STOP_S, SETTLED_S = 120, 60
+TUNSETIFF, TUNSETPERSIST, IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x400454CA, 0x400454CB, 0x2, 0x1000, 0x4000
+SIOCSIFFLAGS, IFF_UP = 0x8914, 0x1
+
+
+def lines(n: int) -> list[str]:
+    return [f"set tunnel t{k} kind gre local 192.0.2.1 remote 198.{18 + (k >> 16)}.{k >> 8 & 255}.{k & 255}" for k in range(n)]
+
+
+def measured(n: int) -> dict[str, float]:
+    """Seconds of the commit, of the deletion and of bare TAPs; bytes of kamueed for each, and of the kernel with its TAP."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < n + SPARE_FILES:
+        raise Unavailable(f"{n} TAPs need a limit of open files of {n + SPARE_FILES}: ulimit -Hn {n + SPARE_FILES}")
+    must_be_built(daemon())
+    own_namespaces()
+    ns = Namespace("kb-tunnel")
+    ns.create()
+    with tempfile.TemporaryDirectory(prefix="kb-") as work:
+        kamueed = Kamueed(ns, daemon(), Path(work) / "run", [f"set memory {MEMORY_MIB}", "set huge-pages never"])
+        kamueed.start()
+        try:
+            found = life(kamueed, n)
+        finally:
+            end(kamueed.proc, patience_s=STOP_S)
+    return {**found, "taps": bare_taps(n)}
+
+
+def life(kamueed: Kamueed, n: int) -> dict[str, float]:
+    before = kamueed.status_kib("VmRSS") + kamueed.status_kib("VmPTE")
+    set_up = timed(kamueed, lines(n))
+    wait_until(lambda: settled(kamueed), "kamueed is still busy", SETTLED_S, pause_s=0)
+    memory = kamueed.status_kib("VmRSS") + kamueed.status_kib("VmPTE") - before
+    there = len(kamueed.client.entries("tunnel"))
+    if there != n:
+        raise RuntimeError(f"{there} of {n} tunnels are there:\n{kamueed.log_end()}")
+    return {"set-up": set_up, "memory": memory * 1024 / n, "delete": timed(kamueed, [f"delete tunnel t{k}" for k in range(n)])}
+
+
+def timed(kamueed: Kamueed, commit: list[str]) -> float:
+    begun = time.monotonic()
+    kamueed.client.call("configure", line=commit)
+    return time.monotonic() - begun
+
+
+def settled(kamueed: Kamueed, pause_s: float = 0.5) -> bool:
+    """It has taken what the kernel tells of the TAPs."""
+    used = sum(kamueed.cpu_s().values())
+    time.sleep(pause_s)
+    return sum(kamueed.cpu_s().values()) - used < 0.1 * pause_s
+
+
+def bare_taps(n: int) -> float:
+    """Seconds that the kernel takes to make so many TAPs and set them up, in a namespace that goes with this process' child."""
+    into, out = os.pipe()
+    if not (child := os.fork()):
+        os.close(into)
+        ctypes.CDLL(None).unshare(CLONE_NEWNET)
+        os.write(out, str(make_taps(n)).encode())
+        os._exit(0)
+    os.close(out)
+    said = os.read(into, 100)
+    os.close(into)
+    os.waitpid(child, 0)
+    return float(said)
+
+
+def make_taps(n: int) -> float:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    begun = time.monotonic()
+    for k in range(n):
+        name = f"t{k}".encode()
+        tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+        fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", name, IFF_TAP | IFF_NO_PI | IFF_VNET_HDR))
+        fcntl.ioctl(asking, SIOCSIFFLAGS, struct.pack("16sH22x", name, IFF_UP))
+    return time.monotonic() - begun

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel_table_test.c - the table of tunnels, full
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "table/tunnel.h"
+
+static uint16_t number_of[TUNNEL_MAX];
+
+static int close_table(void **state)
+{
+    rcu_barrier();
+    tunnel_table_fini();
+    return 0;
+}
+
+// Three tunnels of each local address.
+static struct tunnel_settings settings_of(unsigned i)
+{
+    struct tunnel_settings s = {.id = {.kind = TUNNEL_GRE, .family = IP4, .key = i % 3, .vr = 1}};
+
+    memcpy(s.id.local, (uint8_t[4]){192, 0, (uint8_t)(i / 3 >> 8), (uint8_t)(i / 3)}, 4);
+    memcpy(s.id.remote, (uint8_t[4]){198, 51, (uint8_t)(i >> 8), (uint8_t)i}, 4);
+    return s;
+}
+
+static uint16_t found(unsigned i)
+{
+    struct tunnel_settings s = settings_of(i);
+
+    return tunnel_find(tunnel_index, &s.id);
+}
+
+static bool ends(unsigned i)
+{
+    struct tunnel_settings s = settings_of(i);
+
+    memset(s.id.remote, 0, sizeof s.id.remote);
+    return tunnel_ends(tunnel_index, &s.id);
+}
+
+static void make(unsigned i)
+{
+    struct tunnel_settings s = settings_of(i);
+    uint16_t taken;
+
+    number_of[i] = tunnel_new(&s, &taken);
+    assert_int_not_equal(number_of[i], 0);
+    tunnel_publish(number_of[i], (uint16_t)(i + 1), (uint8_t[6]){2});
+}
+
+static void fill(void)
+{
+    for (unsigned i = 0; i < TUNNEL_MAX; i++)
+        make(i);
+    assert_true(tunnel_index_update());
+    assert_false(tunnel_index_update());
+}
+
+static void every_tunnel_has_a_vlan_of_its_own_and_is_found(void **state)
+{
+    static uint8_t seen[TUNNEL_PORTS][4096];
+
+    fill();
+    for (unsigned i = 0; i < TUNNEL_MAX; i++) {
+        uint16_t port = tunnel_port(number_of[i]), vlan = tunnel_vlan(number_of[i]);
+
+        assert_true(tunnel_is_port(port) && vlan >= 1 && vlan <= 4094);
+        assert_int_equal(seen[port - PORT_TUNNEL][vlan]++, 0);
+        assert_int_equal(tunnel_number(port, vlan), number_of[i]);
+        assert_int_equal(found(i), number_of[i]);
+        assert_int_equal(tunnel_get(number_of[i])->iface, i + 1);
+        assert_true(ends(i));
+    }
+    assert_int_equal(found(TUNNEL_MAX), 0);
+}
+
+static void one_too_many_and_the_same_again_are_refused(void **state)
+{
+    struct tunnel_settings s = settings_of(TUNNEL_MAX);
+    uint16_t taken = 1;
+
+    fill();
+    assert_int_equal(tunnel_new(&s, &taken), 0);
+    assert_int_equal(taken, 0);
+    s = settings_of(5000);
+    assert_int_equal(tunnel_new(&s, &taken), 0);
+    assert_int_equal(taken, number_of[5000]);
+}
+
+static void a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back(void **state)
+{
+    fill();
+    for (unsigned i = 0; i < 3; i++) {
+        tunnel_hide(number_of[6000 + i]);
+        assert_int_equal(found(6000 + i), 0); // before the index has changed
+        assert_true(tunnel_index_update());
+        assert_int_equal(ends(6000), i < 2);
+    }
+    tunnel_free(number_of[6001]);
+    uint16_t was = number_of[6001];
+    rcu_barrier();
+    make(6001);
+    assert_int_equal(number_of[6001], was);
+    assert_int_equal(found(6001), 0);
+    tunnel_index_update();
+    assert_int_equal(found(6001), was);
+}
+
+#define table_test(f) cmocka_unit_test_teardown(f, close_table)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        table_test(every_tunnel_has_a_vlan_of_its_own_and_is_found),
+        table_test(one_too_many_and_the_same_again_are_refused),
+        table_test(a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back),
+    };
+    rcu_init();
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    rcu_fini();
+    return r;
+}
