@@ -53,7 +53,7 @@ static struct own { // what only control needs to know of an interface
 } *own;
 
 #define for_each_iface(i)                                                                          \
-    for (struct iface *i = iface_get(1); i < iface_get(0) + iface_end(); i++)                        \
+    for (struct iface *i = iface_get(1); i < iface_get(0) + iface_end(); i++)                      \
         if (i->kind != IFACE_NONE)
 
 // --- the list of TAPs, for the next process ---

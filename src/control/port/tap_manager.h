@@ -13,7 +13,8 @@ int tap_manager_start(void); // control; starts the thread
 void tap_manager_stop(void);
 
 // --- control; each waits for the thread's answer, but for _reflect and _read ---
-// Until it is deleted, tap_manager reads and writes the fd. Without `read`, what the kernel sends waits in the TAP.
+// Until it is deleted, tap_manager reads and writes the fd. Without `read`, what the kernel sends
+// waits in the TAP.
 int tap_manager_add(uint16_t iface, int fd, bool read);
 void tap_manager_read(uint16_t iface);            // no longer
 int tap_manager_del(uint16_t iface); // 0: it uses the fd no longer

@@ -12,6 +12,7 @@ void tunnel_ends_init(void);
 int tunnel_end_prepare(const struct iface *i, const struct tap *tap);
 void tunnel_end_hide(const struct iface *i); // packets from outside find it no longer
 void tunnel_end_free(const struct iface *i); // the interface is taken apart
-void tunnel_ends_end_change(void); // after all changes of a commit: packets find what came and stays
+// After all changes of a commit: packets find what has come.
+void tunnel_ends_end_change(void);
 
 #endif

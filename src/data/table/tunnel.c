@@ -222,7 +222,7 @@ bool tunnel_index_update(void)
 // --- control ---
 
 // Tables, of which the index has two. False: no memory.
-static bool tables_make(void)
+static bool memory_take(void)
 {
     if (!tunnel_table)
         tunnel_table = mem_map("tunnels", TUNNEL_NUMBERS * sizeof *tunnel_table);
@@ -294,7 +294,7 @@ uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken)
 {
     thread_must_be(ROLE_CONTROL);
     *taken = 0;
-    if (!tables_make() || (*taken = number_of_key(&s->id)))
+    if (!memory_take() || (*taken = number_of_key(&s->id)))
         return 0;
     uint16_t number = number_take();
     if (!number)
