@@ -208,8 +208,8 @@ void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
 static bool may_send(const struct iface *iface)
 {
     return iface->kind != IFACE_NONE && iface_is_up(iface) &&
-           (iface->port != PORT_TUNNEL ||
-            __atomic_load_n(&tunnel_get(iface->vlan)->kind, __ATOMIC_ACQUIRE));
+           (!tunnel_is_port(iface->port) ||
+            __atomic_load_n(&tunnel_get(tunnel_of_iface(iface))->kind, __ATOMIC_ACQUIRE));
 }
 
 void tx_frame(struct forwarder *f, struct rte_mbuf *m, uint16_t id, enum drop_reason no_room)

@@ -160,7 +160,7 @@ void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
 void iface_set_vr(struct iface *i, uint16_t vr)
 {
     thread_must_be(ROLE_CONTROL);
-    if (i->port == PORT_TUNNEL && tunnel_get(i->vlan)->id.vr != vr)
+    if (tunnel_is_port(i->port) && tunnel_get(tunnel_of_iface(i))->id.vr != vr)
         nexthop_cross_begin();
     ledger_vr_move(i->id, vr);
     __atomic_store_n(&i->flags_vr, (uint16_t)(i->flags | vr << IFACE_FLAGS_BITS), __ATOMIC_RELEASE);

@@ -9,6 +9,7 @@
 #include "core/thread.h"
 #include "table/counter.h"
 #include "table/iface.h"
+#include "table/tunnel.h"
 
 const char *const ledger_vr_name[LEDGER_VR_N] = {
     [LEDGER_VR_RX] = "rx",       [LEDGER_VR_INJECT] = "inject", [LEDGER_VR_ENTERED] = "entered",
@@ -26,7 +27,7 @@ static void add_iface(uint64_t side[LEDGER_VR_N], uint16_t iface, const struct c
 
     side[LEDGER_VR_RX] += sign * c->rx_packets;
     side[LEDGER_VR_INJECT] += sign * c->inject_packets;
-    side[LEDGER_VR_TX] += iface_get(iface)->port == PORT_TUNNEL ? 0 : sign * c->tx_packets;
+    side[LEDGER_VR_TX] += tunnel_is_port(iface_get(iface)->port) ? 0 : sign * c->tx_packets;
     side[LEDGER_VR_PUNT] += sign * c->punt_packets;
 }
 

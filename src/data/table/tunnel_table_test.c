@@ -24,7 +24,7 @@ static int close_table(void **state)
 // Three tunnels of each local address.
 static struct tunnel_settings settings_of(unsigned i)
 {
-    struct tunnel_settings s = {.id = {.kind = TUNNEL_GRE, .family = IP4, .key = i % 3, .vr = 1}};
+    struct tunnel_settings s = {.id = {.kind = TUNNEL_GRE, .family = IP4, .key = i % 3}};
 
     memcpy(s.id.local, (uint8_t[4]){192, 0, (uint8_t)(i / 3 >> 8), (uint8_t)(i / 3)}, 4);
     memcpy(s.id.remote, (uint8_t[4]){198, 51, (uint8_t)(i >> 8), (uint8_t)i}, 4);
@@ -125,7 +125,8 @@ int main(void)
     };
     rcu_init();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = iface_table_init() ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    iface_table_fini();
     rcu_fini();
     return r;
 }
