@@ -97,5 +97,6 @@ def make_taps(n: int) -> float:
         name = f"t{k}".encode()
         tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", name, IFF_TAP | IFF_NO_PI | IFF_VNET_HDR))
+        fcntl.ioctl(tap, TUNSETPERSIST, 1)      # so that they end together, with the namespace
         fcntl.ioctl(asking, SIOCSIFFLAGS, struct.pack("16sH22x", name, IFF_UP))
     return time.monotonic() - begun
