@@ -33,7 +33,7 @@ void iface_policy_publish_sources(void)
     uint8_t want[VR_MAX][2] = {{0}};
 
     thread_must_be(ROLE_CONTROL);
-    for (const struct iface *i = iface_get(1); i < iface_get(0) + iface_end(); i++) {
+    for (const struct iface *i = iface_get(1); i < iface_get(0) + iface_id_end(); i++) {
         if (i->kind == IFACE_NONE)
             continue;
         want[i->vr][0] |= urpf_sources(i, 0);
@@ -68,8 +68,8 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
                     (policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) |
                         (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
                         (policy->redirect ? IFACE_REDIRECT : 0));
-    iface_bind_police(i, (uint8_t)((i->police & ~IFACE_PCP_CLASS) |
-                                   (policy->pcp_class ? IFACE_PCP_CLASS : 0)));
+    iface_bind_police(
+        i, (uint8_t)((i->police & ~IFACE_PCP_CLASS) | (policy->pcp_class ? IFACE_PCP_CLASS : 0)));
     return 0;
 }
 

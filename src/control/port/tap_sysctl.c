@@ -198,7 +198,7 @@ void tap_sysctl_changed(uint16_t vr, int ifindex, const struct iface *of, const 
     }
     if (of)
         announced[of->id] = true;
-    for (uint16_t id = 1; ifindex <= 0 && id < iface_end(); id++)
+    for (uint16_t id = 1; ifindex <= 0 && id < iface_id_end(); id++)
         if (has_tap(iface_get(id)) && iface_get(id)->vr == vr)
             announced[id] = true;
     next_turn();
@@ -208,7 +208,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
     unsigned n = 0;
 
-    for (uint16_t id = 1; id < iface_end(); id++) {
+    for (uint16_t id = 1; id < iface_id_end(); id++) {
         const struct iface *i = iface_get(id);
         if (!announced[id])
             continue;
@@ -227,9 +227,9 @@ static void on_sysctl_timer(evutil_socket_t fd, short what, void *arg)
     unsigned n = 0;
 
     restore_uppers();
-    for (unsigned seen = 1; seen < iface_end() && n < LOOK_AT; seen++) {
+    for (unsigned seen = 1; seen < iface_id_end() && n < LOOK_AT; seen++) {
         const struct iface *i = iface_get(next_id);
-        next_id = next_id + 1u < iface_end() ? next_id + 1 : 1;
+        next_id = next_id + 1u < iface_id_end() ? next_id + 1 : 1;
         if (!has_tap(i))
             continue;
         restore_settings_in_vr(i->vr, i->name);

@@ -153,7 +153,7 @@ static int rehop_port(void *arg)
 {
     uint16_t port = *(uint16_t *)arg;
 
-    for (unsigned i = 1; i < iface_end(); i++)
+    for (unsigned i = 1; i < iface_id_end(); i++)
         if (iface_get((uint16_t)i)->port == port)
             rehop(iface_get((uint16_t)i));
     return 0;

@@ -37,12 +37,12 @@ static struct slot {
     uint8_t state; // enum state
     uint16_t next; // in its chain
     uint64_t ticket;
-} *slots;
-static unsigned n_ids; // highest id ever used + 1
-static unsigned lowest; // no id below is free
-static uint16_t chain[CHAINS]; // ids, by name
-static unsigned acl_out_bound;    // interfaces with a list for what leaves
-static unsigned police_out_bound; // interfaces with a policer of what leaves
+} * slots;
+static unsigned n_ids;             // highest id ever used + 1
+static unsigned lowest;            // no id below is free
+static uint16_t chain[CHAINS];     // ids, by name
+static unsigned acl_out_bound;     // interfaces with a list for what leaves
+static unsigned police_out_bound;  // interfaces with a policer of what leaves
 static unsigned program_out_bound; // virtual routers with programs at hook output
 static bool program_in[VR_MAX], program_out[VR_MAX];
 
@@ -71,11 +71,6 @@ void iface_table_fini(void)
     iface_macs = NULL;
     free(slots);
     slots = NULL;
-}
-
-unsigned iface_end(void)
-{
-    return __atomic_load_n(&n_ids, __ATOMIC_ACQUIRE);
 }
 
 static struct iface *find_iface(bool (*match)(const struct iface *i, const void *key),

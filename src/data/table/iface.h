@@ -65,7 +65,7 @@ enum iface_sample {
     IFACE_SAMPLE_IPFIX = 2
 }; // who takes samples of what comes in
 
-struct iface_policy { // as configured; all zero = none of it
+struct iface_policy {        // as configured; all zero = none of it
     uint8_t urpf[2];         // IPv4, IPv6: enum iface_urpf, with URPF_ALLOW_DEFAULT
     bool redirect;           // ICMP redirects to hosts that could send straight to the next hop
     bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
@@ -88,14 +88,14 @@ struct iface {
         uint16_t flags_vr; // both, as it is stored
     };
     uint8_t mac[6];
-    uint8_t kind;   // enum iface_kind
-    uint8_t police; // enum iface_police
+    uint8_t kind;            // enum iface_kind
+    uint8_t police;          // enum iface_police
     uint16_t id, port, vlan; // of the only or inner tag, 0 = untagged
-    uint16_t mtu; // bytes of layer 3
-    uint8_t checks; // enum iface_flag from IFACE_CHECKS_SHIFT on
+    uint16_t mtu;            // bytes of layer 3
+    uint8_t checks;          // enum iface_flag from IFACE_CHECKS_SHIFT on
     struct iface_policy policy;
-    uint16_t outer_vlan; // of the outer tag, 0 = none
-    uint16_t tpid_be;    // EtherType of the outer tag; with one tag 0x8100, untagged 0
+    uint16_t outer_vlan;      // of the outer tag, 0 = none
+    uint16_t tpid_be;         // EtherType of the outer tag; with one tag 0x8100, untagged 0
     uint16_t acl_in, acl_out; // lists of table/acl.h, 0 = none
     // writer: rib_manager; network order, 0 = none; single words or read only for ICMP errors
     ip4_t addr4;
@@ -103,9 +103,9 @@ struct iface {
     uint8_t addr6_ll[16]; // the link-local address
     // writer's own: control
     char name[16];
-    int ifindex;          // of the TAP in the vr's namespace, 0 = no TAP yet
+    int ifindex; // of the TAP in the vr's namespace, 0 = no TAP yet
     bool admin_up;
-    bool carrier;         // of the port; rib_manager reads it
+    bool carrier; // of the port; rib_manager reads it
 } __attribute__((aligned(64)));
 
 _Static_assert(VR_MAX <= 1 << (16 - IFACE_FLAGS_BITS), "iface.vr");
@@ -116,10 +116,8 @@ extern struct iface *iface_table; // [IFACE_MAX]
 // The output list that all interfaces have, or 0: not all have the same one. With one, forwarders
 // do not look at each packet's next hop.
 extern uint16_t iface_acl_out_of_all;
-extern bool iface_police_out; // some interface has a policer of what leaves
+extern bool iface_police_out;  // some interface has a policer of what leaves
 extern bool iface_program_out; // some virtual router has a program at hook output
-
-unsigned iface_end(void); // ids that have ever been in use are below
 
 static inline struct iface *iface_get(uint16_t id)
 {
@@ -152,8 +150,7 @@ static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
 
 // Counts a packet that came in by, or was to leave by, interface `id` as dropped. Without one, 0,
 // it counts for virtual router `default`.
-static inline void iface_count_drop(struct counter_block *c, uint16_t id,
-                                    enum drop_reason reason)
+static inline void iface_count_drop(struct counter_block *c, uint16_t id, enum drop_reason reason)
 {
     c->drop[reason]++;
     c->iface[id].drop_packets++;
@@ -197,8 +194,8 @@ unsigned iface_id_end(void); // all ids ever used are below; also of interfaces 
 // NULL when absent; any manager may call it between mailbox calls.
 struct iface *iface_find_name(const char *name);
 struct iface *
-iface_new(const char *name); // free id with the name set, kind still NONE; NULL when full
-void iface_free(struct iface *i);                // id becomes free after a grace period
+iface_new(const char *name);      // free id with the name set, kind still NONE; NULL when full
+void iface_free(struct iface *i); // id becomes free after a grace period
 void iface_set_flags(struct iface *i, unsigned mask,
                      unsigned flags); // those of `mask`; what a feature needs was stored before
 void iface_set_vr(struct iface *i, uint16_t vr);
