@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "program_manager/operator.h"
@@ -29,10 +30,11 @@
 
 #define C(name) SCMP_SYS(name)
 static const int allowed[] = {
-    C(brk), C(clock_gettime), C(close), C(exit), C(exit_group), C(fcntl), C(fstat), C(futex),
-    C(getpid), C(getrandom), C(gettid), C(lseek), C(madvise), C(mmap), C(mprotect), C(mremap),
-    C(munmap), C(newfstatat), C(open), C(openat), C(pread64), C(read), C(rt_sigprocmask),
-    C(rt_sigreturn), C(tgkill), C(write), C(writev),
+    C(brk),     C(clock_gettime), C(close),    C(exit),      C(exit_group),     C(fcntl),
+    C(fstat),   C(futex),         C(getpid),   C(getrandom), C(gettid),         C(lseek),
+    C(madvise), C(mmap),          C(mprotect), C(mremap),    C(munmap),         C(newfstatat),
+    C(open),    C(openat),        C(pread64),  C(read),      C(rt_sigprocmask), C(rt_sigreturn),
+    C(tgkill),  C(write),         C(writev),
 };
 #undef C
 
@@ -46,9 +48,11 @@ static int limit(int what, rlim_t most, rlim_t hard)
 // SIGXCPU, and a second later SIGKILL.
 static int set_limits(void)
 {
+    const struct itimerval late = {.it_value.tv_sec = OPERATOR_CHECK_S + 1};
     int r = limit(RLIMIT_CPU, OPERATOR_CHECK_S, OPERATOR_CHECK_S + 1);
 
-    alarm(OPERATOR_CHECK_S + 1);
+    if (!r && setitimer(ITIMER_REAL, &late, NULL))
+        r = -errno;
     return r ? r : limit(RLIMIT_CORE, 0, 0);
 }
 

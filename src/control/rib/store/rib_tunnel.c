@@ -24,7 +24,7 @@
 #include "table/tunnel.h"
 
 #define TOLD_PER_TICK 64 // ICMP errors that are looked at
-#define NOTED_MAX 256u    // prefixes of one commit
+#define NOTED_MAX 256u   // prefixes of one commit
 
 static void (*changed)(uint16_t number);
 
@@ -152,8 +152,8 @@ static void forget_told(void)
 static struct remote_end {
     uint16_t vr, number;
     uint8_t family, remote[16];
-} * ends;
-static unsigned n_ends;
+} * remote_ends;
+static unsigned n_remote_ends;
 
 static struct { // since the last commit
     uint16_t vr;
@@ -183,8 +183,8 @@ static void refresh_end(const struct remote_end *e)
 static void refresh_all(void)
 {
     forget_told();
-    for (unsigned i = 0; i < n_ends; i++)
-        refresh_end(&ends[i]);
+    for (unsigned i = 0; i < n_remote_ends; i++)
+        refresh_end(&remote_ends[i]);
     n_noted = 0;
     due = false;
 }
@@ -193,28 +193,29 @@ static void refresh_all(void)
 static void refresh_in(uint16_t vr, const struct prefix *p)
 {
     struct remote_end first = {.vr = vr, .family = p->family};
-    unsigned low = 0, high = n_ends;
+    unsigned low = 0, high = n_remote_ends;
 
     memcpy(first.remote, p->b, ip_bits(p->family) / 8);
     while (low < high) {
         unsigned middle = (low + high) / 2;
-        if (compare_ends(&ends[middle], &first) < 0)
+        if (compare_ends(&remote_ends[middle], &first) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < n_ends && ends[low].vr == vr && ends[low].family == p->family; low++) {
+    for (; low < n_remote_ends && remote_ends[low].vr == vr && remote_ends[low].family == p->family;
+         low++) {
         struct prefix host = {.family = p->family, .len = (uint8_t)ip_bits(p->family)};
-        memcpy(host.b, ends[low].remote, sizeof host.b);
+        memcpy(host.b, remote_ends[low].remote, sizeof host.b);
         if (!prefix_covers(p, &host))
             break;
-        refresh_end(&ends[low]);
+        refresh_end(&remote_ends[low]);
     }
 }
 
 void rib_tunnel_note(uint16_t vr, const struct prefix *p)
 {
-    if (!n_ends || n_noted > NOTED_MAX)
+    if (!n_remote_ends || n_noted > NOTED_MAX)
         return;
     if (p && n_noted < NOTED_MAX) {
         noted[n_noted].vr = vr;
@@ -227,7 +228,7 @@ void rib_tunnel_note(uint16_t vr, const struct prefix *p)
 
 void rib_tunnel_commit(void)
 {
-    if (!n_ends)
+    if (!n_remote_ends)
         return;
     if (n_noted > NOTED_MAX) {
         refresh_all();
@@ -246,20 +247,20 @@ void rib_tunnel_refresh(void)
 
 void rib_tunnel_changed(void)
 {
-    n_ends = 0;
-    free(ends);
-    ends = calloc(tunnel_end, sizeof *ends);
-    bug_on(!ends);
+    n_remote_ends = 0;
+    free(remote_ends);
+    remote_ends = calloc(tunnel_end, sizeof *remote_ends);
+    bug_on(!remote_ends);
     for (uint16_t number = 1; number < tunnel_end; number++) {
         const struct tunnel *t = tunnel_get(number);
 
         if (!__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE))
             continue;
-        struct remote_end *e = &ends[n_ends++];
+        struct remote_end *e = &remote_ends[n_remote_ends++];
         *e = (struct remote_end){.vr = t->vr, .number = number, .family = t->family};
         memcpy(e->remote, t->id.remote, sizeof e->remote);
     }
-    qsort(ends, n_ends, sizeof *ends, compare_ends);
+    qsort(remote_ends, n_remote_ends, sizeof *remote_ends, compare_ends);
     refresh_all();
 }
 
