@@ -192,7 +192,7 @@ static void on_kernel_event(const struct iface_kernel_event *e)
     follow_macvlans(i, e);
     report_master(i, e);
     report_vlan_device(i, e);
-    follow_admin_state(i, e->admin_up);
+    follow_admin_state(i, now.up);
 }
 
 void iface_follow_init(void (*recreate)(struct iface *i), struct tap *(*tap)(const struct iface *i))

@@ -50,10 +50,10 @@ static struct own { // what only control needs to know of an interface
     char description[TAP_ALIAS]; // as configured
     bool changing;               // while control waits for rib_manager: its TAP is not recreated
     bool lost;                   // but should be afterwards
-} *own;
+} * own;
 
 #define for_each_iface(i)                                                                          \
-    for (struct iface *i = iface_get(1); i < iface_get(0) + iface_end(); i++)                      \
+    for (struct iface *i = iface_get(1); i < iface_get(0) + iface_id_end(); i++)                   \
         if (i->kind != IFACE_NONE)
 
 // --- the list of TAPs, for the next process ---
@@ -71,7 +71,8 @@ static void tap_list_save(void)
     changed = false;
     if (!state_path || starting) // keep the former process' list until then
         return;
-    for_each_iface (i) {
+    for_each_iface(i)
+    {
         struct tap_list_entry *e = vec_push(&list);
         snprintf(e->netns, sizeof e->netns, "%s", vr_get(i->vr)->netns);
         snprintf(e->name, sizeof e->name, "%s", i->name);
@@ -105,9 +106,8 @@ void iface_manager_started(void)
 {
     starting = false;
     tap_keep_delete_rest();
-    for_each_iface (i)
-        if (i->port == PORT_METALINK)
-            iface_update_carrier(i); // it may have been presumed
+    for_each_iface(i) if (i->port == PORT_METALINK)
+        iface_update_carrier(i); // it may have been presumed
     for (size_t k = 0; k < n_former; k++) {
         const struct iface *i = iface_find_name(former[k].name);
         char err[200];
@@ -187,17 +187,13 @@ void iface_manager_hold(enum iface_hold hold)
 {
     thread_must_be(ROLE_CONTROL);
     held = hold;
-    for_each_iface (i)
-        if (!tap_waits(i))
-            tap_manager_read(i->id);
+    for_each_iface(i) if (!tap_waits(i)) tap_manager_read(i->id);
 }
 
 void iface_manager_each_tap(void (*fn)(int fd))
 {
     thread_must_be(ROLE_CONTROL);
-    for_each_iface (i)
-        if (own[i->id].tap.fd >= 0)
-            fn(own[i->id].tap.fd);
+    for_each_iface(i) if (own[i->id].tap.fd >= 0) fn(own[i->id].tap.fd);
 }
 
 void iface_manager_keep_again(void)
@@ -213,7 +209,43 @@ static void tap_take_back(const struct iface *i, struct tap *tap)
         tap->fd = fcntl(tap->fd, F_DUPFD_CLOEXEC, 0);
 }
 
-// Makes or finds the TAP in virtual router `vr` and hands it to tap_manager.
+static void log_not_started(const struct iface *i, int error)
+{
+    if (error)
+        log_warning("iface_manager: TAP stays down: interface=%s error=%s", i->name,
+                    LOG_VALUE(strerror(-error)));
+}
+
+static void tap_start_one(const struct iface *i, uint16_t vr, struct tap *tap)
+{
+    struct tap_start s = {.tap = tap, .netns = vr_manager_netns(vr), .carrier = i->carrier};
+
+    tap_start(&s, 1);
+    log_not_started(i, s.error);
+}
+
+// Those of new sub-interfaces and tunnels wait for the end of the change: there may be thousands.
+static VEC(uint16_t) to_start; // interfaces
+
+static void start_taps(void)
+{
+    VEC(struct tap_start) s = {0};
+    size_t n = 0;
+
+    vec_foreach (&to_start, id)
+        if (own[*id].tap.fd >= 0) // else deleted meanwhile
+            *vec_push(&s) = (struct tap_start){.tap = &own[*id].tap,
+                                               .netns = vr_manager_netns(iface_get(*id)->vr),
+                                               .carrier = iface_get(*id)->carrier};
+    tap_start(s.item, s.n);
+    vec_foreach (&to_start, id)
+        if (own[*id].tap.fd >= 0)
+            log_not_started(iface_get(*id), s.item[n++].error);
+    vec_clear(&to_start);
+    vec_free(&s);
+}
+
+// Makes or finds the TAP in virtual router `vr` and hands it to tap_manager; it is to be started.
 static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
 {
     if (tap_delete_batch_has(i->name))
@@ -244,13 +276,12 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
         return r;
     }
     __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
-    i->admin_up = tap_is_up(tap);
-    tap_set_carrier(tap, i->carrier);
+    i->admin_up = !tap->found || tap_is_up(tap);
+    iface_update_up_flag(i); // before the kernel sends
     if (!tap->kept)
         tap_keep_put(tap->fd);
     if (own[i->id].description[0])
         tap_alias_set(tap, own[i->id].description);
-    iface_update_up_flag(i);
     return 0;
 }
 
@@ -314,6 +345,10 @@ static int iface_attach(struct iface *i, enum iface_kind kind, char *err, size_t
         tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
         return r;
     }
+    if (kind == IFACE_VPORT || kind == IFACE_TUNNEL)
+        *vec_push(&to_start) = i->id;
+    else
+        tap_start_one(i, i->vr, &own[i->id].tap);
     changed = true;
     log_info(
         "iface_manager: added: interface=%s id=%u port=%s outer-vlan=%u vlan=%u vr=%s ifindex=%d",
@@ -435,7 +470,8 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     if (!i)
         return -ENOENT;
     if (i->kind == IFACE_PORT) {
-        for_each_iface (v) {
+        for_each_iface(v)
+        {
             if (v->kind == IFACE_VPORT && v->port == i->port) {
                 snprintf(err, err_size, "port %s still has sub-interface %s: delete it first", name,
                          v->name);
@@ -463,6 +499,9 @@ void iface_manager_end_change(void)
 {
     thread_must_be(ROLE_CONTROL);
     tunnel_ends_end_change();
+    vec_foreach (&to_start, id)
+        tunnel_end_set_mtu(iface_get(*id)); // Linux looks at all IPv6 routes for that, too
+    start_taps();
     tap_delete_batch_run();
     if (changed)
         tap_list_save();
@@ -495,6 +534,8 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     if (!same_netns) {
         tap_take_back(i, &own[i->id].tap);
         r = tap_attach(i, to->id, &tap, err, err_size);
+        if (!r)
+            tap_start_one(i, to->id, &tap);
     }
     unsigned left = 0,
              carried = r || same_netns ? 0 : tap_addresses_copy(&own[i->id].tap, &tap, &left);
@@ -549,7 +590,8 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
         r = iface_apply_mtu(i, mtu);
     }
     if (i->kind == IFACE_PORT)
-        for_each_iface (v) {
+        for_each_iface(v)
+        {
             if (!r && v->kind == IFACE_VPORT && v->port == i->port)
                 r = iface_apply_mtu(v, clamp_vport_mtu(v->name, own[v->id].mtu_wanted, mtu));
         }
@@ -590,12 +632,14 @@ void iface_manager_port_link(uint16_t port, bool up)
     port_presumed[port] = false;
     port_told[port] = true;
     port_up[port] = up;
-    for_each_iface (i) {
+    for_each_iface(i)
+    {
         if (i->port == port)
             __atomic_store_n(&i->carrier, iface_has_carrier(i), __ATOMIC_RELAXED);
     }
     rib_manager_port_link(port); // first: flows wait for it, and the TAPs' carrier takes time
-    for_each_iface (i) {
+    for_each_iface(i)
+    {
         if (i->port != port)
             continue;
         tap_set_carrier(&own[i->id].tap, i->carrier);
@@ -608,11 +652,11 @@ void iface_manager_port_link(uint16_t port, bool up)
 void iface_manager_vr_changed(uint16_t vr)
 {
     thread_must_be(ROLE_CONTROL);
-    for_each_iface (i)
-        if (i->vr == vr) {
-            iface_update_carrier(i);
-            iface_manager_end_changed(i);
-        }
+    for_each_iface(i) if (i->vr == vr)
+    {
+        iface_update_carrier(i);
+        iface_manager_end_changed(i);
+    }
     changed = true; // of the list of TAPs
 }
 
@@ -621,10 +665,9 @@ void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
     uint8_t was[6] = {0};
 
     thread_must_be(ROLE_CONTROL);
-    for_each_iface (i)
-        if (i->port == port && i->kind == IFACE_PORT)
-            memcpy(was, i->mac, sizeof was);
-    for_each_iface (i) {
+    for_each_iface(i) if (i->port == port && i->kind == IFACE_PORT) memcpy(was, i->mac, sizeof was);
+    for_each_iface(i)
+    {
         if (i->port != port || memcmp(i->mac, was, sizeof was) ||
             !memcmp(i->mac, mac, sizeof i->mac)) // vports may have their own
             continue;
@@ -640,7 +683,8 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
     port_up[to] = port_up[from];
     port_told[to] = port_told[from];
     port_presumed[to] = port_presumed[from];
-    for_each_iface (i) {
+    for_each_iface(i)
+    {
         if (i->port != from)
             continue;
         point_port_at(i, 0);
@@ -683,8 +727,10 @@ static void tap_recreate(struct iface *i)
         i->admin_up = false;
         iface_update_up_flag(i);
     }
-    if (!r)
+    if (!r) {
+        tap_start_one(i, i->vr, &own[i->id].tap);
         rib_manager_iface_add(i->id);
+    }
     iface_manager_end_changed(i);
     tap_list_save();
 }
@@ -695,12 +741,14 @@ void iface_manager_fini(void)
     if (!own)
         return;
     tap_delete_batch_run();
-    for_each_iface (i) {
+    for_each_iface(i)
+    {
         point_port_at(i, 0);
         tap_detach(i, &own[i->id].tap, false);
         iface_free(i);
     }
     tap_keep_fini();
+    vec_free(&to_start);
     free(own);
     free(former);
     free(state_path);

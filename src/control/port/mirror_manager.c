@@ -67,7 +67,7 @@ static struct monitor *monitor_get(const char *name, char *err, size_t err_size)
             return NULL;
         tap_clear_persist(&m->tap);
         silence_tap(name);
-        tap_set_carrier(&m->tap, true);
+        tap_start(&(struct tap_start){.tap = &m->tap, .netns = NETNS_OWN, .carrier = true}, 1);
     }
     m->users++;
     return m;

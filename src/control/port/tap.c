@@ -9,6 +9,7 @@
 #include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_arp.h>
+#include <linux/if_link.h>
 #include <linux/if_tun.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
@@ -26,6 +27,7 @@
 #include "port/tap_socket.h"
 
 #define UDEVD "/run/udev/control" // exists while it runs
+#define ADDR_GEN_MODE "ipv6/conf/%s/addr_gen_mode"
 
 static struct ifreq ifreq_of(const struct tap *t)
 {
@@ -119,17 +121,6 @@ int tap_set_noarp(const struct tap *t)
     if (flags & IFF_NOARP)
         return 0;
     r.ifr_flags = (short)(flags | IFF_NOARP);
-    return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
-}
-
-static int set_admin_up(const struct tap *t)
-{
-    struct ifreq r = ifreq_of(t);
-    int flags = read_flags(t);
-
-    if (flags < 0)
-        return flags;
-    r.ifr_flags = (short)(flags | IFF_UP);
     return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
@@ -227,9 +218,11 @@ static int attach_or_make(struct tap *t, bool *fresh, int netns, const uint8_t m
     return open_tap_in_netns(t);
 }
 
+// The carrier of a new TAP is on, and of one that is found until tap_start off. When it changes,
+// Linux has something to do later, for some hundred devices in a second.
 static int configure_tap(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t mtu)
 {
-    int r = t->kept ? 0 : tap_set_carrier(t, false); // until the port's link is known
+    int r = fresh || t->kept ? 0 : tap_set_carrier(t, false);
 
     if (!r)
         r = tap_set_mac(t, mac);
@@ -237,8 +230,6 @@ static int configure_tap(struct tap *t, bool fresh, const uint8_t mac[6], uint16
         r = tap_set_mtu(t, mtu);
     if (!r && ioctl(t->fd, TUNSETPERSIST, 1ul))
         r = -errno;
-    if (!r && fresh)
-        r = set_admin_up(t);
     return r;
 }
 
@@ -269,9 +260,84 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
         return r;
     }
     t->found = !fresh;
-    log_info("tap: %s: name=%s ifindex=%d", fresh ? "made" : t->kept ? "kept" : "reused", name,
-             t->ifindex);
+    log_info("tap: %s: name=%s ifindex=%d",
+             fresh     ? "made"
+             : t->kept ? "kept"
+                       : "reused",
+             name, t->ifindex);
     return 0;
+}
+
+// "UP" to Linux' users, "UNKNOWN" otherwise: its carrier has never changed.
+static void set_operstate_up(const struct tap *t)
+{
+    char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct mnl_socket *nl = tap_rtnetlink_open(t);
+    struct ifinfomsg *m;
+
+    if (!nl)
+        return;
+    h->nlmsg_type = RTM_SETLINK;
+    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+    m->ifi_index = t->ifindex;
+    mnl_attr_put_u8(h, IFLA_OPERSTATE, IF_OPER_UP);
+    tap_rtnetlink_request(nl, h, NULL, NULL);
+    mnl_socket_close(nl);
+}
+
+// Without a link-local address yet: the sysctl's value comes back in start_ipv6.
+static int set_admin_up(struct tap_start *s)
+{
+    struct ifreq r = ifreq_of(s->tap);
+    int flags = read_flags(s->tap);
+    char mode[64];
+
+    if (flags < 0)
+        return flags;
+    snprintf(mode, sizeof mode, ADDR_GEN_MODE, s->tap->name);
+    s->addr_gen_mode = netns_sysctl_get(mode);
+    if (s->addr_gen_mode >= 0)
+        netns_sysctl_set(mode, IN6_ADDR_GEN_MODE_NONE);
+    if (s->carrier)
+        set_operstate_up(s->tap);
+    r.ifr_flags = (short)(flags | IFF_UP);
+    return ioctl(s->tap->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+}
+
+static int start_one(struct tap_start *s)
+{
+    int back = netns_enter(s->netns), r;
+
+    s->addr_gen_mode = -1;
+    if (back < 0)
+        return back;
+    r = tap_set_carrier(s->tap, s->carrier);
+    if (!r && !s->tap->found)
+        r = set_admin_up(s);
+    netns_leave(back);
+    return r;
+}
+
+static void start_ipv6(const struct tap_start *s)
+{
+    int back = s->addr_gen_mode < 0 ? -1 : netns_enter(s->netns);
+    char mode[64];
+
+    if (back < 0)
+        return;
+    snprintf(mode, sizeof mode, ADDR_GEN_MODE, s->tap->name);
+    netns_sysctl_set(mode, s->addr_gen_mode);
+    netns_leave(back);
+}
+
+void tap_start(struct tap_start *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        s[i].error = start_one(&s[i]);
+    for (size_t i = 0; i < n; i++)
+        start_ipv6(&s[i]);
 }
 
 void tap_close(struct tap *t)

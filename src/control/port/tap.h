@@ -23,11 +23,22 @@ struct tap {
     char name[16];
 };
 
-// In the namespace `netns` (NETNS_OWN or of netns_open). Sets up a new TAP; one that a former
-// kamueed left keeps its state. 0, or -errno with a sentence: -EBUSY (another process has it),
-// -EEXIST (the name is another kind of device's).
+// In the namespace `netns` (NETNS_OWN or of netns_open). 0, or -errno with a sentence: -EBUSY
+// (another process has it), -EEXIST (the name is another kind of device's).
 int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu,
              char *err, size_t err_size);
+
+struct tap_start {
+    struct tap *tap;
+    int netns;
+    bool carrier;
+    int error;         // then 0, or -errno
+    int addr_gen_mode; // tap_start's own
+};
+// When its settings are made: sets the carrier, and a new TAP up; one that a former kamueed left
+// stays up or down. For each interface that comes up Linux looks at all IPv6 routes of the
+// namespace: many TAPs together have their addresses, and so most of these routes, afterwards.
+void tap_start(struct tap_start *s, size_t n);
 void tap_close(struct tap *t);                       // leaves it in the kernel
 void tap_delete(struct tap *t);                      // deletes it
 void tap_clear_persist(const struct tap *t);         // from now on it goes with its last descriptor

@@ -44,19 +44,27 @@ static struct iface *iface_of_tunnel(uint16_t number)
     return id ? iface_get(id) : NULL;
 }
 
+void tunnel_end_set_mtu(const struct iface *i)
+{
+    uint16_t number = i->kind == IFACE_TUNNEL ? tunnel_of_iface(i) : 0;
+    char err[200];
+
+    if (number &&
+        iface_manager_set_mtu(i->name, tunnel_mtu(number, mtu_wanted[number]), err, sizeof err))
+        log_warning("tunnel: MTU not set: %s", err);
+}
+
 static void follow_path(uint16_t number)
 {
     static const char *const state[] = {"up", "no-route", "recursion"};
     const struct iface *i = iface_of_tunnel(number);
     const struct tunnel *t = tunnel_get(number);
-    char err[200];
 
     thread_must_be(ROLE_CONTROL);
     if (!i)
         return;
     log_info("tunnel: interface=%s state=%s path-mtu=%u", i->name, state[t->state], t->path_mtu);
-    if (iface_manager_set_mtu(i->name, tunnel_mtu(number, mtu_wanted[number]), err, sizeof err))
-        log_warning("tunnel: MTU not set: %s", err);
+    tunnel_end_set_mtu(i);
 }
 
 void tunnel_ends_init(void)

@@ -10,6 +10,7 @@ struct tap;
 void tunnel_ends_init(void);
 // Its TAP is there: without ARP if the tunnel carries IP. 0 or -errno.
 int tunnel_end_prepare(const struct iface *i, const struct tap *tap);
+void tunnel_end_set_mtu(const struct iface *i); // if it is one: as the path takes
 void tunnel_end_hide(const struct iface *i); // packets from outside find it no longer
 void tunnel_end_free(const struct iface *i); // the interface is taken apart
 // After all changes of a commit: packets find what has come.

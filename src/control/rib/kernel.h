@@ -55,6 +55,7 @@ struct rib_link {
     uint32_t broadcast; // of its broadcast addresses, likewise
     char name[16];
     uint32_t n_pending; // hosts being resolved on it
+    uint32_t n_legs;    // of hop sets
     VEC(struct rib_address) addr;
     VEC(struct rib_group) group; // that may come from beyond the link
     LIST_HEAD(, neigh) neighs;

@@ -11,7 +11,7 @@
 struct iface_kernel_event {
     uint16_t vr, iface; // iface: of that link when it was told, 0 = none
     int ifindex;
-    bool admin_up, gone;
+    bool gone;
     char master[16];    // bridge, bond, VRF … that it has been put into, "" = none
     uint32_t vrf_table; // of that one; 0: it is no VRF
     bool has_vrf;       // some VRF device has the table of the virtual router

@@ -50,6 +50,13 @@ struct rib_link *rib_link_get(struct rib_vr *v, int ifindex)
     return l;
 }
 
+bool rib_link_has_legs(const struct rib_vr *v, int ifindex)
+{
+    const struct rib_link *l = rib_link_find(v, ifindex);
+
+    return l && l->n_legs;
+}
+
 bool rib_link_is_alive(const struct rib_link *l)
 {
     // The port's own carrier is known before the kernel announces that of the TAP.
@@ -63,7 +70,7 @@ void rib_link_free_unused(struct rib_vr *v, bool all)
     struct rib_link *l;
 
     rib_map_each (&v->link, l)
-        if (all || (!l->known && !l->iface && LIST_EMPTY(&l->neighs)))
+        if (all || (!l->known && !l->iface && !l->n_legs && LIST_EMPTY(&l->neighs)))
             *vec_push(&unused) = l;
     vec_foreach (&unused, u) {
         rib_map_del(&v->link, (uint32_t)(*u)->ifindex);

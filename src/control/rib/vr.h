@@ -96,6 +96,7 @@ struct rib_vr *rib_vr_next(const struct rib_vr *v); // in order of id; of NULL: 
 // One namespace, and so its links, with different tables.
 bool rib_vr_shares(const struct rib_vr *a, const struct rib_vr *b);
 struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex);
+bool rib_link_has_legs(const struct rib_vr *v, int ifindex); // some hop set uses it
 struct rib_link *rib_link_get(struct rib_vr *v, int ifindex); // found or made (unknown yet)
 bool rib_link_is_alive(const struct rib_link *l);             // does a packet get through?
 // Those that the kernel has no more; at the end, all.

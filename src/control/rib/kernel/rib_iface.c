@@ -367,7 +367,6 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
     *e = (struct iface_kernel_event){.vr = v->id,
                                      .iface = l->iface,
                                      .ifindex = l->ifindex,
-                                     .admin_up = l->up && !gone,
                                      .gone = gone,
                                      .has_vrf = rib_iface_has_vrf(v)};
     add_master(v, l, e);

@@ -71,6 +71,8 @@ static void lose_paths(struct rib_vr *v, int ifindex, enum loss loss)
 // one.
 static void set_lost(struct rib_vr *v, int ifindex, bool lost)
 {
+    if (!rib_link_has_legs(v, ifindex))
+        return;
     for (uint32_t id = 1; id < v->path.n; id++) {
         struct rib_path *p = rib_path_at(v, id);
         bool any = false;

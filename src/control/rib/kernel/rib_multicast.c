@@ -310,8 +310,12 @@ static void own_all(struct rib_vr *v, const struct rib_link *bound, bool on)
 {
     struct rib_link *l;
 
+    vec_foreach (&bound->addr, a)
+        rib_multicast_own(v, bound, &a->addr, on);
+    if (!v->n_uppers)
+        return;
     rib_map_each (&v->link, l)
-        if (l == bound || (l->told.lower == bound->ifindex && !l->iface))
+        if (l != bound && l->told.lower == bound->ifindex && !l->iface)
             vec_foreach (&l->addr, a)
                 rib_multicast_own(v, l, &a->addr, on);
 }

@@ -154,6 +154,15 @@ bool hop_set_resolve(struct rib_vr *v, struct hop_set *s)
     return changed;
 }
 
+static void count_legs(struct rib_vr *v, const struct hop *hop, unsigned n, unsigned by)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct rib_link *l = rib_link_get(v, hop[i].key.ifindex);
+        if (l)
+            l->n_legs += by;
+    }
+}
+
 bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop *hop, unsigned n,
                   bool many)
 {
@@ -172,6 +181,8 @@ bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop 
         if (hop[i].gateway.family)
             s->hop[i].neigh = neigh_get(v, hop[i].ifindex, &hop[i].gateway);
     }
+    count_legs(v, s->hop, n, 1);
+    count_legs(v, old, n_old, -1u);
     changed = hop_set_resolve(v, s);
     for (unsigned i = 0; i < n_old; i++) // after the group has let go of them
         neigh_put(old[i].neigh);
@@ -182,6 +193,7 @@ bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop 
 void hop_set_clear(struct rib_vr *v, struct hop_set *s)
 {
     set_id(v, s, 0, false);
+    count_legs(v, s->hop, s->n, -1u);
     for (unsigned i = 0; i < s->n; i++)
         neigh_put(s->hop[i].neigh);
     free(s->hop);

@@ -286,6 +286,8 @@ bool rib_path_work(struct rib_vr *v, unsigned budget)
 
 void rib_link_rehop(struct rib_vr *v, int ifindex)
 {
+    if (ifindex && !rib_link_has_legs(v, ifindex))
+        return;
     nexthop_object_resolve(v, ifindex);
     for (uint32_t id = 1; id < v->path.n; id++) {
         struct rib_path *p = rib_path_at(v, id);
