@@ -13,7 +13,9 @@ import socket
 import struct
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from kamuee.lab.netns import CLONE_NEWNET, Namespace
 
@@ -21,9 +23,11 @@ from measure.daemon import Kamueed
 from measure.program import Unavailable, daemon, end, must_be_built, wait_until
 from measure.topology import own_namespaces
 
+T = TypeVar("T")
 MEMORY_MIB = 128
 SPARE_FILES = 500           # descriptors besides those of TAPs
 STOP_S, SETTLED_S = 120, 60
+VPORTS = 4000               # VLANs of a port
 TUNSETIFF, TUNSETPERSIST, IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x400454CA, 0x400454CB, 0x2, 0x1000, 0x4000
 SIOCSIFFLAGS, IFF_UP = 0x8914, 0x1
 
@@ -33,28 +37,45 @@ def lines(n: int) -> list[str]:
 
 
 def measured(n: int) -> dict[str, float]:
-    """Seconds of the commit, of the deletion and of bare TAPs; bytes of kamueed for each, and of the kernel with its TAP."""
+    """Seconds of the commit, of the deletion and of bare TAPs; bytes of kamueed for each tunnel, and for a sub-interface, which has a TAP, too."""
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < n + SPARE_FILES:
         raise Unavailable(f"{n} TAPs need a limit of open files of {n + SPARE_FILES}: ulimit -Hn {n + SPARE_FILES}")
     must_be_built(daemon())
     own_namespaces()
-    ns = Namespace("kb-tunnel")
+    interface = with_kamueed("kb-vport", lambda kamueed: vport_bytes(kamueed, min(n, VPORTS)))
+    return {**with_kamueed("kb-tunnel", lambda kamueed: life(kamueed, n)), "interface": interface, "taps": bare_taps(n)}
+
+
+def with_kamueed(namespace: str, then: Callable[[Kamueed], T]) -> T:
+    ns = Namespace(namespace)
     ns.create()
     with tempfile.TemporaryDirectory(prefix="kb-") as work:
         kamueed = Kamueed(ns, daemon(), Path(work) / "run", [f"set memory {MEMORY_MIB}", "set huge-pages never"])
         kamueed.start()
         try:
-            found = life(kamueed, n)
+            return then(kamueed)
         finally:
             end(kamueed.proc, patience_s=STOP_S)
-    return {**found, "taps": bare_taps(n)}
+
+
+def vport_bytes(kamueed: Kamueed, n: int) -> float:
+    kamueed.client.call("configure", line=["set port p0 devargs net_null0,no-rx=1"])
+    before = memory_kib(kamueed)
+    kamueed.client.call("configure", line=[f"set vport p0.{k} port p0 vlan {k}" for k in range(1, n + 1)])
+    wait_until(lambda: settled(kamueed), "kamueed is still busy", SETTLED_S, pause_s=0)
+    return (memory_kib(kamueed) - before) * 1024 / n
+
+
+def memory_kib(kamueed: Kamueed) -> int:
+    return kamueed.status_kib("VmRSS") + kamueed.status_kib("VmPTE")
 
 
 def life(kamueed: Kamueed, n: int) -> dict[str, float]:
-    before = kamueed.status_kib("VmRSS") + kamueed.status_kib("VmPTE")
-    set_up = timed(kamueed, lines(n))
+    timed(kamueed, lines(1))     # tables that the first one needs are not each one's
+    before = memory_kib(kamueed)
+    set_up = timed(kamueed, lines(n)[1:])
     wait_until(lambda: settled(kamueed), "kamueed is still busy", SETTLED_S, pause_s=0)
-    memory = kamueed.status_kib("VmRSS") + kamueed.status_kib("VmPTE") - before
+    memory = memory_kib(kamueed) - before
     there = len(kamueed.client.entries("tunnel"))
     if there != n:
         raise RuntimeError(f"{there} of {n} tunnels are there:\n{kamueed.log_end()}")
@@ -68,10 +89,12 @@ def timed(kamueed: Kamueed, commit: list[str]) -> float:
 
 
 def settled(kamueed: Kamueed, pause_s: float = 0.5) -> bool:
-    """It has taken what the kernel tells of the TAPs."""
-    used = sum(kamueed.cpu_s().values())
+    """It has taken what the kernel tells of the TAPs. A forwarder polls all the time."""
+    def used() -> float:
+        return sum(cpu for thread, cpu in kamueed.cpu_s().items() if not thread.startswith("forwarder"))
+    begun = used()
     time.sleep(pause_s)
-    return sum(kamueed.cpu_s().values()) - used < 0.1 * pause_s
+    return used() - begun < 0.1 * pause_s
 
 
 def bare_taps(n: int) -> float:
