@@ -71,7 +71,8 @@ def many(given: argparse.Namespace, found: dict) -> None:
     n = given.tunnels or (QUICK_TUNNELS if given.quick else TUNNELS)
     values = tunnels.measured(n)
     found["many"] = [{"case": case, "value": round(values[case], 2), "unit": unit} for case, unit in MANY_CASES.items()]
-    found["notes"].append(f"{n:,} tunnels, set up by one commit; memory: of kamueed, each; interface: the same of a sub-interface; taps: as many TAPs by the kernel alone.")
+    found["notes"].append(f"{n:,} tunnels, set up by one commit; memory: of kamueed, each; "
+                           "interface: the same of a sub-interface; taps: as many TAPs by the kernel alone.")
 
 
 def print_all(found: dict) -> None:
