@@ -127,8 +127,8 @@ release: deps ## VERSION=X.Y.Z [KEY=FILE]: tag, packages, images, bills of mater
 package-test: deps ## install, demo, upgrade, purge in a bare Debian 12; the image in a container; labs (root; a package mirror)
 	$(SUDO) env $(foreach v,CI DEBS IMAGE ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package
 
-install-test: build ## install, demo, upgrade, purge of packages made of this build, in a bare Debian 12 (root; a package mirror)
-	$(SUDO) env BUILT=$(abspath $(BUILD)) $(foreach v,CI ROUTES,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s \
+install-test: build ## install, demo, upgrade, purge of packages made of this build, in a bare Debian 12; SUITE=trixie: in 13 (root; a package mirror)
+	$(SUDO) env BUILT=$(abspath $(BUILD)) $(foreach v,CI ROUTES SUITE,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s \
 		--deselect tests/package/test_package.py::test_lintian $(ARGS) tests/package/test_package.py
 
 test: check install-test e2e vm-test ## everything but package-test, which is long; installs what it needs

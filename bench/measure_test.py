@@ -90,6 +90,11 @@ def test_a_skipped_experiment_says_why():
     assert "**skipped**: no daemon" in text
 
 
+def test_a_machine_without_git_has_no_commit(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert machine.facts()["commit"] == ""
+
+
 def test_every_experiment_has_a_name_of_its_own_and_an_idea():
     names = [e.NAME for e in experiments.ALL]
     assert len(set(names)) == len(names)

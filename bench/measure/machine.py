@@ -6,6 +6,7 @@ A number without its machine means nothing, so every result carries these facts.
 """
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -96,6 +97,8 @@ def cpu_field(name: str) -> str:
 
 
 def git(*words: str) -> str:
+    if not shutil.which("git"):
+        return ""
     here = Path(__file__).resolve().parent
     return subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True).stdout.strip()
 

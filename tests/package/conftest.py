@@ -15,6 +15,7 @@ from packages import make_packages
 
 ROOT = Path(__file__).resolve().parents[2]
 CLONE_NEWNS = 0x20000
+SUITE = os.environ.get("SUITE", "bookworm")     # the Debian that packages are made for and installed in
 
 
 def why_not() -> str | None:
@@ -45,9 +46,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    """Those of DEBS=DIRECTORY, or made now: of what is compiled in BUILT=DIRECTORY, if that is given."""
+    """Those of DEBS=DIRECTORY, or made now: of what is compiled in BUILT=DIRECTORY, if that is given and SUITE is not another Debian."""
     if made := os.environ.get("DEBS"):
         return Path(made)
+    if SUITE != "bookworm":
+        return make_packages("--in", f"{SUITE}/amd64")
     return make_packages(*(["--built", os.environ["BUILT"]] if "BUILT" in os.environ else []))
 
 
