@@ -44,8 +44,8 @@ class Blobs:
         return data
 
 
-def make_image(packages: Path, folder: Path) -> Path:
-    done = subprocess.run([ROOT / "tools/make-image", folder], stdout=subprocess.PIPE, text=True, env={**os.environ, "DEBS": str(packages)})
+def make_image(packages: Path, folder: Path, *options: str) -> Path:
+    done = subprocess.run([ROOT / "tools/make-image", *options, folder], stdout=subprocess.PIPE, text=True, env={**os.environ, "DEBS": str(packages)})
     assert not done.returncode, "tools/make-image failed, see above"
     print(f"\n{done.stdout.strip()}")
     return Path(done.stdout.split()[0])
@@ -61,7 +61,7 @@ class Image:
         blobs = Blobs(folder / "layout")
         manifest = json.loads(blobs.read(json.loads((folder / "layout/index.json").read_text())["manifests"][0]))
         config = blobs.read(manifest["config"])
-        self.folder, self.root, self.config = folder, folder / "root", json.loads(config)["config"]
+        self.folder, self.root, self.config, self.architecture = folder, folder / "root", json.loads(config)["config"], json.loads(config)["architecture"]
         (layer,) = manifest["layers"]
         data = gzip.decompress(blobs.read(layer))
         assert json.loads(config)["rootfs"]["diff_ids"] == ["sha256:" + hashlib.sha256(data).hexdigest()]

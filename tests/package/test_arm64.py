@@ -2,6 +2,7 @@
 """The packages for 64-bit ARM: made by a cross compiler, their programs run by QEMU in the Debian that has them."""
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from container import run
+from container import Image, make_image, run
 from packages import make_packages
 
 IN = "bookworm/arm64"
@@ -56,3 +57,13 @@ def test_the_bill_of_materials_is_of_its_libraries(program: Callable, packages_a
     bill = subprocess.run(["sh", "-c", f"dpkg-deb --fsys-tarfile {next(packages_arm64.glob('kamuee_*_arm64.deb'))} | "
                            "tar -xOf - ./usr/share/kamuee/sbom.spdx.json"], capture_output=True, text=True, check=True).stdout
     assert "pkg:deb/debian/libc6" in bill and "arch=arm64" in bill and "arch=amd64" not in bill
+
+
+def test_the_image_runs(packages_arm64: Path, tmp_path: Path):
+    if not shutil.which("arch-test") or run("arch-test", "arm64", check=False).returncode:
+        pytest.skip("programs for arm64 do not run here: apt-get install arch-test qemu-user-static binfmt-support")
+    image = Image(make_image(packages_arm64, tmp_path, "--bare", "--architecture", "arm64"), tmp_path)
+    assert image.architecture == "arm64"
+    assert run("chroot", image.root, "uname", "-m").stdout == "aarch64\n"
+    assert re.match(r"kamueed \d+\.\d+\.\d+", run("chroot", image.root, "kamueed", "--version").stdout)
+    assert "show" in run("chroot", image.root, "kamuee", "--help").stdout

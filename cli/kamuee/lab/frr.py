@@ -22,6 +22,7 @@ CONFIG_DIR = Path("/etc/frr")
 # A full table that goes with its link makes more announcements at once than 90 MB hold; zebra does not
 # recover from lost ones.
 NETLINK_BUFFER_BYTES = 500_000_000
+FIRST = ("mgmtd", "zebra")  # zebra of FRR 10 waits for mgmtd, which FRR 8 does not have
 SHARED_FILES = ("ospf6d-at-seq-no.dat", "ospf6d-gr.json", "ospfd-gr.json")
 FEED_NETWORK = "100.127."
 
@@ -113,7 +114,7 @@ class Frr:
             shutil.chown(directory, "frr", "frr")
         self._write("frr.conf", self.config)
         self._write("vtysh.conf", "service integrated-vtysh-config\n")
-        for daemon in ["zebra"] + self.daemons:
+        for daemon in [*(name for name in FIRST if (BINARIES / name).exists()), *self.daemons]:
             self._start_daemon(daemon)
         said = sh(["vtysh", "-N", self.pathspace, "-b"], check=False, errors_too=True)
         if "%" in said:

@@ -249,7 +249,7 @@ static int compose(struct build *b, const struct text *c, struct text *out, char
 
     if (!body)
         return fail(why, n, "wasm2c: %s",
-                    "its output is not that of wabt 1.0.32, for which this is made");
+                    "its output is not that of wabt 1.0.32; build on Debian 12, which has that");
     text_printf(out, "#define PROGRAM_COUNTERS %u\n#define PROGRAM_TABLES %u\n",
                 b->declared.n_counters, b->declared.n_tables);
     text_printf(out, "#define PROGRAM_PREPARES %d\n", b->prepares);
