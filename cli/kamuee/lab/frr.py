@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -22,7 +23,8 @@ CONFIG_DIR = Path("/etc/frr")
 # A full table that goes with its link makes more announcements at once than 90 MB hold; zebra does not
 # recover from lost ones.
 NETLINK_BUFFER_BYTES = 500_000_000
-FIRST = ("mgmtd", "zebra")  # zebra of FRR 10 waits for mgmtd, which FRR 8 does not have
+START_S = 60
+FIRST = ("mgmtd", "zebra")  # FRR 10 configures zebra and staticd by mgmtd, which FRR 8 does not have
 SHARED_FILES = ("ospf6d-at-seq-no.dat", "ospf6d-gr.json", "ospfd-gr.json")
 FEED_NETWORK = "100.127."
 
@@ -128,8 +130,15 @@ class Frr:
 
     def _start_daemon(self, daemon: str) -> None:
         extra = ["-s", str(NETLINK_BUFFER_BYTES)] if daemon == "zebra" else []
-        self.namespace.run([str(BINARIES / daemon), "-d", "-N", self.pathspace, "-P", "0",
-                            "--log", f"file:{self.run_dir}/{daemon}.log"] + extra)
+        argv = [str(BINARIES / daemon), "-d", "-N", self.pathspace, "-P", "0", "--log", f"file:{self.run_dir}/{daemon}.log"] + extra
+        said = self.run_dir / f"{daemon}.out"   # not a pipe: a daemon of FRR 10 never closes it
+        said.unlink(missing_ok=True)
+        try:
+            status = self.namespace.popen(argv, log=str(said)).wait(START_S)
+        except subprocess.TimeoutExpired:
+            raise LabError(f"{' '.join(argv)}: did not finish within {START_S} s") from None
+        if status:
+            raise LabError(f"{' '.join(argv)}: status {status}\n{said.read_text()}".rstrip())
 
     def pids(self) -> dict[str, int]:
         """Process ids of the daemons that run, by name."""
