@@ -21,7 +21,7 @@ FROM_SCHEMA = {
     "ledger": "state/ledger", "ledger-vr": "state/vr/ledger", "vr": "state/vr", "capture": "state/capture", "acl": "state/acl",
     "acl-redirect": "state/acl-redirect", "address-set": "state/address-set",
     "counted-prefix": "state/counted-prefix", "policer": "state/policer", "program": "state/program", "program-table": "program-table/output/entry",
-    "tunnel": "state/tunnel", "gpu": "state/gpu",
+    "tunnel": "state/tunnel", "linux-tunnel": "state/linux-tunnel", "gpu": "state/gpu",
     "mirror": "state/mirror", "mirror-session": "state/mirror-session",
     "snmp": "state/snmp", "sflow": "state/sflow", "ipfix": "state/ipfix", "journal": "state/journal",
     "audit-report": "state/audit", "alarm": "state/alarm", "alarm-history": "state/alarm-history", "crash": "state/crash",

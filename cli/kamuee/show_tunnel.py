@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show tunnel: tunnels, and the way to their remote ends."""
+"""show tunnel, show linux-tunnel: tunnels and the way to their remote ends; those that are left to Linux."""
 from __future__ import annotations
 
 from kamuee.context import Context
@@ -8,13 +8,20 @@ from kamuee.leaf import Leaf, listing
 from kamuee.render import Column, right
 
 TUNNEL = (
-    Leaf("name", Column("Tunnel")), Leaf("kind", Column("Kind")), Leaf("status", Column("Status")),
+    Leaf("name", Column("Tunnel")), Leaf("kind", Column("Kind")), Leaf("made-by", Column("By", wide=True)),
+    Leaf("status", Column("Status")),
     Leaf("local", Column("Local", wide=True)), Leaf("remote", Column("Remote")), Leaf("vr", Column("Outer VR", wide=True)),
     Leaf("interface-vr", Column("VR")), Leaf("key", right("Key")), Leaf("vni", right("VNI")), Leaf("mtu", right("MTU")),
     Leaf("path-mtu", right("Path", wide=True)), Leaf("overhead", right("Added", wide=True)),
     Leaf("nexthop", right("Next hop", wide=True)),
 )
+LEFT = (Leaf("name", Column("Device")), Leaf("kind", Column("Kind")), Leaf("vr", Column("VR")),
+        Leaf("reason", Column("Reason")))
 
 
 def show(context: Context, match: Match) -> None:
-    listing(context, TUNNEL, context.client.entries("tunnel"), "no tunnel is configured")
+    listing(context, TUNNEL, context.client.entries("tunnel"), "there is no tunnel")
+
+
+def left(context: Context, match: Match) -> None:
+    listing(context, LEFT, context.client.entries("linux-tunnel"), "every tunnel of Linux is taken over")

@@ -36,6 +36,7 @@
 #include "port/tap_keep.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
+#include "port/tunnel_linux.h"
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
 #include "program_manager/program_manager.h"
@@ -214,6 +215,7 @@ static const struct module {
     {"acl_manager", .init_plain = acl_manager_start, .fini = acl_manager_stop},
     {"vr_manager", .init = start_vr, .fini = vr_manager_fini},
     {"iface_manager", .init = start_iface, .fini = iface_manager_fini},
+    {"tunnel_linux", .init_on_loop = tunnel_linux_start, .fini = tunnel_linux_fini},
     {"tap_sysctl", .init_on_loop = tap_sysctl_init, .fini = tap_sysctl_fini},
     {"port_queue_manager", .init_on_loop = port_queue_manager_init,
      .fini = port_queue_manager_fini},

@@ -105,10 +105,14 @@ def state():
             {"port": "p1", "active": False, "rate": "100000000", "configured-rate": "100000000", "lowered": False, "core": -1, "packets": 16384,
              "waiting-packets": 0, "dropped-port": "0", "dropped-ring": "0", "device-refused": "0", "vr": [], "vport": []}],
         "tunnel": [
-            {"name": "t1", "kind": "gre", "local": "192.0.2.1", "remote": "198.51.100.1", "vr": "default", "interface-vr": "red",
+            {"name": "t1", "kind": "gre", "made-by": "config", "local": "192.0.2.1", "remote": "198.51.100.1", "vr": "default", "interface-vr": "red",
              "key": 7, "status": "up", "nexthop": 12, "overhead": 28, "path-mtu": 1500, "mtu": 1472},
-            {"name": "to-a-far-place", "kind": "vxlan", "local": "2001:db8:1234::1", "remote": "2001:db8:1234::2", "vr": "wan",
+            {"name": "to-a-far-place", "kind": "vxlan", "made-by": "linux", "local": "2001:db8:1234::1", "remote": "2001:db8:1234::2", "vr": "wan",
              "interface-vr": "default", "vni": 77, "status": "no-route", "nexthop": 0, "overhead": 70, "mtu": 1430},
+        ],
+        "linux-tunnel": [
+            {"vr": "default", "name": "gre2", "kind": "gre", "reason": "it has sequence numbers (seq)"},
+            {"vr": "red", "name": "vx7", "kind": "vxlan", "reason": "it is a member of br0"},
         ],
         "policer": [
             {"interface": "p0", "direction": "in", "policer": "gold", "kind": "trtcm", "cir": "100000000", "cbs": "1250000",

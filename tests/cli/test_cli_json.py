@@ -38,6 +38,7 @@ EXAMPLES = {
     "program": ("show program", "show program red:guard"),
     "program-table": ("show program red:guard table syn",),
     "tunnel": ("show tunnel",),
+    "linux-tunnel": ("show linux-tunnel",),
     "mirror": ("show mirror",),
     "mirror-session": ("show mirror-session",),
     "gpu": ("show gpu",),

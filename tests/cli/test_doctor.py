@@ -109,6 +109,12 @@ def test_a_sub_interface_that_forwards_is_no_stranger(tmp_path):
     assert [finding.status for finding in found] == ["good"]
 
 
+def test_a_tunnel_that_linux_made_is_no_stranger_once_it_is_taken_over(tmp_path):
+    plant(tmp_path, GOOD | {"proc/sys/net/ipv4/conf/gre1/forwarding": "1"})
+    for state, status in ((None, "advice"), ({"interface": [{"name": "gre1", "kind": "tunnel"}]}, "good")):
+        assert [finding.status for finding in look(tmp_path, ["kernel-forwarding"], state)] == [status]
+
+
 @pytest.mark.parametrize("line, capability", [
     ("set vr blue", "CAP_SYS_ADMIN"), ("set vr blue namespace blue", "CAP_SYS_ADMIN"), ("set vr blue table 5", ""),
     ("set port p1 namespace blue", "CAP_SYS_ADMIN"), ("set port p1 devargs net_af_xdp0,iface=eth0", "CAP_SYS_ADMIN")])

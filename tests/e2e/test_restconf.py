@@ -81,8 +81,8 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     assert {"kamuee:port", "kamuee:vport", "kamuee:vr", "kamuee:interface", "kamuee:state"} <= set(data)
     state = data["kamuee:state"]
     assert set(state) == {"system", "port", "port-history", "lag", "interface", "thread", "drop",
-                          "punt", "queue", "policer", "program", "gpu", "tunnel", "icmp", "ledger", "vr", "neighbor", "journal", "capture", "nexthop",
-                          "counted-prefix",
+                          "punt", "queue", "policer", "program", "gpu", "tunnel", "linux-tunnel", "icmp", "ledger", "vr", "neighbor", "journal", "capture",
+                          "nexthop", "counted-prefix",
                           "mirror", "mirror-session", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration", "latency",
                           "acl", "acl-redirect", "address-set", "sflow", "ipfix", "crash", "upgrade"}
     assert_in_schema(daemon, data)

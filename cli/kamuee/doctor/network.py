@@ -52,7 +52,8 @@ def forwarding(facts: Facts) -> Iterator[Finding]:
     """A TAP is a router's interface; the kernel does not forward between it and devices that are no ports."""
     conf = {family: f"/proc/sys/net/{family}/conf" for family in ("ipv4", "ipv6")}
     named = {(words[0], words[1]) for words in facts.config if len(words) > 1}
-    taps = [*facts.devices, *sorted(name for word, name in named if word in ("vport", "tunnel")),
+    by_linux = {row["name"] for row in (facts.state or {}).get("interface", ()) if row.get("kind") == "tunnel"}
+    taps = [*facts.devices, *sorted({name for word, name in named if word in ("vport", "tunnel")} | by_linux),
             *sorted(f"{name}-{end}" for word, name in named if word == "metalink" for end in "ab")]
     off = [f"net.{family}.conf.{name}.forwarding" for name in taps for family, base in conf.items()
            if facts.host.number(f"{base}/{name}/forwarding") == 0]

@@ -42,6 +42,33 @@ enum netlink_link_kind {
     NETLINK_LINK_VRF
 };
 
+enum netlink_tunnel_kind { // by what its outer packets look like
+    NETLINK_TUNNEL_NONE,
+    NETLINK_TUNNEL_IP,        // ipip, sit, ip6tnl
+    NETLINK_TUNNEL_GRE,       // gre, ip6gre
+    NETLINK_TUNNEL_GRE_OTHER, // gretap, erspan: GRE that carries no IP
+    NETLINK_TUNNEL_VXLAN,
+    NETLINK_TUNNEL_OTHER // nothing but its word is read
+};
+
+struct netlink_tunnel { // numbers are the host's, unless they are addresses
+    uint8_t kind;       // enum netlink_tunnel_kind
+    uint8_t family;     // of its ends; IP_NONE: it has none
+    uint8_t ttl, tos, proto;
+    bool elsewhere;     // its outer packets are those of another namespace
+    bool external;      // each packet is told its ends
+    bool zero_sent, zero_taken; // VXLAN over IPv6: without UDP checksum
+    bool special;       // headers with more than a VNI; or DF is ignored
+    bool ttl_inherited; // VXLAN; the others say so by a TTL of 0
+    int dev;            // ifindex of the device by which outer packets go, 0 = any
+    uint16_t port;      // of UDP
+    uint16_t encap;     // a header more: FOU, GUE
+    uint16_t iflags, oflags; // GRE_*
+    uint32_t ikey, okey, flags, flowinfo, mark;
+    uint8_t local[16], remote[16];
+    char word[12]; // "gre", as iproute2 has it
+};
+
 struct netlink_link {
     int ifindex;
     int lower;  // the device of this namespace that it stands on, 0 = none
@@ -53,6 +80,7 @@ struct netlink_link {
     uint8_t kind; // enum netlink_link_kind
     uint8_t mac[6]; // zeros: it has none, or it is no Ethernet's
     char name[16];
+    struct netlink_tunnel tunnel;
 };
 
 struct netlink_addr {
@@ -178,6 +206,9 @@ struct netlink_event {
 int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e);
 int netlink_parse_mroute(const struct nlmsghdr *h, struct netlink_mroute *r); // netlink_multicast.c
 int netlink_parse_group(const struct nlmsghdr *h, struct netlink_group *g);
+// netlink_tunnel.c: IFLA_INFO_KIND's word, then IFLA_INFO_DATA of what is a tunnel
+void netlink_tunnel_word(const struct nlattr *kind, struct netlink_tunnel *t);
+void netlink_tunnel_data(const struct nlattr *data, struct netlink_tunnel *t, bool *damaged);
 
 // --- sockets ---
 

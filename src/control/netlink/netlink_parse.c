@@ -237,8 +237,12 @@ static void parse_linkinfo(const struct nlattr *info, struct netlink_link *l, bo
                       : attr_is(a, "vlan")                            ? NETLINK_LINK_VLAN
                       : attr_is(a, "vrf")                             ? NETLINK_LINK_VRF
                                                                       : NETLINK_LINK_OTHER;
+            netlink_tunnel_word(a, &l->tunnel);
             break;
-        case IFLA_INFO_DATA: parse_info_data(a, l, &bad); break;
+        case IFLA_INFO_DATA:
+            parse_info_data(a, l, &bad);
+            netlink_tunnel_data(a, &l->tunnel, &bad);
+            break;
         }
     }
     *damaged |= bad;
@@ -279,6 +283,7 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
     }
     if (lower_elsewhere)
         l->lower = 0;
+    l->tunnel.elsewhere = l->tunnel.kind && lower_elsewhere;
     return bad || l->ifindex <= 0 ? -EBADMSG : 1;
 }
 

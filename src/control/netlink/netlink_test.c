@@ -4,13 +4,15 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
+#include <arpa/inet.h>
+#include <linux/if.h>
 #include <linux/if_link.h>
+#include <linux/if_tunnel.h>
 #include <linux/lwtunnel.h>
 #include <linux/mpls.h>
 #include <linux/neighbour.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,6 +229,65 @@ static void links_addresses_and_neighbors(void **state)
     assert_true(e.neigh.has_mac);
     n->ndm_family = AF_BRIDGE;
     assert_int_equal(netlink_parse(&m.h, &e), 0);
+}
+
+static struct nlattr *begin_tunnel(const char *kind, struct nlattr **info)
+{
+    struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
+
+    l->ifi_index = 12;
+    *info = mnl_attr_nest_start(&m.h, IFLA_LINKINFO);
+    mnl_attr_put_strz(&m.h, IFLA_INFO_KIND, kind);
+    return mnl_attr_nest_start(&m.h, IFLA_INFO_DATA);
+}
+
+static const struct netlink_tunnel *end_tunnel(struct nlattr *info, struct nlattr *data)
+{
+    mnl_attr_nest_end(&m.h, data);
+    mnl_attr_nest_end(&m.h, info);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    return &e.link.tunnel;
+}
+
+static void a_tunnel_has_ends_and_what_its_packets_look_like(void **state)
+{
+    struct nlattr *info, *data = begin_tunnel("gre", &info);
+
+    put4(IFLA_GRE_LOCAL, "192.0.2.1");
+    put4(IFLA_GRE_REMOTE, "198.51.100.1");
+    mnl_attr_put_u16(&m.h, IFLA_GRE_IFLAGS, htons(0x2000));
+    mnl_attr_put_u32(&m.h, IFLA_GRE_IKEY, htonl(7));
+    mnl_attr_put_u8(&m.h, IFLA_GRE_TTL, 9);
+    mnl_attr_put(&m.h, IFLA_GRE_COLLECT_METADATA, 0, NULL);
+    const struct netlink_tunnel *t = end_tunnel(info, data);
+    assert_true(t->kind == NETLINK_TUNNEL_GRE && t->family == IP4 && t->iflags == 0x2000);
+    assert_true(t->ikey == 7 && t->ttl == 9 && t->external && !t->elsewhere);
+    assert_memory_equal(t->remote, "\xc6\x33\x64\x01\0\0\0\0", 8);
+    assert_string_equal(t->word, "gre");
+    mnl_attr_put_u32(&m.h, IFLA_LINK_NETNSID, 0);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.link.tunnel.elsewhere);
+
+    data = begin_tunnel("ip6tnl", &info);
+    put4(IFLA_IPTUN_LOCAL, "2001:db8::1");
+    put4(IFLA_IPTUN_REMOTE, "2001:db8::2");
+    mnl_attr_put_u8(&m.h, IFLA_IPTUN_PROTO, 41);
+    mnl_attr_put_u32(&m.h, IFLA_IPTUN_LINK, 5);
+    t = end_tunnel(info, data);
+    assert_true(t->kind == NETLINK_TUNNEL_IP && t->family == IP6 && t->proto == 41 && t->dev == 5);
+
+    data = begin_tunnel("vxlan", &info);
+    mnl_attr_put_u32(&m.h, IFLA_VXLAN_ID, 77);
+    put4(IFLA_VXLAN_LOCAL, "192.0.2.1");
+    put4(IFLA_VXLAN_GROUP, "198.51.100.1");
+    mnl_attr_put_u16(&m.h, IFLA_VXLAN_PORT, htons(4789));
+    mnl_attr_put_u8(&m.h, IFLA_VXLAN_COLLECT_METADATA, 0);
+    t = end_tunnel(info, data);
+    assert_true(t->kind == NETLINK_TUNNEL_VXLAN && t->ikey == 77 && t->port == 4789);
+    assert_false(t->external || t->special);
+
+    data = begin_tunnel("akindwithalongname", &info);
+    assert_int_equal(end_tunnel(info, data)->kind, NETLINK_TUNNEL_NONE);
 }
 
 static void what_a_link_is_and_stands_on(void **state)
@@ -449,6 +510,7 @@ int main(void)
         cmocka_unit_test(a_group_has_members_with_wide_weights),
         cmocka_unit_test(links_addresses_and_neighbors),
         cmocka_unit_test(what_a_link_is_and_stands_on),
+        cmocka_unit_test(a_tunnel_has_ends_and_what_its_packets_look_like),
         cmocka_unit_test(a_vlan_device_has_a_number),
         cmocka_unit_test(a_prefix_longer_than_its_address_is_refused),
         cmocka_unit_test(short_attributes_are_refused),

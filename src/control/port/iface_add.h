@@ -10,7 +10,8 @@
 #include "table/iface.h"
 
 // An interface like `wish`, with its TAP in the virtual router ("" or NULL: the default one), found
-// by packets from the end on. 0; or -errno, a sentence, and nothing is left.
+// by packets from the end on. With an ifindex, that device of Linux is used as it is, and no TAP.
+// 0; or -errno, a sentence, and nothing is left.
 int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr,
               char *err, size_t err_size);
 void iface_update_carrier(struct iface *i); // what its carrier depends on may have changed

@@ -179,12 +179,15 @@ static void on_kernel_event(const struct iface_kernel_event *e)
     }
     if (!i || i->kind == IFACE_NONE)
         return;
-    if (e->gone) {
+    bool foreign = iface_tap(i)->foreign; // tunnel_linux.c does the rest
+    if (e->gone && !foreign)
         recreate_tap(i);
+    if (e->gone || tap_read_state(iface_tap(i), &now)) // gone: another event says so
+        return;
+    if (foreign) {
+        follow_admin_state(i, now.up);
         return;
     }
-    if (tap_read_state(iface_tap(i), &now)) // gone: another event says so
-        return;
     restore_name(i, &now);
     restore_mtu(i, &now);
     restore_carrier(i, &now);

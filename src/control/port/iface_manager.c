@@ -35,6 +35,7 @@
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
 #include "port/tunnel_ends.h"
+#include "port/tunnel_linux.h"
 #include "port/vr_manager.h"
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
@@ -73,6 +74,8 @@ static void tap_list_save(void)
         return;
     for_each_iface(i)
     {
+        if (own[i->id].tap.foreign)
+            continue;
         struct tap_list_entry *e = vec_push(&list);
         snprintf(e->netns, sizeof e->netns, "%s", vr_get(i->vr)->netns);
         snprintf(e->name, sizeof e->name, "%s", i->name);
@@ -93,6 +96,7 @@ int iface_manager_init(const char *path)
     thread_must_be(ROLE_CONTROL);
     iface_follow_init(tap_recreate, iface_tap);
     tunnel_ends_init();
+    tunnel_linux_init();
     own = calloc(IFACE_MAX, sizeof *own);
     state_path = path ? strdup(path) : NULL;
     if (!own || (path && !state_path))
@@ -245,9 +249,27 @@ static void start_taps(void)
     vec_free(&s);
 }
 
+// A tunnel of Linux: what is for it goes to the kernel as its outer packet (tunnel_back.h).
+static int device_attach(struct iface *i, struct tap *tap, char *err, size_t err_size)
+{
+    int r = tap_adopt(tap, i->name, tap->ifindex, vr_manager_netns(i->vr));
+
+    if (r) {
+        snprintf(err, err_size, "interface %s: its device is gone: %s", i->name, strerror(-r));
+        return r;
+    }
+    tap_sysctl_set(tap, vr_manager_netns(i->vr));
+    __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
+    i->admin_up = tap_is_up(tap);
+    iface_update_up_flag(i);
+    return 0;
+}
+
 // Makes or finds the TAP in virtual router `vr` and hands it to tap_manager; it is to be started.
 static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
 {
+    if (tap->foreign)
+        return device_attach(i, tap, err, err_size);
     if (tap_delete_batch_has(i->name))
         tap_delete_batch_run();
     for (size_t k = 0; k < n_former; k++)
@@ -287,9 +309,10 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
 
 static void tap_detach(struct iface *i, struct tap *tap, bool delete)
 {
-    tap_take_back(i, tap);
+    if (!tap->foreign)
+        tap_take_back(i, tap);
     __atomic_store_n(&i->ifindex, 0, __ATOMIC_RELAXED);
-    if (delete)
+    if (delete && !tap->foreign)
         tap_delete_batch_add(tap);
     else
         tap_close(tap);
@@ -367,6 +390,8 @@ int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wante
         snprintf(err, err_size, "interface %s: there is no virtual router %s", wish->name, vr);
         return -ENOENT;
     }
+    if (!wish->ifindex)
+        tunnel_linux_yield(iface_find_name(wish->name));
     if (iface_find_name(wish->name)) {
         snprintf(err, err_size, "interface %s already exists", wish->name);
         return -EEXIST;
@@ -388,10 +413,14 @@ int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wante
     i->carrier = iface_has_carrier(i);
     memcpy(i->mac, wish->mac, sizeof i->mac);
     own[i->id] = (struct own){.mtu_wanted = mtu_wanted, .tap = {.fd = -1, .sock = -1}};
+    own[i->id].tap.ifindex = wish->ifindex;
+    own[i->id].tap.foreign = wish->ifindex;
     int r = iface_attach(i, kind, err, err_size);
     if (r)
         iface_free(i);
     watch_manager_port_changed();
+    if (kind != IFACE_TUNNEL)
+        tunnel_linux_look_again();
     return r;
 }
 
@@ -498,6 +527,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
 void iface_manager_end_change(void)
 {
     thread_must_be(ROLE_CONTROL);
+    tunnel_linux_settle();
     tunnel_ends_end_change();
     vec_foreach (&to_start, id)
         tunnel_end_set_mtu(iface_get(*id)); // Linux looks at all IPv6 routes for that, too
@@ -514,7 +544,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
 {
     struct iface *i = iface_find_name(name);
     const struct vr *to = vr_find(vr);
-    struct tap tap;
+    struct tap tap = {.fd = -1, .sock = -1};
 
     thread_must_be(ROLE_CONTROL);
     if (!i || !to) {

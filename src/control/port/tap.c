@@ -42,7 +42,7 @@ int tap_set_mtu(const struct tap *t, uint16_t mtu)
     struct ifreq r = ifreq_of(t);
 
     r.ifr_mtu = mtu;
-    return ioctl(t->sock, SIOCSIFMTU, &r) ? -errno : 0;
+    return !t->foreign && ioctl(t->sock, SIOCSIFMTU, &r) ? -errno : 0;
 }
 
 int tap_set_mac(const struct tap *t, const uint8_t mac[6])
@@ -94,7 +94,7 @@ int tap_set_carrier(const struct tap *t, bool on)
 {
     int value = on;
 
-    return ioctl(t->fd, TUNSETCARRIER, &value) ? -errno : 0;
+    return !t->foreign && ioctl(t->fd, TUNSETCARRIER, &value) ? -errno : 0;
 }
 
 static int read_flags(const struct tap *t)
@@ -338,6 +338,25 @@ void tap_start(struct tap_start *s, size_t n)
         s[i].error = start_one(&s[i]);
     for (size_t i = 0; i < n; i++)
         start_ipv6(&s[i]);
+}
+
+int tap_adopt(struct tap *t, const char *name, int ifindex, int netns)
+{
+    struct tap_state now;
+    int back = netns_enter(netns);
+
+    *t = (struct tap){.fd = -1, .sock = -1, .ifindex = ifindex, .found = true, .foreign = true};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    if (back < 0)
+        return back;
+    t->sock = tap_socket_get();
+    int r = t->sock < 0 ? -errno : tap_read_state(t, &now);
+    netns_leave(back);
+    if (r || strcmp(now.name, name)) {
+        tap_close(t);
+        return r ? r : -ENODEV;
+    }
+    return 0;
 }
 
 void tap_close(struct tap *t)

@@ -20,6 +20,7 @@ struct tap {
     int ifindex;
     bool found; // a former kamueed left it
     bool kept;  // and its descriptor was kept (tap_keep.h): it still has its carrier
+    bool foreign; // no TAP, but a device that somebody made: only read
     char name[16];
 };
 
@@ -27,6 +28,8 @@ struct tap {
 // (another process has it), -EEXIST (the name is another kind of device's).
 int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu,
              char *err, size_t err_size);
+// The device with that name and index, which is no TAP: it stays as it is. 0 or -errno.
+int tap_adopt(struct tap *t, const char *name, int ifindex, int netns);
 
 struct tap_start {
     struct tap *tap;

@@ -36,6 +36,7 @@
 #include "port/tap_frame.h"
 #include "port/tap_mirror.h"
 #include "port/tap_reflect.h"
+#include "port/tunnel_back.h"
 #include "port/tunnel_icmp.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -71,19 +72,42 @@ static bool mail;                  // there are calls
 
 // --- to the kernel ---
 
-static ssize_t write_tap_frame(int fd, const struct rte_mbuf *m)
-{
-    struct virtio_net_hdr header = tap_frame_header(m);
-    struct iovec iov[33] = {{&header, sizeof header}};
-    int n = 1;
+#define IOVS 34
 
-    if (m->nb_segs > sizeof iov / sizeof *iov - 1) {
+// Behind what iov[0] to iov[n - 1] have; without the first `skip` bytes.
+static ssize_t write_segments(int fd, struct iovec *iov, int n, const struct rte_mbuf *m,
+                              uint16_t skip)
+{
+    if (m->nb_segs > IOVS - n) {
         errno = EMSGSIZE;
         return -1;
     }
-    for (; m; m = m->next)
-        iov[n++] = (struct iovec){rte_pktmbuf_mtod(m, void *), m->data_len};
+    for (; m; m = m->next, skip = 0)
+        iov[n++] = (struct iovec){rte_pktmbuf_mtod_offset(m, void *, skip),
+                                  (size_t)(m->data_len - skip)};
     return writev(fd, iov, n);
+}
+
+static ssize_t write_tap_frame(int fd, const struct rte_mbuf *m)
+{
+    struct virtio_net_hdr header = tap_frame_header(m);
+    struct iovec iov[IOVS] = {{&header, sizeof header}};
+
+    return write_segments(fd, iov, 1, m, 0);
+}
+
+// Of interface `id`, a tunnel of Linux, to the TAP of `by`.
+static ssize_t write_outer_packet(uint16_t id, uint16_t by, const struct rte_mbuf *m)
+{
+    struct tunnel_back b;
+    struct iovec iov[IOVS] = {{&b.header, sizeof b.header}, {b.bytes, 0}};
+
+    if (!tunnel_back_make(&b, tunnel_get(tunnel_of_iface(iface_get(id))), m, iface_get(by)->mac)) {
+        errno = EPROTONOSUPPORT;
+        return -1;
+    }
+    iov[1].iov_len = b.size;
+    return write_segments(tap_fd[by], iov, 2, m, b.skip);
 }
 
 static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
@@ -143,13 +167,15 @@ static bool pass_slow_frame(const struct rte_mbuf *m, uint16_t port)
 
 static void punt_one(struct rte_mbuf *m, enum punt_class class)
 {
-    uint16_t id = packet_meta(m)->iface % IFACE_MAX, member = packet_meta(m)->member;
+    uint16_t id = packet_meta(m)->iface % IFACE_MAX, member = packet_meta(m)->member,
+             by = tunnel_back_iface(id);
 
     if (member && !pass_slow_frame(m, (uint16_t)(member - 1))) {
         punt_drop(m, DROP_SLOW_POLICED);
-    } else if (!member && tap_fd[id] < 0) {
+    } else if (!member && (!by || tap_fd[by] < 0)) {
         punt_drop(m, DROP_PUNT_NO_TAP);
-    } else if (!member && write_tap_frame(tap_fd[id], m) < 0) { // queue full, or set down
+    } else if (!member && (by == id ? write_tap_frame(tap_fd[id], m)
+                                    : write_outer_packet(id, by, m)) < 0) { // full, or set down
         punt_drop(m, DROP_PUNT_TAP);
     } else {
         if (class == PUNT_ICMP)

@@ -18,6 +18,7 @@
 #include "port/tap_reflect.h"
 #include "port/vr_manager.h"
 #include "table/iface.h"
+#include "table/tunnel.h"
 
 #define PATIENCE_NS (3 * NS_PER_SECOND) // the kernel solicits three times, once a second
 #define OPENED_AT_ONCE 64               // interfaces whose sockets are opened in a step
@@ -180,7 +181,7 @@ static void add_probes(const struct iface *i)
 
 static bool is_tested(const struct iface *i, const char *name)
 {
-    return i->kind != IFACE_NONE && (!name || !strcmp(i->name, name));
+    return i->kind != IFACE_NONE && !tunnel_is_by_linux(i) && (!name || !strcmp(i->name, name));
 }
 
 // Sockets for hundreds of interfaces at once would keep other clients waiting. True: all have them.

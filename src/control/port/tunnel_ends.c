@@ -16,6 +16,7 @@
 #include "port/iface_add.h"
 #include "port/iface_manager.h"
 #include "port/tap.h"
+#include "port/tunnel_linux.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_tunnel.h"
 #include "table/port.h"
@@ -106,11 +107,15 @@ static void tunnel_mac(uint8_t mac[6], const char *name, const struct tunnel_set
     mac[0] = 0x02; // locally administered, unicast
 }
 
+// A tunnel of Linux with the same ends makes room for one of the configuration.
 static uint16_t tunnel_reserve(const char *name, const struct tunnel_settings *s, char *err,
                                size_t err_size)
 {
     uint16_t taken, number = tunnel_new(s, &taken);
     const struct iface *other = taken ? iface_of_tunnel(taken) : NULL;
+
+    if (!number && !s->by_linux && tunnel_linux_yield(other))
+        return tunnel_reserve(name, s, err, err_size);
 
     if (!number && other)
         snprintf(err, err_size,
@@ -119,6 +124,36 @@ static uint16_t tunnel_reserve(const char *name, const struct tunnel_settings *s
     else if (!number)
         snprintf(err, err_size, "tunnel %s: too many tunnels (at most %d)", name, TUNNEL_MAX);
     return number;
+}
+
+int tunnel_end_add(const char *name, const struct tunnel_settings *s, uint16_t mtu, const char *vr,
+                   const struct tunnel_device *device, char *err, size_t err_size)
+{
+    uint16_t number = tunnel_reserve(name, s, err, err_size);
+
+    if (!number)
+        return -EEXIST;
+    struct iface wish = {.port = tunnel_port(number),
+                         .vlan = tunnel_vlan(number),
+                         .tpid_be = htons(0x8100),
+                         .ifindex = device ? device->ifindex : 0};
+    struct port *port = port_get(wish.port);
+    mtu_wanted[number] = mtu;
+    wish.mtu = tunnel_mtu(number, mtu);
+    snprintf(wish.name, sizeof wish.name, "%s", name);
+    if (device && tunnel_is_ethernet(s->id.kind))
+        memcpy(wish.mac, device->mac, sizeof wish.mac);
+    else
+        tunnel_mac(wish.mac, name, s);
+    port->used = true; // captures and traces see it; all have that name
+    snprintf(port->name, sizeof port->name, "tunnel");
+    int r = iface_add(&wish, IFACE_TUNNEL, mtu, vr, err, err_size);
+    if (r) {
+        tunnel_free(number);
+        return r;
+    }
+    tunnel_publish(number, iface_find_name(name)->id, wish.mac);
+    return 0;
 }
 
 int iface_manager_add_tunnel(const char *name, const char *outer_vr,
@@ -134,25 +169,7 @@ int iface_manager_add_tunnel(const char *name, const char *outer_vr,
         return -ENOENT;
     }
     s.id.vr = outer->id;
-    uint16_t number = tunnel_reserve(name, &s, err, err_size);
-    if (!number)
-        return -EEXIST;
-    struct iface wish = {
-        .port = tunnel_port(number), .vlan = tunnel_vlan(number), .tpid_be = htons(0x8100)};
-    struct port *port = port_get(wish.port);
-    mtu_wanted[number] = mtu;
-    wish.mtu = tunnel_mtu(number, mtu);
-    snprintf(wish.name, sizeof wish.name, "%s", name);
-    tunnel_mac(wish.mac, name, &s);
-    port->used = true; // captures and traces see it; all have that name
-    snprintf(port->name, sizeof port->name, "tunnel");
-    int r = iface_add(&wish, IFACE_TUNNEL, mtu, vr, err, err_size);
-    if (r) {
-        tunnel_free(number);
-        return r;
-    }
-    tunnel_publish(number, iface_find_name(name)->id, wish.mac);
-    return 0;
+    return tunnel_end_add(name, &s, mtu, vr, NULL, err, err_size);
 }
 
 int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)

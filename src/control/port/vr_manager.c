@@ -19,6 +19,7 @@
 #include "port/iface_manager.h"
 #include "port/kernel_state.h"
 #include "port/port_queue_manager.h"
+#include "port/tunnel_linux.h"
 #include "netlink/vrf.h"
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
@@ -293,6 +294,7 @@ static void vr_remove(struct vr *v)
 
     kernel_state_forget(v->name);
     rib_manager_vr_del(id);
+    tunnel_linux_leave(id); // what it has told last
     vr_budget_set(id, &(struct vr_limits){0});
     vr_free(v);
     watch_manager_port_changed(); // before another one has its id
@@ -334,6 +336,7 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
                  v ? "virtual router %s always exists" : "there is no virtual router %s", name);
         return v ? -EINVAL : -ENOENT;
     }
+    tunnel_linux_leave(v->id);
     for (unsigned i = 1; i < IFACE_MAX; i++)
         if (iface_get((uint16_t)i)->kind != IFACE_NONE && iface_get((uint16_t)i)->vr == v->id) {
             snprintf(err, err_size, "virtual router %s still has interface %s", name,

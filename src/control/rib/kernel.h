@@ -81,6 +81,7 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface);
 // Writes the addresses of ICMP errors.
 void rib_iface_addresses(struct rib_vr *v, struct rib_link *l);
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone); // to control
+void rib_iface_tunnel(struct rib_vr *v, const struct rib_link *l, bool gone); // if it is one
 // Other virtual routers may have routes by the link, too.
 void rib_iface_rehop_others(struct rib_vr *v, int ifindex);
 bool rib_iface_has_vrf(const struct rib_vr *v); // some VRF device has our table

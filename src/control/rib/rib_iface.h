@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "netlink/netlink.h"
 #include "table/iface.h"
 
 struct iface_kernel_event {
@@ -28,5 +29,15 @@ struct iface_kernel_event {
 
 // Control, before its loop runs: `fn` is called on that loop. Without it there are no reports.
 void rib_iface_set_event(void (*fn)(const struct iface_kernel_event *e));
+
+struct iface_tunnel_event { // a tunnel that somebody made with `ip link add` has come or changed
+    uint16_t vr;            // which has the namespace's main table
+    bool gone;
+    struct netlink_link link;
+    char master[16]; // bridge, bond, VRF … that it has been put into, "" = none
+    char dev[16];    // by which its outer packets go, "" = any, or not known
+};
+
+void rib_iface_set_tunnel_event(void (*fn)(const struct iface_tunnel_event *e)); // likewise
 
 #endif

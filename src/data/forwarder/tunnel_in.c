@@ -261,7 +261,7 @@ static enum drop_reason inner_check(struct outer *o, const struct tunnel *t)
 
     if (ethernet && (o->left < ETHER_HDR || is_tag(type))) // RFC 7348 6.1
         return DROP_TUNNEL_HEADER;
-    if (type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6)
+    if ((type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6) || type == t->refuses_be)
         return ethernet ? DROP_NONE : DROP_TUNNEL_PROTOCOL;
     if (o->left < need || o->whole < need || ip[0] >> 4 != (type == ETHER_TYPE_IP4 ? 4 : 6))
         return DROP_TUNNEL_HEADER;

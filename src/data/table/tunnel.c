@@ -6,6 +6,7 @@
 // for each commit, and published whole. Until then a hidden tunnel is known by its kind, NONE.
 #include "table/tunnel.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -191,7 +192,7 @@ static void index_add(struct tunnel_index *x, uint16_t number)
     const struct tunnel_key *k = &tunnel_get(number)->id;
 
     index_put(x->by_key, hash_key(k), number);
-    if (!tunnel_ends(x, k))
+    if (!tunnel_get(number)->by_linux && !tunnel_ends(x, k))
         index_put(x->by_end, hash_end(k), number);
 }
 
@@ -309,6 +310,8 @@ uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken)
     t->ttl = s->ttl;
     t->dscp_mode = s->dscp_mode;
     t->dscp = s->dscp;
+    t->by_linux = s->by_linux;
+    t->refuses_be = s->only == IP4 ? htobe16(0x86dd) : s->only == IP6 ? htobe16(0x0800) : 0;
     t->state = TUNNEL_NO_ROUTE;
     t->size = (uint8_t)header_size(s->id.kind, s->id.family, s->keyed);
     write_header(t, s);
@@ -363,6 +366,11 @@ void tunnel_table_fini(void)
 }
 
 // --- rib_manager ---
+
+void tunnel_set_out(struct tunnel *t, uint16_t iface)
+{
+    __atomic_store_n(&t->out, iface, __ATOMIC_RELAXED);
+}
 
 void tunnel_set_path(struct tunnel *t, uint32_t nexthop, uint8_t state, uint16_t mtu)
 {

@@ -58,6 +58,8 @@ struct tunnel_settings {
     uint8_t dscp_mode;  // enum tunnel_dscp
     uint8_t dscp;       // of TUNNEL_DSCP_FIXED
     bool zero_checksum; // UDP over IPv6: sent and accepted without one (RFC 6935)
+    bool by_linux;      // its interface's device is a tunnel of Linux, not a TAP
+    uint8_t only;       // carries this family alone, enum ip_family; IP_NONE: both
 };
 
 enum tunnel_state { // why it carries nothing
@@ -78,6 +80,9 @@ struct tunnel {
     uint8_t state;                 // writer: rib_manager; enum tunnel_state
     uint16_t path_mtu;             // writer: rib_manager; of the way to the remote, 0 = unknown
     uint8_t mac[6];                // of the interface, for frames that have none
+    uint16_t refuses_be;           // EtherType that is not accepted, 0 = none
+    uint16_t out;                  // writer: rib_manager; an interface of the way, 0 = none
+    bool by_linux;                 // other packets for its end are the kernel's
     struct tunnel_key id;
 } __attribute__((aligned(64)));
 
@@ -130,6 +135,12 @@ static inline bool tunnel_is_port(uint16_t port)
     return port >= PORT_TUNNEL && port < PORT_TUNNEL + TUNNEL_PORTS;
 }
 
+// Its device is a tunnel that somebody made with `ip link add`.
+static inline bool tunnel_is_by_linux(const struct iface *i)
+{
+    return i->kind == IFACE_TUNNEL && tunnel_get(tunnel_of_iface(i))->by_linux;
+}
+
 // An interface without neighbors: all that leaves by it goes to the tunnel's other end.
 static inline bool tunnel_is_point_to_point(const struct iface *i)
 {
@@ -139,7 +150,7 @@ static inline bool tunnel_is_point_to_point(const struct iface *i)
 // --- reader: forwarder ---
 // The tunnel of a packet that ends here, by its number; 0 = none.
 uint16_t tunnel_find(const struct tunnel_index *x, const struct tunnel_key *k);
-// Does any tunnel of that kind end at k->local?
+// Does any tunnel of that kind, not made by Linux, end at k->local?
 bool tunnel_ends(const struct tunnel_index *x, const struct tunnel_key *k);
 
 // --- control ---
@@ -157,5 +168,6 @@ void tunnel_table_fini(void);
 
 // --- writer: rib_manager ---
 void tunnel_set_path(struct tunnel *t, uint32_t nexthop, uint8_t state, uint16_t mtu);
+void tunnel_set_out(struct tunnel *t, uint16_t iface); // an interface of that path, 0 = none
 
 #endif

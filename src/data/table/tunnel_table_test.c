@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <arpa/inet.h>
 #include <cmocka.h>
 #include <string.h>
 
@@ -114,6 +115,24 @@ static void a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back(void **
     assert_int_equal(found(6001), was);
 }
 
+static void what_no_tunnel_of_linux_takes_is_the_kernels(void **state)
+{
+    struct tunnel_settings s = settings_of(0);
+    uint16_t taken, number;
+
+    s.by_linux = true;
+    s.only = IP4;
+    number = tunnel_new(&s, &taken);
+    tunnel_publish(number, 1, (uint8_t[6]){2});
+    tunnel_index_update();
+    assert_int_equal(found(0), number);
+    assert_false(ends(0));
+    assert_int_equal(tunnel_get(number)->refuses_be, htons(0x86dd));
+    make(1); // has the same local end
+    tunnel_index_update();
+    assert_true(ends(0));
+}
+
 #define table_test(f) cmocka_unit_test_teardown(f, close_table)
 
 int main(void)
@@ -121,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         table_test(every_tunnel_has_a_vlan_of_its_own_and_is_found),
         table_test(one_too_many_and_the_same_again_are_refused),
+        table_test(what_no_tunnel_of_linux_takes_is_the_kernels),
         table_test(a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back),
     };
     rcu_init();

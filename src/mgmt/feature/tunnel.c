@@ -21,6 +21,7 @@
 #include "feature/vr.h"
 #include "mgmt/feature.h"
 #include "port/iface_manager.h"
+#include "port/tunnel_linux.h"
 #include "restconf/state.h"
 #include "table/iface.h"
 #include "table/port.h"
@@ -275,6 +276,7 @@ static void write_tunnel(struct jwrite *j, const struct iface *i)
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", i->name);
     jwrite_string(j, "kind", tunnel_kind_name(t->id.kind));
+    jwrite_string(j, "made-by", t->by_linux ? "linux" : "config");
     write_end(j, "local", t->id.local, t->family);
     write_end(j, "remote", t->id.remote, t->family);
     jwrite_string(j, "vr", vr_get(t->vr)->name);
@@ -305,8 +307,32 @@ static int show_tunnel(struct show *s)
     return SHOW_NOW;
 }
 
+static void write_left(void *ctx, const struct tunnel_left *t)
+{
+    struct show *s = ctx;
+
+    if ((s->key[0] && strcmp(s->key[0], t->vr)) || (s->key[1] && strcmp(s->key[1], t->name)))
+        return;
+    jwrite_begin(&s->out, NULL, '{');
+    jwrite_string(&s->out, "vr", t->vr);
+    jwrite_string(&s->out, "name", t->name);
+    jwrite_string(&s->out, "kind", t->kind);
+    jwrite_string(&s->out, "reason", t->reason);
+    jwrite_end(&s->out, '}');
+}
+
+static int show_left(struct show *s)
+{
+    jwrite_begin(&s->out, s->name, '[');
+    tunnel_linux_each_left(write_left, s);
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
 const struct feature tunnel_feature = {
     .name = "tunnel",
     .config = &tunnel_config,
-    .state = (const struct feature_state[]){{"tunnel", .write = show_tunnel}, {0}},
+    .state = (const struct feature_state[]){{"tunnel", .write = show_tunnel},
+                                            {"linux-tunnel", .write = show_left},
+                                            {0}},
 };

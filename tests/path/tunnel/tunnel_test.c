@@ -39,7 +39,8 @@ struct variant {
     bool keyed;
     uint32_t key;
     uint8_t ttl, dscp_mode, dscp;
-    bool zero_checksum;
+    bool zero_checksum, by_linux;
+    uint8_t only;
 };
 
 static void topology(const struct variant *v, unsigned outer6)
@@ -55,6 +56,8 @@ static void topology(const struct variant *v, unsigned outer6)
         s.dscp_mode = v->dscp_mode;
         s.dscp = v->dscp;
         s.zero_checksum = v->zero_checksum;
+        s.by_linux = v->by_linux;
+        s.only = v->only;
         end[k] = router_tunnel_new(&s, k ? b : a, rig_adjacency(under[k], 7));
         assert_int_not_equal(end[k], 0);
         rig_route(k ? y : x, local[outer6][k], rig_nexthop(NEXTHOP_LOCAL, 0));
@@ -520,6 +523,22 @@ static void what_is_no_tunnels_is_punted(void **state)
     assert_true(rig_punted(PUNT_OTHER, &h, &iface));
     assert_int_equal(iface, under[1]);
     assert_int_equal(rig_drops_all(), 0);
+}
+
+static void one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel(void **state)
+{
+    static const struct variant of_linux = {.kind = TUNNEL_IPIP, .by_linux = true, .only = IP4};
+    struct frame g = outer_frame(&of_linux, 0), f = packet(1, 0, 40, 0), six, h, stranger = g;
+    uint16_t iface;
+
+    assert_true(into(&f, &six));
+    refused(&six, DROP_TUNNEL_PROTOCOL);
+    frame_l3(&stranger)[15] ^= 1;
+    ip4_fix_checksum(&stranger);
+    assert_false(out_of(&stranger, &h));
+    assert_true(rig_punted(PUNT_OTHER, &h, &iface));
+    assert_int_equal(iface, under[1]);
+    assert_true(out_of(&g, &h));
 }
 
 // rfc: 2784 2.3 MUST
@@ -1031,6 +1050,7 @@ int main(void)
         tunnel_test(a_stranger_or_another_key_is_refused),
         tunnel_test(another_virtual_router_is_no_way_in),
         tunnel_test(what_is_no_tunnels_is_punted),
+        tunnel_test(one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel),
         tunnel_test(malformed_headers_are_refused),
         tunnel_test(optional_parts_of_gre_are_understood),
         tunnel_test(an_encapsulation_limit_is_skipped),

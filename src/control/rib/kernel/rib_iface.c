@@ -19,6 +19,7 @@
 
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/mailbox.h"
@@ -427,4 +428,41 @@ void rib_iface_upper(struct rib_vr *v, const struct rib_link *l)
 
     if (lower && lower->iface)
         ask_to_look(v, lower->ifindex, lower->iface, l->name);
+}
+
+// --- tunnels of Linux ---
+
+static void (*on_tunnel)(const struct iface_tunnel_event *e);
+
+void rib_iface_set_tunnel_event(void (*fn)(const struct iface_tunnel_event *e))
+{
+    on_tunnel = fn;
+}
+
+static void deliver_tunnel(void *arg)
+{
+    if (on_tunnel)
+        on_tunnel(arg);
+    free(arg);
+}
+
+void rib_iface_tunnel(struct rib_vr *v, const struct rib_link *l, bool gone)
+{
+    const struct rib_link *master = l->told.master ? rib_link_find(v, l->told.master) : NULL,
+                          *dev = l->told.tunnel.dev ? rib_link_find(v, l->told.tunnel.dev) : NULL;
+    struct iface_tunnel_event *e;
+
+    if (!l->told.tunnel.kind || v->table != RIB_TABLE_MAIN)
+        return;
+    e = malloc(sizeof *e);
+    bug_on(!e);
+    *e = (struct iface_tunnel_event){.vr = v->id, .gone = gone, .link = l->told};
+    if (l->told.master)
+        snprintf(e->master, sizeof e->master, "%s", master ? master->name : "another device");
+    if (dev)
+        snprintf(e->dev, sizeof e->dev, "%s", dev->name);
+    if (mailbox_post(ROLE_CONTROL, deliver_tunnel, e)) {
+        log_error("rib: tunnel event lost, control is busy: vr=%u link=%s", v->id, l->name);
+        free(e);
+    }
 }

@@ -99,6 +99,7 @@ void rib_link_gone(struct rib_vr *v, struct rib_link *l)
 {
     if (l->iface)
         rib_iface_report(v, l, true);
+    rib_iface_tunnel(v, l, true);
     l->known = l->up = l->carrier = false;
     vec_clear(&l->addr);
     count_link(v, &l->told, -1u);
@@ -158,6 +159,7 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
         rib_iface_update_via(v, l);
         rib_iface_vrf(v, l);
         rib_iface_vlan(v, l);
+        rib_iface_tunnel(v, l, false);
     }
     if (l->iface && is_news)
         rib_iface_report(v, l, false);

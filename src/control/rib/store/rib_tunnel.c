@@ -122,6 +122,7 @@ static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t number)
     struct ip_addr remote = {.family = t->family};
     uint8_t state = TUNNEL_NO_ROUTE, before = t->state;
     uint16_t mtu_before = t->path_mtu;
+    uint16_t out[NEXTHOP_GROUP_IFACES];
     uint32_t nexthop;
 
     memcpy(remote.b, t->id.remote, sizeof remote.b);
@@ -130,6 +131,8 @@ static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t number)
         state = leads_into(nexthop, t, 0) ? TUNNEL_RECURSION : TUNNEL_UP;
     if (state != TUNNEL_UP)
         nexthop = 0;
+    bool ours = nexthop && ways_out(nexthop, out) && iface_get(out[0])->vr == t->vr;
+    tunnel_set_out(t, ours ? out[0] : 0);
     tunnel_set_path(t, nexthop, state,
                     nexthop ? told_mtu(t, number, path_mtu(nexthop)) : mtu_before);
     if (changed && (state != before || t->path_mtu != mtu_before))

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel_linux.c - see tunnel_linux.h
+//
+// What rib_manager tells waits in `news` until a turn takes it, because that of a change may be
+// suspended: `devices` is the same throughout a turn. Devices that packets cannot tell apart are
+// all left, so that the order in which they were made does not matter.
+#include "port/tunnel_linux.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/aside.h"
+#include "core/thread.h"
+#include "netlink/ipsec.h"
+#include "port/iface_manager.h"
+#include "port/tunnel_ends.h"
+#include "port/tunnel_judge.h"
+#include "port/vr_manager.h"
+#include "rib/rib_iface.h"
+#include "table/iface.h"
+#include "table/vr.h"
+
+#define IPSEC_S 1
+#define PAUSE_US 20000 // so that many devices that come together are one change
+
+struct device {
+    struct iface_tunnel_event told;
+    struct tunnel_settings settings; // of its tunnel, as it should be
+    uint16_t iface;                  // of its tunnel, 0 = left to Linux
+    struct tunnel_settings made;     // as it is
+    uint8_t mac[6];
+    uint16_t mtu;
+    char why[240]; // it is left; "" = not known yet
+};
+
+static VEC(struct device) devices; // by virtual router and ifindex
+static VEC(struct iface_tunnel_event) news;
+static struct event *timer, *ipsec_timer;
+static bool ipsec[VR_MAX]; // there are policies: forwarding would send in the clear
+
+// --- what Linux tells ---
+
+static int compare_device(const struct device *d, uint16_t vr, int ifindex)
+{
+    return d->told.vr != vr ? d->told.vr - vr : d->told.link.ifindex - ifindex;
+}
+
+// The first one that is not before.
+static size_t place_of(uint16_t vr, int ifindex)
+{
+    size_t low = 0, high = devices.n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (compare_device(&devices.item[middle], vr, ifindex) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct device *insert_at(size_t at)
+{
+    vec_push(&devices);
+    memmove(&devices.item[at + 1], &devices.item[at],
+            (devices.n - 1 - at) * sizeof *devices.item);
+    devices.item[at] = (struct device){0};
+    return &devices.item[at];
+}
+
+static void give_back(struct device *d);
+
+static void forget_at(size_t at)
+{
+    give_back(&devices.item[at]);
+    memmove(&devices.item[at], &devices.item[at + 1],
+            (devices.n - 1 - at) * sizeof *devices.item);
+    devices.n--;
+}
+
+static void take_one(const struct iface_tunnel_event *e)
+{
+    size_t at = place_of(e->vr, e->link.ifindex);
+    bool known = at < devices.n && !compare_device(&devices.item[at], e->vr, e->link.ifindex);
+
+    if (e->gone && known)
+        forget_at(at);
+    else if (!e->gone)
+        (known ? &devices.item[at] : insert_at(at))->told = *e;
+}
+
+// More may come meanwhile.
+static void take_news(void)
+{
+    for (size_t k = 0; k < news.n; k++) {
+        struct iface_tunnel_event e = news.item[k];
+        take_one(&e);
+    }
+    vec_clear(&news);
+}
+
+static void on_told(const struct iface_tunnel_event *e)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (tunnel_is_fallback(&e->link))
+        return;
+    *vec_push(&news) = *e;
+    tunnel_linux_look_again();
+}
+
+// --- may it be taken over? ---
+
+// Of all virtual routers that have devices; true: some has others than before.
+static bool look_at_ipsec(void)
+{
+    bool news_of_it = false;
+    uint16_t seen = VR_MAX;
+
+    vec_foreach (&devices, d) {
+        uint16_t vr = d->told.vr;
+        if (vr == seen)
+            continue;
+        bool has = netlink_has_ipsec(vr_manager_netns(vr));
+        news_of_it |= has != ipsec[vr];
+        ipsec[vr] = has;
+        seen = vr;
+    }
+    return news_of_it;
+}
+
+static void log_left(const struct device *d, const char *was)
+{
+    if (d->why[0] && strcmp(d->why, was))
+        log_notice("tunnel_linux: left to Linux: device=%s vr=%s kind=%s reason=\"%s\"",
+                   d->told.link.name, vr_get(d->told.vr)->name, d->told.link.tunnel.word, d->why);
+}
+
+static void judge(struct device *d)
+{
+    const struct netlink_link *l = &d->told.link;
+    const char *why = tunnel_judge(l, &d->settings);
+
+    d->settings.id.vr = d->told.vr;
+    d->why[0] = 0;
+    if (why)
+        snprintf(d->why, sizeof d->why, "it %s", why);
+    else if (d->told.master[0])
+        snprintf(d->why, sizeof d->why, "it is a member of %s", d->told.master);
+    else if (ipsec[d->told.vr])
+        snprintf(d->why, sizeof d->why,
+                 "its packets may have to be encrypted: the namespace has IPsec policies");
+    else if (l->tunnel.dev && !iface_find_ifindex(d->told.vr, l->tunnel.dev))
+        snprintf(d->why, sizeof d->why, "its dev %s is no interface of virtual router %s",
+                 d->told.dev, vr_get(d->told.vr)->name);
+}
+
+static int compare_ids(const void *x, const void *y)
+{
+    const struct device *a = *(struct device *const *)x, *b = *(struct device *const *)y;
+
+    return memcmp(&a->settings.id, &b->settings.id, sizeof a->settings.id);
+}
+
+static void same_ends(struct device *d, const struct device *other)
+{
+    if (!d->why[0])
+        snprintf(d->why, sizeof d->why, "packets do not tell it from %s, which has the same ends",
+                 other->told.link.name);
+}
+
+static void judge_pairs(void)
+{
+    struct device **by_id = calloc(devices.n + 1, sizeof *by_id);
+    size_t n = 0;
+
+    bug_on(!by_id);
+    vec_foreach (&devices, d)
+        if (d->settings.id.kind)
+            by_id[n++] = d;
+    qsort(by_id, n, sizeof *by_id, compare_ids);
+    for (size_t k = 1; k < n; k++)
+        if (!compare_ids(&by_id[k - 1], &by_id[k])) {
+            same_ends(by_id[k - 1], by_id[k]);
+            same_ends(by_id[k], by_id[k - 1]);
+        }
+    free(by_id);
+}
+
+// --- taking over, giving back ---
+
+static void give_back(struct device *d)
+{
+    char err[200];
+
+    if (!d->iface)
+        return;
+    const char *name = iface_get(d->iface)->name;
+    d->iface = 0;
+    log_info("tunnel_linux: given back: interface=%s", name);
+    if (iface_manager_del(name, err, sizeof err))
+        log_error("tunnel_linux: %s", err);
+}
+
+static void take_over(struct device *d)
+{
+    const struct netlink_link *l = &d->told.link;
+    struct tunnel_device device = {.ifindex = l->ifindex};
+    char vr[sizeof vr_get(0)->name];
+
+    memcpy(device.mac, l->mac, sizeof device.mac);
+    snprintf(vr, sizeof vr, "%s", vr_get(d->told.vr)->name);
+    d->mtu = (uint16_t)(l->mtu < UINT16_MAX ? l->mtu : UINT16_MAX);
+    if (tunnel_end_add(l->name, &d->settings, d->mtu, vr, &device, d->why, sizeof d->why))
+        return;
+    d->iface = iface_find_name(l->name)->id;
+    d->made = d->settings;
+    memcpy(d->mac, l->mac, sizeof d->mac);
+    log_info("tunnel_linux: taken over: interface=%s vr=%s kind=%s", l->name, vr, l->tunnel.word);
+}
+
+// What cannot be changed while it is there.
+static bool is_as_made(const struct device *d)
+{
+    const struct netlink_link *l = &d->told.link;
+
+    return !memcmp(&d->made, &d->settings, sizeof d->made) &&
+           !strcmp(iface_get(d->iface)->name, l->name) &&
+           (!tunnel_is_ethernet(d->made.id.kind) || !memcmp(d->mac, l->mac, sizeof d->mac));
+}
+
+static void follow_mtu(struct device *d)
+{
+    uint16_t mtu = (uint16_t)(d->told.link.mtu < UINT16_MAX ? d->told.link.mtu : UINT16_MAX);
+    char err[200];
+
+    if (!d->iface || d->mtu == mtu)
+        return;
+    d->mtu = mtu;
+    if (iface_manager_set_tunnel_mtu(d->told.link.name, mtu, err, sizeof err))
+        log_warning("tunnel_linux: %s", err);
+}
+
+void tunnel_linux_settle(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    take_news();
+    look_at_ipsec();
+    char(*was)[sizeof devices.item->why] = calloc(devices.n + 1, sizeof *was);
+    bug_on(!was);
+    for (size_t k = 0; k < devices.n; k++) {
+        memcpy(was[k], devices.item[k].why, sizeof *was);
+        judge(&devices.item[k]);
+    }
+    judge_pairs();
+    vec_foreach (&devices, d)
+        if (d->iface && (d->why[0] || !is_as_made(d)))
+            give_back(d);
+    vec_foreach (&devices, d)
+        if (!d->iface && !d->why[0])
+            take_over(d);
+    for (size_t k = 0; k < devices.n; k++) {
+        follow_mtu(&devices.item[k]);
+        log_left(&devices.item[k], was[k]);
+    }
+    free(was);
+}
+
+// --- when ---
+
+static void settle_alone(void *ctx)
+{
+    iface_manager_end_change();
+}
+
+static void do_not(void *ctx)
+{
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    if (aside_turn(ASIDE_CHANGE, &(struct turn){settle_alone, do_not, NULL}))
+        tunnel_linux_look_again(); // many changes wait
+}
+
+static void on_ipsec_timer(evutil_socket_t fd, short what, void *arg)
+{
+    if (look_at_ipsec())
+        tunnel_linux_look_again();
+}
+
+void tunnel_linux_look_again(void)
+{
+    if (timer && (devices.n || news.n) && !event_pending(timer, EV_TIMEOUT, NULL))
+        event_add(timer, &(struct timeval){.tv_usec = PAUSE_US});
+}
+
+bool tunnel_linux_yield(const struct iface *i)
+{
+    vec_foreach (&devices, d)
+        if (i && d->iface == i->id) {
+            give_back(d);
+            return true;
+        }
+    return false;
+}
+
+void tunnel_linux_leave(uint16_t vr)
+{
+    size_t kept = 0;
+
+    thread_must_be(ROLE_CONTROL);
+    for (size_t at = devices.n; at-- > 0;)
+        if (devices.item[at].told.vr == vr)
+            forget_at(at);
+    vec_foreach (&news, e)
+        if (e->vr != vr)
+            news.item[kept++] = *e;
+    news.n = kept;
+}
+
+void tunnel_linux_init(void)
+{
+    rib_iface_set_tunnel_event(on_told);
+}
+
+int tunnel_linux_start(struct event_base *loop)
+{
+    thread_must_be(ROLE_CONTROL);
+    const struct timeval pause = {.tv_sec = IPSEC_S};
+
+    timer = evtimer_new(loop, on_timer, NULL);
+    ipsec_timer = event_new(loop, -1, EV_PERSIST, on_ipsec_timer, NULL);
+    return timer && ipsec_timer && !event_add(ipsec_timer, &pause) ? 0 : -ENOMEM;
+}
+
+void tunnel_linux_fini(void)
+{
+    if (timer)
+        event_free(timer);
+    if (ipsec_timer)
+        event_free(ipsec_timer);
+    timer = ipsec_timer = NULL;
+    vec_free(&devices);
+    vec_free(&news);
+}
+
+void tunnel_linux_each_left(void (*fn)(void *ctx, const struct tunnel_left *t), void *ctx)
+{
+    thread_must_be(ROLE_CONTROL);
+    vec_foreach (&devices, d)
+        if (d->why[0])
+            fn(ctx, &(struct tunnel_left){.name = d->told.link.name,
+                                          .kind = d->told.link.tunnel.word,
+                                          .vr = vr_get(d->told.vr)->name,
+                                          .reason = d->why});
+}
