@@ -28,6 +28,7 @@ MEMORY_MIB = 128
 SPARE_FILES = 500           # descriptors besides those of TAPs
 STOP_S, SETTLED_S = 120, 60
 VPORTS = 4000               # VLANs of a port
+VRS = 10
 TUNSETIFF, TUNSETPERSIST, IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x400454CA, 0x400454CB, 0x2, 0x1000, 0x4000
 SIOCSIFFLAGS, IFF_UP = 0x8914, 0x1
 
@@ -37,13 +38,15 @@ def lines(n: int) -> list[str]:
 
 
 def measured(n: int) -> dict[str, float]:
-    """Seconds of the commit, of the deletion and of bare TAPs; bytes of kamueed for each tunnel, and for a sub-interface, which has a TAP, too."""
+    """Seconds of the commit, of one divided over virtual routers, of the deletion and of bare TAPs; bytes of kamueed for each tunnel,
+    and for a sub-interface, which has a TAP, too."""
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < n + SPARE_FILES:
         raise Unavailable(f"{n} TAPs need a limit of open files of {n + SPARE_FILES}: ulimit -Hn {n + SPARE_FILES}")
     must_be_built(daemon())
     own_namespaces()
     interface = with_kamueed("kb-vport", lambda kamueed: vport_bytes(kamueed, min(n, VPORTS)))
-    return {**with_kamueed("kb-tunnel", lambda kamueed: life(kamueed, n)), "interface": interface, "taps": bare_taps(n)}
+    return {**with_kamueed("kb-tunnel", lambda kamueed: life(kamueed, n)), "interface": interface,
+            "divided": with_kamueed("kb-divided", lambda kamueed: divided(kamueed, n)), "taps": bare_taps(n)}
 
 
 def with_kamueed(namespace: str, then: Callable[[Kamueed], T]) -> T:
@@ -80,6 +83,15 @@ def life(kamueed: Kamueed, n: int) -> dict[str, float]:
     if there != n:
         raise RuntimeError(f"{there} of {n} tunnels are there:\n{kamueed.log_end()}")
     return {"set-up": set_up, "memory": memory * 1024 / n, "delete": timed(kamueed, [f"delete tunnel t{k}" for k in range(n)])}
+
+
+def divided(kamueed: Kamueed, n: int) -> float:
+    """Seconds of a commit of tunnels whose interfaces are divided over virtual routers; the outer packets are all the default one's."""
+    names = [f"kb-d{k}" for k in range(VRS)]
+    for name in names:
+        Namespace(name).create()
+    kamueed.client.call("configure", line=[f"set vr {name} namespace {name}" for name in names])
+    return timed(kamueed, lines(n) + [f"set interface t{k} vr {names[k % VRS]}" for k in range(n)])
 
 
 def timed(kamueed: Kamueed, commit: list[str]) -> float:
