@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kamueed's own life: only it carries traffic; it is killed and restarted; it stops in order."""
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -78,6 +79,23 @@ def test_what_a_killed_kamueed_left_of_dpdk_is_removed_by_the_next_one(kamueed):
     finally:
         killed.end()
         after.end()
+
+
+def test_what_a_killed_start_has_made_is_set_up_by_the_next_one(kamueed):
+    daemon = Daemon(kamueed, "e2e-life-half")
+    lines = "\n".join(f"set tunnel t{k} kind gre local 192.0.2.1 remote 198.51.100.{k}" for k in range(1, 201))
+    try:
+        daemon.file.write_text(lines)
+        with subprocess.Popen(daemon.command(), stderr=subprocess.DEVNULL) as half:
+            eventually(lambda: "t100" in daemon.links(), 60, "TAPs are made", 0.001)
+            half.kill()
+        assert "DOWN" in daemon.run("ip -br link show t1"), "it was killed before they were set up"
+        daemon.start(lines)
+        assert len(daemon.run("ip -br link show up type tun").splitlines()) == 200
+        eventually(lambda: len(re.findall("^t.* fe80::", daemon.run("ip -br -6 addr show scope link"), re.M)) == 200, 30,
+                   "each has its link-local address")
+    finally:
+        daemon.end()
 
 
 @pytest.mark.parametrize("most", [16, 64, 255])

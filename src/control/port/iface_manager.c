@@ -265,6 +265,15 @@ static int device_attach(struct iface *i, struct tap *tap, char *err, size_t err
     return 0;
 }
 
+// What the former process has listed of the interface's TAP; NULL: nothing.
+static const struct tap_list_entry *find_former(const struct iface *i, uint16_t vr)
+{
+    for (size_t k = 0; k < n_former; k++)
+        if (!strcmp(former[k].name, i->name) && !strcmp(former[k].netns, vr_get(vr)->netns))
+            return &former[k];
+    return NULL;
+}
+
 // Makes or finds the TAP in virtual router `vr` and hands it to tap_manager; it is to be started.
 static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
 {
@@ -272,15 +281,15 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
         return device_attach(i, tap, err, err_size);
     if (tap_delete_batch_has(i->name))
         tap_delete_batch_run();
-    for (size_t k = 0; k < n_former; k++)
-        if (former[k].ifindex && !strcmp(former[k].name, i->name) &&
-            !strcmp(former[k].netns, vr_get(vr)->netns) &&
-            !tap_keep_restore_name(i->name, vr_manager_netns(vr), former[k].ifindex))
-            tap_restore_name(i->name, vr_manager_netns(vr), former[k].ifindex, i->mac);
+    const struct tap_list_entry *old = find_former(i, vr);
+    if (old && old->ifindex && !tap_keep_restore_name(i->name, vr_manager_netns(vr), old->ifindex))
+        tap_restore_name(i->name, vr_manager_netns(vr), old->ifindex, i->mac);
     int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
 
     if (r)
         return r;
+    if (starting && state_path && !old) // a start or a change was killed before it was set up
+        tap->found = false;
     r = tunnel_end_prepare(i, tap);
     if (r)
         log_warning("iface_manager: ARP stays on: interface=%s error=%s", i->name,

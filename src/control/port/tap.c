@@ -28,6 +28,7 @@
 
 #define UDEVD "/run/udev/control" // exists while it runs
 #define ADDR_GEN_MODE "ipv6/conf/%s/addr_gen_mode"
+#define DEFAULT_ADDR_GEN_MODE "ipv6/conf/default/addr_gen_mode"
 
 static struct ifreq ifreq_of(const struct tap *t)
 {
@@ -297,7 +298,7 @@ static int set_admin_up(struct tap_start *s)
     if (flags < 0)
         return flags;
     snprintf(mode, sizeof mode, ADDR_GEN_MODE, s->tap->name);
-    s->addr_gen_mode = netns_sysctl_get(mode);
+    s->addr_gen_mode = netns_sysctl_get(DEFAULT_ADDR_GEN_MODE); // its own may be of a killed start
     if (s->addr_gen_mode >= 0)
         netns_sysctl_set(mode, IN6_ADDR_GEN_MODE_NONE);
     if (s->carrier)
