@@ -41,12 +41,12 @@ static void retry_replies(evutil_socket_t fd, short what, void *arg)
 
 void manager_reply(void (*fn)(void *arg), void *arg)
 {
-    int err = self->replies.n ? -EAGAIN : mailbox_post(ROLE_CONTROL, fn, arg);
+    int err = self && self->replies.n ? -EAGAIN : mailbox_post(ROLE_CONTROL, fn, arg);
 
-    if (err == -EAGAIN) {
+    if (err == -EAGAIN && self) {
         *vec_push(&self->replies) = (struct manager_reply){fn, arg};
         retry_later(self);
-    } else if (err) { // control is ending: nobody is left to be told
+    } else if (err) { // control is ending, or a unit test has none: nobody is left to be told
         free(arg);
     }
 }

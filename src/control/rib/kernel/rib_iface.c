@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "core/mailbox.h"
+#include "core/manager.h"
 #include "rib/neigh.h"
 #include "rib/rib_multicast.h"
 #include "rib/vr.h"
@@ -373,10 +374,7 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
     add_master(v, l, e);
     add_macs(v, l, e);
     add_vlan(v, l, e);
-    if (mailbox_post(ROLE_CONTROL, deliver_event, e)) {
-        log_error("rib: link event lost, control is busy: vr=%u link=%s", v->id, l->name);
-        free(e);
-    }
+    manager_reply(deliver_event, e);
 }
 
 void rib_iface_vrf(struct rib_vr *v, const struct rib_link *device)
@@ -461,8 +459,5 @@ void rib_iface_tunnel(struct rib_vr *v, const struct rib_link *l, bool gone)
         snprintf(e->master, sizeof e->master, "%s", master ? master->name : "another device");
     if (dev)
         snprintf(e->dev, sizeof e->dev, "%s", dev->name);
-    if (mailbox_post(ROLE_CONTROL, deliver_tunnel, e)) {
-        log_error("rib: tunnel event lost, control is busy: vr=%u link=%s", v->id, l->name);
-        free(e);
-    }
+    manager_reply(deliver_tunnel, e);
 }

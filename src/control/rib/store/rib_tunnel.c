@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "core/mailbox.h"
+#include "core/manager.h"
 #include "core/rcu.h"
 #include "rib/vr.h"
 #include "table/fib.h"
@@ -112,9 +112,19 @@ static bool is_way_out(uint32_t nexthop)
     }
 }
 
-static void tell_control(void *number)
+static void deliver_change(void *number)
 {
-    changed((uint16_t)(uintptr_t)number);
+    changed(*(uint16_t *)number);
+    free(number);
+}
+
+static void tell_control(uint16_t number)
+{
+    uint16_t *n = malloc(sizeof *n);
+
+    bug_on(!n);
+    *n = number;
+    manager_reply(deliver_change, n);
 }
 
 static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t number)
@@ -136,7 +146,7 @@ static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t number)
     tunnel_set_path(t, nexthop, state,
                     nexthop ? told_mtu(t, number, path_mtu(nexthop)) : mtu_before);
     if (changed && (state != before || t->path_mtu != mtu_before))
-        (void)mailbox_post(ROLE_CONTROL, tell_control, (void *)(uintptr_t)number);
+        tell_control(number);
 }
 
 // Of tunnels that are gone.
