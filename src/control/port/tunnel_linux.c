@@ -51,7 +51,7 @@ static int compare_device(const struct device *d, uint16_t vr, int ifindex)
 }
 
 // The first one that is not before.
-static size_t place_of(uint16_t vr, int ifindex)
+static size_t device_at(uint16_t vr, int ifindex)
 {
     size_t low = 0, high = devices.n;
 
@@ -86,7 +86,7 @@ static void forget_at(size_t at)
 
 static void take_one(const struct iface_tunnel_event *e)
 {
-    size_t at = place_of(e->vr, e->link.ifindex);
+    size_t at = device_at(e->vr, e->link.ifindex);
     bool known = at < devices.n && !compare_device(&devices.item[at], e->vr, e->link.ifindex);
 
     if (e->gone && known)

@@ -112,7 +112,7 @@ static struct value alias(const struct iface *i)
     return text_value(s);
 }
 
-static struct counter_iface counters(const struct iface *i)
+static struct counter_iface interface_counters(const struct iface *i)
 {
     struct counter_iface c;
 
@@ -204,7 +204,7 @@ static bool if_column(const struct iface *i, uint32_t column, struct value *v)
     case 19: *v = value_unsigned(VALUE_COUNTER32, queue_discards(i)); return true;
     case 22: *v = (struct value){.type = VALUE_OID, .oid = none}; return true;
     }
-    c = counters(i);
+    c = interface_counters(i);
     switch (column) {
     case 10: *v = value_unsigned(VALUE_COUNTER32, c.rx_bytes); return true;
     case 11: *v = value_unsigned(VALUE_COUNTER32, c.rx_packets); return true;
@@ -229,7 +229,7 @@ static bool ifx_column(const struct iface *i, uint32_t column, struct value *v)
     case 18: *v = alias(i); return true;
     case 19: *v = value_unsigned(VALUE_TIME_TICKS, 0); return true;
     }
-    c = counters(i);
+    c = interface_counters(i);
     switch (column) {
     case 6: *v = value_unsigned(VALUE_COUNTER64, c.rx_bytes); return true;
     case 7: *v = value_unsigned(VALUE_COUNTER64, c.rx_packets); return true;

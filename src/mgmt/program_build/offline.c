@@ -15,7 +15,7 @@
 
 const char *const offline_hook_name[OFFLINE_HOOKS] = {"ether", "input", "output", "ether-type"};
 
-struct run {
+struct offline_run {
     const struct offline_options *options;
     const struct program_object *object;
     struct program_declared declared;
@@ -29,12 +29,12 @@ struct run {
 
 static uint64_t get_entry(void *host, uint32_t table, uint64_t key)
 {
-    return tables_get(&((struct run *)host)->tables, table, key);
+    return tables_get(&((struct offline_run *)host)->tables, table, key);
 }
 
 static int32_t put_entry(void *host, uint32_t table, uint64_t key, uint64_t value)
 {
-    return tables_put(&((struct run *)host)->tables, table, key, value, false);
+    return tables_put(&((struct offline_run *)host)->tables, table, key, value, false);
 }
 
 static void prefetch_entry(void *host, uint32_t table, uint64_t key)
@@ -43,7 +43,7 @@ static void prefetch_entry(void *host, uint32_t table, uint64_t key)
 
 static void take_log(void *host, uint32_t number, uint64_t value)
 {
-    verdicts_log(&((struct run *)host)->verdicts, number, value);
+    verdicts_log(&((struct offline_run *)host)->verdicts, number, value);
 }
 
 static int refuse(char *why, size_t n, const char *what, const char *with)
@@ -52,7 +52,7 @@ static int refuse(char *why, size_t n, const char *what, const char *with)
     return -EINVAL;
 }
 
-static int load(struct run *r, const char *path, char *why, size_t n)
+static int load(struct offline_run *r, const char *path, char *why, size_t n)
 {
     r->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     r->object = r->library ? dlsym(r->library, "kamuee_program") : NULL;
@@ -66,7 +66,7 @@ static int load(struct run *r, const char *path, char *why, size_t n)
     return e;
 }
 
-static int fill_entry(struct run *r, const char *entry, char *why, size_t n)
+static int fill_entry(struct offline_run *r, const char *entry, char *why, size_t n)
 {
     const char *colon = strchr(entry, ':'), *equal = colon ? strchr(colon, '=') : NULL;
     char key[24] = "";
@@ -87,7 +87,7 @@ static int fill_entry(struct run *r, const char *entry, char *why, size_t n)
     return refuse(why, n, "--table %s: the program declares no such table", entry);
 }
 
-static int begin_instance(struct run *r)
+static int begin_instance(struct offline_run *r)
 {
     size_t size = (r->object->instance_bytes + 4095u) & ~4095u;
 
@@ -98,7 +98,7 @@ static int begin_instance(struct run *r)
     return r->object->start(r->memory, &r->host);
 }
 
-static void end_instance(struct run *r)
+static void end_instance(struct offline_run *r)
 {
     if (!r->memory)
         return;
@@ -119,7 +119,8 @@ static uint32_t mix_flow(const struct capture_frame *f)
     return h;
 }
 
-static void fill_slot(const struct run *r, const struct capture_frame *f, struct kamuee_packet *p)
+static void fill_slot(const struct offline_run *r, const struct capture_frame *f,
+                      struct kamuee_packet *p)
 {
     uint32_t window = r->declared.window;
 
@@ -137,7 +138,7 @@ static void fill_slot(const struct run *r, const struct capture_frame *f, struct
 }
 
 // The n frames from `first` on; after a fault in a new instance, from the next frame on.
-static int run_burst(struct run *r, unsigned first, unsigned n)
+static int run_burst(struct offline_run *r, unsigned first, unsigned n)
 {
     struct kamuee_packet *slot = r->object->slots(r->memory);
     uint32_t verdict[PROGRAM_SLOTS];
@@ -155,7 +156,7 @@ static int run_burst(struct run *r, unsigned first, unsigned n)
     return e || done + 1 == n ? e : run_burst(r, first + done + 1, n - done - 1);
 }
 
-static int run_capture(struct run *r, struct capture *c)
+static int run_capture(struct offline_run *r, struct capture *c)
 {
     unsigned n = 0;
     int e = 0;
@@ -174,7 +175,7 @@ static int run_capture(struct run *r, struct capture *c)
     return e || !n ? e : run_burst(r, 0, n);
 }
 
-static int run_all(struct run *r, char *why, size_t n)
+static int run_all(struct offline_run *r, char *why, size_t n)
 {
     struct capture *c = NULL;
     int e = 0;
@@ -198,7 +199,7 @@ static int run_all(struct run *r, char *why, size_t n)
 
 int offline_run(const char *object, const struct offline_options *o, char *why, size_t n)
 {
-    struct run *r = calloc(1, sizeof *r);
+    struct offline_run *r = calloc(1, sizeof *r);
 
     if (!r)
         return refuse(why, n, "%s", "no memory");
