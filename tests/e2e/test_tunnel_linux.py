@@ -122,6 +122,7 @@ def name(request, lab, a):
     if request.param not in lab.kinds:
         pytest.skip(f"this kernel has no {KINDS[request.param][0]}")
     add(lab["a"].namespace, request.param, 0)
+    lab["far"].namespace.ip(f"neigh flush dev {request.param}")     # a VXLAN device has another MAC each time
     yield request.param
     lab["a"].namespace.run(f"ip link del {request.param}", check=False)
     eventually(lambda: tunnel(a, request.param) is None and left(a, request.param) is None, 20, lambda: told(a))
