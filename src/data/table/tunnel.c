@@ -44,6 +44,7 @@ static struct tunnel_index *built[2]; // one is published
 static uint64_t unused_since;         // grace ticket of the other
 static bool stale;                    // the published one
 static unsigned n_published;
+static uint32_t n_made; // since the start
 
 static const struct {
     const char *name;
@@ -302,6 +303,7 @@ uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken)
         return 0;
     struct tunnel *t = tunnel_get(number);
     memset(t, 0, sizeof *t);
+    t->made = ++n_made;
     t->id = s->id;
     t->vr = s->id.vr;
     t->family = s->id.family;

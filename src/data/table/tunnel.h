@@ -83,6 +83,7 @@ struct tunnel {
     uint16_t refuses_be;           // EtherType that is not accepted, 0 = none
     uint16_t out;                  // writer: rib_manager; an interface of the way, 0 = none
     bool by_linux;                 // other packets for its end are the kernel's
+    uint32_t made;                 // which one it is of all that there have been
     struct tunnel_key id;
 } __attribute__((aligned(64)));
 

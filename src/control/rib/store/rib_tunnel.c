@@ -29,7 +29,7 @@
 static void (*changed)(uint16_t number);
 
 static struct told { // by ICMP
-    struct tunnel_key id;
+    uint32_t made; // of the tunnel that it is about
     uint64_t until_ns;
     uint16_t mtu; // 0 = nothing
 } * told;         // [TUNNEL_NUMBERS]
@@ -91,7 +91,7 @@ static uint16_t told_mtu(const struct tunnel *t, uint16_t number, uint16_t mtu)
 {
     struct told *o = n_told ? &told[number] : NULL;
 
-    if (o && o->mtu && memcmp(&o->id, &t->id, sizeof o->id)) {
+    if (o && o->mtu && o->made != t->made) {
         o->mtu = 0;
         n_told--;
     }
@@ -310,7 +310,7 @@ static void note_told(const struct tunnel *t, uint16_t number, uint16_t mtu)
     if (!told || mtu >= t->path_mtu)
         return;
     n_told += !told[number].mtu;
-    told[number] = (struct told){t->id, clock_now_ns() + TUNNEL_TOLD_NS, mtu};
+    told[number] = (struct told){t->made, clock_now_ns() + TUNNEL_TOLD_NS, mtu};
 }
 
 static void take_too_big(void *arg)
