@@ -51,7 +51,7 @@ static struct own { // what only control needs to know of an interface
     char description[TAP_ALIAS]; // as configured
     bool changing;               // while control waits for rib_manager: its TAP is not recreated
     bool lost;                   // but should be afterwards
-} * own;
+} *own;
 
 #define for_each_iface(i)                                                                          \
     for (struct iface *i = iface_get(1); i < iface_get(0) + iface_id_end(); i++)                   \
@@ -72,8 +72,7 @@ static void tap_list_save(void)
     changed = false;
     if (!state_path || starting) // keep the former process' list until then
         return;
-    for_each_iface(i)
-    {
+    for_each_iface (i) {
         if (own[i->id].tap.foreign)
             continue;
         struct tap_list_entry *e = vec_push(&list);
@@ -110,8 +109,9 @@ void iface_manager_started(void)
 {
     starting = false;
     tap_keep_delete_rest();
-    for_each_iface(i) if (i->port == PORT_METALINK)
-        iface_update_carrier(i); // it may have been presumed
+    for_each_iface (i)
+        if (i->port == PORT_METALINK)
+            iface_update_carrier(i); // it may have been presumed
     for (size_t k = 0; k < n_former; k++) {
         const struct iface *i = iface_find_name(former[k].name);
         char err[200];
@@ -191,13 +191,17 @@ void iface_manager_hold(enum iface_hold hold)
 {
     thread_must_be(ROLE_CONTROL);
     held = hold;
-    for_each_iface(i) if (!tap_waits(i)) tap_manager_read(i->id);
+    for_each_iface (i)
+        if (!tap_waits(i))
+            tap_manager_read(i->id);
 }
 
 void iface_manager_each_tap(void (*fn)(int fd))
 {
     thread_must_be(ROLE_CONTROL);
-    for_each_iface(i) if (own[i->id].tap.fd >= 0) fn(own[i->id].tap.fd);
+    for_each_iface (i)
+        if (own[i->id].tap.fd >= 0)
+            fn(own[i->id].tap.fd);
 }
 
 void iface_manager_keep_again(void)
@@ -508,8 +512,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     if (!i)
         return -ENOENT;
     if (i->kind == IFACE_PORT) {
-        for_each_iface(v)
-        {
+        for_each_iface (v) {
             if (v->kind == IFACE_VPORT && v->port == i->port) {
                 snprintf(err, err_size, "port %s still has sub-interface %s: delete it first", name,
                          v->name);
@@ -629,8 +632,7 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
         r = iface_apply_mtu(i, mtu);
     }
     if (i->kind == IFACE_PORT)
-        for_each_iface(v)
-        {
+        for_each_iface (v) {
             if (!r && v->kind == IFACE_VPORT && v->port == i->port)
                 r = iface_apply_mtu(v, clamp_vport_mtu(v->name, own[v->id].mtu_wanted, mtu));
         }
@@ -671,14 +673,12 @@ void iface_manager_port_link(uint16_t port, bool up)
     port_presumed[port] = false;
     port_told[port] = true;
     port_up[port] = up;
-    for_each_iface(i)
-    {
+    for_each_iface (i) {
         if (i->port == port)
             __atomic_store_n(&i->carrier, iface_has_carrier(i), __ATOMIC_RELAXED);
     }
     rib_manager_port_link(port); // first: flows wait for it, and the TAPs' carrier takes time
-    for_each_iface(i)
-    {
+    for_each_iface (i) {
         if (i->port != port)
             continue;
         tap_set_carrier(&own[i->id].tap, i->carrier);
@@ -691,11 +691,11 @@ void iface_manager_port_link(uint16_t port, bool up)
 void iface_manager_vr_changed(uint16_t vr)
 {
     thread_must_be(ROLE_CONTROL);
-    for_each_iface(i) if (i->vr == vr)
-    {
-        iface_update_carrier(i);
-        iface_manager_end_changed(i);
-    }
+    for_each_iface (i)
+        if (i->vr == vr) {
+            iface_update_carrier(i);
+            iface_manager_end_changed(i);
+        }
     changed = true; // of the list of TAPs
 }
 
@@ -704,9 +704,10 @@ void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
     uint8_t was[6] = {0};
 
     thread_must_be(ROLE_CONTROL);
-    for_each_iface(i) if (i->port == port && i->kind == IFACE_PORT) memcpy(was, i->mac, sizeof was);
-    for_each_iface(i)
-    {
+    for_each_iface (i)
+        if (i->port == port && i->kind == IFACE_PORT)
+            memcpy(was, i->mac, sizeof was);
+    for_each_iface (i) {
         if (i->port != port || memcmp(i->mac, was, sizeof was) ||
             !memcmp(i->mac, mac, sizeof i->mac)) // vports may have their own
             continue;
@@ -722,8 +723,7 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
     port_up[to] = port_up[from];
     port_told[to] = port_told[from];
     port_presumed[to] = port_presumed[from];
-    for_each_iface(i)
-    {
+    for_each_iface (i) {
         if (i->port != from)
             continue;
         point_port_at(i, 0);
@@ -780,8 +780,7 @@ void iface_manager_fini(void)
     if (!own)
         return;
     tap_delete_batch_run();
-    for_each_iface(i)
-    {
+    for_each_iface (i) {
         point_port_at(i, 0);
         tap_detach(i, &own[i->id].tap, false);
         iface_free(i);

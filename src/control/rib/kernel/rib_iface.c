@@ -327,8 +327,8 @@ bool rib_iface_has_vrf(const struct rib_vr *v)
     if (!v->n_vrfs)
         return false;
     rib_map_each (&v->link, l)
-        if (l->known && l->told.kind == NETLINK_LINK_VRF &&
-                              l->told.vrf_table == v->table) return true;
+        if (l->known && l->told.kind == NETLINK_LINK_VRF && l->told.vrf_table == v->table)
+            return true;
     return false;
 }
 
@@ -353,12 +353,11 @@ static void add_vlan(struct rib_vr *v, const struct rib_link *base, struct iface
 
     if (!v->n_vlans)
         return;
-    rib_map_each (&v->link,
-             l) if (l->known && l->told.kind == NETLINK_LINK_VLAN && l->told.lower == base->ifindex)
-    {
-        memcpy(e->vlan_device, l->name, sizeof e->vlan_device);
-        e->vlan = l->told.vlan;
-    }
+    rib_map_each (&v->link, l)
+        if (l->known && l->told.kind == NETLINK_LINK_VLAN && l->told.lower == base->ifindex) {
+            memcpy(e->vlan_device, l->name, sizeof e->vlan_device);
+            e->vlan = l->told.vlan;
+        }
 }
 
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
