@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forward_bench.c - what one packet costs from rx to tx, in TSC cycles
 //
-//     forward_bench [--prefixes FILE] [--routes N] [--rounds 21] [--only TEXT | --acl] [--queue]
-//                   [--sets] [--quick] [--json]
+//     forward_bench [--prefixes FILE] [--routes N] [--rounds 21] [--only TEXT | --acl | --tunnel]
+//                   [--queue] [--sets] [--quick] [--json]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
 //              --polls 2000
 //
 // --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those
-// with packets for access lists, of which "acl-none" has nothing bound. --queue: 16 virtual routers
+// with packets for access lists, of which "acl-none" has nothing bound. --tunnel: those of tunnels,
+// and the plain one. --queue: 16 virtual routers
 // that all send by one port, with and without a queue manager on it; no IPv6, no peer. --routes: a
 // generated table of so many in place of the full one. --sets: each case with
 // every set of lanes and every lookup kernel that this CPU runs, in place of those that are chosen
@@ -32,6 +33,7 @@
 #include "forward/lists.h"
 #include "forward/peer.h"
 #include "forwarder/forwarder.h"
+#include "forwarder/packet.h"
 #include "forwarder/state.h"
 #include "lib/eal.h"
 #include "lib/port_memory.h"
@@ -48,6 +50,7 @@
 #include "table/plan.h"
 #include "table/port.h"
 #include "table/port_queue.h"
+#include "table/tunnel.h"
 #include "table/vr.h"
 #include "table/watch.h"
 
@@ -62,17 +65,24 @@
 // table: the first to the default one, for untagged frames; the second, of VLAN 55, to VLAN 7's.
 #define LINKED (1 + 2 * ROUTERS)
 #define LINKED_VLAN (VLAN + 3 * ROUTERS)
+// The others of untagged frames: one with tunnels' outer packets; the full table by next hops at the
+// end of four tunnels; the same by one next hop.
+#define UNDER (LINKED + 2)
+#define INTO_TUNNELS (LINKED + 3)
+#define INTO_TUNNEL (LINKED + 4)
 #define OUT_PORT 2 // of --queue: one that receives nothing
 #define POOL_SIZE 8191
+#define FRAME_BYTES 60u // without checksum
 #define SAMPLE_RATE 1000
 #define TESTS_MAX 160
 
 static uint16_t port_id[PORTS];                        // DPDK's ids
 static uint16_t own[PORTS], vport[3 * ROUTERS][PORTS]; // the interfaces, and those of the VLANs
+static struct tunnel *tunnel[PORTS]; // VXLAN, each by a port of its own
 static struct forwarder *forwarder;
 static const char *prefixes, *routes = "full"; // file; table_make()'s name
 static const char *only = "";                  // text in the names of the cases to run
-static bool lists_only, queue_only, all_sets, json;
+static bool lists_only, tunnel_only, queue_only, all_sets, json;
 static unsigned sampler;                           // watch
 static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
 
@@ -85,12 +95,13 @@ struct test {
     enum lists_case lists;
     bool out; // of what leaves, not of what comes in
     enum queue_case { QUEUE_NO_CASE, UNSHAPED, SHAPED, SHAPED_FLOWS } queue;
-    bool linked;               // untagged frames come into a virtual router with a metalink
+    unsigned vr;               // untagged frames come into this virtual router
+    unsigned tunnels;          // frames are of so many tunnels in turn
     bool gpu;                  // an emulated one may look up, which does not pay
     bool sampled;              // a watch takes one packet in SAMPLE_RATE, with its reader
     const struct lanes *lanes; // NULL, POPTRIE_KERNEL_AUTO: as chosen at start
     enum poptrie_kernel kernel;
-    uint8_t (*line)[FRAME_LINE];
+    uint8_t *line;
     double cycles[ROUNDS_MAX];
 };
 
@@ -113,8 +124,12 @@ static struct test tests[TESTS_MAX] = {
     FULL4(", 16 virtual routers by VLAN", .tagged = ROUTERS, .vlan = VLAN),
     FULL4(", 16 virtual routers with one table", .tagged = ROUTERS, .vlan = VLAN + ROUTERS),
     FULL4(", 16 VLANs of one virtual router", .tagged = ROUTERS, .vlan = VLAN + 2 * ROUTERS),
-    FULL4(", over a metalink", .linked = true),
+    FULL4(", over a metalink", .vr = LINKED),
     FULL4(", VLAN to VLAN over a metalink", .tagged = 1, .vlan = LINKED_VLAN),
+    FULL4(", into 4 VXLAN tunnels", .vr = INTO_TUNNELS),
+    FULL4(", into one VXLAN tunnel", .vr = INTO_TUNNEL),
+    FULL4(", out of 4 VXLAN tunnels", .vr = UNDER, .tunnels = PORTS),
+    FULL4(", out of one VXLAN tunnel", .vr = UNDER, .tunnels = 1),
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
     FULL4(", 1 in 1000 sampled", .sampled = true),
     FULL4(", a GPU that does not pay (emulated)", .gpu = true),
@@ -177,6 +192,7 @@ static void plans_make(void)
     for (unsigned i = 0; i <= SHAPED_FLOWS; i++) {
         plans[i].n_rx = 2;
         plans[i].tx_owner[PORT_METALINK] = PLAN_TX_NONE;
+        memset(plans[i].tx_owner + PORT_TUNNEL, PLAN_TX_NONE, TUNNEL_PORTS);
         for (unsigned p = 0; p < 2; p++)
             plans[i].rx[p] = (struct plan_rx){port_id[p], 0};
     }
@@ -198,6 +214,58 @@ static void linked_make(unsigned index, uint16_t to)
     uint32_t hop = router_adjacency_new(end[0], iface_get(end[1])->mac);
     fib_set(v->fib4, &all, hop);
     fib_commit(v->fib4);
+    router_role(ROLE_CONTROL);
+}
+
+static void vr_make(const char *name, uint16_t id)
+{
+    const struct vr *v = vr_new(name);
+
+    bench_check(v && v->id == id, "no memory for the virtual routers");
+}
+
+// Tunnel k goes from 10.9.k.1 to 10.9.k.2.
+static void tunnels_make(void)
+{
+    router_role(ROLE_RIB_MANAGER);
+    const uint32_t local = nexthop_new(NEXTHOP_LOCAL, 0);
+
+    for (unsigned k = 0; k < PORTS; k++) {
+        const struct tunnel_settings s = {.id = {.kind = TUNNEL_VXLAN,
+                                                 .family = IP4,
+                                                 .key = 7,
+                                                 .vr = UNDER,
+                                                 .local = {10, 9, (uint8_t)k, 1},
+                                                 .remote = {10, 9, (uint8_t)k, 2}},
+                                          .ttl = 64};
+        struct prefix end = {.family = IP4, .len = 32, .b = {10, 9, (uint8_t)k, 1}};
+        uint16_t id = router_tunnel_new(
+            &s, 0, router_adjacency_new(own[k], (uint8_t[6]){2, 0, 0, 3, 0, (uint8_t)k}));
+        bench_check(id, "no tunnel");
+        tunnel[k] = tunnel_get(tunnel_of_iface(iface_get(id)));
+        router_role(ROLE_RIB_MANAGER);
+        bench_check(!fib_set(vr_get(UNDER)->fib4, &end, local), "no memory for a route");
+    }
+    fib_commit(vr_get(UNDER)->fib4);
+}
+
+// The virtual routers whose packets go into tunnels, or out of them: those go on in the default one.
+static void tunnel_routers_make(const struct table *t4)
+{
+    uint32_t hop[NEXT_HOPS + 1];
+    uint16_t end[PORTS];
+
+    vr_make("under", UNDER);
+    vr_make("tunnels", INTO_TUNNELS);
+    vr_make("tunnel", INTO_TUNNEL);
+    tunnels_make();
+    for (unsigned k = 0; k < PORTS; k++)
+        end[k] = tunnel[k]->iface;
+    next_hops_make(hop, end, UNDER);
+    router_fib_fill(vr_get(INTO_TUNNELS)->fib4, t4, hop, false);
+    for (unsigned k = 2; k <= NEXT_HOPS; k++)
+        hop[k] = hop[1];
+    router_fib_fill(vr_get(INTO_TUNNEL)->fib4, t4, hop, false);
     router_role(ROLE_CONTROL);
 }
 
@@ -223,6 +291,8 @@ static void router_make(const struct table *t4, const struct table *t6)
         }
     }
     sampler_make();
+    if (!queue_only)
+        tunnel_routers_make(t4);
     next_hops_make(hop, own, 0);
     router_fib_fill(vr_get(0)->fib4, t4, hop, false);
     router_fib_fill(vr_get(0)->fib6, t6, hop, false);
@@ -261,12 +331,42 @@ static void class_write(uint8_t *ip, unsigned class)
     memcpy(ip + 10, &sum, 2);
 }
 
+// The headers of a tunnel's packet as the other end sends it, and the inner Ethernet addresses:
+// returns what follows them.
+static uint8_t *outer_write(uint8_t *p, const struct tunnel *t, unsigned flow)
+{
+    uint8_t *ip = p + ETHER_HDR, *udp = ip + IP4_HDR, *inner = ip + t->size;
+
+    frame_ether(p);
+    store16(p + 12, ETHER_TYPE_IP4);
+    memcpy(ip, t->header + TUNNEL_HEADER - t->size, t->size);
+    frame_ip4(ip, t->size + FRAME_BYTES, t->id.remote, t->id.local);
+    store16(udp, rte_cpu_to_be_16((uint16_t)(0xc000 | flow)));
+    store16(udp + 4, rte_cpu_to_be_16((uint16_t)(t->size - IP4_HDR + FRAME_BYTES)));
+    memcpy(inner, t->mac, 6);
+    memcpy(inner + 6, (uint8_t[6]){2, 9}, 6);
+    return inner + 12;
+}
+
+static unsigned bytes_of(const struct test *t)
+{
+    return t->tunnels ? ETHER_HDR + tunnel[0]->size + FRAME_BYTES : FRAME_BYTES;
+}
+
+static unsigned stride_of(const struct test *t)
+{
+    return t->tunnels ? 2 * FRAME_LINE : FRAME_LINE;
+}
+
 static void line_write(uint8_t *p, const struct test *t, bool is4, const struct traffic *a,
                        unsigned i)
 {
     while (!is_forwarded(a, i))
         i = i ? i - 1 : LINES - 1;
-    p = frame_ether(p); // whichever of two ports receives it: both have the MAC of port 0 (main)
+    if (t->tunnels)
+        p = outer_write(p, tunnel[i % t->tunnels], i & 0x3fff);
+    else
+        p = frame_ether(p); // whichever of two ports receives it: both have the MAC of port 0 (main)
     if (t->tagged) {
         memcpy(p, (uint8_t[4]){0x81, 0, 0, (uint8_t)(t->vlan + i % t->tagged)}, 4);
         p += 4;
@@ -289,9 +389,9 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
 
 static void lines_make(struct test *t, const struct traffic *a)
 {
-    t->line = memory_huge((size_t)LINES * FRAME_LINE);
+    t->line = memory_huge((size_t)LINES * stride_of(t));
     for (unsigned i = 0; i < LINES; i++)
-        line_write(t->line[i], t, t->family == 4 || (t->family != 6 && i % 2 == 0), a, i);
+        line_write(t->line + (size_t)i * stride_of(t), t, t->family == 4 || (t->family != 6 && i % 2 == 0), a, i);
 }
 
 // --- the measurement ---
@@ -381,15 +481,16 @@ static double cycles_per_packet(const struct test *t)
     lists_bind(t);
     router_role(ROLE_CONTROL);
     for (unsigned p = 0; p < PORTS; p++)
-        iface_set_vr(iface_get(own[p]), t->linked ? LINKED : 0);
+        iface_set_vr(iface_get(own[p]), (uint16_t)t->vr);
     router_role(ROLE_FORWARDER);
     make_plan_of(t);
     gpu_set(t->gpu);
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
-    port_lines = (struct port_lines){.line = (const uint8_t(*)[FRAME_LINE])t->line,
+    port_lines = (struct port_lines){.line = t->line,
                                      .n_lines = LINES,
-                                     .bytes = 60,
+                                     .stride = (uint16_t)stride_of(t),
+                                     .bytes = (uint16_t)bytes_of(t),
                                      .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
     for (unsigned p = 0; p < PORTS; p++)
         watch_bit_set(&port_get(port_id[p])->watch_rx, sampler, t->sampled);
@@ -482,6 +583,8 @@ static bool test_wanted(const struct test *t)
 
     if (lists_only)
         return t->lists;
+    if (tunnel_only)
+        return t->tunnels || t->vr >= INTO_TUNNELS || !strcmp(name, "IPv4 full table");
     if (queue_only != (t->queue != QUEUE_NO_CASE)) // their next hops are not those of the others
         return false;
     return *only == '=' ? !strcmp(name, only + 1) : strstr(name, only) != NULL;
@@ -498,6 +601,7 @@ static const struct bench_option options[] = {OPTION_TEXT("prefixes", &prefixes)
                                               OPTION_TEXT("only", &only),
                                               OPTION_NUMBER("polls", &polls, 0, 0),
                                               OPTION_FLAG("acl", &lists_only),
+                                              OPTION_FLAG("tunnel", &tunnel_only),
                                               OPTION_FLAG("queue", &queue_only),
                                               OPTION_FLAG("sets", &all_sets),
                                               OPTION_DO("quick", quick_set),
@@ -552,7 +656,7 @@ int main(int argc, char **argv)
     struct traffic a;
 
     bench_options(argc, argv, options, NULL);
-    bench_eal_router(512, false, NULL);
+    bench_eal_router(768, false, NULL);
     struct rte_mempool *pool =
         packet_pool_new("replay", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
     bench_check(pool, "no memory for packets");

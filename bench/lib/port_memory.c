@@ -125,21 +125,32 @@ static uint16_t sink_tx(void *queue, struct rte_mbuf **pkt, uint16_t n)
 struct port_lines port_lines;
 uint64_t port_lines_sent;
 
-static uint16_t lines_rx(void *queue, struct rte_mbuf **pkt, uint16_t n)
+static inline __attribute__((always_inline)) void lines_write(struct rte_mbuf **pkt, uint16_t n,
+                                                              size_t stride)
 {
     static uint32_t at; // next line
+    const uint32_t last = port_lines.n_lines - 1;
+
+    for (uint16_t i = 0; i < n; i++) {
+        memcpy(rte_pktmbuf_mtod(pkt[i], void *), port_lines.line + (at++ & last) * stride, stride);
+        pkt[i]->data_len = port_lines.bytes;
+        pkt[i]->pkt_len = port_lines.bytes;
+        pkt[i]->ol_flags = port_lines.ol_flags;
+        for (size_t part = 0; part < stride; part += SOURCE_LINE)
+            rte_prefetch0(port_lines.line + ((at + LINES_AHEAD) & last) * stride + part);
+    }
+}
+
+static uint16_t lines_rx(void *queue, struct rte_mbuf **pkt, uint16_t n)
+{
     struct rte_mempool **pool = queue;
 
     if (rte_pktmbuf_alloc_bulk(*pool, pkt, n))
         return 0;
-    for (uint16_t i = 0; i < n; i++) {
-        memcpy(rte_pktmbuf_mtod(pkt[i], void *), port_lines.line[at++ & (port_lines.n_lines - 1)],
-               SOURCE_LINE);
-        pkt[i]->data_len = port_lines.bytes;
-        pkt[i]->pkt_len = port_lines.bytes;
-        pkt[i]->ol_flags = port_lines.ol_flags;
-        rte_prefetch0(port_lines.line[(at + LINES_AHEAD) & (port_lines.n_lines - 1)]);
-    }
+    if (port_lines.stride == SOURCE_LINE)
+        lines_write(pkt, n, SOURCE_LINE);
+    else
+        lines_write(pkt, n, 2 * SOURCE_LINE);
     return n;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_memory.h - ports in memory: what a forwarder costs without what a port costs
 //
-// Receiving takes fresh buffers and copies a 64-byte line of ready headers into each, as a NIC's
-// DMA would; sending frees. A net_ring device lends its port id, its burst functions are replaced.
+// Receiving takes fresh buffers and copies a 64-byte line of ready headers into each (port_lines:
+// or one of 128 bytes), as a NIC's DMA would; sending frees. A net_ring device lends its port id, its burst functions are replaced.
 //
 // Two kinds. port_lines: all ports read on in one table, one thread (forward_bench). source and
 // sink: receive and transmit queues for several forwarders at once, which nobody else touches while
@@ -26,9 +26,10 @@
 #define SOURCE_DEPTH 1024u
 
 struct port_lines {
-    const uint8_t (*line)[SOURCE_LINE]; // n_lines of them, a power of two
+    const uint8_t *line; // n_lines of them, a power of two
     uint32_t n_lines;
-    uint16_t bytes;   // of each frame, 60 = a 64-byte frame without its checksum
+    uint16_t stride;   // bytes of a line: SOURCE_LINE, or twice as many
+    uint16_t bytes;    // of each frame, 60 = a 64-byte frame without its checksum
     uint64_t ol_flags; // of each buffer
 };
 extern struct port_lines port_lines; // set before polling, changed at will

@@ -15,10 +15,38 @@ static inline void packet_cross(struct forwarder *f, uint16_t in, uint16_t out)
     counter_cross(f->counter, iface_get(in)->vr, iface_get(out)->vr);
 }
 
+// Packets that come one after the other mostly change between the same two: they are counted
+// together. Begin with zeros.
+struct cross_run {
+    uint16_t from, to;
+    uint64_t n;
+};
+
+static inline void cross_run_end(struct forwarder *f, struct cross_run *run)
+{
+    if (run->from == run->to)
+        return;
+    f->counter->vr[run->from].left += run->n;
+    f->counter->vr[run->to].entered += run->n;
+}
+
+static inline __attribute__((always_inline)) void
+cross_run_add(struct forwarder *f, struct cross_run *run, uint16_t from, uint16_t to)
+{
+    if (unlikely(from != run->from || to != run->to)) {
+        cross_run_end(f, run);
+        *run = (struct cross_run){from, to, 0};
+    }
+    run->n++;
+}
+
 static inline void burst_cross(struct forwarder *f, const struct burst *b)
 {
+    struct cross_run run = {0};
+
     for (unsigned i = 0; i < b->n; i++)
-        packet_cross(f, b->iface[i], b->out_iface[i]);
+        cross_run_add(f, &run, iface_get(b->iface[i])->vr, iface_get(b->out_iface[i])->vr);
+    cross_run_end(f, &run);
 }
 
 #endif

@@ -32,15 +32,10 @@ static __rte_noinline void lengths_set_chain(struct rte_mbuf *m, const uint8_t *
     packet_trim(m, size);
 }
 
-INLINE void length_set(struct rte_mbuf *m, uint64_t size)
-{
-    store64(&m->pkt_len, size | size << 32); // pkt_len, data_len and vlan_tci
-}
-
 INLINE void lengths_set(struct rte_mbuf *m, const uint8_t *frame, uint64_t size)
 {
     if (likely(m->nb_segs == 1))
-        length_set(m, size);
+        packet_set_length(m, size);
     else
         lengths_set_chain(m, frame, (uint32_t)size);
     m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
@@ -85,7 +80,7 @@ INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t fam
         if (!l2)
             lengths_set(m, frame, size);
         else if (resized)
-            length_set(m, size);
+            packet_set_length(m, size);
         if (l2 == ETHER_HDR) {
             tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
         } else {
@@ -116,7 +111,7 @@ INLINE void write_frames_one_hop(struct forwarder *f, const struct burst *b, uin
         store64(ip - 8, last);
         store32(ip + hop_at, b->hop_out[i]);
         if (resized)
-            length_set(b->pkt[i], b->size[i]);
+            packet_set_length(b->pkt[i], b->size[i]);
         bytes += b->size[i];
     }
     memcpy(f->tx_pkt[port] + tx_word_n(at), b->pkt, n * sizeof *b->pkt);

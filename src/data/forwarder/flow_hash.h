@@ -34,8 +34,8 @@ static inline uint32_t ports_sorted(uint32_t ports)
 }
 
 // `readable`: bytes from ip to the end of the first segment; `len`: of the packet.
-static inline uint32_t flow_hash4(const uint8_t *ip, uint32_t readable, uint32_t len,
-                                  struct flow_hash how)
+static inline __attribute__((always_inline)) uint32_t
+flow_hash4(const uint8_t *ip, uint32_t readable, uint32_t len, struct flow_hash how)
 {
     uint32_t hlen = (ip[0] & 15) * 4u, src = load32(ip + 12), dst = load32(ip + 16), ports = 0;
     bool fragment = load16(ip + 6) & RTE_BE16(0x3fff); // more fragments, or an offset

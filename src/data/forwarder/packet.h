@@ -112,6 +112,12 @@ static inline uint32_t packet_readable(const struct rte_mbuf *m, const uint8_t *
     return m->data_len - packet_l2_len(m, ip);
 }
 
+// Of a packet of one segment.
+static inline void packet_set_length(struct rte_mbuf *m, uint64_t bytes)
+{
+    store64(&m->pkt_len, bytes | bytes << 32); // pkt_len, data_len and vlan_tci
+}
+
 // Cuts the packet to `len` bytes, whole segments included. len >= the first segment's headers.
 static inline void packet_trim(struct rte_mbuf *m, uint32_t len)
 {

@@ -63,6 +63,7 @@ static void cross(struct forwarder *f);
 static void outer_usual(struct forwarder *f);
 
 // Ports without a device, and LAGs, are behind the devices: one comparison for most bursts.
+#define TUNNEL_PORT_BITS (((1ull << TUNNEL_PORTS) - 1) << PORT_TUNNEL)
 _Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= PORT_DEVICE_MAX,
                "port ids");
 
@@ -119,11 +120,12 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
             return;
         if (unlikely(f->counting))
             count_routed(f, b);
-        if (entry != PLAIN || how == RECORDED || likely(b->out_port[0] < PORT_TUNNEL))
+        if (entry != PLAIN || how == RECORDED || likely(b->out_ports < 1ull << PORT_TUNNEL))
             break;
-        if (b->out_port[0] < PORT_METALINK && tunnel_pass(f, b)) {
+        if (b->out_ports & TUNNEL_PORT_BITS) {
+            tunnel_pass(f, b);
             outer_usual(f);
-            return;
+            break;
         }
         if (b->out_port[0] != PORT_METALINK || !metalink_pass(f, b))
             break;
@@ -211,7 +213,7 @@ PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
 }
 
 // All next hops are known, nothing has been sent.
-static __attribute__((noinline, cold)) void count_routed(struct forwarder *f, const struct burst *b)
+static __attribute__((noinline)) void count_routed(struct forwarder *f, const struct burst *b)
 {
     struct nexthop_count *count = nexthop_count_row(f->counting);
 

@@ -14,10 +14,10 @@ void tunnel_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsig
 // False: there were none.
 bool tunnel_take_out(struct forwarder *f, unsigned max);
 
-// The usual case, without becoming frames of a port of tunnels: all packets of b, which are plain,
-// have one next hop, and nobody looks at the frames. They are f->outer4 or f->outer6 then, or
-// dropped. False: they take the long way, ether_out.
-bool tunnel_pass(struct forwarder *f, struct burst *b);
+// The usual case, without becoming frames of a port of tunnels: of the packets of b, which are
+// plain, those that leave by tunnels are f->outer4 or f->outer6 then, or finished frames, and no
+// longer in b. Those that are left take the long way, ether_out.
+void tunnel_pass(struct forwarder *f, struct burst *b);
 
 // --- in: tunnel_in.c ---
 static inline bool tunnel_any(void)

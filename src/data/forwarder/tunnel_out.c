@@ -6,9 +6,12 @@
 //            looks nothing up; holding, groups, output lists, queues are as for any packet
 //     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL
 //
-// All 64 bytes of the template are stored in front of the inner packet, so the header's size needs
-// no loop; bytes before the outer header mean nothing. Of the header checksum only what differs
-// between packets is added.
+// The template is stored in words of 16 bytes, so its size needs no loop; bytes before the outer
+// header mean nothing. Of the header checksum only what differs between packets is added.
+//
+// Plain packets never become frames of a port of tunnels: those of a burst that leave by tunnels of
+// the same kind as the first are taken together, in code that is compiled for each kind
+// (tunnel_pass). If the outer next hop is an adjacency, they are finished at once.
 //
 // Sizes need no check: the inner packet fits the interface's MTU, which is that of the path less
 // the outer header (ip4_fwd answers the inner sender, or fragments the inner packet).
@@ -16,6 +19,7 @@
 // ECN is copied (RFC 6040 4.1, normal mode). UDP's source port and IPv6's flow label come from the
 // inner flow (RFC 7348 5, RFC 8086 3.2.1, RFC 6438).
 #include "base/checksum.h"
+#include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/flow_hash.h"
 #include "forwarder/frame_queue.h"
@@ -23,9 +27,11 @@
 #include "forwarder/tx.h"
 #include "table/iface.h"
 #include "table/metalink.h"
+#include "table/nexthop_count.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
+#define INLINE static inline __attribute__((always_inline))
 #define INNER_L2 (ETHER_HDR + VLAN_HDR) // of frames of ports of tunnels
 #define ROOM (int)(TUNNEL_HEADER + 2 * ETHER_HDR + 2 * VLAN_HDR)
 
@@ -78,46 +84,47 @@ static inline void inner_read(uint8_t *frame, const struct tunnel *t, struct inn
     }
 }
 
-static inline uint32_t inner_hash(const struct inner *p, const struct rte_mbuf *m)
+// `len`: bytes of the packet from p->ip on; they are in the first segment, or it has no ports.
+INLINE uint32_t inner_hash(const struct inner *p, uint32_t len)
 {
-    uint32_t readable = m->data_len;
+    const struct flow_hash how = {.mode = FLOW_HASH_L4, .label = true};
 
     if (p->type == ETHER_TYPE_IP4)
-        return flow_hash4(p->ip, readable, readable, flow_hash_default);
+        return flow_hash4(p->ip, len, len, how);
     if (p->type == ETHER_TYPE_IP6)
-        return flow_hash6(p->ip, readable, readable, flow_hash_default);
+        return flow_hash6(p->ip, len, len, how);
     return (uint32_t)(hash_mix64(load64(p->at) ^ load32(p->at + 8)) >> 32);
 }
 
-static inline uint8_t outer_tos(const struct tunnel *t, uint8_t inner)
+INLINE uint8_t outer_tos(const struct tunnel *t, uint8_t inner)
 {
     return t->dscp_mode == TUNNEL_DSCP_FIXED ? (uint8_t)(t->dscp << 2 | (inner & 3)) : inner;
 }
 
-static inline void finish4(uint8_t *ip, const struct tunnel *t, const struct inner *p, uint32_t len)
+INLINE void finish4(uint8_t *ip, const struct tunnel *t, const struct inner *p, uint32_t len,
+                    uint8_t kind)
 {
-    const uint16_t len_be = rte_cpu_to_be_16((uint16_t)len);
-    const uint8_t tos = outer_tos(t, p->tos);
-    uint16_t ttl_proto = 0; // as in memory
+    const uint8_t *header = t->header + TUNNEL_HEADER - t->size;
+    const uint32_t len_be = rte_cpu_to_be_16((uint16_t)len), tos = outer_tos(t, p->tos);
+    uint32_t ttl_proto = 0; // as in memory
 
-    if (t->kind == TUNNEL_IPIP)
-        ttl_proto = (uint16_t)((p->type == ETHER_TYPE_IP4 ? 4 : 41) << 8);
+    if (kind == TUNNEL_IPIP)
+        ttl_proto = (p->type == ETHER_TYPE_IP4 ? 4u : 41u) << 8;
     if (!t->ttl)
         ttl_proto |= p->ttl;
-    ip[1] = tos;
-    store16(ip + 2, len_be);
-    store16(ip + 8, load16(t->header + TUNNEL_HEADER - t->size + 8) | ttl_proto);
-    store16(ip + 10, checksum_finish(t->sum + len_be + ((uint32_t)tos << 8) + ttl_proto));
+    store32(ip, 0x45 | tos << 8 | len_be << 16);
+    const uint32_t sum = checksum_finish(t->sum + len_be + (tos << 8) + ttl_proto);
+    store32(ip + 8, load16(header + 8) | ttl_proto | sum << 16);
 }
 
-static inline void finish6(uint8_t *ip, const struct tunnel *t, const struct inner *p, uint32_t len,
-                           uint32_t hash)
+INLINE void finish6(uint8_t *ip, const struct tunnel *t, const struct inner *p, uint32_t len,
+                    uint8_t kind, uint32_t hash)
 {
     const uint8_t tos = outer_tos(t, p->tos);
 
     store32(ip, rte_cpu_to_be_32(0x60000000u | (uint32_t)tos << 20 | hash >> 12));
     store16(ip + 4, rte_cpu_to_be_16((uint16_t)(len - IP6_HDR)));
-    if (t->kind == TUNNEL_IPIP)
+    if (kind == TUNNEL_IPIP)
         ip[6] = p->type == ETHER_TYPE_IP4 ? 4 : 41;
     if (!t->ttl)
         ip[7] = p->ttl;
@@ -126,7 +133,8 @@ static inline void finish6(uint8_t *ip, const struct tunnel *t, const struct inn
 // Of everything behind the IPv6 header: `udp` and `len` bytes, the mbuf's from there on.
 static __rte_noinline void udp6_checksum(struct rte_mbuf *m, uint8_t *ip, uint32_t len)
 {
-    uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_UDP), at = ETHER_HDR + IP6_HDR;
+    uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_UDP);
+    uint32_t at = packet_l2_len(m, ip) + IP6_HDR;
 
     for (struct rte_mbuf *s = m; s; s = s->next, at = 0) // segments have even sizes but the last
         sum = checksum_add(sum, rte_pktmbuf_mtod(s, uint8_t *) + at, s->data_len - at);
@@ -134,18 +142,45 @@ static __rte_noinline void udp6_checksum(struct rte_mbuf *m, uint8_t *ip, uint32
     store16(ip + IP6_HDR + 6, value ? value : 0xffff);
 }
 
-static inline void finish_shim(uint8_t *ip, const struct tunnel *t, const struct inner *p,
-                               uint32_t len, uint32_t hash)
+INLINE void finish_shim(uint8_t *at, const struct inner *p, uint32_t len, uint8_t kind,
+                        uint32_t hash)
 {
-    uint8_t *at = ip + (t->family == IP4 ? IP4_HDR : IP6_HDR);
-
-    if (tunnel_is_udp(t->kind)) { // 49152..65535
+    if (tunnel_is_udp(kind)) { // 49152..65535
         store16(at, rte_cpu_to_be_16((uint16_t)(0xc000 | hash >> 18)));
-        store16(at + 4, rte_cpu_to_be_16((uint16_t)(len - (uint32_t)(at - ip))));
+        store16(at + 4, rte_cpu_to_be_16((uint16_t)len));
         at += 8;
     }
-    if (t->kind == TUNNEL_GRE || t->kind == TUNNEL_GRE_UDP)
+    if (kind == TUNNEL_GRE || kind == TUNNEL_GRE_UDP)
         store16(at + 2, p->type);
+}
+
+// Bytes of the template that are stored: a constant where the kind is one.
+INLINE unsigned template_room(uint8_t kind, uint8_t family)
+{
+    const unsigned n = (family == IP4 ? IP4_HDR : IP6_HDR) + (tunnel_is_udp(kind) ? 8 : 0) +
+                       (kind == TUNNEL_IPIP ? 0 : 8);
+
+    return (n + 15) / 16 * 16;
+}
+
+// Writes the outer header in front of p->at. The lengths of m are those of the outer frame. `len`,
+// `inner_len`: bytes from the outer and from the inner IP header on. kind and family are t's.
+INLINE void encapsulate(struct rte_mbuf *m, const struct tunnel *t, const struct inner *p,
+                        uint32_t len, uint32_t inner_len, uint8_t kind, uint8_t family)
+{
+    uint8_t *ip = p->at - t->size;
+    const unsigned room = template_room(kind, family), l3 = family == IP4 ? IP4_HDR : IP6_HDR;
+    const uint32_t hash = tunnel_is_udp(kind) || family == IP6 ? inner_hash(p, inner_len) : 0;
+
+    memcpy(p->at - room, t->header + TUNNEL_HEADER - room, room);
+    finish_shim(ip + l3, p, len - l3, kind, hash);
+    if (family == IP4)
+        finish4(ip, t, p, len, kind);
+    else
+        finish6(ip, t, p, len, kind, hash);
+    if (family == IP6 && tunnel_is_udp(kind) && unlikely(!t->zero_checksum))
+        udp6_checksum(m, ip, len - IP6_HDR);
+    metalink_hops_set(m, metalink_hops(m) + 1);
 }
 
 // Packet m, with its outer header, joins its burst.
@@ -171,28 +206,20 @@ static inline void outer_add(struct forwarder *f, struct rte_mbuf *m, const stru
         memcpy(b->dst6[i], ip + 24, 16);
 }
 
-// What follows the outer header begins at p->at; the outer frame begins where its Ethernet header
-// will be, so that ether_out need not move it.
-static inline void encapsulate(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
-                               const struct inner *p, uint32_t nexthop)
+// A frame of a port of tunnels. The outer frame begins where its Ethernet header will be, so that
+// ether_out need not move it.
+static void encapsulate_frame(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
+                              const struct inner *p, uint32_t nexthop)
 {
     uint8_t *ip = p->at - t->size;
-    const uint32_t hash = tunnel_is_udp(t->kind) || t->family == IP6 ? inner_hash(p, m) : 0;
-    const int32_t more = (int32_t)(rte_pktmbuf_mtod(m, uint8_t *) - ip) + (int32_t)ETHER_HDR;
+    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+    const int32_t more = (int32_t)(frame - ip) + (int32_t)ETHER_HDR;
+    const uint32_t inner_len = m->data_len - INNER_L2;
 
-    memcpy(p->at - TUNNEL_HEADER, t->header, TUNNEL_HEADER);
     m->data_off = (uint16_t)(m->data_off - more);
     m->data_len = (uint16_t)(m->data_len + more);
     m->pkt_len += (uint32_t)more;
-    const uint32_t len = m->pkt_len - ETHER_HDR;
-    finish_shim(ip, t, p, len, hash);
-    if (t->family == IP4)
-        finish4(ip, t, p, len);
-    else
-        finish6(ip, t, p, len, hash);
-    if (unlikely(!t->zero_checksum && tunnel_is_udp(t->kind)))
-        udp6_checksum(m, ip, len - IP6_HDR);
-    metalink_hops_set(m, metalink_hops(m) + 1);
+    encapsulate(m, t, p, m->pkt_len - ETHER_HDR, inner_len, t->kind, t->family);
     outer_add(f, m, t, ip, nexthop);
 }
 
@@ -247,7 +274,7 @@ static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
         return;
     }
     inner_read(frame, t, &p);
-    encapsulate(f, m, t, &p, nexthop);
+    encapsulate_frame(f, m, t, &p, nexthop);
 }
 
 bool tunnel_take_out(struct forwarder *f, unsigned max)
@@ -264,71 +291,163 @@ bool tunnel_take_out(struct forwarder *f, unsigned max)
 
 // --- the usual case ---
 
-static bool is_one_hop(const struct burst *b)
-{
-    return b->n == 1 || !memcmp(b->nh, b->nh + 1, (b->n - 1) * sizeof *b->nh);
-}
+struct way { // of one packet
+    const struct tunnel *tunnel;
+    uint64_t word; // of the outer next hop
+    uint32_t nexthop;
+    uint16_t vr; // of the tunnel's interface
+    bool direct; // the outer next hop takes it as it is, and nobody looks at it
+};
 
-// The tunnel, if it is as simple as that.
-static const struct tunnel *simple_tunnel(const struct forwarder *f, const struct burst *b)
+// By what packet i of b goes. False: by no tunnel of that kind and family, or the long way.
+INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t kind, uint8_t family)
 {
-    const struct port *port = port_get(b->out_port[0]);
-    const struct tunnel *t = tunnel_get(tunnel_of_iface(iface_get(b->out_iface[0])));
+    const struct iface *iface = iface_get(b->out_iface[i]);
+    const struct tunnel *t = tunnel_get(tunnel_of_iface(iface));
 
-    return is_one_hop(b) && !port->watch_tx && !b->chained && !f->record.on &&
-                   __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE)
-               ? t
-               : NULL;
+    if (unlikely(!tunnel_is_port(iface->port) ||
+                 __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) != kind || t->family != family ||
+                 refusal_of_buffer(b->pkt[i], b->ip[i])))
+        return false;
+    w->nexthop = __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE); // partner: tunnel_set_path
+    w->word = nexthop_word(nexthop_get(w->nexthop));
+    w->tunnel = t;
+    w->vr = iface->vr;
+    w->direct = nexthop_word_kind(w->word) == NEXTHOP_ADJACENCY &&
+                b->len[i] + t->size + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0) <=
+                    nexthop_word_mtu(w->word) &&
+                !(iface->flags & IFACE_ACL_OUT);
+    return w->nexthop;
 }
 
 // Its Ethernet header as it would be in a frame, without the tag.
-static inline void write_inner_ether(uint8_t *ip, const uint8_t *header, uint16_t type)
+INLINE void write_inner_ether(uint8_t *ip, const uint8_t *header, uint16_t type)
 {
     store64(ip - ETHER_HDR, load64(header));
     store32(ip - ETHER_HDR + 8, load32(header + 8));
     store16(ip - 2, type);
 }
 
-static inline void pass_one(struct forwarder *f, struct burst *b, unsigned i,
-                            const struct tunnel *t, uint32_t nexthop)
+// The frame of packet m, as ether_out writes and counts it.
+INLINE void send_direct(struct forwarder *f, struct rte_mbuf *m, const struct way *w, uint8_t *ip,
+                        uint8_t family, uint64_t size, struct cross_run *run)
 {
-    const bool four = b->family == IP4;
+    const unsigned port = nexthop_word_port(w->word), head = nexthop_word_head(w->word);
+    const uint8_t *end = nexthop_rewrite(nexthop_get(w->nexthop), w->word) + NEXTHOP_REWRITE;
+    const uint16_t out = nexthop_word_iface(w->word);
+    const uint64_t at = f->tx_word[port];
+
+    if (likely(head == ETHER_HDR)) {
+        store64(ip - ETHER_HDR, load64(end - ETHER_HDR));
+        f->tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
+    } else {
+        memcpy(ip - head, end - head, 16);
+        f->tx_word[port] = at + 1;
+        counter_pair_add(&f->counter->iface[out].tx_packets, size);
+    }
+    store64(ip - 8, load64(end - 8) |
+                        (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48);
+    f->tx_pkt[port][tx_word_n(at)] = m;
+    f->tx_ports |= 1ull << port;
+    f->tx_queued++;
+    f->used_mark[w->nexthop] = f->used_epoch;
+    cross_run_add(f, run, w->vr, iface_get(out)->vr);
+}
+
+// `inner`: the family of b.
+INLINE void pass_one(struct forwarder *f, const struct burst *b, unsigned i, const struct way *w,
+                     uint8_t kind, uint8_t outer, uint8_t inner, struct cross_run *run)
+{
+    const bool four = inner == IP4;
+    const struct tunnel *t = w->tunnel;
+    const uint32_t hop = b->hop_out[i];
     struct rte_mbuf *m = b->pkt[i];
     uint8_t *ip = b->ip[i];
     struct inner p = {.at = ip, .ip = ip, .type = four ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6};
 
-    store32(ip + burst_hop_at(b), b->hop_out[i]);
     p.tos = four ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
-    p.ttl = four ? ip[8] : ip[7];
-    if (tunnel_is_ethernet(t->kind)) {
+    p.ttl = (uint8_t)(four ? hop : hop >> 24);
+    store32(ip + (four ? 8 : 4), hop);
+    if (tunnel_is_ethernet(kind)) {
         write_inner_ether(ip, b->header[i] - nexthop_word_head(b->word[i]), p.type);
         p.at = ip - ETHER_HDR;
     }
-    m->data_len = (uint16_t)(packet_l2_len(m, ip) + b->len[i]); // without padding
-    m->pkt_len = m->data_len;
-    encapsulate(f, m, t, &p, nexthop);
+    uint8_t *out = p.at - t->size;
+    const unsigned head = w->direct ? nexthop_word_head(w->word) : ETHER_HDR;
+    const uint32_t len = (uint32_t)(ip - out) + b->len[i], size = len + head;
+    m->data_off = (uint16_t)(out - head - (uint8_t *)m->buf_addr);
+    packet_set_length(m, size);
+    encapsulate(m, t, &p, len, b->len[i], kind, outer);
+    counter_pair_add(&f->counter->iface[b->out_iface[i]].tx_packets, b->size[i]);
+    f->used_mark[b->nh[i]] = f->used_epoch;
+    if (likely(w->direct))
+        send_direct(f, m, w, out, outer, size, run);
+    else
+        outer_add(f, m, t, out, w->nexthop);
 }
 
-bool tunnel_pass(struct forwarder *f, struct burst *b)
+// The mask of packets that have passed.
+INLINE uint64_t pass_all(struct forwarder *f, const struct burst *b, uint8_t kind, uint8_t outer,
+                         uint8_t inner)
 {
-    const struct tunnel *t = simple_tunnel(f, b);
-    uint32_t nexthop = t ? __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE) : 0;
-    struct counter_iface *c = &f->counter->iface[b->out_iface[0]];
-    uint64_t bytes = 0;
+    const bool counted = nexthop_count_row(f->counting);
+    struct cross_run run = {0};
+    uint64_t passed = 0;
 
-    if (!nexthop)
-        return false;
-    for (unsigned i = 0; i < b->n; i++)
-        if (refusal_of_buffer(b->pkt[i], b->ip[i]))
-            return false;
-    outer_reset(f);
     for (unsigned i = 0; i < b->n; i++) {
-        bytes += b->size[i];
-        pass_one(f, b, i, t, nexthop);
+        struct way w;
+        if (!find_way(b, i, &w, kind, outer))
+            continue;
+        w.direct &= !counted;
+        pass_one(f, b, i, &w, kind, outer, inner, &run);
+        passed |= 1ull << i;
     }
-    c->tx_packets += b->n;
-    c->tx_bytes += bytes;
-    f->used_mark[b->nh[0]] = f->used_epoch;
-    b->n = 0;
-    return true;
+    cross_run_end(f, &run);
+    return passed;
+}
+
+INLINE uint64_t pass_kind(struct forwarder *f, const struct burst *b, uint8_t kind, uint8_t outer)
+{
+    if (b->family == IP4)
+        return outer == IP4 ? pass_all(f, b, kind, IP4, IP4) : pass_all(f, b, kind, IP6, IP4);
+    return outer == IP4 ? pass_all(f, b, kind, IP4, IP6) : pass_all(f, b, kind, IP6, IP6);
+}
+
+// The first tunnel that a packet of b leaves by, or NULL.
+static const struct tunnel *first_tunnel(const struct burst *b)
+{
+    for (unsigned i = 0; i < b->n; i++)
+        if (tunnel_is_port(b->out_port[i]))
+            return tunnel_get(tunnel_of_iface(iface_get(b->out_iface[i])));
+    return NULL;
+}
+
+// Does somebody look at frames of the ports of tunnels?
+static bool is_watched(const struct forwarder *f)
+{
+    bool watched = f->record.on;
+
+    for (unsigned p = PORT_TUNNEL; p < PORT_TUNNEL + TUNNEL_PORTS; p++)
+        watched |= port_get((uint16_t)p)->watch_tx != 0;
+    return watched;
+}
+
+void tunnel_pass(struct forwarder *f, struct burst *b)
+{
+    const struct tunnel *t = first_tunnel(b);
+    uint64_t passed = 0;
+
+    if (!t || b->chained || is_watched(f))
+        return;
+    if (f->tx_queued + b->n > COLLECT_MAX)
+        tx_flush(f);
+    outer_reset(f);
+    switch (__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE)) {
+    case TUNNEL_IPIP: passed = pass_kind(f, b, TUNNEL_IPIP, t->family); break;
+    case TUNNEL_GRE: passed = pass_kind(f, b, TUNNEL_GRE, t->family); break;
+    case TUNNEL_GRE_UDP: passed = pass_kind(f, b, TUNNEL_GRE_UDP, t->family); break;
+    case TUNNEL_VXLAN: passed = pass_kind(f, b, TUNNEL_VXLAN, t->family); break;
+    }
+    if (passed)
+        burst_remove(b, passed);
 }
