@@ -5,6 +5,8 @@
 #ifndef FORWARDER_FRAME_QUEUE_H
 #define FORWARDER_FRAME_QUEUE_H
 
+#include <string.h>
+
 #include "forwarder/state.h"
 
 _Static_assert((FRAME_QUEUE_ROOM & (FRAME_QUEUE_ROOM - 1)) == 0, "a mask");
@@ -37,10 +39,10 @@ static inline struct rte_mbuf *frame_queue_next(struct forwarder *f, struct fram
 static inline unsigned frame_queue_take(struct forwarder *f, struct frame_queue *q,
                                         struct rte_mbuf **pkt, unsigned max)
 {
-    unsigned n = RTE_MIN(q->n, max);
+    unsigned n = RTE_MIN(q->n, max), straight = RTE_MIN(n, FRAME_QUEUE_ROOM - q->head);
 
-    for (unsigned i = 0; i < n; i++)
-        pkt[i] = q->pkt[(q->head + i) % FRAME_QUEUE_ROOM];
+    memcpy(pkt, q->pkt + q->head, straight * sizeof *pkt);
+    memcpy(pkt + straight, q->pkt, (n - straight) * sizeof *pkt);
     q->head = (q->head + n) % FRAME_QUEUE_ROOM;
     q->n -= n;
     f->n_crossing -= n;

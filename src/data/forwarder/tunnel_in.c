@@ -12,10 +12,11 @@
 //
 // Its ECN field becomes what RFC 6040 figure 4 says. Outer fragments are not put together.
 //
-// Most packets have the headers of the one before, but for a few bytes. So the first of them is
-// read step by step, and says what others have to look like (struct alike). Frames of one tunnel
-// wait without its tag, and are received by a port of which that tunnel is the only interface; they
-// get the tag where several tunnels' come together, or somebody looks at them.
+// Most packets have the headers of another one of their tunnel, but for a few bytes. So a burst's
+// first one is read step by step, and says what others have to look like (struct alike). Frames
+// wait without the tunnel's tag. Those of one tunnel are received by a port of which it is the only
+// interface; where several tunnels' come together the tag is beside the frame, as ports do that
+// take tags off; it is put into the frame where somebody looks at them.
 #include "base/checksum.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -355,6 +356,7 @@ static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct
 // --- packets that are alike ---
 
 #define ALIKE_BYTES 64u
+#define ALIKE_BITS 4 // of one burst's tunnels, by their addresses and VNI
 
 struct alike {                                  // packets of one tunnel
     uint8_t is[ALIKE_BYTES], mask[ALIKE_BYTES]; // from the outer IP header on
@@ -428,7 +430,7 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
     a->frame = a->ethernet ? size : size - ETHER_HDR;
     a->udp = 0;
     a->remark = t->dscp_mode == TUNNEL_DSCP_UNIFORM ? 0xff : 1;
-    memset(a->mask, 0, ALIKE_BYTES); // of the last word, too
+    memset(a->mask, 0, ALIKE_BYTES);
     memset(a->mask, 0xff, size);
     memcpy(a->is, o->ip, size);
     alike_ip(a, t->family);
@@ -439,14 +441,32 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
     a->made = made_of(t, o->type);
 }
 
-// What is carried has more than the rest of the last word.
+// Where the packets of its tunnel are in a table of struct alike. A packet that is too short for
+// what is read here is no tunnel's.
+static inline unsigned alike_slot(const uint8_t *ip, bool four)
+{
+    const uint8_t *udp = ip + (four ? IP4_HDR : IP6_HDR);
+    uint32_t is = load32(udp - 4) * 3 + load32(udp - (four ? 8 : 20));
+
+    if (ip[four ? 9 : 6] == PROTO_UDP && load16(udp + 2) == RTE_BE16(TUNNEL_PORT_VXLAN))
+        is += load32(udp + 12);
+    return is * 0x9e3779b1u >> (32 - ALIKE_BITS);
+}
+
+typedef uint64_t words __attribute__((vector_size(16)));
+
+// All of `is` can be read: there is room behind a packet, which the mask leaves out.
 static inline bool is_alike(const struct alike *a, const uint8_t *ip)
 {
-    uint64_t differ = 0;
+    words differ = {0, 0}, v, is, mask;
 
-    for (unsigned k = 0; k < a->size; k += 8)
-        differ |= (load64(ip + k) ^ load64(a->is + k)) & load64(a->mask + k);
-    return !differ;
+    for (unsigned k = 0; k < ALIKE_BYTES; k += sizeof v) {
+        memcpy(&v, ip + k, sizeof v);
+        memcpy(&is, a->is + k, sizeof is);
+        memcpy(&mask, a->mask + k, sizeof mask);
+        differ |= (v ^ is) & mask;
+    }
+    return !(differ[0] | differ[1]);
 }
 
 // Takes packet i if it is alike. It is plain and has one segment, so its length is the packet's,
@@ -502,21 +522,32 @@ static bool take_one(struct forwarder *f, struct burst *b, unsigned i, struct al
 
 uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of)
 {
-    const bool plain = (b == &f->in4 || b == &f->in6) && !b->chained;
-    struct alike a;
+    const bool plain = (b == &f->in4 || b == &f->in6) && !b->chained, four = b->family == IP4;
+    struct alike alike[1 << ALIKE_BITS];
 
-    a.size = 0;
+    for (unsigned k = 0; k < 1 << ALIKE_BITS; k++)
+        alike[k].size = 0;
     for (uint64_t left = of; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);
         if (nexthop_word_kind(b->word[i]) != NEXTHOP_LOCAL)
             continue;
-        if ((a.size && take_alike(f, b, i, &a)) || take_one(f, b, i, plain ? &a : NULL))
+        struct alike *a = plain ? &alike[alike_slot(b->ip[i], four)] : NULL;
+        if ((a && a->size && take_alike(f, b, i, a)) || take_one(f, b, i, a))
             of &= ~(1ull << i);
     }
     return of;
 }
 
 // --- received ---
+
+// The tag is beside the frame, and is counted as if it were in it.
+static inline void tag_set(struct forwarder *f, const struct port *port, struct rte_mbuf *m,
+                           uint16_t vlan)
+{
+    m->vlan_tci = vlan;
+    m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+    f->counter->iface[port_iface(port, 0, vlan)].rx_bytes += VLAN_HDR;
+}
 
 // There is room, as for a header.
 static void tag_put(struct rte_mbuf *m, uint16_t vlan)
@@ -531,29 +562,23 @@ static void tag_put(struct rte_mbuf *m, uint16_t vlan)
     store16(frame + 14, rte_cpu_to_be_16(vlan));
 }
 
-// The oldest of those that wait, at most `max`, as far as they have come by the same port.
-static void take_of_port(struct forwarder *f, unsigned max)
+// The oldest of those that wait, at most `max`, as far as they have come by the same port. The
+// number of the tunnel that all have come by; 0: there are several.
+static uint16_t take_of_port(struct forwarder *f, unsigned max)
 {
     const struct frame_queue *q = &f->tunnel_in;
-    unsigned n = 1;
+    const uint16_t first = q->pkt[q->head]->vlan_tci;
+    unsigned n = 1, differ = 0;
 
-    f->tunnel_in_port = tunnel_port(q->pkt[q->head]->vlan_tci);
-    while (n < max && n < q->n &&
-           tunnel_port(q->pkt[(q->head + n) % FRAME_QUEUE_ROOM]->vlan_tci) == f->tunnel_in_port)
-        n++;
+    f->tunnel_in_port = tunnel_port(first);
+    for (; n < max && n < q->n; n++) {
+        const uint16_t number = q->pkt[(q->head + n) % FRAME_QUEUE_ROOM]->vlan_tci;
+        if (tunnel_port(number) != f->tunnel_in_port)
+            break;
+        differ |= number ^ first;
+    }
     f->rx.n = frame_queue_take(f, &f->tunnel_in, f->rx.pkt, n);
-}
-
-// The interface that all of f->rx has come by, if nobody looks at the frames; 0 = none.
-static uint16_t only_iface(const struct forwarder *f)
-{
-    const struct port *port = port_get(f->tunnel_in_port);
-    const uint16_t number = f->rx.pkt[0]->vlan_tci;
-    unsigned differ = f->record.on || port->watch_rx;
-
-    for (unsigned i = 1; i < f->rx.n; i++)
-        differ |= f->rx.pkt[i]->vlan_tci ^ number;
-    return differ ? 0 : port_iface(port, 0, tunnel_vlan(number));
+    return differ ? 0 : first;
 }
 
 const struct port *tunnel_take_in(struct forwarder *f, unsigned max)
@@ -562,15 +587,20 @@ const struct port *tunnel_take_in(struct forwarder *f, unsigned max)
 
     if (!f->tunnel_in.n)
         return NULL;
-    take_of_port(f, max);
-    const uint16_t iface = only_iface(f);
+    const uint16_t only = take_of_port(f, max);
+    const struct port *port = port_get(f->tunnel_in_port);
+    const bool watched = f->record.on || port->watch_rx;
+    const uint16_t iface = watched || !only ? 0 : port_iface(port, 0, tunnel_vlan(only));
     for (unsigned i = 0; i < a->n; i++) {
-        if (!iface)
-            tag_put(a->pkt[i], tunnel_vlan(a->pkt[i]->vlan_tci));
+        const uint16_t vlan = tunnel_vlan(a->pkt[i]->vlan_tci);
+        if (watched)
+            tag_put(a->pkt[i], vlan);
+        else if (!iface)
+            tag_set(f, port, a->pkt[i], vlan);
         a->frame[i] = rte_pktmbuf_mtod(a->pkt[i], uint8_t *);
     }
     if (!iface)
-        return port_get(f->tunnel_in_port);
+        return port;
     f->tunnel_port.untagged = iface;
     f->counter->iface[iface].rx_bytes += a->n * VLAN_HDR; // as if it were there
     return &f->tunnel_port;
