@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of `kamuee bench`: what they say without a build, and what they draw."""
+import re
 import signal
 import subprocess
 import sys
@@ -166,3 +167,9 @@ def test_a_benchmark_under_nohup_goes_on():
                "sys.exit(bench.main(['fib']))\n")
     assert subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(HERE.parent / "cli")},
                           timeout=10).returncode == 7
+
+
+def test_packages_have_all_programs_that_commands_run():
+    run = {name for file in HERE.rglob("*.py") for name in re.findall(r"\b(?:answer_of|program)\(\"([a-z_]+)\"", file.read_text())}
+    packed = re.search(r"^BENCH = ((?:.*\\\n)*.*)", (HERE.parent / "debian/rules").read_text(), re.M)[1]
+    assert "tunnel_bench" in run and not run - set(re.findall(r"\w+", packed))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`kamuee bench tunnel`: what a tunnel adds to a packet, each kind in each direction, and what 10,000 tunnels cost.
 
-Packets: measured by tunnel_bench: one forwarder, ports in memory, each case against the same packets without a tunnel.
+Packets: tunnel_bench measures what is added, each case against the same packets without a tunnel; forward_bench the whole path with a full table,
+all packets into VXLAN or out of it, against plain ones. One forwarder, ports in memory.
 Tunnels: one commit of a kamueed without ports makes them all.
 """
 from __future__ import annotations
@@ -27,6 +28,8 @@ PACKETS, MANY = "packets", "many"
 TUNNELS, QUICK_TUNNELS = 10_000, 1_000
 MANY_CASES = {"set-up": "s", "divided": "s", "delete": "s", "taps": "s", "memory": "B", "interface": "B"}
 MANY_TABLE = (Column("Case"), right("Value"), Column("Unit"))
+ROUTER_TABLE = (Column("Whole path, full table"), right("Cycles"), right("Ratio"))
+PLAIN_ROUTER = "plain"
 TABLE = (Column("Kind"), Column("Direction"), right("Cycles"), right("Spread"), right("Ratio"))
 
 
@@ -45,7 +48,7 @@ def main(argv: list[str]) -> int:
 
 
 def run(given: argparse.Namespace) -> int:
-    found: dict = {"rows": [], "many": [], "notes": []}
+    found: dict = {"rows": [], "router": [], "many": [], "notes": []}
     if given.only != MANY:
         packets(given, found)
     if given.only != PACKETS:
@@ -61,7 +64,9 @@ def run(given: argparse.Namespace) -> int:
 def packets(given: argparse.Namespace, found: dict) -> None:
     load = os.getloadavg()[0]
     found["rows"] = rows_of(answer_of("tunnel_bench", *(["--quick"] if given.quick else []))["results"])
-    found["notes"].append(f"cycles: of the TSC, added to a packet, median of the rounds; load of the machine before: {load:.1f}.")
+    found["router"] = router_of(answer_of("forward_bench", "--tunnel", *(["--quick"] if given.quick else [])))
+    found["notes"].append(f"cycles: of the TSC, added to a packet, median of the rounds; whole path: all of a packet, ports included, ratio: of throughput, round by "
+                           f"round; load of the machine before: {load:.1f}.")
 
 
 def many(given: argparse.Namespace, found: dict) -> None:
@@ -80,6 +85,8 @@ def print_all(found: dict) -> None:
     if found["rows"]:
         print(*render.table(TABLE, ([row["kind"], row["direction"], f"{row['cycles']:.1f}", f"{row['spread']:.1f}", f"{row['ratio']:.2f}"]
                                     for row in found["rows"]), width), sep="\n")
+    if found["router"]:
+        print(*render.table(ROUTER_TABLE, ([row["case"], f"{row['cycles']:.1f}", f"{row['ratio']:.2f}"] for row in found["router"]), width), sep="\n")
     if found["many"]:
         print(*render.table(MANY_TABLE, ([row["case"], f"{row['value']:,}", row["unit"]] for row in found["many"]), width), sep="\n")
     print(*found["notes"], "", sep="\n")
@@ -92,6 +99,15 @@ def rows_of(results: list[dict]) -> list[dict]:
     plain = values.pop(PLAIN)
     return [row_of(*case, [cycles - then for cycles, then in zip(found, plain)],
                    statistics.median(plain) / statistics.median(found)) for case, found in values.items()]
+
+
+def router_of(answer: dict) -> list[dict]:
+    """The whole path, ports included: cycles of a packet, and throughput against packets without tunnels in the same round."""
+    ports = answer["harness_cycles"]
+    cycles = {one["what"].partition("full table")[2].removeprefix(", ") or PLAIN_ROUTER: [ports + net for net in one["values"]]
+              for one in answer["results"]}
+    return [{"case": case, "cycles": round(statistics.median(found), 1),
+             "ratio": round(statistics.median(plain / one for plain, one in zip(cycles[PLAIN_ROUTER], found)), 3)} for case, found in cycles.items()]
 
 
 def row_of(kind: str, direction: str, added: list[float], ratio: float) -> dict:
@@ -108,6 +124,10 @@ def of_many(case: str) -> Callable[[dict], float | None]:
     return lambda found: next((row["value"] for row in found["many"] if row["case"] == case), None)
 
 
+def of_router(case: str) -> Callable[[dict], float | None]:
+    return lambda found: next((row["ratio"] for row in found["router"] if row["case"] == case), None)
+
+
 def own_memory(found: dict) -> float | None:
     memory, interface = of_many("memory")(found), of_many("interface")(found)
     return None if memory is None or interface is None else memory - interface
@@ -116,6 +136,8 @@ def own_memory(found: dict) -> float | None:
 ALL_GOALS = (*(Goal(f"{kind}, {direction}: added to a packet", "cycles", must, goal, of(kind, direction), at_most=True)
                for kind, must, goal in (("ipip", 45, 25), ("gre", 45, 25), ("gre-udp", 60, 35), ("vxlan", 60, 35))
                for direction in ("encap", "decap")),
+             *(Goal(f"whole path, full table, {case}: throughput against plain", "", 0.55, 0.7, of_router(case))
+               for case in ("into one VXLAN tunnel", "into 4 VXLAN tunnels", "out of one VXLAN tunnel", "out of 4 VXLAN tunnels")),
              Goal("many tunnels: set-up", "s", 20, 5, of_many("set-up"), at_most=True),
              Goal(f"the same, divided over {tunnels.VRS} virtual routers", "s", 20, 5, of_many("divided"), at_most=True),
              Goal("many tunnels: memory of each, besides its interface", "B", 1024, 1024, own_memory, at_most=True))

@@ -2,7 +2,8 @@
 // port_memory.h - ports in memory: what a forwarder costs without what a port costs
 //
 // Receiving takes fresh buffers and copies a 64-byte line of ready headers into each (port_lines:
-// or one of 128 bytes), as a NIC's DMA would; sending frees. A net_ring device lends its port id, its burst functions are replaced.
+// or one of 128 bytes), as a NIC's DMA would; sending frees. A net_ring device lends its port id,
+// its burst functions are replaced.
 //
 // Two kinds. port_lines: all ports read on in one table, one thread (forward_bench). source and
 // sink: receive and transmit queues for several forwarders at once, which nobody else touches while

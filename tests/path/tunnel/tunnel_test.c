@@ -1004,7 +1004,7 @@ static void tunnels_of_two_ports_in_one_burst(void **state)
     two_tunnels_in_a_burst(4094);
 }
 
-// The long way: a burst of several next hops.
+// Those of the second kind take the long way.
 static void tunnels_of_two_ports_to_one_way_out(void **state)
 {
     struct frame f[2], g;
@@ -1029,6 +1029,42 @@ static void tunnels_of_two_ports_to_one_way_out(void **state)
     counter_sum_iface(second, &c);
     assert_int_equal(c.tx_packets, 20);
     assert_int_equal(iface_get(second)->port, PORT_TUNNEL + 1);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+// Also what is counted for interfaces, and which next hops are in use.
+static void a_burst_of_packets_with_a_tunnel_and_without(void **state)
+{
+    struct frame f[2], g;
+    struct counter_iface c;
+
+    topology(&gre, 0);
+    rig_route(a, "203.0.113.0/24", rig_adjacency(in, 5));
+    f[0] = packet(0, 0, 40, 0);
+    f[1] = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "203.0.113.1", .payload = 40, .to_iface = in});
+    for (unsigned k = 0; k < 60; k++)
+        rig_send(0, &f[k % 3 != 1]);
+    rig_poll();
+    for (unsigned k = 0; k < 20; k++) {
+        assert_true(rig_receive(1, &g));
+        check_outer(&g, &gre, 0, 0, f[0].n - 14);
+    }
+    assert_false(rig_receive(1, &g));
+    for (unsigned k = 0; k < 40; k++) {
+        assert_true(rig_receive(0, &g));
+        assert_int_equal(g.n, f[1].n);
+        assert_int_equal(frame_l3(&g)[8], frame_l3(&f[1])[8] - 1);
+    }
+    assert_false(rig_receive(0, &g));
+    counter_sum_iface(end[0], &c);
+    assert_int_equal(c.tx_packets, 20);
+    assert_int_equal(c.tx_bytes, 20 * (f[0].n + 4));
+    counter_sum_iface(under[0], &c);
+    assert_int_equal(c.tx_packets, 20);
+    assert_int_equal(c.tx_bytes, 20 * (f[0].n + 24));
+    counter_sum_iface(in, &c);
+    assert_int_equal(c.tx_packets, 40);
     assert_int_equal(rig_drops_all(), 0);
 }
 
@@ -1065,6 +1101,7 @@ int main(void)
         tunnel_test(two_tunnels_in_one_burst),
         tunnel_test(tunnels_of_two_ports_in_one_burst),
         tunnel_test(tunnels_of_two_ports_to_one_way_out),
+        tunnel_test(a_burst_of_packets_with_a_tunnel_and_without),
     };
 
     rig_reach += 84; // an inner packet begins so far after the rest of the buffer was poisoned
