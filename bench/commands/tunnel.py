@@ -65,8 +65,8 @@ def packets(given: argparse.Namespace, found: dict) -> None:
     load = os.getloadavg()[0]
     found["rows"] = rows_of(answer_of("tunnel_bench", *(["--quick"] if given.quick else []))["results"])
     found["router"] = router_of(answer_of("forward_bench", "--tunnel", *(["--quick"] if given.quick else [])))
-    found["notes"].append(f"cycles: of the TSC, added to a packet, median of the rounds; whole path: all of a packet, ports included, ratio: of throughput, round by "
-                           f"round; load of the machine before: {load:.1f}.")
+    found["notes"].append(f"cycles: of the TSC, added to a packet, median of the rounds; whole path: all of a packet, ports included; "
+                           f"ratio: of throughput, round by round; load of the machine before: {load:.1f}.")
 
 
 def many(given: argparse.Namespace, found: dict) -> None:
@@ -86,7 +86,8 @@ def print_all(found: dict) -> None:
         print(*render.table(TABLE, ([row["kind"], row["direction"], f"{row['cycles']:.1f}", f"{row['spread']:.1f}", f"{row['ratio']:.2f}"]
                                     for row in found["rows"]), width), sep="\n")
     if found["router"]:
-        print(*render.table(ROUTER_TABLE, ([row["case"], f"{row['cycles']:.1f}", f"{row['ratio']:.2f}"] for row in found["router"]), width), sep="\n")
+        print(*render.table(ROUTER_TABLE, ([row["case"], f"{row['cycles']:.1f}", f"{row['ratio']:.2f}"]
+                                           for row in found["router"]), width), sep="\n")
     if found["many"]:
         print(*render.table(MANY_TABLE, ([row["case"], f"{row['value']:,}", row["unit"]] for row in found["many"]), width), sep="\n")
     print(*found["notes"], "", sep="\n")

@@ -65,8 +65,8 @@
 // table: the first to the default one, for untagged frames; the second, of VLAN 55, to VLAN 7's.
 #define LINKED (1 + 2 * ROUTERS)
 #define LINKED_VLAN (VLAN + 3 * ROUTERS)
-// The others of untagged frames: one with tunnels' outer packets; the full table by next hops at the
-// end of four tunnels; the same by one next hop.
+// The others of untagged frames: one with tunnels' outer packets; the full table by next hops at
+// the end of four tunnels; the same by one next hop.
 #define UNDER (LINKED + 2)
 #define INTO_TUNNELS (LINKED + 3)
 #define INTO_TUNNEL (LINKED + 4)
@@ -78,7 +78,7 @@
 
 static uint16_t port_id[PORTS];                        // DPDK's ids
 static uint16_t own[PORTS], vport[3 * ROUTERS][PORTS]; // the interfaces, and those of the VLANs
-static struct tunnel *tunnel[PORTS]; // VXLAN, each by a port of its own
+static struct tunnel *tunnel[PORTS];                   // VXLAN, each by a port of its own
 static struct forwarder *forwarder;
 static const char *prefixes, *routes = "full"; // file; table_make()'s name
 static const char *only = "";                  // text in the names of the cases to run
@@ -249,7 +249,7 @@ static void tunnels_make(void)
     fib_commit(vr_get(UNDER)->fib4);
 }
 
-// The virtual routers whose packets go into tunnels, or out of them: those go on in the default one.
+// The virtual routers whose packets go into tunnels, or come out of them, to the default one.
 static void tunnel_routers_make(const struct table *t4)
 {
     uint32_t hop[NEXT_HOPS + 1];
@@ -366,7 +366,7 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
     if (t->tunnels)
         p = outer_write(p, tunnel[i % t->tunnels], i & 0x3fff);
     else
-        p = frame_ether(p); // whichever of two ports receives it: both have the MAC of port 0 (main)
+        p = frame_ether(p); // whichever of two ports receives it: both have port 0's MAC (main)
     if (t->tagged) {
         memcpy(p, (uint8_t[4]){0x81, 0, 0, (uint8_t)(t->vlan + i % t->tagged)}, 4);
         p += 4;
@@ -391,7 +391,8 @@ static void lines_make(struct test *t, const struct traffic *a)
 {
     t->line = memory_huge((size_t)LINES * stride_of(t));
     for (unsigned i = 0; i < LINES; i++)
-        line_write(t->line + (size_t)i * stride_of(t), t, t->family == 4 || (t->family != 6 && i % 2 == 0), a, i);
+        line_write(t->line + (size_t)i * stride_of(t), t,
+                   t->family == 4 || (t->family != 6 && i % 2 == 0), a, i);
 }
 
 // --- the measurement ---
