@@ -2,8 +2,6 @@
 // acl_meter.c - see acl_meter.h
 #include "table/acl_meter.h"
 
-#include <rte_cycles.h>
-
 #include "base/log.h"
 #include "core/thread.h"
 #include "table/grace.h"
@@ -19,7 +17,7 @@ uint16_t acl_meter_new(uint64_t kbps, uint64_t burst_bytes)
         struct acl_meter *m = &acl_meter_table[id];
         if (m->state == USED || (m->state == WAITING && !grace_over(m->ticket)))
             continue;
-        double per_byte = (double)rte_get_tsc_hz() * 8 / ((double)kbps * 1000);
+        double per_byte = (double)token_bucket_hz() * 8 / ((double)kbps * 1000);
         *m = (struct acl_meter){.per_byte = (uint64_t)(per_byte * (1u << ACL_METER_SHIFT)),
                                 .depth = (uint64_t)(per_byte * (double)burst_bytes),
                                 .state = USED};

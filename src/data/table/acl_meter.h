@@ -15,8 +15,8 @@
 #define ACL_METER_SHIFT 16
 
 struct acl_meter {
-    uint64_t per_byte; // TSC cycles that a byte takes, times 2^ACL_METER_SHIFT
-    uint64_t depth;    // cycles that a full bucket holds
+    uint64_t per_byte; // ticks that a byte takes, times 2^ACL_METER_SHIFT
+    uint64_t depth;    // that a full bucket holds
     uint64_t full_at;  // forwarders'
     // writer's own
     uint8_t state;
@@ -34,8 +34,10 @@ void acl_meter_free(uint16_t id);                            // no published act
 static inline bool acl_meter_passes(uint16_t id, uint32_t bytes, uint64_t now, bool dry)
 {
     struct acl_meter *m = &acl_meter_table[id];
-    uint64_t cost = m->per_byte * bytes >> ACL_METER_SHIFT, until = now + m->depth - cost;
+    uint64_t cost = m->per_byte * bytes >> ACL_METER_SHIFT, until;
 
+    now = token_bucket_ticks(now);
+    until = now + m->depth - cost;
     if (cost > m->depth)
         return false;
     return dry ? __atomic_load_n(&m->full_at, __ATOMIC_RELAXED) <= until

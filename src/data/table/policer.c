@@ -7,7 +7,6 @@
 #include "table/policer.h"
 
 #include <errno.h>
-#include <rte_cycles.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +50,7 @@ void policer_fini(void)
 
 static struct policer_bucket bucket_of(uint64_t bit_per_s, uint64_t bytes)
 {
-    double per_byte = bit_per_s ? (double)rte_get_tsc_hz() * 8 / (double)bit_per_s : 0;
+    double per_byte = bit_per_s ? (double)token_bucket_hz() * 8 / (double)bit_per_s : 0;
 
     return (struct policer_bucket){(uint64_t)(per_byte * (1u << POLICER_SHIFT)),
                                    (uint64_t)(per_byte * (double)bytes)};

@@ -42,7 +42,7 @@ struct policer { // as configured; rates and bursts are of layer 3
     uint8_t dscp[POLICER_COLORS];   // of POLICER_REMARK
 };
 
-struct policer_bucket { // cycles of the TSC
+struct policer_bucket { // ticks of token_bucket.h
     uint64_t per_byte;  // that a byte takes, times 2^POLICER_SHIFT
     uint64_t depth;     // that a full bucket holds
 };
@@ -97,7 +97,7 @@ static inline uint8_t policer_byte(const uint8_t *word)
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-// Takes `cost` from a bucket that may then lack at most `depth` cycles of being full.
+// Takes `cost` from a bucket that may then lack at most `depth` ticks of being full.
 static inline bool policer_take(uint64_t *full_at, uint64_t cost, uint64_t depth, uint64_t now,
                                 bool dry)
 {
@@ -126,7 +126,7 @@ static inline enum policer_color policer_color2(struct policer_meter *m, uint32_
                                                                                : POLICER_YELLOW;
 }
 
-// Cycles that the bucket holds.
+// Ticks that the bucket holds.
 static inline uint64_t policer_filled(const uint64_t *full_at, uint64_t depth, uint64_t now)
 {
     uint64_t at = __atomic_load_n(full_at, __ATOMIC_RELAXED), lacks = at > now ? at - now : 0;
@@ -156,6 +156,7 @@ static inline enum policer_color policer_color1(struct policer_meter *m, uint32_
 static inline enum policer_color policer_color_of(struct policer_meter *m, uint32_t bytes,
                                                   enum policer_color came, uint64_t now, bool dry)
 {
+    now = token_bucket_ticks(now);
     return policer_byte(&m->kind) == POLICER_SRTCM ? policer_color1(m, bytes, came, now, dry)
                                     : policer_color2(m, bytes, came, now, dry);
 }

@@ -4,10 +4,27 @@
 
 #include <rte_cycles.h>
 
+// Ticks are finer than this: at 400 Gbit/s, the smallest packet costs some 10 of them. 64 bits hold
+// 34 years of them.
+#define TICKS_HZ_MIN (1ull << 33)
+
+unsigned token_bucket_shift;
+
+uint64_t token_bucket_hz(void)
+{
+    uint64_t tsc_hz = rte_get_tsc_hz();
+    unsigned shift = 0;
+
+    while (tsc_hz && tsc_hz << shift < TICKS_HZ_MIN)
+        shift++;
+    __atomic_store_n(&token_bucket_shift, shift, __ATOMIC_RELAXED);
+    return tsc_hz << shift;
+}
+
 // Word by word: a reader that sees one old and one new word is wrong about one packet.
 void token_bucket_rate_set(struct token_bucket_rate *r, uint32_t per_s, uint32_t burst)
 {
-    uint64_t interval = per_s && burst ? rte_get_tsc_hz() / per_s : 0;
+    uint64_t interval = per_s && burst ? token_bucket_hz() / per_s : 0;
 
     __atomic_store_n(&r->interval, interval, __ATOMIC_RELAXED);
     __atomic_store_n(&r->tolerance, interval * (burst ? burst - 1 : 0), __ATOMIC_RELAXED);

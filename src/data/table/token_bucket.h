@@ -5,6 +5,9 @@
 // is a token while that lies at most `tolerance` ahead; taking one moves it `interval` on. No
 // division, no timer.
 //
+// Times are ticks: the TSC's where it is finer, parts of its cycles where it is slow (arm64: from
+// 25 MHz on), or else a small packet at a high rate would cost less than one, hence nothing.
+//
 // Threads may share a bucket. A refusal only reads the word, so that a flood beyond the rate writes
 // nothing; a thread that loses the race for a token too often goes without one.
 #ifndef TABLE_TOKEN_BUCKET_H
@@ -15,16 +18,26 @@
 
 #define TOKEN_BUCKET_TRIES 4
 
-struct token_bucket_rate { // TSC cycles
+struct token_bucket_rate { // ticks
     uint64_t interval; // between two tokens; 0 = there is never one
     uint64_t tolerance;
 };
+
+extern unsigned token_bucket_shift; // a cycle of the TSC has 2^this ticks
+
+// In a second; what a rate is computed from. Any writer.
+uint64_t token_bucket_hz(void);
+
+static inline uint64_t token_bucket_ticks(uint64_t tsc)
+{
+    return tsc << __atomic_load_n(&token_bucket_shift, __ATOMIC_RELAXED);
+}
 
 // At most `burst` at once and `per_s` a second; 0 of either = none.
 // Its one writer.
 void token_bucket_rate_set(struct token_bucket_rate *r, uint32_t per_s, uint32_t burst);
 
-// Moves the bucket on by `cost` cycles when it would be full again by `until`.
+// Moves the bucket on by `cost` when it would be full again by `until`; all in ticks.
 static inline bool token_bucket_take_cost(uint64_t *full_at, uint64_t cost, uint64_t until,
                                           uint64_t now)
 {
@@ -44,8 +57,10 @@ static inline bool token_bucket_take(uint64_t *full_at, const struct token_bucke
                                      uint64_t now)
 {
     uint64_t interval = __atomic_load_n(&r->interval, __ATOMIC_RELAXED);
-    uint64_t until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
+    uint64_t until;
 
+    now = token_bucket_ticks(now);
+    until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
     return interval && token_bucket_take_cost(full_at, interval, until, now);
 }
 
@@ -53,7 +68,8 @@ static inline bool token_bucket_take(uint64_t *full_at, const struct token_bucke
 static inline bool token_bucket_has(const uint64_t *full_at, const struct token_bucket_rate *r,
                                     uint64_t now)
 {
-    uint64_t until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
+    uint64_t until =
+        token_bucket_ticks(now) + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
 
     return __atomic_load_n(&r->interval, __ATOMIC_RELAXED) &&
            __atomic_load_n(full_at, __ATOMIC_RELAXED) <= until;

@@ -63,8 +63,10 @@ static inline bool vr_budget_punt(uint16_t vr, enum punt_class class, uint64_t n
     struct vr_budget *b = &vr_budgets[vr];
     uint64_t interval = __atomic_load_n(&b->punt_rate.interval, __ATOMIC_RELAXED);
     uint64_t most = __atomic_load_n(&b->punt_rate.tolerance, __ATOMIC_RELAXED);
-    uint64_t until = now + (class <= PUNT_NEIGH ? most : most / 2);
+    uint64_t until;
 
+    now = token_bucket_ticks(now);
+    until = now + (class <= PUNT_NEIGH ? most : most / 2);
     if (!interval) // none
         return true;
     return dry ? __atomic_load_n(&b->punt_full_at, __ATOMIC_RELAXED) <= until
