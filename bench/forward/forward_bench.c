@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forward_bench.c - what one packet costs from rx to tx, in TSC cycles
 //
-//     forward_bench [--prefixes FILE] [--routes N] [--rounds 21] [--only TEXT | --acl | --tunnel]
+//     forward_bench [--prefixes FILE] [--routes N] [--rounds 21] [--only TEXT | --acl] [--tunnel]
 //                   [--queue] [--sets] [--quick] [--json]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
 //              --polls 2000
 //
 // --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those
-// with packets for access lists, of which "acl-none" has nothing bound. --tunnel: those of tunnels,
-// and the plain one. --queue: 16 virtual routers
-// that all send by one port, with and without a queue manager on it; no IPv6, no peer. --routes: a
-// generated table of so many in place of the full one. --sets: each case with
-// every set of lanes and every lookup kernel that this CPU runs, in place of those that are chosen
-// at start. --polls: so many polls a trial instead of a time, and how many packets they were: for
-// counting instructions.
+// with packets for access lists, of which "acl-none" has nothing bound. --tunnel: a router with
+// tunnels; without --only those cases and the plain one. --queue: 16 virtual routers that all send
+// by one port, with and without a queue manager on it; no IPv6, no peer. --routes: a generated
+// table of so many in place of the full one. --sets: each case with every set of lanes and every
+// lookup kernel that this CPU runs, in place of those that are chosen at start. --polls: so many
+// polls a trial instead of a time, and how many packets they were: for counting instructions.
 //
 // The forwarder of the product, its tables written as its managers write them,
 // between ports in memory (lib/port_memory.h): a full table, 64 next hops on four
@@ -291,7 +290,7 @@ static void router_make(const struct table *t4, const struct table *t6)
         }
     }
     sampler_make();
-    if (!queue_only)
+    if (tunnel_only)
         tunnel_routers_make(t4);
     next_hops_make(hop, own, 0);
     router_fib_fill(vr_get(0)->fib4, t4, hop, false);
@@ -578,14 +577,21 @@ static void programs_report(void)
     report_end();
 }
 
+static bool is_of_tunnels(const struct test *t)
+{
+    return t->tunnels || t->vr >= UNDER;
+}
+
 static bool test_wanted(const struct test *t)
 {
     const char *name = t->name;
 
     if (lists_only)
         return t->lists;
-    if (tunnel_only)
-        return t->tunnels || t->vr >= INTO_TUNNELS || !strcmp(name, "IPv4 full table");
+    if (is_of_tunnels(t) > tunnel_only) // packets that change their virtual router are counted
+        return false;
+    if (tunnel_only && !*only)
+        return is_of_tunnels(t) || !strcmp(name, "IPv4 full table");
     if (queue_only != (t->queue != QUEUE_NO_CASE)) // their next hops are not those of the others
         return false;
     return *only == '=' ? !strcmp(name, only + 1) : strstr(name, only) != NULL;
