@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "core/mailbox.h"
 #include "core/manager.h"
 #include "core/rcu.h"
 #include "rib/vr.h"
