@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/by_qemu.h"
 #include "config/config.h"
 #include "server/fake/fake_managers.h"
 #include "core/thread.h"
@@ -262,10 +263,11 @@ static const struct many *kind(const char *what)
 static void a_hopeless_number_is_refused_within_a_second(void **state)
 {
     double vports_s = cost(kind("vport"), 200000, 1), lists_s = cost(kind("acl"), 20000, 1);
+    double most_s = by_qemu() ? 10 : REFUSED_WITHIN_S;
 
     print_message("200,000 vports refused: %.2f s, 20,000 lists: %.2f s\n", vports_s, lists_s);
-    assert_true(vports_s < REFUSED_WITHIN_S);
-    assert_true(lists_s < REFUSED_WITHIN_S);
+    assert_true(vports_s < most_s);
+    assert_true(lists_s < most_s);
 }
 
 static char *json_of(unsigned n)

@@ -127,7 +127,7 @@ static void who_leaves_is_not_waited_for(void **state)
 {
     close(begin("POST", CONFIGURE, text_str(&long_body)));
     close(begin("POST", CONFIGURATION, "{}"));
-    for (unsigned i = 0; i < 10000 && !strstr(running_text(), "set port p0 mtu 1444"); i++)
+    for (unsigned i = 0; i < 100000 && !strstr(running_text(), "set port p0 mtu 1444"); i++)
         usleep(1000);
     assert_has(running_text(), "set acl long rule 12000 ");
 }
