@@ -68,8 +68,8 @@ static unsigned fill_timestamp(uint8_t *o, ip4_t own)
 {
     unsigned len = o[1], at = o[2], kind = len >= 4 ? o[3] & 15 : 0,
              size = kind == TIMESTAMP_ONLY ? 4 : 8;
-    // Not the time of day, so the highest bit is set (RFC 791 3.1); roughly milliseconds.
-    uint32_t now = (uint32_t)(rte_rdtsc() >> 21) | 1u << 31;
+    // Milliseconds, but not of the day, so the highest bit is set (RFC 791 3.1).
+    uint32_t now = (uint32_t)(rte_rdtsc() / (rte_get_tsc_hz() / 1000)) | 1u << 31;
 
     if (len < 4 || at < 5)
         return len < 4 ? 1 : 2;

@@ -2,8 +2,11 @@
 // ip4_test.c - which IPv4 packets may be forwarded, and what happens to the TTL
 #include "harness.h"
 
+#include <arpa/inet.h>
 #include <rte_mbuf.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "table/plan.h"
 
 static uint16_t in, out;
@@ -432,6 +435,30 @@ static void a_timestamp_is_given_where_our_address_is_asked_for(void **state)
     assert_int_equal(g.b[36], 13);
 }
 
+// Whatever the TSC's rate; the clock is read around each packet.
+static void timestamps_count_milliseconds(void **state)
+{
+    static const uint8_t ask[8] = {68, 8, 5};
+    uint64_t before[2], after[2];
+    uint32_t ms[2];
+    two_interfaces();
+    options_are(IP4_OPTIONS_PROCESS);
+    struct frame g, f = with_options(ask, 8);
+    for (unsigned i = 0; i < 2; i++) {
+        usleep(i * 200000);
+        rig_send(0, &f);
+        before[i] = clock_now_ns();
+        rig_poll();
+        after[i] = clock_now_ns();
+        assert_true(rig_receive(1, &g));
+        memcpy(&ms[i], g.b + 38, 4);
+        ms[i] = ntohl(ms[i]);
+    }
+    options_are(IP4_OPTIONS_DROP);
+    assert_in_range(ms[1] - ms[0], (before[1] - after[0]) / 1000000 - 1,
+                    (after[1] - before[0]) / 1000000 + 1);
+}
+
 // The kernel would send it on itself. Whoever is to see it is addressed by it, or has joined its
 // group.
 // rfc: 2113 2 MUST
@@ -560,6 +587,7 @@ int main(void)
         path_test(record_route_and_timestamp_are_dropped_ignored_or_processed),
         path_test(a_full_record_passes_and_a_timestamp_counts_that),
         path_test(a_timestamp_is_given_where_our_address_is_asked_for),
+        path_test(timestamps_count_milliseconds),
         path_test(a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up),
         path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong),
         path_test(link_local_addresses_are_not_forwarded),
