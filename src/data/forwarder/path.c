@@ -62,8 +62,8 @@ static void count_routed(struct forwarder *f, const struct burst *b);
 static void cross(struct forwarder *f);
 static void outer_usual(struct forwarder *f);
 
-// Ports without a device, and LAGs, are behind the devices: one comparison for most bursts.
 #define TUNNEL_PORT_BITS (((1ull << TUNNEL_PORTS) - 1) << PORT_TUNNEL)
+// Ports without a device, and LAGs, are behind the devices: one comparison for most bursts.
 _Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= PORT_DEVICE_MAX,
                "port ids");
 
