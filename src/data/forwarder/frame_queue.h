@@ -16,9 +16,11 @@ static inline unsigned frame_queue_put(struct forwarder *f, struct frame_queue *
                                        struct rte_mbuf **pkt, unsigned n)
 {
     unsigned taken = RTE_MIN(n, FRAME_QUEUE_ROOM - q->n);
+    unsigned at = (q->head + q->n) % FRAME_QUEUE_ROOM;
+    unsigned straight = RTE_MIN(taken, FRAME_QUEUE_ROOM - at);
 
-    for (unsigned i = 0; i < taken; i++)
-        q->pkt[(q->head + q->n + i) % FRAME_QUEUE_ROOM] = pkt[i];
+    memcpy(q->pkt + at, pkt, straight * sizeof *pkt);
+    memcpy(q->pkt, pkt + straight, (taken - straight) * sizeof *pkt);
     q->n += taken;
     f->n_crossing += taken;
     return taken;

@@ -300,15 +300,6 @@ static void drop_received(struct forwarder *f, struct rte_mbuf *m, uint16_t numb
     packet_drop(f, m, iface, DROP_TUNNEL_FULL);
 }
 
-// The frame of a packet of virtual router `from` waits, with the tunnel's number beside it.
-static inline void wait_in(struct forwarder *f, struct rte_mbuf *m, uint16_t number, uint16_t from)
-{
-    m->vlan_tci = number;
-    f->counter->vr[from].opened++;
-    if (unlikely(!frame_queue_put(f, &f->tunnel_in, &m, 1)))
-        drop_received(f, m, number);
-}
-
 // The tunnel with that key. Packets come in flows, so most are of the one before; an entry that has
 // a kind is in the index.
 static inline uint16_t look_up(struct forwarder *f, const struct tunnel_index *x,
@@ -355,18 +346,17 @@ static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct
 
 // --- packets that are alike ---
 
-#define ALIKE_BYTES 64u
-#define ALIKE_BITS 4 // of one burst's tunnels, by their addresses and VNI
+#define ALIKE_BYTES_4 64u // from the outer IP header on: with the EtherType in VXLAN
+#define ALIKE_BYTES_6 80u
+#define ALIKE_BITS 4 // of one burst's tunnels, by their addresses, VNI and inner family
 
-struct alike {                                  // packets of one tunnel
-    uint8_t is[ALIKE_BYTES], mask[ALIKE_BYTES]; // from the outer IP header on
-    uint32_t size;                              // up to what is carried; 0: no packet is alike
-    uint32_t need;                              // bytes of the shortest
-    uint32_t udp;                               // where its header begins, 0 = none
-    uint32_t frame;                             // where the frame begins
-    uint32_t inner, inner_mask;                 // 4 bytes of it, from its EtherType on
-    bool ethernet, four;
-    uint8_t remark; // bits of the outer DSCP and ECN that may change the inner ones
+struct alike {                                      // packets of one tunnel
+    uint8_t is[ALIKE_BYTES_6], mask[ALIKE_BYTES_6]; // from the outer IP header on
+    uint32_t need;                     // bytes of the shortest; UINT32_MAX: no packet is alike
+    uint32_t length_at, length_beside; // the innermost outer length, and the bytes it leaves out
+    uint32_t frame;                    // where the frame begins
+    bool ethernet, four;               // what is carried
+    uint8_t remark;                    // bits of the outer DSCP and ECN that may change the inner
     uint16_t number;
     struct made made;
     const struct tunnel *tunnel;
@@ -383,6 +373,8 @@ static void alike_ip(struct alike *a, uint8_t family)
         memcpy(a->mask, mask4, sizeof mask4);
     else
         memcpy(a->mask, mask6, sizeof mask6);
+    a->length_at = family == IP4 ? 2 : 4;
+    a->length_beside = family == IP4 ? 0 : IP6_HDR;
 }
 
 // Of UDP's header, all but its ports' entropy and its length; VXLAN's has reserved bits.
@@ -390,26 +382,21 @@ static void alike_udp(struct alike *a, const struct outer *o)
 {
     static const uint8_t udp[8] = {[2] = 0xff, 0xff, [6] = 0xff, 0xff},
                          vxlan[8] = {[0] = VXLAN_I, [4] = 0xff, 0xff, 0xff};
+    const uint32_t at = (uint32_t)(o->udp - o->ip);
 
-    a->udp = (uint32_t)(o->udp - o->ip);
-    memcpy(a->mask + a->udp, udp, sizeof udp);
+    memcpy(a->mask + at, udp, sizeof udp);
     if (a->ethernet)
-        memcpy(a->mask + a->udp + 8, vxlan, sizeof vxlan);
+        memcpy(a->mask + at + 8, vxlan, sizeof vxlan);
+    a->length_at = at + 4;
+    a->length_beside = at;
 }
 
-static void alike_inner(struct alike *a, const struct outer *o)
+// The type of what is carried and its version, at least IP. There is room for both.
+static void alike_inner(struct alike *a, uint32_t size)
 {
-    uint16_t type = a->ethernet ? load16(o->at + 12) : o->type;
-    const uint8_t mask[4] = {a->ethernet ? 0xff : 0, a->ethernet ? 0xff : 0, 0xf0};
-    uint8_t is[4] = {0, 0, type == ETHER_TYPE_IP4 ? 0x40 : 0x60};
-
     if (a->ethernet)
-        store16(is, type);
-    a->four = type == ETHER_TYPE_IP4;
-    a->inner = load32(is);
-    a->inner_mask = load32(mask);
-    if (type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6)
-        a->size = 0;
+        memset(a->mask + size + 12, 0xff, 2);
+    a->mask[size + (a->ethernet ? ETHER_HDR : 0)] = 0xf0;
 }
 
 // What packets have to look like to be taken as the one of `o`, which may come in. Not those whose
@@ -417,50 +404,55 @@ static void alike_inner(struct alike *a, const struct outer *o)
 static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
 {
     const struct tunnel *t = tunnel_get(number);
-    const uint32_t size = (uint32_t)(o->at - o->ip);
-    bool numbered = t->kind != TUNNEL_VXLAN && o->shim && o->shim[0] & (GRE_C | GRE_S);
+    const bool ethernet = tunnel_is_ethernet(t->kind);
+    const bool numbered = !ethernet && o->shim && o->shim[0] & (GRE_C | GRE_S);
+    const uint32_t size = (uint32_t)(o->at - o->ip), end = size + (ethernet ? ETHER_HDR : 0) + 1;
+    const uint16_t type = ethernet ? load16(o->at + 12) : o->type;
 
-    a->size = 0;
-    if (size > ALIKE_BYTES || numbered || (o->udp && load16(o->udp + 6)))
+    a->need = UINT32_MAX;
+    if (end > (t->family == IP4 ? ALIKE_BYTES_4 : ALIKE_BYTES_6) || numbered ||
+        (o->udp && load16(o->udp + 6)) || (type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6))
         return;
-    a->size = size;
     a->tunnel = t;
     a->number = number;
-    a->ethernet = tunnel_is_ethernet(t->kind);
-    a->frame = a->ethernet ? size : size - ETHER_HDR;
-    a->udp = 0;
+    a->ethernet = ethernet;
+    a->four = type == ETHER_TYPE_IP4;
+    a->frame = ethernet ? size : size - ETHER_HDR;
     a->remark = t->dscp_mode == TUNNEL_DSCP_UNIFORM ? 0xff : 1;
-    memset(a->mask, 0, ALIKE_BYTES);
+    memset(a->mask, 0, sizeof a->mask);
     memset(a->mask, 0xff, size);
-    memcpy(a->is, o->ip, size);
+    memcpy(a->is, o->ip, end);
     alike_ip(a, t->family);
     if (o->udp)
         alike_udp(a, o);
-    alike_inner(a, o);
+    alike_inner(a, size);
     a->need = a->frame + ETHER_HDR + (a->four ? IP4_HDR : IP6_HDR);
     a->made = made_of(t, o->type);
 }
 
-// Where the packets of its tunnel are in a table of struct alike. A packet that is too short for
-// what is read here is no tunnel's.
+// Where the packets of its tunnel and inner family are in a table of struct alike. A packet that is
+// too short for what is read here is no tunnel's.
 static inline unsigned alike_slot(const uint8_t *ip, bool four)
 {
-    const uint8_t *udp = ip + (four ? IP4_HDR : IP6_HDR);
+    const uint8_t *udp = ip + (four ? IP4_HDR : IP6_HDR), proto = ip[four ? 9 : 6];
     uint32_t is = load32(udp - 4) * 3 + load32(udp - (four ? 8 : 20));
 
-    if (ip[four ? 9 : 6] == PROTO_UDP && load16(udp + 2) == RTE_BE16(TUNNEL_PORT_VXLAN))
-        is += load32(udp + 12);
+    if (likely(proto == PROTO_UDP))
+        is += load16(udp + 2) == RTE_BE16(TUNNEL_PORT_VXLAN) ? load32(udp + 12) + load16(udp + 28)
+                                                             : load16(udp + 10);
+    else
+        is += proto == PROTO_GRE ? load16(udp + 2) : proto;
     return is * 0x9e3779b1u >> (32 - ALIKE_BITS);
 }
 
 typedef uint64_t words __attribute__((vector_size(16)));
 
 // All of `is` can be read: there is room behind a packet, which the mask leaves out.
-static inline bool is_alike(const struct alike *a, const uint8_t *ip)
+static inline bool is_alike(const struct alike *a, const uint8_t *ip, bool four)
 {
     words differ = {0, 0}, v, is, mask;
 
-    for (unsigned k = 0; k < ALIKE_BYTES; k += sizeof v) {
+    for (unsigned k = 0; k < (four ? ALIKE_BYTES_4 : ALIKE_BYTES_6); k += sizeof v) {
         memcpy(&v, ip + k, sizeof v);
         memcpy(&is, a->is + k, sizeof is);
         memcpy(&mask, a->mask + k, sizeof mask);
@@ -469,22 +461,21 @@ static inline bool is_alike(const struct alike *a, const uint8_t *ip)
     return !(differ[0] | differ[1]);
 }
 
-// Takes packet i if it is alike. It is plain and has one segment, so its length is the packet's,
-// and all of it can be read.
-static inline bool take_alike(struct forwarder *f, struct burst *b, unsigned i,
-                              const struct alike *a)
+// Packet i if it is alike, NULL otherwise. It is plain and has one segment, so its length is the
+// packet's, and all of it can be read.
+static inline __attribute__((always_inline)) struct rte_mbuf *
+take_alike(const struct burst *b, unsigned i, const struct alike *a, bool four)
 {
     struct rte_mbuf *m = b->pkt[i];
     uint8_t *ip = b->ip[i], *frame = ip + a->frame;
     const uint32_t len = b->len[i], hops = metalink_hops(m);
-    const uint8_t tos = b->family == IP4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+    const uint8_t tos = four ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
 
-    if (len < a->need || !is_alike(a, ip) || hops >= METALINK_HOPS_MAX ||
-        ((load32(frame + 12) ^ a->inner) & a->inner_mask) ||
-        (a->udp && load16_host(ip + a->udp + 4) != len - a->udp))
-        return false;
+    if (len < a->need || !is_alike(a, ip, four) || unlikely(hops >= METALINK_HOPS_MAX) ||
+        load16_host(ip + a->length_at) + a->length_beside != len)
+        return NULL;
     if (unlikely(tos & a->remark) && !inner_mark(frame + ETHER_HDR, a->four, tos, a->tunnel))
-        return false;
+        return NULL;
     if (!a->ethernet)
         make_header(frame, &a->made);
     m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
@@ -492,49 +483,106 @@ static inline bool take_alike(struct forwarder *f, struct burst *b, unsigned i,
     m->data_len = (uint16_t)m->pkt_len;
     m->ol_flags &= ~RX_FLAGS;
     metalink_hops_set(m, hops + 1);
-    wait_in(f, m, a->number, b->vr[i]);
-    return true;
+    m->vlan_tci = a->number;
+    return m;
 }
 
 // --- taken ---
 
-// Packet i, read step by step: true if it is a tunnel's. a: others that are alike are plain.
-static bool take_one(struct forwarder *f, struct burst *b, unsigned i, struct alike *a)
+// Packet i, read step by step. False: it is no tunnel's. *m: NULL if it has been dropped. a: others
+// that are alike are plain.
+static __attribute__((noinline)) bool take_one(struct forwarder *f, struct burst *b, unsigned i,
+                                               struct alike *a, struct rte_mbuf **m)
 {
     enum drop_reason why;
     struct outer o;
     uint16_t number;
 
+    *m = NULL;
     if (!find_tunnel(f, b, i, &o, &number, &why))
         return false;
-    struct rte_mbuf *m = b->pkt[i];
-    why = why ? why : checks(m, &o, tunnel_get(number));
+    why = why ? why : checks(b->pkt[i], &o, tunnel_get(number));
     if (unlikely(why)) {
         packet_drop_of(f, b, i, why);
         return true;
     }
     if (a)
         alike_read(a, &o, number);
-    cut_packet(m, frame_of(&o, tunnel_get(number)), &o);
-    wait_in(f, m, number, b->vr[i]);
+    *m = b->pkt[i];
+    cut_packet(*m, frame_of(&o, tunnel_get(number)), &o);
+    (*m)->vlan_tci = number;
     return true;
+}
+
+// Those taken are opened[0..*n). alike: NULL for packets that are not plain.
+static inline __attribute__((always_inline)) uint64_t
+take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, struct alike *alike,
+           struct rte_mbuf **opened, unsigned *n)
+{
+    uint64_t others = 0;
+    unsigned taken = 0;
+
+    for (; of; of &= of - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(of);
+        struct alike *a = NULL;
+        struct rte_mbuf *m = NULL;
+        if (nexthop_word_kind(b->word[i]) != NEXTHOP_LOCAL) {
+            others |= 1ull << i;
+            continue;
+        }
+        if (alike) {
+            a = alike + alike_slot(b->ip[i], four);
+            m = take_alike(b, i, a, four);
+        }
+        if (unlikely(!m) && !take_one(f, b, i, a, &m))
+            others |= 1ull << i;
+        if (unlikely(!m))
+            continue;
+        f->counter->vr[b->vr[i]].opened++;
+        opened[taken++] = m;
+    }
+    *n = taken;
+    return others;
+}
+
+static __attribute__((noinline)) uint64_t take4(struct forwarder *f, struct burst *b, uint64_t of,
+                                                struct alike *alike, struct rte_mbuf **opened,
+                                                unsigned *n)
+{
+    return take_burst(f, b, of, true, alike, opened, n);
+}
+
+static __attribute__((noinline)) uint64_t take6(struct forwarder *f, struct burst *b, uint64_t of,
+                                                struct alike *alike, struct rte_mbuf **opened,
+                                                unsigned *n)
+{
+    return take_burst(f, b, of, false, alike, opened, n);
+}
+
+static __attribute__((noinline)) uint64_t take_odd(struct forwarder *f, struct burst *b,
+                                                   uint64_t of, struct rte_mbuf **opened,
+                                                   unsigned *n)
+{
+    return take_burst(f, b, of, false, NULL, opened, n);
 }
 
 uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of)
 {
-    const bool plain = (b == &f->in4 || b == &f->in6) && !b->chained, four = b->family == IP4;
+    const bool plain = (b == &f->in4 || b == &f->in6) && !b->chained;
+    struct rte_mbuf *opened[BURST_MAX];
     struct alike alike[1 << ALIKE_BITS];
+    unsigned n;
 
     for (unsigned k = 0; k < 1 << ALIKE_BITS; k++)
-        alike[k].size = 0;
-    for (uint64_t left = of; left; left &= left - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(left);
-        if (nexthop_word_kind(b->word[i]) != NEXTHOP_LOCAL)
-            continue;
-        struct alike *a = plain ? &alike[alike_slot(b->ip[i], four)] : NULL;
-        if ((a && a->size && take_alike(f, b, i, a)) || take_one(f, b, i, a))
-            of &= ~(1ull << i);
-    }
+        alike[k].need = UINT32_MAX;
+    if (!plain)
+        of = take_odd(f, b, of, opened, &n);
+    else if (b->family == IP4)
+        of = take4(f, b, of, alike, opened, &n);
+    else
+        of = take6(f, b, of, alike, opened, &n);
+    for (unsigned i = frame_queue_put(f, &f->tunnel_in, opened, n); i < n; i++)
+        drop_received(f, opened[i], opened[i]->vlan_tci);
     return of;
 }
 
