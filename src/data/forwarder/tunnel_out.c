@@ -101,10 +101,18 @@ INLINE uint8_t outer_tos(const struct tunnel *t, uint8_t inner)
     return t->dscp_mode == TUNNEL_DSCP_FIXED ? (uint8_t)(t->dscp << 2 | (inner & 3)) : inner;
 }
 
+// Bytes of the outer header: a constant where the kind is one that has no key.
+INLINE unsigned size_of(const struct tunnel *t, uint8_t kind, uint8_t family)
+{
+    const unsigned l3 = family == IP4 ? IP4_HDR : IP6_HDR;
+
+    return kind == TUNNEL_IPIP ? l3 : kind == TUNNEL_VXLAN ? l3 + 16 : t->size;
+}
+
 INLINE void finish4(uint8_t *ip, const struct tunnel *t, const struct inner *p, uint32_t len,
                     uint8_t kind)
 {
-    const uint8_t *header = t->header + TUNNEL_HEADER - t->size;
+    const uint8_t *header = t->header + TUNNEL_HEADER - size_of(t, kind, IP4);
     const uint32_t len_be = rte_cpu_to_be_16((uint16_t)len), tos = outer_tos(t, p->tos);
     uint32_t ttl_proto = 0; // as in memory
 
@@ -168,7 +176,7 @@ INLINE unsigned template_room(uint8_t kind, uint8_t family)
 INLINE void encapsulate(struct rte_mbuf *m, const struct tunnel *t, const struct inner *p,
                         uint32_t len, uint32_t inner_len, uint8_t kind, uint8_t family)
 {
-    uint8_t *ip = p->at - t->size;
+    uint8_t *ip = p->at - size_of(t, kind, family);
     const unsigned room = template_room(kind, family), l3 = family == IP4 ? IP4_HDR : IP6_HDR;
     const uint32_t hash = tunnel_is_udp(kind) || family == IP6 ? inner_hash(p, inner_len) : 0;
 
@@ -314,7 +322,7 @@ INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t k
     w->tunnel = t;
     w->vr = iface->vr;
     w->direct = nexthop_word_kind(w->word) == NEXTHOP_ADJACENCY &&
-                b->len[i] + t->size + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0) <=
+                b->len[i] + size_of(t, kind, family) + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0) <=
                     nexthop_word_mtu(w->word) &&
                 !(iface->flags & IFACE_ACL_OUT);
     return w->nexthop;
@@ -372,7 +380,7 @@ INLINE void pass_one(struct forwarder *f, const struct burst *b, unsigned i, con
         write_inner_ether(ip, b->header[i] - nexthop_word_head(b->word[i]), p.type);
         p.at = ip - ETHER_HDR;
     }
-    uint8_t *out = p.at - t->size;
+    uint8_t *out = p.at - size_of(t, kind, outer);
     const unsigned head = w->direct ? nexthop_word_head(w->word) : ETHER_HDR;
     const uint32_t len = (uint32_t)(ip - out) + b->len[i], size = len + head;
     m->data_off = (uint16_t)(out - head - (uint8_t *)m->buf_addr);
