@@ -29,6 +29,7 @@
 #include "main/upgrade_take.h"
 #include "netlink/netns_name.h"
 #include "port/iface_manager.h"
+#include "port/iface_tap.h"
 #include "port/port_begin.h"
 #include "port/kernel_link_found.h"
 #include "port/port_manager.h"
@@ -168,7 +169,7 @@ static int start_iface(const struct start_inputs *s, char *err, size_t n)
         return r;
     tap_keep_by(keep_tap);
     keep_each("tap", tap_keep_offer);
-    return keep_watch(s->loop, iface_manager_keep_again);
+    return keep_watch(s->loop, iface_tap_keep_again);
 }
 
 static int start_found(const struct start_inputs *s, char *err, size_t n)

@@ -31,7 +31,7 @@
 #include "main/instance.h"
 #include "main/upgrade_proof.h"
 #include "main/upgrade_protocol.h"
-#include "port/iface_manager.h"
+#include "port/iface_tap.h"
 #include "port/port_upgrade.h"
 #include "port/tap_keep.h"
 #include "port/tap_manager.h"
@@ -160,7 +160,7 @@ static void give_all(void)
              eal_has_hugepages(), (unsigned long long)mgmt_digest());
     upgrade_send(give.socket, UPGRADE_HELLO, text, -1);
     upgrade_send(give.socket, UPGRADE_FILE, "lock", instance_lock_fd());
-    iface_manager_each_tap(give_tap);
+    iface_tap_each(give_tap);
     mgmt_give_listeners(give_listener);
     port_upgrade_each(give_port, NULL);
     upgrade_send(give.socket, UPGRADE_DONE, "", -1);

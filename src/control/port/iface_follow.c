@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "core/thread.h"
 #include "port/iface_manager.h"
+#include "port/iface_tap.h"
 #include "port/kernel_state.h"
 #include "port/port_manager.h"
 #include "port/tap.h"
@@ -34,7 +35,6 @@
 #define TABLE_MAIN 254
 
 static void (*recreate_tap)(struct iface *i);
-static struct tap *(*iface_tap)(const struct iface *i);
 
 static void follow_admin_state(struct iface *i, bool up)
 {
@@ -198,9 +198,8 @@ static void on_kernel_event(const struct iface_kernel_event *e)
     follow_admin_state(i, now.up);
 }
 
-void iface_follow_init(void (*recreate)(struct iface *i), struct tap *(*tap)(const struct iface *i))
+void iface_follow_init(void (*recreate)(struct iface *i))
 {
     recreate_tap = recreate;
-    iface_tap = tap;
     rib_iface_set_event(on_kernel_event);
 }

@@ -9,10 +9,8 @@
 #include "rib/rib_iface.h"
 
 struct iface;
-struct tap;
 
 // `recreate`: called when the TAP of an existing interface is gone from its namespace.
-void iface_follow_init(void (*recreate)(struct iface *i),
-                       struct tap *(*tap)(const struct iface *i));
+void iface_follow_init(void (*recreate)(struct iface *i));
 
 #endif

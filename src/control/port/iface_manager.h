@@ -79,12 +79,6 @@ int iface_manager_init(const char *state_path);
 // The configuration is in force: deletes TAPs of the former process that it no longer names. Before
 // that, no TAP that was found is deleted, so a failed start leaves everything as it was.
 void iface_manager_started(void);
-// Until it ends, what the kernel sends waits in the TAPs: in all; or in those of metalinks and
-// tunnels, behind which a FIB decides.
-enum iface_hold { IFACE_HOLD_NONE, IFACE_HOLD_ROUTED, IFACE_HOLD_ALL };
-void iface_manager_hold(enum iface_hold hold);
-void iface_manager_each_tap(void (*fn)(int fd)); // its descriptor
-void iface_manager_keep_again(void); // copies of all TAPs: the former keeper is gone
 void iface_manager_fini(void); // leaves the TAPs in the kernel, with their addresses
 
 #endif

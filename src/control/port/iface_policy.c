@@ -33,9 +33,7 @@ void iface_policy_publish_sources(void)
     uint8_t want[VR_MAX][2] = {{0}};
 
     thread_must_be(ROLE_CONTROL);
-    for (const struct iface *i = iface_get(1); i < iface_get(0) + iface_id_end(); i++) {
-        if (i->kind == IFACE_NONE)
-            continue;
+    iface_each (i) {
         want[i->vr][0] |= urpf_sources(i, 0);
         want[i->vr][1] |= urpf_sources(i, 1);
     }

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
-#include "port/iface_manager.h"
+#include "port/iface_tap.h"
 #include "port/thread_manager.h"
 #include "rib/rib_manager.h"
 #include "table/plan.h"
@@ -68,7 +68,7 @@ static void begin_control(void)
 {
     thread_manager_begin(PLAN_BEGIN_CONTROL);
     thread_manager_hold(false);
-    iface_manager_hold(IFACE_HOLD_ROUTED);
+    iface_tap_hold(IFACE_HOLD_ROUTED);
 }
 
 void port_begin_now(void)
@@ -78,7 +78,7 @@ void port_begin_now(void)
         look_again();
     }
     thread_manager_hold(false);
-    iface_manager_hold(IFACE_HOLD_NONE);
+    iface_tap_hold(IFACE_HOLD_NONE);
 }
 
 int port_begin_init(struct event_base *loop)
@@ -88,7 +88,7 @@ int port_begin_init(struct event_base *loop)
     if (!timer)
         return -ENOMEM;
     thread_manager_hold(true);
-    iface_manager_hold(IFACE_HOLD_ALL);
+    iface_tap_hold(IFACE_HOLD_ALL);
     return 0;
 }
 

@@ -3,8 +3,8 @@
 //
 // TAPs are persistent: however kamueed ends, they outlive it with their addresses and routes, and
 // the next kamueed attaches to them. Only tap_delete() ends one. Those whose descriptors are kept
-// (tap_keep.h) have their carrier meanwhile. Called by iface_manager.c and mirror_manager.c;
-// control role.
+// (tap_keep.h) have their carrier meanwhile. Called by iface_tap.c, iface_manager.c and
+// mirror_manager.c; control role.
 #ifndef PORT_TAP_H
 #define PORT_TAP_H
 

@@ -2,7 +2,7 @@
 // tap_delete_batch.h - deletes the TAPs of a change together
 //
 // To delete one device, the kernel waits some 20 ms for grace periods of its own; to delete many at
-// once, it waits no longer. So iface_manager.c leaves each TAP here, and the end of the change
+// once, it waits no longer. So iface_tap.c leaves each TAP here, and the end of the change
 // deletes them all, aside (core/aside.h). Control role.
 #ifndef PORT_TAP_DELETE_BATCH_H
 #define PORT_TAP_DELETE_BATCH_H

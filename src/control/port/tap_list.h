@@ -3,7 +3,7 @@
 //
 // One line for each: "namespace name ifindex", "-" for kamueed's own namespace. By it the next
 // kamueed deletes TAPs of interfaces that left the configuration while kamueed did not run.
-// iface_manager.c's helper; control role.
+// iface_tap.c's helper; control role.
 #ifndef PORT_TAP_LIST_H
 #define PORT_TAP_LIST_H
 

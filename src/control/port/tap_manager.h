@@ -2,7 +2,7 @@
 // tap_manager.h - the thread between the TAPs and the forwarders
 //
 // Writes punted packets, best class first, to the TAP of their interface, and gives what the kernel
-// sends to the forwarder of the port. iface_manager.c makes, changes and deletes the TAPs.
+// sends to the forwarder of the port. iface_tap.c makes and deletes the TAPs.
 #ifndef PORT_TAP_MANAGER_H
 #define PORT_TAP_MANAGER_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_sysctl.h - the kernel's settings of a TAP that make it a router's interface
 //
-// iface_manager.c sets them when a TAP is made or found again; a timer and the kernel's
+// iface_tap.c sets them when a TAP is made or found again; a timer and the kernel's
 // announcements check them, and what another program changed is restored with a log line. Control
 // role.
 #ifndef PORT_TAP_SYSCTL_H

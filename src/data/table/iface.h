@@ -191,6 +191,9 @@ static inline void iface_put_flags(struct iface *i, unsigned mask, unsigned flag
 
 // --- control ---
 unsigned iface_id_end(void); // all ids ever used are below; also of interfaces that are gone
+#define iface_each(i)                                                                              \
+    for (struct iface *i = iface_get(1); i < iface_get(0) + iface_id_end(); i++)                   \
+        if (i->kind != IFACE_NONE)
 // NULL when absent; any manager may call it between mailbox calls.
 struct iface *iface_find_name(const char *name);
 struct iface *

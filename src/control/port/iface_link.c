@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// iface_link.c - see iface_link.h
+#include "port/iface_link.h"
+
+#include "port/iface_manager.h"
+#include "port/tap.h"
+#include "table/iface.h"
+#include "table/port.h"
+#include "table/tunnel.h"
+#include "table/vr.h"
+
+static bool port_up[PORT_MAX];       // its link
+static bool port_told[PORT_MAX];     // the former is what the port has reported
+static bool port_presumed[PORT_MAX]; // it is up, because a kept TAP has carrier
+
+bool iface_link_carrier(const struct iface *i)
+{
+    const struct iface *peer = iface_manager_peer(i);
+
+    if (vr_get(i->vr)->stopped)
+        return false;
+    if (i->port == PORT_METALINK)
+        return peer && peer->admin_up && !vr_get(peer->vr)->stopped;
+    if (tunnel_is_port(i->port))
+        return true; // whether the remote end is there, nobody knows: BFD
+    return port_up[i->port];
+}
+
+void iface_link_update_up(struct iface *i)
+{
+    iface_set_flags(i, IFACE_UP | IFACE_OFFLOAD,
+                    (i->admin_up && i->carrier ? IFACE_UP : 0) |
+                        (port_get(i->port)->offload ? IFACE_OFFLOAD : 0));
+}
+
+void iface_link_new_port(uint16_t port)
+{
+    port_up[port] = port_told[port] = port_presumed[port] = false;
+}
+
+void iface_link_set_port(uint16_t port, bool up)
+{
+    port_presumed[port] = false;
+    port_told[port] = true;
+    port_up[port] = up;
+}
+
+void iface_link_port_moved(uint16_t from, uint16_t to)
+{
+    port_up[to] = port_up[from];
+    port_told[to] = port_told[from];
+    port_presumed[to] = port_presumed[from];
+}
+
+// Without its carrier a kept TAP would lose its routes. So it stays up, and with it what is on its
+// port, until the port tells its link. Its frames wait in the kernel meanwhile.
+void iface_link_presume(struct iface *i, const struct tap *tap)
+{
+    struct tap_state now;
+
+    if (!tap->kept || tap_read_state(tap, &now) || !now.carrier || vr_get(i->vr)->stopped)
+        return;
+    if (i->port == PORT_METALINK) {
+        i->carrier = true;
+    } else if (!i->vlan && !port_told[i->port]) {
+        port_up[i->port] = port_presumed[i->port] = true;
+        i->carrier = true;
+    }
+}
+
+bool iface_link_is_presumed(uint16_t port)
+{
+    return port_presumed[port];
+}

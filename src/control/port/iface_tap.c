@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// iface_tap.c - see iface_tap.h
+#include "port/iface_tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/thread.h"
+#include "netlink/netns.h"
+#include "port/iface_link.h"
+#include "port/tap.h"
+#include "port/tap_delete_batch.h"
+#include "port/tap_keep.h"
+#include "port/tap_list.h"
+#include "port/tap_manager.h"
+#include "port/tap_sysctl.h"
+#include "port/tunnel_ends.h"
+#include "port/vr_manager.h"
+#include "table/iface.h"
+#include "table/port.h"
+#include "table/vr.h"
+
+static struct tap *taps; // [IFACE_MAX], by interface
+
+struct tap *iface_tap(const struct iface *i)
+{
+    return &taps[i->id];
+}
+
+// --- the list for the next process ---
+
+static char *state_path;
+static bool starting;                 // the configuration is not in force yet
+static bool changed;                  // since the list was written
+static struct tap_list_entry *former; // TAPs of the former process
+static size_t n_former;
+
+static void list_save(void)
+{
+    VEC(struct tap_list_entry) list = {0};
+
+    changed = false;
+    if (!state_path || starting) // keep the former process' list until then
+        return;
+    iface_each (i) {
+        if (taps[i->id].foreign)
+            continue;
+        struct tap_list_entry *e = vec_push(&list);
+        snprintf(e->netns, sizeof e->netns, "%s", vr_get(i->vr)->netns);
+        snprintf(e->name, sizeof e->name, "%s", i->name);
+        e->ifindex = i->ifindex;
+    }
+    int r = tap_list_write(state_path, list.item, list.n);
+    if (r)
+        log_warning("iface_tap: cannot write the list of TAPs: path=%s error=%s", state_path,
+                    LOG_VALUE(strerror(-r)));
+    vec_free(&list);
+}
+
+void iface_tap_list_changed(void)
+{
+    changed = true;
+}
+
+void iface_tap_list_save(void)
+{
+    if (changed)
+        list_save();
+}
+
+// What the former process has listed of the interface's TAP; NULL: nothing.
+static const struct tap_list_entry *find_former(const struct iface *i, uint16_t vr)
+{
+    for (size_t k = 0; k < n_former; k++)
+        if (!strcmp(former[k].name, i->name) && !strcmp(former[k].netns, vr_get(vr)->netns))
+            return &former[k];
+    return NULL;
+}
+
+// --- what the kernel sends ---
+
+static enum iface_hold held; // it waits in the TAPs
+
+static bool tap_waits(const struct iface *i)
+{
+    bool routed = i->kind == IFACE_METALINK || i->kind == IFACE_TUNNEL;
+
+    return held == IFACE_HOLD_ALL || (held == IFACE_HOLD_ROUTED && routed) ||
+           iface_link_is_presumed(i->port);
+}
+
+void iface_tap_hold(enum iface_hold hold)
+{
+    thread_must_be(ROLE_CONTROL);
+    held = hold;
+    iface_each (i)
+        if (!tap_waits(i))
+            tap_manager_read(i->id);
+}
+
+void iface_tap_read(const struct iface *i)
+{
+    if (!tap_waits(i))
+        tap_manager_read(i->id);
+}
+
+int iface_tap_serve(const struct iface *i, const struct tap *tap)
+{
+    return tap_manager_add(i->id, tap->fd, !tap_waits(i));
+}
+
+// If tap_manager does not answer, it may use the descriptor later: ours is another then.
+void iface_tap_take_back(const struct iface *i, struct tap *tap)
+{
+    if (tap_manager_del(i->id))
+        tap->fd = fcntl(tap->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+void iface_tap_each(void (*fn)(int fd))
+{
+    thread_must_be(ROLE_CONTROL);
+    iface_each (i)
+        if (taps[i->id].fd >= 0)
+            fn(taps[i->id].fd);
+}
+
+void iface_tap_keep_again(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    iface_tap_each(tap_keep_put);
+}
+
+// --- made, and started ---
+
+static void log_not_started(const struct iface *i, int error)
+{
+    if (error)
+        log_warning("iface_tap: TAP stays down: interface=%s error=%s", i->name,
+                    LOG_VALUE(strerror(-error)));
+}
+
+void iface_tap_start(const struct iface *i, uint16_t vr, struct tap *tap)
+{
+    struct tap_start s = {.tap = tap, .netns = vr_manager_netns(vr), .carrier = i->carrier};
+
+    tap_start(&s, 1);
+    log_not_started(i, s.error);
+}
+
+static VEC(uint16_t) to_start; // interfaces
+
+void iface_tap_start_later(const struct iface *i)
+{
+    *vec_push(&to_start) = i->id;
+}
+
+void iface_tap_start_waiting(void (*before)(const struct iface *i))
+{
+    VEC(struct tap_start) s = {0};
+    size_t n = 0;
+
+    vec_foreach (&to_start, id)
+        before(iface_get(*id));
+    vec_foreach (&to_start, id)
+        if (taps[*id].fd >= 0) // else deleted meanwhile
+            *vec_push(&s) = (struct tap_start){.tap = &taps[*id],
+                                               .netns = vr_manager_netns(iface_get(*id)->vr),
+                                               .carrier = iface_get(*id)->carrier};
+    tap_start(s.item, s.n);
+    vec_foreach (&to_start, id)
+        if (taps[*id].fd >= 0)
+            log_not_started(iface_get(*id), s.item[n++].error);
+    vec_clear(&to_start);
+    vec_free(&s);
+}
+
+// A tunnel of Linux: what is for it goes to the kernel as its outer packet (tunnel_back.h).
+static int device_attach(struct iface *i, struct tap *tap, char *err, size_t err_size)
+{
+    int r = tap_adopt(tap, i->name, tap->ifindex, vr_manager_netns(i->vr));
+
+    if (r) {
+        snprintf(err, err_size, "interface %s: its device is gone: %s", i->name, strerror(-r));
+        return r;
+    }
+    tap_sysctl_set(tap, vr_manager_netns(i->vr));
+    __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
+    i->admin_up = tap_is_up(tap);
+    iface_link_update_up(i);
+    return 0;
+}
+
+int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
+{
+    if (tap->foreign)
+        return device_attach(i, tap, err, err_size);
+    if (tap_delete_batch_has(i->name))
+        tap_delete_batch_run();
+    const struct tap_list_entry *old = find_former(i, vr);
+    if (old && old->ifindex && !tap_keep_restore_name(i->name, vr_manager_netns(vr), old->ifindex))
+        tap_restore_name(i->name, vr_manager_netns(vr), old->ifindex, i->mac);
+    int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
+
+    if (r)
+        return r;
+    if (starting && state_path && !old) // a start or a change was killed before it was set up
+        tap->found = false;
+    r = tunnel_end_prepare(i, tap);
+    if (r)
+        log_warning("iface_tap: ARP stays on: interface=%s error=%s", i->name,
+                    LOG_VALUE(strerror(-r)));
+    tap_sysctl_set(tap, vr_manager_netns(vr));
+    iface_link_presume(i, tap);
+    r = iface_tap_serve(i, tap);
+    if (r) {
+        iface_tap_take_back(i, tap);
+        snprintf(err, err_size, "interface %s: cannot serve its TAP: %s", i->name, strerror(-r));
+        if (tap->found)
+            tap_close(tap);
+        else
+            tap_delete(tap);
+        return r;
+    }
+    __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
+    i->admin_up = !tap->found || tap_is_up(tap);
+    iface_link_update_up(i); // before the kernel sends
+    if (!tap->kept)
+        tap_keep_put(tap->fd);
+    return 0;
+}
+
+void iface_tap_detach(struct iface *i, struct tap *tap, bool delete)
+{
+    if (!tap->foreign)
+        iface_tap_take_back(i, tap);
+    __atomic_store_n(&i->ifindex, 0, __ATOMIC_RELAXED);
+    if (delete && !tap->foreign)
+        tap_delete_batch_add(tap);
+    else
+        tap_close(tap);
+}
+
+// --- start and end of the process ---
+
+int iface_tap_init(const char *path)
+{
+    taps = calloc(IFACE_MAX, sizeof *taps);
+    state_path = path ? strdup(path) : NULL;
+    if (!taps || (path && !state_path))
+        return -ENOMEM;
+    starting = true;
+    n_former = path ? tap_list_read(path, &former) : 0;
+    return 0;
+}
+
+bool iface_tap_is_starting(void)
+{
+    return starting;
+}
+
+void iface_tap_started(void)
+{
+    starting = false;
+    tap_keep_delete_rest();
+    for (size_t k = 0; k < n_former; k++) {
+        const struct iface *i = iface_find_name(former[k].name);
+        char err[200];
+        int netns;
+        if ((i && !strcmp(vr_get(i->vr)->netns, former[k].netns)) ||
+            netns_open(former[k].netns, &netns, err, sizeof err))
+            continue; // in use, or gone with its namespace
+        tap_delete_orphan(former[k].name, netns);
+        netns_close(netns);
+    }
+    free(former);
+    former = NULL;
+    n_former = 0;
+    list_save();
+}
+
+void iface_tap_fini(void)
+{
+    tap_keep_fini();
+    vec_free(&to_start);
+    free(taps);
+    free(former);
+    free(state_path);
+    taps = NULL;
+    former = NULL;
+    state_path = NULL;
+}
