@@ -294,6 +294,7 @@ CHANGE(lpm6_announce, rte_lpm6_add(e->fib, (const void *)r->key, r->len, r->valu
 
 struct engine engines[] = {
     POPTRIE(4, "scalar", POPTRIE_KERNEL_SCALAR),
+    POPTRIE(4, "neon", POPTRIE_KERNEL_NEON),
     POPTRIE(4, "avx2", POPTRIE_KERNEL_AVX2),
     POPTRIE(4, "avx512", POPTRIE_KERNEL_AVX512),
     POPTRIE(4, "avx512-vpopcnt", POPTRIE_KERNEL_AVX512_VPOPCNT),

@@ -47,6 +47,10 @@ static bool kernel_runs(enum poptrie_kernel k, unsigned bits)
         break;
     }
 #endif
+#ifdef __aarch64__
+    if (k == POPTRIE_KERNEL_NEON)
+        return bits >= 128;
+#endif
     return k == POPTRIE_KERNEL_SCALAR;
 }
 
@@ -62,6 +66,10 @@ static const struct kernel *kernel_of(enum poptrie_kernel k)
         return &poptrie_kernel_avx512_vpopcnt;
     case POPTRIE_KERNEL_AVX512_LOADS:
         return &poptrie_kernel_avx512_loads;
+#endif
+#ifdef __aarch64__
+    case POPTRIE_KERNEL_NEON:
+        return &poptrie_kernel_neon;
 #endif
     default:
         return &poptrie_kernel_scalar;

@@ -103,8 +103,8 @@ static inline __attribute__((always_inline)) void scalar_burst6(const struct pop
     }
 }
 
-static void scalar_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
-                         unsigned n)
+void poptrie_find6_scalar(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                          unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
         scalar_burst6(t, NULL, dst + i, value + i, n - i < BURST ? n - i : BURST);
@@ -117,6 +117,6 @@ void poptrie_find6_each_scalar(const struct poptrie *const *each, const uint8_t 
         scalar_burst6(NULL, each + i, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-const struct kernel poptrie_kernel_scalar = {"scalar", scalar_find4, scalar_find6,
+const struct kernel poptrie_kernel_scalar = {"scalar", scalar_find4, poptrie_find6_scalar,
                                              poptrie_find4_each_scalar, poptrie_find6_each_scalar,
                                              NULL};

@@ -187,6 +187,7 @@ const char *poptrie_node_name(enum poptrie_node_kind kind); // "directory", "lea
 enum poptrie_kernel {
     POPTRIE_KERNEL_AUTO,
     POPTRIE_KERNEL_SCALAR,
+    POPTRIE_KERNEL_NEON, // 64-bit ARM
     POPTRIE_KERNEL_AVX2,
     POPTRIE_KERNEL_AVX512,         // AVX-512 F, BW, DQ, VL
     POPTRIE_KERNEL_AVX512_VPOPCNT, // the same and VPOPCNTDQ

@@ -340,12 +340,15 @@ struct kernel {
                      const uint32_t *dst_be, uint32_t *value, unsigned n); // NULL: always false
 };
 
+void poptrie_find6_scalar(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                          unsigned n);
 void poptrie_find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be,
                                uint32_t *value, unsigned n);
 void poptrie_find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16],
                                uint32_t *value, unsigned n);
 
 extern const struct kernel poptrie_kernel_scalar;
+extern const struct kernel poptrie_kernel_neon;
 extern const struct kernel poptrie_kernel_avx2;
 extern const struct kernel poptrie_kernel_avx512;
 extern const struct kernel poptrie_kernel_avx512_vpopcnt;
