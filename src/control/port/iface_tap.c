@@ -94,19 +94,18 @@ static bool tap_waits(const struct iface *i)
            iface_link_is_presumed(i->port);
 }
 
+void iface_tap_read(const struct iface *i)
+{
+    if (!tap_waits(i))
+        tap_manager_read(i->id);
+}
+
 void iface_tap_hold(enum iface_hold hold)
 {
     thread_must_be(ROLE_CONTROL);
     held = hold;
     iface_each (i)
-        if (!tap_waits(i))
-            tap_manager_read(i->id);
-}
-
-void iface_tap_read(const struct iface *i)
-{
-    if (!tap_waits(i))
-        tap_manager_read(i->id);
+        iface_tap_read(i);
 }
 
 int iface_tap_serve(const struct iface *i, const struct tap *tap)
