@@ -102,7 +102,7 @@ static void router_make(uint32_t *adjacency)
 static void outer_write(uint8_t *p, const struct test *t, unsigned flow)
 {
     const struct tunnel *far = tunnel_get(t->vlan); // its header goes the other way: swap the ends
-    const unsigned n = far->size, len = t->bytes - ETHER_HDR, four = far->family == IP4;
+    const unsigned n = far->size, len = t->bytes - ETHER_HDR, four = far->id.family == IP4;
     uint8_t *ip = p + ETHER_HDR;
 
     memcpy(ip, far->header + TUNNEL_HEADER - n, n);

@@ -85,7 +85,7 @@ bool tunnel_back_make(struct tunnel_back *b, const struct tunnel *t, const struc
                       const uint8_t mac[6])
 {
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-    bool six = t->family == IP6, ethernet = tunnel_is_ethernet(t->id.kind);
+    bool six = t->id.family == IP6, ethernet = tunnel_is_ethernet(t->id.kind);
     uint16_t type = m->data_len >= ETHER_HDR ? (uint16_t)(frame[12] << 8 | frame[13]) : 0;
     uint8_t *ip = b->bytes + ETHER_HDR, *shim = ip + (six ? IP6_HDR : IP4_HDR);
     uint32_t len = t->size + m->pkt_len - (ethernet ? 0 : ETHER_HDR);

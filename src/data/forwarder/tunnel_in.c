@@ -410,7 +410,7 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
     const uint16_t type = ethernet ? load16(o->at + 12) : o->type;
 
     a->need = UINT32_MAX;
-    if (end > (t->family == IP4 ? ALIKE_BYTES_4 : ALIKE_BYTES_6) || numbered ||
+    if (end > (t->id.family == IP4 ? ALIKE_BYTES_4 : ALIKE_BYTES_6) || numbered ||
         (o->udp && load16(o->udp + 6)) || (type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6))
         return;
     a->tunnel = t;
@@ -422,7 +422,7 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
     memset(a->mask, 0, sizeof a->mask);
     memset(a->mask, 0xff, size);
     memcpy(a->is, o->ip, end);
-    alike_ip(a, t->family);
+    alike_ip(a, t->id.family);
     if (o->udp)
         alike_udp(a, o);
     alike_inner(a, size);

@@ -195,20 +195,20 @@ INLINE void encapsulate(struct rte_mbuf *m, const struct tunnel *t, const struct
 static inline void outer_add(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
                              uint8_t *ip, uint32_t nexthop)
 {
-    struct burst *b = t->family == IP4 ? &f->outer4 : &f->outer6;
+    struct burst *b = t->id.family == IP4 ? &f->outer4 : &f->outer6;
     unsigned i = b->n++;
 
     b->pkt[i] = m;
     b->ip[i] = ip;
     b->nh[i] = nexthop;
     b->iface[i] = t->iface;
-    b->vr[i] = t->vr;
+    b->vr[i] = t->id.vr;
     b->len[i] = (uint16_t)(m->pkt_len - ETHER_HDR);
     b->size[i] = (uint16_t)m->pkt_len;
     b->chained |= m->nb_segs > 1;
     b->features |= iface_get(t->iface)->flags & IFACE_FEATURES;
     b->hop[i] = load32(ip + burst_hop_at(b));
-    if (t->family == IP4)
+    if (t->id.family == IP4)
         b->dst4[i] = load32(ip + 16);
     else
         memcpy(b->dst6[i], ip + 24, 16);
@@ -227,7 +227,7 @@ static void encapsulate_frame(struct forwarder *f, struct rte_mbuf *m, const str
     m->data_off = (uint16_t)(m->data_off - more);
     m->data_len = (uint16_t)(m->data_len + more);
     m->pkt_len += (uint32_t)more;
-    encapsulate(m, t, p, m->pkt_len - ETHER_HDR, inner_len, t->kind, t->family);
+    encapsulate(m, t, p, m->pkt_len - ETHER_HDR, inner_len, t->kind, t->id.family);
     outer_add(f, m, t, ip, nexthop);
 }
 
@@ -314,7 +314,7 @@ INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t k
     const struct tunnel *t = tunnel_get(tunnel_of_iface(iface));
 
     if (unlikely(!tunnel_is_port(iface->port) ||
-                 __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) != kind || t->family != family ||
+                 __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) != kind || t->id.family != family ||
                  refusal_of_buffer(b->pkt[i], b->ip[i])))
         return false;
     w->nexthop = __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE); // partner: tunnel_set_path
@@ -451,10 +451,10 @@ void tunnel_pass(struct forwarder *f, struct burst *b)
         tx_flush(f);
     outer_reset(f);
     switch (__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE)) {
-    case TUNNEL_IPIP: passed = pass_kind(f, b, TUNNEL_IPIP, t->family); break;
-    case TUNNEL_GRE: passed = pass_kind(f, b, TUNNEL_GRE, t->family); break;
-    case TUNNEL_GRE_UDP: passed = pass_kind(f, b, TUNNEL_GRE_UDP, t->family); break;
-    case TUNNEL_VXLAN: passed = pass_kind(f, b, TUNNEL_VXLAN, t->family); break;
+    case TUNNEL_IPIP: passed = pass_kind(f, b, TUNNEL_IPIP, t->id.family); break;
+    case TUNNEL_GRE: passed = pass_kind(f, b, TUNNEL_GRE, t->id.family); break;
+    case TUNNEL_GRE_UDP: passed = pass_kind(f, b, TUNNEL_GRE_UDP, t->id.family); break;
+    case TUNNEL_VXLAN: passed = pass_kind(f, b, TUNNEL_VXLAN, t->id.family); break;
     }
     if (passed)
         burst_remove(b, passed);

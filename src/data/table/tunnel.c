@@ -305,8 +305,6 @@ uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken)
     memset(t, 0, sizeof *t);
     t->made = ++n_made;
     t->id = s->id;
-    t->vr = s->id.vr;
-    t->family = s->id.family;
     t->keyed = s->keyed;
     t->zero_checksum = s->zero_checksum || s->id.family == IP4;
     t->ttl = s->ttl;

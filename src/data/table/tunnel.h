@@ -27,7 +27,7 @@
 
 #define TUNNEL_VLAN_BITS 12
 #define TUNNEL_NUMBERS (TUNNEL_PORTS << TUNNEL_VLAN_BITS) // VLANs 0 and 4095 are no tunnels
-#define TUNNEL_HEADER 64 // room for the outer IP header and all that follows it
+#define TUNNEL_HEADER 56 // room for the outer IP header and all that follows it
 #define TUNNEL_NESTED_MAX 4 // a tunnel in a tunnel ...
 #define TUNNEL_PORT_GRE 4754   // RFC 8086
 #define TUNNEL_PORT_VXLAN 4789 // RFC 7348
@@ -68,24 +68,26 @@ enum tunnel_state { // why it carries nothing
     TUNNEL_RECURSION, // that route leads into the tunnel itself, or too deep into others
 };
 
-struct tunnel {
-    uint8_t header[TUNNEL_HEADER]; // the outer header is its end: lengths, DSCP, entropy are 0
+struct tunnel { // two cache lines: the first for what goes in, the second for what comes out
     uint32_t nexthop;              // writer: rib_manager; where outer packets go, 0 = nowhere
     uint32_t sum;                  // of the outer IPv4 header's words
-    uint16_t iface, vr;            // the tunnel's interface; of the outer packets
-    uint8_t size;                  // of the outer header
-    uint8_t kind, family;          // 0, TUNNEL_NONE: free
-    bool keyed, zero_checksum;
-    uint8_t ttl, dscp_mode, dscp;
-    uint8_t state;                 // writer: rib_manager; enum tunnel_state
-    uint16_t path_mtu;             // writer: rib_manager; of the way to the remote, 0 = unknown
-    uint8_t mac[6];                // of the interface, for frames that have none
-    uint16_t refuses_be;           // EtherType that is not accepted, 0 = none
-    uint16_t out;                  // writer: rib_manager; an interface of the way, 0 = none
-    bool by_linux;                 // other packets for its end are the kernel's
-    uint32_t made;                 // which one it is of all that there have been
+    uint8_t header[TUNNEL_HEADER]; // the outer header is its end: lengths, DSCP, entropy are 0
     struct tunnel_key id;
+    uint16_t iface;      // the tunnel's interface
+    uint16_t path_mtu;   // writer: rib_manager; of the way to the remote, 0 = unknown
+    uint16_t out;        // writer: rib_manager; an interface of the way, 0 = none
+    uint16_t refuses_be; // EtherType that is not accepted, 0 = none
+    uint8_t mac[6];      // of the interface, for frames that have none
+    uint8_t kind;        // id.kind; TUNNEL_NONE: free, or hidden
+    uint8_t size;        // of the outer header
+    uint8_t ttl, dscp;
+    uint8_t state;         // writer: rib_manager; enum tunnel_state
+    uint8_t dscp_mode : 2; // enum tunnel_dscp
+    bool keyed : 1, zero_checksum : 1;
+    bool by_linux : 1; // other packets for its end are the kernel's
+    uint32_t made;     // which one it is of all that there have been
 } __attribute__((aligned(64)));
+_Static_assert(sizeof(struct tunnel) == 128, "thousands of them");
 
 extern struct tunnel *tunnel_table; // [TUNNEL_NUMBERS], by number; NULL before the first one
 extern uint16_t tunnel_end;         // all numbers in use are below

@@ -277,9 +277,9 @@ static void write_tunnel(struct jwrite *j, const struct iface *i)
     jwrite_string(j, "name", i->name);
     jwrite_string(j, "kind", tunnel_kind_name(t->id.kind));
     jwrite_string(j, "made-by", t->by_linux ? "linux" : "config");
-    write_end(j, "local", t->id.local, t->family);
-    write_end(j, "remote", t->id.remote, t->family);
-    jwrite_string(j, "vr", vr_get(t->vr)->name);
+    write_end(j, "local", t->id.local, t->id.family);
+    write_end(j, "remote", t->id.remote, t->id.family);
+    jwrite_string(j, "vr", vr_get(t->id.vr)->name);
     jwrite_string(j, "interface-vr", vr_get(i->vr)->name);
     if (t->keyed)
         jwrite_int(j, "key", t->id.key);
@@ -287,7 +287,7 @@ static void write_tunnel(struct jwrite *j, const struct iface *i)
         jwrite_int(j, "vni", t->id.key);
     jwrite_string(j, "status", state[__atomic_load_n(&t->state, __ATOMIC_RELAXED)]);
     jwrite_int(j, "nexthop", __atomic_load_n(&t->nexthop, __ATOMIC_RELAXED));
-    jwrite_int(j, "overhead", tunnel_overhead(t->id.kind, t->family, t->keyed));
+    jwrite_int(j, "overhead", tunnel_overhead(t->id.kind, t->id.family, t->keyed));
     if (path)
         jwrite_int(j, "path-mtu", path);
     jwrite_int(j, "mtu", i->mtu);

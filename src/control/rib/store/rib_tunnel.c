@@ -130,19 +130,19 @@ static void tell_control(uint16_t number)
 
 static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t number)
 {
-    struct ip_addr remote = {.family = t->family};
+    struct ip_addr remote = {.family = t->id.family};
     uint8_t state = TUNNEL_NO_ROUTE, before = t->state;
     uint16_t mtu_before = t->path_mtu;
     uint16_t out[NEXTHOP_GROUP_IFACES];
     uint32_t nexthop;
 
     memcpy(remote.b, t->id.remote, sizeof remote.b);
-    nexthop = fib_find(rib_fib(v, t->family), &remote);
+    nexthop = fib_find(rib_fib(v, t->id.family), &remote);
     if (nexthop && is_way_out(nexthop))
         state = leads_into(nexthop, t, 0) ? TUNNEL_RECURSION : TUNNEL_UP;
     if (state != TUNNEL_UP)
         nexthop = 0;
-    bool ours = nexthop && ways_out(nexthop, out) && iface_get(out[0])->vr == t->vr;
+    bool ours = nexthop && ways_out(nexthop, out) && iface_get(out[0])->vr == t->id.vr;
     tunnel_set_out(t, ours ? out[0] : 0);
     tunnel_set_path(t, nexthop, state,
                     nexthop ? told_mtu(t, number, path_mtu(nexthop)) : mtu_before);
@@ -189,8 +189,8 @@ static void refresh_end(const struct remote_end *e)
     struct tunnel *t = tunnel_get(e->number);
     struct rib_vr *v = rib_vr_find(e->vr);
 
-    if (v && __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) && t->vr == e->vr &&
-        t->family == e->family && !memcmp(t->id.remote, e->remote, sizeof e->remote))
+    if (v && __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) && t->id.vr == e->vr &&
+        t->id.family == e->family && !memcmp(t->id.remote, e->remote, sizeof e->remote))
         refresh(v, t, e->number);
 }
 
@@ -271,7 +271,7 @@ void rib_tunnel_changed(void)
         if (!__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE))
             continue;
         struct remote_end *e = &remote_ends[n_remote_ends++];
-        *e = (struct remote_end){.vr = t->vr, .number = number, .family = t->family};
+        *e = (struct remote_end){.vr = t->id.vr, .number = number, .family = t->id.family};
         memcpy(e->remote, t->id.remote, sizeof e->remote);
     }
     qsort(remote_ends, n_remote_ends, sizeof *remote_ends, compare_ends);
@@ -298,9 +298,9 @@ static bool is_about(const struct tunnel *t, const struct too_big *b)
 // Without 1280 bytes inside, Linux takes IPv6 away from the interface.
 static uint16_t least_mtu(const struct tunnel *t)
 {
-    return t->family == IP4
+    return t->id.family == IP4
                ? 576
-               : (uint16_t)(IP6_MTU_MIN + tunnel_overhead(t->id.kind, t->family, t->keyed));
+               : (uint16_t)(IP6_MTU_MIN + tunnel_overhead(t->id.kind, t->id.family, t->keyed));
 }
 
 static void note_told(const struct tunnel *t, uint16_t number, uint16_t mtu)
