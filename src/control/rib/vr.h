@@ -37,6 +37,7 @@ struct rib_vr {
     VEC(uint32_t) path_free;
     uint32_t *path_bucket, n_path_buckets, n_paths;
     uint32_t n_mtu_paths;                // that have an MTU
+    uint32_t n_condemned;                // whose routes the kernel has deleted
     VEC(uint32_t) dirty;                 // paths whose prefixes have to be re-examined
     struct rib_map object;               // struct nexthop_object
     uint32_t n_nexthops, n_neighbors;    // charged to its budget: neighbors' and groups'; all

@@ -172,8 +172,8 @@ static void new_route6(struct rib_vr *v, struct rib *r, uint32_t node,
 {
     const struct netlink_route *m = &e->route;
     struct span s = find_span(r, node, flags, m->metric);
-    uint32_t id = s.first, victim = 0;
-    bool multipath = rib_is_multipath6(path);
+    bool multipath = rib_is_multipath6(path), has_routes = path->n_routes > 1; // one is our hold
+    uint32_t id = has_routes || multipath || e->replace ? s.first : 0, victim = 0;
 
     for (; id; id = id == s.last ? 0 : rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);
@@ -261,7 +261,7 @@ static void delete_route(struct rib_vr *v, struct rib *r, uint32_t node,
 // here (rib_work.c).
 bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node)
 {
-    uint32_t id = rib_trie_at(&r->trie, node)->head, next;
+    uint32_t id = v->n_condemned ? rib_trie_at(&r->trie, node)->head : 0, next;
     bool any = false;
 
     for (; id; id = next) {

@@ -47,6 +47,8 @@ uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node)
     bool shadowed;
 
     rib_trie_prefix(&r->trie, node, &p);
+    if (!rib_in_fib(&p, RTN_LOCAL)) // nor of any type: each link has a route to ff00::/8
+        return 0;
     shadowed = r->wide_local.n && is_shadowed(r, &p);
     for (uint32_t id = rib_trie_at(&r->trie, node)->head; id; id = rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);

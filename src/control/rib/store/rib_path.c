@@ -178,6 +178,7 @@ void rib_path_put(struct rib_vr *v, struct rib_path *p)
     *vec_push(&v->path_free) = p->id;
     v->n_paths--;
     v->n_mtu_paths -= p->mtu != 0;
+    v->n_condemned -= p->condemned;
     free(p);
 }
 
@@ -242,6 +243,7 @@ void rib_path_condemn(struct rib_vr *v, struct rib_path *p)
         return;
     unhash_path(v, p);
     p->condemned = true;
+    v->n_condemned++;
     queue_path(v, p);
 }
 
@@ -312,4 +314,5 @@ void rib_path_fini(struct rib_vr *v)
     vec_free(&v->dirty);
     free(v->path_bucket);
     v->path_bucket = NULL;
+    v->n_condemned = 0;
 }
