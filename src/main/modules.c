@@ -165,6 +165,8 @@ static int start_iface(const struct start_inputs *s, char *err, size_t n)
 
     snprintf(path, sizeof path, "%s/taps", s->run_dir);
     int r = iface_manager_init(path);
+    if (!r)
+        r = iface_tap_start_loop(s->loop);
     if (r)
         return r;
     tap_keep_by(keep_tap);

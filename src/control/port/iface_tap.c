@@ -3,6 +3,7 @@
 #include "port/iface_tap.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +17,18 @@
 #include "port/tap.h"
 #include "port/tap_delete_batch.h"
 #include "port/tap_keep.h"
+#include "port/tap_link_local.h"
 #include "port/tap_list.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
 #include "port/tunnel_ends.h"
 #include "port/vr_manager.h"
+#include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
+
+#define FINISH_AT 32 // in a turn: clients wait
 
 static struct tap *taps; // [IFACE_MAX], by interface
 
@@ -48,7 +53,7 @@ static void list_save(void)
     if (!state_path || starting) // keep the former process' list until then
         return;
     iface_each (i) {
-        if (taps[i->id].foreign)
+        if (taps[i->id].foreign || taps[i->id].unfinished) // the next process starts that anew
             continue;
         struct tap_list_entry *e = vec_push(&list);
         snprintf(e->netns, sizeof e->netns, "%s", vr_get(i->vr)->netns);
@@ -143,12 +148,47 @@ static void log_not_started(const struct iface *i, int error)
                     LOG_VALUE(strerror(-error)));
 }
 
+static struct event *turn; // of those that are not finished
+
+static void on_turn(evutil_socket_t fd, short what, void *arg)
+{
+    unsigned n = 0;
+
+    iface_each (i) {
+        if (!taps[i->id].unfinished)
+            continue;
+        if (n++ == FINISH_AT) {
+            event_add(turn, &(struct timeval){0});
+            return;
+        }
+        int back = netns_enter(vr_manager_netns(i->vr));
+        tap_link_local_finish(&taps[i->id]);
+        netns_leave(back);
+    }
+    list_save();
+}
+
+static void finish_later(const struct tap *t)
+{
+    if (t->unfinished)
+        event_add(turn, &(struct timeval){0});
+}
+
+int iface_tap_start_loop(struct event_base *loop)
+{
+    thread_must_be(ROLE_CONTROL);
+    turn = event_new(loop, -1, 0, on_turn, NULL);
+    return turn ? 0 : -ENOMEM;
+}
+
 void iface_tap_start(const struct iface *i, uint16_t vr, struct tap *tap)
 {
     struct tap_start s = {.tap = tap, .netns = vr_manager_netns(vr), .carrier = i->carrier};
 
     tap_start(&s, 1);
+    tap->waits = false;
     log_not_started(i, s.error);
+    finish_later(tap);
 }
 
 static VEC(uint16_t) to_start; // interfaces
@@ -156,6 +196,26 @@ static VEC(uint16_t) to_start; // interfaces
 void iface_tap_start_later(const struct iface *i)
 {
     *vec_push(&to_start) = i->id;
+}
+
+bool iface_tap_waits(const struct iface *i)
+{
+    return taps[i->id].waits;
+}
+
+// Its device is down: nobody can have told so while it waited.
+static void started(struct iface *i, int error)
+{
+    struct tap *t = &taps[i->id];
+
+    t->waits = false;
+    finish_later(t);
+    log_not_started(i, error);
+    if (!error)
+        return;
+    i->admin_up = false;
+    iface_link_update_up(i);
+    rib_manager_iface_changed(i->id);
 }
 
 void iface_tap_start_waiting(void (*before)(const struct iface *i))
@@ -173,7 +233,7 @@ void iface_tap_start_waiting(void (*before)(const struct iface *i))
     tap_start(s.item, s.n);
     vec_foreach (&to_start, id)
         if (taps[*id].fd >= 0)
-            log_not_started(iface_get(*id), s.item[n++].error);
+            started(iface_get(*id), s.item[n++].error);
     vec_clear(&to_start);
     vec_free(&s);
 }
@@ -209,6 +269,7 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
         return r;
     if (starting && state_path && !old) // a start or a change was killed before it was set up
         tap->found = false;
+    tap->waits = !tap->found;
     r = tunnel_end_prepare(i, tap);
     if (r)
         log_warning("iface_tap: ARP stays on: interface=%s error=%s", i->name,
@@ -285,6 +346,9 @@ void iface_tap_started(void)
 void iface_tap_fini(void)
 {
     tap_keep_fini();
+    if (turn)
+        event_free(turn);
+    turn = NULL;
     vec_free(&to_start);
     free(taps);
     free(former);

@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct event_base;
 struct iface;
 struct tap;
 
 // `path`: file that lists the TAPs for the next process, or NULL.
 int iface_tap_init(const char *path);
+int iface_tap_start_loop(struct event_base *loop);
 // The configuration is in force: deletes TAPs of the former process that it no longer names.
 void iface_tap_started(void);
 bool iface_tap_is_starting(void); // not yet
@@ -33,6 +35,7 @@ void iface_tap_take_back(const struct iface *i, struct tap *tap);  // from it
 // there may be thousands.
 void iface_tap_start(const struct iface *i, uint16_t vr, struct tap *tap);
 void iface_tap_start_later(const struct iface *i);
+bool iface_tap_waits(const struct iface *i); // it is down until then
 void iface_tap_start_waiting(void (*before)(const struct iface *i)); // first, for each of them
 
 // Until it ends, what the kernel sends waits in the TAPs: in all; or in those of metalinks and

@@ -23,12 +23,11 @@
 #include "base/log.h"
 #include "netlink/netns.h"
 #include "port/tap_keep.h"
+#include "port/tap_link_local.h"
 #include "port/tap_rtnetlink.h"
 #include "port/tap_socket.h"
 
 #define UDEVD "/run/udev/control" // exists while it runs
-#define ADDR_GEN_MODE "ipv6/conf/%s/addr_gen_mode"
-#define DEFAULT_ADDR_GEN_MODE "ipv6/conf/default/addr_gen_mode"
 
 static struct ifreq ifreq_of(const struct tap *t)
 {
@@ -288,19 +287,14 @@ static void set_operstate_up(const struct tap *t)
     mnl_socket_close(nl);
 }
 
-// Without a link-local address yet: the sysctl's value comes back in start_ipv6.
 static int set_admin_up(struct tap_start *s)
 {
     struct ifreq r = ifreq_of(s->tap);
     int flags = read_flags(s->tap);
-    char mode[64];
 
     if (flags < 0)
         return flags;
-    snprintf(mode, sizeof mode, ADDR_GEN_MODE, s->tap->name);
-    s->addr_gen_mode = netns_sysctl_get(DEFAULT_ADDR_GEN_MODE); // its own may be of a killed start
-    if (s->addr_gen_mode >= 0)
-        netns_sysctl_set(mode, IN6_ADDR_GEN_MODE_NONE);
+    s->addr_gen_mode = tap_link_local_hold(s->tap);
     if (s->carrier)
         set_operstate_up(s->tap);
     r.ifr_flags = (short)(flags | IFF_UP);
@@ -323,13 +317,11 @@ static int start_one(struct tap_start *s)
 
 static void start_ipv6(const struct tap_start *s)
 {
-    int back = s->addr_gen_mode < 0 ? -1 : netns_enter(s->netns);
-    char mode[64];
+    int back = netns_enter(s->netns);
 
     if (back < 0)
         return;
-    snprintf(mode, sizeof mode, ADDR_GEN_MODE, s->tap->name);
-    netns_sysctl_set(mode, s->addr_gen_mode);
+    tap_link_local_start(s->tap, s->addr_gen_mode);
     netns_leave(back);
 }
 

@@ -18,9 +18,11 @@ struct tap {
     int fd;   // -1 = none; non-blocking, each frame behind a struct virtio_net_hdr (tap_frame.h)
     int sock; // for ioctls in the TAP's namespace (tap_socket.h)
     int ifindex;
-    bool found; // a former kamueed left it
-    bool kept;  // and its descriptor was kept (tap_keep.h): it still has its carrier
-    bool foreign; // no TAP, but a device that somebody made: only read
+    bool found;      // a former kamueed left it
+    bool kept;       // and its descriptor was kept (tap_keep.h): it still has its carrier
+    bool foreign;    // no TAP, but a device that somebody made: only read
+    bool waits;      // new, and not started yet
+    bool unfinished; // started, but for what tap_link_local_finish does
     char name[16];
 };
 
@@ -39,8 +41,8 @@ struct tap_start {
     int addr_gen_mode; // tap_start's own
 };
 // When its settings are made: sets the carrier, and a new TAP up; one that a former kamueed left
-// stays up or down. For each interface that comes up Linux looks at all IPv6 routes of the
-// namespace: many TAPs together have their addresses, and so most of these routes, afterwards.
+// stays up or down. Of many together, all are up before the first has an address
+// (tap_link_local.h).
 void tap_start(struct tap_start *s, size_t n);
 void tap_close(struct tap *t);                       // leaves it in the kernel
 void tap_delete(struct tap *t);                      // deletes it

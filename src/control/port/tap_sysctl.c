@@ -21,6 +21,10 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <linux/if_link.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +32,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "port/tap_rtnetlink.h"
 #include "port/vr_manager.h"
 #include "table/iface.h"
 
@@ -35,41 +40,46 @@
 #define LOOK_AT 32
 #define LOOSE_ENOUGH -1 // of rp_filter: see below
 
+#define UNTOLD -1
+#define VALUES 128 // room for more than Linux has
+
 enum kind { KEPT, START };
 
 static const struct setting {
     const char *path;
     int value;
     enum kind kind;
+    int index; // of RTM_NEWLINK's IFLA_INET_CONF or IFLA_INET6_CONF; UNTOLD: not there
 } settings[] = {
-    {"ipv4/conf/%s/forwarding", 1, KEPT},
-    {"ipv4/conf/%s/accept_redirects", 0, KEPT}, // with forwarding, "all" alone cannot allow them
-    {"ipv4/conf/%s/send_redirects", 0, KEPT},
-    {"ipv4/conf/%s/rp_filter", LOOSE_ENOUGH, KEPT},
-    {"ipv4/conf/%s/accept_source_route", 0, KEPT},
-    {"ipv4/conf/%s/bc_forwarding", 0, KEPT},
-    {"ipv6/conf/%s/forwarding", 1, KEPT},
-    {"ipv6/conf/%s/accept_ra", 0, KEPT},
-    {"ipv6/conf/%s/autoconf", 0, KEPT},
-    {"ipv6/conf/%s/accept_redirects", 0, KEPT},
-    {"ipv6/conf/%s/force_forwarding", 0, KEPT}, // Linux 6.17
-    {"ipv6/conf/%s/seg6_enabled", 0, KEPT},
-    {"ipv6/conf/%s/rpl_seg_enabled", 0, KEPT},
-    {"ipv6/conf/%s/suppress_frag_ndisc", 1, KEPT}, // RFC 6980
-    {"ipv4/conf/%s/arp_accept", 0, START},
-    {"ipv4/conf/%s/arp_announce", 0, START},
-    {"ipv4/conf/%s/arp_filter", 0, START},
-    {"ipv4/conf/%s/arp_ignore", 0, START},
-    {"ipv4/conf/%s/drop_gratuitous_arp", 0, START},
-    {"ipv4/conf/%s/proxy_arp", 0, START},
-    {"ipv4/conf/%s/proxy_arp_pvlan", 0, START},
-    {"ipv4/conf/%s/accept_local", 0, START},
-    {"ipv4/conf/%s/route_localnet", 0, START},
-    {"ipv6/conf/%s/accept_dad", 1, START},
-    {"ipv6/conf/%s/dad_transmits", 1, START},
-    {"ipv6/conf/%s/accept_untracked_na", 0, START},
-    {"ipv6/conf/%s/drop_unsolicited_na", 0, START},
-    {"ipv6/conf/%s/proxy_ndp", 0, START},
+    {"ipv4/conf/%s/forwarding", 1, KEPT, IPV4_DEVCONF_FORWARDING},
+    // With forwarding, "all" alone cannot allow them.
+    {"ipv4/conf/%s/accept_redirects", 0, KEPT, IPV4_DEVCONF_ACCEPT_REDIRECTS},
+    {"ipv4/conf/%s/send_redirects", 0, KEPT, IPV4_DEVCONF_SEND_REDIRECTS},
+    {"ipv4/conf/%s/rp_filter", LOOSE_ENOUGH, KEPT, IPV4_DEVCONF_RP_FILTER},
+    {"ipv4/conf/%s/accept_source_route", 0, KEPT, IPV4_DEVCONF_ACCEPT_SOURCE_ROUTE},
+    {"ipv4/conf/%s/bc_forwarding", 0, KEPT, IPV4_DEVCONF_BC_FORWARDING},
+    {"ipv6/conf/%s/forwarding", 1, KEPT, DEVCONF_FORWARDING},
+    {"ipv6/conf/%s/accept_ra", 0, KEPT, DEVCONF_ACCEPT_RA},
+    {"ipv6/conf/%s/autoconf", 0, KEPT, DEVCONF_AUTOCONF},
+    {"ipv6/conf/%s/accept_redirects", 0, KEPT, DEVCONF_ACCEPT_REDIRECTS},
+    {"ipv6/conf/%s/force_forwarding", 0, KEPT, UNTOLD}, // Linux 6.17
+    {"ipv6/conf/%s/seg6_enabled", 0, KEPT, DEVCONF_SEG6_ENABLED},
+    {"ipv6/conf/%s/rpl_seg_enabled", 0, KEPT, DEVCONF_RPL_SEG_ENABLED},
+    {"ipv6/conf/%s/suppress_frag_ndisc", 1, KEPT, DEVCONF_SUPPRESS_FRAG_NDISC}, // RFC 6980
+    {"ipv4/conf/%s/arp_accept", 0, START, IPV4_DEVCONF_ARP_ACCEPT},
+    {"ipv4/conf/%s/arp_announce", 0, START, IPV4_DEVCONF_ARP_ANNOUNCE},
+    {"ipv4/conf/%s/arp_filter", 0, START, IPV4_DEVCONF_ARPFILTER},
+    {"ipv4/conf/%s/arp_ignore", 0, START, IPV4_DEVCONF_ARP_IGNORE},
+    {"ipv4/conf/%s/drop_gratuitous_arp", 0, START, IPV4_DEVCONF_DROP_GRATUITOUS_ARP},
+    {"ipv4/conf/%s/proxy_arp", 0, START, IPV4_DEVCONF_PROXY_ARP},
+    {"ipv4/conf/%s/proxy_arp_pvlan", 0, START, IPV4_DEVCONF_PROXY_ARP_PVLAN},
+    {"ipv4/conf/%s/accept_local", 0, START, IPV4_DEVCONF_ACCEPT_LOCAL},
+    {"ipv4/conf/%s/route_localnet", 0, START, IPV4_DEVCONF_ROUTE_LOCALNET},
+    {"ipv6/conf/%s/accept_dad", 1, START, DEVCONF_ACCEPT_DAD},
+    {"ipv6/conf/%s/dad_transmits", 1, START, DEVCONF_DAD_TRANSMITS},
+    {"ipv6/conf/%s/accept_untracked_na", 0, START, DEVCONF_ACCEPT_UNTRACKED_NA},
+    {"ipv6/conf/%s/drop_unsolicited_na", 0, START, DEVCONF_DROP_UNSOLICITED_NA},
+    {"ipv6/conf/%s/proxy_ndp", 0, START, DEVCONF_PROXY_NDP},
 };
 #define N_SETTINGS (sizeof settings / sizeof *settings)
 
@@ -95,15 +105,89 @@ static int setting_value(const struct setting *s)
     return s->value == LOOSE_ENOUGH ? loosest_rp_filter() : s->value;
 }
 
+// What an interface has, as one message tells all of it; most of a new one is as it should be.
+struct values {
+    int n4, n6; // told, 0 = nothing
+    int32_t v4[VALUES], v6[VALUES];
+};
+
+static int values_take(const struct nlattr *a, int32_t v[VALUES])
+{
+    size_t size = mnl_attr_get_payload_len(a);
+
+    if (size > VALUES * sizeof *v)
+        size = VALUES * sizeof *v;
+    memcpy(v, mnl_attr_get_payload(a), size);
+    return (int)(size / sizeof *v);
+}
+
+static int values_of_family(const struct nlattr *family, void *arg)
+{
+    struct values *v = arg;
+    const struct nlattr *a;
+
+    mnl_attr_for_each_nested (a, family)
+        if (mnl_attr_get_type(family) == AF_INET && mnl_attr_get_type(a) == IFLA_INET_CONF)
+            v->n4 = values_take(a, v->v4);
+        else if (mnl_attr_get_type(family) == AF_INET6 && mnl_attr_get_type(a) == IFLA_INET6_CONF)
+            v->n6 = values_take(a, v->v6);
+    return MNL_CB_OK;
+}
+
+static int values_of_link(const struct nlmsghdr *h, void *values)
+{
+    const struct nlattr *a;
+
+    mnl_attr_for_each (a, h, sizeof(struct ifinfomsg))
+        if (mnl_attr_get_type(a) == IFLA_AF_SPEC)
+            mnl_attr_parse_nested(a, values_of_family, values);
+    return MNL_CB_OK;
+}
+
+// In the current namespace. What cannot be read is not told.
+static void values_read(const struct tap *t, struct values *v)
+{
+    char buf[256] __attribute__((aligned(8)));
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct mnl_socket *nl = tap_rtnetlink_open_in(NETNS_OWN);
+    struct ifinfomsg *m;
+
+    v->n4 = v->n6 = 0;
+    if (!nl)
+        return;
+    h->nlmsg_type = RTM_GETLINK;
+    h->nlmsg_flags = NLM_F_REQUEST;
+    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+    m->ifi_index = t->ifindex;
+    mnl_attr_put_u32(h, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    tap_rtnetlink_request(nl, h, values_of_link, v);
+    mnl_socket_close(nl);
+}
+
+// IFLA_INET_CONF begins with the value of index 1, IFLA_INET6_CONF with that of index 0.
+static bool is_as_told(const struct setting *s, const struct values *v)
+{
+    bool four = !strncmp(s->path, "ipv4", 4);
+    int at = s->index - four;
+
+    return s->index != UNTOLD && at < (four ? v->n4 : v->n6) &&
+           (four ? v->v4 : v->v6)[at] == setting_value(s);
+}
+
 void tap_sysctl_set(const struct tap *t, int netns)
 {
     int back = netns_enter(netns);
+    struct values now;
 
     thread_must_be(ROLE_CONTROL);
+    if (back >= 0)
+        values_read(t, &now);
     for (unsigned k = 0; back >= 0 && k < N_SETTINGS; k++) {
         const struct setting *s = &settings[k];
         char path[80];
         if (s->kind == START && t->found) // the operator may have changed it since
+            continue;
+        if (is_as_told(s, &now))
             continue;
         snprintf(path, sizeof path, s->path, t->name);
         int r = netns_sysctl_set(path, setting_value(s));
