@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tunnels between two kamueeds, and between one and Linux: every kind, real neighbors and routes, named drops."""
+import ipaddress
+import re
+
 import pytest
 
 from kamuee.errors import DaemonError
@@ -91,6 +94,45 @@ def interface(router, name):
 
 def drops(router, reason):
     return next(row["packets"] for row in router.entries("drop") if row["name"] == reason)
+
+
+def link_local(namespace, name):
+    """The addresses of that scope, and addr_gen_mode."""
+    said = namespace.ip(f"-6 addr show dev {name} scope link")
+    return re.findall(r"inet6 (fe80:\S+)/64", said), namespace.run(f"cat /proc/sys/net/ipv6/conf/{name}/addr_gen_mode").strip()
+
+
+def linux_address(router, name):
+    """Modified EUI-64 of the interface's MAC address."""
+    octets = bytes.fromhex(interface(router, name)["mac"].replace(":", ""))
+    return str(ipaddress.IPv6Address(b"\xfe\x80".ljust(8, b"\0") + bytes([octets[0] ^ 2]) + octets[1:3] + b"\xff\xfe" + octets[3:]))
+
+
+def test_a_new_tunnel_comes_up_once_and_has_the_address_that_linux_gives(lab):
+    b = Router(lab["b"])
+    for name in NAMES:
+        eventually(lambda: link_local(inside(lab, "b"), name) == ([linux_address(b, name)], "0"), 5,
+                   lambda: f"{name}: {link_local(inside(lab, 'b'), name)}")
+        # Nobody else can have it where no neighbors are.
+        assert name.startswith("vx") or "tentative" not in inside(lab, "b").ip(f"-6 addr show dev {name}")
+    assert "admin=" not in lab["b"].log.read_text()
+    inside(lab, "b").ip("link set gre4 down")
+    assert not link_local(inside(lab, "b"), "gre4")[0]
+    inside(lab, "b").ip("link set gre4 up")
+    inside(lab, "b").ip("addr replace fd00:100:2::2/64 dev gre4 nodad")
+    eventually(lambda: link_local(inside(lab, "b"), "gre4") == ([linux_address(b, "gre4")], "0"), 5, "Linux gives it again")
+
+
+@pytest.mark.parametrize(("setting", "value", "mode"), [("addr_gen_mode", "1", "1"), ("disable_ipv6", "1", "0")])
+def test_a_new_tunnel_has_no_address_where_linux_gives_none(lab, setting, value, mode):
+    b, default = Router(lab["b"]), f"net.ipv6.conf.default.{setting}"
+    inside(lab, "b").sysctl({default: value})
+    b.configure("set tunnel bare kind ipip local 10.0.0.1 remote 10.0.0.9")
+    inside(lab, "b").sysctl({default: "0"})
+    eventually(lambda: link_local(inside(lab, "b"), "bare") == ([], mode), 5, lambda: f"{link_local(inside(lab, 'b'), 'bare')}")
+    inside(lab, "b").sysctl({f"net.ipv6.conf.bare.{setting}": "0"})
+    eventually(lambda: link_local(inside(lab, "b"), "bare") == ([linux_address(b, "bare")], "0"), 5, "it has one when it may")
+    b.configure("delete tunnel bare")
 
 
 @pytest.mark.parametrize("name", NAMES)
