@@ -47,7 +47,7 @@ def measured(n: int) -> dict[str, float]:
     own_namespaces()
     said = with_kamueed("kb-tunnel", lambda kamueed: life(kamueed, n))
     kernel_rests(n)
-    said["interface"] = with_kamueed("kb-vport", lambda kamueed: vport_bytes(kamueed, min(n, VPORTS)))
+    said["interface"] = with_kamueed("kb-vport", lambda kamueed: vport_bytes(kamueed, n))
     kernel_rests(n)
     said["divided"] = with_kamueed("kb-divided", lambda kamueed: divided(kamueed, n))
     kernel_rests(n)
@@ -84,9 +84,10 @@ def with_kamueed(namespace: str, then: Callable[[Kamueed], T]) -> T:
 
 
 def vport_bytes(kamueed: Kamueed, n: int) -> float:
-    kamueed.client.call("configure", line=["set port p0 devargs net_null0,no-rx=1"])
+    kamueed.client.call("configure", line=[f"set port p{p} devargs net_null{p},no-rx=1" for p in range(-(-n // VPORTS))])
     before = memory_kib(kamueed)
-    kamueed.client.call("configure", line=[f"set vport p0.{k} port p0 vlan {k}" for k in range(1, n + 1)])
+    at = [(k // VPORTS, 1 + k % VPORTS) for k in range(n)]
+    kamueed.client.call("configure", line=[f"set vport p{p}.{vlan} port p{p} vlan {vlan}" for p, vlan in at])
     wait_until(lambda: settled(kamueed), "kamueed is still busy", SETTLED_S, pause_s=0)
     return (memory_kib(kamueed) - before) * 1024 / n
 
