@@ -98,6 +98,31 @@ def test_what_a_killed_start_has_made_is_set_up_by_the_next_one(kamueed):
         daemon.end()
 
 
+def test_what_a_killed_kamueed_had_not_finished_is_finished_by_the_next_one(kamueed):
+    """The addr_gen_mode of a new tunnel is set back some time after its commit; what the operator has set is not touched."""
+    daemon = Daemon(kamueed, "e2e-life-late")
+    lines = "\n".join(f"set tunnel t{k} kind gre local 192.0.2.1 remote 198.51.100.{k}" for k in range(1, 101))
+
+    def modes() -> list[str]:
+        return daemon.run("sysctl -n " + " ".join(f"net.ipv6.conf.t{k}.addr_gen_mode" for k in range(1, 101))).split()
+    try:
+        daemon.start(lines)
+        listed = daemon.dir / "taps"
+        eventually(lambda: modes() == ["0"] * 100 and len(listed.read_text().splitlines()) == 100, 30, "all are finished, and listed")
+        daemon.process.kill()
+        daemon.process.wait()
+        daemon.run("sysctl -qw net.ipv6.conf.t5.addr_gen_mode=1 net.ipv6.conf.t7.addr_gen_mode=1")
+        daemon.run("ip link set t6 down")
+        listed.write_text("".join(line for line in listed.read_text().splitlines(True) if line.split()[1] != "t5"))
+        daemon.start(lines)
+        eventually(lambda: modes() == ["1" if k == 7 else "0" for k in range(1, 101)], 30, lambda: f"{modes()}")
+        eventually(lambda: len(listed.read_text().splitlines()) == 100, 10, "it is listed")
+        assert len(daemon.run("ip -br link show up type tun").splitlines()) == 99
+        assert "fe80::" in daemon.run("ip -6 addr show dev t5 scope link")
+    finally:
+        daemon.end()
+
+
 @pytest.mark.parametrize("most", [16, 64, 255])
 def test_too_few_descriptors_are_refused_with_the_remedy(kamueed, most):
     daemon = Daemon(kamueed, "e2e-life-few")
