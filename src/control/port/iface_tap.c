@@ -162,6 +162,9 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
             return;
         }
         int back = netns_enter(vr_manager_netns(i->vr));
+        taps[i->id].unfinished = false;
+        if (back < 0)
+            continue;
         tap_link_local_finish(&taps[i->id]);
         netns_leave(back);
     }
@@ -203,7 +206,7 @@ bool iface_tap_waits(const struct iface *i)
     return taps[i->id].waits;
 }
 
-// Its device is down: nobody can have told so while it waited.
+// After an error its device is down, which iface_follow.c has not heeded while it waited.
 static void started(struct iface *i, int error)
 {
     struct tap *t = &taps[i->id];

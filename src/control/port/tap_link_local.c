@@ -110,9 +110,8 @@ void tap_link_local_start(struct tap *t, int mode)
         mode_set(t, mode);
 }
 
-void tap_link_local_finish(struct tap *t)
+void tap_link_local_finish(const struct tap *t)
 {
-    t->unfinished = false;
     if (mode_get(t) == IN6_ADDR_GEN_MODE_NONE) // else the operator has changed it meanwhile
         mode_set(t, IN6_ADDR_GEN_MODE_EUI64);
 }

@@ -5,8 +5,8 @@
 // them come with a link-local address. So thousands of TAPs are all up before the first one has an
 // address. And for each address that may be a duplicate Linux goes through the whole tree of routes
 // once more when it is none: where neighbors are not resolved, nobody else can have it, and it is
-// given by us, as one that need not be checked. `addr_gen_mode` is back to what it was by
-// tap_link_local_finish, in the kernel as long a way as the rest together, when there is time.
+// given by us, as one that need not be checked. To set `addr_gen_mode` back takes Linux long, too:
+// tap_link_local_finish does it when there is time.
 //
 // tap.c's and iface_tap.c's helper; control role, in the TAP's namespace.
 #ifndef PORT_TAP_LINK_LOCAL_H
@@ -18,6 +18,6 @@
 int tap_link_local_hold(const struct tap *t);
 // Now it gets it; with t->unfinished, tap_link_local_finish is to follow.
 void tap_link_local_start(struct tap *t, int mode);
-void tap_link_local_finish(struct tap *t);
+void tap_link_local_finish(const struct tap *t);
 
 #endif

@@ -191,6 +191,7 @@ static inline void iface_put_flags(struct iface *i, unsigned mask, unsigned flag
 
 // --- control ---
 unsigned iface_id_end(void); // all ids ever used are below; also of interfaces that are gone
+// Each interface that there is; an `else` behind it would be its own.
 #define iface_each(i)                                                                              \
     for (struct iface *i = iface_get(1); i < iface_get(0) + iface_id_end(); i++)                   \
         if (i->kind != IFACE_NONE)
