@@ -28,6 +28,37 @@ FWD_INLINE bool fwd_is_one_dst(const struct burst *b, uint8_t family)
            !memcmp(b->dst6, b->dst6 + 1, (b->n - 1) * sizeof *b->dst6);
 }
 
+#define FEW_DST 4 // the ends of tunnels, servers
+// If the burst has no more destinations than that, looks each up once. False: it has more.
+bool fwd_look_up_few4(const struct fib *fib, struct burst *b);
+bool fwd_look_up_few6(const struct fib *fib, struct burst *b);
+
+// Is it worth looking whether there are few? One of the second four packets has the destination of
+// one of the first four. Of packets to anywhere hardly any has.
+FWD_INLINE bool fwd_may_have_few_dsts(const struct burst *b, uint8_t family)
+{
+    typedef uint32_t four __attribute__((vector_size(16)));
+    four first, second, same;
+
+    if (b->n < 2 * FEW_DST)
+        return false;
+    if (family == IP6) {
+        first = (four){load32(b->dst6[0] + 12), load32(b->dst6[1] + 12), load32(b->dst6[2] + 12),
+                       load32(b->dst6[3] + 12)};
+        second = (four){load32(b->dst6[4] + 12), load32(b->dst6[5] + 12), load32(b->dst6[6] + 12),
+                        load32(b->dst6[7] + 12)};
+    } else {
+        memcpy(&first, b->dst4, sizeof first);
+        memcpy(&second, b->dst4 + 4, sizeof second);
+    }
+    same = (four)(first == second);
+    for (unsigned k = 0; k < 3; k++) {
+        second = __builtin_shuffle(second, (four){1, 2, 3, 0});
+        same |= (four)(first == second);
+    }
+    return same[0] | same[1] | same[2] | same[3];
+}
+
 FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t family)
 {
     if (unlikely(b->mixed)) {
@@ -38,6 +69,9 @@ FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t f
     }
     const unsigned n = fwd_is_one_dst(b, family) ? 1 : b->n;
     const struct fib *fib = fwd_fib(f, b->vr[0], family);
+    if (n > 1 && unlikely(fwd_may_have_few_dsts(b, family)) &&
+        (family == IP4 ? fwd_look_up_few4(fib, b) : fwd_look_up_few6(fib, b)))
+        return;
     if (family == IP4)
         fib_find4_bulk(fib, b->dst4, b->nh, n);
     else

@@ -116,6 +116,48 @@ static void ipv6_packets_that_are_alike_and_one_that_is_not(void **state)
     bursts_of(IP6);
 }
 
+// Bursts of up to a few destinations, and of one or two more than a few, in any order: each packet
+// goes its own way.
+static void assert_few(enum ip_family family, unsigned dsts, unsigned n, unsigned order)
+{
+    static struct frame sent[BURST_MAX];
+    static unsigned hop[BURST_MAX];
+    struct frame got;
+
+    for (unsigned i = 0; i < n; i++) {
+        char dst[40];
+        unsigned k = order == 0 ? i % dsts : order == 1 ? i * dsts / n : (i * 7 + i / 5) % dsts;
+        hop[i] = k % HOPS;
+        snprintf(dst, sizeof dst, family == IP4 ? "10.%u.0.%u" : "2001:db8:%x::%x", hop[i], k + 1);
+        sent[i] =
+            frame_ip(&(struct ip_spec){.src = family == IP4 ? "192.0.2.1" : "2001:db8:ffff::1",
+                                       .dst = dst,
+                                       .sport = (uint16_t)(1000 + i)});
+        rig_send(0, &sent[i]);
+    }
+    rig_poll();
+    for (unsigned i = 0; i < n; i++) {
+        assert_true(rig_receive(hop[i] == THIRD ? 2 : 1, &got));
+        assert_memory_equal(got.b, neighbor_mac(hop[i] + 1), 6);
+        assert_memory_equal(got.b + (family == IP4 ? 34 : 54),
+                            sent[i].b + (family == IP4 ? 34 : 54), 2);
+    }
+    assert_int_equal(rig_discard(1) + rig_discard(2), 0);
+}
+
+static void bursts_of_few_destinations(void **state)
+{
+    static const unsigned sizes[] = {7, 8, 9, 63, BURST_MAX};
+
+    router();
+    for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (unsigned dsts = 1; dsts <= 6; dsts++)
+            for (unsigned order = 0; order < 3; order++) {
+                assert_few(IP4, dsts, sizes[s], order);
+                assert_few(IP6, dsts, sizes[s], order);
+            }
+}
+
 // The next hop of a burst of one destination may be a group: the flows still part.
 static void flows_to_one_destination_part_in_a_group(void **state)
 {
@@ -150,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         path_test(ipv4_packets_that_are_alike_and_one_that_is_not),
         path_test(ipv6_packets_that_are_alike_and_one_that_is_not),
+        path_test(bursts_of_few_destinations),
         path_test(flows_to_one_destination_part_in_a_group),
         path_test(packets_alike_that_have_no_route_are_all_dropped),
     };

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lookup.c - a burst that goes to a few destinations: each is looked up once (lookup.h)
+#include "forwarder/lookup.h"
+
+#include <string.h>
+
+#include "table/fib.h"
+
+FWD_INLINE bool look_up_few(const struct fib *fib, struct burst *b, uint8_t family)
+{
+    ip4_t dst4[FEW_DST + BURST_BLOCK];
+    uint8_t dst6[FEW_DST + BURST_BLOCK][16], of[BURST_MAX];
+    uint32_t nh[FEW_DST + BURST_BLOCK];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < b->n; i++) {
+        unsigned k = 0;
+        if (family == IP4)
+            while (k < n && dst4[k] != b->dst4[i])
+                k++;
+        else
+            while (k < n && memcmp(dst6[k], b->dst6[i], 16) != 0)
+                k++;
+        if (k == n) {
+            if (n++ == FEW_DST)
+                return false;
+            if (family == IP4)
+                dst4[k] = b->dst4[i];
+            else
+                memcpy(dst6[k], b->dst6[i], 16);
+        }
+        of[i] = (uint8_t)k;
+    }
+    if (family == IP4)
+        fib_find4_bulk(fib, dst4, nh, n);
+    else
+        fib_find6_bulk(fib, dst6, nh, n);
+    for (unsigned i = 0; i < b->n; i++)
+        b->nh[i] = nh[of[i]];
+    return true;
+}
+
+bool fwd_look_up_few4(const struct fib *fib, struct burst *b)
+{
+    return look_up_few(fib, b, IP4);
+}
+
+bool fwd_look_up_few6(const struct fib *fib, struct burst *b)
+{
+    return look_up_few(fib, b, IP6);
+}
