@@ -348,7 +348,7 @@ static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct
 
 #define ALIKE_BYTES_4 64u // from the outer IP header on: with the EtherType in VXLAN
 #define ALIKE_BYTES_6 80u
-#define ALIKE_BITS 4 // of one burst's tunnels, by their addresses, VNI and inner family
+#define ALIKE_BITS 4 // of one burst's tunnels: virtual router, addresses, VNI, inner family
 
 struct alike {                                      // packets of one tunnel
     uint8_t is[ALIKE_BYTES_6], mask[ALIKE_BYTES_6]; // from the outer IP header on
@@ -357,7 +357,7 @@ struct alike {                                      // packets of one tunnel
     uint32_t frame;                    // where the frame begins
     bool ethernet, four;               // what is carried
     uint8_t remark;                    // bits of the outer DSCP and ECN that may change the inner
-    uint16_t number;
+    uint16_t number, vr;
     struct made made;
     const struct tunnel *tunnel;
 } __attribute__((aligned(256))); // an index is a shift
@@ -415,6 +415,7 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
         return;
     a->tunnel = t;
     a->number = number;
+    a->vr = t->id.vr;
     a->ethernet = ethernet;
     a->four = type == ETHER_TYPE_IP4;
     a->frame = ethernet ? size : size - ETHER_HDR;
@@ -432,10 +433,10 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
 
 // Where the packets of its tunnel and inner family are in a table of struct alike. A packet that is
 // too short for what is read here is no tunnel's.
-static inline unsigned alike_slot(const uint8_t *ip, bool four)
+static inline unsigned alike_slot(const uint8_t *ip, uint16_t vr, bool four)
 {
     const uint8_t *udp = ip + (four ? IP4_HDR : IP6_HDR), proto = ip[four ? 9 : 6];
-    uint32_t is = load32(udp - 4) * 3 + load32(udp - (four ? 8 : 20));
+    uint32_t is = load32(udp - 4) * 3 + load32(udp - (four ? 8 : 20)) + vr;
 
     if (likely(proto == PROTO_UDP))
         is += load16(udp + 2) == RTE_BE16(TUNNEL_PORT_VXLAN) ? load32(udp + 12) + load16(udp + 28)
@@ -464,14 +465,15 @@ static inline bool is_alike(const struct alike *a, const uint8_t *ip, bool four)
 // Packet i if it is alike, NULL otherwise. It is plain and has one segment, so its length is the
 // packet's, and all of it can be read.
 static inline __attribute__((always_inline)) struct rte_mbuf *
-take_alike(const struct burst *b, unsigned i, const struct alike *a, bool four)
+take_alike(const struct burst *b, unsigned i, uint16_t vr, const struct alike *a, bool four)
 {
     struct rte_mbuf *m = b->pkt[i];
     uint8_t *ip = b->ip[i], *frame = ip + a->frame;
     const uint32_t len = b->len[i], hops = metalink_hops(m);
     const uint8_t tos = four ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
 
-    if (len < a->need || !is_alike(a, ip, four) || unlikely(hops >= METALINK_HOPS_MAX) ||
+    if (len < a->need || vr != a->vr || !is_alike(a, ip, four) ||
+        unlikely(hops >= METALINK_HOPS_MAX) ||
         load16_host(ip + a->length_at) + a->length_beside != len)
         return NULL;
     if (unlikely(tos & a->remark) && !inner_mark(frame + ETHER_HDR, a->four, tos, a->tunnel))
@@ -523,7 +525,8 @@ take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, struct 
     unsigned taken = 0;
 
     for (; of; of &= of - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(of);
+        const unsigned i = (unsigned)__builtin_ctzll(of);
+        const uint16_t vr = b->vr[i];
         struct alike *a = NULL;
         struct rte_mbuf *m = NULL;
         if (nexthop_word_kind(b->word[i]) != NEXTHOP_LOCAL) {
@@ -531,14 +534,14 @@ take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, struct 
             continue;
         }
         if (alike) {
-            a = alike + alike_slot(b->ip[i], four);
-            m = take_alike(b, i, a, four);
+            a = alike + alike_slot(b->ip[i], vr, four);
+            m = take_alike(b, i, vr, a, four);
         }
         if (unlikely(!m) && !take_one(f, b, i, a, &m))
             others |= 1ull << i;
         if (unlikely(!m))
             continue;
-        f->counter->vr[b->vr[i]].opened++;
+        f->counter->vr[vr].opened++;
         opened[taken++] = m;
     }
     *n = taken;

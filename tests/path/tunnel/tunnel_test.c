@@ -994,6 +994,39 @@ static void two_tunnels_in_a_burst(unsigned numbers_between)
     assert_int_equal(rig_drops_all(), 0);
 }
 
+// Virtual routers may have the same addresses, and so tunnels with the same ends.
+static void the_same_ends_in_two_virtual_routers_in_one_burst(void **state)
+{
+    for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
+        for (unsigned outer6 = 0; outer6 < 2; outer6++) {
+            struct frame g[2] = {outer_frame(&every[k], outer6)};
+            struct counter_iface c[2];
+            uint16_t z = rig_vr("z"), tagged = rig_iface(2, 9, z);
+            struct tunnel_settings s = settings(every[k].kind, outer6, 1, z);
+            s.keyed = every[k].keyed;
+            s.id.key = every[k].key;
+            s.ttl = 64;
+            s.zero_checksum = every[k].zero_checksum;
+            uint16_t second = router_tunnel_new(&s, b, rig_adjacency(tagged, 7));
+            rig_route(z, local[outer6][1], rig_nexthop(NEXTHOP_LOCAL, 0));
+            g[1] = g[0];
+            memmove(g[1].b + 16, g[1].b + 12, g[1].n - 12);
+            memcpy(g[1].b + 12, (uint8_t[4]){0x81, 0, 0, 9}, 4);
+            g[1].n += 4;
+            memcpy(g[0].b, iface_get(under[1])->mac, 6);
+            memcpy(g[1].b, iface_get(tagged)->mac, 6);
+            for (unsigned i = 0; i < 60; i++)
+                rig_send(2, &g[i % 3 == 0]);
+            rig_poll();
+            counter_sum_iface(end[1], &c[0]);
+            counter_sum_iface(second, &c[1]);
+            assert_int_equal(c[0].rx_packets, 40);
+            assert_int_equal(c[1].rx_packets, 20);
+            no_tunnels(state);
+            rig_setup(state);
+        }
+}
+
 static void two_tunnels_in_one_burst(void **state)
 {
     two_tunnels_in_a_burst(0);
@@ -1098,6 +1131,7 @@ int main(void)
         tunnel_test(bursts_of_both_families_keep_their_order),
         tunnel_test(the_kernels_frames_go_in_too),
         tunnel_test(a_burst_is_what_its_packets_are),
+        tunnel_test(the_same_ends_in_two_virtual_routers_in_one_burst),
         tunnel_test(two_tunnels_in_one_burst),
         tunnel_test(tunnels_of_two_ports_in_one_burst),
         tunnel_test(tunnels_of_two_ports_to_one_way_out),
