@@ -83,16 +83,16 @@ def test_what_a_killed_kamueed_left_of_dpdk_is_removed_by_the_next_one(kamueed):
 
 def test_what_a_killed_start_has_made_is_set_up_by_the_next_one(kamueed):
     daemon = Daemon(kamueed, "e2e-life-half")
-    lines = "\n".join(f"set tunnel t{k} kind gre local 192.0.2.1 remote 198.51.100.{k}" for k in range(1, 201))
+    lines = "\n".join(f"set tunnel t{k} kind gre local 192.0.2.1 remote 198.51.{k >> 8}.{k & 255}" for k in range(1, 1001))
     try:
         daemon.file.write_text(lines)
         with subprocess.Popen(daemon.command(), stderr=subprocess.DEVNULL) as half:
-            eventually(lambda: "t100" in daemon.links(), 60, "TAPs are made", 0.001)
+            eventually(lambda: "t10" in daemon.links(), 60, "TAPs are made", 0.001)
             half.kill()
         assert "DOWN" in daemon.run("ip -br link show t1"), "it was killed before they were set up"
         daemon.start(lines)
-        assert len(daemon.run("ip -br link show up type tun").splitlines()) == 200
-        eventually(lambda: len(re.findall("^t.* fe80::", daemon.run("ip -br -6 addr show scope link"), re.M)) == 200, 30,
+        assert len(daemon.run("ip -br link show up type tun").splitlines()) == 1000
+        eventually(lambda: len(re.findall("^t.* fe80::", daemon.run("ip -br -6 addr show scope link"), re.M)) == 1000, 30,
                    "each has its link-local address")
     finally:
         daemon.end()
