@@ -38,7 +38,7 @@ static void (*recreate_tap)(struct iface *i);
 
 static void follow_admin_state(struct iface *i, bool up)
 {
-    if (up == i->admin_up || iface_tap_waits(i))
+    if (up == i->admin_up || iface_tap_is_unstarted(i))
         return;
     i->admin_up = up;
     iface_set_flags(i, IFACE_UP, up && i->carrier ? IFACE_UP : 0);

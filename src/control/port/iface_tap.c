@@ -189,7 +189,7 @@ void iface_tap_start(const struct iface *i, uint16_t vr, struct tap *tap)
     struct tap_start s = {.tap = tap, .netns = vr_manager_netns(vr), .carrier = i->carrier};
 
     tap_start(&s, 1);
-    tap->waits = false;
+    tap->unstarted = false;
     log_not_started(i, s.error);
     finish_later(tap);
 }
@@ -201,17 +201,17 @@ void iface_tap_start_later(const struct iface *i)
     *vec_push(&to_start) = i->id;
 }
 
-bool iface_tap_waits(const struct iface *i)
+bool iface_tap_is_unstarted(const struct iface *i)
 {
-    return taps[i->id].waits;
+    return taps[i->id].unstarted;
 }
 
-// After an error its device is down, which iface_follow.c has not heeded while it waited.
-static void started(struct iface *i, int error)
+// After an error its device stays down, which iface_follow.c has not heeded until now.
+static void after_start(struct iface *i, int error)
 {
     struct tap *t = &taps[i->id];
 
-    t->waits = false;
+    t->unstarted = false;
     finish_later(t);
     log_not_started(i, error);
     if (!error)
@@ -236,7 +236,7 @@ void iface_tap_start_waiting(void (*before)(const struct iface *i))
     tap_start(s.item, s.n);
     vec_foreach (&to_start, id)
         if (taps[*id].fd >= 0)
-            started(iface_get(*id), s.item[n++].error);
+            after_start(iface_get(*id), s.item[n++].error);
     vec_clear(&to_start);
     vec_free(&s);
 }
@@ -272,7 +272,7 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
         return r;
     if (starting && state_path && !old) // a start or a change was killed before it was set up
         tap->found = false;
-    tap->waits = !tap->found;
+    tap->unstarted = !tap->found;
     r = tunnel_end_prepare(i, tap);
     if (r)
         log_warning("iface_tap: ARP stays on: interface=%s error=%s", i->name,

@@ -35,7 +35,7 @@ void iface_tap_take_back(const struct iface *i, struct tap *tap);  // from it
 // there may be thousands.
 void iface_tap_start(const struct iface *i, uint16_t vr, struct tap *tap);
 void iface_tap_start_later(const struct iface *i);
-bool iface_tap_waits(const struct iface *i); // it is down until then
+bool iface_tap_is_unstarted(const struct iface *i); // not yet: it is down
 void iface_tap_start_waiting(void (*before)(const struct iface *i)); // first, for each of them
 
 // Until it ends, what the kernel sends waits in the TAPs: in all; or in those of metalinks and

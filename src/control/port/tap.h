@@ -21,7 +21,7 @@ struct tap {
     bool found;      // a former kamueed left it
     bool kept;       // and its descriptor was kept (tap_keep.h): it still has its carrier
     bool foreign;    // no TAP, but a device that somebody made: only read
-    bool waits;      // new, and not started yet
+    bool unstarted;  // new, and down until tap_start
     bool unfinished; // started, but for what tap_link_local_finish does
     char name[16];
 };

@@ -16,10 +16,6 @@
 
 #define ROOM 16384
 #define FLAGS_CARRIED (IFA_F_NODAD | IFA_F_HOMEADDRESS | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN)
-#ifndef IFA_PROTO // Linux 5.18
-#define IFA_PROTO 11
-#endif
-#define PROTO_KERNEL_LL 3 // IFAPROT_KERNEL_LL
 
 struct address_copy {
     struct mnl_socket *to;
@@ -86,7 +82,7 @@ static int copy_address(const struct nlmsghdr *row, void *arg)
         case IFA_LOCAL: address = a; break;
         case IFA_ADDRESS: address = address ? address : a; break;
         case IFA_FLAGS: flags = mnl_attr_get_u32(a); break;
-        case IFA_PROTO: made_by_kernel = mnl_attr_get_u8(a) == PROTO_KERNEL_LL; break;
+        case IFA_PROTO: made_by_kernel = mnl_attr_get_u8(a) == TAP_KERNEL_LL; break;
         }
     if (made_by_kernel)
         return MNL_CB_OK;

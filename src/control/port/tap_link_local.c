@@ -14,11 +14,6 @@
 #include "netlink/netns.h"
 #include "port/tap_rtnetlink.h"
 
-#ifndef IFA_PROTO // Linux 5.18
-#define IFA_PROTO 11
-#endif
-#define PROTO_KERNEL_LL 3 // IFAPROT_KERNEL_LL: what it is when the kernel makes it
-
 #define MODE "ipv6/conf/%s/addr_gen_mode"
 
 static int mode_get(const struct tap *t)
@@ -85,7 +80,7 @@ static void address_add(const struct tap *t)
     if (address_of(t, &r, address)) {
         mnl_attr_put(h, IFA_LOCAL, sizeof address, address);
         mnl_attr_put_u32(h, IFA_FLAGS, IFA_F_NODAD);
-        mnl_attr_put_u8(h, IFA_PROTO, PROTO_KERNEL_LL);
+        mnl_attr_put_u8(h, IFA_PROTO, TAP_KERNEL_LL);
         tap_rtnetlink_request(nl, h, NULL, NULL);
     }
     mnl_socket_close(nl);
