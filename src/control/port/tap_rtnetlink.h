@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_rtnetlink.h - rtnetlink sockets in the namespace of a TAP
 //
-// For tap_address.c, tap_alias.c, tap_delete_batch.c, tap_link_local.c and tap_sysctl.c; control role,
-// also aside.
+// For tap_address.c, tap_alias.c, tap_delete_batch.c, tap_link_local.c and tap_sysctl.c; control
+// role, also aside.
 #ifndef PORT_TAP_RTNETLINK_H
 #define PORT_TAP_RTNETLINK_H
 
