@@ -302,7 +302,8 @@ def test_an_access_list_of_the_tunnel_sees_the_inner_packet(lab, a):
     assert_reaches(lab["left"], TARGETS[0])
 
 
-REFUSED = [("set tunnel x kind gre local 10.0.0.1", "remote"),
+REFUSED = [("set tunnel x kind gre local 10.0.0.1", "'remote' is required"),
+           ("set tunnel x kind gre remote 10.0.0.3", "'local' is required"),
            ("set tunnel x kind gre local 10.0.0.1 remote fd00::2", "different families"),
            ("set tunnel x kind vxlan local 10.0.0.1 remote 10.0.0.2", "needs a 'vni'"),
            ("set tunnel x kind ipip local 10.0.0.1 remote 10.0.0.3 key 7", "'key' is for kinds gre"),
@@ -318,6 +319,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(lab, a, line, says):
     with pytest.raises(DaemonError) as refused:
         a.configure(line)
     assert says in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1, "each mistake is told once"
     assert sorted(row["name"] for row in a.entries("tunnel")) == before
 
 

@@ -102,7 +102,7 @@ def start(options: argparse.Namespace) -> int:
         print(json.dumps(vars(demo.summary)))
     else:
         print_summary(console, demo.summary)
-        print_next(console, options)
+        print_next(console, options, demo.target)
     return 1 if demo.summary.problems else 0
 
 
@@ -160,13 +160,14 @@ def print_summary(console, summary: Summary) -> None:
         console.print(f"[red]problem:[/red] {problem}")
 
 
-def print_next(console, options: argparse.Namespace) -> None:
+def print_next(console, options: argparse.Namespace, target: str) -> None:
+    """target: an address behind the providers that answers."""
     exec_ = f"sudo ./kamuee lab exec {options.name}"
     lines = [
         ("the router's own view", f"{exec_} edge ./kamuee show ipv4 route summary"),
-        ("a lookup", f"{exec_} edge ./kamuee show ipv4 route 8.8.8.8"),
+        ("a lookup", f"{exec_} edge ./kamuee show ipv4 route {target}"),
         ("live screen; start traffic in another window", f"{exec_} edge ./kamuee monitor"),
-        ("traffic", f"{exec_} internet iperf3 -s -1 -D && {exec_} customer iperf3 -c 8.8.8.8 -t 30"),
+        ("traffic", f"{exec_} internet iperf3 -s -1 -D && {exec_} customer iperf3 -c {target} -t 30"),
         ("reason of every drop", f"{exec_} edge ./kamuee show drops"),
         ("FRR, unmodified", f"{exec_} edge vtysh -c 'show bgp summary'"),
         ("cut the first provider; traffic moves to the second (FRR needs half a minute for the full table)",

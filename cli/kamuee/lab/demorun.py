@@ -183,6 +183,7 @@ class Demo:
         targets = demoplan.sample_addresses(table, 30)
         v4 = next(address for address in targets if ":" not in address)
         v6 = next(address for address in targets if ":" in address)
+        self.target = v4
         for family, target in (("IPv4", v4), ("IPv6", v6)):
             self.say(f"{family}: ping, traceroute, iperf3 from the customer to {target}")
             self._ping(family, target)

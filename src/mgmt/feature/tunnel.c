@@ -75,7 +75,9 @@ static void read_settings(struct model_tunnel *t, const struct lyd_node *first)
 
     s->id.kind = (uint8_t)(TUNNEL_IPIP + leaf_word(first, "kind", kinds, 4));
     s->id.family = read_end(s->id.local, first, "local");
-    if (read_end(s->id.remote, first, "remote") != s->id.family)
+    uint8_t remote = read_end(s->id.remote, first, "remote");
+    t->two_families = s->id.family && remote && s->id.family != remote;
+    if (s->id.family != remote) // or one of them is missing, which has its own error
         s->id.family = IP_NONE;
     t->has_key = s->keyed = config_value(first, "key");
     t->has_vni = config_value(first, "vni");
@@ -147,7 +149,7 @@ static void check_tunnel(const struct model *m, const struct model_tunnel *t, st
 {
     check_name(m, t, e);
     check_key(t, e);
-    if (!t->settings.id.family)
+    if (t->two_families)
         errors_add(e, t->line,
                    "tunnel %s: 'local' and 'remote' are of different families, expected two IPv4 "
                    "or two IPv6 addresses",

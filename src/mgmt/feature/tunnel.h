@@ -13,7 +13,7 @@ struct model_tunnel {
     char vr[16]; // of its interface
     struct tunnel_settings settings; // but for the number of the outer virtual router
     uint16_t mtu; // 0 = what the way takes
-    bool bad_dscp, has_key, has_vni;
+    bool two_families, has_key, has_vni; // two_families: of its ends
     unsigned line;
 };
 
