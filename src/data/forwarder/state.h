@@ -15,6 +15,7 @@
 #include "forwarder/burst.h"
 #include "forwarder/forwarder.h"
 #include "forwarder/lanes.h"
+#include "forwarder/tunnel_alike.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/gpu.h"
@@ -170,6 +171,7 @@ struct forwarder {
     struct begin_kept kept;
     struct gpu_use *gpu_use;         // that this poll may use; NULL: none
     struct gpu_parked gpu;
+    struct alikes alikes;            // what packets of tunnels look like
 } __attribute__((aligned(64)));
 
 _Static_assert(PORT_MAX <= 64, "tx_ports");

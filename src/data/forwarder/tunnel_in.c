@@ -12,11 +12,10 @@
 //
 // Its ECN field becomes what RFC 6040 figure 4 says. Outer fragments are not put together.
 //
-// Most packets have the headers of another one of their tunnel, but for a few bytes. So a burst's
-// first one is read step by step, and says what others have to look like (struct alike). Frames
-// wait without the tunnel's tag. Those of one tunnel are received by a port of which it is the only
-// interface; where several tunnels' come together the tag is beside the frame, as ports do that
-// take tags off; it is put into the frame where somebody looks at them.
+// The first packet of a tunnel is read step by step, and says what others have to look like
+// (tunnel_alike.h). Frames wait without the tunnel's tag. Those of one tunnel are received by a
+// port of which it is the only interface; where several tunnels' come together the tag is beside
+// the frame, as ports do that take tags off; it is put into the frame where somebody looks at them.
 #include "base/checksum.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -216,11 +215,6 @@ static bool inner_mark(uint8_t *ip, bool is4, uint8_t outer, const struct tunnel
 
 // --- the frame ---
 
-// Both addresses of frames that had none, and the type: 14 bytes as two overlapping words.
-struct made {
-    uint64_t first, last;
-};
-
 static struct made made_of(const struct tunnel *t, uint16_t type)
 {
     uint8_t header[ETHER_HDR];
@@ -346,22 +340,6 @@ static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct
 
 // --- packets that are alike ---
 
-#define ALIKE_BYTES_4 64u // from the outer IP header on: with the EtherType in VXLAN
-#define ALIKE_BYTES_6 80u
-#define ALIKE_BITS 4 // of one burst's tunnels: virtual router, addresses, VNI, inner family
-
-struct alike {                                      // packets of one tunnel
-    uint8_t is[ALIKE_BYTES_6], mask[ALIKE_BYTES_6]; // from the outer IP header on
-    uint32_t need;                     // bytes of the shortest; UINT32_MAX: no packet is alike
-    uint32_t length_at, length_beside; // the innermost outer length, and the bytes it leaves out
-    uint32_t frame;                    // where the frame begins
-    bool ethernet, four;               // what is carried
-    uint8_t remark;                    // bits of the outer DSCP and ECN that may change the inner
-    uint16_t number, vr;
-    struct made made;
-    const struct tunnel *tunnel;
-} __attribute__((aligned(256))); // an index is a shift
-
 // The bytes of the outer IP header that differ.
 static void alike_ip(struct alike *a, uint8_t family)
 {
@@ -455,8 +433,8 @@ static inline bool is_alike(const struct alike *a, const uint8_t *ip, bool four)
 
     for (unsigned k = 0; k < (four ? ALIKE_BYTES_4 : ALIKE_BYTES_6); k += sizeof v) {
         memcpy(&v, ip + k, sizeof v);
-        memcpy(&is, a->is + k, sizeof is);
-        memcpy(&mask, a->mask + k, sizeof mask);
+        memcpy(&is, __builtin_assume_aligned(a->is + k, sizeof is), sizeof is);
+        memcpy(&mask, __builtin_assume_aligned(a->mask + k, sizeof mask), sizeof mask);
         differ |= (v ^ is) & mask;
     }
     return !(differ[0] | differ[1]);
@@ -467,14 +445,17 @@ static inline bool is_alike(const struct alike *a, const uint8_t *ip, bool four)
 static inline __attribute__((always_inline)) struct rte_mbuf *
 take_alike(const struct burst *b, unsigned i, uint16_t vr, const struct alike *a, bool four)
 {
-    struct rte_mbuf *m = b->pkt[i];
-    uint8_t *ip = b->ip[i], *frame = ip + a->frame;
-    const uint32_t len = b->len[i], hops = metalink_hops(m);
-    const uint8_t tos = four ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+    uint8_t *ip = b->ip[i];
+    const uint32_t len = b->len[i];
 
     if (len < a->need || vr != a->vr || !is_alike(a, ip, four) ||
-        unlikely(hops >= METALINK_HOPS_MAX) ||
         load16_host(ip + a->length_at) + a->length_beside != len)
+        return NULL;
+    struct rte_mbuf *m = b->pkt[i];
+    const uint32_t hops = metalink_hops(m);
+    const uint8_t tos = four ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+    uint8_t *frame = ip + a->frame;
+    if (unlikely(hops >= METALINK_HOPS_MAX))
         return NULL;
     if (unlikely(tos & a->remark) && !inner_mark(frame + ETHER_HDR, a->four, tos, a->tunnel))
         return NULL;
@@ -516,10 +497,10 @@ static __attribute__((noinline)) bool take_one(struct forwarder *f, struct burst
     return true;
 }
 
-// Those taken are opened[0..*n). alike: NULL for packets that are not plain.
+// Those taken are opened[0..*n). alike: of packets that are `plain`.
 static inline __attribute__((always_inline)) uint64_t
-take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, struct alike *alike,
-           struct rte_mbuf **opened, unsigned *n)
+take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, bool plain,
+           struct alike *alike, struct rte_mbuf **opened, unsigned *n)
 {
     uint64_t others = 0;
     unsigned taken = 0;
@@ -533,7 +514,7 @@ take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, struct 
             others |= 1ull << i;
             continue;
         }
-        if (alike) {
+        if (plain) {
             a = alike + alike_slot(b->ip[i], vr, four);
             m = take_alike(b, i, vr, a, four);
         }
@@ -552,38 +533,51 @@ static __attribute__((noinline)) uint64_t take4(struct forwarder *f, struct burs
                                                 struct alike *alike, struct rte_mbuf **opened,
                                                 unsigned *n)
 {
-    return take_burst(f, b, of, true, alike, opened, n);
+    return take_burst(f, b, of, true, true, alike, opened, n);
 }
 
 static __attribute__((noinline)) uint64_t take6(struct forwarder *f, struct burst *b, uint64_t of,
                                                 struct alike *alike, struct rte_mbuf **opened,
                                                 unsigned *n)
 {
-    return take_burst(f, b, of, false, alike, opened, n);
+    return take_burst(f, b, of, false, true, alike, opened, n);
 }
 
 static __attribute__((noinline)) uint64_t take_odd(struct forwarder *f, struct burst *b,
                                                    uint64_t of, struct rte_mbuf **opened,
                                                    unsigned *n)
 {
-    return take_burst(f, b, of, false, NULL, opened, n);
+    return take_burst(f, b, of, false, false, NULL, opened, n);
+}
+
+static __attribute__((noinline)) void alikes_empty(struct alikes *a, uint32_t n_hidden)
+{
+    for (unsigned k = 0; k < 2 << ALIKE_BITS; k++)
+        a->of[k >> ALIKE_BITS][k % (1 << ALIKE_BITS)].need = UINT32_MAX;
+    a->n_hidden = n_hidden;
+}
+
+static struct alike *alikes_of(struct alikes *a, bool four)
+{
+    const uint32_t n_hidden = __atomic_load_n(&tunnel_n_hidden, __ATOMIC_ACQUIRE);
+
+    if (unlikely(a->n_hidden != n_hidden))
+        alikes_empty(a, n_hidden);
+    return a->of[four ? 0 : 1];
 }
 
 uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of)
 {
     const bool plain = (b == &f->in4 || b == &f->in6) && !b->chained;
     struct rte_mbuf *opened[BURST_MAX];
-    struct alike alike[1 << ALIKE_BITS];
     unsigned n;
 
-    for (unsigned k = 0; k < 1 << ALIKE_BITS; k++)
-        alike[k].need = UINT32_MAX;
     if (!plain)
         of = take_odd(f, b, of, opened, &n);
     else if (b->family == IP4)
-        of = take4(f, b, of, alike, opened, &n);
+        of = take4(f, b, of, alikes_of(&f->alikes, true), opened, &n);
     else
-        of = take6(f, b, of, alike, opened, &n);
+        of = take6(f, b, of, alikes_of(&f->alikes, false), opened, &n);
     for (unsigned i = frame_queue_put(f, &f->tunnel_in, opened, n); i < n; i++)
         drop_received(f, opened[i], opened[i]->vlan_tci);
     return of;

@@ -32,6 +32,7 @@ struct tunnel_index {
 struct tunnel *tunnel_table;
 uint16_t tunnel_end = 1;
 const struct tunnel_index *tunnel_index;
+uint32_t tunnel_n_hidden = 1;
 
 static struct { // control's own
     bool used;
@@ -339,6 +340,7 @@ void tunnel_hide(uint16_t number)
     if (!is_live(tunnel_get(number)))
         return;
     __atomic_store_n(&tunnel_get(number)->kind, TUNNEL_NONE, __ATOMIC_RELEASE);
+    __atomic_store_n(&tunnel_n_hidden, tunnel_n_hidden + 1, __ATOMIC_RELEASE);
     n_published--;
     stale = true;
 }
@@ -362,6 +364,7 @@ void tunnel_table_fini(void)
     memset(bucket, 0, sizeof bucket);
     n_published = 0;
     tunnel_end = lowest = 1;
+    tunnel_n_hidden++;
     stale = false;
 }
 

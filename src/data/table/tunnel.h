@@ -92,6 +92,8 @@ _Static_assert(sizeof(struct tunnel) == 128, "thousands of them");
 extern struct tunnel *tunnel_table; // [TUNNEL_NUMBERS], by number; NULL before the first one
 extern uint16_t tunnel_end;         // all numbers in use are below
 extern const struct tunnel_index *tunnel_index; // rcu_load; NULL: there is none
+extern uint32_t tunnel_n_hidden; // from 1 on; what forwarders remember of tunnels holds
+                                 // until it changes
 
 // Bytes that it puts in front of an inner IP packet: the outer header, VXLAN's inner Ethernet.
 unsigned tunnel_overhead(uint8_t kind, uint8_t family, bool keyed);

@@ -1027,6 +1027,54 @@ static void the_same_ends_in_two_virtual_routers_in_one_burst(void **state)
         }
 }
 
+static uint64_t received(uint16_t iface)
+{
+    struct counter_iface c;
+
+    counter_sum_iface(iface, &c);
+    return c.rx_packets;
+}
+
+static void three_come(const struct frame *g)
+{
+    for (unsigned k = 0; k < 3; k++)
+        rig_send(2, g);
+    rig_poll();
+    rig_discard(3);
+}
+
+// Neither while it is hidden nor when another one has its ends.
+static void a_tunnel_that_went_is_not_remembered(void **state)
+{
+    for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
+        for (unsigned outer6 = 0; outer6 < 2; outer6++) {
+            struct frame g = outer_frame(&every[k], outer6);
+            struct tunnel_settings s = settings(every[k].kind, outer6, 1, y);
+            uint16_t number = tunnel_of_iface(iface_get(end[1]));
+            s.keyed = every[k].keyed;
+            s.id.key = every[k].key;
+            s.zero_checksum = every[k].zero_checksum;
+            memcpy(g.b, iface_get(under[1])->mac, 6);
+            three_come(&g);
+            three_come(&g);
+            assert_int_equal(received(end[1]), 6);
+            router_role(ROLE_CONTROL);
+            tunnel_hide(number);
+            three_come(&g);
+            assert_int_equal(received(end[1]), 6);
+            router_role(ROLE_CONTROL);
+            tunnel_free(number);
+            take_numbers(1); // its own, if that is free
+            uint16_t second = router_tunnel_new(&s, b, rig_adjacency(under[1], 7));
+            three_come(&g);
+            three_come(&g);
+            assert_int_equal(received(second), 6);
+            assert_int_equal(received(end[1]), 6);
+            no_tunnels(state);
+            rig_setup(state);
+        }
+}
+
 static void two_tunnels_in_one_burst(void **state)
 {
     two_tunnels_in_a_burst(0);
@@ -1132,6 +1180,7 @@ int main(void)
         tunnel_test(the_kernels_frames_go_in_too),
         tunnel_test(a_burst_is_what_its_packets_are),
         tunnel_test(the_same_ends_in_two_virtual_routers_in_one_burst),
+        tunnel_test(a_tunnel_that_went_is_not_remembered),
         tunnel_test(two_tunnels_in_one_burst),
         tunnel_test(tunnels_of_two_ports_in_one_burst),
         tunnel_test(tunnels_of_two_ports_to_one_way_out),
