@@ -215,6 +215,7 @@ static void one_packet_both_ways(const struct variant *v, unsigned outer6, unsig
 // rfc: 2890 2.1 MUST
 // rfc: 4213 3.5 MUST
 // rfc: 6864 4.1 MUST
+// rfc: 6935 5 MUST
 // rfc: 7348 5 MUST
 // rfc: 8086 3.2 MUST
 static void a_packet_goes_in_and_comes_out(void **state)
@@ -291,6 +292,10 @@ static void all_pairs_of_ecn(const struct variant *v, unsigned outer6, unsigned 
 
 // rfc: 6040 4.1 MUST
 // rfc: 6040 4.2 MUST
+// rfc: 9599 4.3 SHOULD
+// rfc: 9599 4.4 SHOULD
+// rfc: 9601 3.1 SHOULD
+// rfc: 9601 6.1.2 SHOULD
 static void ecn_is_as_rfc_6040_says(void **state)
 {
     for_each_variant(state, all_pairs_of_ecn);
@@ -542,6 +547,7 @@ static void one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel(voi
 }
 
 // rfc: 2784 2.3 MUST
+// rfc: 6935 5 MUST
 // rfc: 6936 5 MUST
 // rfc: 7348 5 MUST
 // rfc: 7348 6.1 SHOULD
