@@ -70,6 +70,7 @@
 #define UNDER (LINKED + 2)
 #define INTO_TUNNELS (LINKED + 3)
 #define INTO_TUNNEL (LINKED + 4)
+#define TUNNELS 1000 // the first PORTS of them leave by a port of their own each
 #define OUT_PORT 2 // of --queue: one that receives nothing
 #define POOL_SIZE 8191
 #define FRAME_BYTES 60u // without checksum
@@ -78,7 +79,7 @@
 
 static uint16_t port_id[PORTS];                        // DPDK's ids
 static uint16_t own[PORTS], vport[3 * ROUTERS][PORTS]; // the interfaces, and those of the VLANs
-static struct tunnel *tunnel[PORTS];                   // VXLAN, each by a port of its own
+static struct tunnel *tunnel[TUNNELS];                 // VXLAN
 static struct forwarder *forwarder;
 static const char *prefixes, *routes = "full"; // file; table_make()'s name
 static const char *only = "";                  // text in the names of the cases to run
@@ -132,6 +133,7 @@ static struct test tests[TESTS_MAX] = {
     FULL4(", VLAN to VLAN over a metalink", .tagged = 1, .vlan = LINKED_VLAN),
     FULL4(", into 4 VXLAN tunnels", .vr = INTO_TUNNELS),
     FULL4(", into one VXLAN tunnel", .vr = INTO_TUNNEL),
+    FULL4(", out of 1000 VXLAN tunnels", .vr = UNDER, .tunnels = TUNNELS),
     FULL4(", out of 4 VXLAN tunnels", .vr = UNDER, .tunnels = PORTS),
     FULL4(", out of one VXLAN tunnel", .vr = UNDER, .tunnels = 1),
     {.name = "IPv4 and IPv6 full table, in turn, out of one VXLAN tunnel", .family = 46,
@@ -230,23 +232,24 @@ static void vr_make(const char *name, uint16_t id)
     bench_check(v && v->id == id, "no memory for the virtual routers");
 }
 
-// Tunnel k goes from 10.9.k.1 to 10.9.k.2.
+// Tunnel k of the first 256 goes from 10.9.k.1 to 10.9.k.2.
 static void tunnels_make(void)
 {
     router_role(ROLE_RIB_MANAGER);
     const uint32_t local = nexthop_new(NEXTHOP_LOCAL, 0);
 
-    for (unsigned k = 0; k < PORTS; k++) {
+    for (unsigned k = 0; k < TUNNELS; k++) {
+        const uint8_t net = (uint8_t)(9 + k / 256), host = (uint8_t)k;
         const struct tunnel_settings s = {.id = {.kind = TUNNEL_VXLAN,
                                                  .family = IP4,
                                                  .key = 7,
                                                  .vr = UNDER,
-                                                 .local = {10, 9, (uint8_t)k, 1},
-                                                 .remote = {10, 9, (uint8_t)k, 2}},
+                                                 .local = {10, net, host, 1},
+                                                 .remote = {10, net, host, 2}},
                                           .ttl = 64};
-        struct prefix end = {.family = IP4, .len = 32, .b = {10, 9, (uint8_t)k, 1}};
+        struct prefix end = {.family = IP4, .len = 32, .b = {10, net, host, 1}};
         uint16_t id = router_tunnel_new(
-            &s, 0, router_adjacency_new(own[k], (uint8_t[6]){2, 0, 0, 3, 0, (uint8_t)k}));
+            &s, 0, router_adjacency_new(own[k % PORTS], (uint8_t[6]){2, 0, 0, 3, net, host}));
         bench_check(id, "no tunnel");
         tunnel[k] = tunnel_get(tunnel_of_iface(iface_get(id)));
         router_role(ROLE_RIB_MANAGER);

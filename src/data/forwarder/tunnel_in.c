@@ -379,7 +379,7 @@ static void alike_inner(struct alike *a, uint32_t size)
 
 // What packets have to look like to be taken as the one of `o`, which may come in. Not those whose
 // headers have checksums or numbers.
-static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
+static void alike_read(struct alike *a, const struct outer *o, uint16_t number, uint64_t valid)
 {
     const struct tunnel *t = tunnel_get(number);
     const bool ethernet = tunnel_is_ethernet(t->kind);
@@ -393,7 +393,7 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number)
         return;
     a->tunnel = t;
     a->number = number;
-    a->vr = t->id.vr;
+    a->valid = valid;
     a->ethernet = ethernet;
     a->four = type == ETHER_TYPE_IP4;
     a->frame = ethernet ? size : size - ETHER_HDR;
@@ -443,12 +443,12 @@ static inline bool is_alike(const struct alike *a, const uint8_t *ip, bool four)
 // Packet i if it is alike, NULL otherwise. It is plain and has one segment, so its length is the
 // packet's, and all of it can be read.
 static inline __attribute__((always_inline)) struct rte_mbuf *
-take_alike(const struct burst *b, unsigned i, uint16_t vr, const struct alike *a, bool four)
+take_alike(const struct burst *b, unsigned i, uint64_t valid, const struct alike *a, bool four)
 {
     uint8_t *ip = b->ip[i];
     const uint32_t len = b->len[i];
 
-    if (len < a->need || vr != a->vr || !is_alike(a, ip, four) ||
+    if (len < a->need || valid != a->valid || !is_alike(a, ip, four) ||
         load16_host(ip + a->length_at) + a->length_beside != len)
         return NULL;
     struct rte_mbuf *m = b->pkt[i];
@@ -475,7 +475,8 @@ take_alike(const struct burst *b, unsigned i, uint16_t vr, const struct alike *a
 // Packet i, read step by step. False: it is no tunnel's. *m: NULL if it has been dropped. a: others
 // that are alike are plain.
 static __attribute__((noinline)) bool take_one(struct forwarder *f, struct burst *b, unsigned i,
-                                               struct alike *a, struct rte_mbuf **m)
+                                               struct alike *a, uint64_t valid,
+                                               struct rte_mbuf **m)
 {
     enum drop_reason why;
     struct outer o;
@@ -490,7 +491,7 @@ static __attribute__((noinline)) bool take_one(struct forwarder *f, struct burst
         return true;
     }
     if (a)
-        alike_read(a, &o, number);
+        alike_read(a, &o, number, valid);
     *m = b->pkt[i];
     cut_packet(*m, frame_of(&o, tunnel_get(number)), &o);
     (*m)->vlan_tci = number;
@@ -502,12 +503,14 @@ static inline __attribute__((always_inline)) uint64_t
 take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, bool plain,
            struct alike *alike, struct rte_mbuf **opened, unsigned *n)
 {
+    const uint32_t n_hidden = __atomic_load_n(&tunnel_n_hidden, __ATOMIC_ACQUIRE);
     uint64_t others = 0;
     unsigned taken = 0;
 
     for (; of; of &= of - 1) {
         const unsigned i = (unsigned)__builtin_ctzll(of);
         const uint16_t vr = b->vr[i];
+        const uint64_t valid = alike_valid(n_hidden, vr);
         struct alike *a = NULL;
         struct rte_mbuf *m = NULL;
         if (nexthop_word_kind(b->word[i]) != NEXTHOP_LOCAL) {
@@ -516,9 +519,9 @@ take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, bool pl
         }
         if (plain) {
             a = alike + alike_slot(b->ip[i], vr, four);
-            m = take_alike(b, i, vr, a, four);
+            m = take_alike(b, i, valid, a, four);
         }
-        if (unlikely(!m) && !take_one(f, b, i, a, &m))
+        if (unlikely(!m) && !take_one(f, b, i, a, valid, &m))
             others |= 1ull << i;
         if (unlikely(!m))
             continue;
@@ -550,22 +553,6 @@ static __attribute__((noinline)) uint64_t take_odd(struct forwarder *f, struct b
     return take_burst(f, b, of, false, false, NULL, opened, n);
 }
 
-static __attribute__((noinline)) void alikes_empty(struct alikes *a, uint32_t n_hidden)
-{
-    for (unsigned k = 0; k < 2 << ALIKE_BITS; k++)
-        a->of[k >> ALIKE_BITS][k % (1 << ALIKE_BITS)].need = UINT32_MAX;
-    a->n_hidden = n_hidden;
-}
-
-static struct alike *alikes_of(struct alikes *a, bool four)
-{
-    const uint32_t n_hidden = __atomic_load_n(&tunnel_n_hidden, __ATOMIC_ACQUIRE);
-
-    if (unlikely(a->n_hidden != n_hidden))
-        alikes_empty(a, n_hidden);
-    return a->of[four ? 0 : 1];
-}
-
 uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of)
 {
     const bool plain = (b == &f->in4 || b == &f->in6) && !b->chained;
@@ -575,9 +562,9 @@ uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of)
     if (!plain)
         of = take_odd(f, b, of, opened, &n);
     else if (b->family == IP4)
-        of = take4(f, b, of, alikes_of(&f->alikes, true), opened, &n);
+        of = take4(f, b, of, f->alikes.of[0], opened, &n);
     else
-        of = take6(f, b, of, alikes_of(&f->alikes, false), opened, &n);
+        of = take6(f, b, of, f->alikes.of[1], opened, &n);
     for (unsigned i = frame_queue_put(f, &f->tunnel_in, opened, n); i < n; i++)
         drop_received(f, opened[i], opened[i]->vlan_tci);
     return of;
