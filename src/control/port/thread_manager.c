@@ -22,6 +22,7 @@
 #include "port/plan_compute.h"
 #include "table/counter.h"
 #include "table/exchange.h"
+#include "table/iface.h"
 #include "table/lag.h"
 #include "table/port.h"
 #include "table/port_queue.h"
@@ -206,13 +207,29 @@ static void start_forwarder(unsigned f)
              next.plan[f].n_rx);
 }
 
+// In the ledger of its virtual router, too. That has a finished frame (INJECT_TX) as sent.
+static void count_undelivered(struct counter_block *c, const struct packet_meta *meta)
+{
+    const enum drop_reason why = DROP_INJECT_NO_FORWARDER;
+
+    if (meta->kind == INJECT_FRAME) {
+        iface_count_drop(c, meta->iface, why);
+        return;
+    }
+    c->drop[why]++;
+    if (meta->kind == INJECT_NEXTHOP) { // held until now
+        c->vr_drop[meta->owner][why]++;
+        c->vr[meta->owner].resumed++;
+    }
+}
+
 static void drain_inject_ring(unsigned f)
 {
     struct counter_block *c = counter_mine();
     void *m;
 
     while (exchange_inject[f] && !rte_ring_dequeue(exchange_inject[f], &m)) {
-        c->drop[DROP_INJECT_NO_FORWARDER]++;
+        count_undelivered(c, packet_meta(m));
         rte_pktmbuf_free(m);
     }
 }
