@@ -37,6 +37,7 @@ class Demo:
         self.summary = demoplan.Summary(router=options.router)
         self.lab: Lab | None = None
         self.begun = 0.0
+        self.target = ""    # an address that answers, for the last words
 
     def run(self) -> None:
         table = self.load_table()

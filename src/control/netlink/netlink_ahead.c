@@ -41,8 +41,8 @@ void netlink_batch_read(struct netlink_batch *b, int fd, unsigned max)
                                           .msg_iovlen = 1};
     }
     b->got = recvmmsg(fd, b->m, max, MSG_DONTWAIT, NULL);
-    // A reader helps with the dump that it sees running. If the dump's request, of the other
-    // thread, ends it first, the next read says EINVAL. Nothing is lost.
+    // Linux continues a dump in the call that reads. If the thread that asked for it has ended it
+    // meanwhile, the next read says EINVAL. Nothing is lost.
     if (b->got < 0 && errno == EINVAL)
         b->got = recvmmsg(fd, b->m, max, MSG_DONTWAIT, NULL);
     if (b->got < 0)
