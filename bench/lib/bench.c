@@ -84,6 +84,10 @@ int bench_options(int argc, char **argv, const struct bench_option *known, const
     struct option all[OPTIONS_MAX] = {0};
     int at;
 
+#ifdef BENCH_WITHOUT_LTO
+    fprintf(stderr, "%s: slower than kamueed: linked without link-time optimization "
+        "(remedy: make bench-build)\n", program_invocation_short_name);
+#endif
     for (unsigned i = 0; known[i].name && i < OPTIONS_MAX - 1; i++)
         all[i] = (struct option){known[i].name, has_value(&known[i]), NULL, 0};
     for (int c; (c = getopt_long(argc, argv, "", all, &at)) != -1;) {

@@ -195,7 +195,7 @@ def built(ctx, level: str) -> Path:
     compiler.chmod(0o755)
     with ctx.step(f"building with {level}"):
         for argv in (["meson", "setup", str(build), str(ROOT), "-Dbuildtype=release",
-                      f"-Db_lto={'true' if lto else 'false'}"],
+                      *(f"-D{option}={'true' if lto else 'false'}" for option in ("b_lto", "bench_lto"))],
                      ["ninja", "-C", str(build), "bench/path_bench"]):
             done = subprocess.run(argv, env={**os.environ, "CC": str(compiler)}, capture_output=True, text=True)
             if done.returncode:

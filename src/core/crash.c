@@ -98,7 +98,11 @@ static void out_bytes(struct out *o, const char *s, size_t n)
 
 static void out_text(struct out *o, const char *s)
 {
-    out_bytes(o, s, strnlen(s, 4096));
+    size_t n = 0;
+
+    while (n < 4096 && s[n]) // what crashed may have written over its end
+        n++;
+    out_bytes(o, s, n);
 }
 
 static void out_number(struct out *o, uint64_t v, unsigned base)

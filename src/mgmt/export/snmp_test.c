@@ -224,6 +224,7 @@ bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_c
     return i < 2;
 }
 
+void iface_manager_description(uint16_t id, char description[256]);
 void iface_manager_description(uint16_t id, char description[256])
 {
     snprintf(description, 256, "uplink %u", id);
