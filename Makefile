@@ -36,7 +36,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e vm vm-test deb image sbom site reproducible release install-test package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps build bench-build check test test-all conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -70,15 +70,24 @@ $(BUILD)/build.ninja: | deps
 build: $(BUILD)/build.ninja ## build/kamueed and everything else (release, LTO)
 	ninja -C $(BUILD)
 
-check: build ## lint, unit and path tests: no root, no huge pages, under a minute once built
-	tests/run-unit $(BUILD)
-	$(PYTHON) -m pytest -q tests/cli
+bench-build: $(BUILD)/build.ninja ## the same, and benchmarks with LTO as kamueed has it: for measuring
+	meson configure $(BUILD) -Dbench_lto=true
+	ninja -C $(BUILD)
+
+check: $(BUILD)/build.ninja ## build; lint, unit, path and CLI tests: no root, no huge pages (tests/run)
+	tests/run check --build $(BUILD)
+
+test: $(BUILD)/build.ninja ## all tests but slow groups whose files have not changed since they passed (root for most; tests/slow/groups.yaml)
+	tests/run test --build $(BUILD)
+
+test-all: $(BUILD)/build.ninja ## all tests: virtual machines, packages in a bare Debian, storms, kills, faults, benchmarks; GROUPS='vm kill': these alone (root)
+	tests/run test-all --build $(BUILD) $(GROUPS)
 
 conformance: build ## docs/conformance.md: run the tests that say which RFC they show (root)
 	$(SUDO) tools/conformance --build $(BUILD)
 
-e2e: build ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root; tests/e2e/run)
-	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(foreach v,CI KEEP LANES RETRY,$(if $($(v)),$(v)=$($(v)),)) tests/e2e/run $(ARGS)
+e2e: $(BUILD)/build.ninja ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root); ARGS='-k vlan', KEEP=1, LANES=6
+	tests/run e2e --build $(BUILD) $(if $(LANES),--lanes $(LANES)) $(ARGS)
 
 ptf: build ## PTF tests of a router, ours or those of PTF_DIR (root; tests/ptf/README.md)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(PTF_DIR),PTF_DIR=$(abspath $(PTF_DIR))) PTF_ARGS='$(PTF_ARGS)' \
@@ -94,9 +103,8 @@ soak: build ## everything that can go wrong, at random, HOURS (1) long; SEED to 
 vm: build ## a virtual machine with PCI cards under vfio, CARDS='e1000e virtio', and a shell in it (root; tests/vm/vm.py)
 	$(SUDO) env BUILD=$(abspath $(BUILD)) $(PYTHON) tests/vm/vm.py $(CARDS)
 
-vm-test: build ## tests in it: Debian's kernel, systemd as PID 1, cards under vfio; no hardware support needed (root; docs/features/vm.md)
-	@run="$(SUDO) env BUILD=$(abspath $(BUILD)) $(if $(CI),CI=$(CI)) $(PYTHON) -m pytest -q -n $(or $(LANES),2) --dist loadfile $(ARGS)"; $$run tests/vm || { \
-		echo "vm-test: what failed is run once more"; $$run --lf tests/vm && echo "vm-test: passed the second time only, to be mended"; }
+vm-test: build ## tests in virtual machines with Debian's kernels, systemd and cards under vfio, some of them by ARGS (root; docs/features/vm.md)
+	$(SUDO) env BUILD=$(abspath $(BUILD)) $(if $(CI),CI=$(CI)) $(PYTHON) -m pytest -q -n $(or $(LANES),2) --dist loadfile $(ARGS) tests/vm
 
 deb: deps ## Debian packages of this tree, in build-deb/; IN=trixie/amd64, IN=bookworm/arm64: for others (root; docs/quickstart/packages.md)
 	$(if $(IN),$(SUDO)) tools/make-deb $(if $(IN),--in $(IN)) $(if $(CHECK),--check) $(BUILD)-deb
@@ -131,15 +139,13 @@ install-test: build ## install, demo, upgrade, purge of packages made of this bu
 	$(SUDO) env BUILT=$(abspath $(BUILD)) $(foreach v,CI ROUTES SUITE,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s \
 		--deselect tests/package/test_package.py::test_lintian $(ARGS) tests/package/test_package.py
 
-test: check install-test e2e vm-test ## everything but package-test, which is long; installs what it needs
-
 demo: build ## the main job: a full BGP table from two ISPs through kamueed, in namespaces (root)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed ./kamuee demo start $(ARGS)
 
 demo-stop: ## end the demo and remove all it made
 	$(SUDO) ./kamuee demo stop
 
-bench: build ## measured claims: lookups, forwarding, full table, convergence (root for the last two)
+bench: bench-build ## measured claims: lookups, forwarding, full table, convergence (root for the last two)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
 fuzz: export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1# else what it finds is printed and passed over
@@ -174,7 +180,7 @@ sanitize-e2e: ## end-to-end tests of a kamueed under AddressSanitizer and UBSan,
 	ninja -C $(BUILD)-asan
 	@reports=$$(mktemp -d) && chmod 1777 $$reports && trap "rm -rf $$reports" EXIT; \
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))-asan/kamueed ASAN_OPTIONS=log_path=$$reports/asan UBSAN_OPTIONS=log_path=$$reports/ubsan:print_stacktrace=1 \
-		RETRY=no tests/e2e/run $(ARGS) || echo "sanitize-e2e: tests failed"; \
+		tests/run e2e --build $(BUILD)-asan $(ARGS) || echo "sanitize-e2e: tests failed"; \
 	if ls $$reports/* >/dev/null 2>&1; then cat $$reports/*; echo "sanitize-e2e: $$(ls $$reports | wc -l) reports"; exit 1; fi; echo "sanitize-e2e: no report"
 
 # What was configured with another prefix stays as it is: another one is built beside it.

@@ -14,22 +14,27 @@ The end of every test with kamueed, without a word in the test: the ledger balan
 without a reason), the FIB equals the kernel's table, the kernel has sent on no packet that came up to it, and
 kamueed's filter of system calls has refused none.
 
+tests/run starts the longest files first (E2E_ORDER), and keeps what Linux did with a test, which depends on that test, on what it uses and
+on the kernel alone, in the build directory (E2E_VERDICTS): a test that passed there with the kernel as its router is not run again.
+
 kamueed runs as an ordinary user with the capabilities of docs/features/rights.md; KAMUEED_USER=root: as root.
 """
 import atexit
 import ctypes
+import hashlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "cli"))
+sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "tests")]
 
 from kamuee.lab import kamueenode, measure, rights                              # noqa: E402
 from kamuee.lab.errors import LabError                                          # noqa: E402
@@ -37,6 +42,7 @@ from kamuee.lab.kamueenode import KamueeNode                                    
 
 from daemon import Daemon, refused_calls                                                       # noqa: E402
 import support                                                                  # noqa: E402
+from slow.groups import Groups                                                  # noqa: E402
 
 # A shell starts what runs in the background with it ignored, and our programs would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,7 +64,9 @@ USER = "64000"      # a number without an account, so that nothing has to be mad
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("KAMUEED_USER", USER)
     config.addinivalue_line("markers", "rfc(number, section, level): what the test shows; a row of docs/conformance.md")
-    config.addinivalue_line("markers", "alone: asserts times that another test beside it could spoil (tests/e2e/run)")
+    config.addinivalue_line("markers", "alone: fills a table of the kernel's that all namespaces share: runs when no other test does (tests/run)")
+    for group in Groups.marks():
+        config.addinivalue_line("markers", f"{group}: long by nature (tests/slow/groups.yaml)")
     config.addinivalue_line("markers", "kernel_forwards: the kernel sends packets on here, as a multicast routing daemon needs it")
     config.addinivalue_line("markers", "differs(why): Linux does something else here, and why we do not follow")
     if not why_not() and not support.KEEP:
@@ -90,14 +98,59 @@ def name_namespaces() -> None:
     os.environ["KAMUEE_NETNS"] = socket
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     reason = why_not()
     if reason is None:
+        longest_first(items)
+        leave_out_known(config, items)
         return
     if os.environ.get("CI"):
         pytest.exit(reason, 1)
     for item in items:
         item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Puts the files in the order of the file E2E_ORDER, so that no long one is left when all others are done."""
+    if not (named := os.environ.get("E2E_ORDER")):
+        return
+    place = {name: i for i, name in enumerate(Path(named).read_text().splitlines())}
+    items.sort(key=lambda item: place.get(str(item.path.relative_to(ROOT)), len(place)))
+
+
+# --- what Linux did ---
+
+def verdict_of(item: pytest.Item) -> Path | None:
+    """Where the verdict on a test with Linux as the router is kept; None: the test has another router, or nothing is kept."""
+    named = os.environ.get("E2E_VERDICTS")
+    if not named or getattr(item, "callspec", None) is None or item.callspec.params.get("kind") != "kernel":
+        return None
+    used = [item.path, *sorted(Path(__file__).parent.glob("*.py")), *sorted((ROOT / "cli/kamuee").rglob("*.py"))]
+    said = hashlib.sha256(f"{item.nodeid} {' '.join(os.uname()[2:4])}".encode())
+    for file in dict.fromkeys(used):
+        if file == item.path or not file.name.startswith("test_"):
+            said.update(content(file))
+    return Path(named) / said.hexdigest()
+
+
+@lru_cache(maxsize=None)
+def content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+def leave_out_known(config: pytest.Config, items: list[pytest.Item]) -> None:
+    known = [item for item in items if (file := verdict_of(item)) and file.exists()]
+    if known:
+        config.hook.pytest_deselected(items=known)
+        items[:] = [item for item in items if item not in set(known)]
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    report = (yield).get_result()
+    if report.when == "call" and report.passed and (file := verdict_of(item)):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
 
 
 @pytest.fixture

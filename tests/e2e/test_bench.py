@@ -16,6 +16,8 @@ import pytest
 
 from kamuee.feed import table
 
+pytestmark = pytest.mark.bench
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 300
 

@@ -27,6 +27,8 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
 
 import schema                                                                   # noqa: E402
 
+pytestmark = pytest.mark.fault
+
 MODULE = schema.module()
 BUILDER = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "src/mgmt/program_build/kamuee-program"
 NODES = ("container", "list", "leaf", "leaf-list")

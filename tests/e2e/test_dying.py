@@ -15,6 +15,8 @@ import pytest
 from daemon import Daemon
 from support import eventually
 
+pytestmark = pytest.mark.kill
+
 CONFIG = "set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\n"
 KAMUEE = Path(__file__).resolve().parents[2] / "kamuee"
 SENDER = """

@@ -8,6 +8,8 @@ from kamuee.lab import measure
 
 from support import Pinging, assert_reaches, eventually, kernel_has, received, receiver, send
 
+pytestmark = pytest.mark.storm
+
 CHURN = """
 nodes:
   h1:

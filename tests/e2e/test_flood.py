@@ -4,9 +4,9 @@
 The flood comes by p0, the sessions run over p1 (FRR) and p2 (BIRD). Its rate (FLOOD_PPS frames a second, all kinds together)
 is far above what the lowered limits below let through, so that policers and queues work all the time; a line-rate flood differs
 only in what the forwarder drops. BFD at 300 ms x 3 also fails when a machine does not run its processes for that long: a witness
-measures that, and the test is repeated when it is the machine's fault.
+measures that. What the router owes the sessions in any case is that it drops none of their packets.
 
-    DURATION=300       seconds of each kind of flood, one after the other, and of all at once (make flood); no repetition
+    DURATION=300       seconds of each kind of flood, one after the other, and of all at once (make flood)
     CONTROL=silence    the same without a frame of flood: what the machine does to the sessions by itself
     CONTROL=linux      the same with the Linux kernel as the router
 """
@@ -23,14 +23,13 @@ from kamuee.lab import measure
 
 from support import PATIENCE_S, Pinging, assert_reaches, eventually, ping
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.storm, pytest.mark.alone]
 
 FLOOD = Path(__file__).with_name("flood.py")
 FLOOD_PPS = int(os.environ.get("FLOOD_PPS", "15000"))
 DURATION = os.environ.get("DURATION")
 CONTROL = os.environ.get("CONTROL", "")
 STALL_S = 0.3
-TRIES = 1 if DURATION else 3
 
 SESSIONS = """
 nodes:
@@ -206,18 +205,15 @@ def assert_sessions_were_spared(before: dict, now: dict) -> None:
 @pytest.mark.rfc("6192", "3", "MAY")
 @pytest.mark.parametrize("kinds, seconds", FLOODS, ids=[kinds[0] if len(kinds) == 1 else "all" for kinds, _ in FLOODS])
 def test_sessions_stay_up_under_a_flood(lab, kinds, seconds):
-    for _ in range(TRIES):
-        eventually(lambda: sessions_are_up(lab), 60, lambda: lab["r"].vtysh("show bfd peers"), 0.2)
-        before, was = flaps(lab), CONTROL != "linux" and punt(lab)
-        n_sent, stall_s = flood(lab, kinds, seconds)
-        if was:
-            assert_sessions_were_spared(was, punt(lab))
-        assert n_sent > 0 or CONTROL == "silence"
-        if flaps(lab) == before or stall_s < STALL_S:
-            break
+    eventually(lambda: sessions_are_up(lab), 60, lambda: lab["r"].vtysh("show bfd peers"), 0.2)
+    before, was = flaps(lab), CONTROL != "linux" and punt(lab)
+    n_sent, stall_s = flood(lab, kinds, seconds)
+    if was:
+        assert_sessions_were_spared(was, punt(lab))
+    assert n_sent > 0 or CONTROL == "silence"
     now = flaps(lab)
-    assert now == before, f"{before} -> {now}; the longest stall of the machine was {stall_s:.2f} s;\n{neighbors(lab)}"
-    assert sessions_are_up(lab)
+    assert now == before or stall_s >= STALL_S, f"{before} -> {now}; the longest stall of the machine was {stall_s:.2f} s;\n{neighbors(lab)}"
+    eventually(lambda: sessions_are_up(lab), 60)
     assert ping(lab["bad"], "10.1.0.1", 3, 0.2).received > 0
 
 

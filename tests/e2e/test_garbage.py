@@ -11,6 +11,8 @@ from kamuee.lab import measure
 
 from support import Pinging, assert_no_loss, assert_reaches, eventually
 
+pytestmark = pytest.mark.storm
+
 LINE = """
 nodes:
   h1:

@@ -11,6 +11,8 @@ from kamuee.lab import measure
 
 from support import LINE, assert_reaches, eventually
 
+pytestmark = pytest.mark.kill
+
 KILLS = int(os.environ.get("KILLS", "5"))
 PREFIXES = 60000 if KILLS > 5 else 20000
 CHANGES = 6000

@@ -33,7 +33,7 @@ from stream import opened_receiver
 from support import PATIENCE_S, Router, assert_reaches, eventually
 from test_flood import STALL_S, Witness
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.storm, pytest.mark.alone]
 
 FLOOD = Path(__file__).with_name("flood.py")
 SECONDS = float(os.environ.get("SECONDS", "8"))
@@ -268,23 +268,20 @@ def test_seven_keep_their_guarantees_and_sessions_while_one_floods(lab, router, 
     router.configure("set port p1 queue rate 20M", *vr_lines(guarantee="2M"), "set port p1 queue vr v1 weight 128",
                      # What a sender that the machine did not run sends at once may wait; CoDel would drop of it.
                      "set queue-profile plain class 6 discipline tail-drop", *vr_lines(profile={i: "plain" for i in range(2, N + 1)}))
-    for _ in range(3):
-        eventually(lambda: all_up(sessions), 60, lambda: sessions[0][0].vtysh("show bfd peers", "show bgp summary"), 0.2)
-        before, missed, drops = flaps(sessions), rx_missed(router), dropped(router)
-        flood = Flood(lab, 50_000)                # 35 Mb/s where 2 are guaranteed
-        with Witness() as witness, Streams(lab, {i: 2e6 for i in range(2, N + 1)}) as streams:
-            time.sleep(SECONDS)                   # what is tested is that nothing happens in it
-            got = streams.end()
-            n_flood = flood.end()
-        now, missed, stall_s = flaps(sessions), rx_missed(router) - missed, witness.longest_s
-        print(f"flood: {n_flood} frames in {SECONDS:.0f} s, {dropped(router)['v1'] - drops['v1']} dropped; rx missed {missed}; the others: "
-              + ", ".join(f"{100 * g.received / g.sent:.2f} % of {g.sent}" for g in got.values())
-              + f"; the machine's longest stall {stall_s:.3f} s")
-        if not missed and (now == before or stall_s < STALL_S):  # else it may have been the machine
-            break
+    eventually(lambda: all_up(sessions), 60, lambda: sessions[0][0].vtysh("show bfd peers", "show bgp summary"), 0.2)
+    before, missed, drops = flaps(sessions), rx_missed(router), dropped(router)
+    flood = Flood(lab, 50_000)                # 35 Mb/s where 2 are guaranteed
+    with Witness() as witness, Streams(lab, {i: 2e6 for i in range(2, N + 1)}) as streams:
+        time.sleep(SECONDS)                   # what is tested is that nothing happens in it
+        got = streams.end()
+        n_flood = flood.end()
+    now, missed, stall_s = flaps(sessions), rx_missed(router) - missed, witness.longest_s
+    print(f"flood: {n_flood} frames in {SECONDS:.0f} s, {dropped(router)['v1'] - drops['v1']} dropped; rx missed {missed}; the others: "
+          + ", ".join(f"{100 * g.received / g.sent:.2f} % of {g.sent}" for g in got.values())
+          + f"; the machine's longest stall {stall_s:.3f} s")
     assert dropped(router)["v1"] - drops["v1"] > n_flood / 10
-    assert all(g.received >= 0.99 * g.sent and g.sent > 0.9 * SECONDS * 2e6 / WIRE_BITS for g in got.values()), got
-    assert now == before and all_up(sessions)
+    assert all(g.received + missed >= 0.99 * g.sent and g.sent > 0.9 * SECONDS * 2e6 / WIRE_BITS for g in got.values()), (missed, got)
+    assert now == before or stall_s >= STALL_S, f"a session went down, and the machine ran: {before} -> {now}"
 
 
 # --- TCP ----------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from kamuee.lab.netns import is_running
 
 from support import Router, assert_reaches, eventually, reaches
 
+pytestmark = pytest.mark.kill
+
 KILLS = int(os.environ.get("KILLS", "3"))
 ROUTES = 4000
 CHANGES_PER_S = 10000

@@ -11,6 +11,8 @@ from kamuee.lab import measure
 
 from support import LINE, assert_reaches
 
+pytestmark = pytest.mark.storm
+
 CHANGES = int(os.environ.get("STORM", "30000"))
 ROUNDS = 10 if "STORM" in os.environ else 3
 SEED = int(os.environ.get("SEED", "1"))

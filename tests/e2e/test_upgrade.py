@@ -21,6 +21,8 @@ from daemon import Daemon
 from support import Router, assert_reaches, eventually
 from test_restart import FAR, LAB as RESTART_LAB, Listener, audit, established, is_up, keeper_pid, name_of, taps
 
+pytestmark = pytest.mark.kill
+
 LAB = RESTART_LAB.replace("bfd 10 1000 1000", "bfd 3 300 300")
 CLI = Path(__file__).resolve().parents[2] / "kamuee"
 PER_S, SECONDS = 2000, 8.0

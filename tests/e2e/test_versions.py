@@ -19,6 +19,8 @@ from support import Router, assert_reaches, eventually
 from test_restart import FAR, LAB, Listener, audit, established, is_up, taps
 from test_upgrade import assert_as_before, kamuee, left_behind, script, upgrade
 
+pytestmark = pytest.mark.kill
+
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = re.compile(r"#define UPGRADE_PROTOCOL (\d+)")
 

@@ -17,6 +17,8 @@ from kamuee.errors import DaemonError
 from kamuee.lab.netns import in_namespace
 from support import eventually
 
+pytestmark = pytest.mark.fault
+
 ROUNDS = int(os.environ.get("KAMUEE_FAULTS", "150"))
 CALLS = 75            # a creation makes fewer; the rest are those of its dumps
 PATIENCE_S = 30

@@ -21,7 +21,7 @@ from test_flood import STALL_S, Witness
 from test_queue_isolation import (LATE_S, N, WIRE_BITS, Flood, Streams, all_up, dropped, flaps, lab, queue_of, rx_missed, sessions,  # noqa: F401
                                   vr_lines)
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.storm, pytest.mark.alone]
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 SECONDS = float(os.environ.get("SECONDS", "8"))
@@ -67,32 +67,29 @@ def test_seven_do_not_notice_what_the_eighth_does(lab, router, sessions, tmp_pat
                      "set queue-profile plain class 6 discipline tail-drop", *vr_lines(profile={i: "plain" for i in range(2, N + 1)}))
     eventually(lambda: all_up(sessions), 60, "BGP and BFD are up", 0.2)
     alone = streams_alone(lab, router)
-    for _ in range(3):
-        before, missed, drops = flaps(sessions), rx_missed(router), dropped(router)
-        capture = subprocess.Popen([sys.executable, KAMUEE, "--socket", str(lab["r"].socket), "capture", "in", "interface", "i1", "write",
-                                    str(tmp_path / "v1.pcapng")], stdout=subprocess.DEVNULL)
-        acts = hostile(lab)
-        try:
-            with Witness() as witness, Streams(lab, {i: 0.95 * GUARANTEE for i in range(2, N + 1)}) as streams:
-                time.sleep(SECONDS)               # what is tested is that nothing happens in it
-                waits = p99_ns(router)
-                got = streams.end()
-        finally:
-            done = {name: act.end() for name, act in acts.items()}
-            capture.terminate()
-            capture.wait(PATIENCE_S)
-            lab["r"].vrs["v1"].run("ip addr del 10.9.0.1/16 dev i1")
-        now, missed, stall_s = flaps(sessions), rx_missed(router) - missed, witness.longest_s
-        print(f"hostile: {done} in {SECONDS:.0f} s, {dropped(router)['v1'] - drops['v1']} dropped; rx missed {missed}; the others: "
-              + ", ".join(f"{100 * g.received / g.sent:.2f} % of {g.sent}" for g in got.values())
-              + f"; p99 of waits, us: alone {[w // 1000 for w in alone.values()]}, beside it {[w // 1000 for w in waits.values()]}"
-              f"; the machine's longest stall {stall_s:.3f} s")
-        if not missed and (now == before or stall_s < STALL_S):  # else it may have been the machine
-            break
+    before, missed, drops = flaps(sessions), rx_missed(router), dropped(router)
+    capture = subprocess.Popen([sys.executable, KAMUEE, "--socket", str(lab["r"].socket), "capture", "in", "interface", "i1", "write",
+                                str(tmp_path / "v1.pcapng")], stdout=subprocess.DEVNULL)
+    acts = hostile(lab)
+    try:
+        with Witness() as witness, Streams(lab, {i: 0.95 * GUARANTEE for i in range(2, N + 1)}) as streams:
+            time.sleep(SECONDS)               # what is tested is that nothing happens in it
+            waits = p99_ns(router)
+            got = streams.end()
+    finally:
+        done = {name: act.end() for name, act in acts.items()}
+        capture.terminate()
+        capture.wait(PATIENCE_S)
+        lab["r"].vrs["v1"].run("ip addr del 10.9.0.1/16 dev i1")
+    now, missed, stall_s = flaps(sessions), rx_missed(router) - missed, witness.longest_s
+    print(f"hostile: {done} in {SECONDS:.0f} s, {dropped(router)['v1'] - drops['v1']} dropped; rx missed {missed}; the others: "
+          + ", ".join(f"{100 * g.received / g.sent:.2f} % of {g.sent}" for g in got.values())
+          + f"; p99 of waits, us: alone {[w // 1000 for w in alone.values()]}, beside it {[w // 1000 for w in waits.values()]}"
+          f"; the machine's longest stall {stall_s:.3f} s")
     assert all(n > SECONDS * 100 for n in done.values()), done
     assert dropped(router)["v1"] - drops["v1"] > done["flood"] / 10
-    assert all(g.received >= 0.99 * g.sent and g.sent > 0.85 * SECONDS * GUARANTEE / WIRE_BITS for g in got.values()), got
-    assert now == before and all_up(sessions)
+    assert all(g.received + missed >= 0.99 * g.sent and g.sent > 0.85 * SECONDS * GUARANTEE / WIRE_BITS for g in got.values()), got
+    assert now == before or stall_s >= STALL_S, f"a session went down, and the machine ran: {before} -> {now}"
     # A frame of the hostile one may be on the wire, and those of the six that are within their guarantee. What the sender has to make up for
     # is a burst, which beside a flood waits for the guarantee alone, and this machine may not run the forwarder.
     assert all(waits[i] < 1.2 * alone[i] + N * FRAME_NS + 1e9 * (LATE_S + stall_s) for i in waits), (alone, waits)
