@@ -42,12 +42,12 @@ def files(root: Path) -> tuple[str, ...]:
         part.startswith((".", "build")) or part == "__pycache__" for part in path.relative_to(root).parts)))
 
 
-def tree(root: Path, only: Iterable[str] = (), without: Iterable[str] = ()) -> str:
-    """Hash of the files that begin or match with `only` (all, if it is empty), less those that begin with `without`."""
+def tree(root: Path, only: Iterable[str] = (), without: Iterable[str] = (), but: tuple[str, ...] = ()) -> str:
+    """Hash of the files that begin or match with `only` (all, if it is empty), less those that begin with `without` or end with `but`."""
     only, without = tuple(only), tuple(without)
     found = hashlib.sha256()
     for name in files(root):
-        if (not only or name.startswith(only) or any(fnmatch(name, one) for one in only if "*" in one)) and not name.startswith(without or ("\0",)):
+        if (not only or name.startswith(only) or any(fnmatch(name, one) for one in only if "*" in one)) and not name.startswith(without) and not name.endswith(but):
             found.update(f"{name}\0{content(root / name)}\0".encode())
     return found.hexdigest()
 

@@ -230,17 +230,6 @@ def test_garbage_on_the_socket_is_answered_in_json_or_not_at_all(daemon):
     assert daemon.client.state("system")["pid"] > 0
 
 
-@pytest.mark.parametrize("query", ["offset=-1", "limit=x", "depth=0", "fields=a(", "nonsense=1"])
-@pytest.mark.parametrize("resource", [
-    "/restconf", "/restconf/yang-library-version", "/restconf/operations", "/restconf/data", "/restconf/data/kamuee:port", "/restconf/data/kamuee:state/port",
-    "/restconf/data/kamuee:state/routes=default,ipv4/route", "/restconf/data/ietf-restconf-monitoring:restconf-state",
-    "/restconf/data/ietf-yang-library:yang-library", "/restconf/data/ietf-yang-library:modules-state", "/restconf/data/ietf-interfaces:interfaces"])
-def test_a_query_that_cannot_be_is_refused_whatever_is_read(daemon, resource, query):
-    answer = daemon.ask("GET", f"{resource}?{query}")
-    assert b" 400 " in answer.splitlines()[0], answer[:300]
-    assert daemon.client.state("system")["pid"] > 0
-
-
 def test_a_second_test_of_taps_is_told_that_one_is_under_way(daemon):
     with daemon.ask("POST", "/restconf/operations/kamuee:test-tap", keep=True) as first:
         assert b" 409 " in (answer := daemon.ask("POST", "/restconf/operations/kamuee:test-tap")), answer

@@ -53,29 +53,31 @@ class Groups:
         return " or ".join(name for name in Groups.marks() if name in names) or "none"
 
     def hash(self, name: str) -> str:
-        return tree(self.root, self.groups[name].covers)
+        """Of the files that a group covers, but unit tests."""
+        return tree(self.root, self.groups[name].covers, but=("_test.c", "_fuzz.c"))
 
-    def recorded(self) -> dict[str, str]:
-        """{group: hash of the files that it last passed on}"""
+    def _recorded(self) -> dict[str, tuple[str, str]]:
+        """{group: (hash of the files that it last passed on, when)}"""
         try:
             lines = (FOLDER / "passed").read_text().splitlines()
         except FileNotFoundError:
             return {}
-        return {line.split()[0]: line.split()[1] for line in lines if line and not line.startswith("#")}
+        return {name: (found, when) for name, found, when in (line.split() for line in lines if line and not line.startswith("#"))}
+
+    def recorded(self) -> dict[str, str]:
+        """{group: hash of the files that it last passed on}"""
+        return {name: found for name, (found, _) in self._recorded().items()}
 
     def changed(self) -> list[str]:
         """Groups whose files are not those that they last passed on."""
         recorded = self.recorded()
         return [name for name in self.groups if recorded.get(name) != self.hash(name)]
 
-    def passed(self, names: list[str]) -> None:
-        """Records that these groups have passed on the files there are now."""
-        dates = {line.split()[0]: line.split()[2] for line in (FOLDER / "passed").read_text().splitlines()
-                 if line and not line.startswith("#")} if (FOLDER / "passed").exists() else {}
-        recorded = self.recorded() | {name: self.hash(name) for name in names}
-        dates |= {name: time.strftime("%Y-%m-%d") for name in names}
+    def passed(self, hashes: dict[str, str]) -> None:
+        """Records {group: hash of the files on which it has passed}."""
+        recorded = self._recorded() | {name: (found, time.strftime("%Y-%m-%d")) for name, found in hashes.items()}
         (FOLDER / "passed").write_text(PASSED_HEAD + "".join(
-            f"{name:<12} {recorded[name]} {dates[name]}\n" for name in self.groups if name in recorded))
+            f"{name:<8} {recorded[name][0]} {recorded[name][1]}\n" for name in self.groups if name in recorded))
 
     def without_group(self, below: str = "src/") -> list[str]:
         """Files that no group covers."""

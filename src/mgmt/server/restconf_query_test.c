@@ -202,6 +202,32 @@ static void a_page_of_a_long_table_is_no_walk_of_all_of_it(void **state)
     assert_int_equal(fake_rib_walks, 0);
 }
 
+static void a_query_that_cannot_be_is_refused_whatever_is_read(void **state)
+{
+    static const char *const resource[] = {
+        "/restconf",
+        "/restconf/yang-library-version",
+        "/restconf/operations",
+        "/restconf/data",
+        PORT,
+        "/restconf/data/kamuee:state/port",
+        ROUTES "/route",
+        "/restconf/data/ietf-restconf-monitoring:restconf-state",
+        "/restconf/data/ietf-yang-library:yang-library",
+        "/restconf/data/ietf-yang-library:modules-state",
+        "/restconf/data/ietf-interfaces:interfaces",
+    };
+    static const char *const query[] = {"offset=-1", "limit=x", "depth=0", "fields=a(", "nonsense=1"};
+    char target[128];
+
+    for (size_t r = 0; r < sizeof resource / sizeof *resource; r++)
+        for (size_t q = 0; q < sizeof query / sizeof *query; q++) {
+            snprintf(target, sizeof target, "%s?%s", resource[r], query[q]);
+            if (ask("GET", target, NULL) != 400)
+                fail_msg("%s: %d %s", target, reply.status, reply.body.s);
+        }
+}
+
 // --- models of the IETF --------------------------------------------------------------------------
 
 static void state_is_there_in_the_models_of_the_ietf(void **state)
@@ -404,6 +430,7 @@ int main(void)
         served(wrong_fields_are_refused),
         cmocka_unit_test(expressions_at_random),
         served(lists_come_in_pages),
+        served(a_query_that_cannot_be_is_refused_whatever_is_read),
         served(a_page_of_a_long_table_is_no_walk_of_all_of_it),
         served(state_is_there_in_the_models_of_the_ietf),
         served(a_large_configuration_comes_whole_and_in_parts),
