@@ -55,9 +55,11 @@ ssize_t descriptor_receive(int s, void *bytes, size_t room, int *fd)
                        .msg_controllen = sizeof control};
     ssize_t n;
 
+    // ECONNRESET is told once, before the messages that are still there: the other end closed with
+    // ours unread.
     do
         n = recvmsg(s, &m, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     *fd = n < 0 ? -1 : only_descriptor_of(&m);
     return n;
 }

@@ -82,11 +82,28 @@ static void two_descriptors_are_closed(void **state)
     assert_int_equal(n_open(), before);
 }
 
+// Linux says ECONNRESET first when the other end closes with messages unread.
+static void last_words_arrive_from_one_that_did_not_listen(void **state)
+{
+    char got[16];
+    int fd;
+
+    assert_true(descriptor_send(pair[1], "unread", 6, -1));
+    assert_true(descriptor_send(pair[0], "why", 3, -1));
+    close(pair[0]);
+    pair[0] = dup(pair[1]);
+    assert_int_equal(descriptor_receive(pair[1], got, sizeof got, &fd), 3);
+    assert_memory_equal(got, "why", 3);
+    assert_int_equal(descriptor_receive(pair[1], got, sizeof got, &fd), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_descriptor_comes_with_its_message, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(a_message_may_have_none, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(last_words_arrive_from_one_that_did_not_listen, open_pair,
+                                        close_pair),
         cmocka_unit_test_setup_teardown(two_descriptors_are_closed, open_pair, close_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
