@@ -21,7 +21,7 @@ def files() -> bytes:
     """The tests, the lab that they use, pytest, and what tests look for beside kamueed in its build directory."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for name in ("tests/e2e", "cli", "kamuee"):
+        for name in ("tests/e2e", "tests/slow", "tests/unchanged.py", "cli", "kamuee"):
             tar.add(ROOT / name, f"kamuee/{name}", filter=lambda member: None if "__pycache__" in member.name else member)
         tar.add(BUILD / "src/main/kamuee-netns", "kamuee/build/src/main/kamuee-netns")
         for name in PYTEST:
