@@ -366,6 +366,36 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
     end();
 }
 
+// What a guarantee has sent, in seconds of its rate, after nobody called for so long and a fifth of
+// a second with calls.
+static double guaranteed_after_gap(unsigned ms)
+{
+    begin(1000000000, 2);
+    add(0, plain(100000000, 0, 0), INFINITY, 1000);
+    add(1, plain(0, 0, 1), INFINITY, 1500);
+    run_for(0.1);
+    uint64_t before = t.source[0].sent;
+    t.now += ms * (HZ / 1000);
+    run_for(0.2);
+    double sent = (double)(t.source[0].sent - before) * 8 / 1e8;
+    end();
+    return sent;
+}
+
+// A thread may be kept from its CPU for 100 ms; what is longer is a jump of the clock.
+static void a_guarantee_catches_up_with_a_gap(void **state)
+{
+    static const unsigned gap_ms[] = {5, 50, 95, 300};
+
+    for (unsigned i = 0; i < 4; i++) {
+        double seconds = guaranteed_after_gap(gap_ms[i]);
+        double want = 0.2 + (gap_ms[i] < 100 ? gap_ms[i] : 100) / 1000.0;
+
+        print_message("gap of %u ms: %.4f s are sent\n", gap_ms[i], seconds);
+        assert_true(fabs(seconds - want) < 0.001);
+    }
+}
+
 static unsigned taken_after(uint64_t us)
 {
     uint64_t before = t.source[0].sent;
@@ -690,6 +720,7 @@ int main(void)
         cmocka_unit_test(what_need_not_wait_passes_within_all_rates),
         cmocka_unit_test(nothing_passes_while_somebody_waits),
         cmocka_unit_test(a_jump_of_the_clock_changes_nothing),
+        cmocka_unit_test(a_guarantee_catches_up_with_a_gap),
         cmocka_unit_test(what_a_late_owner_owes_is_sent),
         cmocka_unit_test(steps_of_the_clock_change_nothing),
         cmocka_unit_test(strict_classes_come_first_and_weighted_ones_share),
