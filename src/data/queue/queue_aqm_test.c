@@ -347,6 +347,31 @@ static void the_longest_flow_loses_when_the_class_is_full(void **state)
     end();
 }
 
+// Its own packets would not make enough room: others of the client fill it.
+static void a_class_that_does_not_fill_the_client_loses_nothing(void **state)
+{
+    struct queue_client_config c = client_of(1000000);
+    struct queue_class_stats s;
+
+    begin(1000000000, PACKETS);
+    c.limit_bytes = 10000;
+    c.class[7].discipline = QUEUE_FQ_CODEL;
+    c.class[7].flows = 64;
+    configure(0, &c);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(put(0, 7, i, 100, 0), QUEUE_TAKEN);
+    for (unsigned i = 0; i < 9; i++)
+        assert_int_equal(put(0, 6, 0, 1000, 0), QUEUE_TAKEN);
+    assert_int_equal(put(0, 7, 1, 800, 0), QUEUE_CLIENT_FULL); // 300 bytes too many
+    queue_class_stats(t.q, 0, 7, &s);
+    assert_int_equal(s.dropped_flow, 0);
+    assert_int_equal(s.waiting_packets, 5);
+    assert_int_equal(put(0, 7, 1, 700, 0), QUEUE_TAKEN); // 200: not more than half of its bytes
+    queue_class_stats(t.q, 0, 7, &s);
+    assert_true(s.dropped_flow > 0);
+    end();
+}
+
 // 64 flows of two packets each: all are the longest, and each that comes makes room.
 static void flows_of_one_length_share_the_loss(void **state)
 {
@@ -726,6 +751,7 @@ int main(void)
         cmocka_unit_test(codel_marks_what_can_be_marked),
         cmocka_unit_test(a_sparse_flow_does_not_wait_for_bulk),
         cmocka_unit_test(the_longest_flow_loses_when_the_class_is_full),
+        cmocka_unit_test(a_class_that_does_not_fill_the_client_loses_nothing),
         cmocka_unit_test(flows_of_one_length_share_the_loss),
         cmocka_unit_test(an_ect1_packet_is_marked_above_the_step),
         cmocka_unit_test(a_strict_class_above_its_rate_comes_last),
