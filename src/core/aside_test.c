@@ -210,6 +210,31 @@ static void what_nobody_waits_for_is_done_before_the_end(void **state)
     assert_ptr_equal(freed, said);
 }
 
+static pthread_t worker_of[ASIDE_LANES], later_by[ASIDE_LANES];
+
+static void note_workers(void *ctx)
+{
+    enum aside_lane lane = *(enum aside_lane *)ctx;
+
+    aside(note_thread, &worker_of[lane]);
+    aside_later(note_thread, &later_by[lane]);
+    say(".");
+}
+
+// The next work of the turn need not wait for it.
+static void what_nobody_waits_for_is_the_other_lanes(void **state)
+{
+    static enum aside_lane read = ASIDE_READ, change = ASIDE_CHANGE;
+
+    aside_turn(read, &(struct turn){note_workers, dropped, &read});
+    aside_turn(change, &(struct turn){note_workers, dropped, &change});
+    run_until("..");
+    aside_stop();
+    assert_false(pthread_equal(worker_of[ASIDE_READ], worker_of[ASIDE_CHANGE]));
+    assert_true(pthread_equal(later_by[ASIDE_READ], worker_of[ASIDE_CHANGE]));
+    assert_true(pthread_equal(later_by[ASIDE_CHANGE], worker_of[ASIDE_READ]));
+}
+
 static void without_a_start_all_is_done_at_once(void **state)
 {
     pthread_t worker;
@@ -299,6 +324,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(stopping_ends_what_has_begun_and_drops_the_rest, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_done_before_the_end, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_the_other_lanes, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_done_aside_pauses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_turns_lose_nothing, set_up, tear_down),
