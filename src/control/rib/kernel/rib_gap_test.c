@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -188,6 +189,26 @@ static void only_a_deletion_before_it_opens_a_gap(void **state)
     rib_gaps_fini(&g);
 }
 
+// The kernel counts from the root for the rest of its dump, whatever is deleted later.
+static void a_deletion_opens_gaps_however_long_ago_it_was(void **state)
+{
+    struct prefix first = prefix_of("2001:db8:1::/48"), late = prefix_of("2001:db8:f0::/48");
+    struct rib_gaps g = {0};
+    char text[32];
+
+    rib_gaps_begin(&g, IP6);
+    row(&g, RIB_GAP_ROUTER, 1, "2001:db8:1::/48");
+    rib_gaps_deleted(&g, RIB_GAP_ROUTER, &first);
+    for (unsigned i = 2; i < 9; i++) {
+        snprintf(text, sizeof text, "2001:db8:%u::/48", 10 * i);
+        row(&g, RIB_GAP_ROUTER, i, text);
+        rib_gaps_deleted(&g, RIB_GAP_ROUTER, &late); // behind all rows
+        snprintf(text, sizeof text, "2001:db8:%u::/48", 10 * i - 5);
+        assert_true(have(&g, RIB_GAP_ROUTER, text));
+    }
+    rib_gaps_fini(&g);
+}
+
 static void the_end_of_a_table_may_be_skipped(void **state)
 {
     struct rib_gaps g = {0};
@@ -229,6 +250,7 @@ int main(void)
         cmocka_unit_test(what_a_dump_skips_is_in_a_gap),
         cmocka_unit_test(without_deletions_there_is_no_gap),
         cmocka_unit_test(only_a_deletion_before_it_opens_a_gap),
+        cmocka_unit_test(a_deletion_opens_gaps_however_long_ago_it_was),
         cmocka_unit_test(the_end_of_a_table_may_be_skipped),
         cmocka_unit_test(rows_in_another_order_are_seen),
     };
