@@ -11,6 +11,9 @@
 
 #include "core/rcu.h"
 #include "core/thread.h"
+#include "table/counter.h"
+#include "table/iface.h"
+#include "table/nexthop_count.h"
 #include "table/tunnel.h"
 
 static uint16_t number_of[TUNNEL_MAX];
@@ -133,20 +136,43 @@ static void what_no_tunnel_of_linux_takes_is_the_kernels(void **state)
     assert_true(ends(0));
 }
 
+// Of a tunnel of each port: packets come in by another virtual router than they leave by.
+static void an_interface_may_leave_the_router_of_its_tunnel(void **state)
+{
+    struct iface *i = iface_new("t1");
+
+    assert_non_null(i);
+    fill();
+    for (unsigned k = 0; k < TUNNEL_MAX; k += TUNNEL_MAX / TUNNEL_PORTS) {
+        i->port = tunnel_port(number_of[k]);
+        i->vlan = tunnel_vlan(number_of[k]);
+        assert_int_equal(i->port, PORT_TUNNEL + k / (TUNNEL_MAX / TUNNEL_PORTS));
+        nexthop_count_fini();
+        iface_set_vr(i, 0);
+        assert_int_equal(nexthop_counting[0], 0);
+        iface_set_vr(i, 1);
+        assert_int_equal(nexthop_counting[0], NEXTHOP_CROSS);
+    }
+    nexthop_count_fini();
+    iface_free(i);
+}
+
 #define table_test(f) cmocka_unit_test_teardown(f, close_table)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         table_test(every_tunnel_has_a_vlan_of_its_own_and_is_found),
+        table_test(an_interface_may_leave_the_router_of_its_tunnel),
         table_test(one_too_many_and_the_same_again_are_refused),
         table_test(what_no_tunnel_of_linux_takes_is_the_kernels),
         table_test(a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back),
     };
     rcu_init();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    int r = iface_table_init() ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    int r = counter_init() || iface_table_init() ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
     iface_table_fini();
+    counter_fini();
     rcu_fini();
     return r;
 }
