@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
@@ -31,6 +32,21 @@ static const struct commit alice = {.by = "alice"}, bob = {.by = "bob"};
 #define BASE                                                                                       \
     "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\n"        \
     "set vport v1 port p0\nset vport v1 vlan 1\n"
+
+#define RANDOM 123456u
+static uint64_t first_id; // of the first session of all tests
+ssize_t __real_getrandom(void *bytes, size_t n, unsigned flags);
+ssize_t __wrap_getrandom(void *bytes, size_t n, unsigned flags);
+
+ssize_t __wrap_getrandom(void *bytes, size_t n, unsigned flags)
+{
+    static const uint32_t random = RANDOM;
+
+    if (first_id || n != sizeof random)
+        return __real_getrandom(bytes, n, flags);
+    memcpy(bytes, &random, sizeof random);
+    return sizeof random;
+}
 
 static struct candidate *open_as(const char *by)
 {
@@ -70,6 +86,7 @@ static int begin(void **state)
     fake_reset();
     config_init("/nonexistent", NULL);
     c = open_as("test");
+    first_id = first_id ? first_id : candidate_id(c);
     assert_int_equal(edit(c, BASE), 0);
     assert_int_equal(commit(c, &alice), 0);
     candidate_close(c);
@@ -286,6 +303,16 @@ static void a_change_alone_is_repeated_whole_in_each_form_of_a_line(void **state
     }
 }
 
+// A shell that outlives a daemon must not find somebody else's session under its own number.
+static void numbers_of_sessions_begin_anywhere(void **state)
+{
+    uint64_t id = candidate_id(open_as("alice"));
+
+    assert_int_equal(first_id, RANDOM + 1);
+    assert_true(id > first_id);
+    assert_int_equal(candidate_id(open_as("bob")), id + 1);
+}
+
 static void sessions_are_bounded_and_those_with_changes_stay(void **state)
 {
     struct candidate *c = open_as("alice");
@@ -462,6 +489,7 @@ int main(void)
         TEST(the_same_change_by_two_is_no_collision),
         TEST(it_does_not_matter_who_commits_first),
         TEST(a_change_alone_is_repeated_whole_in_each_form_of_a_line),
+        TEST(numbers_of_sessions_begin_anywhere),
         TEST(sessions_are_bounded_and_those_with_changes_stay),
         TEST(json_and_the_text_of_another_configuration_can_be_added_or_take_its_place),
         TEST(what_a_change_will_do_is_told_before_and_after),
