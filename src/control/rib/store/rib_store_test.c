@@ -609,7 +609,12 @@ static void groups_beyond_the_budget_use_one_leg(void **state)
     assert_int_not_equal(nexthop_word_kind(nexthop_word(nexthop_get(one))), NEXTHOP_GROUP);
     assert_true(v->lacks_nexthops);
     set_budget(0); // of next hops, too
-    rib_budget_tick(v, clock_now_ns());
+    uint64_t now_ns = clock_now_ns();
+    v->retried_ns = now_ns + 1 - NS_PER_SECOND;
+    rib_budget_tick(v, now_ns);
+    assert_true(v->lacks_nexthops); // it is asked for once a second
+    rib_budget_tick(v, now_ns + 1);
+    assert_false(v->lacks_nexthops);
     while (rib_path_work(v, 100))
         ;
     one = nexthop_real(fib_get(store_vr->fib4, &p));
