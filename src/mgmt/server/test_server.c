@@ -54,11 +54,20 @@ static const char base_config[] =
     "vlan 40\n"
     "set vr red table 7\nset interface v40 vr red\nset thread 1 forwarder port p0 rx-queue 0\n";
 
+// cmocka jumps out of the loop when a callback crashes or fails an assertion. No loop runs again
+// then, and whatever waits for one would wait forever.
+static bool loop_runs(void)
+{
+    return event_base_loop(loop, EVLOOP_NONBLOCK) >= 0;
+}
+
 int server_start(void **state)
 {
     struct mgmt_start s;
     char err[1024] = "";
 
+    if (!loop_runs())
+        return -1;
     fake_reset();
     fake_acl_loop = loop;
     fake_rib_start(loop);
@@ -70,6 +79,8 @@ int server_start(void **state)
 
 int server_stop(void **state)
 {
+    if (!loop_runs())
+        return -1;
     mgmt_stop();
     event_base_loop(loop, EVLOOP_NONBLOCK);
     answer_free(&reply);
