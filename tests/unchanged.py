@@ -47,7 +47,8 @@ def tree(root: Path, only: Iterable[str] = (), without: Iterable[str] = (), but:
     only, without = tuple(only), tuple(without)
     found = hashlib.sha256()
     for name in files(root):
-        if (not only or name.startswith(only) or any(fnmatch(name, one) for one in only if "*" in one)) and not name.startswith(without) and not name.endswith(but):
+        wanted = not only or name.startswith(only) or any(fnmatch(name, one) for one in only if "*" in one)
+        if wanted and not name.startswith(without) and not name.endswith(but):
             found.update(f"{name}\0{content(root / name)}\0".encode())
     return found.hexdigest()
 

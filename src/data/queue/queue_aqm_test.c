@@ -237,8 +237,8 @@ static void codel_drops_when_the_rfc_says(void **state)
 
     assert_true(compare_with_model(30, &sent, &apart) > 200);
     assert_true(apart * 10 < sent);
-    // Here CoDel counts beyond its table of 256 roots. Thousands of pauses add up their roundings, so
-    // it decides more of them a packet apart, but less than a third.
+    // Here CoDel counts beyond its table of 256 roots. Thousands of pauses add up their roundings,
+    // so it decides more packets apart from the model, but less than a third.
     assert_true(compare_with_model(50, &sent, &apart) > 8000);
     assert_true(model.count_most > 1000);
     assert_true(apart * 3 < sent);

@@ -217,7 +217,8 @@ static void a_query_that_cannot_be_is_refused_whatever_is_read(void **state)
         "/restconf/data/ietf-yang-library:modules-state",
         "/restconf/data/ietf-interfaces:interfaces",
     };
-    static const char *const query[] = {"offset=-1", "limit=x", "depth=0", "fields=a(", "nonsense=1"};
+    static const char *const query[] = {"offset=-1", "limit=x", "depth=0", "fields=a(",
+                                        "nonsense=1"};
     char target[128];
 
     for (size_t r = 0; r < sizeof resource / sizeof *resource; r++)
