@@ -28,10 +28,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "tests")]
@@ -43,6 +45,7 @@ from kamuee.lab.kamueenode import KamueeNode                                    
 from daemon import Daemon, refused_calls                                                       # noqa: E402
 import support                                                                  # noqa: E402
 from slow.groups import Groups                                                  # noqa: E402
+from standstill import Watch                                                    # noqa: E402
 
 # A shell starts what runs in the background with it ignored, and our programs would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,6 +61,7 @@ def why_not() -> str | None:
     return None
 
 
+watch: Watch | None = None
 USER = "64000"      # a number without an account, so that nothing has to be made on the machine
 
 
@@ -69,8 +73,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{group}: long by nature (tests/slow/groups.yaml)")
     config.addinivalue_line("markers", "kernel_forwards: the kernel sends packets on here, as a multicast routing daemon needs it")
     config.addinivalue_line("markers", "differs(why): Linux does something else here, and why we do not follow")
-    if not why_not() and not support.KEEP:
-        isolate()
+    if not why_not():
+        global watch
+        watch = Watch()
+        if not support.KEEP:
+            isolate()
 
 
 def isolate() -> None:
@@ -116,6 +123,27 @@ def longest_first(items: list[pytest.Item]) -> None:
         return
     place = {name: i for i, name in enumerate(Path(named).read_text().splitlines())}
     items.sort(key=lambda item: place.get(str(item.path.relative_to(ROOT)), len(place)))
+
+
+# --- the machine stood still ---
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """A test that failed across a pause of the whole machine is void, and runs again in a new lab (standstill.py)."""
+    where = {"nodeid": item.nodeid, "location": item.location}
+    item.ihook.pytest_runtest_logstart(**where)
+    begun = time.monotonic()
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    if any(report.failed for report in reports) and watch and (seconds := watch.seconds_since(begun)):
+        said = f"{item.nodeid}: the machine stood still for {seconds:.0f} s"
+        with open(os.environ.get("E2E_VOID", os.devnull), "a") as out:
+            out.write(f"{said}\n")
+        item.session._setupstate.teardown_exact(None)
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(**where)
+    return True
 
 
 # --- what Linux did ---
