@@ -636,7 +636,7 @@ static struct queue_client_config random_client(void)
     return c;
 }
 
-// Half of what 64 bits of time hold, with a clock so fast that it takes some minutes.
+// Time passes half of the range of 64 bits; the clock is so fast that this takes some minutes.
 static void a_client_may_be_idle_for_half_a_year(void **state)
 {
     const struct queue_config config = {1ull << 46, 10000000000, CLIENTS, 1000, FRAME};

@@ -366,8 +366,8 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
     end();
 }
 
-// What a guarantee has sent, in seconds of its rate, after nobody called for so long and a fifth of
-// a second with calls.
+// Seconds' worth of its rate that a guarantee has sent after a gap without calls and 0.2 s with
+// calls.
 static double guaranteed_after_gap(unsigned ms)
 {
     begin(1000000000, 2);
@@ -382,7 +382,7 @@ static double guaranteed_after_gap(unsigned ms)
     return sent;
 }
 
-// A thread may be kept from its CPU for 100 ms; what is longer is a jump of the clock.
+// A thread may be kept from its CPU for 100 ms; a longer gap is a jump of the clock.
 static void a_guarantee_catches_up_with_a_gap(void **state)
 {
     static const unsigned gap_ms[] = {5, 50, 95, 300};

@@ -189,7 +189,7 @@ static void only_a_deletion_before_it_opens_a_gap(void **state)
     rib_gaps_fini(&g);
 }
 
-// The kernel counts from the root for the rest of its dump, whatever is deleted later.
+// The kernel counts from the root for the rest of its dump; later deletions do not change that.
 static void a_deletion_opens_gaps_however_long_ago_it_was(void **state)
 {
     struct prefix first = prefix_of("2001:db8:1::/48"), late = prefix_of("2001:db8:f0::/48");
