@@ -103,4 +103,4 @@ def test_ansible_reads_and_changes_the_configuration(daemon):
     assert "expected 68..9600" in str(found["wrong"])
     running = daemon.running()
     assert "mtu 1400" in running
-    assert "v7" not in running
+    assert "vport v7" not in running

@@ -128,7 +128,7 @@ def test_a_last_commit_that_cannot_be_applied_says_how_to_start_without_it(daemo
     assert code == 1 and "state/revision-2.conf:" in said and "port p1: there is no kernel interface a1" in said
     assert f"to start with {daemon.file} instead, change that file or use --from-file" in said
     daemon.start(P0 + "# it is gone\n")
-    assert "p1" not in daemon.running()
+    assert "port p1" not in daemon.running()
 
 
 def mount_state(state, options: str) -> None:
