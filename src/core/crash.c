@@ -100,7 +100,7 @@ static void out_text(struct out *o, const char *s)
 {
     size_t n = 0;
 
-    while (n < 4096 && s[n]) // what crashed may have written over its end
+    while (n < 4096 && s[n]) // the crash may have overwritten its end
         n++;
     out_bytes(o, s, n);
 }

@@ -252,8 +252,8 @@ int vr_manager_set_enabled(const char *name, bool enabled, char *err, size_t err
     return 0;
 }
 
-static int vr_add(const char *name, const char *netns, uint32_t table, int fd, char *err,
-                  size_t err_size)
+static int vr_add(const char *name, const char *netns, uint32_t table,
+                  const struct vr_limits *budget, int fd, char *err, size_t err_size)
 {
     const struct vr *other = find_vr_with_table(fd, table);
 
@@ -274,11 +274,13 @@ static int vr_add(const char *name, const char *netns, uint32_t table, int fd, c
     snprintf(v->netns, sizeof v->netns, "%s", netns);
     v->table = table;
     held[v->id] = held_of(fd);
+    vr_budget_set(v->id, budget); // before the first routes
     int r = rib_manager_vr_add(v->id, fd, table);
     if (r) {
         snprintf(err, err_size, "virtual router %s: cannot follow its kernel tables: %s", name,
                  strerror(-r));
         held[v->id].fd = NETNS_OWN;
+        vr_budget_set(v->id, &(struct vr_limits){0});
         vr_free(v);
         return r;
     }
@@ -303,7 +305,7 @@ static void vr_remove(struct vr *v)
 }
 
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
-                   char *err, size_t err_size)
+                   const struct vr_limits *budget, char *err, size_t err_size)
 {
     int fd;
 
@@ -315,7 +317,7 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
     int r = netns_open(netns, &fd, err, err_size);
     if (r)
         return r;
-    r = vr_add(name, netns, table, fd, err, err_size);
+    r = vr_add(name, netns, table, budget, fd, err, err_size);
     if (r) {
         netns_close(fd);
         return r;
@@ -356,7 +358,7 @@ int vr_manager_init(const char *own_netns)
     netns_own_init(own_netns);
     for (unsigned i = 0; i < VR_MAX; i++)
         held[i].fd = NETNS_OWN;
-    int r = vr_add("default", "", TABLE_MAIN, NETNS_OWN, err, sizeof err);
+    int r = vr_add("default", "", TABLE_MAIN, &(struct vr_limits){0}, NETNS_OWN, err, sizeof err);
     if (r)
         log_error("vr_manager: %s", err);
     return r;

@@ -17,7 +17,7 @@
 // `netns`: name under /run/netns, or "" for kamueed's own; `table`: kernel table, 254 (main) or a
 // VRF's. Opens the namespace's netlink in rib_manager (dump, then events) before it returns.
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
-                   char *err, size_t err_size);
+                   const struct vr_limits *budget, char *err, size_t err_size);
 // A namespace that kamueed makes (netlink/netns_own.h), or has made; before vr_manager_add.
 int vr_manager_make_netns(const char *name, char *err, size_t err_size);
 bool vr_manager_may_make_netns(const char *name); // no other namespace has the name

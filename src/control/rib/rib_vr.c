@@ -62,6 +62,7 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
     netns_leave(back);
     rib_init(&v->rib[0], IP4);
     rib_init(&v->rib[1], IP6);
+    rib_budget_changed(v);
     rib_vr_set(id, v);
     atomic_fetch_add(&n_behind, 1);
     rib_sync_want(v, RIB_STAGES_ALL, 0);

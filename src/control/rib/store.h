@@ -213,7 +213,7 @@ bool rib_budget_waits(const struct rib *r, uint32_t node);
 void rib_budget_count(struct rib *r, const struct rib_node *n, bool add);
 void rib_budget_forget(struct rib *r);    // the FIB is empty again
 uint8_t rib_protocol_of(const struct rib_route *t); // for rib_node, which tells hosts by it
-void rib_budget_changed(struct rib_vr *v); // the limits
+void rib_budget_changed(struct rib_vr *v); // takes over the limits
 // Lets in those that have room now, and has others wait if too many are in: looks at `budget`
 // prefixes. True: there is more to do.
 bool rib_budget_work(struct rib_vr *v, unsigned budget);

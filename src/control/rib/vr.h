@@ -11,6 +11,7 @@
 #include "rib/rib_map.h"
 #include "rib/store.h"
 #include "table/vr.h"
+#include "table/vr_budget.h"
 
 struct event;
 
@@ -44,6 +45,7 @@ struct rib_vr {
     uint64_t refused_neighbors;          // beyond the budget
     bool lacks_nexthops, lacks_neighbors; // some were refused for lack of it
     uint64_t retried_ns;                  // when they were asked for anew
+    struct vr_limits limits;              // of routes and memory; a load begins and ends with one
     uint32_t memory_asked;               // how often, since the memory in use was added up
     bool memory_full;                    // it was at its limit (rib_budget.c)
     uint8_t sources[2];                  // IPv4, IPv6: enum rib_sources

@@ -340,11 +340,12 @@ static int run_vr(const struct step *s, const void *from, const void *to, char *
     if (from)
         return vr_manager_del(s->name, err, n);
     int r = v->own_netns ? vr_manager_make_netns(v->netns, err, n) : 0;
-    r = r ? r : vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, err, n);
+    r = r ? r
+          : vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, &v->budget, err,
+                           n);
     r = r ? r : vr_manager_set_flow_hash(s->name, v->flow_hash, err, n);
     r = r ? r : vr_manager_set_enabled(s->name, v->enabled, err, n);
-    r = r ? r : vr_manager_set_cpu_weight(s->name, v->cpu_weight, err, n);
-    return r ? r : vr_manager_set_budget(s->name, &v->budget, err, n);
+    return r ? r : vr_manager_set_cpu_weight(s->name, v->cpu_weight, err, n);
 }
 
 static int run_rename(const struct step *s, const void *from, const void *to, char *err, size_t n)

@@ -55,7 +55,7 @@ static const char base_config[] =
     "set vr red table 7\nset interface v40 vr red\nset thread 1 forwarder port p0 rx-queue 0\n";
 
 // cmocka jumps out of the loop when a callback crashes or fails an assertion. No loop runs again
-// then, and whatever waits for one would wait forever.
+// then, so code that waits for a turn of it would wait forever.
 static bool loop_runs(void)
 {
     return event_base_loop(loop, EVLOOP_NONBLOCK) >= 0;

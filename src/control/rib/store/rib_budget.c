@@ -155,16 +155,23 @@ static enum vr_budget_kind kind_of(const struct rib *r)
 // Asked before each new prefix, so that the memory is not added up each time.
 static bool has_memory(struct rib_vr *v)
 {
-    uint64_t limit = vr_budget_limit(v->id, VR_BUDGET_MEMORY);
+    uint64_t limit = v->limits.of[VR_BUDGET_MEMORY];
 
     if (limit && v->memory_asked++ % MEMORY_EVERY == 0)
         v->memory_full = rib_memory_charged(v) >= limit;
     return !limit || !v->memory_full;
 }
 
+static bool has_routes(const struct rib_vr *v, const struct rib *r)
+{
+    uint64_t limit = v->limits.of[kind_of(r)];
+
+    return !limit || rib_budget_used(r) < limit;
+}
+
 static bool has_room(struct rib_vr *v, struct rib *r)
 {
-    return vr_budget_has_room(v->id, kind_of(r), rib_budget_used(r)) && has_memory(v);
+    return has_routes(v, r) && has_memory(v);
 }
 
 // --- who comes in, and who has to leave ---
@@ -194,7 +201,7 @@ bool rib_budget_admits(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
 
 static bool rib_is_over(const struct rib_vr *v, const struct rib *r)
 {
-    uint64_t limit = vr_budget_limit(v->id, kind_of(r));
+    uint64_t limit = v->limits.of[kind_of(r)];
 
     return limit && rib_budget_used(r) > limit && !r->budget.stuck;
 }
@@ -216,7 +223,7 @@ static uint32_t evict_from(struct rib *r)
 static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
 {
     struct rib_budget *b = &r->budget;
-    uint64_t limit = vr_budget_limit(v->id, kind_of(r));
+    uint64_t limit = v->limits.of[kind_of(r)];
     uint32_t node = evict_from(r);
 
     for (; node && *budget && rib_is_over(v, r); --*budget) {
@@ -274,6 +281,8 @@ bool rib_budget_work(struct rib_vr *v, unsigned budget)
 
 void rib_budget_changed(struct rib_vr *v)
 {
+    for (unsigned k = 0; k < VR_BUDGET_N; k++)
+        v->limits.of[k] = vr_budget_limit(v->id, (enum vr_budget_kind)k);
     for (unsigned i = 0; i < 2; i++)
         v->rib[i].budget.stuck = v->rib[i].budget.passing = false;
     v->memory_asked = 0;
@@ -288,7 +297,7 @@ static void update_neigh(void *ctx, struct neigh *n)
 
 void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
 {
-    uint64_t limit = vr_budget_limit(v->id, VR_BUDGET_MEMORY);
+    uint64_t limit = v->limits.of[VR_BUDGET_MEMORY];
 
     if (now_ns - v->retried_ns < NS_PER_SECOND)
         return;
@@ -313,9 +322,7 @@ void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
 
 const char *rib_budget_short(const struct rib_vr *v, const struct rib *r)
 {
-    bool has_room = vr_budget_has_room(v->id, kind_of(r), rib_budget_used(r));
-
-    return vr_budget_info[has_room ? VR_BUDGET_MEMORY : kind_of(r)].word;
+    return vr_budget_info[has_routes(v, r) ? VR_BUDGET_MEMORY : kind_of(r)].word;
 }
 
 uint32_t rib_budget_waiting(const struct rib *r)

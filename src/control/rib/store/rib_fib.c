@@ -372,7 +372,7 @@ void rib_load(struct rib_vr *v, struct rib *r)
     if (!r->deferred)
         return;
     r->deferred = false;
-    if (vr_budget_limit(v->id, VR_BUDGET_MEMORY)) {
+    if (v->limits.of[VR_BUDGET_MEMORY]) {
         load_singly(v, r);
         journal_loaded(v->id, r->trie.family);
         neigh_recheck(v, &all);

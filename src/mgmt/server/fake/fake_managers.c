@@ -360,7 +360,7 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
 }
 
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
-                   char *err, size_t err_size)
+                   const struct vr_limits *budget, char *err, size_t err_size)
 {
     int r = fake_called(err, err_size, "add-vr", name);
 
@@ -376,6 +376,7 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
     v->table = table;
     v->engine = engine;
     v->flow_hash = flow_hash_default;
+    v->budget = *budget;
     return 0;
 }
 
