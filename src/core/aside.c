@@ -55,11 +55,18 @@ struct stack { // as the sanitizers want to know it
     void *fake, *fiber;
 };
 
+struct waiting {
+    struct fair_item item; // first
+    struct turn turn;
+};
+
 struct lane {
-    struct turn waiting[ASIDE_WAITING], now;
-    unsigned first, n; // of `waiting`, a ring
+    struct fair_queue waiting;
+    struct turn now;
     bool busy;         // a turn has begun and has not ended
+    bool waits;        // it is in aside_wait()
     uint64_t since_ns; // the loop waits for it
+    uint64_t begun_ns; // it has its turn
     ucontext_t turn, outside; // outside: who resumed it
     struct stack turn_stack, outside_stack;
     char *memory;
@@ -115,6 +122,7 @@ static void run_turns(void)
     stack_arrived(&l->turn_stack, &l->outside_stack);
     for (;;) {
         l->now.run(l->now.ctx);
+        fair_used(l->now.of, clock_now_ns() - l->begun_ns);
         l->busy = false;
         stand_still(l);
     }
@@ -253,11 +261,37 @@ void aside_pause(void)
     stand_still(l);
 }
 
+bool aside_wait(struct aside_wait *w)
+{
+    struct lane *l = current;
+
+    bug_on(!l);
+    w->lane = l;
+    l->waits = true;
+    while (!w->over && started)
+        stand_still(l);
+    l->waits = false;
+    w->lane = NULL;
+    return w->over;
+}
+
+void aside_go_on(struct aside_wait *w)
+{
+    struct lane *l = w->lane;
+
+    w->over = true;
+    if (!l)
+        return;
+    pthread_mutex_lock(&l->lock);
+    tell_done(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
 // --- turns ---
 
 static void wake_lane(struct lane *l)
 {
-    if (!l->busy && l->n)
+    if (!l->busy && l->waiting.n)
         eventfd_write(l->fd, 1);
 }
 
@@ -265,16 +299,17 @@ static void begin_turn(struct lane *l, const struct turn *t)
 {
     l->now = *t;
     l->busy = true;
+    l->begun_ns = clock_now_ns();
     switch_to_turn(l);
     wake_lane(l);
 }
 
 static struct turn next_turn(struct lane *l)
 {
-    struct turn t = l->waiting[l->first];
+    struct waiting *w = (struct waiting *)fair_take(&l->waiting, NULL);
+    struct turn t = w->turn;
 
-    l->first = (l->first + 1) % ASIDE_WAITING;
-    l->n--;
+    free(w);
     return t;
 }
 
@@ -297,30 +332,36 @@ static void on_lane_event(evutil_socket_t fd, short what, void *arg)
         if (take_done(l))
             switch_to_turn(l);
         wake_lane(l);
-    } else if (l->n) { // one, then others of the loop
+    } else if (l->waiting.n) { // one, then others of the loop
         struct turn t = next_turn(l);
 
         begin_turn(l, &t);
     }
 }
 
-int aside_turn(enum aside_lane lane, const struct turn *t)
+void aside_turn(enum aside_lane lane, const struct turn *t)
 {
     struct lane *l = &lanes[lane];
+    struct waiting *w;
 
     thread_must_be(ROLE_CONTROL);
     if (!started) {
         t->run(t->ctx);
-        return 0;
+        return;
     }
-    if (!l->busy && !l->n) {
+    if (!l->busy && !l->waiting.n) {
         begin_turn(l, t);
-        return 0;
+        return;
     }
-    if (l->n == ASIDE_WAITING)
-        return -EAGAIN;
-    l->waiting[(l->first + l->n++) % ASIDE_WAITING] = *t;
-    return 0;
+    w = malloc(sizeof *w);
+    bug_on(!w);
+    w->turn = *t;
+    fair_put(&l->waiting, &w->item, t->of);
+}
+
+bool aside_is_turn(void)
+{
+    return current;
 }
 
 bool aside_stopped(void)
@@ -330,7 +371,7 @@ bool aside_stopped(void)
 
 bool aside_busy(enum aside_lane lane)
 {
-    return lanes[lane].busy;
+    return lanes[lane].busy && !lanes[lane].waits;
 }
 
 // --- start and stop ---
@@ -395,7 +436,7 @@ static void end_turn(struct lane *l)
     if (!l->busy)
         return;
     pthread_mutex_lock(&l->lock);
-    while (!l->done)
+    while (!l->done && !l->waits)
         pthread_cond_wait(&l->finished, &l->lock);
     pthread_mutex_unlock(&l->lock);
     switch_to_turn(l);
@@ -410,7 +451,7 @@ void aside_stop(void)
     for (unsigned i = 0; i < ASIDE_LANES; i++)
         end_turn(&lanes[i]);
     for (unsigned i = 0; i < ASIDE_LANES; i++) {
-        while (lanes[i].n) {
+        while (lanes[i].waiting.n) {
             struct turn t = next_turn(&lanes[i]);
 
             t.drop(t.ctx);

@@ -14,9 +14,10 @@
 // the result.
 //
 // Rules:
-//   - The turns of a lane run one after the other, in order. Whatever changes the configuration or
-//     a candidate has its turn in ASIDE_CHANGE, so both stay as they are while such a turn is
-//     suspended. A turn in ASIDE_READ holds a reference (snapshot_ref) to what it reads aside.
+//   - The turns of a lane run one after the other, those of one share (base/fair.h) in order.
+//     Whatever changes the configuration or a candidate has its turn in ASIDE_CHANGE, so both stay
+//     as they are while such a turn is suspended. A turn in ASIDE_READ holds a reference
+//     (snapshot_ref) to what it reads aside.
 //   - While a turn is suspended its client may leave and its listener close (http_gone).
 //   - Several threads may work on trees of one libyang context: each on its own, or all reading.
 //
@@ -28,32 +29,44 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
+#include "base/fair.h"
 
 enum aside_lane { ASIDE_READ, ASIDE_CHANGE, ASIDE_LANES };
 
-#define ASIDE_WAITING 64              // turns that wait in a lane
 #define ASIDE_SLICE_NS (20 * NS_PER_MS)
 
 struct event_base;
+struct lane;
 
 struct turn {
     void (*run)(void *ctx);
     void (*drop)(void *ctx); // instead of run, when aside_stop() comes first
     void *ctx;
+    struct fair_share *of; // whose it is, in this lane, until it has ended; NULL: the router's own
 };
 
 int aside_start(struct event_base *loop); // 0 or -errno
 // Ends the turns that have begun, with work done where it is called; drops those that wait.
 void aside_stop(void);
 
-// Has the turn now, or when it is the first in its lane. 0, or -EAGAIN: too many wait.
-int aside_turn(enum aside_lane lane, const struct turn *t);
+// Has the turn now, or when it is the next in its lane.
+void aside_turn(enum aside_lane lane, const struct turn *t);
 
+bool aside_is_turn(void); // the caller runs in one, and may be suspended
 bool aside_stopped(void); // the process ends: a turn that has far to go gives up
-bool aside_busy(enum aside_lane lane); // a turn is suspended, perhaps in the middle of a change
+// A turn is suspended, perhaps in the middle of a change; not one in aside_wait().
+bool aside_busy(enum aside_lane lane);
 
 // Within a turn: returns when `work` is done. Elsewhere a plain call.
 void aside(void (*work)(void *arg), void *arg);
+// Within a turn: returns when the loop has called aside_go_on(). False: aside_stop() came first,
+// and nobody may call it any more.
+struct aside_wait { // zeroed at the beginning
+    struct lane *lane;
+    bool over;
+};
+bool aside_wait(struct aside_wait *w);
+void aside_go_on(struct aside_wait *w);
 // For what nobody waits for, such as freeing a tree.
 void aside_later(void (*work)(void *arg), void *arg);
 // Within a turn, between two pieces of what only control may do: lets the loop serve others if the

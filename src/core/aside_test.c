@@ -83,9 +83,14 @@ static void dropped(void *ctx)
     say(ctx);
 }
 
-static int turn(enum aside_lane lane, void (*run)(void *ctx), const char *name)
+static void turn_of(struct fair_share *of, void (*run)(void *ctx), const char *name)
 {
-    return aside_turn(lane, &(struct turn){run, dropped, (void *)(uintptr_t)name});
+    aside_turn(ASIDE_CHANGE, &(struct turn){run, dropped, (void *)(uintptr_t)name, of});
+}
+
+static void turn(enum aside_lane lane, void (*run)(void *ctx), const char *name)
+{
+    aside_turn(lane, &(struct turn){run, dropped, (void *)(uintptr_t)name, NULL});
 }
 
 static void where(void *ctx)
@@ -102,15 +107,15 @@ static void where(void *ctx)
 
 static void work_is_another_threads_and_the_turn_is_controls(void **state)
 {
-    assert_int_equal(turn(ASIDE_CHANGE, where, ""), 0);
+    turn(ASIDE_CHANGE, where, "");
     run_until("here");
 }
 
 static void turns_of_a_lane_come_in_order(void **state)
 {
-    assert_int_equal(turn(ASIDE_CHANGE, held, "a") | turn(ASIDE_CHANGE, held, "b") |
-                         turn(ASIDE_CHANGE, quick, "c"),
-                     0);
+    turn(ASIDE_CHANGE, held, "a");
+    turn(ASIDE_CHANGE, held, "b");
+    turn(ASIDE_CHANGE, quick, "c");
     sem_wait(&begun);
     for (unsigned i = 0; i < 20; i++)
         event_base_loop(loop, EVLOOP_NONBLOCK);
@@ -148,19 +153,63 @@ static void a_turn_may_begin_another(void **state)
     run_until("xrycr");
 }
 
-static void too_many_are_refused(void **state)
+static void many_turns_of_one_share_hold_up_no_other(void **state)
 {
-    turn(ASIDE_CHANGE, held, "");
-    for (unsigned i = 0; i < ASIDE_WAITING; i++)
-        assert_int_equal(turn(ASIDE_CHANGE, quick, "q"), 0);
-    assert_int_equal(turn(ASIDE_CHANGE, quick, "too many"), -EAGAIN);
+    struct fair_share many = {0}, few = {0};
+    char expected[130] = "aafm";
+
+    turn_of(&many, held, "a");
+    for (unsigned i = 0; i < 100; i++)
+        turn_of(&many, quick, "m");
+    turn_of(&few, quick, "f");
+    sem_wait(&begun);
     sem_post(&let_go);
-    for (unsigned i = 0; strlen(said) < ASIDE_WAITING && i < 5000; i++) {
+    memset(expected + 4, 'm', 99);
+    run_until(expected);
+}
+
+// --- waiting for what others do -----------------------------------------------------------------
+
+static struct aside_wait *answer; // that a turn waits for
+
+static void asks(void *ctx)
+{
+    struct aside_wait w = {0};
+
+    answer = &w;
+    say(ctx);
+    say(aside_wait(&w) ? "+" : "-");
+}
+
+static void a_turn_waits_for_an_answer_while_the_loop_goes_on(void **state)
+{
+    turn(ASIDE_CHANGE, asks, "a");
+    turn(ASIDE_CHANGE, quick, "b");
+    turn(ASIDE_READ, quick, "r");
+    for (unsigned i = 0; i < 20; i++)
         event_base_loop(loop, EVLOOP_NONBLOCK);
-        usleep(1000);
-    }
-    assert_int_equal(strspn(said, "q"), ASIDE_WAITING);
-    assert_int_equal(turn(ASIDE_CHANGE, quick, "!"), 0);
+    assert_string_equal(said, "ar");
+    assert_false(aside_busy(ASIDE_CHANGE)); // it is in the middle of nothing
+    aside_go_on(answer);
+    run_until("ar+b");
+}
+
+static void an_answer_that_is_there_is_not_waited_for(void **state)
+{
+    struct aside_wait w = {0};
+
+    aside_go_on(&w);
+    assert_true(w.over);
+    turn(ASIDE_CHANGE, asks, "a");
+    aside_go_on(answer);
+    run_until("a+");
+}
+
+static void stopping_ends_a_wait(void **state)
+{
+    turn(ASIDE_CHANGE, asks, "a");
+    aside_stop();
+    assert_string_equal(said, "a-");
 }
 
 static void *let_go_soon(void *arg)
@@ -226,8 +275,8 @@ static void what_nobody_waits_for_is_the_other_lanes(void **state)
 {
     static enum aside_lane read = ASIDE_READ, change = ASIDE_CHANGE;
 
-    aside_turn(read, &(struct turn){note_workers, dropped, &read});
-    aside_turn(change, &(struct turn){note_workers, dropped, &change});
+    aside_turn(read, &(struct turn){note_workers, dropped, &read, NULL});
+    aside_turn(change, &(struct turn){note_workers, dropped, &change, NULL});
     run_until("..");
     aside_stop();
     assert_false(pthread_equal(worker_of[ASIDE_READ], worker_of[ASIDE_CHANGE]));
@@ -240,7 +289,7 @@ static void without_a_start_all_is_done_at_once(void **state)
     pthread_t worker;
 
     said[0] = 0;
-    assert_int_equal(turn(ASIDE_CHANGE, quick, "a"), 0);
+    turn(ASIDE_CHANGE, quick, "a");
     aside(note_thread, &worker);
     assert_true(pthread_equal(worker, pthread_self()));
     assert_string_equal(said, "a");
@@ -300,10 +349,8 @@ static void many_turns_lose_nothing(void **state)
     unsigned asked = 0;
 
     while (ended < 2000) {
-        for (;
-             asked < 2000 && !aside_turn(asked & 1, &(struct turn){adds, dropped, &sum[asked & 1]});
-             asked++)
-            ;
+        for (unsigned i = 0; asked < 2000 && i < 100; asked++, i++)
+            aside_turn(asked & 1, &(struct turn){adds, dropped, &sum[asked & 1], NULL});
         event_base_loop(loop, EVLOOP_ONCE);
     }
     assert_int_equal(sum[0] + sum[1], 2000 * 21);
@@ -320,7 +367,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(turns_of_a_lane_come_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_do_not_wait_for_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_turn_may_begin_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(too_many_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_turns_of_one_share_hold_up_no_other, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_turn_waits_for_an_answer_while_the_loop_goes_on, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_answer_that_is_there_is_not_waited_for, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(stopping_ends_a_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopping_ends_what_has_begun_and_drops_the_rest, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_done_before_the_end, set_up,

@@ -59,18 +59,11 @@ static void on_stop_signal(evutil_socket_t sig, short what, void *arg)
                (seconds + DRAIN_SLACK_S) * 1000000ull);
 }
 
-static void queue_reload(void *ctx);
-
 static void reload_now(void *ctx)
 {
     char err[512] = "";
-    int r = mgmt_reload(err, sizeof err);
 
-    if (r == -EINPROGRESS) {
-        mgmt_wait(queue_reload);
-        return;
-    }
-    if (r)
+    if (mgmt_reload(err, sizeof err))
         log_error("main: configuration not reloaded, the old one stays: %s", err);
     else
         log_notice("main: configuration reloaded");
@@ -79,21 +72,14 @@ static void reload_now(void *ctx)
 
 static void report_reload_refused(void *ctx)
 {
-    log_error("main: configuration not reloaded, the old one stays: kamueed stops, or has too many "
-              "changes to make; try again");
+    log_error("main: configuration not reloaded, the old one stays: kamueed stops");
     sd_notify(0, "READY=1");
-}
-
-static void queue_reload(void *ctx)
-{
-    if (aside_turn(ASIDE_CHANGE, &(struct turn){.run = reload_now, .drop = report_reload_refused}))
-        report_reload_refused(NULL);
 }
 
 static void on_reload_signal(evutil_socket_t sig, short what, void *arg)
 {
     sd_notify(0, "RELOADING=1");
-    queue_reload(NULL);
+    aside_turn(ASIDE_CHANGE, &(struct turn){.run = reload_now, .drop = report_reload_refused});
 }
 
 static void set_answered(void *arg)

@@ -284,8 +284,7 @@ static void do_not(void *ctx)
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
-    if (aside_turn(ASIDE_CHANGE, &(struct turn){settle_alone, do_not, NULL}))
-        tunnel_linux_look_again(); // many changes wait
+    aside_turn(ASIDE_CHANGE, &(struct turn){settle_alone, do_not, NULL, NULL});
 }
 
 static void on_ipsec_timer(evutil_socket_t fd, short what, void *arg)

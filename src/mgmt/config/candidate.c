@@ -29,11 +29,10 @@ struct candidate {
     struct snapshot *edited; // the tree alone; NULL: nothing was edited
     unsigned n_changes;
     uint64_t base_version; // of what ran when it began
-    uint64_t version; // another one after each edit
 };
 
 static struct candidate all[CANDIDATES_MAX];
-static uint64_t last_id, last_version;
+static uint64_t last_id;
 
 // Numbers begin anywhere: a shell that outlives a daemon must not find somebody else's session
 // under the number of its own.
@@ -52,7 +51,6 @@ static void begin_anew(struct candidate *c)
     snapshot_unref(c->base);
     c->edited = NULL;
     c->n_changes = 0;
-    c->version = ++last_version;
     c->base_version = config_version();
     c->base = *c->vr ? config_bound(c->vr) : snapshot_ref(config_snapshot());
 }
@@ -80,7 +78,6 @@ static void set_tree(struct candidate *c, struct lyd_node *tree)
     snapshot_unref(c->edited);
     c->edited = snapshot_new(tree, NULL, 0);
     c->n_changes = k.n;
-    c->version = ++last_version;
 }
 
 void candidate_close(struct candidate *c)
@@ -321,15 +318,12 @@ int candidate_commit(struct candidate *c, const struct commit *how, struct confi
                      struct errors *e)
 {
     struct commit mine = *how;
-    char made_from[64];
     int r;
 
-    snprintf(made_from, sizeof made_from, "session %" PRIu64 " %" PRIu64, c->id, c->version);
-    mine.made_from = made_from;
     mine.session = c->id;
     if (*c->vr) {
         r = commit_bound(c, &mine, result, e);
-    } else if (!config_commit_again(&mine, result, e, &r)) {
+    } else {
         struct lyd_node *tree = to_commit(c, result, e);
 
         if (e->n)

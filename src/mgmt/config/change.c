@@ -137,13 +137,7 @@ int change_make(const struct model *from, const struct model *to, struct errors 
     return r;
 }
 
-// --- commits that wait ---------------------------------------------------------------------------
-
-static VEC(struct waiting {
-    void (*fn)(void *ctx);
-    void *ctx;
-}) waiting;
-static void (*when_empty)(void);
+// --- what is made ready before -------------------------------------------------------------------
 
 int commit_prepare(const struct model *from, const struct model *to, struct errors *e)
 {
@@ -160,28 +154,4 @@ void commit_abandon(void)
     for (unsigned i = 0; i < FEATURE_N; i++)
         if (features[i]->config && features[i]->config->abandon)
             features[i]->config->abandon();
-}
-
-void commit_wait_when_empty(void (*fn)(void))
-{
-    when_empty = fn;
-}
-
-void commit_wait(void (*fn)(void *ctx), void *ctx)
-{
-    *vec_push(&waiting) = (struct waiting){fn, ctx};
-}
-
-// In the order in which they came; each may wait again.
-void commit_wait_end(void)
-{
-    size_t n = waiting.n;
-    struct waiting *now = waiting.item;
-
-    memset(&waiting, 0, sizeof waiting);
-    for (size_t i = 0; i < n; i++)
-        now[i].fn(now[i].ctx);
-    free(now);
-    if (!waiting.n && when_empty)
-        when_empty();
 }

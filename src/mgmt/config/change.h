@@ -54,22 +54,14 @@ void change_free(struct change *c);
 void change_instead_of_undo(void (*fn)(const struct errors *e));
 int change_make(const struct model *from, const struct model *to, struct errors *e);
 
-// --- commits that wait ---
+// --- what is made ready before ---
 //
-// Building access lists takes up to a minute, and the event loop must not wait. So a commit that
-// needs preparation is tried twice: the first try starts the preparation and ends with
-// -EINPROGRESS, without a change; when all is ready the request is tried again from its start.
-// Commits that arrive meanwhile are queued. The candidate need not be made twice (config.h:
-// config_commit_again).
+// Building access lists takes up to a minute. The turn (core/aside.h) waits for it, and with it the
+// later changes; the loop serves everybody else.
 
-// Whether the commit from one model to another may go on. 0: all features are ready.
-// -EINPROGRESS: try again when commit_wait() calls. Other -errno: refused, with sentences.
+// 0: all features are ready. -errno: refused, with sentences.
 int commit_prepare(const struct model *from, const struct model *to, struct errors *e);
-void commit_abandon(void); // it only looked, or went another way: what is prepared is not wanted
-
-void commit_wait(void (*fn)(void *ctx), void *ctx); // calls once, on a later turn of the loop
-void commit_wait_when_empty(void (*fn)(void)); // calls whenever the last one has gone on
-void commit_wait_end(void); // for features: ready, or refused; those who wait try again
+void commit_abandon(void); // what is prepared is not wanted, if anything is
 
 // --- for features ---
 void step_add(struct change *c, const struct step_kind *kind, const char *name, const void *from,

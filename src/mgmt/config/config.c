@@ -32,35 +32,17 @@
 #include "event/event.h"
 #include "yang/config_tree.h"
 
-// A candidate that has been looked at and waits until its features are ready.
-static struct {
-    struct snapshot *s; // NULL: none does
-    char *made_from;
-    uint64_t version; // what ran when it was looked at
-    struct config_result result;
-} kept;
-
-static void drop_kept(void)
-{
-    snapshot_unref(kept.s);
-    free(kept.made_from);
-    config_result_free(&kept.result);
-    memset(&kept, 0, sizeof kept);
-}
-
 void config_init(const char *file, const char *state_dir)
 {
     thread_must_be(ROLE_CONTROL);
     config_file_init(file);
     config_running_init();
-    commit_wait_when_empty(drop_kept);
     revision_open(state_dir);
 }
 
 void config_fini(void)
 {
     confirm_fini();
-    drop_kept();
     config_running_fini();
     revision_close();
     config_file_fini();
@@ -338,22 +320,6 @@ static int confirm_by_commit(const struct commit *how, struct config_result *res
     return r;
 }
 
-// Takes over the snapshot, and what the result says so far.
-static void keep(struct snapshot *s, const struct commit *how, struct config_result *result)
-{
-    drop_kept();
-    if (!how->made_from) {
-        snapshot_unref(s);
-        return;
-    }
-    kept.s = s;
-    kept.made_from = strdup(how->made_from);
-    bug_on(!kept.made_from);
-    kept.version = config_version();
-    kept.result = *result;
-    memset(result, 0, sizeof *result);
-}
-
 // What the machine and others say, which may be different a moment later.
 static int is_possible(const struct snapshot *s, const struct commit *how, struct errors *e)
 {
@@ -362,18 +328,12 @@ static int is_possible(const struct snapshot *s, const struct commit *how, struc
     return e->n ? -EINVAL : look_at_waiting(how, e);
 }
 
-// A candidate that is valid and compared; takes over the snapshot.
+// A candidate that is valid and compared.
 static int finish_commit(struct snapshot *s, const struct commit *how, struct config_result *result,
-                  struct errors *e)
+                         struct errors *e)
 {
     int r = commit_prepare(config_model(), s->model, e);
 
-    if (r == -EINPROGRESS) {
-        keep(s, how, result);
-        return r;
-    }
-    if (!r && how->check_only)
-        commit_abandon();
     if (!r && !how->check_only && !result->n_changes)
         r = confirm_by_commit(how, result, e);
     if (!r && !how->check_only && result->n_changes) {
@@ -382,7 +342,7 @@ static int finish_commit(struct snapshot *s, const struct commit *how, struct co
         if (!r)
             tell_change(result, how, s);
     }
-    snapshot_unref(s);
+    commit_abandon(); // unless it was made
     return r;
 }
 
@@ -407,32 +367,11 @@ int config_commit(struct lyd_node *candidate, const struct commit *how,
     struct snapshot *s = snapshot_new(candidate, m, 0);
     int r = is_possible(s, how, e);
 
-    if (r) {
-        snapshot_unref(s);
-        return r;
+    if (!r) {
+        aside(compare_trees, &(struct comparing){config_running(), candidate, result});
+        note_change(config_model(), s->model, &result->notes);
+        r = finish_commit(s, how, result, e);
     }
-    aside(compare_trees, &(struct comparing){config_running(), candidate, result});
-    note_change(config_model(), s->model, &result->notes);
-    return finish_commit(s, how, result, e);
-}
-
-bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e,
-                         int *r)
-{
-    struct snapshot *s = kept.s;
-
-    thread_must_be(ROLE_CONTROL);
-    if (!s || kept.version != config_version() || !how->made_from ||
-        strcmp(kept.made_from, how->made_from))
-        return false;
-    *result = kept.result;
-    kept.s = NULL;
-    memset(&kept.result, 0, sizeof kept.result);
-    drop_kept();
-    *r = is_possible(s, how, e);
-    if (*r)
-        snapshot_unref(s);
-    else
-        *r = finish_commit(s, how, result, e);
-    return true;
+    snapshot_unref(s);
+    return r;
 }

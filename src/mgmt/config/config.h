@@ -40,8 +40,6 @@ struct commit {
     bool confirms; // what waits to be confirmed is, if it is of the same session, or of the same
                    // person without one
     bool check_only;
-    const char *made_from; // all that the candidate is made from beside what runs, in words; NULL:
-                           // that cannot be said
 };
 
 struct config_result {
@@ -54,13 +52,8 @@ void config_result_free(struct config_result *r);
 // Checks the candidate and, unless `check_only`, applies it and makes it the running one. Takes
 // over the candidate in any case. 0; -EINVAL: not valid; -EBUSY: another commit waits to be
 // confirmed; other -errno: a manager or the disk refused. Then nothing has changed, and `e` says
-// why. -EINPROGRESS: try again when commit_wait() calls (change.h); the candidate is kept for
-// that.
+// why.
 int config_commit(struct lyd_node *candidate, const struct commit *how,
                   struct config_result *result, struct errors *e);
-// The second try, without making the candidate again. False: what it would be is not known any
-// more, because something else runs now or somebody else waits, and it is to be made.
-bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e,
-                         int *r);
 
 #endif

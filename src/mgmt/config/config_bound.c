@@ -81,22 +81,11 @@ static int commit_tree(struct lyd_node *tree, const struct bound_change *c,
                        const struct commit *how, struct errors *e)
 {
     struct config_result all = {0};
-    struct commit mine = *how;
-    struct text made_from = {0}; // others' words mean the whole configuration
     struct errors why = {0};
-    int r = 0;
+    int r = config_commit(tree, how, &all, &why);
 
-    if (how->made_from) {
-        text_printf(&made_from, "vr %s %s", c->vr, how->made_from);
-        mine.made_from = made_from.s;
-    }
-    if (config_commit_again(&mine, &all, &why, &r))
-        config_drop(tree);
-    else
-        r = config_commit(tree, &mine, &all, &why);
-    text_free(&made_from);
     log_errors(c, how, &why);
-    if (r && r != -EINPROGRESS && !tell_own_errors(c->vr, &why, e))
+    if (r && !tell_own_errors(c->vr, &why, e))
         errors_add(e, 0,
                    "nothing was changed: the values do not fit, or the configuration cannot be "
                    "changed at the moment; check them, try again later, or ask the operator of "

@@ -48,27 +48,15 @@ static void tell_rollback(void)
                             "not confirmed, rolled back", "change"));
 }
 
-static void go_back_soon(void *ctx);
-
-static void time_is_over(evutil_socket_t fd, short what, void *ctx)
-{
-    go_back_soon((void *)(uintptr_t)wait.told.revision);
-}
-
 static void go_back(void *ctx) // the revision
 {
     struct errors e = {0};
     struct text t = {0};
 
-    if (!wait.back ||
-        wait.told.revision != (uintptr_t)ctx) // confirmed while access lists were built
+    if (!wait.back || wait.told.revision != (uintptr_t)ctx) // confirmed meanwhile
         return;
-    int r = commit_prepare(config_model(), wait.back->model, &e);
-    if (r == -EINPROGRESS) {
-        commit_wait(go_back_soon, ctx);
-        return;
-    }
-    if (r || config_running_apply(wait.back, &e)) {
+    if (commit_prepare(config_model(), wait.back->model, &e) ||
+        config_running_apply(wait.back, &e)) {
         errors_text(&e, NULL, &t);
         log_error("config: not confirmed, but the rollback failed; retrying: revision=%" PRIu64
                   " by=%s error=%s",
@@ -89,10 +77,10 @@ static void stays(void *ctx) // kamueed stops, and starts with what is confirmed
 {
 }
 
-static void go_back_soon(void *ctx)
+static void time_is_over(evutil_socket_t fd, short what, void *ctx)
 {
-    if (aside_turn(ASIDE_CHANGE, &(struct turn){go_back, stays, ctx}))
-        start_timer(1); // many changes wait
+    aside_turn(ASIDE_CHANGE,
+               &(struct turn){go_back, stays, (void *)(uintptr_t)wait.told.revision, NULL});
 }
 
 void confirm_init(struct event_base *loop)

@@ -83,18 +83,6 @@ static int read_revision(const struct revision *r, const char *back, struct lyd_
     return result ? result : e->n ? -EINVAL : 0;
 }
 
-bool config_edit_words(const struct config_edit *how, struct text *t)
-{
-    text_printf(t, "%s %d %d", how->revision ? how->revision : "-", how->replace, how->json);
-    for (unsigned i = 0; i < how->n_lines; i++)
-        text_printf(t, "\n%s", how->line[i]);
-    if (how->text) {
-        text_append(t, "\n\n", 2);
-        text_append(t, how->text, strlen(how->text));
-    }
-    return !how->file;
-}
-
 struct editing {
     const struct config_edit *how;
     const struct lyd_node *from;

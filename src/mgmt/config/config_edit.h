@@ -25,10 +25,6 @@ struct config_edit { // in this order
 int config_edited(const struct lyd_node *from, const struct config_edit *how,
                   struct lyd_node **tree, struct errors *e);
 
-// The edit in words, for struct commit; false: they do not tell what will be, because it reads the
-// file.
-bool config_edit_words(const struct config_edit *how, struct text *t);
-
 // The revision that is so many before the one that runs, which is 0; or NULL. One that nobody
 // confirmed is not counted: nobody means it by "the one before".
 const struct revision *config_revision(unsigned back);

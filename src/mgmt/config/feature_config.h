@@ -70,8 +70,7 @@ struct feature_config {
     // What else a change does to the host, and what is worth knowing of it.
     void (*note)(const struct model *from, const struct model *to, struct errors *notes);
 
-    // What takes long and changes nothing. 0: ready; -EINPROGRESS: commit_wait_end() will be
-    // called; other -errno with a sentence.
+    // What takes long and changes nothing: a turn waits for it. 0: ready; -errno with a sentence.
     int (*prepare)(const struct model *from, const struct model *to, struct errors *e);
     void (*abandon)(void); // what is prepared is not wanted
     const struct feature_phase *phases; // ended by {.plan = NULL}

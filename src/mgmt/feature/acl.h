@@ -10,13 +10,8 @@
 const struct acl_desired *model_acls(const struct model *m); // shared with acl_manager
 
 // Reads files again (acl_manager.h: acl_manager_prepare) and puts what they say in force.
-// -EINPROGRESS: try again when commit_wait() calls.
-struct acl_reload {
-    const char *set, *list;
-    void (*done)(void *ctx, int result, const char *why); // 0, or -errno with sentences in lines
-    void *ctx;
-};
-int acl_reload(const struct acl_reload *r);
+// In a turn of ASIDE_CHANGE (core/aside.h), which waits for it. 0, or -errno with sentences.
+int acl_reload(const char *set, const char *list, struct errors *e);
 
 extern const struct feature_operation acl_operations[]; // acl_operation.c
 // Reports logged packets that are in the ring, without waiting for the timer: tests.

@@ -19,6 +19,7 @@
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "core/aside.h"
 #include "feature/vr_budget.h"
 #include "yang/config_tree.h"
 #include "yang/owner.h"
@@ -289,9 +290,12 @@ static bool print_list(const struct model *m, const struct lyd_node *entry, stru
 
 // --- building, which takes long ------------------------------------------------------------------
 
-static struct acl_desired *refused; // what the last preparation was for, when it failed
-static struct text why_refused;
-static bool busy;
+// Changes have turns, so one preparation is under way at a time.
+static struct {
+    struct aside_wait *turn; // that waits for it; NULL: none does
+    int result;
+    struct text why;
+} preparing;
 
 static void abandon_prepared(void)
 {
@@ -309,24 +313,43 @@ static void add_lines(struct errors *e, const char *lines)
     free(copy);
 }
 
-static void forget_refusal(void)
+static void prepared(void *ctx, int result, const char *why)
 {
-    acl_desired_put(refused);
-    refused = NULL;
-    text_clear(&why_refused);
+    if (!preparing.turn) { // kamueed stops
+        abandon_prepared();
+        return;
+    }
+    preparing.result = result;
+    text_printf(&preparing.why, "%s", why);
+    aside_go_on(preparing.turn);
 }
 
-static void acls_prepared(void *ctx, int result, const char *why)
+static int wait_for_prepared(struct errors *e)
 {
-    busy = false;
-    forget_refusal();
-    if (result && result != -EAGAIN) {
-        refused = ctx;
-        text_printf(&why_refused, "%s", why);
-    } else {
-        acl_desired_put(ctx);
+    struct aside_wait turn = {0};
+
+    preparing.turn = &turn;
+    bool over = aside_wait(&turn);
+    preparing.turn = NULL;
+    if (!over) {
+        errors_add(e, 0, "kamueed is stopping; nothing was changed");
+        return -ECANCELED;
     }
-    commit_wait_end();
+    if (preparing.result)
+        add_lines(e, text_str(&preparing.why));
+    text_free(&preparing.why);
+    return preparing.result;
+}
+
+static int prepare_now(const struct acl_desired *wanted, struct errors *e) // outside a turn: tests
+{
+    struct text why = {0};
+    int r = acl_manager_prepare_now(wanted, &why);
+
+    if (r)
+        add_lines(e, why.n ? why.s : strerror(-r));
+    text_free(&why);
+    return r;
 }
 
 // With what files hold, which is known when they have been read.
@@ -341,85 +364,46 @@ static int check_budgets(const struct model *m, struct errors *e)
     return -EINVAL;
 }
 
-static int prepare_acls(const struct model *from, const struct model *to, struct errors *e)
+// Waits until acl_manager has everything ready.
+static int prepare(const struct acl_prepare_request *ask, struct errors *e)
 {
-    struct acl_desired *was = *part_of(from), *is = *part_of(to);
-    const struct acl_desired *ready = acl_manager_prepared();
-    int r;
+    if (!aside_is_turn())
+        return prepare_now(ask->wanted, e);
+    int r = acl_manager_prepare(ask);
 
-    if (acl_desired_equal(was, is) || (ready && acl_desired_equal(ready, is)))
-        return check_budgets(to, e);
-    if (refused && acl_desired_equal(refused, is)) {
-        add_lines(e, text_str(&why_refused));
-        forget_refusal();
-        return -EINVAL;
-    }
-    abandon_prepared();
-    if (busy)
-        return -EINPROGRESS;
-    r = acl_manager_prepare(&(struct acl_prepare_request){
-        .wanted = is, .done = acls_prepared, .ctx = acl_desired_get(is)});
-    if (!r) {
-        busy = true;
-        return -EINPROGRESS;
-    }
-    acl_desired_put(is);
+    if (!r)
+        return wait_for_prepared(e);
     errors_add(e, 0, "acl_manager is busy (%s); try again", strerror(-r));
     return r;
 }
 
-static void reloaded(void *ctx, int result, const char *why)
+static int prepare_acls(const struct model *from, const struct model *to, struct errors *e)
 {
-    struct acl_reload *r = ctx;
-    char err[512] = "";
+    struct acl_desired *is = *part_of(to);
+    int r = acl_desired_equal(*part_of(from), is)
+                ? 0
+                : prepare(&(struct acl_prepare_request){.wanted = is, .done = prepared}, e);
 
-    struct errors e = {0};
-    struct text beyond = {0};
-
-    busy = false;
-    if (result == -EAGAIN)
-        why = "the configuration has changed meanwhile; try again";
-    if (!result && !config_snapshot()) {
-        abandon_prepared();
-        result = -ECANCELED;
-        why = "kamueed is being stopped";
-    } else if (!result && check_budgets(config_model(), &e)) {
-        errors_text(&e, NULL, &beyond);
-        result = -EINVAL;
-        why = text_str(&beyond);
-    } else if (!result) {
-        result = acl_manager_commit(err, sizeof err);
-        acl_manager_end(!result);
-        why = err;
-    }
-    r->done(r->ctx, result, why);
-    text_free(&beyond);
-    errors_free(&e);
-    free(r);
-    commit_wait_end();
+    return r ? r : check_budgets(to, e);
 }
 
-int acl_reload(const struct acl_reload *r)
+int acl_reload(const char *set, const char *list, struct errors *e)
 {
-    struct acl_reload *copy;
-    int e;
+    char err[512] = "";
+    int r = prepare(&(struct acl_prepare_request){.wanted = acl_manager_desired(),
+                                                  .set = set,
+                                                  .list = list,
+                                                  .done = prepared},
+                    e);
 
-    if (busy)
-        return -EINPROGRESS;
-    abandon_prepared();
-    copy = malloc(sizeof *copy);
-    bug_on(!copy);
-    *copy = *r;
-    e = acl_manager_prepare(&(struct acl_prepare_request){.wanted = acl_manager_desired(),
-                                                      .set = r->set,
-                                                      .list = r->list,
-                                                      .done = reloaded,
-                                                      .ctx = copy});
-    if (e)
-        free(copy);
-    else
-        busy = true;
-    return e;
+    r = r ? r : check_budgets(config_model(), e);
+    if (r)
+        return r;
+    r = acl_manager_commit(err, sizeof err);
+    acl_manager_end(!r);
+    if (r)
+        errors_add(e, 0, "%s", err);
+    return r;
 }
 
 // --- steps ---------------------------------------------------------------------------------------

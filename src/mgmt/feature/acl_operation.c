@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_operation.c - operations on access lists and address sets
 //
-// Each asks acl_manager and answers when it does. `reload` waits, like a commit, until another
-// change has been prepared (config/change.h).
+// Each asks acl_manager and answers when it does; `reload` waits in a turn, like a commit.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include "acl_manager/acl_query.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "feature/acl.h"
 #include "feature/acl.h"
 #include "http/refuse.h"
 #include "restconf/operation.h"
@@ -170,41 +168,26 @@ static void run_clear_acl(struct http *h, const struct lyd_node *op)
 
 // --- files ---------------------------------------------------------------------------------------
 
-static void send_reloaded(void *ctx, int result, const char *why)
-{
-    struct errors e = {0};
-    struct http *h = ctx;
-
-    if (result) {
-        errors_add(&e, 0, "%s", why);
-        http_refuse_all(h, result == -EINVAL ? 400 : 409,
-                        result == -EINVAL ? "invalid-value" : "resource-denied", &e);
-    } else {
-        http_reply(h, 204, NULL, NULL);
-    }
-    errors_free(&e);
-}
-
 static void run_reload(struct http *h, const struct lyd_node *op)
 {
     const char *acl = operation_input(op, "acl"), *set = operation_input(op, "address-set");
     bool all = !*acl && !*set;
-    struct acl_reload again = {.list = *acl || all ? acl : NULL,
-                               .set = *set || all ? set : NULL,
-                               .done = send_reloaded,
-                               .ctx = h};
+    struct errors e = {0};
 
     if (*acl && !acl_desired_list_find(model_acls(config_model()), acl)) {
         http_refuse(h, 404, "invalid-value", "there is no acl '%s'", acl);
     } else if (*set && !acl_desired_set_find(model_acls(config_model()), set)) {
         http_refuse(h, 404, "invalid-value", "there is no address-set '%s'", set);
     } else {
-        int r = acl_reload(&again);
-        if (r == -EINPROGRESS)
-            operation_again(h);
-        else if (r)
-            http_refuse_busy(h, "acl_manager", r);
+        int r = acl_reload(*set || all ? set : NULL, *acl || all ? acl : NULL, &e);
+
+        if (r)
+            http_refuse_all(h, r == -EINVAL ? 400 : 409,
+                            r == -EINVAL ? "invalid-value" : "resource-denied", &e);
+        else
+            http_reply(h, 204, NULL, NULL);
     }
+    errors_free(&e);
 }
 
 // --- members of sets -----------------------------------------------------------------------------

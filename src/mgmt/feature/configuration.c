@@ -136,19 +136,10 @@ static int commit_input(struct http *h, struct candidate *c, const struct input 
     }
     if (c)
         return candidate_commit(c, how, result, e);
-    struct text words = {0};
-    struct commit mine = *how;
-    if (config_edit_words(&in->edit, &words))
-        mine.made_from = text_str(&words);
-    int r = 0;
-    if (bound_is(h)) {
-        r = commit_bound(h, in, &mine, result, e);
-    } else if (!config_commit_again(&mine, result, e, &r)) {
-        r = config_edited(config_running(), &in->edit, &tree, e);
-        r = r ? r : config_commit(tree, &mine, result, e);
-    }
-    text_free(&words);
-    return r;
+    if (bound_is(h))
+        return commit_bound(h, in, how, result, e);
+    int r = config_edited(config_running(), &in->edit, &tree, e);
+    return r ? r : config_commit(tree, how, result, e);
 }
 
 struct result_text {

@@ -445,12 +445,8 @@ static bool rename_owned(struct lyd_node *tree, const char *from, const char *to
 static int commit_renamed(const char *from, const char *to, const struct commit *how,
                           struct config_result *result, struct errors *e)
 {
-    struct lyd_node *tree;
-    int r = 0;
+    struct lyd_node *tree = config_running_copy();
 
-    if (config_commit_again(how, result, e, &r))
-        return r;
-    tree = config_running_copy();
     if (config_rename(tree, yang_child(NULL, "vr", true), from, to) &&
         rename_owned(tree, from, to))
         return config_commit(tree, how, result, e);
@@ -480,7 +476,6 @@ static void run_vr_rename(struct http *h, const struct lyd_node *op)
     const char *from = operation_input(op, "name"), *to = operation_input(op, "new-name");
     struct config_result result = {0};
     struct errors e = {0};
-    char words[64];
 
     if (!find_entry(h, from))
         return;
@@ -490,8 +485,7 @@ static void run_vr_rename(struct http *h, const struct lyd_node *op)
     }
     if (refuse_for_token(h, from, to))
         return;
-    snprintf(words, sizeof words, "vr-rename %s %s", from, to);
-    struct commit how = {.by = http_peer(h), .made_from = words};
+    struct commit how = {.by = http_peer(h)};
     vr_rename_begin(from, to);
     int r = commit_renamed(from, to, &how, &result, &e);
     vr_rename_end();

@@ -26,6 +26,8 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/fair.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "core/thread.h"
 #include "http/http_listen.h"
@@ -36,6 +38,7 @@
 #define STREAM_ROOM (64u << 10)
 #define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
 #define QUIET_WRITE_S 60   // the same, of a stream that may be silent
+#define SHARES 1024        // of who takes turns
 
 struct http {
     struct evhttp_request *req; // NULL: the server stopped
@@ -218,6 +221,18 @@ bool http_same_peer(const struct http *a, const struct http *b)
     return a->peer == b->peer;
 }
 
+// Peers are too few to meet in one place by chance often; those who do share it.
+struct fair_share *http_share(const struct http *h, unsigned queue)
+{
+    static struct fair_share share[SHARES][HTTP_QUEUES];
+    static uint64_t seed;
+
+    if (!seed)
+        seed = clock_now_ns() | 1;
+    bug_on(queue >= HTTP_QUEUES);
+    return &share[hash_bytes(h->who.name, strlen(h->who.name), seed) % SHARES][queue];
+}
+
 bool http_gone(const struct http *h)
 {
     return !h->req;
@@ -394,7 +409,7 @@ struct event_base *http_loop(void)
 
 bool http_left(const struct http *h)
 {
-    struct evhttp_connection *c = evhttp_request_get_connection(h->req);
+    struct evhttp_connection *c = h->req ? evhttp_request_get_connection(h->req) : NULL;
 
     if (!c)
         return true;
@@ -451,11 +466,6 @@ static void on_request(struct evhttp_request *req, void *arg)
         refuse_early(h, &v);
     else
         h->door->handler(h);
-}
-
-void http_again(struct http *h)
-{
-    h->door->handler(h);
 }
 
 bool http_busy(const struct bufferevent *bev)

@@ -21,6 +21,7 @@ struct http;
 #define HTTP_BODY_MAX (16u << 20)   // bytes, of an administrator on the socket
 #define HTTP_HEADER_MAX (64u << 10) // request line and headers
 #define HTTP_PATH_MAX 4096
+#define HTTP_QUEUES 3 // in which requests wait: the lanes of core/aside.h, and that of the loop
 
 // Before and after the listeners (http_listen.h). A listener that stops forgets requests without an
 // answer: http_gone() says so to code that still holds one.
@@ -50,14 +51,17 @@ bool http_peer_is_root(const struct http *h);
 bool http_same_peer(const struct http *a,
                     const struct http *b); // the same user of the socket, or the same address
 enum access_level http_access(const struct http *h);
+// Whose turn its work takes (base/fair.h): users, tokens and certificates have one each, of each
+// queue. It is never freed.
+struct fair_share *http_share(const struct http *h, unsigned queue);
 // What it may do from now on, and which virtual router it is bound to ("": none): whoever answers
 // has found out by other means.
 void http_admit(struct http *h, enum access_level access, const char *name, const char *vr);
 const char *http_vr(const struct http *h); // it is bound to; "" = to none
 void http_keep(struct http *h, void *kept, void (*drop)(void *kept)); // as long as the request
 void *http_kept(const struct http *h); // what was kept, or NULL
-void http_again(struct http *h); // answers the same request from the beginning, as it came
 bool http_gone(const struct http *h); // the server stopped: http_reply only frees
+bool http_left(const struct http *h); // it stopped, or the client closed its side: nobody reads on
 
 // --- the answer ---
 
@@ -80,8 +84,6 @@ void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx)
 bool http_stream_write(struct http *h, struct text *t); // empties t; false: enough for now
 void http_stream_end(struct http *h);
 void http_stream_cut(struct http *h); // ends the connection; calls `gone`
-// Whether the client has left: its side of the connection is closed. For who writes seldom.
-bool http_left(const struct http *h);
 void http_stream_quiet(
     struct http *h); // may be silent for ever; a client that reads nothing for a minute is dropped
 

@@ -36,8 +36,6 @@ void output_begin(struct jwrite *j, struct text *t);
 void output_end(struct jwrite *j); // these two on any thread
 void output_send(struct http *h, struct jwrite *j);
 
-// The same request from the beginning, when access lists are ready (change.h).
-void operation_again(struct http *h);
 // What config_commit and config_edited() say.
 void operation_refuse(struct http *h, int r, struct errors *e);
 

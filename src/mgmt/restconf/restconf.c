@@ -308,8 +308,8 @@ static bool view_get(struct http *h, const char *path)
 
 static void run_in_turn(void *h)
 {
-    if (http_gone(h))
-        http_reply(h, 503, NULL, NULL);
+    if (http_left(h))
+        http_reply(h, 503, NULL, NULL); // to nobody
     else
         answer_resource(h);
 }
@@ -337,10 +337,9 @@ static void take_turn(struct http *h)
 
     if (!needs_turn(h, &lane))
         answer_resource(h);
-    else if (aside_turn(lane, &(struct turn){run_in_turn, refuse_stopping, h}))
-        http_refuse(h, 429, "resource-denied",
-                    "%u requests %s the configuration wait already; try again", ASIDE_WAITING,
-                    lane == ASIDE_CHANGE ? "to change" : "to read");
+    else
+        aside_turn(lane,
+                   &(struct turn){run_in_turn, refuse_stopping, h, http_share(h, lane)});
 }
 
 void restconf_answer(struct http *h)

@@ -65,26 +65,9 @@ void output_send(struct http *h, struct jwrite *j)
     http_reply(h, 200, HTTP_JSON, j->t);
 }
 
-static void repeat_request(void *ctx)
-{
-    struct http *h = ctx;
-
-    if (http_gone(h))
-        http_reply(h, 200, NULL, NULL);
-    else
-        http_again(h);
-}
-
-void operation_again(struct http *h)
-{
-    commit_wait(repeat_request, h);
-}
-
 void operation_refuse(struct http *h, int r, struct errors *e)
 {
-    if (r == -EINPROGRESS)
-        operation_again(h);
-    else if (r == -EPERM)
+    if (r == -EPERM)
         http_refuse_all(h, 403, "access-denied", e);
     else if (r == -EINVAL || r == -ENOENT)
         http_refuse_all(h, r == -EINVAL ? 400 : 404, "invalid-value", e);

@@ -226,7 +226,7 @@ static void refuse_shortened(void *arg)
 {
     struct answer *a = arg;
 
-    http_refuse_busy(a->http, "kamueed", -EAGAIN);
+    http_refuse(a->http, 503, "operation-failed", "kamueed is stopping");
     state_answer_free(a);
 }
 
@@ -243,8 +243,9 @@ static void send_answer(struct answer *a, int result)
         a->cut = restconf_cut(a->http);
         if (a->show.text.n < SHORTEN_AT_ONCE)
             send_shortened(a);
-        else if (aside_turn(ASIDE_READ, &(struct turn){send_shortened, refuse_shortened, a}))
-            refuse_shortened(a);
+        else
+            aside_turn(ASIDE_READ, &(struct turn){send_shortened, refuse_shortened, a,
+                                                  http_share(a->http, ASIDE_READ)});
         return;
     }
     if (http_gone(a->http)) {

@@ -31,33 +31,22 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void try(void *ctx)
+static void commit(const char *lines)
 {
-    const struct commit how = {.by = "bench", .made_from = ctx};
+    const struct commit how = {.by = "bench"};
     struct config_result result = {0};
     struct errors e = {0};
     struct text t = {0};
     struct lyd_node *tree;
-    int r;
+    int r = config_edited(config_running(), &(struct config_edit){.text = lines}, &tree, &e);
 
-    if (!config_commit_again(&how, &result, &e, &r)) {
-        r = config_edited(config_running(), &(struct config_edit){.text = ctx}, &tree, &e);
-        r = r ? r : config_commit(tree, &how, &result, &e);
-    }
+    r = r ? r : config_commit(tree, &how, &result, &e);
     config_result_free(&result);
-    if (r == -EINPROGRESS)
-        commit_wait(try, ctx);
-    if (!r || r == -EINPROGRESS)
+    if (!r)
         return;
     errors_text(&e, NULL, &t);
     fprintf(stderr, "commit_bench: refused: %s\n", text_str(&t));
     exit(1);
-}
-
-static void commit(char *lines)
-{
-    try(lines);
-    fake_acl_ready();
 }
 
 static void load_rules(unsigned n)

@@ -619,68 +619,15 @@ static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(v
     text_free(&source);
 }
 
-static unsigned n_made, n_tries; // of the commit that waits
-static int last_try;
-
-static void try_rules(void *ctx)
+static void what_acl_manager_refuses_is_not_committed(void **state)
 {
-    const struct commit how = {.by = "alice", .made_from = ctx};
-    struct config_result result = {0};
-    struct lyd_node *tree;
-
-    n_tries++;
-    errors_free(&said);
-    if (!config_commit_again(&how, &result, &said, &last_try)) {
-        n_made++;
-        assert_int_equal(
-            config_edited(config_running(), &(struct config_edit){.text = ctx}, &tree, &said), 0);
-        last_try = config_commit(tree, &how, &result, &said);
-    }
-    if (!last_try)
-        assert_true(result.n_changes > 0 && result.change.n > 0);
-    if (last_try == -EINPROGRESS)
-        commit_wait(try_rules, ctx);
-    config_result_free(&result);
-}
-
-static void a_candidate_waiting_for_access_lists_is_made_once_unless_another_runs(void **state)
-{
-    struct event_base *was = fake_acl_loop;
-
-    fake_acl_loop = NULL;
     start_anew(A);
-    n_made = n_tries = 0;
-    try_rules("set acl e rule 1 permit tcp\n");
-    assert_int_equal(last_try, -EINPROGRESS);
-    assert_true(fake_acl_ready());
-    assert_int_equal(last_try, 0);
-    assert_int_equal(n_made, 1);
-    assert_int_equal(n_tries, 2);
-
-    n_made = n_tries = 0;
-    try_rules("set acl e rule 2 deny udp\n"); // and meanwhile something else is committed
-    assert_int_equal(commit_lines("set port p0 mtu 3000", &at_once), 0);
-    assert_true(fake_acl_ready());
-    assert_int_equal(n_made, 2);
-    char *text = now();
-    assert_non_null(strstr(text, "set acl e rule 1 permit tcp\n"));
-    while (last_try == -EINPROGRESS)
-        assert_true(fake_acl_ready());
-    assert_int_equal(last_try, 0);
-    free(text);
-    text = now();
-    assert_non_null(strstr(text, "rule 2 deny udp\n"));
-    assert_non_null(strstr(text, "mtu 3000\n"));
-    free(text);
-
+    assert_int_equal(commit_lines("set acl e rule 1 permit tcp\n", &at_once), 0);
     fake_acl_refuse("acl e: too large");
-    try_rules("set acl e rule 3 permit icmp\n");
-    assert_true(fake_acl_ready());
-    assert_int_equal(last_try, -EINVAL);
+    assert_int_equal(commit_lines("set acl e rule 3 permit icmp\n", &at_once), -EINVAL);
     assert_non_null(strstr(said.item[0].sentence, "too large"));
     fake_acl_refuse(NULL);
-    errors_free(&said);
-    fake_acl_loop = was;
+    assert_int_equal(commit_lines("set acl e rule 3 permit icmp\n", &at_once), 0);
 }
 
 static void a_clock_that_goes_back_changes_neither_the_order_nor_what_waits(void **state)
@@ -811,8 +758,7 @@ int main(void)
         cmocka_unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside),
         cmocka_unit_test(a_name_out_of_range_or_a_pipe_is_left_aside),
         cmocka_unit_test(a_revision_of_an_older_schema_is_refused_by_name_and_others_remain),
-        cmocka_unit_test(
-            a_candidate_waiting_for_access_lists_is_made_once_unless_another_runs),
+        cmocka_unit_test(what_acl_manager_refuses_is_not_committed),
         cmocka_unit_test(a_clock_that_goes_back_changes_neither_the_order_nor_what_waits),
         cmocka_unit_test(the_last_fifty_are_kept_and_replay_to_the_state_they_had),
     };

@@ -183,17 +183,19 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     return 0;
 }
 
-void mgmt_wait(void (*again)(void *ctx))
+static void read_files(void)
 {
-    commit_wait(again, NULL);
-}
+    struct errors e = {0};
+    struct text t = {0};
 
-static void files_read(void *ctx, int result, const char *why)
-{
-    if (result)
+    if (acl_reload("", "", &e)) {
+        errors_text(&e, NULL, &t);
         log_error(
             "config: files of access lists and address sets not reloaded, keeping the old ones: %s",
-            why);
+            LOG_VALUE(text_str(&t)));
+    }
+    text_free(&t);
+    errors_free(&e);
 }
 
 int mgmt_reload(char *err, size_t err_size)
@@ -216,7 +218,7 @@ int mgmt_reload(char *err, size_t err_size)
     else
         r = api_renew(err, err_size);
     if (!r)
-        acl_reload(&(struct acl_reload){.set = "", .list = "", .done = files_read});
+        read_files();
     return r;
 }
 

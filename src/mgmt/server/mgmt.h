@@ -34,10 +34,8 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
 // with a sentence.
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size);
 // In a turn of ASIDE_CHANGE (core/aside.h): reads the file again, and those that it names, and
-// applies the difference: all or nothing. -EINPROGRESS: access lists are being built; again when
-// mgmt_wait calls.
+// applies the difference: all or nothing.
 int mgmt_reload(char *err, size_t err_size);
-void mgmt_wait(void (*again)(void *ctx));
 // What the configuration wants before a stop; `done` is called when it is over. How many seconds it
 // may take; 0: nothing, and `done` is not called.
 uint32_t mgmt_drain(void (*done)(void));

@@ -104,23 +104,41 @@ static void edits_follow_each_other(void **state)
     assert_int_equal(ask("GET", MTU, NULL), 200);
 }
 
-static void too_many_edits_are_refused(void **state)
+#define AT_ONCE 100 // clients, each of which commits an address set and a rule
+
+static void each_commit_of_many_at_once_is_answered_in_its_turn(void **state)
 {
-    int fd[ASIDE_WAITING + 2], refused = 0;
+    int fd[AT_ONCE];
 
-    fd[0] = begin("POST", CONFIGURE, text_str(&long_body));
-    for (unsigned i = 1; i < ASIDE_WAITING + 2; i++)
-        fd[i] = begin("PUT", MTU, "{\"kamuee:mtu\":1555}");
-    for (unsigned i = 0; i < ASIDE_WAITING + 2; i++) {
-        int status = answer_of(fd[i]);
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        char body[200];
 
-        if (status == 429 && ++refused)
-            assert_has(reply.body.s,
-                       "64 requests to change the configuration wait already; try again");
-        else
-            assert_int_equal(status, i ? 204 : 200);
+        snprintf(body, sizeof body,
+                 "{\"kamuee:input\":{\"line\":[\"set address-set s%u prefix 192.0.2.%u/32\","
+                 "\"set acl many%u rule 1 permit ip from set s%u\"]}}",
+                 i, i, i, i);
+        fd[i] = begin("POST", CONFIGURE, body);
     }
-    assert_int_equal(refused, 1);
+    for (unsigned i = 0; i < AT_ONCE; i++)
+        if (answer_of(fd[i]) != 200)
+            fail_msg("%s", reply.body.s);
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        char line[80];
+
+        snprintf(line, sizeof line, "set acl many%u rule 1 permit ip from set s%u\\n", i, i);
+        assert_has(running_text(), line);
+    }
+}
+
+static void what_waits_for_its_turn_is_dropped_with_its_client(void **state)
+{
+    close(begin("POST", CONFIGURE, text_str(&long_body)));
+    for (unsigned i = 0; i < 20; i++)
+        close(begin("PUT", MTU, "{\"kamuee:mtu\":1555}"));
+    int last = begin("PUT", "/restconf/data/kamuee:port=p1/mtu", "{\"kamuee:mtu\":1666}");
+
+    assert_int_equal(answer_of(last), 201);
+    assert_has(running_text(), "set port p0 mtu 1444"); // it had begun
 }
 
 static void who_leaves_is_not_waited_for(void **state)
@@ -169,7 +187,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         served(others_are_answered_meanwhile),
         served(edits_follow_each_other),
-        served(too_many_edits_are_refused),
+        served(each_commit_of_many_at_once_is_answered_in_its_turn),
+        served(what_waits_for_its_turn_is_dropped_with_its_client),
         served(who_leaves_is_not_waited_for),
         served(connections_are_counted_when_a_client_has_left),
         served(stopping_ends_what_is_under_way),

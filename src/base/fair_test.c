@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fair_test.c - who is next in a fair queue
+#include "base/fair.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static void the_oldest_of_one_share_is_next(void **state)
+{
+    struct fair_queue q = {0};
+    struct fair_share a = {0};
+    struct fair_item i[3];
+
+    assert_null(fair_take(&q, NULL));
+    for (unsigned k = 0; k < 3; k++)
+        fair_put(&q, &i[k], &a);
+    for (unsigned k = 0; k < 3; k++)
+        assert_ptr_equal(fair_take(&q, NULL), &i[k]);
+    assert_null(fair_take(&q, NULL));
+    assert_int_equal(q.n, 0);
+}
+
+static void who_has_had_least_is_next_however_many_wait(void **state)
+{
+    struct fair_queue q = {0};
+    struct fair_share many = {0}, few = {0};
+    struct fair_item i[200], one, own;
+
+    for (unsigned k = 0; k < 200; k++)
+        fair_put(&q, &i[k], &many);
+    for (unsigned k = 0; k < 100; k++) {
+        assert_ptr_equal(fair_take(&q, NULL), &i[k]);
+        fair_used(&many, 5);
+    }
+    fair_put(&q, &one, &few);
+    fair_put(&q, &own, NULL);
+    assert_ptr_equal(fair_take(&q, NULL), &own); // the router's own
+    assert_ptr_equal(fair_take(&q, NULL), &one);
+    assert_ptr_equal(fair_take(&q, NULL), &i[100]);
+}
+
+// Who was idle has no credit: it does not hold the queue until it has used as much as the others.
+static void idleness_is_no_credit(void **state)
+{
+    struct fair_queue q = {0};
+    struct fair_share a = {0}, b = {0};
+    struct fair_item of_a[20], of_b[20];
+    unsigned n = 0;
+
+    fair_used(&a, 1000000);
+    fair_put(&q, &of_a[0], &a);
+    assert_ptr_equal(fair_take(&q, NULL), &of_a[0]);
+    for (unsigned k = 0; k < 20; k++) {
+        fair_put(&q, &of_a[k], &a);
+        fair_put(&q, &of_b[k], &b);
+    }
+    for (unsigned k = 0; k < 20; k++) {
+        struct fair_item *i = fair_take(&q, NULL);
+
+        n += i->share == &a;
+        fair_used(i->share, 10);
+    }
+    assert_in_range(n, 9, 11);
+}
+
+static struct fair_share *only;
+
+static bool is_only(const struct fair_share *s)
+{
+    return s == only;
+}
+
+static void those_that_may_not_are_passed_over(void **state)
+{
+    struct fair_queue q = {0};
+    struct fair_share a = {0}, b = {0};
+    struct fair_item x, y;
+
+    fair_put(&q, &x, &a);
+    fair_put(&q, &y, &b);
+    only = &b;
+    assert_ptr_equal(fair_take(&q, is_only), &y);
+    assert_null(fair_take(&q, is_only));
+    assert_ptr_equal(fair_take(&q, NULL), &x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_oldest_of_one_share_is_next),
+        cmocka_unit_test(who_has_had_least_is_next_however_many_wait),
+        cmocka_unit_test(idleness_is_no_credit),
+        cmocka_unit_test(those_that_may_not_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
