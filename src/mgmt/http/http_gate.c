@@ -10,6 +10,10 @@
 //     body     passes as it comes; that of HEAD and TRACE, which evhttp does not read, is dropped,
 //              or evhttp would take it for the next request
 //
+// Bytes behind a whole request stay in the input buffer until evhttp has taken it, which is after
+// the answer to the one before; once there are AHEAD_MAX of them the socket is not read. So a
+// client that sends and does not wait fills a header and AHEAD_MAX, and then its own buffers.
+//
 // One request passes at a time, so what was found belongs to the one that on_request() is called
 // for next. A refused request reaches evhttp as another one without a body, which http.c answers
 // with the reason; its own body is dropped as it comes, so the connection can continue. The end of
@@ -28,6 +32,8 @@
 #include "http/http_priv.h"
 #include "http/http_tls.h"
 #include "http/remote_protocol.h"
+
+#define AHEAD_MAX (16u << 10) // bytes, of requests that come before the answer to an earlier one
 
 static enum access_level (*needed_role)(const char *method, const char *path);
 
@@ -316,8 +322,14 @@ static void run_gate(struct http_live *c, struct evbuffer *out)
         evbuffer_drain(g->held, evbuffer_get_length(g->held));
 }
 
+// A whole request waits for evhttp, which stops reading at its end.
+static bool is_full(const struct http_gate *g)
+{
+    return g->pending && g->body.state == BODY_END && !g->dead;
+}
+
 // Runs what is held, and puts what may pass behind what evhttp has not read yet: it may only be put
-// in front of nothing.
+// in front of nothing. What follows a whole request stays behind it.
 static void pass_to(struct http_live *c, struct evbuffer *in, size_t unread)
 {
     struct evbuffer *out = evbuffer_new();
@@ -327,8 +339,12 @@ static void pass_to(struct http_live *c, struct evbuffer *in, size_t unread)
     evbuffer_remove_buffer(in, out, unread);
     evbuffer_add_buffer(c->gate.held, in);
     run_gate(c, out);
+    if (is_full(&c->gate))
+        evbuffer_add_buffer(out, c->gate.held);
     evbuffer_prepend_buffer(in, out);
     c->gate.inside = false;
+    // evhttp takes a body when it is whole, so there is no mark while one comes
+    bufferevent_setwatermark(c->bev, EV_READ, 0, is_full(&c->gate) ? AHEAD_MAX : 0);
     evbuffer_free(out);
 }
 
@@ -336,7 +352,7 @@ static void on_input(struct evbuffer *in, const struct evbuffer_cb_info *info, v
 {
     struct http_live *c = arg;
 
-    if (!c->gate.inside && info->n_added)
+    if (!c->gate.inside && info->n_added && !is_full(&c->gate))
         pass_to(c, in, evbuffer_get_length(in) - info->n_added);
 }
 
@@ -352,8 +368,8 @@ void http_gate_next(struct http_live *c)
 
     c->gate.pending = false;
     c->gate.verdict = (struct http_verdict){0};
-    if (evbuffer_get_length(c->gate.held))
-        pass_to(c, in, evbuffer_get_length(in));
+    if (evbuffer_get_length(c->gate.held) || evbuffer_get_length(in))
+        pass_to(c, in, 0);
 }
 
 bool http_gate_is_inside(const struct http_live *c)

@@ -310,6 +310,85 @@ static void what_a_peer_may_send_at_a_time_is_bounded(void **state)
     text_free(&t);
 }
 
+// How many bytes of requests the server takes from a connection until it reads no more.
+static size_t push(int fd, const char *request)
+{
+    struct text t = {0};
+    unsigned quiet = 0;
+    size_t n = 0, at = 0;
+
+    while (t.n < 1u << 20)
+        text_printf(&t, "%s", request);
+    while (quiet < 100 && n < 64u << 20) {
+        ssize_t w = send(fd, t.s + at, t.n - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        quiet = w > 0 ? 0 : quiet + 1;
+        n += w > 0 ? (size_t)w : 0;
+        at = (at + (w > 0 ? (size_t)w : 0)) % t.n;
+    }
+    text_free(&t);
+    return n;
+}
+
+// While an answer waits, further requests stay in the kernel's buffer, however small they are.
+static void what_comes_while_an_answer_waits_is_not_read(void **state)
+{
+    static const char stream[] = "GET /restconf/streams/events HTTP/1.1\r\nHost: k\r\n\r\n";
+    static const char head[] = "GET " MTU " HTTP/1.1\r\nHost: k\r\nX: ";
+    struct text large = {0};
+    int kernel = 0, fd = say(stream, strlen(stream));
+    socklen_t size = sizeof kernel;
+
+    assert_int_equal(hear(fd, 1), 1);
+    assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kernel, &size), 0);
+    assert_in_range(push(fd, GET_MTU), 1, (size_t)kernel + 2 * HTTP_HEADER_MAX);
+    close(fd);
+
+    text_printf(&large, "%s%*s\r\n\r\n", head, (int)(HTTP_HEADER_MAX - sizeof head - 16), "x");
+    fd = say(stream, strlen(stream));
+    assert_int_equal(hear(fd, 1), 1);
+    assert_in_range(push(fd, large.s), 1, (size_t)kernel + 2 * HTTP_HEADER_MAX);
+    for (unsigned i = 0; i < 50; i++) // nor does an event that is sent let more in
+        assert_in_range(ask("PUT", MTU, i & 1 ? "{\"kamuee:mtu\":9000}" : "{\"kamuee:mtu\":1400}"),
+                        200, 204);
+    assert_in_range(push(fd, large.s), 0, HTTP_HEADER_MAX);
+    close(fd);
+    text_free(&large);
+}
+
+// All that a client sends ahead is answered, in order, when it reads.
+static void what_was_not_read_is_answered_later(void **state)
+{
+    enum { ASKED = 3000 };
+    struct text t = {0};
+    unsigned answers = 0;
+    size_t sent = 0;
+    int fd = client_connect(sock);
+
+    for (unsigned i = 0; i < ASKED; i++)
+        text_printf(&t, "GET " MTU " HTTP/1.1\r\nHost: k\r\nX: %0800u\r\n\r\n", i);
+    text_clear(&got);
+    for (unsigned i = 0; answers < ASKED && i < 100000; i++) {
+        ssize_t w = send(fd, t.s + sent, t.n - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        sent += w > 0 ? (size_t)w : 0;
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        char buf[65536];
+        ssize_t r = recv(fd, buf, sizeof buf - 1, MSG_DONTWAIT);
+        if (r > 0)
+            text_append(&got, buf, (size_t)r);
+        if (i % 1000 == 999 || sent == t.n) {
+            answers = 0;
+            for (const char *p = text_str(&got); (p = strstr(p, "HTTP/1.1 200")); p++)
+                answers++;
+        }
+    }
+    assert_int_equal(answers, ASKED);
+    close(fd);
+    text_free(&t);
+}
+
 static void a_peer_with_too_many_connections_loses_the_most_silent_one(void **state)
 {
     int fd[PEER_LIVE_LOCAL + 5];
@@ -340,6 +419,8 @@ int main(void)
         served(a_header_without_an_end_is_refused),
         served(a_body_that_the_role_forbids_is_refused_before_it_comes),
         served(what_a_peer_may_send_at_a_time_is_bounded),
+        served(what_comes_while_an_answer_waits_is_not_read),
+        served(what_was_not_read_is_answered_later),
         served(a_peer_with_too_many_connections_loses_the_most_silent_one),
     };
     int r = cmocka_run_group_tests(tests, server_set_up, server_tear_down);
