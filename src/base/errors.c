@@ -8,17 +8,23 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/plain.h"
 
 static void add_sentence(struct errors *e, const char *owner, unsigned line, const char *fmt,
                          va_list ap)
 {
     struct error *slot = &e->item[e->n];
+    struct text plain = {0};
+    char *sentence;
 
     if (e->n == ERRORS_MAX) {
         e->more++;
         return;
     }
-    bug_on(vasprintf(&slot->sentence, fmt, ap) < 0);
+    bug_on(vasprintf(&sentence, fmt, ap) < 0);
+    plain_append(&plain, sentence, true);
+    free(sentence);
+    slot->sentence = plain.s ? plain.s : strdup("");
     slot->line = line;
     snprintf(slot->owner, sizeof slot->owner, "%s", owner);
     e->n++;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/plain.h"
+
 static void put_text(struct jwrite *j, const char *s)
 {
     text_append(j->t, s, strlen(s));
@@ -40,57 +42,11 @@ void jwrite_end(struct jwrite *j, char bracket)
     j->comma = true;
 }
 
-// Length of the UTF-8 sequence at s, 0 when there is none (RFC 3629: no overlong forms, no
-// surrogates).
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80                   ? 1
-               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-               : (s[0] & 0xf0) == 0xe0       ? 3
-               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                             : 0;
-
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
-static void put_escaped(struct jwrite *j, const char *s)
-{
-    while (*s) {
-        size_t plain = 0, n;
-
-        while ((unsigned char)s[plain] >= 0x20 && (unsigned char)s[plain] < 0x7f &&
-               s[plain] != '"' && s[plain] != '\\')
-            plain++;
-        text_append(j->t, s, plain);
-        s += plain;
-        if (!*s)
-            return;
-        n = utf8_length((const unsigned char *)s);
-        if (*s == '"' || *s == '\\')
-            text_printf(j->t, "\\%c", *s);
-        else if (*s == '\n' || *s == '\t')
-            text_append(j->t, *s == '\n' ? "\\n" : "\\t", 2);
-        else if ((unsigned char)*s < 0x20 || *s == 0x7f)
-            text_printf(j->t, "\\u%04x", (unsigned)*s);
-        else if (n)
-            text_append(j->t, s, n);
-        else
-            text_append(j->t, "?", 1);
-        s += n ? n : 1;
-    }
-}
-
 void jwrite_string(struct jwrite *j, const char *key, const char *value)
 {
     put_key(j, key);
     text_append(j->t, "\"", 1);
-    put_escaped(j, value);
+    plain_append_quoted(j->t, value, true);
     text_append(j->t, "\"", 1);
 }
 

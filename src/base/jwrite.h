@@ -25,7 +25,7 @@ struct jwrite {
 
 void jwrite_begin(struct jwrite *j, const char *key, char bracket);
 void jwrite_end(struct jwrite *j, char bracket);
-// What is no UTF-8 becomes '?'.
+// Lines and tabs stay; all else that plain.h does not allow is shown as it says: \u001b, \xff.
 void jwrite_string(struct jwrite *j, const char *key, const char *value);
 void jwrite_string_any(struct jwrite *j, const char *key, const char *value); // nothing of ""
 void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // up to 32 bits by RFC 7951

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log_recent.h"
+#include "base/plain.h"
 
 #define LINE_MAX_BYTES 1024
 
@@ -102,6 +103,17 @@ void log_set_sink(log_sink_fn *sink)
     sink_now = sink;
 }
 
+// An event is one line, and the journal takes no line that is not UTF-8 for text.
+static void make_plain(char *s, char *end)
+{
+    while (s < end) {
+        size_t n = plain_letter(s, end);
+        if (!n)
+            *s = (unsigned char)*s < ' ' || *s == 0x7f ? ' ' : '?';
+        s += n ? n : 1;
+    }
+}
+
 void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
 {
     char text[LINE_MAX_BYTES];
@@ -116,9 +128,7 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
     va_end(ap);
     n = n < 0 ? 0 : n < (int)sizeof text - 32 ? n : (int)sizeof text - 33;
     text[n] = '\0';
-    for (int i = 0; i < n; i++)
-        text[i] =
-            (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]; // an event is one line
+    make_plain(text, text + n);
     if (suppressed)
         snprintf(text + n, sizeof text - (size_t)n, " suppressed=%u", suppressed);
     keep_recent(text);

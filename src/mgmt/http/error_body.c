@@ -9,15 +9,19 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/plain.h"
 
 json_t *error_item(const char *tag, const char *message)
 {
     bool protocol = !strcmp(tag, "malformed-message") || !strcmp(tag, "too-big") ||
                     !strcmp(tag, "operation-not-supported") || !strcmp(tag, "access-denied");
-    json_t *m = json_string(message);
+    struct text plain = {0};
 
-    return json_pack("{s:s, s:s, s:o}", "error-type", protocol ? "protocol" : "application",
-                     "error-tag", tag, "error-message", m ? m : json_string("not UTF-8"));
+    plain_append(&plain, message, true);
+    json_t *item = json_pack("{s:s, s:s, s:s}", "error-type", protocol ? "protocol" : "application",
+                             "error-tag", tag, "error-message", text_str(&plain));
+    text_free(&plain);
+    return item;
 }
 
 void error_body_line(json_t *body, struct text *t)

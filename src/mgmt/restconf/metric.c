@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 static const char *type_name(const struct metrics *m)
 {
     switch (m->type) {
@@ -38,19 +40,6 @@ void metric_family(struct metrics *m, enum metric_type type, const char *name, c
     text_printf(&m->text, "# HELP kamuee_%s%s %s\n", name, suffix, help);
 }
 
-static void escaped(struct text *t, const char *value)
-{
-    for (; *value; value++) {
-        size_t plain = strcspn(value, "\\\"\n");
-
-        text_append(t, value, plain);
-        value += plain;
-        if (!*value)
-            return;
-        text_append(t, *value == '\n' ? "\\n" : *value == '"' ? "\\\"" : "\\\\", 2);
-    }
-}
-
 static void write_sample(struct metrics *m, const char *suffix, va_list labels)
 {
     char before = '{';
@@ -59,7 +48,7 @@ static void write_sample(struct metrics *m, const char *suffix, va_list labels)
     text_printf(&m->text, "kamuee_%s%s", m->family, suffix);
     while ((name = va_arg(labels, const char *))) {
         text_printf(&m->text, "%c%s=\"", before, name);
-        escaped(&m->text, va_arg(labels, const char *));
+        plain_append_quoted(&m->text, va_arg(labels, const char *), false);
         text_append(&m->text, "\"", 1);
         before = ',';
     }

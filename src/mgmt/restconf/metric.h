@@ -5,7 +5,8 @@
 //     metric_u64(&m, 7, "port", "p0", NULL);     // kamuee_port_rx_packets_total{port="p0"} 7
 //
 // A family's samples follow it directly. Names get "kamuee_" in front, and what the type wants
-// behind; labels come in pairs of name and value, any bytes. Control role; no state but the struct.
+// behind; labels come in pairs of name and value, any bytes: base/plain.h says how they are shown.
+// Control role; no state but the struct.
 #ifndef RESTCONF_METRIC_H
 #define RESTCONF_METRIC_H
 

@@ -83,7 +83,7 @@ static void labels_are_escaped_and_types_named(void **state)
     assert_string_equal(m.text.s,
                         "# TYPE kamuee_x_packets counter\n# UNIT kamuee_x_packets packets\n# HELP "
                         "kamuee_x_packets Help.\n"
-                        "kamuee_x_packets_total{a=\"q\\\"b\\\\n\\nz\"} 18446744073709551615\n"
+                        "kamuee_x_packets_total{a=\"q\\\"b\\\\n\\\\u000az\"} 18446744073709551615\n"
                         "# TYPE kamuee_y gauge\n# HELP kamuee_y Help.\nkamuee_y -0.5\n# EOF\n");
     text_clear(&m.text);
     m.openmetrics = false;
