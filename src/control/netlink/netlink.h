@@ -79,7 +79,8 @@ struct netlink_link {
     bool up, carrier;
     uint8_t kind; // enum netlink_link_kind
     uint8_t mac[6]; // zeros: it has none, or it is no Ethernet's
-    char name[16];
+    char name[16];     // "#7", by its ifindex, if its own is none that an interface can have
+    char odd_name[16]; // its own in that case, any bytes; else ""
     struct netlink_tunnel tunnel;
 };
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/log.h"
+#include "base/plain.h"
 #include "netlink/netlink.h"
 #include "rib/neigh_limit.h"
 
@@ -53,7 +55,10 @@ static void message(void *ctx, const struct nlmsghdr *h)
     switch (e.kind) {
     case NETLINK_EVENT_ROUTE: read_route(&e.route); break;
     case NETLINK_EVENT_NEXTHOP: read_nexthop(&e.nexthop); break;
-    case NETLINK_EVENT_LINK: sum += strlen(e.link.name); break;
+    case NETLINK_EVENT_LINK:
+        bug_on(e.link.name[0] && e.link.name[0] != '#' && !plain_name(e.link.name));
+        sum += strlen(e.link.name);
+        break;
     case NETLINK_EVENT_ADDR: sum += hash_bytes(e.addr.addr.b, 16, e.addr.len); break;
     case NETLINK_EVENT_NEIGH: sum += hash_bytes(e.neigh.mac, 6, e.neigh.state); break;
     case NETLINK_EVENT_RULE: sum += e.rule.priority; break;

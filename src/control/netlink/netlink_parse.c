@@ -21,10 +21,12 @@
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/hash.h"
+#include "base/plain.h"
 #include "netlink/netlink.h"
 #include "netlink/netlink_attr.h"
 
@@ -280,6 +282,11 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
             break;
         }
         }
+    }
+    if (l->name[0] && !plain_name(l->name)) { // no plain name begins with '#'
+        memcpy(l->odd_name, l->name, sizeof l->odd_name);
+        memset(l->name, 0, sizeof l->name);
+        snprintf(l->name, sizeof l->name, "#%d", l->ifindex);
     }
     if (lower_elsewhere)
         l->lower = 0;

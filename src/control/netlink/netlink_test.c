@@ -321,6 +321,31 @@ static void what_a_link_is_and_stands_on(void **state)
     assert_true(e.link.kind == NETLINK_LINK_VRF && e.link.vrf_table == 100 && e.link.master == 11);
 }
 
+// As no interface of ours could be called: shown by its ifindex, so that no two are alike.
+static void a_device_with_another_name_is_known_by_its_number(void **state)
+{
+    static const struct {
+        const char *linux_name, *name, *odd;
+    } row[] = {{"p0", "p0", ""},
+               {"a.b_c-d", "a.b_c-d", ""},
+               {"g\xff", "#9", "g\xff"},
+               {"g\xfe", "#9", "g\xfe"},
+               {"#7", "#9", "#7"},
+               {"x\x1b]0;y\x07", "#9", "x\x1b]0;y\x07"},
+               {"123456789012345", "123456789012345", ""},
+               {"12345678901234\xc3", "#9", "12345678901234\xc3"}};
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
+
+        l->ifi_index = 9;
+        mnl_attr_put_strz(&m.h, IFLA_IFNAME, row[i].linux_name);
+        assert_int_equal(netlink_parse(&m.h, &e), 1);
+        assert_string_equal(e.link.name, row[i].name);
+        assert_string_equal(e.link.odd_name, row[i].odd);
+    }
+}
+
 static void a_vlan_device_has_a_number(void **state)
 {
     struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
@@ -511,6 +536,7 @@ int main(void)
         cmocka_unit_test(links_addresses_and_neighbors),
         cmocka_unit_test(what_a_link_is_and_stands_on),
         cmocka_unit_test(a_tunnel_has_ends_and_what_its_packets_look_like),
+        cmocka_unit_test(a_device_with_another_name_is_known_by_its_number),
         cmocka_unit_test(a_vlan_device_has_a_number),
         cmocka_unit_test(a_prefix_longer_than_its_address_is_refused),
         cmocka_unit_test(short_attributes_are_refused),

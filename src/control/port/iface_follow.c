@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/plain.h"
 #include "base/text.h"
 #include "core/thread.h"
 #include "port/iface_manager.h"
@@ -69,18 +70,18 @@ static void restore_carrier(const struct iface *i, const struct tap_state *now)
 
 static void restore_name(const struct iface *i, const struct tap_state *now)
 {
-    char what[200];
+    char what[240], shown[PLAIN_NAME_SHOWN];
     int r = strcmp(now->name, i->name) ? tap_rename(iface_tap(i), now->name) : 0;
 
     if (!r && strcmp(now->name, i->name))
         log_notice("iface_follow: name of a TAP restored, it follows the interface: interface=%s "
                    "renamed=%s",
-                   i->name, now->name);
+                   i->name, LOG_VALUE(now->name));
     if (r)
         snprintf(what, sizeof what,
-                 "its TAP was renamed to %s and cannot be renamed back: %s: ip link set %s down; "
-                 "ip link set %s name %s",
-                 now->name, strerror(-r), now->name, now->name, i->name);
+                 "its TAP was renamed to '%s' and cannot be renamed back: %s: ip link set if%d "
+                 "down; ip link set if%d name %s",
+                 plain_name_shown(now->name, shown), strerror(-r), i->ifindex, i->ifindex, i->name);
     kernel_state_set(i->name, "name", r ? what : NULL);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
@@ -153,7 +154,7 @@ int kernel_link_explain_missing(const char *name, const char *netns, char *err, 
     size_t n = 0;
 
     for (const struct if_nameindex *i = all; i && i->if_index && n < sizeof names; i++)
-        if (strcmp(i->if_name, "lo"))
+        if (strcmp(i->if_name, "lo") && plain_name(i->if_name))
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : " (there is ",
                                   i->if_name);
     if (n)

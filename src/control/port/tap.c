@@ -438,13 +438,13 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
         int e = open_tap_in_netns(&now); // fails if it is no TAP or another process has it
         e = e ? e : tap_rename(&t, now.name);
         if (e)
-            log_warning("tap: renamed by another program; to restore the name run 'ip link set %s "
-                        "down; ip link set %s name %s': error=%s",
-                        now.name, now.name, name, LOG_VALUE(strerror(-e)));
+            log_warning("tap: renamed by another program; to restore the name run 'ip link set "
+                        "if%d down; ip link set if%d name %s': error=%s",
+                        ifindex, ifindex, name, LOG_VALUE(strerror(-e)));
         else
             log_notice(
                 "tap: renamed by another program, name restored: name=%s renamed=%s ifindex=%d",
-                name, now.name, ifindex);
+                name, LOG_VALUE(now.name), ifindex);
     }
     netns_leave(back);
     if (now.fd >= 0)

@@ -7,6 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "port/tap_rtnetlink.h"
 
 // Sends a request about the TAP and passes its answer to `row`. 0 or -errno.
@@ -37,15 +38,18 @@ int tap_alias_set(const struct tap *t, const char *alias)
     return request_alias(t, RTM_SETLINK, alias, NULL, NULL);
 }
 
+// Whoever may change the TAP writes it: it need not even be text.
 static int read_alias(const struct nlmsghdr *h, void *alias)
 {
     const struct nlattr *a;
 
     mnl_attr_for_each (a, h, sizeof(struct ifinfomsg))
         if (mnl_attr_get_type(a) == IFLA_IFALIAS) {
+            char found[TAP_ALIAS] = {0};
             size_t n = mnl_attr_get_payload_len(a);
 
-            memcpy(alias, mnl_attr_get_payload(a), n < TAP_ALIAS ? n : TAP_ALIAS - 1);
+            memcpy(found, mnl_attr_get_payload(a), n < TAP_ALIAS ? n : TAP_ALIAS - 1);
+            plain_copy(alias, TAP_ALIAS, found);
         }
     return MNL_CB_OK;
 }

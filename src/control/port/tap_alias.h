@@ -11,6 +11,7 @@
 #define TAP_ALIAS 256 // with its terminator
 
 int tap_alias_set(const struct tap *t, const char *alias);      // "": none. 0 or -errno
-void tap_alias_get(const struct tap *t, char alias[TAP_ALIAS]); // "": none, or the TAP is gone
+// Plain (base/plain.h). "": none, or the TAP is gone.
+void tap_alias_get(const struct tap *t, char alias[TAP_ALIAS]);
 
 #endif

@@ -145,7 +145,7 @@ static int rename_offered(int sock, struct offer *o, const char *name)
     if (ioctl(sock, SIOCSIFNAME, &r))
         return -errno;
     log_notice("tap_keep: renamed by another program, name restored: name=%s renamed=%s", name,
-               o->tap.ifr_name);
+               LOG_VALUE(o->tap.ifr_name));
     memcpy(o->tap.ifr_name, r.ifr_newname, sizeof o->tap.ifr_name);
     return 0;
 }
@@ -174,7 +174,7 @@ bool tap_keep_restore_name(const char *name, int netns, int ifindex)
         if (r)
             log_warning("tap_keep: renamed by another program, and its name cannot be restored: "
                         "name=%s renamed=%s error=%s",
-                        name, o->tap.ifr_name, LOG_VALUE(strerror(-r)));
+                        name, LOG_VALUE(o->tap.ifr_name), LOG_VALUE(strerror(-r)));
         break;
     }
     if (sock >= 0)

@@ -210,9 +210,9 @@ static void restore_settings(const char *name)
         int is = netns_sysctl_get(path), wanted = setting_value(&settings[k]);
         if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
             continue; // absent, or tap_sysctl_set has logged that it cannot be set
-        log_notice("tap_sysctl: changed by another program, restored: interface=%s sysctl=net/%s "
+        log_notice("tap_sysctl: changed by another program, restored: interface=%s sysctl=%s "
                    "was=%d value=%d",
-                   name, path, is, wanted);
+                   LOG_VALUE(name), LOG_VALUE(path), is, wanted);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/plain.h"
 #include "base/vec.h"
 #include "core/aside.h"
 #include "core/thread.h"
@@ -137,18 +138,24 @@ static bool look_at_ipsec(void)
 static void log_left(const struct device *d, const char *was)
 {
     if (d->why[0] && strcmp(d->why, was))
-        log_notice("tunnel_linux: left to Linux: device=%s vr=%s kind=%s reason=\"%s\"",
-                   d->told.link.name, vr_get(d->told.vr)->name, d->told.link.tunnel.word, d->why);
+        log_notice("tunnel_linux: left to Linux: device=%s vr=%s kind=%s reason=%s",
+                   d->told.link.name, vr_get(d->told.vr)->name, d->told.link.tunnel.word,
+                   LOG_VALUE(d->why));
 }
 
 static void judge(struct device *d)
 {
     const struct netlink_link *l = &d->told.link;
     const char *why = tunnel_judge(l, &d->settings);
+    char name[PLAIN_NAME_SHOWN];
 
     d->settings.id.vr = d->told.vr;
     d->why[0] = 0;
-    if (why)
+    if (l->odd_name[0])
+        snprintf(d->why, sizeof d->why,
+                 "its name, '%s', is none that an interface can have: rename it, with letters, "
+                 "digits, '_', '.' and '-' only", plain_name_shown(l->odd_name, name));
+    else if (why)
         snprintf(d->why, sizeof d->why, "it %s", why);
     else if (d->told.master[0])
         snprintf(d->why, sizeof d->why, "it is a member of %s", d->told.master);

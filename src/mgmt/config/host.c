@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plain.h"
 #include "base/text.h"
 
 static const char *root = "";
@@ -70,7 +71,7 @@ void host_each_entry(const char *dir, void (*fn)(void *ctx, const char *name, co
     DIR *d = opendir(dir);
 
     for (struct dirent *e; d && (e = readdir(d));)
-        if (e->d_name[0] != '.')
+        if (e->d_name[0] != '.' && plain_text(e->d_name, strlen(e->d_name)))
             fn(ctx, e->d_name, "");
     if (d)
         closedir(d);

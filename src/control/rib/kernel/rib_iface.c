@@ -424,7 +424,8 @@ void rib_iface_upper(struct rib_vr *v, const struct rib_link *l)
         l->told.lower && !l->iface ? rib_link_find(v, l->told.lower) : NULL;
 
     if (lower && lower->iface)
-        ask_to_look(v, lower->ifindex, lower->iface, l->name);
+        ask_to_look(v, lower->ifindex, lower->iface,
+                    l->told.odd_name[0] ? l->told.odd_name : l->name);
 }
 
 // --- tunnels of Linux ---
