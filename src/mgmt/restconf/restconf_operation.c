@@ -9,6 +9,7 @@
 
 #include "base/jwrite.h"
 #include "base/log.h"
+#include "base/plain.h"
 #include "base/vec.h"
 #include "config/change.h"
 #include "core/aside.h"
@@ -124,18 +125,53 @@ struct input {
     struct text why;
 };
 
+// Lines of configuration are text of several lines. What is one line has a type that says so.
+static bool is_plain(const char *s)
+{
+    while (*s) {
+        size_t n = strcspn(s, "\n\r\t");
+        if (!plain_text(s, n))
+            return false;
+        s += n + strspn(s + n, "\n\r\t");
+    }
+    return true;
+}
+
+static const struct lyd_node *find_odd_value(const struct lyd_node *op)
+{
+    struct lyd_node *n;
+
+    LYD_TREE_DFS_BEGIN(op, n)
+    {
+        if (n->schema->nodetype & LYD_NODE_TERM && !is_plain(lyd_get_value(n)))
+            return n;
+        LYD_TREE_DFS_END(op, n);
+    }
+    return NULL;
+}
+
+static void refuse_tree(struct input *i)
+{
+    i->tag = "invalid-value";
+    lyd_free_all(i->tree);
+    i->tree = NULL;
+}
+
 static void parse_wrapped(struct input *i, const char *s)
 {
+    const struct lyd_node *odd;
     struct lyd_node *op = NULL;
     struct ly_in *in = NULL;
 
     bug_on(!s || ly_in_new_memory(s, &in));
     if (lyd_parse_op(yang_ctx, NULL, in, LYD_JSON, LYD_TYPE_RPC_YANG, &i->tree, &op) ||
         lyd_validate_op(i->tree, NULL, LYD_TYPE_RPC_YANG, NULL)) {
-        i->tag = "invalid-value";
         yang_say_error(&i->why);
-        lyd_free_all(i->tree);
-        i->tree = NULL;
+        refuse_tree(i);
+    } else if ((odd = find_odd_value(i->tree))) {
+        text_printf(&i->why, "'%s' is '%s', expected text without control characters",
+                    odd->schema->name, lyd_get_value(odd));
+        refuse_tree(i);
     }
     ly_in_free(in, 0);
 }

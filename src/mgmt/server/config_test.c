@@ -14,6 +14,7 @@
 #include "config/model.h"
 #include "core/thread.h"
 #include "feature/vr.h"
+#include "yang/config_json.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -112,10 +113,51 @@ static void lines_in_any_order_with_several_values_print_canonically(void **stat
                   "set thread 1 forwarder port p0 rx-queue 10\n");
 }
 
-static void quotes_backslashes_and_newlines_survive(void **state)
+static void quotes_and_backslashes_survive(void **state)
 {
-    assert_prints("set port p0 devargs \"a \\\"b\\\" c\\\\d\\ne\"\n",
-                  "set port p0 devargs \"a \\\"b\\\" c\\\\d\\ne\"\n");
+    assert_prints("set port p0 devargs \"a \\\"b\\\" c\\\\de\"\n",
+                  "set port p0 devargs \"a \\\"b\\\" c\\\\de\"\n");
+    assert_prints("set vr red description \"\xe6\x9d\xb1\xe4\xba\xac \xf0\x9f\x9a\x80\"\n",
+                  "set vr red description \"\xe6\x9d\xb1\xe4\xba\xac \xf0\x9f\x9a\x80\"\n");
+}
+
+// In a line or in JSON: a line that is printed later would be two, or a terminal would obey it.
+static void a_value_is_text_of_one_line(void **state)
+{
+    static const char *const row[][3] = {// in a line, in JSON, as shown
+                                         {"x\\ny", "x\\ny", NULL},
+                                         {"x\xe2\x80\xa8y", "x\\u2028y", "x\\u2028y"},
+                                         {"x\xc2\x85y", "x\\u0085y", "x\\u0085y"},
+                                         {"x\x1b]0;y\x07", "x\\u001b]0;y\\u0007",
+                                          "x\\u001b]0;y\\u0007"},
+                                         {"x\xe2\x80\xaey", "x\\u202ey", "x\\u202ey"},
+                                         {"x\xd8\x9cy", "x\\u061cy", "x\\u061cy"},
+                                         {"x\xffy", NULL, "x\\xffy"},
+                                         {"x\ry", "x\\ry", "x\\u000dy"}};
+    char text[200];
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct lyd_node *tree = NULL;
+        struct errors e = {0};
+
+        snprintf(text, sizeof text, "set vr red description \"%s\"", row[i][0]);
+        const char *said = errors_of(text);
+        assert_non_null(strstr(said, "without control characters"));
+        if (row[i][2])
+            assert_non_null(strstr(said, row[i][2]));
+        snprintf(text, sizeof text, "set port p0 namespace \"%s\" devargs x", row[i][0]);
+        assert_true(*errors_of(text)); // a type that says nothing of it
+        if (!row[i][1])
+            continue;
+        snprintf(text, sizeof text, "{\"kamuee:port\": [{\"name\": \"p0\", \"devargs\": \"x\", "
+                                    "\"namespace\": \"%s\"}]}", row[i][1]);
+        config_read_json(&tree, text, &e);
+        if (!e.n)
+            model_free(config_model_of(&tree, &e));
+        assert_true(e.n);
+        errors_free(&e);
+        lyd_free_all(tree);
+    }
 }
 
 static void delete_removes_a_value_an_entry_or_one_of_many(void **state)
@@ -554,7 +596,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(canonical_text_comes_back_byte_by_byte),
         cmocka_unit_test(lines_in_any_order_with_several_values_print_canonically),
-        cmocka_unit_test(quotes_backslashes_and_newlines_survive),
+        cmocka_unit_test(quotes_and_backslashes_survive),
+        cmocka_unit_test(a_value_is_text_of_one_line),
         cmocka_unit_test(delete_removes_a_value_an_entry_or_one_of_many),
         cmocka_unit_test(delete_of_what_is_not_there_is_refused),
         cmocka_unit_test(each_wrong_line_says_what_was_expected),

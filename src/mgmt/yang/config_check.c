@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "yang/config_index.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
@@ -239,6 +240,22 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
     text_free(&names);
 }
 
+// Whatever the type says: a value is printed as a part of a line, and on terminals.
+static void check_plain(const struct lyd_node *leaf, struct errors *e)
+{
+    const char *value = lyd_get_value(leaf);
+    struct text where = {0};
+
+    if (plain_text(value, strlen(value)))
+        return;
+    config_path(lyd_parent(leaf), &where);
+    errors_add(e, line_above(leaf),
+               "%s%s'%s' is '%s', expected text without control characters: no line ends, escapes "
+               "or controls of the writing direction", text_str(&where), where.n ? ": " : "",
+               leaf->schema->name, value);
+    text_free(&where);
+}
+
 // --- only JSON can say these ---------------------------------------------------------------------
 
 static bool excludes(const struct lyd_node *a, const struct lyd_node *b)
@@ -331,10 +348,12 @@ static void check_place(struct config_index *top, struct lyd_node *place, struct
         n->flags &= ~(uint32_t)LYD_NEW;
         if (place)
             check_twice(n, e);
-        if (is_value(n))
+        if (is_value(n)) {
+            check_plain(n, e);
             check_reference(top, n, e);
-        else
+        } else {
             check_place(top, n, e);
+        }
     }
 }
 

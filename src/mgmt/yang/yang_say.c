@@ -76,19 +76,24 @@ static void append_integer(const struct lysc_type *type, struct text *t)
         text_printf(t, "%s", whole[type->basetype]);
 }
 
-static void append_string(const struct lysc_type_str *type, struct text *t)
+static const char *form_of(const struct lysc_type_str *type)
 {
     LY_ARRAY_COUNT_TYPE u;
 
     LY_ARRAY_FOR(type->patterns, u)
     {
-        if (type->patterns[u]->emsg) {
-            text_printf(t, "%s", type->patterns[u]->emsg);
-            return;
-        }
+        if (type->patterns[u]->emsg)
+            return type->patterns[u]->emsg;
     }
-    text_printf(t, "text");
-    if (type->length) {
+    return "text";
+}
+
+static void append_string(const struct lysc_type_str *type, struct text *t)
+{
+    const char *form = form_of(type);
+
+    text_printf(t, "%s", form);
+    if (type->length && !strncmp(form, "text", 4)) { // others say their lengths themselves
         text_printf(t, " of ");
         append_range(type->length, false, t);
         text_printf(t, " characters");
