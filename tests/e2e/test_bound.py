@@ -503,6 +503,20 @@ def test_metrics(daemon, blue):
     assert said.endswith("# EOF\n")
 
 
+def test_all_metrics_of_its_own_are_there(daemon, blue):
+    """Each that names it or an interface of it, and nothing of another; counters may have grown in between."""
+    def of(said: str) -> set[str]:
+        return {line.rpartition(" ")[0] for line in said.split("\n") if line and line[0] != "#"}
+
+    whole = of(daemon.client._ask("GET", "/metrics", None, 60).read().decode())
+    interfaces = {entry["name"] for entry in daemon.client.entries("interface") if entry["vr"] == "blue"}
+    assert interfaces == {"blue0", "bluep"}
+    own = {sample for sample in whole for labels in [dict(re.findall(r'(\w+)="([^"]*)"', sample))]
+           if labels.get("vr", "blue") == "blue" and (labels.get("vr") or labels.get("interface") in interfaces) and "port" not in labels}
+    assert len(own) > 40
+    assert own - of(blue.ask("GET", "/metrics")[2]) == set()
+
+
 def test_the_tag_of_the_configuration_is_that_of_its_own(daemon, blue):
     before = blue.ask("GET", "/restconf/data/kamuee:interface")[1]
     daemon.configure("set interface crimson0 description the-crimson-change")

@@ -55,7 +55,7 @@ def test_an_openmetrics_parser_takes_every_family(daemon):
     up = {sample.labels["port"]: sample.value for sample in found["kamuee_port_up"].samples}
     assert up == {"p0": 1, "p1": 0}
     assert found["kamuee_interface_rx_packets"].unit == "packets"
-    assert {sample.labels["iface"] for sample in found["kamuee_interface_rx_packets"].samples} == {"p0", "p1", "v40"}
+    assert {sample.labels["interface"] for sample in found["kamuee_interface_rx_packets"].samples} == {"p0", "p1", "v40"}
 
 
 def test_prometheus_text_has_the_same_samples(daemon):
@@ -210,7 +210,7 @@ def test_a_real_prometheus_collects_it(daemon, tmp_path):
             return json.loads(body)["data"]["result"]
         eventually(lambda: asked("up")[0]["value"][1] == "1", 25, lambda: (tmp_path / "log").read_text()[-2000:])
         result = eventually(lambda: asked("kamuee_interface_up"), 10, "Prometheus has our metrics")
-        assert {r["metric"]["iface"] for r in result} == {"p0", "p1", "v40"}
+        assert {r["metric"]["interface"] for r in result} == {"p0", "p1", "v40"}
         assert {r["metric"]["rule"]: r["value"][1] for r in asked("kamuee_acl_rule_packets_total")} == {"10": "5", "20": "3", "30": "2"}
         assert asked("kamuee_build_info")[0]["metric"]["version"]
         # A scrape may fall between two counters of a packet.

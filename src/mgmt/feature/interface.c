@@ -590,13 +590,13 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
     metric_family(m, METRIC_GAUGE, "interface_up", "",
                   "1: the interface is up in Linux and its port has link.");
     vec_foreach (&row, r)
-        metric_u64(m, r->iface->admin_up && r->iface->carrier, "iface", r->iface->name, "vr",
-                   vr_get(r->iface->vr)->name, NULL);
+        metric_u64(m, r->iface->admin_up && r->iface->carrier, "interface", r->iface->name,
+                   "vr", vr_get(r->iface->vr)->name, NULL);
     for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
         metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
         vec_foreach (&row, r)
-            metric_u64(m, metric_field(&r->sum, field[f].at), "iface", r->iface->name, "vr",
-                       vr_get(r->iface->vr)->name, NULL);
+            metric_u64(m, metric_field(&r->sum, field[f].at), "interface", r->iface->name,
+                       "vr", vr_get(r->iface->vr)->name, NULL);
     }
     vec_free(&row);
 }

@@ -94,8 +94,8 @@ static void write_sent_counter(struct metrics *m, const struct scrape_rows *kept
         if (!row[i].sent_packets)
             continue;
         snprintf(id, sizeof id, "%u", row[i].id);
-        metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id, "iface",
-                   row[i].iface, "gateway",
+        metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id,
+                   "interface", row[i].iface, "gateway",
                    row[i].gateway.family ? ip_format(&row[i].gateway, gateway) : "", NULL);
     }
 }

@@ -163,31 +163,41 @@ bool bound_input(struct http *h, struct lyd_node *op)
 
 // --- metrics ------------------------------------------------------------------------------------
 
+static bool is_word(const char *name, size_t n, const char *word)
+{
+    return strlen(word) == n && !memcmp(name, word, n);
+}
+
 // Labels that name nothing of the router; a sample with any other may be about somebody else.
 static bool is_plain_label(const char *name, size_t n)
 {
-    static const char *const plain[] = {"family", "direction", "class", "color", "protocol",
-                                        "engine", "status",    "le",    "budget",
-                                        "reason",   "rule",   "action",    "verdict"};
+    static const char *const plain[] = {"family",   "direction", "class",   "color",
+                                        "protocol", "engine",    "status",  "le",
+                                        "budget",   "reason",    "rule",    "action",
+                                        "verdict",  "side",      "nexthop", "gateway",
+                                        "prefix",   "counter"};
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strlen(plain[i]) == n && !memcmp(plain[i], name, n))
+        if (is_word(name, n, plain[i]))
             return true;
     return false;
 }
 
-// `own`: it names the virtual router, or an interface, list or set of it. False: it is not for the
-// client.
+// `own`: it names the virtual router, or an interface, list, set or program of it. False: it is not
+// for the client.
 static bool judge_label(const char *vr, const char *name, size_t n, const char *value, bool *own)
 {
-    if (n == 2 && !memcmp(name, "vr", 2))
+    static const struct {
+        const char *label, *list;
+    } owned[] = {{"acl", "acl"}, {"set", "address-set"}, {"program", "program"}};
+
+    if (is_word(name, n, "vr"))
         return *own = true, !strcmp(value, vr);
-    if (n == 9 && !memcmp(name, "interface", 9))
+    if (is_word(name, n, "interface"))
         return *own = true, owner_has_interface(vr, value);
-    if (n == 3 && !memcmp(name, "acl", 3))
-        return *own = true, owner_has(vr, "acl", value);
-    if (n == 3 && !memcmp(name, "set", 3))
-        return *own = true, owner_has(vr, "address-set", value);
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        if (is_word(name, n, owned[i].label))
+            return *own = true, owner_has(vr, owned[i].list, value);
     return is_plain_label(name, n);
 }
 

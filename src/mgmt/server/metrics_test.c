@@ -225,7 +225,7 @@ static void every_thing_has_its_metric(void **state)
     static const char *const said[] = {
         "kamuee_port_rx_packets_total{port=\"p0\"} 1099511627776\n",
         "kamuee_queue_rx_packets_total{port=\"p0\",queue=\"1\"} 0\n",
-        "kamuee_interface_rx_bytes_total{iface=\"v40\",vr=\"default\"} 0\n",
+        "kamuee_interface_rx_bytes_total{interface=\"v40\",vr=\"default\"} 0\n",
         "kamuee_thread_polls_total{thread=\"forwarder/0\"} 0\n",
         "kamuee_thread_burst_packets_bucket{thread=\"forwarder/0\",le=\"+Inf\"} 0\n",
         "kamuee_stage_cycles_total{thread=\"forwarder/0\",stage=\"ip4_fwd\"} 0\n",
