@@ -35,7 +35,7 @@ def read(text: str) -> list[List]:
     lists: dict[str, tuple[List, bool]] = {}
     inside: tuple[List, bool] | None = None
     wrong: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         words = line.split()
         if not words or words[0].startswith("!"):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kamuee import plain
 from kamuee.errors import KamueeError
 
 
@@ -28,6 +29,8 @@ class List:
     sets: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, words: str, number: int | None = None) -> None:
+        if not plain.is_plain(words):
+            raise KamueeError(f"a rule of {self.name} has a control character: {plain.shown(words)}")
         last = self.rules[-1][0] if self.rules else 0
         self.rules.append((number if number is not None else last // 10 * 10 + 10, words))
 

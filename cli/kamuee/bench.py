@@ -58,7 +58,7 @@ def listing(argv: list[str]) -> int:
     print(__doc__.split("\n\n")[1])
     ideas = [(name, importlib.import_module(f"commands.{name}").IDEA) for name in commands()]
     listed = subprocess.run([sys.executable, str(BENCH / "run.py"), "--list"], capture_output=True, text=True)
-    experiments = [tuple(line.split(maxsplit=1)) for line in listed.stdout.splitlines()]
+    experiments = [tuple(line.split(maxsplit=1)) for line in listed.stdout.strip().split("\n")]
     print("\nCommands:", *fields(ideas, terminal_width()), sep="\n")
     print("\nExperiments (need root, to create network namespaces):", *fields(experiments, terminal_width()), sep="\n")
     return listed.returncode if argv in ([], ["--help"], ["-h"]) else 2

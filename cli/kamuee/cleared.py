@@ -41,5 +41,7 @@ def note(entries: Iterable[dict]) -> Iterator[str]:
     for entry in entries:
         if time := when(entry):
             at.setdefault(time, []).append(entry["name"])
-    for n, (time, names) in enumerate(at.items()):
-        yield f"{'' if n else chr(10)}counters cleared {time}: {' '.join(names)}"
+    if at:
+        yield ""
+    for time, names in at.items():
+        yield f"counters cleared {time}: {' '.join(names)}"

@@ -83,7 +83,7 @@ def file(session: Session, path: str) -> int:
     if path == "-":
         return session.script(sys.stdin, "standard input")
     try:
-        with open(path, encoding="utf-8") as lines:
+        with open(path, encoding="utf-8", newline="\n") as lines:
             return session.script(lines, path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {reason(error)}") from None

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from kamuee import render
+from kamuee import plain, render
 from kamuee.configure import change, lines_of, replace_all, waits_to_be_confirmed
 from kamuee.context import Context
 from kamuee.errors import UsageError, reason
@@ -26,9 +26,9 @@ def text_of(context: Context, **which: object) -> str:
 
 def print_text(context: Context, text: str) -> None:
     if context.options.json:
-        context.json({"line": text.splitlines()})
+        context.json({"line": plain.lines(text)})
     else:
-        context.lines(text.splitlines() or ["# nothing is configured"])
+        context.lines(plain.lines(text) or ["# nothing is configured"])
 
 
 def running(context: Context, match: Match) -> None:
@@ -122,7 +122,7 @@ def load(context: Context, match: Match) -> None:
 
 def other_kind(text: str) -> str:
     """JSON or YAML, when a file of lines is asked for and this is one; else ''."""
-    first = next((line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
+    first = next((line.strip() for line in plain.lines(text) if line.strip() and not line.lstrip().startswith("#")), "")
     if first.startswith("{"):
         return "JSON"
     return "YAML" if first == "---" or re.fullmatch(r"[\w:-]+:(\s.*)?", first) else ""
@@ -159,7 +159,7 @@ def import_(context: Context, match: Match) -> None:
 
 def read(name: str) -> str:
     try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        return sys.stdin.read() if name == "-" else Path(name).read_bytes().decode()  # a '\r' ends no line
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {name}: {reason(error)}") from None
 
@@ -167,7 +167,7 @@ def read(name: str) -> str:
 def write(context: Context, name: str, text: str) -> None:
     """To a file, whole or not at all; '-' is the terminal."""
     if name == "-":
-        context.lines(text.splitlines())
+        context.lines(plain.lines(text))
         return
     try:
         new = Path(name + ".new")

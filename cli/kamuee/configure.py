@@ -35,9 +35,9 @@ def line(match: Match) -> str:
 
 def quoted(word: str) -> str:
     """Quotes the word as kamuee.conf(5) says, if the shell removed the quotes of a value with blanks."""
-    if not any(blank in word for blank in " \t"):
+    if not any(blank in word for blank in " \t\r\n"):
         return word
-    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def send(context: Context, lines: Sequence[str]) -> None:
@@ -249,7 +249,8 @@ def end(context: Context, match: Match) -> None:
     except NotFound:
         return
     except Unreachable as error:  # without a terminal, exit must succeed
-        context.line(f"{error}\nleft session {editing.session}; 'configure {editing.session}' resumes it, "
+        context.lines(str(error).split("\n"))
+        context.line(f"left session {editing.session}; 'configure {editing.session}' resumes it, "
                      "unless kamueed was restarted")
         editing.session, editing.changed = None, False
         return

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kamuee import plain
 from kamuee.client import Client
 from kamuee.output import Sink, Writer
 
@@ -87,14 +88,14 @@ class Context:
         if not sys.stdin.isatty():
             return False
         sys.stdout.flush()
-        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.write(f"{plain.text(question)} [y/N] ")
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def progress(self, text: str) -> None:
         """Shows a line on the terminal that the next one replaces; "" removes it."""
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.write(f"\r\033[K{plain.line(text)}")
             sys.stderr.flush()
 
     def call(self, operation: str, /, **given: Any) -> dict:

@@ -16,6 +16,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from kamuee import plain
 from kamuee.doctor.host import Host
 from kamuee.doctor.pci import BIFURCATED, DEVICES
 from kamuee.errors import KamueeError, UsageError
@@ -213,5 +214,5 @@ def main(argv: list[str], root: str = "/") -> int:
     elif options.json:
         print(json.dumps({"card": [asdict(card) for card in cards(host)]}, indent=2))
     else:
-        print("\n".join(table(cards(host))))
+        print(plain.text("\n".join(table(cards(host)))))
     return 0

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
+from kamuee import plain
+
 EXIT_OK = 0
 EXIT_ERROR = 1
 EXIT_USAGE = 2
@@ -63,7 +65,7 @@ def complain(error: KamueeError) -> None:
     room = None
     if sys.stderr.isatty():
         room = max(os.get_terminal_size(sys.stderr.fileno()).columns - len("error: "), 20)
-    for n, line in enumerate(str(error).split("\n")):
+    for n, line in enumerate(map(plain.line, str(error).split("\n"))):
         parts = [line]
         if room and "expected" in line:
             parts = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False)

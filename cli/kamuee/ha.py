@@ -14,6 +14,7 @@ be reached at once, the others by the commit that nobody confirms.
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import platform
 import ssl
@@ -67,6 +68,11 @@ class Remote(Client):
         raise refusal(told.status, told.text)
 
 
+def configuration_of(client: Client) -> str:
+    """As JSON: no value can be taken for a line."""
+    return client.call("configuration", format="json")["text"]
+
+
 @dataclass
 class Peer:
     name: str
@@ -75,18 +81,18 @@ class Peer:
     new: str = ""
 
     def read(self) -> None:
-        self.old = self.client.call("configuration")["text"]
+        self.old = configuration_of(self.client)
 
     def commit(self, **how: Any) -> list[str]:
         """What changed, or would."""
-        return self.client.call("configure", text=self.new, replace=True, **how).get("change", [])
+        return self.client.call("configure", text=self.new, format="json", replace=True, **how).get("change", [])
 
     def confirm(self) -> None:
         self.client.call("confirm")
 
     def go_back(self) -> None:
         """To the old configuration, whatever is confirmed by now."""
-        self.client.call("configure", text=self.old, replace=True, confirm=True, comment="ha push: not on all peers")
+        self.client.call("configure", text=self.old, format="json", replace=True, confirm=True, comment="ha push: not on all peers")
 
 
 @dataclass
@@ -126,7 +132,7 @@ def setup() -> Setup:
     path = os.environ.get("KAMUEE_HA", FILE)
     found = Setup([], [])
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
     except OSError as error:
         raise KamueeError(f"{path}: {reason(error)}: it says what is shared with whom, such as 'share acl policer' and "
                           f"'{EXAMPLE}'") from None
@@ -145,21 +151,19 @@ def setup() -> Setup:
     return found
 
 
-def is_shared(line: str, share: list[str]) -> bool:
-    words = line.split()
-    return len(words) > 1 and words[1] in share
-
-
 def merged(ours: str, theirs: str, share: list[str]) -> str:
-    """Their configuration with our lines of what is shared. kamueed takes lines of a whole in any order."""
-    kept = [line for line in theirs.splitlines() if not is_shared(line, share)]
-    return "\n".join(kept + [line for line in ours.splitlines() if is_shared(line, share)]) + "\n"
+    """Their configuration, as JSON, with what we have of what is shared."""
+    def is_shared(name: str) -> bool:
+        return name.rpartition(":")[2] in share
+
+    kept = {name: value for name, value in json.loads(theirs).items() if not is_shared(name)}
+    return json.dumps(kept | {name: value for name, value in json.loads(ours).items() if is_shared(name)})
 
 
 def prepare(context: Context) -> Setup:
     """What each peer is to have; nothing is changed."""
     found = setup()
-    ours = context.client.call("configuration")["text"]
+    ours = configuration_of(context.client)
     for peer in found.peers:
         with_name(peer, peer.read)
         peer.new = merged(ours, peer.old, found.share)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from kamuee import acl_csv, acl_ios, acl_nft, configure, show_acl
+from kamuee import acl_csv, acl_ios, acl_nft, configure, plain, show_acl
 from kamuee.acl_text import List
 from kamuee.context import Context
 from kamuee.errors import KamueeError
@@ -47,7 +47,7 @@ def export(context: Context, match: Match) -> None:
     """acl export (native|csv) ACL"""
     rules = [(rule["number"], rule["line"]) for rule in show_acl.every_rule(context, match.args["ACL"])]
     if "csv" in match.args:
-        context.lines(acl_csv.write(rules).splitlines())
+        context.lines(plain.lines(acl_csv.write(rules)))
     else:
         context.lines(f"{number} {line}" for number, line in rules)
 

@@ -20,7 +20,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from kamuee import __version__, configure
+from kamuee import __version__, configure, plain
 from kamuee.context import Context, Editing, terminal_width
 from kamuee.errors import EXIT_OK, KamueeError, Leave, complain
 from kamuee.output import Writer
@@ -102,7 +102,7 @@ def talk(session: Session) -> int:
         pass
     finally:
         if told := configure.leave(session.context, keep=True):
-            print(told)
+            print(plain.line(told))
     return EXIT_OK
 
 
@@ -123,7 +123,7 @@ def lines(prompt: PromptSession[str], context: Context) -> Iterable[str]:
     """What is typed."""
     while True:
         if told := configure.ended_waiting(context):
-            print(told)
+            print(plain.line(told))
         try:
             yield prompt.prompt(lambda: prompt_of(context.editing),
                                 refresh_interval=1.0 if context.editing.waits else 0)

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kamuee import render, sample
+from kamuee import plain, render, sample
 from kamuee.context import Context
 from kamuee.errors import KamueeError, UsageError
 from kamuee.grammar import Match
@@ -123,11 +123,11 @@ def live(context: Context) -> None:
             try:
                 after, trouble = sample.look(context.client, context.clock), ""
                 if before:
-                    shown = sample.measured(before, after)
+                    shown = plain.data(sample.measured(before, after))
                     trail.add(shown)
                 before = after
             except KamueeError as error:
-                trouble = str(error).split("\n", maxsplit=1)[0]
+                trouble = plain.shown(str(error).split("\n", maxsplit=1)[0])
             display.update(screen(shown, trail, trouble, console.width, console.height), refresh=True)
             if pressed(wait):
                 return

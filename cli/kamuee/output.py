@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, TextIO
 
-from kamuee import foreign
+from kamuee import foreign, plain
 from kamuee.errors import UsageError
 
 FILTERS = {
@@ -37,7 +37,7 @@ class Writer:
         self.stream = stream or sys.stdout
 
     def line(self, text: str) -> None:
-        self.stream.write(text + "\n")
+        self.stream.write(plain.line(text) + "\n")
 
     def end(self) -> None:
         self.stream.flush()

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 
+from kamuee import plain
+
 
 class Pager:
     """A sink that starts a pager when a screen is full."""
@@ -22,6 +24,7 @@ class Pager:
         self._direct = False
 
     def line(self, text: str) -> None:
+        text = plain.line(text)
         if self._process:
             self._process.stdin.write(text + "\n")
         elif self._direct:

@@ -20,6 +20,7 @@ from kamuee.grammar import Grammar, Match
 from kamuee.output import piped, split_pipe, through
 
 CHANGES = ("set", "delete")
+WORD = re.compile(r"[^ \t\r\n]+")  # as kamueed has it; str.split() also splits at blanks of other scripts
 
 
 class Session:
@@ -39,7 +40,7 @@ class Session:
 
     def split(self, line: str) -> list[str]:
         """The words of a typed line. Lines of configuration keep their quotes for the daemon."""
-        words = line.split()
+        words = WORD.findall(line)
         if not words or words[0].startswith("#"):
             return []
         if self.is_change(words):

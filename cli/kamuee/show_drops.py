@@ -51,7 +51,8 @@ def show(context: Context, match: Match) -> None:
             shown.append({**entry, "pps": pps})
     print_reasons(context, shown)
     if shown and last and not context.options.json:
-        context.line(f"\n/s is the rate since the last 'show drops', {render.ago(last['seconds'])} ago")
+        context.line()
+        context.line(f"/s is the rate since the last 'show drops', {render.ago(last['seconds'])} ago")
 
 
 def print_reasons(context: Context, shown: list[dict]) -> None:

@@ -29,6 +29,7 @@ from kamuee import commands, operate_linux
 from kamuee.context import Context
 from kamuee.errors import KamueeError, UsageError
 from kamuee.grammar import Match
+from kamuee.plain import lines as lines_of
 from kamuee.session import Session
 
 # A full table is 200 MB; the summary says what is needed.
@@ -103,7 +104,7 @@ def of_linux(command: str, where: Sequence[str] = ()) -> str:
                              timeout=WAIT_S, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"error: {error}\n"
-    lines = ran.stdout.splitlines()
+    lines = lines_of(ran.stdout)
     more = [f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else []
     said = "".join(SECRET.sub(r"\1 <masked>", line) + "\n" for line in lines[:LINES] + more)
     return said + (f"error: exit code {ran.returncode}: {ran.stderr}" if ran.returncode else "")

@@ -10,7 +10,7 @@ import os
 import re
 from string import Template
 
-from kamuee import configuration, configure, inside, operate_linux, routing
+from kamuee import configuration, configure, inside, operate_linux, plain, routing
 from kamuee.context import Context
 from kamuee.errors import DaemonError, KamueeError, NotFound, UsageError
 from kamuee.grammar import Match
@@ -95,7 +95,7 @@ def filled(file: str, name: str, given: list[str]) -> str:
             raise UsageError(f"'{word}' is not valid, expected a value of the template: port=p1")
         values[key] = value
     found, used = [], set()
-    for number, line in enumerate(configuration.read(file).splitlines(), 1):
+    for number, line in enumerate(plain.lines(configuration.read(file)), 1):
         text = Template(line)
         if line.strip() and not line.lstrip().startswith("#") and line.split()[0] != "set":
             raise UsageError(f"{file}:{number}: '{line.split()[0]}': a template has only 'set' lines and comments")

@@ -22,7 +22,7 @@ class Terminal:
                                         env={**env, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **environment},
                                         start_new_session=True, preexec_fn=control_terminal)
         os.close(theirs)
-        self.text = ""
+        self.text, self.raw = "", b""   # raw: with all escape sequences
 
     def type(self, text):
         os.write(self.ours, text.encode())
@@ -48,8 +48,9 @@ class Terminal:
         """Take what there is; False: the program has closed its terminal."""
         if select.select([self.ours], [], [], 0.1)[0]:
             try:
-                self.text += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r", "",
-                                    os.read(self.ours, 65536).decode(errors="replace"))
+                read = os.read(self.ours, 65536)
+                self.raw += read
+                self.text += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r", "", read.decode(errors="replace"))
             except OSError:
                 return False
         return True

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kamuee import plain
 from kamuee.client import Client
 from kamuee.context import terminal_width
 from kamuee.doctor import cpu, kernel, memory, network, pci, rights
@@ -57,16 +58,16 @@ def gather(options: argparse.Namespace, client: Client) -> Facts:
     if host.live:
         try:
             state = {name: client.state(name) for name in ("system", "port", "interface", "thread", "audit", "queue")}
-            lines = client.call("configuration").get("text", "").splitlines()
+            lines = plain.lines(client.call("configuration").get("text", ""))
         except KamueeError:
             state = None
     if options.config:
         try:
-            lines = Path(options.config).read_text(encoding="utf-8").splitlines()
+            lines = plain.lines(Path(options.config).read_bytes().decode())
         except (OSError, UnicodeDecodeError) as error:
             raise KamueeError(f"{options.config}: {getattr(error, 'strerror', None) or error}") from None
     elif lines is None:
-        lines = (host.text(CONFIG) or "").splitlines()
+        lines = plain.lines(host.text(CONFIG) or "")
     return Facts(host, lines, state)
 
 
@@ -125,9 +126,9 @@ def main(argv: list[str], client: Client) -> int:
                           "fixed": [{"command": command, "error": error} for command, error in done]}, indent=2))
     else:
         for command, error in done:
-            print(f"{'failed' if error else 'done':7}{command}" + (f": {error}" if error else ""))
+            print(plain.line(f"{'failed' if error else 'done':7}{command}" + (f": {error}" if error else "")))
         for line in shown(found, options.all, terminal_width()):
-            print(line)
+            print(plain.line(line))
     sys.stdout.flush()
     statuses = {finding.status for finding in found}
     return 4 if "wrong" in statuses else 0

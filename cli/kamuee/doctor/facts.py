@@ -119,7 +119,7 @@ class Facts:
         """Segments the kernel received, and those whose checksum was wrong, in a namespace."""
         text = self.host.says("ip", "netns", "exec", namespace, "cat",
                               "/proc/net/snmp") if namespace else self.host.text("/proc/net/snmp")
-        rows = [line.split() for line in (text or "").splitlines() if line.startswith("Tcp:")]
+        rows = [line.split() for line in (text or "").split("\n") if line.startswith("Tcp:")]
         values = dict(zip(*rows)) if len(rows) == 2 else {}
         return (int(values["InSegs"]), int(values.get("InCsumErrors", 0))) if "InSegs" in values else (None, 0)
 

@@ -30,9 +30,9 @@ def needed(facts: Facts) -> dict[str, str]:
 
 def held(facts: Facts, process: str) -> tuple[int, int, bool, bool]:
     """uid, capabilities, whether memory may be locked without one, whether system calls are filtered."""
-    said = dict(line.partition(":")[::2] for line in (facts.host.text(f"/proc/{process}/status") or "").splitlines())
+    said = dict(line.partition(":")[::2] for line in (facts.host.text(f"/proc/{process}/status") or "").split("\n"))
     limits = facts.host.text(f"/proc/{process}/limits") or ""
-    locks = any(line.startswith("Max locked memory") and line.split()[3] == UNLIMITED for line in limits.splitlines())
+    locks = any(line.startswith("Max locked memory") and line.split()[3] == UNLIMITED for line in limits.split("\n"))
     return (int(said.get("Uid", "0").split()[0]), int(said.get("CapEff", "0").strip(), 16), locks,
             said.get("Seccomp", "").strip() == "2")
 

@@ -43,7 +43,7 @@ class Summary:
 
 
 def available_kib() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
+    for line in Path("/proc/meminfo").read_text().strip().split("\n"):
         if line.startswith("MemAvailable:"):
             return int(line.split()[1])
     return 0

@@ -216,7 +216,7 @@ class Demo:
     def _traceroute(self, family: str, target: str) -> None:
         said = self.customer.run(["traceroute", "-6" if family == "IPv6" else "-4", "-n", "-q", "1", "-w", "1",
                                   "-m", "8", target], check=False)
-        hops = [line.split()[1] for line in said.splitlines()[1:] if len(line.split()) > 1]
+        hops = [line.split()[1] for line in said.split("\n")[1:] if len(line.split()) > 1]
         self.summary.traceroute[family] = hops
         self.console.print(f"   traceroute: {' > '.join(hops)}")
         # The last hop may answer with the address of its interface instead of the one that was asked.

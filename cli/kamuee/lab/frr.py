@@ -37,7 +37,7 @@ DAEMON_OF = (("router ospf6", "ospf6d"), ("router ospf", "ospfd"), ("router bgp"
 def daemons_of(config: str) -> list[str]:
     """The daemons that a configuration needs besides zebra and staticd."""
     found = ["staticd"]
-    for line in config.splitlines():
+    for line in config.rstrip("\n").split("\n"):
         for words, daemon in DAEMON_OF:
             if line == words or line.startswith(words + " "):
                 if daemon not in found:

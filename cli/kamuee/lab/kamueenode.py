@@ -119,7 +119,7 @@ class KamueeNode(Router):
                 raise self._failure(f"kamueed is not ready after {READY_TIMEOUT_S} s")
 
     def _failure(self, text: str) -> LabError:
-        tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+        tail = "\n".join(self.log.read_text(errors="replace").rstrip("\n").split("\n")[-20:])
         return self.node.where.error(f"{text}; configuration {self.config_file}, end of {self.log}:\n{tail}")
 
     def set_up_interfaces(self) -> None:

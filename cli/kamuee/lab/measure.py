@@ -37,7 +37,7 @@ def count_received(node: Router, peers: list[str]) -> int:
 def count_kernel(namespace: Namespace) -> int:
     """Routes in the kernel's tables of both families, local ones among them; exact to a few."""
     n_v4, in_main = 0, False
-    for line in namespace.run("cat /proc/net/fib_triestat").splitlines():
+    for line in namespace.run("cat /proc/net/fib_triestat").split("\n"):
         words = line.split()
         if line.endswith(":") and len(words) == 1:
             # As long as there are no rules, 'Main' and 'Local' are one trie that is shown twice.
