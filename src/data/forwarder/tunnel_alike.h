@@ -27,7 +27,8 @@ struct alike {                                      // packets of one tunnel
     uint32_t length_at, length_beside; // the innermost outer length, and the bytes it leaves out
     uint32_t frame;                    // where the frame begins
     bool ethernet, four;               // what is carried
-    uint8_t remark;                    // bits of the outer DSCP and ECN that may change the inner
+    uint8_t hops; // tunnels and metalinks passed from which on a packet is looked at: 0 if any DSCP
+                  // may change the inner one; without, ECT(1) and CE may
     uint16_t number;
     struct made made;
     const struct tunnel *tunnel;

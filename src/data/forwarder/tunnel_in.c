@@ -36,11 +36,12 @@ enum { GRE_C = 0x80, GRE_K = 0x20, GRE_S = 0x10, VXLAN_I = 0x08 };
 
 struct outer {              // of one packet
     const uint8_t *ip, *at; // at: what is not read yet
-    uint32_t left;          // readable bytes there
     uint32_t whole;         // bytes of the packet from there on
+    uint32_t left;          // the readable ones of them
     uint8_t proto, tos;
     uint16_t type; // EtherType of what it carries; 0: an Ethernet frame
-    bool fragment, keyed;
+    bool fragment, later; // one, and not the first of its packet
+    bool keyed;
     const uint8_t *udp; // with a checksum, or NULL
     const uint8_t *gre; // with a checksum, or NULL
     const uint8_t *shim; // what follows IP and UDP, or NULL
@@ -54,6 +55,13 @@ static void outer_pass(struct outer *o, uint32_t n)
     o->whole -= n;
 }
 
+// The packet ends `n` bytes behind o->at.
+static void outer_end(struct outer *o, uint32_t n)
+{
+    o->whole = n;
+    o->left = RTE_MIN(o->left, n);
+}
+
 static void read4(struct outer *o, const uint8_t *ip)
 {
     uint32_t hlen = (ip[0] & 15) * 4u;
@@ -61,39 +69,62 @@ static void read4(struct outer *o, const uint8_t *ip)
     o->proto = ip[9];
     o->tos = ip[1];
     o->fragment = load16(ip + 6) & RTE_BE16(0x3fff);
-    o->whole = load16_host(ip + 2);
+    o->later = load16(ip + 6) & RTE_BE16(0x1fff);
+    outer_end(o, load16_host(ip + 2));
     memcpy(o->id.remote, ip + 12, 4);
     memcpy(o->id.local, ip + 16, 4);
     outer_pass(o, hlen);
 }
 
-// Linux sends tunnel encapsulation limits (RFC 2473 4.1.1) in destination options.
+// Does a node that does not know an option skip it? (RFC 8200 4.2) The tunnel encapsulation limit,
+// which Linux sends, is such a one.
+static bool options_are_skipped(const uint8_t *header, uint32_t size)
+{
+    for (uint32_t at = 2; at < size; at += header[at] ? 2u + header[at + 1] : 1u)
+        if (header[at] & 0xc0 || (header[at] && (at + 2 > size || at + 2u + header[at + 1] > size)))
+            return false;
+    return true;
+}
+
+// Hop-by-hop and destination options. What they ask for is the kernel's to answer.
+static void pass_options(struct outer *o)
+{
+    for (bool first = true; (o->proto == PROTO_HOPOPTS && first) || o->proto == PROTO_DSTOPTS;
+         first = false) {
+        const uint32_t size = o->left >= 8 ? 8u * (o->at[1] + 1u) : UINT32_MAX;
+        if (size > o->left || !options_are_skipped(o->at, size))
+            return;
+        o->proto = o->at[0];
+        outer_pass(o, size);
+    }
+}
+
 static void read6(struct outer *o, const uint8_t *ip)
 {
     o->proto = ip[6];
     o->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
-    o->whole = load16_host(ip + 4) + IP6_HDR;
+    outer_end(o, load16_host(ip + 4) + IP6_HDR);
     memcpy(o->id.remote, ip + 8, 16);
     memcpy(o->id.local, ip + 24, 16);
     outer_pass(o, IP6_HDR);
-    if (o->proto == PROTO_DSTOPTS && o->left >= 8 && o->at[1] == 0) {
-        o->proto = o->at[0];
-        outer_pass(o, 8);
-    }
+    pass_options(o);
     if (o->proto == PROTO_FRAGMENT && o->left >= 8) {
-        o->proto = o->at[0];
-        o->fragment = true;
+        const uint8_t *header = o->at;
+        o->fragment = load16(header + 2) & RTE_BE16(0xfff9); // else it is whole (RFC 6946)
+        o->later = load16(header + 2) & RTE_BE16(0xfff8);
+        o->proto = header[0];
+        outer_pass(o, 8);
     }
 }
 
-// Of what kind of tunnel is it, if any?
+// Of what kind of tunnel is it, if any? Of UDP only the first fragment says it.
 static uint8_t kind_of(const struct outer *o)
 {
     if (o->proto == PROTO_IP4 || o->proto == PROTO_IP6)
         return TUNNEL_IPIP;
     if (o->proto == PROTO_GRE)
         return TUNNEL_GRE;
-    if (o->proto != PROTO_UDP || o->left < 8 || o->fragment)
+    if (o->proto != PROTO_UDP || o->left < 8 || o->later)
         return TUNNEL_NONE;
     uint16_t port = load16_host(o->at + 2);
     return port == TUNNEL_PORT_VXLAN ? TUNNEL_VXLAN
@@ -137,7 +168,7 @@ static bool read_udp(struct outer *o)
     if (len < 8 || len > o->whole)
         return false;
     o->udp = o->at;
-    o->whole = len;
+    outer_end(o, len);
     outer_pass(o, 8);
     return o->id.kind == TUNNEL_VXLAN ? read_vxlan(o) : read_gre(o);
 }
@@ -258,7 +289,7 @@ static enum drop_reason inner_check(struct outer *o, const struct tunnel *t)
         return DROP_TUNNEL_HEADER;
     if ((type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6) || type == t->refuses_be)
         return ethernet ? DROP_NONE : DROP_TUNNEL_PROTOCOL;
-    if (o->left < need || o->whole < need || ip[0] >> 4 != (type == ETHER_TYPE_IP4 ? 4 : 6))
+    if (o->left < need || ip[0] >> 4 != (type == ETHER_TYPE_IP4 ? 4 : 6))
         return DROP_TUNNEL_HEADER;
     return inner_mark(ip, type == ETHER_TYPE_IP4, o->tos, t) ? DROP_NONE : DROP_TUNNEL_ECN;
 }
@@ -397,7 +428,7 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number, 
     a->ethernet = ethernet;
     a->four = type == ETHER_TYPE_IP4;
     a->frame = ethernet ? size : size - ETHER_HDR;
-    a->remark = t->dscp_mode == TUNNEL_DSCP_UNIFORM ? 0xff : 1;
+    a->hops = t->dscp_mode == TUNNEL_DSCP_UNIFORM ? 0 : METALINK_HOPS_MAX;
     memset(a->mask, 0, sizeof a->mask);
     memset(a->mask, 0xff, size);
     memcpy(a->is, o->ip, end);
@@ -455,9 +486,8 @@ take_alike(const struct burst *b, unsigned i, uint64_t valid, const struct alike
     const uint32_t hops = metalink_hops(m);
     const uint8_t tos = four ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
     uint8_t *frame = ip + a->frame;
-    if (unlikely(hops >= METALINK_HOPS_MAX))
-        return NULL;
-    if (unlikely(tos & a->remark) && !inner_mark(frame + ETHER_HDR, a->four, tos, a->tunnel))
+    if (unlikely(hops >= a->hops || tos & 1) &&
+        (hops >= METALINK_HOPS_MAX || !inner_mark(frame + ETHER_HDR, a->four, tos, a->tunnel)))
         return NULL;
     if (!a->ethernet)
         make_header(frame, &a->made);

@@ -325,6 +325,28 @@ static void dscp_is_a_pipe_or_uniform(void **state)
     assert_int_equal(tos_of(frame_l3(&h)), 0xb8 | 2);
 }
 
+static void uniform_back_to(const struct variant *v, unsigned outer6, unsigned inner6)
+{
+    static const uint8_t outside[] = {0, 0, 0, 0x28, 0}; // the first packet is read step by step
+
+    for (unsigned k = 0; k < 2; k++)
+        tunnel_get(tunnel_of_iface(iface_get(end[k])))->dscp_mode = TUNNEL_DSCP_UNIFORM;
+    for (unsigned k = 0; k < sizeof outside; k++) {
+        struct frame f = packet(inner6, 0xb8, 40, 0), g, h;
+        assert_true(into(&f, &g));
+        assert_int_equal(tos_of(frame_l3(&g)), 0xb8);
+        set_tos(&g, outside[k]);
+        assert_true(out_of(&g, &h));
+        assert_int_equal(tos_of(frame_l3(&h)), outside[k]);
+        assert_true(inner6 || frame_is_ip4_sound(&h));
+    }
+}
+
+static void a_uniform_tunnel_copies_any_dscp_back(void **state)
+{
+    for_each_variant(state, uniform_back_to);
+}
+
 static void the_ttl_is_a_pipe_or_the_inner_one(void **state)
 {
     for (unsigned outer6 = 0; outer6 < 2; outer6++) {
@@ -594,6 +616,27 @@ static void malformed_headers_are_refused(void **state)
     refused(&h, DROP_TUNNEL_CHECKSUM);
 }
 
+// UDP's length leaves out the header behind it, or a part of the inner one.
+static void udp_that_is_too_short_is_refused(void **state)
+{
+    static const struct variant kind[] = {{.kind = TUNNEL_GRE_UDP},
+                                          {.kind = TUNNEL_GRE_UDP, .keyed = true, .key = 7},
+                                          {.kind = TUNNEL_VXLAN, .key = 5}};
+
+    for (unsigned k = 0; k < sizeof kind / sizeof *kind; k++) {
+        struct frame g = outer_frame(&kind[k], 0);
+        const unsigned whole = behind_ip(&kind[k]) + 20;
+        for (unsigned len = 0; len < whole; len++) {
+            struct frame h = g;
+            frame_l3(&h)[24] = 0;
+            frame_l3(&h)[25] = (uint8_t)len;
+            refused(&h, DROP_TUNNEL_HEADER);
+        }
+        no_tunnels(state);
+        rig_setup(state);
+    }
+}
+
 // rfc: 2784 2.5 MUST
 static void optional_parts_of_gre_are_understood(void **state)
 {
@@ -629,6 +672,86 @@ static void an_encapsulation_limit_is_skipped(void **state)
     g.n += 8;
     assert_true(out_of(&g, &h));
     assert_true(frame_is_ip4_sound(&h));
+}
+
+// Puts a header of IPv6 behind the outer one.
+static void put_extension(struct frame *g, uint8_t proto, const uint8_t *header, unsigned n)
+{
+    uint8_t *ip = frame_l3(g);
+
+    memmove(ip + 40 + n, ip + 40, g->n - 14 - 40);
+    memcpy(ip + 40, header, n);
+    ip[40] = ip[6];
+    ip[6] = proto;
+    ip[4] = (uint8_t)((be(ip + 4, 2) + n) >> 8);
+    ip[5] = (uint8_t)(ip[5] + n);
+    g->n += n;
+}
+
+static void options_before_a_tunnel(const struct variant *v, unsigned outer6, unsigned inner6)
+{
+    static const uint8_t alert[8] = {0, 0, 5, 2, 0, 0, 1, 0}, pad[16] = {0, 1, 1, 12},
+                         limit[8] = {0, 0, 4, 1, 4, 1, 0}, unknown[8] = {0, 0, 0x8a, 4},
+                         beyond[8] = {0, 0, 1, 5}, whole[8] = {0};
+    struct frame f = packet(inner6, 0, 40, 0), g, h;
+    uint16_t iface;
+
+    if (!outer6)
+        return;
+    assert_true(into(&f, &g));
+    for (unsigned k = 0; k < 2; k++) { // the second one might be taken for one that is alike
+        f = g, put_extension(&f, 0, alert, 8);
+        assert_true(out_of(&f, &h));
+        f = g, put_extension(&f, 60, pad, 16), put_extension(&f, 60, limit, 8);
+        put_extension(&f, 0, pad, 16);
+        assert_true(out_of(&f, &h));
+        f = g, put_extension(&f, 44, whole, 8); // no other fragment is of this packet (RFC 6946)
+        assert_true(out_of(&f, &h));
+        assert_int_equal(frame_l3(&h)[inner6 ? 7 : 8], 62);
+    }
+    f = g, put_extension(&f, 0, unknown, 8); // the kernel says so
+    assert_false(out_of(&f, &h));
+    assert_true(rig_punted(PUNT_OTHER, &h, &iface));
+    f = g, put_extension(&f, 60, beyond, 8);
+    assert_false(out_of(&f, &h));
+    assert_true(rig_punted(PUNT_OTHER, &h, &iface));
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+// rfc: 8200 4.1 MUST
+// rfc: 8200 4.2 MUST
+static void options_before_a_tunnel_are_skipped(void **state)
+{
+    for_each_variant(state, options_before_a_tunnel);
+}
+
+static void fragments_of(const struct variant *v, unsigned outer6, unsigned inner6)
+{
+    struct frame f = packet(inner6, 0, 40, 0), g, h;
+    uint16_t iface;
+
+    assert_true(into(&f, &g));
+    for (unsigned later = 0; later < 2; later++) {
+        const uint8_t header[8] = {0, 0, 0, (uint8_t)(later << 4 | 1)};
+        f = g;
+        if (outer6)
+            put_extension(&f, 44, header, 8);
+        else
+            memcpy(frame_l3(&f) + 6, (uint8_t[2]){0x20, (uint8_t)(later << 1)}, 2);
+        if (!later || !tunnel_is_udp(v->kind)) {
+            refused(&f, DROP_TUNNEL_FRAGMENT);
+            continue;
+        }
+        if (!outer6)
+            ip4_fix_checksum(&f);
+        assert_false(out_of(&f, &h)); // no ports: the kernel waits for the first one in vain
+        assert_true(rig_punted(PUNT_OTHER, &h, &iface));
+    }
+}
+
+static void outer_fragments_are_not_put_together(void **state)
+{
+    for_each_variant(state, fragments_of);
 }
 
 // rfc: 4213 3.6 MUST
@@ -1195,6 +1318,7 @@ int main(void)
         tunnel_test(what_the_interfaces_count),
         tunnel_test(ecn_is_as_rfc_6040_says),
         tunnel_test(dscp_is_a_pipe_or_uniform),
+        tunnel_test(a_uniform_tunnel_copies_any_dscp_back),
         tunnel_test(the_ttl_is_a_pipe_or_the_inner_one),
         tunnel_test(a_packet_whose_ttl_ends_here_does_not_enter),
         tunnel_test(too_big_is_told_to_the_inner_sender),
@@ -1206,8 +1330,11 @@ int main(void)
         tunnel_test(what_is_no_tunnels_is_punted),
         tunnel_test(one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel),
         tunnel_test(malformed_headers_are_refused),
+        tunnel_test(udp_that_is_too_short_is_refused),
         tunnel_test(optional_parts_of_gre_are_understood),
         tunnel_test(an_encapsulation_limit_is_skipped),
+        tunnel_test(options_before_a_tunnel_are_skipped),
+        tunnel_test(outer_fragments_are_not_put_together),
         tunnel_test(inner_martians_do_not_come_in),
         tunnel_test(an_unresolved_remote_holds_the_outer_packet),
         tunnel_test(a_group_divides_the_inner_flows),
