@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define CONTROL_SIZE CMSG_SPACE(sizeof(int))
 
@@ -62,4 +65,17 @@ ssize_t descriptor_receive(int s, void *bytes, size_t room, int *fd)
     while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     *fd = n < 0 ? -1 : only_descriptor_of(&m);
     return n;
+}
+
+// 0 would be no limit, so that a last microsecond is left.
+bool descriptor_until(int s, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_now_ns(), us = now_ns < until_ns ? (until_ns - now_ns) / 1000 + 1 : 0;
+    struct timeval t = {.tv_sec = (time_t)(us / 1000000), .tv_usec = (suseconds_t)(us % 1000000)};
+
+    if (us)
+        return !setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t) &&
+               !setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+    errno = ETIMEDOUT;
+    return false;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process.c - this process's memory and age
+// process.c - see process.h
 #include "core/process.h"
 
 #include <stdio.h>
@@ -37,6 +37,32 @@ uint64_t process_uptime(void)
     clock_gettime(CLOCK_BOOTTIME, &now);
     uint64_t since = start / (uint64_t)sysconf(_SC_CLK_TCK);
     return start && (uint64_t)now.tv_sec > since ? (uint64_t)now.tv_sec - since : 0;
+}
+
+bool process_is_gone(pid_t pid)
+{
+    char path[32], state = 'Z';
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+        state = 'Z';
+    if (f)
+        fclose(f);
+    return state == 'Z' || state == 'X';
+}
+
+void process_name(pid_t pid, char name[16])
+{
+    char path[32];
+
+    name[0] = 0;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%15[^\n]", name) != 1)
+        name[0] = 0;
+    if (f)
+        fclose(f);
 }
 
 static void add_region(void *ctx, const struct mem_region *r)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // starter.c - see starter.h
 //
-//     starter_run()  -- "PROGRAM\0WORD", descriptor -->  starter: clone(CLONE_PARENT), execve
-//                    <--  pid or -errno  --
+//     starter_run()  -- number, "PROGRAM\0WORD", descriptor -->  starter: clone(CLONE_PARENT),
+//                    <--  number, pid or -errno  --                       execve
 //
+// The number tells a late answer from the awaited one: a program that took longer than ANSWER_S to
+// start, for example from a file server that does not answer, is killed when the answer comes.
 // It ends when kamueed's end of the socket is closed, however kamueed ends.
 #include "core/starter.h"
 
@@ -23,13 +25,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/log.h"
 
 #define REQUEST_MAX (PATH_MAX + 64)
 #define GIVEN_FD 3   // of a program
 #define SOCKET_FD 10 // of the starter, or above: a pipe must not be GIVEN_FD
 
+#define ANSWER_S 5
+
+struct answer {
+    uint32_t number;
+    int result; // pid or -errno
+};
+
 static int to_starter = -1;
+static pid_t starter;
 static char *const *own_argv; // of kamueed, for its successor
 static struct __user_cap_data_struct held[2]; // what kamueed may: for its successor alone
 
@@ -174,7 +186,7 @@ static bool receive(int s, char request[REQUEST_MAX + 2], int *fd)
     ssize_t n = descriptor_receive(s, request, REQUEST_MAX, fd);
 
     request[n < 0 ? 0 : n] = request[n < 0 ? 0 : n + 1] = 0;
-    return n > 0;
+    return n > (ssize_t)sizeof(uint32_t);
 }
 
 // Nothing of kamueed's stays with us but the socket: not its lock, not what systemd handed over.
@@ -183,6 +195,7 @@ static void be_starter(int s)
 {
     static const int ignored[] = {SIGTERM, SIGINT, SIGHUP};
     char request[REQUEST_MAX + 2];
+    struct answer a;
     int fd;
 
     s = fcntl(s, F_DUPFD_CLOEXEC, SOCKET_FD);
@@ -193,8 +206,10 @@ static void be_starter(int s)
         signal(ignored[i], SIG_IGN);
     give_up_capabilities();
     for (; receive(s, request, &fd); close(fd)) {
-        int r = start_program(request, request + strlen(request) + 1, fd);
-        if (send(s, &r, sizeof r, MSG_NOSIGNAL) < 0)
+        const char *program = request + sizeof a.number;
+        memcpy(&a.number, request, sizeof a.number);
+        a.result = start_program(program, program + strlen(program) + 1, fd);
+        if (send(s, &a, sizeof a, MSG_NOSIGNAL) < 0)
             break;
     }
     _exit(0);
@@ -225,6 +240,7 @@ int starter_begin(void)
         return -e;
     }
     to_starter = s[0];
+    starter = p;
     return 0;
 }
 
@@ -254,20 +270,44 @@ const char *starter_find(const char *name, const char *in_build, const char *ins
     return installed;
 }
 
+// A starter that somebody has stopped goes on.
+static int receive_answer(uint32_t number)
+{
+    uint64_t until_ns = clock_now_ns() + ANSWER_S * NS_PER_SECOND;
+    struct answer a;
+
+    kill(starter, SIGCONT);
+    while (descriptor_until(to_starter, until_ns)) {
+        ssize_t n = recv(to_starter, &a, sizeof a, 0);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n != sizeof a)
+            return -EPIPE;
+        if (a.number == number)
+            return a.result;
+        if (a.result > 0)
+            kill(-a.result, SIGKILL);
+    }
+    log_error("starter: no answer within %d s: pid=%d", ANSWER_S, (int)starter);
+    return -ETIMEDOUT;
+}
+
 int starter_run(const char *program, const char *word, int fd, pid_t *pid)
 {
+    static uint32_t number;
     char request[REQUEST_MAX];
     size_t a = strlen(program) + 1, b = strlen(word) + 1;
-    int r;
 
     *pid = 0;
-    if (a + b > sizeof request)
+    if (sizeof number + a + b > sizeof request)
         return -ENAMETOOLONG;
-    memcpy(request, program, a);
-    memcpy(request + a, word, b);
-    if (!descriptor_send(to_starter, request, a + b, fd) ||
-        recv(to_starter, &r, sizeof r, 0) != sizeof r)
+    number++;
+    memcpy(request, &number, sizeof number);
+    memcpy(request + sizeof number, program, a);
+    memcpy(request + sizeof number + a, word, b);
+    if (to_starter < 0 || !descriptor_send(to_starter, request, sizeof number + a + b, fd))
         return -EPIPE;
+    int r = receive_answer(number);
     *pid = r > 0 ? r : 0;
     return r > 0 ? 0 : r;
 }

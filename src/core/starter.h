@@ -3,9 +3,9 @@
 // (main/system_calls.c)
 //
 // Forked before there are threads, capabilities in use or a filter. What it starts is a child of
-// kamueed: waitpid() and kill() are the caller's. It has no capabilities (if kamueed is root, it is
-// root, too), except for the next kamueed (docs/adr/0020). Called by main, by the feature that runs
-// a script, by keep_process.c and upgrade_give.c; control role.
+// kamueed, whose life core/child.h supervises. It has no capabilities (if kamueed is root, it is
+// root, too), except for the next kamueed (docs/adr/0020). Called by main and by child.c;
+// control role.
 #ifndef CORE_STARTER_H
 #define CORE_STARTER_H
 

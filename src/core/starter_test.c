@@ -68,6 +68,31 @@ static void test_it_has_the_descriptor(void **state)
     unlink(path);
 }
 
+// The only child of this process.
+static pid_t starter_pid(void)
+{
+    char file[64];
+    int pid = 0;
+
+    snprintf(file, sizeof file, "/proc/self/task/%d/children", (int)getpid());
+    FILE *f = fopen(file, "re");
+    if (f && fscanf(f, "%d", &pid) != 1)
+        pid = 0;
+    if (f)
+        fclose(f);
+    return pid;
+}
+
+static void test_a_stopped_starter_goes_on(void **state)
+{
+    pid_t starter = starter_pid();
+
+    if (!starter)
+        skip(); // a kernel without this file
+    assert_int_equal(kill(starter, SIGSTOP), 0);
+    assert_int_equal(end_of("/bin/true", "x"), 0);
+}
+
 static void test_what_is_not_there(void **state)
 {
     pid_t p = 1;
@@ -144,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_it_is_our_child),
         cmocka_unit_test(test_it_can_be_ended),
         cmocka_unit_test(test_it_has_the_descriptor),
+        cmocka_unit_test(test_a_stopped_starter_goes_on),
         cmocka_unit_test(test_what_is_not_there),
         cmocka_unit_test(test_only_what_is_roots),
         cmocka_unit_test(test_a_successor_has_our_arguments_and_environment),
