@@ -136,6 +136,12 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                    "a configured GPU is not used, and the CPU looks up: see show gpu; 'gpu reopen' "
                    "opens it again",
                    {true, 1, 0}},
+    [ALARM_PROCESS] = {"process",
+                       "major",
+                       "processes",
+                       "a process beside kamueed does not answer, or does not end although it was "
+                       "killed: the log says why",
+                       {true, 1, 0}},
     [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed",
                                   "major",
                                   "rules and routes",

@@ -38,6 +38,7 @@ enum alarm_name { // in the order of the schema
     ALARM_CRASH,
     ALARM_PROGRAM_FAULT,
     ALARM_GPU,
+    ALARM_PROCESS,
     ALARM_N
 };
 

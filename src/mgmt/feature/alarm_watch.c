@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/unwell.h"
 #include "base/vec.h"
 #include "core/process.h"
 #include "core/thread.h"
@@ -336,6 +337,11 @@ static void look_gpu(void)
         alarm_observe(ALARM_GPU, name, 1);
 }
 
+static void observe_process(void *ctx, const char *process, const char *why)
+{
+    alarm_observe(ALARM_PROCESS, process, 1);
+}
+
 void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
 {
     bool slow = !watch.slow_ns || now_ns - watch.slow_ns >= SLOW_EVERY_NS;
@@ -361,6 +367,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_kernel_state();
     look_programs();
     look_gpu();
+    unwell_each(observe_process, NULL);
     alarm_observe(ALARM_CRASH, "", crash_notes_since(wall_ns - DAY_NS));
     routing_daemon_look(now_ns);
     alarm_round_end();
