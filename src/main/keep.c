@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/unwell.h"
 #include "base/vec.h"
 #include "main/keep_process.h"
 #include "main/keeper_protocol.h"
@@ -50,25 +51,25 @@ static void take_from_systemd(void)
     free(names);
 }
 
-static bool connect_keeper(void)
+static unsigned n_held;
+
+static void count_held(const char *name, int fd)
+{
+    n_held++;
+    close(fd);
+}
+
+static bool connect_keeper(void (*fn)(const char *name, int fd))
 {
     char err[300];
 
-    connection = keep_process_connect(path, err, sizeof err);
+    n_held = 0;
+    connection = keep_process_open(path, fn, err, sizeof err);
+    unwell_set("kamuee-keeper", connection < 0 ? err : NULL);
     if (connection < 0)
         log_warning("keep: no keeper, so TAPs lose their carrier, and the kernel its routes, if "
                     "kamueed crashes: error=%s", LOG_VALUE(err));
     return connection >= 0;
-}
-
-static void take_from_process(void)
-{
-    if (!connect_keeper() || !keep_process_take(connection, keep_add))
-        return;
-    // It was about to end when we called: what it had went with it.
-    close(connection);
-    if (connect_keeper())
-        keep_process_take(connection, keep_add);
 }
 
 static void choose_way(const char *run_dir)
@@ -89,7 +90,7 @@ void keep_start(const char *run_dir)
     if (way == SYSTEMD)
         take_from_systemd();
     if (way == PROCESS)
-        take_from_process();
+        connect_keeper(keep_add);
     if (taken.n)
         log_notice("keep: descriptors of the previous kamueed taken over: n=%zu", taken.n);
 }
@@ -132,7 +133,7 @@ static void drop_connection(void)
     connection = -1;
 }
 
-// One that ended is noticed by its event, which puts all again; one that stands still is left.
+// One that ended is noticed by its event, which puts all again; one that stands still is ended.
 void keep_put(const char *name, int fd)
 {
     if (way == SYSTEMD)
@@ -140,6 +141,7 @@ void keep_put(const char *name, int fd)
     if (connection < 0 || keeper_send(connection, KEEPER_PUT, name, fd) || errno == EPIPE)
         return;
     log_warning("keep: the keeper does not take a descriptor: name=%s error=\"%m\"", name);
+    keep_process_end(connection); // another one gets all
     drop_connection();
     if (retry)
         event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
@@ -147,7 +149,7 @@ void keep_put(const char *name, int fd)
 
 static void renew(evutil_socket_t fd, short what, void *arg)
 {
-    if (!connect_keeper()) {
+    if (!connect_keeper(count_held)) {
         event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
         return;
     }
@@ -187,26 +189,16 @@ int keep_watch(struct event_base *loop, void (*again)(void))
     return 0;
 }
 
-static unsigned n_held;
-
-static void count_held(const char *name, int fd)
-{
-    n_held++;
-    close(fd);
-}
-
 // The former one's keeper has what we have, or it has ended and another one begins empty.
 void keep_join(void)
 {
     later = false;
     if (way != PROCESS)
         return;
-    if (!connect_keeper()) {
+    if (!connect_keeper(count_held)) {
         event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
         return;
     }
-    n_held = 0;
-    keep_process_take(connection, count_held);
     watch_connection();
     if (!n_held)
         put_again();
@@ -225,6 +217,7 @@ void keep_end(bool restart)
     retry = NULL;
     if (connection >= 0 && !restart)
         keeper_send(connection, KEEPER_END, "", -1);
+    keep_process_continue();
     drop_connection();
     vec_foreach (&taken, t)
         if (t->fd >= 0)

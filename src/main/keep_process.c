@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // keep_process.c - see keep_process.h
+//
+// A keeper that does not give what it has within PATIENCE_S must not prevent a start, so it is
+// killed, and with it the TAPs' carrier goes. A stopped one is continued before, and gives them.
 #include "main/keep_process.h"
 
 #include <errno.h>
@@ -11,25 +14,32 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/log.h"
+#include "core/child.h"
+#include "core/process.h"
 #include "core/starter.h"
 #include "main/keeper_protocol.h"
 
-#define PATIENCE_S 2
+#define PATIENCE_S 5 // for all that it has
+#define PUT_S 2      // for one descriptor
 
 // In a session of its own: what kills kamueed's process group does not mean it.
+static struct child own = {.name = "kamuee-keeper", .abruptly = true}; // if we have started it
+static struct child met = {.name = "kamuee-keeper", .abruptly = true}; // a former kamueed's
+
 static int start_program(int listener)
 {
     char path[PATH_MAX];
-    static pid_t pid;
 
-    if (pid > 0)
-        waitpid(pid, NULL, WNOHANG); // the former one
+    child_wait(&own, 0); // the former one has ended, or its socket was deleted: it ends by itself
+    child_forget(&own);
     const char *program =
         starter_find("kamuee-keeper", "src/main/kamuee-keeper", KEEPER_PROGRAM, path);
-    return -starter_run(program, "", listener, &pid);
+    return -child_start(&own, program, "", listener, CHILD_NO_LIMIT);
 }
 
 // kamueed listens itself, so that it need not wait for the program.
@@ -52,14 +62,12 @@ static int start_keeper(const struct sockaddr_un *at, char *err, size_t err_size
 
 static int connect_to(const struct sockaddr_un *at)
 {
-    struct timeval patience = {.tv_sec = PATIENCE_S};
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
     if (s < 0)
         return -1;
-    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (!connect(s, (const struct sockaddr *)at, sizeof *at) && keeper_is_ours(s))
+    if (descriptor_until(s, clock_now_ns() + PATIENCE_S * NS_PER_SECOND) &&
+        !connect(s, (const struct sockaddr *)at, sizeof *at) && keeper_is_ours(s))
         return s;
     close(s);
     return -1;
@@ -88,12 +96,16 @@ int keep_process_connect(const char *path, char *err, size_t err_size)
 
 int keep_process_take(int s, void (*fn)(const char *name, int fd))
 {
+    uint64_t until_ns = clock_now_ns() + PATIENCE_S * NS_PER_SECOND;
     struct keeper_message m;
     int fd;
 
     if (!keeper_send(s, KEEPER_TAKE, "", -1))
         return -1;
-    while (keeper_receive(s, &m, &fd)) {
+    while (descriptor_until(s, until_ns)) {
+        errno = 0; // stays so at the end of the connection
+        if (!keeper_receive(s, &m, &fd))
+            break;
         if (m.word == KEEPER_DONE)
             return 0;
         if (m.word == KEEPER_HAVE && fd >= 0)
@@ -102,4 +114,60 @@ int keep_process_take(int s, void (*fn)(const char *name, int fd))
             close(fd);
     }
     return -1;
+}
+
+// Whoever called listen() last: the keeper, or the kamueed that has just started it.
+static struct child *keeper_of(int s)
+{
+    struct ucred peer = {0};
+    socklen_t n = sizeof peer;
+    char name[16] = "";
+
+    if (getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n) || peer.pid == getpid() ||
+        peer.pid == own.pid)
+        return &own;
+    child_forget(&met);
+    if (peer.pid > 0)
+        process_name(peer.pid, name);
+    if (!strcmp(name, "kamuee-keeper"))
+        child_meet(&met, peer.pid, CHILD_NO_LIMIT);
+    return &met;
+}
+
+bool keep_process_end(int s)
+{
+    struct child *c = keeper_of(s);
+    int pid = (int)c->pid;
+
+    if (!pid)
+        return true; // it has ended, or is one of an earlier version
+    log_error("keep: the keeper does not answer and is ended: pid=%d", pid);
+    return child_end(c);
+}
+
+int keep_process_open(const char *path, void (*fn)(const char *name, int fd), char *err,
+                      size_t err_size)
+{
+    for (unsigned tries = 0; tries < 3; tries++) {
+        int s = keep_process_connect(path, err, err_size);
+        if (s < 0)
+            return -1;
+        child_continue(keeper_of(s));
+        if (!keep_process_take(s, fn)) {
+            descriptor_until(s, clock_now_ns() + PUT_S * NS_PER_SECOND);
+            return s;
+        }
+        bool silent = errno == EAGAIN || errno == ETIMEDOUT;
+        bool ended = !silent || keep_process_end(s);
+        close(s);
+        if (!ended)
+            break;
+    } // else it was about to end when we called: what it had went with it
+    snprintf(err, err_size, "%s: kamuee-keeper neither answers nor ends", path);
+    return -1;
+}
+
+void keep_process_continue(void)
+{
+    child_continue(own.pid ? &own : &met);
 }

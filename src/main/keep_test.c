@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/process.h"
 #include "core/starter.h"
 #include "main/keep_process.h"
 #include "main/keeper_protocol.h"
@@ -208,6 +210,80 @@ static void two_run_directories_have_two_keepers(void **state)
     end_keeper(s);
 }
 
+static pid_t peer_of(int s)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+
+    assert_int_equal(getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n), 0);
+    return peer.pid;
+}
+
+static int open_keeper(void)
+{
+    char err[300] = "";
+    int s = keep_process_open(path, take, err, sizeof err);
+
+    assert_string_equal(err, "");
+    assert_true(s >= 0);
+    return s;
+}
+
+static void a_stopped_keeper_gives_what_it_has(void **state)
+{
+    int s = open_keeper(), one = file_with("one"), two = file_with("two");
+    char name[16];
+
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", one));
+    assert_int_equal(keep_process_take(s, take), 0); // it has it, and listens itself
+    close(fds[0]);
+    close(s);
+    s = connect_keeper();
+    pid_t keeper = peer_of(s);
+    process_name(keeper, name);
+    assert_string_equal(name, "kamuee-keeper");
+    assert_int_equal(kill(keeper, SIGSTOP), 0);
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", two)); // unread yet
+    close(s);
+    close(one);
+    close(two);
+    n_taken = 0;
+    s = open_keeper();
+    assert_int_equal(peer_of(s), keeper);
+    assert_int_equal(n_taken, 2);
+    assert_file_has(fds[0], "one");
+    assert_file_has(fds[1], "two");
+    end_keeper(s);
+}
+
+// As one that waits for a file system, or whose machine code is broken.
+static void a_keeper_that_never_answers_is_ended_and_another_one_begins(void **state)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    char ready;
+    int to[2], status;
+
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+    assert_int_equal(pipe(to), 0);
+    pid_t deaf = fork();
+    if (!deaf) {
+        int l = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+        signal(SIGTERM, SIG_IGN);
+        prctl(PR_SET_NAME, "kamuee-keeper");
+        if (bind(l, (struct sockaddr *)&at, sizeof at) || listen(l, 4) ||
+            write(to[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(to[0], &ready, 1), 1);
+    int s = open_keeper();
+    assert_int_not_equal(peer_of(s), deaf);
+    assert_int_equal(waitpid(deaf, &status, 0), deaf);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    end_keeper(s);
+}
+
 static void a_path_that_is_too_long_is_said(void **state)
 {
     char err[300] = "", longer[200];
@@ -229,6 +305,8 @@ int main(void)
         KEEPER_TEST(nonsense_ends_the_connection_and_not_the_keeper),
         KEEPER_TEST(another_user_gets_nothing),
         KEEPER_TEST(two_run_directories_have_two_keepers),
+        KEEPER_TEST(a_stopped_keeper_gives_what_it_has),
+        KEEPER_TEST(a_keeper_that_never_answers_is_ended_and_another_one_begins),
         KEEPER_TEST(a_path_that_is_too_long_is_said),
     };
 

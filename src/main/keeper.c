@@ -151,6 +151,7 @@ static void set_up(void)
     signal(SIGHUP, SIG_IGN);
     signal(SIGINT, SIG_IGN); // a terminal's, meant for kamueed
     prctl(PR_SET_DUMPABLE, 0); // nobody takes them by /proc or ptrace
+    listen(KEEPER_LISTEN_FD, 4); // whoever connects learns our pid (SO_PEERCRED)
     if (chdir("/"))
         exit(1);
 }

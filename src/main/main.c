@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "core/child.h"
 #include "core/crash.h"
 #include "core/mem.h"
 #include "core/starter.h"
@@ -79,8 +80,9 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, bo
         .memory_mib = o->memory_mib ? o->memory_mib : cfg->memory_mib,
         .second = second,
     };
-    int r = loop ? service_start(loop) : -ENOMEM;
+    int r = loop ? child_init(loop) : -ENOMEM;
 
+    r = r ? r : service_start(loop);
     if (!r && upgrade_takes())
         upgrade_take_prepare(loop, take_over);
     if (r)
@@ -108,6 +110,7 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, bo
         log_notice("main: stopped: ms=%u", (unsigned)((clock_now_ns() - since) / NS_PER_MS));
     }
     service_stop();
+    child_fini();
     if (loop)
         event_base_free(loop);
     return r;

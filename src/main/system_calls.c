@@ -127,8 +127,9 @@ static int allow_threads(scmp_filter_ctx f)
     r = r ? r : seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     r = r ? r : allow_if(f, SCMP_SYS(tgkill), 0, UINT32_MAX, (uint32_t)getpid()); // abort()
     r = r ? r : allow_if(f, SCMP_SYS(kill), 0, UINT32_MAX, (uint32_t)getpid()); // `shutdown`
-    r = r ? r : allow_if(f, SCMP_SYS(kill), 1, UINT32_MAX, SIGTERM); // starter_run
-    return r ? r : allow_if(f, SCMP_SYS(kill), 1, UINT32_MAX, SIGKILL); // upgrade_give.c
+    r = r ? r : allow_if(f, SCMP_SYS(kill), 1, UINT32_MAX, SIGTERM); // core/child.c
+    r = r ? r : allow_if(f, SCMP_SYS(kill), 1, UINT32_MAX, SIGCONT);
+    return r ? r : allow_if(f, SCMP_SYS(kill), 1, UINT32_MAX, SIGKILL);
 }
 
 // No memory that can be written and executed at once. DPDK compiles the filter of a capture, and

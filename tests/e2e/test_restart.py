@@ -221,6 +221,16 @@ def test_a_killed_keeper_is_replaced_and_the_next_crash_is_survived_too(lab, tmp
     assert_nothing_noticed(lab, tmp_path, restart)
 
 
+def test_a_stopped_keeper_prevents_no_start_and_loses_nothing(lab, tmp_path):
+    def restart():
+        os.kill(keeper_pid(lab), signal.SIGSTOP)
+        lab["r"].kill_kamueed()
+        lab["r"].start_kamueed()
+    keeper = keeper_pid(lab)
+    assert_nothing_noticed(lab, tmp_path, restart)
+    assert keeper_pid(lab) == keeper
+
+
 def test_what_the_configuration_no_longer_has_is_deleted_and_what_was_renamed_gets_its_name_back(lab):
     router = lab["r"]
     ifindex = router.namespace.ip_json("link show dev p0")[0]["ifindex"]

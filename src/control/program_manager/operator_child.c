@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operator_child.c - see operator.h: kamueed asks kamuee-bpf-check, and waits
 //
-// That ends by itself: limits of its own end it after three seconds, whatever it does. Forwarders
-// go on meanwhile.
+// Limits of its own end it after three seconds; if they do not, kamueed does. Forwarders go on
+// meanwhile.
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -10,15 +10,18 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "core/child.h"
 #include "core/starter.h"
 #include "core/thread.h"
 #include "program_manager/operator.h"
+
+#define LIMIT_MS ((OPERATOR_CHECK_S + 2) * 1000)
 
 static int tell_end(int status, const char *file, char *err, size_t n)
 {
     int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0, code = by ? 0 : WEXITSTATUS(status);
 
-    if (by == SIGXCPU || by == SIGALRM || by == SIGKILL)
+    if (by == SIGXCPU || by == SIGALRM || by == SIGTERM || by == SIGKILL)
         snprintf(err, n,
                  "file '%s': DPDK's BPF needs more than %d s to check it, expected a program with "
                  "fewer ways through it: every 'if' that is not the last doubles them",
@@ -40,9 +43,8 @@ static int tell_end(int status, const char *file, char *err, size_t n)
 
 int operator_check(int fd, const char *file, char *err, size_t n)
 {
+    static struct child child = {.name = "kamuee-bpf-check"};
     char path[PATH_MAX];
-    pid_t pid;
-    int status = 0;
 
     thread_must_be(ROLE_CONTROL);
     if (!starter_runs())
@@ -50,14 +52,16 @@ int operator_check(int fd, const char *file, char *err, size_t n)
     const char *program =
         starter_find("kamuee-bpf-check", "src/control/program_manager/kamuee-bpf-check",
                      BPF_CHECK_PROGRAM, path);
-    int r = starter_run(program, "", fd, &pid);
+    int r = child_runs(&child) ? -EBUSY
+                               : child_start(&child, program, "", fd, LIMIT_MS);
     if (r) {
         snprintf(err, n, "file '%s': %s, which checks it, cannot be started: %s", file, program,
                  strerror(-r));
         return r;
     }
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -errno;
-    return tell_end(status, file, err, n);
+    if (!child_wait(&child, LIMIT_MS) && !child_end(&child)) {
+        snprintf(err, n, "file '%s': kamuee-bpf-check, which checks it, does not end", file);
+        return -ETIMEDOUT;
+    }
+    return tell_end(child.status, file, err, n);
 }

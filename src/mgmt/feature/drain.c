@@ -4,23 +4,21 @@
 //     SIGTERM -> drain_begin() -> the script runs, BFD packets are dropped -> the time is over, or
 //     its end -> done()
 //
-// At the end of the time a running script gets SIGTERM (its process group) and is not waited for.
+// At the end of the time a running script is ended (its process group), but not waited for.
 // main/service.c calls this at the first stop signal; a second one stops at once.
 #include "feature/drain.h"
 
 #include <errno.h>
 #include <event2/event.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "core/child.h"
 #include "core/starter.h"
 #include "core/thread.h"
 #include "mgmt/feature.h"
@@ -28,6 +26,7 @@
 
 #define TIME_DEFAULT_S 10
 #define LOOK_US 50000
+#define SCRIPT_END_MS 200 // of a stop, for the script's end
 
 struct model_drain {
     uint32_t seconds;
@@ -41,7 +40,6 @@ static struct {
     struct event *timer;
     void (*done)(void);
     uint64_t until_ns; // 0: it does not run
-    pid_t script;      // 0: none runs
 } drain;
 
 // --- configuration -------------------------------------------------------------------------------
@@ -106,39 +104,34 @@ static const struct feature_config drain_config = {
 
 // --- the script ----------------------------------------------------------------------------------
 
-static void start_script(const char *path)
+static void script_ended(struct child *c)
 {
-    int r = *path ? starter_run(path, "drain", -1, &drain.script) : 0;
-
-    if (r) {
-        drain.script = 0;
-        log_error("drain: the script cannot be run: script=%s error=\"%s\"", LOG_VALUE(path),
-                  strerror(-r));
-    }
-}
-
-static void look_for_script(void)
-{
-    int status;
-
-    if (!drain.script || waitpid(drain.script, &status, WNOHANG) != drain.script)
-        return;
-    drain.script = 0;
-    if (WIFEXITED(status) && !WEXITSTATUS(status))
+    if (c->stage)
+        return; // by us
+    if (!c->status)
         log_notice("drain: the script has ended");
     else
-        log_error("drain: the script failed; forwarding continues until the drain ends: %s=%d",
-                  WIFEXITED(status) ? "exit" : "signal",
-                  WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+        log_error("drain: the script failed; forwarding continues until the drain ends: why=%s",
+                  LOG_VALUE(child_how(c)));
+}
+
+static struct child script = {.name = "drain script", .ended = script_ended};
+
+static void start_script(const char *path)
+{
+    int r = *path ? child_start(&script, path, "drain", -1, CHILD_NO_LIMIT) : 0;
+
+    if (r)
+        log_error("drain: the script cannot be run: script=%s error=\"%s\"", LOG_VALUE(path),
+                  strerror(-r));
 }
 
 static void give_up_script(void)
 {
-    if (drain.script) {
-        log_error("drain: the script has not ended in time: pid=%d", (int)drain.script);
-        kill(-drain.script, SIGTERM);
-    }
-    drain.script = 0;
+    if (!child_runs(&script))
+        return;
+    log_error("drain: the script has not ended in time: pid=%d", (int)script.pid);
+    child_stop(&script);
 }
 
 // --- the time ------------------------------------------------------------------------------------
@@ -155,7 +148,7 @@ static void silence_bfd(void)
 
 static void look_again(evutil_socket_t fd, short what, void *arg)
 {
-    look_for_script();
+    child_wait(&script, 0);
     if (clock_now_ns() < drain.until_ns)
         return;
     give_up_script();
@@ -171,7 +164,11 @@ static void start_drain(struct event_base *loop)
 
 static void stop_drain(void)
 {
-    give_up_script();
+    child_stop(&script);
+    child_wait(&script, SCRIPT_END_MS);
+    child_kill(&script);
+    child_wait(&script, SCRIPT_END_MS);
+    child_forget(&script);
     if (drain.timer)
         event_free(drain.timer);
     memset(&drain, 0, sizeof drain);
