@@ -3,10 +3,12 @@
 //
 // The lock is flock() on RUN_DIR/kamueed.lock, which the kernel releases however its owner ends: a
 // file that a killed kamueed left is no obstacle. A killed process takes a moment to end, because
-// its sockets have much to free; a new one waits as long as the pid in the file is ending. Only the
-// owner may read the file, because who can read it can lock it.
+// its sockets have much to free; a new one waits as long as the pid in the file is ending. If
+// somebody else holds the lock then, it is what an upgrade left, and is ended. Only the owner may
+// read the file, because whoever can read it can lock it.
 #include "main/instance.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,10 +24,13 @@
 
 #include "base/capability.h"
 #include "base/log.h"
+#include "core/child.h"
+#include "core/process.h"
 
 #define LOCK_WAIT_MS 200
 #define LOCK_WAIT_ENDING_MS 15000
 #define LOCK_STEP_MS 20
+#define LEFTOVER_MS 1000 // a new one that has just taken over writes its pid meanwhile
 
 static int lock_fd = -1;
 static char lock_path[PATH_MAX];
@@ -55,26 +60,77 @@ static int read_lock_owner(int fd)
     return pread(fd, text, sizeof text - 1, 0) > 0 ? atoi(text) : 0;
 }
 
-// Has the process ended, or is its first thread a zombie while others clean up?
-static bool process_is_ending(int pid)
+// In another one the owner may live under another pid.
+static bool is_in_our_pid_namespace(pid_t pid)
 {
-    char path[32], state = 'Z';
+    struct stat own, its;
+    char path[64];
 
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *f = fopen(path, "re");
-    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-        state = 'Z';
-    if (f)
-        fclose(f);
-    return state == 'Z' || state == 'X';
+    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+    return !stat("/proc/self/ns/pid", &own) && !stat(path, &its) && own.st_dev == its.st_dev &&
+           own.st_ino == its.st_ino;
+}
+
+static bool has_open(pid_t pid, const struct stat *file)
+{
+    char path[64];
+    struct dirent *e;
+    struct stat st;
+    bool found = false;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *d = opendir(path);
+    while (d && !found && (e = readdir(d)))
+        found = !fstatat(dirfd(d), e->d_name, &st, 0) && st.st_dev == file->st_dev &&
+                st.st_ino == file->st_ino;
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static void end_leftover(pid_t pid)
+{
+    struct child left = {.name = "what an upgrade left", .abruptly = true};
+    char name[16];
+
+    process_name(pid, name);
+    log_error("main: a process that an upgrade left behind has the lock and is ended: pid=%d "
+              "name=%s", (int)pid, LOG_VALUE(name));
+    child_meet(&left, pid, CHILD_NO_LIMIT);
+    child_end(&left);
+    child_forget(&left);
+}
+
+// The owner has died during an upgrade, and the new kamueed, which has the lock's file, too, does
+// not notice. Nobody else has this file open.
+static void end_leftovers(int fd)
+{
+    struct dirent *e;
+    struct stat file;
+    DIR *d = fstat(fd, &file) ? NULL : opendir("/proc");
+
+    while (d && (e = readdir(d))) {
+        pid_t pid = (pid_t)atoi(e->d_name);
+        if (pid > 1 && pid != getpid() && has_open(pid, &file) && is_in_our_pid_namespace(pid))
+            end_leftover(pid);
+    }
+    if (d)
+        closedir(d);
 }
 
 static bool lock_take(int fd)
 {
+    bool looked = false;
+
     for (unsigned ms = 0; flock(fd, LOCK_EX | LOCK_NB); ms += LOCK_STEP_MS) {
-        if (errno != EWOULDBLOCK ||
-            ms >= (process_is_ending(read_lock_owner(fd)) ? LOCK_WAIT_ENDING_MS : LOCK_WAIT_MS))
+        int e = errno, owner = read_lock_owner(fd);
+        bool ending = process_is_gone(owner);
+        if (e != EWOULDBLOCK || ms >= (ending ? LOCK_WAIT_ENDING_MS : LOCK_WAIT_MS))
             return false;
+        if (owner && ending && ms >= LEFTOVER_MS && !looked) {
+            end_leftovers(fd);
+            looked = true;
+        }
         usleep(LOCK_STEP_MS * 1000);
     }
     return true;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -115,6 +116,32 @@ static void lock_of_a_killed_instance_is_taken_over(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+// As the new kamueed of an upgrade that hangs, when the old one was killed.
+static void whoever_has_the_lock_of_a_dead_owner_is_ended(void **state)
+{
+    char dir[] = "/tmp/kamuee-instance-XXXXXX", path[64], err[300] = "", ready;
+    int to[2], status;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/kamueed.lock", dir);
+    assert_int_equal(pipe(to), 0);
+    pid_t left = fork();
+    if (!left) {
+        int fd = open(path, O_RDWR | O_CREAT, 0600);
+        signal(SIGTERM, SIG_IGN);
+        if (write(fd, "999999\n", 7) != 7 || flock(fd, LOCK_EX) || write(to[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(to[0], &ready, 1), 1);
+    assert_int_equal(instance_lock(dir, err, sizeof err), 0);
+    assert_int_equal(waitpid(left, &status, 0), left);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    instance_unlock();
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void impossible_run_directory_is_explained(void **state)
 {
     char err[300] = "";
@@ -133,6 +160,7 @@ int main(void)
         cmocka_unit_test(version_and_help_end_well),
         cmocka_unit_test(second_instance_is_refused_and_told_the_first_ones_pid),
         cmocka_unit_test(lock_of_a_killed_instance_is_taken_over),
+        cmocka_unit_test(whoever_has_the_lock_of_a_dead_owner_is_ended),
         cmocka_unit_test(impossible_run_directory_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,14 +20,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "core/aside.h"
+#include "core/child.h"
 #include "core/eal.h"
 #include "core/starter.h"
 #include "feature/upgrade.h"
 #include "main/instance.h"
+#include "main/options.h"
 #include "main/upgrade_proof.h"
 #include "main/upgrade_protocol.h"
 #include "port/iface_tap.h"
@@ -39,8 +41,11 @@
 #include "server/mgmt.h"
 #include "table/counter.h"
 
-#define PATIENCE_S 180  // from the start of the new one until GO
-#define ANSWER_S 3      // while we receive nothing
+#define PATIENCE_S 180 // from the start of the new one until GO
+#define ANSWER_S 3     // for all of what it is given, and for all of what it says while we receive
+                       // nothing
+#define END_MS 500     // from the end of its connection, or SIGKILL, to its own
+#define BRIEF_MS 100   // the same, while we receive nothing
 #define DRAIN_NS (200 * NS_PER_MS)
 #define LEDGER_TRIES 20
 #define BARRIER_US 500000
@@ -49,11 +54,28 @@ static struct give {
     struct event_base *loop;
     bool second;
     int socket;
-    pid_t pid;
     struct event *said, *timeout;
-    uint64_t version; // of the configuration that the new one has
-    bool failed;      // and the new one is still to be waited for
+    uint64_t version;  // of the configuration that the new one has
+    uint64_t until_ns; // of the step that is made
+    bool deaf;         // it does not take what it is given
 } give = {.socket = -1};
+static struct child new = {.name = "new kamueed"};
+
+// --- speaking to the new one ---------------------------------------------------------------------
+
+// A step begins. Whatever the new one does, we wait for it no longer than ANSWER_S in all.
+static void begin_step(void)
+{
+    give.until_ns = clock_now_ns() + ANSWER_S * NS_PER_SECOND;
+    give.deaf = false;
+}
+
+static void say(enum upgrade_word word, const char *text, int fd)
+{
+    if (!give.deaf)
+        give.deaf = !descriptor_until(give.socket, give.until_ns) ||
+                    !upgrade_send(give.socket, word, text, fd);
+}
 
 // --- the end of an upgrade that fails ------------------------------------------------------------
 
@@ -69,16 +91,6 @@ static void let_go(void)
     give.socket = -1;
 }
 
-static void reap(evutil_socket_t fd, short what, void *arg)
-{
-    const struct timeval soon = {.tv_usec = 50000};
-
-    if (give.pid && waitpid(give.pid, NULL, WNOHANG) == 0)
-        event_base_once(give.loop, -1, EV_TIMEOUT, reap, NULL, &soon);
-    else
-        give.pid = 0;
-}
-
 static void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void fail(const char *fmt, ...)
 {
@@ -90,56 +102,41 @@ static void fail(const char *fmt, ...)
     upgrade_state.phase = "failed";
     upgrade_state.took_ns = clock_wall_ns() - upgrade_state.time_ns;
     log_error("upgrade: failed, this kamueed goes on: why=%s", LOG_VALUE(upgrade_state.why));
-    if (give.socket >= 0)
-        upgrade_send(give.socket, UPGRADE_FAILED, upgrade_state.why, -1);
+    if (give.socket >= 0 && !give.deaf) {
+        begin_step();
+        say(UPGRADE_FAILED, upgrade_state.why, -1);
+    }
     let_go();
-    if (give.pid > 0)
-        kill(give.pid, SIGTERM);
-    reap(-1, 0, NULL);
+    child_stop(&new);
 }
 
-// It has gone without a word.
+// It has closed its connection without a word.
 static void fail_by_end(void)
 {
-    int status = 0;
     const char *binary = upgrade_state.binary;
 
-    for (unsigned ms = 0; ms < 500 && waitpid(give.pid, &status, WNOHANG) == 0; ms += 10)
-        usleep(10000);
-    give.pid = 0;
-    if (WIFSIGNALED(status))
-        fail("the new kamueed was ended by signal %d; its log lines say more", WTERMSIG(status));
-    else if (WEXITSTATUS(status) == 2)
+    if (!child_wait(&new, END_MS))
+        fail("%s has closed its connection but not ended: it is being ended", binary);
+    else if (WIFSIGNALED(new.status))
+        fail("the new kamueed %s; its log lines say more", child_how(&new));
+    else if (WEXITSTATUS(new.status) == 2)
         fail("%s does not know --upgrade: it is no kamueed, or one of before upgrades: restart "
              "instead (systemctl restart kamueed)", binary);
     else
-        fail("%s ended with status %d before it was ready: is it a kamueed? Its log lines say more",
-             binary, WEXITSTATUS(status));
-}
-
-// It may be about to begin, or have begun without our knowing. Ordered to stop, it would then undo
-// what is ours again; killed, it undoes nothing, for TAPs, sockets and files are still ours, too.
-static void kill_new(void)
-{
-    kill(give.pid, SIGKILL);
-    for (unsigned ms = 0; give.pid && ms < 1000; ms++) {
-        if (waitpid(give.pid, NULL, WNOHANG))
-            give.pid = 0;
-        else
-            usleep(1000);
-    }
+        fail("%s %s before it was ready: is it a kamueed? Its log lines say more", binary,
+             child_how(&new));
 }
 
 // --- what the new one gets -----------------------------------------------------------------------
 
 static void give_tap(int fd)
 {
-    upgrade_send(give.socket, UPGRADE_FILE, "tap", fd);
+    say(UPGRADE_FILE, "tap", fd);
 }
 
 static void give_listener(int fd)
 {
-    upgrade_send(give.socket, UPGRADE_FILE, "listener", fd);
+    say(UPGRADE_FILE, "listener", fd);
 }
 
 static void give_port(void *ctx, const struct port_upgrade *p)
@@ -148,22 +145,25 @@ static void give_port(void *ctx, const struct port_upgrade *p)
 
     snprintf(text, sizeof text, "%s %02x:%02x:%02x:%02x:%02x:%02x %d", p->name, p->mac[0],
              p->mac[1], p->mac[2], p->mac[3], p->mac[4], p->mac[5], p->up);
-    upgrade_send(give.socket, UPGRADE_PORT, text, -1);
+    say(UPGRADE_PORT, text, -1);
 }
 
 static void give_all(void)
 {
     char text[120];
 
+    begin_step();
     give.version = mgmt_version();
     snprintf(text, sizeof text, "%d %s %d %d %llu", UPGRADE_PROTOCOL, kamuee_version, give.second,
              eal_has_hugepages(), (unsigned long long)mgmt_digest());
-    upgrade_send(give.socket, UPGRADE_HELLO, text, -1);
-    upgrade_send(give.socket, UPGRADE_FILE, "lock", instance_lock_fd());
+    say(UPGRADE_HELLO, text, -1);
+    say(UPGRADE_FILE, "lock", instance_lock_fd());
     iface_tap_each(give_tap);
     mgmt_give_listeners(give_listener);
     port_upgrade_each(give_port, NULL);
-    upgrade_send(give.socket, UPGRADE_DONE, "", -1);
+    say(UPGRADE_DONE, "", -1);
+    if (give.deaf)
+        fail("the new kamueed did not take what it was given within %d s", ANSWER_S);
 }
 
 static void on_hello(const char *text)
@@ -182,20 +182,40 @@ static void on_hello(const char *text)
 
 // --- the switch ----------------------------------------------------------------------------------
 
-static bool wait_for(enum upgrade_word word)
+// 0, else why it does not begin. Other messages do not lengthen the wait.
+static const char *wait_for_begun(void)
 {
-    struct upgrade_message m;
+    static struct upgrade_message m;
     int fd;
 
-    while (upgrade_receive(give.socket, &m, &fd)) {
+    while (!give.deaf && descriptor_until(give.socket, give.until_ns)) {
+        errno = 0; // stays so at the end of the connection
+        if (!upgrade_receive(give.socket, &m, &fd)) {
+            if (errno != EAGAIN)
+                return child_wait(&new, BRIEF_MS) ? child_how(&new) : "has closed its connection";
+            break;
+        }
         if (fd >= 0)
             close(fd);
-        if (m.word == (char)word)
-            return true;
+        if (m.word == UPGRADE_BEGUN)
+            return NULL;
         if (m.word == UPGRADE_FAILED)
-            return false;
+            return m.text;
     }
-    return false;
+    return "was too slow";
+}
+
+// Ordered to stop, one that is about to begin, or that has begun without our knowing, would undo
+// what is ours again; killed, it undoes nothing, for TAPs, sockets and files are still ours, too.
+static void receive_again(const char *why)
+{
+    char reason[UPGRADE_TEXT_MAX];
+
+    snprintf(reason, sizeof reason, "%s", why);
+    child_kill(&new);
+    child_wait(&new, END_MS);
+    thread_manager_update();
+    fail("the new kamueed did not begin to forward within %d s: %s", ANSWER_S, reason);
 }
 
 // What has been received leaves.
@@ -218,7 +238,7 @@ static void give_state(void)
     if (r || file < 0 || write(file, t.s, t.n) != (ssize_t)t.n)
         log_error("upgrade: counters are not taken along: error=%s", LOG_VALUE(strerror(-r)));
     else
-        upgrade_send(give.socket, UPGRADE_STATE, "", file);
+        say(UPGRADE_STATE, "", file);
     text_free(&t);
     close(file);
 }
@@ -226,10 +246,19 @@ static void give_state(void)
 static void end_here(void) __attribute__((noreturn));
 static void end_here(void)
 {
-    sd_notifyf(0, "MAINPID=%d", (int)give.pid);
+    pid_t pid = new.pid;
+
+    if (child_wait(&new, 0)) {
+        log_error("upgrade: the new kamueed has ended after it began to forward, so this one ends, "
+                  "too, and must be started again: why=%s", LOG_VALUE(child_how(&new)));
+        mgmt_save();
+        eal_leave();
+        _exit(EXIT_START);
+    }
+    sd_notifyf(0, "MAINPID=%d", (int)pid);
     sd_notify_barrier(0, BARRIER_US); // systemd knows before it sees our end
-    upgrade_send(give.socket, UPGRADE_END, "", -1);
-    log_notice("upgrade: this kamueed ends, the new one forwards: pid=%d", (int)give.pid);
+    say(UPGRADE_END, "", -1);
+    log_notice("upgrade: this kamueed ends, the new one forwards: pid=%d", (int)pid);
     eal_leave();
     _exit(0);
 }
@@ -239,7 +268,7 @@ static void give_left(const char *port, uint32_t n)
     char text[40];
 
     snprintf(text, sizeof text, "%s %u", port, n);
-    upgrade_send(give.socket, UPGRADE_LEFT, text, -1);
+    say(UPGRADE_LEFT, text, -1);
 }
 
 static void hand_over(void)
@@ -251,23 +280,22 @@ static void hand_over(void)
         return;
     }
     upgrade_state.phase = "switching";
-    setsockopt(give.socket, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = ANSWER_S},
-               sizeof(struct timeval));
+    begin_step();
     snprintf(now, sizeof now, "%llu", (unsigned long long)clock_now_ns());
     thread_manager_stop_receiving();
     port_upgrade_discard(give_left);
-    upgrade_send(give.socket, UPGRADE_HALTED, now, -1);
-    if (!wait_for(UPGRADE_BEGUN)) {
-        kill_new();
-        thread_manager_update(); // we receive again
-        fail("the new kamueed did not begin to forward within %d s", ANSWER_S);
+    say(UPGRADE_HALTED, now, -1);
+    const char *why = wait_for_begun();
+    if (why) {
+        receive_again(why);
         return;
     }
+    begin_step();
     send_what_waits();
     tap_manager_stop();
     thread_manager_fini();
     port_upgrade_close();
-    upgrade_send(give.socket, UPGRADE_CLOSED, "", -1);
+    say(UPGRADE_CLOSED, "", -1);
     give_state();
     end_here();
 }
@@ -278,8 +306,10 @@ static void answer_lookups(int file)
 {
     if (file < 0 || upgrade_proof_answer(file))
         fail("the lookups that the new kamueed asked for cannot be read");
-    else
-        upgrade_send(give.socket, UPGRADE_LOOKUPS, "", -1);
+    else {
+        begin_step();
+        say(UPGRADE_LOOKUPS, "", -1);
+    }
 }
 
 static const char *phase_named(const char *text)
@@ -357,14 +387,14 @@ static int choose_binary(const char *wish, char *err, size_t err_size)
 
 static int start_new(char *err, size_t err_size)
 {
-    struct timeval patience = {.tv_sec = PATIENCE_S}, slow = {.tv_sec = ANSWER_S};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
     int s[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s)) {
         snprintf(err, err_size, "no socket for the new kamueed: %s", strerror(errno));
         return -errno;
     }
-    int r = starter_run(upgrade_state.binary, STARTER_SUCCESSOR, s[1], &give.pid);
+    int r = child_start(&new, upgrade_state.binary, STARTER_SUCCESSOR, s[1], CHILD_NO_LIMIT);
     close(s[1]);
     if (r) {
         snprintf(err, err_size, "%s: it cannot be started: %s", upgrade_state.binary, strerror(-r));
@@ -372,13 +402,14 @@ static int start_new(char *err, size_t err_size)
         return r;
     }
     give.socket = s[0];
-    setsockopt(s[0], SOL_SOCKET, SO_SNDTIMEO, &slow, sizeof slow);
+    give.deaf = false;
     give.said = event_new(give.loop, s[0], EV_READ | EV_PERSIST, on_said, NULL);
     give.timeout = event_new(give.loop, -1, 0, on_timeout, NULL);
     if (give.said && give.timeout && !event_add(give.said, NULL) &&
         !event_add(give.timeout, &patience))
         return 0;
     let_go();
+    child_stop(&new);
     snprintf(err, err_size, "no memory");
     return -ENOMEM;
 }
@@ -386,8 +417,11 @@ static int start_new(char *err, size_t err_size)
 static int begin_upgrade(const char *binary, char *err, size_t err_size)
 {
     thread_must_be(ROLE_CONTROL);
-    if (upgrade_runs() || give.pid) {
-        snprintf(err, err_size, "an upgrade is running: kamuee show upgrade");
+    if (upgrade_runs() || child_runs(&new)) {
+        snprintf(err, err_size, "%s", upgrade_runs()
+                                          ? "an upgrade is running: kamuee show upgrade"
+                                          : "the new kamueed of the last upgrade is still being "
+                                            "ended: try again in a few seconds");
         return -EBUSY;
     }
     if (mgmt_commit_waits()) {
@@ -423,6 +457,5 @@ void upgrade_give_fini(void)
 {
     upgrade_by(NULL);
     let_go();
-    if (give.pid > 0)
-        kill(give.pid, SIGTERM);
+    child_end(&new);
 }

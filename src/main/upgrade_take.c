@@ -18,10 +18,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "base/version.h"
+#include "core/child.h"
 #include "core/eal.h"
 #include "core/thread.h"
 #include "feature/upgrade.h"
@@ -35,7 +37,8 @@
 #include "server/mgmt.h"
 #include "table/vr.h"
 
-#define HELLO_S 30
+#define HELLO_S 30 // for all that the old one gives
+#define OLD_S 10   // from BEGUN to the end of the old one
 #define TRIES_MAX 50 // of lookups that differ: routes change meanwhile
 #define TRY_AGAIN_MS 100
 #define AUDITS_MAX 3
@@ -54,6 +57,8 @@ static struct take {
     int lookups; // file
     uint64_t halted_ns, begun_ns;
 } take = {.socket = -1, .lookups = -1};
+// Once we forward it must not go on, nor undo what is ours now.
+static struct child old = {.name = "old kamueed", .abruptly = true};
 
 bool upgrade_takes(void)
 {
@@ -142,14 +147,13 @@ static int note_hello(struct upgrade_given *g, const char *text, char *err, size
 
 int upgrade_take_begin(struct upgrade_given *g, char *err, size_t err_size)
 {
-    struct timeval patience = {.tv_sec = HELLO_S};
+    uint64_t until_ns = clock_now_ns() + HELLO_S * NS_PER_SECOND;
     struct upgrade_message m;
     char text[80];
     int fd, r = 0;
 
     *g = (struct upgrade_given){.lock = -1};
     snprintf(text, sizeof text, "%d %s", UPGRADE_PROTOCOL, kamuee_version);
-    setsockopt(UPGRADE_FD, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (!upgrade_send(UPGRADE_FD, UPGRADE_HELLO, text, -1)) {
         snprintf(err, err_size, "--upgrade is for the kamueed that 'kamuee upgrade' starts");
         return -ENOTCONN;
@@ -162,7 +166,8 @@ int upgrade_take_begin(struct upgrade_given *g, char *err, size_t err_size)
     snprintf(upgrade_state.to, sizeof upgrade_state.to, "%s", kamuee_version);
     ssize_t n = readlink("/proc/self/exe", upgrade_state.binary, sizeof upgrade_state.binary - 1);
     upgrade_state.binary[n < 0 ? 0 : n] = 0;
-    while (!r && upgrade_receive(take.socket, &m, &fd)) {
+    while (!r && descriptor_until(take.socket, until_ns) &&
+           upgrade_receive(take.socket, &m, &fd)) {
         if (m.word == UPGRADE_HELLO)
             r = note_hello(g, m.text, err, err_size);
         else if (m.word == UPGRADE_PORT)
@@ -311,6 +316,8 @@ static void begin_forwarding(const char *text)
     take.begun = true;
     take.begun_ns = clock_now_ns();
     upgrade_send(take.socket, UPGRADE_BEGUN, "", -1);
+    if (getppid() > 1)
+        child_meet(&old, getppid(), OLD_S * 1000);
     mgmt_instead_of_undo(NULL);
     upgrade_state.phase = "switching";
 }
@@ -390,6 +397,7 @@ static void finish_upgrade(void)
     if (!take.look)
         open_ports();
     take.on = false;
+    child_forget(&old);
     event_free(take.said);
     close(take.socket);
     take.socket = -1;

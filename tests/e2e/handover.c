@@ -3,10 +3,14 @@
 //
 // KAMUEE_HANDOVER says what: `says-99`: it speaks protocol 99; `hears-99`: the old one does;
 // `dies`: it ends when the old one has halted; `late`: it hears that after the old one's patience;
-// `lookups`: the old one's answers are others than it gave. Only messages of the socket that it is
-// started with are looked at (src/main/upgrade_protocol.h).
+// `chatters`: it says PHASE instead, again and again; `gives-up`: it says FAILED instead;
+// `begins`: it ends after BEGUN; `lookups`: the old one's answers are others than it gave;
+// `stands`: it has all that it is given, and goes on no more; `leaves`: the same, without its
+// socket. Only messages of the socket that it is started with are looked at
+// (src/main/upgrade_protocol.h).
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,6 +67,10 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
         return REAL(sendmsg)(fd, m, flags);
     if (*first == UPGRADE_LOOKUPS && m->msg_control)
         memcpy(&lookups, CMSG_DATA(CMSG_FIRSTHDR((struct msghdr *)m)), sizeof lookups);
+    if (*first == UPGRADE_BEGUN && !strcmp(wish, "begins")) {
+        REAL(sendmsg)(fd, m, flags);
+        _exit(9);
+    }
     if (*first != UPGRADE_HELLO || strcmp(wish, "says-99"))
         return REAL(sendmsg)(fd, m, flags);
     char said[UPGRADE_TEXT_MAX + 1] = "";
@@ -87,6 +95,30 @@ static void change_answers(void)
     munmap(l, (size_t)s.st_size);
 }
 
+static void say(int fd, enum upgrade_word word, const char *text)
+{
+    char m[UPGRADE_TEXT_MAX];
+
+    *m = (char)word;
+    strcpy(m + 1, text);
+    send(fd, m, 1 + strlen(text), MSG_NOSIGNAL);
+}
+
+static void chatter(int fd)
+{
+    for (unsigned i = 0; i < 300; i++) {
+        say(fd, UPGRADE_PHASE, "comparing");
+        usleep(100000);
+    }
+}
+
+static void stand_still(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    for (;;)
+        pause();
+}
+
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
     size_t room = m->msg_iovlen ? m->msg_iov->iov_len : 0;
@@ -99,6 +131,16 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
         _exit(9);
     if (*first == UPGRADE_HALTED && !strcmp(wish, "late"))
         sleep(5);
+    if (*first == UPGRADE_HALTED && !strcmp(wish, "chatters"))
+        chatter(fd);
+    if (*first == UPGRADE_HALTED && !strcmp(wish, "gives-up")) {
+        say(fd, UPGRADE_FAILED, "it has no heart for it");
+        sleep(5);
+    }
+    if (*first == UPGRADE_DONE && !strcmp(wish, "leaves"))
+        close(fd);
+    if (*first == UPGRADE_DONE && (!strcmp(wish, "leaves") || !strcmp(wish, "stands")))
+        stand_still();
     if (*first == UPGRADE_LOOKUPS && !strcmp(wish, "lookups"))
         change_answers();
     if (*first == UPGRADE_HELLO && !strcmp(wish, "hears-99")) {
