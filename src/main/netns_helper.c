@@ -6,7 +6,8 @@
 //
 // kamueed's unit forbids mounting, and its mounts would be invisible outside. This program mounts,
 // but only names below /run/netns, and only network namespaces (netlink/netns_name.h). It serves
-// root and the socket's owner: kamueed's user, who is not trusted beyond that.
+// root and the socket's owner: kamueed's user, who is not trusted beyond that. It serves one at a
+// time, and waits for nobody longer than PATIENCE_S.
 #include <errno.h>
 #include <linux/nsfs.h>
 #include <sched.h>
@@ -21,8 +22,11 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "netlink/netns_name.h"
+
+#define PATIENCE_S 1
 
 static uid_t asker; // who may ask, beside root
 
@@ -71,16 +75,27 @@ static int answer_of(const char *line, int fd)
     return *line == '-' ? netns_name_remove(line + 1) : -EINVAL;
 }
 
+// Nobody would undo what is done for it now.
+static bool has_gone(int s)
+{
+    char byte;
+
+    return !recv(s, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+}
+
 static void serve(int s)
 {
+    uint64_t until_ns = clock_now_ns() + PATIENCE_S * NS_PER_SECOND;
     char line[80] = "";
     int fd;
-    ssize_t n = may_ask(s) ? descriptor_receive(s, line, sizeof line - 1, &fd) : -1;
+    ssize_t n = may_ask(s) && descriptor_until(s, until_ns)
+                    ? descriptor_receive(s, line, sizeof line - 1, &fd)
+                    : -1;
 
     if (n < 0)
         return;
     line[n] = 0;
-    int answer = answer_of(line, fd);
+    int answer = has_gone(s) ? -EPIPE : answer_of(line, fd);
     if (fd >= 0)
         close(fd);
     (void)!send(s, &answer, sizeof answer, MSG_NOSIGNAL);

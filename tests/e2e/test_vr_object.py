@@ -194,6 +194,18 @@ def test_with_a_mount_namespace_of_its_own_as_under_systemd_the_helper_names_the
         assert inode("green") == before and not (NETNS_DIR / "blue").exists()
         daemon.configure("delete interface p1 vr", "delete vr green")
         assert not (NETNS_DIR / "green").exists() and marks(daemon) == set()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as silent:
+            silent.connect(str(asked))                    # and says nothing: the helper serves one at a time
+            daemon.configure("set vr blue")
+        daemon.configure("delete vr blue")
+        helper.send_signal(signal.SIGSTOP)
+        with pytest.raises(KamueeError, match="kamuee-netns does not answer: restart it"):
+            daemon.configure("set vr blue")
+        eventually(lambda: ("process", "kamuee-netns") in [(a["name"], a["subject"]) for a in daemon.client.entries("alarm")], 10, "the alarm")
+        helper.send_signal(signal.SIGCONT)
+        eventually(lambda: can_configure(daemon, "set vr blue"), 20, "it is asked again")
+        eventually(lambda: not [a for a in daemon.client.entries("alarm") if a["name"] == "process"], 10, "the alarm is over")
+        daemon.configure("delete vr blue")
         for wrong in (b"+../../etc/x", b"-..", b"+", b"*x", b"-" + b"x" * 200):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
                 s.connect(str(asked))
@@ -202,6 +214,14 @@ def test_with_a_mount_namespace_of_its_own_as_under_systemd_the_helper_names_the
     finally:
         helper.kill()
         helper.wait()
+
+
+def can_configure(daemon, line: str) -> bool:
+    try:
+        daemon.configure(line)
+    except KamueeError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("name, why", [

@@ -2,7 +2,8 @@
 // netns_name.c - see netns_name.h
 //
 // To kamuee-netns goes one packet for each: '+' and the name, with the namespace's descriptor, or
-// '-' and the name; back comes an int, 0 or -errno.
+// '-' and the name; back comes an int, 0 or -errno. systemd runs it, and as another user: a helper
+// that does not answer cannot be ended from here, so it is not asked for a while.
 #include "netlink/netns_name.h"
 
 #include <errno.h>
@@ -13,14 +14,17 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/unwell.h"
 
 #define NAMES "/run/netns"
+#define PATIENCE_S 2 // for an answer
+#define SILENT_S 5   // after none
 
 static const char *helper; // its socket
 
@@ -38,36 +42,40 @@ bool netns_name_is_one(const char *name)
 
 // --- by kamuee-netns -----------------------------------------------------------------------------
 
-static int connect_helper(void)
+static int ask_in_time(char what, const char *name, int fd)
 {
-    const struct timeval patience = {.tv_sec = 5};
+    uint64_t until_ns = clock_now_ns() + PATIENCE_S * NS_PER_SECOND;
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    char line[80];
+    size_t n = (size_t)snprintf(line, sizeof line, "%c%s", what, name);
+    int answer, s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
     if (s < 0)
         return -errno;
     snprintf(to.sun_path, sizeof to.sun_path, "%s", helper);
-    if (setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) ||
-        connect(s, (struct sockaddr *)&to, sizeof to)) {
-        int e = errno;
-        close(s);
-        return -e;
-    }
-    return s;
+    int r = descriptor_until(s, until_ns) && !connect(s, (struct sockaddr *)&to, sizeof to) &&
+                    descriptor_until(s, until_ns) && descriptor_send(s, line, n, fd) &&
+                    descriptor_until(s, until_ns)
+                ? 0
+                : -errno;
+    ssize_t got = r ? 0 : recv(s, &answer, sizeof answer, 0);
+    r = r ? r : got == sizeof answer ? answer : got < 0 ? -errno : -EPIPE;
+    close(s);
+    return r == -EAGAIN ? -ETIMEDOUT : r;
 }
 
 static int ask_helper(char what, const char *name, int fd)
 {
-    char line[80];
-    size_t n = (size_t)snprintf(line, sizeof line, "%c%s", what, name);
-    int answer, s = connect_helper();
+    static uint64_t silent_until_ns;
 
-    if (s < 0)
-        return s;
-    ssize_t got = descriptor_send(s, line, n, fd) ? recv(s, &answer, sizeof answer, 0) : -1;
-    int e = errno;
-    close(s);
-    return got == sizeof answer ? answer : got < 0 ? -e : -EPIPE;
+    if (clock_now_ns() < silent_until_ns)
+        return -ETIMEDOUT;
+    int r = ask_in_time(what, name, fd);
+    bool silent = r == -ETIMEDOUT;
+    silent_until_ns = silent ? clock_now_ns() + SILENT_S * NS_PER_SECOND : 0;
+    unwell_set("kamuee-netns",
+               silent ? "it does not answer: systemctl restart kamuee-netns" : NULL);
+    return r;
 }
 
 // --- by ourselves --------------------------------------------------------------------------------

@@ -231,6 +231,11 @@ int netns_own_make(const char *name, char *err, size_t err_size)
                  "cannot make network namespace %s: this user cannot name it in /run/netns: start "
                  "kamuee-netns (systemctl start kamuee-netns.socket, KAMUEE_NETNS)",
                  name);
+    else if (r == -ETIMEDOUT)
+        snprintf(err, err_size,
+                 "cannot make network namespace %s: kamuee-netns does not answer: restart it "
+                 "(systemctl restart kamuee-netns)",
+                 name);
     else if (r)
         snprintf(err, err_size, "cannot make network namespace %s: %s", name, strerror(-r));
     else
