@@ -415,6 +415,7 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
     return bad || !r->id ? -EBADMSG : 1;
 }
 
+// Plain is what is known to ask nothing: an attribute of a later Linux may be a selector.
 static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
 {
     const struct fib_rule_hdr *m = mnl_nlmsg_get_payload(h);
@@ -429,7 +430,7 @@ static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
         return 0;
     r->table = m->table;
     r->plain = !m->src_len && !m->dst_len && !m->tos && m->action == FR_ACT_TO_TBL &&
-               !(m->flags & FIB_RULE_INVERT);
+               !(m->flags & ~(uint32_t)FIB_RULE_PERMANENT);
     const char *attrs = (const char *)m + NLMSG_ALIGN(sizeof *m);
     r->selectors = (uint32_t)hash_bytes(attrs, (size_t)(message_end(h) - attrs),
                                         (uint64_t)m->src_len << 24 | (uint64_t)m->dst_len << 16 |
@@ -438,15 +439,12 @@ static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
         switch (attr_type(a)) {
         case FRA_PRIORITY: r->priority = attr_u32(a, &bad); break;
         case FRA_TABLE: r->table = attr_u32(a, &bad); break;
-        case FRA_SUPPRESS_PREFIXLEN: r->plain &= attr_u32(a, &bad) == UINT32_MAX; break;
-        case FRA_IIFNAME:
-        case FRA_OIFNAME:
-        case FRA_FWMARK:
-        case FRA_UID_RANGE:
-        case FRA_TUN_ID:
-        case FRA_IP_PROTO:
-        case FRA_SPORT_RANGE:
-        case FRA_DPORT_RANGE: r->plain = false; break;
+        case FRA_SUPPRESS_PREFIXLEN:
+        case FRA_SUPPRESS_IFGROUP: r->plain &= attr_u32(a, &bad) == UINT32_MAX; break;
+        case FRA_PROTOCOL: // who made it
+        case FRA_FLOW:     // a realm, for statistics
+        case FRA_PAD: break;
+        default: r->plain = false;
         }
     }
     return bad ? -EBADMSG : 1;

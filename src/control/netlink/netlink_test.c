@@ -5,6 +5,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <arpa/inet.h>
+#include <linux/fib_rules.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>
@@ -86,6 +87,49 @@ static void a_route_with_a_gateway_is_one_hop(void **state)
     assert_int_equal(e.route.metric, 20);
     assert_int_equal(e.route.table, 1000);
     assert_int_equal(e.route.protocol, 186);
+}
+
+static void begin_rule(void)
+{
+    struct fib_rule_hdr *r = begin(RTM_NEWRULE, 0, sizeof *r);
+
+    *r = (struct fib_rule_hdr){.family = AF_INET, .table = 254, .action = FR_ACT_TO_TBL};
+    mnl_attr_put_u32(&m.h, FRA_TABLE, 254);
+    mnl_attr_put_u32(&m.h, FRA_SUPPRESS_PREFIXLEN, UINT32_MAX);
+    mnl_attr_put_u32(&m.h, FRA_PRIORITY, 32766);
+    mnl_attr_put_u8(&m.h, FRA_PROTOCOL, RTPROT_KERNEL);
+}
+
+static bool rule_is_plain(void)
+{
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.kind, NETLINK_EVENT_RULE);
+    return e.rule.plain;
+}
+
+// Also those that this Linux does not have yet: FRA_DSCP is 26 (6.13), FRA_FLOWLABEL 27, …
+static void a_rule_with_anything_unknown_is_not_plain(void **state)
+{
+    static const uint16_t harmless[] = {FRA_PRIORITY, FRA_FLOW, FRA_TABLE, FRA_PROTOCOL, FRA_PAD};
+
+    begin_rule();
+    assert_true(rule_is_plain());
+    for (uint16_t type = 1; type < 60; type++) {
+        bool known = false;
+        for (unsigned i = 0; i < sizeof harmless / sizeof *harmless; i++)
+            known |= type == harmless[i];
+        begin_rule();
+        mnl_attr_put_u32(&m.h, type, 8);
+        assert_int_equal(rule_is_plain(), known);
+    }
+    begin_rule();
+    ((struct fib_rule_hdr *)mnl_nlmsg_get_payload(&m.h))->flags = FIB_RULE_PERMANENT;
+    assert_true(rule_is_plain());
+    ((struct fib_rule_hdr *)mnl_nlmsg_get_payload(&m.h))->flags = FIB_RULE_INVERT;
+    assert_false(rule_is_plain());
+    begin_rule();
+    mnl_attr_put_u32(&m.h, FRA_SUPPRESS_IFGROUP, UINT32_MAX);
+    assert_true(rule_is_plain());
 }
 
 static void a_zero_gateway_is_no_gateway(void **state)
@@ -526,6 +570,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_route_with_a_gateway_is_one_hop),
+        cmocka_unit_test(a_rule_with_anything_unknown_is_not_plain),
         cmocka_unit_test(a_zero_gateway_is_no_gateway),
         cmocka_unit_test(an_ipv4_route_may_have_an_ipv6_gateway),
         cmocka_unit_test(an_encapsulation_has_a_type),
