@@ -29,6 +29,7 @@ def names(leaf: str) -> Callable[[dict], Cell]:
 PORT = (  # in the order of the details
     Leaf("name", Column("Port")),
     Leaf("status", Column("Status"), at=1),
+    Leaf("why", label="why"),
     Leaf("kernel-interface", label="kernel interface"),
     Leaf("devargs", label="device"),
     Leaf("", Column("Device", wide=True), show=lambda port: port.get("kernel-interface") or port.get("devargs"), at=10),

@@ -130,3 +130,148 @@ def test_a_peer_cuts_its_segments_itself_while_the_port_is_there(router):
     assert "generic-receive-offload: off" in router.run("ethtool -k a2")
     router.configure("delete port x0")
     assert "prog/xdp" not in router.run("ip link show a2")
+
+
+# --- what the host does with the interface ---
+
+BOUND = """import signal, socket
+def bound(address):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(address)
+    return s
+def connected(address):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.connect(address)
+    return s
+"""
+
+
+@pytest.mark.parametrize("server", ["socket.create_server(('10.9.9.1', 7023))", "bound(('10.9.9.1', 161))", "connected(('10.9.9.2', 6343))"])
+def test_an_address_that_a_program_uses_is_not_taken_without_force(router, far, server):
+    """The listener of an API, snmpd, and a collector's sender; not one that has any address."""
+    here = inside(router.name, BOUND + f"s = {server}\nprint(flush=True)\nsignal.pause()")
+    assert here.stdout.readline(), "it runs"
+    try:
+        said = refused(router, "set port x0 kernel-interface a2")
+        assert "a2 is in use by this host for a program at its address, " in said and "'set port x0 force true' as well" in said
+        router.configure("set port x0 kernel-interface a2 force true")
+    finally:
+        here.kill()
+        here.wait()
+
+
+@pytest.mark.parametrize("server", ["socket.create_server(('0.0.0.0', 7023))", "bound(('10.9.9.1', 68))"])
+def test_programs_at_any_address_and_dhcp_clients_do_not_count(router, far, server):
+    here = inside(router.name, BOUND + f"s = {server}\nprint(flush=True)\nsignal.pause()")
+    assert here.stdout.readline(), "it runs"
+    try:
+        router.configure("set port x0 kernel-interface a2")
+    finally:
+        here.kill()
+        here.wait()
+
+
+def test_a_member_of_a_bridge_is_refused(router):
+    router.run("ip link add br0 type bridge")
+    try:
+        router.run("ip link set a2 master br0")
+        assert "a2 is a member of br0, which would get the same frames: expected another interface, or first 'ip link set a2 nomaster'" in refused(
+            router, "set port x0 kernel-interface a2 force true")
+        router.run("ip link set a2 nomaster")
+        router.configure("set port x0 kernel-interface a2")
+    finally:
+        router.run("ip link del br0")
+
+
+def test_an_interface_without_ethernet_headers_is_refused(router):
+    router.run("ip tuntap add dev tun9 mode tun")
+    try:
+        said = refused(router, "set port x0 kernel-interface tun9 force true")
+        assert "tun9 has no Ethernet headers (/sys/class/net/tun9/type is 65534): expected an Ethernet interface" in said
+        assert "lo has no Ethernet headers" in refused(router, "set port x0 kernel-interface lo")
+    finally:
+        router.run("ip link del tun9")
+
+
+@pytest.mark.parametrize("name", ["all", "default"])
+def test_a_name_that_linux_forbids_is_refused_for_that_reason(router, name):
+    assert "Linux has no interface of this name" in refused(router, f"set port {name} kernel-interface a2")
+    assert "Linux has no interface of this name" in refused(router, f"set vport {name} port p0 vlan 7")
+
+
+def test_what_the_host_sends_by_the_kernel_interface_is_not_received(router):
+    """As its LLDP would be: what the port receives of it goes up by the TAP."""
+    eventually(lambda: router.client.state("port=p0")[0]["status"] == "up", what="the port is up")
+    hears = inside(router.name, HEAR)
+    hears.stdout.readline()
+    for device in ("a0", "b0"):
+        assert inside(router.name, SEND.replace("DEVICE", device)).wait() == 0
+    assert hears.communicate(timeout=60)[0].decode() == "b0 " * 20
+
+
+LLDP = "socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0xcc88)"
+HEAR = f"""import socket
+s = {LLDP}
+s.bind(("p0", 0x88cc))
+print(flush=True)
+heard = []
+while heard.count("b0") < 20:
+    heard.append(s.recv(100)[14:16].decode())
+print(*heard, end=" ")
+"""
+SEND = """import socket
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(("DEVICE", 0))
+for _ in range(20):
+    s.send(bytes.fromhex("0180c200000e02000000000188cc") + b"DEVICE" + bytes(50))
+"""
+
+
+def why(router, port: str) -> str:
+    return router.client.state(f"port={port}")[0].get("why", "")
+
+
+def alarms(router) -> list[str]:
+    return [alarm["subject"] for alarm in router.client.entries("alarm") if alarm["name"] == "kernel-state"]
+
+
+def test_a_renamed_interface_goes_on_and_is_named(router):
+    eventually(lambda: router.client.state("port=p0")[0]["status"] == "up", what="the port is up")
+    router.run("ip link set a0 name foo0")
+    eventually(lambda: "its kernel interface a0 is called foo0 now" in why(router, "p0"), what=lambda: why(router, "p0"))
+    assert router.client.state("port=p0")[0]["status"] == "up"
+    eventually(lambda: alarms(router) == ["p0 interface"], what="the alarm")
+    assert "ip link set foo0 name a0, or set port p0 kernel-interface foo0" in router.log.read_text()
+    received = router.client.state("port=p0")[0]["statistics"]["rx-packets"]
+    assert inside(router.name, SEND.replace("DEVICE", "b0")).wait() == 0
+    eventually(lambda: router.client.state("port=p0")[0]["statistics"]["rx-packets"] >= received + 20, what="it receives")
+    router.run("ip link set foo0 down")
+    eventually(lambda: router.client.state("port=p0")[0]["status"] == "down", what="its carrier is followed by the new name")
+    router.run("ip link set foo0 up")
+    router.run("ip link set foo0 name a0")
+    eventually(lambda: not why(router, "p0") and not alarms(router), what="all is as before")
+
+
+def test_a_deleted_interface_is_named_and_used_again_when_it_is_back(router):
+    router.run("ip link del a1")
+    eventually(lambda: "its kernel interface a1 is gone" in why(router, "p1"), what=lambda: why(router, "p1"))
+    assert router.client.state("port=p1")[0]["status"] == "down"
+    eventually(lambda: alarms(router) == ["p1 interface"], what="the alarm")
+    router.run("ip link add a1 type veth peer name b1")
+    router.run("ip link set a1 up")
+    eventually(lambda: "no carrier" in why(router, "p1"), what=lambda: why(router, "p1"))
+    router.run("ip link set b1 up")
+    eventually(lambda: router.client.state("port=p1")[0]["status"] == "up" and not why(router, "p1"), what=lambda: why(router, "p1"))
+    eventually(lambda: not alarms(router), what="the alarm is over")
+
+
+def test_an_interface_that_comes_back_from_another_namespace_is_opened_again(router, far):
+    router.configure("set port x0 kernel-interface a2")
+    router.run(f"ip link set a2 netns {far}")
+    eventually(lambda: "its kernel interface a2 is gone" in why(router, "x0"), what=lambda: why(router, "x0"))
+    subprocess.run(["ip", "-n", far, "link", "set", "a2", "netns", router.name], check=True)
+    eventually(lambda: router.client.state("port=x0")[0]["status"] == "up" and not why(router, "x0"), what=lambda: why(router, "x0"))
+    hears = inside(router.name, HEAR.replace('"p0"', '"x0"').replace('"b0"', '"b2"'))
+    hears.stdout.readline()
+    assert inside(far, SEND.replace("DEVICE", "b2")).wait() == 0
+    assert hears.communicate(timeout=60)[0].decode() == "b2 " * 20

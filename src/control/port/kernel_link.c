@@ -202,15 +202,26 @@ static void close_ioctl_socket(struct kernel_link *n)
     n->name[0] = 0;
 }
 
-static void warn_addresses_lost(const char *name, const char *netns_name)
+// A commit has refused, or asked; but the host may have changed since.
+static void warn_of_use(const char *name, const char *netns_name)
 {
     struct kernel_link_use u;
     char err[400];
 
-    if (!kernel_link_use_read(name, netns_name, &u, err, sizeof err) && u.address[0])
+    if (kernel_link_use_read(name, netns_name, &u, err, sizeof err))
+        return;
+    if (u.address[0])
         log_warning("netdev: its addresses are no longer reachable, because a port uses the "
                     "interface now: netdev=%s addresses=%s",
                     name, LOG_VALUE(u.address));
+    if (u.master[0])
+        log_warning("netdev: its master gets the same frames as the port; run ip link set %s "
+                    "nomaster: netdev=%s master=%s",
+                    name, name, u.master);
+    if (u.no_ethernet)
+        log_error("netdev: it has no Ethernet headers, so nobody understands the port's frames: "
+                  "netdev=%s type=%u",
+                  name, u.type);
 }
 
 // As it is, or as a kamueed found it that crashed.
@@ -233,6 +244,7 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
 {
     *n = (struct kernel_link){.xdp = -1, .sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     snprintf(n->name, sizeof n->name, "%s", name);
+    snprintf(n->taken, sizeof n->taken, "%s", name);
     if (n->sock < 0) {
         snprintf(err, err_size, "no socket: %m");
         return -errno;
@@ -249,7 +261,7 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
         return -EEXIST;
     }
     replace_used_link(NULL, n);
-    warn_addresses_lost(name, netns_name);
+    warn_of_use(name, netns_name);
     read_settings(n, flags);
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
@@ -299,11 +311,55 @@ int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu)
     return ioctl(n->sock, SIOCSIFMTU, &r) ? -errno : 0;
 }
 
-bool kernel_link_was_replaced(const struct kernel_link *n)
+// Its name now, by its index; false: it is not in the namespace any more.
+static bool read_name(const struct kernel_link *n, char name[16])
+{
+    struct ifreq r = {.ifr_ifindex = n->ifindex};
+
+    if (ioctl(n->sock, SIOCGIFNAME, &r))
+        return false;
+    snprintf(name, 16, "%s", r.ifr_name);
+    return true;
+}
+
+bool kernel_link_was_replaced(struct kernel_link *n)
 {
     int now = read_ifindex(n);
 
-    return now && now != n->ifindex;
+    if (now == n->ifindex)
+        return n->gone;
+    n->gone = !read_name(n, n->name);
+    if (n->gone) // by which name it may come back
+        snprintf(n->name, sizeof n->name, "%s", n->taken);
+    return n->gone && read_ifindex(n);
+}
+
+void kernel_link_explain(const struct kernel_link *n, const char *port, char *why, size_t size)
+{
+    *why = 0;
+    if (n->gone)
+        snprintf(why, size,
+                 "its kernel interface %s is gone: it was deleted, or moved to another namespace; "
+                 "the port uses it when it is there again",
+                 n->taken);
+    else if (strcmp(n->name, n->taken))
+        snprintf(why, size,
+                 "its kernel interface %s is called %s now, and the next start would not find it: "
+                 "ip link set %s name %s, or set port %s kernel-interface %s",
+                 n->taken, n->name, n->name, n->taken, port, n->name);
+}
+
+void kernel_link_explain_down(const struct kernel_link *n, const char *port, char *why, size_t size)
+{
+    int flags;
+
+    kernel_link_explain(n, port, why, size);
+    if (*why || !n->name[0] || (flags = read_flags(n)) < 0)
+        return;
+    if (flags & IFF_UP)
+        snprintf(why, size, "its kernel interface %s has no carrier", n->name);
+    else
+        snprintf(why, size, "its kernel interface %s is down: ip link set %s up", n->name, n->name);
 }
 
 // A packet socket bound to the interface, in its namespace (indexes repeat across namespaces).

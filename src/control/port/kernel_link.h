@@ -14,11 +14,13 @@
 #include "table/limits.h"
 
 struct kernel_link {
-    char name[16]; // "" = the port has none
+    char name[16]; // now; "" = the port has none
+    char taken[16]; // when the port took it, as configured
     int sock;      // for ioctls in its namespace
     int ifindex;
     int xdp;      // our program on it (xdp_pass.h), -1 = none
     int saved[3]; // sysctls before, -1 = leave
+    bool gone; // deleted, or moved to another namespace
     bool was_up;
     int was_mtu;
     uint64_t missed;      // by packet sockets on it, so far
@@ -32,8 +34,14 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
                      char *err, size_t err_size);
 void kernel_link_release(struct kernel_link *n, int netns);         // enters the namespace itself
 int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu); // 0 or -errno
-// Another interface has its name now: the driver's sockets receive nothing.
-bool kernel_link_was_replaced(const struct kernel_link *n);
+// Notes another name. True: another interface has its name now, or it was gone and is back: the
+// driver's sockets receive nothing.
+bool kernel_link_was_replaced(struct kernel_link *n);
+// What is wrong with it, and the remedy; "": it was neither renamed nor deleted.
+void kernel_link_explain(const struct kernel_link *n, const char *port, char *why, size_t size);
+// The same, or why it has no carrier.
+void kernel_link_explain_down(const struct kernel_link *n, const char *port, char *why,
+                              size_t size);
 // Frames that did not fit the rings of the driver's packet sockets; DPDK does not count them.
 uint64_t kernel_link_missed(struct kernel_link *n);
 // Packet socket of a receive queue, readable when a frame is in its ring; -1: none.

@@ -5,7 +5,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +17,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "port/tap_rtnetlink.h"
 
 struct own_addresses {
     VEC(struct in6_addr) item; // IPv4 ones mapped
@@ -124,27 +128,69 @@ static bool is_own_address(const struct own_addresses *own, const struct in6_add
 }
 
 #define TCP_ESTABLISHED 1
+#define TCP_LISTEN 10
+#define PORT_DHCP 68 // a client's, which has given the address
+#define PORT_DHCP6 546
 
-static void read_sessions(const char *path, const struct own_addresses *own,
-                          struct kernel_link_use *u)
+static void note_session(struct kernel_link_use *u, const struct in6_addr *there)
+{
+    bool four = IN6_IS_ADDR_V4MAPPED(there);
+
+    inet_ntop(four ? AF_INET : AF_INET6, four ? there->s6_addr + 12 : there->s6_addr, u->session,
+              sizeof u->session);
+}
+
+static void read_sockets(const char *path, bool tcp, const struct own_addresses *own,
+                         struct kernel_link_use *u)
 {
     char line[256], local[33], remote[33];
-    unsigned state;
+    unsigned state, port;
     FILE *f = fopen(path, "re");
 
     while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, " %*d: %32[0-9A-F]:%*x %32[0-9A-F]:%*x %x", local, remote, &state) != 3 ||
-            state != TCP_ESTABLISHED)
+        if (sscanf(line, " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%*x %x", local, &port, remote,
+                   &state) != 4)
             continue;
         struct in6_addr here = parse_proc_address(local), there = parse_proc_address(remote);
         if (!is_own_address(own, &here) || is_own_address(own, &there))
             continue;
-        bool four = IN6_IS_ADDR_V4MAPPED(&there);
-        inet_ntop(four ? AF_INET : AF_INET6, four ? there.s6_addr + 12 : there.s6_addr, u->session,
-                  sizeof u->session);
+        if (tcp && state == TCP_ESTABLISHED)
+            note_session(u, &there);
+        else if (tcp ? state == TCP_LISTEN : port != PORT_DHCP && port != PORT_DHCP6)
+            snprintf(u->server, sizeof u->server, "%s port %u", tcp ? "TCP" : "UDP", port);
     }
     if (f)
         fclose(f);
+}
+
+static int note_link(const struct nlmsghdr *h, void *ctx)
+{
+    const struct ifinfomsg *i = mnl_nlmsg_get_payload(h);
+    struct kernel_link_use *u = ctx;
+    const struct nlattr *a;
+
+    u->no_ethernet = i->ifi_type != ARPHRD_ETHER;
+    u->type = i->ifi_type;
+    mnl_attr_for_each(a, h, sizeof *i)
+        if (mnl_attr_get_type(a) == IFLA_MASTER && !if_indextoname(mnl_attr_get_u32(a), u->master))
+            snprintf(u->master, sizeof u->master, "?"); // in another namespace
+    return MNL_CB_OK;
+}
+
+static void read_link(unsigned ifindex, struct kernel_link_use *u)
+{
+    char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+
+    h->nlmsg_type = RTM_GETLINK;
+    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    struct ifinfomsg *i = mnl_nlmsg_put_extra_header(h, sizeof *i);
+    i->ifi_index = (int)ifindex;
+    if (nl && !mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID))
+        tap_rtnetlink_request(nl, h, note_link, u);
+    if (nl)
+        mnl_socket_close(nl);
 }
 
 int kernel_link_explain_missing(const char *name, const char *netns, char *err, size_t err_size)
@@ -171,13 +217,18 @@ static int read_use_in_netns(const char *name, const char *netns, struct kernel_
 {
     struct own_addresses own = {0};
 
-    if (!if_nametoindex(name))
+    unsigned ifindex = if_nametoindex(name);
+
+    if (!ifindex)
         return kernel_link_explain_missing(name, netns, err, err_size);
+    read_link(ifindex, u);
     read_addresses(name, u, &own);
     read_default_route4(name, u);
     read_default_route6(name, u);
-    read_sessions("/proc/thread-self/net/tcp", &own, u);
-    read_sessions("/proc/thread-self/net/tcp6", &own, u);
+    read_sockets("/proc/thread-self/net/tcp", true, &own, u);
+    read_sockets("/proc/thread-self/net/tcp6", true, &own, u);
+    read_sockets("/proc/thread-self/net/udp", false, &own, u);
+    read_sockets("/proc/thread-self/net/udp6", false, &own, u);
     vec_free(&own.item);
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "netlink/carrier.h"
 #include "netlink/netns.h"
 #include "port/iface_manager.h"
+#include "port/kernel_state.h"
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "port/port_probe.h"
@@ -44,14 +45,20 @@ static void follow_removal(struct managed_port *p)
     managed_port_lose(p);
 }
 
+#define KERNEL_INTERFACE "interface" // attribute of kernel_state
+
 // A kernel interface that was deleted and made again has a new index: reopens the port.
 static void follow_kernel_link(struct managed_port *p)
 {
     struct port_config cfg = p->wish;
     char err[480];
 
-    if (!p->open || !p->device.kernel_link.name[0] ||
-        !kernel_link_was_replaced(&p->device.kernel_link))
+    if (!p->open || !p->device.kernel_link.name[0])
+        return;
+    bool replaced = kernel_link_was_replaced(&p->device.kernel_link);
+    kernel_link_explain(&p->device.kernel_link, p->wish.name, err, sizeof err);
+    kernel_state_set(p->wish.name, KERNEL_INTERFACE, *err ? err : NULL);
+    if (!replaced)
         return;
     log_notice("port_manager: its kernel interface was recreated: port=%s", p->wish.name);
     if (managed_port_reopen(p, &cfg, err, sizeof err))
@@ -246,6 +253,7 @@ void port_link_unsubscribe(struct managed_port *p)
 {
     carrier_end(p->carrier);
     p->carrier = NULL;
+    kernel_state_set(p->wish.name, KERNEL_INTERFACE, NULL);
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
 }

@@ -89,6 +89,7 @@ struct port_state {
     uint16_t id;
     char driver[32];
     bool started, link_up, full_duplex;
+    char why[240]; // it is down, or would not start again; "": unknown
     enum port_rx_mode rx_mode; // in force
     uint32_t speed_mbps;       // 0 = unknown
     uint8_t mac[6];

@@ -118,6 +118,9 @@ int port_manager_state(const char *name, struct port_state *s)
     memcpy(s->mac, d->config.mac, sizeof s->mac);
     if (!p->open)
         return 0;
+    if (d->kernel_link.name[0] && p->started)
+        (p->link_up ? kernel_link_explain : kernel_link_explain_down)(&d->kernel_link, name, s->why,
+                                                                      sizeof s->why);
     if (p->started && port_device_link(&p->device, &link)) {
         s->full_duplex = link.link_duplex == RTE_ETH_LINK_FULL_DUPLEX;
         s->speed_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;

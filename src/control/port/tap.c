@@ -124,12 +124,21 @@ int tap_set_noarp(const struct tap *t)
     return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
+// They would be directories of settings for all interfaces: /proc/sys/net/ipv4/conf.
+static bool linux_forbids(const char *name)
+{
+    return !strcmp(name, "all") || !strcmp(name, "default") || !strcmp(name, ".") ||
+           !strcmp(name, "..");
+}
+
 static void explain_tap_error(const char *name, int e, char *err, size_t err_size)
 {
     const char *why = strerror(e);
 
     if (e == EBUSY)
         why = "another process uses this TAP: check for another running kamueed";
+    else if (e == EINVAL && linux_forbids(name))
+        why = "Linux has no interface of this name: use another name";
     else if (e == EINVAL || e == EEXIST)
         why = "a device of this name exists and is not a TAP: rename it, or use another name for "
               "the port";

@@ -164,6 +164,7 @@ static void write_port_state(struct jwrite *j, const struct port_state *p)
     jwrite_string(j, "devargs", c->devargs);
     jwrite_string_any(j, "namespace", c->netns);
     jwrite_string(j, "status", !p->started ? "stopped" : p->link_up ? "up" : "down");
+    jwrite_string_any(j, "why", p->why);
     if (p->speed_mbps)
         jwrite_int(j, "speed", p->speed_mbps);
     jwrite_string(j, "duplex", p->full_duplex ? "full" : "half");

@@ -145,7 +145,47 @@ static bool takes_anew(const struct model *from, const struct model_port *p)
     return p->config.kernel_interface[0];
 }
 
+// What it is used for that would stop, in words; "": nothing.
+static void put_uses(const struct kernel_link_use *u, struct text *t)
+{
+    const struct {
+        const char *what, *with;
+    } use[] = {
+        {"the default route via ", u->gateway},
+        {"a TCP connection to ", u->session},
+        {"a program at its address, ", u->server},
+    };
+
+    for (unsigned i = 0; i < sizeof use / sizeof *use; i++)
+        if (use[i].with[0])
+            text_printf(t, "%s%s%s", t->n ? " and " : "", use[i].what, use[i].with);
+}
+
 // The machine must not lose what it is reached by without a word.
+static void check_use(const struct model_port *p, const struct kernel_link_use *u, struct errors *e)
+{
+    const struct port_config *c = &p->config;
+    struct text uses = {0};
+
+    put_uses(u, &uses);
+    if (u->no_ethernet)
+        errors_add(e, p->line,
+                   "port %s: %s has no Ethernet headers (/sys/class/net/%s/type is %u): expected "
+                   "an Ethernet interface",
+                   c->name, c->kernel_interface, c->kernel_interface, u->type);
+    else if (u->master[0])
+        errors_add(e, p->line,
+                   "port %s: %s is a member of %s, which would get the same frames: expected "
+                   "another interface, or first 'ip link set %s nomaster'",
+                   c->name, c->kernel_interface, u->master, c->kernel_interface);
+    else if (!p->force && uses.n)
+        errors_add(e, p->line,
+                   "port %s: %s is in use by this host for %s, which would stop working: expected "
+                   "another interface, or 'set port %s force true' as well",
+                   c->name, c->kernel_interface, uses.s, c->name);
+    text_free(&uses);
+}
+
 static void check_netdev(const struct model *to, const struct model_port *p, struct errors *e)
 {
     const struct port_config *c = &p->config;
@@ -161,14 +201,8 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
                    c->kernel_interface);
     else if (kernel_link_use_read(c->kernel_interface, c->netns, &u, err, sizeof err))
         errors_add(e, p->line, "port %s: %s", c->name, err);
-    else if (!p->force && (u.gateway[0] || u.session[0]))
-        errors_add(e, p->line,
-                   "port %s: %s is in use by this host for %s%s%s%s%s, which would stop working: "
-                   "expected another "
-                   "interface, or 'set port %s force true' as well",
-                   c->name, c->kernel_interface, u.gateway[0] ? "the default route via " : "",
-                   u.gateway, u.gateway[0] && u.session[0] ? " and " : "",
-                   u.session[0] ? "a TCP connection to " : "", u.session, c->name);
+    else
+        check_use(p, &u, e);
 }
 
 static void note_addresses(const struct model *from, const struct model *to, struct errors *notes)
