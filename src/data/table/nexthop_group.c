@@ -5,7 +5,7 @@
 // its weight entitles it to, give or take one, at least one. A change only moves buckets from
 // members that have too many to members that have too few; flows in all other buckets stay where
 // they are (resilient hashing). With at least 32 buckets per member the shares of equals are within
-// 1/16.
+// 1/16. Unequal weights get more buckets, until each share is within a tenth of its weight's.
 //
 // A group that outgrows its buckets moves to a larger range in which bucket i starts as bucket i
 // mod old size, so flows stay; range and size change by one 64-bit store. Ranges have power-of-two
@@ -34,6 +34,7 @@
 #define SIZE_MIN 64u
 #define SIZE_LARGEST 4096u
 #define SIZES 7 // 64 << 0..6
+#define SHARE_ERROR_MAX 100 // per mille of what its weight entitles a member to
 #define TOLERANCE 2         // buckets by which the relation of two members may be off
 #define TOLERANCE_LEAVING                                                                          \
     4 // while one leaves and none comes: more than that is a change of weights
@@ -75,15 +76,6 @@ void nexthop_group_fini(void)
     nexthop_bucket = NULL;
 }
 
-static uint32_t size_for(unsigned n_members)
-{
-    uint32_t size = SIZE_MIN;
-
-    while (size < n_members * SHARE && size < SIZE_LARGEST)
-        size *= 2;
-    return size;
-}
-
 static unsigned size_class_of(uint32_t size)
 {
     unsigned class = 0;
@@ -93,8 +85,9 @@ static unsigned size_class_of(uint32_t size)
     return class;
 }
 
-// Index of the first bucket of a range, or NEXTHOP_BUCKET_MAX when there is none.
-static uint32_t range_take(uint32_t size)
+// Index of the first bucket of a range, or NEXTHOP_BUCKET_MAX when there is none. Untouched buckets
+// are taken below `end` only.
+static uint32_t range_take(uint32_t size, uint32_t end)
 {
     unsigned class = size_class_of(size);
 
@@ -104,15 +97,28 @@ static uint32_t range_take(uint32_t size)
             vec_del_swap(&ranges[class], i);
             return start;
         }
-    if (range_end + size <= NEXTHOP_BUCKET_MAX) {
+    if (range_end + size <= end) {
         range_end += size;
         return range_end - size;
     }
     if (size == SIZE_LARGEST)
         return NEXTHOP_BUCKET_MAX;
-    uint32_t start = range_take(size * 2); // split a larger one
+    uint32_t start = range_take(size * 2, end); // split a larger one
     if (start != NEXTHOP_BUCKET_MAX)
         *vec_push(&ranges[class]) = (struct range){.start = start + size};
+    return start;
+}
+
+// A range of *size buckets or, if there is none, of fewer, but more than `least`; it leaves half of
+// the table to what groups need at least.
+static uint32_t range_take_spare(uint32_t *size, uint32_t least)
+{
+    uint32_t start = NEXTHOP_BUCKET_MAX;
+
+    for (; *size > least && start == NEXTHOP_BUCKET_MAX; *size /= 2)
+        start = range_take(*size, NEXTHOP_BUCKET_MAX / 2);
+    if (start != NEXTHOP_BUCKET_MAX)
+        *size *= 2;
     return start;
 }
 
@@ -163,6 +169,56 @@ static unsigned shares_collect(struct share *s, const uint32_t *member, const ui
     return k;
 }
 
+// By how much of its due a member's share is wrong, per mille, if it has `buckets` of `size`.
+static uint64_t share_error(const struct share *s, uint32_t buckets, uint32_t size, uint64_t sum)
+{
+    uint64_t due = (uint64_t)size * s->weight, has = buckets * sum; // both in units of 1/sum
+
+    return 1000 * (has > due ? has - due : due - has) / due;
+}
+
+static uint64_t weights_sum(const struct share *s, unsigned n)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        sum += s[i].weight;
+    return sum;
+}
+
+static uint64_t largest_error(const struct share *s, unsigned n, uint32_t size, uint64_t sum)
+{
+    uint64_t largest = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t due = (uint32_t)(((uint64_t)size * s[i].weight + sum / 2) / sum);
+        uint64_t error = share_error(&s[i], due ? due : 1, size, sum);
+
+        largest = error > largest ? error : largest;
+    }
+    return largest;
+}
+
+static uint32_t size_at_least(unsigned n_members)
+{
+    uint32_t size = SIZE_MIN;
+
+    while (size < n_members * SHARE && size < SIZE_LARGEST)
+        size *= 2;
+    return size;
+}
+
+// The fewest buckets with which each share can be within SHARE_ERROR_MAX; the largest size if none.
+static uint32_t size_for(const struct share *s, unsigned n)
+{
+    uint64_t sum = weights_sum(s, n);
+    uint32_t size = size_at_least(n);
+
+    while (size < SIZE_LARGEST && largest_error(s, n, size, sum) > SHARE_ERROR_MAX)
+        size *= 2;
+    return size;
+}
+
 // Buckets that a member has over its due (< 0: under it), in units of 1/sum.
 static int64_t excess_buckets(const struct share *s, uint32_t size, uint64_t sum)
 {
@@ -194,10 +250,17 @@ static struct share *richest_share(struct share *s, unsigned n, uint32_t size, u
     return best;
 }
 
+// Off by a bucket at least, and by more than SHARE_ERROR_MAX.
+static bool is_wrong(const struct share *s, uint32_t size, uint64_t sum)
+{
+    return llabs(excess_buckets(s, size, sum)) >= (int64_t)sum &&
+           share_error(s, s->target, size, sum) > SHARE_ERROR_MAX;
+}
+
 // Buckets for each, in proportion to the weights, at least one, and as near as possible to what
 // each has. When a member leaves, the others share its buckets and lose none. Buckets move between
 // members only when two are further than TOLERANCE from their proportion (one came, or weights
-// changed), and then until nothing more is gained.
+// changed) or a share is wrong by more than SHARE_ERROR_MAX, and then until nothing more is gained.
 static void shares_apportion(struct share *s, unsigned n, uint32_t size)
 {
     uint32_t free_buckets = size;
@@ -215,9 +278,11 @@ static void shares_apportion(struct share *s, unsigned n, uint32_t size)
         neediest_share(s, n, size, sum)->target++;
     for (;; limit = 1) {
         struct share *to = neediest_share(s, n, size, sum), *from = richest_share(s, n, size, sum);
-        if (!from ||
-            (to->target && excess_buckets(from, size, sum) - excess_buckets(to, size, sum) <=
-                               limit * (int64_t)sum))
+        if (!from)
+            break;
+        bool wrong = is_wrong(from, size, sum) || is_wrong(to, size, sum);
+        if (to->target && excess_buckets(from, size, sum) - excess_buckets(to, size, sum) <=
+                              (wrong ? 1 : limit) * (int64_t)sum)
             break;
         to->target++;
         from->target--;
@@ -378,14 +443,47 @@ static void buckets_copy(uint32_t start, uint32_t size, uint32_t like)
                    like ? nexthop_bucket[group_start(from) + (i & (group_size(from) - 1))] : 0);
 }
 
-uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n)
+// Tells of a new group whose members cannot have the shares that their weights ask for.
+static void tell_error(uint32_t id, const struct share *s, unsigned n)
 {
-    uint32_t like = recent_like(member, n), size = size_for(n);
+    uint32_t size = group_size(&nexthop_table[id]);
+    uint64_t sum = weights_sum(s, n), error = n ? largest_error(s, n, size, sum) : 0;
 
-    thread_must_be(ROLE_RIB_MANAGER);
+    if (error > SHARE_ERROR_MAX)
+        log_notice("nexthop: a group's shares differ from its weights: group=%u members=%u "
+                   "buckets=%u by=%lu%%: use weights that are less unequal",
+                   id, n, size, error / 10);
+}
+
+static void members_check(const uint32_t *member, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        bug_on(!nexthop_is_live(member[i]) ||
+               nexthop_word_kind(nexthop_table[member[i]].word) == NEXTHOP_GROUP ||
+               nexthop_word_kind(nexthop_table[member[i]].word) == NEXTHOP_ALIAS);
+}
+
+// Gives the n shares their buckets of the group, which has as many as it needs.
+static void shares_set(uint32_t id, struct share *s, unsigned n)
+{
+    struct nexthop *nh = &nexthop_table[id];
+
+    shares_count(group_start(nh), group_size(nh), s, n);
+    if (n)
+        shares_apportion(s, n, group_size(nh));
+    buckets_assign(group_start(nh), group_size(nh), s, n);
+    ifaces_set(nh, s, n);
+}
+
+static uint32_t group_new(struct share *s, unsigned n, uint32_t like)
+{
+    uint32_t size = size_for(s, n), least = size_at_least(n);
+
     if (like && group_size(&nexthop_table[like]) > size)
         size = group_size(&nexthop_table[like]); // or flows of several buckets would fall into one
-    uint32_t start = n <= NEXTHOP_MEMBER_MAX ? range_take(size) : NEXTHOP_BUCKET_MAX;
+    uint32_t start = range_take_spare(&size, least);
+    if (start == NEXTHOP_BUCKET_MAX)
+        start = range_take(size, NEXTHOP_BUCKET_MAX);
     if (start == NEXTHOP_BUCKET_MAX)
         return 0;
     uint32_t id = nexthop_id_new(NEXTHOP_GROUP, 0);
@@ -395,18 +493,37 @@ uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsig
     }
     buckets_copy(start, size, like);
     group_publish(&nexthop_table[id], start, size);
-    if (!nexthop_group_set(id, member, weight, n))
-        return id;
-    nexthop_free(id);
-    return 0;
+    shares_set(id, s, n);
+    tell_error(id, s, n);
+    return id;
 }
 
-// Moves the group to a larger range; flows stay with their members.
-static int group_grow(struct nexthop *nh, uint32_t size)
+uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n)
+{
+    struct share *s = n <= NEXTHOP_MEMBER_MAX ? calloc(n + 1, sizeof *s) : NULL;
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    if (!s)
+        return 0;
+    members_check(member, n);
+    uint32_t id = group_new(s, shares_collect(s, member, weight, n), recent_like(member, n));
+    if (id)
+        recent_note(id, member, n);
+    free(s);
+    return id;
+}
+
+// Moves the group to a range of up to `size` buckets, of `least` at least; flows stay with their
+// members.
+static int group_grow(struct nexthop *nh, uint32_t size, uint32_t least)
 {
     uint32_t old_start = group_start(nh), old_size = group_size(nh);
-    uint32_t start = range_take(size);
+    uint32_t start = range_take_spare(&size, old_size > least ? old_size : least);
 
+    if (start == NEXTHOP_BUCKET_MAX && old_size >= least)
+        return 0;
+    if (start == NEXTHOP_BUCKET_MAX)
+        start = range_take(size, NEXTHOP_BUCKET_MAX);
     if (start == NEXTHOP_BUCKET_MAX)
         return -ENOSPC;
     for (uint32_t i = 0; i < size; i++)
@@ -419,30 +536,23 @@ static int group_grow(struct nexthop *nh, uint32_t size)
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n)
 {
     struct nexthop *nh = &nexthop_table[id];
-    unsigned n_given = n;
     int r = 0;
 
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) != NEXTHOP_GROUP);
     if (n > NEXTHOP_MEMBER_MAX)
         return -E2BIG;
-    for (unsigned i = 0; i < n; i++)
-        bug_on(!nexthop_is_live(member[i]) ||
-               nexthop_word_kind(nexthop_table[member[i]].word) == NEXTHOP_GROUP ||
-               nexthop_word_kind(nexthop_table[member[i]].word) == NEXTHOP_ALIAS);
+    members_check(member, n);
     struct share *s = calloc(n + 1, sizeof *s);
     if (!s)
         return -ENOMEM;
-    n = shares_collect(s, member, weight, n);
-    if (size_for(n) > group_size(nh))
-        r = group_grow(nh, size_for(n));
+    unsigned k = shares_collect(s, member, weight, n);
+    uint32_t size = size_for(s, k);
+    if (size > group_size(nh))
+        r = group_grow(nh, size, size_at_least(k));
     if (!r) {
-        shares_count(group_start(nh), group_size(nh), s, n);
-        if (n)
-            shares_apportion(s, n, group_size(nh));
-        buckets_assign(group_start(nh), group_size(nh), s, n);
-        ifaces_set(nh, s, n);
-        recent_note(id, member, n_given);
+        shares_set(id, s, k);
+        recent_note(id, member, n);
     }
     free(s);
     return r;

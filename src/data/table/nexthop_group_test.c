@@ -240,6 +240,73 @@ static void an_emptied_group_fills_again(void **state)
     free(p);
 }
 
+// Shares of unequal weights; the last set is beyond what the largest group can do.
+static void shares_are_within_a_tenth_of_their_weights(void **state)
+{
+    static const struct {
+        uint32_t weight[4];
+        bool exact;
+    } row[] = {{{255, 1}, true},        {{100, 1}, true},     {{10, 1}, true},
+               {{1, 1}, true},          {{1, 2, 3, 4}, true}, {{3000, 1000, 1}, true},
+               {{7, 5, 300, 11}, true}, {{65535, 9}, false}};
+    struct picture *p = malloc(sizeof *p);
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct set s = {0};
+        uint32_t g = 0, sum = 0;
+        for (unsigned k = 0; k < 4; k++)
+            sum += s.weight[k] = row[i].weight[k];
+        apply(&g, &s);
+        look(g, p);
+        for (unsigned k = 0; row[i].exact && k < 4; k++) {
+            double due = (double)BUCKETS * s.weight[k] / sum;
+            if (p->count[k] < due * 0.9 || p->count[k] > due * 1.1)
+                fail_msg("row %zu: weight %u has %u of 4096, due %.2f", i, s.weight[k],
+                         p->count[k], due);
+        }
+        assert_int_equal(p->count[1] != 0, true);
+        nexthop_free(g);
+    }
+    free(p);
+}
+
+// A group whose weights become unequal grows; equal ones are small, though the table is in use.
+static void a_group_grows_for_unequal_weights_only(void **state)
+{
+    struct picture *p = malloc(sizeof *p);
+    struct set s = {.weight = {[3] = 1, [5] = 1}};
+    uint32_t g = 0;
+
+    apply(&g, &s);
+    assert_int_equal(size_of(g), 64);
+    s.weight[3] = 255;
+    apply(&g, &s);
+    look(g, p);
+    assert_int_equal(p->count[5], BUCKETS / 256);
+    s.weight[3] = 0; // it leaves and comes again
+    apply(&g, &s);
+    s.weight[3] = 255;
+    apply(&g, &s);
+    look(g, p);
+    assert_int_equal(p->count[5], BUCKETS / 256);
+    free(p);
+}
+
+// Half of the table is for what groups need at least: unequal weights cannot use it up.
+static void unequal_groups_leave_room_for_others(void **state)
+{
+    uint32_t w[2] = {3999, 1}, n_large = 0, small = 0;
+
+    for (unsigned i = 0; i < 400; i++) {
+        uint32_t g = nexthop_group_new((uint32_t[2]){member[i % 100], member[100 + i % 90]}, w, 2);
+        assert_int_not_equal(g, 0);
+        n_large += size_of(g) == BUCKETS;
+        small += size_of(g) == 64;
+    }
+    assert_int_equal(n_large, NEXTHOP_BUCKET_MAX / 2 / BUCKETS);
+    assert_int_equal(n_large + small, 400);
+}
+
 #define group_test(f) cmocka_unit_test_setup_teardown(f, open_tables, close_tables)
 
 int main(void)
@@ -248,6 +315,9 @@ int main(void)
         group_test(random_changes_move_exactly_what_they_must),
         group_test(a_group_that_grew_is_as_fair_as_a_new_one),
         group_test(an_emptied_group_fills_again),
+        group_test(shares_are_within_a_tenth_of_their_weights),
+        group_test(a_group_grows_for_unequal_weights_only),
+        group_test(unequal_groups_leave_room_for_others),
     };
     rcu_init();
     int r = cmocka_run_group_tests(tests, NULL, NULL);
