@@ -9,11 +9,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/ip_proto.h"
 #include "core/rcu.h"
 #include "rib/rib_tunnel.h"
 #include "table/tunnel.h"
-
-enum { PROTO_ICMP = 1, PROTO_UDP = 17, PROTO_GRE = 47, PROTO_ICMP6 = 58 };
 
 static uint32_t be(const uint8_t *p, unsigned n)
 {

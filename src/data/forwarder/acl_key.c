@@ -14,7 +14,8 @@
 
 #include "forwarder/acl_key.h"
 
-#include "forwarder/ip6_chain.h"
+#include "base/ip6_chain.h"
+#include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
 
 #define HEADERS_READ 512u

@@ -18,8 +18,9 @@
 #include <limits.h>
 
 #include "base/checksum.h"
+#include "base/ip6_chain.h"
 #include "forwarder/icmp.h"
-#include "forwarder/ip6_chain.h"
+#include "forwarder/packet.h"
 #include "table/icmp.h"
 #include "table/iface.h"
 #include "table/vr.h"

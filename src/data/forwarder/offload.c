@@ -12,8 +12,8 @@
 //
 // Fragments have no checksum of their own, and only the outermost TCP or UDP header is looked at.
 #include "base/checksum.h"
+#include "base/ip6_chain.h"
 #include "forwarder/input_check.h"
-#include "forwarder/ip6_chain.h"
 #include "forwarder/packet.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"

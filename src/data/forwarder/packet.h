@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/ip_proto.h"
+
 #define ETHER_HDR 14u
 #define VLAN_HDR 4u
 #define ETHER_TYPE_IP4 RTE_BE16(0x0800)
@@ -20,27 +22,6 @@
 #define ETHER_TYPE_VLAN RTE_BE16(0x8100)    // C-tag; also an outer one
 #define ETHER_TYPE_QINQ RTE_BE16(0x88a8)    // S-tag: outer only
 #define ETHER_TYPE_QINQ_OLD RTE_BE16(0x9100) // before 802.1ad: outer only
-
-#define IP4_HDR 20u
-#define IP6_HDR 40u
-enum {
-    PROTO_HOPOPTS = 0,
-    PROTO_ICMP = 1,
-    PROTO_IGMP = 2,
-    PROTO_TCP = 6,
-    PROTO_UDP = 17,
-    PROTO_ROUTING = 43,
-    PROTO_FRAGMENT = 44,
-    PROTO_RSVP = 46,
-    PROTO_ICMP6 = 58,
-    PROTO_DSTOPTS = 60,
-    PROTO_EIGRP = 88,
-    PROTO_OSPF = 89,
-    PROTO_PIM = 103,
-    PROTO_VRRP = 112,
-    PROTO_SCTP = 132,
-    PROTO_UDPLITE = 136
-};
 
 static inline uint16_t load16(const void *p)
 {

@@ -8,8 +8,9 @@
 #include "forwarder/tcp_reset.h"
 
 #include "base/checksum.h"
+#include "base/ip6_chain.h"
 #include "forwarder/icmp.h"
-#include "forwarder/ip6_chain.h"
+#include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
 
 #define TCP_HDR 20u

@@ -31,7 +31,6 @@
     (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |                       \
      RTE_MBUF_F_RX_QINQ_STRIPPED | RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
 
-enum { PROTO_IP4 = 4, PROTO_IP6 = 41, PROTO_GRE = 47 };
 enum { GRE_C = 0x80, GRE_K = 0x20, GRE_S = 0x10, VXLAN_I = 0x08 };
 
 struct outer {              // of one packet

@@ -270,6 +270,43 @@ static void ports_of_ipv6_and_the_type_of_icmp_are_read(void **state)
     assert_true(p.proto == 58 && p.sport == 0 && p.dport == 0x8003);
 }
 
+// Behind each header and behind all of them; sample_packet.c reads as access lists do.
+static void ports_behind_ipv6_extension_headers_are_read(void **state)
+{
+    static const struct {
+        const char *name;
+        uint8_t chain[40], n; // extension headers; the last one names TCP
+        bool ports;
+        uint8_t first, proto;
+    } row[] = {
+        {"hop-by-hop", {6, 0, 1, 4}, 8, true, 0, 6},
+        {"destination options", {6, 1, 1, 12}, 16, true, 60, 6},
+        {"routing", {6, 2, 2}, 24, true, 43, 6},
+        {"first fragment", {6, 0, 0, 1}, 8, true, 44, 6},
+        {"later fragment", {6, 0, 0, 9}, 8, false, 44, 6},
+        {"all", {60, 0, 1, 4, [8] = 43, 0, 1, 4, [16] = 44, 0, 0, 0, [24] = 6}, 32, true, 0, 6},
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        uint8_t frame[14 + 40 + 40 + 20] = {[12] = 0x86, 0xdd, 0x60, [20] = row[i].first, 64, 0x20};
+        struct sample_packet p;
+        unsigned at = 54 + row[i].n;
+
+        memcpy(frame + 54, row[i].chain, row[i].n);
+        memcpy(frame + at, (uint8_t[14]){0, 80, 1, 187, [13] = 0x12}, 14);
+        for (unsigned n = 54; n <= at + 20; n++) {
+            uint8_t *cut = malloc(n); // its end is where AddressSanitizer looks
+            memcpy(cut, frame, n);
+            sample_packet_read(cut, n, &p);
+            free(cut);
+            assert_int_equal(p.dport, row[i].ports && n >= at + 4 ? 443 : 0);
+            assert_int_equal(p.tcp_flags, row[i].ports && n >= at + 14 ? 0x12 : 0);
+        }
+        if (p.proto != row[i].proto)
+            fail_msg("%s: protocol %u", row[i].name, p.proto);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +316,7 @@ int main(void)
         cmocka_unit_test(the_flow_cache_does_what_a_naive_one_does),
         cmocka_unit_test(frames_cut_anywhere_are_read_as_far_as_they_go),
         cmocka_unit_test(ports_of_ipv6_and_the_type_of_icmp_are_read),
+        cmocka_unit_test(ports_behind_ipv6_extension_headers_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/ip6_chain.h"
+
 enum { ETHER_IP4 = 0x0800, ETHER_IP6 = 0x86dd, TAGS_MAX = 3 };
-enum { ICMP = 1, TCP = 6, UDP = 17, ICMP6 = 58, SCTP = 132 };
 
 static uint16_t get16(const uint8_t *p)
 {
@@ -22,13 +23,14 @@ static void read_ports(const uint8_t *l4, const uint8_t *end, struct sample_pack
 {
     if (end - l4 < 4)
         return;
-    if (p->proto == ICMP || p->proto == ICMP6) {
+    if (p->proto == PROTO_ICMP || p->proto == PROTO_ICMP6) {
         p->dport = get16(l4);
-    } else if (p->proto == TCP || p->proto == UDP || p->proto == SCTP) {
+    } else if (p->proto == PROTO_TCP || p->proto == PROTO_UDP || p->proto == PROTO_SCTP ||
+               p->proto == PROTO_UDPLITE) {
         p->sport = get16(l4);
         p->dport = get16(l4 + 2);
     }
-    if (p->proto == TCP && end - l4 >= 14)
+    if (p->proto == PROTO_TCP && end - l4 >= 14)
         p->tcp_flags = l4[13];
 }
 
@@ -52,9 +54,11 @@ static void read_ip6(const uint8_t *ip, const uint8_t *end, struct sample_packet
     memcpy(p->src.b, ip + 8, 16);
     memcpy(p->dst.b, ip + 24, 16);
     p->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
-    p->proto = ip[6];
-    p->length = 40u + get16(ip + 4);
-    read_ports(ip + 40, end, p);
+    p->length = IP6_HDR + get16(ip + 4);
+    struct ip6_chain c = ip6_chain(ip, (uint32_t)(end - ip));
+    p->proto = c.proto;
+    if (!c.cut && !c.offset && end - ip > c.at)
+        read_ports(ip + c.at, end, p);
 }
 
 void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *p)

@@ -2,13 +2,16 @@
 // ip6_chain.h - what is behind the extension headers of an IPv6 packet
 //
 // Hop-by-hop options, routing, fragment and destination options are passed over; anything else, AH
-// and ESP too, is the upper layer. Access lists pass over IP6_CHAIN_MAX headers at most: a packet
-// with more has no upper layer for them. ICMP errors, which are rare and limited, look at the whole
-// chain in the first segment.
-#ifndef FORWARDER_IP6_CHAIN_H
-#define FORWARDER_IP6_CHAIN_H
+// and ESP too, is the upper layer. Access lists and flow records pass over IP6_CHAIN_MAX headers at
+// most: a packet with more has no upper layer for them. ICMP errors, which are rare and limited,
+// look at the whole chain in the first segment. Any thread; no state.
+#ifndef BASE_IP6_CHAIN_H
+#define BASE_IP6_CHAIN_H
 
-#include "forwarder/packet.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip_proto.h"
 
 #define IP6_CHAIN_MAX 8u
 
@@ -39,7 +42,7 @@ static inline struct ip6_chain ip6_chain_of(const uint8_t *ip, uint32_t end, uns
         const uint8_t *header = ip + c.at;
         bool fragment = c.proto == PROTO_FRAGMENT;
         if (fragment) {
-            c.offset = load16_host(header + 2) >> 3;
+            c.offset = (uint16_t)((header[2] << 8 | header[3]) >> 3);
             c.more |= header[3] & 1;
         }
         c.proto = header[0];
