@@ -133,7 +133,7 @@ static void interrupts_stop(void)
     struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 
     sem_init(&parked, 0, 0);
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec++;
     bool waits = fd >= 0 && h && !rte_intr_fd_set(h, fd) &&
                  !rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) &&
@@ -141,7 +141,7 @@ static void interrupts_stop(void)
     rte_intr_instance_free(h); // it has a copy
     if (!waits)
         return;
-    while (sem_timedwait(&parked, &until) && errno == EINTR)
+    while (sem_clockwait(&parked, CLOCK_MONOTONIC, &until) && errno == EINTR)
         continue;
 }
 

@@ -277,6 +277,21 @@ def test_what_is_no_whole_note_is_told_of_and_removed(daemon, text):
     assert daemon.log.read_text().count("incomplete note") == 1
 
 
+@pytest.mark.parametrize("when, suffix, raised", [(86400, "untold", True), (86400, "note", False), (2 ** 31, "untold", True), (2 ** 31, "note", True)],
+                         ids=["1970, not told of", "1970, told of", "2038, not told of", "2038, told of"])
+def test_the_alarm_of_a_crash_is_raised_though_the_clock_was_wrong(daemon, when, suffix, raised):
+    daemon.start(CONFIG)
+    daemon.stop()
+    (state_dir(daemon) / f"crash-{when}-77.{suffix}").write_text(f"# kamuee crash note 1\ntime {when}\npid 77\nsignal SIGSEGV\n# end\n")
+    daemon.start(CONFIG)
+    alarms = lambda: [a for a in daemon.client.state("alarm") if a["name"] == "crash"]  # noqa: E731
+    if raised:
+        eventually(alarms, 10, "the alarm")
+    else:  # an alarm would have been raised by the first round of observations
+        eventually(lambda: daemon.client.state("system")["uptime"] >= 3, 20)
+        assert not alarms()
+
+
 # --- the watchdog ---
 
 class Systemd:

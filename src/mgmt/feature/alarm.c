@@ -156,7 +156,7 @@ static struct {
     VEC(struct alarm_silence) silence;
     struct alarm past[ALARM_HISTORY]; // ring; newest at (n_past - 1) % ALARM_HISTORY
     uint64_t n_past;
-    uint64_t round, wall_ns;
+    uint64_t round, now_ns, wall_ns; // of the last round
 } state;
 
 void alarm_init(void)
@@ -192,9 +192,14 @@ const struct alarm_silence *alarm_silenced(const struct alarm *a)
 {
     vec_foreach (&state.silence, s)
         if (s->name == a->name && (!s->subject[0] || !strcmp(s->subject, a->subject)) &&
-            s->until_wall_ns > state.wall_ns)
+            s->until_ns > state.now_ns)
             return s;
     return NULL;
+}
+
+uint64_t alarm_silence_until_wall(const struct alarm_silence *s)
+{
+    return state.wall_ns + (s->until_ns - state.now_ns);
 }
 
 int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, const char *by)
@@ -206,7 +211,7 @@ int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, c
     for (size_t i = 0; i < state.silence.n;
          i++) { // those that are over go, and the one that this takes the place of
         struct alarm_silence *s = &state.silence.item[i];
-        if (s->until_wall_ns > state.wall_ns && (s->name != name || strcmp(s->subject, subject)))
+        if (s->until_ns > state.now_ns && (s->name != name || strcmp(s->subject, subject)))
             state.silence.item[n++] = *s;
     }
     state.silence.n = n;
@@ -216,7 +221,7 @@ int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, c
         return -ENOSPC;
     mine = vec_push(&state.silence);
     *mine = (struct alarm_silence){.name = name,
-                                   .until_wall_ns = state.wall_ns + seconds * NS_PER_SECOND};
+                                   .until_ns = state.now_ns + seconds * NS_PER_SECOND};
     snprintf(mine->subject, sizeof mine->subject, "%s", subject);
     snprintf(mine->by, sizeof mine->by, "%s", by);
     return 0;
@@ -287,10 +292,11 @@ static void end_alarm(size_t i)
         report_alarm(a, false);
 }
 
-void alarm_round_begin(uint64_t wall_ns)
+void alarm_round_begin(uint64_t now_ns, uint64_t wall_ns)
 {
     thread_must_be(ROLE_CONTROL);
     state.round++;
+    state.now_ns = now_ns;
     state.wall_ns = wall_ns;
 }
 
@@ -445,7 +451,7 @@ static void write_alarm_state(void *ctx, const struct alarm *a)
     jwrite_u64(j, "peak", a->peak);
     jwrite_int(j, "count", a->count);
     if (silence && !a->cleared_wall_ns) {
-        jwrite_time(j, "silenced-until", silence->until_wall_ns);
+        jwrite_time(j, "silenced-until", alarm_silence_until_wall(silence));
         jwrite_string(j, "silenced-by", silence->by);
     }
     alarm_message(a, &t);

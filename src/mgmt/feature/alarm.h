@@ -74,7 +74,8 @@ void alarm_set_limits(const struct alarm_limit limit[ALARM_N]);
 void alarm_init(void); // none, default limits
 void alarm_fini(void);
 
-void alarm_round_begin(uint64_t wall_ns);
+// Times that are shown are by the wall clock, which may jump; silences end by the monotonic one.
+void alarm_round_begin(uint64_t now_ns, uint64_t wall_ns);
 void alarm_observe(enum alarm_name name, const char *subject, uint64_t value);
 void alarm_round_end(void);
 
@@ -82,12 +83,13 @@ void alarm_round_end(void);
 struct alarm_silence {
     enum alarm_name name;
     char subject[ALARM_SUBJECT]; // "": whatever it is about
-    uint64_t until_wall_ns;
+    uint64_t until_ns; // monotonic
     char by[64];
 };
 // For so many seconds from now; 0 ends it. -ENOSPC: there are as many as possible.
 int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, const char *by);
 const struct alarm_silence *alarm_silenced(const struct alarm *a); // or NULL
+uint64_t alarm_silence_until_wall(const struct alarm_silence *s);  // as the clock is set now
 
 // Those that are raised, the oldest first; those that are over, the newest first.
 void alarm_each(void (*fn)(void *ctx, const struct alarm *a), void *ctx);

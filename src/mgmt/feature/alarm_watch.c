@@ -351,7 +351,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
         watch.slow_ns = now_ns;
         look_memory();
     }
-    alarm_round_begin(wall_ns);
+    alarm_round_begin(now_ns, wall_ns);
     look_ledger();
     look_divergence(now_ns);
     look_tables();
@@ -368,18 +368,14 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_programs();
     look_gpu();
     unwell_each(observe_process, NULL);
-    alarm_observe(ALARM_CRASH, "", crash_notes_since(wall_ns - DAY_NS));
+    alarm_observe(ALARM_CRASH, "", crash_notes_within(DAY_NS, now_ns));
     routing_daemon_look(now_ns);
     alarm_round_end();
 }
 
 static void look_now(evutil_socket_t fd, short what, void *arg)
 {
-    struct timespec wall;
-
-    clock_gettime(CLOCK_REALTIME, &wall);
-    alarm_watch_look(clock_now_ns(),
-                     (uint64_t)wall.tv_sec * NS_PER_SECOND + (uint64_t)wall.tv_nsec);
+    alarm_watch_look(clock_now_ns(), clock_wall_ns());
 }
 
 void alarm_watch_start(struct event_base *loop)

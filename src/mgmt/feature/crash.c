@@ -5,7 +5,9 @@
 //     crash-TIME-PID.note      reported in the log; the newest NOTES_MAX are kept
 //
 // An incomplete note is reported, too, and not shown. Called by mgmt at the start; alarm_watch.c
-// asks how many there were lately.
+// asks how many there were lately. The wall clock says how old a note is once, at the start: an
+// untold note is of now whatever its time says, as is one with a time of the future. From then on
+// the monotonic clock counts.
 #include "feature/crash.h"
 
 #include <dirent.h>
@@ -31,11 +33,13 @@
 #define END "# end\n"
 
 struct note {
-    uint64_t time_s, pid;
+    uint64_t time_s, pid; // time_s: as its name says, by the wall clock of then
+    uint64_t age_ns;      // at the start
     char *path, *text;
 };
 
 static VEC(struct note) notes; // newest first
+static uint64_t start_ns;      // monotonic: when they were read
 
 // "stage ip4_fwd" -> "ip4_fwd"; "" without such a line. Of lines before the first backtrace.
 static const char *note_value(const struct note *n, const char *key, char buf[128])
@@ -122,7 +126,9 @@ static void take_note(const char *dir, const char *name)
         note_free(&n);
         text_free(&t);
     } else {
+        uint64_t wall_s = clock_wall_ns() / NS_PER_SECOND;
         n.text = t.s;
+        n.age_ns = untold || n.time_s > wall_s ? 0 : (wall_s - n.time_s) * NS_PER_SECOND;
         if (untold && !rename(found, n.path))
             tell_of_note(&n);
         *vec_push(&notes) = n;
@@ -143,6 +149,7 @@ static void start_crash(struct event_base *loop)
     DIR *d = dir ? opendir(dir) : NULL;
     struct dirent *entry;
 
+    start_ns = clock_now_ns();
     while (d && (entry = readdir(d)))
         take_note(dir, entry->d_name);
     if (d)
@@ -163,13 +170,13 @@ static void stop_crash(void)
     vec_free(&notes);
 }
 
-unsigned crash_notes_since(uint64_t wall_ns)
+unsigned crash_notes_within(uint64_t age_ns, uint64_t now_ns)
 {
     unsigned n = 0;
 
     thread_must_be(ROLE_CONTROL);
     vec_foreach (&notes, note)
-        n += note->time_s * NS_PER_SECOND >= wall_ns;
+        n += now_ns - start_ns + note->age_ns < age_ns;
     return n;
 }
 

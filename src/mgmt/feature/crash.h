@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
-unsigned crash_notes_since(uint64_t wall_ns); // since 1970
+// Notes of crashes that were less than `age_ns` ago at now_ns, monotonic.
+unsigned crash_notes_within(uint64_t age_ns, uint64_t now_ns);
 
 #endif

@@ -24,11 +24,17 @@
 #include "table/nexthop.h"
 
 static uint64_t now_s = 1000;
+static int64_t clock_set_s; // by so much the wall clock was set
+
+static uint64_t wall_ns(void)
+{
+    return (uint64_t)(1800000000 + clock_set_s + (int64_t)now_s) * NS_PER_SECOND;
+}
 
 static void seconds_pass(unsigned n)
 {
     while (n--) {
-        alarm_watch_look(now_s * NS_PER_SECOND, (1800000000 + now_s) * NS_PER_SECOND);
+        alarm_watch_look(now_s * NS_PER_SECOND, wall_ns());
         event_base_loop(loop, EVLOOP_NONBLOCK);
         now_s++;
     }
@@ -43,7 +49,8 @@ static bool is_raised(enum alarm_name name)
 
 static void observe(uint64_t value)
 {
-    alarm_round_begin(now_s++ * NS_PER_SECOND);
+    alarm_round_begin(now_s * NS_PER_SECOND, wall_ns());
+    now_s++;
     alarm_observe(ALARM_BUFFERS, "pool", value);
     alarm_round_end();
 }
@@ -107,6 +114,23 @@ static void one_that_is_silenced_is_kept_and_counts_when_the_time_is_over(void *
     assert_int_equal(alarm_silence(ALARM_BUFFERS, "one more", 100, "alice"), -ENOSPC);
 }
 
+// Back by a day, and forward by an hour: a silence lasts as long as it was asked for.
+static void a_silence_lasts_its_time_though_the_clock_is_set(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        alarm_init();
+        observe(99);
+        assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 60, "alice"), 0);
+        clock_set_s = i ? 3600 : -86400;
+        observe(99);
+        assert_false(is_raised(ALARM_BUFFERS));
+        for (unsigned s = 0; s < 60; s++)
+            observe(99);
+        assert_true(is_raised(ALARM_BUFFERS));
+        clock_set_s = 0;
+    }
+}
+
 static void what_is_gone_or_switched_off_has_no_alarm(void **state)
 {
     struct alarm_limit limit[ALARM_N] = {0};
@@ -114,7 +138,7 @@ static void what_is_gone_or_switched_off_has_no_alarm(void **state)
     alarm_init();
     observe(100);
     assert_true(is_raised(ALARM_BUFFERS));
-    alarm_round_begin(now_s * NS_PER_SECOND);
+    alarm_round_begin(now_s * NS_PER_SECOND, wall_ns());
     alarm_round_end(); // the pool was not seen
     assert_false(is_raised(ALARM_BUFFERS));
     observe(100);
@@ -379,7 +403,7 @@ static void lost_announcements_raise_netlink_overrun_for_ten_minutes(void **stat
 static void full_buffers_raise_buffers_and_end(void **state)
 {
     seconds_pass(1);
-    alarm_round_begin(now_s * NS_PER_SECOND);
+    alarm_round_begin(now_s * NS_PER_SECOND, wall_ns());
     alarm_observe(ALARM_BUFFERS, "mbuf pool 0", 95);
     alarm_round_end();
     assert_true(is_raised(ALARM_BUFFERS));
@@ -481,6 +505,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         served(between_the_limits_an_alarm_stays_as_it_is),
         served(one_that_is_silenced_is_kept_and_counts_when_the_time_is_over),
+        served(a_silence_lasts_its_time_though_the_clock_is_set),
         served(what_is_gone_or_switched_off_has_no_alarm),
         served(the_history_keeps_the_newest),
         served(what_linux_has_and_we_do_not_follow_raises_kernel_state),
