@@ -18,12 +18,14 @@
 
 #define ASK_INTERVAL_NS (5 * NS_PER_SECOND)
 #define TELL_INTERVAL_NS (60 * NS_PER_SECOND)
+#define ENLARGE                                                                                    \
+    "sysctl -w net.%s.neigh.default.gc_thresh2=%u net.%s.neigh.default.gc_thresh3=%u"
 #define LIMIT_DEFAULT 1024u // the kernel's gc_thresh3 unless somebody has changed it
 
 static struct netlink socket_of = {.fd = -1};
 static struct table {
     struct neigh_table now;
-    uint64_t told_ns, told_refused;
+    uint64_t told_ns, told_refused, told_evictions;
 } tables[2];
 static uint64_t asked_ns, tick_ns;
 
@@ -68,6 +70,10 @@ static void parse_attr(const struct nlattr *a, struct neigh_table *t, bool *parm
     size_t n = attr_len(a);
 
     switch (attr_type(a)) {
+    case NDTA_THRESH2:
+        if (has_room(a, 4))
+            t->full = mnl_attr_get_u32(a);
+        break;
     case NDTA_THRESH3:
         if (has_room(a, 4))
             t->limit = mnl_attr_get_u32(a);
@@ -82,6 +88,7 @@ static void parse_attr(const struct nlattr *a, struct neigh_table *t, bool *parm
     case NDTA_STATS: // kernels before 4.3 have no ndts_table_fulls
         memcpy(&stats, attr_payload(a), n < sizeof stats ? n : sizeof stats);
         t->refused = stats.ndts_table_fulls;
+        t->evictions = stats.ndts_forced_gc_runs;
         break;
     }
 }
@@ -106,18 +113,23 @@ uint8_t neigh_limit_parse(const struct nlmsghdr *h, struct neigh_table *t)
 static void warn_tight(uint8_t family, struct table *t)
 {
     const char *words = family == IP4 ? "ipv4" : "ipv6";
-    bool full = t->now.refused > t->told_refused,
-         tight = t->now.entries >= t->now.limit - t->now.limit / 10;
+    bool refuses = t->now.refused > t->told_refused, evicts = t->now.evictions > t->told_evictions;
 
-    if ((!full && !tight) || (t->told_ns && tick_ns - t->told_ns < TELL_INTERVAL_NS))
+    if ((!refuses && !evicts) || (t->told_ns && tick_ns - t->told_ns < TELL_INTERVAL_NS))
         return;
-    log_warning("neigh: the kernel's neighbor table is %s: family=%s entries=%u limit=%u "
-                "refused=%lu: enlarge it: sysctl -w "
-                "net.%s.neigh.default.gc_thresh2=%u net.%s.neigh.default.gc_thresh3=%u",
-                full ? "full" : "nearly full", words, t->now.entries, t->now.limit,
-                t->now.refused - t->told_refused, words, t->now.limit * 2, words, t->now.limit * 4);
+    if (refuses)
+        log_warning("neigh: the kernel's neighbor table is full: family=%s limit=%u refused=%lu: "
+                    "enlarge it: " ENLARGE,
+                    words, t->now.limit, t->now.refused - t->told_refused, words, t->now.limit * 2,
+                    words, t->now.limit * 4);
+    else
+        log_warning("neigh: the kernel's neighbor table is nearly full, and entries are evicted: "
+                    "family=%s limit=%u evicts-from=%u: enlarge it: " ENLARGE,
+                    words, t->now.limit, t->now.full, words, t->now.limit * 2, words,
+                    t->now.limit * 4);
     t->told_ns = tick_ns;
     t->told_refused = t->now.refused;
+    t->told_evictions = t->now.evictions;
 }
 
 static void take_answer(void *ctx, const struct nlmsghdr *h)
@@ -128,8 +140,10 @@ static void take_answer(void *ctx, const struct nlmsghdr *h)
     if (!family)
         return;
     struct table *t = table_of(family);
-    if (!t->now.limit) // what was refused before we came concerns nobody
+    if (!t->now.limit) { // what was before we came concerns nobody
         t->told_refused = now.refused;
+        t->told_evictions = now.evictions;
+    }
     t->now = now;
     warn_tight(family, t);
 }
