@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show alarm [history], silence alarm: active and cleared alarms."""
+"""show alarm [history], silence alarm, clear alarm: active and cleared alarms."""
 from __future__ import annotations
 
 from kamuee.context import Context
@@ -45,3 +45,8 @@ def silence(context: Context, match: Match) -> None:
     context.client.call("silence-alarm", name=name, subject=subject, seconds=seconds)
     what = f"{name} of {subject}" if subject else name
     context.line(f"{what} is silenced for {wanted}" if length else f"{what} is no longer silenced")
+
+
+def clear(context: Context, match: Match) -> None:
+    """clear alarm session-down [SUBJECT]"""
+    context.client.call("clear-alarm", name="session-down", subject=match.args.get("SUBJECT"))

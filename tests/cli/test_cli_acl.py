@@ -43,6 +43,8 @@ def test_a_list_that_does_not_exist_is_named(kamuee):
     ("clear counters interface", ("clear-counters", {"of": "interface"})),
     ("clear counters interface v40", ("clear-counters", {"of": "interface", "name": "v40"})),
     ("clear counters port p0", ("clear-counters", {"of": "port", "name": "p0"})),
+    ("clear alarm session-down", ("clear-alarm", {"name": "session-down"})),
+    ("clear alarm session-down red", ("clear-alarm", {"name": "session-down", "subject": "red"})),
     ("clear acl edge counters", ("clear-acl", {"name": "edge"})),
     ("clear acl counters", ("clear-acl", {})),
     ("reload acl edge", ("reload", {"acl": "edge"})),

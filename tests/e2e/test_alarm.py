@@ -51,6 +51,50 @@ def test_a_flapping_link_raises_and_ends(daemon):
     assert alarms(daemon, "alarm-history")[("link-flapping", "p0")]["peak"] >= 4
 
 
+def test_a_port_without_carrier_raises_port_down_unless_that_is_wanted(daemon):
+    down = lambda: {subject for name, subject in alarms(daemon) if name == "port-down"}  # noqa: E731
+    daemon.run("ip link set b0 down")
+    try:
+        eventually(lambda: down() == {"p0"}, 30, "the alarm is raised")
+        daemon.run("ip link set p0 down")                                  # the operator says so in Linux
+        eventually(lambda: not down(), 20, "it is over")
+        daemon.run("ip link set p0 up")
+        eventually(lambda: down() == {"p0"}, 30, "the alarm is raised")
+        daemon.client.call("port-stop", name="p0")
+        eventually(lambda: not down(), 20, "it is over")
+        daemon.client.call("port-start", name="p0")
+        eventually(lambda: down() == {"p0"}, 30, "the alarm is raised")
+    finally:
+        daemon.run("ip link set b0 up")
+    eventually(lambda: not down(), 20, "it is over")
+
+
+SESSION = """
+import socket, sys
+listening = socket.create_server(('127.0.0.1', 179))
+one = socket.create_connection(('127.0.0.1', 179))
+sys.stdin.read()
+"""
+
+
+def test_a_bgp_session_that_was_up_and_is_gone_raises_session_down(daemon):
+    subject = "default bgp 127.0.0.1"
+    down = lambda: ("session-down", subject) in alarms(daemon)  # noqa: E731
+    daemon.run("ip link set lo up")
+    daemon.configure("set alarm session-down raise 2")
+    for _ in range(2):                                                     # the second one ends the alarm about the first one
+        session = subprocess.Popen(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", SESSION], stdin=subprocess.PIPE)
+        eventually(lambda: not down(), 20, "it is there")
+        begun = int(daemon.client.state("system")["uptime"])
+        eventually(lambda b=begun: int(daemon.client.state("system")["uptime"]) > b + 14, 40, "it lasts", 0.5)
+        session.communicate()
+        eventually(down, 30, "the alarm is raised")
+    daemon.client.call("clear-alarm", name="session-down", subject=subject)
+    eventually(lambda: not down(), 10, "it is not expected any more")
+    assert ("session-down", subject) in alarms(daemon, "alarm-history")
+    daemon.configure("delete alarm session-down")
+
+
 def test_dropped_control_packets_raise_it_for_their_class(daemon):
     eventually(lambda: daemon.client.state("port=p1")[0]["status"] == "up", 20)
     mac = daemon.client.state("interface=p1")[0]["mac"]
@@ -83,4 +127,4 @@ def test_a_socket_that_overruns_raises_and_ends(daemon):
 
 def test_nothing_else_was_wrong(daemon):
     assert {name for name, _ in alarms(daemon)} | {name for name, _ in alarms(daemon, "alarm-history")} <= {
-        "link-flapping", "punt-drops", "netlink-overrun", "stall"}  # a stall may be the machine's
+        "link-flapping", "port-down", "session-down", "punt-drops", "netlink-overrun", "stall"}  # a stall may be the machine's

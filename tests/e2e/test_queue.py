@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A port with a queue: two virtual routers leave by its sub-interfaces, and each gets what it was promised."""
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -236,3 +238,29 @@ def test_show_and_metrics_tell_what_was_sent_and_dropped(lab, router, arrivals):
     for sample in ('kamuee_queue_rate_bytes_per_second{port="p1"} 2500000', 'kamuee_queue_guarantee_bytes_per_second{port="p1",vr="red"} 625000',
                    'kamuee_queue_sent_packets_total{port="p1",vr="red",class="6"} '):
         assert sample in text
+
+
+def test_a_guarantee_that_is_not_held_raises_an_alarm(lab, router):
+    """A router that gets its cores for a fifth of the time catches up a few milliseconds after each stall, not more."""
+    router.call("configure", line=["set port p1 queue rate 100M", "set port p1 queue vr red guarantee 40M", "set port p1 queue vr blue guarantee 1M"])
+    raised = lambda: {a["subject"] for a in router.entries("alarm") if a["name"] == "queue-guarantee"}  # noqa: E731
+    pid = int(lab["r"].pid_file.read_text())
+    over = threading.Event()
+
+    def stall() -> None:
+        while not over.wait(0.01):
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.04)
+            os.kill(pid, signal.SIGCONT)
+
+    with Load(lab["a"], ACROSS["a"], 8000):
+        eventually(lambda: any(vr["name"] == "red" and vr["rate"] > 40e6 for vr in router.entries("queue")[0]["vr"]), 20)
+        assert not raised()
+        thread = threading.Thread(target=stall, daemon=True)
+        thread.start()
+        try:
+            eventually(lambda: raised() == {"p1 red"}, 60, lambda: str(router.entries("queue")))
+        finally:
+            over.set()
+            thread.join()
+    eventually(lambda: not raised(), 30, lambda: str(router.entries("alarm")))

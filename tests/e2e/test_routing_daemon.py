@@ -85,3 +85,15 @@ def test_a_zebra_that_hangs_is_told_and_goes_on(lab):
     becomes(lab)
     past = [alarm for alarm in measure.client(lab["r"]).entries("alarm-history") if alarm["name"] == "routing-daemon"]
     assert {(alarm["subject"], alarm["severity"]) for alarm in past} == {("default bgp", "major"), ("default netlink", "major")}
+
+
+def test_a_neighbor_that_was_up_and_is_gone_is_told(lab):
+    client = measure.client(lab["r"])
+    down = lambda: {alarm["subject"] for alarm in client.entries("alarm") if alarm["name"] == "session-down"}  # noqa: E731
+    eventually(lambda: routes(lab) == 1, 90, "BGP's route is there")
+    ago = int(client.state("system")["uptime"])
+    eventually(lambda: int(client.state("system")["uptime"]) > ago + 25, 60, "it lasts", 0.5)
+    lab["peer"].frr.kill()
+    eventually(lambda: {"default bgp 10.12.0.2", "default bgp"} <= down(), 90, lambda: str(down()), 0.5)
+    lab["peer"].frr.start()
+    eventually(lambda: not down(), 90, lambda: str(down()), 0.5)

@@ -31,6 +31,7 @@ int lag_port_state(const char *name, struct port_state *s);
 void lag_clear(const char *name);
 void lag_restore(const char *name, const struct port_statistics *before);
 uint64_t lag_link_changes(const char *name);
+bool lag_is_down(const char *name); // started, and without a carrier
 unsigned lag_list(char (*name)[16], unsigned max);
 
 // Before a member is in a plan, and before it leaves one: not in use yet, or no longer.

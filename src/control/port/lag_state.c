@@ -94,6 +94,13 @@ uint64_t lag_link_changes(const char *name)
     return l ? l->link_changes : 0;
 }
 
+bool lag_is_down(const char *name)
+{
+    const struct lag_port *l = lag_port_find(name);
+
+    return l && l->wish.enabled && !l->up;
+}
+
 unsigned lag_list(char (*name)[16], unsigned max)
 {
     unsigned n = 0;

@@ -117,6 +117,9 @@ void port_manager_restore(const char *name, const struct port_statistics *before
 
 struct counter_offload port_manager_offload(const char *name); // since its device was opened
 uint64_t port_manager_link_changes(const char *name);          // while the port was started
+// Should it have a carrier, and has none? Not of one that is stopped, nor while its interface (a
+// member's: that of its LAG) is set down in Linux.
+bool port_manager_is_down(const char *name);
 // Of the device or its optical module; -ENODATA: unknown.
 int port_manager_temperature(const char *name, int *celsius);
 

@@ -75,6 +75,10 @@ bool port_queue_manager_at(unsigned i, struct port_queue_state *s);
 // The i-th client of the port: those configured, then virtual routers that have sent by it.
 bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_client_state *s);
 
+// Of the i-th configured client: percent of its guarantee that it has lacked for the last seconds
+// although it had packets waiting. False: there are not so many.
+bool port_queue_manager_guarantee(const char *port, unsigned i, char client[32], unsigned *lacks);
+
 // --- port_manager, iface_manager ---
 // The port may be in plans from now on, under this id: thread_manager_update() comes next.
 void port_queue_manager_port_starts(const char *name, uint16_t port);

@@ -8,8 +8,12 @@
 // A device that takes less than C would make packets wait in its own ring, where no guarantee
 // counts. When it refuses packets REFUSING_MAX seconds in a row, C becomes what it takes; when it
 // refuses none for QUIET_S, C rises again by a tenth.
+//
+// A client that has packets waiting whenever it is looked at, and for SHORT_S is sent at less than
+// its guarantee, lacks the rest: mostly because the forwarder that sends does not get its core.
 #include <errno.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +25,7 @@
 #define REFUSING_MAX 3u
 #define QUIET_S 30u
 #define LOWERED_PER_MILLE 995u
+#define SHORT_S 5u
 
 struct reading { // of a class
     uint64_t sent_bytes, rate_bps;
@@ -29,6 +34,9 @@ struct reading { // of a class
 
 struct port_queue_watched {
     struct reading class[QUEUE_CLASSES];
+    unsigned n_short;       // seconds in a row in which packets waited
+    uint64_t short_bits;    // that its guarantee would have sent in these, and it was not
+    uint64_t guarantee_bps; // then
 };
 
 static struct event *timer;
@@ -102,11 +110,52 @@ static void rate_follow(struct port_queue_entry *e, uint64_t sent_bps)
     }
 }
 
+static void judge_guarantee(struct port_queue_entry *e, const struct port_queue_client *c)
+{
+    int client = port_queue_client_id(e, c);
+    struct port_queue_watched *w = client < 0 ? NULL : e->watched[client];
+    uint64_t rate = 0, guarantee = c->config.guarantee_bps;
+    struct queue_stats now;
+
+    if (!w)
+        return;
+    queue_stats(e->queue->manager, (uint16_t)client, &now);
+    for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+        rate += w->class[k].rate_bps;
+    if (!now.waiting_packets || rate >= guarantee || guarantee != w->guarantee_bps) {
+        w->n_short = 0;
+        w->short_bits = 0;
+    } else {
+        w->n_short++;
+        w->short_bits += guarantee - rate;
+    }
+    w->guarantee_bps = guarantee;
+}
+
+bool port_queue_manager_guarantee(const char *port, unsigned i, char client[32], unsigned *lacks)
+{
+    struct port_queue_entry *e = port_queue_find(port);
+
+    if (!e || i >= e->client.n)
+        return false;
+    const struct port_queue_client *c = &e->client.item[i];
+    int id = port_queue_client_id(e, c);
+    const struct port_queue_watched *w = id < 0 ? NULL : e->watched[id];
+    snprintf(client, 32, "%s", c->vport[0] ? c->vport : c->vr);
+    *lacks = w && w->n_short >= SHORT_S
+                 ? (unsigned)(100 * w->short_bits / (w->n_short * w->guarantee_bps))
+                 : 0;
+    return true;
+}
+
 static void on_watch_timer(evutil_socket_t fd, short events, void *ctx)
 {
     seconds++;
-    vec_foreach (&port_queues.entry, e)
+    vec_foreach (&port_queues.entry, e) {
         rate_follow(*e, read_clients(*e));
+        vec_foreach (&(*e)->client, c)
+            judge_guarantee(*e, c);
+    }
     port_queue_manager_refresh();
 }
 

@@ -10,6 +10,7 @@
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "port/port_sensor.h"
+#include "table/iface.h"
 #include "port/port_wait.h"
 
 struct counter_offload port_manager_offload(const char *name)
@@ -134,6 +135,24 @@ uint64_t port_manager_link_changes(const char *name)
     const struct managed_port *p = managed_port_find(name);
 
     return p ? p->link_changes : lag_link_changes(name);
+}
+
+static bool is_set_down(const char *interface)
+{
+    const struct iface *i = iface_find_name(interface);
+
+    return i && !i->admin_up;
+}
+
+bool port_manager_is_down(const char *name)
+{
+    const struct managed_port *p = managed_port_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!p)
+        return lag_is_down(name) && !is_set_down(name);
+    return p->wish.enabled && !p->link_up &&
+           !is_set_down(p->wish.member_of[0] ? p->wish.member_of : name);
 }
 
 int port_manager_temperature(const char *name, int *celsius)

@@ -21,6 +21,7 @@
 #include "event/event.h"
 #include "feature/alarm_watch.h"
 #include "feature/saved_state.h"
+#include "feature/session.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
@@ -56,6 +57,12 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                           "packets in a minute",
                           "packets for the control plane are being dropped: see show punt",
                           {true, 1000, 0}},
+    [ALARM_PORT_DOWN] = {"port-down",
+                         "major",
+                         "seconds",
+                         "the port is configured, and has no carrier: check the link and the other "
+                         "end; a port that is not in use should be stopped ('port stop')",
+                         {true, 5, 0}},
     [ALARM_LINK_FLAPPING] = {"link-flapping",
                              "major",
                              "changes in a minute",
@@ -74,6 +81,13 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                           "may not be kept: lower the rate ('set port PORT queue rate'), or look "
                           "for what slows the device down",
                           {true, 1, 0}},
+    [ALARM_QUEUE_GUARANTEE] = {"queue-guarantee",
+                               "major",
+                               "percent",
+                               "the queue sends less than it guarantees although packets wait: "
+                               "keep the core that sends for the port to itself (see show queue, "
+                               "'set port PORT queue core'), or lower the guarantee",
+                               {true, 10, 5}},
     [ALARM_OFFLOAD_CUT] = {"offload-cut",
                            "major",
                            "segments in a minute",
@@ -92,6 +106,13 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                                "the kernel lost netlink messages and tables were dumped again; "
                                "increase netlink receive-buffer",
                                {true, 1, 0}},
+    [ALARM_SESSION_DOWN] = {"session-down",
+                            "major",
+                            "seconds",
+                            "the routing session, or the protocol's last route, is gone: ask the "
+                            "routing daemon; if it was removed on purpose: 'clear alarm "
+                            "session-down'",
+                            {true, 10, 0}},
     [ALARM_ROUTING_DAEMON] = {"routing-daemon",
                               "major",
                               "seconds",
@@ -503,6 +524,20 @@ static void run_silence_alarm(struct http *h, const struct lyd_node *op)
     http_reply(h, 204, NULL, NULL);
 }
 
+static void run_clear_alarm(struct http *h, const struct lyd_node *op)
+{
+    const char *name = operation_input(op, "name"), *subject = operation_input(op, "subject");
+
+    if (!session_forget(subject)) {
+        http_refuse(h, 404, "invalid-value", "no alarm '%s'%s%s: see show alarm", name,
+                    *subject ? " about " : "", subject);
+        return;
+    }
+    log_notice("alarm: cleared on request: name=%s subject=%s by=%s", name, LOG_VALUE(subject),
+               LOG_VALUE(http_peer(h)));
+    http_reply(h, 204, NULL, NULL);
+}
+
 static void write_alarm_value(void *metrics, const struct alarm *a)
 {
     metric_u64(metrics, a->value, "name", alarm_kind[a->name].name, "subject", a->subject, NULL);
@@ -610,7 +645,9 @@ const struct feature alarm_feature = {
                                             {"alarm-history", .write = show_alarm_history},
                                             {0}},
     .operations =
-        (const struct feature_operation[]){{"silence-alarm", .run = run_silence_alarm}, {0}},
+        (const struct feature_operation[]){{"silence-alarm", .run = run_silence_alarm},
+                                           {"clear-alarm", .run = run_clear_alarm},
+                                           {0}},
     .metrics = &(const struct feature_metrics){.write = write_alarm_metrics},
     .start = start_alarms,
     .stop = stop_alarms,

@@ -23,13 +23,16 @@ enum alarm_name { // in the order of the schema
     ALARM_TABLE,
     ALARM_BUFFERS,
     ALARM_PUNT_DROPS,
+    ALARM_PORT_DOWN,
     ALARM_LINK_FLAPPING,
     ALARM_LAG_DEGRADED,
     ALARM_QUEUE_RATE,
+    ALARM_QUEUE_GUARANTEE,
     ALARM_OFFLOAD_CUT,
     ALARM_TEMPERATURE,
     ALARM_STALL,
     ALARM_NETLINK_OVERRUN,
+    ALARM_SESSION_DOWN,
     ALARM_ROUTING_DAEMON,
     ALARM_KERNEL_STATE,
     ALARM_ROUTE_NOT_FOLLOWED,
@@ -56,7 +59,7 @@ struct alarm_kind {
 };
 extern const struct alarm_kind alarm_kind[ALARM_N];
 
-#define ALARM_SUBJECT 32
+#define ALARM_SUBJECT 80
 #define ALARM_HISTORY 256
 
 struct alarm { // one that is raised, or was

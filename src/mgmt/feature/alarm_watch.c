@@ -22,6 +22,7 @@
 #include "feature/crash.h"
 #include "feature/gpu.h"
 #include "feature/routing_daemon.h"
+#include "feature/session.h"
 #include "feature/vr_budget.h"
 #include "port/kernel_state.h"
 #include "port/lag_manager.h"
@@ -48,6 +49,7 @@ struct port_watch {
     char name[16];
     struct window flaps, cut;
     int celsius; // at the last slow look; INT32_MIN: the device does not tell
+    uint64_t well_ns; // at the last look at which it was not down
 };
 
 struct memory_watch {
@@ -165,6 +167,9 @@ static void look_ports(uint64_t now_ns, bool slow)
     for (unsigned i = 0; i < n; i++) {
         struct port_watch *p = port_of(name[i]);
 
+        if (!p->well_ns || !port_manager_is_down(name[i]))
+            p->well_ns = now_ns;
+        alarm_observe(ALARM_PORT_DOWN, name[i], (now_ns - p->well_ns) / NS_PER_SECOND);
         alarm_observe(ALARM_LINK_FLAPPING, name[i],
                       window_grown(&p->flaps, port_manager_link_changes(name[i]), now_ns));
         alarm_observe(ALARM_OFFLOAD_CUT, name[i],
@@ -198,6 +203,17 @@ static uint64_t wanted_bps(const struct port_queue_state *q)
     return bps;
 }
 
+static void look_guarantees(const char *port)
+{
+    char client[32], subject[ALARM_SUBJECT];
+    unsigned lacks;
+
+    for (unsigned i = 0; port_queue_manager_guarantee(port, i, client, &lacks); i++) {
+        snprintf(subject, sizeof subject, "%s %s", port, client);
+        alarm_observe(ALARM_QUEUE_GUARANTEE, subject, lacks);
+    }
+}
+
 // How much of its rate each lacks, in percent, upward.
 static void look_queues(void)
 {
@@ -208,6 +224,8 @@ static void look_queues(void)
                  lacks = wanted > q.rate_bps ? wanted - q.rate_bps : 0;
 
         alarm_observe(ALARM_QUEUE_RATE, q.port, lacks ? (100 * lacks + wanted - 1) / wanted : 0);
+        if (!port_manager_is_down(q.port))
+            look_guarantees(q.port);
     }
 }
 
@@ -289,6 +307,7 @@ static void vr_stats_answered(void *ctx, const struct rib_stats *r)
         watch.unfollowed[watch.vr] = r->unfollowed;
         keep_budget((uint16_t)watch.vr, r);
         routing_daemon_answered((uint16_t)watch.vr, r);
+        session_answered((uint16_t)watch.vr, r);
     }
     watch.vr++;
 }
@@ -370,6 +389,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     unwell_each(observe_process, NULL);
     alarm_observe(ALARM_CRASH, "", crash_notes_within(DAY_NS, now_ns));
     routing_daemon_look(now_ns);
+    session_look(now_ns);
     alarm_round_end();
 }
 
@@ -389,6 +409,7 @@ void alarm_watch_start(struct event_base *loop)
     memset(&watch, 0, sizeof watch);
     watch.generation = generation;
     routing_daemon_reset();
+    session_reset();
     watch.timer = event_new(loop, -1, EV_PERSIST, look_now, NULL);
     bug_on(!watch.timer || event_add(watch.timer, &second));
 }
@@ -401,6 +422,7 @@ void alarm_watch_stop(void)
     watch.timer = NULL;
     watch.generation++;
     routing_daemon_reset();
+    session_reset();
     vec_free(&watch.port);
     vec_free(&watch.memory);
 }

@@ -254,6 +254,20 @@ static void a_link_that_comes_and_goes_raises_link_flapping(void **state)
     assert_false(is_raised(ALARM_LINK_FLAPPING));
 }
 
+static void a_port_without_carrier_raises_port_down(void **state)
+{
+    fake_down = true;
+    seconds_pass(5); // from when it is seen
+    assert_false(is_raised(ALARM_PORT_DOWN));
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_PORT_DOWN), 2); // p0 and p1
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=port-down,p0", NULL), 200);
+    assert_said("has no carrier");
+    fake_down = false;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_PORT_DOWN));
+}
+
 static void a_lag_with_a_member_out_of_use_is_degraded(void **state)
 {
     fake_lag = true;
@@ -289,6 +303,24 @@ static void a_device_that_takes_less_than_the_queues_rate_raises_queue_rate(void
     fake_queue_takes_bps = 0;
     seconds_pass(1);
     assert_false(is_raised(ALARM_QUEUE_RATE));
+    fake_queue_reset();
+}
+
+static void a_client_without_its_guarantee_raises_queue_guarantee(void **state)
+{
+    fake_queue_shape("p0", "v40");
+    fake_queue_lacks = 9;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_QUEUE_GUARANTEE));
+    fake_queue_lacks = 40;
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_QUEUE_GUARANTEE), 2);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/alarm=queue-guarantee,p0%20v40", NULL), 200);
+    assert_said("p0 v40: 40 percent");
+    fake_queue_lacks = 0;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_QUEUE_GUARANTEE));
     fake_queue_reset();
 }
 
@@ -483,6 +515,62 @@ static void a_daemon_that_ended_or_hangs_raises_routing_daemon(void **state)
     assert_false(is_raised(ALARM_ROUTING_DAEMON));
 }
 
+static unsigned clear_session(const char *subject)
+{
+    char request[160];
+
+    snprintf(request, sizeof request,
+             "{\"kamuee:input\":{\"name\":\"session-down\",\"subject\":\"%s\"}}", subject);
+    return (unsigned)ask("POST", "/restconf/operations/kamuee:clear-alarm", request);
+}
+
+static void a_bgp_session_that_was_up_and_ends_raises_session_down(void **state)
+{
+    fake_bgp_peer = "2001:db8:1111:2222:3333:4444:5555:6666";
+    seconds_pass(5); // too short to be one
+    fake_bgp_peer = NULL;
+    seconds_pass(30);
+    assert_false(is_raised(ALARM_SESSION_DOWN));
+    for (int i = 0; i < 2; i++) {
+        fake_bgp_peer = "2001:db8:1111:2222:3333:4444:5555:6666";
+        seconds_pass(15);
+        assert_false(is_raised(ALARM_SESSION_DOWN));
+        fake_bgp_peer = NULL;
+        seconds_pass(10);
+        assert_false(is_raised(ALARM_SESSION_DOWN));
+        seconds_pass(1);
+        assert_int_equal(alarm_active(ALARM_SESSION_DOWN), 1);
+    }
+    assert_int_equal(ask("GET",
+                         "/restconf/data/kamuee:state/alarm=session-down,"
+                         "default%20bgp%202001:db8:1111:2222:3333:4444:5555:6666",
+                         NULL),
+                     200);
+    assert_int_equal(clear_session("default bgp 192.0.2.1"), 404);
+    assert_int_equal(clear_session("default bgp 2001:db8:1111:2222:3333:4444:5555:6666"), 204);
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_SESSION_DOWN));
+    assert_int_equal(clear_session(""), 404);
+}
+
+static void a_protocol_that_loses_its_last_route_raises_session_down(void **state)
+{
+    fake_rib_bgp = 7;
+    seconds_pass(40);
+    fake_rib_bgp = 1;
+    seconds_pass(40);
+    assert_false(is_raised(ALARM_SESSION_DOWN));
+    fake_rib_bgp = 0;
+    seconds_pass(40);
+    assert_int_equal(alarm_active(ALARM_SESSION_DOWN), 1);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/alarm=session-down,default%20bgp", NULL), 200);
+    fake_rib_bgp = 1;
+    seconds_pass(20);
+    assert_false(is_raised(ALARM_SESSION_DOWN));
+    fake_rib_bgp = 0;
+}
+
 static void what_linux_has_and_we_do_not_follow_raises_kernel_state(void **state)
 {
     kernel_state_set("p0", "master", "its TAP is part of br0");
@@ -514,8 +602,10 @@ int main(void)
         served(differences_found_by_audits_raise_fib_divergence_for_an_hour),
         served(dropped_control_packets_raise_punt_drops),
         served(a_link_that_comes_and_goes_raises_link_flapping),
+        served(a_port_without_carrier_raises_port_down),
         served(a_lag_with_a_member_out_of_use_is_degraded),
         served(a_device_that_takes_less_than_the_queues_rate_raises_queue_rate),
+        served(a_client_without_its_guarantee_raises_queue_guarantee),
         served(a_segment_that_the_port_cut_raises_offload_cut),
         served(a_hot_device_raises_temperature),
         served(a_forwarder_that_does_not_poll_raises_stall),
@@ -525,6 +615,8 @@ int main(void)
         served(full_buffers_raise_buffers_and_end),
         served(too_few_routes_raise_routing_daemon),
         served(a_daemon_that_ended_or_hangs_raises_routing_daemon),
+        served(a_bgp_session_that_was_up_and_ends_raises_session_down),
+        served(a_protocol_that_loses_its_last_route_raises_session_down),
     };
     return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
 }

@@ -23,6 +23,8 @@ extern int fake_celsius;           // of every port; 0: it does not tell
 extern bool fake_lag;              // there is lag0, of p0 and p1
 extern unsigned fake_missing;      // of its members: p1
 extern int fake_readers;           // sockets that hear of routes, of others
+extern bool fake_down;             // every port
+extern const char *fake_bgp_peer;  // an established session, or NULL
 extern uint64_t fake_waiting;      // for each of them, bytes
 
 void fake_link(const char *port, bool up); // changes, as far as listeners are told

@@ -189,6 +189,19 @@ static void fill(struct port_queue_client_state *s)
         .rate_bps = 79936000, .p50_ns = 5000000, .p99_ns = 9000000, .max_ns = 12000000};
 }
 
+unsigned fake_queue_lacks;
+
+bool port_queue_manager_guarantee(const char *port, unsigned i, char client[32], unsigned *lacks)
+{
+    const struct fake_queue *q = find(port);
+
+    if (!q || i >= q->config.n_clients)
+        return false;
+    snprintf(client, 32, "%s", q->client[i].vport[0] ? q->client[i].vport : q->client[i].vr);
+    *lacks = fake_queue_lacks;
+    return true;
+}
+
 bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_client_state *s)
 {
     const struct fake_queue *q = find(port);

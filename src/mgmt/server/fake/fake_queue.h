@@ -11,6 +11,8 @@
 
 extern uint64_t fake_queue_takes_bps; // at most, of every device; 0: all
 
+extern unsigned fake_queue_lacks; // percent of every guarantee
+
 // The settings that the port's queue got, with its clients; NULL: it has none.
 const struct port_queue_config *fake_queue(const char *port);
 const struct port_queue_client *fake_queue_client(const char *port, const char *name);

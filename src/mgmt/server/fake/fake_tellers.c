@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "netlink/bgp_session.h"
 #include "netlink/netlink_reader.h"
 #include "port/gpu_manager.h"
 #include "port/mirror_manager.h"
@@ -26,6 +27,8 @@ bool fake_lag;
 unsigned fake_missing;
 int fake_readers;
 uint64_t fake_waiting;
+bool fake_down;
+const char *fake_bgp_peer;
 
 // --- rib_manager ---
 
@@ -53,6 +56,11 @@ int netlink_readers(int netns_fd, uint32_t own, struct netlink_reader *r, unsign
     for (int i = 0; i < fake_readers; i++)
         r[i] = (struct netlink_reader){.port = 100, .inode = 5, .waiting_bytes = fake_waiting};
     return fake_readers;
+}
+
+int bgp_sessions(int netns_fd, struct ip_addr *peer, unsigned max)
+{
+    return fake_bgp_peer && !ip_parse(fake_bgp_peer, peer);
 }
 
 // --- port_manager ---
@@ -126,6 +134,11 @@ void fake_link(const char *port, bool up)
 struct counter_offload port_manager_offload(const char *name)
 {
     return (struct counter_offload){.cut = fake_offload_cut};
+}
+
+bool port_manager_is_down(const char *name)
+{
+    return fake_down;
 }
 
 uint64_t port_manager_link_changes(const char *name)

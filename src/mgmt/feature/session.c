@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// session.c - routing sessions that were up and are gone
+//
+// Daemons tell the kernel nothing of their sessions, and kamueed asks no daemon. What the kernel
+// knows by itself is followed, whoever made it:
+//
+//     "red bgp 192.0.2.1"  a TCP connection with port 179 in the namespace of red was established
+//     "red ospf"           the protocol had routes in red
+//
+// What lasted KNOWN_NS is expected from then on, and the alarm's value is how long it has been
+// gone. It ends when it is back, when the operator clears it, or with its virtual router.
+#include "feature/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/protocol.h"
+#include "base/vec.h"
+#include "core/thread.h"
+#include "feature/alarm.h"
+#include "netlink/bgp_session.h"
+#include "port/vr_manager.h"
+#include "table/limits.h"
+#include "table/vr.h"
+
+#define KNOWN_NS (10 * NS_PER_SECOND)
+#define SESSIONS_MAX 1024 // of a namespace
+
+struct session {
+    struct ip_addr peer; // family 0: all routes of the protocol
+    uint8_t protocol;
+    bool known, there, seen; // seen: in the round that is under way
+    uint64_t since_ns; // it has been there, or away
+};
+
+static struct router { // a virtual router
+    char name[32];     // ids are used again
+    bool answered;
+    uint64_t routes[256]; // by protocol, both families
+    VEC(struct session) session;
+} *routers[VR_MAX];
+static unsigned next_vr; // whose namespace is looked at next
+
+// Static routes and those of the kernel come and go with the operator.
+static bool has_sessions(unsigned protocol)
+{
+    static const uint8_t dynamic[] = {12 /* bird */, 42 /* babel */, 186 /* bgp */,  187 /* isis */,
+                                      188 /* ospf */, 189 /* rip */,  190 /* ripng */,
+                                      192 /* eigrp */, 197 /* openfabric */};
+
+    return memchr(dynamic, (int)protocol, sizeof dynamic);
+}
+
+static void router_free(unsigned vr)
+{
+    if (routers[vr])
+        vec_free(&routers[vr]->session);
+    free(routers[vr]);
+    routers[vr] = NULL;
+}
+
+void session_reset(void)
+{
+    for (unsigned i = 0; i < VR_MAX; i++)
+        router_free(i);
+    next_vr = 0;
+}
+
+static struct router *router_of(const struct vr *v)
+{
+    if (routers[v->id] && strcmp(routers[v->id]->name, v->name))
+        router_free(v->id);
+    if (!routers[v->id]) {
+        routers[v->id] = calloc(1, sizeof *routers[v->id]);
+        bug_on(!routers[v->id]);
+        snprintf(routers[v->id]->name, sizeof routers[v->id]->name, "%s", v->name);
+    }
+    return routers[v->id];
+}
+
+void session_answered(uint16_t vr, const struct rib_stats *r)
+{
+    struct router *o = router_of(vr_get(vr));
+
+    o->answered = true;
+    for (unsigned p = 0; p < 256; p++)
+        o->routes[p] = r->family[0].by_protocol[p] + r->family[1].by_protocol[p];
+}
+
+static struct session *session_find(struct router *o, unsigned protocol, const struct ip_addr *peer)
+{
+    vec_foreach (&o->session, s)
+        if (s->protocol == protocol && s->peer.family == peer->family &&
+            (!peer->family || ip_equal(&s->peer, peer)))
+            return s;
+    return NULL;
+}
+
+static void session_seen(struct router *o, unsigned protocol, const struct ip_addr *peer,
+                         uint64_t now_ns)
+{
+    struct session *s = session_find(o, protocol, peer);
+
+    if (!s && o->session.n == SESSIONS_MAX)
+        return;
+    if (!s) {
+        s = vec_push(&o->session);
+        *s = (struct session){
+            .peer = *peer, .protocol = (uint8_t)protocol, .there = true, .since_ns = now_ns};
+    }
+    s->seen = true;
+}
+
+// All sessions with peers, or all protocols, have been seen that are there.
+static void sessions_judge(struct router *o, bool with_peer, uint64_t now_ns)
+{
+    for (size_t i = o->session.n; i-- > 0;) {
+        struct session *s = &o->session.item[i];
+
+        if ((s->peer.family != 0) != with_peer)
+            continue;
+        if (s->seen != s->there)
+            s->since_ns = now_ns;
+        s->there = s->seen;
+        s->seen = false;
+        s->known |= s->there && now_ns - s->since_ns >= KNOWN_NS;
+        if (!s->there && !s->known)
+            vec_del_swap(&o->session, i);
+    }
+}
+
+static void look_protocols(struct router *o, uint64_t now_ns)
+{
+    for (unsigned p = 0; p < 256; p++)
+        if (has_sessions(p) && o->routes[p])
+            session_seen(o, p, &(struct ip_addr){0}, now_ns);
+    sessions_judge(o, false, now_ns);
+}
+
+static bool is_first_of_namespace(const struct vr *v)
+{
+    for (unsigned i = 0; i < v->id; i++)
+        if (vr_get((uint16_t)i)->used && !strcmp(vr_get((uint16_t)i)->netns, v->netns))
+            return false;
+    return true;
+}
+
+// One namespace at a time: the kernel walks a table of all connections of the machine.
+static void look_peers(uint64_t now_ns)
+{
+    static struct ip_addr peer[SESSIONS_MAX];
+    int bgp = protocol_number("bgp");
+
+    for (unsigned tried = 0; tried < VR_MAX; tried++) {
+        const struct vr *v = vr_get((uint16_t)(next_vr++ % VR_MAX));
+        if (!v->used || !is_first_of_namespace(v))
+            continue;
+        int n = bgp_sessions(vr_manager_netns(v->id), peer, SESSIONS_MAX);
+        for (int i = 0; i < n; i++)
+            session_seen(router_of(v), (unsigned)bgp, &peer[i], now_ns);
+        if (n >= 0) // what cannot be seen is not wrong
+            sessions_judge(router_of(v), true, now_ns);
+        return;
+    }
+}
+
+static void session_subject(const struct router *o, const struct session *s,
+                            char subject[ALARM_SUBJECT])
+{
+    char protocol[PROTOCOL_NAME_SIZE], peer[IP_TEXT_MAX] = "";
+
+    snprintf(subject, ALARM_SUBJECT, "%.15s %s%s%s", o->name,
+             protocol_name(s->protocol, protocol), s->peer.family ? " " : "",
+             s->peer.family ? ip_format(&s->peer, peer) : "");
+}
+
+static void observe_sessions(const struct router *o, uint64_t now_ns)
+{
+    char subject[ALARM_SUBJECT];
+
+    vec_foreach (&o->session, s) {
+        session_subject(o, s, subject);
+        alarm_observe(ALARM_SESSION_DOWN, subject,
+                      s->there ? 0 : (now_ns - s->since_ns) / NS_PER_SECOND);
+    }
+}
+
+void session_look(uint64_t now_ns)
+{
+    look_peers(now_ns);
+    for (unsigned i = 0; i < VR_MAX; i++) {
+        if (!vr_get((uint16_t)i)->used) {
+            router_free(i);
+            continue;
+        }
+        struct router *o = router_of(vr_get((uint16_t)i));
+        if (o->answered)
+            look_protocols(o, now_ns);
+        if (!vr_get((uint16_t)i)->stopped)
+            observe_sessions(o, now_ns);
+    }
+}
+
+bool session_forget(const char *subject)
+{
+    char mine[ALARM_SUBJECT];
+    bool any = false;
+
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned i = 0; i < VR_MAX; i++)
+        for (size_t k = routers[i] ? routers[i]->session.n : 0; k-- > 0;) {
+            session_subject(routers[i], &routers[i]->session.item[k], mine);
+            if (routers[i]->session.item[k].there || (*subject && strcmp(subject, mine)))
+                continue;
+            vec_del_swap(&routers[i]->session, k);
+            any = true;
+        }
+    return any;
+}
