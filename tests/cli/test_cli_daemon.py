@@ -16,8 +16,11 @@ import pytest
 from conftest import ROOT
 from terminal import Terminal
 from test_cli_json import check
+from test_cli_printed import PAGES, printed_changes
 
 from kamuee import reference, shapes, tech_support
+from kamuee.client import Client
+from kamuee.errors import KamueeError
 
 KAMUEED = os.environ.get("KAMUEED", str(ROOT / "build" / "kamueed"))
 pytestmark = pytest.mark.skipif(
@@ -79,6 +82,20 @@ def empty(tmp_path_factory):
     """The program against a kamueed that has just been installed: nothing is configured."""
     with kamueed(tmp_path_factory.mktemp("empty"), "") as run:
         yield run
+
+
+def test_every_line_of_configuration_that_a_page_prints_is_one(empty):
+    client, wrong, tried = Client(str(empty.folder / "kamuee.sock")), [], 0
+    for page in PAGES:
+        for number, line in printed_changes(page.read_text(encoding="utf-8")):
+            tried += 1
+            session = client.call("session-open")["session"]
+            try:
+                client.call("edit", session=session, line=[line])
+            except KamueeError as error:
+                wrong.append(f"{page.name}:{number}: {line}: {error}")
+            client.call("session-close", session=session)
+    assert tried > 120 and not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("words", [words for words, _ in tech_support.shows()] + [["show", "ipv4", "route"], ["show", "ipv6", "route"]], ids=" ".join)

@@ -62,7 +62,8 @@ case "$*" in
     cat {run}/log; exit 1 ;;
 *frr*)
     . {etc}/daemons
-    {frr}/zebra -d -N {name} -P 0 $zebra_options && {frr}/staticd -d -N {name} -P 0 && {frr}/bgpd -d -N {name} -P 0 ;;
+    {frr}/zebra -d -N {name} -P 0 $zebra_options && {frr}/staticd -d -N {name} -P 0 && {frr}/bgpd -d -N {name} -P 0 || exit 1
+    [ "$bfdd" != yes ] || {frr}/bfdd -d -N {name} -P 0 ;;
 esac
 """
 
@@ -97,9 +98,9 @@ class Machine(Reader):
     def write(self, kind: str, lines: list[str]) -> None:
         (self.etc / kind).write_text("\n".join(lines) + "\n")
 
-    def speaks_bgp(self, config: str) -> None:
+    def speaks_bgp(self, config: str, daemons: str = "") -> None:
         """A far end: FRR with this configuration."""
-        (self.etc / "daemons").write_text("")
+        (self.etc / "daemons").write_text(daemons)
         self.shell("systemctl start frr")
         self.vtysh(config)
 
@@ -229,6 +230,18 @@ def test_two_tenants_have_their_own_routers(machines):
         for name in ("red", "blue"):
             router.shell(f"kamuee vr delete {name} force", check=False)
     assert not Path("/run/netns/red").exists() and not Path("/run/netns/blue").exists()
+
+
+def test_a_router_of_an_anycast_group_announces_and_is_watched_by_bfd(machines):
+    router, spine = machines("q-any", "q-spine")
+    cable(router, "eth1", spine, "10.11.1.1/24")
+    router.shell("ip addr add 10.11.1.2/24 dev eth1; ip route add blackhole 198.51.100.0/24")
+    spine.speaks_bgp("\n".join(["router bgp 65000", " no bgp ebgp-requires-policy", " neighbor 10.11.1.2 remote-as 65100", " neighbor 10.11.1.2 bfd",
+                                " neighbor 10.11.1.2 timers connect 1", "exit"]), "bfdd=yes\n")
+    router.follow(PAGES + "ha.md", begin="**Each router**", end="**The spine**")
+    def seen() -> str:
+        return spine.shell("vtysh -c 'show bgp ipv4 unicast 198.51.100.0/24' -c 'show bfd peers'").stdout
+    eventually(lambda: re.search(r"65100", seen()) and "Status: up" in seen(), PATIENCE_S, seen)
 
 
 def test_the_configuration_for_sr_iov_is_one(tmp_path, kamueed):
