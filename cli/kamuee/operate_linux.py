@@ -85,10 +85,21 @@ def inside(context: Context, vr: str | None) -> list[str]:
         return of_daemon(context)
     entry = context.client.one_or_all("vr", vr, "virtual router")[0]
     if namespace := entry.get("namespace"):
-        return enter(f"/run/netns/{namespace}")
+        return enter(named(context, namespace))
     if entry.get("table", 254) == 254:
         return of_daemon(context)
     return [*of_daemon(context), "ip", "vrf", "exec", device(context, vr, entry["table"])]
+
+
+def named(context: Context, namespace: str) -> str:
+    """The path of kamueed's /run/netns/NAME. What `ip netns exec` starts has mounts of its own: a name that it makes is an empty file for others."""
+    path = f"/run/netns/{namespace}"
+    try:
+        if os.stat(path).st_dev != os.stat("/proc/self/ns/net").st_dev:
+            path = f"/proc/{context.client.state('system')['pid']}/root{path}"
+    except OSError:  # not there, or not ours to see: nsenter says so
+        pass
+    return path
 
 
 def of_daemon(context: Context) -> list[str]:

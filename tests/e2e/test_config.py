@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The configuration of a living kamueed: refused files, transactions, reload, save, namespaces."""
+import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +39,16 @@ def test_a_device_that_is_refused_stops_the_start_and_leaves_nothing(daemon):
     assert daemon.links() <= before | {"p0", "v40"}                # TAPs may stay for the next start, ports do not
     daemon.start(P0)
     assert [port["name"] for port in daemon.client.state("port")] == ["p0"]
+
+
+def test_the_null_device_is_an_empty_configuration_and_stays_a_device(daemon):
+    daemon.file = Path(os.devnull)
+    daemon.start("")
+    assert daemon.running() == ""
+    daemon.configure(P0.strip())
+    with pytest.raises(DaemonError, match="started without a configuration file"):
+        daemon.client.call("save-configuration")
+    assert daemon.file.is_char_device()
 
 
 def test_a_change_is_all_or_nothing(daemon):

@@ -224,6 +224,22 @@ def can_configure(daemon, line: str) -> bool:
     return True
 
 
+def test_started_by_ip_netns_exec_its_names_are_its_own_and_the_command_line_finds_them(daemon, monkeypatch):
+    monkeypatch.setenv("KAMUEED_USER", "root")
+    monkeypatch.delenv("KAMUEE_NETNS", raising=False)
+    plain = daemon.command
+    daemon.command = lambda *more: ["unshare", "-m", "--propagation", "slave", *plain(*more)]    # as `ip netns exec` does it
+    daemon.start(PORTS)
+    kamuee(daemon, "vr", "create", "blue", "daemon", "bird")
+    try:
+        daemon.configure("set interface p1 vr blue")
+        assert "p1" in kamuee(daemon, "vr", "enter", "blue", "ip", "-br", "link").stdout
+        assert "BIRD" in kamuee(daemon, "vr", "enter", "blue", "birdc", "show", "status").stdout
+    finally:
+        kamuee(daemon, "vr", "delete", "blue", "force")
+    assert not (NETNS_DIR / "blue").exists()
+
+
 @pytest.mark.parametrize("name, why", [
     ("..", "begin with"), (".", "begin with"), (".x", "begin with"), ("-x", "begin with"), ("a/b", "1 to 15 letters"), ("/etc", "1 to 15 letters"),
     ("blau grün", "1 to 15 letters"), ("blå", "1 to 15 letters"), ("x" * 64, "1 to 15"), ("default", "always exists"), ("", "1 to 15")])

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -34,6 +36,14 @@ const char *config_file(void)
     return path;
 }
 
+// Whether the file is /dev/null: an empty configuration, for kamueed started by hand
+static bool is_null_device(void)
+{
+    struct stat s;
+
+    return !stat(path, &s) && S_ISCHR(s.st_mode) && s.st_rdev == makedev(1, 3);
+}
+
 uint64_t config_file_digest(void)
 {
     struct text t = {0};
@@ -46,7 +56,7 @@ uint64_t config_file_digest(void)
 int config_read_file(bool may_be_missing, struct lyd_node **candidate, struct errors *e)
 {
     struct text t = {0};
-    int r = file_read(path, &t);
+    int r = is_null_device() ? 0 : file_read(path, &t);
 
     *candidate = NULL;
     if (r == -ENOENT && may_be_missing)
@@ -84,6 +94,11 @@ int config_save(const struct lyd_node *tree, char *err, size_t err_size)
     struct saving s = {.tree = tree};
 
     thread_must_be(ROLE_CONTROL);
+    if (is_null_device()) { // which a rename would replace
+        snprintf(err, err_size, "kamueed was started without a configuration file; expected a "
+                                "file to save to, as in 'save FILE'");
+        return -EINVAL;
+    }
     aside(save, &s);
     if (s.result)
         snprintf(err, err_size, "%s: cannot write: %s; check the directory and its permissions",
