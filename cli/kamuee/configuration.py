@@ -52,7 +52,7 @@ def revisions(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(state.get("revision", []))
         return
-    rows = [[str(entry["back"]) if "back" in entry else None, told(entry["time"])[:19], entry["by"],
+    rows = [[str(entry["back"]) if "back" in entry else None, told(entry["time"])[:19], by(entry["by"], context.wide),
              str(entry["changes"]), what(entry)]
             for entry in state.get("revision", [])]
     context.lines(render.table(REVISIONS, rows, context.room, context.wide))
@@ -62,6 +62,11 @@ def revisions(context: Context, match: Match) -> None:
         context.lines(render.wrapped(f"{state['file']} was changed since the last commit; kamueed will use it at the "
                                      f"next start ('compare file')",
                                      context.room, 0, 0))
+
+
+def by(who: str, wide: bool) -> str:
+    """A person, or the file that kamueed started with, which without its folder leaves room for the change."""
+    return who if wide or not who.startswith("/") else who.rpartition("/")[2]
 
 
 def what(entry: dict) -> str:
@@ -90,11 +95,28 @@ def compare(context: Context, match: Match) -> None:
     """compare [file|BACK]"""
     back = match.args.get("BACK")
     found = context.call("compare", session=context.editing.session, file=True if "file" in match.args else None,
-                                revision=int(back) if back else None).get("change", [])
+                                revision=int(back) if back else None)
+    change = found.get("change", [])
     if context.options.json:
-        context.json({"change": found, "note": []})
+        context.json({"change": change, "note": []})
     else:
-        context.lines(found or ["no difference"])
+        context.lines((old_and_new(change, found["back"]) if "back" in found else change) or ["no difference"])
+
+
+def old_and_new(change: list[str], back: list[str]) -> list[str]:
+    """'- set …' of what was and '+ set …' of what is in its place, one interface, rule or whatever it is after the other."""
+    groups: dict[str, tuple[list[str], list[str]]] = {}
+    for line in [line for line in change if line.startswith("set ")]:
+        groups.setdefault(subject(line), ([], []))[1].append(f"+ {line}")
+    for line in [line for line in back if line.startswith("set ")]:
+        groups.setdefault(subject(line), ([], []))[0].append(f"- {line}")
+    return [line for before, after in (groups[name] for name in dict.fromkeys([*map(subject, change), *groups]) if name in groups)
+            for line in (*before, *after)]
+
+
+def subject(line: str) -> str:
+    words = line.split()
+    return " ".join(words[1:2] if words[0] == "set" and len(words) == 3 else words[1:3])
 
 
 # --- files ------------------------------------------------------------------------------------

@@ -45,7 +45,8 @@ def send(context: Context, lines: Sequence[str]) -> None:
     try:
         change(context, line=list(lines))
     except DaemonError as error:
-        said = foreign.known(lines[0].split(), 2) if len(lines) == 1 else ""
+        about_words = re.search(r"unknown word|expected", str(error))       # else the line is not what is wrong
+        said = foreign.known(lines[0].split(), 2) if len(lines) == 1 and about_words else ""
         if not said:
             raise
         wrong = re.sub(r",? expected one of .*", "", str(error))  # the hint is what helps

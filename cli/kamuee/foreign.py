@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Words of other routers and of Linux: the hint that an error gives when somebody types them here.
+"""Words of other routers and of Linux: commands that only look are done, others get the hint that an error gives.
 
 tests/cli/habits.txt lists lines that people type by habit, with the answer to each; docs/from-other-routers.md is the
 table for reading.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from kamuee.arguments import no_address
@@ -27,6 +28,31 @@ PERMIT = "did you mean 'permit'?"
 DENY = "did you mean 'deny'? 'reject' answers with an ICMP error"
 ACL = "try: set acl NAME rule N permit …; for IOS lists: acl import ios FILE"
 
+# Commands of other routers that only look -> the same here; what follows is kept. The longest that fits is done.
+LOOKS = {
+    "show interfaces": "show interface", "show ip interface": "show interface", "show ipv4 interface": "show interface",
+    "show ipv6 interface": "show interface", "show vlan": "show interface", "show interfaces extensive": "show interface statistics",
+    "show interfaces counters": "show interface statistics", "show counters": "show interface statistics",
+    "show ip route": "show ipv4 route", "show route table": "show route vr", "show ip cef": "lookup",
+    "show route forwarding-table destination": "lookup",
+    "show arp": "show neighbor", "show ip arp": "show neighbor", "show ndp": "show neighbor", "show ipv6 neighbors": "show neighbor",
+    "show vrf": "show vr", "show ip vrf": "show vr",
+    "show access-lists": "show acl", "show ip access-lists": "show acl", "show firewall": "show acl",
+    "show logging": "show log", "show log messages": "show log",
+    "who": "show users", "where": "show users", "show who": "show users", "show system users": "show users",
+    "show policy-map": "show queue", "show policy-map interface": "show queue", "show class-of-service": "show queue", "show qos": "show queue",
+    "show monitor": "show mirror", "show processes": "show thread", "show processes cpu": "show thread", "show system processes": "show thread",
+    "show uptime": "show system", "show system uptime": "show system", "show system alarms": "show alarm", "show chassis alarms": "show alarm",
+    "show system commit": "show configuration revisions", "show archive": "show configuration revisions",
+    "show errors": "show drops", "show ip traffic": "show drops", "show hardware-interfaces": "show port",
+    "write terminal": "show running-config", "show configuration commands": "show configuration", "show session-config": "show configuration",
+    "show session-config diffs": "compare",
+}
+LEAVES = ("end", "exit configuration-mode")     # configure mode
+BRIEF = ("brief", "terse", "status", "description", "descriptions")     # of interfaces: as 'show interface' is
+VIRTUAL_ROUTER = ("vrf", "routing-instance")
+SAME_FILTER = {"match": "include", "grep": "include", "except": "exclude", "find": "begin"}
+
 # Words that may be abbreviated -> what to say; '*' is any word. The longest that fits is said.
 HINTS = {
     # what belongs to the candidate
@@ -45,7 +71,7 @@ HINTS = {
     "configure private": "try: configure; each session has its own candidate",
     "configure session": "try: configure", "configure replace": "try: load replace FILE",
     "configure memory": "try: load replace FILE", "configure network": "try: load replace FILE",
-    "configuration": "try: configure", "end": "try: exit", "exit configuration-mode": "try: exit",
+    "configuration": "try: configure", "end": BEGIN_EDITING,
     "no": "try: delete …", "undo": "try: delete …", "edit": NO_LEVELS, "top": NO_LEVELS, "up": NO_LEVELS,
     "deactivate": "try: delete …", "activate": "try: set …", "rename": "try: delete … and set …",
     "insert": "rules are ordered by number", "annotate": "try: commit comment TEXT",
@@ -58,7 +84,7 @@ HINTS = {
     "run": "every command also works in configure mode: leave out 'run'",
     # what is kept
     "write": KEPT, "write *": KEPT, "copy": KEPT, "copy tftp:": "try: load merge FILE",
-    "write erase": "try: delete …, line by line", "write terminal": "try: show running-config",
+    "write erase": "try: delete …, line by line",
     "erase": "try: delete …, line by line", "archive": "try: show configuration revisions",
     "format": "manage files from the Linux shell", "dir": "manage files from the Linux shell",
     "more": "manage files from the Linux shell", "file": "manage files from the Linux shell",
@@ -77,8 +103,8 @@ HINTS = {
     # what is Linux's
     "enable": "not needed: permissions follow Linux groups",
     "disable": "not needed: permissions follow Linux groups", "logout": "try: exit",
-    "login": "not needed: permissions follow Linux groups", "who": "try: show users",
-    "where": "try: show users", "hostname": "set it in Linux: hostnamectl set-hostname NAME", "banner": USERS,
+    "login": "not needed: permissions follow Linux groups",
+    "hostname": "set it in Linux: hostnamectl set-hostname NAME", "banner": USERS,
     "username": USERS, "line": USERS, "aaa": USERS, "clock": USERS,
     "ntp": "time comes from Linux: chrony or systemd-timesyncd",
     "logging": "the log is in the journal: journalctl -u kamueed; use rsyslog to forward it",
@@ -106,7 +132,7 @@ HINTS = {
     "speed": "set it on the NIC: ethtool", "duplex": "set it on the NIC: ethtool", "switchport": NOT_THERE,
     "spanning-tree": NOT_THERE, "channel-group": NOT_THERE, "vlan": "try: set vport NAME port PORT vlan N",
     "vrf": "try: set vr NAME table N; set interface INTERFACE vr NAME", "access-list": ACL, "policy-map": QUEUE,
-    "class-map": QUEUE, "service-policy": QUEUE, "show policy-map": "try: show queue", "monitor session": "try: set port PORT mirror both to port PORT",
+    "class-map": QUEUE, "service-policy": QUEUE, "monitor session": "try: set port PORT mirror both to port PORT",
     "monitor capture": "try: capture port PORT write FILE", "monitor traffic": "try: capture interface INTERFACE",
     "monitor interface": "try: monitor", "monitor log": "the log is in the journal: journalctl -fu kamueed",
     "monitor start": "the log is in the journal: journalctl -fu kamueed",
@@ -147,52 +173,63 @@ HINTS = {
     "clear bgp": DAEMON, "clear ospf": DAEMON, "clear firewall": "try: clear acl counters",
     "clear access-list": "try: clear acl counters", "clear log": "the log is in the journal: journalctl",
     "clear logging": "the log is in the journal: journalctl", "clear line": USERS, "clear mac": NOT_THERE,
-    "show ip": "try: show ipv4 …", "show ip route": "try: show ipv4 route",
-    "show ip interface": "try: show interface", "show ip arp": "try: show neighbor",
+    "show ip": "try: show ipv4 …",
     "show ip bgp": "use the routing daemon: vtysh -c 'show bgp summary'", "show ip ospf": DAEMON,
-    "show ip cef": "try: lookup ADDRESS", "show ip access-lists": "try: show acl", "show ip eigrp": DAEMON,
-    "show ip vrf": "try: show vr", "show ip traffic": "try: show drops", "show ipv6 neighbors": "try: show neighbor",
-    "show ipv6 interface": "try: show interface", "show ipv4 interface": "try: show interface",
+    "show ip eigrp": DAEMON,
     "show ipv6 bgp": DAEMON, "show bgp": "use the routing daemon: vtysh -c 'show bgp summary'",
     "show ospf": DAEMON, "show ospf3": DAEMON, "show isis": DAEMON, "show rip": DAEMON, "show protocols": DAEMON,
     "show bfd": "BFD runs in the routing daemon: vtysh -c 'show bfd peers'",
     "show lldp": "LLDP runs in lldpd: lldpcli show neighbors", "show cdp": "LLDP runs in lldpd: lldpcli show neighbors",
     "show vrrp": "VRRP runs in keepalived or FRR: vtysh -c 'show vrrp'",
     "show standby": "VRRP runs in keepalived or FRR: vtysh -c 'show vrrp'",
-    "show route": "try: show ipv4 route, show ipv6 route", "show route *": "try: show ipv4 route, show ipv6 route",
-    "show route table": "try: show ipv4 route vr VR", "show route forwarding-table": "try: lookup ADDRESS",
-    "show arp": "try: show neighbor", "show ndp": "try: show neighbor", "show vlan": "try: show interface",
-    "show vrf": "try: show vr", "show class-of-service": "try: show queue", "show qos": "try: show queue",
+    "show route forwarding-table": "try: lookup ADDRESS",
     "set class-of-service": QUEUE, "set traffic-policy": QUEUE, "set qos": QUEUE, "show mac": NOT_THERE, "show spanning-tree": NOT_THERE,
-    "show log": "try: journalctl -u kamueed", "show logging": "try: journalctl -u kamueed",
-    "show who": "try: show users", "show access-lists": "try: show acl", "show firewall": "try: show acl",
-    "show errors": "try: show drops", "show counters": "try: show interface statistics",
-    "show hardware-interfaces": "try: show port", "show processes": "try: show thread",
-    "show uptime": "try: show system", "show environment": "try: show alarm; Linux's sensors",
+    "show environment": "try: show alarm; Linux's sensors",
     "show inventory": "try: show port; Linux's lspci", "show chassis": "try: show port; Linux's lspci",
     "show clock": "time comes from Linux: timedatectl", "show ntp": "time comes from Linux: chronyc tracking",
     "show flash": "manage files from the Linux shell", "show boot": "manage the host from the Linux shell",
-    "show system uptime": "try: show system", "show system processes": "try: show thread",
-    "show system commit": "try: show configuration revisions",
     "show system rollback": "try: show configuration revisions BACK, compare BACK",
-    "show system users": "try: show users", "show system alarms": "try: show alarm",
-    "show startup-config": "try: compare file", "show archive": "try: show configuration revisions",
-    "show session-config": "try: show, compare", "show running-config *": "try: show running-config | include WORD",
+    "show startup-config": "try: compare file",
+    "show running-config *": "try: show running-config | include WORD",
     "show configuration *": "try: show configuration | include WORD",
-    "show configuration commands": "try: show configuration; it prints 'set' lines", "show | compare": "try: compare",
     "show history": "use the up arrow for earlier commands", "show interface * brief": "try: show interface",
-    "show monitor": "try: show mirror", "show snmp *": "try: show snmp", "show hosts": "set it in Linux: /etc/hosts",
+    "show snmp *": "try: show snmp", "show hosts": "set it in Linux: /etc/hosts",
 }
 ALWAYS = ("do", "run", "up")  # never the beginning of another word
 FILTERS = {
-    "grep": "did you mean 'include'?", "match": "did you mean 'include'?", "section": "did you mean 'include'?",
-    "except": "did you mean 'exclude'?", "find": "did you mean 'begin'?", "last": "did you mean 'begin'?",
+    "grep": "try: include EXPRESSION, exclude EXPRESSION", "section": "did you mean 'include'?", "last": "did you mean 'begin'?",
     "wc": "did you mean 'count'?", "compare": "try: compare",
     "display": "the configuration is already in 'set' lines; '| json' prints JSON",
     "redirect": "try from a shell: kamuee … > FILE", "save": "try from a shell: kamuee … > FILE",
     "tee": "try from a shell: kamuee … | tee FILE",
 }
-PATTERNS = [(pattern.split(), said) for pattern, said in HINTS.items()]
+PATTERNS = [(pattern.split(), said) for pattern, said in [*HINTS.items(), *((word, f"try: {same}") for word, same in LOOKS.items())]]
+
+
+def looked(line: Sequence[str], editing: bool) -> list[str]:
+    """The line in our words, when it is one of another router that changes nothing; else empty."""
+    if line and line[0] in ("do", "run") and len(line) > 1 and editing:      # configure mode has every command
+        rest = list(line[1:])
+        return looked(rest, editing) or (rest if len(rest[0]) > 1 and "show".startswith(rest[0]) else [])
+    if editing and " ".join(line) in LEAVES:
+        return ["exit"]
+    found = [pattern.split() for pattern in LOOKS if len(pattern.split()) <= len(line) and all(map(fits, pattern.split(), line))]
+    if not found:
+        return []
+    longest = max(found, key=len)
+    rest = [re.sub(r"\.?inet6?\.0$", "", word) or "default" for word in line[len(longest):]]
+    rest = ["vr" if word in VIRTUAL_ROUTER else word for word in rest if not is_brief(word)]
+    return [*LOOKS[" ".join(longest)].split(), *rest]
+
+
+def is_brief(word: str) -> bool:
+    return word in BRIEF or (len(word) > 1 and "brief".startswith(word))
+
+
+def compared(words: Sequence[str]) -> list[str]:
+    """Junos's 'show | compare [rollback N]' in our words; other lines as they are."""
+    found = re.fullmatch(r"show(?: configuration)? \| compare(?: rollback (\d+))?", " ".join(words))
+    return ["compare", *filter(None, found.groups())] if found else list(words)
 
 
 def known(line: Sequence[str], least: int = 1) -> str:
@@ -213,14 +250,15 @@ def fits(word: str, typed: str) -> bool:
 
 def hint(words: Sequence[str], wrong: int, expected: Iterable[str]) -> str:
     """What to type instead of words[wrong], at which a line stopped being a command; '' when nothing comes to mind."""
-    if found := known(words, wrong + 1) or known(" ".join(words[:wrong + 1]).split(), wrong + 1):   # a line in quotes
-        return found
     expected = tuple(expected)
+    import difflib  # takes 5 ms, and only an error needs it
+    near = difflib.get_close_matches(words[wrong], [name for name in expected if not name.isupper()], n=1, cutoff=0.75)
+    mistyped = near and not any(len(pattern) > wrong and same(pattern[wrong], words[wrong]) for pattern, _ in PATTERNS)
+    found = known(words, wrong + 1) or known(" ".join(words[:wrong + 1]).split(), wrong + 1)   # a line in quotes
+    if found and not mistyped:
+        return found
     wants_address = {"ADDRESS", "PREFIX", "SOURCE", "DESTINATION"} & set(expected)
     if wants_address and (words[wrong][:1].isdigit() or ":" in words[wrong]
                           or all(name.isupper() for name in expected)):
         return no_address(words[wrong])
-    import difflib  # takes 5 ms, and only an error needs it
-    names = [name for name in expected if not name.isupper()]
-    near = difflib.get_close_matches(words[wrong], names, n=1, cutoff=0.75)
     return f"did you mean '{near[0]}'?" if near else ""

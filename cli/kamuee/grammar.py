@@ -87,7 +87,7 @@ class Grammar:
                 edges = self.step(places, word)
             except UsageError as error:
                 said = foreign.hint(words, n, ())
-                raise UsageError("\n".join([str(error), *[said] * bool(said)])) from None
+                raise UsageError(f"{' '.join(words[:n + 1])}: {said}" if said else str(error)) from None
             if not edges:
                 raise self.unknown(words, n, places)
             for edge in edges:

@@ -102,11 +102,13 @@ def split_pipe(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
             parts.append([])
         else:
             parts[-1].append(word)
-    return parts[0], [expanded(stage) for stage in parts[1:]]
+    return parts[0], [expanded(stage) for stage in parts[1:] if stage != ["display", "set"]]   # as the configuration is printed
 
 
 def expanded(stage: list[str]) -> list[str]:
     """A stage with its name in full and its arguments checked."""
+    if len(stage) > 1 and not stage[1].startswith("-"):
+        stage = [foreign.SAME_FILTER.get(stage[0], stage[0]), *stage[1:]]
     names = [name for name in FILTERS if stage and name.startswith(stage[0])]
     if len(names) != 1:
         what = f"'{stage[0]}' is not a filter" if stage else "nothing after '|'"

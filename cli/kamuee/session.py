@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from kamuee import commands, configure, options
+from kamuee import commands, configure, foreign, options
 from kamuee.context import Context, Options
 from kamuee.errors import EXIT_OK, DaemonError, KamueeError, Leave, Unreachable, UsageError
 from kamuee.grammar import Grammar, Match
@@ -65,7 +65,7 @@ class Session:
             from kamuee.suggest import explained, suggest  # few lines ask
             self.context.lines(explained(suggest(self, " ".join([*words[:-1], ""])), self.context.width))
             return EXIT_OK
-        command, stages = split_pipe(words)
+        command, stages = split_pipe(foreign.compared(words))
         parsed = options.parse(command, program=False)
         return self.do(parsed.words, merged(self.context.options, parsed.line), stages)
 
@@ -82,13 +82,23 @@ class Session:
         return EXIT_OK if code is None else code
 
     def matched(self, words: Sequence[str]) -> Match:
-        """The command; of 'set' or 'delete' alone the daemon knows what may follow."""
+        """The command, or one of another router that only looks; of 'set' or 'delete' alone the daemon knows what may follow."""
         if len(words) == 1 and self.is_change(words):
             verb = self.grammar.step(self.grammar.start, words[0])[0].word
             with contextlib.suppress(DaemonError, Unreachable):
                 names = " ".join(name for name, _ in configure.candidates(self.context, f"{verb} ")[0])
                 raise UsageError(f"the command is not complete: {words[0]}\nexpected: {names}\n'{verb} ?' lists them")
-        return self.grammar.match(words)
+        ours = foreign.looked(words, self.context.editing.session is not None)
+        try:
+            match = self.grammar.match(words)
+            if ours and foreign.is_brief(match.args.get("INTERFACE", "")):
+                return self.grammar.match(ours)
+            return match
+        except UsageError as error:
+            with contextlib.suppress(UsageError):
+                if ours:
+                    return self.grammar.match(ours)
+            raise error
 
     def script(self, lines: Iterable[str], name: str = "") -> int:
         """Lines until the first that fails; where it stands in the file `name` is put before the message."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show ipv4|ipv6 route [PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]… and its summary
+"""show [ipv4|ipv6] route [PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]… and its summary
 
 The table streams row by row: a full one has 900,000 rows, and none are kept.
 """
@@ -25,10 +25,10 @@ LEGEND = ("Codes: K kernel  C connected  L local  S static  B bgp  O ospf  R rip
 
 
 def show(context: Context, match: Match) -> None:
-    args, family = match.args, match.family
+    args = match.args
     vr = args.get("VR", "default")
-    query = {"protocol": args.get("PROTOCOL"), "type": args.get("TYPE"), **asked(args, family)}
-    rows = found(context, vr, family, query)
+    query = {"protocol": args.get("PROTOCOL"), "type": args.get("TYPE"), **asked(args, families(match)[0])}
+    rows = chain.from_iterable(found(context, vr, family, query) for family in families(match))
     if context.options.json:
         context.json_rows(rows)
     elif query.get("match") in ("exact", "longest"):
@@ -38,6 +38,14 @@ def show(context: Context, match: Match) -> None:
         context.lines([*LEGEND, ""] if first else ["no routes"])
         for route in chain(first, rows):
             context.lines(listed(route, context.room))
+
+
+def families(match: Match) -> list[str]:
+    """The one that the command names, or that of its address; else both."""
+    word = match.args.get("PREFIX") or match.args.get("ADDRESS")
+    if {"ipv4", "ipv6"} & match.args.keys():
+        return [match.family]
+    return [family_of(word.partition("/")[0]) or "ipv4"] if word else ["ipv4", "ipv6"]
 
 
 def asked(args: dict[str, str], family: str) -> dict[str, str]:

@@ -14,26 +14,23 @@ import os
 import platform
 import re
 import shlex
-import stat
 import subprocess
-import sys
 import tarfile
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kamuee import commands, operate_linux
+from kamuee import commands, operate_linux, show_log
 from kamuee.context import Context
-from kamuee.errors import KamueeError, UsageError
+from kamuee.errors import KamueeError
 from kamuee.grammar import Match
 from kamuee.plain import lines as lines_of
 from kamuee.session import Session
 
 # A full table is 200 MB; the summary says what is needed.
-LEFT_OUT = ("show ipv4 route", "show ipv6 route", "show route changes", "show tech-support")
+LEFT_OUT = ("show ipv4 route", "show ipv6 route", "show route", "show route changes", "show tech-support", "show log")
 LINUX = {
     "uname": "uname -a", "addresses": "ip -d addr", "links": "ip -s -d link", "rules": "ip rule",
     "rules-ipv6": "ip -6 rule", "routes": "ip route show table all", "routes-ipv6": "ip -6 route show table all",
@@ -110,17 +107,6 @@ def of_linux(command: str, where: Sequence[str] = ()) -> str:
     return said + (f"error: exit code {ran.returncode}: {ran.stderr}" if ran.returncode else "")
 
 
-def log_file(context: Context) -> str:
-    """The end of kamueed's log file, if it has one instead of the journal."""
-    try:
-        with open(f"/proc/{context.client.state('system')['pid']}/fd/2", encoding="utf-8", errors="replace") as log:
-            if not stat.S_ISREG(os.fstat(log.fileno()).st_mode):
-                return "error: kamueed's log does not go to a file\n"
-            return "".join(deque(log, LINES))
-    except (KamueeError, OSError, KeyError) as error:
-        return f"error: {error}\n"
-
-
 def where_kamueed_is(context: Context) -> list[str]:
     try:
         return operate_linux.of_daemon(context)
@@ -148,14 +134,15 @@ def parts(context: Context) -> Iterator[tuple[str, bytes]]:
     where = where_kamueed_is(context)
     for name, command in LINUX.items():
         yield f"linux/{name}.txt", of_linux(command, where).encode()
-    yield "linux/log-file.txt", log_file(context).encode()
+    log = show_log.file(context, LINES) or ["error: no log file: kamueed logs elsewhere, or is not to be asked"]
+    yield "linux/log-file.txt", "".join(f"{line}\n" for line in log).encode()
 
 
-def write(file: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], None]) -> tuple[int, int]:
+def write(file: str, mode: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], None]) -> tuple[int, int]:
     """Parts into an archive under a folder of its name; how many, and bytes."""
     stem = re.sub(r"\.(tar\.gz|tgz)$", "", Path(file).name)
     n = size = 0
-    with tarfile.open(file, "w:gz") as archive:
+    with open(file, mode, opener=lambda path, flags: os.open(path, flags, 0o600)) as out, tarfile.open(fileobj=out, mode="w:gz") as archive:
         for name, content in found:
             entry = tarfile.TarInfo(f"{stem}/{name}")
             entry.size, entry.mtime, entry.mode = len(content), int(time.time()), 0o600
@@ -166,13 +153,12 @@ def write(file: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], N
 
 
 def run(context: Context, match: Match) -> None:
-    now = time.strftime("%Y%m%d-%H%M%S")
-    file = match.args.get("FILE") or os.path.abspath(f"kamuee-{platform.node()}-{now}.tar.gz")
-    asks = "FILE" not in match.args and sys.stdin.isatty() and not context.options.yes
-    if asks and not context.agrees(f"Write {file}?"):
-        raise UsageError("nothing was written; to use another file: show tech-support FILE")
+    """show tech-support [FILE]: by default a new file for temporary ones, not in whatever folder somebody works."""
+    name = f"kamuee-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz"
+    file = match.args.get("FILE") or os.path.join(tempfile.gettempdir(), name)
     try:
-        n, size = write(file, parts(context), lambda name: context.line(f"  {name}") if context.options.wide else None)
+        n, size = write(file, "wb" if "FILE" in match.args else "xb", parts(context),
+                        lambda name: context.line(f"  {name}") if context.options.wide else None)
     except OSError as error:
         raise KamueeError(f"{file}: {error.strerror}") from None
     context.line(f"written to {file}: {n} files, {size / 1e6:.1f} MB unpacked")

@@ -9,7 +9,7 @@ from server import Refused
 from kamuee import commands, context
 from kamuee.client import Client
 from kamuee.context import Context
-from kamuee.errors import Unreachable, UsageError
+from kamuee.errors import DaemonError, Unreachable, UsageError
 from kamuee.session import Session
 
 
@@ -45,7 +45,7 @@ def router(daemon):
     daemon.operations.update({
         "session-open": lambda given: {"session": 7, "other": [{"id": 3, "by": "bob", "age": 200, "idle": 1, "changes": 2}]},
         "session-close": lambda given: None, "edit": edit, "configure": configure, "confirm": lambda given: None,
-        "compare": lambda given: {"change": list(daemon.pending)},
+        "compare": lambda given: {"change": list(daemon.pending), "back": ["set port p0 rx-queues 1", "set vport v1 port p0"]},
         "configuration": lambda given: {"text": json.dumps({"kamuee:port": [{"name": "p0", "mtu": 9000}]}) if given.get("format") == "json"
                                         else "set port p0 mtu 9000\n"},
         "save-configuration": lambda given: {"file": "/etc/kamuee/kamuee.conf"},
@@ -76,7 +76,7 @@ def test_what_is_edited_takes_effect_together(talk, router):
     assert talk("configure") == ["also editing: bob, for 00:03:20, 2 lines not committed (session 3)",
                                  "a commit by alice will be rolled back in 240 s unless it is confirmed"]
     assert talk("set port p0 rx-queues 2", "delete vport v1") == []
-    assert talk("compare") == ["set port p0 rx-queues 2", "delete vport v1"]
+    assert talk("compare") == ["- set port p0 rx-queues 1", "+ set port p0 rx-queues 2", "- set vport v1 port p0"]
     assert talk("check") == ["valid; would change:", "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues"]
     assert talk("commit confirmed 5 comment the new uplink") == [
         "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues", "committed; will be rolled back in 5 min unless you 'confirm'"]
@@ -89,12 +89,26 @@ def test_what_is_edited_takes_effect_together(talk, router):
     assert talk.session.context.editing.session is None
 
 
+def test_a_hint_about_words_is_only_given_where_words_are_wrong(talk, router):
+    def refuses(text):
+        def refuse(given):
+            raise Refused(409, text)
+        return refuse
+    router.operations["configure"] = refuses("nothing was committed: a commit by root must be confirmed")
+    with pytest.raises(DaemonError) as refused:
+        talk("set interfaces p0 mtu 9000")
+    assert "try:" not in str(refused.value)
+    router.operations["configure"] = refuses("line 1: unknown word 'interfaces', expected one of interface")
+    with pytest.raises(DaemonError, match="try: set port"):
+        talk("set interfaces p0 mtu 9000")
+
+
 def test_leaving_with_changes_is_refused_unless_they_are_kept(talk, router):
     talk("configure", "set port p0 mtu 9000")
     with pytest.raises(UsageError, match="1 line is not committed\n'commit' first, or 'exit discard', or 'exit keep'"):
         talk("exit")
     assert talk("exit keep") == ["session 7 is kept; 'configure 7' resumes it"]
-    assert talk("configure 7", "compare") == ["set port p0 mtu 9000"]
+    assert talk("configure 7", "compare") == ["- set port p0 rx-queues 1", "+ set port p0 mtu 9000", "- set vport v1 port p0"]
     talk("discard", "exit")
     assert router.asked[-1][1] == "session-close"
 

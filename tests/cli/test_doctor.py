@@ -123,6 +123,13 @@ def test_what_is_configured_says_which_rights_it_takes(tmp_path, line, capabilit
     assert [finding.found for finding in found] == ([f"{capability} is missing"] if capability else ["uid 998 with CAP_NET_ADMIN CAP_NET_RAW"])
 
 
+def test_the_rights_of_a_stranger_in_another_namespace_are_its_own_business(tmp_path):
+    plant(tmp_path, GOOD | {"proc/self/ns/net": ("link", "net:[1]"), "proc/77/ns/net": ("link", "net:[2]"),
+                            "proc/77/status": "Uid:\t0\t0\nCapEff:\t000001ffffffffff\nSeccomp:\t2"})
+    assert [finding.found for finding in look(tmp_path, ["rights"])] == ["not running"]
+    assert [finding.found for finding in look(tmp_path, ["rights"], {"system": {"pid": 77}})] == ["runs as root"]
+
+
 def plant(root, files):
     for path, content in files.items():
         place = root / path

@@ -81,7 +81,7 @@ def effect(router, habit, line):
     """What a line does: exit code, output, errors; while editing with what it changed."""
     if habit.where == "exec":
         return typed(router, "-c", line)
-    after = () if line.split()[0] in ("exit", "quit") else ("-c", "compare", "-c", "exit discard")
+    after = () if line.split()[0] in ("exit", "quit", "end") else ("-c", "compare", "-c", "exit discard")
     return typed(router, "-c", "configure", "-c", line, *after)
 
 

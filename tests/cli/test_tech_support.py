@@ -46,7 +46,7 @@ def test_no_show_without_arguments_is_forgotten_and_no_full_table_taken():
     assert len(names) == len(set(names)) > 20 and {"show port", "show fib", "show punt", "show ipv4 route summary"} <= set(names)
     assert "show ipv4 route" not in names
     patterns = [command.pattern for command in commands.COMMANDS if command.pattern.startswith("show ")]
-    assert len(patterns) - len(names) <= 13, sorted(patterns)
+    assert len(patterns) - len(names) <= 15, sorted(patterns)
     assert tech_support.plain("show port [PORT] statistics (pps|bps)") == ["show", "port", "statistics", "pps"]
     assert tech_support.plain("show ipv4 route (PREFIX|ADDRESS) at TIME [vr VR]") is None
 
@@ -58,8 +58,12 @@ def test_no_command_of_linux_lists_processes_of_others():
         assert words[0] != "ss" or "p" not in words[1], name
 
 
-def test_a_terminal_is_asked_where_no_file_is_named(terminal, tmp_path):
-    shown = terminal("show", "tech-support")
-    shown.until(r"Write /\S+\.tar\.gz\? \[y/N\] ")
-    shown.type("\r")
-    assert shown.wait() == 2
+def test_without_a_name_it_is_a_private_file_for_temporary_ones(kamuee, tmp_path, monkeypatch):
+    monkeypatch.setattr(tech_support, "LINUX", {})
+    monkeypatch.setattr(tech_support.tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    result = kamuee("show", "tech-support")
+    (file,) = tmp_path.glob("kamuee-*.tar.gz")
+    assert result.code == 0 and f"written to {file}" in result.out and not list((tmp_path / "work").iterdir())
+    assert file.stat().st_mode & 0o777 == 0o600

@@ -354,14 +354,17 @@ static void run_configuration(struct http *h, const struct lyd_node *op)
 static void print_difference(void *arg)
 {
     struct reading *r = arg;
-    struct text change = {0};
+    struct text change = {0}, back = {0};
     struct jwrite j;
 
     config_diff(r->from, r->tree, &change);
+    config_diff(r->tree, r->from, &back);
     output_begin(&j, &r->out);
     configuration_write_lines(&j, "change", &change);
+    configuration_write_lines(&j, "back", &back);
     output_end(&j);
     text_free(&change);
+    text_free(&back);
 }
 
 static void run_compare(struct http *h, const struct lyd_node *op)
