@@ -59,7 +59,7 @@ function round_up(x) {
   return power * [1, 2, 5, 10].find(step => step * power >= x);
 }
 
-const W = 900, H = 240, LEFT = 56, RIGHT = 8, TOP = 10, BOTTOM = 26;
+const W = 900, H = 240, LEFT = 84, RIGHT = 8, TOP = 10, BOTTOM = 26;
 const x_of = seconds => W - RIGHT - (W - LEFT - RIGHT) * seconds / HOUR_S;
 
 function axes(top, words) {

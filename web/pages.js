@@ -317,7 +317,7 @@ function show_page() {
   for (const part of document.querySelectorAll("[data-page]")) part.hidden = part.dataset.page !== shown();
   for (const link of document.querySelectorAll("#pages a"))
     link.hash === `#/${shown()}` ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
-  document.title = `Kamuee: ${shown()}`;
+  document.title = `${at("router").textContent}: ${shown()}`;
 }
 
 async function alarms() {
@@ -330,7 +330,9 @@ async function alarms() {
 
 async function greet() {
   const system = await state("system");
-  at("about").textContent = own_vr() ? `virtual router ${own_vr()}` : `version ${system.version}, ${system["dpdk-version"]}, FIB lookup ${system["lookup-kernel"]}`;
+  at("router").textContent = system.name || own_vr() || "Kamuee";
+  at("about").textContent = own_vr() ? `virtual router ${own_vr()}` : `Kamuee ${system.version}, ${system["dpdk-version"]}, FIB lookup ${system["lookup-kernel"]}`;
+  show_page();
   greet.done = true;
   keep_listening();
 }

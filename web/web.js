@@ -76,6 +76,14 @@ function node(name, options = {}, ...inside) {
 const cell = x => node("td", {}, x), number = x => node("td", {class: "n"}, x);
 const first = x => node("th", {scope: "row"}, x);
 
+// In a window too narrow for a table its rows are cards; a tight table has room in a narrower one.
+const NARROW = [["table:not(.tight)", matchMedia("(max-width: 60rem)")], ["table.tight", matchMedia("(max-width: 44rem)")]];
+for (const [tables, media] of NARROW) {
+  const fit = () => document.querySelectorAll(tables).forEach(table => table.classList.toggle("cards", media.matches));
+  media.addEventListener("change", fit);
+  fit();
+}
+
 // Rows of cells. Each cell is given its column's heading, which a narrow window shows beside it.
 function fill(id, rows) {
   const heads = [...at(id).tHead.rows[0].cells].map(head => head.innerText);

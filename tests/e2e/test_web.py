@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -229,6 +230,8 @@ WIDTHS = {"phone": 390, "tablet": 820, "desktop": 1280}
 def test_every_control_has_a_name_and_every_page_fits_the_window(daemon, url, browser, width):
     browser.open(url, width=width)
     eventually(lambda: browser.text("#live") == "live", 20)
+    eventually(lambda: browser.run("document.querySelectorAll('svg.hour text.y').length"), 20, lambda: browser.text("#hour-graph"))
+    browser.run("document.querySelectorAll('svg.hour text.y').forEach(x => x.textContent = '50.0M')")       # as wide as a label gets
     for page in PAGES:
         go(browser, page)
         assert browser.run("[...document.querySelectorAll('input, select')].filter(x => !x.labels.length).length") == 0
@@ -237,6 +240,18 @@ def test_every_control_has_a_name_and_every_page_fits_the_window(daemon, url, br
         cut = browser.run("[...document.querySelectorAll('td, th, input, svg')].filter(x => x.offsetParent && x.closest('thead') === null && "
                           "x.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5).map(x => x.outerHTML.slice(0, 80))")
         assert cut == [], f"{page}: cut off at the right"
+        left = browser.run("[...document.querySelectorAll('svg.hour text')].filter(x => x.getBBox().x < 0).map(x => x.textContent)")
+        assert left == [], f"{page}: labels of the graph are cut off at the left"
+
+
+def test_the_page_says_which_router_it_is_and_a_tablet_has_tables(daemon, url, browser):
+    browser.open(url, width=WIDTHS["tablet"])
+    go(browser, "overview")
+    assert browser.text("#router") == socket.gethostname() and browser.run("document.title") == f"{socket.gethostname()}: overview"
+    is_table = "getComputedStyle(document.querySelector('#ports tbody tr')).display"
+    assert eventually(lambda: browser.run(is_table), 20) == "table-row"
+    browser.open(url, width=WIDTHS["phone"])
+    eventually(lambda: browser.run(f"document.querySelector('#ports tbody tr') ? {is_table} : ''") == "grid", 20)
 
 
 @pytest.mark.skipif(not os.environ.get("SCREENSHOTS"), reason="SCREENSHOTS=docs/images writes pictures")

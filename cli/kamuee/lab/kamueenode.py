@@ -100,7 +100,7 @@ class KamueeNode(Router):
             self.proc = self.namespace.popen(rights.restricted(
                 [str(find_kamueed()), "--config", str(self.config_file), "--run-dir", str(self.run_dir),
                  "--file-dir", "/tmp", "--device-dir", str(self.run_dir), "--device-dir", "/tmp"]),
-                log=str(self.log), env={"NOTIFY_SOCKET": str(notify)})
+                log=str(self.log), env={"NOTIFY_SOCKET": str(notify), "KAMUEE_NAME": self.name})
             self.pid_file.write_text(str(self.proc.pid))
             self._wait_ready(sock)
         self.set_up_interfaces()

@@ -2,9 +2,11 @@
 // system.c - the process: version, memory, packet buffers; and how it is stopped
 #include "feature/system.h"
 
+#include <limits.h>
 #include <rte_mempool.h>
 #include <rte_version.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -129,11 +131,21 @@ static void write_audit_totals(struct jwrite *j)
                __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED));
 }
 
+static void write_name(struct jwrite *j)
+{
+    const char *given = getenv("KAMUEE_NAME"); // several routers of a lab are on one host
+    char host[HOST_NAME_MAX + 1] = "";
+
+    gethostname(host, sizeof host - 1);
+    jwrite_string_any(j, "name", given && *given ? given : host);
+}
+
 static int show_system(struct show *s)
 {
     struct jwrite *j = &s->out;
 
     jwrite_begin(j, s->name, '{');
+    write_name(j);
     jwrite_string(j, "version", kamuee_version);
     if (*kamuee_commit)
         jwrite_string(j, "commit", kamuee_commit);
