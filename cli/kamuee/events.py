@@ -71,6 +71,7 @@ def route(event: dict) -> str:
 
 SENTENCES = {
     "link-change": lambda e: f"link      {e['port']} is {e['status']}",
+    "interface-change": lambda e: f"interface {e['interface']} is {e['status']}",
     "lag-member-change": lambda e: f"lag       {e['lag']} {e['port']} is {e['status']}"
                                    + (f": {e['reason']}" if "reason" in e else ""),
     "neighbor-change": lambda e: " ".join(filter(None, (

@@ -103,7 +103,7 @@ def mac(daemon):
 
 
 def ids(daemon):
-    return {i["name"]: i["id"] for i in daemon.client.entries("interface")}
+    return {i["name"]: i["if-index"] for i in daemon.client.entries("interface")}
 
 
 def send(daemon, frames):

@@ -2,6 +2,7 @@
 // iface_link.c - see iface_link.h
 #include "port/iface_link.h"
 
+#include "base/clock.h"
 #include "port/iface_manager.h"
 #include "port/tap.h"
 #include "table/iface.h"
@@ -9,6 +10,7 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 
+static uint64_t changed_ns[IFACE_MAX]; // wall clock, 0 = not yet up or down
 static bool port_up[PORT_MAX];       // its link
 static bool port_told[PORT_MAX];     // the former is what the port has reported
 static bool port_presumed[PORT_MAX]; // it is up, because a kept TAP has carrier
@@ -28,9 +30,29 @@ bool iface_link_carrier(const struct iface *i)
 
 void iface_link_update_up(struct iface *i)
 {
+    bool up = i->admin_up && i->carrier;
+
+    if (!changed_ns[i->id] || up != !!(iface_flags(i) & IFACE_UP))
+        changed_ns[i->id] = clock_wall_ns();
     iface_set_flags(i, IFACE_UP | IFACE_OFFLOAD,
-                    (i->admin_up && i->carrier ? IFACE_UP : 0) |
+                    (up ? IFACE_UP : 0) |
                         (port_get(i->port)->offload ? IFACE_OFFLOAD : 0));
+}
+
+uint64_t iface_link_changed_ns(uint16_t id)
+{
+    return changed_ns[id];
+}
+
+void iface_link_forget(uint16_t id)
+{
+    changed_ns[id] = 0;
+}
+
+void iface_link_restore(uint16_t id, bool up, uint64_t changed)
+{
+    if (up == !!(iface_flags(iface_get(id)) & IFACE_UP) && changed < changed_ns[id])
+        changed_ns[id] = changed;
 }
 
 void iface_link_new_port(uint16_t port)

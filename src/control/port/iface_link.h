@@ -16,6 +16,12 @@ struct tap;
 bool iface_link_carrier(const struct iface *i);
 void iface_link_update_up(struct iface *i); // the flag that forwarders look at, by i->carrier
 
+// When that flag changed last, or the interface was made: wall clock.
+uint64_t iface_link_changed_ns(uint16_t id);
+void iface_link_forget(uint16_t id); // it is deleted
+// A former process knew since when; heeded while the flag is what it was.
+void iface_link_restore(uint16_t id, bool up, uint64_t changed_ns);
+
 void iface_link_new_port(uint16_t port);
 void iface_link_set_port(uint16_t port, bool up); // as the device has reported
 void iface_link_port_moved(uint16_t from, uint16_t to);

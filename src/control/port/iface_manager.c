@@ -268,6 +268,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     rib_manager_iface_del(i->id);
     tunnel_end_free(i);
     iface_tap_detach(i, iface_tap(i), !(iface_tap_is_starting() && iface_tap(i)->found));
+    iface_link_forget(i->id);
     kernel_state_forget(i->name);
     log_info("iface_manager: deleted: interface=%s id=%u", name, i->id);
     iface_free(i);
@@ -410,6 +411,22 @@ void iface_manager_description(uint16_t id, char description[256])
         memcpy(description, own[id].description, TAP_ALIAS);
     else
         tap_alias_get(iface_tap(iface_get(id)), description);
+}
+
+int iface_manager_number(const struct iface *i)
+{
+    return iface_tap_number(i);
+}
+
+uint64_t iface_manager_changed_ns(uint16_t id)
+{
+    return iface_link_changed_ns(id);
+}
+
+void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed_ns)
+{
+    thread_must_be(ROLE_CONTROL);
+    iface_link_restore(id, up, changed_ns);
 }
 
 void iface_manager_port_link(uint16_t port, bool up)

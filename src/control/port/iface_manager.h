@@ -55,6 +55,12 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
 int iface_manager_set_description(const char *name, const char *description, char *err,
                                   size_t err_size);
 // As configured, else the alias that Linux has; "": none.
+// The number of the interface in SNMP, sFlow, IPFIX and RFC 8343.
+int iface_manager_number(const struct iface *i);
+// When it last came up or went down, or was made: wall clock. What a former process knew is heeded
+// if it still is `up`, or not.
+uint64_t iface_manager_changed_ns(uint16_t id);
+void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed_ns);
 void iface_manager_description(uint16_t id, char description[256]);
 // Ids of table/acl.h.
 int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size);

@@ -87,6 +87,49 @@ static const struct tap_list_entry *find_former(const struct iface *i, uint16_t 
     return NULL;
 }
 
+// --- numbers, for SNMP and its like ---
+
+// An ifindex is unique in its namespace alone. A number is the ifindex, and unique: TAPs in other
+// namespaces than ours are made with an ifindex from NUMBER_FIRST on, where Linux seldom comes by
+// counting. What has another one there (a tunnel of Linux, a TAP of an older version) has a number
+// from the same range. Below 2^24, because sFlow has no more bits for it.
+enum { NUMBER_FIRST = 1 << 20, NUMBER_END = 1 << 24 };
+
+static int numbers[IFACE_MAX]; // 0 = none
+
+int iface_tap_number(const struct iface *i)
+{
+    return numbers[i->id];
+}
+
+static bool is_taken(int number)
+{
+    for (size_t k = 0; k < n_former; k++)
+        if (former[k].ifindex == number)
+            return true;
+    iface_each (i)
+        if (numbers[i->id] == number)
+            return true;
+    return false;
+}
+
+static int new_number(void)
+{
+    static int last = NUMBER_FIRST - 1;
+
+    do
+        last = last + 1 < NUMBER_END ? last + 1 : NUMBER_FIRST;
+    while (is_taken(last));
+    return last;
+}
+
+static void set_number(const struct iface *i, uint16_t vr, int ifindex, int fresh)
+{
+    bool unique = vr_manager_netns(vr) == NETNS_OWN || ifindex >= NUMBER_FIRST;
+
+    numbers[i->id] = unique ? ifindex : fresh ? fresh : new_number();
+}
+
 // --- what the kernel sends ---
 
 static enum iface_hold held; // it waits in the TAPs
@@ -252,6 +295,7 @@ static int device_attach(struct iface *i, struct tap *tap, char *err, size_t err
     }
     tap_sysctl_set(tap, vr_manager_netns(i->vr));
     __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
+    set_number(i, i->vr, tap->ifindex, 0);
     i->admin_up = tap_is_up(tap);
     iface_link_update_up(i);
     return 0;
@@ -266,7 +310,10 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
     const struct tap_list_entry *old = find_former(i, vr);
     if (old && old->ifindex && !tap_keep_restore_name(i->name, vr_manager_netns(vr), old->ifindex))
         tap_restore_name(i->name, vr_manager_netns(vr), old->ifindex, i->mac);
-    int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
+    int number = vr_manager_netns(vr) == NETNS_OWN     ? 0
+                 : old && old->ifindex >= NUMBER_FIRST ? old->ifindex
+                                                       : new_number();
+    int r = tap_open(tap, i->name, vr_manager_netns(vr), number, i->mac, i->mtu, err, err_size);
 
     if (r)
         return r;
@@ -290,6 +337,7 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
         return r;
     }
     __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
+    set_number(i, vr, tap->ifindex, number);
     i->admin_up = !tap->found || tap_is_up(tap);
     iface_link_update_up(i); // before the kernel sends
     if (!tap->kept)
@@ -302,6 +350,7 @@ void iface_tap_detach(struct iface *i, struct tap *tap, bool delete)
     if (!tap->foreign)
         iface_tap_take_back(i, tap);
     __atomic_store_n(&i->ifindex, 0, __ATOMIC_RELAXED);
+    numbers[i->id] = 0;
     if (delete && !tap->foreign)
         tap_delete_batch_add(tap);
     else

@@ -22,6 +22,8 @@ void iface_tap_started(void);
 bool iface_tap_is_starting(void); // not yet
 void iface_tap_fini(void);        // when all are detached
 
+// The number of the interface for SNMP, sFlow, IPFIX and RFC 8343: its ifindex.
+int iface_tap_number(const struct iface *i);
 struct tap *iface_tap(const struct iface *i);
 
 // Makes or finds the TAP in virtual router `vr` and hands it to tap_manager; it is to be started.

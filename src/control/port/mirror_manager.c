@@ -63,7 +63,7 @@ static struct monitor *monitor_get(const char *name, char *err, size_t err_size)
     }
     if (!m->users) {
         static const uint8_t mac[6] = {0x02, 'm', 'i', 'r', 'r', 0};
-        if (tap_open(&m->tap, name, NETNS_OWN, mac, TAP_MTU, err, err_size))
+        if (tap_open(&m->tap, name, NETNS_OWN, 0, mac, TAP_MTU, err, err_size))
             return NULL;
         tap_clear_persist(&m->tap);
         silence_tap(name);

@@ -180,6 +180,23 @@ static int open_tap_in_netns(struct tap *t)
     return set_framing(t);
 }
 
+// Makes one with this ifindex. An error: it is taken, or anything else.
+static int make_tap_with_index(struct tap *t, int index)
+{
+    struct ifreq r = ifreq_of(t);
+
+    r.ifr_flags = TAP_FLAGS;
+    t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (t->fd < 0)
+        return -errno;
+    if (!ioctl(t->fd, TUNSETIFINDEX, &index) && !ioctl(t->fd, TUNSETIFF, &r))
+        return set_framing(t);
+    int e = errno;
+    close(t->fd);
+    t->fd = -1;
+    return -e;
+}
+
 // Makes a TAP with this MAC in a namespace that systemd-udevd does not see, and moves it here,
 // which takes the kernel some milliseconds. Otherwise udevd would replace the random MAC of a new
 // device after we have set ours (MACAddressPolicy=persistent).
@@ -210,13 +227,15 @@ static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
 }
 
 // Attaches to the TAP of this name or makes it; *fresh tells which.
-static int attach_or_make(struct tap *t, bool *fresh, int netns, const uint8_t mac[6])
+static int attach_or_make(struct tap *t, bool *fresh, int netns, int index, const uint8_t mac[6])
 {
     t->fd = tap_keep_claim(t->name);
     t->kept = t->fd >= 0;
     if (t->kept)
         return set_framing(t);
     *fresh = find_ifindex(t) != 0;
+    if (*fresh && index && !make_tap_with_index(t, index))
+        return 0;
     if (!*fresh || netns != NETNS_OWN || access(UDEVD, F_OK)) // udevd sees this namespace only
         return open_tap_in_netns(t);
     int r = make_tap_in_private_netns(t, mac);
@@ -242,8 +261,8 @@ static int configure_tap(struct tap *t, bool fresh, const uint8_t mac[6], uint16
     return r;
 }
 
-int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu,
-             char *err, size_t err_size)
+int tap_open(struct tap *t, const char *name, int netns, int index, const uint8_t mac[6],
+             uint16_t mtu, char *err, size_t err_size)
 {
     bool fresh = false;
     int back = netns_enter(netns);
@@ -256,7 +275,7 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
         return back;
     }
     t->sock = tap_socket_get();
-    int r = t->sock < 0 ? -errno : attach_or_make(t, &fresh, netns, mac);
+    int r = t->sock < 0 ? -errno : attach_or_make(t, &fresh, netns, index, mac);
     if (!r)
         r = configure_tap(t, fresh, mac, mtu);
     netns_leave(back);

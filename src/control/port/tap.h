@@ -28,8 +28,9 @@ struct tap {
 
 // In the namespace `netns` (NETNS_OWN or of netns_open). 0, or -errno with a sentence: -EBUSY
 // (another process has it), -EEXIST (the name is another kind of device's).
-int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu,
-             char *err, size_t err_size);
+// A new one gets the ifindex `index`, or one that Linux chooses if that is 0 or taken.
+int tap_open(struct tap *t, const char *name, int netns, int index, const uint8_t mac[6],
+             uint16_t mtu, char *err, size_t err_size);
 // The device with that name and index, which is no TAP: it stays as it is. 0 or -errno.
 int tap_adopt(struct tap *t, const char *name, int ifindex, int netns);
 

@@ -24,7 +24,7 @@ struct flow_key { // of memory that was all zero
     struct ip_addr src, dst;
     uint16_t sport, dport;
     uint8_t proto, tos;
-    uint16_t in, out; // interfaces, 0 = none
+    uint32_t in, out; // numbers of interfaces, 0 = none
 };
 
 struct flow {

@@ -21,6 +21,7 @@
 #include "export/collector.h"
 #include "export/ipfix_write.h"
 #include "export/sample_packet.h"
+#include "port/iface_manager.h"
 #include "port/watch_manager.h"
 #include "table/iface.h"
 
@@ -95,6 +96,11 @@ static void send_flow(const struct flow *f, enum flow_end why)
 
 // --- samples ------------------------------------------------------------------------------------
 
+static uint32_t number_of(uint16_t iface)
+{
+    return iface ? (uint32_t)iface_manager_number(iface_get(iface)) : 0;
+}
+
 static void count_sample(const struct watch_slot *s, uint64_t now)
 {
     struct sample_packet p;
@@ -115,8 +121,8 @@ static void count_sample(const struct watch_slot *s, uint64_t now)
     key.dport = p.dport;
     key.proto = p.proto;
     key.tos = p.tos;
-    key.in = s->tag.iface;
-    key.out = s->tag.out;
+    key.in = number_of(s->tag.iface);
+    key.out = number_of(s->tag.out);
     flow_cache_add(ipfix.cache, &key, &s->tag.gateway, p.length, p.tcp_flags, now,
                    ipfix.config.active_s * 1000ull);
 }

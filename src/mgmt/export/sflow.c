@@ -22,6 +22,7 @@
 #include "export/collector.h"
 #include "export/sample_packet.h"
 #include "export/sflow_write.h"
+#include "port/iface_manager.h"
 #include "port/port_manager.h"
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
@@ -93,13 +94,18 @@ static struct text *datagram(void)
 
 // --- packets ------------------------------------------------------------------------------------
 
+static uint32_t number_of(uint16_t iface)
+{
+    return iface ? (uint32_t)iface_manager_number(iface_get(iface)) : 0;
+}
+
 static uint32_t output_of(const struct watch_tag *tag)
 {
     switch (tag->way) {
     case NEXTHOP_ADJACENCY:
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:
-    case NEXTHOP_BROADCAST: return tag->out;
+    case NEXTHOP_BROADCAST: return number_of(tag->out);
     case NEXTHOP_LOCAL: return SFLOW_OUT_US;
     case NEXTHOP_BLACKHOLE: return SFLOW_OUT_DISCARDED | SFLOW_DISCARD_UNKNOWN;
     case NEXTHOP_PROHIBIT: return SFLOW_OUT_DISCARDED | SFLOW_DISCARD_PROHIBITED;
@@ -118,11 +124,11 @@ static void write_sample(const struct kept *k, const struct rib_length *ask)
 
     counter_sum_iface(id, &c);
     sflow_packet(datagram(), &(struct sflow_packet){.sequence = sflow.flow_sequence[id]++,
-                                                    .source = id,
+                                                    .source = number_of(id),
                                                     .rate = sflow.config.sample_rate,
                                                     .pool = (uint32_t)c.rx_packets,
                                                     .drops = (uint32_t)sflow.missed,
-                                                    .input = id,
+                                                    .input = number_of(id),
                                                     .output = output_of(&k->tag),
                                                     .length = k->length,
                                                     .frame = f,
@@ -195,9 +201,10 @@ static void write_counters(const struct iface *i)
     port_manager_state(port_get(i->port)->name, &p);
     counter_sum_iface(i->id, &c);
     sflow_counters(datagram(), &(struct sflow_counters){.sequence = sflow.counter_sequence[i->id]++,
-                                                        .source = i->id,
+                                                        .source = number_of(i->id),
                                                         .type = i->kind == IFACE_PORT       ? 6
                                                                 : i->kind == IFACE_METALINK ? 53
+                                                                : i->kind == IFACE_TUNNEL   ? 131
                                                                                             : 135,
                                                         .speed_bps = p.speed_mbps * 1000000ull,
                                                         .admin_up = i->admin_up,

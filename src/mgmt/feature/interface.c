@@ -17,6 +17,7 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "config/leaf.h"
+#include "event/event.h"
 #include "feature/acl.h"
 #include "feature/forwarding.h"
 #include "feature/metalink.h"
@@ -24,6 +25,7 @@
 #include "feature/tunnel.h"
 #include "feature/vport.h"
 #include "feature/vr.h"
+#include "feature/queue_drops.h"
 #include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "port/iface_manager.h"
@@ -412,6 +414,11 @@ static const struct feature_config interface_config = {
 
 // --- state and metrics ---------------------------------------------------------------------------
 
+static const char *status_name(const struct iface *i)
+{
+    return !i->admin_up ? "admin-down" : i->carrier ? "up" : "down";
+}
+
 // Of the interface, as the kernel has them: of `n` rows.
 static void write_addresses(struct jwrite *j, uint16_t id, const struct address_row *row,
                             unsigned n)
@@ -451,6 +458,7 @@ static void write_iface_statistics(struct jwrite *j, uint16_t id)
     jwrite_begin(j, "statistics", '{');
     jwrite_time(j, "since", counter_since_iface(id));
     write_iface_counters(j, &c);
+    jwrite_u64(j, "queue-drop-packets", queue_drops_of(id));
     jwrite_end(j, '}');
     if (!cleared->wall_ns)
         return;
@@ -521,11 +529,13 @@ static void write_iface_state(struct jwrite *j, const struct iface *i,
         jwrite_string(j, "tpid", tpid);
     }
     jwrite_string(j, "vr", vr_get(i->vr)->name);
-    jwrite_string(j, "status", !i->admin_up ? "admin-down" : i->carrier ? "up" : "down");
+    jwrite_string(j, "status", status_name(i));
+    jwrite_time(j, "last-change", iface_manager_changed_ns(i->id));
     jwrite_mac(j, "mac", i->mac);
     write_macs(j, i);
     jwrite_int(j, "mtu", i->mtu);
     jwrite_int(j, "ifindex", i->ifindex);
+    jwrite_int(j, "if-index", iface_manager_number(i));
     write_addresses(j, i->id, row, n);
     write_policy(j, &i->policy);
     write_iface_statistics(j, i->id);
@@ -601,6 +611,40 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
     vec_free(&row);
 }
 
+// --- events --------------------------------------------------------------------------------------
+
+static const char *told[IFACE_MAX]; // status_name of each that there is, as listeners know it
+
+static void publish_status(const struct iface *i, const char *status)
+{
+    event_publish("interface-change",
+                  json_pack("{s:s, s:s, s:i, s:s}", "interface", i->name, "vr",
+                            vr_get(i->vr)->name, "if-index", iface_manager_number(i), "status",
+                            status));
+}
+
+static void look_at_interfaces(bool publish)
+{
+    for (unsigned id = 1; id < IFACE_MAX; id++) {
+        const struct iface *i = iface_get((uint16_t)id);
+        const char *now = i->kind != IFACE_NONE ? status_name(i) : NULL;
+
+        if (publish && now && now != told[id])
+            publish_status(i, now);
+        told[id] = now;
+    }
+}
+
+static void start_status_events(void)
+{
+    look_at_interfaces(false);
+}
+
+static void look_for_status_events(void)
+{
+    look_at_interfaces(true);
+}
+
 // --- what outlives a stop ------------------------------------------------------------------------
 
 static const char *const count_key[] = {"rx-packets",   "rx-bytes",     "tx-packets",
@@ -617,6 +661,8 @@ static json_t *save_interface(uint16_t id)
     counter_sum_iface(id, &sum);
     json_t *o = saved_object(count_key, COUNTS, (const uint64_t *)&sum);
     json_object_set_new(o, "since", json_integer((json_int_t)counter_since_iface(id)));
+    json_object_set_new(o, "up", json_boolean(iface_flags(iface_get(id)) & IFACE_UP));
+    json_object_set_new(o, "changed", json_integer((json_int_t)iface_manager_changed_ns(id)));
     if (c->wall_ns) {
         json_t *cleared = saved_object(count_key, COUNTS, (const uint64_t *)&c->at);
         json_object_set_new(cleared, "time", json_integer((json_int_t)c->wall_ns));
@@ -644,7 +690,7 @@ static const char *restore_interfaces(const json_t *part, bool apply)
         const json_t *cleared = json_object_get(of, "cleared");
         struct counter_cleared c = {0};
         struct counter_iface sum;
-        uint64_t since;
+        uint64_t since, changed;
 
         if (!saved_numbers(of, count_key, COUNTS, (uint64_t *)&sum) ||
             !saved_number(of, "since", &since) ||
@@ -652,8 +698,11 @@ static const char *restore_interfaces(const json_t *part, bool apply)
                          !saved_number(cleared, "time", &c.wall_ns))))
             return "an interface lacks a number";
         const struct iface *i = apply ? iface_find_name(name) : NULL;
-        if (i)
-            counter_restore_iface(i->id, &sum, since, &c);
+        if (!i)
+            continue;
+        counter_restore_iface(i->id, &sum, since, &c);
+        if (saved_number(of, "changed", &changed)) // 0.9 and older did not save it
+            iface_manager_restore_changed(i->id, json_is_true(json_object_get(of, "up")), changed);
     }
     return NULL;
 }
@@ -681,6 +730,8 @@ const struct feature interface_feature = {
     "interface",
     .start = tell_owners,
     .config = &interface_config,
+    .events =
+        &(const struct feature_events){start_status_events, NULL, look_for_status_events},
     .saved = &(const struct feature_saved){save_interfaces, restore_interfaces},
     .state = (const struct feature_state[]){{"interface", .write = show_interface}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_iface_metrics},

@@ -212,6 +212,7 @@ static bool read_route_query(struct http *h, struct rib_query *q)
     q->match = !prefix                             ? RIB_ALL
                : !match || !strcmp(match, "exact") ? RIB_EXACT
                : !strcmp(match, "longest")         ? RIB_LONGEST_MATCH
+               : !strcmp(match, "from")            ? RIB_FROM
                                                    : RIB_LONGER;
     if (prefix && (prefix_parse(prefix, &q->prefix, false) || q->prefix.family != q->family))
         http_refuse(h, 400, "invalid-value",
@@ -220,7 +221,8 @@ static bool read_route_query(struct http *h, struct rib_query *q)
                     q->family == IP4 ? "192.0.2.0/24" : "2001:db8::/32");
     else if (match && (!prefix || (q->match == RIB_LONGER && strcmp(match, "longer"))))
         http_refuse(h, 400, "invalid-value",
-                    "'match' is '%s', expected exact, longest or longer, together with 'prefix'",
+                    "'match' is '%s', expected exact, longest, longer or from, together with "
+                    "'prefix'",
                     match);
     else if (q->match == RIB_LONGEST_MATCH && q->prefix.len != ip_bits(q->family))
         http_refuse(h, 400, "invalid-value",

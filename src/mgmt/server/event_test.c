@@ -161,7 +161,7 @@ static void no_filter_is_evaluated_as_xpath(void **state)
         {"%2Fkamuee%3Alink-change%5Bport!%3D'p0'%5D", "expected event names with tests"},
         {"%2Fkamuee%3Alink-change%5Bport%3D'p0'", "ends too early"},
         {"%2Fkamuee%3Aalarm", "there is no event 'alarm', expected one of link-change, "
-                              "lag-member-change, neighbor-change"},
+                              "interface-change, lag-member-change, neighbor-change"},
         {"%2Fkamuee%3Alink-change%5Bprot%3D'p0'%5D",
          "has no leaf 'prot', expected one of port, status"},
         {"%2Fkamuee%3Alink-change%5Bstatus%3D'dwn'%5D", "'status' is 'dwn', expected up or down"},

@@ -343,6 +343,20 @@ int iface_manager_set_description(const char *name, const char *description, cha
     return r;
 }
 
+int iface_manager_number(const struct iface *i)
+{
+    return i->ifindex;
+}
+
+uint64_t iface_manager_changed_ns(uint16_t id)
+{
+    return 1700000000000000000;
+}
+
+void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed_ns)
+{
+}
+
 void iface_manager_description(uint16_t id, char description[256])
 {
     description[0] = 0;
