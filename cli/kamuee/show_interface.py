@@ -95,6 +95,7 @@ INTERFACE = (  # in the order of the details
     Leaf("redirect", label="redirects", show=if_true("sent")),
     Leaf("", label="sampled by", show=sampled_by),
     Leaf("directed-broadcast", label="directed broadcast", show=if_true("forwarded")),
+    Leaf("fast-reroute", label="fast reroute", show=if_true("by the default route")),
     Leaf("pcp", label="class by priority", show=lambda classes: ", ".join(f"{one['pcp']} -> {one['class']}" for one in classes)),
     Leaf("", label="received", show=traffic("rx")),
     Leaf("", label="sent", show=traffic("tx")),

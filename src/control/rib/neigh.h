@@ -52,6 +52,9 @@ struct neigh {
     bool pending;  // packets or a resolution wait: in the pending list
     uint8_t kind;  // enum nexthop_kind of its id now
     uint16_t iface; // of its id
+    uint16_t way_iface; // that its id's rewrite leads out of; another one while it is on a detour
+    uint8_t way_mac[6];
+    bool detour;   // rib_detour.c
     uint8_t told, told_mac[6]; // what neigh_feed.c told last
     uint32_t refs; // hops that lead through it
     uint32_t nexthop; // held, 0 = none yet
@@ -68,6 +71,8 @@ struct neigh_routes {
     bool (*is_connected)(struct rib_vr *v, const struct ip_addr *addr, int ifindex);
     // The host's own FIB entry comes or goes.
     void (*set_host)(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on);
+    // Gateway of the default route whose rewrite the neighbor's next hop takes over, or NULL.
+    const struct neigh *(*detour)(const struct neigh *n);
 };
 int neigh_manager_init(const struct neigh_routes *routes);
 void neigh_manager_fini(void);
@@ -87,6 +92,8 @@ void neigh_groups_keep(struct rib_vr *v, const struct rib_link *l); // neigh_gro
 // Up, down, carrier, became ours or no longer is.
 void neigh_link_changed(struct rib_vr *v, struct rib_link *l);
 void neigh_link_gone(struct rib_vr *v, struct rib_link *l);
+// The carrier of the link's port has changed: its gateways begin or end their detours.
+void neigh_carrier_changed(struct rib_link *l);
 void neigh_tick(uint64_t now_ns); // a few times a second: timeouts, refresh, epoch
 void neigh_refused(struct rib_vr *v, int error); // the kernel refused a request
 void neigh_vr_gone(struct rib_vr *v);            // forgets all of its neighbors

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "core/manager.h"
 #include "rib/journal.h"
+#include "rib/neigh.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_multicast.h"
 #include "rib/rib_tunnel.h"
@@ -131,10 +132,16 @@ int rib_manager_tunnels_changed(void)
 static void rehop(const struct iface *f)
 {
     struct rib_vr *v = f->kind != IFACE_NONE && f->ifindex ? rib_vr_find(f->vr) : NULL;
+    struct rib_link *l = v ? rib_link_find(v, f->ifindex) : NULL;
+    bool alive = l && rib_link_is_alive(l);
 
     if (!v)
         return;
+    if (alive) // before its gateways join groups
+        neigh_carrier_changed(l);
     rib_link_rehop(v, f->ifindex);
+    if (l && !alive)
+        neigh_carrier_changed(l);
     rib_iface_rehop_others(v, f->ifindex);
 }
 

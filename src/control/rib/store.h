@@ -185,6 +185,8 @@ uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host)
 const struct rib_path *rib_path_to(struct rib_vr *v, const struct ip_addr *addr);
 // Does the path to the host lead onto that link without a gateway?
 bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex);
+struct neigh;
+const struct neigh *rib_detour(const struct neigh *n); // rib_detour.c
 void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node); // the node may be pruned
 void rib_evaluate_prefix(struct rib_vr *v, const struct prefix *p); // if it is there; commits
 void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node); // for neigh_manager

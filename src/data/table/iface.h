@@ -70,6 +70,7 @@ struct iface_policy {        // as configured; all zero = none of it
     bool redirect;           // ICMP redirects to hosts that could send straight to the next hop
     bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
     uint8_t sample;          // bits of enum iface_sample
+    bool fast_reroute; // without carrier, packets to its gateways follow the default route
     // Class of what comes in, by the 802.1p priority of its VLAN tag: priority p has four bits,
     // from bit 4 p on, IFACE_PCP_GIVEN and the class. 0: none has one.
     uint32_t pcp_class;

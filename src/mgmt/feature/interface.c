@@ -120,6 +120,7 @@ static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
     p->urpf[1] = read_urpf(urpf, "ipv6");
     p->redirect = leaf_true(lyd_child(entry), "redirect");
     p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
+    p->fast_reroute = leaf_true(lyd_child(entry), "fast-reroute");
     p->sample = (uint8_t)((leaf_true(lyd_child(entry), "sflow") ? IFACE_SAMPLE_SFLOW : 0) |
                           (leaf_true(lyd_child(entry), "ipfix") ? IFACE_SAMPLE_IPFIX : 0));
     p->pcp_class = read_pcp_classes(entry);
@@ -479,6 +480,7 @@ static void write_policy(struct jwrite *j, const struct iface_policy *p)
     jwrite_bool(j, "sflow", p->sample & IFACE_SAMPLE_SFLOW);
     jwrite_bool(j, "ipfix", p->sample & IFACE_SAMPLE_IPFIX);
     jwrite_bool(j, "directed-broadcast", p->directed_broadcast);
+    jwrite_bool(j, "fast-reroute", p->fast_reroute);
     if (!p->pcp_class)
         return;
     jwrite_begin(j, "pcp", '[');

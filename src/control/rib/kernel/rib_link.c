@@ -124,6 +124,8 @@ static void link_changed(struct rib_vr *v, struct rib_link *l, bool was_up, bool
         nexthop_object_link_lost(v, l->ifindex);
         rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
     }
+    if (rib_link_is_alive(l)) // before its gateways join groups
+        neigh_carrier_changed(l);
     rib_link_rehop(v, l->ifindex);
     neigh_link_changed(v, l);
 }

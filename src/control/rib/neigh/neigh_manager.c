@@ -154,7 +154,9 @@ static void drop_id(struct neigh *n)
         routes.set_host(n->vr, &n->addr, n->nexthop, false);
     n->host = false;
     owner[n->nexthop] = 0;
-    nexthop_set_kind(n->nexthop, NEXTHOP_UNREACHABLE); // until the last FIB entry has let go of it
+    if (!n->detour) // a detour lasts, like "unreachable", until no FIB entry has the next hop
+        nexthop_set_kind(n->nexthop, NEXTHOP_UNREACHABLE);
+    n->detour = false;
     nexthop_put(n->nexthop);
     n->nexthop = 0;
     n->vr->n_nexthops--;
@@ -176,18 +178,58 @@ static bool make_id(struct neigh *n, uint16_t iface)
     return true;
 }
 
-static void set_kind(struct neigh *n, uint8_t kind, bool new_mac)
+static void set_kind(struct neigh *n, uint8_t kind)
 {
-    if (kind == n->kind && !(kind == NEXTHOP_ADJACENCY && new_mac))
+    if (kind == n->kind)
         return;
     n->kind = kind;
-    if (kind == NEXTHOP_ADJACENCY)
-        nexthop_set_adjacency(n->nexthop, n->iface, n->mac);
-    else
-        nexthop_set_kind(n->nexthop, kind);
+    nexthop_set_kind(n->nexthop, kind);
 }
 
-static void update_neigh(struct neigh *n, uint64_t now_ns, bool new_mac)
+static void set_way(struct neigh *n, uint16_t iface, const uint8_t mac[6])
+{
+    if (n->kind == NEXTHOP_ADJACENCY && n->way_iface == iface && !memcmp(n->way_mac, mac, 6))
+        return;
+    n->kind = NEXTHOP_ADJACENCY;
+    n->way_iface = iface;
+    memcpy(n->way_mac, mac, 6);
+    nexthop_set_adjacency(n->nexthop, iface, mac);
+}
+
+static void tell_detour(const struct neigh *n, const struct neigh *by)
+{
+    char gateway[IP_TEXT_MAX], other[IP_TEXT_MAX];
+    const char *iface = iface_get(n->iface)->name;
+
+    ip_format(&n->addr, gateway);
+    if (by)
+        log_notice("neigh: gateway without carrier, its packets follow the default route: vr=%u "
+                   "gateway=%s interface=%s default-gateway=%s",
+                   n->vr->id, gateway, iface, ip_format(&by->addr, other));
+    else
+        log_notice("neigh: detour of a gateway ended: vr=%u gateway=%s interface=%s",
+                   n->vr->id, gateway, iface);
+}
+
+// Its next hop does what the neighbor's state says.
+static void apply_state(struct neigh *n, const struct rib_link *l, bool resolved, bool failed)
+{
+    const struct neigh *by = routes.detour(n);
+
+    if (n->detour != (by != NULL))
+        tell_detour(n, by);
+    n->detour = by;
+    if (by)
+        set_way(n, by->iface, by->mac);
+    else if (!l->up || !l->carrier)
+        set_kind(n, NEXTHOP_FAILED);
+    else if (resolved)
+        set_way(n, n->iface, n->mac);
+    else
+        set_kind(n, failed ? NEXTHOP_FAILED : NEXTHOP_HOLD);
+}
+
+void neigh_update(struct neigh *n, uint64_t now_ns)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
     bool alive = l && l->up && l->carrier,
@@ -204,8 +246,7 @@ static void update_neigh(struct neigh *n, uint64_t now_ns, bool new_mac)
     if (n->nexthop && (n->iface != iface || !(n->refs || host || n->n_held)))
         drop_id(n);
     if (iface && (n->refs || host) && make_id(n, iface)) {
-        set_kind(n, !alive ? NEXTHOP_FAILED : resolved ? NEXTHOP_ADJACENCY
-                    : failed ? NEXTHOP_FAILED : NEXTHOP_HOLD, new_mac);
+        apply_state(n, l, resolved, failed);
         if (host != n->host)
             routes.set_host(n->vr, &n->addr, n->nexthop, host);
         n->host = host;
@@ -223,11 +264,6 @@ static void update_neigh(struct neigh *n, uint64_t now_ns, bool new_mac)
         drop_id(n);
         neigh_free(n);
     }
-}
-
-void neigh_update(struct neigh *n, uint64_t now_ns)
-{
-    update_neigh(n, now_ns, false);
 }
 
 struct neigh *neigh_get(struct rib_vr *v, int ifindex, const struct ip_addr *addr)
@@ -337,7 +373,7 @@ void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
 {
     struct neigh *n = of_event(v, m, del);
     uint64_t now = clock_now_ns();
-    bool new_mac, believed;
+    bool believed;
 
     if (!n)
         return;
@@ -347,7 +383,6 @@ void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
     }
     n->gen = v->gen;
     believed = !del && is_believed(v, m);
-    new_mac = believed && memcmp(n->mac, m->mac, 6);
     n->in_kernel = !del;
     n->state = del ? NUD_NONE : m->state;
     n->has_mac =
@@ -364,7 +399,7 @@ void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
         n->failed_until_ns = now + NEIGH_NEGATIVE_NS;
     if (n->kept_until_ns > now)
         neigh_want(n, now);
-    update_neigh(n, now, new_mac);
+    neigh_update(n, now);
 }
 
 void neigh_link_changed(struct rib_vr *v, struct rib_link *l)
@@ -381,6 +416,18 @@ void neigh_link_changed(struct rib_vr *v, struct rib_link *l)
         if (n->refs)
             neigh_want(n, now);
         neigh_update(n, now);
+    }
+}
+
+void neigh_carrier_changed(struct rib_link *l)
+{
+    uint64_t now = clock_now_ns();
+    struct neigh *n, *next;
+
+    for (n = LIST_FIRST(&l->neighs); n; n = next) {
+        next = LIST_NEXT(n, on_link);
+        if (n->refs)
+            neigh_update(n, now);
     }
 }
 

@@ -6,6 +6,7 @@
 // dump has to bring it back. After each step every prefix of the FIB and random addresses are
 // compared, and rib_check().
 #include <errno.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -628,6 +629,91 @@ static void groups_beyond_the_budget_use_one_leg(void **state)
     compare();
 }
 
+// --- fast reroute ---
+
+static void send_route(uint8_t len, uint32_t gateway, int ifindex, uint32_t metric, bool del)
+{
+    struct netlink_event ev = {
+        .kind = NETLINK_EVENT_ROUTE, .create = !del, .excl = !del, .del = del};
+
+    ev.route = (struct netlink_route){.prefix = {.family = IP4, .len = len},
+                                      .type = RTN_UNICAST, .protocol = 186,
+                                      .table = RIB_TABLE_MAIN, .metric = metric, .n_hops = 1};
+    if (len)
+        memcpy(ev.route.prefix.b, (uint8_t[]){203, 0, 113}, 3);
+    ev.route.hop[0] = (struct netlink_hop){
+        .ifindex = ifindex, .weight = 1, .gateway = {.family = IP4, .ip4 = htobe32(gateway)}};
+    rib_event_route(v, &ev);
+    rib_commit(v);
+}
+
+static void resolve(int ifindex, uint32_t gateway, uint8_t mac)
+{
+    struct netlink_neigh m = {.ifindex = ifindex, .state = NUD_REACHABLE, .has_mac = true,
+                              .addr = {.family = IP4, .ip4 = htobe32(gateway)}};
+
+    memset(m.mac, mac, 6);
+    neigh_event(v, &m, false);
+}
+
+static void set_carrier(uint16_t iface, bool up)
+{
+    iface_get(iface)->carrier = up;
+    neigh_carrier_changed(rib_link_find(v, iface_get(iface)->ifindex));
+}
+
+// Does a packet to the prefix leave by that interface for that MAC?
+static void assert_way(const struct prefix *p, uint16_t iface, uint8_t mac)
+{
+    const struct nexthop *nh = nexthop_get(nexthop_real(fib_get(store_vr->fib4, p)));
+    uint64_t word = nexthop_word(nh);
+    uint8_t dst[6];
+
+    memset(dst, mac, 6);
+    assert_int_equal(nexthop_word_kind(word), NEXTHOP_ADJACENCY);
+    assert_int_equal(nexthop_word_iface(word), iface);
+    assert_memory_equal(nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word), dst,
+                        6);
+}
+
+static void gateways_without_carrier_take_the_way_of_the_default_route(void **state)
+{
+    const struct prefix p = {.family = IP4, .len = 24, .b = {203, 0, 113}};
+    const uint32_t first = 0x0a000001u, second = 0x0a000004u;
+
+    set_carrier(1, true);
+    set_carrier(2, true);
+    send_route(24, first, 11, 0, false);
+    send_route(0, first, 11, 10, false); // no way around by the lost link itself
+    send_route(0, second, 12, 20, false);
+    resolve(11, first, 2);
+    resolve(12, second, 4);
+    assert_way(&p, 1, 2);
+    set_carrier(1, false); // not asked for
+    assert_way(&p, 1, 2);
+    set_carrier(1, true);
+    iface_get(1)->policy.fast_reroute = true;
+    set_carrier(1, false);
+    assert_way(&p, 2, 4);
+    resolve(12, second, 6); // the default gateway has another MAC; the neighbors' tick sees it
+    set_carrier(1, false);
+    assert_way(&p, 2, 6);
+    set_carrier(1, true);
+    assert_way(&p, 1, 2);
+    set_carrier(1, false);
+    set_carrier(2, false); // no other gateway is reached
+    assert_int_equal(
+        nexthop_word_kind(nexthop_word(nexthop_get(nexthop_real(fib_get(store_vr->fib4, &p))))),
+        NEXTHOP_ADJACENCY); // out of an interface without carrier, where it is dropped
+    set_carrier(2, true);
+    set_carrier(1, true);
+    send_route(24, first, 11, 0, true);
+    send_route(0, first, 11, 10, true);
+    send_route(0, second, 12, 20, true);
+    iface_get(1)->policy.fast_reroute = false;
+    compare();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -640,6 +726,7 @@ int main(void)
         cmocka_unit_test(lower_budget_keeps_the_first),
         cmocka_unit_test(groups_beyond_the_budget_use_one_leg),
         cmocka_unit_test(everything_can_be_deleted),
+        cmocka_unit_test(gateways_without_carrier_take_the_way_of_the_default_route),
     };
     return cmocka_run_group_tests(tests, open_store, close_store);
 }

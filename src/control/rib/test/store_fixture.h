@@ -31,7 +31,7 @@ static int store_managers_open(void)
 {
     thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
     if (nexthop_manager_init() ||
-        neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
+        neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set, rib_detour}))
         return -1;
     v = rib_vr_new(store_vr->id, -1, RIB_TABLE_MAIN);
     if (!v)
