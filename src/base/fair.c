@@ -7,6 +7,8 @@ void fair_put(struct fair_queue *q, struct fair_item *i, struct fair_share *shar
     struct fair_item **last = &q->first;
     bool waits = !share;
 
+    if (!q->first)
+        q->least_ns = q->most_ns;
     i->next = NULL;
     i->share = share;
     while (*last) {
@@ -24,12 +26,12 @@ static bool is_before(const struct fair_item *a, const struct fair_item *b)
     return b->share && (!a->share || a->share->used_ns < b->share->used_ns);
 }
 
-struct fair_item *fair_take(struct fair_queue *q, bool (*may)(const struct fair_share *s))
+struct fair_item *fair_take(struct fair_queue *q, bool (*may)(const struct fair_item *i))
 {
     struct fair_item **best = NULL, *found;
 
     for (struct fair_item **i = &q->first; *i; i = &(*i)->next)
-        if ((!may || !(*i)->share || may((*i)->share)) && (!best || is_before(*i, *best)))
+        if ((!best || is_before(*i, *best)) && (!may || may(*i)))
             best = i;
     if (!best)
         return NULL;
@@ -41,8 +43,11 @@ struct fair_item *fair_take(struct fair_queue *q, bool (*may)(const struct fair_
     return found;
 }
 
-void fair_used(struct fair_share *s, uint64_t ns)
+void fair_used(struct fair_queue *q, struct fair_share *s, uint64_t ns)
 {
-    if (s)
-        s->used_ns += ns;
+    if (!s)
+        return;
+    s->used_ns += ns;
+    if (s->used_ns > q->most_ns)
+        q->most_ns = s->used_ns;
 }

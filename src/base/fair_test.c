@@ -34,7 +34,7 @@ static void who_has_had_least_is_next_however_many_wait(void **state)
         fair_put(&q, &i[k], &many);
     for (unsigned k = 0; k < 100; k++) {
         assert_ptr_equal(fair_take(&q, NULL), &i[k]);
-        fair_used(&many, 5);
+        fair_used(&q, &many, 5);
     }
     fair_put(&q, &one, &few);
     fair_put(&q, &own, NULL);
@@ -51,7 +51,7 @@ static void idleness_is_no_credit(void **state)
     struct fair_item of_a[20], of_b[20];
     unsigned n = 0;
 
-    fair_used(&a, 1000000);
+    fair_used(&q, &a, 1000000);
     fair_put(&q, &of_a[0], &a);
     assert_ptr_equal(fair_take(&q, NULL), &of_a[0]);
     for (unsigned k = 0; k < 20; k++) {
@@ -62,16 +62,34 @@ static void idleness_is_no_credit(void **state)
         struct fair_item *i = fair_take(&q, NULL);
 
         n += i->share == &a;
-        fair_used(i->share, 10);
+        fair_used(&q, i->share, 10);
     }
     assert_in_range(n, 9, 11);
 }
 
+// What somebody used while nobody waited is no debt either.
+static void what_was_used_alone_is_no_debt(void **state)
+{
+    struct fair_queue q = {0};
+    struct fair_share once = {0}, many = {0};
+    struct fair_item i[20], one;
+
+    fair_put(&q, &one, &once);
+    assert_ptr_equal(fair_take(&q, NULL), &one);
+    fair_used(&q, &once, 1000000);
+    for (unsigned k = 0; k < 20; k++)
+        fair_put(&q, &i[k], &many);
+    fair_put(&q, &one, &once);
+    assert_ptr_equal(fair_take(&q, NULL), &i[0]);
+    fair_used(&q, &many, 5);
+    assert_ptr_equal(fair_take(&q, NULL), &one);
+}
+
 static struct fair_share *only;
 
-static bool is_only(const struct fair_share *s)
+static bool is_only(const struct fair_item *i)
 {
-    return s == only;
+    return i->share == only;
 }
 
 static void those_that_may_not_are_passed_over(void **state)
@@ -94,6 +112,7 @@ int main(void)
         cmocka_unit_test(the_oldest_of_one_share_is_next),
         cmocka_unit_test(who_has_had_least_is_next_however_many_wait),
         cmocka_unit_test(idleness_is_no_credit),
+        cmocka_unit_test(what_was_used_alone_is_no_debt),
         cmocka_unit_test(those_that_may_not_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void run_turns(void)
     stack_arrived(&l->turn_stack, &l->outside_stack);
     for (;;) {
         l->now.run(l->now.ctx);
-        fair_used(l->now.of, clock_now_ns() - l->begun_ns);
+        fair_used(&l->waiting, l->now.of, clock_now_ns() - l->begun_ns);
         l->busy = false;
         stand_still(l);
     }

@@ -80,6 +80,7 @@ struct journal_query {
     uint64_t from_ns;  // CLOCK_MONOTONIC: as far back as this
     unsigned limit;    // rows, newest first
     uint64_t from;     // of journal_tail: number of the first record, UINT64_MAX = only the end
+    uint64_t before;   // of journal_changes: number of the record to begin behind; 0 = the newest
 };
 
 struct journal_row {
@@ -100,7 +101,8 @@ struct journal_answer {
     struct prefix prefix;
     uint8_t protocol;
     uint32_t is;
-    uint64_t next, lost; // of journal_tail: where to go on; records beyond the limit
+    uint64_t next; // where to go on: the next journal_tail's `from`, journal_changes' `before`
+    uint64_t lost; // of journal_tail: records beyond the limit
 };
 
 // All: 0 or -errno. The answer is freed when `done` returns.

@@ -235,7 +235,7 @@ static void offer_entries(struct completion *c, const struct lysc_node *list,
     struct lyd_nodes v = {0};
 
     config_children(first, list, &v);
-    for (size_t i = 0; i < v.n; i++)
+    for (size_t i = 0; i < v.n && c->found.n < CANDIDATES_MAX; i++)
         offer(c, lyd_get_value(lyd_child(v.item[i])), entry_help(v.item[i]));
     free(v.item);
 }
@@ -245,7 +245,7 @@ static void offer_present_values(struct completion *c, const struct lysc_node *l
     struct lyd_nodes v = {0};
 
     config_children(c->first, leaf, &v);
-    for (size_t i = 0; i < v.n; i++)
+    for (size_t i = 0; i < v.n && c->found.n < CANDIDATES_MAX; i++)
         offer(c, lyd_get_value(v.item[i]), "");
     free(v.item);
 }

@@ -16,6 +16,7 @@
 #include "feature/vr.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "restconf/bound.h"
 #include "restconf/operation.h"
 #include "restconf/state.h"
 #include "rib/journal.h"
@@ -161,17 +162,24 @@ static void question_failed(struct journal_question *q, int err)
     free(q);
 }
 
+// At most since the clock began.
+static uint64_t ago_ns(const struct lyd_node *op)
+{
+    uint64_t ago_ms = operation_input_number(op, "ago", 0), now = clock_now_ns();
+
+    return ago_ms < now / NS_PER_MS ? ago_ms * NS_PER_MS : now;
+}
+
 static struct journal_question *question_new(struct http *h, const struct lyd_node *op,
                                              struct journal_query *q)
 {
     struct journal_question *a = malloc(sizeof *a);
-    uint64_t ago_ms = operation_input_number(op, "ago", 0), now = clock_now_ns();
-    uint64_t ago_ns = ago_ms < now / NS_PER_MS ? ago_ms * NS_PER_MS : now;
+    uint64_t ago_ms = operation_input_number(op, "ago", 0), ago = ago_ns(op);
 
     bug_on(!a);
-    q->from_ns = now - ago_ns;
+    q->from_ns = clock_now_ns() - ago;
     *a = (struct journal_question){
-        h, wall_now_ns() - (ago_ms < wall_now_ns() / NS_PER_MS ? ago_ms * NS_PER_MS : ago_ns)};
+        h, wall_now_ns() - (ago_ms < wall_now_ns() / NS_PER_MS ? ago_ms * NS_PER_MS : ago)};
     return a;
 }
 
@@ -187,24 +195,132 @@ static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_qu
 
 // --- what changed -------------------------------------------------------------------------------
 
-static void send_changes(void *ctx, const struct journal_answer *a)
-{
-    struct journal_question *q = ctx;
-    struct text t = {0};
-    struct jwrite j;
+// In pages, because there may be a million: a further one is asked for when the client has read,
+// and it is its turn.
+#define CHANGES_A_PAGE 512
 
-    if (has_answer(q->http, a->result)) {
-        output_begin(&j, &t);
-        jwrite_time(&j, "since", a->since_ns);
-        jwrite_bool(&j, "complete", a->reached);
-        jwrite_bool(&j, "cut", a->cut);
-        jwrite_begin(&j, "change", '[');
-        vec_foreach (&a->row, r)
-            write_change(&j, a, r);
-        jwrite_end(&j, ']');
-        output_send(q->http, &j);
+struct changes {
+    struct http *http;
+    struct journal_query query; // of the next page
+    unsigned left;              // rows that may still come
+    bool streams, gone;
+    bool coming; // a page is; else the client has to read first
+    struct text text;
+    struct jwrite out;
+    struct http_turn turn;
+};
+
+static void changes_free(struct changes *c)
+{
+    text_free(&c->text);
+    free(c);
+}
+
+static void begin_changes(struct changes *c, const struct journal_answer *a)
+{
+    output_begin(&c->out, &c->text);
+    jwrite_time(&c->out, "since", a->since_ns);
+    jwrite_bool(&c->out, "complete", a->reached);
+    if (!c->streams) // else nobody knows yet
+        jwrite_bool(&c->out, "cut", a->cut);
+    jwrite_begin(&c->out, "change", '[');
+}
+
+static void end_changes(struct changes *c, bool cut)
+{
+    jwrite_end(&c->out, ']');
+    if (!c->streams) {
+        output_send(c->http, &c->out);
+    } else {
+        jwrite_bool(&c->out, "cut", cut);
+        output_end(&c->out);
+        http_stream_write(c->http, &c->text);
+        http_stream_end(c->http);
     }
-    free(q);
+    changes_free(c);
+}
+
+static void take_page(void *ctx, const struct journal_answer *a);
+
+static void ask_page(void *ctx)
+{
+    struct changes *c = ctx;
+
+    c->query.limit = c->left < CHANGES_A_PAGE ? c->left : CHANGES_A_PAGE;
+    int r = c->gone ? -ECANCELED : journal_changes(&c->query, take_page, c);
+    if (!r)
+        return;
+    if (c->gone)
+        ; // its client has left
+    else if (c->streams)
+        http_stream_cut(c->http); // not well-formed, which is how the reader learns of it
+    else
+        http_refuse_busy(c->http, "rib_manager", r);
+    changes_free(c);
+}
+
+static void changes_room(void *ctx)
+{
+    struct changes *c = ctx;
+
+    c->coming = true;
+    http_turn(c->http, &c->turn, ask_page, c);
+}
+
+static void changes_gone(void *ctx)
+{
+    struct changes *c = ctx;
+
+    c->gone = true;
+    if (!c->coming)
+        changes_free(c);
+}
+
+static void write_rows(struct changes *c, const struct journal_answer *a)
+{
+    vec_foreach (&a->row, r) {
+        struct text t = {0};
+
+        write_change(&(struct jwrite){.t = &t}, a, r);
+        if (c->streams)
+            bound_keep_row(c->http, "route-changes", "change", &t);
+        jwrite_raw(&c->out, NULL, text_str(&t));
+        text_free(&t);
+    }
+    c->left -= (unsigned)a->row.n;
+    c->query.before = a->next;
+}
+
+static void take_page(void *ctx, const struct journal_answer *a)
+{
+    struct changes *c = ctx;
+    bool first = !c->streams, last = !a->cut || c->left == a->row.n;
+
+    if (c->gone || (first && http_left(c->http))) {
+        if (!c->gone)
+            http_reply(c->http, 503, NULL, NULL); // to nobody
+        changes_free(c);
+        return;
+    }
+    if (first && !has_answer(c->http, a->result)) {
+        changes_free(c);
+        return;
+    }
+    if (first && !last) {
+        c->streams = true;
+        http_for_anyone(c->http); // write_rows() keeps what the client may see
+        http_stream_begin(c->http, HTTP_JSON, changes_room, changes_gone, c);
+    }
+    if (first)
+        begin_changes(c, a);
+    write_rows(c, a);
+    if (last || a->result) {
+        end_changes(c, a->cut);
+        return;
+    }
+    c->coming = false;
+    if (http_stream_write(c->http, &c->text))
+        changes_room(c);
 }
 
 static void run_route_changes(struct http *h, const struct lyd_node *op)
@@ -212,7 +328,7 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
     const char *prefix = operation_input(op, "prefix");
     struct journal_query q = {.match = JOURNAL_ALL,
                               .limit = (unsigned)operation_input_number(op, "limit", 0)};
-    struct journal_question *a;
+    struct changes *c;
 
     if (!read_vr(h, op, &q))
         return;
@@ -221,10 +337,12 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
         q.family = q.prefix.family;
         q.match = strcmp(operation_input(op, "longer"), "true") ? JOURNAL_EXACT : JOURNAL_LONGER;
     }
-    a = question_new(h, op, &q);
-    int r = journal_changes(&q, send_changes, a);
-    if (r)
-        question_failed(a, r);
+    c = calloc(1, sizeof *c);
+    bug_on(!c);
+    uint64_t ago = ago_ns(op);
+    q.from_ns = clock_now_ns() - ago;
+    *c = (struct changes){.http = h, .query = q, .left = q.limit};
+    ask_page(c);
 }
 
 // --- what was -----------------------------------------------------------------------------------

@@ -38,9 +38,20 @@
 #define STREAM_ROOM (64u << 10)
 #define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
 #define QUIET_WRITE_S 60   // the same, of a stream that may be silent
-#define SHARES 1024        // of who takes turns
+#define USERS 1024         // who take turns
+#define AT_WORK_MAX 4      // requests of one that are worked on at a time
+#define AT_WORK_ROOT 16    // of root
+#define LOOP_QUEUE (HTTP_QUEUES - 1)
+
+struct user { // who takes turns
+    struct fair_share share[HTTP_QUEUES];
+    unsigned at_work; // requests
+};
 
 struct http {
+    struct http_turn turn;
+    struct user *user;
+    bool at_work; // counted there
     struct evhttp_request *req; // NULL: the server stopped
     struct evkeyvalq query;
     const struct http_door *door; // that it came by
@@ -63,6 +74,90 @@ struct http {
 
 struct event_base *http_base;
 static struct http *open_requests;
+static struct user users[USERS];
+static struct fair_queue waiting; // for a turn of the loop
+static struct event *turns;
+
+// --- turns --------------------------------------------------------------------------------------
+
+// Two that meet in one place, which is rare, take turns as one.
+static struct user *user_of(const char *name)
+{
+    static uint64_t seed;
+
+    if (!seed)
+        seed = clock_now_ns() | 1;
+    return &users[hash_bytes(name, strlen(name), seed) % USERS];
+}
+
+struct fair_share *http_share(const struct http *h, unsigned queue)
+{
+    return &h->user->share[queue];
+}
+
+static bool may_begin(const struct http *h)
+{
+    return h->user->at_work < (h->peer->root ? AT_WORK_ROOT : AT_WORK_MAX);
+}
+
+static void begin(void *ctx);
+
+// A request that begins, if its user has not too many at work; what has begun goes on.
+static bool is_runnable(const struct fair_item *i)
+{
+    const struct http_turn *t = (const struct http_turn *)i;
+
+    return t->fn != begin || may_begin(t->ctx);
+}
+
+static void run_later(void)
+{
+    static const struct timeval at_once = {0};
+
+    if (waiting.n) // behind what has become readable meanwhile
+        bug_on(event_add(turns, &at_once));
+}
+
+static bool run_one(void)
+{
+    struct http_turn *t = (struct http_turn *)fair_take(&waiting, is_runnable);
+    struct fair_share *share = t ? t->item.share : NULL;
+    uint64_t since_ns = clock_now_ns();
+
+    if (!t)
+        return false;
+    t->fn(t->ctx); // frees t, perhaps
+    fair_used(&waiting, share, clock_now_ns() - since_ns);
+    return true;
+}
+
+static void run_turns(evutil_socket_t fd, short what, void *arg)
+{
+    uint64_t until_ns = clock_now_ns() + HTTP_SLICE_NS;
+    bool more = true;
+
+    while (more && clock_now_ns() < until_ns)
+        more = run_one();
+    if (more)
+        run_later();
+}
+
+void http_turn(const struct http *h, struct http_turn *t, void (*fn)(void *ctx), void *ctx)
+{
+    t->fn = fn;
+    t->ctx = ctx;
+    fair_put(&waiting, &t->item, &h->user->share[LOOP_QUEUE]);
+    run_later();
+}
+
+void http_not_at_work(struct http *h)
+{
+    if (!h->at_work)
+        return;
+    h->at_work = false;
+    h->user->at_work--;
+    run_later();
+}
 
 // --- the request --------------------------------------------------------------------------------
 
@@ -75,6 +170,7 @@ static struct http *http_new(struct evhttp_request *req, const struct http_live 
 
     bug_on(!h);
     h->req = req;
+    h->user = user_of(c->gate.verdict.who.name);
     h->method = evhttp_request_get_command(req);
     h->door = c->door;
     h->who = c->gate.verdict.who;
@@ -99,6 +195,7 @@ static void http_free(struct http *h)
     if (h->next)
         h->next->link = h->link;
     *h->link = h->next;
+    http_not_at_work(h);
     http_keep(h, NULL, NULL);
     http_peer_done(h->peer, h->body_bytes);
     evhttp_clear_headers(&h->query);
@@ -219,18 +316,6 @@ bool http_peer_is_root(const struct http *h)
 bool http_same_peer(const struct http *a, const struct http *b)
 {
     return a->peer == b->peer;
-}
-
-// Peers are too few to meet in one place by chance often; those who do share it.
-struct fair_share *http_share(const struct http *h, unsigned queue)
-{
-    static struct fair_share share[SHARES][HTTP_QUEUES];
-    static uint64_t seed;
-
-    if (!seed)
-        seed = clock_now_ns() | 1;
-    bug_on(queue >= HTTP_QUEUES);
-    return &share[hash_bytes(h->who.name, strlen(h->who.name), seed) % SHARES][queue];
 }
 
 bool http_gone(const struct http *h)
@@ -359,6 +444,7 @@ void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx)
 {
     struct evhttp_connection *c = evhttp_request_get_connection(h->req);
 
+    http_not_at_work(h); // it goes on as its client reads
     h->room = room;
     h->gone = gone;
     h->ctx = ctx;
@@ -453,6 +539,18 @@ static void refuse_early(struct http *h, const struct http_verdict *v)
     http_refuse(h, v->code, v->tag, "%s", v->why);
 }
 
+static void begin(void *ctx)
+{
+    struct http *h = ctx;
+
+    h->at_work = true;
+    h->user->at_work++;
+    if (http_left(h))
+        http_reply(h, 503, NULL, NULL); // to nobody
+    else
+        h->door->handler(h);
+}
+
 static void on_request(struct evhttp_request *req, void *arg)
 {
     struct http_live *c =
@@ -465,7 +563,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     if (v.code)
         refuse_early(h, &v);
     else
-        h->door->handler(h);
+        http_turn(h, &h->turn, begin, h);
 }
 
 bool http_busy(const struct bufferevent *bev)
@@ -501,6 +599,9 @@ int http_init(struct event_base *loop)
     thread_must_be(ROLE_CONTROL);
     signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
     http_base = loop;
+    turns = evtimer_new(loop, run_turns, NULL);
+    if (!turns)
+        return -ENOMEM;
     http_listen_start();
     return http_page_start(loop);
 }
@@ -527,5 +628,9 @@ void http_fini(void)
     thread_must_be(ROLE_CONTROL);
     http_listen_stop();
     http_page_stop();
+    while (run_one())
+        ; // their requests are gone
+    event_free(turns);
+    turns = NULL;
     http_peers_end();
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/clock.h"
+#include "base/fair.h"
 #include "base/text.h"
 #include "http/access.h"
 #include "http/http_page.h"
@@ -21,7 +23,8 @@ struct http;
 #define HTTP_BODY_MAX (16u << 20)   // bytes, of an administrator on the socket
 #define HTTP_HEADER_MAX (64u << 10) // request line and headers
 #define HTTP_PATH_MAX 4096
-#define HTTP_QUEUES 3 // in which requests wait: the lanes of core/aside.h, and that of the loop
+#define HTTP_QUEUES 3 // in which requests wait: the lanes of core/aside.h, and the loop's
+#define HTTP_SLICE_NS (5 * NS_PER_MS) // others of the loop have their turn then
 
 // Before and after the listeners (http_listen.h). A listener that stops forgets requests without an
 // answer: http_gone() says so to code that still holds one.
@@ -51,9 +54,22 @@ bool http_peer_is_root(const struct http *h);
 bool http_same_peer(const struct http *a,
                     const struct http *b); // the same user of the socket, or the same address
 enum access_level http_access(const struct http *h);
-// Whose turn its work takes (base/fair.h): users, tokens and certificates have one each, of each
-// queue. It is never freed.
-struct fair_share *http_share(const struct http *h, unsigned queue);
+
+// --- turns ---
+// Users, tokens and certificates take turns (base/fair.h), whatever their number of connections: on
+// the loop, where a handler is called for one request after the other, and in the lanes of
+// core/aside.h. Few requests of one are worked on at a time; the others wait.
+struct fair_share *http_share(const struct http *h, unsigned queue); // is never freed
+struct http_turn {
+    struct fair_item item;
+    void (*fn)(void *ctx);
+    void *ctx;
+};
+// Calls fn when it is the client's turn again: for work of more than HTTP_SLICE_NS.
+void http_turn(const struct http *h, struct http_turn *t, void (*fn)(void *ctx), void *ctx);
+// It waits in a queue of its own, and its client may be served otherwise meanwhile.
+void http_not_at_work(struct http *h);
+
 // What it may do from now on, and which virtual router it is bound to ("": none): whoever answers
 // has found out by other means.
 void http_admit(struct http *h, enum access_level access, const char *name, const char *vr);

@@ -17,9 +17,9 @@
 #define PEER_BODIES 4u                // bodies of the greatest length, together
 #define BODIES_MAX (256u << 20)       // bytes of bodies, of all peers
 #define BODIES_RESERVE (64u << 20)    // of these, root's
-#define PEER_ANSWERS_MAX (64u << 20)  // bytes of answers that a peer does not read
-#define ANSWERS_MAX (256u << 20)      // of all peers
-#define ANSWERS_RESERVE (64u << 20)   // of these, root's
+#define PEER_ANSWERS_MAX (16u << 20)  // bytes of answers that a peer does not read
+#define ANSWERS_MAX (64u << 20)       // of all peers
+#define ANSWERS_RESERVE (16u << 20)   // of these, root's
 #define GUESSES_MAX 10                // wrong tokens until a pause
 #define GUESS_PAUSE_S 10
 #define GUESS_FORGET_S 60             // a peer that was quiet for so long begins anew

@@ -137,6 +137,16 @@ static bool keep_output(const void *ctx, const char *vr, struct text *body)
     return true;
 }
 
+void bound_keep_row(const struct http *h, const char *rpc, const char *list, struct text *t)
+{
+    const struct lysc_node *n = bound_is(h) ? lysc_node_child(output_of(yang_rpc(rpc))) : NULL;
+
+    while (n && strcmp(n->name, list))
+        n = n->next;
+    bug_on(bound_is(h) && !n);
+    bound_keep_entry(h, n, t);
+}
+
 bool bound_hides(const struct http *h, const struct lysc_node *rpc)
 {
     return bound_is(h) && !owner_is_marked(rpc);

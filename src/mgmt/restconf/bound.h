@@ -28,6 +28,9 @@ bool bound_may_read(struct http *h, const char *vr);
 // What comes of an operation: answers are filtered by the output of its schema. False: it does not
 // exist for the client.
 bool bound_operation(struct http *h, const struct lysc_node *rpc);
+// {…}, an entry of a list of an operation's output that is streamed: the same, if the client is
+// bound.
+void bound_keep_row(const struct http *h, const char *rpc, const char *list, struct text *json);
 bool bound_input(struct http *h, struct lyd_node *op); // false: an answer has been given
 bool bound_hides(const struct http *h, const struct lysc_node *rpc);
 

@@ -335,11 +335,12 @@ static void take_turn(struct http *h)
 {
     enum aside_lane lane;
 
-    if (!needs_turn(h, &lane))
+    if (!needs_turn(h, &lane)) {
         answer_resource(h);
-    else
-        aside_turn(lane,
-                   &(struct turn){run_in_turn, refuse_stopping, h, http_share(h, lane)});
+    } else {
+        http_not_at_work(h);
+        aside_turn(lane, &(struct turn){run_in_turn, refuse_stopping, h, http_share(h, lane)});
+    }
 }
 
 void restconf_answer(struct http *h)

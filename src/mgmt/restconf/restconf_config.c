@@ -19,15 +19,14 @@
 #include "restconf/path.h"
 #include "restconf/restconf_priv.h"
 
-#define SLICE_NS (10 * NS_PER_MS)
-
 // --- in slices ----------------------------------------------------------------------------------
 
 struct reading {
     struct snapshot *snapshot; // what is read stays while others commit
     struct config_writer *writer;
     struct field *fields;
-    struct event *turn;
+    struct http *http;
+    struct http_turn turn;
     void (*done)(void *ctx);
     void *ctx;
 };
@@ -37,23 +36,18 @@ static void reading_free(struct reading *r)
     snapshot_unref(r->snapshot);
     config_writer_free(r->writer);
     fields_free(r->fields);
-    if (r->turn)
-        event_free(r->turn);
     free(r);
 }
 
-// Others have their turn after SLICE_NS.
-static void go_on(evutil_socket_t fd, short what, void *arg)
+static void go_on(void *arg)
 {
-    uint64_t until_ns = clock_now_ns() + SLICE_NS;
+    uint64_t until_ns = clock_now_ns() + HTTP_SLICE_NS;
     struct reading *r = arg;
 
-    while (config_writer_step(r->writer)) {
+    while (!http_left(r->http) && config_writer_step(r->writer)) {
         if (clock_now_ns() < until_ns)
             continue;
-        if (!r->turn)
-            r->turn = event_new(http_loop(), -1, 0, go_on, r);
-        bug_on(!r->turn || event_add(r->turn, &(struct timeval){0}));
+        http_turn(r->http, &r->turn, go_on, r);
         return;
     }
     void (*done)(void *ctx) = r->done;
@@ -79,12 +73,13 @@ static void read_part(struct http *h, struct config_part *p, struct field *f, st
 
     bug_on(!r);
     p->fields = f;
-    *r = (struct reading){.snapshot = snapshot_ref(bound_snapshot(h)),
+    *r = (struct reading){.http = h,
+                          .snapshot = snapshot_ref(bound_snapshot(h)),
                           .writer = config_writer_new(p, out),
                           .fields = f,
                           .done = done,
                           .ctx = ctx};
-    go_on(-1, 0, r);
+    go_on(r);
 }
 
 void config_read_all(struct http *h, const struct content *c, struct jwrite *out,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/aside.h"
@@ -88,6 +89,7 @@ struct answer {
     char *path_text;
     char name[80];
     struct cut cut; // what the query wants of it
+    struct http_turn turn;
     bool found;     // the path's part is in it
 };
 
@@ -209,12 +211,12 @@ static void send_shortened(void *arg)
 {
     struct answer *a = arg;
 
-    if (a->show.text.n < SHORTEN_AT_ONCE)
+    if (!http_left(a->http) && a->show.text.n < SHORTEN_AT_ONCE)
         shorten(a);
-    else
+    else if (!http_left(a->http))
         aside(shorten, a);
-    if (http_gone(a->http))
-        http_reply(a->http, 200, NULL, NULL);
+    if (http_left(a->http))
+        http_reply(a->http, 503, NULL, NULL); // to nobody
     else if (a->found)
         http_reply(a->http, 200, HTTP_JSON, &a->show.text);
     else
@@ -234,12 +236,17 @@ static void send_answer(struct answer *a, int result)
 {
     bool cut = is_part(a) || restconf_is_cut(a->http);
 
-    if (!http_gone(a->http) && !result && bound_is(a->http)) {
+    if (http_left(a->http)) {
+        http_reply(a->http, 503, NULL, NULL); // to nobody
+        state_answer_free(a);
+        return;
+    }
+    if (!result && bound_is(a->http)) {
         bound_keep_state(http_vr(a->http), &a->show.text);
         http_for_anyone(a->http);
         cut = true; // a child that is not there any more is not found
     }
-    if (!http_gone(a->http) && !result && cut) {
+    if (!result && cut) {
         a->cut = restconf_cut(a->http);
         if (a->show.text.n < SHORTEN_AT_ONCE)
             send_shortened(a);
@@ -248,9 +255,7 @@ static void send_answer(struct answer *a, int result)
                                                   http_share(a->http, ASIDE_READ)});
         return;
     }
-    if (http_gone(a->http)) {
-        http_reply(a->http, 200, NULL, NULL);
-    } else if (result) {
+    if (result) {
         http_refuse_busy(a->http, "rib_manager", result);
     } else {
         text_printf(&a->show.text, "\n");
@@ -280,13 +285,20 @@ static void write_hidden(struct answer *a, const struct feature_state *s)
     jwrite_end(&a->show.out, ']');
 }
 
-static void run_writers(struct answer *a)
+static void run_writers(void *ctx)
 {
-    for (; a->node <= a->last; a->node++) {
+    uint64_t until_ns = clock_now_ns() + HTTP_SLICE_NS;
+    struct answer *a = ctx;
+
+    for (; a->node <= a->last && !http_left(a->http); a->node++) {
         const struct feature_state *s = nodes.item[a->node];
 
         if (s->stream)
             continue;
+        if (clock_now_ns() >= until_ns) {
+            http_turn(a->http, &a->turn, run_writers, a);
+            return;
+        }
         if (a->whole)
             a->show.name = s->node;
         if (is_hidden(a, s)) {
@@ -313,7 +325,7 @@ static void writer_done(struct show *s, int result)
         return;
     }
     a->node++;
-    run_writers(a);
+    http_turn(a->http, &a->turn, run_writers, a);
 }
 
 static struct answer *state_answer_new(struct http *h)
@@ -368,7 +380,7 @@ static void config_written(void *ctx)
 {
     struct answer *a = ctx;
 
-    if (a->with_state) {
+    if (a->with_state && !http_left(a->http)) {
         show_whole(a);
         return;
     }

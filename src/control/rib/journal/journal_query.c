@@ -224,6 +224,8 @@ static void begin_query(struct journal_question *q)
 
     q->started = true;
     q->next = journal_ring.next;
+    if (q->q.before && q->q.before < q->next)
+        q->next = q->q.before;
     if ((q->q.vr >= 0 && !v) || since == UINT64_MAX || !journal_ring.room) {
         q->a.result = q->q.vr >= 0 && !v ? -ENOENT : -ENODATA;
         q->ended = true;
@@ -275,6 +277,8 @@ static void step_query(void *arg)
         else
             add_row(q, record_at(q->next));
     }
+    if (q->ended && q->kind == CHANGES)
+        q->a.next = q->next + q->a.cut; // the one that was too many comes first then
     if (q->ended)
         end_query(q);
     forget_numbers(q);
