@@ -71,10 +71,8 @@ static void by_token(struct http_live *c, const struct http_frame *f, struct htt
     snprintf(text, sizeof text, "%.*s", (int)f->authorization_n, f->authorization);
     access_by_token(text, &v->who);
     c->proved = v->who.known;
-    if (v->who.known) {
-        http_peer_proved(c->peer);
+    if (v->who.known)
         return;
-    }
     http_refused(REFUSED_UNKNOWN);
     http_peer_guessed(c->peer);
 }

@@ -66,7 +66,8 @@ static bool is_idle(const struct http_peer *p)
 
 static bool is_remembered(const struct http_peer *p)
 {
-    return p->guesses && clock_now_ns() - p->guess_ns < GUESS_FORGET_S * NS_PER_SECOND;
+    return http_peer_paused(p) ||
+           (p->guesses && clock_now_ns() - p->first_guess_ns < GUESS_WINDOW_S * NS_PER_SECOND);
 }
 
 // Those that nothing is known of any more, and the oldest when there are too many.
@@ -185,7 +186,7 @@ static void tell_guess(const struct http_peer *p)
         return;
     told_ns = clock_now_ns();
     http_peer_name(p, name);
-    log_warning("api: wrong token or password: peer=%s in_a_row=%u total=%" PRIu64 "%s",
+    log_warning("api: wrong token or password: peer=%s count=%u total=%" PRIu64 "%s",
                 LOG_VALUE(name), p->guesses, stats.refused[REFUSED_UNKNOWN],
                 p->guesses >= GUESSES_MAX ? " paused=true" : "");
 }
@@ -194,15 +195,12 @@ void http_peer_guessed(struct http_peer *p)
 {
     uint64_t now_ns = clock_now_ns();
 
-    if (p->guesses >= GUESSES_MAX ||
-        now_ns - p->guess_ns >= GUESS_FORGET_S * NS_PER_SECOND) // a pause is over
+    if (!p->guesses || now_ns - p->first_guess_ns >= GUESS_WINDOW_S * NS_PER_SECOND ||
+        (p->guesses >= GUESSES_MAX && !http_peer_paused(p))) { // a pause is over
         p->guesses = 0;
+        p->first_guess_ns = now_ns;
+    }
     p->guesses++;
     p->guess_ns = now_ns;
     tell_guess(p);
-}
-
-void http_peer_proved(struct http_peer *p)
-{
-    p->guesses = 0;
 }

@@ -20,9 +20,9 @@
 #define PEER_ANSWERS_MAX (16u << 20)  // bytes of answers that a peer does not read
 #define ANSWERS_MAX (64u << 20)       // of all peers
 #define ANSWERS_RESERVE (16u << 20)   // of these, root's
-#define GUESSES_MAX 10                // wrong tokens until a pause
+#define GUESSES_MAX 10                // wrong tokens in GUESS_WINDOW_S until a pause
+#define GUESS_WINDOW_S 60             // from the first one; then the peer begins anew
 #define GUESS_PAUSE_S 10
-#define GUESS_FORGET_S 60             // a peer that was quiet for so long begins anew
 
 struct http_peer {
     uint8_t address[16];
@@ -31,8 +31,8 @@ struct http_peer {
     unsigned live;       // connections
     unsigned requests;   // without an answer
     uint64_t body_bytes; // of these
-    unsigned guesses;    // wrong tokens in a row
-    uint64_t guess_ns;   // the last one
+    unsigned guesses;    // wrong tokens, whatever right ones came between
+    uint64_t first_guess_ns, guess_ns; // of these: the first, the last one
     struct http_peer *next;
 };
 
@@ -50,7 +50,6 @@ bool http_peer_body(struct http_peer *p, uint64_t bytes, uint64_t longest);
 // --- tokens that are nobody's ---
 bool http_peer_paused(const struct http_peer *p); // its tokens are not looked at now
 void http_peer_guessed(struct http_peer *p);      // it has shown a wrong one
-void http_peer_proved(struct http_peer *p);       // it has shown a right one
 
 void http_refused(enum http_refusal why);
 

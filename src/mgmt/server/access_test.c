@@ -562,10 +562,31 @@ static void who_guesses_tokens_has_to_wait(void **state)
     client_send(loop, proved, t.s, t.n); // who was there before goes on
     assert_true(client_read(loop, proved, &reply));
     assert_int_equal(reply.status, 200);
-    assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200); // and proves its address
+    assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429); // which ends nobody's pause
     assert_int_equal(ask("GET", MTU, NULL), 200);
     close(proved);
     text_free(&t);
+}
+
+// A right token between wrong ones buys no further guesses.
+static void who_has_a_token_guesses_no_faster(void **state)
+{
+    struct text right = {0}, wrong = {0};
+    unsigned looked_at = 0;
+
+    listen_plain();
+    int fd = tcp_connect();
+    text_printf(&right, get_as, "reader");
+    text_printf(&wrong, get_as, "wrong");
+    for (unsigned i = 0; i < 20 * GUESSES_MAX; i++) {
+        client_send(loop, fd, i % 9 ? wrong.s : right.s, i % 9 ? wrong.n : right.n);
+        assert_true(client_read(loop, fd, &reply));
+        looked_at += reply.status == 401;
+    }
+    assert_int_equal(looked_at, GUESSES_MAX);
+    close(fd);
+    text_free(&right);
+    text_free(&wrong);
 }
 
 // Two requests in one piece: each is of who its own token says.
@@ -737,6 +758,7 @@ int main(void)
         served(a_token_may_what_its_role_may),
         served(a_changed_file_of_tokens_counts_at_once),
         served(who_guesses_tokens_has_to_wait),
+        served(who_has_a_token_guesses_no_faster),
         served(a_token_counts_for_its_own_request),
         served(what_cannot_be_is_refused),
         served(who_closes_his_own_listener_gets_an_answer),
