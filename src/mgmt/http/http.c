@@ -38,6 +38,7 @@
 #define STREAM_ROOM (64u << 10)
 #define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
 #define QUIET_WRITE_S 60   // the same, of a stream that may be silent
+#define RIGHTS_S 1         // between two looks at the rights of streams
 #define USERS 1024         // who take turns
 #define AT_WORK_MAX 4      // requests of one that are worked on at a time
 #define AT_WORK_ROOT 16    // of root
@@ -52,6 +53,7 @@ struct http {
     struct http_turn turn;
     struct user *user;
     bool at_work; // counted there
+    bool admitted; // http_admit() has said who it is
     struct evhttp_request *req; // NULL: the server stopped
     struct evkeyvalq query;
     const struct http_door *door; // that it came by
@@ -77,6 +79,7 @@ static struct http *open_requests;
 static struct user users[USERS];
 static struct fair_queue waiting; // for a turn of the loop
 static struct event *turns;
+static struct event *rights; // looks at those of streams
 
 // --- turns --------------------------------------------------------------------------------------
 
@@ -275,6 +278,7 @@ const char *http_peer(const struct http *h)
 
 void http_admit(struct http *h, enum access_level access, const char *name, const char *vr)
 {
+    h->admitted = true;
     h->who = (struct who){.access = access, .known = true};
     snprintf(h->who.name, sizeof h->who.name, "%s", name);
     snprintf(h->who.vr, sizeof h->who.vr, "%s", vr);
@@ -439,12 +443,49 @@ static void stream_drained(struct evhttp_connection *c, void *arg)
     h->room(h->ctx);
 }
 
+// --- rights of streams ---------------------------------------------------------------------------
+
+// A stream lasts, and rights may be withdrawn meanwhile: a token's line goes, a group changes.
+static bool has_lost_rights(const struct http *h)
+{
+    struct evhttp_connection *c = h->gone && h->req ? evhttp_request_get_connection(h->req) : NULL;
+    struct who now = {0};
+
+    if (!c || h->admitted)
+        return false;
+    http_who_now(http_live_of((struct http_door *)(uintptr_t)h->door,
+                              evhttp_connection_get_bufferevent(c)),
+                 http_header(h, "Authorization"), http_header(h, ACCESS_SUDO_HEADER), &now);
+    return now.access < h->who.access || strcmp(now.name, h->who.name) ||
+           strcmp(now.vr, h->who.vr);
+}
+
+static void look_at_rights(evutil_socket_t fd, short what, void *arg)
+{
+    bool any = false;
+
+    for (struct http *h = open_requests, *next; h; h = next) {
+        next = h->next;
+        any = any || h->gone;
+        if (!has_lost_rights(h))
+            continue;
+        log_notice("api: stream ended, its client's rights have changed: peer=%s",
+                   LOG_VALUE(h->who.name));
+        http_stream_cut(h);
+        next = open_requests; // others may have gone with it
+    }
+    if (any)
+        event_add(rights, &(struct timeval){.tv_sec = RIGHTS_S});
+}
+
 void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx),
                        void (*gone)(void *ctx), void *ctx)
 {
     struct evhttp_connection *c = evhttp_request_get_connection(h->req);
 
     http_not_at_work(h); // it goes on as its client reads
+    if (!event_pending(rights, EV_TIMEOUT, NULL))
+        event_add(rights, &(struct timeval){.tv_sec = RIGHTS_S});
     h->room = room;
     h->gone = gone;
     h->ctx = ctx;
@@ -600,7 +641,8 @@ int http_init(struct event_base *loop)
     signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
     http_base = loop;
     turns = evtimer_new(loop, run_turns, NULL);
-    if (!turns)
+    rights = evtimer_new(loop, look_at_rights, NULL);
+    if (!turns || !rights)
         return -ENOMEM;
     http_listen_start();
     return http_page_start(loop);
@@ -631,6 +673,7 @@ void http_fini(void)
     while (run_one())
         ; // their requests are gone
     event_free(turns);
-    turns = NULL;
+    event_free(rights);
+    turns = rights = NULL;
     http_peers_end();
 }

@@ -78,22 +78,31 @@ static void by_token(struct http_live *c, const struct http_frame *f, struct htt
 }
 
 // A token before a certificate: who sends one means it.
+void http_who_now(const struct http_live *c, const char *authorization, const char *sudo_user,
+                  struct who *w)
+{
+    if (c->door->local)
+        access_by_socket(bufferevent_getfd(c->bev), sudo_user, w);
+    else if (c->door->anonymous)
+        *w = (struct who){.access = ACCESS_READ, .name = "anonymous"};
+    else if (authorization)
+        access_by_token(authorization, w);
+    else if (c->certificate)
+        access_by_certificate(c->names, c->names_n, w);
+    else
+        *w = (struct who){.access = ACCESS_NONE, .name = "anonymous"};
+}
+
 static void find_out_who(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
 {
     char sudo_user[40];
 
     snprintf(sudo_user, sizeof sudo_user, "%.*s", (int)f->sudo_user_n,
              f->sudo_user ? f->sudo_user : "");
-    if (c->door->local)
-        access_by_socket(bufferevent_getfd(c->bev), sudo_user, &v->who);
-    else if (c->door->anonymous)
-        v->who = (struct who){.access = ACCESS_READ, .name = "anonymous"};
-    else if (f->authorization)
+    if (f->authorization && !c->door->local && !c->door->anonymous)
         by_token(c, f, v);
-    else if (c->certificate)
-        access_by_certificate(c->names, c->names_n, &v->who);
     else
-        v->who = (struct who){.access = ACCESS_NONE, .name = "anonymous"};
+        http_who_now(c, NULL, sudo_user, &v->who);
 }
 
 // Only administrators of the socket send whole configurations.

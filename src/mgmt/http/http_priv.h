@@ -87,6 +87,9 @@ uint64_t http_unread(const struct http_peer *
 
 // --- http_gate.c ---
 void http_gate_begin(struct http_live *c);
+// Who the sender of a request is now, with these headers (or NULL); counts no guesses.
+void http_who_now(const struct http_live *c, const char *authorization, const char *sudo_user,
+                  struct who *w);
 void http_gate_next(struct http_live *c); // its request has been taken over, the next one may come
 bool http_gate_is_inside(const struct http_live *c); // a body is coming that was allowed
 void http_gate_end(struct http_live *c);

@@ -589,6 +589,57 @@ static void who_has_a_token_guesses_no_faster(void **state)
     text_free(&wrong);
 }
 
+static int listen_to_events(const char *token)
+{
+    struct text t = {0};
+    char head[200];
+    ssize_t n = -1;
+    int fd = tcp_connect();
+
+    format_request(&t, "GET", "/restconf/streams/events", token, "");
+    client_send(loop, fd, t.s, t.n);
+    text_free(&t);
+    for (unsigned i = 0; n < 0 && i < 3000; i++) {
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        n = recv(fd, head, sizeof head - 1, MSG_DONTWAIT);
+        usleep(1000);
+    }
+    assert_true(n > 0);
+    head[n] = 0;
+    assert_has(head, " 200 ");
+    return fd;
+}
+
+// Whether the server ends it within so many seconds.
+static bool is_ended(int fd, unsigned seconds)
+{
+    char bytes[4096];
+
+    for (unsigned i = 0; i < 1000 * seconds; i++) {
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        ssize_t n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (!n || (n < 0 && errno != EAGAIN))
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
+// A stream ends when its token's line goes; that of another token goes on.
+static void who_loses_rights_loses_streams(void **state)
+{
+    listen_plain();
+    int withdrawn = listen_to_events("boss"), stays = listen_to_events("reader");
+
+    assert_false(is_ended(withdrawn, 2));
+    write_tokens("new-boss");
+    assert_true(is_ended(withdrawn, 10));
+    assert_false(is_ended(stays, 2));
+    write_tokens("boss");
+    close(withdrawn);
+    close(stays);
+}
+
 // Two requests in one piece: each is of who its own token says.
 static void a_token_counts_for_its_own_request(void **state)
 {
@@ -759,6 +810,7 @@ int main(void)
         served(a_changed_file_of_tokens_counts_at_once),
         served(who_guesses_tokens_has_to_wait),
         served(who_has_a_token_guesses_no_faster),
+        served(who_loses_rights_loses_streams),
         served(a_token_counts_for_its_own_request),
         served(what_cannot_be_is_refused),
         served(who_closes_his_own_listener_gets_an_answer),
