@@ -6,8 +6,8 @@
 // `chatters`: it says PHASE instead, again and again; `gives-up`: it says FAILED instead;
 // `begins`: it ends after BEGUN; `lookups`: the old one's answers are others than it gave;
 // `stands`: it has all that it is given, and goes on no more; `leaves`: the same, without its
-// socket. Only messages of the socket that it is started with are looked at
-// (src/main/upgrade_protocol.h).
+// socket; `random-SEED`: any of these and others, by chance, until BEGUN. Only messages of the
+// socket that it is started with are looked at (src/main/upgrade_protocol.h).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -37,6 +37,16 @@ __attribute__((constructor)) static void begin(void)
     handover = s.st_ino;
 }
 
+static unsigned random_below(unsigned n)
+{
+    static unsigned long long seed;
+
+    if (!seed)
+        seed = strtoull(wish + strlen("random-"), NULL, 10) * 2654435761u + 1;
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(seed >> 33) % n;
+}
+
 static int is_handover(int fd)
 {
     struct stat s;
@@ -57,6 +67,62 @@ static size_t with_99(char *to, size_t room, const char *text)
     return n + 2;
 }
 
+static void say(int fd, enum upgrade_word word, const char *text)
+{
+    char m[UPGRADE_TEXT_MAX];
+
+    *m = (char)word;
+    strcpy(m + 1, text);
+    send(fd, m, 1 + strlen(text), MSG_NOSIGNAL);
+}
+
+static void chatter(int fd, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++) {
+        say(fd, UPGRADE_PHASE, "comparing");
+        usleep(100000);
+    }
+}
+
+static void stand_still(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    for (;;)
+        pause();
+}
+
+// `halted`: the old one waits for us, and not for long.
+static void do_anything(int fd, int halted)
+{
+    static const char words[] = "HFPDpLGlhBCSEXz";
+
+    switch (random_below(halted ? 14 : 40)) {
+    case 0: _exit((int)random_below(256));
+    case 1: abort();
+    case 2: close(fd); stand_still(); break;
+    case 3: say(fd, (enum upgrade_word)words[random_below(sizeof words - 1)], "1 2 3 4 5"); break;
+    case 4: chatter(fd, random_below(10)); break;
+    case 5: usleep(random_below(1000000)); break;
+    case 6: say(fd, UPGRADE_FAILED, "by chance"); break;
+    case 7:
+        if (halted)
+            chatter(fd, 60);
+        break;
+    case 8:
+        if (halted)
+            stand_still();
+        break;
+    case 9:
+        if (halted)
+            raise(SIGSTOP);
+    }
+}
+
+static int is_random(void)
+{
+    return !strncmp(wish, "random-", strlen("random-"));
+}
+
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
     char *first = m->msg_iovlen ? m->msg_iov->iov_base : NULL, text[UPGRADE_TEXT_MAX + 1] = "H";
@@ -67,6 +133,12 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
         return REAL(sendmsg)(fd, m, flags);
     if (*first == UPGRADE_LOOKUPS && m->msg_control)
         memcpy(&lookups, CMSG_DATA(CMSG_FIRSTHDR((struct msghdr *)m)), sizeof lookups);
+    if (is_random() && *first == UPGRADE_BEGUN) {
+        wish = "nothing";
+        return REAL(sendmsg)(fd, m, flags);
+    }
+    if (is_random() && *first != UPGRADE_HELLO)
+        do_anything(fd, 0);
     if (*first == UPGRADE_BEGUN && !strcmp(wish, "begins")) {
         REAL(sendmsg)(fd, m, flags);
         _exit(9);
@@ -95,30 +167,6 @@ static void change_answers(void)
     munmap(l, (size_t)s.st_size);
 }
 
-static void say(int fd, enum upgrade_word word, const char *text)
-{
-    char m[UPGRADE_TEXT_MAX];
-
-    *m = (char)word;
-    strcpy(m + 1, text);
-    send(fd, m, 1 + strlen(text), MSG_NOSIGNAL);
-}
-
-static void chatter(int fd)
-{
-    for (unsigned i = 0; i < 300; i++) {
-        say(fd, UPGRADE_PHASE, "comparing");
-        usleep(100000);
-    }
-}
-
-static void stand_still(void)
-{
-    signal(SIGTERM, SIG_IGN);
-    for (;;)
-        pause();
-}
-
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
     size_t room = m->msg_iovlen ? m->msg_iov->iov_len : 0;
@@ -127,12 +175,14 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 
     if (n <= 0 || !is_handover(fd))
         return n;
+    if (is_random())
+        do_anything(fd, *first == UPGRADE_HALTED);
     if (*first == UPGRADE_HALTED && !strcmp(wish, "dies"))
         _exit(9);
     if (*first == UPGRADE_HALTED && !strcmp(wish, "late"))
         sleep(5);
     if (*first == UPGRADE_HALTED && !strcmp(wish, "chatters"))
-        chatter(fd);
+        chatter(fd, 300);
     if (*first == UPGRADE_HALTED && !strcmp(wish, "gives-up")) {
         say(fd, UPGRADE_FAILED, "it has no heart for it");
         sleep(5);

@@ -18,7 +18,7 @@ from kamuee.lab.kamueenode import find_kamueed
 from kamuee.lab.netns import is_running
 
 from daemon import Daemon
-from support import Router, assert_reaches, eventually
+from support import Router, assert_reaches, eventually, reaches
 from test_restart import FAR, LAB as RESTART_LAB, Listener, audit, established, is_up, keeper_pid, name_of, taps
 
 pytestmark = pytest.mark.kill
@@ -216,6 +216,27 @@ def test_the_old_one_is_killed_while_a_new_one_stands_still_and_the_next_start_w
     assert taps(lab) == before
     eventually(lambda: is_up(lab) and measure.fib_counts(router)["fib"] > 2000, 60)
     assert_reaches(lab["h1"], FAR)
+
+
+@pytest.mark.parametrize("seed", range(1, 1 + int(os.environ.get("UPGRADES", "6"))))
+def test_whatever_a_new_one_does_there_is_one_router_afterwards(lab, tmp_path, seed):
+    """UPGRADES=200 for a long run. By chance it takes over in spite of all."""
+    router = lab["r"]
+    Router(router).call("upgrade", binary=script(tmp_path, *built(tmp_path, preloaded(f"random-{seed}"))))
+    eventually(lambda: phase(router) in ("done", "failed"), 60, lambda: phase(router))
+    eventually(lambda: len(kamueeds(router)) == 1, 20, lambda: f"one stays: {kamueeds(router)}")
+    assert not [process for process in left_behind(router)["processes"] if process == "kamueed-new"]
+    eventually(lambda: reaches(lab["h1"], FAR), 60, "it forwards")
+    audit(lab)
+    eventually(lambda: not [alarm for alarm in Router(router).entries("alarm") if alarm["name"] == "process"], what="no alarm")
+    eventually(lambda: kamuee(router, "upgrade").returncode == 0, 60, "a proper one can follow")
+
+
+def phase(router) -> str:
+    try:
+        return Router(router).state("upgrade")["phase"]
+    except Unreachable:
+        return ""
 
 
 def blocks_sigterm(pid: int) -> bool:
