@@ -308,6 +308,17 @@ static void note_left(const char *text)
         note_discarded(port, n);
 }
 
+// It has made the socket pair, and is our parent as long as it lives.
+static void watch_old(void)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+
+    if (!getsockopt(take.socket, SOL_SOCKET, SO_PEERCRED, &peer, &n) && peer.pid == getppid() &&
+        peer.pid > 1)
+        child_meet(&old, peer.pid, OLD_S * 1000);
+}
+
 static void begin_forwarding(const char *text)
 {
     take.halted_ns = strtoull(text, NULL, 10);
@@ -316,8 +327,7 @@ static void begin_forwarding(const char *text)
     take.begun = true;
     take.begun_ns = clock_now_ns();
     upgrade_send(take.socket, UPGRADE_BEGUN, "", -1);
-    if (getppid() > 1)
-        child_meet(&old, getppid(), OLD_S * 1000);
+    watch_old();
     mgmt_instead_of_undo(NULL);
     upgrade_state.phase = "switching";
 }

@@ -6,10 +6,12 @@
 // `chatters`: it says PHASE instead, again and again; `gives-up`: it says FAILED instead;
 // `begins`: it ends after BEGUN; `lookups`: the old one's answers are others than it gave;
 // `stands`: it has all that it is given, and goes on no more; `leaves`: the same, without its
-// socket; `random-SEED`: any of these and others, by chance, until BEGUN. Only messages of the
+// socket; `waits-FILE`: when the old one has halted, it makes the file and waits until it is gone;
+// `random-SEED`: any of these and others, by chance, until BEGUN. Only messages of the
 // socket that it is started with are looked at (src/main/upgrade_protocol.h).
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +169,13 @@ static void change_answers(void)
     munmap(l, (size_t)s.st_size);
 }
 
+static void wait_for(const char *file)
+{
+    close(creat(file, 0644));
+    while (!access(file, F_OK))
+        usleep(1000);
+}
+
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
     size_t room = m->msg_iovlen ? m->msg_iov->iov_len : 0;
@@ -179,6 +188,8 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
         do_anything(fd, *first == UPGRADE_HALTED);
     if (*first == UPGRADE_HALTED && !strcmp(wish, "dies"))
         _exit(9);
+    if (*first == UPGRADE_HALTED && !strncmp(wish, "waits-", strlen("waits-")))
+        wait_for(wish + strlen("waits-"));
     if (*first == UPGRADE_HALTED && !strcmp(wish, "late"))
         sleep(5);
     if (*first == UPGRADE_HALTED && !strcmp(wish, "chatters"))

@@ -218,6 +218,22 @@ def test_the_old_one_is_killed_while_a_new_one_stands_still_and_the_next_start_w
     assert_reaches(lab["h1"], FAR)
 
 
+def test_an_old_one_that_does_not_end_is_killed_by_the_new_one(lab, tmp_path):
+    """It is stopped at the instant of the switch, and would go on later with TAPs and ports that are the new one's."""
+    router, file = lab["r"], tmp_path / "halted"
+    old = router.kamueed_pid()
+    tmp_path.chmod(0o777)
+    Router(router).call("upgrade", binary=script(tmp_path, *built(tmp_path, preloaded(f"waits-{file}"))))
+    eventually(file.exists, 60, "the old one has halted")
+    os.kill(old, signal.SIGSTOP)
+    file.unlink()
+    eventually(lambda: phase(router) == "done", 60, lambda: phase(router))
+    assert kamueeds(router) == [router.kamueed_pid()] != [old]
+    assert "not done in time, it is ended: name=\"old kamueed\"" in router.log.read_text()
+    eventually(lambda: reaches(lab["h1"], FAR), 60, "it forwards")
+    audit(lab)
+
+
 @pytest.mark.parametrize("seed", range(1, 1 + int(os.environ.get("UPGRADES", "6"))))
 def test_whatever_a_new_one_does_there_is_one_router_afterwards(lab, tmp_path, seed):
     """UPGRADES=200 for a long run. By chance it takes over in spite of all."""
