@@ -12,8 +12,11 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
                  uint32_t word);
 void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
                  uint32_t word);
-// The same for a packet from a link-local address to another link (RFC 4443 3.1, code 2), to the
-// MAC that sent it.
+// The same from or to a link-local address: out of the interface by which the packet came, to the
+// MAC that sent it (icmp_link.c).
+void icmp6_link_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
+                      uint32_t word);
+// About a packet from a link-local address to another link (RFC 4443 3.1, code 2).
 void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i);
 // Writes the headers and checksum of an ICMPv6 message into a packet of `len` bytes whose rest is
 // there.
@@ -21,7 +24,9 @@ void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *t
                 uint8_t code, uint32_t word);
 // Is it an ICMPv6 error, or may it be one?
 bool icmp6_may_be_error(const uint8_t *ip, uint32_t readable);
-bool icmp_has_token(const struct forwarder *f, uint16_t iface, bool redirect);
+// Is there a token for an error of this type about packet i of b? Takes it.
+bool icmp_has_token(const struct forwarder *f, const struct burst *b, unsigned i, uint8_t type,
+                    uint8_t code);
 // May the source of packet i of b get an answer, by the rules of ICMP errors? Takes a token.
 bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i);
 // Adds a packet of ours, which starts at its IP header, to the burst of ICMP errors; it answers one

@@ -9,15 +9,17 @@
 //   about an ICMP error, or what may be one; about a later fragment (IPv4)
 //   about a packet to a multicast or broadcast address, but for IPv6 packet too big
 //   to a source that is not one host: unspecified, multicast, link-local
-//   when the router has no address to send it from
 //   about a packet of our own: an error, a tunnel's
 //   faster than the buckets of table/icmp.h allow (RFC 1812 4.3.2.8, RFC 4443 2.4f)
 //
 // Its source is an address of the interface by which the packet came, so that traceroute shows the
-// path (RFC 1812 4.3.2.4), or else the virtual router's own.
+// path (RFC 1812 4.3.2.4), or else the virtual router's own. Where there is none of the family,
+// IPv4 has the dummy address 192.0.0.8 (RFC 7600 4.8, RFC 9229 3), and IPv6 the link-local address
+// of the interface, for a sender on that link (icmp_link.c).
 #include <limits.h>
 
 #include "base/checksum.h"
+#include "base/hash.h"
 #include "base/ip6_chain.h"
 #include "forwarder/icmp.h"
 #include "forwarder/packet.h"
@@ -32,21 +34,44 @@
 #define ERROR_TTL 65 // 64 (RFC 1700) on the wire: the forwarding path takes one
 #define ERROR_TOS 0xc0 // precedence 6 (RFC 1812 4.3.2.5), that is CS6 (RFC 2474)
 
-enum { ICMP4_REDIRECT = 5, ICMP6_TOO_BIG_TYPE = 2, ICMP6_REDIRECT = 137 };
+#define IP4_DUMMY RTE_BE32(0xc0000008)
 
-bool icmp_has_token(const struct forwarder *f, uint16_t iface, bool redirect)
+enum {
+    ICMP4_UNREACHABLE = 3,
+    ICMP4_CODE_TOO_BIG = 4,
+    ICMP4_REDIRECT_TYPE = 5,
+    ICMP6_TOO_BIG_TYPE = 2,
+    ICMP6_REDIRECT = 137
+};
+
+static enum icmp_kind kind_of(uint8_t family, uint8_t type, uint8_t code)
 {
-    if (redirect)
-        return icmp_may_redirect(iface, f->now, f->dry);
-    return f->dry ? icmp_could_send(iface, f->now) : icmp_may_send(iface, f->now);
+    if (family == IP6)
+        return type == ICMP6_TOO_BIG_TYPE ? ICMP_TOO_BIG : ICMP_ERROR;
+    return type == ICMP4_REDIRECT_TYPE                               ? ICMP_REDIRECT
+           : type == ICMP4_UNREACHABLE && code == ICMP4_CODE_TOO_BIG ? ICMP_TOO_BIG
+                                                                     : ICMP_ERROR;
 }
 
-// Whether an error is sent about a packet that came in by `iface`; `allowed`: by the rules.
-static bool may_send_error(struct forwarder *f, const struct burst *origin, uint16_t iface,
-                           bool allowed, bool redirect)
+bool icmp_has_token(const struct forwarder *f, const struct burst *b, unsigned i, uint8_t type,
+                    uint8_t code)
 {
+    uint64_t sender = vr_flow_hash(vr_get(b->vr[i])).seed;
+
+    if (b->family == IP4)
+        sender = hash_mix64(sender << 32 | load32(b->ip[i] + 12));
+    else
+        sender = hash_mix64(hash_mix64(sender ^ load64(b->ip[i] + 8)) ^ load64(b->ip[i] + 16));
+    return icmp_may_send(kind_of(b->family, type, code), b->iface[i], sender, f->now, f->dry);
+}
+
+// Whether an error is sent about packet i; `allowed`: by the rules.
+static bool may_send_error(struct forwarder *f, const struct burst *b, unsigned i, bool allowed,
+                           uint8_t type, uint8_t code)
+{
+    const struct burst *origin = b->family == IP4 ? &f->origin4 : &f->origin6;
     struct counter_icmp *c = &f->counter->icmp;
-    bool rate = allowed && origin->n < BURST_MAX && icmp_has_token(f, iface, redirect);
+    bool rate = allowed && origin->n < BURST_MAX && icmp_has_token(f, b, i, type, code);
 
     c->forbidden += !allowed;
     c->limited += allowed & !rate;
@@ -57,7 +82,8 @@ static ip4_t error_source4(uint16_t iface)
 {
     ip4_t own = iface_get(iface)->addr4;
 
-    return own ? own : vr_get(iface_get(iface)->vr)->addr4;
+    own = own ? own : vr_get(iface_get(iface)->vr)->addr4;
+    return own ? own : IP4_DUMMY;
 }
 
 static bool is_set6(const uint8_t *a)
@@ -122,7 +148,7 @@ bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i)
          allowed = !burst_is_own(b) &&
                    (four ? may_answer4(about, readable) : may_answer6(about, readable, 0));
 
-    return may_send_error(f, four ? &f->origin4 : &f->origin6, b->iface[i], allowed, false);
+    return may_send_error(f, b, i, allowed, 0, 0);
 }
 
 struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t quote)
@@ -161,10 +187,9 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
 {
     const uint8_t *about = b->ip[i];
     ip4_t from = error_source4(b->iface[i]);
-    bool allowed =
-        !burst_is_own(b) && from && may_answer4(about, packet_readable(b->pkt[i], about));
+    bool allowed = !burst_is_own(b) && may_answer4(about, packet_readable(b->pkt[i], about));
 
-    if (!may_send_error(f, &f->origin4, b->iface[i], allowed, type == ICMP4_REDIRECT))
+    if (!may_send_error(f, b, i, allowed, type, code))
         return;
     struct rte_mbuf *m = icmp_quote(b, i, IP4_HDR + ICMP_HDR, IP4_ERROR_MAX - IP4_HDR - ICMP_HDR);
     if (!m)
@@ -210,10 +235,14 @@ void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
                  uint32_t word)
 {
     const uint8_t *about = b->ip[i], *from = error_source6(b->iface[i]);
-    bool allowed = !burst_is_own(b) && is_set6(from) &&
-                   may_answer6(about, packet_readable(b->pkt[i], about), type);
+    bool allowed =
+        !burst_is_own(b) && may_answer6(about, packet_readable(b->pkt[i], about), type);
 
-    if (!may_send_error(f, &f->origin6, b->iface[i], allowed, false))
+    if (allowed && !is_set6(from)) {
+        icmp6_link_error(f, b, i, type, code, word);
+        return;
+    }
+    if (!may_send_error(f, b, i, allowed, type, code))
         return;
     struct rte_mbuf *m = icmp_quote(b, i, IP6_HDR + ICMP_HDR, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
     if (!m)

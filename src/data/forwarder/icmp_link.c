@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_link.c - the one ICMP error to a link-local address: destination beyond scope of source
+// icmp_link.c - ICMP errors from and to link-local addresses
 //
-// A host has sent from its link-local address to another link (RFC 4443 3.1, code 2). That address
-// is in no FIB, so the answer leaves by the interface the packet came by, from our link-local
-// address there, to the MAC that sent the packet. Rules and token buckets are those of all errors
-// (icmp_error.c).
+// A host has sent from its link-local address to another link (RFC 4443 3.1, code 2); or the
+// virtual router has no other address (RFC 7404). Such addresses are of one link and in no FIB, so
+// the error leaves by the interface the packet came by, from our link-local address there, to the
+// MAC that sent the packet: a host on the link gets it, a router drops it. Rules and token buckets
+// are those of all errors (icmp_error.c).
 #include "forwarder/icmp.h"
 #include "forwarder/packet.h"
 #include "forwarder/tx.h"
@@ -21,11 +22,13 @@ static bool may_answer(const struct burst *b, unsigned i)
     const uint8_t *ip = b->ip[i], *own = iface_get(b->iface[i])->addr6_ll;
     const uint8_t *frame = rte_pktmbuf_mtod(b->pkt[i], const uint8_t *);
 
-    return own[0] == 0xfe && packet_l2_len(b->pkt[i], ip) >= ETHER_HDR && !(frame[6] & 1) &&
+    return own[0] == 0xfe && iface_get(b->iface[i])->kind != IFACE_TUNNEL &&
+           packet_l2_len(b->pkt[i], ip) >= ETHER_HDR && !(frame[6] & 1) &&
            !icmp6_may_be_error(ip, packet_readable(b->pkt[i], ip));
 }
 
-void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i)
+void icmp6_link_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
+                      uint32_t word)
 {
     const unsigned head = ETHER_HDR + IP6_HDR + ICMP_HDR;
     const struct iface *iface = iface_get(b->iface[i]);
@@ -35,7 +38,7 @@ void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i)
         f->counter->icmp.forbidden++;
         return;
     }
-    if (!icmp_has_token(f, iface->id, false)) {
+    if (!icmp_has_token(f, b, i, type, code)) {
         f->counter->icmp.limited++;
         return;
     }
@@ -46,11 +49,16 @@ void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i)
     memcpy(frame, about + 6, 6);
     memcpy(frame + 6, iface->mac, 6);
     store16(frame + 12, ETHER_TYPE_IP6);
-    icmp6_fill(ip, m->data_len - ETHER_HDR, iface->addr6_ll, b->ip[i] + 8, ICMP6_UNREACHABLE,
-               ICMP6_CODE_SCOPE, 0);
+    icmp6_fill(ip, m->data_len - ETHER_HDR, iface->addr6_ll, b->ip[i] + 8, type, code,
+               word);
     ip[7]--; // it does not pass the forwarding path, which takes one
     f->counter->inject++;
     f->counter->icmp.sent++;
     f->counter->iface[iface->id].inject_packets++;
     tx_frame(f, m, iface->id, DROP_TX_NO_BUFFER);
+}
+
+void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i)
+{
+    icmp6_link_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_SCOPE, 0);
 }

@@ -145,7 +145,7 @@ void redirect6(struct forwarder *f, struct burst *b)
         bool named = id && (ip6_is_link_local(router) || !memcmp(router, b->ip[i] + 24, 16));
         if (!to || !named || !ip6_is_link_local(iface->addr6_ll))
             continue;
-        if (!icmp_may_redirect(b->iface[i], f->now, f->dry)) {
+        if (!icmp_may_send(ICMP_REDIRECT, b->iface[i], 0, f->now, f->dry)) {
             f->counter->icmp.limited++;
             continue;
         }

@@ -10,19 +10,37 @@ const struct icmp_limit icmp_limit_default = {
     .per_s = 100, .burst = 50, .total_per_s = 1000, .total_burst = 500};
 
 static struct icmp_limit limit; // writer's own: control
-static struct token_bucket_rate rate, total_rate;
-static uint64_t bucket[IFACE_MAX], redirect_bucket[IFACE_MAX], total_bucket;
+// Of an interface, the router, and a sender of each kind.
+static struct token_bucket_rate rate, total_rate, sender_rate[ICMP_KINDS];
+static uint64_t iface_bucket[ICMP_KINDS][IFACE_MAX], sender_bucket[ICMP_KINDS][ICMP_SENDERS],
+    total_bucket[ICMP_KINDS];
+
+// A sender's part of what its interface may have; low limits are not divided.
+#define SENDER_LEAST 10u
+static const uint32_t sender_part[ICMP_KINDS] = {[ICMP_ERROR] = 5, [ICMP_TOO_BIG] = 2};
+
+static uint32_t part_of(uint32_t whole, uint32_t part)
+{
+    return whole < SENDER_LEAST          ? whole
+           : whole / part < SENDER_LEAST ? SENDER_LEAST
+                                         : whole / part;
+}
 
 static void set_limit(const struct icmp_limit *to)
 {
     limit = *to;
     token_bucket_rate_set(&rate, to->per_s, to->burst);
     token_bucket_rate_set(&total_rate, to->total_per_s, to->total_burst);
-    for (unsigned i = 0; i < IFACE_MAX; i++) {
-        token_bucket_fill(&bucket[i]);
-        token_bucket_fill(&redirect_bucket[i]);
+    for (unsigned k = 0; k < ICMP_REDIRECT; k++)
+        token_bucket_rate_set(&sender_rate[k], part_of(to->per_s, sender_part[k]),
+                              part_of(to->burst, sender_part[k]));
+    for (unsigned k = 0; k < ICMP_KINDS; k++) {
+        for (unsigned i = 0; i < IFACE_MAX; i++)
+            token_bucket_fill(&iface_bucket[k][i]);
+        for (unsigned i = 0; i < ICMP_SENDERS; i++)
+            token_bucket_fill(&sender_bucket[k][i]);
+        token_bucket_fill(&total_bucket[k]);
     }
-    token_bucket_fill(&total_bucket);
 }
 
 void icmp_limit_init(void)
@@ -42,20 +60,16 @@ struct icmp_limit icmp_limit_now(void)
     return limit;
 }
 
-bool icmp_may_send(uint16_t iface, uint64_t now)
+static bool has_token(uint64_t *bucket, const struct token_bucket_rate *r, uint64_t now, bool dry)
 {
-    return token_bucket_take(&bucket[iface], &rate, now) &&
-           token_bucket_take(&total_bucket, &total_rate, now);
+    return dry ? token_bucket_has(bucket, r, now) : token_bucket_take(bucket, r, now);
 }
 
-bool icmp_could_send(uint16_t iface, uint64_t now)
+bool icmp_may_send(enum icmp_kind kind, uint16_t iface, uint64_t sender, uint64_t now, bool dry)
 {
-    return token_bucket_has(&bucket[iface], &rate, now) &&
-           token_bucket_has(&total_bucket, &total_rate, now);
-}
-
-bool icmp_may_redirect(uint16_t iface, uint64_t now, bool dry)
-{
-    return dry ? token_bucket_has(&redirect_bucket[iface], &rate, now)
-               : token_bucket_take(&redirect_bucket[iface], &rate, now);
+    if (kind == ICMP_REDIRECT)
+        return has_token(&iface_bucket[kind][iface], &rate, now, dry);
+    return has_token(&sender_bucket[kind][sender % ICMP_SENDERS], &sender_rate[kind], now, dry) &&
+           has_token(&iface_bucket[kind][iface], &rate, now, dry) &&
+           has_token(&total_bucket[kind], &total_rate, now, dry);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // icmp.h - how many ICMP errors the router sends
 //
-// Two token buckets for each error (RFC 4443 2.4f): one of the interface by which the packet came,
-// so that one link's flood does not silence the others, and one of the whole router. Control writes
-// the limit; forwarders share the buckets.
+// Three token buckets for each error (RFC 4443 2.4f): one of the sender that it is for, so that one
+// host does not use up its neighbors' errors; one of the interface by which the packet came, so
+// that one link's flood does not silence the others; and one of the whole router. Packet too big,
+// on which path MTU discovery depends, has buckets of its own. Senders share ICMP_SENDERS buckets
+// by a hash of their address. Control writes the limit; forwarders share the buckets.
 #ifndef TABLE_ICMP_H
 #define TABLE_ICMP_H
 
@@ -20,11 +22,16 @@ void icmp_limit_init(void);                        // the default, all buckets f
 void icmp_limit_set(const struct icmp_limit *to);  // control; all buckets full again
 struct icmp_limit icmp_limit_now(void);
 
-// --- forwarder: may an error be sent about a packet of `iface`, at TSC `now`? ---
-bool icmp_may_send(uint16_t iface, uint64_t now);
-// The same, but no token is taken.
-bool icmp_could_send(uint16_t iface, uint64_t now);
-// May a redirect be sent? As many as errors, from their own bucket. `dry`: no token is taken.
-bool icmp_may_redirect(uint16_t iface, uint64_t now, bool dry);
+enum icmp_kind {
+    ICMP_ERROR,
+    ICMP_TOO_BIG,  // IPv4: fragmentation needed
+    ICMP_REDIRECT, // limited by interface alone
+    ICMP_KINDS
+};
+#define ICMP_SENDERS 4096u // a power of two
+
+// --- forwarder: may it be sent about a packet of `iface`, at TSC `now`? ---
+// `sender`: a hash of whom it is for. `dry`: no token is taken.
+bool icmp_may_send(enum icmp_kind kind, uint16_t iface, uint64_t sender, uint64_t now, bool dry);
 
 #endif

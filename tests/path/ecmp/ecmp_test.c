@@ -163,6 +163,73 @@ static void symmetric_takes_both_directions_of_a_flow_by_the_same_member(void **
         assert_in_range(same_way_back(six, 300), 60, 140); // a third by chance: the test can tell
 }
 
+// An ICMP error about a packet of the flow's host, sent to it by a router on the path.
+static struct ip_spec error_about(const struct ip_spec *flow, bool six, unsigned type)
+{
+    static uint8_t icmp[8 + 40 + 8];
+    struct ip_spec quoted = *flow;
+
+    quoted.src = flow->dst;
+    quoted.dst = flow->src;
+    quoted.sport = flow->dport;
+    quoted.dport = flow->sport;
+    quoted.flow_label = six ? 99 : 0;
+    struct frame f = frame_ip(&quoted);
+    memset(icmp, 0, sizeof icmp);
+    icmp[0] = (uint8_t)type;
+    memcpy(icmp + 8, f.b + 14, six ? 48 : 28);
+    return (struct ip_spec){.src = six ? "2001:db8:ffff::1" : "203.0.113.9",
+                            .dst = flow->dst,
+                            .proto = six ? 58 : 1,
+                            .l4 = icmp,
+                            .l4_len = six ? 56 : 36,
+                            .flow_label = six ? 4711 : 0};
+}
+
+// Clients of one address that several hosts have: what a router tells one of these reaches it.
+// rfc: 7690 3
+static void an_icmp_error_takes_the_way_of_the_flow_that_it_quotes(void **state)
+{
+    static const uint8_t types[2][3] = {{3, 11, 12}, {1, 2, 3}};
+    unsigned by_chance = 0;
+
+    three_ways();
+    for (unsigned mode = 0; mode < FLOW_HASH_MODES; mode++)
+        for (unsigned k = 1; k <= 120; k++)
+            for (unsigned six = 0; six < 2; six++) {
+                struct ip_spec flow = {.src = address(six, 2 + k),
+                                       .dst = address(six, 1),
+                                       .sport = (uint16_t)(1024 + 31 * k),
+                                       .dport = 443,
+                                       .proto = k % 3 ? 6 : 17};
+                hash_by((enum flow_hash_mode)mode, true, 9);
+                unsigned by = way(&flow);
+                struct ip_spec error = error_about(&flow, six, types[six][k % 3]);
+                assert_int_equal(way(&error), by);
+                ((uint8_t *)error.l4)[0] = six ? 128 : 8; // an echo request is no error
+                by_chance += way(&error) == by;
+            }
+    assert_in_range(by_chance, 120, 480); // of 720, a third by chance: the test can tell
+}
+
+static void a_cut_or_strange_quotation_is_hashed_like_any_packet(void **state)
+{
+    struct ip_spec flow = {.src = address(false, 2), .dst = address(false, 1), .sport = 5};
+
+    three_ways();
+    hash_by(FLOW_HASH_L4, true, 1);
+    for (unsigned six = 0; six < 2; six++)
+        for (unsigned n = 0; n <= 56; n++) {
+            flow.src = address(six, 2);
+            flow.dst = address(six, 1);
+            struct ip_spec error = error_about(&flow, six, six ? 2 : 3);
+            error.l4_len = n;
+            way(&error);
+            ((uint8_t *)error.l4)[8] = 0xff; // no IP packet
+            way(&error);
+        }
+}
+
 static void fragments_stay_together_in_every_mode(void **state)
 {
     three_ways();
@@ -350,6 +417,8 @@ int main(void)
         path_test(l3_looks_at_addresses_only),
         path_test(the_flow_label_may_be_left_out),
         path_test(symmetric_takes_both_directions_of_a_flow_by_the_same_member),
+        path_test(an_icmp_error_takes_the_way_of_the_flow_that_it_quotes),
+        path_test(a_cut_or_strange_quotation_is_hashed_like_any_packet),
         path_test(fragments_stay_together_in_every_mode),
         path_test(packets_of_each_member_are_counted_where_a_group_chooses),
         path_test(every_member_gets_its_share_of_realistic_flows),

@@ -399,19 +399,116 @@ static void an_interface_without_an_address_borrows_the_routers(void **state)
     assert_memory_equal(e.b + 14 + 8, of_router6, 16);
 }
 
-static void a_router_without_an_address_sends_no_error(void **state)
+static void set_mtu_out(uint16_t mtu)
 {
-    struct ip_spec s4 = plain4, s6 = plain6;
+    iface_get(out)->mtu = mtu;
+    router_role(ROLE_RIB_MANAGER);
+    nexthop_refresh_iface(out);
+}
+
+// rfc: 7600 4.8 MUST
+// rfc: 9229 3 SHOULD
+static void a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one(void **state)
+{
+    struct ip_spec s = plain4;
     struct frame f, e;
-    s4.ttl = s6.ttl = 1;
+
+    s.ttl = 1;
     two_interfaces();
     iface_get(in)->addr4 = 0;
+    assert_true(error_about(&s, &f, &e));
+    assert_true(frame_is_ip4_sound(&e));
+    assert_memory_equal(e.b + 14 + 12, ((uint8_t[4]){192, 0, 0, 8}), 4);
+    assert_memory_equal(e.b + 14 + 16, f.b + 14 + 12, 4);
+    s.ttl = 64;
+    s.fragment = 0x4000;
+    s.payload = 1400;
+    set_mtu_out(1000);
+    assert_true(error_about(&s, &f, &e));
+    assert_memory_equal(e.b + 14 + 12, ((uint8_t[4]){192, 0, 0, 8}), 4);
+    assert_memory_equal(e.b + 14 + 20, "\3\4", 2);
+}
+
+// To the MAC that sent the packet: a link-local address is of one link.
+// rfc: 4443 2.2 MUST
+// rfc: 7404 2.1
+static void a_router_with_link_local_addresses_only_tells_senders_on_its_link(void **state)
+{
+    static const uint8_t own[16] = {0xfe, 0x80, [15] = 0xfe}, host[6] = {0x02, 0x77, 0, 0, 0, 7};
+    struct ip_spec s = plain6;
+    struct frame f, e;
+
+    two_interfaces();
     memset(iface_get(in)->addr6, 0, 16);
-    assert_false(error_about(&s4, &f, &e));
-    assert_false(error_about(&s6, &f, &e));
-    assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
-    assert_int_equal(rig_drops(DROP_IP6_HOP_LIMIT), 1);
-    assert_int_equal(counter_sum_icmp().forbidden, 2);
+    s.payload = 1400;
+    set_mtu_out(1300);
+    assert_false(error_about(&s, &f, &e)); // no address at all
+    assert_int_equal(counter_sum_icmp().forbidden, 1);
+    memcpy(iface_get(in)->addr6_ll, own, 16);
+    f = frame_ip(&s);
+    memcpy(f.b + 6, host, 6);
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(0, &e));
+    assert_memory_equal(e.b, host, 6);
+    assert_memory_equal(e.b + 14 + 8, own, 16);
+    assert_memory_equal(e.b + 14 + 24, f.b + 14 + 8, 16);
+    assert_memory_equal(e.b + 14 + 40, "\2\0", 2);
+    assert_memory_equal(e.b + 14 + 44, ((uint8_t[4]){0, 0, 1300 >> 8, 1300 & 255}), 4);
+    assert_int_equal(e.b[14 + 7], 64);
+    assert_only_drop(DROP_IP6_TOO_BIG, 2);
+}
+
+// How many of n errors about packets of this source come back.
+static unsigned errors_for(struct ip_spec s, const char *src, unsigned n)
+{
+    struct frame f, e;
+    unsigned told = 0;
+
+    s.src = src;
+    for (unsigned i = 0; i < n; i++)
+        told += error_about(&s, &f, &e);
+    return told;
+}
+
+// rfc: 4443 2.4f MUST
+// rfc: 1812 4.3.2.8 SHOULD
+static void a_sender_does_not_use_up_the_errors_of_others(void **state)
+{
+    struct ip_spec s4 = plain4, s6 = plain6;
+
+    s4.ttl = s6.ttl = 1;
+    two_interfaces();
+    rig_icmp_rate(100, 50);
+    assert_in_range(errors_for(s4, "192.0.2.66", 2000), 10, 30); // 20 a second
+    assert_int_equal(errors_for(s4, "192.0.2.1", 5), 5);
+    rig_icmp_rate(100, 50);
+    assert_in_range(errors_for(s6, "2001:db8::66", 2000), 10, 30);
+    assert_int_equal(errors_for(s6, "2001:db8::1", 5), 5);
+}
+
+// Many senders use up the interface's errors; path MTU discovery goes on, for each of them, too.
+// rfc: 4443 2.4f MUST
+static void packet_too_big_has_buckets_of_its_own(void **state)
+{
+    struct ip_spec s4 = plain4, s6 = plain6;
+    char src[20];
+
+    two_interfaces();
+    set_mtu_out(1300);
+    rig_icmp_rate(20, 50);
+    s4.ttl = s6.ttl = 1;
+    for (unsigned i = 1; i <= 100; i++) {
+        snprintf(src, sizeof src, "192.0.2.%u", i);
+        errors_for(s4, src, 2);
+        snprintf(src, sizeof src, "2001:db8::%u", i);
+        errors_for(s6, src, 2);
+    }
+    s4.ttl = s6.ttl = 64;
+    s4.fragment = 0x4000;
+    s4.payload = s6.payload = 1400;
+    assert_int_equal(errors_for(s4, "192.0.2.1", 5), 5);
+    assert_int_equal(errors_for(s6, "2001:db8::1", 5), 5);
 }
 
 // rfc: 1812 4.3.2.7 MUST
@@ -605,6 +702,7 @@ static void a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_
     struct frame f, e;
 
     two_interfaces();
+    rig_icmp_rate(1000, 500);
     for (unsigned n = 1; n <= 150; n += n < 20 ? 1 : 65) {
         for (unsigned i = 0; i < n; i++)
             memcpy(chain + 8 * i, i + 1 < n ? "\x3c\0\1\4\0\0\0" : "\x11\0\1\4\0\0\0", 8);
@@ -669,7 +767,10 @@ int main(void)
         path_test(the_rules_say_about_what_an_error_may_be_sent),
         path_test(broadcast_frames_cause_no_error),
         path_test(an_interface_without_an_address_borrows_the_routers),
-        path_test(a_router_without_an_address_sends_no_error),
+        path_test(a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one),
+        path_test(a_router_with_link_local_addresses_only_tells_senders_on_its_link),
+        path_test(a_sender_does_not_use_up_the_errors_of_others),
+        path_test(packet_too_big_has_buckets_of_its_own),
         path_test(an_error_about_an_error_of_ours_is_not_made),
         path_test(an_error_to_our_own_address_ends_as_a_martian),
         path_test(an_error_waits_for_a_neighbor_like_any_packet),
