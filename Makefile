@@ -19,6 +19,10 @@ VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-key
 BENCH_PACKAGES = dpdk-dev
 DEB_PACKAGES = debhelper dh-python lintian rpmlint shellcheck crun python3-venv
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
+# What the demo needs, and no test.
+DEMO_PACKAGES = $(BUILD_PACKAGES) $(RUN_PACKAGES) frr bird2 ethtool iperf3 traceroute iputils-ping procps
+DEMO_HAVE = meson ninja pkg-config ip ethtool iperf3 traceroute ping /usr/sbin/bird /usr/lib/frr/bgpd
+DEMO_TARGETS = kamueed src/main/kamuee-keeper
 # A command or header of each group; all there = nothing to install, and no network needed.
 HAVE = mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld-14 wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd ssh-keygen journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun
 
@@ -36,13 +40,28 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build bench-build check test test-all conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps deps-demo build bench-build check test test-all conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
-help: ## this list
+, := ,
+# $(call install_missing,COMMANDS,PYTHON MODULES,PACKAGES): nothing to install, and no network needed, if all are there.
+define install_missing
+missing=; for c in $(1); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
+	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd libseccomp cmocka zlib; do \
+		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
+	$(PYTHON) -c 'import $(2)' 2>/dev/null || missing="$$missing python3-modules"; \
+	if [ -z "$$missing" ]; then echo "$@: everything is installed"; exit 0; fi; \
+	echo "$@: installing packages (missing:$$missing)"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	for try in 1 2 3; do $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends $(3) && break; \
+		[ $$try = 3 ] && { echo "$@: apt-get failed three times; is a package mirror reachable?" >&2; exit 1; }; sleep 5; done
+endef
+
+help:
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1@\2/p' $(MAKEFILE_LIST) | column -t -s@
+	@for group in use build test measure package; do echo; echo "to $$group"; \
+		sed -n "s/^\([a-z0-9-]*\):.*## $$group: \(.*\)/  \1@\2/p" $(MAKEFILE_LIST); done | column -t -s@ -L
 
-deps: ## install what building, testing and the demo need (Debian 12 packages)
+deps: ## build: install what building and testing need (Debian 12 packages)
 	@[ -x $(PTF)/bin/ptf ] || { $(PYTHON) -m pip --version >/dev/null 2>&1 || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q \
 		--no-install-recommends python3-pip; }; echo "deps: installing $(PTF_PACKAGE) into $(PTF)"; \
 		$(PYTHON) -m pip install -q --retries 5 --no-deps --disable-pip-version-check --root-user-action=ignore \
@@ -53,78 +72,73 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 	@[ -f $(ANSIBLE)/ansible_collections/ansible/netcommon/MANIFEST.json ] || { echo "deps: installing Ansible into $(ANSIBLE)"; \
 		for try in 1 2 3; do $(PYTHON) tools/get-ansible $(ANSIBLE) && break; \
 			[ $$try = 3 ] && { echo "deps: Ansible could not be had three times; is a package index reachable?" >&2; exit 1; }; sleep 5; done; }
-	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
-	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd libseccomp cmocka zlib; do \
-		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
-	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, xdist, scapy, pyroute2, matplotlib, prometheus_client' 2>/dev/null || missing="$$missing python3-modules"; \
-	if [ -z "$$missing" ]; then echo "deps: everything is installed"; exit 0; fi; \
-	echo "deps: installing packages (missing:$$missing)"; \
-	export DEBIAN_FRONTEND=noninteractive; \
-	for try in 1 2 3; do $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends \
-		$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) $(VM_PACKAGES) $(BENCH_PACKAGES) $(DEB_PACKAGES) && break; \
-		[ $$try = 3 ] && { echo "deps: apt-get failed three times; is a package mirror reachable?" >&2; exit 1; }; sleep 5; done
+	@$(call install_missing,$(HAVE),prompt_toolkit$(,) rich$(,) yaml$(,) pytest$(,) xdist$(,) scapy$(,) pyroute2$(,) matplotlib$(,) prometheus_client,$(BUILD_PACKAGES) \
+		$(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) $(VM_PACKAGES) $(BENCH_PACKAGES) $(DEB_PACKAGES))
+
+deps-demo:
+	@$(call install_missing,$(DEMO_HAVE),prompt_toolkit$(,) rich$(,) yaml,$(DEMO_PACKAGES))
 
 $(BUILD)/build.ninja: | deps
 	meson setup $(BUILD) --prefix=$(PREFIX) -Dbuildtype=release -Db_lto=true
 
-build: $(BUILD)/build.ninja ## build/kamueed and everything else (release, LTO)
+build: $(BUILD)/build.ninja ## build: build/kamueed and everything else (release, LTO)
 	ninja -C $(BUILD)
 
-bench-build: $(BUILD)/build.ninja ## the same, and benchmarks with LTO as kamueed has it: for measuring
+bench-build: $(BUILD)/build.ninja ## measure: the same, and benchmarks with LTO as kamueed has it: for measuring
 	meson configure $(BUILD) -Dbench_lto=true
 	ninja -C $(BUILD)
 
-check: $(BUILD)/build.ninja ## build; lint, unit, path and CLI tests: no root, no huge pages (tests/run)
+check: $(BUILD)/build.ninja ## test: build; lint, unit, path and CLI tests: no root, no huge pages (tests/run)
 	tests/run check --build $(BUILD)
 
-test: $(BUILD)/build.ninja ## all tests but slow groups whose files have not changed since they passed (root for most; tests/slow/groups.yaml)
+test: $(BUILD)/build.ninja ## test: all tests but slow groups whose files have not changed since they passed (root for most; tests/slow/groups.yaml)
 	tests/run test --build $(BUILD)
 
-test-all: $(BUILD)/build.ninja ## all tests: virtual machines, packages in a bare Debian, storms, kills, faults, benchmarks; GROUPS='vm kill': these alone (root)
+test-all: $(BUILD)/build.ninja ## test: all tests: virtual machines, packages in a bare Debian, storms, kills, faults, benchmarks; GROUPS='vm kill': these alone (root)
 	tests/run test-all --build $(BUILD) $(GROUPS)
 
-conformance: build ## docs/conformance.md: run the tests that say which RFC they show (root)
+conformance: build ## test: docs/conformance.md: run the tests that say which RFC they show (root)
 	$(SUDO) tools/conformance --build $(BUILD)
 
-e2e: $(BUILD)/build.ninja ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root); ARGS='-k vlan', KEEP=1, LANES=6
+e2e: $(BUILD)/build.ninja ## test: end-to-end tests with real FRR, BIRD and kernel in namespaces (root); ARGS='-k vlan', KEEP=1, LANES=6
 	tests/run e2e --build $(BUILD) $(if $(LANES),--lanes $(LANES)) $(ARGS)
 
-ptf: build ## PTF tests of a router, ours or those of PTF_DIR (root; tests/ptf/README.md)
+ptf: build ## test: PTF tests of a router, ours or those of PTF_DIR (root; tests/ptf/README.md)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(PTF_DIR),PTF_DIR=$(abspath $(PTF_DIR))) PTF_ARGS='$(PTF_ARGS)' \
 		$(PYTHON) -m pytest -q -rs -s tests/e2e/test_ptf.py $(ARGS)
 
-flood: build ## sessions under each kind of flood and all at once, DURATION (300) seconds each (root)
+flood: build ## test: sessions under each kind of flood and all at once, DURATION (300) seconds each (root)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed DURATION=$(or $(DURATION),300) $(if $(CONTROL),CONTROL=$(CONTROL)) \
 		$(PYTHON) -m pytest -q -s tests/e2e/test_flood.py $(ARGS)
 
-soak: build ## everything that can go wrong, at random, HOURS (1) long; SEED to make it again (root; docs/features/soak.md)
+soak: build ## test: everything that can go wrong, at random, HOURS (1) long; SEED to make it again (root; docs/features/soak.md)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) tests/soak/soak.py --hours $(or $(HOURS),1) $(if $(SEED),--seed $(SEED))
 
-vm: build ## a virtual machine with PCI cards under vfio, CARDS='e1000e virtio', and a shell in it (root; tests/vm/vm.py)
+vm: build ## test: a virtual machine with PCI cards under vfio, CARDS='e1000e virtio', and a shell in it (root; tests/vm/vm.py)
 	$(SUDO) env BUILD=$(abspath $(BUILD)) $(PYTHON) tests/vm/vm.py $(CARDS)
 
-vm-test: build ## tests in virtual machines with Debian's kernels, systemd and cards under vfio, some of them by ARGS (root; docs/features/vm.md)
+vm-test: build ## test: tests in virtual machines with Debian's kernels, systemd and cards under vfio, some of them by ARGS (root; docs/features/vm.md)
 	$(SUDO) env BUILD=$(abspath $(BUILD)) $(if $(CI),CI=$(CI)) $(PYTHON) -m pytest -q -n $(or $(LANES),2) --dist loadfile $(ARGS) tests/vm
 
-deb: deps ## Debian packages of this tree, in build-deb/; IN=trixie/amd64, IN=bookworm/arm64: for others (root; docs/quickstart/packages.md)
+deb: deps ## package: Debian packages of this tree, in build-deb/; IN=trixie/amd64, IN=bookworm/arm64: for others (root; docs/quickstart/packages.md)
 	$(if $(IN),$(SUDO)) tools/make-deb $(if $(IN),--in $(IN)) $(if $(CHECK),--check) $(BUILD)-deb
 
-site: deps ## the documents as a static site with search, in build-site/
+site: deps ## build: the documents as a static site with search, in build-site/
 	tools/make-site $(BUILD)-site
 
-image: deps ## an OCI image with FRR, and one without, in build-image/; ARCHITECTURE=arm64 (root; docs/quickstart/container.md)
+image: deps ## package: an OCI image with FRR, and one without, in build-image/; ARCHITECTURE=arm64 (root; docs/quickstart/container.md)
 	$(SUDO) tools/make-image $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE)) $(BUILD)-image
 	$(SUDO) tools/make-image $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE)) --bare $(BUILD)-image
 
-sbom: build ## what kamueed is linked with, as SPDX, on standard output
+sbom: build ## package: what kamueed is linked with, as SPDX, on standard output
 	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns $(BUILD)/src/mgmt/remote/kamuee-http \
 		$(BUILD)/src/mgmt/program_build/kamuee-program $(BUILD)/src/control/program_manager/kamuee-bpf-check
 
-reproducible: deps ## packages and images, built twice: are they the same to the last bit? (root, for the images)
+reproducible: deps ## package: packages and images, built twice: are they the same to the last bit? (root, for the images)
 	$(SUDO) tools/reproducible $(BUILD)-reproducible
 
 # Stops at the first thing that is wrong; tools/release says how to go on.
-release: deps ## VERSION=X.Y.Z [KEY=FILE]: tag, packages, images, bills of materials, provenance, signed sums (root; docs/release.md)
+release: deps ## package: VERSION=X.Y.Z [KEY=FILE]: tag, packages, images, bills of materials, provenance, signed sums (root; docs/release.md)
 	@[ -n '$(VERSION)' ] || { echo 'release: VERSION=X.Y.Z is missing' >&2; exit 1; }
 	tools/release tag $(VERSION)
 	$(SUDO) tools/reproducible $(BUILD)-reproducible
@@ -132,24 +146,26 @@ release: deps ## VERSION=X.Y.Z [KEY=FILE]: tag, packages, images, bills of mater
 	$(SUDO) tools/release sign $(BUILD)-release/$(VERSION) $(KEY)
 	tools/release verify $(BUILD)-release/$(VERSION)
 
-package-test: deps ## install, demo, upgrade, purge in a bare Debian 12; the image in a container; labs (root; a package mirror)
+package-test: deps ## test: install, demo, upgrade, purge in a bare Debian 12; the image in a container; labs (root; a package mirror)
 	$(SUDO) env $(foreach v,CI DEBS IMAGE ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package
 
-install-test: build ## install, demo, upgrade, purge of packages made of this build, in a bare Debian 12; SUITE=trixie: in 13 (root; a package mirror)
+install-test: build ## test: install, demo, upgrade, purge of packages made of this build, in a bare Debian 12; SUITE=trixie: in 13 (root; a package mirror)
 	$(SUDO) env BUILT=$(abspath $(BUILD)) $(foreach v,CI ROUTES SUITE,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s \
 		--deselect tests/package/test_package.py::test_lintian $(ARGS) tests/package/test_package.py
 
-demo: build ## the main job: a full BGP table from two ISPs through kamueed, in namespaces (root)
+demo: deps-demo ## use: the main job: a full BGP table from two ISPs through kamueed, in namespaces (root)
+	[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) --prefix=$(PREFIX) -Dbuildtype=release -Db_lto=true
+	ninja -C $(BUILD) $(DEMO_TARGETS)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed ./kamuee demo start $(ARGS)
 
-demo-stop: ## end the demo and remove all it made
+demo-stop: ## use: end the demo and remove all it made
 	$(SUDO) ./kamuee demo stop
 
-bench: bench-build ## measured claims: lookups, forwarding, full table, convergence (root for the last two)
+bench: bench-build ## measure: measured claims: lookups, forwarding, full table, convergence (root for the last two)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
 fuzz: export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1# else what it finds is printed and passed over
-fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) frames, PROGRAMS (10^6) and FUNCTIONS (1024) of hostile programs; clang and sanitizers
+fuzz: ## test: each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) frames, PROGRAMS (10^6) and FUNCTIONS (1024) of hostile programs; clang and sanitizers
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null || \
 		{ echo "fuzz: clang cannot link fuzzers here: apt-get install clang libclang-rt-14-dev"; exit 1; }
 	[ -d $(BUILD)-fuzz ] || CC=clang meson setup $(BUILD)-fuzz -Dbuildtype=debugoptimized -Db_lto=false -Dfuzz=true -Dbench=false
@@ -161,21 +177,21 @@ fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) frames
 	$(BUILD)-fuzz/tests/path/packet_storm $(or $(FRAMES),10000000) $(SEED)
 	$(BUILD)-fuzz/src/mgmt/program_build/program_storm $(or $(PROGRAMS),1000000) $(or $(FUNCTIONS),1024) $(SEED)
 
-fuzz-api: build ## requests at random from the schema, SECONDS (60) long: no 5xx, no crash (root)
+fuzz-api: build ## test: requests at random from the schema, SECONDS (60) long: no 5xx, no crash (root)
 	$(SUDO) $(PYTHON) tests/fuzz/api_fuzz.py $(abspath $(BUILD))/kamueed $(or $(SECONDS),60) $(or $(SEED),1)
 
-fuzz-schema: build ## schemathesis by the OpenAPI document of the YANG model, SECONDS (1200) long: no 5xx, no answer against the model (root)
+fuzz-schema: build ## test: schemathesis by the OpenAPI document of the YANG model, SECONDS (1200) long: no 5xx, no answer against the model (root)
 	@[ -x $(SCHEMATHESIS)/bin/schemathesis ] || { echo "fuzz-schema: installing $(SCHEMATHESIS_PACKAGE) into $(SCHEMATHESIS)"; \
 		$(PYTHON) -m pip install -q --retries 5 --disable-pip-version-check --root-user-action=ignore --target $(SCHEMATHESIS) $(SCHEMATHESIS_PACKAGE); }
 	$(SUDO) $(PYTHON) tests/fuzz/schema_fuzz.py $(abspath $(BUILD))/kamueed $(SCHEMATHESIS) $(or $(SECONDS),1200) $(or $(SEED),1)
 
-sanitize: ## unit and path tests under AddressSanitizer and UBSan
+sanitize: ## test: unit and path tests under AddressSanitizer and UBSan
 	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false
 	ninja -C $(BUILD)-asan
 	meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs --timeout-multiplier 5 --no-suite lint
 
 # Tests that bound time or memory may fail there: what counts is the list of reports.
-sanitize-e2e: ## end-to-end tests of a kamueed under AddressSanitizer and UBSan, then every report (root; an hour; ARGS)
+sanitize-e2e: ## test: end-to-end tests of a kamueed under AddressSanitizer and UBSan, then every report (root; an hour; ARGS)
 	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false
 	ninja -C $(BUILD)-asan
 	@reports=$$(mktemp -d) && chmod 1777 $$reports && trap "rm -rf $$reports" EXIT; \
@@ -187,15 +203,15 @@ sanitize-e2e: ## end-to-end tests of a kamueed under AddressSanitizer and UBSan,
 INSTALL_BUILD = $(shell [ '$(origin PREFIX)' = file ] || [ "$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))" = '$(PREFIX)' ] && \
 	echo $(BUILD) || echo $(BUILD)-install)
 
-install: build ## install below PREFIX (default /usr/local), and make its user and the groups of the socket
+install: build ## use: install below PREFIX (default /usr/local), and make its user and the groups of the socket
 	@[ '$(INSTALL_BUILD)' = '$(BUILD)' ] || { { [ -d $(INSTALL_BUILD) ] && meson configure $(INSTALL_BUILD) -Dprefix='$(PREFIX)' || \
 		meson setup $(INSTALL_BUILD) --prefix='$(PREFIX)' -Dbuildtype=release -Db_lto=true -Dbench=false; } && ninja -C $(INSTALL_BUILD); }
 	$(SUDO) meson install -C $(INSTALL_BUILD) --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
 	@[ -n '$(DESTDIR)' ] || { $(SUDO) deploy/make-groups deploy/kamuee.sysusers && $(SUDO) chown kamuee:kamuee /etc/kamuee; }
 
-uninstall: ## remove what install put there; user and groups stay
+uninstall: ## use: remove what install put there; user and groups stay
 	$(SUDO) ninja -C $(INSTALL_BUILD) uninstall
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
-clean: ## remove the build directories
+clean: ## build: remove the build directories
 	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(SCHEMATHESIS)

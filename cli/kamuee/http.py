@@ -169,8 +169,9 @@ class told:
 
     def __exit__(self, kind: type | None, error: BaseException | None, _trace: object) -> bool:
         if isinstance(error, TimeoutError):
-            raise Unreachable(f"kamueed at {self._path} does not answer; see "
-                              "journalctl -u kamueed") from None
+            of_a_lab = os.path.join(os.path.dirname(self._path), "kamueed.log")
+            log = of_a_lab if os.path.exists(of_a_lab) else "journalctl -u kamueed"
+            raise Unreachable(f"kamueed at {self._path} does not answer; see {log}") from None
         if isinstance(error, OSError):
             raise cut(self._path, reason(error)) from None
         return False

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Route feeds: prefix files, MRT dumps, generated tables, BGP messages, a session over loopback."""
 import gzip
+import json
 import random
 import socket
 import struct
@@ -12,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 
-from kamuee.feed import generate, histogram, message, mrt, prefix, session, speaker, table    # noqa: E402
+from kamuee.feed import command, generate, histogram, message, mrt, prefix, session, speaker, table    # noqa: E402
 
 
 # --- prefixes ---
@@ -71,6 +72,15 @@ def test_a_generated_table_has_the_measured_lengths_and_no_prefix_twice():
     assert abs(share_24 - histogram.LENGTHS_V4[24] / generate.N_V4) < 0.001
     share_48 = sum(1 for nlri in v6 if nlri[0] == 48) / len(v6)
     assert abs(share_48 - histogram.LENGTHS_V6[48] / generate.N_V6) < 0.001
+
+
+@pytest.mark.parametrize("more, both", [([], False), (["--nh6", "fd00::1"], True)])
+def test_as_many_routes_are_announced_as_are_asked_for(monkeypatch, capsys, more, both):
+    monkeypatch.setattr(command, "Speaker", lambda *given: type("Speaker", (), {"run": lambda self: None})())
+    monkeypatch.setattr(command.signal, "signal", lambda *given: None)
+    assert command.main(["run", "--local", "127.0.0.1", "--peer", "127.0.0.2", "--asn", "64500", "--generate", "--routes", "1000", *more]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["v4"] + said["v6"] == 1000 and (said["v6"] > 0) == both
 
 
 def test_a_generated_table_nests_as_the_real_one_does():

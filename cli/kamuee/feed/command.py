@@ -36,13 +36,14 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--prefixes", metavar="FILE", help="file of prefixes, one per line (also .gz, .bz2, .xz)")
     source.add_argument("--mrt", metavar="FILE", help="RIB dump of a route collector (TABLE_DUMP_V2)")
     source.add_argument("--generate", action="store_true", help="generate a table even if a file is found")
-    parser.add_argument("--routes", type=int, metavar="N", help="announce only N routes")
+    parser.add_argument("--routes", type=int, metavar="N", help="announce only N routes; without --nh6 all of them IPv4")
     parser.add_argument("--share", type=float, default=1.0, metavar="F", help="announce this share of the table")
     parser.add_argument("--seed", type=int, default=1, help="seed of generated data (default 1)")
 
 
 def load(options: argparse.Namespace) -> table.Table:
-    source = table.load(options.prefixes, options.mrt, options.routes, options.seed, options.generate)
+    families = ("ipv4", "ipv6") if getattr(options, "nh6", True) else ("ipv4",)
+    source = table.load(options.prefixes, options.mrt, options.routes, options.seed, options.generate, families)
     if options.share < 1:
         source = source.shortened(max(1, int(len(source) * options.share)), options.seed)
     return source

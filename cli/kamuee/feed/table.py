@@ -56,8 +56,8 @@ def default_file() -> str | None:
 
 
 def load(prefixes: str | None = None, mrt_file: str | None = None, n_routes: int | None = None,
-         seed: int = 1, generated: bool = False) -> Table:
-    """Load the table; `n_routes` shortens it. ValueError or OSError say what is wrong with a file."""
+         seed: int = 1, generated: bool = False, families: tuple[str, ...] = ("ipv4", "ipv6")) -> Table:
+    """Load the table of these families; `n_routes` shortens it. ValueError or OSError say what is wrong with a file."""
     if mrt_file:
         table = Table(*_from_mrt(mrt_file))
     else:
@@ -68,8 +68,10 @@ def load(prefixes: str | None = None, mrt_file: str | None = None, n_routes: int
             if not len(table):
                 raise ValueError(f"{path}: holds no prefixes")
         else:
-            v4, v6 = generate.generate(n_routes, seed)
-            table = Table(v4, v6, f"generated, seed {seed}")
+            v4, v6 = generate.generate(n_routes if len(families) == 2 else None, seed)
+            table = Table(v4, v6, f"a generator (seed {seed})")
+    if "ipv6" not in families:
+        table.v6, table.paths_v6 = [], {}
     return table if n_routes is None else table.shortened(n_routes, seed)
 
 

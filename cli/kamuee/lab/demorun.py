@@ -68,7 +68,8 @@ class Demo:
         self.say("loading the table")
         options = self.options
         try:
-            table = feed_table.load(options.prefixes, options.mrt, options.routes)
+            with self.console.status("   reading or generating it takes some seconds"):
+                table = feed_table.load(options.prefixes, options.mrt, options.routes)
         except (OSError, ValueError) as error:
             raise LabError(str(error)) from None
         self.summary.table, self.summary.routes = table.origin, len(table)

@@ -11,6 +11,7 @@ Their kernel parameters are the kernel's own, and those of the lab file: a kamue
 kamueed opens the links' ends in the wire namespace (`set port P namespace LAB-NODE.wire`).
 """
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -119,7 +120,9 @@ class KamueeNode(Router):
                 raise self._failure(f"kamueed is not ready after {READY_TIMEOUT_S} s")
 
     def _failure(self, text: str) -> LabError:
-        tail = "\n".join(self.log.read_text(errors="replace").rstrip("\n").split("\n")[-20:])
+        lines = self.log.read_text(errors="replace").rstrip("\n").split("\n")
+        said = [line for line in lines if re.match(r"\d\d:\d\d:|kamueed: |[A-Z_]+: ", line)]    # not DPDK's list of its options
+        tail = "\n".join((said or lines)[-20:])
         return self.node.where.error(f"{text}; configuration {self.config_file}, end of {self.log}:\n{tail}")
 
     def set_up_interfaces(self) -> None:
