@@ -188,6 +188,25 @@ def test_a_router_of_your_own_is_one_in_half_a_minute(machines):
     assert port_counter(router, "p0", "offload-cut") == port_counter(router, "p1", "offload-cut") == 0
 
 
+def test_what_setup_writes_and_prints_is_a_router_with_policy(machines):
+    router, isp, host = machines("q-setup", "q-setup-isp", "q-setup-host")
+    cable(router, "eth1", isp, "198.51.100.1/30")
+    cable(router, "eth2", host, "192.0.2.9/24")
+    isp.speaks_bgp(provider(64500, "198.51.100.1", "198.51.100.2"))
+    (router.etc / "frr").mkdir()
+    (router.etc / "frr/daemons").write_text('bgpd=no\nzebra_options="  -A 127.0.0.1"\n')
+    said = router.shell(f"kamuee setup --yes --etc {router.etc}").stdout
+    shutil.copy(router.etc / "kamuee/kamuee.conf", router.etc)
+    shutil.copy(router.etc / "frr/daemons", router.etc)
+    router.shell("systemctl start kamueed && ip addr add 198.51.100.2/30 dev p0 && ip addr add 192.0.2.1/24 dev p1 && systemctl start frr")
+    router.vtysh("\n".join([*said.partition("In vtysh")[2].splitlines()[2:], "ip route 10.99.0.0/16 blackhole", "router bgp 64496",
+                            " address-family ipv4 unicast", "  redistribute static", "exit"]))
+    eventually(lambda: "via 198.51.100.1" in router.shell("kamuee show ipv4 route 203.0.113.0/24", check=False).stdout, PATIENCE_S,
+               lambda: router.shell("vtysh -c 'show bgp summary'").stdout)
+    seen = eventually(lambda: re.findall(r"192\.0\.2\.0/24|10\.99", isp.shell("vtysh -c 'show bgp ipv4 unicast'").stdout), PATIENCE_S)
+    assert seen == ["192.0.2.0/24"], "our prefix, and no other"
+
+
 def test_an_edge_of_two_providers_uses_both(machines):
     router, isp1, isp2, host = machines("q-edge", "q-edge-isp1", "q-edge-isp2", "q-edge-host")
     for interface, far, address in (("eth1", isp1, "203.0.113.1/30"), ("eth2", isp2, "198.51.100.1/30"), ("eth3", host, "192.0.2.9/24")):
