@@ -67,7 +67,7 @@ USER = "64000"      # a number without an account, so that nothing has to be mad
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("KAMUEED_USER", USER)
-    config.addinivalue_line("markers", "rfc(number, section, level): what the test shows; a row of docs/conformance.md")
+    config.addinivalue_line("markers", "rfc(number, section, level, only=""): what the test shows, or which part of it; a row of docs/conformance.md")
     config.addinivalue_line("markers", "alone: fills a table of the kernel's that all namespaces share: runs when no other test does (tests/run)")
     for group in Groups.marks():
         config.addinivalue_line("markers", f"{group}: long by nature (tests/slow/groups.yaml)")

@@ -96,7 +96,7 @@ def test_an_ipv6_host_learns_of_the_better_router_by_its_link_local_address(lab,
     lab["r"].ip("-6 route del fd00:9::/64")
 
 
-@pytest.mark.rfc("2644", "2", "MUST")
+@pytest.mark.rfc("2644", "3", "MUST")
 def test_directed_broadcast_ends_here_unless_it_is_allowed(lab, kind):
     def answered() -> bool:
         return "from 10.2.0.2" in ping(lab["h1"], "10.2.0.255", 1, extra="-b").said

@@ -171,8 +171,8 @@ ANNOUNCED = {
 }
 
 
-@pytest.mark.rfc("5227", "3", "SHOULD")
-@pytest.mark.parametrize("form", ANNOUNCED)
+@pytest.mark.parametrize("form", [pytest.param(form, marks=pytest.mark.rfc(*("4861", "7.2.5", "MUST") if form == "NA" else ("5227", "3", "SHOULD")))
+                                  for form in ANNOUNCED])
 def test_an_announcement_moves_a_known_host_at_once(lab, wires, form):
     address, announcement = ANNOUNCED[form]
     next_to(lab, wires, address, "left", MAC_A)
@@ -211,8 +211,8 @@ def test_a_host_that_moves_to_another_interface_is_found_there(lab, wires, addre
     next_to(lab, wires, address, "left", MAC_A)
 
 
-@pytest.mark.rfc("4862", "5.4.3", "MUST")
-@pytest.mark.parametrize("others, ours", [("fd00:1::54", "fd00:1::1"), ("10.1.0.54", "10.1.0.1")])
+@pytest.mark.parametrize("others, ours", [pytest.param("fd00:1::54", "fd00:1::1", marks=pytest.mark.rfc("4862", "5.4.3", "MUST")),
+                                          ("10.1.0.54", "10.1.0.1")])
 def test_duplicate_address_detection_is_answered_for_our_addresses_only(lab, wires, others, ours):
     wire = wires["left"]
     next_to(lab, wires, others, "left", MAC_A)

@@ -141,8 +141,8 @@ def gateway_mac(host, address: str) -> str:
     return found[1] if found else ""
 
 
-@pytest.mark.rfc("5798", "6.4.3", "MUST")
-@pytest.mark.rfc("5798", "6.4.2", "MUST")
+@pytest.mark.rfc("5798", "6.4.3", "MUST", only="IPv4")
+@pytest.mark.rfc("5798", "6.4.2", "MUST", only="IPv4")
 def test_the_master_answers_and_forwards_by_the_virtual_mac_and_the_backup_takes_over(lab, pair):
     h1, ra, rb = lab["h1"], lab["ra"], lab["rb"]
     assert_reaches(h1, "10.1.0.254")

@@ -28,7 +28,7 @@ static struct frame to_subnet(uint8_t ttl, unsigned payload)
         &(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.255", .ttl = ttl, .payload = payload});
 }
 
-// rfc: 2644 2 MUST
+// rfc: 2644 3 MUST
 static void from_elsewhere_it_ends_here_and_nobody_is_told(void **state)
 {
     two_interfaces(0);

@@ -380,7 +380,7 @@ static void broadcast_frames_cause_no_error(void **state)
     assert_only_drop(DROP_ETHER_BROADCAST, 1);
 }
 
-// rfc: 1812 4.3.2.4 MUST
+// rfc: 1812 4.3.2.4 MUST, only without an address
 static void an_interface_without_an_address_borrows_the_routers(void **state)
 {
     static const uint8_t of_router4[4] = {192, 0, 2, 99},

@@ -475,7 +475,7 @@ static void timestamps_count_milliseconds(void **state)
 
 // The kernel would send it on itself. Whoever is to see it is addressed by it, or has joined its
 // group.
-// rfc: 2113 2 MUST
+// rfc: 2113 2 MUST, only as a router that does not know the option
 static void a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up(void **state)
 {
     static const uint8_t alert[4] = {148, 4, 0, 0};

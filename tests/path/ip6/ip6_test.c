@@ -162,7 +162,6 @@ static void a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on(voi
     assert_int_equal(counter_sum_icmp().sent, 0);
 }
 
-// rfc: 4291 2.7 MUST
 static void wider_multicast_without_a_route_is_dropped(void **state)
 {
     static const char *const pair[][2] = {{"2001:db8::1", "ff05::2"}, {"2001:db8::1", "ff0e::1"}};

@@ -205,7 +205,7 @@ static void a_rate_beyond_a_slow_counter_is_not_none(void **state)
     assert_in_range(passed, 490000, 530000); // 100 a cycle
 }
 
-// rfc: 2597 6 MUST
+// rfc: 2597 6 SHOULD
 static void codepoints_come_in_the_color_of_their_drop_precedence(void **state)
 {
     for (uint8_t dscp = 0; dscp < 64; dscp++) {

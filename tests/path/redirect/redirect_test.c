@@ -186,7 +186,6 @@ static void their_rate_is_limited_apart_from_errors(void **state)
     assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 1);
 }
 
-// rfc: 1812 5.2.7.2 MUST
 static void it_is_off_unless_configured(void **state)
 {
     struct frame r;

@@ -378,8 +378,8 @@ static void a_packet_whose_ttl_ends_here_does_not_enter(void **state)
 
 // --- sizes ---
 
-// rfc: 2473 7.1 MUST
-// rfc: 4213 3.2 MUST
+// rfc: 2473 7.1 MUST, only packets above 1280 bytes
+// rfc: 4213 3.2 MUST, only packets above 1280 bytes
 // rfc: 4459 3.2 SHOULD
 static void too_big_is_told_to_the_inner_sender(void **state)
 {
@@ -407,7 +407,6 @@ static void too_big_is_told_to_the_inner_sender(void **state)
     assert_int_equal(rig_drops(DROP_IP4_TOO_BIG) + rig_drops(DROP_IP6_TOO_BIG), 2);
 }
 
-// rfc: 2473 7.2 MUST
 static void without_df_the_inner_packet_is_cut(void **state)
 {
     struct frame f, g, h;
@@ -569,8 +568,8 @@ static void one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel(voi
 }
 
 // rfc: 2784 2.3 MUST
-// rfc: 6935 5 MUST
-// rfc: 6936 5 MUST
+// rfc: 6935 5 MUST, only zero checksums are refused unless they are configured
+// rfc: 6936 5 MUST, only zero checksums are refused unless they are configured, wrong ones always
 // rfc: 7348 5 MUST
 // rfc: 7348 6.1 SHOULD
 static void malformed_headers_are_refused(void **state)
@@ -659,7 +658,7 @@ static void optional_parts_of_gre_are_understood(void **state)
     refused(&g, DROP_TUNNEL_CHECKSUM);
 }
 
-// rfc: 2473 4.1.1 MUST
+// rfc: 2473 3.3 MUST
 static void an_encapsulation_limit_is_skipped(void **state)
 {
     struct frame g = outer_frame(&ipip, 1), h;

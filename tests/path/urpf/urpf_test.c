@@ -33,7 +33,7 @@ static void send(const char *src, const char *dst)
     rig_send(0, &f);
 }
 
-// rfc: 3704 2.4 SHOULD
+// rfc: 3704 2.4 MAY
 static void loose_believes_any_source_that_has_a_route(void **state)
 {
     two_interfaces();
@@ -49,7 +49,7 @@ static void loose_believes_any_source_that_has_a_route(void **state)
     assert_only_drop(DROP_URPF_SOURCE, 2);
 }
 
-// rfc: 3704 2.2 SHOULD
+// rfc: 3704 2.2 MAY
 // rfc: 1812 5.3.8 SHOULD
 static void strict_believes_only_sources_of_its_own_side(void **state)
 {
@@ -94,7 +94,7 @@ static uint32_t alias(uint32_t target, bool is_default, const uint16_t *other, u
     return id;
 }
 
-// rfc: 3704 2.2 SHOULD
+// rfc: 3704 2.2 MAY
 static void each_member_of_a_group_is_a_way_to_the_source(void **state)
 {
     two_interfaces();
@@ -136,7 +136,7 @@ static void a_group_with_more_ways_out_than_it_can_list_knows_them_all(void **st
                          i >= 2 && i < 2 + NEXTHOP_GROUP_IFACES);
 }
 
-// rfc: 3704 2.4 SHOULD
+// rfc: 3704 2.4 MAY
 static void the_default_route_counts_only_when_it_is_allowed(void **state)
 {
     static const uint8_t how[] = {URPF_LOOSE, URPF_STRICT, URPF_FEASIBLE};
@@ -166,8 +166,7 @@ static void the_default_route_counts_only_when_it_is_allowed(void **state)
     assert_int_equal(rig_drops_all(), 7);
 }
 
-// rfc: 3704 2.3 SHOULD
-// rfc: 8704 2.3 SHOULD
+// rfc: 3704 2.3 MAY
 static void feasible_believes_a_source_by_any_route_to_it(void **state)
 {
     two_interfaces();
