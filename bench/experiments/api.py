@@ -14,6 +14,7 @@ import os
 import shutil
 import statistics
 import time
+from pathlib import Path
 
 from measure.api_load import COUNTED, RATE, Load
 from measure.program import Unavailable
@@ -29,18 +30,22 @@ COST_PERCENT = 1.0        # that is allowed, and the widest 95 % interval (to ea
 KINDS = {f"{RATE:,} requests/s": "requests", "and walks by RESTCONF, SNMP, Prometheus": "walks",
          "a busy program, no requests": "busy", "one that fills memory, no requests": "memory"}
 CONTROLS = ("busy", "memory")
+SUBAGENT = "src/mgmt/snmp/kamuee-snmp"
 SETTLE_S = 3.0            # until snmpd and kamueed know each other
 
 
 def run(ctx) -> None:
     if not shutil.which("snmpd") or not shutil.which("snmpbulkwalk"):
         raise Unavailable("snmpd and snmpbulkwalk are not installed: apt-get install snmp snmpd")
+    subagent = Path(ctx.build, SUBAGENT)
+    if not subagent.exists():
+        raise Unavailable("kamuee-snmp is not built: apt-get install libsnmp-dev")
     bench = Bench(ctx.build, ctx.kamueed, prefixes=ctx.prefixes(), force=True, say=ctx.say)
     with bench:
         with bench.start(kamueed(), CASES["ipv4-full"]) as router:
             daemon = router.live.daemon
             cores = os.sched_getaffinity(0) - set(router.live.site.cores)
-            loads = {name: Load(router.live.ns, daemon.socket, daemon.run_dir, kind, cores)
+            loads = {name: Load(router.live.ns, daemon.socket, daemon.run_dir, kind, cores, subagent)
                      for name, kind in KINDS.items()}
             try:
                 for load in loads.values():
@@ -54,7 +59,6 @@ def run(ctx) -> None:
 
 def begin(router, load: Load) -> None:
     router.live.thaw()
-    router.live.daemon.client.call("configure", line=[f"set snmp agentx {load.dir}/agentx"])
     load.start()
     time.sleep(SETTLE_S)
     load.halt()

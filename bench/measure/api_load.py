@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What asks kamueed while it forwards, in a process group of its own that can be stopped between windows.
 
-    load = Load(ns, socket, run_dir, "walks", cores)  # on these cores: requests, walks (the whole table by SNMP and
-                                                      RESTCONF, Prometheus, too), # busy, memory (ask nothing: the first
-                                                      computes, the second fills memory)
+    load = Load(ns, socket, run_dir, "walks", cores, subagent)  # on these cores: requests, walks (the whole table by SNMP
+                                                      and RESTCONF, Prometheus, too), busy, memory (ask nothing: the
+                                                      first computes, the second fills memory); subagent: kamuee-snmp
     load.start(); load.go(); load.silent(); … ; load.halt(); load.counts(); load.end()
 
 Beside requests at a rate, on one connection that stays open: one reader streams the table again and again, one collects
-/metrics every second, and snmpbulkwalk walks the routes by a real snmpd, again and again.
+/metrics every second, and snmpbulkwalk walks the routes by a real snmpd and kamuee-snmp, again and again.
 """
 import mmap
 import os
@@ -37,10 +37,11 @@ SNMPD = "rocommunity public\nagentaddress udp:127.0.0.1:1161\nmaster agentx\nage
 class Load:
     """Seen from who measures."""
 
-    def __init__(self, ns, socket_path: Path, run_dir: Path, kind: str, cores: set[int]):
+    def __init__(self, ns, socket_path: Path, run_dir: Path, kind: str, cores: set[int],
+                 subagent: Path):
         # else the kernel puts some of it beside the forwarder, which never sleeps
         self.cores = cores
-        self.ns, self.socket, self.dir, self.kind = ns, socket_path, run_dir, kind
+        self.ns, self.socket, self.dir, self.kind, self.subagent = ns, socket_path, run_dir, kind, subagent
         self.file = run_dir / f"counts-{kind}"
         self.per_second: dict[str, float] = {}
         self.file.write_bytes(bytes(8 * len(COUNTED)))
@@ -49,7 +50,7 @@ class Load:
     def start(self) -> None:
         on = ",".join(map(str, sorted(self.cores)))
         argv = self.ns.argv(["taskset", "-c", on, "setpriv", "--pdeathsig", "KILL", sys.executable, __file__,
-                             str(self.socket), str(self.file), str(self.dir), self.kind])
+                             str(self.socket), str(self.file), str(self.dir), self.kind, str(self.subagent)])
         self.process = subprocess.Popen(argv, start_new_session=True)
 
     def signal(self, number: int) -> None:
@@ -148,7 +149,7 @@ def walk(counts: Counts) -> None:
 
 
 def main() -> None:
-    path, file, run_dir, kind = sys.argv[1:]
+    path, file, run_dir, kind, subagent = sys.argv[1:]
     counts = Counts(file)
     while kind == "busy":
         pass
@@ -160,6 +161,7 @@ def main() -> None:
         config.write_text(SNMPD.format(master=f"{run_dir}/agentx"))
         subprocess.Popen(["env", "MIBS=", f"SNMP_PERSISTENT_DIR={run_dir}/snmp", "snmpd", "-f", "-Ln", "-C", "-c",
                           str(config), "-I", "-smux"])
+        subprocess.Popen([subagent, "--socket", path, "--agentx", f"{run_dir}/agentx"])
         threads += [threading.Thread(target=read_tables, args=(path, counts)),
                     threading.Thread(target=scrape, args=(path, counts)), threading.Thread(target=walk, args=(counts,))]
     for thread in threads:

@@ -136,7 +136,7 @@ HINTS = {
     "monitor capture": "try: capture port PORT write FILE", "monitor traffic": "try: capture interface INTERFACE",
     "monitor interface": "try: monitor", "monitor log": "the log is in the journal: journalctl -fu kamueed",
     "monitor start": "the log is in the journal: journalctl -fu kamueed",
-    "snmp-server": "try: set snmp …; needs Linux's snmpd",
+    "snmp-server": "set it in Linux: /etc/snmp/snmpd.conf, and start kamuee-snmp",
     # set and delete of others
     "set interfaces": f"try: set port …, set interface …, set vport …; {LINUX}: ip addr",
     "set interface * address": ADDRESS, "set interface * ip": ADDRESS, "set interface * unit * family": ADDRESS,
@@ -193,7 +193,7 @@ HINTS = {
     "show running-config *": "try: show running-config | include WORD",
     "show configuration *": "try: show configuration | include WORD",
     "show history": "use the up arrow for earlier commands", "show interface * brief": "try: show interface",
-    "show snmp *": "try: show snmp", "show hosts": "set it in Linux: /etc/hosts",
+    "show snmp *": "in Linux: systemctl status snmpd kamuee-snmp", "show hosts": "set it in Linux: /etc/hosts",
 }
 ALWAYS = ("do", "run", "up")  # never the beginning of another word
 FILTERS = {

@@ -23,7 +23,7 @@ FROM_SCHEMA = {
     "counted-prefix": "state/counted-prefix", "policer": "state/policer", "program": "state/program", "program-table": "program-table/output/entry",
     "tunnel": "state/tunnel", "linux-tunnel": "state/linux-tunnel", "gpu": "state/gpu",
     "mirror": "state/mirror", "mirror-session": "state/mirror-session",
-    "snmp": "state/snmp", "sflow": "state/sflow", "ipfix": "state/ipfix", "journal": "state/journal",
+    "sflow": "state/sflow", "ipfix": "state/ipfix", "journal": "state/journal",
     "audit-report": "state/audit", "alarm": "state/alarm", "alarm-history": "state/alarm-history", "crash": "state/crash",
     "upgrade": "state/upgrade",
     "latency": "state/latency", "revision": "state/configuration/revision",

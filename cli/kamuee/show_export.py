@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show snmp, show sflow, show ipfix: the sessions and collectors that get data, and their counters."""
+"""show sflow, show ipfix: the collectors that get data, and their counters."""
 from __future__ import annotations
 
 from kamuee import render
@@ -16,28 +16,6 @@ COLLECTOR = (
     Leaf("datagrams-lost", right("Lost"), show=count),
     Leaf("error", Column("Why")),
 )
-
-
-def snmp(context: Context, match: Match) -> None:
-    found = context.client.state("snmp")
-    if context.options.json:
-        context.json(found)
-    elif found["status"] == "off":
-        context.line("SNMP is off; to enable it: set snmp agentx SOCKET")
-    else:
-        asked = " ".join(f"{count(found.get(name))} {name}" for name in ("get", "get-next", "get-bulk"))
-        context.lines(render.fields([
-            ("session", found["status"]),
-            ("agent at", found.get("master")),
-            ("error", found.get("error")),
-            ("sessions so far", count(found.get("sessions"))),
-            ("subtrees", count(found.get("trees"))),
-            ("asked", asked),
-            ("answered", f"{count(found.get('variables'))} variables"),
-            ("refused", f"{count(found.get('set-refused'))} set, {count(found.get('errors'))} malformed"),
-            ("notifications",
-             f"{count(found.get('notifications'))} sent, {count(found.get('notifications-lost'))} lost"),
-        ], context.room, indent=0))
 
 
 def sflow(context: Context, match: Match) -> None:

@@ -154,9 +154,6 @@ def state():
             {"port": "p0", "direction": "both", "to-tap": "mon0", "sent": "123456789", "bytes": "98765432109", "missed": "12"},
             {"port": "p1", "direction": "rx", "to-port": "p3", "sent": "0", "bytes": "0", "missed": "0"}],
         "mirror-session": [{"name": "ids", "to-tap": "ids0", "sent": "1234567", "bytes": "987654321", "missed": "3"}],
-        "snmp": {"status": "up", "master": "/var/agentx/master", "trees": 9, "sessions": "2", "get": "123456", "get-next": "7",
-                 "get-bulk": "98765432", "set-refused": "1", "variables": "1234567890", "errors": "0", "notifications": "12",
-                 "notifications-lost": "3"},
         "sflow": {"status": "up", "sample-rate": 1000, "agent-address": "192.0.2.1", "interface": ["p0", "v40"], "samples": "123456",
                   "samples-missed": "7", "counter-samples": "89", "collector": [
                       {"address": "192.0.2.99", "port": 6343, "datagrams": "4567", "bytes": "1234567", "datagrams-lost": "0"},

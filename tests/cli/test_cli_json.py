@@ -42,7 +42,6 @@ EXAMPLES = {
     "mirror": ("show mirror",),
     "mirror-session": ("show mirror-session",),
     "gpu": ("show gpu",),
-    "snmp": ("show snmp",),
     "sflow": ("show sflow",),
     "ipfix": ("show ipfix",),
     "port-history": ("show port-history", "show port-history p0"),

@@ -23,7 +23,7 @@ COMMANDS = (
     "show drops", "show drops all", "show drops all -w", "show punt", "show punt -w", "show icmp", "show capture", "show capture -w",
     "show queue", "show queue -w", "show queue p0", "show queue p0 vr red", "show queue p0 vport v40 class 6 -w",
     "show policer", "show policer -w", "show program", "show program -w", "show program red:guard",
-    "show tunnel", "show tunnel -w", "show linux-tunnel", "show mirror", "show mirror-session", "show gpu", "show snmp", "show sflow", "show ipfix",
+    "show tunnel", "show tunnel -w", "show linux-tunnel", "show mirror", "show mirror-session", "show gpu", "show sflow", "show ipfix",
     "show port-history", "show port-history p1", "show ledger", "show ledger vr red", "show fib", "show fib vr red -w",
     "show vr", "show vr red", "show memory", "show version", "show system", "help",
     "show audit", "show audit vr red", "show journal", "show alarm history", "show crash", "show upgrade", "show latency",

@@ -141,7 +141,6 @@ set counters prefix default 10.2.0.0/24
 set metrics listen 127.0.0.1 port 7001
 set web listen 127.0.0.1 port 7002
 set netlink receive-buffer 500000
-set snmp agentx FOLDER/agentx link-notifications false
 set sflow sample-rate 7 polling-interval 7 agent-address 192.0.2.9
 set sflow collector 192.0.2.1 port 7
 set ipfix sample-rate 7 active-timeout 7 inactive-timeout 6 template-interval 7 flows 1024 observation-domain 7

@@ -5,12 +5,10 @@
 #include "core/thread.h"
 #include "export/ipfix.h"
 #include "export/sflow.h"
-#include "export/snmp.h"
 
 int export_start(struct event_base *loop)
 {
     thread_must_be(ROLE_CONTROL);
-    snmp_start(loop);
     sflow_start(loop);
     ipfix_start(loop);
     return 0;
@@ -21,5 +19,4 @@ void export_stop(void)
     thread_must_be(ROLE_CONTROL);
     ipfix_stop();
     sflow_stop();
-    snmp_stop();
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// export.h - exporters to SNMP managers and to collectors of sFlow and IPFIX
+// export.h - exporters to collectors of sFlow and IPFIX
 //
-//     snmp.c    an AgentX session with an SNMP agent: answers from the tables (mib.h), link traps
 //     sflow.c   sampled packets and interface counters as sFlow version 5
 //     ipfix.c   flows, made of sampled packets, as IPFIX
 //
-// All run on control's event loop and never wait: sockets do not block, rib_manager answers by
-// calls. What cannot be sent is counted. Control role.
+// Both run on control's event loop and never wait: sockets do not block. What cannot be sent is
+// counted. Control role.
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 
@@ -21,7 +20,6 @@ struct event_base;
 // --- configuration ---
 
 #define EXPORT_COLLECTORS 4
-#define EXPORT_MASTER_MAX 108
 
 struct export_collector {
     struct ip_addr addr;
@@ -29,11 +27,6 @@ struct export_collector {
 };
 
 // In memory that was all zero before they were filled: compared as bytes.
-struct snmp_config {
-    char master[EXPORT_MASTER_MAX]; // path of a UNIX socket, or tcp:ADDRESS:PORT; "" = off
-    bool notifications;             // linkUp, linkDown
-};
-
 struct sflow_config {
     struct export_collector collector[EXPORT_COLLECTORS];
     unsigned n_collectors;    // 0 = off
@@ -52,23 +45,10 @@ struct ipfix_config {
 int export_start(struct event_base *loop); // nothing is exported yet. 0 or -errno
 void export_stop(void);
 // From now on. 0, or -errno with a sentence: the old configuration stays.
-int snmp_set(const struct snmp_config *c, char *err, size_t err_size);
 int sflow_set(const struct sflow_config *c, char *err, size_t err_size);
 int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size);
 
 // --- what is going on ---
-
-struct snmp_state {
-    const char *status; // "off", "connecting", "up"
-    const char *master;
-    uint32_t session;
-    char error[96];     // why there is no session, or why the last one ended
-    unsigned trees;     // registered
-    uint64_t sessions;  // opened so far
-    uint64_t gets, get_nexts, get_bulks, sets, variables, errors;
-    uint64_t notifications, notifications_lost; // lost: there was no session
-};
-void snmp_state(struct snmp_state *s);
 
 struct collector_state {
     struct export_collector to;

@@ -241,25 +241,25 @@ static void who_is_told_is_set_last_and_set_back(void **state)
 {
     struct model *empty =
         model_of("set sflow sample-rate 7\n"); // nobody is told: as good as nothing
-    struct model *m = model_of("set port p0 devargs a\nset snmp agentx /x\nset sflow collector "
+    struct model *m = model_of("set port p0 devargs a\nset sflow collector "
                                "192.0.2.1\nset ipfix collector 2001:db8::1\n");
     struct errors e = {0};
 
     fake_reset();
     apply(empty, m);
-    assert_string_equal(text_str(&fake_calls), "attach p0\nsnmp /x\nsflow on\nipfix on\n");
+    assert_string_equal(text_str(&fake_calls), "attach p0\nsflow on\nipfix on\n");
     const struct sflow_config *sflow = m->part[FEATURE_sflow];
     const struct ipfix_config *ipfix = m->part[FEATURE_ipfix];
     assert_true(sflow->sample_rate == 1000 && sflow->collector[0].port == 6343 &&
                 ipfix->collector[0].addr.family == IP6);
     text_clear(&fake_calls);
     apply(m, empty);
-    assert_string_equal(text_str(&fake_calls), "detach p0\nsnmp \nsflow off\nipfix off\n");
+    assert_string_equal(text_str(&fake_calls), "detach p0\nsflow off\nipfix off\n");
     text_clear(&fake_calls);
-    fake_fail_at = 4;
+    fake_fail_at = 3;
     assert_int_equal(change_make(empty, m, &e), -EIO);
     assert_string_equal(text_str(&fake_calls),
-                        "attach p0\nsnmp /x\nsflow on\nipfix on\nsflow off\nsnmp \ndetach p0\n");
+                        "attach p0\nsflow on\nipfix on\nsflow off\ndetach p0\n");
     assert_string_equal(e.item[0].sentence, "ipfix: the device on refuses to ipfix");
     errors_free(&e);
     model_free(empty);

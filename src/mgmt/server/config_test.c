@@ -24,7 +24,7 @@
     "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, "                 \
     "program-signer, program, gpu, acl-limit, thread, forwarding, punt, multicast, icmp, "         \
     "journal, drain, fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, "          \
-    "snmp, sflow, ipfix, api"
+    "sflow, ipfix, api"
 
 static struct lyd_node *read_lines(const char *text, struct errors *e)
 {

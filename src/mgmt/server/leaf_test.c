@@ -101,7 +101,7 @@ static const char everything[] =
     "set routing-daemon red bgp minimum-routes 7\n"
     "set counters nexthop true\nset counters prefix default 192.0.2.0/24\n"
     "set metrics listen 127.0.0.1 port 7001\nset web listen 127.0.0.1 port 7002\n"
-    "set netlink receive-buffer 500000\nset snmp agentx /x link-notifications false\n"
+    "set netlink receive-buffer 500000\n"
     "set sflow sample-rate 7 polling-interval 7 agent-address 192.0.2.9 collector 192.0.2.1 port "
     "7\n"
     "set ipfix sample-rate 7 active-timeout 7 inactive-timeout 6 template-interval 7 flows 1024 "
@@ -373,7 +373,7 @@ static void steps_come_in_the_safe_order(void **state)
         "add queue of port p0\nadd queue of port p1\nadd mirror of port p0\n"
         "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\n"
         "add program q\nadd program red:p\nadd gpu g\nadd multicast route\n"
-        "add counters prefix\nadd metrics\nadd web\nset snmp\nset sflow\nset ipfix\nset api\n");
+        "add counters prefix\nadd metrics\nadd web\nset sflow\nset ipfix\nset api\n");
     expect_order(all, empty,
                  "set program-signer\nset access lists\n"
                  "del import of vr default\ndel import of vr red\n"
@@ -394,7 +394,7 @@ static void steps_come_in_the_safe_order(void **state)
                  "del port p6\ndel port p7\ndel port p8\ndel vr blue\ndel vr red\n"
                  "set vr default\nset vr default\nset vr default\nset vr default\nset thread\n"
                  "del metrics\ndel web\n"
-                 "set snmp\nset sflow\n"
+                 "set sflow\n"
                  "set ipfix\nset api\n");
     model_free(all);
     model_free(empty);

@@ -3,27 +3,8 @@
 #include "server/fake/fake_call.h"
 #include "export/export.h"
 
-static struct snmp_config snmp;
 static struct sflow_config sflow;
 static struct ipfix_config ipfix;
-
-int snmp_set(const struct snmp_config *c, char *err, size_t err_size)
-{
-    int r = fake_called(err, err_size, "snmp", c->master);
-
-    if (!r)
-        snmp = *c;
-    return r;
-}
-
-void snmp_state(struct snmp_state *s)
-{
-    *s = (struct snmp_state){.status = snmp.master[0] ? "up" : "off",
-                             .master = snmp.master,
-                             .trees = 7,
-                             .sessions = 1,
-                             .gets = 2};
-}
 
 int sflow_set(const struct sflow_config *c, char *err, size_t err_size)
 {

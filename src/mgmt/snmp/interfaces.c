@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// interfaces.c - see interfaces.h
+#include "snmp/interfaces.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "snmp/api.h"
+
+enum { IF_ETHERNET = 6, IF_VIRTUAL = 53, IF_TUNNEL = 131, IF_VLAN = 135 }; // IANAifType
+enum { UP = 1, DOWN = 2 };
+
+static struct interfaces now;
+static struct fresh fresh;
+static uint64_t answered_ns;      // kamueed, last
+static uint32_t changed, epoch = 1;
+static VEC(uint32_t) numbers; // of the rows before, for ifTableLastChange
+static bool numbers_known;
+
+struct named {
+    char name[16];
+    uint32_t number;
+};
+static VEC(struct named) names; // kamueed's, as it said last; by name
+
+// --- points of time ------------------------------------------------------------------------------
+
+// Hundredths of a second ago; 0: it is not a time, or in the future.
+static uint64_t age_of(const char *text)
+{
+    struct tm tm = {0};
+    struct timespec clock;
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+
+    if (!end)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &clock);
+    double fraction = *end == '.' ? atof(end) : 0;
+    double age = (double)(clock.tv_sec - timegm(&tm)) + (double)clock.tv_nsec / 1e9 - fraction;
+    return age > 0 ? (uint64_t)(age * 100) : 0;
+}
+
+// Counted once, when it is new: the wall clock may be set later.
+static struct since since_of(const char *text, const struct since *before)
+{
+    struct since s = {.epoch = epoch};
+    uint64_t uptime = netsnmp_get_agent_uptime(), age = text ? age_of(text) : 0;
+
+    snprintf(s.text, sizeof s.text, "%s", text ? text : "");
+    if (before && before->epoch == epoch && !strcmp(before->text, s.text))
+        return *before;
+    s.ticks = text && age < uptime ? (uint32_t)(uptime - age) : 0;
+    return s;
+}
+
+void interfaces_new_epoch(void)
+{
+    epoch++;
+    fresh.until_ns = 0;
+    numbers_known = false;
+}
+
+// --- from JSON -----------------------------------------------------------------------------------
+
+static uint32_t type_of(const char *kind)
+{
+    return !strcmp(kind, "port")       ? IF_ETHERNET
+           : !strcmp(kind, "metalink") ? IF_VIRTUAL
+           : !strcmp(kind, "tunnel")   ? IF_TUNNEL
+                                       : IF_VLAN;
+}
+
+static const struct interface *find_number(const struct interfaces *in, uint32_t number)
+{
+    struct key key = {1, {number}};
+    const struct key *row = rows_behind(in->item, in->n, sizeof *in->item, &key, true);
+
+    return row && row->id[0] == number ? (const struct interface *)row : NULL;
+}
+
+static void take_counters(struct interface *i, const json_t *s)
+{
+    i->rx_bytes = api_number(s, "rx-bytes");
+    i->rx_packets = api_number(s, "rx-packets");
+    i->tx_bytes = api_number(s, "tx-bytes");
+    i->tx_packets = api_number(s, "tx-packets");
+    i->rx_drops = api_number(s, "drop-packets");
+    i->tx_drops = api_number(s, "queue-drop-packets");
+}
+
+static void take_port(struct interface *i, const json_t *ports)
+{
+    const json_t *p;
+    size_t at;
+
+    json_array_foreach(ports, at, p)
+    {
+        if (strcmp(api_text(p, "name"), i->port))
+            continue;
+        i->speed_mbps = (uint32_t)api_number(p, "speed");
+        i->promiscuous = json_is_true(json_object_get(p, "promiscuous"));
+        return;
+    }
+}
+
+static struct interface interface_of(const json_t *o, const json_t *ports)
+{
+    const json_t *statistics = json_object_get(o, "statistics");
+    const char *status = api_text(o, "status");
+    uint32_t number = (uint32_t)api_number(o, "if-index");
+    const struct interface *before = find_number(&now, number);
+    struct interface i = {.key = {1, {number}},
+                          .ours = true,
+                          .type = type_of(api_text(o, "kind")),
+                          .mtu = (uint32_t)api_number(o, "mtu"),
+                          .n_mac = 6,
+                          .admin = strcmp(status, "admin-down") ? UP : DOWN,
+                          .oper = strcmp(status, "up") ? DOWN : UP};
+
+    before = before && !strcmp(before->name, api_text(o, "name")) ? before : NULL;
+    snprintf(i.name, sizeof i.name, "%s", api_text(o, "name"));
+    snprintf(i.vr, sizeof i.vr, "%s", api_text(o, "vr"));
+    snprintf(i.port, sizeof i.port, "%s", api_text(o, "port"));
+    snprintf(i.kind, sizeof i.kind, "%s", api_text(o, "kind"));
+    snprintf(i.alias, sizeof i.alias, "%s", api_text(o, "description"));
+    api_mac(o, "mac", i.mac);
+    i.changed = since_of(api_text(o, "last-change"), before ? &before->changed : NULL);
+    i.began = since_of(api_text(statistics, "since"), before ? &before->began : NULL);
+    take_counters(&i, statistics);
+    take_port(&i, ports);
+    return i;
+}
+
+typedef VEC(struct interface) interface_vec;
+typedef VEC(struct interface_address) address_vec;
+
+static void take_addresses(address_vec *all, const json_t *o, const struct interface *i)
+{
+    const json_t *a;
+    size_t at;
+
+    json_array_foreach(json_object_get(o, "address"), at, a)
+    {
+        struct interface_address row = {.ifindex = i->key.id[0],
+                              .len = (uint8_t)api_number(a, "prefix-length"),
+                              .usable = strcmp(api_text(a, "status"), "tentative")};
+        memcpy(row.vr, i->vr, sizeof row.vr);
+        if (!ip_parse(api_text(a, "ip"), &row.ip))
+            *vec_push(all) = row;
+    }
+}
+
+static void take_answer(const json_t *list, const json_t *ports, interface_vec *all,
+                        address_vec *addresses)
+{
+    const json_t *o;
+    size_t at;
+
+    json_array_foreach(list, at, o)
+    {
+        struct interface i = interface_of(o, ports);
+        if (!i.key.id[0]) // it has no device yet
+            continue;
+        *vec_push(all) = i;
+        take_addresses(addresses, o, &i);
+    }
+}
+
+// --- both ----------------------------------------------------------------------------------------
+
+static int by_number(const void *a, const void *b)
+{
+    const struct interface *x = a, *y = b;
+    int d = key_compare(&x->key, &y->key);
+
+    return d ? d : y->ours - x->ours; // kamueed's first
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+static void note_names(const interface_vec *all)
+{
+    vec_clear(&names);
+    vec_foreach (all, i) {
+        struct named *n = vec_push(&names);
+        memcpy(n->name, i->name, sizeof n->name);
+        n->number = i->key.id[0];
+    }
+    if (names.n)
+        qsort(names.item, names.n, sizeof *names.item, by_name);
+}
+
+// Linux's, without the TAPs: kamueed has rows of them, or is gone.
+static void add_links(interface_vec *all)
+{
+    size_t ours = all->n, n = all->n;
+
+    links_read(&all->item, &n);
+    all->cap = n; // at least
+    for (size_t k = ours; k < n; k++)
+        if (interfaces_number(all->item[k].name) != all->item[k].key.id[0])
+            all->item[all->n++] = all->item[k];
+    // Linux's and a foreign device of another namespace may have the same number: one row each.
+    size_t kept = 0;
+    if (all->n)
+        qsort(all->item, all->n, sizeof *all->item, by_number);
+    for (size_t i = 0; i < all->n; i++)
+        if (!kept || all->item[kept - 1].key.id[0] != all->item[i].key.id[0])
+            all->item[kept++] = all->item[i];
+    all->n = kept;
+}
+
+static void note_table_change(const interface_vec *all)
+{
+    bool same = numbers_known && numbers.n == all->n;
+
+    for (size_t i = 0; same && i < all->n; i++)
+        same = numbers.item[i] == all->item[i].key.id[0];
+    if (same)
+        return;
+    changed = (uint32_t)netsnmp_get_agent_uptime();
+    numbers_known = true;
+    vec_clear(&numbers);
+    vec_foreach (all, i)
+        *vec_push(&numbers) = i->key.id[0];
+}
+
+static void replace(interface_vec *all, address_vec *addresses)
+{
+    note_table_change(all);
+    free(now.item);
+    free(now.address);
+    now = (struct interfaces){all->item, all->n, addresses->item, addresses->n, now.version + 1};
+}
+
+int interfaces_read_again(const struct interfaces **all)
+{
+    json_t *list = NULL, *ports = NULL;
+    uint64_t begun = fresh_begin();
+    interface_vec rows = {0};
+    address_vec addresses = {0};
+    int r = api_get("kamuee:state/interface", &list);
+
+    if (!r || r == -ENOENT) // it has none
+        r = api_get("kamuee:state/port?fields=name;speed;promiscuous", &ports);
+    r = r == -ENOENT ? 0 : r;
+    *all = &now;
+    if (!r)
+        answered_ns = clock_now_ns();
+    else if (clock_now_ns() - answered_ns < GONE_S * NS_PER_SECOND)
+        return r;
+    take_answer(list, ports, &rows, &addresses);
+    if (!r)
+        note_names(&rows);
+    json_decref(list);
+    json_decref(ports);
+    add_links(&rows);
+    replace(&rows, &addresses);
+    fresh_end(&fresh, begun);
+    return 0;
+}
+
+int interfaces_read(const struct interfaces **all)
+{
+    *all = &now;
+    return fresh_is(&fresh) ? 0 : interfaces_read_again(all);
+}
+
+uint32_t interfaces_number(const char *name)
+{
+    struct named key = {0};
+
+    snprintf(key.name, sizeof key.name, "%s", name);
+    const struct named *n =
+        names.n ? bsearch(&key, names.item, names.n, sizeof key, by_name) : NULL;
+    return n ? n->number : 0;
+}
+
+uint32_t interfaces_changed_ticks(void)
+{
+    return changed;
+}
