@@ -117,6 +117,11 @@ function kind_of(iface) {
   return `VLAN ${tags}` + (iface.port ? ` on ${iface.port}` : "");
 }
 
+function bits(is, was, s) {
+  const bytes_a_second = rate(is, was, s);
+  return bytes_a_second === null ? null : 8 * bytes_a_second;
+}
+
 async function interfaces() {
   const [now, then, s] = await look("interfaces", "interface");
   fill_or("interfaces", now.interface.map(iface => {
@@ -124,7 +129,8 @@ async function interfaces() {
     const addresses = (iface.address ?? []).map(a => node("div", {}, `${a.ip}/${a["prefix-length"]}${a.status === "tentative" ? " (tentative)" : ""}`));
     return [first(iface.name), cell(kind_of(iface)), cell(iface.vr), node("td", {class: iface.status}, iface.status),
             node("td", {class: "list"}, ...(addresses.length ? addresses : ["none"])), node("td", {class: "code"}, iface.mac), number(iface.mtu),
-            number(short(rate(is["rx-packets"], was?.["rx-packets"], s))), number(short(rate(is["tx-packets"], was?.["tx-packets"], s))),
+            ...["rx", "tx"].flatMap(way => [number(short(rate(is[`${way}-packets`], was?.[`${way}-packets`], s))),
+                                            number(short(bits(is[`${way}-bytes`], was?.[`${way}-bytes`], s)))]),
             node("td", {class: "wide"}, iface.description ?? "")];
   }), "No interfaces. Create one with: set port NAME …");
   return 2 * EVERY_MS;

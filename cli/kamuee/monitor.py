@@ -65,6 +65,12 @@ def text(found: dict, width: int) -> Iterator[str]:
         (Column("Port"), Column("Status"), right("Rx pps"), right("Rx bps"), right("Tx pps"), right("Tx bps"),
          right("Drops/s")),
         [[port["name"], port["status"], *(si(port[name]) for name in rates)] for port in found["port"]], width)
+    if found["interface"]:
+        yield ""
+        yield from render.table(
+            (Column("Interface"), Column("Status"), right("Rx pps"), right("Rx bps"), right("Tx pps"), right("Tx bps"),
+             right("Drops/s")),
+            [[one["name"], one["status"], *(si(one[name]) for name in rates)] for one in found["interface"]], width)
     yield ""
     yield from render.table(
         (Column("Thread"), right("Core"), right("Load"), right("pps"), right("Burst")),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kamuee.client import Client
 from kamuee.rates import named, rate
+from kamuee.show_interface import measured as interface_rates
 from kamuee.show_port import measured as port_rates
 from kamuee.show_queue import KINDS, dropped, longest
 
@@ -49,6 +50,7 @@ def measured(before: Look, after: Look) -> dict:
         "uptime": after.system.get("uptime"),
         "rss": after.system.get("rss"),
         "port": ports(before, after, seconds),
+        "interface": sub_interfaces(before, after, seconds),
         "thread": [thread(before.threads.get(name, {}), now, seconds) for name, now in after.threads.items()],
         "drop": drops(before, after, seconds),
         "table": tables(before, after, seconds),
@@ -69,6 +71,17 @@ def ports(before: Look, after: Look, seconds: float) -> list[dict]:
         by = port_rates(before.ports.get(name, {}), port, seconds)
         found.append({**{key: by[key] for key in kept}, "status": port.get("status"),
                       "drop-pps": rate(was.get(name), now.get(name), seconds)})
+    return found
+
+
+def sub_interfaces(before: Look, after: Look, seconds: float) -> list[dict]:
+    """Interfaces that are not a port's own: VLANs, tunnels, ends of metalinks."""
+    was = named(before.interfaces)
+    found = []
+    for interface in after.interfaces:
+        if interface.get("kind") != "port":
+            by = interface_rates(was.get(interface["name"], {}), interface, seconds)
+            found.append({**{key: value for key, value in by.items() if key != "seconds"}, "status": interface.get("status")})
     return found
 
 

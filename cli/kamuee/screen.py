@@ -64,7 +64,7 @@ def screen(sample: dict | None, trail: Trail, trouble: str, width: int, height: 
     for part in (tables, threads):  # a small terminal shows some sections well rather than all of them counted
         if height - FIXED - 2 * len(parts) + 1 < 2 * len(parts):
             parts.remove(part)
-    for name, part in (("alarm", alarms), ("queue", queues), ("latency", latency), ("punt", punt)):
+    for name, part in (("alarm", alarms), ("interface", interfaces), ("queue", queues), ("latency", latency), ("punt", punt)):
         if sample[name] and height - FIXED - 3 * (len(parts) + 1) > 8:
             parts.insert(0 if part is alarms else len(parts), part)
     lengths = [len(sample[CONTENT[part]]) for part in parts]
@@ -119,6 +119,16 @@ def ports(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableTyp
              Text(dash(si(port["drop-pps"])), style="yellow" if port["drop-pps"] else ""),
              Text(trail.line(port["name"], max(width - 66, 8)), style="cyan")] for port in sample["port"]]
     return Group(Text(), filled(table, cut(rows, n_lines, "ports")))
+
+
+def interfaces(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    shown = RATES if width >= NARROW else RATES[::2]
+    table = grid(("Interface", "Status", *(title for title, _ in shown), "Drops/s", ""), 2, width)
+    rows = [[one["name"], Text(one["status"] or "-", style="green" if one["status"] == "up" else "yellow"),
+             *(dash(si(one[name])) for _, name in shown),
+             Text(dash(si(one["drop-pps"])), style="yellow" if one["drop-pps"] else "")]
+            for one in sorted(sample["interface"], key=lambda one: -((one["rx-bps"] or 0) + (one["tx-bps"] or 0)))]
+    return Group(Text(), filled(table, cut(rows, n_lines, "interfaces")))
 
 
 def threads(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
@@ -195,7 +205,7 @@ def share_bar(one: dict, width: int) -> Text:
     return found
 
 
-CONTENT = {ports: "port", queues: "queue", threads: "thread", tables: "table", drops: "drop", alarms: "alarm", punt: "punt",
+CONTENT = {ports: "port", interfaces: "interface", queues: "queue", threads: "thread", tables: "table", drops: "drop", alarms: "alarm", punt: "punt",
            latency: "latency"}
 
 

@@ -37,6 +37,7 @@ FROM_SCHEMA = {
 # Shapes that the CLI computes or puts together.
 OWN = {
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
+    "interface-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, drop-pps}]",
     "route-summary": "{vr, family, rib-routes, routes, protocol [{name, routes}]}",
     "drops": "[{name, packets, severity, sentence, source, pps}]",
     "acl-lint": "{rules, all-compared, finding [{number, kind, by, until, count}]}",
@@ -46,6 +47,7 @@ OWN = {
               "fib-divergence, build-id, draining}",
     "running-config": "{line []}",
     "monitor": "{seconds, version, uptime, rss, port [{name, rx-pps, tx-pps, rx-bps, tx-bps, status, drop-pps}], "
+               "interface [{name, status, rx-pps, tx-pps, rx-bps, tx-bps, drop-pps}], "
                "thread [{name, role, core, load, pps, burst}], drop [{name, severity, sentence, pps}], "
                "table [{vr, family, routes, bytes, synced, updates-ps}], punt [{class, pps, queued, drop-pps}], "
                "latency [{input, output, packets, median, p99, p999}], "

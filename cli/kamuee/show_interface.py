@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show interface [INTERFACE] [statistics]"""
+"""show interface [INTERFACE] [statistics [pps|bps]]"""
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from kamuee import cleared
+from kamuee import cleared, rates
 from kamuee.context import Context
 from kamuee.grammar import Match
 from kamuee.leaf import Leaf, details, listing, table, words
-from kamuee.render import Cell, Column, count, iec, right
+from kamuee.render import Cell, Column, count, iec, right, si
 
 NONE = "no interfaces; to create a port with its interface: 'set port NAME devargs DEVICE'"
 
@@ -114,6 +114,14 @@ COUNTERS = (  # of cleared.grown()
     Leaf("rx-bytes", right("Rx bytes", wide=True), show=iec),
     Leaf("tx-bytes", right("Tx bytes", wide=True), show=iec),
 )
+# Rates of measured(): each counter and its factor.
+MEASURED = {"rx-pps": ("rx-packets", 1), "tx-pps": ("tx-packets", 1), "rx-bps": ("rx-bytes", 8), "tx-bps": ("tx-bytes", 8),
+            "drop-pps": ("drop-packets", 1)}
+RATES = {
+    "pps": (Leaf("name", Column("Interface")), Leaf("rx-pps", right("Rx pps"), show=si), Leaf("tx-pps", right("Tx pps"), show=si),
+            Leaf("drop-pps", right("Drops/s"), show=si)),
+    "bps": (Leaf("name", Column("Interface")), Leaf("rx-bps", right("Rx bps"), show=si), Leaf("tx-bps", right("Tx bps"), show=si)),
+}
 
 
 def show(context: Context, match: Match) -> None:
@@ -127,3 +135,24 @@ def show(context: Context, match: Match) -> None:
     else:
         context.line(f"Interface {name} is {interfaces[0].get('status', 'unknown')}")
         context.lines(details(context, INTERFACE, interfaces[0]))
+
+
+def show_rates(context: Context, match: Match) -> None:
+    """Two samples, a second apart."""
+    name, kind = match.args.get("INTERFACE"), "pps" if "pps" in match.args else "bps"
+    before, after, seconds = rates.two_looks(context, lambda: rates.named(context.client.one_or_all("interface", name, "interface")))
+    found = [measured(before.get(interface, {}), now, seconds) for interface, now in after.items()]
+    if context.options.json:
+        context.json(found)
+    else:
+        context.lines(table(context, RATES[kind], found, NONE))
+
+
+def measured(before: dict, after: dict, seconds: float) -> dict:
+    """Rates of one interface per second; bits are those of frames without their checksum."""
+    was, now = before.get("statistics", {}), after.get("statistics", {})
+    found = {"name": after["name"], "seconds": round(seconds, 3)}
+    for name, (counter, factor) in MEASURED.items():
+        rate = rates.rate(was.get(counter), now.get(counter), seconds)
+        found[name] = None if rate is None else factor * rate
+    return found

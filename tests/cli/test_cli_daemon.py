@@ -107,6 +107,7 @@ def test_a_router_without_ports_says_so_and_prints_no_empty_table(empty, words):
 
 @pytest.mark.parametrize("name, line", [
     ("port", "show port"), ("port", "show port p0"), ("port-rates", "show port statistics pps -i 0.1"),
+    ("interface-rates", "show interface statistics pps -i 0.1"),
     ("interface", "show interface"), ("interface", "show interface v40"), ("route", "show ipv4 route"),
     ("route", "show ipv6 route"), ("route-summary", "show ipv4 route summary"), ("neighbor", "show neighbor"), ("nexthop", "show nexthop"),
     ("thread", "show thread"), ("drops", "show drops all"), ("ledger", "show ledger"), ("ledger-vr", "show ledger vr default"), ("fib", "show fib"),

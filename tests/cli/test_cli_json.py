@@ -13,6 +13,7 @@ import history
 PASSAGES = json.loads((Path(__file__).parent / "packet_traces.json").read_text(encoding="utf-8"))
 EXAMPLES = {
     "port": ("show port", "show port p0", "show port statistics"),
+    "interface-rates": ("show interface statistics pps -i 0.1", "show interface v40 statistics bps -i 0.1"),
     "port-rates": ("show port statistics pps -i 0.1", "show port p0 statistics bps -i 0.1"),
     "interface": ("show interface", "show interface v40 statistics"),
     "route": ("show ipv4 route", "show ipv6 route", "show ipv4 route 10.0.0.0/8", "show ipv4 route protocol bgp"),

@@ -59,6 +59,15 @@ def test_sample_has_each_client_of_a_queue_and_what_it_drops_now(daemon):
     assert (found[2]["most"], found[2]["guarantee"], found[2]["drop-pps"]) == (20_000_000, None, 0)
 
 
+def test_sample_has_the_rates_of_each_vlan(daemon):
+    def traffic(state):
+        seen = next(interface for interface in state["interface"] if interface["name"] == "v40")["statistics"]
+        seen["rx-packets"], seen["rx-bytes"] = str(int(seen["rx-packets"]) + 1000), str(int(seen["rx-bytes"]) + 125_000)
+    [found] = sample.measured(*looks(daemon, traffic))["interface"]
+    seconds = sample.measured(*looks(daemon, lambda state: None))["seconds"]
+    assert (found["name"], found["rx-pps"], found["rx-bps"], found["tx-pps"]) == ("v40", 1000 / seconds, 1e6 / seconds, 0)
+
+
 def test_screen_draws_the_rate_of_a_client_against_its_guarantee():
     one = {"bps": 250, "guarantee": 500, "most": 1000}
     assert screen.share_bar(one, 8).plain == "██··|···"
@@ -100,7 +109,7 @@ def test_a_small_terminal_still_shows_ports(shown):
 
 @pytest.mark.parametrize("width, height, times", [(80, 24, 1), (80, 24, 20), (80, 40, 5), (200, 60, 9), (80, 24, 0)])
 def test_screen_fits_the_terminal_whatever_there_is_to_show(shown, width, height, times):
-    for name in ("port", "thread", "table", "drop", "alarm", "latency", "punt"):
+    for name in ("port", "interface", "thread", "table", "drop", "alarm", "latency", "punt"):
         shown[name] *= times
     trail = screen.Trail()
     for _ in range(300):

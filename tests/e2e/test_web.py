@@ -161,6 +161,8 @@ def test_interfaces_have_vlans_and_addresses_and_neighbors_can_be_found(daemon, 
     eventually(lambda: column(browser, "interfaces", 0) == ["p0", "p1", "v40"], 20, lambda: str(column(browser, "interfaces", 0)))
     assert column(browser, "interfaces", 1) == ["port", "port", "VLAN 40 on p1"]
     assert "10.1.1.1/24" in column(browser, "interfaces", 4)[1] and "198.18.40.1/24" in column(browser, "interfaces", 4)[2]
+    eventually(lambda: all(rate[0].isdigit() for place in (7, 8, 9, 10) for rate in column(browser, "interfaces", place)), 20,
+               lambda: str([column(browser, "interfaces", place) for place in (7, 8, 9, 10)]))   # packets and bits per second, of a VLAN, too
     go(browser, "neighbors")
     eventually(lambda: {"10.0.0.2", "10.1.1.2"} <= set(column(browser, "neighbors", 0)), 20, lambda: str(column(browser, "neighbors", 0)))
     browser.run("let f = document.getElementById('neighbors-filter'); f.value = '02:00:00:00:00:03'; f.dispatchEvent(new Event('input', {bubbles: true}))")
