@@ -103,14 +103,14 @@ static bool may_begin(const struct http *h)
     return h->user->at_work < (h->peer->root ? AT_WORK_ROOT : AT_WORK_MAX);
 }
 
-static void begin(void *ctx);
+static void begin_request(void *ctx);
 
 // A request that begins, if its user has not too many at work; what has begun goes on.
 static bool is_runnable(const struct fair_item *i)
 {
     const struct http_turn *t = (const struct http_turn *)i;
 
-    return t->fn != begin || may_begin(t->ctx);
+    return t->fn != begin_request || may_begin(t->ctx);
 }
 
 static void run_later(void)
@@ -580,7 +580,7 @@ static void refuse_early(struct http *h, const struct http_verdict *v)
     http_refuse(h, v->code, v->tag, "%s", v->why);
 }
 
-static void begin(void *ctx)
+static void begin_request(void *ctx)
 {
     struct http *h = ctx;
 
@@ -604,7 +604,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     if (v.code)
         refuse_early(h, &v);
     else
-        http_turn(h, &h->turn, begin, h);
+        http_turn(h, &h->turn, begin_request, h);
 }
 
 bool http_busy(const struct bufferevent *bev)
