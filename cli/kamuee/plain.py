@@ -41,6 +41,6 @@ def data(value: Any) -> Any:
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a text; str.splitlines() ends them at eight other characters, too."""
+    """The lines of a text. Python has str.splitlines, which ends them at eight other characters, too."""
     found = text.split("\n")
     return found[:-1] if found[-1] == "" else found

@@ -7,6 +7,7 @@ import stat
 import subprocess
 from collections import deque
 
+from kamuee import plain
 from kamuee.context import Context
 from kamuee.errors import KamueeError
 from kamuee.grammar import Match
@@ -38,4 +39,4 @@ def journal() -> list[str]:
         raise KamueeError("journalctl is not installed, and kamueed does not log to a file that can be read here") from None
     if done.returncode or done.stdout.strip() in ("", "-- No entries --"):
         raise KamueeError(f"{done.stderr.strip() or 'the journal has no entries of kamueed'}; try: sudo journalctl -u kamueed")
-    return done.stdout.splitlines()
+    return plain.lines(done.stdout)

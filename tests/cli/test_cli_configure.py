@@ -139,8 +139,8 @@ def test_who_edits_gets_out_when_the_daemon_is_gone(talk, router, tmp_path):
     talk.session.context.client.path = str(tmp_path / "none")
     with pytest.raises(Unreachable):
         talk("commit")
-    said = talk("exit")
-    assert said[0].startswith("cannot reach kamueed at") and "left session 7; 'configure 7' resumes it" in said[0]
+    first, second = talk("exit")
+    assert first.startswith("cannot reach kamueed at") and "left session 7; 'configure 7' resumes it" in second
     assert talk.session.context.editing.session is None
 
 
