@@ -135,7 +135,7 @@ def test_the_real_journal_finds_them_by_message_id_and_field(kamueed):
         link = f"MESSAGE_ID={ids()['port_manager: link']}"
         eventually(lambda: [e["KAMUEE_STATE"] for e in daemon.find(link, "KAMUEE_PORT=p0")][-1:] == ["down"], 20, lambda: str(daemon.find(link)))
         assert daemon.find(link, "KAMUEE_PORT=p1") == []
-        daemon.client.call("configure", line=["set log-level debug"], comment='why "not" by=nobody\nsecond line')
+        daemon.client.call("configure", line=["set log-level debug"], comment='why "not" by=nobody second line')
         changed, = eventually(lambda: daemon.find(f"MESSAGE_ID={ids()['config: changed']}", "KAMUEE_CONFIRM=0", "KAMUEE_LINES=1"), 20,
                               lambda: str(daemon.find()))
         assert "\n" not in changed["MESSAGE"] and changed["KAMUEE_BY"] != "nobody"

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plain.h"
 #include "http/token.h"
 
 #define GROUPS_MAX 256         // of one user that are looked at
@@ -202,7 +203,7 @@ static void name_user(uid_t uid, char *name, size_t n)
     if (uid != last) {
         p = getpwuid(uid);
         last = uid;
-        snprintf(last_name, sizeof last_name, "%s", p ? p->pw_name : "");
+        plain_copy(last_name, sizeof last_name, p ? p->pw_name : "");
     }
     if (*last_name)
         snprintf(name, n, "%s", last_name);
@@ -253,8 +254,10 @@ static void take_name(const char *name, struct who *w)
             snprintf(w->name, sizeof w->name, "certificate %s", c->name);
         }
     }
-    if (!*w->name)
-        snprintf(w->name, sizeof w->name, "certificate %s", name);
+    if (!*w->name) {
+        char shown[sizeof now()->client->name];
+        snprintf(w->name, sizeof w->name, "certificate %s", plain_copy(shown, sizeof shown, name));
+    }
 }
 
 void access_by_certificate(const char *names, size_t bytes, struct who *w)

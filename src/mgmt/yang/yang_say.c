@@ -226,7 +226,7 @@ static const char *find_path(const char *where, const char **end)
 void yang_say_error(struct text *t)
 {
     const char *msg = ly_errmsg(yang_ctx), *end, *path = find_path(ly_errpath(yang_ctx), &end);
-    struct text words = {0}, schema = {0};
+    struct text words = {0}, schema = {0}, expect = {0};
 
     if (path)
         split_path(path, end, &words, &schema);
@@ -237,13 +237,16 @@ void yang_say_error(struct text *t)
     if (leaf && find_value(msg, value)) {
         say_value(s, &words, value, t);
     } else {
-        text_printf(t, "%s%s%.*s", text_str(&words), words.n ? ": " : "",
-                    n && msg[n - 1] == '.' ? n - 1 : n, msg ? msg : "");
-        if (leaf) {
-            text_printf(t, "; expected ");
-            yang_expected(s, t);
-        }
+        if (leaf)
+            yang_expected(s, &expect);
+        text_printf(t, "%s%s", text_str(&words), words.n ? ": " : "");
+        n -= n && msg[n - 1] == '.';
+        if (!leaf || strncmp(expect.s, msg ? msg : "", (size_t)n)) // not the message of a pattern
+            text_printf(t, "%.*s%s", n, msg ? msg : "", leaf ? "; " : "");
+        if (leaf)
+            text_printf(t, "expected %s", expect.s);
     }
+    text_free(&expect);
     text_free(&words);
     text_free(&schema);
 }
