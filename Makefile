@@ -40,7 +40,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps deps-demo build bench-build check test test-all conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps deps-demo build bench-build check test test-all conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 , := ,
 # $(call install_missing,COMMANDS,PYTHON MODULES,PACKAGES): nothing to install, and no network needed, if all are there.
@@ -160,6 +160,9 @@ demo: deps-demo ## use: the main job: a full BGP table from two ISPs through kam
 
 demo-stop: ## use: end the demo and remove all it made
 	$(SUDO) ./kamuee demo stop
+
+pictures: build ## package: make the pictures of the documents again; POINTS=12 instead of an hour of traffic: quickly (root, chromium)
+	$(SUDO) env SCREENSHOTS=$(CURDIR)/docs/images POINTS=$(or $(POINTS),360) tests/run e2e --build $(BUILD) tests/e2e/test_web.py -k pictures
 
 bench: bench-build ## measure: measured claims: lookups, forwarding, full table, convergence (root for the last two)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)

@@ -14,7 +14,7 @@ from kamuee import arguments, commands, options
 from kamuee.errors import UsageError
 from kamuee.grammar import Grammar
 
-FILE = re.compile(r"`[^`]*\.(conf|template)`")            # in the prose before a block: its lines are that file's
+FILE = re.compile(r"`[^`]*(\.conf|\.template|vtysh)`")    # in the prose before a block: its lines are of that file or program
 PROMPT = re.compile(r"\$ |\w+> ")                        # a transcript follows
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 START = re.compile(r"(?:^|sudo |\blab exec \S+ \S+ )(?:\./)?kamuee (?!lab exec \S+ \S+ kamuee)(?=[a-z-])(.*)")

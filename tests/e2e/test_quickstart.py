@@ -219,6 +219,56 @@ def test_an_edge_of_two_providers_uses_both(machines):
     router.follow(PAGES + "frr-edge.md", begin="**Watch it arrive.**", end="**What happens when")
 
 
+def test_a_small_provider_is_two_files(machines):
+    router, isp1, isp2, switch, bakery, school = machines("q-small", "q-small-isp1", "q-small-isp2", "q-small-sw", "q-bakery", "q-school")
+    cable(router, "eth1", isp1, "203.0.113.1/30")
+    cable(router, "eth2", isp2, "198.51.100.1/30")
+    trunk(router, "eth3", switch, {101: bakery, 102: school})
+    for host, address, gateway in ((bakery, "192.0.2.9/26", "192.0.2.1"), (school, "192.0.2.70/26", "192.0.2.65")):
+        host.shell(f"ip addr add {address} dev eth0; ip route add default via {gateway}")
+    for isp, number, address, peer in ((isp1, 64500, "203.0.113.1", "203.0.113.2"), (isp2, 64501, "198.51.100.1", "198.51.100.2")):
+        isp.shell("ip addr add 8.8.8.8/24 dev lo")
+        isp.speaks_bgp(provider(number, address, peer).replace("203.0.113.0/24", "8.8.8.0/24"))
+    router.follow(PAGES + "small-isp.md", end="`tests/e2e")
+    for host in (bakery, school):
+        eventually(lambda host=host: host.shell("ping -c 1 -W 1 8.8.8.8", check=False).returncode == 0, PATIENCE_S,
+                   lambda: router.shell("kamuee show drops; kamuee show ipv4 route").stdout)
+    school.shell("ping -c 1 -W 2 192.0.2.9")
+    assert "203.0.113.0/30" not in isp2.shell("vtysh -c 'show bgp ipv4 unicast'").stdout
+
+    def by_isp2() -> bool:
+        return "via 198.51.100.1" in router.shell("kamuee show ipv4 route 8.8.8.8").stdout
+    assert not by_isp2()
+    isp1.shell("ip link set eth0 down")
+    eventually(by_isp2, PATIENCE_S, lambda: router.shell("kamuee show ipv4 route").stdout)
+    bakery.shell("ping -c 1 -W 2 8.8.8.8")
+
+
+def test_management_stays_apart_from_the_traffic(machines):
+    router, isp, host, admin = machines("q-mgmt", "q-mgmt-isp", "q-mgmt-host", "q-mgmt-admin")
+    for interface, far, address in (("eth0", admin, "10.9.0.1/24"), ("eth1", isp, "198.51.100.1/30"), ("eth2", host, "192.0.2.9/24")):
+        cable(router, interface, far, address)
+    router.shell("ip addr add 10.9.0.2/24 dev eth0; ip route add default via 10.9.0.1")
+    host.shell("ip route add default via 192.0.2.1")
+    isp.shell("ip addr add 203.0.113.1/24 dev lo")
+    isp.speaks_bgp(provider(64500, "198.51.100.1", "198.51.100.2"))
+    sshd = subprocess.Popen(["nsenter", f"--net=/run/netns/{router.name}", sys.executable, "-c",
+                             "import socket\ns = socket.create_server(('', 22))\nprint(flush=True)\nwhile True: s.accept()"], stdout=subprocess.PIPE)
+    sshd.stdout.readline()
+    reach = f"{sys.executable} -c \"import socket; socket.create_connection(('%s', 22), 3)\""
+    try:
+        router.follow(PAGES + "management.md", end="| who |")
+        eventually(lambda: host.shell("ping -c 1 -W 1 203.0.113.1", check=False).returncode == 0, PATIENCE_S)
+        admin.shell(reach % "10.9.0.2")
+        for far, address in ((isp, "198.51.100.2"), (host, "192.0.2.1"), (host, "10.9.0.2")):
+            assert far.shell(reach % address, check=False).returncode, f"{address} is reached from {far.name}"
+        assert "10.9.0" not in router.shell("kamuee show ipv4 route vr inet").stdout
+        assert "203.0.113.0/24" not in router.shell("ip route").stdout
+    finally:
+        sshd.kill()
+        router.shell("kamuee vr delete inet force", check=False)
+
+
 def test_a_router_on_a_stick_starts_as_written(machines):
     router, switch = machines("q-stick", "q-switch")
     cable(router, "eth1", switch)
