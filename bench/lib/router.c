@@ -129,7 +129,8 @@ uint16_t router_tunnel_new(const struct tunnel_settings *s, uint16_t vr, uint32_
     i->mtu = 1400;
     port_get(i->port)->used = true;
     router_role(ROLE_RIB_MANAGER);
-    tunnel_set_path(tunnel_get(number), nexthop, nexthop ? TUNNEL_UP : TUNNEL_NO_ROUTE, 0);
+    tunnel_set_path(tunnel_get(number), nexthop, nexthop ? TUNNEL_UP : TUNNEL_NO_ROUTE,
+                    TUNNEL_PATH_ANY);
     return i->id;
 }
 

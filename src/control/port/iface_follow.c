@@ -50,11 +50,11 @@ static void follow_admin_state(struct iface *i, bool up)
 
 static void restore_mtu(const struct iface *i, const struct tap_state *now)
 {
-    if (now->mtu == i->mtu)
+    if (now->mtu == tap_mtu(i->mtu))
         return;
     log_notice("iface_follow: MTU of a TAP restored, it follows the port (set port NAME mtu N): "
                "interface=%s mtu=%u",
-               i->name, i->mtu);
+               i->name, tap_mtu(i->mtu));
     tap_set_mtu(iface_tap(i), i->mtu);
 }
 

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/ip.h"
 #include "base/log.h"
 #include "netlink/netns.h"
 #include "port/tap_keep.h"
@@ -37,11 +38,16 @@ static struct ifreq ifreq_of(const struct tap *t)
     return r;
 }
 
+uint16_t tap_mtu(uint16_t mtu)
+{
+    return mtu < IP6_MTU_MIN ? IP6_MTU_MIN : mtu;
+}
+
 int tap_set_mtu(const struct tap *t, uint16_t mtu)
 {
     struct ifreq r = ifreq_of(t);
 
-    r.ifr_mtu = mtu;
+    r.ifr_mtu = tap_mtu(mtu);
     return !t->foreign && ioctl(t->sock, SIOCSIFMTU, &r) ? -errno : 0;
 }
 

@@ -65,7 +65,10 @@ int tap_rename(const struct tap *t, const char *from);        // to t->name; 0 o
 void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t mac[6]);
 
 int tap_set_noarp(const struct tap *t); // no neighbors are resolved there: ARP and ND are off
-int tap_set_mtu(const struct tap *t, uint16_t mtu); // 0 or -errno
+// Of a TAP whose interface has `mtu`: from a device with less than 1280 Linux takes IPv6 away, with
+// all addresses and routes, for good (forwarder/inject_large.c).
+uint16_t tap_mtu(uint16_t mtu);
+int tap_set_mtu(const struct tap *t, uint16_t mtu); // tap_mtu(mtu); 0 or -errno
 int tap_set_mac(const struct tap *t, const uint8_t mac[6]);
 int tap_set_carrier(const struct tap *t, bool on);
 bool tap_is_up(const struct tap *t); // IFF_UP: the operator's

@@ -31,11 +31,12 @@ static uint16_t mtu_wanted[TUNNEL_NUMBERS]; // as configured, 0 = what the way t
 static uint16_t tunnel_mtu(uint16_t number, uint16_t wanted)
 {
     const struct tunnel *t = tunnel_get(number);
-    unsigned path = __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED), mtu = path ? path : 1500,
+    unsigned path = __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED),
+             mtu = path != TUNNEL_PATH_ANY ? path : 1500,
              overhead = tunnel_overhead(t->id.kind, t->id.family, t->keyed);
 
     mtu = mtu > overhead + TUNNEL_MTU_MIN ? mtu - overhead : TUNNEL_MTU_MIN;
-    return wanted && (!path || wanted < mtu) ? wanted : (uint16_t)mtu;
+    return wanted && (path == TUNNEL_PATH_ANY || wanted < mtu) ? wanted : (uint16_t)mtu;
 }
 
 static struct iface *iface_of_tunnel(uint16_t number)

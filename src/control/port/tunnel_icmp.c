@@ -69,7 +69,7 @@ static void read_quote6(const uint8_t *ip, uint32_t n, struct tunnel_key *k, uin
 {
     bool has_key;
 
-    if (n < 40 || ip[0] >> 4 != 6)
+    if (n < 40 || ip[0] >> 4 != 6 || mtu < IP6_MTU_MIN) // RFC 8201 4
         return;
     memcpy(k->local, ip + 8, 16);
     memcpy(k->remote, ip + 24, 16);

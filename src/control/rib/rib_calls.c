@@ -108,8 +108,8 @@ int rib_manager_iface_del(uint16_t iface)
 
 static int refresh_iface(void *arg)
 {
+    rib_tunnel_iface_changed(*(uint16_t *)arg);
     nexthop_refresh_iface(*(uint16_t *)arg);
-    rib_tunnel_refresh();
     return 0;
 }
 

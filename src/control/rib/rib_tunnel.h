@@ -20,7 +20,7 @@ void rib_tunnel_too_big(const struct tunnel_key *k, bool has_key, uint16_t mtu);
 void rib_tunnel_tick(uint64_t now_ns); // a few times a second: refreshes, forgets what is too old
 void rib_tunnel_note(uint16_t vr, const struct prefix *p); // it has changed in a FIB; NULL: all may
 void rib_tunnel_commit(void);  // FIBs have changed; before next hops are freed
-void rib_tunnel_refresh(void); // interfaces have changed: soon
+void rib_tunnel_iface_changed(uint16_t iface); // its MTU
 void rib_tunnel_changed(void); // tunnels have come or gone
 
 #endif

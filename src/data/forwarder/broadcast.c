@@ -5,10 +5,7 @@
 // packet is sent to everybody on the link; otherwise it is dropped with its own reason. No error is
 // sent about it (RFC 1812 4.3.2.7), and it is not fragmented.
 #include "forwarder/acl.h"
-#include "forwarder/cross.h"
 #include "forwarder/exits.h"
-#include "forwarder/packet.h"
-#include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
 static enum drop_reason why_not(const struct burst *b, unsigned i, bool expired)
@@ -28,21 +25,11 @@ static enum drop_reason why_not(const struct burst *b, unsigned i, bool expired)
 enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired)
 {
     enum drop_reason why = why_not(b, i, expired);
-    struct burst *one = &f->fragment; // b's packets need not have adjacencies
 
     if (why == DROP_NONE && b->features & IFACE_ACL_OUT)
         why = acl_out_copy(f, b, i, nexthop_word_iface(b->word[i]));
     if (why != DROP_NONE)
         return why;
-    burst_reset(one);
-    unsigned at = burst_add(one, b->pkt[i], b->ip[i], b->iface[i]);
-    one->len[at] = b->len[i];
-    one->size[at] = 0;
-    one->nh[at] = b->nh[i];
-    (void)f->lanes->apply_nexthops(
-        one,
-        !burst_ttl_is_final(b)); // sets what ether_out needs; its verdict is what brought us here
-    burst_cross(f, one);
-    ether_out(f, one);
+    exit_send(f, b, i);
     return DROP_NONE;
 }

@@ -3,14 +3,17 @@
 //
 // One packet at a time. In this order: ours -> punt; a subnet's broadcast address -> punt,
 // broadcast, or drop; blackhole -> drop; TTL used up -> ICMP time exceeded; not resolved -> hold;
-// larger than the MTU -> fragments, or ICMP too big; anything else -> ICMP unreachable with the
+// larger than the MTU -> fragments, or ICMP too big, or into a tunnel
+// all the same; anything else -> ICMP unreachable with the
 // code in `refusal`. A dropped packet keeps its own reason, whether or not the ICMP error could be
 // sent.
 #include "forwarder/acl.h"
+#include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/icmp.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
 #include "forwarder/tags.h"
 #include "forwarder/ttl.h"
 #include "table/iface.h"
@@ -57,22 +60,39 @@ static void expire_packet(struct forwarder *f, struct burst *b, unsigned i)
     }
 }
 
+void exit_send(struct forwarder *f, const struct burst *b, unsigned i)
+{
+    struct burst *one = &f->fragment;
+
+    burst_reset(one);
+    one->family = b->family;
+    unsigned at = burst_add(one, b->pkt[i], b->ip[i], b->iface[i]);
+    one->len[at] = b->len[i];
+    one->size[at] = 0;
+    one->nh[at] = b->nh[i];
+    // Sets what ether_out needs; its verdict is what brought us here.
+    (void)f->lanes->apply_nexthops(one, !burst_ttl_is_final(b));
+    burst_cross(f, one);
+    ether_out(f, one);
+}
+
 static void exit_too_big(struct forwarder *f, struct burst *b, unsigned i)
 {
+    const struct iface *out = iface_get(nexthop_word_iface(b->word[i]));
     uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the next hop, or less by the route
 
-    if (b->kind == BURST_TUNNEL) { // its interface's MTU is too large; the sender does not know us
-        packet_drop_of(f, b, i, DROP_TUNNEL_TOO_BIG);
+    if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN && !acl_out_one(f, b, i, out->id))
         return;
-    }
-
-    if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN &&
-        !acl_out_one(f, b, i, nexthop_word_iface(b->word[i])))
-        return;
-    if (b->family == IP6) { // routers do not fragment (RFC 8200 5)
+    if (b->family == IP6 && out->kind == IFACE_TUNNEL)
+        mtu = RTE_MAX(mtu, IP6_MTU_MIN);
+    if (b->len[i] <= mtu) { // tunnel_out.c takes care of what carries it
+        exit_send(f, b, i);
+    } else if (b->kind == BURST_TUNNEL && (b->family == IP6 || ip4_has_df(b->ip[i]))) {
+        packet_drop_of(f, b, i, DROP_TUNNEL_TOO_BIG); // the sender does not know us
+    } else if (b->family == IP6) { // routers do not fragment (RFC 8200 5)
         icmp6_error(f, b, i, ICMP6_TOO_BIG, 0, mtu);
         packet_drop_of(f, b, i, DROP_IP6_TOO_BIG);
-    } else if (load16(b->ip[i] + 6) & RTE_BE16(0x4000)) { // DF; the MTU in the error is RFC 1191's
+    } else if (ip4_has_df(b->ip[i])) { // the MTU in the error is RFC 1191's
         icmp4_error(f, b, i, ICMP4_UNREACHABLE, ICMP4_CODE_FRAG_NEEDED, mtu);
         packet_drop_of(f, b, i, DROP_IP4_TOO_BIG);
     } else if (!fragment4(f, b, i)) {

@@ -8,6 +8,9 @@
 // Packet i of b cannot use its next hop as it is (b->nh, b->word): ICMP error, hold, punt,
 // fragments, drop.
 void fwd_exit(struct forwarder *f, struct burst *b, unsigned i);
+// Packet i of b leaves by its next hop, an adjacency or a subnet's broadcast address, whatever its
+// size.
+void exit_send(struct forwarder *f, const struct burst *b, unsigned i);
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class c);
 void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
 void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
@@ -30,6 +33,10 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i);
 // Cuts a packet that starts at its IP header into at most BURST_MAX pieces, which start at theirs,
 // without checksums: how many, or -errno. `m` stays the caller's.
 int fragment4_cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu);
+// The same of an IPv6 packet whose header begins at `ip`: its pieces begin with room for an
+// Ethernet header, and have that identification (RFC 8200 4.5). 0: they would be more than `max`.
+int fragment6_cut(const struct rte_mbuf *m, const uint8_t *ip, uint16_t mtu, uint32_t id,
+                  struct rte_mbuf **piece, unsigned max);
 // Copies the pieces of a packet in one segment to buffers of exchange_pool: how many, or -errno.
 int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, uint16_t mtu);
 // Packet i of b, whose headers are sound, is for a group of more than this link: copied to the

@@ -44,6 +44,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
     if (n <= 0)
         return false;
     burst_reset(out);
+    out->family = IP4;
     for (int k = 0; k < n; k++) {
         uint8_t *ip = rte_pktmbuf_mtod(piece[k], uint8_t *);
         unsigned at = burst_add(out, piece[k], ip, b->iface[i]);

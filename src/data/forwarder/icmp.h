@@ -22,6 +22,8 @@ void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i);
 // there.
 void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *to, uint8_t type,
                 uint8_t code, uint32_t word);
+// Do the rules allow an ICMP error about this packet?
+bool icmp4_may_be_answered(const uint8_t *ip, uint32_t readable);
 // Is it an ICMPv6 error, or may it be one?
 bool icmp6_may_be_error(const uint8_t *ip, uint32_t readable);
 // Is there a token for an error of this type about packet i of b? Takes it.

@@ -106,7 +106,7 @@ static bool icmp4_is_query(uint8_t type)
     return type < 32 && (query >> type & 1);
 }
 
-static bool may_answer4(const uint8_t *ip, uint32_t readable)
+bool icmp4_may_be_answered(const uint8_t *ip, uint32_t readable)
 {
     uint32_t hlen = (ip[0] & 15) * 4u;
 
@@ -146,7 +146,8 @@ bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i)
     uint32_t readable = packet_readable(b->pkt[i], about);
     bool four = b->family == IP4,
          allowed = !burst_is_own(b) &&
-                   (four ? may_answer4(about, readable) : may_answer6(about, readable, 0));
+                   (four ? icmp4_may_be_answered(about, readable)
+                         : may_answer6(about, readable, 0));
 
     return may_send_error(f, b, i, allowed, 0, 0);
 }
@@ -187,7 +188,8 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
 {
     const uint8_t *about = b->ip[i];
     ip4_t from = error_source4(b->iface[i]);
-    bool allowed = !burst_is_own(b) && may_answer4(about, packet_readable(b->pkt[i], about));
+    bool allowed =
+        !burst_is_own(b) && icmp4_may_be_answered(about, packet_readable(b->pkt[i], about));
 
     if (!may_send_error(f, b, i, allowed, type, code))
         return;

@@ -10,6 +10,7 @@
 #include "forwarder/acl.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
+#include "forwarder/inject_large.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
@@ -27,7 +28,8 @@ static void inject_frame(struct forwarder *f, struct rte_mbuf *m)
         packet_drop(f, m, id, DROP_ETHER_TRUNCATED);
     else {
         packet_class_set(m, QUEUE_CLASS_OWN);
-        tx_frame(f, m, id, DROP_INJECT_NO_BUFFER);
+        if (likely(m->pkt_len <= ETHER_HDR + iface_get(id)->mtu) || !inject_large(f, m, id))
+            tx_frame(f, m, id, DROP_INJECT_NO_BUFFER);
     }
 }
 

@@ -30,6 +30,7 @@
 #include "table/iface.h"
 #include "table/metalink.h"
 #include "table/packet_class.h"
+#include "table/tunnel.h"
 #include "forwarder/forbidden.h"
 
 struct outputs {
@@ -44,7 +45,7 @@ static void choose_outputs(const struct burst *b, unsigned i, const struct multi
                    struct outputs *w)
 {
     uint8_t *ip = b->ip[i], ttl = ttl_of(ip, b->family);
-    bool whole = b->family == IP6 || load16(ip + 6) & RTE_BE16(0x4000);
+    bool whole = b->family == IP6 || ip4_has_df(ip);
 
     w->n = w->n_big = w->n_low = 0;
     w->mtu = UINT16_MAX;
@@ -54,9 +55,9 @@ static void choose_outputs(const struct burst *b, unsigned i, const struct multi
             continue;
         if (ttl <= r->out[k].ttl) {
             w->n_low++;
-        } else if (whole && b->len[i] > out->mtu) {
+        } else if (whole && b->len[i] > tunnel_iface_mtu(out, b->family)) {
             w->n_big++;
-            w->mtu = RTE_MIN(w->mtu, out->mtu);
+            w->mtu = RTE_MIN(w->mtu, tunnel_iface_mtu(out, b->family));
         } else {
             w->iface[w->n++] = r->out[k].iface;
         }
@@ -114,7 +115,7 @@ static void send_pieces(struct forwarder *f, struct rte_mbuf *m, uint16_t id)
 
 static void send_copy(struct forwarder *f, struct rte_mbuf *m, uint8_t family, uint16_t id)
 {
-    if (unlikely(m->pkt_len > iface_get(id)->mtu))
+    if (unlikely(family == IP4 && m->pkt_len > iface_get(id)->mtu))
         send_pieces(f, m, id);
     else
         send_frame(f, m, family, id);

@@ -71,6 +71,11 @@ static inline bool is_tag(uint16_t type_be)
            type_be == ETHER_TYPE_QINQ_OLD;
 }
 
+static inline bool ip4_has_df(const uint8_t *ip)
+{
+    return load16(ip + 6) & RTE_BE16(0x4000);
+}
+
 static inline bool ip4_is_link_local(const uint8_t *a) // 169.254/16 (RFC 3927)
 {
     return a[0] == 169 && a[1] == 254;

@@ -38,6 +38,7 @@
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
 #include "forwarder/tunnel.h"
+#include "forwarder/tunnel_limit.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
 #include "core/rcu.h"
@@ -131,6 +132,8 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
             break;
         lists = false;
     } while (b->n);
+    if (!ip4 && unlikely(b->out_ports & TUNNEL_PORT_BITS))
+        tunnel_limits(f, b);
     if (b->n)
         STAGE(STAGE_ETHER_OUT, ether_out(f, b));
 }

@@ -137,6 +137,7 @@ struct forwarder {
     uint32_t handed;                 // bit g: forwarder g got packets in this poll, and may sleep
     bool punted, holds;              // this poll put packets into the punt rings, the hold ring
     uint16_t icmp_id;                // IPv4 identification of the next error
+    uint32_t outer_id;               // identification of the next outer packet in pieces
     bool dry;                        // explain's: no token is used up
     const struct lanes *lanes;       // vector code for this CPU
     struct arrivals rx;              // of the queue polled last

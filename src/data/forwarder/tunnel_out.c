@@ -4,7 +4,8 @@
 //     in     finished frames of ports of tunnels, from tx_flush; their tag says which tunnel
 //     out    f->outer4, f->outer6: the next hop is the tunnel's, so ip4_tunnel or ip6_tunnel
 //            looks nothing up; holding, groups, output lists, queues are as for any packet
-//     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL
+//     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL,
+//            TUNNEL_TOO_BIG
 //
 // The template is stored in words of 16 bytes, so its size needs no loop; bytes before the outer
 // header mean nothing. Of the header checksum only what differs between packets is added.
@@ -13,17 +14,21 @@
 // the same kind as the first are taken together, in code that is compiled for each kind
 // (tunnel_pass). If the outer next hop is an adjacency, they are finished at once.
 //
-// Sizes need no check: the inner packet fits the interface's MTU, which is that of the path less
-// the outer header (ip4_fwd answers the inner sender, or fragments the inner packet).
+// Most sizes need no check: the inner packet fits the interface's MTU, which is that of the path
+// less the outer header (ip4_fwd answers the inner sender, or fragments the inner packet). IPv6
+// packets up to 1280 bytes enter all the same. Where the path is known to be too narrow for them,
+// routers on it may fragment the outer packet, over IPv4, or it leaves in pieces, over IPv6.
 //
 // ECN is copied (RFC 6040 4.1, normal mode). UDP's source port and IPv6's flow label come from the
 // inner flow (RFC 7348 5, RFC 8086 3.2.1, RFC 6438).
 #include "base/checksum.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
+#include "forwarder/exits.h"
 #include "forwarder/flow_hash.h"
 #include "forwarder/frame_queue.h"
 #include "forwarder/tunnel.h"
+#include "forwarder/tunnel_limit.h"
 #include "forwarder/tx.h"
 #include "table/iface.h"
 #include "table/metalink.h"
@@ -214,6 +219,78 @@ static inline void outer_add(struct forwarder *f, struct rte_mbuf *m, const stru
         memcpy(b->dst6[i], ip + 24, 16);
 }
 
+// --- outer packets that are too large for their path ---
+
+#define PIECES_MAX 4u
+
+// Without DF the identification counts (RFC 6864 4.1); that of forwarders may meet, as in any host.
+static void outer_allow_fragments(struct forwarder *f, uint8_t *ip)
+{
+    store16(ip + 4, rte_cpu_to_be_16((uint16_t)f->outer_id++));
+    store16(ip + 6, 0);
+    store16(ip + 10, 0);
+    store16(ip + 10, checksum(ip, IP4_HDR));
+}
+
+static void outer_add_pieces(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
+                             uint8_t *ip, uint32_t nexthop)
+{
+    struct rte_mbuf *piece[PIECES_MAX];
+    uint32_t id = (uint32_t)f->index << 24 | (f->outer_id++ & 0xffffff);
+    int n = fragment6_cut(m, ip, t->path_mtu, id, piece, PIECES_MAX);
+
+    if (n <= 0) {
+        tx_drop(f, tunnel_port(m->vlan_tci), &m, 1,
+                n ? DROP_TX_NO_BUFFER : DROP_TUNNEL_TOO_BIG);
+        return;
+    }
+    f->counter->inject += (unsigned)n - 1;
+    f->counter->vr[iface_get(t->iface)->vr].copies += (unsigned)n - 1;
+    for (int k = 0; k < n; k++)
+        outer_add(f, piece[k], t, rte_pktmbuf_mtod_offset(piece[k], uint8_t *, ETHER_HDR), nexthop);
+    packet_end(f, m, 0);
+}
+
+static __rte_noinline void outer_add_large(struct forwarder *f, struct rte_mbuf *m,
+                                           const struct tunnel *t, uint8_t *ip, uint32_t nexthop)
+{
+    if (t->id.family == IP6) {
+        outer_add_pieces(f, m, t, ip, nexthop);
+        return;
+    }
+    outer_allow_fragments(f, ip);
+    outer_add(f, m, t, ip, nexthop);
+}
+
+// --- tunnel encapsulation limit (RFC 2473 4.1.1) ---
+
+#define LIMIT_HDR 8u // ROOM, counted from the frame of the port of tunnels, has so much to spare
+
+// Of the inner packet, 0: it has none. One that may enter no more tunnel does not come so far, but
+// for the kernel's.
+static uint8_t outer_limit(const struct tunnel *t, const struct inner *p, uint32_t inner_len)
+{
+    if (t->id.family != IP6 || p->type != ETHER_TYPE_IP6 || !tunnel_limit_may_be(p->ip[6]))
+        return 0;
+    const uint32_t at = tunnel_limit_at(p->ip, inner_len);
+    return at ? p->ip[at] : 0;
+}
+
+// Destination options behind the outer header, which begins earlier then.
+static uint8_t *put_limit(struct rte_mbuf *m, uint8_t *ip, uint8_t limit)
+{
+    uint8_t *to = memmove(ip - LIMIT_HDR, ip, IP6_HDR);
+    const uint8_t options[LIMIT_HDR] = {to[6], 0, 4, 1, limit, 1, 1, 0};
+
+    memcpy(to + IP6_HDR, options, LIMIT_HDR);
+    to[6] = PROTO_DSTOPTS;
+    store16(to + 4, rte_cpu_to_be_16((uint16_t)(load16_host(to + 4) + LIMIT_HDR)));
+    m->data_off = (uint16_t)(m->data_off - LIMIT_HDR);
+    m->data_len = (uint16_t)(m->data_len + LIMIT_HDR);
+    m->pkt_len += LIMIT_HDR;
+    return to;
+}
+
 // A frame of a port of tunnels. The outer frame begins where its Ethernet header will be, so that
 // ether_out need not move it.
 static void encapsulate_frame(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
@@ -223,12 +300,18 @@ static void encapsulate_frame(struct forwarder *f, struct rte_mbuf *m, const str
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
     const int32_t more = (int32_t)(frame - ip) + (int32_t)ETHER_HDR;
     const uint32_t inner_len = m->data_len - INNER_L2;
+    const uint8_t limit = outer_limit(t, p, inner_len);
 
     m->data_off = (uint16_t)(m->data_off - more);
     m->data_len = (uint16_t)(m->data_len + more);
     m->pkt_len += (uint32_t)more;
     encapsulate(m, t, p, m->pkt_len - ETHER_HDR, inner_len, t->kind, t->id.family);
-    outer_add(f, m, t, ip, nexthop);
+    if (limit)
+        ip = put_limit(m, ip, limit - 1);
+    if (unlikely(m->pkt_len - ETHER_HDR > __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED)))
+        outer_add_large(f, m, t, ip, nexthop);
+    else
+        outer_add(f, m, t, ip, nexthop);
 }
 
 // No outer header can be written in front of `at`.
@@ -287,13 +370,14 @@ static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
 
 bool tunnel_take_out(struct forwarder *f, unsigned max)
 {
-    unsigned n = RTE_MIN(f->tunnel_out.n, max);
-
-    if (!n)
+    if (!f->tunnel_out.n)
         return false;
     outer_reset(f);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned n = RTE_MIN(f->tunnel_out.n, max); n; n--) {
+        if (f->outer6.n + PIECES_MAX > BURST_MAX) // the others in the next round
+            break;
         take_one(f, frame_queue_next(f, &f->tunnel_out));
+    }
     return true;
 }
 
@@ -304,27 +388,29 @@ struct way { // of one packet
     uint64_t word; // of the outer next hop
     uint32_t nexthop;
     uint16_t vr; // of the tunnel's interface
-    bool direct; // the outer next hop takes it as it is, and nobody looks at it
+    bool direct; // the outer next hop takes it, and nobody looks at it
 };
 
 // By what packet i of b goes. False: by no tunnel of that kind and family, or the long way.
-INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t kind, uint8_t family)
+INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t kind, uint8_t family,
+                     uint8_t inner)
 {
     const struct iface *iface = iface_get(b->out_iface[i]);
     const struct tunnel *t = tunnel_get(tunnel_of_iface(iface));
 
+    const unsigned more = size_of(t, kind, family) + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0);
+
     if (unlikely(!tunnel_is_port(iface->port) ||
                  __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) != kind || t->id.family != family ||
-                 refusal_of_buffer(b->pkt[i], b->ip[i])))
+                 refusal_of_buffer(b->pkt[i], b->ip[i]) ||
+                 (family == IP6 && inner == IP6 && tunnel_limit_may_be(b->ip[i][6])) ||
+                 b->len[i] + more > __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED)))
         return false;
     w->nexthop = __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE); // partner: tunnel_set_path
     w->word = nexthop_word(nexthop_get(w->nexthop));
     w->tunnel = t;
     w->vr = iface->vr;
-    w->direct = nexthop_word_kind(w->word) == NEXTHOP_ADJACENCY &&
-                b->len[i] + size_of(t, kind, family) + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0) <=
-                    nexthop_word_mtu(w->word) &&
-                !(iface->flags & IFACE_ACL_OUT);
+    w->direct = nexthop_word_kind(w->word) == NEXTHOP_ADJACENCY && !(iface->flags & IFACE_ACL_OUT);
     return w->nexthop;
 }
 
@@ -404,7 +490,7 @@ INLINE uint64_t pass_all(struct forwarder *f, const struct burst *b, uint8_t kin
 
     for (unsigned i = 0; i < b->n; i++) {
         struct way w;
-        if (!find_way(b, i, &w, kind, outer))
+        if (!find_way(b, i, &w, kind, outer, inner))
             continue;
         w.direct &= !counted;
         pass_one(f, b, i, &w, kind, outer, inner, &run);

@@ -314,6 +314,7 @@ uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken)
     t->by_linux = s->by_linux;
     t->refuses_be = s->only == IP4 ? htobe16(0x86dd) : s->only == IP6 ? htobe16(0x0800) : 0;
     t->state = TUNNEL_NO_ROUTE;
+    t->path_mtu = TUNNEL_PATH_ANY;
     t->size = (uint8_t)header_size(s->id.kind, s->id.family, s->keyed);
     write_header(t, s);
     own_add(number);

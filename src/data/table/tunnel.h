@@ -28,6 +28,7 @@
 #define TUNNEL_VLAN_BITS 12
 #define TUNNEL_NUMBERS (TUNNEL_PORTS << TUNNEL_VLAN_BITS) // VLANs 0 and 4095 are no tunnels
 #define TUNNEL_HEADER 56 // room for the outer IP header and all that follows it
+#define TUNNEL_PATH_ANY UINT16_MAX // the path's MTU is not known
 #define TUNNEL_NESTED_MAX 4 // a tunnel in a tunnel ...
 #define TUNNEL_PORT_GRE 4754   // RFC 8086
 #define TUNNEL_PORT_VXLAN 4789 // RFC 7348
@@ -74,7 +75,7 @@ struct tunnel { // two cache lines: the first for what goes in, the second for w
     uint8_t header[TUNNEL_HEADER]; // the outer header is its end: lengths, DSCP, entropy are 0
     struct tunnel_key id;
     uint16_t iface;      // the tunnel's interface
-    uint16_t path_mtu;   // writer: rib_manager; of the way to the remote, 0 = unknown
+    uint16_t path_mtu;   // writer: rib_manager; of the way to the remote, or TUNNEL_PATH_ANY
     uint16_t out;        // writer: rib_manager; an interface of the way, 0 = none
     uint16_t refuses_be; // EtherType that is not accepted, 0 = none
     uint8_t mac[6];      // of the interface, for frames that have none
@@ -150,6 +151,13 @@ static inline bool tunnel_is_by_linux(const struct iface *i)
 static inline bool tunnel_is_point_to_point(const struct iface *i)
 {
     return i->kind == IFACE_TUNNEL && !tunnel_is_ethernet(tunnel_get(tunnel_of_iface(i))->id.kind);
+}
+
+// The largest packet of a family that an interface takes. Into a tunnel go all of IPv6's smallest
+// MTU: what carries them may be fragmented (RFC 4213 3.2.2, RFC 2473 7.1).
+static inline uint16_t tunnel_iface_mtu(const struct iface *i, uint8_t family)
+{
+    return family == IP6 && i->kind == IFACE_TUNNEL && i->mtu < IP6_MTU_MIN ? IP6_MTU_MIN : i->mtu;
 }
 
 // --- reader: forwarder ---

@@ -290,7 +290,7 @@ static void write_tunnel(struct jwrite *j, const struct iface *i)
     jwrite_string(j, "status", state[__atomic_load_n(&t->state, __ATOMIC_RELAXED)]);
     jwrite_int(j, "nexthop", __atomic_load_n(&t->nexthop, __ATOMIC_RELAXED));
     jwrite_int(j, "overhead", tunnel_overhead(t->id.kind, t->id.family, t->keyed));
-    if (path)
+    if (path != TUNNEL_PATH_ANY)
         jwrite_int(j, "path-mtu", path);
     jwrite_int(j, "mtu", i->mtu);
     jwrite_end(j, '}');

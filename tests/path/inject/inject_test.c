@@ -4,6 +4,8 @@
 
 #include <rte_mbuf.h>
 
+#include "base/checksum.h"
+
 static uint16_t in, out;
 
 static void two_interfaces(void)
@@ -91,6 +93,83 @@ static void a_frame_without_a_whole_header_is_dropped(void **state)
     rig_inject_frame(0, out, &f);
     rig_poll();
     assert_only_drop(DROP_ETHER_TRUNCATED, 1);
+}
+
+static void check_told(const struct frame *f, uint16_t mtu)
+{
+    struct frame g;
+    uint16_t iface;
+
+    rig_inject_frame(0, out, f);
+    rig_poll();
+    assert_false(rig_receive(1, &g));
+    assert_true(rig_punted(PUNT_ICMP, &g, &iface));
+    assert_int_equal(iface, out);
+    const uint8_t *ip = g.b + 14, *icmp = ip + 20;
+    assert_true(frame_is_ip4_sound(&g));
+    assert_int_equal(g.n, 14 + 576);
+    assert_memory_equal(g.b, f->b + 6, 6);
+    assert_memory_equal(g.b + 6, f->b, 6);
+    assert_memory_equal(ip + 12, f->b + 14 + 16, 4);
+    assert_memory_equal(ip + 16, f->b + 14 + 12, 4);
+    assert_int_equal(ip[9], 1);
+    assert_memory_equal(icmp, ((uint8_t[2]){3, 4}), 2);
+    assert_int_equal(icmp[6] << 8 | icmp[7], mtu);
+    assert_int_equal(checksum(icmp, g.n - 34), 0);
+    assert_memory_equal(icmp + 8, f->b + 14, 548);
+}
+
+// rfc: 1191 4 MUST
+static void the_kernel_is_told_what_an_interface_takes(void **state)
+{
+    two_interfaces();
+    iface_get(out)->mtu = 1000;
+    struct ip_spec s = {.src = "192.0.2.1", .dst = "192.0.2.2", .payload = 972, .fragment = 0x4000};
+    struct frame g, f = frame_ip(&s);
+    rig_inject_frame(0, out, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g)); // 1000
+    s.payload++;
+    f = frame_ip(&s);
+    check_told(&f, 1000);
+    s.proto = 1, s.l4 = (const uint8_t[1000]){3}, s.l4_len = 1000;
+    f = frame_ip(&s);
+    rig_inject_frame(0, out, &f);
+    s.proto = 17, s.l4 = NULL;
+    s.dst = "224.0.0.5", s.dst_mac = (const uint8_t[6]){1, 0, 0x5e, 0, 0, 5};
+    f = frame_ip(&s);
+    rig_inject_frame(0, out, &f);
+    f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::2", .payload = 953});
+    rig_inject_frame(0, out, &f);
+    rig_poll();
+    assert_false(rig_receive(1, &g));
+    assert_int_equal(rig_drops(DROP_IP4_TOO_BIG), 2);
+    assert_int_equal(rig_drops(DROP_IP6_TOO_BIG), 1);
+}
+
+// rfc: 791 3.2 MUST
+static void what_the_kernel_sends_without_df_is_cut(void **state)
+{
+    static const uint8_t group[6] = {1, 0, 0x5e, 0, 0, 5};
+    two_interfaces();
+    iface_get(out)->mtu = 1000;
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "192.0.2.1", .dst = "224.0.0.5", .payload = 1252, .dst_mac = group});
+    rig_inject_frame(0, out, &f);
+    rig_poll();
+    for (unsigned k = 0; k < 2; k++) {
+        const unsigned bytes = k ? 1260 - 976 : 976;
+        assert_true(rig_receive(1, &g));
+        assert_int_equal(g.n, 34 + bytes);
+        assert_memory_equal(g.b, f.b, 14);
+        assert_true(frame_is_ip4_sound(&g));
+        assert_memory_equal(g.b + 34, f.b + 34 + (k ? 976 : 0), bytes);
+    }
+    assert_false(rig_receive(1, &g));
+    iface_get(out)->mtu = 30; // no room for a piece
+    rig_inject_frame(0, out, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP4_TOO_BIG, 1);
 }
 
 // Sends one packet to an unresolved neighbor and takes it as its manager does.
@@ -271,6 +350,8 @@ int main(void)
         path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belongs),
         path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped),
         path_test(a_frame_without_a_whole_header_is_dropped),
+        path_test(the_kernel_is_told_what_an_interface_takes),
+        path_test(what_the_kernel_sends_without_df_is_cut),
         path_test(held_packets_of_both_families_leave_when_the_neighbor_answers),
         path_test(a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again),
         path_test(a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told),

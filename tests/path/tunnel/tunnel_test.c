@@ -429,19 +429,140 @@ static void without_df_the_inner_packet_is_cut(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
+// The first tunnel and its path take packets of these sizes.
+static void set_sizes(uint16_t inside, uint16_t path)
+{
+    struct tunnel *t = tunnel_get(tunnel_of_iface(iface_get(end[0])));
+
+    iface_get(end[0])->mtu = inside;
+    router_role(ROLE_RIB_MANAGER);
+    nexthop_refresh_iface(end[0]);
+    tunnel_set_path(t, t->nexthop, t->state, path);
+}
+
 static void too_big_with_its_outer_header(void **state)
 {
     struct frame f, g;
 
-    topology(&gre, 0);
-    iface_get(end[0])->mtu = 1500; // configured, though the way out takes 1476
+    topology(&ipip, 1);
+    set_sizes(1500, TUNNEL_PATH_ANY); // configured, though the way out takes 1460
+    uint32_t group =
+        rig_group((uint32_t[2]){rig_adjacency(under[0], 1), rig_adjacency(under[0], 2)}, 2);
     router_role(ROLE_RIB_MANAGER);
-    nexthop_refresh_iface(end[0]);
-    f = packet(0, 0, 1476 - 28, 0);
+    tunnel_set_path(tunnel_get(1), group, TUNNEL_UP, TUNNEL_PATH_ANY);
+    f = packet(0, 0, 1460 - 28, 0);
     assert_true(into(&f, &g));
-    f = packet(0, 0, 1477 - 28, 0);
+    f = packet(0, 0, 1461 - 28, 0);
     assert_false(into(&f, &g));
     assert_only_drop(DROP_TUNNEL_TOO_BIG, 1);
+}
+
+// Puts pieces of an outer packet together that leave port 1 in order. How many there were.
+static unsigned put_together(struct frame *whole, unsigned outer6, unsigned path, bool df)
+{
+    const unsigned head = outer6 ? 40 : 20;
+    struct frame g;
+    unsigned n = 0, at = 0;
+    uint32_t id = 0;
+    uint8_t next = 0;
+    bool more = true;
+
+    for (; more && rig_receive(1, &g); n++) {
+        uint8_t *ip = frame_l3(&g), *fragment = ip + 40;
+        unsigned skip = head, word = be(ip + 6, 2), len = be(ip + (outer6 ? 4 : 2), 2);
+        assert_true(g.n - 14 <= path);
+        assert_true(outer6 || frame_is_ip4_sound(&g));
+        if (!outer6) {
+            assert_int_equal((word & 0x1fff) * 8, at);
+            assert_int_equal(word & 0xc000, df ? 0x4000 : 0);
+            more = word & 0x2000;
+            len -= 20;
+        } else if (ip[6] == 44) {
+            skip += 8;
+            assert_int_equal(be(fragment + 2, 2) & 0xfff8, at);
+            assert_true(!n || be(fragment + 4, 4) == id);
+            id = be(fragment + 4, 4);
+            next = fragment[0];
+            more = fragment[3] & 1;
+            len -= 8;
+        } else {
+            next = ip[6];
+            more = false;
+        }
+        if (!n)
+            *whole = g;
+        memcpy(whole->b + 14 + head + at, ip + skip, len);
+        at += len;
+    }
+    assert_false(more);
+    uint8_t *ip = frame_l3(whole);
+    whole->n = 14 + head + at;
+    if (outer6) {
+        ip[6] = next;
+        ip[4] = (uint8_t)(at >> 8), ip[5] = (uint8_t)at;
+    } else {
+        memcpy(ip + 2, (uint8_t[2]){(uint8_t)((at + 20) >> 8), (uint8_t)(at + 20)}, 2);
+        memset(ip + 6, 0, 2);
+        ip4_fix_checksum(whole);
+    }
+    return n;
+}
+
+// Are IPv6 packets of 1280 bytes carried where the path takes no more? `here`: our link is the
+// narrow one. Others are told the sizes that are right for their family.
+static void least_of_ipv6_passes(const struct variant *v, unsigned outer6, bool here)
+{
+    const unsigned more = tunnel_overhead(v->kind, outer6 ? IP6 : IP4, v->keyed);
+    const uint16_t inside = (uint16_t)(1280 - more);
+    struct frame f, g, h;
+
+    topology(v, outer6);
+    iface_get(in)->addr4 = 0x0100ff0a;
+    rig_icmp_rate(100, 100);
+    rig_route(a, "192.0.2.0/24", rig_adjacency(in, 3));
+    rig_route(a, "2001:db8::/64", rig_adjacency(in, 3));
+    set_sizes(inside, 1280);
+    iface_get(under[0])->mtu = here ? 1280 : 1500;
+    nexthop_refresh_iface(under[0]);
+    const unsigned lens[] = {1280, inside + 1u, inside, 100};
+    for (unsigned k = 0; k < 4; k++) {
+        const unsigned len = lens[k];
+        f = packet(1, 0, len - 48, 0);
+        rig_send(0, &f);
+        rig_poll();
+        unsigned pieces = put_together(&g, outer6, here || outer6 ? 1280 : 1500, len <= inside);
+        assert_int_equal(pieces, len > inside && (here || outer6) ? 2 : 1);
+        assert_true(out_of(&g, &h));
+        assert_int_equal(h.n, f.n);
+        assert_memory_equal(h.b + 22, f.b + 22, f.n - 22);
+        assert_int_equal(frame_l3(&h)[7], 62);
+    }
+    f = packet(1, 0, 1281 - 48, 0);
+    assert_false(into(&f, &g));
+    assert_true(rig_receive(0, &g));
+    assert_int_equal(be(frame_l3(&g) + 44, 4), 1280);
+    f = packet(0, 0, inside + 1u - 28, 0x4000);
+    assert_false(into(&f, &g));
+    assert_true(rig_receive(0, &g));
+    assert_int_equal(be(frame_l3(&g) + 26, 2), inside);
+    f = packet(0, 0, inside - 28, 0x4000);
+    assert_true(into(&f, &g));
+    assert_true(outer6 || be(frame_l3(&g) + 6, 2) == 0x4000);
+    assert_int_equal(rig_drops_all(), 2);
+}
+
+// rfc: 2473 7.1 MUST
+// rfc: 4213 3.2.2 MUST
+// rfc: 6864 4.1 MUST
+// rfc: 8200 5 MUST
+static void ipv6_up_to_1280_always_enters(void **state)
+{
+    for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
+        for (unsigned how = 0; how < 4; how++) {
+            least_of_ipv6_passes(&every[k], how >> 1, how & 1);
+            no_tunnels(state);
+            rig_setup(state);
+        }
 }
 
 // --- entropy ---
@@ -724,6 +845,49 @@ static void options_before_a_tunnel_are_skipped(void **state)
     for_each_variant(state, options_before_a_tunnel);
 }
 
+static void limit_of(const struct variant *v, unsigned outer6, unsigned inner6)
+{
+    static const uint8_t pad[8] = {0, 0, 1, 4};
+    struct frame f = packet(1, 0, 40, 0), g, h;
+
+    if (!inner6)
+        return;
+    iface_get(in)->addr6[0] = 0x20;
+    rig_icmp_rate(100, 100);
+    rig_route(a, "2001:db8::/64", rig_adjacency(in, 3));
+    for (unsigned limit = 0; limit < 4; limit++) {
+        const uint8_t options[8] = {0, 0, 4, 1, (uint8_t)limit, 1, 1, 0};
+        struct frame i = f;
+        put_extension(&i, 60, options, 8);
+        if (limit == 3)
+            put_extension(&i, 0, pad, 8);
+        bool enters = into(&i, &g);
+        assert_int_equal(enters, limit || !outer6);
+        if (!enters) {
+            assert_true(rig_receive(0, &g));
+            assert_int_equal(be(frame_l3(&g) + 40, 2), 0x0400);
+            assert_int_equal(be(frame_l3(&g) + 44, 4), 44);
+            assert_only_drop(DROP_TUNNEL_RECURSION, 1);
+            continue;
+        }
+        uint8_t *ip = frame_l3(&g);
+        if (outer6) {
+            assert_int_equal(ip[6], 60);
+            assert_int_equal(ip[44], limit - 1);
+            assert_int_equal(be(ip + 4, 2), g.n - 14 - 40);
+        }
+        assert_true(out_of(&g, &h));
+        assert_int_equal(h.n, i.n);
+        assert_memory_equal(h.b + 22, i.b + 22, i.n - 22);
+    }
+}
+
+// rfc: 2473 4.1.1 MUST
+static void an_encapsulation_limit_is_obeyed(void **state)
+{
+    for_each_variant(state, limit_of);
+}
+
 static void fragments_of(const struct variant *v, unsigned outer6, unsigned inner6)
 {
     struct frame f = packet(inner6, 0, 40, 0), g, h;
@@ -777,7 +941,7 @@ static void an_unresolved_remote_holds_the_outer_packet(void **state)
     topology(&gre, 0);
     router_role(ROLE_RIB_MANAGER);
     uint32_t hold = rig_nexthop(NEXTHOP_HOLD, under[0]);
-    tunnel_set_path(tunnel_get(1), hold, TUNNEL_UP, 0);
+    tunnel_set_path(tunnel_get(1), hold, TUNNEL_UP, TUNNEL_PATH_ANY);
     f = packet(0, 0, 40, 0);
     assert_false(into(&f, &g));
     struct rte_mbuf *m = rig_held();
@@ -802,7 +966,7 @@ static void a_group_divides_the_inner_flows(void **state)
     uint32_t group =
         rig_group((uint32_t[2]){rig_adjacency(under[0], 1), rig_adjacency(under[0], 2)}, 2);
     router_role(ROLE_RIB_MANAGER);
-    tunnel_set_path(tunnel_get(1), group, TUNNEL_UP, 0);
+    tunnel_set_path(tunnel_get(1), group, TUNNEL_UP, TUNNEL_PATH_ANY);
     for (unsigned k = 0; k < 64; k++) {
         f = frame_ip(&(struct ip_spec){
             .src = "192.0.2.1", .dst = "198.51.100.1", .sport = (uint16_t)(k + 1), .to_iface = in});
@@ -818,16 +982,16 @@ static void no_route_and_recursion_have_names(void **state)
 
     topology(&gre, 0);
     router_role(ROLE_RIB_MANAGER);
-    tunnel_set_path(tunnel_get(1), 0, TUNNEL_NO_ROUTE, 0);
+    tunnel_set_path(tunnel_get(1), 0, TUNNEL_NO_ROUTE, TUNNEL_PATH_ANY);
     f = packet(0, 0, 40, 0);
     assert_false(into(&f, &g));
     assert_only_drop(DROP_TUNNEL_NO_ROUTE, 1);
-    tunnel_set_path(tunnel_get(1), 0, TUNNEL_RECURSION, 0);
+    tunnel_set_path(tunnel_get(1), 0, TUNNEL_RECURSION, TUNNEL_PATH_ANY);
     assert_false(into(&f, &g));
     assert_int_equal(rig_drops(DROP_TUNNEL_RECURSION), 1);
     // even if nobody has refused it
     tunnel_set_path(tunnel_get(1), router_adjacency_new(end[0], iface_get(end[0])->mac), TUNNEL_UP,
-                    0);
+                    TUNNEL_PATH_ANY);
     assert_false(into(&f, &g));
     assert_int_equal(rig_drops_all(), 3);
     struct counter_iface c;
@@ -845,7 +1009,7 @@ static void a_tunnel_in_a_tunnel(void **state)
     uint16_t second = router_tunnel_new(&s, x, rig_adjacency(under[0], 4));
     router_role(ROLE_RIB_MANAGER);
     tunnel_set_path(tunnel_get(1), router_adjacency_new(second, iface_get(second)->mac), TUNNEL_UP,
-                    0);
+                    TUNNEL_PATH_ANY);
     f = packet(0, 0, 40, 0);
     assert_true(into(&f, &g));
     uint8_t *ip = frame_l3(&g);
@@ -1323,6 +1487,7 @@ int main(void)
         tunnel_test(too_big_is_told_to_the_inner_sender),
         tunnel_test(without_df_the_inner_packet_is_cut),
         tunnel_test(too_big_with_its_outer_header),
+        tunnel_test(ipv6_up_to_1280_always_enters),
         tunnel_test(flows_differ_outside),
         tunnel_test(a_stranger_or_another_key_is_refused),
         tunnel_test(another_virtual_router_is_no_way_in),
@@ -1333,6 +1498,7 @@ int main(void)
         tunnel_test(optional_parts_of_gre_are_understood),
         tunnel_test(an_encapsulation_limit_is_skipped),
         tunnel_test(options_before_a_tunnel_are_skipped),
+        tunnel_test(an_encapsulation_limit_is_obeyed),
         tunnel_test(outer_fragments_are_not_put_together),
         tunnel_test(inner_martians_do_not_come_in),
         tunnel_test(an_unresolved_remote_holds_the_outer_packet),

@@ -26,6 +26,7 @@
 
 #define TOLD_PER_TICK 64 // ICMP errors that are looked at
 #define NOTED_MAX 256u   // prefixes of one commit
+#define IP4_PATH_MIN 576 // no less is believed
 
 static void (*changed)(uint16_t number);
 
@@ -74,7 +75,8 @@ static bool leads_into(uint32_t nexthop, const struct tunnel *t, unsigned depth)
     return false;
 }
 
-// What the way takes: the route's MTU, or the smallest of its interfaces.
+// What the way takes: the route's MTU, or the smallest of its interfaces. A group of very many may
+// not say.
 static uint16_t path_mtu(uint32_t nexthop)
 {
     uint16_t iface[NEXTHOP_GROUP_IFACES], least = nexthop_route_mtu(nexthop);
@@ -84,7 +86,7 @@ static uint16_t path_mtu(uint32_t nexthop)
         uint16_t mtu = iface_get(iface[k])->mtu;
         least = !least || mtu < least ? mtu : least;
     }
-    return least;
+    return least ? least : TUNNEL_PATH_ANY;
 }
 
 // The smaller of both; `t` is another tunnel than the one of which it was told.
@@ -96,7 +98,7 @@ static uint16_t told_mtu(const struct tunnel *t, uint16_t number, uint16_t mtu)
         o->mtu = 0;
         n_told--;
     }
-    return o && o->mtu && (!mtu || o->mtu < mtu) ? o->mtu : mtu;
+    return o && o->mtu && o->mtu < mtu ? o->mtu : mtu;
 }
 
 static bool is_way_out(uint32_t nexthop)
@@ -254,9 +256,19 @@ void rib_tunnel_commit(void)
     due = true;
 }
 
-void rib_tunnel_refresh(void)
+// Forwarders take a tunnel's path MTU for that of its next hop, so it may not be late.
+void rib_tunnel_iface_changed(uint16_t iface)
 {
+    uint16_t out[NEXTHOP_GROUP_IFACES];
+
     due = true;
+    if (iface_get(iface)->kind == IFACE_TUNNEL) // then each tunnel takes care of its own size
+        return;
+    for (unsigned k = 0; k < n_remote_ends; k++) {
+        uint32_t nexthop = tunnel_get(remote_ends[k].number)->nexthop;
+        if (nexthop && ways_out(nexthop, out) == 1 && out[0] == iface)
+            refresh_end(&remote_ends[k]);
+    }
 }
 
 void rib_tunnel_changed(void)
@@ -295,17 +307,11 @@ static bool is_about(const struct tunnel *t, const struct too_big *b)
     return !memcmp(&id, &b->id, sizeof id);
 }
 
-// Without 1280 bytes inside, Linux takes IPv6 away from the interface.
-static uint16_t least_mtu(const struct tunnel *t)
-{
-    return t->id.family == IP4
-               ? 576
-               : (uint16_t)(IP6_MTU_MIN + tunnel_overhead(t->id.kind, t->id.family, t->keyed));
-}
-
 static void note_told(const struct tunnel *t, uint16_t number, uint16_t mtu)
 {
-    mtu = mtu < least_mtu(t) ? least_mtu(t) : mtu;
+    const uint16_t least = t->id.family == IP4 ? IP4_PATH_MIN : IP6_MTU_MIN;
+
+    mtu = mtu < least ? least : mtu;
     if (!told)
         told = calloc(TUNNEL_NUMBERS, sizeof *told);
     if (!told || mtu >= t->path_mtu)
