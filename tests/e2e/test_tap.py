@@ -10,7 +10,7 @@ import pytest
 
 from kamuee.lab import measure
 
-from support import assert_reaches, eventually
+from support import Router, assert_reaches, eventually
 from wire import Wire
 
 ECHO = str(Path(__file__).with_name("echo.py"))
@@ -105,3 +105,43 @@ def test_tcp_of_the_router_itself_whatever_offloads_are_asked_of_its_tap(lab, ad
     assert int(host.run([sys.executable, ECHO, "send", address, "7300", str(N_BYTES)], timeout_s=120)) == N_BYTES
     assert server.wait(10) == 0
     assert broken_segments(router) + broken_segments(host) == before
+
+
+# --- an MTU below IPv6's least ---
+
+def kernel_interface(lab):
+    """What Linux has of IPv6 on the interface below the port: its switch, its addresses."""
+    wire = lab["r"].wire
+    return (wire.run("cat /proc/sys/net/ipv6/conf/wp0/disable_ipv6", check=False).strip(),
+            wire.run("ip -6 -o addr show dev wp0").strip())
+
+
+@pytest.fixture
+def narrow(lab):
+    router = Router(lab["r"])
+    lab["h1"].ip("link set eth0 mtu 1200")
+    router.configure("set port p0 mtu 1200")
+    yield router
+    router.configure("delete port p0 mtu")
+    for line in ("link set eth0 mtu 1500", "addr add fd00:1::2/64 dev eth0 nodad"):
+        lab["h1"].ip(line)
+
+
+def test_a_port_with_less_than_1280_keeps_what_ipv6_has(lab, narrow):
+    namespace = lab["r"].namespace
+    assert "fd00:1::1/64" in namespace.ip("-6 addr show dev p0") and "mtu 1280" in namespace.ip("link show p0")
+    said = namespace.run("ping -c 2 -i 0.2 -W 2 -M do -s 1173 10.1.0.2", check=False)      # the kernel learns it
+    assert "mtu = 1200" in said or "mtu=1200" in said, said
+    eventually(lambda: namespace.run("ping -c 1 -W 1 -s 1252 10.1.0.2", check=False).count(" 0% packet loss"), 20, "in pieces")
+    narrow.configure("set port p0 mtu 1400")
+    assert "fd00:1::1/64" in namespace.ip("-6 addr show dev p0") and "mtu 1400" in namespace.ip("link show p0")
+    assert kernel_interface(lab) == ("1", "")
+    eventually(lambda: "tentative" not in namespace.ip("-6 addr show dev p0"), 20, "its link-local address is no duplicate")
+
+
+@pytest.mark.parametrize("how", ["ip link set wp0 mtu 1200; ip link set wp0 mtu 1500", "sysctl -qw net.ipv6.conf.all.disable_ipv6=0",
+                                 "sysctl -qw net.ipv6.conf.wp0.disable_ipv6=0"])
+def test_ipv6_of_the_kernel_interface_stays_off(lab, how):
+    lab["r"].wire.run(["sh", "-c", how])
+    eventually(lambda: kernel_interface(lab) == ("1", ""), 20, lambda: f"{kernel_interface(lab)}")
+    assert lab["r"].wire.run("cat /proc/sys/net/ipv4/conf/wp0/arp_ignore").strip() == "8"

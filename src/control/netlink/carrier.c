@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <libmnl/libmnl.h>
+#include <linux/if_addr.h>
+#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -25,14 +27,33 @@ struct carrier {
     void *ctx;
 };
 
+// Settings of one interface, or of all.
+static int netconf_ifindex(const struct nlmsghdr *h)
+{
+    const struct nlattr *a;
+    int ifindex = 0;
+
+    mnl_attr_for_each (a, h, sizeof(struct netconfmsg))
+        if (mnl_attr_get_type(a) == NETCONFA_IFINDEX && mnl_attr_get_payload_len(a) == 4)
+            ifindex = (int)mnl_attr_get_u32(a);
+    return ifindex;
+}
+
 static void take_message(void *ctx, const struct nlmsghdr *h)
 {
     struct carrier *c = ctx;
-    const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
+    const size_t n = mnl_nlmsg_get_payload_len(h);
+    const struct ifinfomsg *link = mnl_nlmsg_get_payload(h);
+    const struct ifaddrmsg *address = mnl_nlmsg_get_payload(h);
+    int ifindex = 0;
 
-    if ((h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK) &&
-        mnl_nlmsg_get_payload_len(h) >= sizeof *m)
-        c->hit |= m->ifi_index == c->ifindex;
+    if ((h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK) && n >= sizeof *link)
+        ifindex = link->ifi_index;
+    else if (h->nlmsg_type == RTM_NEWADDR && n >= sizeof *address)
+        ifindex = (int)address->ifa_index;
+    else if (h->nlmsg_type == RTM_NEWNETCONF && n >= sizeof(struct netconfmsg))
+        ifindex = netconf_ifindex(h);
+    c->hit |= ifindex == c->ifindex || ifindex == NETCONFA_IFINDEX_ALL;
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
@@ -53,7 +74,11 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 struct carrier *carrier_listen(struct event_base *loop, int ifindex, void (*fn)(void *ctx),
                                void *ctx)
 {
-    struct sockaddr_nl links = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+    // IPv6 addresses: there are none while IPv6 is off.
+    struct sockaddr_nl links = {.nl_family = AF_NETLINK,
+                                .nl_groups = RTMGRP_LINK | RTMGRP_IPV6_IFADDR |
+                                             1u << (RTNLGRP_IPV4_NETCONF - 1) |
+                                             1u << (RTNLGRP_IPV6_NETCONF - 1)};
     struct carrier *c = calloc(1, sizeof *c);
 
     if (!c)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // carrier.h - tells at once when the kernel interface behind a port changes
 //
-// Polling finds a lost carrier within a poll interval, the kernel's announcement comes within a
-// millisecond. But Linux gives most interfaces one announcement a second, so the poll stays.
-// Control role.
+// Its carrier, and settings that kernel_link.c keeps. Polling finds a lost carrier within a poll
+// interval, the kernel's announcement comes within a millisecond. But Linux gives most interfaces
+// one announcement a second, so the poll stays. Control role.
 #ifndef NETLINK_CARRIER_H
 #define NETLINK_CARRIER_H
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_link.c - see kernel_link.h
+//
+// Linux forgets settings of IPv6 when the MTU falls below 1280, and `all` may change them: they are
+// kept, as a TAP's are (tap_sysctl.h).
+//
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so the kernel accepts nothing from it
@@ -301,6 +305,21 @@ void kernel_link_release(struct kernel_link *n, int netns)
     replace_used_link(n, NULL);
     kernel_link_found_release(n, netns_cookie(n));
     close_ioctl_socket(n);
+}
+
+void kernel_link_keep(const struct kernel_link *n)
+{
+    for (unsigned i = 0; n->name[0] && i < 3; i++) {
+        const int value = quiet_sysctls[i].value;
+        char path[64];
+        snprintf(path, sizeof path, quiet_sysctls[i].path, n->name);
+        int is = netns_sysctl_get(path);
+        if (is < 0 || is == value || netns_sysctl_set(path, value))
+            continue; // absent, or kernel_link_take has logged that it cannot be set
+        log_notice("netdev: changed by another program or forgotten by Linux, restored: netdev=%s "
+                   "sysctl=net/%s was=%d value=%d",
+                   n->name, path, is, value);
+    }
 }
 
 int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu)

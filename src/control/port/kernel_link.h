@@ -34,6 +34,7 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
                      char *err, size_t err_size);
 void kernel_link_release(struct kernel_link *n, int netns);         // enters the namespace itself
 int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu); // 0 or -errno
+void kernel_link_keep(const struct kernel_link *n); // restores what take has set; in its namespace
 // Notes another name. True: another interface has its name now, or it was gone and is back: the
 // driver's sockets receive nothing.
 bool kernel_link_was_replaced(struct kernel_link *n);

@@ -361,6 +361,7 @@ static int set_mac_mtu_promiscuous(struct port_device *d, char *err, size_t err_
         snprintf(err, err_size, "cannot set MTU %u: %s", d->config.mtu, strerror(-r));
         return r;
     }
+    kernel_link_keep(&d->kernel_link);
     r = port_device_set_promiscuous(d, d->config.promiscuous);
     if (r)
         log_warning("port_manager: promiscuous mode not set: port=%s error=%s", d->config.name,
@@ -518,10 +519,21 @@ int port_device_set_mtu(struct port_device *d, uint16_t mtu)
     int r = back < 0        ? back
             : d->frame_size ? kernel_link_set_mtu(&d->kernel_link, mtu)
                             : rte_eth_dev_set_mtu(d->id, mtu);
+    if (back >= 0)
+        kernel_link_keep(&d->kernel_link); // before its duplicate-address probe
     netns_leave(back);
     if (!r)
         d->config.mtu = mtu;
     return r;
+}
+
+void port_device_keep(const struct port_device *d)
+{
+    int back = netns_enter(d->netns);
+
+    if (back >= 0)
+        kernel_link_keep(&d->kernel_link);
+    netns_leave(back);
 }
 
 static int apply_promiscuous(struct port_device *d)

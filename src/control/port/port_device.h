@@ -48,6 +48,7 @@ void port_device_stop(struct port_device *d); // in no plan for a grace period
 
 // While it runs. -EBUSY: only by reopening the device.
 int port_device_set_mtu(struct port_device *d, uint16_t mtu);
+void port_device_keep(const struct port_device *d); // settings of its kernel interface, if any
 int port_device_set_promiscuous(struct port_device *d, bool on);
 // Promiscuous regardless of the configuration.
 void port_device_force_promiscuous(struct port_device *d, bool on);

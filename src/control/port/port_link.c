@@ -134,16 +134,20 @@ void port_link_update(struct managed_port *p)
         link_listener(p->wish.name, up);
 }
 
-static void on_carrier_change(void *port)
+static void on_kernel_link_change(void *port)
 {
-    port_link_update(port);
+    struct managed_port *p = port;
+
+    port_device_keep(&p->device);
+    port_link_update(p);
 }
 
 static struct carrier *open_carrier(struct managed_port *p)
 {
     int back = netns_enter(p->device.netns);
     struct carrier *c =
-        back < 0 ? NULL : carrier_listen(loop, p->device.kernel_link.ifindex, on_carrier_change, p);
+        back < 0 ? NULL
+                 : carrier_listen(loop, p->device.kernel_link.ifindex, on_kernel_link_change, p);
 
     if (!c)
         log_warning("port_manager: link changes are detected only by polling: port=%s error=\"%m\"",
@@ -158,6 +162,8 @@ static void follow_port(struct managed_port *p, bool slow)
     follow_kernel_link(p);
     if (!slow)
         return;
+    if (p->open) // not all changes are announced
+        port_device_keep(&p->device);
     follow_peer(p);
     follow_card(p);
 }
