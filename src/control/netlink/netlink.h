@@ -152,6 +152,7 @@ struct netlink_netconf {
     bool has_ignore_linkdown, ignore_linkdown;
     bool has_multicast, multicast; // a multicast routing daemon works on the link
     bool suspect; // forwarding is off, or a reverse-path filter on: no interface of a router
+    bool forwards; // forwarding is on
 };
 
 #define NETLINK_OUTS 32 // interfaces that the kernel's multicast routing has

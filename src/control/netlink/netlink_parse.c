@@ -465,7 +465,10 @@ static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
         switch (attr_type(a)) {
         case NETCONFA_IFINDEX: r->ifindex = (int)attr_u32(a, &bad); has_ifindex = true; break;
-        case NETCONFA_FORWARDING: r->suspect |= attr_u32(a, &bad) == 0; break;
+        case NETCONFA_FORWARDING:
+            r->forwards = attr_u32(a, &bad) != 0;
+            r->suspect |= !r->forwards;
+            break;
         case NETCONFA_RP_FILTER: r->suspect |= attr_u32(a, &bad) != 0; break;
         case NETCONFA_MC_FORWARDING:
             r->has_multicast = true;

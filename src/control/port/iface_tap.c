@@ -349,6 +349,8 @@ void iface_tap_detach(struct iface *i, struct tap *tap, bool delete)
 {
     if (!tap->foreign)
         iface_tap_take_back(i, tap);
+    else
+        tap_sysctl_give_back(tap, vr_manager_netns(i->vr));
     __atomic_store_n(&i->ifindex, 0, __ATOMIC_RELAXED);
     numbers[i->id] = 0;
     if (delete && !tap->foreign)

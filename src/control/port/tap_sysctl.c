@@ -12,6 +12,10 @@
 // `default` are never written. docs/features/tap.md has the same table; tests/e2e/test_router.py
 // compares the two.
 //
+// A tunnel that Linux made (tunnel_linux.h) has no `forwarding` of IPv4: of what kamueed leaves to
+// the kernel there, that forwards nothing past access lists. IPv6's only says "a router" to
+// neighbors: the kernel forwards by that of `all`.
+//
 // A device on a TAP, such as the macvlan of keepalived and vrrpd for VRRP's MAC, receives what the
 // TAP receives: KEPT settings hold there too.
 //
@@ -35,10 +39,12 @@
 #include "port/tap_rtnetlink.h"
 #include "port/vr_manager.h"
 #include "table/iface.h"
+#include "table/tunnel.h"
 
 #define LOOK_S 5
 #define LOOK_AT 32
 #define LOOSE_ENOUGH -1 // of rp_filter: see below
+#define OF_A_TAP -2     // 1; 0 of a device of Linux
 
 #define UNTOLD -1
 #define VALUES 128 // room for more than Linux has
@@ -51,7 +57,7 @@ static const struct setting {
     enum kind kind;
     int index; // of RTM_NEWLINK's IFLA_INET_CONF or IFLA_INET6_CONF; UNTOLD: not there
 } settings[] = {
-    {"ipv4/conf/%s/forwarding", 1, KEPT, IPV4_DEVCONF_FORWARDING},
+    {"ipv4/conf/%s/forwarding", OF_A_TAP, KEPT, IPV4_DEVCONF_FORWARDING},
     // With forwarding, "all" alone cannot allow them.
     {"ipv4/conf/%s/accept_redirects", 0, KEPT, IPV4_DEVCONF_ACCEPT_REDIRECTS},
     {"ipv4/conf/%s/send_redirects", 0, KEPT, IPV4_DEVCONF_SEND_REDIRECTS},
@@ -100,9 +106,11 @@ static int loosest_rp_filter(void)
     return netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
 }
 
-static int setting_value(const struct setting *s)
+static int setting_value(const struct setting *s, bool foreign)
 {
-    return s->value == LOOSE_ENOUGH ? loosest_rp_filter() : s->value;
+    return s->value == LOOSE_ENOUGH ? loosest_rp_filter()
+           : s->value == OF_A_TAP   ? !foreign
+                                    : s->value;
 }
 
 // What an interface has, as one message tells all of it; most of a new one is as it should be.
@@ -165,13 +173,13 @@ static void values_read(const struct tap *t, struct values *v)
 }
 
 // IFLA_INET_CONF begins with the value of index 1, IFLA_INET6_CONF with that of index 0.
-static bool is_as_told(const struct setting *s, const struct values *v)
+static bool is_as_told(const struct setting *s, bool foreign, const struct values *v)
 {
     bool four = !strncmp(s->path, "ipv4", 4);
     int at = s->index - four;
 
     return s->index != UNTOLD && at < (four ? v->n4 : v->n6) &&
-           (four ? v->v4 : v->v6)[at] == setting_value(s);
+           (four ? v->v4 : v->v6)[at] == setting_value(s, foreign);
 }
 
 void tap_sysctl_set(const struct tap *t, int netns)
@@ -187,10 +195,10 @@ void tap_sysctl_set(const struct tap *t, int netns)
         char path[80];
         if (s->kind == START && t->found) // the operator may have changed it since
             continue;
-        if (is_as_told(s, &now))
+        if (is_as_told(s, t->foreign, &now))
             continue;
         snprintf(path, sizeof path, s->path, t->name);
-        int r = netns_sysctl_set(path, setting_value(s));
+        int r = netns_sysctl_set(path, setting_value(s, t->foreign));
         if (r && r != -ENOENT)
             log_warning("tap_sysctl: not set, so the kernel does not act as a router on this "
                         "interface (is /proc/sys read-only?): "
@@ -200,14 +208,25 @@ void tap_sysctl_set(const struct tap *t, int netns)
     netns_leave(back);
 }
 
-// Of an interface of the current namespace.
+void tap_sysctl_give_back(const struct tap *t, int netns)
+{
+    int back = netns_enter(netns);
+    char path[80];
 
-static void restore_settings(const char *name)
+    snprintf(path, sizeof path, settings[0].path, t->name);
+    int all = back < 0 ? -1 : netns_sysctl_get("ipv4/conf/all/forwarding");
+    if (all >= 0)
+        netns_sysctl_set(path, all); // the device may be gone
+    netns_leave(back);
+}
+
+// Of an interface of the current namespace.
+static void restore_settings(const char *name, bool foreign)
 {
     for (unsigned k = 0; k < N_SETTINGS && settings[k].kind == KEPT; k++) {
         char path[80];
         snprintf(path, sizeof path, settings[k].path, name);
-        int is = netns_sysctl_get(path), wanted = setting_value(&settings[k]);
+        int is = netns_sysctl_get(path), wanted = setting_value(&settings[k], foreign);
         if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
             continue; // absent, or tap_sysctl_set has logged that it cannot be set
         log_notice("tap_sysctl: changed by another program, restored: interface=%s sysctl=%s "
@@ -216,13 +235,13 @@ static void restore_settings(const char *name)
     }
 }
 
-static void restore_settings_in_vr(uint16_t vr, const char *name)
+static void restore_settings_in_vr(uint16_t vr, const char *name, bool foreign)
 {
     int back = netns_enter(vr_manager_netns(vr));
 
     if (back < 0)
         return;
-    restore_settings(name);
+    restore_settings(name, foreign);
     netns_leave(back);
 }
 
@@ -253,14 +272,14 @@ static void upper_changed(uint16_t vr, int lower, const char *name)
         *u = (struct upper){.vr = vr, .lower = lower};
         snprintf(u->name, sizeof u->name, "%s", name);
     }
-    restore_settings_in_vr(vr, name);
+    restore_settings_in_vr(vr, name, false);
 }
 
 static void restore_uppers(void)
 {
     for (size_t k = uppers.n; k--;) {
         if (upper_exists(&uppers.item[k]))
-            restore_settings_in_vr(uppers.item[k].vr, uppers.item[k].name);
+            restore_settings_in_vr(uppers.item[k].vr, uppers.item[k].name, false);
         else
             uppers.item[k] = uppers.item[--uppers.n];
     }
@@ -302,7 +321,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
         }
         announced[id] = false;
         if (has_tap(i))
-            restore_settings_in_vr(i->vr, i->name);
+            restore_settings_in_vr(i->vr, i->name, tunnel_is_by_linux(i));
     }
 }
 
@@ -316,7 +335,7 @@ static void on_sysctl_timer(evutil_socket_t fd, short what, void *arg)
         next_id = next_id + 1u < iface_id_end() ? next_id + 1 : 1;
         if (!has_tap(i))
             continue;
-        restore_settings_in_vr(i->vr, i->name);
+        restore_settings_in_vr(i->vr, i->name, tunnel_is_by_linux(i));
         n++;
     }
 }

@@ -14,6 +14,7 @@
 #include "table/iface.h"
 
 enum { ETHER_HDR = 14, IP4_HDR = 20, IP6_HDR = 40, UDP_SUM = 6, HOPS = 64, SOURCE_PORT = 49152 };
+enum { ICMP_REDIRECT = 5 };
 enum { TYPE_IP4 = 0x0800, TYPE_IP6 = 0x86dd };
 
 uint16_t tunnel_back_iface(uint16_t id)
@@ -81,6 +82,18 @@ static void put_ether(uint8_t *frame, const uint8_t mac[6], bool six)
     put16(frame + 12, six ? TYPE_IP6 : TYPE_IP4);
 }
 
+// A device that does not forward accepts redirects as long as `all` does; a router does not
+// (RFC 1812 5.2.7.2).
+static bool is_redirect(const struct rte_mbuf *m, uint16_t type)
+{
+    const uint8_t *ip = rte_pktmbuf_mtod_offset(m, const uint8_t *, ETHER_HDR);
+    uint32_t at = ETHER_HDR + (type == TYPE_IP4 && m->data_len >= ETHER_HDR + IP4_HDR
+                                   ? (ip[0] & 15) * 4u
+                                   : UINT16_MAX);
+
+    return at < m->data_len && ip[9] == IPPROTO_ICMP && ip[at - ETHER_HDR] == ICMP_REDIRECT;
+}
+
 bool tunnel_back_make(struct tunnel_back *b, const struct tunnel *t, const struct rte_mbuf *m,
                       const uint8_t mac[6])
 {
@@ -90,6 +103,8 @@ bool tunnel_back_make(struct tunnel_back *b, const struct tunnel *t, const struc
     uint8_t *ip = b->bytes + ETHER_HDR, *shim = ip + (six ? IP6_HDR : IP4_HDR);
     uint32_t len = t->size + m->pkt_len - (ethernet ? 0 : ETHER_HDR);
 
+    if (is_redirect(m, type))
+        return false;
     if ((!ethernet && type != TYPE_IP4 && type != TYPE_IP6) || !type || len > UINT16_MAX)
         return false;
     *b = (struct tunnel_back){.size = (uint16_t)(ETHER_HDR + t->size),

@@ -78,6 +78,26 @@ static void ip_in_ip_has_the_protocol_of_what_it_carries(void **state)
     assert_false(tunnel_back_make(&b, t, &m, mac));
 }
 
+static void a_redirect_does_not_reach_a_device_that_forwards_nothing(void **state)
+{
+    const struct tunnel *t = tunnel_of(TUNNEL_GRE, IP4, false);
+    struct rte_mbuf m = frame(0x0800, 14 + 20 + 8);
+    uint8_t *ip = rte_pktmbuf_mtod_offset(&m, uint8_t *, 14);
+    struct tunnel_back b;
+
+    ip[0] = 0x45;
+    ip[9] = 1;
+    ip[20] = 8;
+    assert_true(tunnel_back_make(&b, t, &m, mac));
+    ip[20] = 5;
+    assert_false(tunnel_back_make(&b, t, &m, mac));
+    ip[9] = 17;
+    assert_true(tunnel_back_make(&b, t, &m, mac));
+    ip[9] = 1;
+    ip[0] = 0x4f; // beyond what there is
+    assert_true(tunnel_back_make(&b, t, &m, mac));
+}
+
 static void vxlan_carries_the_frame_and_the_kernel_adds_the_sum(void **state)
 {
     struct rte_mbuf m = frame(0x0806, 42);
@@ -125,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         back_test(it_goes_from_the_remote_to_the_local_end),
         back_test(ip_in_ip_has_the_protocol_of_what_it_carries),
+        back_test(a_redirect_does_not_reach_a_device_that_forwards_nothing),
         back_test(vxlan_carries_the_frame_and_the_kernel_adds_the_sum),
         back_test(it_goes_by_the_way_to_the_remote_end),
     };

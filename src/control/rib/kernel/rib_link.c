@@ -25,6 +25,8 @@
 #include "rib/neigh.h"
 #include "rib/rib_multicast.h"
 #include "rib/vr.h"
+#include "table/iface.h"
+#include "table/tunnel.h"
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
 
@@ -244,12 +246,20 @@ void rib_link_sweep_addr(struct rib_vr *v)
     }
 }
 
+// A tunnel that Linux made, which must not forward (port/tap_sysctl.h).
+static bool is_of_linux(struct rib_vr *v, int ifindex)
+{
+    const struct rib_link *l = ifindex > 0 ? rib_link_find(v, ifindex) : NULL;
+
+    return l && l->iface && tunnel_is_by_linux(iface_get(l->iface));
+}
+
 void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
 {
     bool six = m->family == IP6, *flag = NULL;
     struct rib_link *l;
 
-    if (m->suspect)
+    if (m->suspect || (m->forwards && !six && is_of_linux(v, m->ifindex)))
         rib_iface_suspect(v, m->ifindex);
     if (m->has_multicast && m->ifindex > 0)
         rib_multicast_daemon(v, rib_link_get(v, m->ifindex), m->family, m->multicast);
