@@ -204,8 +204,9 @@ def test_icmp_lowers_the_mtu_of_the_tunnel_that_it_is_about(lab, a):
     eventually(lambda: interface(a, "gre4")["mtu"] == 1376, 20, "its interface follows")
     for other in ("ip4", "key4", "udp4", "gre6"):
         assert tunnel(a, other)["path-mtu"] == 1500, other
-    tell_too_big(lab, "gre6", 1100)                               # 1280 bytes are left inside
-    eventually(lambda: tunnel(a, "gre6")["path-mtu"] == 1324, 20, lambda: f"{tunnel(a, 'gre6')}")
+    tell_too_big(lab, "gre6", 1100)                               # no link of IPv6 has so little
+    tell_too_big(lab, "gre6", 1400)
+    eventually(lambda: tunnel(a, "gre6")["path-mtu"] == 1400, 20, lambda: f"{tunnel(a, 'gre6')}")
     for name in ("gre4", "gre6"):                                 # made anew, it has heard nothing
         a.configure(f"set tunnel {name} ttl 63")
         k = NAMES.index(name)
@@ -214,6 +215,33 @@ def test_icmp_lowers_the_mtu_of_the_tunnel_that_it_is_about(lab, a):
         inside(lab, "a").ip(f"link set {name} up")
     for name in ("gre4", "gre6"):
         eventually(lambda name=name: tunnel(a, name)["path-mtu"] == 1500, 20, lambda name=name: f"{tunnel(a, name)}")
+
+
+@pytest.mark.rfc("4213", "3.2.2", "MUST")
+@pytest.mark.rfc("8201", "4", "MUST")
+@pytest.mark.parametrize("name, told", [("ip4", 600), ("ip6", 1280)])
+def test_ipv6_outlives_an_error_that_leaves_less_than_1280_inside(lab, a, name, told):
+    use(lab, name)
+    k, mtu = NAMES.index(name), told - overhead(name)
+    tell_too_big(lab, name, told)
+    eventually(lambda: interface(a, name)["mtu"] == mtu, 20, lambda: f"{interface(a, name)}")
+    assert "mtu 1280" in inside(lab, "a").ip(f"link show {name}")
+    assert f"{ipaddress.ip_interface(f'fd00:100:{k}::1/64')}" in inside(lab, "a").ip(f"-6 addr show dev {name}")
+    lab["left"].run("ip route flush cache", check=False)
+    largest = 1232 if name == "ip4" else mtu - 48                 # over IPv6 the rest is in pieces, which b drops
+    for node, target in (lab["left"], TARGETS[1]), (inside(lab, "a"), f"fd00:100:{k}::2"):
+        eventually(lambda node=node, target=target: ping(node, target, extra=f"-s {largest} -M do").received == 3, 20, f"{largest} pass")
+    said = lab["left"].run(f"ping -c 1 -W 2 -M do -s 1233 {TARGETS[1]}", check=False)
+    assert "+1 errors" in said, said
+    said = inside(lab, "a").run(f"ping -c 2 -i 0.2 -W 2 -M do -s {mtu - 27} 10.100.{k}.2", check=False)
+    assert f"mtu = {mtu}" in said or f"mtu={mtu}" in said, said   # the kernel behind the TAP is told, too
+    if name == "ip6":
+        b = Router(lab["b"])
+        before = drops(b, "tunnel_fragment")
+        ping(lab["left"], TARGETS[1], 1, extra="-s 1232 -M do")
+        eventually(lambda: drops(b, "tunnel_fragment") > before, 20, "the pieces arrive")
+    lab["left"].run("ip route flush cache", check=False)
+    inside(lab, "a").run("ip route flush cache", check=False)
 
 
 def test_each_router_is_a_hop_and_the_underlay_none(lab):

@@ -143,6 +143,49 @@ def test_it_is_taken_over_and_forwards_without_the_kernel(lab, a, name):
     a.assert_ledger()
 
 
+STRANGER = """
+import sys
+from scapy.all import GRE, IP, UDP, Ether, Raw, send
+kind, mac, source = sys.argv[1:]
+inner = IP(src="192.168.6.9", dst="10.1.0.2") / UDP(sport=9, dport=9) / Raw(bytes(20))
+if kind == "vxlan":
+    carried = UDP(sport=50000, dport=4789, chksum=0) / Raw(bytes([8, 0, 0, 0, 0, 0, 77, 0])) / Ether(dst=mac, src="02:00:00:00:00:99") / inner
+else:                                                             # routing present (RFC 1701), which no tunnel of kamueed takes
+    carried = GRE(routing_present=1, chksum_present=0, proto=0x0800) / inner
+for _ in range(20):
+    send(IP(src=source, dst="10.0.0.1") / carried, verbose=False)
+"""
+
+
+@pytest.mark.parametrize("everywhere", ["0", "1"], ids=["ip-forward-off", "ip-forward-on"])
+@pytest.mark.parametrize("kind, device, source", [("vxlan", "vx4", "203.0.113.66"), ("gre", "gre", "10.0.0.2")])
+def test_the_kernel_forwards_nothing_that_kamueed_refuses(lab, a, kind, device, source, everywhere):
+    """VXLAN devices of Linux take packets of any source: none of them may pass an access list by way of the kernel."""
+    if device not in lab.kinds:
+        pytest.skip(f"this kernel has no {kind}")
+    outer = lab["a"].namespace
+    add(outer, device, 0)
+    try:
+        await_taken(a, device)
+        outer.run(f"sysctl -qw net.ipv4.ip_forward={everywhere}")
+        forwarding = f"/proc/sys/net/ipv4/conf/{device}/forwarding"
+        eventually(lambda: outer.run(f"cat {forwarding}").strip() == "0", 20, "it stays off")
+        before, came = forwarded_by_kernel(lab["a"]), rx_packets(lab["a"], device)
+        mac = outer.ip_json(f"link show dev {device}")[0]["address"]
+        lab["far"].namespace.run(["/usr/bin/python3", "-c", STRANGER, kind, mac, source])
+        eventually(lambda: rx_packets(lab["a"], device) - came >= 20, 20, "Linux has taken them")
+        assert forwarded_by_kernel(lab["a"]) == before
+        outer.run("sysctl -qw net.ipv4.ip_forward=1")
+        a.configure(f"set tunnel mine kind {KINDS[device][0].replace('id', 'vni').split(' dstport')[0]} "
+                    f"local {ENDS[4][0]} remote {ENDS[4][1]}")      # it makes room, and is Linux's again
+        eventually(lambda: outer.run(f"cat {forwarding}").strip() == "1", 20, "as a new one")
+    finally:
+        a.configure("delete tunnel mine") if tunnel(a, "mine") else None
+        outer.run("sysctl -qw net.ipv4.ip_forward=0")
+        outer.run(f"ip link del {device}", check=False)
+        eventually(lambda: tunnel(a, device) is None and left(a, device) is None, 20, lambda: told(a))
+
+
 def test_its_own_addresses_answer_and_ask(lab, a, name):
     """Inner packets for the router arrive on Linux's device, also past a strict reverse-path filter."""
     await_taken(a, name)
@@ -419,3 +462,50 @@ def test_ospf_of_frr_runs_over_it_and_its_routes_are_forwarded(lab, a, daemons):
     assert_no_loss(lab["left"], TARGET[4], 100)
     assert forwarded_by_kernel(lab["a"]) == before
     a.assert_ledger()
+
+
+# --- what all virtual routers share ---
+
+@pytest.fixture
+def tenant(lab, a):
+    """Three devices of a tenant, one of them with a name that the provider may want."""
+    red = lab["a"].vrs["red"]
+    names = ["ten0", "ten1", "p7"]
+    for k, name in enumerate(names):
+        red.ip(f"link add {name} type vxlan id {500 + k} local 192.0.2.1 remote 192.0.2.2 dstport 4789")
+    for name in names:
+        eventually(lambda name=name: (tunnel(a, name) or {}).get("made-by") == "linux", 20, lambda: told(a))
+    yield names
+    for name in names:
+        red.run(f"ip link del {name}", check=False)
+
+
+def budget(a, name):
+    return next(row for vr in a.entries("vr") if vr["name"] == "red" for row in vr["budget"] if row["name"] == name)
+
+
+def test_a_virtual_router_keeps_to_its_budgets(lab, a, tenant):
+    assert budget(a, "tunnels")["used"] == budget(a, "interfaces")["used"] == 3
+    try:
+        for name, limit in ("tunnels", 2), ("interfaces", 1):
+            a.configure(f"set vr red budget {name} {limit}")
+            await_left(a, tenant[-1], f"its virtual router's budget of {name} is used up: {limit}")
+            eventually(lambda name=name, limit=limit: budget(a, name)["used"] == limit, 20, lambda: told(a))
+        with pytest.raises(DaemonError, match="vr red: it has 2 tunnels, and its budget 'tunnels' is 1.*set vr red budget tunnels 2"):
+            a.configure("set vr red budget tunnels 1", *[f"set tunnel mine{k} kind gre local 192.0.2.1 remote 192.0.2.{k + 8} vr red" for k in range(2)],
+                        *[f"set interface mine{k} vr red" for k in range(2)])
+        a.configure("set tunnel mine kind gre local 192.0.2.1 remote 192.0.2.9 vr red", "set interface mine vr red")
+        eventually(lambda: all(left(a, name) for name in tenant), 20, "the configuration comes first")
+    finally:
+        a.configure("delete vr red budget", *(["delete tunnel mine", "delete interface mine"] if tunnel(a, "mine") else []))
+    for name in tenant:
+        eventually(lambda name=name: tunnel(a, name) is not None, 20, lambda: told(a))
+
+
+def test_the_configuration_gets_a_name_that_a_tenants_device_has(lab, a, tenant):
+    a.configure("set port p7 devargs net_null7")
+    try:
+        await_left(a, "p7", "p7")
+    finally:
+        a.configure("delete port p7")
+    eventually(lambda: (tunnel(a, "p7") or {}).get("made-by") == "linux", 20, lambda: told(a))

@@ -32,6 +32,7 @@
 #include "port/tunnel_linux.h"
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
+#include "table/grace.h"
 #include "table/iface.h"
 #include "table/metalink.h"
 #include "table/port.h"
@@ -152,6 +153,10 @@ int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wante
         return -EEXIST;
     }
     struct iface *i = iface_new(wish->name);
+    if (!i && !wish->ifindex && tunnel_linux_make_room()) {
+        grace_wait();
+        i = iface_new(wish->name);
+    }
     if (!i) {
         snprintf(err, err_size, "interface %s: too many interfaces (at most %d)", wish->name,
                  IFACE_MAX - 1);

@@ -108,14 +108,14 @@ static void tunnel_mac(uint8_t mac[6], const char *name, const struct tunnel_set
     mac[0] = 0x02; // locally administered, unicast
 }
 
-// A tunnel of Linux with the same ends makes room for one of the configuration.
+// A tunnel of Linux makes room for one of the configuration: one with the same ends, or any.
 static uint16_t tunnel_reserve(const char *name, const struct tunnel_settings *s, char *err,
                                size_t err_size)
 {
     uint16_t taken, number = tunnel_new(s, &taken);
     const struct iface *other = taken ? iface_of_tunnel(taken) : NULL;
 
-    if (!number && !s->by_linux && tunnel_linux_yield(other))
+    if (!number && !s->by_linux && (taken ? tunnel_linux_yield(other) : tunnel_linux_make_room()))
         return tunnel_reserve(name, s, err, err_size);
 
     if (!number && other)

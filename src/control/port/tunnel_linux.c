@@ -25,6 +25,7 @@
 #include "rib/rib_iface.h"
 #include "table/iface.h"
 #include "table/vr.h"
+#include "table/vr_budget.h"
 
 #define IPSEC_S 1
 #define PAUSE_US 20000 // so that many devices that come together are one change
@@ -199,6 +200,31 @@ static void judge_pairs(void)
     free(by_id);
 }
 
+// The configuration comes first: devices have what its interfaces leave of a virtual router's
+// budgets.
+static void judge_budgets(void)
+{
+    static const enum vr_budget_kind kinds[] = {VR_BUDGET_INTERFACES, VR_BUDGET_TUNNELS};
+    static uint32_t used[VR_MAX][2];
+
+    memset(used, 0, sizeof used);
+    for (uint16_t id = 1; id < iface_id_end(); id++) {
+        const struct iface *i = iface_get(id);
+        bool counts = i->kind != IFACE_NONE && !tunnel_is_by_linux(i);
+        used[i->vr][0] += counts;
+        used[i->vr][1] += counts && i->kind == IFACE_TUNNEL;
+    }
+    vec_foreach (&devices, d) {
+        const uint16_t vr = d->told.vr;
+        for (unsigned k = 0; k < 2 && !d->why[0]; k++)
+            if (!vr_budget_has_room(vr, kinds[k], used[vr][k]))
+                snprintf(d->why, sizeof d->why, "its virtual router's budget of %s is used up: %lu",
+                         vr_budget_info[kinds[k]].word, vr_budget_limit(vr, kinds[k]));
+        used[vr][0] += !d->why[0];
+        used[vr][1] += !d->why[0];
+    }
+}
+
 // --- taking over, giving back ---
 
 static void give_back(struct device *d)
@@ -265,6 +291,7 @@ void tunnel_linux_settle(void)
         judge(&devices.item[k]);
     }
     judge_pairs();
+    judge_budgets();
     vec_foreach (&devices, d)
         if (d->iface && (d->why[0] || !is_as_made(d)))
             give_back(d);
@@ -314,6 +341,23 @@ bool tunnel_linux_yield(const struct iface *i)
             return true;
         }
     return false;
+}
+
+bool tunnel_linux_make_room(void)
+{
+    static uint32_t n[VR_MAX];
+    struct device *one = NULL;
+
+    thread_must_be(ROLE_CONTROL);
+    memset(n, 0, sizeof n);
+    vec_foreach (&devices, d)
+        n[d->told.vr] += d->iface != 0;
+    vec_foreach (&devices, d)
+        if (d->iface && (!one || n[d->told.vr] >= n[one->told.vr]))
+            one = d;
+    if (one)
+        give_back(one);
+    return one;
 }
 
 void tunnel_linux_leave(uint16_t vr)

@@ -24,6 +24,9 @@ void tunnel_linux_settle(void);
 // Gives this interface's tunnel back, because the configuration wants its name or its ends. False:
 // it is no tunnel of Linux.
 bool tunnel_linux_yield(const struct iface *i);
+// The table of tunnels or interfaces is full: gives one back, of the virtual router with most.
+// False: there is none.
+bool tunnel_linux_make_room(void);
 void tunnel_linux_leave(uint16_t vr); // all of the virtual router, which goes
 
 struct tunnel_left { // to Linux

@@ -168,6 +168,7 @@ int vr_manager_set_budget(const char *name, const struct vr_limits *limits, char
     if (!v)
         return -ENOENT;
     vr_budget_set(v->id, limits);
+    tunnel_linux_look_again();
     int r = rib_manager_vr_budget(v->id);
     if (r)
         snprintf(err, err_size, "virtual router %s: budget: %s", name, strerror(-r));

@@ -7,9 +7,9 @@
 // it counts tunnels on its own way (table/metalink.h).
 #include "forwarder/tunnel_limit.h"
 
+#include "base/ip6_chain.h"
 #include "forwarder/drop.h"
 #include "forwarder/icmp.h"
-#include "forwarder/ip6_chain.h"
 #include "table/tunnel.h"
 #include "forwarder/forbidden.h"
 

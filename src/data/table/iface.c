@@ -39,6 +39,7 @@ static struct slot {
     uint64_t ticket;
 } * slots;
 static unsigned n_ids;             // highest id ever used + 1
+static uint32_t n_changes;
 static unsigned lowest;            // no id below is free
 static uint16_t chain[CHAINS];     // ids, by name
 static unsigned acl_out_bound;     // interfaces with a list for what leaves
@@ -158,6 +159,7 @@ void iface_set_vr(struct iface *i, uint16_t vr)
     if (tunnel_is_port(i->port) && tunnel_get(tunnel_of_iface(i))->id.vr != vr)
         nexthop_cross_begin();
     ledger_vr_move(i->id, vr);
+    n_changes++;
     __atomic_store_n(&i->flags_vr, (uint16_t)(i->flags | vr << IFACE_FLAGS_BITS), __ATOMIC_RELEASE);
     iface_set_flags(i, IFACE_PROGRAM, program_in[vr] ? IFACE_PROGRAM : 0);
 }
@@ -256,6 +258,11 @@ unsigned iface_id_end(void)
     return __atomic_load_n(&n_ids, __ATOMIC_ACQUIRE); // partner: iface_new
 }
 
+uint32_t iface_changes(void)
+{
+    return n_changes;
+}
+
 struct iface *iface_new(const char *name)
 {
     thread_must_be(ROLE_CONTROL);
@@ -267,6 +274,7 @@ struct iface *iface_new(const char *name)
     if (id == IFACE_MAX)
         return NULL;
     struct iface *i = &iface_table[id];
+    n_changes++;
     ledger_vr_end_iface((uint16_t)id);
     memset(i, 0, sizeof *i);
     i->id = (uint16_t)id;
@@ -285,6 +293,7 @@ struct iface *iface_new(const char *name)
 void iface_free(struct iface *i)
 {
     thread_must_be(ROLE_CONTROL);
+    n_changes++;
     bug_on(slots[i->id].state != USED);
     iface_bind_acl(i, 0, 0);
     iface_bind_police(i, 0);

@@ -201,6 +201,7 @@ struct iface *iface_find_name(const char *name);
 struct iface *
 iface_new(const char *name);      // free id with the name set, kind still NONE; NULL when full
 void iface_free(struct iface *i); // id becomes free after a grace period
+uint32_t iface_changes(void);     // how many have come, gone, or moved to another virtual router
 void iface_set_flags(struct iface *i, unsigned mask,
                      unsigned flags); // those of `mask`; what a feature needs was stored before
 void iface_set_vr(struct iface *i, uint16_t vr);

@@ -2,8 +2,8 @@
 // vr_budget.h - what each virtual router may use of what all of them share
 //
 // Every writer asks before it adds: rib_manager before a route, a next hop or a neighbor, control
-// before rules, set members or a capture, a forwarder before it punts. So a virtual router beyond
-// its budget loses only what is its own.
+// before interfaces, rules, set members or a capture, a forwarder before it punts. So a virtual
+// router beyond its budget loses only what is its own.
 // Control writes the limits; any thread reads them.
 #ifndef TABLE_VR_BUDGET_H
 #define TABLE_VR_BUDGET_H

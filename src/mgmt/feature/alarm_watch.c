@@ -102,14 +102,17 @@ static void observe_share(enum alarm_name name, const char *subject, uint64_t pa
 
 static void look_tables(void)
 {
-    unsigned n_ifaces = 0, n_vrs = 0;
+    unsigned n_ifaces = 0, n_tunnels = 0, n_vrs = 0;
 
-    for (unsigned i = 1; i < IFACE_MAX; i++)
+    for (unsigned i = 1; i < IFACE_MAX; i++) {
         n_ifaces += iface_get((uint16_t)i)->kind != IFACE_NONE;
+        n_tunnels += iface_get((uint16_t)i)->kind == IFACE_TUNNEL;
+    }
     for (unsigned i = 0; i < VR_MAX; i++)
         n_vrs += vr_get((uint16_t)i)->used;
     observe_share(ALARM_TABLE, "nexthop", nexthop_used(), NEXTHOP_MAX);
     observe_share(ALARM_TABLE, "interface", n_ifaces, IFACE_MAX);
+    observe_share(ALARM_TABLE, "tunnel", n_tunnels, TUNNEL_MAX);
     observe_share(ALARM_TABLE, "vr", n_vrs, VR_MAX);
     vec_foreach (&watch.memory, m)
         alarm_observe(ALARM_TABLE, m->name, m->percent);

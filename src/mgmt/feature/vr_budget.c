@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr_budget.c - see vr_budget.h
 //
-// The writers enforce budgets (table/vr_budget.h). This file has what only control knows: the rules
-// and set members of a configuration, and how many packets were punted in the last second.
+// The writers enforce budgets (table/vr_budget.h). This file has what only control knows: the
+// interfaces, rules and set members of a configuration, and how many packets were punted in the
+// last second.
 #include "feature/vr_budget.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "feature/interface.h"
 #include "feature/policer.h"
 #include "feature/trace.h"
+#include "feature/tunnel.h"
 #include "feature/vr.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -136,6 +138,35 @@ static const char *raise_command(const char *vr, char *buf, size_t n)
     return buf;
 }
 
+static void count_one(void *ctx, const struct model *m, const struct model_interface *i)
+{
+    ++*(uint64_t *)ctx;
+}
+
+// Interfaces and tunnels of the configuration. Those that Linux made are left to it beyond the
+// budget (port/tunnel_linux.c).
+static void check_interfaces(const struct model *m, const char *vr, const struct vr_limits *limits,
+                             unsigned line, struct errors *e)
+{
+    static const enum vr_budget_kind kinds[] = {VR_BUDGET_INTERFACES, VR_BUDGET_TUNNELS};
+    uint64_t used[2] = {0};
+    char command[48];
+
+    if (limits->of[VR_BUDGET_INTERFACES])
+        model_each_interface_of(m, vr, count_one, &used[0]);
+    if (limits->of[VR_BUDGET_TUNNELS])
+        vec_foreach (&model_tunnels(m)->tunnel, t)
+            used[1] += !strcmp(t->vr, vr);
+    for (unsigned i = 0; i < 2; i++)
+        if (used[i] > limits->of[kinds[i]])
+            errors_add_of(e, vr, line,
+                          "vr %s: it has %lu %s, and its budget '%s' is %lu: delete some, or raise "
+                          "the budget: %s %s %lu",
+                          vr, used[i], vr_budget_info[kinds[i]].unit, vr_budget_info[kinds[i]].word,
+                          limits->of[kinds[i]], raise_command(vr, command, sizeof command),
+                          vr_budget_info[kinds[i]].word, used[i]);
+}
+
 static void check_vr(const struct model *m, const char *vr, const struct vr_limits *limits,
                      unsigned line, bool files, struct errors *e)
 {
@@ -143,6 +174,7 @@ static void check_vr(const struct model *m, const char *vr, const struct vr_limi
     struct vr_limits used = {0};
     char command[48];
 
+    check_interfaces(m, vr, limits, line, e);
     if (!limits->of[VR_BUDGET_RULES] && !limits->of[VR_BUDGET_SET_MEMBERS])
         return;
     count_bound(m, vr, files, &used);
@@ -182,6 +214,24 @@ static struct {
     uint64_t rate[VR_MAX];   // packets in a second, lately
 } punts;
 
+static struct { // that there are
+    uint32_t changes; // of the table when they were counted
+    uint16_t n[VR_MAX], n_tunnels[VR_MAX];
+} interfaces;
+
+static void count_interfaces(bool again)
+{
+    if (!again && interfaces.changes == iface_changes())
+        return;
+    memset(&interfaces, 0, sizeof interfaces);
+    interfaces.changes = iface_changes();
+    for (uint16_t id = 1; id < iface_id_end(); id++) {
+        const struct iface *i = iface_get(id);
+        interfaces.n[i->vr] += i->kind != IFACE_NONE;
+        interfaces.n_tunnels[i->vr] += i->kind == IFACE_TUNNEL;
+    }
+}
+
 void vr_budget_look(uint64_t now_ns)
 {
     static uint64_t sum[VR_MAX];
@@ -200,12 +250,16 @@ void vr_budget_look(uint64_t now_ns)
         punts.punted[v] = sum[v];
     }
     punts.at_ns = now_ns;
+    count_interfaces(true); // one may have been on its way into the table
 }
 
 struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r)
 {
     struct vr_limits used = running_bound(vr);
 
+    count_interfaces(false);
+    used.of[VR_BUDGET_INTERFACES] = interfaces.n[vr];
+    used.of[VR_BUDGET_TUNNELS] = interfaces.n_tunnels[vr];
     used.of[VR_BUDGET_IPV4_ROUTES] = r->budget.routes[0];
     used.of[VR_BUDGET_IPV6_ROUTES] = r->budget.routes[1];
     used.of[VR_BUDGET_NEXTHOPS] = r->budget.nexthops;

@@ -61,6 +61,8 @@ static bool has_no_unit(const char *name)
                                         "nexthops",
                                         "neighbors",
                                         "rules",
+                                        "interfaces",
+                                        "tunnels",
                                         "set-members",
                                         "captures",
                                         "class",
