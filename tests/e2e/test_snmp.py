@@ -197,7 +197,7 @@ def test_what_is_cleared_is_shown_from_0_and_goes_on_for_machines(snmp):
 
     def told() -> list[int]:
         metrics = [int(re.search(rf'^kamuee_{name} (\d+)$', body("/metrics"), re.MULTILINE)[1])
-                   for name in ('interface_rx_packets_total{iface="p0",vr="default"}', 'port_rx_packets_total{port="p0"}')]
+                   for name in ('interface_rx_packets_total{interface="p0",vr="default"}', 'port_rx_packets_total{port="p0"}')]
         ietf = re.search(r'"in-unicast-pkts":"(\d+)"', body("/restconf/data/ietf-interfaces:interfaces/interface=p0"))
         index = str(numbers(daemon)["p0"])
         return [*metrics, int(ietf[1]), int(snmpd.column(f"{IFX}.7")[index])]
