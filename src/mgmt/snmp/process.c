@@ -48,7 +48,10 @@ static int on_library_log(int major, int minor, void *server, void *client)
 
     snprintf(text, sizeof text, "%s", m->msg);
     text[strcspn(text, "\n")] = 0;
-    if (m->priority <= LOG_WARNING)
+    // In each new context the library registers the roots, which the agent has there already.
+    if (!strncmp(text, "registering pdu failed: 263", 27))
+        log_info("snmp: net-snmp registers twice: text=%s", LOG_VALUE(text));
+    else if (m->priority <= LOG_WARNING)
         log_warning("snmp: net-snmp says: text=%s", LOG_VALUE(text));
     return 0;
 }
