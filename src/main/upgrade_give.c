@@ -46,6 +46,8 @@
                        // nothing
 #define END_MS 500     // from the end of its connection, or SIGKILL, to its own
 #define BRIEF_MS 100   // the same, while we receive nothing
+#define LINGER_MS 200  // after it has begun: does it live?
+#define DEAD_MS 3000   // the same, when its connection is closed
 #define DRAIN_NS (200 * NS_PER_MS)
 #define LEDGER_TRIES 20
 #define BARRIER_US 500000
@@ -248,7 +250,7 @@ static void end_here(void)
 {
     pid_t pid = new.pid;
 
-    if (child_wait(&new, 0)) {
+    if (child_wait(&new, give.deaf ? DEAD_MS : LINGER_MS)) {
         log_error("upgrade: the new kamueed has ended after it began to forward, so this one ends, "
                   "too, and must be started again: why=%s", LOG_VALUE(child_how(&new)));
         mgmt_save();
