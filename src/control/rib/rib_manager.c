@@ -135,7 +135,8 @@ static int begin_manager(struct event_base *base)
 
     loop = base;
     if (!err)
-        err = neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set, rib_detour});
+        err = neigh_manager_init(
+            &(struct neigh_routes){rib_is_connected, rib_host_set, rib_detour});
     tick_event = evtimer_new(loop, on_tick, NULL);
     held_event = exchange_hold ? event_new(loop, exchange_hold_waker.fd, EV_READ | EV_PERSIST,
                                            on_held, NULL)
