@@ -22,6 +22,7 @@ from kamuee.doctor.memory import POOL_MIB
 from kamuee.doctor.network import NEIGHBORS
 from kamuee.errors import KamueeError, UsageError
 from kamuee.lab.frr import NETLINK_BUFFER_BYTES
+from kamuee.plain import lines as lines_of
 
 PORT = re.compile(r"^\s*set port (\S+) kernel-interface (\S+)", re.M)
 MADE = ("tun", "vlan", "bridge", "bond", "team", "vxlan", "vrf", "dummy", "macvlan", "ipvlan", "ifb")     # by somebody, of others: not a port
@@ -243,7 +244,7 @@ def put(path: Path, before: str, text: str, dry: bool) -> None:
     if text == before:
         print(f"{path}: nothing to change")
         return
-    for line in difflib.unified_diff(before.splitlines(), text.splitlines(), lineterm="", n=0):
+    for line in difflib.unified_diff(lines_of(before), lines_of(text), lineterm="", n=0):
         if not line.startswith(("---", "+++", "@@")):
             print(f"{path}: {line[0]} {line[1:]}")
     if not dry:

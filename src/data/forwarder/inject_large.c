@@ -29,8 +29,8 @@ enum { NEED = IP4_HDR + ICMP_HDR };
 // The frame becomes the error about it. False: no space in its buffer.
 static bool tell_kernel(struct forwarder *f, struct rte_mbuf *m, uint16_t id, uint16_t mtu)
 {
-    uint8_t *was = rte_pktmbuf_mtod(m, uint8_t *), *ip = was + ETHER_HDR - NEED, *icmp = ip + IP4_HDR,
-            *frame = (uint8_t *)rte_pktmbuf_prepend(m, NEED), mac[12];
+    uint8_t *was = rte_pktmbuf_mtod(m, uint8_t *), *ip = was + ETHER_HDR - NEED,
+            *icmp = ip + IP4_HDR, *frame = (uint8_t *)rte_pktmbuf_prepend(m, NEED), mac[12];
 
     if (!frame)
         return false;
