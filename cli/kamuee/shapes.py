@@ -43,7 +43,7 @@ OWN = {
     "acl-lint": "{rules, all-compared, finding [{number, kind, by, until, count}]}",
     "memory": "{rss, memory, pages, region [{name, bytes, used, pages}]}",
     "version": "{version, commit, build, build-id, dpdk-version, libyang-version, cli-version}",
-    "system": "{version, commit, build, dpdk-version, libyang-version, pid, uptime, memory, pages, rss, lookup-kernel, audits, last-audit, "
+    "system": "{name, version, commit, build, dpdk-version, libyang-version, pid, uptime, memory, pages, rss, lookup-kernel, audits, last-audit, "
               "fib-divergence, build-id, draining}",
     "running-config": "{line []}",
     "monitor": "{seconds, version, uptime, rss, port [{name, rx-pps, tx-pps, rx-bps, tx-bps, status, drop-pps}], "

@@ -72,8 +72,8 @@ set vr red import blue prefix 10.0.0.0/8 ge 9 le 24
 set forwarding import red prefix 2001:db8::/32 ge 33 le 48
 set interface p0 description uplink urpf ipv4 strict ipv6 loose allow-default true
 set interface p0 pcp 5 class 3
-set interface p0 redirect true sflow true ipfix true directed-broadcast true acl in c out d
-set interface p1 redirect true sflow true ipfix true directed-broadcast true acl in c out d
+set interface p0 redirect true sflow true ipfix true directed-broadcast true fast-reroute true acl in c out d
+set interface p1 redirect true sflow true ipfix true directed-broadcast true fast-reroute true acl in c out d
 set interface p0 police in t out t
 set interface p1 police in t out u
 set interface p2 police in s out s

@@ -187,7 +187,7 @@ static struct ip_spec error_about(const struct ip_spec *flow, bool six, unsigned
 }
 
 // Clients of one address that several hosts have: what a router tells one of these reaches it.
-// rfc: 7690 3
+// rfc: 7690 3 SHOULD
 static void an_icmp_error_takes_the_way_of_the_flow_that_it_quotes(void **state)
 {
     static const uint8_t types[2][3] = {{3, 11, 12}, {1, 2, 3}};

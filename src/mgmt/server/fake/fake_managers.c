@@ -707,11 +707,12 @@ void fake_state(struct text *t)
     for (unsigned i = 0; i < n_ifaces; i++)
         bug_on(asprintf(&line[n++],
                         "interface %s of %s tags=%u.%u/%#x mtu=%u vr=%s urpf=%u/%u redirect=%u "
-                        "broadcast=%u pcp=%#x",
+                        "broadcast=%u reroute=%u pcp=%#x",
                         ifaces[i].name, ifaces[i].port, ifaces[i].tags.outer, ifaces[i].tags.vlan,
                         ifaces[i].tags.tpid, ifaces[i].mtu, ifaces[i].vr, ifaces[i].policy.urpf[0],
                         ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
-                        ifaces[i].policy.directed_broadcast, ifaces[i].policy.pcp_class) < 0);
+                        ifaces[i].policy.directed_broadcast, ifaces[i].policy.fast_reroute,
+                        ifaces[i].policy.pcp_class) < 0);
     for (unsigned i = 0; i < n_vrs; i++)
         bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u cpu=%u%s%s",
                         vrs[i].name, vrs[i].netns, vrs[i].table, fib_engine_name(vrs[i].engine),
