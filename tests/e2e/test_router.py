@@ -176,7 +176,7 @@ def test_what_is_changed_is_restored(ours):
     node.namespace.sysctl({"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0", "net.ipv4.conf.p1.rp_filter": "1"})
     eventually(lambda: not [row for name in OURS for row in strange(ours, name, True) if "forwarding" in row or "rp_filter" in row], 2,
                "the kernel tells of these")
-    assert "tap_sysctl: changed by another program, restored: interface=p0 sysctl=net/ipv6/conf/p0/forwarding was=0 value=1" in node.log.read_text()
+    assert "tap_sysctl: changed by another program, restored: interface=p0 sysctl=ipv6/conf/p0/forwarding was=0 value=1" in node.log.read_text()
     others = ("ipv6.conf.p0.accept_ra", "ipv6.conf.v7.accept_ra", "ipv6.conf.p1.accept_redirects", "ipv4.conf.p1.send_redirects")
     node.namespace.sysctl({f"net.{key}": "1" for key in others})
     eventually(lambda: not [row for name in OURS for row in strange(ours, name, True)], 15, "the others are found by the clock")

@@ -118,7 +118,7 @@ def test_a_configuration_that_the_other_version_does_not_know_is_refused_in_word
     older, own = tmp_path / "yang", ROOT / "yang"
     older.mkdir()
     for file in own.glob("*.yang"):
-        text, n = re.subn(r"\n    leaf description \{ type string [^\n]*also set as the TAP's alias[^\n]*", "", file.read_text())
+        text, n = re.subn(r"\n    leaf description \{ type text [^\n]*also set as the TAP's alias[^\n]*", "", file.read_text())
         assert n == (file.name == "kamuee.yang")
         (older / file.name).write_text(text)
     binary = script(tmp_path, f"KAMUEE_YANG_DIR={older} exec {other('next')} \"$@\"")

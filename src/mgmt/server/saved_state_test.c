@@ -80,8 +80,8 @@ static void what_cannot_be_is_refused_as_a_whole(void **state)
         GOOD ",\"alarm\":{\"history\":[{\"name\":\"nothing\",\"subject\":\"\",\"value\":1,"
              "\"peak\":1,\"raised\":1,\"cleared\":1,\"count\":1}]}}",
         GOOD ",\"alarm\":{\"history\":[{\"name\":\"ledger\",\"subject\":\"a subject that is longer "
-             "than any, which may have as many letters as an IPv6 address and its names\",\"value\":1,\"peak\":1,\"raised\":1,\"cleared\":1,"
-             "\"count\":1}]}}",
+             "than any, which may have as many letters as an IPv6 address and its names\","
+             "\"value\":1,\"peak\":1,\"raised\":1,\"cleared\":1,\"count\":1}]}}",
         GOOD ",\"journal\":{\"nexthop\":[],\"change\":[{\"time\":1,\"vr\":\"default\","
              "\"prefix\":\"10.0.0.0/8\",\"cause\":0,\"was-protocol\":0,\"protocol\":0,\"was\":0,"
              "\"is\":1}]}}",

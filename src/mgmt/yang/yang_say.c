@@ -241,9 +241,10 @@ void yang_say_error(struct text *t)
             yang_expected(s, &expect);
         text_printf(t, "%s%s", text_str(&words), words.n ? ": " : "");
         n -= n && msg[n - 1] == '.';
-        if (!leaf || strncmp(expect.s, msg ? msg : "", (size_t)n)) // not the message of a pattern
-            text_printf(t, "%.*s%s", n, msg ? msg : "", leaf ? "; " : "");
-        if (leaf)
+        // Not the message of a pattern; a leaf without a value has nothing to expect.
+        if (!expect.n || strncmp(expect.s, msg ? msg : "", (size_t)n))
+            text_printf(t, "%.*s%s", n, msg ? msg : "", expect.n ? "; " : "");
+        if (expect.n)
             text_printf(t, "expected %s", expect.s);
     }
     text_free(&expect);
