@@ -431,7 +431,7 @@ static void a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one(voi
 
 // To the MAC that sent the packet: a link-local address is of one link.
 // rfc: 4443 2.2 MUST
-// rfc: 7404 2.1
+// rfc: 7404 2.1 SHOULD
 static void a_router_with_link_local_addresses_only_tells_senders_on_its_link(void **state)
 {
     static const uint8_t own[16] = {0xfe, 0x80, [15] = 0xfe}, host[6] = {0x02, 0x77, 0, 0, 0, 7};
