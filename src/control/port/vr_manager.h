@@ -15,7 +15,8 @@
 #include "table/vr_budget.h"
 
 // `netns`: name under /run/netns, or "" for kamueed's own; `table`: kernel table, 254 (main) or a
-// VRF's. Opens the namespace's netlink in rib_manager (dump, then events) before it returns.
+// VRF's; `budget`: in force before the first route. Opens the namespace's netlink in rib_manager
+// (dump, then events) before it returns.
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
                    const struct vr_limits *budget, char *err, size_t err_size);
 // A namespace that kamueed makes (netlink/netns_own.h), or has made; before vr_manager_add.

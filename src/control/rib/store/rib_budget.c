@@ -162,7 +162,7 @@ static bool has_memory(struct rib_vr *v)
     return !limit || !v->memory_full;
 }
 
-static bool has_routes(const struct rib_vr *v, const struct rib *r)
+static bool has_room_by_number(const struct rib_vr *v, const struct rib *r)
 {
     uint64_t limit = v->limits.of[kind_of(r)];
 
@@ -171,7 +171,7 @@ static bool has_routes(const struct rib_vr *v, const struct rib *r)
 
 static bool has_room(struct rib_vr *v, struct rib *r)
 {
-    return has_routes(v, r) && has_memory(v);
+    return has_room_by_number(v, r) && has_memory(v);
 }
 
 // --- who comes in, and who has to leave ---
@@ -322,7 +322,7 @@ void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
 
 const char *rib_budget_short(const struct rib_vr *v, const struct rib *r)
 {
-    return vr_budget_info[has_routes(v, r) ? VR_BUDGET_MEMORY : kind_of(r)].word;
+    return vr_budget_info[has_room_by_number(v, r) ? VR_BUDGET_MEMORY : kind_of(r)].word;
 }
 
 uint32_t rib_budget_waiting(const struct rib *r)
