@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/progress.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
 #include "port/devargs.h"
@@ -114,6 +115,7 @@ static int open_again(struct managed_port *p, char *err, size_t err_size)
 // From the last one: the ids that stood for them lie above those that DPDK gives.
 void port_upgrade_open(void)
 {
+    struct progress w = {0};
     char err[480];
 
     thread_must_be(ROLE_CONTROL);
@@ -122,5 +124,6 @@ void port_upgrade_open(void)
         struct managed_port *p = managed.port.item[i];
         if (!p->open && !p->gone && open_again(p, err, sizeof err))
             log_error("port_upgrade: the device cannot be opened: %s", err);
+        progress_at(&w, managed.port.n - i, managed.port.n); // a card takes seconds
     }
 }
