@@ -142,4 +142,17 @@ class Daemon:
                 if subprocess.run(["ip", "netns", "del", self.name], capture_output=True).returncode == 0:
                     break
                 time.sleep(0.1)
+            eventually(lambda: not self.left(), PATIENCE_S, lambda: f"processes outlive kamueed: {self.left()}")
             subprocess.run(["rm", "-rf", str(self.dir)], check=True)
+
+    def left(self) -> list[str]:
+        """Command lines of the processes that work in its folder."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:  # ended meanwhile
+                continue
+            if f"--run-dir {self.dir} " in line:
+                found.append(f"{process.name} {line}")
+        return found
