@@ -13,12 +13,12 @@ KINDS = ("ipip", "sit", "gre", "grekey", "gre6", "tnl6", "vx4", "vx6")
 MODULES = "ip_gre ip6_gre ipip sit ip6_tunnel vxlan fou veth bridge"
 # The others are about when, not about what a kernel has. All of them take ten minutes.
 SOME = "-k 'forwards or addresses or ospf or left or ends or ipsec'"
-# What pytest is, of this machine: all of it is Python.
-PYTEST = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "attr", "py")
+# pytest and scapy, of this machine: all of it is Python.
+PYTEST = ("pytest", "scapy", "_pytest", "pluggy", "iniconfig", "packaging", "attr", "py")
 
 
 def files() -> bytes:
-    """The tests, the lab that they use, pytest, and what tests look for beside kamueed in its build directory."""
+    """The tests, the lab and the libraries that they use, and what tests look for beside kamueed in its build directory."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name in ("tests/e2e", "tests/slow", "tests/unchanged.py", "cli", "kamuee"):
