@@ -102,7 +102,7 @@ static void fail(const char *fmt, ...)
     vsnprintf(upgrade_state.why, sizeof upgrade_state.why, fmt, ap);
     va_end(ap);
     upgrade_state.phase = "failed";
-    upgrade_state.took_ns = clock_wall_ns() - upgrade_state.time_ns;
+    upgrade_state.took_ns = clock_now_ns() - upgrade_state.since_ns;
     log_error("upgrade: failed, this kamueed goes on: why=%s", LOG_VALUE(upgrade_state.why));
     if (give.socket >= 0 && !give.deaf) {
         begin_step();
@@ -436,7 +436,8 @@ static int begin_upgrade(const char *binary, char *err, size_t err_size)
                  "that stays (docker run --init ends, too), or replace the container");
         return -EPERM;
     }
-    upgrade_state = (struct upgrade_state){.phase = "failed", .time_ns = clock_wall_ns()};
+    upgrade_state = (struct upgrade_state){
+        .phase = "failed", .time_ns = clock_wall_ns(), .since_ns = clock_now_ns()};
     snprintf(upgrade_state.from, sizeof upgrade_state.from, "%s", kamuee_version);
     int r = choose_binary(binary, err, err_size);
     r = r ? r : start_new(err, err_size);

@@ -162,6 +162,7 @@ int upgrade_take_begin(struct upgrade_given *g, char *err, size_t err_size)
     take.socket = fcntl(UPGRADE_FD, F_DUPFD_CLOEXEC, UPGRADE_FD + 1);
     close(UPGRADE_FD);
     upgrade_state.time_ns = clock_wall_ns();
+    upgrade_state.since_ns = clock_now_ns();
     upgrade_state.phase = "starting";
     snprintf(upgrade_state.to, sizeof upgrade_state.to, "%s", kamuee_version);
     ssize_t n = readlink("/proc/self/exe", upgrade_state.binary, sizeof upgrade_state.binary - 1);
@@ -387,7 +388,7 @@ static void look_at_links(evutil_socket_t fd, short what, void *arg)
         return;
     }
     upgrade_state.phase = "done";
-    upgrade_state.took_ns = clock_wall_ns() - upgrade_state.time_ns;
+    upgrade_state.took_ns = clock_now_ns() - upgrade_state.since_ns;
     log_ports();
     event_free(take.look);
     vec_free(&take.port);

@@ -17,7 +17,8 @@ struct upgrade_state {
     const char *phase; // a word of the schema; NULL: none since the start
     char why[1024];    // of "failed"; with the remedy
     char binary[PATH_MAX], from[32], to[32]; // versions
-    uint64_t time_ns, took_ns;               // begun, by the wall clock; until all links were up
+    uint64_t time_ns, since_ns; // begun, by the wall clock and by the monotonic one
+    uint64_t took_ns;           // until all links were up
     uint64_t audited, lookups;               // routes of the kernel, addresses that were compared
     unsigned n_ports;
     struct upgrade_port_state {
