@@ -33,6 +33,9 @@ PTF_PACKAGE = ptf==0.12.0
 # Prometheus and promtool, for the tests of metrics: Debian's package unpacked, not installed, so that no service starts.
 PROMETHEUS := $(CURDIR)/.prometheus
 
+# nginx, for the tests of what other hosts reach: unpacked as well.
+NGINX := $(CURDIR)/.nginx
+
 # Ansible and its RESTCONF modules, for tests/e2e/test_ansible.py.
 ANSIBLE := $(CURDIR)/.ansible
 
@@ -46,7 +49,7 @@ SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 # $(call install_missing,COMMANDS,PYTHON MODULES,PACKAGES): nothing to install, and no network needed, if all are there.
 define install_missing
 missing=; for c in $(1); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
-	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd libseccomp cmocka zlib; do \
+	for p in libdpdk liburcu-qsbr libmnl libevent openssl libyang jansson libsystemd libseccomp cmocka zlib; do \
 		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
 	$(PYTHON) -c 'import $(2)' 2>/dev/null || missing="$$missing python3-modules"; \
 	if [ -z "$$missing" ]; then echo "$@: everything is installed"; exit 0; fi; \
@@ -69,6 +72,9 @@ deps: ## build: install what building and testing need (Debian 12 packages)
 	@[ -x $(PROMETHEUS)/usr/bin/promtool ] || { echo "deps: unpacking prometheus into $(PROMETHEUS)"; d=$$(mktemp -d); trap "rm -rf $$d" EXIT; \
 		chmod 755 $$d; cd $$d && { apt-get download -q prometheus || { $(SUDO) apt-get update -q && apt-get download -q prometheus; }; } && \
 		dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x --one-top-level=$(PROMETHEUS) ./usr/bin; }
+	@[ -x $(NGINX)/usr/sbin/nginx ] || { echo "deps: unpacking nginx into $(NGINX)"; d=$$(mktemp -d); trap "rm -rf $$d" EXIT; \
+		chmod 755 $$d; cd $$d && { apt-get download -q nginx || { $(SUDO) apt-get update -q && apt-get download -q nginx; }; } && \
+		dpkg-deb --fsys-tarfile nginx_*.deb | tar -x --one-top-level=$(NGINX) ./usr/sbin; }
 	@[ -f $(ANSIBLE)/ansible_collections/ansible/netcommon/MANIFEST.json ] || { echo "deps: installing Ansible into $(ANSIBLE)"; \
 		for try in 1 2 3; do $(PYTHON) tools/get-ansible $(ANSIBLE) && break; \
 			[ $$try = 3 ] && { echo "deps: Ansible could not be had three times; is a package index reachable?" >&2; exit 1; }; sleep 5; done; }
@@ -131,7 +137,7 @@ image: deps ## package: an OCI image with FRR, and one without, in build-image/;
 	$(SUDO) tools/make-image $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE)) --bare $(BUILD)-image
 
 sbom: build ## package: what kamueed is linked with, as SPDX, on standard output
-	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns $(BUILD)/src/mgmt/remote/kamuee-http \
+	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns \
 		$(BUILD)/src/mgmt/program_build/kamuee-program $(BUILD)/src/control/program_manager/kamuee-bpf-check
 
 reproducible: deps ## package: packages and images, built twice: are they the same to the last bit? (root, for the images)
@@ -210,11 +216,11 @@ install: build ## use: install below PREFIX (default /usr/local), and make its u
 	@[ '$(INSTALL_BUILD)' = '$(BUILD)' ] || { { [ -d $(INSTALL_BUILD) ] && meson configure $(INSTALL_BUILD) -Dprefix='$(PREFIX)' || \
 		meson setup $(INSTALL_BUILD) --prefix='$(PREFIX)' -Dbuildtype=release -Db_lto=true -Dbench=false; } && ninja -C $(INSTALL_BUILD); }
 	$(SUDO) meson install -C $(INSTALL_BUILD) --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
-	@[ -n '$(DESTDIR)' ] || { $(SUDO) deploy/make-groups deploy/kamuee.sysusers && $(SUDO) chown kamuee:kamuee /etc/kamuee; }
+	@[ -n '$(DESTDIR)' ] || { $(SUDO) deploy/make-groups deploy/kamuee.sysusers && $(SUDO) deploy/make-groups deploy/proxy/kamuee-proxy.sysusers && $(SUDO) chown kamuee:kamuee /etc/kamuee; }
 
 uninstall: ## use: remove what install put there; user and groups stay
 	$(SUDO) ninja -C $(INSTALL_BUILD) uninstall
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## build: remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(SCHEMATHESIS)
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS)

@@ -68,6 +68,6 @@ def web(context: Context, match: Match) -> None:
         context.json({"url": found.get("url", [])})
         return
     if not found.get("url"):
-        raise DaemonError(["the web page is off; to enable it: kamuee set web listen 127.0.0.1 port 8080"])
+        raise DaemonError(["the web page is off; to enable it: install kamuee-proxy, then kamuee set api proxy kamuee-proxy"])
     for url in found["url"]:
         context.line(url)

@@ -16,7 +16,6 @@ static const struct {
     enum capability number;
     const char *name;
 } names[] = {
-    {CAPABILITY_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE"},
     {CAPABILITY_NET_ADMIN, "CAP_NET_ADMIN"},
     {CAPABILITY_NET_RAW, "CAP_NET_RAW"},
     {CAPABILITY_IPC_LOCK, "CAP_IPC_LOCK"},

@@ -10,7 +10,6 @@
 #include <stddef.h>
 
 enum capability { // the kernel's numbers
-    CAPABILITY_NET_BIND_SERVICE = 10,
     CAPABILITY_NET_ADMIN = 12,
     CAPABILITY_NET_RAW = 13,
     CAPABILITY_IPC_LOCK = 14,

@@ -2,7 +2,7 @@
 // refused_call.h - what a process says of a system call that its own filter refuses
 //
 // For filters whose default is SECCOMP_RET_TRAP: the call fails with EPERM, and a line names it.
-// Called by kamueed and kamuee-http, each before it loads its filter.
+// Called by kamueed before it loads its filter.
 #ifndef BASE_REFUSED_CALL_H
 #define BASE_REFUSED_CALL_H
 

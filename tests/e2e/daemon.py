@@ -13,13 +13,14 @@ from pathlib import Path
 from kamuee.client import Client
 from kamuee.lab import rights
 
+from proxy import USER, Proxy
 from support import eventually
 
 PATIENCE_S = 60
 
 
 def refused_calls(log: Path) -> list[str]:
-    """System calls that kamueed's own filter, or kamuee-http's, has refused: none of those that a feature makes."""
+    """System calls that kamueed's own filter has refused: none of those that a feature makes."""
     return [line for line in log.read_text(errors="replace").splitlines() if re.search(r"refused by \S+'s own filter", line)]
 
 
@@ -34,7 +35,7 @@ class Daemon:
         self.file, self.log = self.dir / "kamuee.conf", self.dir / "log"
         self.socket = self.dir / "kamuee.sock"
         self.client = Client(str(self.socket))
-        self.process = None
+        self.process = self.proxy = None
         subprocess.run(["ip", "netns", "add", name], check=True)
         self.run("ip link set lo up")
         for i in range(3):
@@ -115,6 +116,12 @@ class Daemon:
                         f"{self.dir}/cert.pem"], check=True, capture_output=True)
         rights.give(self.dir)
 
+    def serve(self, *servers: str) -> Proxy:
+        """By the proxy: metrics, the web page, and these servers (proxy.py)."""
+        self.configure(f"set api proxy {USER}")
+        self.proxy = Proxy(self, *servers).start()
+        return self.proxy
+
     def links(self, namespace: str | None = None) -> set[str]:
         said = subprocess.run(["ip", "-n", namespace or self.name, "-br", "link"], check=True, capture_output=True, text=True)
         return {line.split()[0].partition("@")[0] for line in said.stdout.splitlines()}
@@ -133,6 +140,8 @@ class Daemon:
 
     def end(self) -> None:
         try:
+            if self.proxy:
+                self.proxy.stop()
             self.stop()
         finally:
             if self.process:

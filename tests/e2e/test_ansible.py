@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemon import Daemon
+from proxy import tls
 
 ANSIBLE = Path(__file__).resolve().parents[2] / ".ansible"
 TOKEN = "7b0c5a1e-ansible"
@@ -76,8 +77,8 @@ def daemon(kamueed):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
                     "/CN=127.0.0.1", "-keyout", f"{daemon.dir}/key.pem", "-out", f"{daemon.dir}/cert.pem"], check=True, capture_output=True)
     daemon.start("set port p0 devargs net_null0 mtu 9000\n"
-                 f"set api tokens {tokens}\nset api tls certificate {daemon.dir}/cert.pem key {daemon.dir}/key.pem\n"
-                 "set api listen 127.0.0.1 port 8443\n")
+                 f"set api tokens {tokens}\n")
+    daemon.serve(tls(daemon))
     yield daemon
     daemon.end()
 

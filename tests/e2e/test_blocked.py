@@ -140,8 +140,6 @@ set alarm buffers enabled false raise 7 clear 3
 set routing-daemon red bgp minimum-routes 7
 set counters nexthop true
 set counters prefix default 10.2.0.0/24
-set metrics listen 127.0.0.1 port 7001
-set web listen 127.0.0.1 port 7002
 set netlink receive-buffer 500000
 set sflow sample-rate 7 polling-interval 7 agent-address 192.0.2.9
 set sflow collector 192.0.2.1 port 7
@@ -157,8 +155,7 @@ set metalink n a red b blue
 set port p8 devargs net_null8,no-rx=1
 set port lag2 lag mode active-backup
 set port lag2 lag member p8
-set api listen 127.0.0.1 port 7003 tls true
-set api tls certificate FOLDER/cert.pem key FOLDER/key.pem client-ca FOLDER/cert.pem
+set api proxy games
 set api tokens FOLDER/tokens
 set api client k role admin vr red
 set api group read-only games operator games admin games
@@ -169,7 +166,7 @@ INSTEAD = {
     "port/mirror/to/tap": "mon9", "port/mirror/to/port": "p2", "policer/cir": "900M", "policer/pir": "3G", "policer/kind": "srtcm",
     "interface/pcp/class": "4", "class-map/dscp/class": "5", "class-map/remark-pcp/class/pcp": "6", "acl/rule/action": "deny ip from any to any",
     "acl/rule/protocol": "132", "mirror-session/to/tap": "mon9", "mirror-session/to/port": "p2", "multicast/route/input": "v2",
-    "api/listen/tls": "false", "api/tls/certificate": "FOLDER/cert2.pem", "api/tls/key": "FOLDER/key2.pem",
+    "api/proxy": "news",
     "program/hook": "ether", "program/ether-type": "0x88b6", "program/file": "FOLDER/b.so", "program/next-hop/address": "192.0.2.2",
     "program-signer/key": "FOLDER/signer2.pub",
     "acl/rule/from/prefix": "198.51.100.0/24", "acl/rule/to/prefix": "198.51.100.0/24",

@@ -29,6 +29,7 @@ from kamuee.lab.netns import in_namespace
 
 from browser import Browser
 from daemon import Daemon
+from proxy import plain
 from support import build_program, eventually
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
@@ -76,8 +77,8 @@ def configuration(daemon: Daemon, space: dict[str, str]) -> str:
         "set port bluep queue vr crimson guarantee 60M", "set counters nexthop true", "set counters prefix crimson 198.51.100.0/24",
         "set counters prefix blue 192.0.2.0/24", "set multicast route crimson 239.1.1.1 any input crimson0 output crimsonp",
         "set multicast route blue 239.2.2.2 any input blue0 output bluep", "set routing-daemon crimson bgp", "set routing-daemon blue bgp",
-        "set mirror-session scarlet to tap substratemon", "set web listen 127.0.0.1", f"set api tokens {daemon.dir}/tokens",
-        f"set api listen 127.0.0.1 port {PORT} tls false", "set api client scarlet role admin vr crimson",
+        "set mirror-session scarlet to tap substratemon", f"set api tokens {daemon.dir}/tokens",
+        "set api client scarlet role admin vr crimson",
         f"set api group vr blue admin {GROUP}", "set alarm routing-daemon raise 1", "set vr crimson budget ipv4-routes 1234567",
         "set vr blue budget ipv4-routes 7654321", "set vr crimson description crimson-customer",
         "set vr blue import crimson prefix 198.51.96.0/24",
@@ -133,6 +134,7 @@ def daemon(kamueed) -> Iterator[Daemon]:
         (daemon.dir / "blue-rules").write_text("900 permit udp from any to any\n")
         build_program(daemon.dir / "program.so", "return 0;", "counter seen; table hash t 10")
         daemon.start(configuration(daemon, space))
+        daemon.serve(plain(f"127.0.0.1:{PORT}"))
         for words in (
                 f"-n {space['crimson']} addr add 198.51.100.1/24 dev crimson0", f"-n {space['crimson']} addr add 2001:db8:c1::1/64 dev crimson0",
                 f"-n {space['crimson']} addr add 203.0.113.1/24 dev crimsonp", f"-n {space['blue']} addr add 192.0.2.1/24 dev blue0",
@@ -567,7 +569,7 @@ def test_nothing_of_others_can_be_changed(daemon, blue):
     ("set vr blue table 77", 403), ("set vr blue cpu-weight 100", 403), ("set vr blue acl in vermilion", 400), ("set vr crimson flow-hash l3", 403),
     ("set interface crimson0 description mine", 403), ("set interface blue0 acl in vermilion", 403), ("set interface blue0 police in scarlet", 403),
     ("set port substrate0 queue vr blue guarantee 1G", 403), ("set port bluep queue vr blue guarantee 1G", 403), ("set api group admin users", 403),
-    ("set vport v9 port bluep vlan 9", 403), ("set web listen 127.0.0.2", 403), ("set acl mine default permit", 400), ("set memory 100", 403),
+    ("set vport v9 port bluep vlan 9", 403), ("set api proxy nobody", 403), ("set acl mine default permit", 400), ("set memory 100", 403),
     ("set multicast route blue 239.3.3.3 any input crimson0", 403), ("delete interface crimson0", 200), ("delete api", 200)])
 def test_a_line(daemon, blue, line, status):
     before = daemon.running()

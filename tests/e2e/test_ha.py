@@ -11,6 +11,7 @@ from kamuee.client import Client
 from kamuee.errors import KamueeError, Unreachable
 
 from daemon import Daemon
+from proxy import tls
 from support import eventually
 
 KAMUEE = Path(__file__).resolve().parents[2] / "kamuee"
@@ -134,8 +135,8 @@ def test_a_peer_that_is_lost_in_the_middle_leaves_all_with_the_old_one(daemons, 
 def test_by_tls_with_a_token(daemons, tmp_path):
     peer = daemons[1]
     peer.credentials(TOKEN)
-    peer.configure(f"set api tls certificate {peer.dir}/cert.pem key {peer.dir}/key.pem", f"set api tokens {peer.dir}/tokens",
-                   f"set api listen 127.0.0.1 port {PORT} tls true")
+    peer.configure(f"set api tokens {peer.dir}/tokens")
+    peer.serve(tls(peer, f"127.0.0.1:{PORT}"))
     token, file = tmp_path / "token", tmp_path / "ha.conf"
     token.write_text(TOKEN + "\n")
     token.chmod(0o600)

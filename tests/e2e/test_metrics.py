@@ -9,8 +9,6 @@ import pytest
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client import parser as plain
 
-from kamuee.errors import DaemonError
-
 from daemon import Daemon
 from support import eventually
 
@@ -23,8 +21,9 @@ ACCEPT = "application/openmetrics-text; version=1.0.0"
 def daemon(kamueed):
     daemon = Daemon(kamueed, "me-e2e")
     daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_null0 enabled false\n"
-                 "set vport v40 port p0 vlan 40\nset metrics listen 127.0.0.1 port 9108\n")
+                 "set vport v40 port p0 vlan 40\n")
     daemon.run("ip address add 10.0.0.1/24 dev p0")
+    daemon.serve()
     yield daemon
     daemon.end()
 
@@ -155,22 +154,6 @@ def test_only_metrics_and_only_by_a_name_of_this_host(daemon):
     assert get(daemon, "*/*", url="http://127.0.0.1:9108/restconf/data/kamuee:state").startswith("404 ")
     assert not subprocess.run(["ip", "netns", "exec", daemon.name, "ss", "-Hltn", "sport = 9108"], check=True, capture_output=True,
                               text=True).stdout.count("0.0.0.0:9108")
-
-
-def test_a_listener_moves_and_one_that_cannot_leaves_all_as_it_was(daemon):
-    daemon.configure("set metrics listen 127.0.0.1 port 9109")
-    assert get(daemon, "*/*", url="http://127.0.0.1:9109/metrics").startswith("200 ")
-    daemon.configure("set metrics listen 127.0.0.1 port 9108")
-    holds = "import socket, sys; s = socket.create_server(('127.0.0.1', 9112)); print('ready', flush=True); sys.stdin.read()"
-    with subprocess.Popen(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", holds], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE) as other:
-        assert other.stdout.readline() == b"ready\n"
-        before = daemon.running()
-        with pytest.raises(DaemonError, match="metrics: cannot listen on 127.0.0.1 port 9112: .*in use"):
-            daemon.configure("set metrics listen ::1 port 9111", "set port p1 mtu 2000", "set metrics listen 127.0.0.1 port 9112")
-    assert daemon.running() == before
-    assert get(daemon, "*/*").startswith("200 ")
-    assert daemon.client.state("port=p1")[0]["mtu"] == 1500
 
 
 def test_dashboards_and_rules_name_metrics_that_exist(daemon):

@@ -60,9 +60,9 @@ def limited(daemon: Daemon, monkeypatch):
 
 
 def test_every_row_is_tested_or_needs_what_is_not_here():
-    elsewhere = ("a veth", "a card under vfio", "a card of mlx5", "`api listen`", "pinning")
+    elsewhere = ("a veth", "a card under vfio", "a card of mlx5", "pinning")
     rows = table()
-    assert len(rows) == 11
+    assert len(rows) == 10
     for what in rows:
         assert what.startswith(tuple(ROWS)) or what.startswith(elsewhere), what
 
@@ -92,14 +92,6 @@ def test_a_veth_without_bpf_is_told(limited):
     assert "CAP_BPF" not in daemon.log.read_text()
 
 
-def test_a_listener_below_1024(limited):
-    daemon = limited(CALL).start("")
-    with pytest.raises(DaemonError, match="CAP_NET_BIND_SERVICE is missing, which a port below 1024 needs"):
-        daemon.configure("set metrics listen 127.0.0.1 port 443")
-    daemon.stop()
-    limited(CALL | {"CAP_NET_BIND_SERVICE"}).start("set metrics listen 127.0.0.1 port 443\n")
-
-
 def test_a_namespace_of_its_own_needs_somebody_who_names_it(limited, monkeypatch):
     monkeypatch.delenv("KAMUEE_NETNS", raising=False)
     daemon = limited(needs("network namespaces")).start("")
@@ -117,10 +109,10 @@ def test_a_running_one_is_filtered_in_all_its_threads(limited):
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
-@pytest.mark.parametrize("added, most", [("", 2.0), ("namespaces.conf", 2.3)])
-def test_the_unit_is_rated(kamueed, tmp_path, added, most):
-    unit = tmp_path / "kamueed.service"
-    unit.write_text((Path(kamueed).resolve().parent / "src/main/kamueed.service").read_text())
+@pytest.mark.parametrize("name, added, most", [("kamueed", "", 2.0), ("kamueed", "namespaces.conf", 2.3), ("kamuee-proxy", "", 1.9)])
+def test_a_unit_is_rated(kamueed, tmp_path, name, added, most):
+    unit = tmp_path / f"{name}.service"
+    unit.write_text((Path(kamueed).resolve().parent / f"src/main/{name}.service").read_text())
     if added:      # what a drop-in adds; --offline reads no drop-ins
         unit.write_text(unit.read_text().replace("[Install]", (ROOT / "deploy" / added).read_text().partition("[Service]")[2] + "[Install]"))
     said = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", unit], capture_output=True, text=True)

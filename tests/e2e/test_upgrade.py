@@ -26,7 +26,6 @@ pytestmark = pytest.mark.kill
 LAB = RESTART_LAB.replace("bfd 10 1000 1000", "bfd 3 1000 1000")      # a busy machine may hold up a process for a second
 CLI = Path(__file__).resolve().parents[2] / "kamuee"
 PER_S, SECONDS = 2000, 8.0
-CURL, METRICS = "curl -s -o /dev/null -w", "http://127.0.0.1:9107/metrics"
 
 
 @pytest.fixture(scope="module")
@@ -322,15 +321,16 @@ def test_upgraded_twice_and_killed_the_keeper_still_has_the_taps(lab, tmp_path):
 
 
 def test_with_open_clients_and_listeners(lab):
-    """The HTTP listener stays open: no connection is refused."""
+    """Both sockets stay open: no connection is refused."""
     router = lab["r"]
-    Router(router).configure("set metrics listen 127.0.0.1 port 9107")
+    Router(router).configure("set api proxy root")
+    curl = f"curl -s --unix-socket {router.run_dir}/proxy.sock -H Kamuee-Via:metrics -H Kamuee-Client:127.0.0.1 -o /dev/null http://k/metrics -w"
     refused, stop = [], threading.Event()
 
     def ask() -> None:
         while not stop.is_set():
-            if router.namespace.run(f"{CURL} %{{exitcode}} {METRICS}", check=False).strip() == "7":
-                refused.append("metrics")
+            if router.namespace.run(f"{curl} %{{exitcode}}", check=False).strip() == "7":
+                refused.append("proxy")
             try:
                 Router(router).state("ledger")
             except Unreachable as error:
@@ -344,8 +344,8 @@ def test_with_open_clients_and_listeners(lab):
         stop.set()
         asking.join()
     assert not refused
-    assert router.namespace.run(f"{CURL} %{{http_code}} {METRICS}").strip() == "200"
-    Router(router).configure("delete metrics")
+    assert router.namespace.run(f"{curl} %{{http_code}}").strip() == "200"
+    Router(router).configure("delete api")
 
 
 class Notified:

@@ -36,8 +36,6 @@ enum phase {
     PHASE_BIND,            // policy, description and access lists of interfaces
     PHASE_ADD_THREADS,     // queues of ports that exist
     PHASE_ADD_USERS,
-    PHASE_REMOVE_LISTENERS,
-    PHASE_ADD_LISTENERS,   // one may take the port of another
     PHASE_EXPORT,
     PHASE_API,             // last: who closes his own listener still gets an answer
     PHASE_N

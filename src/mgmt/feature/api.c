@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// api.c - the management interface: listeners, TLS, who may do what
+// api.c - the management interface: who may do what, and the proxy for other hosts
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,21 +17,8 @@
 
 struct model_api {
     struct api_config config;
-    unsigned line[HTTP_LISTEN_MAX]; // of listeners
+    unsigned line; // of the proxy
 };
-
-static void read_listen(struct model_api *a, const struct lyd_node *entry)
-{
-    const struct lyd_node *first = lyd_child(entry);
-
-    if (a->config.n_listen == HTTP_LISTEN_MAX)
-        return; // the schema has refused it
-    a->line[a->config.n_listen] = leaf_line(entry, NULL);
-    struct http_listen *l = &a->config.listen[a->config.n_listen++];
-    bug_on(ip_parse(config_value(first, "address"), &l->address));
-    l->port = (uint16_t)leaf_number(first, "port", 0);
-    l->tls = leaf_true(first, "tls");
-}
 
 static void read_client(struct access_config *a, const struct lyd_node *entry)
 {
@@ -74,15 +61,13 @@ static void read_api(struct model *m, const struct lyd_node *tree, const struct 
 {
     const struct lysc_node *api = yang_child(NULL, "api", true);
     const struct lyd_node *first = leaf_inside(tree, NULL, "api");
-    const struct lyd_node *tls = leaf_inside(first, api, "tls"),
-                          *group = leaf_inside(first, api, "group");
+    const struct lyd_node *group = leaf_inside(first, api, "group");
     struct model_api *part = m->part[FEATURE_api];
     struct api_config *c = &part->config;
     struct lyd_nodes v = {0};
 
-    leaf_copy(c->tls.certificate, sizeof c->tls.certificate, tls, "certificate", "");
-    leaf_copy(c->tls.key, sizeof c->tls.key, tls, "key", "");
-    leaf_copy(c->tls.client_ca, sizeof c->tls.client_ca, tls, "client-ca", "");
+    leaf_copy(c->proxy, sizeof c->proxy, first, "proxy", "");
+    part->line = first ? leaf_line(lyd_parent(first), "proxy") : 0;
     leaf_copy(c->access.tokens, sizeof c->access.tokens, first, "tokens", "");
     leaf_copy(c->access.group[ACCESS_READ].name, sizeof c->access.group[0].name, group, "read-only",
               "kamuee-read");
@@ -90,10 +75,6 @@ static void read_api(struct model *m, const struct lyd_node *tree, const struct 
               "operator", "kamuee-oper");
     leaf_copy(c->access.group[ACCESS_ADMIN].name, sizeof c->access.group[0].name, group, "admin",
               "kamuee");
-    config_children(first, yang_child(api, "listen", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_listen(part, v.item[i]);
-    v.n = 0;
     config_children(first, yang_child(api, "client", true), &v);
     for (size_t i = 0; i < v.n; i++)
         read_client(&c->access, v.item[i]);
@@ -102,44 +83,6 @@ static void read_api(struct model *m, const struct lyd_node *tree, const struct 
     for (size_t i = 0; i < v.n; i++)
         read_vr_groups(&c->access, v.item[i], e);
     free(v.item);
-}
-
-static bool is_loopback(const struct ip_addr *a)
-{
-    static const uint8_t one[16] = {[15] = 1};
-
-    return a->family == IP4 ? a->b[0] == 127 : !memcmp(a->b, one, 16);
-}
-
-static void check_listen(const struct api_config *c, const struct http_listen *l, unsigned line,
-                         struct errors *e)
-{
-    char text[IP_TEXT_MAX];
-    const char *address = ip_format(&l->address, text);
-
-    if (!is_loopback(&l->address) && !l->tls)
-        errors_add(e, line,
-                   "api listen %s: 'tls' is 'false', expected a loopback address such as "
-                   "127.0.0.1, or TLS",
-                   address);
-    if (l->tls && (!*c->tls.certificate || !*c->tls.key))
-        errors_add(e, line,
-                   "api listen %s: TLS needs a certificate and its key: set api tls certificate "
-                   "FILE key FILE",
-                   address);
-    if (!*c->access.tokens && !(l->tls && *c->tls.client_ca))
-        errors_add(e, line,
-                   "api listen %s: clients have no way to authenticate: set api tokens FILE%s",
-                   address, l->tls ? ", or set api tls client-ca FILE" : "");
-}
-
-static void check_api(const struct model *m, struct errors *e)
-{
-    const struct model_api *part = m->part[FEATURE_api];
-    const struct api_config *c = &part->config;
-
-    for (unsigned i = 0; i < c->n_listen; i++)
-        check_listen(c, &c->listen[i], part->line[i], e);
 }
 
 static int run_api(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -153,13 +96,12 @@ static void plan_api(struct change *c)
     const struct model_api *from = c->from->part[FEATURE_api], *to = c->to->part[FEATURE_api];
 
     if (memcmp(&from->config, &to->config, sizeof from->config))
-        step_add(c, &api, "", from, to, to->line[0]);
+        step_add(c, &api, "", from, to, to->line);
 }
 
 static const struct feature_config api_config = {
     .part_size = sizeof(struct model_api),
     .read = read_api,
-    .check = check_api,
     .phases = (const struct feature_phase[]){{PHASE_API, plan_api}, {0}},
 };
 

@@ -241,7 +241,7 @@ void access_by_socket(int fd, const char *sudo_user, struct who *w)
     }
 }
 
-// --- users of TCP -------------------------------------------------------------------------------
+// --- clients of the proxy ------------------------------------------------------------------------
 
 static void take_name(const char *name, struct who *w)
 {
@@ -260,11 +260,62 @@ static void take_name(const char *name, struct who *w)
     }
 }
 
-void access_by_certificate(const char *names, size_t bytes, struct who *w)
+static int hex_digit(char c)
 {
+    static const char hex[] = "0123456789abcdef0123456789ABCDEF";
+    const char *at = c ? strchr(hex, c) : NULL;
+
+    return at ? (int)(at - hex) % 16 : -1;
+}
+
+// One character of a value, of which *n bytes are written; -1: not one that a name has.
+static int read_character(const char *s, size_t left, size_t *n)
+{
+    int high = left > 2 ? hex_digit(s[1]) : -1, low = left > 2 ? hex_digit(s[2]) : -1;
+
+    *n = 1;
+    if (*s != '\\')
+        return (unsigned char)*s;
+    if (left < 2)
+        return -1;
+    *n = 2;
+    if (high < 0 || low < 0)
+        return (unsigned char)s[1];
+    *n = 3;
+    return high << 4 | low;
+}
+
+// A value up to an unescaped ',' or '+': how many bytes it takes. `name`: "" where it is none that
+// can be configured.
+static size_t read_value(const char *s, size_t left, char name[ACCESS_CLIENT_SIZE])
+{
+    size_t at = 0, used = 0, n;
+    bool good = left && *s != '#'; // which begins a value in hexadecimal digits
+
+    for (; at < left && s[at] != ',' && s[at] != '+'; at += n) {
+        int c = read_character(s + at, left - at, &n);
+
+        good = good && c >= ' ' && c != 127 && used < ACCESS_CLIENT_SIZE - 1;
+        if (good)
+            name[used++] = (char)c;
+    }
+    name[good ? used : 0] = 0;
+    return at;
+}
+
+void access_by_certificate(const char *subject, size_t n, struct who *w)
+{
+    char name[ACCESS_CLIENT_SIZE];
+
     *w = (struct who){.known = true};
-    for (const char *at = names; at < names + bytes; at += strlen(at) + 1)
-        take_name(at, w);
+    for (size_t at = 0; at < n; at++) { // behind each value
+        bool is_common_name = n - at > 3 && !memcmp(subject + at, "CN=", 3);
+
+        at += is_common_name ? 3 : 0;
+        at += read_value(subject + at, n - at, name);
+        if (is_common_name && *name)
+            take_name(name, w);
+    }
     if (!*w->name)
         snprintf(w->name, sizeof w->name, "certificate without a name");
 }

@@ -2,9 +2,9 @@
 // access.h - who a client is, and what it may do
 //
 // A client may be bound to a virtual router: then it sees and changes only what belongs to that one
-// (yang/owner.h). On the UNIX socket by the groups of the peer, which the kernel tells; on TCP by
-// the names in the client's certificate or by a bearer token. root and kamueed's own user may do
-// everything. Control role.
+// (yang/owner.h). A user of the UNIX socket is known by the groups that the kernel tells, a client
+// of the proxy (docs/adr/0025) by the common name in its certificate or by a bearer token. root and
+// kamueed's own user may do everything. Control role.
 #ifndef HTTP_ACCESS_H
 #define HTTP_ACCESS_H
 
@@ -19,8 +19,9 @@
 struct access_group { // one for each access but none
     char name[33];
 };
+#define ACCESS_CLIENT_SIZE 129
 struct access_client { // a name in certificates
-    char name[129];
+    char name[ACCESS_CLIENT_SIZE];
     char vr[ACCESS_VR_SIZE]; // it is bound to; "" = to none
     uint8_t access;
 };
@@ -58,9 +59,13 @@ struct who {
 // Nobody else is believed.
 void access_by_socket(int fd, const char *sudo_user, struct who *w);
 #define ACCESS_SUDO_HEADER "Kamuee-Sudo-User"
-// Names of one that TLS has verified, `bytes` in all, each with a NUL behind it: the subject's
-// common name, and subject alternative names that are a host, an address of mail or a URI.
-void access_by_certificate(const char *names, size_t bytes, struct who *w);
+// Subject of a certificate that the proxy has verified, as RFC 2253 writes it:
+// "CN=noc.example.net,O=Example". Its common names count.
+void access_by_certificate(const char *subject, size_t n, struct who *w);
+// What the proxy says of each request. It sets all three itself, whatever the client sends.
+#define ACCESS_VIA_HEADER "Kamuee-Via"                 // enum http_via, by its name
+#define ACCESS_CLIENT_HEADER "Kamuee-Client"           // the client's address
+#define ACCESS_CERTIFICATE_HEADER "Kamuee-Certificate" // access_by_certificate(); or absent
 // "Bearer TOKEN", or "Basic …" of its name and the token as password, for clients that know nothing
 // else.
 void access_by_token(const char *authorization, struct who *w);

@@ -57,6 +57,7 @@ struct http {
     struct evhttp_request *req; // NULL: the server stopped
     struct evkeyvalq query;
     const struct http_door *door; // that it came by
+    enum http_via via;
     char *path;
     enum evhttp_cmd_type method;
     struct text body; // as far as somebody has asked for it
@@ -75,6 +76,8 @@ struct http {
 };
 
 struct event_base *http_base;
+const char *const http_via_name[VIA_N] = {"api", "metrics", "web"};
+static void (*answer_of[VIA_N])(struct http *h);
 static struct http *open_requests;
 static struct user users[USERS];
 static struct fair_queue waiting; // for a turn of the loop
@@ -176,6 +179,7 @@ static struct http *http_new(struct evhttp_request *req, const struct http_live 
     h->user = user_of(c->gate.verdict.who.name);
     h->method = evhttp_request_get_command(req);
     h->door = c->door;
+    h->via = c->gate.verdict.via;
     h->who = c->gate.verdict.who;
     h->peer = c->peer;
     h->peer->requests++;
@@ -445,6 +449,13 @@ static void stream_drained(struct evhttp_connection *c, void *arg)
 
 // --- rights of streams ---------------------------------------------------------------------------
 
+static struct http_word word_of(const struct http *h, const char *header)
+{
+    const char *value = http_header(h, header);
+
+    return (struct http_word){value, value ? strlen(value) : 0};
+}
+
 // A stream lasts, and rights may be withdrawn meanwhile: a token's line goes, a group changes.
 static bool has_lost_rights(const struct http *h)
 {
@@ -453,9 +464,14 @@ static bool has_lost_rights(const struct http *h)
 
     if (!c || h->admitted)
         return false;
+    const struct http_claim claim = {
+        .authorization = word_of(h, "Authorization"),
+        .sudo_user = word_of(h, ACCESS_SUDO_HEADER),
+        .certificate = word_of(h, ACCESS_CERTIFICATE_HEADER),
+    };
     http_who_now(http_live_of((struct http_door *)(uintptr_t)h->door,
                               evhttp_connection_get_bufferevent(c)),
-                 http_header(h, "Authorization"), http_header(h, ACCESS_SUDO_HEADER), &now);
+                 h->via, &claim, &now);
     return now.access < h->who.access || strcmp(now.name, h->who.name) ||
            strcmp(now.vr, h->who.vr);
 }
@@ -589,7 +605,7 @@ static void begin_request(void *ctx)
     if (http_left(h))
         http_reply(h, 503, NULL, NULL); // to nobody
     else
-        h->door->handler(h);
+        answer_of[h->via](h);
 }
 
 static void on_request(struct evhttp_request *req, void *arg)
@@ -605,6 +621,11 @@ static void on_request(struct evhttp_request *req, void *arg)
         refuse_early(h, &v);
     else
         http_turn(h, &h->turn, begin_request, h);
+}
+
+void http_serve(enum http_via via, void (*answer)(struct http *h))
+{
+    answer_of[via] = answer;
 }
 
 bool http_busy(const struct bufferevent *bev)
@@ -635,7 +656,7 @@ struct evhttp *http_new_server(struct http_door *door, int idle_s)
     return e;
 }
 
-int http_init(struct event_base *loop)
+int http_init(struct event_base *loop, const char *run_dir)
 {
     thread_must_be(ROLE_CONTROL);
     signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
@@ -644,7 +665,7 @@ int http_init(struct event_base *loop)
     rights = evtimer_new(loop, look_at_rights, NULL);
     if (!turns || !rights)
         return -ENOMEM;
-    http_listen_start();
+    http_listen_start(run_dir);
     return http_page_start(loop);
 }
 

@@ -28,8 +28,17 @@ struct http;
 
 // Before and after the listeners (http_listen.h). A listener that stops forgets requests without an
 // answer: http_gone() says so to code that still holds one.
-int http_init(struct event_base *loop); // 0 or -ENOMEM
+int http_init(struct event_base *loop, const char *run_dir); // 0 or -ENOMEM
 void http_fini(void);
+// What a request is for: on the socket always VIA_API; the proxy says it of each.
+enum http_via {
+    VIA_API,     // everything, for clients that say who they are
+    VIA_METRICS, // /metrics, for anybody whom the proxy lets in
+    VIA_WEB,     // what the web page asks; the page has a key
+    VIA_N
+};
+extern const char *const http_via_name[VIA_N]; // "api", "metrics", "web"
+void http_serve(enum http_via via, void (*answer)(struct http *h)); // before the first listener
 // Who knows which role a request's body is for: asked when the header is whole, before any of the
 // body is taken.
 void http_ask_role(enum access_level (*needed)(const char *method, const char *path));

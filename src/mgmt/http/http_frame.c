@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "http/access.h"
-#include "http/remote_protocol.h"
 
 #define TRAILER_MAX 4096 // bytes, all of them
 #define DIGITS_MAX 15    // of a length: less than 2^63 in any base
@@ -86,9 +85,8 @@ static bool parse_number(const char *s, size_t n, unsigned base, uint64_t *value
     return true;
 }
 
-struct once { // headers that may stand once, as far as they decide where a request ends and who
-              // asks
-    bool length, encoding, host, authorization, sudo_user, type;
+struct once { // headers that may stand once, as far as they decide where a request ends
+    bool length, encoding, host, type;
 };
 
 static bool is(const char *name, size_t n, const char *word)
@@ -104,10 +102,42 @@ static bool again(bool *seen)
     return before;
 }
 
+// The headers that decide who asks: each may stand once. True: it is one of them.
+static bool parse_claim(const char *name, size_t n, struct http_word value, struct http_claim *c,
+                        const char **why)
+{
+    const struct {
+        const char *name, *twice;
+        struct http_word *value;
+    } field[] = {
+#define CLAIM(header, value) {header, "there are two " header " headers", value}
+        CLAIM("Authorization", &c->authorization),
+        CLAIM(ACCESS_SUDO_HEADER, &c->sudo_user),
+        CLAIM(ACCESS_VIA_HEADER, &c->via),
+        CLAIM(ACCESS_CLIENT_HEADER, &c->client),
+        CLAIM(ACCESS_CERTIFICATE_HEADER, &c->certificate),
+#undef CLAIM
+    };
+
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+        if (!is(name, n, field[i].name))
+            continue;
+        if (field[i].value->at)
+            *why = field[i].twice;
+        *field[i].value = value;
+        return true;
+    }
+    return false;
+}
+
 static const char *parse_field(const char *name, size_t n, const char *v, size_t vn,
                                struct http_frame *f, struct once *once)
 {
-    if (is(name, n, "Content-Length")) {
+    const char *why = NULL;
+
+    if (parse_claim(name, n, (struct http_word){v, vn}, &f->claim, &why)) {
+        return why;
+    } else if (is(name, n, "Content-Length")) {
         if (again(&once->length))
             return "there are two Content-Length headers";
         if (!parse_number(v, vn, 10, &f->length))
@@ -119,22 +149,9 @@ static const char *parse_field(const char *name, size_t n, const char *v, size_t
     } else if (is(name, n, "Host")) {
         if (again(&once->host))
             return "there are two Host headers";
-    } else if (is(name, n, ACCESS_SUDO_HEADER)) {
-        if (again(&once->sudo_user))
-            return "there are two " ACCESS_SUDO_HEADER;
-        f->sudo_user = v;
-        f->sudo_user_n = vn;
-    } else if (is(name, n, "Authorization")) {
-        if (again(&once->authorization))
-            return "there are two Authorization headers";
-        f->authorization = v;
-        f->authorization_n = vn;
     } else if (is(name, n, "Content-Type")) {
         if (again(&once->type))
             return "there are two Content-Type headers";
-    } else if (is(name, n, REMOTE_REFUSED_HEADER)) {
-        f->refused = v;
-        f->refused_n = vn;
     } else if (is(name, n, "Connection")) {
         f->last = f->last || is(v, vn, "close");
     }

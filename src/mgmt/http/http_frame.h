@@ -11,6 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct http_word { // of the text that was read
+    const char *at;     // NULL: there is none
+    size_t n;
+};
+
+struct http_claim { // what a request says of its sender
+    struct http_word authorization, sudo_user; // the latter: ACCESS_SUDO_HEADER
+    struct http_word via, client, certificate; // ACCESS_VIA_HEADER and the like, of the proxy
+};
+
 struct http_frame {
     char method[16];   // cut when longer: no method of ours
     const char *target; // in the text that was read, of target_n bytes
@@ -19,12 +29,7 @@ struct http_frame {
     bool chunked;      // else `length` bytes of body follow
     bool last;         // Connection: close
     uint64_t length;
-    const char *authorization; // value, of authorization_n bytes; NULL: none
-    size_t authorization_n;
-    const char *sudo_user; // value of ACCESS_SUDO_HEADER, of sudo_user_n bytes; NULL: none
-    size_t sudo_user_n;
-    const char *refused; // value of REMOTE_REFUSED_HEADER, of refused_n bytes; NULL: none
-    size_t refused_n;
+    struct http_claim claim;
 };
 
 // Bytes of the header with the empty line that ends it; 0: more are needed. `*seen` is where an

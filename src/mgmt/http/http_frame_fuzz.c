@@ -26,8 +26,8 @@ static size_t end_of(const char *s, size_t n, size_t piece)
     if (head <= 0 || http_frame_parse(s, (size_t)head, &f))
         return SIZE_MAX;
     bug_on(f.target < s || f.target + f.target_n > s + head);
-    bug_on(f.authorization &&
-           (f.authorization < s || f.authorization + f.authorization_n > s + head));
+    const struct http_word *token = &f.claim.authorization;
+    bug_on(token->at && (token->at < s || token->at + token->n > s + head));
     bug_on(f.chunked && f.length);
     http_body_begin(&b, &f, 1u << 20);
     for (at = (size_t)head; at < n && b.state != BODY_END && b.state != BODY_BROKEN;) {

@@ -20,6 +20,7 @@
 // a malformed request is not known: then all further bytes are dropped and the answer ends the
 // connection.
 #include <event2/buffer.h>
+#include <openssl/sha.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +31,6 @@
 #include "http/access.h"
 #include "http/http_frame.h"
 #include "http/http_priv.h"
-#include "http/http_tls.h"
-#include "http/remote_protocol.h"
 
 #define AHEAD_MAX (16u << 10) // bytes, of requests that come before the answer to an earlier one
 
@@ -58,66 +57,81 @@ __attribute__((format(printf, 5, 6))) static void refuse(struct http_verdict *v,
     http_refused(refusal);
 }
 
-static void by_token(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
+static bool has_token(const struct http_live *c, enum http_via via, const struct http_claim *claim)
+{
+    return !c->door->local && via == VIA_API && claim->authorization.at;
+}
+
+static void copy_word(char *to, size_t size, const struct http_word *w)
+{
+    snprintf(to, size, "%.*s", (int)w->n, w->at ? w->at : "");
+}
+
+// A token before a certificate: who sends one means it.
+void http_who_now(const struct http_live *c, enum http_via via, const struct http_claim *claim,
+                  struct who *w)
 {
     char text[1024];
 
-    if (!c->proved && http_peer_paused(c->peer)) {
+    if (c->door->local) {
+        copy_word(text, sizeof text, &claim->sudo_user);
+        access_by_socket(bufferevent_getfd(c->bev), text, w);
+    } else if (via != VIA_API) {
+        *w = (struct who){.access = ACCESS_READ, .name = "anonymous"};
+    } else if (has_token(c, via, claim)) {
+        copy_word(text, sizeof text, &claim->authorization);
+        access_by_token(text, w);
+    } else if (claim->certificate.n) {
+        access_by_certificate(claim->certificate.at, claim->certificate.n, w);
+    } else {
+        *w = (struct who){.access = ACCESS_NONE, .name = "anonymous"};
+    }
+}
+
+static void by_token(struct http_live *c, const struct http_claim *claim, struct http_verdict *v)
+{
+    uint8_t proof[PEER_PROOF];
+
+    SHA256((const uint8_t *)claim->authorization.at, claim->authorization.n, proof);
+    if (http_peer_paused(c->peer, proof)) {
         refuse(v, REFUSED_PAUSED, 429, "access-denied",
                "%d wrong tokens from this address; further tokens are rejected for %d seconds",
                GUESSES_MAX, GUESS_PAUSE_S);
         return;
     }
-    snprintf(text, sizeof text, "%.*s", (int)f->authorization_n, f->authorization);
-    access_by_token(text, &v->who);
-    c->proved = v->who.known;
-    if (v->who.known)
+    http_who_now(c, v->via, claim, &v->who);
+    if (v->who.known) {
+        http_peer_proved(c->peer, proof);
         return;
+    }
     http_refused(REFUSED_UNKNOWN);
     http_peer_guessed(c->peer);
 }
 
-// A token before a certificate: who sends one means it.
-void http_who_now(const struct http_live *c, const char *authorization, const char *sudo_user,
-                  struct who *w)
+static void find_out_who(struct http_live *c, const struct http_claim *claim,
+                         struct http_verdict *v)
 {
-    if (c->door->local)
-        access_by_socket(bufferevent_getfd(c->bev), sudo_user, w);
-    else if (c->door->anonymous)
-        *w = (struct who){.access = ACCESS_READ, .name = "anonymous"};
-    else if (authorization)
-        access_by_token(authorization, w);
-    else if (c->certificate)
-        access_by_certificate(c->names, c->names_n, w);
+    if (has_token(c, v->via, claim))
+        by_token(c, claim, v);
     else
-        *w = (struct who){.access = ACCESS_NONE, .name = "anonymous"};
-}
-
-static void find_out_who(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
-{
-    char sudo_user[40];
-
-    snprintf(sudo_user, sizeof sudo_user, "%.*s", (int)f->sudo_user_n,
-             f->sudo_user ? f->sudo_user : "");
-    if (f->authorization && !c->door->local && !c->door->anonymous)
-        by_token(c, f, v);
-    else
-        http_who_now(c, NULL, sudo_user, &v->who);
+        http_who_now(c, v->via, claim, &v->who);
 }
 
 // Only administrators of the socket send whole configurations.
-static uint64_t longest_body(const struct http_live *c, const struct who *who)
+static uint64_t longest_body(const struct http_live *c, const struct http_verdict *v)
 {
-    return c->door->anonymous                              ? HTTP_BODY_ANONYMOUS
+    const struct who *who = &v->who;
+
+    return v->via != VIA_API                                            ? HTTP_BODY_ANONYMOUS
            : c->door->local && who->access == ACCESS_ADMIN && !*who->vr ? HTTP_BODY_MAX
                                                                         : HTTP_BODY_OTHERS;
 }
 
-static enum access_level role_for(const struct http_live *c, const struct http_frame *f)
+static enum access_level role_for(const struct http_verdict *v, const struct http_frame *f)
 {
     char path[HTTP_PATH_MAX + 1];
 
-    if (c->door->anonymous || !needed_role)
+    if (v->via != VIA_API || !needed_role)
         return ACCESS_READ;
     size_t n = strcspn(f->target, "? ");
     snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : sizeof path - 1), f->target);
@@ -127,8 +141,8 @@ static enum access_level role_for(const struct http_live *c, const struct http_f
 // Of a request with a body: whether it may come at all.
 static void judge_body(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
 {
-    uint64_t longest = longest_body(c, &v->who), bytes = f->chunked ? longest : f->length;
-    enum access_level needed = role_for(c, f);
+    uint64_t longest = longest_body(c, v), bytes = f->chunked ? longest : f->length;
+    enum access_level needed = role_for(v, f);
 
     if (v->who.access < ACCESS_READ) {
         v->stranger = true;
@@ -154,9 +168,51 @@ static bool body_is_read(const char *method)
     return strcmp(method, "HEAD") && strcmp(method, "TRACE");
 }
 
+static bool read_via(const struct http_word *w, enum http_via *via)
+{
+    for (unsigned i = 0; i < VIA_N; i++) {
+        if (!w->at || strlen(http_via_name[i]) != w->n || memcmp(w->at, http_via_name[i], w->n))
+            continue;
+        *via = (enum http_via)i;
+        return true;
+    }
+    return false;
+}
+
+static bool read_client(const struct http_word *w, struct ip_addr *address)
+{
+    char text[IP_TEXT_MAX];
+
+    if (!w->at || w->n >= sizeof text)
+        return false;
+    memcpy(text, w->at, w->n);
+    text[w->n] = 0;
+    return !ip_parse(text, address);
+}
+
+// Whose request it is; what is wrong with what the proxy says of that, or NULL.
+static const char *read_proxy(struct http_live *c, const struct http_claim *claim,
+                              enum http_via *via)
+{
+    struct ip_addr address;
+
+    if (c->door->local)
+        return NULL;
+    if (!c->trusted)
+        return "only the proxy may use this socket";
+    if (!read_client(&claim->client, &address))
+        return "the proxy sets no " ACCESS_CLIENT_HEADER " that is an address";
+    if (!read_via(&claim->via, via))
+        return "the proxy sets no " ACCESS_VIA_HEADER ": expected api, metrics or web";
+    if (c->peer && !http_peer_is(c->peer, &address))
+        return "the proxy sends two clients' requests by one connection";
+    http_identify(c, &address);
+    return NULL;
+}
+
 static void judge(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
 {
-    find_out_who(c, f, v);
+    find_out_who(c, &f->claim, v);
     if (!v->code && (f->length || f->chunked))
         judge_body(c, f, v);
 }
@@ -179,19 +235,6 @@ static void pass_substitute(const struct http_frame *f, struct evbuffer *out)
                         f->last ? "Connection: close\r\n" : "");
 }
 
-// What kamuee-http says of a request that it did not let pass.
-static void refuse_as_told(const struct http_frame *f, struct http_verdict *v)
-{
-    int n = (int)f->refused_n;
-
-    if (n >= 3 && !memcmp(f->refused, "431", 3))
-        refuse(v, REFUSED_LENGTH, 431, "too-big", "the request's header is longer than %u bytes",
-               HTTP_HEADER_MAX);
-    else
-        refuse(v, REFUSED_MALFORMED, 400, "malformed-message",
-               "the request is not well-formed HTTP: %.*s", n > 4 ? n - 4 : 0, f->refused + 4);
-}
-
 // A header is whole, or cannot be one: `n` bytes of it, -1, or 0 for one that is too long.
 static void take_head(struct http_live *c, const char *text, long n, struct evbuffer *out)
 {
@@ -200,26 +243,25 @@ static void take_head(struct http_live *c, const char *text, long n, struct evbu
     const char *why = n > 0 ? http_frame_parse(text, (size_t)n, &f)
                       : n   ? "a line does not end in CR LF, or contains a control character"
                             : NULL;
-    bool told = n > 0 && !why && f.refused && !c->door->local;
 
-    http_identify(c);
     g->verdict = (struct http_verdict){.who.name = "unknown"};
+    if (n > 0 && !why)
+        why = read_proxy(c, &f.claim, &g->verdict.via);
+    http_identify(c, NULL);
     if (why)
         refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message",
                "the request is not well-formed HTTP: %s", why);
     else if (!n)
         refuse(&g->verdict, REFUSED_LENGTH, 431, "too-big",
                "the request's header is longer than %u bytes", HTTP_HEADER_MAX);
-    else if (told)
-        refuse_as_told(&f, &g->verdict);
     else
         judge(c, &f, &g->verdict);
-    g->dead = why || !n || told || g->verdict.code == 413;
+    g->dead = why || !n || g->verdict.code == 413;
     g->verdict.last = g->dead;
     g->discard = g->verdict.code || !body_is_read(f.method);
     g->pending = true;
     if (!g->dead)
-        http_body_begin(&g->body, &f, longest_body(c, &g->verdict.who));
+        http_body_begin(&g->body, &f, longest_body(c, &g->verdict));
     if (g->verdict.code)
         pass_substitute(&f, out);
     pass(g, n > 0 ? (size_t)n : 0, g->verdict.code ? NULL : out);
@@ -287,40 +329,13 @@ static bool run_body(struct http_live *c, struct evbuffer *out)
     return true;
 }
 
-// kamuee-http can read the client's requests. Who must not show a certificate has none. False: more
-// bytes are needed.
-static bool take_greeting(struct http_live *c)
-{
-    struct http_gate *g = &c->gate;
-    struct remote_greeting hello;
-
-    if (evbuffer_copyout(g->held, &hello, sizeof hello) < (ev_ssize_t)sizeof hello ||
-        evbuffer_get_length(g->held) < sizeof hello + hello.n)
-        return false;
-    if (!c->handed || hello.mark != REMOTE_MARK || hello.n > REMOTE_NAMES_MAX) {
-        g->dead = true;
-        return true;
-    }
-    c->names = malloc(hello.n + 1u);
-    bug_on(!c->names);
-    evbuffer_drain(g->held, sizeof hello);
-    evbuffer_remove(g->held, c->names, hello.n);
-    c->names[hello.n] = 0;
-    c->names_n = hello.n;
-    c->certificate = hello.certificate && c->door->tls && http_tls_asks();
-    c->greeted = true;
-    return true;
-}
-
 static void run_gate(struct http_live *c, struct evbuffer *out)
 {
     struct http_gate *g = &c->gate;
     bool more = true;
 
     while (more && !g->dead) {
-        if (!c->greeted)
-            more = take_greeting(c);
-        else if (g->body.state != BODY_END)
+        if (g->body.state != BODY_END)
             more = run_body(c, out);
         else
             more = !g->pending && run_head(c, out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_listen.c - where requests come from: the UNIX socket, and TCP with or without TLS
+// http_listen.c - where requests come from: the UNIX sockets of this host's users and of the proxy
 //
-// A connection by TCP is accepted here, and then read by kamuee-http (http_remote.h).
+// A connection to the proxy's socket is of its client (Kamuee-Client) from its first header on.
 //
 // Each listener has an evhttp of its own, because how a connection is made belongs to that. What
 // its clients can hold is bounded: a peer (http_peer.h) has at most PEER_LIVE_… connections; a
@@ -12,10 +12,10 @@
 //
 // Without a free file descriptor, silent connections are closed and the listener rests instead of
 // spinning.
-#include <arpa/inet.h>
 #include <errno.h>
 #include <event2/buffer.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,35 +26,28 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/capability.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
 #include "http/access.h"
 #include "http/http_listen.h"
 #include "http/http_priv.h"
-#include "http/http_remote.h"
-#include "http/http_tls.h"
 #include "http/socket_guard.h"
 
-#define LIVE_MAX 128           // connections of a TCP listener
-#define LIVE_MAX_LOCAL 1024    // of the socket
+#define LIVE_MAX_PROXY 512     // connections of the proxy
+#define LIVE_MAX_LOCAL 1024    // of this host's users
 #define LIVE_RESERVE 64        // of these, root's
 #define SPARE_FILES 16         // descriptors that connections leave to everything else
-#define TCP_IDLE_S 30          // as HTTP_IDLE_S, by TCP
-#define HANDSHAKE_MS 10000     // until kamuee-http has greeted: TLS
 #define SILENT_MS 1000         // of a listener whose connections are all in use
 #define REST_US 200000
 #define BACKLOG 128
 #define DESCRIPTORS 65536      // wanted: a thousand clients beside a thousand interfaces
 
-static struct http_door *local, *tcp[HTTP_LISTEN_MAX];
-static unsigned n_tcp;
+static struct http_door *local, *proxy;
 static bool
     few_left; // an accept failed for lack of descriptors, and there are not yet enough again
-static VEC(struct http_door *) going; // closed, with answers still to be sent
 static VEC(struct http_door *) doors; // all that are open
-static char *socket_path;
+static char *socket_path, *proxy_path;
 static VEC(int) offered; // of the former kamueed, in an upgrade
 static bool held;         // clients wait
 
@@ -64,7 +57,7 @@ static void door_free(struct http_door *l);
 
 static unsigned live_max(const struct http_door *l)
 {
-    return l->local ? LIVE_MAX_LOCAL : LIVE_MAX;
+    return l->local ? LIVE_MAX_LOCAL : LIVE_MAX_PROXY;
 }
 
 static void live_free(struct http_live *c)
@@ -73,7 +66,6 @@ static void live_free(struct http_live *c)
     bufferevent_decref(c->bev);
     if (c->peer)
         http_peer_left(c->peer, c->gate.verdict.body_bytes);
-    free(c->names);
     free(c);
 }
 
@@ -135,8 +127,6 @@ static bool too_silent(const struct http_door *l, const struct http_live *c, uin
 {
     uint64_t silent_ms = (now_ns - c->since_ns) / 1000000;
 
-    if (!c->greeted)
-        return silent_ms >= (l->live.n < live_max(l) ? HANDSHAKE_MS : SILENT_MS);
     return l->live.n >= live_max(l) && silent_ms >= SILENT_MS && is_idle(c);
 }
 
@@ -203,15 +193,15 @@ static bool few_files(int fd)
     return !getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd + SPARE_FILES >= files.rlim_cur;
 }
 
-void http_identify(struct http_live *c)
+void http_identify(struct http_live *c, const struct ip_addr *address)
 {
     const struct http_door *l = c->door;
     int fd = bufferevent_getfd(c->bev);
 
     if (c->peer)
         return;
-    c->peer = http_peer_of(fd, l->local);
-    if (c->peer->live > (l->local ? PEER_LIVE_LOCAL : PEER_LIVE_TCP))
+    c->peer = http_peer_of(fd, l->local, address);
+    if (c->peer->live > (l->local ? PEER_LIVE_LOCAL : PEER_LIVE_PROXY))
         make_room(c, c->peer, "connection limit of the peer");
     else if (l->local && !c->peer->root && l->live.n > LIVE_MAX_LOCAL - LIVE_RESERVE)
         make_room(c, c->peer, "the remaining connections are reserved for root");
@@ -219,23 +209,29 @@ void http_identify(struct http_live *c)
         make_room(c, NULL, "running out of file descriptors");
 }
 
-// Before anything of it is read: the loop has not turned since it was accepted.
-static void hand_over(struct http_live *c)
+static bool is_proxy(const struct http_live *c)
 {
-    c->handed = http_remote_take(c->bev, c->door->tls);
-    if (!c->handed)
-        shut(c);
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+
+    return !getsockopt(bufferevent_getfd(c->bev), SOL_SOCKET, SO_PEERCRED, &peer, &n) &&
+           peer.uid == c->door->proxy;
 }
 
+// Before anything of it is read: the loop has not turned since it was accepted.
 static void arrived(evutil_socket_t fd, short what, void *arg)
 {
     struct http_door *l = arg;
 
     sweep(l);
     vec_foreach (&l->live, c) {
-        http_identify(*c);
-        if (!l->local && !(*c)->handed && !(*c)->shut)
-            hand_over(*c);
+        if (l->local) {
+            http_identify(*c, NULL);
+        } else if (!(*c)->trusted && !(*c)->shut) {
+            (*c)->trusted = is_proxy(*c);
+            if (!(*c)->trusted)
+                shut(*c);
+        }
     }
 }
 
@@ -311,7 +307,7 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
     sweep(l);
     bufferevent_incref(bev);
     *c = (struct http_live){
-        .bev = bev, .door = l, .since_ns = clock_now_ns(), .greeted = l->local};
+        .bev = bev, .door = l, .since_ns = clock_now_ns()};
     http_gate_begin(c);
     *vec_push(&l->live) = c;
     rest(l, l->live.n < live_max(l));
@@ -325,9 +321,6 @@ static void door_free(struct http_door *l)
 {
     if (!l)
         return;
-    for (size_t i = 0; i < going.n; i++)
-        if (going.item[i] == l)
-            vec_del_swap(&going, i);
     for (size_t i = 0; i < doors.n; i++)
         if (doors.item[i] == l)
             vec_del_swap(&doors, i);
@@ -348,18 +341,16 @@ static void door_free(struct http_door *l)
     free(l);
 }
 
-static struct http_door *door_new(struct evconnlistener *at, bool is_local,
-                                  void (*handler)(struct http *h))
+static struct http_door *door_new(struct evconnlistener *at, bool is_local)
 {
     struct http_door *l = calloc(1, sizeof *l);
 
     bug_on(!l);
     l->local = is_local;
-    l->handler = handler;
     l->listener = at;
     l->rest = event_new(http_base, -1, 0, rested, l);
     l->arrived = event_new(http_base, -1, 0, arrived, l);
-    struct evhttp *server = http_new_server(l, is_local ? HTTP_IDLE_S : TCP_IDLE_S);
+    struct evhttp *server = http_new_server(l, HTTP_IDLE_S);
     if (!l->rest || !l->arrived || !server || !evhttp_bind_listener(server, at)) {
         if (server)
             evhttp_free(server);
@@ -421,175 +412,15 @@ static int take_offered(const void *at, socklen_t n)
     return -1;
 }
 
-// --- TCP ----------------------------------------------------------------------------------------
-
-static int tcp_socket(const struct http_listen *at)
-{
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
-    } a = {0};
-    bool ip6 = at->address.family == IP6;
-    int one = 1, fd;
-
-    if (ip6) {
-        a.in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(at->port)};
-        memcpy(&a.in6.sin6_addr, at->address.b, 16);
-    } else {
-        a.in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(at->port)};
-        memcpy(&a.in.sin_addr, at->address.b, 4);
-    }
-    if ((fd = take_offered(&a, ip6 ? sizeof a.in6 : sizeof a.in)) >= 0)
-        return fd;
-    fd = socket(ip6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    if (ip6) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-        setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &one, sizeof one);
-    } else {
-        setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof one); // the address may come later
-    }
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (!bind(fd, &a.any, ip6 ? sizeof a.in6 : sizeof a.in) && !listen(fd, BACKLOG))
-        return fd;
-    int e = errno;
-    close(fd);
-    return -e;
-}
-
-static struct http_door *tcp_new(const struct http_listen *at, void (*handler)(struct http *h),
-                                 char *err, size_t err_size)
-{
-    if (http_remote_start(err, err_size))
-        return NULL;
-    int fd = tcp_socket(at);
-    char text[IP_TEXT_MAX];
-
-    if (fd < 0) {
-        char why[240];
-        if (fd != -EACCES || !capability_check(CAPABILITY_NET_BIND_SERVICE, "a port below 1024",
-                                               why, sizeof why))
-            snprintf(why, sizeof why, "%s%s", strerror(-fd),
-                     fd == -EADDRINUSE ? "; use another port" : "");
-        snprintf(err, err_size, "cannot listen on %s port %u: %s", ip_format(&at->address, text),
-                 at->port, why);
-        return NULL;
-    }
-    struct evconnlistener *listener = evconnlistener_new(
-        http_base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
-    struct http_door *l = listener ? door_new(listener, false, handler) : NULL;
-    if (l)
-        l->at = *at, l->tls = at->tls;
-    else
-        snprintf(err, err_size, "no memory for another listener");
-    return l;
-}
-
-static bool is_at(const struct http_door *l, const struct http_listen *at)
-{
-    return l->at.port == at->port && ip_equal(&l->at.address, &at->address);
-}
-
-// Also one that has been closed but has answers to send: its address is not free before it goes.
-static struct http_door *find_tcp(const struct http_listen *at)
-{
-    for (unsigned i = 0; i < n_tcp; i++)
-        if (is_at(tcp[i], at))
-            return tcp[i];
-    vec_foreach (&going, l)
-        if (is_at(*l, at))
-            return *l;
-    return NULL;
-}
-
-// The answer to who closed it by a request through it is still to be sent.
-static void close_soon(struct http_door *l)
-{
-    const struct timeval t = {.tv_sec = 1};
-
-    evconnlistener_disable(l->listener);
-    l->closed = true;
-    *vec_push(&going) = l;
-    event_add(l->rest, &t);
-}
-
-static void open_again(struct http_door *l)
-{
-    for (size_t i = 0; l->closed && i < going.n; i++)
-        if (going.item[i] == l)
-            vec_del_swap(&going, i);
-    if (!l->closed)
-        return;
-    l->closed = false;
-    event_del(l->rest);
-    evconnlistener_enable(l->listener);
-}
-
-int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct http *h),
-                char *err, size_t err_size)
-{
-    struct http_door *next[HTTP_LISTEN_MAX], *old;
-
-    thread_must_be(ROLE_CONTROL);
-    for (unsigned i = 0; i < n; i++) {
-        old = find_tcp(&at[i]);
-        next[i] = old ? old : tcp_new(&at[i], handler, err, err_size);
-        if (next[i])
-            continue;
-        while (i--)
-            if (!find_tcp(&at[i]))
-                door_free(next[i]);
-        return -EADDRINUSE;
-    }
-    for (unsigned i = 0; i < n_tcp; i++) {
-        bool stays = false;
-
-        for (unsigned k = 0; k < n; k++)
-            stays = stays || next[k] == tcp[i];
-        if (!stays)
-            close_soon(tcp[i]);
-    }
-    for (unsigned i = 0; i < n; i++) {
-        tcp[i] = next[i];
-        open_again(tcp[i]);
-        tcp[i]->at = at[i];
-        tcp[i]->tls = at[i].tls;
-    }
-    n_tcp = n;
-    return 0;
-}
-
-struct http_door *http_door_open(const char *address, uint16_t port,
-                                 void (*handler)(struct http *h), char *err, size_t err_size)
-{
-    struct http_listen at = {.port = port};
-    struct http_door *d = NULL;
-
-    thread_must_be(ROLE_CONTROL);
-    if (ip_parse(address, &at.address))
-        snprintf(err, err_size, "'%s' is not an address", address);
-    else if ((d = tcp_new(&at, handler, err, err_size)))
-        d->anonymous = true;
-    return d;
-}
-
-void http_door_close(struct http_door *d)
-{
-    thread_must_be(ROLE_CONTROL);
-    door_free(d);
-}
-
-// --- the UNIX socket ----------------------------------------------------------------------------
+// --- the UNIX sockets ---------------------------------------------------------------------------
 
 void http_guard_socket(void)
 {
-    if (socket_path)
+    if (local)
         socket_guard(socket_path);
 }
 
-static int bind_local(const char *path, struct evconnlistener **listener)
+static int bind_socket(const char *path, struct evconnlistener **listener)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
 
@@ -602,7 +433,7 @@ static int bind_local(const char *path, struct evconnlistener **listener)
         return *listener ? 0 : -ENOMEM;
     }
     unlink(path); // of a kamueed that was killed: the run directory's lock says that none lives
-    mode_t was = umask(0177); // until http_guard_socket() only root may connect
+    mode_t was = umask(0177); // until it is guarded only root may connect
     *listener = evconnlistener_new_bind(http_base, NULL, NULL,
                                         LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, BACKLOG,
                                         (struct sockaddr *)&a, sizeof a);
@@ -611,33 +442,91 @@ static int bind_local(const char *path, struct evconnlistener **listener)
     return *listener ? 0 : -e;
 }
 
-int http_start(const char *path, void (*handler)(struct http *h), char *err, size_t err_size)
+// NULL with a sentence.
+static struct http_door *open_door(const char *path, bool is_local, char *err, size_t err_size)
 {
     const size_t longest = sizeof ((struct sockaddr_un *)NULL)->sun_path - 1;
     struct evconnlistener *listener;
 
-    thread_must_be(ROLE_CONTROL);
     if (strlen(path) > longest) {
         snprintf(err, err_size,
                  "%s: the socket path is longer than %zu bytes; use a shorter run directory", path,
                  longest);
-        return -ENAMETOOLONG;
+        return NULL;
     }
-    int r = bind_local(path, &listener);
+    int r = bind_socket(path, &listener);
     if (r) {
         snprintf(
             err, err_size,
             "%s: cannot listen: %s; check that the directory exists and kamueed may write there",
             path, strerror(-r));
-        return r;
+        return NULL;
     }
-    local = door_new(listener, true, handler);
-    socket_path = strdup(path);
-    if (!local || !socket_path) {
-        snprintf(err, err_size, "no memory for the RESTCONF server");
-        return -ENOMEM;
-    }
+    struct http_door *d = door_new(listener, is_local);
+    if (!d)
+        snprintf(err, err_size, "no memory for another listener");
+    return d;
+}
+
+int http_start(char *err, size_t err_size)
+{
+    thread_must_be(ROLE_CONTROL);
+    local = open_door(socket_path, true, err, err_size);
     http_guard_socket();
+    return local ? 0 : -EADDRNOTAVAIL;
+}
+
+// The answer to who closed it by a request through it is still to be sent.
+static void close_soon(struct http_door *l)
+{
+    const struct timeval t = {.tv_sec = 1};
+
+    evconnlistener_disable(l->listener);
+    l->closed = true;
+    event_add(l->rest, &t);
+}
+
+static void close_proxy(void)
+{
+    if (proxy) {
+        unlink(proxy_path);
+        close_soon(proxy);
+    }
+    proxy = NULL;
+}
+
+bool http_has_proxy(void)
+{
+    return proxy;
+}
+
+int http_proxy(const char *user, char *err, size_t err_size)
+{
+    const struct passwd *p;
+    struct http_door *next;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!*user) {
+        close_proxy();
+        return 0;
+    }
+    if (!(p = getpwnam(user))) {
+        snprintf(err, err_size,
+                 "there is no user '%s': install kamuee-proxy, or name the user that the proxy "
+                 "runs as",
+                 user);
+        return -EADDRNOTAVAIL;
+    }
+    if (proxy && proxy->proxy == p->pw_uid)
+        return 0;
+    next = open_door(proxy_path, false, err, err_size);
+    if (!next)
+        return -EADDRNOTAVAIL;
+    if (proxy)
+        close_soon(proxy);
+    proxy = next;
+    proxy->proxy = p->pw_uid;
+    socket_guard_user(proxy_path, p->pw_uid);
     return 0;
 }
 
@@ -659,9 +548,20 @@ static rlim_t raise_limit(void)
     return files.rlim_cur < DESCRIPTORS ? files.rlim_cur : DESCRIPTORS;
 }
 
-void http_listen_start(void)
+static char *path_of(const char *run_dir, const char *name)
+{
+    char *path;
+
+    bug_on(asprintf(&path, "%s/%s", run_dir, name) < 0);
+    return path;
+}
+
+void http_listen_start(const char *run_dir)
 {
     rlim_t limit = raise_limit();
+
+    socket_path = path_of(run_dir, HTTP_SOCKET);
+    proxy_path = path_of(run_dir, HTTP_PROXY_SOCKET);
     // Whenever the kernel doubles the table of descriptors, the call that needs it waits for a
     // grace period, up to 0.25 s. Now nobody does.
     int last = limit ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)limit - 1) : -1;
@@ -670,26 +570,22 @@ void http_listen_start(void)
         close(last);
 }
 
+// Also those that have been closed but have answers to send.
 void http_listen_stop(void)
 {
-    for (unsigned i = 0; i < n_tcp; i++)
-        door_free(tcp[i]);
-    n_tcp = 0;
-    while (going.n)
-        door_free(going.item[0]);
-    vec_free(&going);
-    http_tls_drop();
-    http_tls_take();
-    http_remote_stop();
+    close_proxy();
+    while (doors.n)
+        door_free(doors.item[0]);
+    free(socket_path);
+    free(proxy_path);
+    socket_path = proxy_path = NULL;
 }
 
 void http_stop(void)
 {
     thread_must_be(ROLE_CONTROL);
+    if (local)
+        unlink(socket_path);
     door_free(local);
     local = NULL;
-    if (socket_path)
-        unlink(socket_path);
-    free(socket_path);
-    socket_path = NULL;
 }

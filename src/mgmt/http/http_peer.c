@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_peer.c - what one user of the socket, or one address of TCP, may hold of the HTTP server
+// http_peer.c - what one user of the socket, or address behind the proxy, may hold
 #include "http/http_peer.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,24 +34,26 @@ void http_refused(enum http_refusal why)
 
 // --- who it is ----------------------------------------------------------------------------------
 
-static void find_key(int fd, bool local, struct http_peer *p)
+static struct http_peer key_of_address(const struct ip_addr *a)
 {
-    struct sockaddr_storage sa = {0};
-    socklen_t n = sizeof sa;
+    struct http_peer p = {.uid = a ? a->family : 0};
+
+    if (a)
+        memcpy(p.address, a->b, a->family == IP4 ? 4 : 8); // an IPv6 host has a whole /64
+    return p;
+}
+
+static struct http_peer key_of_user(int fd)
+{
+    struct http_peer p = {.local = true, .uid = UINT32_MAX};
     struct ucred peer;
     socklen_t size = sizeof peer;
 
-    *p = (struct http_peer){.local = local, .uid = UINT32_MAX};
-    if (local && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
-        p->uid = peer.uid;
-        p->root = !peer.uid || peer.uid == geteuid();
-    } else if (!local && !getpeername(fd, (struct sockaddr *)&sa, &n)) {
-        if (sa.ss_family == AF_INET)
-            memcpy(p->address, &((struct sockaddr_in *)&sa)->sin_addr, 4);
-        else if (sa.ss_family == AF_INET6) // a host has a whole /64
-            memcpy(p->address, &((struct sockaddr_in6 *)&sa)->sin6_addr, 8);
-        p->uid = sa.ss_family;
+    if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
+        p.uid = peer.uid;
+        p.root = !peer.uid || peer.uid == geteuid();
     }
+    return p;
 }
 
 static bool is_same(const struct http_peer *a, const struct http_peer *b)
@@ -64,10 +67,25 @@ static bool is_idle(const struct http_peer *p)
     return !p->live && !p->requests;
 }
 
+static bool is_within(uint64_t then_ns, unsigned seconds)
+{
+    return then_ns && clock_now_ns() - then_ns < seconds * NS_PER_SECOND;
+}
+
+static bool is_paused(const struct http_peer *p)
+{
+    return p->guesses >= GUESSES_MAX && is_within(p->guess_ns, GUESS_PAUSE_S);
+}
+
 static bool is_remembered(const struct http_peer *p)
 {
-    return http_peer_paused(p) ||
-           (p->guesses && clock_now_ns() - p->first_guess_ns < GUESS_WINDOW_S * NS_PER_SECOND);
+    return is_paused(p) || (p->guesses && is_within(p->first_guess_ns, GUESS_WINDOW_S)) ||
+           is_within(p->proof_ns, PROVED_FORGET_S);
+}
+
+static uint64_t last_token_ns(const struct http_peer *p)
+{
+    return p->guess_ns > p->proof_ns ? p->guess_ns : p->proof_ns;
 }
 
 // Those that nothing is known of any more, and the oldest when there are too many.
@@ -83,7 +101,7 @@ static void forget(void)
             free(gone);
             continue;
         }
-        if (is_idle(*link) && ++n && (!oldest || (*link)->guess_ns < (*oldest)->guess_ns))
+        if (is_idle(*link) && ++n && (!oldest || last_token_ns(*link) < last_token_ns(*oldest)))
             oldest = link;
         link = &(*link)->next;
     }
@@ -94,11 +112,17 @@ static void forget(void)
     free(gone);
 }
 
-struct http_peer *http_peer_of(int fd, bool local)
+bool http_peer_is(const struct http_peer *p, const struct ip_addr *address)
 {
-    struct http_peer key, *p;
+    struct http_peer key = key_of_address(address);
 
-    find_key(fd, local, &key);
+    return is_same(p, &key);
+}
+
+struct http_peer *http_peer_of(int fd, bool local, const struct ip_addr *address)
+{
+    struct http_peer key = local ? key_of_user(fd) : key_of_address(address), *p;
+
     for (p = peers; p && !is_same(p, &key); p = p->next)
         ;
     if (!p) {
@@ -142,15 +166,16 @@ void http_peer_name(const struct http_peer *p, char name[64])
         snprintf(name, 64, "uid %" PRIu32, p->uid);
         return;
     }
-    inet_ntop(p->uid == AF_INET6 ? AF_INET6 : AF_INET, p->address, text, sizeof text);
-    snprintf(name, 64, "%s%s", text, p->uid == AF_INET6 ? "/64" : "");
+    if (p->uid)
+        inet_ntop(p->uid == IP6 ? AF_INET6 : AF_INET, p->address, text, sizeof text);
+    snprintf(name, 64, "%s%s", text, p->uid == IP6 ? "/64" : "");
 }
 
 // Those with requests that wait for a manager's answer go with it.
 void http_peers_end(void)
 {
     for (struct http_peer *p = peers; p; p = p->next)
-        p->guesses = 0;
+        p->guesses = 0, p->proof_ns = 0;
     forget();
     memset(stats.refused, 0, sizeof stats.refused);
 }
@@ -170,10 +195,12 @@ bool http_peer_body(struct http_peer *p, uint64_t bytes, uint64_t longest)
 
 // --- tokens that are nobody's -------------------------------------------------------------------
 
-bool http_peer_paused(const struct http_peer *p)
+bool http_peer_paused(const struct http_peer *p, const uint8_t proof[PEER_PROOF])
 {
-    return p->guesses >= GUESSES_MAX &&
-           clock_now_ns() - p->guess_ns < GUESS_PAUSE_S * NS_PER_SECOND;
+    bool was_right = is_within(p->proof_ns, PROVED_FORGET_S) &&
+                     !CRYPTO_memcmp(p->proof, proof, PEER_PROOF);
+
+    return is_paused(p) && !was_right;
 }
 
 // One line a second, of whoever comes first; how many there were in all tells the metric.
@@ -195,12 +222,18 @@ void http_peer_guessed(struct http_peer *p)
 {
     uint64_t now_ns = clock_now_ns();
 
-    if (!p->guesses || now_ns - p->first_guess_ns >= GUESS_WINDOW_S * NS_PER_SECOND ||
-        (p->guesses >= GUESSES_MAX && !http_peer_paused(p))) { // a pause is over
+    if (!p->guesses || !is_within(p->first_guess_ns, GUESS_WINDOW_S) ||
+        (p->guesses >= GUESSES_MAX && !is_paused(p))) { // a pause is over
         p->guesses = 0;
         p->first_guess_ns = now_ns;
     }
     p->guesses++;
     p->guess_ns = now_ns;
     tell_guess(p);
+}
+
+void http_peer_proved(struct http_peer *p, const uint8_t proof[PEER_PROOF])
+{
+    memcpy(p->proof, proof, PEER_PROOF);
+    p->proof_ns = clock_now_ns();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_peer.h - what one user of the socket, or one address of TCP, may hold of the HTTP server
+// http_peer.h - what one user of the socket, or address behind the proxy, may hold
 //
 // A peer is a uid, an IPv4 address or the /64 of an IPv6 address. It is known while it has
 // connections or requests, and for a while after it has shown wrong tokens. Root and kamueed's own
@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/ip.h"
 #include "http/http_stats.h"
 
 #define PEER_LIVE_LOCAL 256u          // connections of a uid
-#define PEER_LIVE_TCP 64u             // of an address
+#define PEER_LIVE_PROXY 64u           // of an address
 #define PEER_BODIES 4u                // bodies of the greatest length, together
 #define BODIES_MAX (256u << 20)       // bytes of bodies, of all peers
 #define BODIES_RESERVE (64u << 20)    // of these, root's
@@ -23,6 +24,8 @@
 #define GUESSES_MAX 10                // wrong tokens in GUESS_WINDOW_S until a pause
 #define GUESS_WINDOW_S 60             // from the first one; then the peer begins anew
 #define GUESS_PAUSE_S 10
+#define PROVED_FORGET_S 600           // a right token is taken for so long in pauses, too
+#define PEER_PROOF 32                 // bytes of a token's hash
 
 struct http_peer {
     uint8_t address[16];
@@ -33,10 +36,15 @@ struct http_peer {
     uint64_t body_bytes; // of these
     unsigned guesses;    // wrong tokens, whatever right ones came between
     uint64_t first_guess_ns, guess_ns; // of these: the first, the last one
+    uint8_t proof[PEER_PROOF];         // hash of the last right one
+    uint64_t proof_ns;                 // when it came; 0: there was none
     struct http_peer *next;
 };
 
-struct http_peer *http_peer_of(int fd, bool local); // of a connection; with a reference by `live`
+// Of a connection; with a reference by `live`: of a user of the socket, or of the address that the
+// proxy names (NULL: it has named none).
+struct http_peer *http_peer_of(int fd, bool local, const struct ip_addr *address);
+bool http_peer_is(const struct http_peer *p, const struct ip_addr *address);
 void http_peer_left(
     struct http_peer *p,
     uint64_t body_bytes); // a connection of it has ended, with a body that is not whole
@@ -48,8 +56,10 @@ void http_peers_end(void);
 bool http_peer_body(struct http_peer *p, uint64_t bytes, uint64_t longest);
 
 // --- tokens that are nobody's ---
-bool http_peer_paused(const struct http_peer *p); // its tokens are not looked at now
+// Its tokens are not looked at now, but the one that was right last.
+bool http_peer_paused(const struct http_peer *p, const uint8_t proof[PEER_PROOF]);
 void http_peer_guessed(struct http_peer *p);      // it has shown a wrong one
+void http_peer_proved(struct http_peer *p, const uint8_t proof[PEER_PROOF]); // a right one
 
 void http_refused(enum http_refusal why);
 

@@ -27,6 +27,7 @@ struct http_verdict { // what the gate found out of a request
     bool stranger;       // refused because nobody knows who it is
     bool last;           // the connection ends with the answer
     struct who who;
+    enum http_via via;
     uint64_t body_bytes; // taken of its peer's
 };
 
@@ -44,24 +45,16 @@ struct http_gate { // what a connection's evhttp may read (http_gate.c)
 struct http_live { // a connection
     struct bufferevent *bev; // with a reference of ours
     struct http_door *door;
-    struct http_peer *peer;  // NULL: accepted just now
+    struct http_peer *peer;  // NULL: accepted just now; of the proxy: no header has come
     struct http_gate gate;
     uint64_t since_ns;       // its last request came, or itself
-    bool proved;             // a token of it was right
-    bool handed;             // to kamuee-http, of TCP
-    bool greeted;            // its requests may come
-    bool certificate;        // it has shown one, with these names
-    char *names;             // (access_by_certificate)
-    size_t names_n;
+    bool trusted;            // of the proxy's user
     bool shut;               // evhttp is about to find out
 };
 
 struct http_door {
-    void (*handler)(struct http *h);
-    struct http_listen at; // of TCP for RESTCONF
-    bool local;            // the UNIX socket
-    bool tls;
-    bool anonymous;        // who does not say who it is may read
+    bool local; // the socket of this host's users, not the proxy's
+    uid_t proxy; // the one user whom the other serves
     struct evhttp *evhttp;
     struct evconnlistener *listener;
     struct event *rest;             // it accepts nothing until then
@@ -80,15 +73,15 @@ bool http_busy(const struct bufferevent *bev); // a request on it has no answer 
 
 // --- http_listen.c ---
 struct http_live *http_live_of(struct http_door *door, const struct bufferevent *bev);
-void http_identify(
-    struct http_live *c); // finds its peer, and whether that may have another connection
+// Finds its peer, and whether that may have another connection; `address`: of the proxy's client.
+void http_identify(struct http_live *c, const struct ip_addr *address);
 uint64_t http_unread(const struct http_peer *
                          p); // bytes of answers that wait for the peer to read; NULL: for all peers
 
 // --- http_gate.c ---
 void http_gate_begin(struct http_live *c);
-// Who the sender of a request is now, with these headers (or NULL); counts no guesses.
-void http_who_now(const struct http_live *c, const char *authorization, const char *sudo_user,
+// Who the sender of a request is now; counts no guesses.
+void http_who_now(const struct http_live *c, enum http_via via, const struct http_claim *claim,
                   struct who *w);
 void http_gate_next(struct http_live *c); // its request has been taken over, the next one may come
 bool http_gate_is_inside(const struct http_live *c); // a body is coming that was allowed

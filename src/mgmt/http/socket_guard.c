@@ -20,6 +20,7 @@ struct acl_entry { // Linux' form of an access control list in an extended attri
 
 enum {
     ACL_USER_OBJ = 1,
+    ACL_USER = 2,
     ACL_GROUP_OBJ = 4,
     ACL_GROUP = 8,
     ACL_MASK = 16,
@@ -27,8 +28,9 @@ enum {
     ACL_NO_ID = ~0u
 };
 
-// Members of these groups may connect, and nobody else but the owner.
-static int set_acl(const char *path, const gid_t *gid, unsigned n)
+// These may connect (ACL_USER or ACL_GROUP), and nobody else but the owner. Linux wants the entries
+// in the order of their tags.
+static int set_acl(const char *path, uint16_t tag, const uint32_t *id, unsigned n)
 {
     struct {
         uint32_t version;
@@ -37,9 +39,12 @@ static int set_acl(const char *path, const gid_t *gid, unsigned n)
     unsigned at = 0;
 
     acl.e[at++] = (struct acl_entry){htole16(ACL_USER_OBJ), htole16(6), ACL_NO_ID};
-    acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP_OBJ), 0, ACL_NO_ID};
+    if (tag == ACL_GROUP)
+        acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP_OBJ), 0, ACL_NO_ID};
     for (unsigned i = 0; i < n; i++)
-        acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP), htole16(6), htole32(gid[i])};
+        acl.e[at++] = (struct acl_entry){htole16(tag), htole16(6), htole32(id[i])};
+    if (tag == ACL_USER)
+        acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP_OBJ), 0, ACL_NO_ID};
     acl.e[at++] = (struct acl_entry){htole16(ACL_MASK), htole16(6), ACL_NO_ID};
     acl.e[at++] = (struct acl_entry){htole16(ACL_OTHER), 0, ACL_NO_ID};
     return setxattr(path, "system.posix_acl_access", &acl, 4 + at * sizeof acl.e[0], 0) ? -errno
@@ -70,7 +75,7 @@ void socket_guard(const char *path)
     for (unsigned i = 0; i < n; i++)
         if (!i || gid[i] != gid[i - 1])
             gid[kept++] = gid[i];
-    int r = kept ? set_acl(path, gid, kept) : 0;
+    int r = kept ? set_acl(path, ACL_GROUP, gid, kept) : 0;
     if (r == -EOPNOTSUPP && chown(path, (uid_t)-1, gid[0]))
         r = -errno;
     if (r == -EOPNOTSUPP)
@@ -79,4 +84,16 @@ void socket_guard(const char *path)
                    path, gid[0]);
     else if (r)
         log_warning("api: socket: groups not set: path=%s error=\"%s\"", path, strerror(-r));
+}
+
+// Where the file system has no access control lists anybody may connect, and is turned away
+// (http_listen.c).
+void socket_guard_user(const char *path, uid_t uid)
+{
+    int r = chmod(path, 0660) ? -errno : set_acl(path, ACL_USER, &uid, 1);
+
+    if (r == -EOPNOTSUPP)
+        r = chmod(path, 0666) ? -errno : 0;
+    if (r)
+        log_warning("api: socket: user not set: path=%s error=\"%s\"", path, strerror(-r));
 }

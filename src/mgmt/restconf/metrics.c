@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "http/http.h"
-#include "http/listen.h"
 #include "http/refuse.h"
 #include "restconf/bound.h"
 
@@ -138,8 +137,6 @@ void metrics_get(struct http *h)
 
 void metrics_answer(struct http *h)
 {
-    if (listen_refused(h))
-        return;
     if (strcmp(http_path(h), "/metrics"))
         http_refuse(h, 404, "invalid-value", "there is no '%s'; this listener serves only /metrics",
                     http_path(h));

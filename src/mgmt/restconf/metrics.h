@@ -40,7 +40,7 @@ struct scrape_rows {
 
 // Answers a GET or HEAD of /metrics, perhaps later.
 void metrics_get(struct http *h);
-void metrics_answer(struct http *h); // any request of a listener for metrics (listen.h)
+void metrics_answer(struct http *h); // any request by VIA_METRICS
 bool metrics_prefers_openmetrics(const char *accept); // an Accept header, NULL = none
 
 #endif

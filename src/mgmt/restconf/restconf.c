@@ -372,12 +372,12 @@ void restconf_unbound(const char *what, const char *name)
     bug_on(true);
 }
 
-int restconf_start(const char *socket_path, char *err, size_t err_size)
+int restconf_start(char *err, size_t err_size)
 {
     thread_must_be(ROLE_CONTROL);
     state_bind();
     operation_bind();
-    return http_start(socket_path, restconf_answer, err, err_size);
+    return http_start(err, err_size);
 }
 
 void restconf_stop(void)

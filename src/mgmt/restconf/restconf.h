@@ -10,9 +10,9 @@
 
 struct http;
 
-int restconf_start(const char *socket_path, char *err, size_t err_size); // on the UNIX socket
+int restconf_start(char *err, size_t err_size); // on the UNIX socket
 void restconf_stop(void);
-void restconf_answer(struct http *h); // a request, by whatever listener
+void restconf_answer(struct http *h); // a request by VIA_API
 // Of a read whose schema is not known; false: an answer has been given.
 bool restconf_query_ok(struct http *h);
 enum access_level restconf_needs(const char *method,

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// access_test.c - who may do what: users of the socket, tokens, certificates, listeners on TCP
+// access_test.c - who may do what: users of the socket, clients of the proxy
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <openssl/pem.h>
 #include <openssl/sha.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +21,12 @@
 #include "base/log.h"
 #include "config/candidate.h"
 #include "http/access.h"
-#include "core/starter.h"
-#include "http/http_remote.h"
-#include "http/http_tls.h"
 #include "http/token.h"
 #include "http/http_peer.h"
 #include "server/mgmt.h"
 #include "server/test_server.h"
 
-static char tokens[80], certificate[80], key[80], ca[80], client_pem[80];
-static unsigned port; // of the listener
+static char tokens[80], proxy_sock[80];
 
 // --- files --------------------------------------------------------------------------------------
 
@@ -64,68 +57,13 @@ static void write_tokens(const char *admin)
     fclose(f);
 }
 
-// A certificate for `name`, with `other` as alternative name, signed by `by` (NULL: by itself).
-static X509 *make_certificate(EVP_PKEY *k, const char *name, const char *other, X509 *by,
-                              EVP_PKEY *by_key)
-{
-    X509 *x = X509_new();
-    X509V3_CTX ctx;
-
-    X509_set_version(x, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(x), by ? 2 : 1);
-    X509_gmtime_adj(X509_getm_notBefore(x), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(x), 86400);
-    X509_set_pubkey(x, k);
-    X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC, (const uint8_t *)name,
-                               -1, -1, 0);
-    X509_set_issuer_name(x, X509_get_subject_name(by ? by : x));
-    X509V3_set_ctx(&ctx, by ? by : x, x, NULL, NULL, 0);
-    X509_EXTENSION *e = X509V3_EXT_conf_nid(NULL, &ctx, NID_basic_constraints,
-                                            by ? "CA:FALSE" : "critical,CA:TRUE");
-    X509_add_ext(x, e, -1);
-    X509_EXTENSION_free(e);
-    if (other) {
-        e = X509V3_EXT_conf_nid(NULL, &ctx, NID_subject_alt_name, other);
-        X509_add_ext(x, e, -1);
-        X509_EXTENSION_free(e);
-    }
-    assert_true(X509_sign(x, by_key, EVP_sha256()));
-    return x;
-}
-
-static void write_pem(const char *path, X509 *x, EVP_PKEY *k)
-{
-    FILE *f = fopen(path, "w");
-
-    if (x)
-        PEM_write_X509(f, x);
-    if (k)
-        PEM_write_PrivateKey(f, k, NULL, NULL, 0, NULL, NULL);
-    fclose(f);
-}
-
 static int set_up_files(void **state)
 {
     int r = server_set_up(state);
-    EVP_PKEY *k = EVP_EC_gen("P-256");
-    X509 *root = make_certificate(k, "test root", NULL, NULL, k);
-    X509 *server = make_certificate(k, "127.0.0.1", "IP:127.0.0.1", root, k);
-    X509 *client = make_certificate(k, "machine 7", "DNS:noc.example.net", root, k);
 
     name_file(tokens, "tokens");
-    name_file(certificate, "cert.pem");
-    name_file(key, "key.pem");
-    name_file(ca, "ca.pem");
-    name_file(client_pem, "client.pem");
-    write_pem(ca, root, NULL);
-    write_pem(certificate, server, NULL);
-    write_pem(key, NULL, k);
-    write_pem(client_pem, client, k);
+    name_file(proxy_sock, "proxy.sock");
     write_tokens("boss");
-    X509_free(root);
-    X509_free(server);
-    X509_free(client);
-    EVP_PKEY_free(k);
     return r;
 }
 
@@ -137,11 +75,6 @@ static void files_of_the_api_are_files(void **state)
     name_file(pipe, "pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_int_equal(token_file(pipe, err, sizeof err), -EBADMSG);
-    assert_non_null(strstr(err, "not a regular file"));
-    struct tls_files f = {0};
-    snprintf(f.certificate, sizeof f.certificate, "%s", certificate);
-    snprintf(f.key, sizeof f.key, "%s", pipe);
-    assert_int_equal(http_tls_try(&f, false, err, sizeof err), -EBADMSG);
     assert_non_null(strstr(err, "not a regular file"));
     unlink(pipe);
 }
@@ -186,14 +119,11 @@ static void thousands_of_tokens_are_good_and_one_too_many_is_named(void **state)
 
 static int tear_down_files(void **state)
 {
-    const char *const all[] = {tokens, certificate, key, ca, client_pem};
-
-    for (unsigned i = 0; i < 5; i++)
-        unlink(all[i]);
+    unlink(tokens);
     return server_tear_down(state);
 }
 
-// --- a client by TCP ----------------------------------------------------------------------------
+// --- the proxy ----------------------------------------------------------------------------------
 
 static int configure(const char *fmt, ...)
 {
@@ -215,103 +145,87 @@ static int configure(const char *fmt, ...)
     return r;
 }
 
-static unsigned free_port(void)
-{
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof sa;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+// We are the proxy, of this client.
+struct client {
+    const char *via, *address, *certificate, *token, *more;
+};
+static const struct client anybody = {"api", "192.0.2.7", NULL, NULL, ""};
 
-    bug_on(bind(fd, (struct sockaddr *)&sa, n) || getsockname(fd, (struct sockaddr *)&sa, &n));
-    close(fd);
-    return ntohs(sa.sin_port);
+static struct client with_token(const char *token)
+{
+    struct client c = anybody;
+
+    c.token = token;
+    return c;
 }
 
-static int tcp_connect(void)
+static struct client with_certificate(const char *subject)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct client c = anybody;
 
-    if (connect(fd, (struct sockaddr *)&sa, sizeof sa)) {
-        close(fd);
-        return -1;
-    }
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    return fd;
+    c.certificate = subject;
+    return c;
 }
 
-static void format_request(struct text *t, const char *method, const char *target,
-                           const char *token, const char *body)
+static void add_header(struct text *t, const char *name, const char *value)
 {
-    text_printf(t, "%s %s HTTP/1.1\r\nHost: k\r\nConnection: close\r\n", method, target);
-    if (token)
-        text_printf(t, "Authorization: %s%s\r\n", strncmp(token, "Basic ", 6) ? "Bearer " : "",
-                    token);
+    if (value)
+        text_printf(t, "%s: %s\r\n", name, value);
+}
+
+static void format_request(struct text *t, const struct client *c, const char *method,
+                           const char *target, const char *body)
+{
+    text_printf(t, "%s %s HTTP/1.1\r\nHost: k\r\n%s", method, target, c->more);
+    add_header(t, ACCESS_VIA_HEADER, c->via);
+    add_header(t, ACCESS_CLIENT_HEADER, c->address);
+    add_header(t, ACCESS_CERTIFICATE_HEADER, c->certificate);
+    if (c->token)
+        text_printf(t, "Authorization: %s%s\r\n",
+                    strncmp(c->token, "Basic ", 6) ? "Bearer " : "", c->token);
     text_printf(t, "Content-Type: application/yang-data+json\r\nContent-Length: %zu\r\n\r\n%s",
                 strlen(body), body);
 }
 
 // Status of the answer; 0: the connection ended without one.
-static int ask_tcp(const char *method, const char *target, const char *token, const char *body)
+static int ask_on(int fd, struct client c, const char *method, const char *target,
+                  const char *body)
 {
     struct text t = {0};
-    int fd = tcp_connect();
 
-    assert_true(fd >= 0);
-    format_request(&t, method, target, token, body);
+    format_request(&t, &c, method, target, body);
     client_send(loop, fd, t.s, t.n);
     reply.status = 0;
     client_read(loop, fd, &reply);
-    close(fd);
     text_free(&t);
     return reply.status;
 }
 
-// The same by TLS, with the client's certificate or without; 0 also when there is no TLS to be had.
-static int ask_tls(const char *method, const char *target, const char *token, const char *pem)
+static int ask_by(struct client c, const char *method, const char *target, const char *body)
 {
-    SSL_CTX *c = SSL_CTX_new(TLS_client_method());
-    SSL *s = SSL_new(c);
-    struct text t = {0}, got = {0};
-    int fd = tcp_connect(), status = 0, r;
-    char buf[4096];
+    int fd = client_connect(proxy_sock);
 
-    if (pem)
-        assert_true(SSL_use_certificate_file(s, pem, SSL_FILETYPE_PEM) == 1 &&
-                    SSL_use_PrivateKey_file(s, pem, SSL_FILETYPE_PEM) == 1);
-    SSL_CTX_load_verify_locations(c, ca, NULL);
-    SSL_set_verify(s, SSL_VERIFY_PEER, NULL);
-    SSL_set1_host(s, "127.0.0.1");
-    SSL_set_fd(s, fd);
-    format_request(&t, method, target, token, "");
-    for (unsigned i = 0; i < 5000; i++) {
-        event_base_loop(loop, EVLOOP_NONBLOCK);
-        if (t.n) {
-            r = SSL_connect(s) == 1 ? SSL_write(s, t.s, (int)t.n) : -1;
-            if (r > 0)
-                t.n = 0;
-        } else {
-            r = SSL_read(s, buf, sizeof buf);
-            if (r > 0)
-                text_append(&got, buf, (size_t)r);
-        }
-        if (r <= 0 && SSL_get_error(s, r) != SSL_ERROR_WANT_READ &&
-            SSL_get_error(s, r) != SSL_ERROR_WANT_WRITE)
-            break;
-        if (r <= 0)
-            usleep(200);
-    }
-    if (got.n)
-        sscanf(got.s, "HTTP/1.1 %d", &status);
-    text_clear(&reply.body);
-    text_append(&reply.body, text_str(&got), got.n);
-    SSL_free(s);
-    SSL_CTX_free(c);
+    assert_true(fd >= 0);
+    ask_on(fd, c, method, target, body);
     close(fd);
-    text_free(&t);
-    text_free(&got);
-    return status;
+    return reply.status;
+}
+
+static int ask_tcp(const char *method, const char *target, const char *token, const char *body)
+{
+    return ask_by(with_token(token), method, target, body);
+}
+
+static const char *my_name(void)
+{
+    const struct passwd *p = getpwuid(geteuid());
+
+    return p ? p->pw_name : "root";
+}
+
+static void open_proxy(void)
+{
+    assert_int_equal(configure("set api tokens %s\nset api proxy %s", tokens, my_name()), 200);
 }
 
 #define MTU "/restconf/data/kamuee:port=p0/mtu"
@@ -494,17 +408,9 @@ static void who_came_by_sudo_is_named_and_only_root_is_believed(void **state)
 
 // --- tokens -------------------------------------------------------------------------------------
 
-static void listen_plain(void)
-{
-    port = free_port();
-    assert_int_equal(
-        configure("set api tokens %s\nset api listen 127.0.0.1 port %u tls false", tokens, port),
-        200);
-}
-
 static void a_token_may_what_its_role_may(void **state)
 {
-    listen_plain();
+    open_proxy();
     assert_int_equal(ask_tcp("GET", "/restconf/data/kamuee:state/ledger", NULL, ""), 401);
     assert_said("\"error-tag\":\"access-denied\"");
     assert_has(reply.head.s, "WWW-Authenticate: Bearer");
@@ -526,7 +432,7 @@ static void a_token_may_what_its_role_may(void **state)
 
 static void a_changed_file_of_tokens_counts_at_once(void **state)
 {
-    listen_plain();
+    open_proxy();
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200);
     write_tokens("new-boss");
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 401);
@@ -537,18 +443,12 @@ static void a_changed_file_of_tokens_counts_at_once(void **state)
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200);
 }
 
-static const char get_as[] = "GET " MTU " HTTP/1.1\r\nHost: k\r\nAuthorization: Bearer %s\r\n\r\n";
-
 static void who_guesses_tokens_has_to_wait(void **state)
 {
-    struct text t = {0};
+    struct client other = with_token("boss");
 
-    listen_plain();
-    int proved = tcp_connect();
-    text_printf(&t, get_as, "reader");
-    client_send(loop, proved, t.s, t.n);
-    assert_true(client_read(loop, proved, &reply));
-    assert_int_equal(reply.status, 200);
+    open_proxy();
+    assert_int_equal(ask_tcp("GET", MTU, "reader", ""), 200);
     for (unsigned i = 0; i < GUESSES_MAX; i++)
         assert_int_equal(ask_tcp("GET", MTU, i & 1 ? "guess" : "Basic cmVhZGVyOnJ1bm5lcg==", ""),
                          401);
@@ -559,44 +459,21 @@ static void who_guesses_tokens_has_to_wait(void **state)
     }
     assert_int_equal(http_stats()->refused[REFUSED_UNKNOWN], GUESSES_MAX);
     assert_int_equal(http_stats()->refused[REFUSED_PAUSED], 3);
-    client_send(loop, proved, t.s, t.n); // who was there before goes on
-    assert_true(client_read(loop, proved, &reply));
-    assert_int_equal(reply.status, 200);
-    assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429); // which ends nobody's pause
+    assert_int_equal(ask_tcp("GET", MTU, "reader", ""), 200); // which was right before
+    assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429);
+    other.address = "192.0.2.8";
+    assert_int_equal(ask_by(other, "GET", MTU, ""), 200);
     assert_int_equal(ask("GET", MTU, NULL), 200);
-    close(proved);
-    text_free(&t);
 }
 
-// A right token between wrong ones buys no further guesses.
-static void who_has_a_token_guesses_no_faster(void **state)
-{
-    struct text right = {0}, wrong = {0};
-    unsigned looked_at = 0;
-
-    listen_plain();
-    int fd = tcp_connect();
-    text_printf(&right, get_as, "reader");
-    text_printf(&wrong, get_as, "wrong");
-    for (unsigned i = 0; i < 20 * GUESSES_MAX; i++) {
-        client_send(loop, fd, i % 9 ? wrong.s : right.s, i % 9 ? wrong.n : right.n);
-        assert_true(client_read(loop, fd, &reply));
-        looked_at += reply.status == 401;
-    }
-    assert_int_equal(looked_at, GUESSES_MAX);
-    close(fd);
-    text_free(&right);
-    text_free(&wrong);
-}
-
-static int listen_to_events(const char *token)
+static int listen_to_events(struct client c)
 {
     struct text t = {0};
     char head[200];
     ssize_t n = -1;
-    int fd = tcp_connect();
+    int fd = client_connect(proxy_sock);
 
-    format_request(&t, "GET", "/restconf/streams/events", token, "");
+    format_request(&t, &c, "GET", "/restconf/streams/events", "");
     client_send(loop, fd, t.s, t.n);
     text_free(&t);
     for (unsigned i = 0; n < 0 && i < 3000; i++) {
@@ -625,108 +502,175 @@ static bool is_ended(int fd, unsigned seconds)
     return false;
 }
 
-// A stream ends when its token's line goes; that of another token goes on.
+// A stream ends when its token's line goes, or its certificate's name; others go on.
 static void who_loses_rights_loses_streams(void **state)
 {
-    listen_plain();
-    int withdrawn = listen_to_events("boss"), stays = listen_to_events("reader");
+    open_proxy();
+    assert_int_equal(configure("set api client noc role operator\nset api client nms role operator"),
+                     200);
+    int token = listen_to_events(with_token("boss")),
+        certificate = listen_to_events(with_certificate("CN=noc,O=Example")),
+        stays[] = {listen_to_events(with_token("reader")),
+                   listen_to_events(with_certificate("CN=nms"))};
 
-    assert_false(is_ended(withdrawn, 2));
+    assert_false(is_ended(token, 2));
+    assert_false(is_ended(certificate, 1));
     write_tokens("new-boss");
-    assert_true(is_ended(withdrawn, 10));
-    assert_false(is_ended(stays, 2));
-    write_tokens("boss");
-    close(withdrawn);
-    close(stays);
-}
-
-// Two requests in one piece: each is of who its own token says.
-static void a_token_counts_for_its_own_request(void **state)
-{
-    struct text t = {0};
-
-    listen_plain();
-    for (unsigned first_is_right = 0; first_is_right < 2; first_is_right++) {
-        int fd = tcp_connect();
-
-        text_clear(&t);
-        text_printf(&t, get_as, first_is_right ? "reader" : "wrong");
-        text_printf(&t, get_as, first_is_right ? "wrong" : "reader");
-        client_send(loop, fd, t.s, t.n);
-        assert_true(client_read(loop, fd, &reply));
-        assert_int_equal(reply.status, first_is_right ? 200 : 401);
-        close(fd);
+    assert_true(is_ended(token, 10));
+    assert_false(is_ended(certificate, 2));
+    assert_int_equal(configure("set api client noc role read-only"), 200);
+    assert_true(is_ended(certificate, 10));
+    for (int i = 0; i < 2; i++) {
+        assert_false(is_ended(stays[i], 2));
+        close(stays[i]);
     }
-    text_free(&t);
+    write_tokens("boss");
+    close(token);
+    close(certificate);
 }
 
-// --- listeners ----------------------------------------------------------------------------------
-
-static void what_cannot_be_is_refused(void **state)
+// Or one token that is good for little would open the way to the others.
+static void a_right_token_in_between_helps_no_guesser(void **state)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof sa;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    unsigned looked_at = 0;
 
-    assert_int_equal(configure("set api listen 192.0.2.1 tls false\nset api tokens %s", tokens),
-                     400);
-    assert_said("expected a loopback address such as 127.0.0.1, or TLS");
-    assert_int_equal(configure("set api listen 192.0.2.1"), 400);
-    assert_said("TLS needs a certificate and its key");
-    assert_int_equal(configure("set api listen 127.0.0.1 tls false"), 400);
-    assert_said("clients have no way to authenticate: set api tokens FILE");
-    assert_int_equal(configure("set api listen 127.0.0.1 tls false\nset api tokens /nowhere"), 409);
-    assert_said("/nowhere: cannot be read: No such file or directory");
-    assert_int_equal(
-        configure("set api listen 127.0.0.1\nset api tls certificate %s key %s\nset api tokens %s",
-                  tokens, key, tokens),
-        409);
-    assert_said("cannot be used");
-    bug_on(bind(fd, (struct sockaddr *)&sa, n) || listen(fd, 1) ||
-           getsockname(fd, (struct sockaddr *)&sa, &n));
-    assert_int_equal(configure("set api tokens %s\nset api listen 127.0.0.1 port %u tls false",
-                               tokens, ntohs(sa.sin_port)),
-                     409);
-    assert_said("use another port");
-    assert_null(strstr(running_text(), "api"));
+    open_proxy();
+    for (unsigned i = 0; i < 10 * GUESSES_MAX; i++) {
+        looked_at += ask_tcp("GET", MTU, "guess", "") == 401;
+        assert_int_equal(ask_tcp("GET", MTU, "reader", ""), 200);
+    }
+    assert_int_equal(looked_at, GUESSES_MAX);
+}
+
+static void guesses_count_for_a_network_of_ipv6(void **state)
+{
+    static const char *const mine[] = {"2001:db8:0:7::1", "2001:db8:0:7:ffff::2"};
+    struct client c = with_token("guess");
+
+    open_proxy();
+    for (unsigned i = 0; i < GUESSES_MAX; i++) {
+        c.address = mine[i & 1];
+        assert_int_equal(ask_by(c, "GET", MTU, ""), 401);
+    }
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 429);
+    c.address = "2001:db8:0:8::1";
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 401);
+}
+
+// --- what the proxy says ------------------------------------------------------------------------
+
+static void what_the_proxy_does_not_say_is_refused(void **state)
+{
+    struct client c = with_token("boss");
+
+    open_proxy();
+    c.address = NULL;
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
+    assert_said("the proxy sets no Kamuee-Client");
+    c.address = "unix:";
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
+    c = with_token("boss");
+    c.via = NULL;
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
+    c.via = "apis";
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
+    assert_said("expected api, metrics or web");
+    // What a client has smuggled in beside what the proxy sets.
+    c = with_certificate("CN=machine 7");
+    c.more = "Kamuee-Certificate: CN=boss\r\n";
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
+    assert_said("there are two Kamuee-Certificate");
+    c.certificate = NULL;
+    c.more = "kamuee-via: metrics\r\n";
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
+}
+
+static void a_connection_is_of_one_client(void **state)
+{
+    struct client c = with_token("boss");
+
+    open_proxy();
+    int fd = client_connect(proxy_sock);
+    assert_int_equal(ask_on(fd, c, "GET", MTU, ""), 200);
+    c.token = "reader";
+    assert_int_equal(ask_on(fd, c, "DELETE", MTU, ""), 403);
+    c.address = "192.0.2.8";
+    assert_int_equal(ask_on(fd, c, "GET", MTU, ""), 400);
+    assert_said("two clients");
     close(fd);
 }
 
-static void who_closes_his_own_listener_gets_an_answer(void **state)
+// Headers of the proxy mean nothing on the socket of this host's users.
+static void a_user_of_the_socket_is_no_proxy(void **state)
 {
-    listen_plain();
-    assert_int_equal(ask_tcp("DELETE", "/restconf/data/kamuee:api/listen=127.0.0.1", "boss", ""),
-                     204);
+    const struct group *g = getgrnam("staff");
+    gid_t staff = g ? g->gr_gid : 0;
+    char request[200];
+
+    if (geteuid() || !g)
+        skip();
+    char *dir = strndup(sock, (size_t)(strrchr(sock, '/') - sock));
+    assert_int_equal(chmod(dir, 0755), 0);
+    free(dir);
+    assert_int_equal(configure("set api group read-only staff\nset api client boss role admin"),
+                     200);
+    snprintf(request, sizeof request,
+             "DELETE " MTU " HTTP/1.1\r\nKamuee-Via: api\r\nKamuee-Client: 192.0.2.7\r\n"
+             "Kamuee-Certificate: CN=boss\r\nRest:");
+    assert_int_equal(ask_as(65534, staff, request), 400); // 403, in tens
+    assert_int_equal(ask("GET", MTU, NULL), 200);
+}
+
+static void only_the_proxy_is_served_by_its_socket(void **state)
+{
+    struct stat s;
+
+    open_proxy();
+    assert_int_equal(stat(proxy_sock, &s), 0);
+    assert_int_equal(s.st_mode & 0777, 0660);
+    if (geteuid())
+        skip();
+    char saved[sizeof sock];
+    strcpy(saved, sock);
+    strcpy(sock, proxy_sock);
+    assert_int_equal(chmod(sock, 0666), 0); // the door is left open
+    assert_int_equal(ask_as(65534, 65534,
+                            "GET " MTU " HTTP/1.1\r\nKamuee-Via: api\r\n"
+                            "Kamuee-Client: 192.0.2.7\r\nAuthorization: Bearer boss\r\nRest:"),
+                     0);
+    strcpy(sock, saved);
+    assert_int_equal(configure("set api proxy nobody"), 200);
+    assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 0); // nor is root, now
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    assert_int_equal(configure("set api proxy nobody-has-it"), 409);
+    assert_said("there is no user 'nobody-has-it': install kamuee-proxy");
+    assert_int_equal(configure("set api proxy %s\nset api tokens /nowhere", my_name()), 409);
+    assert_said("/nowhere: cannot be read: No such file or directory");
+    assert_null(strstr(running_text(), "api"));
+    assert_int_equal(access(proxy_sock, F_OK), -1);
+}
+
+static void who_closes_his_own_socket_gets_an_answer(void **state)
+{
+    open_proxy();
+    assert_int_equal(ask_tcp("DELETE", "/restconf/data/kamuee:api/proxy", "boss", ""), 204);
     for (unsigned i = 0; i < 1500; i++) {
         event_base_loop(loop, EVLOOP_NONBLOCK);
         usleep(1000);
     }
-    assert_int_equal(tcp_connect(), -1);
-}
-
-static void a_crowd_at_the_door_harms_nobody_inside(void **state)
-{
-    int fd[200], n = 0; // more than are served at a time, fewer than may wait
-
-    listen_plain();
-    for (; n < 200; n++) {
-        fd[n] = tcp_connect();
-        assert_true(fd[n] >= 0);
-        if (n % 3)
-            client_send(loop, fd[n], "GET / HT", 8);
-        event_base_loop(loop, EVLOOP_NONBLOCK);
-    }
-    assert_int_equal(ask("GET", MTU, NULL), 200);
-    while (n--)
-        close(fd[n]);
+    assert_int_equal(access(proxy_sock, F_OK), -1);
+    open_proxy();
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200);
 }
 
-static void a_large_body_by_tcp_is_refused(void **state)
+static void a_large_body_is_refused(void **state)
 {
     struct text body = {0};
 
-    listen_plain();
+    open_proxy();
     for (unsigned i = 0; i < 3u << 20; i += 64)
         text_printf(&body, "%64s", "");
     assert_int_equal(ask_tcp("PUT", MTU, "boss", body.s), 413);
@@ -734,73 +678,111 @@ static void a_large_body_by_tcp_is_refused(void **state)
     text_free(&body);
 }
 
-// --- TLS ----------------------------------------------------------------------------------------
+// --- clients that say nothing of themselves -----------------------------------------------------
 
-static void listen_tls(const char *more)
+static void by_metrics_there_are_metrics_alone(void **state)
 {
-    port = free_port();
-    assert_int_equal(
-        configure(
-            "set api tls certificate %s key %s client-ca %s\nset api listen 127.0.0.1 port %u%s",
-            certificate, key, ca, port, more),
-        200);
+    struct client c = with_token("boss");
+
+    open_proxy();
+    c.via = "metrics";
+    assert_int_equal(ask_by(c, "GET", MTU, ""), 404);
+    assert_int_equal(ask_by(c, "DELETE", MTU, ""), 404);
+    assert_int_equal(ask_by(c, "POST", "/metrics", ""), 405);
+    assert_int_equal(ask_by(c, "GET", "/metrics", ""), 200);
 }
+
+static void by_the_web_page_a_token_is_no_key(void **state)
+{
+    struct client c = with_token("boss");
+
+    open_proxy();
+    c.via = "web";
+    assert_int_equal(ask_by(c, "DELETE", MTU, ""), 403);
+    assert_int_equal(ask_by(c, "GET", "/restconf/data/kamuee:state/ledger", ""), 401);
+}
+
+// --- certificates -------------------------------------------------------------------------------
 
 static void a_certificate_may_what_its_name_may(void **state)
 {
-    listen_tls("");
-    assert_int_equal(ask_tls("GET", MTU, NULL, NULL),
-                     0); // no certificate, no tokens: not even an answer
-    assert_int_equal(ask_tls("GET", MTU, NULL, client_pem), 403);
+    struct client both = with_certificate("CN=noc.example.net");
+
+    open_proxy();
+    assert_int_equal(ask_by(with_certificate("CN=machine 7,O=Example"), "GET", MTU, ""), 403);
     assert_said("certificate machine 7 has no role");
     assert_int_equal(configure("set api client noc.example.net role operator"), 200);
-    assert_int_equal(ask_tls("GET", MTU, NULL, client_pem), 200);
-    assert_int_equal(ask_tls("DELETE", MTU, NULL, client_pem), 403);
+    assert_int_equal(ask_by(both, "GET", MTU, ""), 200);
+    assert_int_equal(ask_by(both, "DELETE", MTU, ""), 403);
     assert_said("certificate noc.example.net has role operator");
+    both.token = "boss"; // who sends a token means it
+    assert_int_equal(ask_by(both, "DELETE", MTU, ""), 204);
     assert_int_equal(configure("set api client \\\"machine 7\\\" role admin"), 200);
-    assert_int_equal(ask_tls("DELETE", MTU, NULL, client_pem), 204);
-    assert_int_equal(ask_tcp("GET", MTU, NULL, ""), 0); // not by TLS
+    assert_int_equal(ask_by(with_certificate("CN=machine 7"), "DELETE", MTU, ""), 404);
 }
 
-static void tokens_and_certificates_together(void **state)
+// What `subject` makes of the client "boss", who is an admin, and of "é,b", an operator.
+static enum access_level access_of(const char *subject)
 {
-    char more[120];
+    struct who w;
 
-    snprintf(more, sizeof more, "\nset api tokens %s", tokens);
-    listen_tls(more);
-    assert_int_equal(ask_tls("GET", MTU, NULL, NULL), 401);
-    assert_said("\"access-denied\"");
-    assert_int_equal(ask_tls("GET", MTU, "reader", NULL), 200);
-    assert_int_equal(ask_tls("GET", "/nowhere", "reader", client_pem), 404);
-    assert_int_equal(ask_tls("BREW", MTU, "reader", NULL), 501);
-    assert_said("ietf-restconf:errors");
+    access_by_certificate(subject, strlen(subject), &w);
+    assert_true(w.known);
+    return w.access;
 }
 
-static void a_reload_reads_certificates_again(void **state)
+static void only_common_names_of_a_subject_count(void **state)
 {
-    char err[512] = "", saved[8192];
+    static const struct {
+        const char *subject;
+        enum access_level access;
+    } row[] = {
+        {"CN=boss", ACCESS_ADMIN},
+        {"O=Example,CN=boss,C=JP", ACCESS_ADMIN},
+        {"OU=x+CN=boss", ACCESS_ADMIN},
+        {"CN=x,CN=boss", ACCESS_ADMIN},
+        {"CN=\\C3\\A9\\,b", ACCESS_OPERATE},
+        {"CN=\\c3\\a9\\,b,O=x", ACCESS_OPERATE},
+        {"", ACCESS_NONE},
+        {"CN=", ACCESS_NONE},
+        {"CN=bos", ACCESS_NONE},
+        {"CN=boss2", ACCESS_NONE},
+        {"CN=x\\,CN=boss", ACCESS_NONE},       // one name: "x,CN=boss"
+        {"O=x\\,CN=boss", ACCESS_NONE},
+        {"O=x\\\\\\,CN=boss", ACCESS_NONE},
+        {"O=x\\\\,CN=boss", ACCESS_ADMIN},     // the organization "x\"
+        {"O=CN=boss", ACCESS_NONE},
+        {"OCN=boss", ACCESS_NONE},
+        {"cn=boss", ACCESS_NONE},
+        {"CN=boss\\00", ACCESS_NONE},
+        {"CN=boss\\0A", ACCESS_NONE},
+        {"CN=boss\\00.example.net", ACCESS_NONE},
+        {"CN=boss\\", ACCESS_NONE},
+        {"CN=#626f7373", ACCESS_NONE},
+        {"CN=\\62oss", ACCESS_ADMIN},
+    };
 
-    listen_tls("\nset api client noc.example.net role admin");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:save-configuration", NULL), 200);
-    FILE *f = fopen(key, "r");
-    size_t n = fread(saved, 1, sizeof saved, f);
-    fclose(f);
-    f = fopen(key, "w");
-    fclose(f);
-    assert_int_not_equal(mgmt_reload(err, sizeof err), 0);
-    assert_has(err, "key");
-    assert_int_equal(ask_tls("GET", MTU, NULL, client_pem), 200); // the old one stays
-    f = fopen(key, "w");
-    fwrite(saved, 1, n, f);
-    fclose(f);
-    assert_int_equal(mgmt_reload(err, sizeof err), 0);
-    assert_int_equal(ask_tls("GET", MTU, NULL, client_pem), 200);
+    assert_int_equal(configure("set api client boss role admin\nset api client \\\"é,b\\\" role "
+                               "operator"),
+                     200);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (access_of(row[i].subject) != row[i].access)
+            fail_msg("%s: %s", row[i].subject, access_name[access_of(row[i].subject)]);
+}
+
+static void a_long_name_is_nobodys(void **state)
+{
+    char subject[400];
+    struct who w;
+
+    snprintf(subject, sizeof subject, "CN=%0300d", 0);
+    access_by_certificate(subject, strlen(subject), &w);
+    assert_int_equal(w.access, ACCESS_NONE);
+    assert_string_equal(w.name, "certificate without a name");
 }
 
 int main(void)
 {
-    bug_on(starter_begin());
-    http_remote_know(KAMUEE_HTTP);
     const struct CMUnitTest tests[] = {
         served(a_user_may_what_its_groups_may),
         served(a_group_may_be_bound_to_a_vr),
@@ -809,16 +791,21 @@ int main(void)
         served(a_token_may_what_its_role_may),
         served(a_changed_file_of_tokens_counts_at_once),
         served(who_guesses_tokens_has_to_wait),
-        served(who_has_a_token_guesses_no_faster),
         served(who_loses_rights_loses_streams),
-        served(a_token_counts_for_its_own_request),
+        served(a_right_token_in_between_helps_no_guesser),
+        served(guesses_count_for_a_network_of_ipv6),
+        served(what_the_proxy_does_not_say_is_refused),
+        served(a_connection_is_of_one_client),
+        served(a_user_of_the_socket_is_no_proxy),
+        served(only_the_proxy_is_served_by_its_socket),
         served(what_cannot_be_is_refused),
-        served(who_closes_his_own_listener_gets_an_answer),
-        served(a_crowd_at_the_door_harms_nobody_inside),
-        served(a_large_body_by_tcp_is_refused),
+        served(who_closes_his_own_socket_gets_an_answer),
+        served(a_large_body_is_refused),
+        served(by_metrics_there_are_metrics_alone),
+        served(by_the_web_page_a_token_is_no_key),
         served(a_certificate_may_what_its_name_may),
-        served(tokens_and_certificates_together),
-        served(a_reload_reads_certificates_again),
+        served(only_common_names_of_a_subject_count),
+        served(a_long_name_is_nobodys),
         cmocka_unit_test(files_of_the_api_are_files),
         cmocka_unit_test(a_long_line_of_the_token_file_is_one_line),
         cmocka_unit_test(thousands_of_tokens_are_good_and_one_too_many_is_named),

@@ -23,8 +23,7 @@
     "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, "           \
     "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, "                 \
     "program-signer, program, gpu, acl-limit, thread, forwarding, punt, multicast, icmp, "         \
-    "journal, drain, fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, "          \
-    "sflow, ipfix, api"
+    "journal, drain, fib-audit, alarm, routing-daemon, counters, netlink, sflow, ipfix, api"
 
 static struct lyd_node *read_lines(const char *text, struct errors *e)
 {
@@ -336,8 +335,6 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "receive queues"},
         {"set alarm punt-drops raise 10 clear 10",
          "c:1: alarm punt-drops: 'clear' is 10, expected less than 'raise', which is 10"},
-        {"set metrics listen 10.0.0.1", "c:1: metrics listen: 'address' is '10.0.0.1', expected a "
-                                        "loopback address: 127.0.0.1 or ::1"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p9",
          "c:2: multicast route default 239.1.1.1: 'input' refers to 'p9', which does not exist; "
          "expected the name of a port or "

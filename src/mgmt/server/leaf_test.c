@@ -101,14 +101,12 @@ static const char everything[] =
     "set alarm buffers enabled false raise 7 clear 3\n"
     "set routing-daemon red bgp minimum-routes 7\n"
     "set counters nexthop true\nset counters prefix default 192.0.2.0/24\n"
-    "set metrics listen 127.0.0.1 port 7001\nset web listen 127.0.0.1 port 7002\n"
     "set netlink receive-buffer 500000\n"
     "set sflow sample-rate 7 polling-interval 7 agent-address 192.0.2.9 collector 192.0.2.1 port "
     "7\n"
     "set ipfix sample-rate 7 active-timeout 7 inactive-timeout 6 template-interval 7 flows 1024 "
     "observation-domain 7 collector 192.0.2.1 port 8\n"
-    "set api listen 127.0.0.1 port 7003 tls true\nset api tls certificate /c key /k client-ca "
-    "/a\nset api tokens /t\n"
+    "set api proxy nobody\nset api tokens /t\n"
     "set api client c role admin vr red\nset api group read-only r operator o admin a\n"
     "set api group vr red read-only r operator o admin a\n";
 
@@ -153,7 +151,7 @@ static const struct {
     {"/kamuee:mirror-session/to/tap", "mon9"},
     {"/kamuee:mirror-session/to/port", "p3"},
     {"/kamuee:multicast/route/input", "p3"},
-    {"/kamuee:api/listen/tls", "false"},
+    {"/kamuee:api/proxy", "root"},
     {"/kamuee:api/client/role", "operator"},
 };
 // Leaves whose change makes no step: the first two are read when kamueed starts, the third allows
@@ -374,7 +372,7 @@ static void steps_come_in_the_safe_order(void **state)
         "add queue of port p0\nadd queue of port p1\nadd mirror of port p0\n"
         "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\n"
         "add program q\nadd program red:p\nadd gpu g\nadd multicast route\n"
-        "add counters prefix\nadd metrics\nadd web\nset sflow\nset ipfix\nset api\n");
+        "add counters prefix\nset sflow\nset ipfix\nset api\n");
     expect_order(all, empty,
                  "set program-signer\nset access lists\n"
                  "del import of vr default\ndel import of vr red\n"
@@ -394,7 +392,6 @@ static void steps_come_in_the_safe_order(void **state)
                  "del port p0\ndel port p1\ndel port p2\ndel port p3\ndel port p4\ndel port p5\n"
                  "del port p6\ndel port p7\ndel port p8\ndel vr blue\ndel vr red\n"
                  "set vr default\nset vr default\nset vr default\nset vr default\nset thread\n"
-                 "del metrics\ndel web\n"
                  "set sflow\n"
                  "set ipfix\nset api\n");
     model_free(all);

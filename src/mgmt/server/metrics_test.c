@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "acl_manager/acl_query.h"
-#include "http/listen.h"
 #include "mgmt/feature.h"
 #include "restconf/metric.h"
 #include "restconf/metrics.h"
@@ -44,31 +43,6 @@ static void the_client_chooses_the_format(void **state)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         if (metrics_prefers_openmetrics(row[i].accept) != row[i].openmetrics)
             fail_msg("Accept: %s", row[i].accept ? row[i].accept : "(none)");
-}
-
-static void only_names_of_loopback_are_ours(void **state)
-{
-    static const char *const ours[] = {"localhost", "LOCALHOST:9108", "127.0.0.1:8080",
-                                       "127.1.2.3", "[::1]",          "[::1]:80"},
-                             *const others[] = {"",
-                                                "evil.example",
-                                                "localhost.evil.example",
-                                                "127.0.0.1.evil.example:8080",
-                                                "[::1",
-                                                "::1",
-                                                "[::2]:80",
-                                                "128.0.0.1",
-                                                "localhost:80@evil",
-                                                "127.0.0.1:80/x",
-                                                "[::1]x"};
-
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (!listen_host_is_ours(ours[i]))
-            fail_msg("Host: %s", ours[i]);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (listen_host_is_ours(others[i]))
-            fail_msg("Host: %s", others[i]);
-    assert_false(listen_host_is_ours(NULL));
 }
 
 static void labels_are_escaped_and_types_named(void **state)
@@ -276,7 +250,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_client_chooses_the_format),
-        cmocka_unit_test(only_names_of_loopback_are_ours),
         cmocka_unit_test(labels_are_escaped_and_types_named),
         cmocka_unit_test(lists_and_sets_have_metrics),
         served(members_of_a_lag_have_their_states),

@@ -32,7 +32,6 @@
 #include "http/api.h"
 #include "http/http.h"
 #include "http/http_listen.h"
-#include "http/listen.h"
 #include "mgmt/feature.h"
 #include "restconf/restconf.h"
 #include "yang/config_tree.h"
@@ -136,10 +135,9 @@ static void begin_features(void)
             features[i]->config->begin(config_model());
 }
 
-// The listeners open as the configuration says.
 static void serve(struct event_base *loop)
 {
-    api_init(restconf_answer);
+    http_serve(VIA_API, restconf_answer);
     http_ask_role(restconf_needs);
     for (unsigned f = 0; f < FEATURE_N; f++)
         if (features[f]->start)
@@ -149,11 +147,10 @@ static void serve(struct event_base *loop)
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size)
 {
     struct errors e = {0};
-    struct text path = {0};
     int r;
 
     thread_must_be(ROLE_CONTROL);
-    r = http_init(loop); // the configuration may name listeners
+    r = http_init(loop, run_dir); // the configuration may open the proxy's socket
     r = r ? r : aside_start(loop);
     if (r) {
         snprintf(err, err_size, "no memory or thread for the RESTCONF server: %s", strerror(-r));
@@ -172,9 +169,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
         return r;
     }
     saved_state_restore(revision_dir());
-    text_printf(&path, "%s/kamuee.sock", run_dir);
-    r = restconf_start(text_str(&path), err, err_size);
-    text_free(&path);
+    r = restconf_start(err, err_size);
     if (r)
         return r;
     if (!model_ports(config_model())->port.n)
@@ -296,7 +291,6 @@ void mgmt_stop(void)
     thread_must_be(ROLE_CONTROL);
     aside_stop();
     restconf_stop();
-    listen_fini();
     for (unsigned f = FEATURE_N; f--;)
         if (features[f]->stop)
             features[f]->stop();

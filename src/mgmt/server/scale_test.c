@@ -116,12 +116,6 @@ static void counted(struct text *t, unsigned i)
                 i & 255);
 }
 
-static void listens(struct text *t, unsigned i)
-{
-    text_printf(t, "set metrics listen 127.%u.%u.%u\nset web listen 127.%u.%u.%u\n", i >> 16 & 255,
-                i >> 8 & 255, i & 255, i >> 16 & 255, i >> 8 & 255, i & 255);
-}
-
 static void daemons(struct text *t, unsigned i)
 {
     text_printf(t, "set vr r%u namespace ns%u\nset routing-daemon r%u bgp\n", i, i, i);
@@ -130,10 +124,9 @@ static void daemons(struct text *t, unsigned i)
 static void clients(struct text *t, unsigned i)
 {
     text_printf(t,
-                "set api client c%u role admin\nset api listen 10.%u.%u.%u\nset sflow collector "
-                "10.%u.%u.%u\nset ipfix collector 10.%u.%u.%u\n",
-                i, i >> 16 & 255, i >> 8 & 255, i & 255, i >> 16 & 255, i >> 8 & 255, i & 255,
-                i >> 16 & 255, i >> 8 & 255, i & 255);
+                "set api client c%u role admin\nset sflow collector 10.%u.%u.%u\nset ipfix "
+                "collector 10.%u.%u.%u\n",
+                i, i >> 16 & 255, i >> 8 & 255, i & 255, i >> 16 & 255, i >> 8 & 255, i & 255);
 }
 
 static void queues(struct text *t, unsigned i)
@@ -173,7 +166,6 @@ static const struct many {
     {"thread", threads},
     {"multicast route", routes},
     {"counters prefix", counted},
-    {"listen", listens},
     {"routing-daemon", daemons},
     {"api client", clients},
 };
