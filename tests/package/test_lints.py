@@ -71,7 +71,7 @@ def test_manifests_fit_the_image(image: Image):
     assert (image.root / "usr/bin/kamuee").exists() and (image.root / "etc/frr").is_dir()
     lines = config["data"]["kamuee.conf"]
     assert set(re.findall(r"kernel-interface wire(\d)", lines)) == {name.removeprefix("eth") for name in asked}
-    assert f"port {template['metadata']['annotations']['prometheus.io/port']}" in lines
+    assert f"listen {template['metadata']['annotations']['prometheus.io/port']} ssl" in config["data"]["proxy.conf"]
     checked = image.root / "tmp/checked.conf"
     checked.write_text("".join(line + "\n" for line in lines.splitlines() if " api " not in line))      # whose files are a Secret's
     said = run("chroot", image.root, "kamueed", "--check", "--config", "/tmp/checked.conf").stdout

@@ -15,7 +15,7 @@ from conftest import ROOT, SUITE
 from packages import newer_version
 
 ROUTES = os.environ.get("ROUTES", "60000")
-OURS = ("kamuee", "kamuee-tools", "kamuee-snmp", "kamuee-bench", "kamuee-doc")
+OURS = ("kamuee", "kamuee-tools", "kamuee-snmp", "kamuee-proxy", "kamuee-bench", "kamuee-doc")
 CONFIGURATION = "set vr blue description kept\n"
 
 
