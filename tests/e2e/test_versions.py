@@ -112,6 +112,27 @@ def test_from_one_version_to_another_and_back_and_again(lab, tmp_path, which):
     assert left_behind(router) == left
 
 
+def test_settings_that_only_the_older_version_has_do_not_hinder_an_upgrade(lab, tmp_path):
+    router = lab["r"]
+    older, own = tmp_path / "yang", ROOT / "yang"
+    older.mkdir()
+    for file in own.glob("*.yang"):
+        text, n = re.subn(r"\n  container api \{", "\n  container snmp { leaf agentx { type string; } }\\g<0>", file.read_text())
+        assert n == (file.name == "kamuee.yang")
+        (older / file.name).write_text(text)
+    before = taps(lab)
+    upgrade(router, "--binary", script(tmp_path, f"KAMUEE_YANG_DIR={older} exec {other('next')} \"$@\""))
+    Router(router).configure("set snmp agentx /run/agentx")
+    assert "set snmp agentx" in kamuee(router, "show", "configuration").stdout
+    upgrade(router, "--binary", script(tmp_path, f"unset KAMUEE_YANG_DIR; exec {find_kamueed()} \"$@\""))     # which it has inherited
+    assert "snmp" not in kamuee(router, "show", "configuration").stdout
+    assert len(re.findall(r'setting passed over, it no longer exists: .*setting="snmp" .*kamuee-snmp', router.log.read_text())) == 1
+    refused = kamuee(router, "set", "snmp", "agentx", "/run/agentx")
+    assert refused.returncode != 0 and "package kamuee-snmp has replaced it" in refused.stderr, refused.stdout + refused.stderr
+    assert taps(lab) == before and is_up(lab)
+    audit(lab)
+
+
 def test_a_configuration_that_the_other_version_does_not_know_is_refused_in_words(lab, tmp_path):
     """To go back, what only the newer version knows has to be deleted first."""
     router = lab["r"]

@@ -27,6 +27,9 @@ void config_fini(void);
 // -errno with errors.
 int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate,
                       struct errors *e, struct text *source);
+// Of the lines there as they are, retired settings included: the same as of what config_print()
+// wrote in the version that ran before. 0: they cannot be read.
+uint64_t config_start_digest(bool file_only);
 // Applies it, with the model that config_model_of() made of it: the first commit of this process.
 // Takes over both. A disk that is full is no reason not to start.
 int config_start(struct lyd_node *candidate, struct model *m, struct errors *e);

@@ -66,13 +66,13 @@ static int read_revision(const struct revision *r, const char *back, struct lyd_
                          struct errors *e)
 {
     struct text t = {0};
-    char err[600];
+    char err[600], path[512];
     int result = revision_read(r, &t, err, sizeof err);
 
     if (result)
         errors_add(e, 0, "%s", err);
     else
-        config_read_text(tree, text_str(&t), e);
+        config_read_kept(tree, text_str(&t), revision_path(r, path, sizeof path), e);
     if (!result && e->n) // the schema has changed since
         errors_add(e, 0,
                    "revision %s is from an earlier kamueed and has lines that this version does "
@@ -97,7 +97,7 @@ static int begin_tree(struct editing *d)
     if (d->revision)
         return read_revision(d->revision, d->how->revision, &d->tree, d->e);
     if (!d->how->revision && d->how->file)
-        return config_read_file(false, &d->tree, d->e);
+        return config_read_file(false, false, &d->tree, d->e);
     if (d->how->revision || !d->how->replace)
         d->tree = config_dup(d->from);
     return 0;

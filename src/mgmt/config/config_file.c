@@ -53,7 +53,8 @@ uint64_t config_file_digest(void)
     return digest;
 }
 
-int config_read_file(bool may_be_missing, struct lyd_node **candidate, struct errors *e)
+int config_read_file(bool may_be_missing, bool silent, struct lyd_node **candidate,
+                     struct errors *e)
 {
     struct text t = {0};
     int r = is_null_device() ? 0 : file_read(path, &t);
@@ -66,7 +67,7 @@ int config_read_file(bool may_be_missing, struct lyd_node **candidate, struct er
     else if (memchr(text_str(&t), 0, t.n))
         errors_add(e, 0, "contains a NUL byte; expected a text file of 'set' lines");
     else
-        config_read_text(candidate, text_str(&t), e);
+        config_read_kept(candidate, text_str(&t), silent ? NULL : path, e);
     text_free(&t);
     return r ? r : e->n ? -EINVAL : 0;
 }

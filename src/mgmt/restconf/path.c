@@ -94,11 +94,14 @@ static int parse_keys(struct path_segment *g, char *keys, struct text *why)
 
 static int unknown_name(const struct lysc_node *parent, const char *name, struct text *why)
 {
+    const struct config_retired *r = config_retired_find(parent, name);
     const char *near = yang_nearest(parent, name, false);
 
     text_printf(why, "there is no '%s'%s%s", name, parent ? " in " : "",
                 parent ? parent->name : "");
-    if (near)
+    if (r)
+        text_printf(why, ": %s", r->instead);
+    else if (near)
         text_printf(why, ", did you mean '%s'?", near);
     return -ENOENT;
 }

@@ -506,8 +506,8 @@ static bool is_ended(int fd, unsigned seconds)
 static void who_loses_rights_loses_streams(void **state)
 {
     open_proxy();
-    assert_int_equal(configure("set api client noc role operator\nset api client nms role operator"),
-                     200);
+    assert_int_equal(
+        configure("set api client noc role operator\nset api client nms role operator"), 200);
     int token = listen_to_events(with_token("boss")),
         certificate = listen_to_events(with_certificate("CN=noc,O=Example")),
         stays[] = {listen_to_events(with_token("reader")),

@@ -570,14 +570,14 @@ static void a_name_out_of_range_or_a_pipe_is_left_aside(void **state)
 
 // The newest revision as an earlier kamueed would have kept it, which knew a leaf that is gone:
 // whole, with its own checksum.
-static void write_as_of_an_older_schema(void)
+static void write_as_of_an_older_schema(const char *line)
 {
     char path[128], end[32];
     struct text t = {0}, old = {0};
 
     revision_path(revision_at(0), path, sizeof path);
     assert_int_equal(file_read(path, &t), 0);
-    text_printf(&old, "%.*sset port p0 color red\n", (int)(strstr(t.s, "\n# end ") + 1 - t.s), t.s);
+    text_printf(&old, "%.*s%s\n", (int)(strstr(t.s, "\n# end ") + 1 - t.s), t.s, line);
     snprintf(end, sizeof end, "# end %016" PRIx64 "\n", hash_bytes(old.s, old.n, 1));
     text_append(&old, end, strlen(end));
     FILE *f = fopen(path, "we");
@@ -596,7 +596,7 @@ static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(v
 
     start_anew(A);
     assert_int_equal(commit_lines(C, &at_once), 0);
-    write_as_of_an_older_schema();
+    write_as_of_an_older_schema("set port p0 color red");
     stop();
     fake_reset();
     config_init(file, state_dir);
@@ -617,6 +617,63 @@ static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(v
     free(before);
     errors_free(&e);
     text_free(&source);
+}
+
+static void assert_no_retired_setting(void)
+{
+    char *lines = now();
+
+    assert_null(strstr(lines, "snmp"));
+    assert_null(strstr(lines, "listen"));
+    free(lines);
+    assert_non_null(model_find_port(config_model(), "p0"));
+}
+
+// Or a router would not start with a new version.
+static void retired_settings_of_a_file_are_passed_over(void **state)
+{
+    struct lyd_node *tree;
+    struct errors e = {0};
+
+    start_anew("set snmp agentx /run/agentx\n" A "set api listen 127.0.0.1 port 8443 tls false\n");
+    assert_no_retired_setting();
+    assert_int_equal(config_edited(config_running(),
+                                   &(struct config_edit){.text = "set snmp agentx /x\n"}, &tree,
+                                   &e),
+                     -EINVAL);
+    assert_non_null(strstr(e.item[0].sentence, "package kamuee-snmp has replaced it"));
+    errors_free(&e);
+}
+
+static void retired_settings_of_a_revision_are_passed_over(void **state)
+{
+    struct text t = {0}, lines = {0};
+    struct lyd_node *tree;
+    struct errors e = {0};
+    char path[128];
+
+    start_anew(A);
+    assert_int_equal(commit_lines(C, &at_once), 0);
+    write_as_of_an_older_schema("set web listen 127.0.0.1");
+    revision_path(revision_at(0), path, sizeof path);
+    assert_int_equal(file_read(path, &t), 0);
+    const char *config = revision_config(&t);
+    text_append(&lines, config, (size_t)(strstr(config, "\n# end ") + 1 - config));
+    stop();
+    start();
+    assert_no_retired_setting();
+    text_free(&t);
+
+    // A former version that runs it says the same of it, in an upgrade.
+    assert_non_null(strstr(lines.s, "set web listen"));
+    write_file(lines.s);
+    assert_true(config_start_digest(true) == (hash_bytes(lines.s, lines.n, 1) | 1));
+    text_free(&lines);
+
+    // It can also be gone back to.
+    assert_int_equal(
+        config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &e), 0);
+    lyd_free_all(tree);
 }
 
 static void what_acl_manager_refuses_is_not_committed(void **state)
@@ -758,6 +815,8 @@ int main(void)
         cmocka_unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside),
         cmocka_unit_test(a_name_out_of_range_or_a_pipe_is_left_aside),
         cmocka_unit_test(a_revision_of_an_older_schema_is_refused_by_name_and_others_remain),
+        cmocka_unit_test(retired_settings_of_a_file_are_passed_over),
+        cmocka_unit_test(retired_settings_of_a_revision_are_passed_over),
         cmocka_unit_test(what_acl_manager_refuses_is_not_committed),
         cmocka_unit_test(a_clock_that_goes_back_changes_neither_the_order_nor_what_waits),
         cmocka_unit_test(the_last_fifty_are_kept_and_replay_to_the_state_they_had),

@@ -159,6 +159,58 @@ static void a_value_is_text_of_one_line(void **state)
     }
 }
 
+static void a_retired_setting_is_refused_and_its_replacement_named(void **state)
+{
+    static const char *const row[][3] = { // line, JSON, replacement
+        {"set snmp agentx /x", "{\"kamuee:snmp\": {\"agentx\": \"/x\"}}", "kamuee-snmp"},
+        {"delete snmp", "{\"kamuee:snmp\": null}", "kamuee-snmp"},
+        {"set metrics listen 127.0.0.1", "{\"kamuee:metrics\": {\"listen\": []}}", "kamuee-proxy"},
+        {"set web listen ::1 port 80", "{\"kamuee:web\": {}}", "kamuee-proxy"},
+        {"set api tokens /t listen ::1", "{\"kamuee:api\": {\"tokens\": \"/t\", \"listen\": []}}",
+         "kamuee-proxy"},
+        {"set api tls key \"a b\"", "{\"kamuee:api\": {\"kamuee:tls\": {}}}", "kamuee-proxy"},
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct lyd_node *tree = NULL;
+        struct errors e = {0};
+        const char *said = errors_of(row[i][0]);
+
+        assert_non_null(strstr(said, "' is no longer a setting: package"));
+        assert_non_null(strstr(said, row[i][2]));
+        config_read_json(&tree, row[i][1], &e);
+        assert_int_equal(e.n, 1);
+        assert_non_null(strstr(e.item[0].sentence, row[i][2]));
+        errors_free(&e);
+        lyd_free_all(tree);
+    }
+    assert_non_null(strstr(errors_of("set port p0 listen x"), "unknown word 'listen'"));
+    assert_non_null(strstr(errors_of("set listen x"), "unknown word 'listen'"));
+}
+
+static void what_a_former_version_kept_is_read_without_retired_settings(void **state)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+    struct text t = {0};
+
+    config_read_kept(&tree,
+                     "set snmp agentx /x link-notifications false\nset port p0 devargs x\n"
+                     "set metrics listen 127.0.0.1 port 1\nset web listen ::1\n"
+                     "set api listen 127.0.0.1 port 2 tls false\nset api tokens /t tls key /k\n"
+                     "set api listen ::1\nset port p0 color red\n",
+                     "c", &e);
+    errors_text(&e, "c", &t);
+    assert_int_equal(e.n, 1); // all else is judged as ever
+    assert_non_null(strstr(text_str(&t), "c:8: port p0: unknown word 'color'"));
+    text_clear(&t);
+    config_print(tree, &t);
+    assert_string_equal(text_str(&t), "set port p0 devargs x\nset api tokens /t\n");
+    errors_free(&e);
+    text_free(&t);
+    lyd_free_all(tree);
+}
+
 static void delete_removes_a_value_an_entry_or_one_of_many(void **state)
 {
     assert_prints(
@@ -595,6 +647,8 @@ int main(void)
         cmocka_unit_test(lines_in_any_order_with_several_values_print_canonically),
         cmocka_unit_test(quotes_and_backslashes_survive),
         cmocka_unit_test(a_value_is_text_of_one_line),
+        cmocka_unit_test(a_retired_setting_is_refused_and_its_replacement_named),
+        cmocka_unit_test(what_a_former_version_kept_is_read_without_retired_settings),
         cmocka_unit_test(delete_removes_a_value_an_entry_or_one_of_many),
         cmocka_unit_test(delete_of_what_is_not_there_is_refused),
         cmocka_unit_test(each_wrong_line_says_what_was_expected),

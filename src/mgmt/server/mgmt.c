@@ -114,7 +114,8 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
         note_start(loaded_model, start);
         r = e.n ? -EINVAL : 0;
     }
-    if (!r && files->digest && files->digest != digest_of(loaded)) {
+    if (!r && files->digest && files->digest != digest_of(loaded) &&
+        files->digest != config_start_digest(files->file_only)) {
         errors_add(&e, 0,
                    "the running configuration is another one than this, with which the new kamueed "
                    "would start: take it over (kamuee reload: systemctl reload kamueed), or save "

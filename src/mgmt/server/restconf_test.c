@@ -49,6 +49,8 @@ static void wrong_paths_are_404_with_the_nearest_name(void **state)
     assert_said("\"ietf-restconf:errors\"");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/neigbor", NULL), 404);
     assert_said("there is no 'neigbor' in state, did you mean 'neighbor'?");
+    assert_int_equal(ask("PUT", "/restconf/data/kamuee:api/tls", "{}"), 404);
+    assert_said("there is no 'tls' in api: package kamuee-proxy has replaced it");
     assert_int_equal(ask("GET", "/restconf/data/port", NULL), 404);
     assert_int_equal(ask("GET", "/restconf/dataset", NULL), 404);
     assert_int_equal(ask("GET", "/", NULL), 404);

@@ -122,6 +122,25 @@ static void read_entries(struct lyd_node **tree, const char *name, json_t *entri
     } while (i < n && !e->n);
 }
 
+// Whether it is, or has in a container, a setting of former versions.
+static bool is_retired(const struct lysc_node *parent, const char *name, json_t *value,
+                       struct errors *e)
+{
+    const char *colon = strchr(name, ':'), *local = colon ? colon + 1 : name, *child;
+    const struct config_retired *r = config_retired_find(parent, local);
+    const struct lysc_node *s = yang_child(parent, local, true);
+    json_t *below;
+
+    if (r)
+        config_retired_refuse(r, 0, e);
+    if (r || !s || s->nodetype != LYS_CONTAINER)
+        return r;
+    json_object_foreach(value, child, below)
+        if (is_retired(s, child, below, e))
+            return true;
+    return false;
+}
+
 // More than twice as many as the schema allows need not be read to be refused; config_check counts
 // exactly.
 static bool far_too_many(const char *name, const json_t *value, struct errors *e)
@@ -147,7 +166,7 @@ void config_read_json(struct lyd_node **tree, const char *text, struct errors *e
         errors_add(e, 0, root ? "not a JSON object" : "not JSON: %s in line %d", why.text,
                    why.line);
     json_object_foreach(root, name, value) {
-        if (e->n)
+        if (e->n || is_retired(NULL, name, value, e))
             break;
         if (!json_is_array(value))
             read_part(tree, name, value, e);

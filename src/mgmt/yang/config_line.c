@@ -33,6 +33,11 @@
 #define SAID_MAX 32
 #define VALUE_SHOWN 120 // letters of a wrong value
 
+struct kept { // of a text in which retired settings are passed over
+    const char *file;          // for the log; NULL: not told
+    bool told[CONFIG_RETIRED]; // once each
+};
+
 struct walk {
     struct config_index *top;
     struct lyd_node *place;         // where the next word belongs, NULL = top
@@ -44,6 +49,7 @@ struct walk {
     const struct lysc_node *given[GIVEN_MAX]; // values without keywords, of the entry
     unsigned n_given;
     bool too_many;
+    struct kept *kept; // NULL: retired settings are refused
     struct { // what the line has set so far: leaves, and where
         const struct lyd_node *place;
         const struct lysc_node *leaf;
@@ -104,8 +110,31 @@ static void list_children(const struct lysc_node *parent, struct text *t)
     }
 }
 
+// False: it is refused. Else the rest of the line belongs to it, and is passed over.
+static bool retired_word(struct walk *k, const struct config_retired *r)
+{
+    struct kept *kept = k->kept;
+    bool *told = kept ? &kept->told[r - config_retired] : NULL;
+    char name[CONFIG_RETIRED_NAME];
+
+    if (!kept)
+        config_retired_refuse(r, k->line, k->e);
+    else if (kept->file && !*told)
+        log_warning("config: setting passed over, it no longer exists: file=%s line=%u "
+                    "setting=\"%s\" instead=%s",
+                    LOG_VALUE(kept->file), k->line, config_retired_name(r, name),
+                    LOG_VALUE(r->instead));
+    if (told)
+        *told = true;
+    return kept;
+}
+
 static bool unknown_word(struct walk *k)
 {
+    const struct config_retired *r = config_retired_find(k->schema, k->w->word[k->i]);
+
+    if (r)
+        return retired_word(k, r);
     const char *word = k->w->word[k->i];
     const char *near = yang_nearest(k->schema, word, true);
     struct text where = {0}, words = {0};
@@ -532,7 +561,8 @@ static bool delete_line(struct walk *k)
 }
 
 // False: the rest need not be read.
-static bool read_line(struct config_index *top, const char *line, unsigned number, struct errors *e)
+static bool read_line(struct config_index *top, const char *line, unsigned number,
+                      struct kept *kept, struct errors *e)
 {
     struct words w;
     const char *why = "";
@@ -542,7 +572,7 @@ static bool read_line(struct config_index *top, const char *line, unsigned numbe
         words_free(&w);
         return true;
     }
-    struct walk k = {.top = top, .w = &w, .i = 1, .line = number, .e = e};
+    struct walk k = {.top = top, .w = &w, .i = 1, .line = number, .e = e, .kept = kept};
     if (w.n && !strcmp(w.word[0], "set"))
         set_line(&k);
     else if (w.n && !strcmp(w.word[0], "delete"))
@@ -558,7 +588,7 @@ void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned
 {
     struct config_index top = {.tree = tree};
 
-    for (unsigned i = 0; i < n && read_line(&top, line[i], number ? i + 1 : 0, e); i++)
+    for (unsigned i = 0; i < n && read_line(&top, line[i], number ? i + 1 : 0, NULL, e); i++)
         ;
     config_index_free(&top);
 }
@@ -567,11 +597,12 @@ void config_read_line(struct lyd_node **tree, const char *line, unsigned number,
 {
     struct config_index top = {.tree = tree};
 
-    read_line(&top, line, number, e);
+    read_line(&top, line, number, NULL, e);
     config_index_free(&top);
 }
 
-void config_read_text(struct lyd_node **tree, const char *text, struct errors *e)
+static void read_text(struct lyd_node **tree, const char *text, struct kept *kept,
+                      struct errors *e)
 {
     struct config_index top = {.tree = tree};
     unsigned number = 0;
@@ -580,8 +611,21 @@ void config_read_text(struct lyd_node **tree, const char *text, struct errors *e
     struct progress w = {0};
 
     bug_on(!copy);
-    for (char *line; (line = strsep(&next, "\n")) && read_line(&top, line, ++number, e);)
+    for (char *line; (line = strsep(&next, "\n")) && read_line(&top, line, ++number, kept, e);)
         progress_at(&w, next ? (size_t)(next - copy) : length, length);
     free(copy);
     config_index_free(&top);
+}
+
+void config_read_text(struct lyd_node **tree, const char *text, struct errors *e)
+{
+    read_text(tree, text, NULL, e);
+}
+
+void config_read_kept(struct lyd_node **tree, const char *text, const char *file,
+                      struct errors *e)
+{
+    struct kept kept = {.file = file};
+
+    read_text(tree, text, &kept, e);
 }

@@ -24,6 +24,23 @@ void config_read_line(struct lyd_node **tree, const char *line, unsigned number,
 void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number,
                        struct errors *e); // numbered from 1, or not
 
+// Of a file or revision, which a former version may have written: retired settings are passed over,
+// with one warning for each that names the file, or silently where that is NULL.
+void config_read_kept(struct lyd_node **tree, const char *text, const char *file,
+                      struct errors *e);
+
+// --- config_retired.c: settings that only former versions have ---
+#define CONFIG_RETIRED 5
+extern const struct config_retired {
+    const char *parent; // a container at the top; NULL: it is at the top itself
+    const char *name, *instead; // a sentence
+} config_retired[CONFIG_RETIRED];
+const struct config_retired *config_retired_find(const struct lysc_node *parent,
+                                                 const char *name); // or NULL
+#define CONFIG_RETIRED_NAME 32
+const char *config_retired_name(const struct config_retired *r, char name[CONFIG_RETIRED_NAME]);
+void config_retired_refuse(const struct config_retired *r, unsigned line, struct errors *e);
+
 // --- config_words.c: words of a line, and their quoting ---
 #define WORDS_MAX 128
 struct words {
