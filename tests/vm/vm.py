@@ -30,7 +30,7 @@ from kamuee.lab.netns import in_namespace                                       
 from kamuee.vm.machine import CARDS, PATIENCE_S, Card, Machine, VmError, make_disk, make_image, open_tap, pci, sh    # noqa: E402
 
 BUILD = Path(os.environ.get("BUILD", ROOT / "build")).resolve()
-LIFE_S = int(os.environ.get("VM_LIFE_S", 900))  # a machine ends by itself after this time
+LIFE_S = int(os.environ.get("VM_LIFE_S", 1800))  # a machine ends by itself after this time
 
 TUNSETQUEUE, IFF_ATTACH_QUEUE = 0x400454D9, 0x200
 IFF_VNET_HDR = 0x4000
