@@ -145,25 +145,20 @@ def test_it_is_taken_over_and_forwards_without_the_kernel(lab, a, name):
 
 STRANGER = """
 import sys
-from scapy.all import GRE, IP, UDP, Ether, Raw, send
-kind, mac, source = sys.argv[1:]
+from scapy.all import IP, UDP, Ether, Raw, send
 inner = IP(src="192.168.6.9", dst="10.1.0.2") / UDP(sport=9, dport=9) / Raw(bytes(20))
-if kind == "vxlan":
-    carried = UDP(sport=50000, dport=4789, chksum=0) / Raw(bytes([8, 0, 0, 0, 0, 0, 77, 0])) / Ether(dst=mac, src="02:00:00:00:00:99") / inner
-else:                                                             # routing present (RFC 1701), which no tunnel of kamueed takes
-    carried = GRE(routing_present=1, chksum_present=0, proto=0x0800) / inner
+carried = UDP(sport=50000, dport=4789, chksum=0) / Raw(bytes([8, 0, 0, 0, 0, 0, 77, 0])) / Ether(dst=sys.argv[1], src="02:00:00:00:00:99") / inner
 for _ in range(20):
-    send(IP(src=source, dst="10.0.0.1") / carried, verbose=False)
+    send(IP(src="203.0.113.66", dst="10.0.0.1") / carried, verbose=False)
 """
 
 
 @pytest.mark.parametrize("everywhere", ["0", "1"], ids=["ip-forward-off", "ip-forward-on"])
-@pytest.mark.parametrize("kind, device, source", [("vxlan", "vx4", "203.0.113.66"), ("gre", "gre", "10.0.0.2")])
-def test_the_kernel_forwards_nothing_that_kamueed_refuses(lab, a, kind, device, source, everywhere):
+def test_the_kernel_forwards_nothing_that_kamueed_refuses(lab, a, everywhere):
     """VXLAN devices of Linux take packets of any source: none of them may pass an access list by way of the kernel."""
+    device, outer = "vx4", lab["a"].namespace
     if device not in lab.kinds:
-        pytest.skip(f"this kernel has no {kind}")
-    outer = lab["a"].namespace
+        pytest.skip("this kernel has no vxlan")
     add(outer, device, 0)
     try:
         await_taken(a, device)
@@ -172,7 +167,7 @@ def test_the_kernel_forwards_nothing_that_kamueed_refuses(lab, a, kind, device, 
         eventually(lambda: outer.run(f"cat {forwarding}").strip() == "0", 20, "it stays off")
         before, came = forwarded_by_kernel(lab["a"]), rx_packets(lab["a"], device)
         mac = outer.ip_json(f"link show dev {device}")[0]["address"]
-        lab["far"].namespace.run(["/usr/bin/python3", "-c", STRANGER, kind, mac, source])
+        lab["far"].namespace.run(["/usr/bin/python3", "-c", STRANGER, mac])
         eventually(lambda: rx_packets(lab["a"], device) - came >= 20, 20, "Linux has taken them")
         assert forwarded_by_kernel(lab["a"]) == before
         outer.run("sysctl -qw net.ipv4.ip_forward=1")
