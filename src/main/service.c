@@ -180,7 +180,7 @@ static void notify_progress(void)
     if (watchdog)
         feed_watchdog(-1, 0, NULL);
     else
-        sd_notify(0, "WATCHDOG=1\nEXTEND_TIMEOUT_USEC=" EXTENDED_US); // of a successor, or a start
+        sd_notify(0, "EXTEND_TIMEOUT_USEC=" EXTENDED_US "\nWATCHDOG=1"); // a start, or a successor
 }
 
 void service_report_work(void)
