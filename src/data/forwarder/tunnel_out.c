@@ -391,20 +391,24 @@ struct way { // of one packet
     bool direct; // the outer next hop takes it, and nobody looks at it
 };
 
+INLINE uint32_t outer_len(uint32_t len, const struct tunnel *t, uint8_t kind, uint8_t family)
+{
+    return len + size_of(t, kind, family) + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0);
+}
+
 // By what packet i of b goes. False: by no tunnel of that kind and family, or the long way.
 INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t kind, uint8_t family,
                      uint8_t inner)
 {
     const struct iface *iface = iface_get(b->out_iface[i]);
-    const struct tunnel *t = tunnel_get(tunnel_of_iface(iface));
-
-    const unsigned more = size_of(t, kind, family) + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0);
+    const struct tunnel *t = tunnel_get(tunnel_of_iface(iface)); // of a tunnel's interface alone
 
     if (unlikely(!tunnel_is_port(iface->port) ||
                  __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) != kind || t->id.family != family ||
                  refusal_of_buffer(b->pkt[i], b->ip[i]) ||
                  (family == IP6 && inner == IP6 && tunnel_limit_may_be(b->ip[i][6])) ||
-                 b->len[i] + more > __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED)))
+                 outer_len(b->len[i], t, kind, family) >
+                     __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED)))
         return false;
     w->nexthop = __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE); // partner: tunnel_set_path
     w->word = nexthop_word(nexthop_get(w->nexthop));
