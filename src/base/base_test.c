@@ -132,7 +132,7 @@ static void vec_keeps_order_while_it_grows(void **state)
     vec_free(&v);
 }
 
-// A child, as the environment is read once.
+// In a child, because the environment is read once.
 static void run_with(const char *word, void (*check)(void))
 {
     int status;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// by_qemu.h - tests of another CPU, run by QEMU's user mode (tools/make-deb --in): it is slow, and
-// not all of Linux
+// by_qemu.h - skips tests under QEMU's user mode emulation, which runs the tests of another CPU
+// (tools/make-deb --in): it is slow and does not emulate all of Linux
 //
-// For tests alone, which include cmocka before it. Programs that need the kernel itself have the
-// suite `kernel`, which debian/rules leaves out there.
+// For tests only; they include cmocka first. Programs that need the real kernel are in the suite
+// `kernel`, which debian/rules leaves out under QEMU.
 #ifndef BASE_BY_QEMU_H
 #define BASE_BY_QEMU_H
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-// Meson says so where a cross file names what runs programs.
+// Meson sets it if the cross file has an exe_wrapper.
 static inline bool by_qemu(void)
 {
     return getenv("MESON_EXE_WRAPPER");

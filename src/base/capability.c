@@ -57,7 +57,7 @@ bool capability_is_held(enum capability c)
 
 int capability_check(enum capability c, const char *what, char *err, size_t err_size)
 {
-    // What CAP_SYS_ADMIN gives on kernels before 5.8, it gives today.
+    // CAP_BPF is a part of CAP_SYS_ADMIN: on kernels before 5.8, and still today.
     if (capability_is_held(c) || (c == CAPABILITY_BPF && capability_is_held(CAPABILITY_SYS_ADMIN)))
         return 0;
     snprintf(err, err_size, "%s is missing, which %s needs: " REMEDY ", or grant it to uid %u",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capability.h - the kernel's capabilities that this process has (capabilities(7))
+// capability.h - the kernel capabilities of this process (capabilities(7))
 //
-// Ask here before an action that needs one, so that the error names the capability rather than
-// "Operation not permitted". docs/features/rights.md lists what needs which.
+// Check before an action that needs a capability, so that the error names it instead of "Operation
+// not permitted". docs/features/rights.md lists the actions and their capabilities.
 #ifndef BASE_CAPABILITY_H
 #define BASE_CAPABILITY_H
 
@@ -17,12 +17,12 @@ enum capability { // the kernel's numbers
     CAPABILITY_BPF = 39,
 };
 
-// As at the first question: nobody takes one from us, or gives us one, while we run.
+// Cached at the first call: nobody adds or removes capabilities while we run.
 bool capability_is_held(enum capability c);
-// 0; or -EPERM and "CAP_X is missing, which WHAT needs: …".
+// 0, or -EPERM and "CAP_X is missing, which WHAT needs: …".
 int capability_check(enum capability c, const char *what, char *err, size_t err_size);
 
-// May a driver lock as much memory as it likes? Else as capability_check().
+// May a driver lock unlimited memory? 0, or an error as in capability_check().
 int capability_check_locking(const char *what, char *err, size_t err_size);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // checksum.h - the Internet checksum (RFC 1071) and its incremental update (RFC 1624)
 //
-// Sums are of 16-bit words as they lie in memory (network order needs no swap,
-// RFC 1071 §2). Any thread; no state.
+// Sums 16-bit words in memory order; network order needs no byte swap (RFC 1071 §2). Any thread; no
+// state.
 #ifndef BASE_CHECKSUM_H
 #define BASE_CHECKSUM_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// Adds `n` bytes at `p` to a running 32-bit sum; an odd last byte counts as padded with zero.
+// Adds `n` bytes at `p` to a running 32-bit sum. An odd last byte is padded with zero.
 static inline uint32_t checksum_add(uint32_t sum, const void *p, size_t n)
 {
     const uint8_t *b = p;
@@ -22,7 +22,7 @@ static inline uint32_t checksum_add(uint32_t sum, const void *p, size_t n)
         s += w;
     }
     if (n)
-        s += *b; // little-endian hosts only, as DPDK's x86-64 and arm64 targets are
+        s += *b; // little-endian hosts only: DPDK's x86-64 and arm64 targets
     s = (s & 0xffffffff) + (s >> 32);
     return (uint32_t)((s & 0xffffffff) + (s >> 32));
 }
@@ -40,8 +40,8 @@ static inline uint16_t checksum(const void *p, size_t n)
     return checksum_finish(checksum_add(0, p, n));
 }
 
-// Checksum after one 16-bit word changed from `from` to `to`: HC' = ~(~HC + ~m + m'), RFC 1624
-// eq. 3.
+// Checksum after one 16-bit word changed from `from` to `to`: HC' = ~(~HC + ~m + m') (RFC 1624
+// eq. 3).
 static inline uint16_t checksum_replace(uint16_t sum, uint16_t from, uint16_t to)
 {
     return checksum_finish((uint32_t)(uint16_t)~sum + (uint16_t)~from + to);

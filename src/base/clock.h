@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clock.h - time in nanoseconds, for managers: monotonic, and what the wall clock says
+// clock.h - time in nanoseconds, for managers: monotonic and wall clock
 //
 // Forwarders read the TSC instead (rte_rdtsc). Any thread; no state.
 #ifndef BASE_CLOCK_H

@@ -34,7 +34,7 @@ static int read_simd_limit(void)
 
 static int simd_limit(void)
 {
-    static _Atomic int known = -1; // two threads at once find the same
+    static _Atomic int known = -1; // two threads at once compute the same value
     int set = atomic_load_explicit(&known, memory_order_relaxed);
 
     if (set < 0)

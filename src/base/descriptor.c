@@ -32,7 +32,7 @@ bool descriptor_send(int s, const void *bytes, size_t n, int fd)
     return sent == (ssize_t)n;
 }
 
-// The padding of CONTROL_SIZE has room for a second one, which must not stay open.
+// Due to its padding, CONTROL_SIZE has room for a second descriptor, which must be closed.
 static int only_descriptor_of(struct msghdr *m)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -58,8 +58,8 @@ ssize_t descriptor_receive(int s, void *bytes, size_t room, int *fd)
                        .msg_controllen = sizeof control};
     ssize_t n;
 
-    // ECONNRESET is told once, before the messages that are still there: the other end closed with
-    // ours unread.
+    // ECONNRESET is reported once, before the messages that are still queued: the other end closed
+    // without reading ours.
     do
         n = recvmsg(s, &m, MSG_CMSG_CLOEXEC);
     while (n < 0 && (errno == EINTR || errno == ECONNRESET));
@@ -67,7 +67,7 @@ ssize_t descriptor_receive(int s, void *bytes, size_t room, int *fd)
     return n;
 }
 
-// 0 would be no limit, so that a last microsecond is left.
+// A timeout of 0 would mean no limit, so it is at least one microsecond.
 bool descriptor_until(int s, uint64_t until_ns)
 {
     uint64_t now_ns = clock_now_ns(), us = now_ns < until_ns ? (until_ns - now_ns) / 1000 + 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// descriptor_test.c - descriptors over a socket: one arrives, none may, two stay nowhere
+// descriptor_test.c - descriptors over a socket: one arrives, none is fine, two are closed
 #include "base/descriptor.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static void a_message_may_have_none(void **state)
     assert_false(descriptor_send(pair[0], "word", 4, -1));
 }
 
-// As somebody sends who wants to use up our descriptors.
+// As sent by an attacker to exhaust our descriptors.
 static void two_descriptors_are_closed(void **state)
 {
     const int both[2] = {STDIN_FILENO, STDERR_FILENO};
@@ -82,7 +82,7 @@ static void two_descriptors_are_closed(void **state)
     assert_int_equal(n_open(), before);
 }
 
-// Linux says ECONNRESET first when the other end closes with messages unread.
+// If the other end closes with unread messages, Linux reports ECONNRESET first.
 static void last_words_arrive_from_one_that_did_not_listen(void **state)
 {
     char got[16];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fair.c - a queue in which those who have had least are served first
+// fair.c - see fair.h
 #include "base/fair.h"
 
 void fair_put(struct fair_queue *q, struct fair_item *i, struct fair_share *share)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fair.h - a queue in which those who have had least are served first
+// fair.h - a queue that serves the least-served share first
 //
-// Work waits in order of arrival, each piece for a share: a user, a token, a virtual router. The
-// next piece is the oldest one of the share that has used least. So nobody waits behind all that
-// somebody else wants. Idleness is no credit: a share that begins to wait has used as much as the
-// one that was served last, or, if nobody waits, as the one that has used most. Work without a
-// share is the router's own and comes first.
+// Items wait in order of arrival; each belongs to a share: a user, a token, a virtual router. The
+// next item is the oldest one of the share that has used least, so a share with much work does not
+// delay the others. Idle shares collect no credit: a share that starts to wait is raised to the
+// usage of the share that was served last or, in an empty queue, of the share that has used most.
+// Items without a share are the router's own and come first.
 #ifndef BASE_FAIR_H
 #define BASE_FAIR_H
 
@@ -13,26 +13,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct fair_share { // of one queue; zeroed at the beginning
+struct fair_share { // of one queue; initially zeroed
     uint64_t used_ns;
 };
 
-struct fair_item { // within what waits
+struct fair_item { // embedded in the work that waits
     struct fair_item *next;
     struct fair_share *share; // or NULL
 };
 
-struct fair_queue { // zeroed at the beginning
+struct fair_queue { // initially zeroed
     struct fair_item *first;
-    uint64_t least_ns; // used by the share that was served last, when it was
-    uint64_t most_ns;  // used by any
+    uint64_t least_ns; // usage of the share that was served last, at that time
+    uint64_t most_ns;  // highest usage of any share
     unsigned n;
 };
 
 void fair_put(struct fair_queue *q, struct fair_item *i, struct fair_share *share);
-// The next one, which waits no longer; NULL: none does. `may`: only one for which it is true (NULL:
-// any).
+// Removes and returns the next item; NULL if none waits. `may` skips items for which it returns
+// false (NULL: skip none).
 struct fair_item *fair_take(struct fair_queue *q, bool (*may)(const struct fair_item *i));
-void fair_used(struct fair_queue *q, struct fair_share *s, uint64_t ns); // NULL: nobody's
+void fair_used(struct fair_queue *q, struct fair_share *s, uint64_t ns); // NULL: ignored
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fair_test.c - who is next in a fair queue
+// fair_test.c - order of service of a fair queue
 #include "base/fair.h"
 
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static void who_has_had_least_is_next_however_many_wait(void **state)
     assert_ptr_equal(fair_take(&q, NULL), &i[100]);
 }
 
-// Who was idle has no credit: it does not hold the queue until it has used as much as the others.
+// An idle share collects no credit: it does not hold the queue until it has caught up.
 static void idleness_is_no_credit(void **state)
 {
     struct fair_queue q = {0};
@@ -67,7 +67,7 @@ static void idleness_is_no_credit(void **state)
     assert_in_range(n, 9, 11);
 }
 
-// What somebody used while nobody waited is no debt either.
+// Nor does a share that used the queue alone owe anything.
 static void what_was_used_alone_is_no_debt(void **state)
 {
     struct fair_queue q = {0};

@@ -55,10 +55,10 @@ bool file_allowed(enum file_use use, const char *path)
     for (unsigned i = 0; i < n_dirs[use]; i++)
         if (is_below(path, realpath(dir[use][i], real) ? real : dir[use][i]))
             return true;
-    return !n_dirs[use]; // a test
+    return !n_dirs[use]; // tests set none
 }
 
-// A file that is yet to be made, too: what lies above it, without symbolic links, is what counts.
+// The file need not exist: its parent directory, with symbolic links resolved, must be allowed.
 bool file_allowed_new(enum file_use use, const char *path)
 {
     char real[PATH_MAX], *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
@@ -89,7 +89,7 @@ const char *file_places(enum file_use use, char *buf, size_t n)
 
 // --- reading ---
 
-// Not a pipe or a device, which would let the reader wait for ever, or never end.
+// Refuses pipes and devices, which could block the reader or never end.
 int file_open(const char *path, uint64_t max, struct stat *st)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), e = fd < 0 ? errno : 0;
@@ -107,7 +107,7 @@ int file_open(const char *path, uint64_t max, struct stat *st)
     return -e;
 }
 
-// Checks where the open file lies: no link leads out of the directories.
+// Checks the real path of the open file, so that no link leads out of the directories.
 int file_open_named(const char *path, uint64_t max, struct stat *st)
 {
     char link[32], real[PATH_MAX];
@@ -151,7 +151,7 @@ int file_read(const char *path, struct text *t)
     if (fd < 0)
         return fd;
     while ((n = read(fd, buf, sizeof buf)) > 0 &&
-           (all += (size_t)n) <= FILE_MAX) // it may grow meanwhile
+           (all += (size_t)n) <= FILE_MAX) // it may have grown
         text_append(t, buf, (size_t)n);
     int r = n < 0 ? -errno : n ? -EFBIG : 0;
     close(fd);
@@ -175,8 +175,9 @@ static int write_all(int fd, const char *p, size_t n)
     return 0;
 }
 
-// 0640: a configuration may name devices, not secrets, but its neighbors in /etc are not public
-// either. A file that we may replace becomes ours, unless we are root.
+// The default of 0640 protects the configuration: it may name devices and hold no secrets, but
+// other configurations in /etc are not public either. A replaced file becomes ours unless we are
+// root.
 static void keep_mode(int fd, const char *path)
 {
     struct stat s;
@@ -198,7 +199,7 @@ static char *new_name(const char *path)
 int file_prepare(const char *path, const struct text *t)
 {
     char *tmp = new_name(path);
-    // No pipe that waits for a reader.
+    // O_NONBLOCK: does not wait for the reader of a pipe.
     int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
     int r = fd < 0 ? -errno : 0;
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gather.c - see gather.h
 //
-// Measured, because a list of CPU models would be wrong for the next one and for those that a
-// microcode update has slowed. The two differ by a factor of two or so; the least of many trials is
-// not moved by interrupts. Trials go on for about a millisecond: some CPUs run everything at a
-// quarter of their speed for the first 0.1 to 0.2 ms in which 512-bit registers are used (Ice Lake:
-// loads 3.63 cycles a word, gathers 3.65, and then 0.88 and 3.08), when the two cannot be told
-// apart.
+// Measured, because a list of CPU models would miss new ones and those slowed by microcode. The two
+// differ by a factor of about two; the minimum of many trials is immune to interrupts. The trials
+// run for about a millisecond, because some CPUs run at a quarter of their speed during the first
+// 0.1 to 0.2 ms of 512-bit code, when the two look alike (Ice Lake: loads 3.63 cycles a word,
+// gathers 3.65, then 0.88 and 3.08).
 #include "base/gather.h"
 
 #include "base/cpu.h"
@@ -15,8 +14,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#define WORDS 64u // one in each of so many cache lines: 4 KiB
-#define TIMES 32u  // that they are read in a trial: what the clock costs is a small part of it
+#define WORDS 64u // each in its own cache line: 4 KiB
+#define TIMES 32u  // reads of each word in a trial: makes the cost of reading the clock negligible
 #define TRIALS 1000u // 1 to 3 ms
 #define AVX512 __attribute__((target("avx512f")))
 

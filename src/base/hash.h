@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hash.h - integer mixing for flow hashes and hash tables
 //
-// hash_mix32/64 are finalisers of Bob-Jenkins/Murmur kind: every input bit reaches every output
-// bit. Not for use against adversaries without a secret seed. Any thread; no state.
+// hash_mix32/64 are finalizers of the Bob Jenkins/Murmur kind: every input bit affects every output
+// bit. Against adversaries use a secret seed. Any thread; no state.
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

@@ -77,7 +77,7 @@ int prefix_parse(const char *text, struct prefix *p, bool lenient)
     return lenient || !memcmp(p->b, a.b, 16) ? 0 : -EINVAL;
 }
 
-// The first `len` bits of one half of an address, host order.
+// Mask of the first `len` bits of one half of an address, host order.
 static inline uint64_t bits_first(unsigned len)
 {
     return len ? UINT64_MAX << (64 - (len < 64 ? len : 64)) : 0;

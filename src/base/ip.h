@@ -2,9 +2,8 @@
 // ip.h - addresses and prefixes, in network byte order everywhere
 //
 // `ip4_t` is a 32-bit scalar in network order. `struct ip_addr` and `struct prefix` carry their
-// family, so that one function serves IPv4 and IPv6. The bytes of an IPv4 address are the first
-// four of `b`: a prefix is left-aligned in `b`, and unused bits are zero (prefix_canon). Any
-// thread; no state.
+// family, so one function serves IPv4 and IPv6. An IPv4 address is in the first four bytes of `b`:
+// a prefix is left-aligned in `b`, and unused bits are zero (prefix_canon). Any thread; no state.
 #ifndef BASE_IP_H
 #define BASE_IP_H
 
@@ -36,15 +35,15 @@ struct prefix {
 
 #define IP_TEXT_MAX 46     // longest address text with its NUL
 #define PREFIX_TEXT_MAX 50 // longest prefix text with its NUL
-#define IP6_MTU_MIN 1280   // bytes that every link of IPv6 takes (RFC 8200 5)
+#define IP6_MTU_MIN 1280   // bytes that every IPv6 link carries (RFC 8200 §5)
 
-// Number of address bits of a family: 32 or 128.
+// Address length in bits: 32 or 128.
 static inline unsigned ip_bits(uint8_t family)
 {
     return family == IP4 ? 32 : 128;
 }
 
-// Maps to and from AF_INET / AF_INET6; 0 when unknown.
+// Maps to and from AF_INET / AF_INET6; 0 if unknown.
 uint8_t ip_family_of_af(int af);
 int ip_af_of_family(uint8_t family);
 
@@ -56,7 +55,7 @@ const char *prefix_format(const struct prefix *p, char *buf);
 int ip_parse(const char *text, struct ip_addr *a);
 int prefix_parse(const char *text, struct prefix *p, bool lenient);
 
-void prefix_canon(struct prefix *p); // zeroes the bits behind len
+void prefix_canon(struct prefix *p); // zeroes the bits beyond len
 bool prefix_has(const struct prefix *p, const struct ip_addr *a);
 bool prefix_covers(const struct prefix *outer, const struct prefix *inner);
 

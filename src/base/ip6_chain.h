@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ip6_chain.h - what is behind the extension headers of an IPv6 packet
+// ip6_chain.h - finds the upper layer behind the extension headers of an IPv6 packet
 //
-// Hop-by-hop options, routing, fragment and destination options are passed over; anything else, AH
-// and ESP too, is the upper layer. Access lists and flow records pass over IP6_CHAIN_MAX headers at
-// most: a packet with more has no upper layer for them. ICMP errors, which are rare and limited,
-// look at the whole chain in the first segment. Any thread; no state.
+// Skips hop-by-hop options, routing, fragment and destination options headers; anything else,
+// including AH and ESP, is the upper layer. Access lists and flow records skip at most
+// IP6_CHAIN_MAX headers and treat a packet with more as having no upper layer. ICMP errors, which
+// are rare and rate-limited, walk the whole chain in the first segment. Any thread; no state.
 #ifndef BASE_IP6_CHAIN_H
 #define BASE_IP6_CHAIN_H
 
@@ -17,10 +17,10 @@
 
 struct ip6_chain {
     bool cut;        // ends before the upper layer, or has too many headers
-    bool more;       // a fragment that others follow
-    uint16_t offset; // of a later fragment, in 8 bytes: what is behind is the middle of something
-    uint8_t proto;   // of the upper layer; of a later fragment, what its fragment header names
-    uint32_t at;     // where it begins
+    bool more;       // more fragments follow
+    uint16_t offset; // fragment offset in 8 bytes; if not 0, no upper-layer header follows
+    uint8_t proto;   // upper-layer protocol; in a later fragment, as its fragment header says
+    uint32_t at;     // offset of the upper layer
 };
 
 static inline bool ip6_is_extension(uint8_t proto)
@@ -29,7 +29,7 @@ static inline bool ip6_is_extension(uint8_t proto)
            proto == PROTO_FRAGMENT;
 }
 
-// `end`: bytes from ip on that may be read; each header takes 8 of them at least.
+// `end`: number of readable bytes from ip. Each header takes at least 8 bytes.
 static inline struct ip6_chain ip6_chain_of(const uint8_t *ip, uint32_t end, unsigned max)
 {
     struct ip6_chain c = {.proto = ip[6], .at = IP6_HDR};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // jwrite.c - see jwrite.h
 //
-// A table of a million routes goes through here, so numbers are formatted by hand and nothing is
-// allocated but the text itself.
+// A table of a million routes goes through here, so numbers are formatted by hand, and only the
+// text is allocated.
 #include "base/jwrite.h"
 
 #include <stdio.h>

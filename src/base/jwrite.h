@@ -8,7 +8,7 @@
 //     jwrite_end(&j, '}');
 //     jwrite_end(&j, ']');
 //
-// A key of NULL is an element of an array. Any thread; no state but the struct.
+// A NULL key writes an array element. Any thread; no state but the struct.
 #ifndef BASE_JWRITE_H
 #define BASE_JWRITE_H
 
@@ -20,24 +20,24 @@
 
 struct jwrite {
     struct text *t;
-    bool comma; // something stands before the next value
+    bool comma; // the next value needs a comma
 };
 
 void jwrite_begin(struct jwrite *j, const char *key, char bracket);
 void jwrite_end(struct jwrite *j, char bracket);
-// Lines and tabs stay; all else that plain.h does not allow is shown as it says: \u001b, \xff.
+// Keeps line ends and tabs; escapes everything else that plain.h does not allow as \u001b or \xff.
 void jwrite_string(struct jwrite *j, const char *key, const char *value);
-void jwrite_string_any(struct jwrite *j, const char *key, const char *value); // nothing of ""
-void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // up to 32 bits by RFC 7951
+void jwrite_string_any(struct jwrite *j, const char *key, const char *value); // skips ""
+void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // a number; RFC 7951: to 32 bits
 void jwrite_u64(struct jwrite *j, const char *key, uint64_t value); // a string
 void jwrite_i64(struct jwrite *j, const char *key, int64_t value);  // a string
 void jwrite_bool(struct jwrite *j, const char *key, bool value);
 void jwrite_mac(struct jwrite *j, const char *key, const uint8_t mac[6]);
 void jwrite_ip(struct jwrite *j, const char *key, const struct ip_addr *a);
-void jwrite_ip_any(struct jwrite *j, const char *key, const struct ip_addr *a); // of a family
+void jwrite_ip_any(struct jwrite *j, const char *key, const struct ip_addr *a); // if it is set
 void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p);
 // RFC 3339, UTC, milliseconds.
 void jwrite_time(struct jwrite *j, const char *key, uint64_t wall_ns);
-void jwrite_raw(struct jwrite *j, const char *key, const char *value); // JSON already
+void jwrite_raw(struct jwrite *j, const char *key, const char *value); // value is already JSON
 
 #endif

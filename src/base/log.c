@@ -30,7 +30,7 @@ enum log_level log_get_level(void)
     return (enum log_level)atomic_load(&level_now);
 }
 
-// True when the site may print now; *suppressed: how many lines it has held back before.
+// May the site print now? *suppressed: number of lines suppressed before.
 static bool site_admit(struct log_site *site, uint32_t *suppressed)
 {
     uint64_t second = clock_now_ns() / NS_PER_SECOND + 1;
@@ -65,7 +65,7 @@ static void write_stderr(enum log_level level, const char *text)
                      tm.tm_sec, t.tv_nsec / 1000000, names[level], text);
     }
     if (write(STDERR_FILENO, line, (size_t)n) < 0)
-        return; // nowhere left to say it
+        return; // nowhere left to report it
 }
 
 const char *log_value(const char *s, char buf[LOG_VALUE_MAX])
@@ -103,7 +103,7 @@ void log_set_sink(log_sink_fn *sink)
     sink_now = sink;
 }
 
-// An event is one line, and the journal takes no line that is not UTF-8 for text.
+// An event is one line, and the journal treats a line that is not UTF-8 as binary.
 static void make_plain(char *s, char *end)
 {
     while (s < end) {

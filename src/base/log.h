@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // log.h - one line per event: "module: what: key=value"
 //
-// Managers log; forwarders count instead. Lines go to stderr, with a level mark of sd-daemon(3)
-// ("<3>") when the journal reads them, with a time stamp otherwise; or to log_set_sink's function,
-// by which main gives them to the journal in fields (base/log_field.h). Each call site is limited
-// to LOG_SITE_PER_S lines a second; its next line says how many were suppressed.
+// Managers log; forwarders count instead. Lines go to stderr: with a level mark of sd-daemon(3)
+// ("<3>") if the journal reads them, with a time stamp otherwise. With log_set_sink, lines go to
+// its function instead: main sends them to the journal as fields (base/log_field.h). Each call site
+// is limited to LOG_SITE_PER_S lines a second; its next line says how many were suppressed.
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -33,10 +33,10 @@ enum log_level log_get_level(void);
 void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Where lines go instead of stderr: `text` without time, level and line end. False: it could not,
-// stderr gets the line.
+// Receives lines instead of stderr: `text` without time, level and line end. Returns false on
+// failure; then the line goes to stderr.
 typedef bool log_sink_fn(enum log_level level, const char *text);
-void log_set_sink(log_sink_fn *sink); // NULL: stderr alone; before other threads log
+void log_set_sink(log_sink_fn *sink); // NULL: stderr only; call before other threads log
 
 #define log_at(level, ...)                                                                         \
     do {                                                                                           \
@@ -49,14 +49,14 @@ void log_set_sink(log_sink_fn *sink); // NULL: stderr alone; before other thread
 #define log_info(...) log_at(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_at(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-// What stands behind "key=" of what others have written: as it is, or in quotes when it is empty or
-// has blanks, quotes or '=' in it. A quote in it becomes ', a control character a blank: nobody can
-// add a field or a line. Cut at LOG_VALUE_MAX - 3 bytes.
+// Formats external text as the value behind "key=": unchanged, or in quotes if it is empty or
+// contains blanks, quotes or '='. Quotes in it become ' and control characters become blanks, so it
+// cannot forge a field or a line. Cut at LOG_VALUE_MAX - 3 bytes.
 #define LOG_VALUE_MAX 256
 const char *log_value(const char *s, char buf[LOG_VALUE_MAX]);
 #define LOG_VALUE(s) log_value(s, (char[LOG_VALUE_MAX]){""})
 
-// Broken invariant of our own: prints where and aborts. Never for outside input.
+// Checks an invariant of our own: prints the place and aborts. Never for outside input.
 #define bug_on(cond)                                                                               \
     do {                                                                                           \
         if (__builtin_expect(!!(cond), 0))                                                         \

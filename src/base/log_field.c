@@ -24,7 +24,7 @@ static size_t key_length(const char *s)
     return s[n] == '=' ? n : 0;
 }
 
-// Behind a value that begins at s; *v is the value without its quotes.
+// Reads the value at s into *v, without its quotes, and returns the end of it.
 static const char *read_value(const char *s, struct log_piece *v)
 {
     const char *end;
@@ -35,7 +35,7 @@ static const char *read_value(const char *s, struct log_piece *v)
     }
     for (end = s + 1; *end && !(*end == '"' && (!end[1] || (end[1] == ' ' && key_length(end + 2))));
          end++)
-        ; // a quote within is none: behind the closing one the line ends, or the next pair begins
+        ; // only a quote before the line's end or the next pair closes the value
     *v = (struct log_piece){s + 1, (size_t)(end - s - 1)};
     return *end ? end + 1 : end;
 }

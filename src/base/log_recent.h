@@ -6,8 +6,8 @@
 #define LOG_RECENT 24
 #define LOG_RECENT_BYTES 256 // a longer line is cut
 
-// The i-th of them, the oldest first; "": there are fewer. Any thread, also in a signal handler: it
-// may be half of one line and half of another while threads log.
+// The i-th recent line, oldest first; "" if there are fewer. Any thread, also in a signal handler.
+// While threads log, it may mix parts of two lines.
 const char *log_recent(unsigned i);
 
 #endif

@@ -130,7 +130,7 @@ static bool sink(enum log_level level, const char *text)
     return sink_takes;
 }
 
-// What stderr gets from `fn`.
+// Collects stderr while fn runs.
 static void stderr_of(void (*fn)(void), char *buf, size_t n)
 {
     int p[2], keep = dup(STDERR_FILENO);
@@ -228,7 +228,7 @@ static void a_station_counts_once_and_within_the_work(void **state)
     assert_int_equal(n_stations, 1);
     assert_int_equal(w.station, 2);
     progress_set_listener(NULL);
-    for (unsigned i = 0; i < 3; i++) // a loop that gets nowhere, or beyond its end
+    for (unsigned i = 0; i < 3; i++) // a loop that does not advance, or beyond its end
         progress_at(&w, i, 3), progress_at(&w, 3 + i, 2);
     assert_int_equal(w.station, 2);
 }

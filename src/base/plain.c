@@ -18,7 +18,7 @@ bool plain_name(const char *s)
 
 // --- characters ---------------------------------------------------------------------------------
 
-// Bytes of the UTF-8 sequence at s, 0 if there is none (RFC 3629: neither overlong forms nor
+// Length of the UTF-8 sequence at s, 0 if it is invalid (RFC 3629: no overlong forms, no
 // surrogates).
 static size_t read_letter(const uint8_t *s, size_t room, uint32_t *letter)
 {
@@ -64,7 +64,7 @@ bool plain_text(const char *s, size_t n)
     return true;
 }
 
-// --- showing others -----------------------------------------------------------------------------
+// --- escaping -----------------------------------------------------------------------------------
 
 size_t plain_show(const char *s, const char *end, char shown[PLAIN_SHOWN])
 {
@@ -75,7 +75,7 @@ size_t plain_show(const char *s, const char *end, char shown[PLAIN_SHOWN])
         memcpy(shown, s, n);
         shown[n] = 0;
     } else if ((n = read_letter((const uint8_t *)s, (size_t)(end - s), &c))) {
-        snprintf(shown, PLAIN_SHOWN, "\\u%04x", c & 0xffff); // none is beyond
+        snprintf(shown, PLAIN_SHOWN, "\\u%04x", c & 0xffff); // all of them fit
     } else {
         snprintf(shown, PLAIN_SHOWN, "\\x%02x", (uint8_t)*s);
         n = 1;
@@ -83,7 +83,7 @@ size_t plain_show(const char *s, const char *end, char shown[PLAIN_SHOWN])
     return n;
 }
 
-static bool is_layout(char c) // of a text of several lines
+static bool is_layout(char c) // allowed in a text of several lines
 {
     return c == '\n' || c == '\t';
 }
@@ -103,7 +103,7 @@ void plain_append(struct text *t, const char *s, bool lines)
     }
 }
 
-static size_t simple_letters(const char *s) // that need no look at what they are
+static size_t simple_letters(const char *s) // printable ASCII that needs no escape
 {
     size_t n = 0;
 

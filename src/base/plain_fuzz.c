@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plain_fuzz.c - any bytes as the name of a device or as a text: whatever leaves is plain
+// plain_fuzz.c - any bytes as a device name or a text: all output is plain
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void check_names(const char *s)
     bug_on(plain_name(name) && strcmp(name, shown));
 }
 
-// Into a heap block of just that size, so that a sanitizer sees what is written behind it.
+// Copies to a heap block of exactly that size, so that a sanitizer detects an overrun.
 static void check_copies(const char *s, size_t size)
 {
     char *to = malloc(size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plain_test.c - which names and texts are plain, and that everything else is shown so that it is
+// plain_test.c - which names and texts are plain, and how others are escaped
 #include "base/jwrite.h"
 #include "base/log.h"
 #include "base/plain.h"
@@ -127,7 +127,7 @@ static bool keep_line(enum log_level level, const char *text)
     return true;
 }
 
-// What leaves as one line, JSON string or name is plain, whatever came in.
+// Output as a line, JSON string or name is plain for any input.
 static void every_exit_is_plain(void **state)
 {
     char s[64], small[64], a[PLAIN_NAME_SHOWN], b[PLAIN_NAME_SHOWN], other[16];
@@ -149,7 +149,7 @@ static void every_exit_is_plain(void **state)
         for (const char *p = text_str(&j); *p; p++)
             assert_true((unsigned char)*p >= ' ');
         assert_true(plain_text(text_str(&j), j.n));
-        if (round % 1000 == 0) { // a site of the log is limited
+        if (round % 1000 == 0) { // log sites are rate-limited
             log_line(&(struct log_site){0}, LOG_LEVEL_ERROR, "a: b: c=%s", s);
             assert_true(plain_text(logged, strlen(logged)));
         }

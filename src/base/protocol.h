@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// protocol.h - names of routing protocols by rtnetlink's number, FRR's and BIRD's among them: "bgp"
+// protocol.h - names of routing protocols, such as "bgp", by their rtnetlink number, including
+// FRR's and BIRD's
 #ifndef BASE_PROTOCOL_H
 #define BASE_PROTOCOL_H
 
@@ -11,10 +12,10 @@
 
 const char *
 protocol_name(unsigned protocol,
-              char buf[PROTOCOL_NAME_SIZE]); // the number as text, in buf, of one without a name
+              char buf[PROTOCOL_NAME_SIZE]); // number in buf if it has no name
 int protocol_number(const char *name);                                      // 0..255, or -1
-const char *protocol_names(void); // all of them, for a message
-// Is it what somebody asks for? Static routes are Linux's own and FRR's.
+const char *protocol_names(void); // all names, for a message
+// Does it match the protocol asked for? Static matches Linux's and FRR's.
 bool protocol_is(unsigned protocol, int asked);
 
 #endif

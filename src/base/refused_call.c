@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-// For a signal handler, which can look up and format nothing.
+// Prepared for the signal handler, which must not look up or format anything.
 static char words[80];
 static const char (*name_of)[REFUSED_CALL_NAME];
 static unsigned n_names;
@@ -34,7 +34,7 @@ static const char *number_text(unsigned number, char text[12])
     return at;
 }
 
-// In the thread that called: the call answers -EPERM.
+// Runs in the calling thread; the system call returns -EPERM.
 static void on_refused(int sig, siginfo_t *s, void *context)
 {
     char line[sizeof words + REFUSED_CALL_NAME + 1], digits[12];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// table_gen.c - see table_gen.h; only the histograms and the skews are from real tables
+// table_gen.c - see table_gen.h; only the histograms and the skews come from real tables
 #include "base/table_gen.h"
 
 #include "base/hash.h"
@@ -46,7 +46,7 @@ static unsigned random_len(struct random *r, const uint32_t *lengths, unsigned n
     return len;
 }
 
-// Of 256, how often the popular half of the space behind bit `depth` is chosen: fitted so that
+// How often, of 256, the popular half of the space behind bit `depth` is chosen. Fitted so that
 // about as many /16 and /18 (IPv4), /20, /32 and /40 (IPv6) have routes as in the real table.
 static unsigned popular_half(unsigned family, unsigned depth)
 {
@@ -105,7 +105,7 @@ size_t table_gen(struct prefix *out, size_t n, uint64_t seed, unsigned family)
         struct prefix p = {.family = family};
         size_t at;
 
-        if (again == 0) // a prefix that is taken or unroutable makes way for one of its length
+        if (again == 0) // a taken or unroutable prefix is replaced by one of the same length
             len = random_len(&r, lengths, max_len, total);
         p.len = len;
         random_bits(&r, seed, family, len, p.b);

@@ -106,7 +106,7 @@ static size_t digits(const char *s)
     return n;
 }
 
-// The numbers that both begin with, and steps over them.
+// Compares the numbers at the beginning of both, and advances behind them.
 static int compare_numbers(const char **a, const char **b)
 {
     size_t n, m;

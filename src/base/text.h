@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // text.h - growing text buffers and small parsers
 //
-// A struct text is a NUL-terminated heap string that grows; text_free() ends it.
+// A struct text is a NUL-terminated heap string that grows. Free it with text_free().
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -23,13 +23,13 @@ static inline const char *text_str(const struct text *t)
     return t->s ? t->s : "";
 }
 
-// Whole string as an unsigned number in [min, max]; 0 or -EINVAL / -ERANGE.
+// Parses the whole string as an unsigned number in [min, max]; 0, -EINVAL or -ERANGE.
 int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *value);
-// "02:00:00:00:00:01"; 0 or -EINVAL.
+// Parses "02:00:00:00:00:01"; 0 or -EINVAL.
 int text_parse_mac(const char *s, uint8_t mac[6]);
 #define MAC_TEXT_MAX 18
 const char *text_format_mac(const uint8_t mac[6], char *buf);
 
-int natural_compare(const char *a, const char *b); // p2 before p10
+int natural_compare(const char *a, const char *b); // numbers by value: p2 before p10
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// touched.h - which pages of a mapping have been written to
+// touched.h - tracks the written pages of a mapping
 //
-// A mapping gets memory page by page, when it is written to. Writers mark each small page with a
-// bit, which stays set until the memory is returned; what a table costs is the sum of these bits.
-// (mincore() would also count pages that were only read: the kernel's zero page.)
+// The kernel backs a mapping page by page, on the first write. Writers set one bit for each small
+// page, which stays set until the memory is returned; the sum of the bits is the memory that a
+// table uses. (mincore() would also count pages that were only read: the kernel's zero page.)
 //
-// The owner has the bits, TOUCHED_WORDS(bytes of the mapping) of them. One thread.
+// The owner provides TOUCHED_WORDS(bytes of the mapping) words of bits. One thread.
 #ifndef BASE_TOUCHED_H
 #define BASE_TOUCHED_H
 
@@ -15,7 +15,7 @@
 #define TOUCHED_PAGE 4096u
 #define TOUCHED_WORDS(bytes) (((bytes) / TOUCHED_PAGE + 63) / 64)
 
-// What lies at `at`, within one page, has been written.
+// Marks the page at offset `at` as written.
 static inline void touched_mark(uint64_t *bits, size_t at)
 {
     bits[at / TOUCHED_PAGE / 64] |= (uint64_t)1 << at / TOUCHED_PAGE % 64;
@@ -30,7 +30,7 @@ static inline size_t touched_bytes(const uint64_t *bits, size_t words)
     return pages * TOUCHED_PAGE;
 }
 
-// The same where memory comes in pieces of so many words' pages: huge pages.
+// The same with larger pages: `each` words of bits make one huge page, which counts as a whole.
 static inline size_t touched_pieces(const uint64_t *bits, size_t words, size_t each)
 {
     size_t pages = 0;

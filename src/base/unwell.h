@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unwell.h - processes beside kamueed that do not work at the moment
+// unwell.h - helper processes of kamueed that do not work at the moment
 //
-// Whoever depends on a process says when it does not work and when it works again. The alarm
+// A user of such a process reports when it stops working and when it works again. The alarm
 // `process` (feature/alarm_watch.c) reads it. Control role.
 #ifndef BASE_UNWELL_H
 #define BASE_UNWELL_H

@@ -6,7 +6,7 @@
 //     vec_foreach(&rows, p) use(p);
 //     vec_free(&rows);
 //
-// Heap only, for managers. Elements move when the array grows.
+// Heap only, for managers. Growing moves the elements.
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vector.h - the compiler's vector intrinsics, which DPDK's headers include: compiled once for each
-// library instead of once for each file
+// vector.h - the compiler's vector intrinsics, which DPDK's headers include: compiled once per
+// library instead of once per file
 #include <immintrin.h>
