@@ -28,7 +28,7 @@ void jwrite_end(struct jwrite *j, char bracket);
 // Keeps line ends and tabs; escapes everything else that plain.h does not allow as \u001b or \xff.
 void jwrite_string(struct jwrite *j, const char *key, const char *value);
 void jwrite_string_any(struct jwrite *j, const char *key, const char *value); // skips ""
-void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // a number; RFC 7951: to 32 bits
+void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // a number: up to 32 bits
 void jwrite_u64(struct jwrite *j, const char *key, uint64_t value); // a string
 void jwrite_i64(struct jwrite *j, const char *key, int64_t value);  // a string
 void jwrite_bool(struct jwrite *j, const char *key, bool value);

@@ -2,9 +2,9 @@
 // aside.c - see aside.h
 //
 // Each lane has a worker thread and one stack, on which its turns run one after the other. aside()
-// gives the worker a job and switches from the turn's stack back to the loop that resumed it; the
-// worker's eventfd tells the loop that the job is done, and the loop switches to the stack again.
-// Only the job queue and `done` are shared with the worker, under `lock`.
+// gives the worker a job and switches from the turn's stack back to the loop. The worker's eventfd
+// tells the loop that the job is done, and the loop switches to the turn's stack again. Only the
+// job queue and `done` are shared with the worker, under `lock`.
 #include "core/aside.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 
-#if defined __has_feature // clang's word for what gcc defines
+#if defined __has_feature // clang's counterpart of gcc's macro
 #if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
 #define __SANITIZE_ADDRESS__ 1
 #endif
@@ -39,24 +39,24 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-#define STACK_BYTES (8u << 20) // as the main thread has; what is not touched takes no memory
-#define GUARD_BYTES 65536      // below it: to run over the end is a fault, nothing worse
+#define STACK_BYTES (8u << 20) // as for the main thread; untouched pages take no memory
+#define GUARD_BYTES 65536      // below the stack: an overflow is a fault, nothing worse
 
 struct job {
     struct job *next;
     void (*work)(void *arg);
     void *arg;
-    bool awaited; // by the turn
+    bool awaited; // the turn waits for it
 };
 
-struct stack { // as the sanitizers want to know it
+struct stack { // in the sanitizers' terms
     const void *bottom;
     size_t size;
     void *fake, *fiber;
 };
 
 struct waiting {
-    struct fair_item item; // first
+    struct fair_item item; // must be first
     struct turn turn;
 };
 
@@ -64,30 +64,30 @@ struct lane {
     struct fair_queue waiting;
     struct turn now;
     bool busy;         // a turn has begun and has not ended
-    bool waits;        // it is in aside_wait()
-    uint64_t since_ns; // the loop waits for it
-    uint64_t begun_ns; // it has its turn
-    ucontext_t turn, outside; // outside: who resumed it
+    bool waits;        // in aside_wait()
+    uint64_t since_ns; // start of the current slice: the loop is blocked
+    uint64_t begun_ns; // start of the turn
+    ucontext_t turn, outside; // outside: the context that resumed it
     struct stack turn_stack, outside_stack;
     char *memory;
     struct event *event; // of `fd`
-    int fd;              // written to: there is something to look at
+    int fd;              // readable: the lane has something to do
 
     pthread_t worker;
     pthread_mutex_t lock;
     pthread_cond_t more, finished;
     struct job *job, **last;
-    bool done; // the turn can go on
+    bool done; // the turn can continue
     bool ends;
 };
 
 static struct lane lanes[ASIDE_LANES];
 static bool started;
-static _Thread_local struct lane *current; // whose turn this code is
+static _Thread_local struct lane *current; // lane of the running turn
 
 // --- stacks ---
 
-// Tell the sanitizers of each switch; empty without them.
+// Tells the sanitizers of each switch; empty without them.
 static void stack_leaving(struct stack *from, const struct stack *to)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -99,7 +99,7 @@ static void stack_leaving(struct stack *from, const struct stack *to)
 #endif
 }
 
-// `from`: NULL, or learns where the stack lies that was left.
+// `from`: receives the location of the stack just left; may be NULL.
 static void stack_arrived(const struct stack *at, struct stack *from)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -130,7 +130,7 @@ static void run_turns(void)
 
 static void switch_to_turn(struct lane *l)
 {
-    struct lane *before = current; // a turn of another lane may begin one here
+    struct lane *before = current; // a turn of another lane may start one here
 
     current = l;
     l->since_ns = clock_now_ns();
@@ -152,7 +152,7 @@ static int make_stack(struct lane *l)
     makecontext(&l->turn, run_turns, 0);
     l->turn_stack = (struct stack){.bottom = l->memory + GUARD_BYTES, .size = STACK_BYTES};
 #ifdef __SANITIZE_ADDRESS__
-    // What a turn that stands still holds has not leaked.
+    // A suspended turn's memory is not leaked.
     __lsan_register_root_region(l->memory + GUARD_BYTES, STACK_BYTES);
 #endif
 #ifdef __SANITIZE_THREAD__
@@ -178,7 +178,7 @@ static void free_stack(struct lane *l)
 
 // --- the worker ---
 
-// With the lock.
+// The caller holds the lock.
 static void tell_done(struct lane *l)
 {
     l->done = true;
@@ -220,7 +220,7 @@ static void give_job(struct lane *l, void (*fn)(void *arg), void *arg, bool awai
     bug_on(!j);
     *j = (struct job){.work = fn, .arg = arg, .awaited = awaited};
     if (!pthread_getaffinity_np(pthread_self(), sizeof mine,
-                                &mine)) // never on the core of a forwarder
+                                &mine)) // never on a forwarder's core
         pthread_setaffinity_np(l->worker, sizeof mine, &mine);
     pthread_mutex_lock(&l->lock);
     *l->last = j;

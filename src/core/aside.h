@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// aside.h - coroutines of control, whose long work runs on a worker thread
+// aside.h - coroutines of control whose long work runs on a worker thread
 //
 // The control thread serves every client, so nothing on it may take long. But reading, checking,
 // comparing and printing a configuration of 60,000 rules takes seconds. A request that may need
-// that runs in a turn, which is a coroutine:
+// such work runs in a turn, which is a coroutine:
 //
-//     a turn, aside_turn()   runs on the control thread, on its own stack; may touch what control
-//                            may
-//     work, aside()          runs on a worker thread while the turn is suspended and the loop goes
-//                            on; may touch its argument, and what never changes
+//     a turn, aside_turn()   runs on the control thread, on its own stack; may touch everything
+//                            that control may
+//     work, aside()          runs on a worker thread while the turn is suspended and the loop
+//                            continues; may touch its argument and immutable data
 //
-// A turn reads like any function: it looks up what it needs, has it worked on by aside(), and uses
-// the result.
+// A turn's code is sequential: it looks up data, has aside() do the long work, and uses the result.
 //
 // Rules:
-//   - The turns of a lane run one after the other, those of one share (base/fair.h) in order.
-//     Whatever changes the configuration or a candidate has its turn in ASIDE_CHANGE, so both stay
-//     as they are while such a turn is suspended. A turn in ASIDE_READ holds a reference
-//     (snapshot_ref) to what it reads aside.
+//   - The turns of a lane run one after the other; those within a share (base/fair.h) in order.
+//     A change of the configuration or a candidate runs in a turn of ASIDE_CHANGE, so neither
+//     changes while such a turn is suspended. A turn in ASIDE_READ holds a reference
+//     (snapshot_ref) to the data that its work reads.
 //   - While a turn is suspended its client may leave and its listener close (http_gone).
-//   - Several threads may work on trees of one libyang context: each on its own, or all reading.
+//   - Several threads may use trees of one libyang context: each its own, or all read-only.
 //
-// Without aside_start(), in tests and before the loop runs, turns and work run at once, where they
-// are called. Control role.
+// Without aside_start(), in tests and before the loop runs, turns and work run immediately, in the
+// caller. Control role.
 #ifndef CORE_ASIDE_H
 #define CORE_ASIDE_H
 
@@ -40,37 +39,37 @@ struct lane;
 
 struct turn {
     void (*run)(void *ctx);
-    void (*drop)(void *ctx); // instead of run, when aside_stop() comes first
+    void (*drop)(void *ctx); // called instead of run if aside_stop() comes first
     void *ctx;
-    struct fair_share *of; // whose it is, in this lane, until it has ended; NULL: the router's own
+    struct fair_share *of; // its share in this lane, valid until it ends; NULL: the router's own
 };
 
 int aside_start(struct event_base *loop); // 0 or -errno
-// Ends the turns that have begun, with work done where it is called; drops those that wait.
+// Completes the turns that have begun, running their work in the caller; drops the waiting ones.
 void aside_stop(void);
 
-// Has the turn now, or when it is the next in its lane.
+// Runs the turn now, or when it is next in its lane.
 void aside_turn(enum aside_lane lane, const struct turn *t);
 
-bool aside_is_turn(void); // the caller runs in one, and may be suspended
-bool aside_stopped(void); // the process ends: a turn that has far to go gives up
-// A turn is suspended, perhaps in the middle of a change; not one in aside_wait().
+bool aside_is_turn(void); // does the caller run in a turn, so that it may be suspended?
+bool aside_stopped(void); // the process is stopping: a turn with much left to do gives up
+// A turn is suspended, perhaps in the middle of a change. False for a turn in aside_wait().
 bool aside_busy(enum aside_lane lane);
 
-// Within a turn: returns when `work` is done. Elsewhere a plain call.
+// In a turn: returns when `work` is done. Elsewhere a plain call.
 void aside(void (*work)(void *arg), void *arg);
-// Within a turn: returns when the loop has called aside_go_on(). False: aside_stop() came first,
-// and nobody may call it any more.
-struct aside_wait { // zeroed at the beginning
+// In a turn: returns when the loop has called aside_go_on(). False: aside_stop() came first, and
+// aside_go_on() must not be called any more.
+struct aside_wait { // initially zeroed
     struct lane *lane;
     bool over;
 };
 bool aside_wait(struct aside_wait *w);
 void aside_go_on(struct aside_wait *w);
-// For what nobody waits for, such as freeing a tree.
+// Runs `work`, such as freeing a tree, without waiting for it.
 void aside_later(void (*work)(void *arg), void *arg);
-// Within a turn, between two pieces of what only control may do: lets the loop serve others if the
-// turn has held it for ASIDE_SLICE_NS.
+// In a turn, between two pieces of work on control: lets the loop serve others if the turn has run
+// for ASIDE_SLICE_NS.
 void aside_pause(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// aside_test.c - turns come in order and stand still while work is done; the loop does not;
-// stopping leaves nothing undone
+// aside_test.c - turns run in order and are suspended during their work while the loop continues;
+// stopping completes all of it
 #include "core/aside.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "core/thread.h"
 
 static struct event_base *loop;
-static char said[512]; // by turns, in order
+static char said[512]; // written by turns, in order
 static sem_t begun, let_go;
 
 static void say(const char *word)
@@ -119,7 +119,7 @@ static void turns_of_a_lane_come_in_order(void **state)
     sem_wait(&begun);
     for (unsigned i = 0; i < 20; i++)
         event_base_loop(loop, EVLOOP_NONBLOCK);
-    assert_string_equal(said, "a"); // the loop goes on, b has not begun
+    assert_string_equal(said, "a"); // the loop continues, b has not begun
     sem_post(&let_go);
     run_until("aab");
     sem_post(&let_go);
@@ -168,9 +168,9 @@ static void many_turns_of_one_share_hold_up_no_other(void **state)
     run_until(expected);
 }
 
-// --- waiting for what others do -----------------------------------------------------------------
+// --- aside_wait() -------------------------------------------------------------------------------
 
-static struct aside_wait *answer; // that a turn waits for
+static struct aside_wait *answer; // a turn waits for it
 
 static void asks(void *ctx)
 {
@@ -189,7 +189,7 @@ static void a_turn_waits_for_an_answer_while_the_loop_goes_on(void **state)
     for (unsigned i = 0; i < 20; i++)
         event_base_loop(loop, EVLOOP_NONBLOCK);
     assert_string_equal(said, "ar");
-    assert_false(aside_busy(ASIDE_CHANGE)); // it is in the middle of nothing
+    assert_false(aside_busy(ASIDE_CHANGE)); // it is not in the middle of a change
     aside_go_on(answer);
     run_until("ar+b");
 }
@@ -226,7 +226,7 @@ static void work_twice(void *ctx)
     assert_true(aside_stopped());
     pthread_t worker;
     aside(note_thread, &worker);
-    assert_true(pthread_equal(worker, pthread_self())); // nobody else is there any more
+    assert_true(pthread_equal(worker, pthread_self())); // there is no worker any more
 }
 
 static void stopping_ends_what_has_begun_and_drops_the_rest(void **state)
@@ -240,7 +240,7 @@ static void stopping_ends_what_has_begun_and_drops_the_rest(void **state)
     aside_stop();
     pthread_join(other, NULL);
     assert_string_equal(said, "ara-b");
-    assert_false(aside_stopped()); // no turn
+    assert_false(aside_stopped()); // not in a turn
 }
 
 static void *freed;
@@ -270,7 +270,7 @@ static void note_workers(void *ctx)
     say(".");
 }
 
-// The next work of the turn need not wait for it.
+// The turn's next work need not wait for it.
 static void what_nobody_waits_for_is_the_other_lanes(void **state)
 {
     static enum aside_lane read = ASIDE_READ, change = ASIDE_CHANGE;
@@ -318,11 +318,11 @@ static void what_cannot_be_done_aside_pauses(void **state)
     ticks = 0;
     turn(ASIDE_CHANGE, pauses, "a");
     run_until("a");
-    assert_true(ticks >= 3); // a busy machine may take longer for each
+    assert_true(ticks >= 3); // on a busy machine each may take longer
     event_free(e);
 }
 
-// Two lanes, many turns, each with several pieces of work: for ThreadSanitizer.
+// Two lanes, many turns, several jobs each: for ThreadSanitizer.
 static unsigned long sum[ASIDE_LANES], later[ASIDE_LANES];
 static unsigned ended;
 

@@ -28,7 +28,7 @@ static uint64_t after(uint32_t ms)
     return ms == CHILD_NO_LIMIT ? NEVER : clock_now_ns() + ms * NS_PER_MS;
 }
 
-// Somebody has to look only while a deadline may pass or an end is due.
+// The timer runs only while a deadline or an end is pending.
 static void look_soon(void)
 {
     const struct timeval soon = {.tv_usec = LOOK_MS * 1000};
@@ -65,7 +65,7 @@ static void take_out(struct child *c)
     c->pid = 0;
 }
 
-// Of its group nobody stays behind who did not hear SIGTERM.
+// Kills the members of its process group that ignored SIGTERM.
 static void bury(struct child *c)
 {
     if (c->stage && c->ours)
@@ -103,14 +103,14 @@ static void pass_deadline(struct child *c)
                     LOG_VALUE(c->name), (int)c->pid);
         c->stage = CHILD_KILLED;
         break;
-    case CHILD_KILLED: // in the kernel, for example on a file system that does not answer
+    case CHILD_KILLED: // stuck in the kernel, for example on a file system that does not answer
         snprintf(why, sizeof why, "process %d outlives SIGKILL", (int)c->pid);
         unwell_set(c->name, why);
     }
     enter_stage(c);
 }
 
-// True: it has ended.
+// Returns true if it has ended.
 static bool look_at(struct child *c)
 {
     if (!c->pid)

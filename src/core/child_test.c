@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child_test.c - whatever a process does, its life ends in time, and the reason is told
+// child_test.c - every process is ended in time, whatever it does, and the reason is reported
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void count_end(struct child *c)
 
 static struct child child = {.name = "test", .ended = count_end};
 
-// A program of one line. It says "x" on its descriptor 3 when it is set up, if the line does so.
+// Starts a one-line program. Waits if the line writes "x" to descriptor 3 when it is ready.
 static void start(const char *line, uint32_t limit_ms)
 {
     char word;
@@ -42,7 +42,7 @@ static void start(const char *line, uint32_t limit_ms)
     fclose(f);
     assert_int_equal(chmod(path, 0755), 0);
     if (starter_check(path))
-        skip(); // this program is somebody else's
+        skip(); // this program is owned by another user
     assert_int_equal(pipe(said), 0);
     n_ended = 0;
     assert_int_equal(child_start(&child, path, "", said[1], limit_ms), 0);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // crash.c - see crash.h
 //
-// Everything the handler does is async-signal-safe: system calls, memory that is there already, and
-// backtrace(), which has loaded what it needs at the start. Names of functions come from the symbol
-// table of our own executable, which is mapped at the start and not touched until then.
+// The handler is async-signal-safe: it uses system calls, memory that is already mapped, and
+// backtrace(), which loads its dependencies at start. Function names come from the symbol table of
+// our executable, which is mapped at start and not touched until a crash.
 //
-// The thread that dies asks each other one for its backtrace by a signal and waits TRACE_WAIT_MS
-// for it: systemd's watchdog, for example, sends SIGABRT to a process in which another thread is
-// the one that is stuck.
+// The dying thread signals every other thread for its backtrace and waits TRACE_WAIT_MS for the
+// answers: for example, systemd's watchdog sends SIGABRT to the process while another thread is
+// stuck.
 #include "core/crash.h"
 
 #include <elf.h>
@@ -60,7 +60,7 @@ static struct {
     const char *_Atomic stuck;
     _Atomic pid_t tid[THREAD_SLOT_MAX];
     struct trace trace[THREAD_SLOT_MAX];
-    struct trace mine; // of the thread that dies
+    struct trace mine; // of the dying thread
     _Atomic bool dying;
 } crash;
 
@@ -152,7 +152,7 @@ static const Elf64_Shdr *section_of(uint32_t type)
     return NULL;
 }
 
-// The function of our executable that has the offset; NULL: none, or it has no symbols.
+// The function of our executable at this offset; NULL: none, or there are no symbols.
 static const char *function_at(uintptr_t offset, uintptr_t *begin)
 {
     const Elf64_Ehdr *h = (const Elf64_Ehdr *)crash.exe;
@@ -220,7 +220,7 @@ static const char *stage_of(const char *function)
     return NULL;
 }
 
-// The innermost stage that the backtrace is in; else the innermost function of ours.
+// The innermost stage in the backtrace, else the innermost function of ours.
 static const char *stage_of_trace(const struct trace *t)
 {
     const char *first = NULL;
@@ -249,7 +249,7 @@ static uintptr_t pc_of(const ucontext_t *u)
 #endif
 }
 
-// From where the signal came: what the handler itself adds is left out.
+// Starts at the interrupted function and omits the frames of the handler.
 static void take_backtrace(struct trace *t, const ucontext_t *u)
 {
     void *all[FRAMES + 8];
@@ -259,7 +259,7 @@ static void take_backtrace(struct trace *t, const ucontext_t *u)
     while (from < n && (uintptr_t)all[from] != pc)
         from++;
     t->n = 0;
-    if (from == n) { // nothing is known about what lies there: it called through a wild pointer
+    if (from == n) { // the caller is unknown: it called through a wild pointer
         t->frame[t->n++] = (void *)pc;
 #if defined(__x86_64__)
         t->frame[t->n++] = *(void **)u->uc_mcontext.gregs[REG_RSP];
@@ -301,7 +301,7 @@ static void ask_other_threads(void)
 
 // --- the note ---
 
-// "forwarder/0", as `show thread` has it; else the kernel's name of the thread.
+// "forwarder/0", as in `show thread`.
 static void name_of_slot(unsigned slot, char name[16])
 {
     static const char *const manager[THREAD_SLOT_FORWARDER] = {"control", "rib_manager",
@@ -365,7 +365,7 @@ static void out_log(struct out *o)
             out_line(o, " ", line);
 }
 
-// Which thread the note is about: the one that the watchdog missed, else the one that dies.
+// The thread that the note is about: the one that the watchdog missed, else the dying one.
 static const struct trace *subject(char name[16])
 {
     const char *stuck = atomic_load(&crash.stuck);
@@ -431,7 +431,7 @@ static void on_fatal(int sig, siginfo_t *info, void *context)
 {
     struct out o;
 
-    if (atomic_exchange(&crash.dying, true)) // another thread writes; this one dies with it
+    if (atomic_exchange(&crash.dying, true)) // another thread writes the note
         for (;;)
             pause();
     take_backtrace(&crash.mine, context);
@@ -446,7 +446,7 @@ static void on_fatal(int sig, siginfo_t *info, void *context)
         rename(crash.path, crash.made);
     }
     signal(sig, SIG_DFL);
-    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), sig); // comes when this returns
+    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), sig); // delivered when this returns
 }
 
 // --- the start ---
@@ -486,7 +486,7 @@ static int note_module(struct dl_phdr_info *i, size_t size, void *arg)
         m->base = i->dlpi_addr;
         m->from = m->base + h->p_vaddr;
         m->to = m->from + h->p_memsz;
-        crash.n_modules++; // the main program is the first
+        crash.n_modules++; // the main program is first
     }
     return 0;
 }
@@ -544,7 +544,7 @@ void crash_start(const struct crash_setup *s)
     a.sa_flags |= SA_RESTART;
     sigaction(TRACE_SIGNAL, &a, NULL);
     a.sa_sigaction = on_fatal;
-#if !defined(__SANITIZE_ADDRESS__) // it has its own
+#if !defined(__SANITIZE_ADDRESS__) // AddressSanitizer has its own
     for (unsigned i = 0; i < sizeof fatal / sizeof *fatal; i++)
         sigaction(fatal[i], &a, NULL);
 #endif

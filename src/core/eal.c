@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal.c - starting DPDK's environment
+// eal.c - starts DPDK's environment
 //
-// DPDK's log lines come out through our log, and the first error of an operation is kept
-// (eal_complaint): it is often the only place where a driver says why a device could not be
-// attached.
+// DPDK's log lines go to our log. The first error of an operation is kept (eal_complaint): often it
+// is the only explanation from a driver why a device could not be attached.
 #define ALLOW_EXPERIMENTAL_API // rte_intr_*
 #include "core/eal.h"
 
@@ -30,7 +29,8 @@ static FILE *log_stream;
 static char complaint[256];
 static bool complaint_is_error; // else a warning
 
-// One write of DPDK's log, a line or a part of one. Threads may mix their lines, which is harmless.
+// One write to DPDK's log: a line or a part of one. Lines of several threads may mix, which is
+// harmless.
 static ssize_t log_write(void *cookie, const char *buf, size_t n)
 {
     size_t len = n;
@@ -45,7 +45,7 @@ static ssize_t log_write(void *cookie, const char *buf, size_t n)
         snprintf(complaint, sizeof complaint, "%.*s", (int)len, buf);
         complaint_is_error = is_error;
     }
-    // Its errors are our warnings: the caller of what failed says how bad that is.
+    // Its errors are our warnings: the caller of the failed function knows how bad it is.
     log_at(is_error                       ? LOG_LEVEL_WARNING
            : level <= (int)RTE_LOG_NOTICE ? LOG_LEVEL_INFO
                                           : LOG_LEVEL_DEBUG,
@@ -57,7 +57,7 @@ static void log_open(void)
 {
     log_stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = log_write});
     if (!log_stream)
-        return; // DPDK writes to stderr then
+        return; // DPDK then writes to stderr
     setvbuf(log_stream, NULL, _IOLBF, 0);
     rte_openlog_stream(log_stream);
 }
@@ -122,14 +122,14 @@ static void park_thread(void *parked)
         pause();
 }
 
-// Keeps DPDK's interrupt thread in a callback until the process ends: DPDK does not stop it, and it
-// may still look at the handles of closed ports while rte_eal_cleanup unmaps them. Not in an
-// alarm's callback: the cleanup waits for those.
+// Parks DPDK's interrupt thread in a callback until the process ends: DPDK does not stop it, and it
+// may still use the handles of closed ports while rte_eal_cleanup unmaps them. An alarm's callback
+// would not do: the cleanup waits for those.
 static void interrupts_stop(void)
 {
-    static sem_t parked; // the thread's as long as there is one
+    static sem_t parked; // belongs to the thread until the end
     struct timespec until;
-    int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); // readable, so that the callback comes at once
+    int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); // readable, so that the callback runs at once
     struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 
     sem_init(&parked, 0, 0);
@@ -138,7 +138,7 @@ static void interrupts_stop(void)
     bool waits = fd >= 0 && h && !rte_intr_fd_set(h, fd) &&
                  !rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) &&
                  !rte_intr_callback_register(h, park_thread, &parked);
-    rte_intr_instance_free(h); // it has a copy
+    rte_intr_instance_free(h); // DPDK has a copy
     if (!waits)
         return;
     while (sem_clockwait(&parked, CLOCK_MONOTONIC, &until) && errno == EINTR)

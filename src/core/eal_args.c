@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_args.c - choosing DPDK's arguments
+// eal_args.c - chooses DPDK's arguments
 //
-//     memory   as configured, else a sixteenth of the RAM within 128..1024 MiB
-//     pages    huge ones when enough are free and not forbidden: --in-memory, which leaves no files
-//              behind, and --single-file-segments, because virtio-user passes one file, not one a
-//              page, of which it takes 8. Otherwise --no-huge (DPDK 22.11 refuses the two together)
-//     PCI      one address that no machine has is allowed: the bus scans but probes nothing at
-//              start, and rte_dev_probe() still attaches any device later. --no-pci without a bus
+//     memory   as configured, else 1/16 of the RAM, within 128..1024 MiB
+//     pages    huge pages if enough are free and they are not forbidden: --in-memory, which leaves
+//              no files behind, and --single-file-segments, because virtio-user passes at most
+//              8 files, and every page would be one. Otherwise --no-huge (DPDK 22.11 refuses to
+//              combine it with these)
+//     PCI      the allow list has one address that no machine has: the bus scans but probes nothing
+//              at start, and rte_dev_probe() can still attach any device later. --no-pci without a
+//              bus
 //     cores    only the main lcore, floating over all our cores: forwarders are threads of ours
 //              that register themselves, which needs --no-shconf (no secondary processes)
 #include "core/eal_args.h"
@@ -28,7 +30,7 @@
 
 #define SIMD "--force-max-simd-bitwidth="
 
-// Do the operator's own arguments begin with `option`?
+// Do the operator's arguments include one that begins with `option`?
 static bool asked_for(const struct eal_config *cfg, const char *option)
 {
     for (const char *const *x = cfg->extra; x && *x; x++)
@@ -43,7 +45,7 @@ static void add_arg(struct eal_args *a, const char *fmt, ...)
     va_list ap;
 
     if (a->argc >= EAL_ARGS_MAX) {
-        a->argc = EAL_ARGS_MAX + 1; // eal_args_choose answers -E2BIG
+        a->argc = EAL_ARGS_MAX + 1; // eal_args_choose returns -E2BIG
         return;
     }
     va_start(ap, fmt);
@@ -90,7 +92,7 @@ int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, s
         add_arg(a, "--no-shconf");
     }
     add_arg(a, "--no-telemetry");
-    if (!asked_for(cfg, SIMD)) // DPDK's default is 256 even where the CPU has more
+    if (!asked_for(cfg, SIMD)) // DPDK's default is 256 even if the CPU has more
         add_arg(a, SIMD "%u", m->simd_bits);
     add_arg(a, "--log-level=%d", m->log_level);
     if (m->has_pci) {
@@ -141,7 +143,7 @@ void eal_machine_read(struct eal_machine *m)
         m->ram_mib = (unsigned)((uint64_t)si.totalram * si.mem_unit >> 20);
     m->huge_free_mib = huge_free_mib();
     m->has_pci = !stat("/sys/bus/pci/devices", &st);
-    m->log_level = 5; // warnings
+    m->log_level = 5; // log level: warnings
     m->simd_bits = cpu_simd_bits();
     for (int cpu = 0; cpu < 1024 && n < sizeof m->cpus - 8; cpu++)
         if (thread_core_exists(cpu))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_args.h - choosing DPDK's arguments: a pure function of the wish and the machine
+// eal_args.h - chooses DPDK's arguments: a pure function of the configuration and the machine
 //
-// Separate from eal.c so that the choice is tested without starting DPDK, which
-// a process can do only once. Any thread; no state.
+// Separate from eal.c so that tests need not start DPDK, which a process can do only once. Any
+// thread; no state.
 #ifndef CORE_EAL_ARGS_H
 #define CORE_EAL_ARGS_H
 
@@ -17,7 +17,7 @@ struct eal_machine {
     bool has_pci;           // /sys/bus/pci exists
     unsigned simd_bits;     // cpu_simd_bits()
     int log_level;          // DPDK's: 1 emergency … 8 debug
-    char cpus[1024];        // cores the process may use, as "0,1,5": control floats over them
+    char cpus[1024];        // cores that the process may use, as "0,1,5": control floats over them
 };
 
 #define EAL_ARGS_MAX 32
@@ -26,11 +26,11 @@ struct eal_args {
     int argc;
     char *argv[EAL_ARGS_MAX + 1]; // NULL-terminated, into `text` and the config's `extra`
     char text[EAL_ARGS_MAX][1100];
-    bool huge;           // huge pages are used
+    bool huge;           // uses huge pages
     unsigned memory_mib; // chosen
 };
 
-// 0, or -ENOMEM / -EINVAL / -E2BIG with a sentence that names the remedy.
+// 0, or -ENOMEM / -EINVAL / -E2BIG with a sentence that includes the remedy.
 int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, struct eal_args *a,
                     char *err, size_t err_size);
 void eal_machine_read(struct eal_machine *m);

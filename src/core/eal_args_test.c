@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_args_test.c - what DPDK is asked for on which machine
+// eal_args_test.c - DPDK's arguments on different machines
 #include "core/eal_args.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void huge_pages_are_left_alone_when_forbidden_or_too_few(void **state)
 static void no_pci_device_is_probed_at_start(void **state)
 {
     assert_int_equal(choose(&(struct eal_config){.name = "k"}, &big), 0);
-    assert_true(has("-a")); // an allow list with an address no device has
+    assert_true(has("-a")); // an allow list with an address that no device has
     assert_false(has("--no-pci"));
 }
 

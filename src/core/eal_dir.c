@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 
-// One that is just starting and has not locked its directory may lose it here, and makes it again.
+// A starting process that has not locked its directory yet may lose it here, and creates it again.
 static void remove_if_dead(int parent, const char *name)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -46,7 +46,7 @@ int eal_dir_take(const char *path)
     int fd = -1;
 
     for (unsigned tries = 0; fd < 0 && tries < 2; tries++) {
-        mkdir(path, 0700); // as a rule it is there
+        mkdir(path, 0700); // normally it exists
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB))
@@ -57,7 +57,7 @@ int eal_dir_take(const char *path)
 
 void eal_dir_drop(const char *path, int fd)
 {
-    if (rmdir(path)) // ours is empty, because nothing is shared
+    if (rmdir(path)) // ours is empty because nothing is shared
         log_debug("eal: not removed: path=%s error=\"%m\"", path);
     if (fd >= 0)
         close(fd);

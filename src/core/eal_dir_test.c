@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir_test.c - directories of programs that were killed go, all others stay
+// eal_dir_test.c - removes only the directories of killed programs
 #include "core/eal_dir.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static bool is_there(const char *name)
     return !access(path_of(name), F_OK);
 }
 
-// A program that has taken its directory and lives until it is killed.
+// A program that takes its directory and lives until it is killed.
 static pid_t another(const char *name)
 {
     int ready[2];

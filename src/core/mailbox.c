@@ -2,9 +2,9 @@
 // mailbox.c - calls from one manager role to another
 //
 // One box per role: a ring of calls under a mutex, and an eventfd that wakes the owner's event
-// loop, written only when the box was empty. The owner takes at most MAILBOX_BUDGET calls per
-// wake-up, so that its other events get their turn, and wakes itself again for the rest. A box that
-// is closed first runs what is still in it: its calls own memory.
+// loop, written only if the box was empty. The owner runs at most MAILBOX_BUDGET calls per wake-up,
+// so that its other events get their turn, and wakes itself again for the rest. Closing a box first
+// runs the calls in it, because they own memory.
 #include "core/mailbox.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static void wake_fd(int fd)
 {
     uint64_t one = 1;
 
-    // Cannot fail but for a full counter, and then the owner is awake already.
+    // Fails only if the counter is full, and then the owner is awake already.
     if (write(fd, &one, sizeof one) < 0)
         return;
 }
@@ -141,7 +141,7 @@ static int post(struct box *b, void (*fn)(void *arg), void *arg)
     } else {
         b->call[(b->head + b->n++) % MAILBOX_CALLS] = (struct call){fn, arg};
         if (b->n == 1)
-            wake_fd(b->fd); // under the lock, so that the fd cannot be closed meanwhile
+            wake_fd(b->fd); // under the lock, so that the fd stays open
     }
     pthread_mutex_unlock(&b->lock);
     return r;
@@ -163,17 +163,17 @@ int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
     return r;
 }
 
-// One waiting call, shared by caller and callee; the last one frees it.
+// One waiting call, shared by caller and callee; the last holder frees it.
 struct waiting {
     pthread_mutex_t lock;
     pthread_cond_t done_cond;
     bool done;
     unsigned holders;
     struct call call;
-    void (*drop)(void *arg); // after the call, if its caller has given up
+    void (*drop)(void *arg); // called after the call if the caller has given up
 };
 
-static void waiting_put(struct waiting *w) // with the lock held; gives it up
+static void waiting_put(struct waiting *w) // takes the lock held, releases it
 {
     bool last = --w->holders == 0;
 
@@ -216,7 +216,7 @@ static struct waiting *waiting_new(void (*fn)(void *arg), void *arg, void (*drop
     return w;
 }
 
-// In slices, so that the time in which the process is stopped (a suspended machine, a debugger)
+// Waits in slices, so that time during which the process is stopped (suspended machine, debugger)
 // does not count.
 static void wait_slice(struct waiting *w, int ms)
 {
@@ -233,7 +233,7 @@ static void wait_slice(struct waiting *w, int ms)
         r = pthread_cond_timedwait(&w->done_cond, &w->lock, &until);
 }
 
-// Takes what waiting for room costs from *left_ms.
+// Subtracts the time spent waiting for room from *left_ms.
 static int post_when_room(enum thread_role role, struct waiting *w, int *left_ms)
 {
     int r;
@@ -258,7 +258,7 @@ int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (
     r = post_when_room(role, w, &left);
     pthread_mutex_lock(&w->lock);
     if (r) {
-        w->holders--; // nobody will run it
+        w->holders--; // it will never run
         waiting_put(w);
         return r;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mailbox.h - calls from one manager role to another
 //
-// What crosses between manager roles outside the tables is a call posted to the other role's loop:
-// bounded, in order per sender; a full box is a counted refusal that the caller has to handle.
-// Forwarders use rings instead (table/exchange.h).
+// All communication between manager roles outside the tables is a call posted to the other role's
+// loop. A box is bounded and in order per sender; a full box refuses, counts it, and the caller
+// must handle it. Forwarders use rings instead (table/exchange.h).
 #ifndef CORE_MAILBOX_H
 #define CORE_MAILBOX_H
 
@@ -18,16 +18,15 @@ struct event_base;
 // Opens the calling role's box on its event loop (once per manager thread). 0 or -errno.
 int mailbox_open(struct event_base *loop);
 void mailbox_close(void);
-// The calling role's descriptor, readable when it has calls; for sleeping elsewhere than in its
-// loop.
+// A descriptor that is readable while the calling role has calls, for sleeping outside its loop.
 int mailbox_fd(void);
 
-// Any thread: run fn(arg) on `role`'s loop. 0, -EAGAIN (box full), -ENOTCONN (role has no box).
+// Any thread: runs fn(arg) on `role`'s loop. 0, -EAGAIN (box full), -ENOTCONN (role has no box).
 int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg);
 
-// Control only, for short work, or aside: post and wait, for room in the box and for the
-// answer, at most `timeout_ms`. 0 or the error of mailbox_post: arg is the caller's again.
-// -ETIMEDOUT: the call still runs, and after it drop(arg) on the same thread (NULL: arg stays valid
+// Control only, for short work or in aside(): posts and waits for room in the box and for the
+// result, at most `timeout_ms`. 0, or an error of mailbox_post: arg belongs to the caller again.
+// -ETIMEDOUT: the call will still run, then drop(arg) on the same thread (NULL: arg stays valid
 // forever).
 int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg),
                  int timeout_ms);

@@ -96,7 +96,7 @@ static void *let_go_later(void *arg)
     return NULL;
 }
 
-// But for a call, which waits for room.
+// mailbox_call, in contrast, waits for room.
 static void full_box_refuses_and_counts(void **state)
 {
     pthread_t later;
@@ -117,7 +117,7 @@ static void full_box_refuses_and_counts(void **state)
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, NULL, 5000), 0); // has waited
     pthread_join(later, NULL);
     assert_int_equal(mailbox_refused(ROLE_RIB_MANAGER) - refused, 3);
-    assert_int_equal(n_run, n); // what was accepted has run, all of it and in order
+    assert_int_equal(n_run, n); // all accepted calls ran, in order
     assert_int_equal(n_disorder, 0);
 }
 
@@ -144,7 +144,7 @@ static void drop(void *arg)
 
     n_dropped_early += o->n_run != 1 || thread_role() != ROLE_RIB_MANAGER;
     n_owned--;
-    free(o); // twice, or never: the sanitizers say so
+    free(o); // sanitizers detect a double or missing free
 }
 
 static struct owned *own(void)
@@ -156,9 +156,9 @@ static struct owned *own(void)
 static void call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it(void **state)
 {
     n_dropped_early = 0;
-    // While it runs.
+    // Gives up while the call runs.
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30), -ETIMEDOUT);
-    // While it waits in the box.
+    // Gives up while the call is queued.
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, own(), drop, 30), -ETIMEDOUT);
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, NULL, 30), -ETIMEDOUT);
     assert_int_equal(n_owned, 2);
@@ -173,7 +173,7 @@ static void closing_runs_and_drops_what_timed_out(void **state)
     n_dropped_early = 0;
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30), -ETIMEDOUT);
     assert_int_equal(mailbox_post(ROLE_RIB_MANAGER, end_loop, NULL), 0);
-    for (unsigned i = 0; i < 300; i++) // more than the loop takes at a time
+    for (unsigned i = 0; i < 300; i++) // more than the loop runs per wake-up
         assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, own(), drop, 1), -ETIMEDOUT);
     sem_post(&let_go);
     thread_join(owner);
@@ -204,7 +204,7 @@ static void stop_all_of_us(void *arg)
         kill(us, SIGCONT);
         _exit(0);
     }
-    for (unsigned i = 0; i < 20; i++) // there is something left to do behind the stop
+    for (unsigned i = 0; i < 20; i++) // some are left to run after the stop
         usleep(10000);
     waitpid(child, NULL, 0);
 }

@@ -46,7 +46,7 @@ void manager_reply(void (*fn)(void *arg), void *arg)
     if (err == -EAGAIN && self) {
         *vec_push(&self->replies) = (struct manager_reply){fn, arg};
         retry_later(self);
-    } else if (err) { // control is ending, or a unit test has none: nobody is left to be told
+    } else if (err) { // control is stopping, or a unit test has none
         free(arg);
     }
 }
@@ -154,7 +154,7 @@ int manager_ask(enum thread_role role, void (*fn)(void *arg), const void *arg, s
 
 // --- calls that control waits for ---
 
-struct call { // may outlive its caller's patience
+struct call { // may outlive its caller
     int (*fn)(void *arg);
     int result;
     max_align_t arg[];
@@ -192,7 +192,7 @@ int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, s
         return -ENOMEM;
     w.call->fn = fn;
     memcpy(w.call->arg, arg, size);
-    aside(wait_for_call, &w); // the manager may have a table to read first, and that takes long
+    aside(wait_for_call, &w); // the manager may take long, if it has a table to read first
     if (w.err == -ETIMEDOUT)
         return w.err;
     err = w.err ? w.err : w.call->result;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// manager.h - a thread with a role, an event loop and a mailbox: what managers have in common
+// manager.h - common base of managers: a thread with a role, an event loop and a mailbox
 //
-// A manager alone writes its tables, and runs what its loop and its mailbox bring. Control reaches
-// it in two ways: manager_call() waits until the call has run (aside, so that control's loop goes
-// on); manager_ask() returns at once, and the manager answers with manager_reply(). No answer is
-// lost: while control's mailbox is full, answers wait in order.
+// A manager is the only writer of its tables and runs the events of its loop and the calls in its
+// mailbox. Control reaches it in two ways: manager_call() waits until the call has run (in aside(),
+// so that control's loop continues); manager_ask() returns at once, and the manager answers with
+// manager_reply(). No answer is lost: while control's mailbox is full, answers wait in order.
 #ifndef CORE_MANAGER_H
 #define CORE_MANAGER_H
 
@@ -23,31 +23,31 @@ struct manager {
     int (*begin)(struct event_base *loop); // on the thread, before any call; 0 or -errno
     void (*end)(void);         // on the thread, after the last call, also when begin() failed
     void (*before_call)(void); // on the thread, before each manager_call(); may be NULL
-    // manager.c's
+    // Private to manager.c.
     struct thread *thread; // NULL: not running
     struct event_base *loop;
     struct event *retry;
     VEC(struct manager_reply {
         void (*fn)(void *arg);
         void *arg;
-    }) replies; // that did not fit into control's mailbox
+    }) replies; // answers that did not fit into control's mailbox
 };
 
 // --- control ---
-// Returns when begin() has: 0, or -errno and nothing runs.
+// Returns after begin(): 0, or -errno and nothing runs.
 int manager_start(struct manager *m);
-// The calls that are in the mailbox run first; returns when the thread has ended.
+// Runs the calls in the mailbox first; returns when the thread has ended.
 void manager_stop(struct manager *m);
 // Runs fn on the manager with a copy of the `size` bytes of `arg`, waits, and returns its result or
 // -errno. -ENOTCONN: the manager does not run. -ETIMEDOUT: fn may still run.
 int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size);
-// Runs fn on the manager with a copy of `arg` on the heap, which fn owns: it passes it to
-// manager_reply() or frees it. 0, -ENOMEM, or what mailbox_post says.
+// Runs fn on the manager with a heap copy of `arg`. fn owns the copy and passes it to
+// manager_reply() or frees it. 0, -ENOMEM, or an error of mailbox_post.
 int manager_ask(enum thread_role role, void (*fn)(void *arg), const void *arg, size_t size);
 
 // --- the manager's thread ---
-// Runs fn(arg) on control's loop, now or (its mailbox is full) a little later. `arg` is heap memory
-// that fn owns; it is freed when control is ending.
+// Runs fn(arg) on control's loop, now or, if its mailbox is full, a little later. fn owns `arg`,
+// which is heap memory; it is freed if control is stopping.
 void manager_reply(void (*fn)(void *arg), void *arg);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// manager_test.c - a manager starts or says why not; calls wait, answers come in order
+// manager_test.c - a manager starts or reports why not; calls wait, answers arrive in order
 #include "core/manager.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static void a_manager_that_cannot_begin_is_not_started(void **state)
     assert_null(manager.thread);
     assert_int_equal(n_begun, 1);
     assert_int_equal(n_ended, 1);
-    manager_stop(&manager); // nothing to do
+    manager_stop(&manager); // does nothing
     begin_result = 0;
     assert_int_equal(manager_start(&manager), 0);
     manager_stop(&manager);
@@ -80,7 +80,7 @@ static int add(void *arg)
     struct sum *s = arg;
 
     assert_int_equal(thread_role(), ROLE_RIB_MANAGER);
-    s->a += s->b; // of the copy
+    s->a += s->b; // in the copy
     return s->a;
 }
 
@@ -94,7 +94,7 @@ static void a_call_returns_its_result(void **state)
     assert_int_equal(manager_call(ROLE_TAP_MANAGER, add, &s, sizeof s), -ENOTCONN);
 }
 
-#define QUESTIONS (3 * MAILBOX_CALLS) // more answers than control's mailbox has room for
+#define QUESTIONS (3 * MAILBOX_CALLS) // more answers than fit into control's mailbox
 
 struct question {
     unsigned n;
@@ -122,7 +122,7 @@ static int ask_question(enum thread_role role, unsigned n)
 
 static sem_t held, emptied;
 
-// While older answers wait, and control's mailbox has room again.
+// Answers while older answers wait and control's mailbox has room again.
 static void answer_when_emptied(void *arg)
 {
     sem_post(&held);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mem.c - large named allocations
 //
-// Explicit huge pages are taken for regions of moderate size only: the kernel reserves them at once
+// Explicit huge pages are used for regions of moderate size only: the kernel reserves them at once
 // for the whole region, and packet buffers need the machine's few huge pages too. Other regions are
-// aligned to 2 MiB and offered to transparent huge pages, which are committed when touched.
+// aligned to 2 MiB and use transparent huge pages, which are allocated when touched.
 #include "core/mem.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static void *map_explicit_huge(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-// A 2 MiB aligned region: maps 2 MiB more and gives the ends back.
+// Maps 2 MiB more than needed, aligns the region to 2 MiB, and unmaps both ends.
 static void *map_aligned(size_t bytes)
 {
     char *p = map_plain(bytes + HUGE_BYTES);
@@ -68,10 +68,10 @@ static void *map_aligned(size_t bytes)
 
 // --- memory nodes ---
 
-static unsigned n_nodes; // 0 = not looked yet
-static bool pretended;   // that there are so many
+static unsigned n_nodes; // 0 = not read yet
+static bool pretended;   // set by a test
 
-// "0", "0-3", "0,2": the last number counts, for nodes are numbered from 0 and holes are rare.
+// "0", "0-3", "0,2": uses the last number, because nodes are numbered from 0 and holes are rare.
 static unsigned nodes_online(void)
 {
     char line[256] = "";
@@ -139,7 +139,7 @@ void *mem_map_node(const char *name, size_t bytes, unsigned node)
     if (mem_nodes() > 1)
         snprintf(of_node, sizeof of_node, "%.20s, node %u", name, node);
     void *p = mem_map(mem_nodes() > 1 ? of_node : name, bytes);
-    // A wish: a node that is full or without memory gives way to another one.
+    // The node is a preference: if it is full or has no memory, the kernel uses another one.
     if (p && mem_nodes() > 1 && !pretended)
         syscall(SYS_mbind, p, bytes, MPOL_PREFERRED, &mask, sizeof mask * 8, 0);
     return p;
@@ -167,12 +167,12 @@ static void *map_named(const char *name, size_t bytes, bool huge)
         e.mapped = round_up(bytes, 4096);
         e.p = map_plain(e.mapped);
         e.region.pages = "plain";
-        // Beside each other, small ones would make room for a huge page of which little is used.
+        // Adjacent small regions could merge into a huge page of which little is used.
         if (e.p)
             madvise(e.p, e.mapped, MADV_NOHUGEPAGE);
     }
     if (!e.p)
-        return NULL; // errno of mmap
+        return NULL; // errno from mmap
     pthread_mutex_lock(&lock);
     *vec_push(&entries) = e;
     pthread_mutex_unlock(&lock);
@@ -213,7 +213,7 @@ void mem_unmap(void *p, size_t bytes)
 // Bytes of the mapping that are in memory.
 static size_t resident_bytes(char *p, size_t mapped)
 {
-    unsigned char in[4096]; // a flag for each page
+    unsigned char in[4096]; // one flag per page
     size_t page = (size_t)sysconf(_SC_PAGESIZE), n_pages = mapped / page, used = 0;
 
     for (size_t at = 0; at < n_pages; at += sizeof in) {
@@ -233,7 +233,7 @@ void mem_walk(void (*fn)(void *ctx, const struct mem_region *r), void *ctx)
     vec_foreach(&entries, e) {
         size_t used = resident_bytes(e->p, e->mapped);
 
-        // The last page may be ours in part.
+        // Only a part of the last page may belong to the region.
         e->region.used = used < e->region.bytes ? used : e->region.bytes;
         fn(ctx, &e->region);
     }

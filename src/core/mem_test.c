@@ -53,7 +53,7 @@ static void region_is_zeroed_aligned_and_listed_until_unmapped(void **state)
 
 static void only_what_was_touched_is_used(void **state)
 {
-    const size_t bytes = 512u << 20; // more than huge pages are taken for
+    const size_t bytes = 512u << 20; // too large for explicit huge pages
     struct sum s = {0};
     uint8_t *p = mem_map("test region", bytes);
 
@@ -63,7 +63,7 @@ static void only_what_was_touched_is_used(void **state)
     memset(p + (100 << 20), 1, 8 << 20);
     memset(&s, 0, sizeof s);
     mem_walk(add, &s);
-    assert_in_range(s.used, 8 << 20, 12 << 20); // huge pages may take a little more
+    assert_in_range(s.used, 8 << 20, 12 << 20); // huge pages may use a little more
     assert_int_equal(s.bytes, bytes);
     mem_unmap(p, bytes);
 }

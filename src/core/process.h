@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process.h - this process's memory and age, and whether another one lives; control role
+// process.h - memory and age of this process, and whether another one lives; control role
 #ifndef CORE_PROCESS_H
 #define CORE_PROCESS_H
 
@@ -10,17 +10,17 @@
 #include "base/vec.h"
 #include "core/mem.h"
 
-uint64_t process_resident(void); // bytes in memory, 0 when /proc does not say
+uint64_t process_resident(void); // bytes in memory, 0 if /proc does not tell
 uint64_t process_uptime(void);   // seconds since its start
-// It has ended, or its first thread is a zombie while others clean up.
+// True if it has ended, or if its first thread is a zombie while other threads clean up.
 bool process_is_gone(pid_t pid);
-void process_name(pid_t pid, char name[16]); // of its program; "": it is not there
+void process_name(pid_t pid, char name[16]); // name of its program; "" if it does not exist
 
-// Named regions (core/mem.h). Several tables may each have one of a name (a FIB per virtual router
-// and family): they are added up to one.
+// Named regions (core/mem.h). Regions with the same name (a FIB per virtual router and family) are
+// added up.
 struct process_regions {
     VEC(struct mem_region) item;
 };
-void process_regions(struct process_regions *all); // vec_free(&all->item) ends it
+void process_regions(struct process_regions *all); // free with vec_free(&all->item)
 
 #endif

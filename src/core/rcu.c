@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rcu.c - quiescent states: which readers may still hold what was unlinked
+// rcu.c - tracks quiescent states: which readers may still hold unlinked objects
 //
-// Grace periods are numbered. A reader announces the number of the newest one whenever it holds
-// nothing, and 0 while it is offline; a grace period is over when no reader announces an older
-// number. One thread, the reclaimer, runs the callbacks of rcu_retire() in order. Those that come
-// within GATHER_US share a grace period.
+// Grace periods are numbered. A reader announces the newest number whenever it holds no pointer,
+// and 0 while it is offline. A grace period ends when no reader announces an older number. One
+// thread, the reclaimer, runs the callbacks of rcu_retire() in order. Objects retired within
+// GATHER_US share a grace period.
 //
-// A waiter polls the readers, after SPIN_NS with sleeps between: a reader wakes nobody. liburcu's
-// QSBR sleeps until the last reader wakes it: a system call, and an interrupt of another core, by a
-// forwarder in every third grace period (docs/measurements.md).
+// A waiter polls the readers, sleeping in between after SPIN_NS: a reader wakes nobody. In
+// liburcu's QSBR the waiter sleeps until the last reader wakes it, which costs forwarders a system
+// call and an interrupt of another core in every third grace period (docs/measurements.md).
 //
-// Ordering. R1: what a reader has read before it announces a number (release) is read before the
-// waiter sees that (acquire). R2: a reader that has seen a period's number (acquire) sees what was
-// unlinked before the number was drawn. R3: a reader that comes online does so before it reads, and
-// a waiter unlinks before it looks at the readers (a full fence each): one sees the other.
+// Ordering. R1: a reader's loads before it announces a number (release) complete before the waiter
+// sees the number (acquire). R2: a reader that has seen a period's number (acquire) sees all that
+// was unlinked before the number was drawn. R3: a reader goes online before it reads, and a waiter
+// unlinks before it checks the readers (a full fence each), so one of them sees the other.
 #include "core/rcu.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@
 #define LOOK_NS 20000
 
 struct reader {
-    // Newest period that had begun when it held nothing; 0: offline.
+    // Newest period that had begun when the reader held no pointer; 0: offline.
     _Alignas(64) _Atomic uint64_t seen;
     bool registered;
     struct reader *next;
@@ -40,10 +40,10 @@ struct reader {
 static _Atomic uint64_t period = 1; // number of the newest
 static _Thread_local struct reader me;
 static struct reader *readers;
-static pthread_mutex_t readers_lock = PTHREAD_MUTEX_INITIALIZER; // of `readers`
+static pthread_mutex_t readers_lock = PTHREAD_MUTEX_INITIALIZER; // protects `readers`
 static pthread_mutex_t period_lock = PTHREAD_MUTEX_INITIALIZER;  // one grace period at a time
 
-struct retired { // what lies in struct rcu_retired
+struct retired { // contents of struct rcu_retired
     struct retired *next;
     void (*fn)(struct rcu_retired *r);
 };
@@ -52,12 +52,12 @@ _Static_assert(_Alignof(struct retired) <= _Alignof(struct rcu_retired), "is ali
 
 static pthread_t reclaimer;
 static bool running;
-// Of what follows; held for a few instructions.
+// Protects the variables below; held for a few instructions.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER, called = PTHREAD_COND_INITIALIZER;
 static struct retired *first, **last = &first;
 static uint64_t n_retired, n_called; // callbacks since the start
-static unsigned n_waiting;           // threads in rcu_barrier: gather no longer
+static unsigned n_waiting;           // threads in rcu_barrier: do not gather longer
 static bool stopping;
 
 static void sleep_ns(long ns)
@@ -78,7 +78,7 @@ static bool all_have_seen(uint64_t number)
     return all;
 }
 
-// Waits for one; the caller is offline.
+// Waits for one grace period; the caller is offline.
 static void grace_period(void)
 {
     pthread_mutex_lock(&period_lock);
@@ -91,7 +91,7 @@ static void grace_period(void)
     pthread_mutex_unlock(&period_lock);
 }
 
-// Waits for a callback, and then, unless somebody waits for it, for more. NULL: the end.
+// Waits for an object, then gathers more unless a thread waits in rcu_barrier. NULL: stopping.
 static struct retired *take_waiting(void)
 {
     pthread_mutex_lock(&lock);
@@ -112,10 +112,10 @@ static struct retired *take_waiting(void)
 static void *reclaim_main(void *arg)
 {
     pthread_setname_np(pthread_self(), "rcu");
-    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul); // or the kernel's 50 us come on top
+    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul); // otherwise the kernel's 50 us are added
     for (struct retired *r; (r = take_waiting());) {
         uint64_t n = 0;
-        grace_period(); // the lock has ordered what the retirers unlinked before this
+        grace_period(); // the lock orders the unlinking before this
         for (struct retired *next; r; r = next, n++) {
             next = r->next; // the callback may free r
             r->fn((struct rcu_retired *)r);
@@ -191,7 +191,7 @@ void rcu_quiescent(void)
     uint64_t newest = atomic_load_explicit(&period, memory_order_acquire); // R2
 
 #ifdef KAMUEE_DEBUG
-    // Offline, this call would silently put the thread online again and stall every grace period.
+    // When offline, this call would silently put the thread online and stall every grace period.
     bug_on(!is_online());
 #endif
     if (atomic_load_explicit(&me.seen, memory_order_relaxed) != newest)
@@ -221,19 +221,19 @@ void rcu_retire(struct rcu_retired *retired, void (*fn)(struct rcu_retired *r))
     *last = r;
     last = &r->next;
     n_retired++;
-    // A system call only when the reclaimer sleeps because it has nothing.
+    // A system call only if the reclaimer sleeps because it has nothing to do.
     pthread_cond_signal(&more);
     pthread_mutex_unlock(&lock);
 }
 
-// Takes an online caller offline while it waits, so that it does not wait for itself.
+// Goes offline meanwhile if the caller is online, so that it does not wait for itself.
 void rcu_synchronize(void)
 {
     bool online = is_online();
 
     if (online)
         rcu_offline();
-    atomic_thread_fence(memory_order_seq_cst); // what the caller unlinked comes before
+    atomic_thread_fence(memory_order_seq_cst); // after the caller's unlinking
     grace_period();
     if (online)
         rcu_online();

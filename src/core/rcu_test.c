@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rcu_test.c - grace periods wait for readers, and only for online ones
+// rcu_test.c - grace periods wait for online readers only
 #include "core/rcu.h"
 
 #include <setjmp.h>
@@ -16,14 +16,14 @@
 struct thing {
     struct rcu_retired retired;
     _Atomic int alive;
-    struct thing *unlinked; // list of those retired
+    struct thing *unlinked; // list of retired ones
 };
 
 static struct thing *root;
 static _Atomic bool stop, held, let_go, seen_dead;
 static _Atomic unsigned n_freed;
 
-// The reader looks at the thing for a while within one burst; it must not die meanwhile.
+// The reader uses the thing for a while within one burst; it must not die meanwhile.
 static void read_thing(void *arg)
 {
     while (!stop) {
@@ -39,12 +39,11 @@ static void thing_dies(struct rcu_retired *r)
 {
     struct thing *t = (struct thing *)r;
 
-    atomic_store(&t->alive, 0); // memory stays until the test ends, so that a late reader is seen
+    atomic_store(&t->alive, 0); // memory stays until the test ends, to detect a late reader
     n_freed++;
 }
 
-// The same with nothing but being online to protect it; offline in between, as a forwarder is that
-// sleeps.
+// The same, protected only by being online; goes offline in between, like a sleeping forwarder.
 static void read_thing_now_and_then(void *arg)
 {
     while (!stop) {
@@ -134,7 +133,7 @@ static void sleep_offline(void *arg)
         usleep(1000);
 }
 
-// Managers sleep offline: otherwise no grace period would ever end.
+// Managers sleep offline; otherwise no grace period would ever end.
 static void synchronize_does_not_wait_for_a_sleeping_manager(void **state)
 {
     struct thread *t;
@@ -183,7 +182,7 @@ static void a_callback_may_retire_again(void **state)
 {
     n_freed = 0;
     rcu_retire(&again.retired, retire_once_more);
-    rcu_barrier(); // the first; what it retired is retired before the barrier ends
+    rcu_barrier(); // waits for the first; its callback retires again before the barrier ends
     rcu_barrier();
     assert_int_equal(n_freed, 2);
 }

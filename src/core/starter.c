@@ -4,9 +4,9 @@
 //     starter_run()  -- number, "PROGRAM\0WORD", descriptor -->  starter: clone(CLONE_PARENT),
 //                    <--  number, pid or -errno  --                       execve
 //
-// The number tells a late answer from the awaited one: a program that took longer than ANSWER_S to
-// start, for example from a file server that does not answer, is killed when the answer comes.
-// It ends when kamueed's end of the socket is closed, however kamueed ends.
+// The number distinguishes a late answer from the expected one: a program that takes longer than
+// ANSWER_S to start, for example from a file server that does not answer, is killed when its answer
+// arrives. The starter exits when kamueed's end of the socket closes, however kamueed ends.
 #include "core/starter.h"
 
 #include <errno.h>
@@ -30,8 +30,8 @@
 #include "base/log.h"
 
 #define REQUEST_MAX (PATH_MAX + 64)
-#define GIVEN_FD 3   // of a program
-#define SOCKET_FD 10 // of the starter, or above: a pipe must not be GIVEN_FD
+#define GIVEN_FD 3   // in the program
+#define SOCKET_FD 10 // minimum in the starter: a pipe must not be GIVEN_FD
 
 #define ANSWER_S 5
 
@@ -43,7 +43,7 @@ struct answer {
 static int to_starter = -1;
 static pid_t starter;
 static char *const *own_argv; // of kamueed, for its successor
-static struct __user_cap_data_struct held[2]; // what kamueed may: for its successor alone
+static struct __user_cap_data_struct held[2]; // kamueed's capabilities: for its successor alone
 
 #define ARGS_MAX 64
 
@@ -61,7 +61,7 @@ int starter_check(const char *program)
                : -EPERM;
 }
 
-// dup2() of a descriptor to itself would leave it to be closed by execv().
+// dup2() of a descriptor to itself would leave close-on-exec set.
 static bool give_descriptor(int fd)
 {
     return fd == GIVEN_FD ? !fcntl(fd, F_SETFD, 0) : dup2(fd, GIVEN_FD) >= 0;
@@ -82,7 +82,7 @@ static void set_capabilities(const struct __user_cap_data_struct data[2])
     syscall(SYS_capset, &h, data);
 }
 
-// kamueed's capabilities, environment and arguments, and one argument more.
+// kamueed's capabilities, environment and arguments, and STARTER_SUCCESSOR as one more.
 static void be_successor(char *argv[ARGS_MAX + 3], const char *program)
 {
     unsigned n = 0;
@@ -99,7 +99,7 @@ static void be_successor(char *argv[ARGS_MAX + 3], const char *program)
             if (held[c / 32].permitted & 1u << c % 32)
                 prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, c, 0, 0);
     }
-    unsetenv("WATCHDOG_PID"); // they name this kamueed
+    unsetenv("WATCHDOG_PID"); // set for this kamueed
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
     unsetenv("LISTEN_FDNAMES");
@@ -143,7 +143,7 @@ static int move_up(int fd)
     return up;
 }
 
-// The pipe closes when the program runs.
+// The pipe closes when the program has started.
 static int start_program(const char *program, const char *word, int fd)
 {
     int said[2], e = 0, checked = starter_check(program);
@@ -164,7 +164,7 @@ static int start_program(const char *program, const char *word, int fd)
     return r;
 }
 
-// None is in force. They stay permitted for a successor alone.
+// Drops all effective capabilities. They stay permitted only for a successor.
 static void give_up_capabilities(void)
 {
     struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -180,7 +180,7 @@ static void give_up_capabilities(void)
         set_capabilities(none);
 }
 
-// A request and the descriptor that came with it (-1: none); false at the end.
+// Receives a request and its descriptor (-1: none); false at the end.
 static bool receive(int s, char request[REQUEST_MAX + 2], int *fd)
 {
     ssize_t n = descriptor_receive(s, request, REQUEST_MAX, fd);
@@ -189,8 +189,8 @@ static bool receive(int s, char request[REQUEST_MAX + 2], int *fd)
     return n > (ssize_t)sizeof(uint32_t);
 }
 
-// Nothing of kamueed's stays with us but the socket: not its lock, not what systemd handed over.
-// Signals to our group, or to all of the unit, are kamueed's.
+// The starter keeps only the socket: neither kamueed's lock nor descriptors from systemd. It
+// ignores signals to the process group or the whole unit, which are meant for kamueed.
 static void be_starter(int s)
 {
     static const int ignored[] = {SIGTERM, SIGINT, SIGHUP};
@@ -270,7 +270,7 @@ const char *starter_find(const char *name, const char *in_build, const char *ins
     return installed;
 }
 
-// A starter that somebody has stopped goes on.
+// Continues the starter first, in case it is stopped.
 static int receive_answer(uint32_t number)
 {
     uint64_t until_ns = clock_now_ns() + ANSWER_S * NS_PER_SECOND;

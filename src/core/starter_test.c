@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// starter_test.c - programs that are run are our children, and only root's are run
+// starter_test.c - started programs are our children; a program that others can write is refused
 #include <errno.h>
 #include <setjmp.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static void test_it_can_be_ended(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
-// As 3, and with nothing else of ours.
+// It is descriptor 3, and there are no others.
 static void test_it_has_the_descriptor(void **state)
 {
     char path[] = "/tmp/starter_test.XXXXXX", said[64] = "";
@@ -58,7 +58,7 @@ static void test_it_has_the_descriptor(void **state)
     assert_int_equal(fchmod(fd, 0755), 0);
     close(fd);
     assert_int_equal(pipe(to), 0);
-    if (!starter_check(path)) { // else this program is somebody else's
+    if (!starter_check(path)) { // else this program is owned by another user
         assert_int_equal(starter_run(path, "", to[1], &p), 0);
         assert_int_equal(waitpid(p, &status, 0), p);
         close(to[1]);
@@ -88,7 +88,7 @@ static void test_a_stopped_starter_goes_on(void **state)
     pid_t starter = starter_pid();
 
     if (!starter)
-        skip(); // a kernel without this file
+        skip(); // this kernel does not have the file
     assert_int_equal(kill(starter, SIGSTOP), 0);
     assert_int_equal(end_of("/bin/true", "x"), 0);
 }
@@ -102,7 +102,7 @@ static void test_what_is_not_there(void **state)
     assert_int_equal(p, 0);
 }
 
-// Relative, and of which somebody else may have written what it does.
+// A program that its group can write, or that another user owns.
 static void test_only_what_is_roots(void **state)
 {
     char path[] = "/tmp/starter_test.XXXXXX";
@@ -123,7 +123,7 @@ static void test_only_what_is_roots(void **state)
     unlink(path);
 }
 
-// With our arguments, in order, and the word itself; not the watchdog's pid, which is ours.
+// With our arguments in order and the word itself, but without our watchdog's pid.
 static void test_a_successor_has_our_arguments_and_environment(void **state)
 {
     static const char text[] =
@@ -136,7 +136,7 @@ static void test_a_successor_has_our_arguments_and_environment(void **state)
     close(fd);
     assert_int_equal(chmod(path, 0755), 0);
     assert_int_equal(pipe2(to, O_CLOEXEC), 0);
-    if (!starter_check(path)) { // else this program is somebody else's
+    if (!starter_check(path)) { // else this program is owned by another user
         assert_int_equal(starter_run(path, STARTER_SUCCESSOR, to[1], &p), 0);
         assert_int_equal(waitpid(p, &status, 0), p);
         assert_true(read(to[0], said, sizeof said - 1) > 0);

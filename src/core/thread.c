@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// thread.c - starting, pinning and naming threads
+// thread.c - starts, pins and names threads
 //
 // The starter waits until the new thread has its role and registrations, so that a failure (no such
-// core, no lcore id left) is the starter's error. Threads without a core of their own float over
-// the "slow cores"; control is one of them.
+// core, no lcore id left) is returned to it. Threads without their own core float over the "slow
+// cores"; control is one of them.
 #include "core/thread.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct thread {
     void (*fn)(void *arg);
     void *arg;
     sem_t ready;
-    int result; // of the start, valid after `ready`
+    int result; // of the start; valid after `ready`
 };
 
 static void ignore_thread(unsigned slot)
@@ -47,7 +47,7 @@ static struct thread adopted_control; // so that control is listed and moved lik
 static pthread_once_t cores_once = PTHREAD_ONCE_INIT;
 static cpu_set_t cores_allowed, cores_slow;
 
-// Before DPDK pins the main thread: what the machine and taskset leave us.
+// Runs before DPDK pins the main thread: the cores that the machine and taskset leave us.
 static void cores_read(void)
 {
     if (sched_getaffinity(0, sizeof cores_allowed, &cores_allowed))
@@ -78,7 +78,7 @@ static int enter_role(struct thread *t)
     my_slot = t->slot;
     begins(t->slot);
     pthread_setname_np(pthread_self(), t->name);
-    // Threads that poll sleep for microseconds; the kernel's slack of 50 us would double that.
+    // Polling threads sleep for microseconds; the kernel's slack of 50 us would be added.
     if (t->role == ROLE_FORWARDER || t->role == ROLE_TAP_MANAGER)
         prctl(PR_SET_TIMERSLACK, 1ul);
     int r = pin_to(pthread_self(), t->cpu);
@@ -86,7 +86,7 @@ static int enter_role(struct thread *t)
         return r;
     if (t->role == ROLE_FORWARDER && rte_thread_register())
         return rte_errno ? -rte_errno : -ENOMEM;
-    if (t->role == ROLE_FORWARDER) // or an idle forwarder's sleep of 20 us would last 70
+    if (t->role == ROLE_FORWARDER) // else an idle forwarder's sleep of 20 us would take 70
         prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     rcu_thread_register();
     if (t->role != ROLE_FORWARDER)
@@ -108,7 +108,7 @@ static void *run_thread(void *arg)
 
     t->result = enter_role(t);
     bool ok = !t->result;
-    sem_post(&t->ready); // when the start failed, `t` is the starter's again from here on
+    sem_post(&t->ready); // if the start failed, the starter owns `t` again from here on
     if (ok) {
         t->fn(t->arg);
         leave_role(t);

@@ -69,7 +69,7 @@ static void thread_on_a_core_that_does_not_exist_is_refused(void **state)
     assert_null(thread_of_slot(1));
 }
 
-// A forwarder needs a DPDK that has been started; here it has not.
+// A forwarder needs a running DPDK, which this test does not start.
 static void forwarder_without_dpdk_is_refused(void **state)
 {
     struct thread *t = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waker.c - the eventfd by which a sleeping thread is woken
+// waker.c - wakes a sleeping thread through its eventfd
 #include "core/waker.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@ void waker_write(struct waker *w)
 {
     static const uint64_t one = 1;
 
-    // Of several givers one makes the call. It fails only when the counter is full: then the
-    // sleeper is awake.
+    // Of several waking threads only one makes the call. It fails only if the counter is full, and
+    // then the sleeper is awake.
     if (__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && write(w->fd, &one, sizeof one) < 0)
         return;
 }
@@ -35,8 +35,8 @@ void waker_done(struct waker *w)
 {
     uint64_t n;
 
-    // Nobody took it back, so nobody wrote: nothing to read. Who took it back and has not written
-    // yet wakes the next sleep for nothing, and that one reads it.
+    // If nobody cleared it, nobody wrote, so there is nothing to read. A thread that cleared it but
+    // has not written yet causes one spurious wake-up of the next sleep, which reads the eventfd.
     if (!__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && read(w->fd, &n, sizeof n) < 0)
         return;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waker.h - waking a thread that sleeps because it had nothing to do
+// waker.h - wakes a thread that sleeps because it has nothing to do
 //
 // The thread owns the waker and sleeps in poll() on its eventfd and other files. Another thread
-// stores something for it, in a ring or a field, and calls waker_wake(): a fence and a load while
-// it is awake, one write() when it sleeps. No wake-up is lost, because each side stores first and
-// looks second:
+// stores work for it, in a ring or a field, and calls waker_wake(): a fence and a load while the
+// thread is awake, one write() if it sleeps. No wake-up is lost, because each side stores first and
+// checks second:
 //
-//     sleeper                              giver
+//     sleeper                              waking thread
 //     waker_prepare(): sleeps = 1          enqueue, publish …
 //     full fence                           full fence
-//     looks once more: anything there?     sleeps? then write(fd)
+//     checks once more for work            sleeps? then write(fd)
 //     poll(fd, …)
 //     waker_done(): sleeps = 0, empties fd
 //
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 struct waker {
-    uint32_t sleeps; // its thread sleeps or is about to; taken back by the first who wakes it
+    uint32_t sleeps; // its thread sleeps or is about to; cleared by the first thread that wakes it
     int fd;          // eventfd, non-blocking; readable = woken
 } __attribute__((aligned(128)));
 
@@ -35,12 +35,12 @@ static inline void waker_prepare(struct waker *w)
     __atomic_thread_fence(__ATOMIC_SEQ_CST); // partner: waker_wake
 }
 void waker_done(struct waker *w);
-// Makes another file that ended a sleep unreadable: reads `bytes` of it, 8 of an eventfd, 4 of a
-// UIO device; 0: it is an edge (waker_edge_new). False: there was nothing to read.
+// Empties another file that ended a sleep: reads `bytes` of it, 8 from an eventfd, 4 from a UIO
+// device; 0: it is an edge (waker_edge_new). False: there was nothing to read.
 bool waker_file_empty(int fd, unsigned bytes);
 
 // --- any thread ---
-void waker_write(struct waker *w); // the part of waker_wake that is a system call
+void waker_write(struct waker *w); // the system call of waker_wake
 static inline void waker_wake(struct waker *w)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST); // partner: waker_prepare
@@ -48,8 +48,8 @@ static inline void waker_wake(struct waker *w)
         waker_write(w);
 }
 
-// A file that becomes readable each time another one does, though nobody empties that one: an epoll
-// set with it, edge-triggered. -1 with errno; close() ends it.
+// A file that becomes readable at each event of another file, even if nobody empties that one: an
+// epoll set with it, edge-triggered. -1 with errno; release it with close().
 int waker_edge_new(int fd);
 
 #endif

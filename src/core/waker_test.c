@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waker_test.c - nobody sleeps while there is something to do
+// waker_test.c - no thread sleeps while it has work
 #include "core/waker.h"
 
 #include <setjmp.h>
@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #define HANDED 20000u
-#define LOST_MS 20000 // far beyond any scheduling delay: who sleeps that long was not woken
+#define LOST_MS 20000 // far beyond any scheduling delay: a longer sleep is a lost wake-up
 
 static struct waker waker;
-static unsigned given, taken; // a counter each; the sleeper waits for given > taken
+static unsigned given, taken; // counters; the sleeper waits for given > taken
 
 static bool is_readable(void)
 {
@@ -48,7 +48,7 @@ static void who_sleeps_is_woken_once_and_starts_afresh(void **state)
         assert_false(is_readable());
     }
     waker_prepare(&waker);
-    waker_done(&waker); // changed its mind
+    waker_done(&waker); // does not sleep after all
     assert_int_equal(waker.sleeps, 0);
     waker_fini(&waker);
 }
@@ -79,8 +79,8 @@ static void no_wake_up_is_lost_between_two_threads(void **state)
     while (given < HANDED && !__atomic_load_n(&lost, __ATOMIC_RELAXED)) {
         __atomic_store_n(&given, given + 1, __ATOMIC_RELAXED);
         waker_wake(&waker);
-        // The next one only when this one was taken: each may find the sleeper on its way into
-        // sleep.
+        // After every odd one, waits until it is taken, so that the next one may meet the sleeper
+        // on its way into sleep.
         while (given % 2 && __atomic_load_n(&taken, __ATOMIC_RELAXED) != given &&
                !__atomic_load_n(&lost, __ATOMIC_RELAXED))
             ;
@@ -110,7 +110,7 @@ static void a_file_that_woke_is_emptied(void **state)
     close(fd);
 }
 
-// As the file of a queue of vhost: an epoll set of the driver's, whose eventfd nobody reads.
+// Like the file of a vhost queue: an epoll set of the driver with an eventfd that nobody reads.
 static void an_edge_tells_each_event_of_a_file_that_nobody_empties(void **state)
 {
     int fd = eventfd(0, EFD_NONBLOCK), set = epoll_create1(0), edge;
