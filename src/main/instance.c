@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // instance.c - see instance.h
 //
-// The lock is flock() on RUN_DIR/kamueed.lock, which the kernel releases however its owner ends: a
-// file that a killed kamueed left is no obstacle. A killed process takes a moment to end, because
-// its sockets have much to free; a new one waits as long as the pid in the file is ending. If
-// somebody else holds the lock then, it is what an upgrade left, and is ended. Only the owner may
-// read the file, because whoever can read it can lock it.
+// The lock is flock() on RUN_DIR/kamueed.lock, which the kernel releases however its owner ends, so
+// the file of a killed kamueed is no obstacle. A killed process takes a moment to end, because its
+// sockets have much to free; a new one waits while the process with the pid in the file is ending.
+// A process that still holds the lock then is left over from an upgrade and is killed. Only the
+// owner may read the file, because a reader could lock it.
 #include "main/instance.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@
 #define LOCK_WAIT_MS 200
 #define LOCK_WAIT_ENDING_MS 15000
 #define LOCK_STEP_MS 20
-#define LEFTOVER_MS 1000 // a new one that has just taken over writes its pid meanwhile
+#define LEFTOVER_MS 1000 // a new kamueed that has just taken over writes its pid meanwhile
 
 static int lock_fd = -1;
 static char lock_path[PATH_MAX];
@@ -60,7 +60,7 @@ static int read_lock_owner(int fd)
     return pread(fd, text, sizeof text - 1, 0) > 0 ? atoi(text) : 0;
 }
 
-// In another one the owner may live under another pid.
+// In another pid namespace, the owner may be alive under another pid.
 static bool is_in_our_pid_namespace(pid_t pid)
 {
     struct stat own, its;
@@ -101,8 +101,8 @@ static void end_leftover(pid_t pid)
     child_forget(&left);
 }
 
-// The owner has died during an upgrade, and the new kamueed, which has the lock's file, too, does
-// not notice. Nobody else has this file open.
+// The owner died during an upgrade, and the new kamueed, which inherited the lock's file, does not
+// notice. No other process has this file open.
 static void end_leftovers(int fd)
 {
     struct dirent *e;
@@ -174,7 +174,7 @@ void instance_write_pid(void)
         log_warning("main: lock file: path=%s error=\"%m\"", lock_path);
 }
 
-// The lock is of the open file, and each process that has it holds it.
+// The lock belongs to the open file: every process with a descriptor of it holds the lock.
 int instance_lock_fd(void)
 {
     return lock_fd;
@@ -195,7 +195,7 @@ void instance_unlock(void)
     lock_fd = -1;
 }
 
-// The start takes about 60; each port and TAP, virtual router and client a few.
+// Starting takes about 60 descriptors; each port, TAP, virtual router and client takes a few.
 #define DESCRIPTORS_MIN 256
 
 static int check_descriptors(char *err, size_t err_size)

@@ -25,7 +25,7 @@ struct entry {
     int n;
 };
 
-// Omits what does not fit; MESSAGE comes first and has the whole line.
+// Omits a field that does not fit. MESSAGE comes first and contains the whole line.
 static void add_field(struct entry *e, const char *name, const char *value, size_t n)
 {
     size_t head = strlen(name);
@@ -63,7 +63,7 @@ static bool send_to_journal(enum log_level level, const char *text)
     e.n = 0;
     log_fields_read(text, &f);
     add_field(&e, "MESSAGE", text, strlen(text));
-    add_field(&e, "PRIORITY", priority, 1); // the levels are syslog's
+    add_field(&e, "PRIORITY", priority, 1); // our levels are syslog's
     add_field(&e, "SYSLOG_IDENTIFIER", "kamueed", strlen("kamueed"));
     if (f.id)
         add_field(&e, "MESSAGE_ID", f.id, strlen(f.id));
@@ -75,8 +75,8 @@ static bool send_to_journal(enum log_level level, const char *text)
     return sd_journal_sendv(e.field, e.n) >= 0;
 }
 
-// $JOURNAL_STREAM has device and inode of the stderr that systemd gave us; it may have been
-// redirected since.
+// $JOURNAL_STREAM has device and inode of the stderr from systemd, which may have been redirected
+// since.
 void journal_start(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal.h - sends log lines with their fields to the systemd journal, if stderr is the journal's
+// journal.h - sends log lines with their fields to the systemd journal, if stderr is connected to
+// it
 #ifndef MAIN_JOURNAL_H
 #define MAIN_JOURNAL_H
 

@@ -25,7 +25,7 @@ static int connection = -1;
 static struct event *ended, *retry;
 static struct event_base *base;
 static void (*put_again)(void);
-static bool later; // keep_join is to come
+static bool later; // until keep_join
 static VEC(struct taken {
     char name[KEEPER_NAME_MAX];
     int fd;
@@ -133,7 +133,8 @@ static void drop_connection(void)
     connection = -1;
 }
 
-// One that ended is noticed by its event, which puts all again; one that stands still is ended.
+// An event reports a keeper that has ended and puts all descriptors again; one that hangs is
+// killed.
 void keep_put(const char *name, int fd)
 {
     if (way == SYSTEMD)
@@ -141,7 +142,7 @@ void keep_put(const char *name, int fd)
     if (connection < 0 || keeper_send(connection, KEEPER_PUT, name, fd) || errno == EPIPE)
         return;
     log_warning("keep: the keeper does not take a descriptor: name=%s error=\"%m\"", name);
-    keep_process_end(connection); // another one gets all
+    keep_process_end(connection); // another keeper gets all of them
     drop_connection();
     if (retry)
         event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
@@ -158,7 +159,7 @@ static void renew(evutil_socket_t fd, short what, void *arg)
     log_notice("keep: another keeper was started");
 }
 
-// It says nothing unasked.
+// The connection is readable: the keeper sends nothing unasked, so it has ended.
 static void on_end(evutil_socket_t fd, short what, void *arg)
 {
     log_warning("keep: the keeper has ended");
@@ -189,7 +190,8 @@ int keep_watch(struct event_base *loop, void (*again)(void))
     return 0;
 }
 
-// The former one's keeper has what we have, or it has ended and another one begins empty.
+// Either the former kamueed's keeper holds our descriptors, or it has ended and a new one starts
+// empty.
 void keep_join(void)
 {
     later = false;
@@ -209,7 +211,7 @@ bool keep_works(void)
     return way == SYSTEMD || connection >= 0;
 }
 
-// systemd keeps its store over a restart and empties it at a stop by itself.
+// systemd keeps its store over a restart and empties it at a stop.
 void keep_end(bool restart)
 {
     if (retry)

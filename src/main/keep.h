@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keep.h - descriptors that outlive this process
+// keep.h - file descriptors that outlive this process
 //
-// A keeper holds copies of them: systemd's descriptor store, where the unit says so
-// (KAMUEE_KEEPER=systemd), or the process kamuee-keeper of this run directory, which keep_start
-// starts if there is none. The keeper has what was put until its file is closed by the kernel (a
-// TAP is deleted) or the router is stopped; a kamueed that crashed or restarts gets it back.
-// docs/adr/0016. Called by main.c and modules.c; control.
+// A keeper holds copies of them: systemd's descriptor store (KAMUEE_KEEPER=systemd or FDSTORE in
+// the environment), or the process kamuee-keeper of this run directory, which keep_start starts if
+// needed. The keeper holds a descriptor until the kernel closes its file (a TAP is deleted) or the
+// router is stopped. After a crash or a restart, kamueed gets it back. docs/adr/0016. Called by
+// main.c and modules.c; control.
 #ifndef MAIN_KEEP_H
 #define MAIN_KEEP_H
 
@@ -13,17 +13,19 @@
 
 struct event_base;
 
-// Before other threads: takes over what the keeper has. Without a keeper the router works, too.
+// Before other threads start: takes over the keeper's descriptors. The router also works without a
+// keeper.
 void keep_start(const char *run_dir);
-// In an upgrade the former kamueed gives them itself, and is the keeper's client until keep_join.
+// In an upgrade the former kamueed passes them itself and remains the keeper's client until
+// keep_join.
 void keep_start_later(const char *run_dir);
-void keep_add(const char *name, int fd); // it is ours from now on
+void keep_add(const char *name, int fd); // takes ownership of fd
 void keep_join(void);
-void keep_each(const char *name, void (*fn)(int fd)); // gives away what was taken over
-void keep_put(const char *name, int fd);              // a copy; `name` has no ':' and no blank
-// When the keeper ended: starts another one and calls `again`, which puts everything again.
+void keep_each(const char *name, void (*fn)(int fd)); // passes the taken-over descriptors to fn
+void keep_put(const char *name, int fd);              // a copy; no ':' or blank in `name`
+// If the keeper ends: starts another one and calls `again`, which puts all descriptors again.
 int keep_watch(struct event_base *loop, void (*again)(void));
 bool keep_works(void);
-void keep_end(bool restart); // false: the router stops, and nothing is to be kept
+void keep_end(bool restart); // false: the router stops, keep nothing
 
 #endif

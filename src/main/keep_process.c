@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // keep_process.c - see keep_process.h
 //
-// A keeper that does not give what it has within PATIENCE_S must not prevent a start, so it is
-// killed, and with it the TAPs' carrier goes. A stopped one is continued before, and gives them.
+// A keeper that does not deliver its descriptors within PATIENCE_S must not prevent a start, so it
+// is killed, and the TAPs lose their carrier. A stopped keeper is continued first.
 #include "main/keep_process.h"
 
 #include <errno.h>
@@ -24,25 +24,25 @@
 #include "core/starter.h"
 #include "main/keeper_protocol.h"
 
-#define PATIENCE_S 5 // for all that it has
+#define PATIENCE_S 5 // for all descriptors
 #define PUT_S 2      // for one descriptor
 
-// In a session of its own: what kills kamueed's process group does not mean it.
-static struct child own = {.name = "kamuee-keeper", .abruptly = true}; // if we have started it
+// In its own session, so that signals to kamueed's process group do not reach it.
+static struct child own = {.name = "kamuee-keeper", .abruptly = true}; // started by us
 static struct child met = {.name = "kamuee-keeper", .abruptly = true}; // a former kamueed's
 
 static int start_program(int listener)
 {
     char path[PATH_MAX];
 
-    child_wait(&own, 0); // the former one has ended, or its socket was deleted: it ends by itself
+    child_wait(&own, 0); // the former one has ended, or will, as its socket was deleted
     child_forget(&own);
     const char *program =
         starter_find("kamuee-keeper", "src/main/kamuee-keeper", KEEPER_PROGRAM, path);
     return -child_start(&own, program, "", listener, CHILD_NO_LIMIT);
 }
 
-// kamueed listens itself, so that it need not wait for the program.
+// kamueed creates the listening socket, so that it need not wait for the program.
 static int start_keeper(const struct sockaddr_un *at, char *err, size_t err_size)
 {
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -103,7 +103,7 @@ int keep_process_take(int s, void (*fn)(const char *name, int fd))
     if (!keeper_send(s, KEEPER_TAKE, "", -1))
         return -1;
     while (descriptor_until(s, until_ns)) {
-        errno = 0; // stays so at the end of the connection
+        errno = 0; // still 0 at the end of the connection
         if (!keeper_receive(s, &m, &fd))
             break;
         if (m.word == KEEPER_DONE)
@@ -116,7 +116,8 @@ int keep_process_take(int s, void (*fn)(const char *name, int fd))
     return -1;
 }
 
-// Whoever called listen() last: the keeper, or the kamueed that has just started it.
+// The peer is the last process that called listen(): the keeper, or the kamueed that just started
+// it.
 static struct child *keeper_of(int s)
 {
     struct ucred peer = {0};
@@ -140,7 +141,7 @@ bool keep_process_end(int s)
     int pid = (int)c->pid;
 
     if (!pid)
-        return true; // it has ended, or is one of an earlier version
+        return true; // it has ended, or belongs to an earlier version
     log_error("keep: the keeper does not answer and is ended: pid=%d", pid);
     return child_end(c);
 }
@@ -162,7 +163,7 @@ int keep_process_open(const char *path, void (*fn)(const char *name, int fd), ch
         close(s);
         if (!ended)
             break;
-    } // else it was about to end when we called: what it had went with it
+    } // else it was about to end when we connected, and its descriptors are lost
     snprintf(err, err_size, "%s: kamuee-keeper neither answers nor ends", path);
     return -1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keep_test.c - the keeper gives back what it was given, and to nobody else
+// keep_test.c - the keeper returns its descriptors, and only to the right user
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static int connect_keeper(void)
     return s;
 }
 
-// Returns when the keeper has ended.
+// Waits until the keeper has ended.
 static void end_keeper(int s)
 {
     char byte;
@@ -96,7 +96,7 @@ static void what_was_put_is_there_after_a_crash(void **state)
     assert_true(keeper_send(s, KEEPER_PUT, "state", two));
     close(one);
     close(two);
-    close(s); // as a crash does
+    close(s); // like a crash
     s = connect_keeper();
     assert_int_equal(keep_process_take(s, take), 0);
     assert_int_equal(n_taken, 2);
@@ -104,7 +104,7 @@ static void what_was_put_is_there_after_a_crash(void **state)
     assert_string_equal(names[1], "state");
     assert_file_has(fds[0], "one");
     assert_file_has(fds[1], "two");
-    n_taken = 0; // and again: it still holds them
+    n_taken = 0; // again: it still holds them
     assert_int_equal(keep_process_take(s, take), 0);
     assert_int_equal(n_taken, 2);
     end_keeper(s);
@@ -134,7 +134,7 @@ static void the_connection_tells_that_the_keeper_was_killed(void **state)
     assert_true(keeper_send(s, KEEPER_PUT, "tap", pair[0]));
     close(pair[0]);
     assert_int_equal(getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n), 0);
-    assert_int_equal(keep_process_take(s, take), 0); // it has it
+    assert_int_equal(keep_process_take(s, take), 0); // the keeper has it
     close(fds[0]);
     end_keeper(s);
     assert_int_equal(recv(pair[1], &byte, 1, 0), 0); // the last copy is closed
@@ -159,7 +159,7 @@ static void nonsense_ends_the_connection_and_not_the_keeper(void **state)
     end_keeper(other);
 }
 
-// Only who is root can be another user.
+// Only root can become another user.
 static void another_user_gets_nothing(void **state)
 {
     int s, one, status;
@@ -173,7 +173,7 @@ static void another_user_gets_nothing(void **state)
     close(one);
     close(s);
     assert_int_equal(chmod(dir, 0755), 0);
-    assert_int_equal(chmod(path, 0666), 0); // even then
+    assert_int_equal(chmod(path, 0666), 0); // even with these permissions
     child = fork();
     if (!child) {
         struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -185,7 +185,7 @@ static void another_user_gets_nothing(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    s = connect_keeper(); // still there for us
+    s = connect_keeper(); // still works for us
     assert_int_equal(keep_process_take(s, take), 0);
     assert_int_equal(n_taken, 1);
     close(fds[0]);
@@ -235,7 +235,7 @@ static void a_stopped_keeper_gives_what_it_has(void **state)
     char name[16];
 
     assert_true(keeper_send(s, KEEPER_PUT, "tap", one));
-    assert_int_equal(keep_process_take(s, take), 0); // it has it, and listens itself
+    assert_int_equal(keep_process_take(s, take), 0); // the keeper has it, and listens itself
     close(fds[0]);
     close(s);
     s = connect_keeper();
@@ -243,7 +243,7 @@ static void a_stopped_keeper_gives_what_it_has(void **state)
     process_name(keeper, name);
     assert_string_equal(name, "kamuee-keeper");
     assert_int_equal(kill(keeper, SIGSTOP), 0);
-    assert_true(keeper_send(s, KEEPER_PUT, "tap", two)); // unread yet
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", two)); // not read yet
     close(s);
     close(one);
     close(two);
@@ -256,7 +256,7 @@ static void a_stopped_keeper_gives_what_it_has(void **state)
     end_keeper(s);
 }
 
-// As one that waits for a file system, or whose machine code is broken.
+// Like a keeper that waits for a file system, or whose executable is broken.
 static void a_keeper_that_never_answers_is_ended_and_another_one_begins(void **state)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // keeper.c - kamuee-keeper: holds descriptors while no kamueed runs
 //
-// kamueed starts it with a listening socket as descriptor 3 (keep_process.c). It does nothing but
-// hold what it was given (keeper_protocol.h), so that there is nothing in it that could crash. It
-// drops a descriptor whose device was deleted. It ends when kamueed says so, when kamueed has gone
-// and left nothing, or KEEPER_WAIT_S after kamueed has gone.
+// kamueed starts it with a listening socket as descriptor 3 (keep_process.c). It only holds
+// descriptors (keeper_protocol.h), so that it has nothing that could crash. It drops a descriptor
+// whose device was deleted. It ends at kamueed's END, when kamueed has gone and left nothing, or
+// KEEPER_WAIT_S after kamueed has gone.
 //
-// One kamueed at a time: the newest connection. Only this user and root are let in.
+// It serves one kamueed at a time, the newest connection. Only this user and root may connect.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,19 +23,19 @@
 
 #include "main/keeper_protocol.h"
 
-static struct kept { // by descriptor
+static struct kept { // indexed by descriptor
     bool used;
     char name[KEEPER_NAME_MAX];
 } *kept;
-static int n_kept;      // room for
-static unsigned n_used; // of it
+static int n_kept;      // size of `kept`
+static unsigned n_used; // entries in use
 static int set = -1, client = -1;
 
 static void watch_descriptor(int fd, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data.fd = fd};
 
-    epoll_ctl(set, EPOLL_CTL_ADD, fd, &e); // what cannot be watched (a memory file) cannot go
+    epoll_ctl(set, EPOLL_CTL_ADD, fd, &e); // a file that cannot be watched (memory) cannot vanish
 }
 
 static void drop_client(void)
@@ -61,7 +61,7 @@ static void hold(const char *name, int fd)
     kept[fd].used = true;
     n_used++;
     memcpy(kept[fd].name, name, sizeof kept[fd].name);
-    watch_descriptor(fd, 0); // errors alone: the device is gone
+    watch_descriptor(fd, 0); // errors only: the device is gone
 }
 
 static void drop(int fd)
@@ -89,7 +89,7 @@ static void serve_client(void)
     bool there = keeper_receive(client, &m, &fd);
 
     if (there && m.word == KEEPER_END) {
-        close(KEEPER_LISTEN_FD); // first: a kamueed that learns of our end finds nobody here
+        close(KEEPER_LISTEN_FD); // first: after our end a kamueed must find nobody here
         exit(0);
     }
     if (there && m.word == KEEPER_TAKE)
@@ -102,7 +102,7 @@ static void serve_client(void)
         drop_client();
 }
 
-// What a kamueed that crashed has put is there for the next one.
+// Reads all that a crashed kamueed has put, for the next one.
 static void hear_out_client(void)
 {
     struct pollfd p = {.fd = client, .events = POLLIN};
@@ -142,16 +142,16 @@ static void set_up(void)
     struct rlimit n;
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    for (int fd = 0; nothing >= 0 && fd < KEEPER_LISTEN_FD; fd++) // somebody may wait for its end
+    for (int fd = 0; nothing >= 0 && fd < KEEPER_LISTEN_FD; fd++) // somebody may wait for their end
         dup2(nothing, fd);
     if (!getrlimit(RLIMIT_NOFILE, &n)) {
         n.rlim_cur = n.rlim_max;
         setrlimit(RLIMIT_NOFILE, &n);
     }
     signal(SIGHUP, SIG_IGN);
-    signal(SIGINT, SIG_IGN); // a terminal's, meant for kamueed
-    prctl(PR_SET_DUMPABLE, 0); // nobody takes them by /proc or ptrace
-    listen(KEEPER_LISTEN_FD, 4); // whoever connects learns our pid (SO_PEERCRED)
+    signal(SIGINT, SIG_IGN); // from a terminal, meant for kamueed
+    prctl(PR_SET_DUMPABLE, 0); // protects the descriptors from /proc and ptrace
+    listen(KEEPER_LISTEN_FD, 4); // a peer sees our pid (SO_PEERCRED)
     if (chdir("/"))
         exit(1);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.c - kamueed: the router's data plane
 // The main thread becomes `control`: it reads the configuration, starts the modules (modules.c) and
-// runs the event loop until a signal. A failed start prints one line that says what to do and ends
-// with an exit code (options.h).
+// runs the event loop until a signal. A failed start prints one line with the remedy and ends with
+// an exit code (options.h).
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/thread.h>
@@ -45,8 +45,8 @@ static int print_failure(int code, const char *err)
     return code;
 }
 
-// What has been received leaves, as far as it can within DRAIN_NS; then all counters are at rest
-// and are saved. Packets for neighbors that do not answer would wait longer.
+// Sends received packets until DRAIN_NS is over; then all counters are final and are saved. Packets
+// for neighbors that do not answer would wait longer.
 static void leave_in_order(void)
 {
     uint64_t until_ns = clock_now_ns() + DRAIN_NS;
@@ -60,7 +60,7 @@ static void leave_in_order(void)
     mgmt_save();
 }
 
-// The former kamueed has ended.
+// Called when the former kamueed has ended.
 static void take_over(void)
 {
     instance_write_pid();
@@ -116,7 +116,7 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, bo
     return r;
 }
 
-// With a run directory of its own, a router is not the host's: it has its own state, too.
+// A router with its own run directory is not the host's router, so it has its own state too.
 static const char *state_dir(const struct options *o)
 {
     static struct text own;
@@ -145,7 +145,8 @@ static void allow_directory(enum file_use use, const char *dir, const char *belo
     text_free(&t);
 }
 
-// Directories of files that the configuration may name (docs/features/security-files.md).
+// Allows the directories of files that the configuration may name
+// (docs/features/security-files.md).
 static void allow_files(const struct options *o)
 {
     const char *slash = strrchr(o->config_path, '/');
@@ -169,11 +170,11 @@ int main(int argc, char **argv)
 {
     struct options o;
     struct mgmt_start cfg = {.log_level = LOG_LEVEL_INFO};
-    char err[4096] = ""; // room for each error of a configuration
+    char err[4096] = ""; // room for all errors of a configuration
     struct upgrade_given given = {0};
     int code;
 
-    umask(umask(077) | 022); // nobody else writes our files
+    umask(umask(077) | 022); // no other user may write our files
     if (!options_parse(argc, argv, &o, &code))
         return code;
     if (o.upgrade && upgrade_take_begin(&given, err, sizeof err))
@@ -224,7 +225,7 @@ int main(int argc, char **argv)
     evthread_use_pthreads();
     if (run_modules(&o, &cfg, o.upgrade && !given.second, err, sizeof err))
         code = print_failure(EXIT_START, err);
-    keep_end(code || service_restarts()); // a start that fails loses nothing
+    keep_end(code || service_restarts()); // a failed start loses nothing
     starter_end();
     instance_unlock();
     libevent_global_shutdown();

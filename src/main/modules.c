@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // modules.c - see modules.h
 //
-// One explicit list, no constructors: a module uses only those above it and stops before them. mgmt
-// is last: it applies the configuration when everything that serves a port runs.
+// One explicit list, no constructors: a module uses only those before it and stops before them.
+// mgmt is last: it applies the configuration when everything that serves a port is running.
 #include "main/modules.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 
-// Buffers for injected frames and ICMP errors: 20 MB, or 10 where memory is short. Frames larger
+// Buffers for injected frames and ICMP errors: 20 MB, or 10 MB if memory is short. Frames larger
 // than one buffer are chained.
 #define EXCHANGE_BUFFERS(memory_mib)                                                               \
     ((memory_mib) >= 512 ? 32767 : (memory_mib) >= 256 ? 16383 : (memory_mib) >= 128 ? 8191 : 4095)
@@ -82,11 +82,11 @@ static int start_eal(const struct start_inputs *s, char *err, size_t n)
 {
     char name[32];
 
-    // The same at each start, so that the next kamueed reuses what a killed one left; the lock of
-    // the run directory makes it unique.
+    // The same at each start, so that the next kamueed reuses the files of a killed one; the lock
+    // of the run directory makes it unique.
     char path[PATH_MAX];
     const char *dir = realpath(s->run_dir, path) ? path : s->run_dir;
-    if (geteuid()) // DPDK's own directory: root's is /var/run/dpdk; the unit says where
+    if (geteuid()) // DPDK's own directory: root's is /var/run/dpdk; the unit sets ours
         setenv("RUNTIME_DIRECTORY", dir, 0);
     snprintf(name, sizeof name, "%016lx%s", hash_bytes(dir, strlen(dir), 0), s->second ? "-2" : "");
     return eal_init(
@@ -112,7 +112,7 @@ static int start_tables(const struct start_inputs *s, char *err, size_t n)
 
 static void stop_tables(void)
 {
-    rcu_barrier(); // nothing retired is outstanding
+    rcu_barrier(); // no retired object is pending
     program_manager_fini();
     acl_log_fini();
     acl_table_fini();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // modules.h - starts and stops kamueed's modules; called by main()
 //
-//     modules_start(...)   each init in order; at the first failure those started are stopped again
-//     modules_stop()       each fini in reverse
+//     modules_start(...)   each init in order; at the first failure the started ones are stopped
+//     modules_stop()       each fini in reverse order
 #ifndef MAIN_MODULES_H
 #define MAIN_MODULES_H
 
@@ -15,8 +15,8 @@ struct start_inputs { // for the modules
     struct event_base *loop;
     const char *run_dir;
     bool no_huge;
-    unsigned memory_mib; // 0 = chosen from the machine
-    bool second; // another kamueed of this run directory has the first DPDK prefix
+    unsigned memory_mib; // 0 = chosen for the machine
+    bool second; // another kamueed of this run directory uses the first DPDK prefix
 };
 
 // 0 or -errno with "module: sentence".

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netns_helper.c - kamuee-netns: names network namespaces for kamueed, which cannot mount
 //
-//     kamuee-netns                 listens on the socket that systemd gives (kamuee-netns.socket)
-//     kamuee-netns SOCKET [UID]    makes the socket, for this user
+//     kamuee-netns                 listens on the socket from systemd (kamuee-netns.socket)
+//     kamuee-netns SOCKET [UID]    creates the socket, for this user
 //
 // kamueed's unit forbids mounting, and its mounts would be invisible outside. This program mounts,
 // but only names below /run/netns, and only network namespaces (netlink/netns_name.h). It serves
-// root and the socket's owner: kamueed's user, who is not trusted beyond that. It serves one at a
-// time, and waits for nobody longer than PATIENCE_S.
+// root and the socket's owner: kamueed's user, who is not trusted beyond that. It serves one client
+// at a time, and waits for none longer than PATIENCE_S.
 #include <errno.h>
 #include <linux/nsfs.h>
 #include <sched.h>
@@ -28,7 +28,7 @@
 
 #define PATIENCE_S 1
 
-static uid_t asker; // who may ask, beside root
+static uid_t asker; // the only client user beside root
 
 static int listen_at(const char *path)
 {
@@ -46,7 +46,7 @@ static int listen_at(const char *path)
                : s;
 }
 
-// systemd has made it for the user of SocketUser=.
+// systemd has created it for the user of SocketUser=.
 static void find_asker(int at)
 {
     struct sockaddr_un a = {0};
@@ -75,7 +75,7 @@ static int answer_of(const char *line, int fd)
     return *line == '-' ? netns_name_remove(line + 1) : -EINVAL;
 }
 
-// Nobody would undo what is done for it now.
+// The client has gone: nobody would undo the change later.
 static bool has_gone(int s)
 {
     char byte;

@@ -138,7 +138,7 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
         case 'k':
             o->check = true;
             break;
-        case 'u': // by 'kamuee upgrade', not in --help
+        case 'u': // from 'kamuee upgrade', not in --help
             o->upgrade = true;
             break;
         case 'v':

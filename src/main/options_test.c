@@ -86,7 +86,7 @@ static void second_instance_is_refused_and_told_the_first_ones_pid(void **state)
     assert_non_null(mkdtemp(dir));
     assert_int_equal(instance_lock(dir, err, sizeof err), 0);
     snprintf(pid, sizeof pid, "pid %d)", (int)getpid());
-    pid_t child = fork(); // flock is by open file: another open, also of ours, is refused
+    pid_t child = fork(); // flock is per open file: a second open is refused, also ours
     if (!child) {
         int r = instance_lock(dir, err, sizeof err);
         _exit(r == -EBUSY && strstr(err, pid) && strstr(err, "--run-dir") ? 0 : 1);
@@ -116,7 +116,7 @@ static void lock_of_a_killed_instance_is_taken_over(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-// As the new kamueed of an upgrade that hangs, when the old one was killed.
+// Like a new kamueed that hangs in an upgrade after the old one was killed.
 static void whoever_has_the_lock_of_a_dead_owner_is_ended(void **state)
 {
     char dir[] = "/tmp/kamuee-instance-XXXXXX", path[64], err[300] = "", ready;

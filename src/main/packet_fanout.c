@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// packet_fanout.c - what net_af_packet's sockets are set to when they join their group
+// packet_fanout.c - changes the options that net_af_packet sets on its sockets
 //
-// DPDK's net_af_packet always joins its sockets with PACKET_FANOUT_FLAG_DEFRAG. With that flag the
-// kernel reassembles IPv4 fragments before the ring sees them: the datagram is longer than a ring
-// frame and arrives cut, and a router must not reassemble what it forwards (RFC 1812 §4.2.2.7). The
-// flag cannot be cleared later. So the executable has its own setsockopt(), which the dynamic
-// linker prefers to libc's; it removes only that flag of that option.
+// DPDK's net_af_packet always joins its fanout group with PACKET_FANOUT_FLAG_DEFRAG. With that flag
+// the kernel reassembles IPv4 fragments before the ring sees them: the datagram is longer than a
+// ring frame and arrives truncated, and a router must not reassemble packets that it forwards (RFC
+// 1812 §4.2.2.7). The flag cannot be cleared later. So the executable has its own setsockopt(),
+// which the dynamic linker prefers to libc's; it only removes that flag from that option.
 //
-// Packet sockets also get what this host sends by the interface: its LLDP or ARP would arrive as if
-// a neighbor had sent it. A filter leaves that out. PACKET_IGNORE_OUTGOING would not do it: the
-// frames come by the group, not by the socket.
+// Packet sockets also receive frames that this host sends on the interface: its LLDP or ARP would
+// look as if a neighbor had sent it. A filter drops them. PACKET_IGNORE_OUTGOING would not help:
+// frames arrive through the group, not the socket.
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// peer_fuzz.c - whatever a keeper or another kamueed says: it is read to the end, within its
+// peer_fuzz.c - any messages from a keeper or another kamueed: they are read to the end, within
 // limits, and no descriptor stays open
 //
-// First byte: who speaks. Then messages, each of a length, whether it has a descriptor, and bytes.
+// First byte: the sender. Then messages: length, whether there is a descriptor, and bytes.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void speak(int s, const uint8_t *data, size_t size)
 
 static void read_upgrade(int s)
 {
-    struct upgrade_message *m = malloc(sizeof *m); // of its own: what lies behind is found
+    struct upgrade_message *m = malloc(sizeof *m); // on the heap, so that an overrun is detected
     int fd;
 
     bug_on(!m);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // service.c - see service.h
 //
-// Feeds systemd's watchdog only while all threads live: since the last time, rib_manager and
+// Feeds systemd's watchdog only while all threads are alive: since the last time, rib_manager and
 // tap_manager have answered a call in their mailbox and each running forwarder has polled. If one
 // hangs, systemd restarts kamueed.
 //
-// Control may work for longer than the watchdog's limit, e.g. on a commit of thousands of
-// interfaces. Then the work's progress (base/progress.h) feeds the watchdog by the same rules;
-// during the start and the stop it extends systemd's timeout.
+// Control may be busy for longer than the watchdog's limit, e.g. with a commit of thousands of
+// interfaces. Then the progress of its work (base/progress.h) feeds the watchdog by the same rules.
+// During start and stop it extends systemd's timeout.
 #include "main/service.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 #include "table/counter.h"
 #include "table/plan.h"
 
-#define DRAIN_SLACK_S 15 // what a stop takes at most, behind the drain
+#define DRAIN_SLACK_S 15 // longest stop, without the drain
 #define EXTENDED_US "60000000" // until the next progress of a start or a stop
 
 static struct event_base *base;
@@ -42,7 +42,8 @@ static void end_loop(void)
     event_base_loopbreak(base);
 }
 
-// The first one lets the router drain, if that is configured; the second one does not wait for it.
+// The first signal lets the router drain, if that is configured; the second one does not wait for
+// it.
 static void on_stop_signal(evutil_socket_t sig, short what, void *arg)
 {
     const char *name = sig == SIGTERM ? "TERM" : sig == SIGUSR1 ? "USR1" : "INT";
@@ -120,7 +121,7 @@ static void feed_watchdog(evutil_socket_t fd, short what, void *arg)
             snprintf(forwarder, sizeof forwarder, "forwarder/%u", i);
             stuck = forwarder;
         }
-    crash_set_stuck(stuck); // if the watchdog's patience ends, its note names it
+    crash_set_stuck(stuck); // for the crash note, if the watchdog expires
     if (!stuck)
         sd_notify(0, "WATCHDOG=1");
     else
@@ -176,7 +177,7 @@ static void notify_status(const char *text)
 static void notify_progress(void)
 {
     if (thread_role() != ROLE_CONTROL)
-        return; // the watchdog asks other threads by their mailbox
+        return; // the watchdog checks other threads through their mailboxes
     if (watchdog)
         feed_watchdog(-1, 0, NULL);
     else

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // system_calls.c - see system_calls.h
 //
-// An allow-list by seccomp(2), in force before the first client is served (docs/adr/0018): whoever
-// takes kamueed over can start no program but root's (core/starter.h), look into no other process,
-// change no user, load no module and make no namespace but a network's. What is not listed fails
-// with EPERM, and a line says which call that was, but for a process: a library that changes costs
-// a feature, not the router.
+// A seccomp(2) allow-list, in force before the first client is served (docs/adr/0018). An attacker
+// in control of kamueed can start only root's programs (core/starter.h), and cannot read other
+// processes, change the user, load modules or create namespaces except network namespaces. Other
+// calls fail with EPERM, and a log line names them, except attempts to start a process. So a
+// changed library costs a feature, not the router.
 //
-// Some calls are there for a feature, only where kamueed holds the right that the feature needs. A
-// call whose arguments are looked at costs some 100 ns more; those that forwarders and tap_manager
-// make with each burst are not: the kernel knows from a bitmap that they are allowed.
+// Some calls are allowed for a feature, only if kamueed has the capability that the feature needs.
+// Checking the arguments of a call costs about 100 ns. Calls that forwarders and tap_manager make
+// with each burst are not checked: the kernel allows them from a bitmap.
 #include "main/system_calls.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static const int allowed[] = {
     // memory
     C(brk), C(get_mempolicy), C(madvise), C(mbind), C(memfd_create), C(mincore), C(mlock),
     C(mlock2), C(move_pages), C(mremap), C(msync), C(munlock), C(munmap), C(set_mempolicy),
-    // who and where we are
+    // identity
     C(capget), C(getegid), C(geteuid), C(getgid), C(getgroups), C(getpgrp), C(getpid), C(getppid),
     C(getpriority), C(getrandom), C(getresgid), C(getresuid), C(getrlimit), C(getrusage),
     C(getsid), C(gettid), C(getuid), C(prlimit64), C(setrlimit), C(sysinfo), C(times), C(uname),
@@ -75,7 +75,7 @@ static const int allowed[] = {
 };
 #undef C
 
-// --- what is said of a refused call --------------------------------------------------------------
+// --- reporting a refused call --------------------------------------------------------------------
 
 static int say_refused(void)
 {
@@ -95,10 +95,10 @@ static int allow(scmp_filter_ctx f, int call)
 {
     int r = seccomp_rule_add(f, SCMP_ACT_ALLOW, call, 0);
 
-    return r == -EDOM ? 0 : r; // this machine has no such call
+    return r == -EDOM ? 0 : r; // this architecture has no such call
 }
 
-// Where argument `n`, under the mask, is `value`.
+// Allows `call` if argument `n`, masked, equals `value`.
 static int allow_if(scmp_filter_ctx f, int call, unsigned n, uint64_t mask, uint64_t value)
 {
     int r = seccomp_rule_add(f, SCMP_ACT_ALLOW, call, 1,
@@ -116,8 +116,9 @@ static int allow_each(scmp_filter_ctx f, int call, const int *value, unsigned n)
     return r;
 }
 
-// Threads, and no process. glibc tries clone3 first, whose arguments no filter sees. It starts a
-// process with all signals blocked (posix_spawn; fork since 2.41): a trap would end kamueed there.
+// Allows threads, but no processes. glibc tries clone3 first, whose arguments no filter can see. It
+// starts a process with all signals blocked (posix_spawn; fork since 2.41), so a trap would end
+// kamueed there.
 static int allow_threads(scmp_filter_ctx f)
 {
     int r = allow_if(f, SCMP_SYS(clone), 0, CLONE_THREAD | CLONE_NEW_ANY, CLONE_THREAD);
@@ -132,8 +133,8 @@ static int allow_threads(scmp_filter_ctx f)
     return r ? r : allow_if(f, SCMP_SYS(kill), 1, UINT32_MAX, SIGKILL);
 }
 
-// No memory that can be written and executed at once. DPDK compiles the filter of a capture, and
-// name services load libraries, so memory that was written may be executed afterwards.
+// No memory that is writable and executable at once. DPDK compiles the filter of a capture, and
+// name services load libraries, so written memory may be made executable later.
 static int allow_memory(scmp_filter_ctx f)
 {
     static const uint64_t protections[] = {0, PROT_WRITE, PROT_EXEC};
@@ -162,7 +163,7 @@ static int allow_prctl(scmp_filter_ctx f)
     return allow_each(f, SCMP_SYS(prctl), options, sizeof options / sizeof *options);
 }
 
-// Virtual routers in namespaces; af_xdp.
+// For virtual routers in namespaces, and af_xdp.
 static int allow_features(scmp_filter_ctx f, bool names_helper)
 {
     bool admin = capability_is_held(CAPABILITY_SYS_ADMIN);
@@ -187,7 +188,7 @@ static int fill(scmp_filter_ctx f, bool names_helper)
 
     r = r ? r : seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2); // a tree, not a chain
     if (!r)
-        seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1); // else Linux before 5.16 slows all code down
+        seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1); // else Linux before 5.16 slows down all code
     for (unsigned i = 0; !r && i < sizeof allowed / sizeof *allowed; i++)
         r = allow(f, allowed[i]);
     r = r ? r : allow_threads(f);
@@ -198,7 +199,7 @@ static int fill(scmp_filter_ctx f, bool names_helper)
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1 // it starts a process at the end, which looks into this one
+#define SANITIZED 1 // at the end it starts a process that inspects this one
 #else
 #define SANITIZED 0
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// system_calls_test.c - what the filter refuses and what it lets pass, each in a child process
-// that has it and ends: 0 when the call did what is expected.
+// system_calls_test.c - which calls the filter refuses and allows, each in a child process under
+// the filter; its exit status is 0 if the call did as expected
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@
 #include "core/starter.h"
 #include "main/system_calls.h"
 
-static char said[4096]; // by the child on stderr
+static char said[4096]; // the child's stderr
 
 static bool refused(long r)
 {
@@ -44,7 +44,7 @@ static bool run_program(void)
     return refused(execv("/bin/true", argv));
 }
 
-// libc does these with all signals blocked.
+// libc does this with all signals blocked.
 static bool fork_process(void)
 {
     pid_t p = fork();
@@ -112,7 +112,7 @@ static void *set_true(void *arg)
     return *(bool *)arg = refused(unshare(CLONE_NEWUSER)), NULL;
 }
 
-// One that starts afterwards is under it, too.
+// A thread that starts later is also under the filter.
 static bool a_thread(void)
 {
     bool done = false;
@@ -129,7 +129,7 @@ static bool files_and_sockets(void)
            kill(getpid(), 0) == 0 && malloc(1 << 22) != NULL;
 }
 
-// By another process, whose programs have no filter of ours.
+// The starter's programs are not under our filter.
 static bool a_program_by_the_starter(void)
 {
     pid_t p, sleeping;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upgrade_give.c - see upgrade_give.h
 //
-// Until the new one says BEGUN nothing of ours has changed but that we may have received nothing
-// for some milliseconds; whatever fails before leaves us forwarding. From BEGUN on there is no way
-// back, and we end without undoing anything: TAPs, sockets, files and the settings of kernel
-// interfaces are the new one's.
+// Until the new kamueed says BEGUN, nothing of ours has changed, except that we may have received
+// nothing for some milliseconds; after a failure we continue to forward. After BEGUN there is no
+// way back, and we end without undoing anything: TAPs, sockets, files and the settings of kernel
+// interfaces now belong to the new one.
 #include "main/upgrade_give.h"
 
 #include <errno.h>
@@ -42,12 +42,11 @@
 #include "table/counter.h"
 
 #define PATIENCE_S 180 // from the start of the new one until GO
-#define ANSWER_S 3     // for all of what it is given, and for all of what it says while we receive
-                       // nothing
-#define END_MS 500     // from the end of its connection, or SIGKILL, to its own
-#define BRIEF_MS 100   // the same, while we receive nothing
-#define LINGER_MS 200  // after it has begun: does it live?
-#define DEAD_MS 3000   // the same, when its connection is closed
+#define ANSWER_S 3     // for all that we give it, and for all that it says while we do not receive
+#define END_MS 500     // from the end of its connection, or SIGKILL, to its exit
+#define BRIEF_MS 100   // the same, while we do not receive
+#define LINGER_MS 200  // after BEGUN: is it still alive?
+#define DEAD_MS 3000   // the same, if its connection is closed
 #define DRAIN_NS (200 * NS_PER_MS)
 #define LEDGER_TRIES 20
 #define BARRIER_US 500000
@@ -57,15 +56,15 @@ static struct give {
     bool second;
     int socket;
     struct event *said, *timeout;
-    uint64_t version;  // of the configuration that the new one has
-    uint64_t until_ns; // of the step that is made
-    bool deaf;         // it does not take what it is given
+    uint64_t version;  // of the configuration that the new one has read
+    uint64_t until_ns; // of the current step
+    bool deaf;         // it does not read our messages
 } give = {.socket = -1};
 static struct child new = {.name = "new kamueed"};
 
 // --- speaking to the new one ---------------------------------------------------------------------
 
-// A step begins. Whatever the new one does, we wait for it no longer than ANSWER_S in all.
+// Begins a step, in which we wait at most ANSWER_S in all, whatever the new one does.
 static void begin_step(void)
 {
     give.until_ns = clock_now_ns() + ANSWER_S * NS_PER_SECOND;
@@ -112,7 +111,7 @@ static void fail(const char *fmt, ...)
     child_stop(&new);
 }
 
-// It has closed its connection without a word.
+// The new one closed its connection without a message.
 static void fail_by_end(void)
 {
     const char *binary = upgrade_state.binary;
@@ -129,7 +128,7 @@ static void fail_by_end(void)
              child_how(&new));
 }
 
-// --- what the new one gets -----------------------------------------------------------------------
+// --- giving to the new one -----------------------------------------------------------------------
 
 static void give_tap(int fd)
 {
@@ -184,14 +183,14 @@ static void on_hello(const char *text)
 
 // --- the switch ----------------------------------------------------------------------------------
 
-// 0, else why it does not begin. Other messages do not lengthen the wait.
+// NULL, or why it does not begin. Other messages do not extend the wait.
 static const char *wait_for_begun(void)
 {
     static struct upgrade_message m;
     int fd;
 
     while (!give.deaf && descriptor_until(give.socket, give.until_ns)) {
-        errno = 0; // stays so at the end of the connection
+        errno = 0; // still 0 at the end of the connection
         if (!upgrade_receive(give.socket, &m, &fd)) {
             if (errno != EAGAIN)
                 return child_wait(&new, BRIEF_MS) ? child_how(&new) : "has closed its connection";
@@ -207,8 +206,9 @@ static const char *wait_for_begun(void)
     return "was too slow";
 }
 
-// Ordered to stop, one that is about to begin, or that has begun without our knowing, would undo
-// what is ours again; killed, it undoes nothing, for TAPs, sockets and files are still ours, too.
+// The new one must be killed: if it is about to begin, or has begun without our knowledge, a clean
+// stop would undo things that are ours again. Killed, it undoes nothing, and we still hold the
+// TAPs, sockets and files.
 static void receive_again(const char *why)
 {
     char reason[UPGRADE_TEXT_MAX];
@@ -220,7 +220,7 @@ static void receive_again(const char *why)
     fail("the new kamueed did not begin to forward within %d s: %s", ANSWER_S, reason);
 }
 
-// What has been received leaves.
+// Sends received packets.
 static void send_what_waits(void)
 {
     uint64_t until_ns = clock_now_ns() + DRAIN_NS;
@@ -258,7 +258,7 @@ static void end_here(void)
         _exit(EXIT_START);
     }
     sd_notifyf(0, "MAINPID=%d", (int)pid);
-    sd_notify_barrier(0, BARRIER_US); // systemd knows before it sees our end
+    sd_notify_barrier(0, BARRIER_US); // systemd processes it before it sees our end
     say(UPGRADE_END, "", -1);
     log_notice("upgrade: this kamueed ends, the new one forwards: pid=%d", (int)pid);
     eal_leave();
@@ -302,7 +302,7 @@ static void hand_over(void)
     end_here();
 }
 
-// --- what the new one says -----------------------------------------------------------------------
+// --- messages of the new one ---------------------------------------------------------------------
 
 static void answer_lookups(int file)
 {
@@ -366,7 +366,7 @@ static void on_timeout(evutil_socket_t s, short what, void *arg)
 static int choose_binary(const char *wish, char *err, size_t err_size)
 {
     char *path = upgrade_state.binary;
-    static const char deleted[] = " (deleted)"; // it was replaced by a newer one
+    static const char deleted[] = " (deleted)"; // a newer file has replaced it
     size_t n;
 
     snprintf(path, PATH_MAX, "%s", wish);

@@ -19,7 +19,7 @@
 #include "table/nexthop.h"
 #include "table/vr.h"
 
-#define CHOOSE_NS NS_PER_SECOND // then what was found is varied
+#define CHOOSE_NS NS_PER_SECOND // then varies the addresses found so far
 #define MEMBERS_MAX 256
 
 // --- an answer -----------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ static uint64_t digest_of_one(uint32_t id)
         uint8_t kind;
     } way = {.kind = (uint8_t)kind};
 
-    // Who has been asked for its MAC, and with which result, is each process's own.
+    // Progress and result of neighbor resolution differ between processes.
     if (kind == NEXTHOP_GLEAN || kind == NEXTHOP_FAILED)
         way.kind = NEXTHOP_HOLD;
     if (iface)
@@ -55,7 +55,7 @@ static bool is_in(const uint32_t *id, unsigned n, uint32_t member)
     return false;
 }
 
-// The members of a group, in no order: which bucket is whose follows from what failed when.
+// The members of a group, in any order: their buckets depend on the history of failures.
 static uint64_t digest_of_group(const struct nexthop *nh)
 {
     uint64_t word = __atomic_load_n(&nh->group.word, __ATOMIC_ACQUIRE), sum = NEXTHOP_GROUP;
@@ -164,7 +164,7 @@ static struct chooser {
     uint8_t family;
     uint64_t random;
     struct rib_walk *walk;
-    bool goes_on; // a walk's last rows and its end may come together
+    bool goes_on; // a walk's last rows and its end may arrive together
 } chooser;
 
 static uint64_t next_random(struct chooser *c)
@@ -186,7 +186,7 @@ static void add_lookup(struct chooser *c, const struct prefix *p)
             l->addr.b[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
 }
 
-// Few routes: an address near one of before, or any.
+// With few routes: an address near an earlier one, or any address.
 static void vary_lookup(struct chooser *c)
 {
     uint64_t random = next_random(c);
@@ -232,7 +232,7 @@ static bool take_and_end(void *ctx, const struct rib_row *row, unsigned n)
     return false;
 }
 
-// The next family, of the next virtual router.
+// Continues with the next family, then the next virtual router.
 static bool find_table(struct chooser *c)
 {
     if (c->family == IP4) {

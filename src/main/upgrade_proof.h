@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upgrade_proof.h - do two kamueeds find the same ways? (docs/adr/0020)
+// upgrade_proof.h - checks that two kamueeds forward alike (docs/adr/0020)
 //
-// The new one chooses addresses in prefixes of its routes, all virtual routers and both families;
-// the old one writes into the same file what it finds for each; the new one compares. Ids of next
-// hops and interfaces differ from process to process, so an answer is a digest of what packets get:
-// the kind, the interface's name, the neighbor's MAC, the MTU of the route. Control.
+// The new one chooses addresses in prefixes of its routes, for all virtual routers and both
+// families. The old one writes its lookup result for each into the same file, and the new one
+// compares. Ids of next hops and interfaces differ between processes, so a result is a digest of
+// what determines forwarding: the kind, the interface's name, the neighbor's MAC and the MTU of the
+// route. Control.
 #ifndef MAIN_UPGRADE_PROOF_H
 #define MAIN_UPGRADE_PROOF_H
 
@@ -22,13 +23,13 @@ struct upgrade_lookup {
     uint64_t answer;
 };
 
-// Chooses them; `done` is called on the loop with a file of UPGRADE_LOOKUPS_N of them, which is the
-// callee's, or -errno.
+// Chooses the addresses. `done` is called on the loop with a file of UPGRADE_LOOKUPS_N lookups,
+// which it owns, or -errno.
 struct event_base;
 void upgrade_proof_choose(struct event_base *loop, void (*done)(int file));
-int upgrade_proof_answer(int file); // the old one. 0 or -errno
-// The new one: how many of them differ from ours; those are the first ones in the file now, and the
-// file has no others. *first: the first one. Or -errno.
+int upgrade_proof_answer(int file); // in the old one. 0 or -errno
+// In the new one: returns how many results differ from ours and reduces the file to these. *first:
+// the first of them. Or -errno.
 int upgrade_proof_compare(int file, struct upgrade_lookup *first);
 
 #endif

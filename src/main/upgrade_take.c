@@ -2,7 +2,7 @@
 // upgrade_take.c - see upgrade_take.h
 //
 //     start -> routes are read -> audit of each virtual router -> lookups compared -> GO
-//     -> HALTED: what came before is thrown away, forward -> CLOSED: open the other devices
+//     -> HALTED: discard earlier packets, forward -> CLOSED: open the other devices
 //     -> STATE: counters -> END: listeners, keeper, lock, systemd -> links are up: done
 #include "main/upgrade_take.h"
 
@@ -39,14 +39,14 @@
 
 #define HELLO_S 30 // for all that the old one gives
 #define OLD_S 10   // from BEGUN to the end of the old one
-#define TRIES_MAX 50 // of lookups that differ: routes change meanwhile
+#define TRIES_MAX 50 // for lookups that differ: routes change meanwhile
 #define TRY_AGAIN_MS 100
 #define AUDITS_MAX 3
 #define LINKS_NS (10 * NS_PER_SECOND)
 #define LOOK_US 2000
 
 static struct take {
-    bool on, begun, huge; // the old one has huge pages
+    bool on, begun, huge; // huge: the old one uses huge pages
     int socket;
     struct event_base *loop;
     struct event *said, *look;
@@ -57,7 +57,7 @@ static struct take {
     int lookups; // file
     uint64_t halted_ns, begun_ns;
 } take = {.socket = -1, .lookups = -1};
-// Once we forward it must not go on, nor undo what is ours now.
+// Once we forward, it must neither continue nor undo things that are ours now.
 static struct child old = {.name = "old kamueed", .abruptly = true};
 
 bool upgrade_takes(void)
@@ -99,7 +99,7 @@ static void say_phase(const char *phase)
     upgrade_send(take.socket, UPGRADE_PHASE, phase, -1);
 }
 
-// --- what we get ---------------------------------------------------------------------------------
+// --- receiving from the old one ------------------------------------------------------------------
 
 static void note_port(const char *text)
 {
@@ -176,7 +176,7 @@ int upgrade_take_begin(struct upgrade_given *g, char *err, size_t err_size)
         else if (m.word == UPGRADE_DONE)
             return 0;
         else if (m.word == UPGRADE_FAILED)
-            exit(1); // it has said why
+            exit(1); // it has logged the reason
         if (m.word == UPGRADE_FILE && fd >= 0)
             note_file(g, m.text, fd);
         else if (fd >= 0)
@@ -237,7 +237,7 @@ static void audited(void *ctx, const struct rib_audit_report *r)
     if (r->result && v->used)
         fail("the audit of virtual router %s could not be finished: %s: try again", v->name,
              strerror(-r->result));
-    if (!r->result && r->diverged && ++take.audits < AUDITS_MAX) { // once more: it has repaired
+    if (!r->result && r->diverged && ++take.audits < AUDITS_MAX) { // again, after the repair
         audit_next();
         return;
     }
@@ -299,7 +299,7 @@ static void note_discarded(const char *port, uint32_t n)
         p->discarded += n;
 }
 
-// What the old one had received and not forwarded when it halted.
+// Packets that the old one had received but not forwarded when it halted.
 static void note_left(const char *text)
 {
     char port[16];
@@ -309,7 +309,7 @@ static void note_left(const char *text)
         note_discarded(port, n);
 }
 
-// It has made the socket pair, and is our parent as long as it lives.
+// The old one created the socket pair, and is our parent as long as it lives.
 static void watch_old(void)
 {
     struct ucred peer;
@@ -402,7 +402,7 @@ static void open_ports(void)
         look_at_links(-1, 0, NULL);
 }
 
-// The old one has ended, in order or not: we are the router.
+// The old one has ended, cleanly or not: we are the router.
 static void finish_upgrade(void)
 {
     if (!take.look)
