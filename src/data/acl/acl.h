@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.h - access lists: which numbered rule is the first that a packet matches?
+// acl.h - access lists: finds the first numbered rule that matches a packet
 //
 // One thread writes a list; any number of threads classify bursts of packets meanwhile, wait-free.
-// What the writer replaces stays readable until the caller has seen a grace period pass:
+// Data that the writer replaces stays readable until the caller has seen a grace period pass:
 //
 //     writer                                     reader
 //     acl_add / acl_del / acl_load               acl_classify4(a, key, slot, n)
@@ -10,8 +10,8 @@
 //     ... a grace period passes ...
 //     acl_reclaim(a, e)
 //
-// Packets create nothing, neither tuples nor megaflows: the rules alone decide how much work a
-// packet costs, so that no sender can slow a list down (Tuple Space Explosion, CVE-2019-25076).
+// Packets create no state, neither tuples nor megaflows: the rules alone determine how much work a
+// packet costs, so no sender can slow a list down (Tuple Space Explosion, CVE-2019-25076).
 //
 // How a packet is classified
 // --------------------------
@@ -19,25 +19,25 @@
 // one family through these steps (key_burst.h). Each step keeps, for each packet, the lowest rule
 // number found so far, so the steps may run in any order.
 //
-//   1. prefix rules   look at one side's prefix and nothing else; one Poptrie lookup gives the
-//                     first of them (prefix_rules.h)
-//   2. set rules      name address sets and nothing else; the sets say which packets of the
+//   1. prefix rules   check one side's prefix and nothing else; one Poptrie lookup finds the first
+//                     of them (prefix_rules.h)
+//   2. set rules      check address sets and nothing else; the sets tell which packets of the
 //                     burst are members (set.h, key_burst.c)
 //      Packets that 1 or 2 decide before any other rule skip step 3.
-//   3. other rules    by one of three structures, made of the same rules:
+//   3. other rules    by one of three structures, built from the same rules:
 //        linear       up to 64 entries: compare all, 16 at a time (linear_match.h)
-//        buckets      IPv4, up to some thousand rules: compare those near the packet's source
-//                     and those near its destination (address_bucket.h)
-//        tuples       any number: look up the packet's masked fields in a hash table; serves
-//                     also while the other two are rebuilt (classifier.h, tuple.h)
-//      A prefilter ends most packets that no rule can match before tuples, and buckets of long
+//        buckets      IPv4, up to some thousand rules: compare the rules near the packet's source
+//                     and near its destination (address_bucket.h)
+//        tuples       any number: look up the packet's masked fields in a hash table; also used
+//                     while the other two are rebuilt (classifier.h, tuple.h)
+//      A prefilter drops most packets that no rule can match before tuples, and buckets of long
 //      lists, are searched (prefilter.h).
 //
 // In front of a list, a forwarder may keep a cache of verdicts by flow (cache.h).
 //
-// Where to look: rule.c defines what a rule means, and all tests compare with it. list.c is the
-// writer: numbers, slots, grace periods. classifier_build.c, classifier_change.c,
-// classifier_check.c make, change and check one family's rules. Readers run classify.c with one of
+// Where to look: rule.c defines the meaning of a rule, and all tests compare with it. list.c is the
+// writer: numbers, slots, grace periods. classifier_build.c, classifier_change.c and
+// classifier_check.c build, change and check one family's rules. Readers run classify.c with one of
 // the kernels in classify_plain.c and *_simd.c (compiled for AVX2 and AVX-512). lint.c finds rules
 // that never decide.
 #ifndef ACL_ACL_H
@@ -49,22 +49,22 @@
 
 #define ACL_MISS UINT32_MAX // no rule matches
 #define ACL_NO_SET UINT16_MAX
-#define ACL_SETS_MAX 64u // address sets that one list names
+#define ACL_SETS_MAX 64u // address sets per list
 
 struct acl;
 struct acl_set; // set.h
 
-// --- what is known of a packet ---
+// --- the fields of a packet ---
 
-// Which part of a datagram the packet is; a rule accepts a mask of them. Later fragments carry no
-// ports, flags, type or code.
+// The part of a datagram that the packet carries; a rule accepts a mask of them. Later fragments
+// carry no ports, flags, type or code.
 enum acl_part { ACL_WHOLE = 1, ACL_FIRST = 2, ACL_LATER = 4, ACL_ANY_PART = 7 };
 
-// The part of a key that both families have, 8 bytes.
+// The fields of a key that both families share, 8 bytes.
 struct acl_key_l4 {
     // host order; TCP, UDP, UDP-Lite, SCTP. ICMP, ICMPv6: type and code. 0 = none
     uint16_t sport, dport;
-    uint8_t proto;     // IPv6: the upper layer's, behind extension headers
+    uint8_t proto;     // IPv6: of the upper layer, behind extension headers
     uint8_t tcp_flags; // 0 unless TCP
     uint8_t dscp;      // 0..63
     uint8_t part;      // one bit of enum acl_part
@@ -85,29 +85,29 @@ enum acl_family { ACL_IP4 = 1, ACL_IP6 = 2, ACL_BOTH = 3 };
 struct acl_side {
     uint8_t addr[16]; // network order, left-aligned; bits beyond len are ignored
     uint8_t len;      // prefix length; 0 = any
-    // index of one of the list's address sets, in place of addr and len; ACL_NO_SET = none
+    // index of one of the list's address sets, instead of addr and len; ACL_NO_SET = none
     uint16_t set;
 };
 
 struct acl_rule {
-    uint32_t number;  // of its list, unique; the lowest that matches wins
+    uint32_t number;  // unique in its list; the lowest number that matches wins
     uint8_t families; // enum acl_family; ACL_BOTH only without prefixes
     // mask of enum acl_part. A rule with ports, flags, type or code never matches ACL_LATER
     uint8_t part;
-    uint8_t proto; // when proto_any is false
+    uint8_t proto; // if proto_any is false
     bool proto_any;
     struct acl_side src, dst;
-    uint16_t sport[2], dport[2]; // from, to, both included; 0..65535 = any. ICMP: type and code
+    uint16_t sport[2], dport[2]; // from, to, both inclusive; 0..65535 = any. ICMP: type and code
     uint8_t tcp_mask, tcp_value; // (flags & tcp_mask) == tcp_value; 0, 0 = any
     uint8_t tcp_any; // flags & tcp_any must not be 0 ('established': ACK or RST); 0 = any
     uint8_t dscp;    // ACL_DSCP_ANY = any
 };
 #define ACL_DSCP_ANY 0xff
 
-// A rule that matches everything of the families; the caller narrows it.
+// Makes a rule that matches everything of the families; the caller narrows it.
 void acl_rule_init(struct acl_rule *r, uint32_t number, uint8_t families);
 // 0, or -EINVAL with a sentence in why[0..n): from > to, bits without a family, an address length,
-// ports without a protocol that has them…
+// ports without a protocol that has ports…
 int acl_rule_check(const struct acl_rule *r, char *why, size_t n);
 // Does the rule match? This is the definition; everything else is tested against it. `set`: the
 // list's sets.
@@ -119,16 +119,16 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
 // --- lists ---
 
 struct acl_config {
-    size_t max_bytes; // for the list, readers' and writer's memory together; 0 = no limit
-    // least number of rules by one side's prefix that become prefix rules (prefix_rules.h); 0 =
-    // where it pays
+    size_t max_bytes; // for the list, memory of readers and writer together; 0 = no limit
+    // from so many rules by one side's prefix, they become prefix rules (prefix_rules.h); 0 = if it
+    // pays
     uint32_t prefix_rules_from;
-    // least number of rules that go into buckets (address_bucket.h); 0 = where it pays, UINT32_MAX
-    // = never
+    // from so many rules, they go into buckets (address_bucket.h); 0 = if it pays, UINT32_MAX =
+    // never
     uint32_t buckets_from;
-    // not owned; NULL behind the last one. Their members may change while the list is read
+    // not owned; NULL after the last one. Their members may change while the list is read
     struct acl_set *set[ACL_SETS_MAX];
-    // Memory that readers walk: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with
+    // Allocates memory for readers: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with
     // transparent huge pages.
     void *(*map)(void *ctx, const char *name, size_t bytes);
     void (*unmap)(void *ctx, void *p, size_t bytes);
@@ -136,20 +136,20 @@ struct acl_config {
 };
 
 struct acl_stats {
-    uint32_t rules, slots; // slots in use or freed: as many counters are needed
-    uint64_t bytes;        // what readers may touch
+    uint32_t rules, slots; // slots in use or freed: the number of counters needed
+    uint64_t bytes;        // memory of readers
     uint64_t writer_bytes;
     uint64_t garbage_bytes; // waiting for acl_reclaim
 };
-// The most that any packet can cost. Names as in YANG.
+// The highest cost of any packet. Names as in YANG.
 struct acl_cost {
     uint32_t tuples;     // combinations of prefix lengths and fields under which rules are hashed
     uint32_t probes_max; // filter lookups of the worst packet
     double probes_mean;  // of packets that match a rule chosen at random
-    uint32_t block_max;  // most rules with which one lookup compares a packet
+    uint32_t block_max;  // most rules that one lookup compares with a packet
     // entries of linear matching, both families; 0 = not used
     uint32_t few;
-    // most rules with which buckets compare a packet, of the family with more; 0 = not used
+    // most rules that buckets compare with a packet, of the family with more; 0 = not used
     uint32_t shelf;
     // set rules and prefix rules
     uint32_t address_only;
@@ -157,15 +157,15 @@ struct acl_cost {
 
 // NULL with errno: EINVAL, ENOMEM.
 struct acl *acl_new(const struct acl_config *cfg);
-void acl_free(struct acl *a); // no reader may be left; NULL is fine
+void acl_free(struct acl *a); // call when no reader is left; NULL is fine
 
-// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (max_bytes; acl_need says what it
-// would take): the old list stays in force. acl_load fills an empty list, else -EBUSY.
+// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (max_bytes; acl_need estimates
+// the need): the old list stays in force. acl_load fills an empty list, else -EBUSY.
 int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
 int acl_add(struct acl *a, const struct acl_rule *r);
 int acl_del(struct acl *a, uint32_t number);
-// Bytes that a list of these rules would take, within a factor of two, without building it. Buckets
-// not counted: they take what room there is.
+// Estimates the bytes of a list of these rules, within a factor of two, without building it.
+// Excludes buckets, which use the room that is left.
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);
@@ -177,31 +177,29 @@ void acl_cost(const struct acl *a, struct acl_cost *c);
 // Checks all invariants: 0, or -EINVAL with a sentence.
 int acl_check(const struct acl *a, char *why, size_t n);
 
-// Reader: the slot of the first rule that matches each packet, or ACL_MISS. Any n; bursts of 16..64
-// are the fast case. A slot is reused only a grace period after its rule was deleted.
+// Reader: returns the slot of the first rule that matches each packet, or ACL_MISS. Any n; bursts
+// of 16..64 are the fast case. A slot is reused only a grace period after its rule was deleted.
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
-// The same for packets whose addresses lie side by side. Other fields are read only when a rule
-// needs them: packets that no rule's addresses match, or that set rules decide, are never read. n
-// <= 64.
+// The same for packets whose addresses are in arrays. Other fields are read only if a rule needs
+// them: packets that no rule's addresses match, or that set rules decide, are never read. n <= 64.
 struct acl_late {
     const void *src, *dst; // uint32_t [n] or uint8_t [n][16], network order
-    // fills l4[i] of packet i, for each bit of `which`; called once at most
+    // fills l4[i] of packet i, for each bit of `which`; called at most once
     void (*read)(void *ctx, uint64_t which, struct acl_key_l4 *l4);
-    // work that the caller has to do anyway: called once at most, while a lookup waits for memory.
-    // NULL = none
+    // other work of the caller: called at most once, while a lookup waits for memory. NULL = none
     void (*meanwhile)(void *ctx);
     void *ctx;
 };
 void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p,
                        uint32_t *slot, unsigned n);
-// Do set rules and prefix rules decide all packets of this family? Then a cache in front costs more
-// than the list.
+// Do set rules and prefix rules decide all packets of this family? Then a cache in front would cost
+// more than the list.
 bool acl_is_by_sets(const struct acl *a, enum acl_family family);
 
-// By default the best kernel of the CPU, chosen at first use. For tests and comparisons another
-// one, before readers start; false: not on this CPU.
+// Selects a kernel for tests and comparisons, before readers start; false: not on this CPU. The
+// default is the CPU's best one, chosen at first use.
 enum acl_simd { ACL_PLAIN, ACL_AVX2, ACL_AVX512, ACL_SIMDS };
 bool acl_use_simd(enum acl_simd s);
 const char *acl_kernel_name(void); // "avx512", "avx2", "scalar"

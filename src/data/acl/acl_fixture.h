@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_fixture.h - for tests: random rules that have much in common, packets near them, the linear
+// acl_fixture.h - for tests: random rules that overlap much, packets near them, and the linear
 // oracle
 #ifndef ACL_FIXTURE_H
 #define ACL_FIXTURE_H
@@ -33,7 +33,7 @@ static inline uint32_t kit_random(uint32_t below)
     return (uint32_t)((kit_seed >> 33) % below);
 }
 
-// Addresses of few networks, so that prefixes nest and meet.
+// Addresses from few networks, so that prefixes nest and overlap.
 static inline void kit_address(uint8_t a[16], bool v6)
 {
     static const uint8_t net[4] = {10, 10, 172, 203};
@@ -68,7 +68,7 @@ static inline void kit_ports(uint16_t range[2], uint32_t most)
     range[1] = kit_random(2) ? from : (uint16_t)(from + kit_random(most - from));
 }
 
-// One that looks at one side's address alone, by prefix.
+// A rule that checks only one side's prefix.
 static inline struct acl_rule kit_address_rule(uint32_t number)
 {
     static const uint8_t len4[6] = {8, 16, 24, 28, 32, 32}, len6[6] = {32, 48, 56, 64, 128, 128};
@@ -83,7 +83,7 @@ static inline struct acl_rule kit_address_rule(uint32_t number)
     return r;
 }
 
-// If prefix tables are on, many rules are by one prefix.
+// If prefix tables are on, many rules check one prefix only.
 static inline struct acl_rule kit_rule(uint32_t number)
 {
     static const uint8_t proto[4] = {6, 17, 1, 132};
@@ -108,13 +108,13 @@ static inline struct acl_rule kit_rule(uint32_t number)
         r.tcp_value = r.tcp_mask & (uint8_t)kit_random(256);
         r.tcp_any = kit_random(2) ? 0x14 : 0;
     }
-    // not later ones alone: ports may stand in the way
+    // not later fragments alone: ports would contradict them
     if (!kit_random(6))
         r.part = (uint8_t)(1 + kit_random(3));
     return r;
 }
 
-// into the prefix, more often than not
+// usually into the prefix
 static inline void kit_blend(uint8_t a[16], const struct acl_side *s)
 {
     for (unsigned bit = 0; bit < s->len && s->set == ACL_NO_SET; bit++)
@@ -133,7 +133,7 @@ static inline struct acl_rule kit_rule_without_sets(uint32_t number)
     return r;
 }
 
-// A packet that the rule may well match.
+// A packet that the rule probably matches.
 static inline struct kit_key kit_key(const struct acl_rule *r)
 {
     static const uint8_t proto[4] = {6, 17, 1, 132};
@@ -178,7 +178,7 @@ static inline void kit_sets_new(void)
 
             kit_address(p.addr, i % 2);
             p.len = (uint8_t)(8 + 8 * kit_random(i % 2 ? 8 : 4));
-            acl_set_add(kit_config.set[s], &p); // it may be there
+            acl_set_add(kit_config.set[s], &p); // it may be a member already
         }
     }
 }
@@ -210,8 +210,7 @@ static inline bool kit_matches(const struct acl_rule *r, const struct kit_key *k
                  : acl_rule_matches4(r, &k->k4, kit_config.set);
 }
 
-// The number of the first of the rules (in any order, families 0: none) that matches; UINT32_MAX:
-// none does.
+// The number of the first matching rule (in any order, families 0: none); UINT32_MAX: none matches.
 static inline uint32_t kit_first(const struct acl_rule *r, uint32_t n, const struct kit_key *k)
 {
     uint32_t best = UINT32_MAX;
@@ -242,7 +241,7 @@ static inline void kit_read(void *ctx, uint64_t which, struct acl_key_l4 *l4)
 
     assert_int_equal(k->calls++, 0);
     for (unsigned i = 0; i < 64; i++) {
-        memset(&l4[i], 0xa5, sizeof *l4); // nothing may be looked at that was not asked for
+        memset(&l4[i], 0xa5, sizeof *l4); // fields that were not requested must not be used
         if (which >> i & 1) {
             assert_true(i < k->n);
             l4[i] = k->l4[i];
@@ -272,7 +271,8 @@ static inline void kit_late_classify(const struct acl *a, bool v6, const struct 
     }
 }
 
-// Classifies packets of both families in bursts of any size and compares with the oracle.
+// Classifies packets of both families in bursts of any size and compares the results with the
+// oracle.
 static inline void kit_compare(const struct acl *a, const struct acl_rule *r, uint32_t n,
                                const struct kit_key *key, unsigned keys)
 {

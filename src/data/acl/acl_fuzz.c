@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_fuzz.c - libFuzzer: bytes become changes of a list; after each, packets find what the linear
-// oracle finds
+// acl_fuzz.c - libFuzzer: bytes become changes of a list; after each one, lookups must agree with
+// the linear oracle
 //
-// An operation is 8 bytes: what to do, which rule, and six to vary it. They seed the fixture's
-// generator, so that few bytes make rules that have much in common.
+// An operation is 8 bytes: its kind, the rule, and six to vary it. They seed the fixture's
+// generator, so that few bytes make rules that overlap much.
 #include "acl/acl_fixture.h"
 
 #define RULES 64u
@@ -53,7 +53,7 @@ static void change_list(struct acl *a, const uint8_t op[OP])
         return;
     }
     *r = kit_rule(op[1] % RULES + RULES * op[2]);
-    if (op[0] & 2) { // any bits at all: refused, or right
+    if (op[0] & 2) { // arbitrary bits: refused, or handled correctly
         memcpy((uint8_t *)r + sizeof r->number + op[3] % (sizeof *r - sizeof r->number - 4), op + 4,
                4);
         r->proto_any = *((uint8_t *)r + offsetof(struct acl_rule, proto_any)) & 1;
@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char why[200] = "";
     struct acl *a;
 
-    if (!begun) { // LeakSanitizer does not look for pointers where tables are mapped
+    if (!begun) { // LeakSanitizer does not scan the tables' mappings for pointers
         kit_sets_new();
         atexit(kit_sets_free);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_test.c - lists against the linear oracle, and changes in place against lists made anew
+// acl_test.c - compares lists with the linear oracle, and changes in place with new lists
 #include "acl/list.h"
 #include "acl/acl_test.h"
 
@@ -10,7 +10,7 @@ static void random_lists_match_as_the_oracle_says(void **state)
     for (unsigned i = 0; i < 8 * 4; i++) {
         uint32_t n = size[i % 8];
 
-        // n is no multiple of 7, or numbers come twice
+        // n is no multiple of 7, else numbers would repeat
         for (uint32_t j = 0; j < n; j++)
             rule[j] = kit_rule(j * 7 % n * 10);
         if (n == 700)
@@ -177,7 +177,7 @@ static void read_nothing(void *ctx, uint64_t which, struct acl_key_l4 *l4)
     memset(l4, 0, 64 * sizeof *l4);
 }
 
-// A burst of 64 whose first ones come from the set, and as many from beside its only member.
+// A burst of 64 whose first packets are in the set, and as many beside its only member.
 static void assert_meanwhile(const struct acl *a, unsigned listed, unsigned calls)
 {
     uint32_t src[64], dst[64] = {0}, slot[64];
@@ -198,8 +198,8 @@ static void assert_meanwhile(const struct acl *a, unsigned listed, unsigned call
     }
 }
 
-// Beside rules under tuples or alone: some addresses are to be looked for, none, or so many that
-// most packets may end.
+// With rules under tuples or alone: some addresses need a lookup, none, or so many that most
+// packets may be decided.
 static void the_caller_works_while_a_set_waits_for_memory(void **state)
 {
     struct acl_prefix host = {.addr = {203, 0, 113, 1}, .len = 32, .family = 4};
@@ -227,7 +227,7 @@ static void the_caller_works_while_a_set_waits_for_memory(void **state)
     acl_set_free(cfg.set[0]);
 }
 
-// Of 1 to 40 rules by sets, alone or among others: more of them than stand apart.
+// 1 to 40 set rules, alone or among others: more than fit into set_rule[].
 static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state)
 {
     for (unsigned round = 0; round < 60; round++) {
@@ -259,8 +259,8 @@ static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state
 
 // --- bitmaps ---
 
-// Bit 0 of `wide`: some rules say nothing of the source, or little; bit 1: of the destination;
-// never of both.
+// Bit 0 of `wide`: some rules have no source prefix, or a short one; bit 1: destination; never
+// both.
 static struct acl_rule bitmap_rule(uint32_t number, unsigned wide)
 {
     unsigned open = wide ? 1 + kit_random(2) : 0; // side + 1
@@ -300,7 +300,7 @@ static void bitmaps_keep_out_only_what_no_rule_matches(void **state)
             rule[j].families = 0;
             if (kit_random(2))
                 kernels_agree_with_the_oracle(a, n);
-            // kinds that were not there when it was made, too
+            // also kinds of rules that the list did not have when it was built
             rule[j] = bitmap_rule(n * 10 + j, kit_random(8) ? wide : 3);
             assert_int_equal(acl_add(a, &rule[j]), 0);
             kit_must_be_sound(a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_test.h - what tests of lists share: some hundred rules, packets to ask them, all kernels
+// acl_test.h - shared by tests of lists: some hundred rules, packets to classify, all kernels
 // against the oracle
 #ifndef ACL_TEST_H
 #define ACL_TEST_H
@@ -38,7 +38,7 @@ static inline void kernels_agree_with_the_oracle(const struct acl *a, uint32_t n
             kit_compare(a, rule, n, key, KEYS);
 }
 
-// One that looks at nothing but sets.
+// A rule that checks only sets.
 static inline struct acl_rule set_rule(uint32_t number)
 {
     struct acl_rule r;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_torture_test.c - readers check every answer while the writer runs at full speed
 //
-// The first rules stay, the others come and go. An answer is right when the rule that owns the slot
-// matches the packet and does not come after the first of those that stay and match. A new rule's
-// slot may be seen before the writer has said whose it is: then the reader waits for that.
+// The first rules stay, the others come and go. A result is correct if the rule that owns the slot
+// matches the packet and is not behind the first stable rule that matches. A reader may see a new
+// rule's slot before the writer has published its owner: then it waits for that.
 #include "acl/acl_fixture.h"
 
 #include <pthread.h>
@@ -14,8 +14,8 @@
 #define RULES 1200u
 #define PACKETS 2048u
 #define READERS 2
-#define PATIENCE 20000000u // looks at a slot's owner
-#define LOOKS 1024u        // before the writer, who may not have a classifier, gets a millisecond
+#define PATIENCE 20000000u // reads of a slot's owner
+#define LOOKS 1024u        // then the writer, which may have no CPU, gets a millisecond
 
 static uint32_t n_rules, n_stable; // of a list
 static struct acl *list;
@@ -67,7 +67,7 @@ static void *read_all(void *arg)
 
 static void grace_begin(uint64_t *seen)
 {
-    atomic_thread_fence(memory_order_seq_cst); // the stores are out before the counts are read
+    atomic_thread_fence(memory_order_seq_cst); // the stores are visible before the counts are read
     for (unsigned i = 0; i < READERS; i++)
         seen[i] = atomic_load_explicit(&bursts[i], memory_order_acquire);
 }
@@ -136,7 +136,7 @@ static void write_for(double duration)
             grace_begin(seen);
             waiting = true;
         }
-        while (changes % 1000 == 0 && !grace_passed(seen)) // or slots run out
+        while (changes % 1000 == 0 && !grace_passed(seen)) // else slots run out
             ;
     }
     print_message("%lu changes\n", (unsigned long)changes);
@@ -190,7 +190,7 @@ static void readers_with_vectors_never_see_a_wrong_rule(void **state)
     torture(RULES, 200);
 }
 
-// Laid out to be compared one and all, again and again where they were.
+// Linear matching, rebuilt in place again and again.
 static void readers_of_few_rules_never_see_a_wrong_one(void **state)
 {
     use_the_best();

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket.h - some hundred to some thousand IPv4 rules: compare a packet with the rules near
-// its source and near its destination
+// address_bucket.h - for some hundred to some thousand IPv4 rules: compares a packet with the rules
+// near its source and near its destination
 //
-// Each rule is filed under one of its two prefixes, the one that fewer other rules touch. Each
-// prefix that rules are filed under has a bucket: the rules of that prefix and of all prefixes
-// around it, sorted by number, 16 in a block (lane.h). One table per side finds an address's bucket
+// Each rule is filed under the one of its two prefixes that overlaps fewer other rules. Each such
+// prefix has a bucket: the rules of that prefix and of all prefixes around it, sorted by
+// number, 16 in a block (lane.h). One table per side finds an address's bucket
 // (address_bucket_net.h). A packet is compared with both buckets, and the lower number wins; if its
-// addresses have none, it ends after two table lookups. Rules from any to any are in all buckets of
-// one side, including the one for all other addresses.
+// addresses have none, it is done after two table lookups. Rules from any to any are in all buckets
+// of one side, including the bucket for all other addresses.
 //
-// Tuples of the same rules stand by (classifier.h): they serve when there are too few or too many
-// rules, when a bucket would be too long or all of them too large, and when rules under tuples name
-// sets.
+// Tuples of the same rules are kept ready (classifier.h): they are used if there are too few or too
+// many rules, if a bucket would be too long or all of them too large, and if rules under tuples
+// name sets.
 //
-// A change rebuilds the buckets of its prefix and of those inside it, aside, and publishes each by
+// A change rebuilds the buckets of its prefix and of the prefixes inside it, and publishes each by
 // one store; a deleted rule is only marked. A packet reads one bucket per side, so it sees a rule
-// or does not. When there is no room left, readers fall back to tuples until the list has built a
-// new classifier.
+// either completely or not at all. When there is no room left, readers fall back to tuples until
+// the list has built a new classifier.
 #ifndef ACL_ADDRESS_BUCKET_H
 #define ACL_ADDRESS_BUCKET_H
 
@@ -26,7 +26,7 @@
 #include "acl/address_bucket_net.h"
 
 #define BUCKET_BLOCKS_BITS 4u
-#define BUCKET_BLOCKS ((1u << BUCKET_BLOCKS_BITS) - 1) // of a bucket
+#define BUCKET_BLOCKS ((1u << BUCKET_BLOCKS_BITS) - 1) // per bucket
 #define BUCKET_WORDS LANE_WORDS(ACL_IP4)
 // behind a block's rows: each lane's number << 32 | slot
 #define BUCKET_NAMES (LANE_COUNT * sizeof(uint64_t))
@@ -46,24 +46,24 @@ struct address_buckets {
     bool behind_prefilter; // many rules: run the prefilter first
     // writer
     struct arena arena;
-    size_t bytes;                   // mapped; all but garbage
+    size_t bytes;                   // mapped; without garbage
     struct bucket_garbage *garbage; // [garbage_from, n_garbage), by epoch
     uint32_t garbage_from, n_garbage, garbage_room;
 };
 
-// Of the classifier's rules under tuples. NULL: it does not pay, does not fit into max_bytes (0 =
-// no limit), or there is no memory.
+// Builds buckets from the classifier's rules under tuples. NULL: they do not pay, do not fit into
+// max_bytes (0 = no limit), or memory is short.
 struct address_buckets *address_buckets_new(const struct acl_config *cfg,
                                             const struct classifier *c,
                                             const struct classifier_rules *r, const uint8_t *tuple,
                                             size_t max_bytes);
 void address_buckets_free(const struct acl_config *cfg, struct address_buckets *s);
-uint64_t address_buckets_bytes(const struct address_buckets *s); // what readers may touch
+uint64_t address_buckets_bytes(const struct address_buckets *s); // memory of readers
 uint64_t address_buckets_writer_bytes(const struct address_buckets *s);
-// most rules with which a packet is compared
+// most rules compared with a packet
 uint32_t address_buckets_longest(const struct address_buckets *s);
 
-// 0; or -ENOSPC, -ENOMEM: some buckets lack the rule; keep readers away.
+// 0, or -ENOSPC, -ENOMEM: some buckets lack the rule, so readers must not use them.
 int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uint32_t slot,
                         uint64_t epoch);
 void address_buckets_del(struct address_buckets *s, const struct acl_rule *r, uint32_t slot);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_block.h - a bucket's blocks, lane by lane: for the files that write or check
+// address_bucket_block.h - access to the lanes of a bucket's blocks, for code that writes or checks
 // buckets
 //
-// A place is a word of address_buckets.place: a bucket's first block and their number.
+// A place is a word of address_buckets.place: a bucket's first block and its number of blocks.
 #ifndef ACL_ADDRESS_BUCKET_BLOCK_H
 #define ACL_ADDRESS_BUCKET_BLOCK_H
 
@@ -14,7 +14,7 @@ struct rule_lanes { // of one rule
     unsigned n;
 };
 
-// The rule's prefix of a side, bits beyond its length cleared.
+// The rule's prefix of a side; bits beyond its length are cleared.
 static inline struct net side_net(const struct acl_rule *r, unsigned side)
 {
     const struct acl_side *from = side ? &r->dst : &r->src;
@@ -29,7 +29,7 @@ static inline uint64_t *bucket_names(const struct address_buckets *s, uint32_t r
     return (uint64_t *)(bucket_rows(s, ref) + LANE_ROWS(BUCKET_WORDS));
 }
 
-// Lanes are counted through all blocks of a place.
+// Lanes are numbered through all blocks of a place.
 static inline uint32_t place_ref(uint32_t place, uint32_t lane)
 {
     return (place >> BUCKET_BLOCKS_BITS) + lane / LANE_COUNT;
@@ -51,7 +51,7 @@ static inline bool lane_is_dead(const struct address_buckets *s, uint32_t place,
 }
 
 uint32_t place_alive(const struct address_buckets *s, uint32_t place); // lanes in use
-// A bucket for so many lanes, all dead. 0: no room
+// A bucket with so many lanes, all dead. 0: no room
 uint32_t place_new(struct address_buckets *s, uint32_t rule_lanes);
 void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
 void lane_copy(const struct address_buckets *s, uint32_t place, uint32_t at, const lane_row *row,

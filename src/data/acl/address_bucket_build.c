@@ -8,19 +8,20 @@
 
 #include "acl/pages.h"
 
-// fewer rules, or up to 64 of one lane each, are matched linearly (linear_match.h)
+// shorter lists are matched linearly, also lists of up to 64 rules of one lane each
+// (linear_match.h)
 #define RULES_LEAST 17u
 #define RULES_MOST 16384u // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
-// rules; from here on the tables leave the caches near the core, and the prefilter costs less than
-// it saves
+// number of rules from which the tables exceed the caches near the core, and the prefilter costs
+// less than it saves
 #define PREFILTER_FROM 2100u
-#define MEAN_BLOCKS 4u // mean blocks to compare; with more, tuples are faster
+#define MEAN_BLOCKS 4u // mean number of blocks to compare; with more, tuples are faster
 
 // --- each rule's side ---
 
 struct spot {                 // a prefix
-    uint32_t around, end;     // index of the next prefix around it; behind the last one inside it
+    uint32_t around, end;     // index of the next prefix around it; end of the prefixes inside it
     uint32_t own, rule_lanes; // lanes of its rules; with those around it
 };
 
@@ -82,7 +83,7 @@ static uint32_t spot_of(const struct sorted *t, const struct acl_rule *r, unsign
     return (uint32_t)((struct net *)bsearch(&key, t->net, t->n, sizeof key, by_prefix) - t->net);
 }
 
-// How many rules and buckets a rule filed here would touch.
+// Number of rules and buckets that a rule filed here would touch.
 static uint32_t rules_met(const struct sorted *t, uint32_t at)
 {
     uint32_t n = t->spot[at].end - at + t->spot[at].own;
@@ -92,7 +93,8 @@ static uint32_t rules_met(const struct sorted *t, uint32_t at)
     return n;
 }
 
-// side[i] of each rule. Rules with one prefix first; the others go where fewer of these are.
+// Sets side[i] of each rule: first for rules with one prefix; the others go where fewer of these
+// are.
 static void sides_choose(struct sorted t[2], const struct classifier *c,
                          const struct classifier_rules *r, const uint8_t *tuple, uint8_t *side)
 {
@@ -110,7 +112,7 @@ static void sides_choose(struct sorted t[2], const struct classifier *c,
         }
 }
 
-// Drops prefixes without rules. The number of blocks; 0: too many.
+// Drops prefixes without rules. Returns the number of blocks; 0: too many.
 static uint32_t buckets_lay_out(struct sorted *t, uint64_t *in_buckets)
 {
     uint32_t n = 1;
@@ -146,7 +148,7 @@ static uint32_t with_room(uint32_t n, uint32_t most)
     return room < most ? room : most;
 }
 
-// NULL: it takes too much, or there is no memory.
+// NULL: too large, or no memory.
 static struct address_buckets *buckets_new_empty(const struct acl_config *cfg,
                                                  const struct sorted t[2], uint32_t blocks,
                                                  size_t max_bytes)
@@ -193,7 +195,7 @@ static bool buckets_fill(struct address_buckets *s, const struct sorted t[2],
                 return false;
             if (i && nets_add(&s->nets[sd], t[sd].net[i].addr, t[sd].net[i].len))
                 return false;
-            t[sd].spot[i].rule_lanes = 0; // counts what is filled
+            t[sd].spot[i].rule_lanes = 0; // now counts the lanes filled
         }
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];

@@ -51,7 +51,7 @@ static int bucket_retire(struct address_buckets *s, uint32_t place, uint64_t epo
     return 0;
 }
 
-// A copy of the bucket `from` with the rule added, dead lanes left out. 0: no room.
+// Copies the bucket `from` without its dead lanes and adds the rule. 0: no room.
 static uint32_t bucket_with_rule(struct address_buckets *s, uint32_t from,
                                  const struct rule_lanes *l)
 {
@@ -123,7 +123,7 @@ static int bucket_new_prefix(struct address_buckets *s, unsigned side, const str
     place = bucket_with_rule(s, *place_at(s, side, nets_around(t, p->addr, p->len)), l);
     if (!place)
         return -ENOSPC;
-    s->place[side][t->n] = place; // before readers find its number
+    s->place[side][t->n] = place; // before readers can find its number
     return nets_add(t, p->addr, p->len);
 }
 
@@ -138,13 +138,13 @@ int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uin
     if (!r->src.len == !r->dst.len)
         side = rules_met_now(s, 1, &p[1]) <= rules_met_now(s, 0, &p[0]);
     lanes_make(&l, r, slot, side);
-    if (!l.n) // nothing ever matches it
+    if (!l.n) // it can never match
         return 0;
     struct nets *t = &s->nets[side];
     uint32_t at = nets_at(t, p[side].addr, p[side].len);
     if (!is_there(t, at, &p[side])) {
         rc = bucket_new_prefix(s, side, &p[side], &l);
-        at++; // the new prefix has it already
+        at++; // the new prefix already has the rule
     }
     for (; !rc && at < t->n && net_inside(&t->net[at], p[side].addr, p[side].len); at++)
         rc = bucket_add_rule(s, place_at(s, side, at), &l, epoch);

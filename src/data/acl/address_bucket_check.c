@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_check.c - invariants of buckets, and the most a packet can cost there
-// (address_bucket.h)
+// address_bucket_check.c - checks the invariants of buckets, and computes the highest cost of a
+// packet (address_bucket.h)
 #include "acl/address_bucket_block.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static const char *place_wrong(const struct address_buckets *s, uint32_t place)
     return NULL;
 }
 
-// *copies grows by the lanes found.
+// Adds the number of lanes found to *copies.
 static const char *rule_wrong(const struct address_buckets *s, const struct acl_rule *r,
                               uint32_t slot, uint64_t *copies)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_find.h - a burst in its buckets: what the kernels share; they differ in how they
-// compare a block
+// address_bucket_find.h - matches a burst with its buckets: code shared by the kernels, which
+// differ in how they compare a block
 //
-// First all buckets are found, then the packets' other fields are read, then blocks are compared
-// while the blocks of later packets come into the cache.
+// First it finds all buckets, then it reads the packets' other fields, then it compares blocks
+// while the blocks of later packets are prefetched.
 #ifndef ACL_ADDRESS_BUCKET_FIND_H
 #define ACL_ADDRESS_BUCKET_FIND_H
 
@@ -14,15 +14,15 @@
 #define BUCKET_INLINE static inline __attribute__((always_inline))
 
 struct bucket_queue { // of a side
-    // BUCKET_AHEAD places behind the last one name the first block there is
+    // the next BUCKET_AHEAD places refer to block 0
     uint32_t place[KEY_BURST + LANE_COUNT], packet[KEY_BURST + LANE_COUNT];
     unsigned n;
 };
 
-// Keeps those of the first n whose prefix has a place: place[number[i]].
+// Keeps addresses whose prefix has a place: place[number[i]], i < n.
 typedef void bucket_places(const uint32_t *place, const uint32_t *number, unsigned n,
                            struct bucket_queue *a);
-// Bit = rule of the block that the packet matches; addr: the address that is in the rows.
+// Bit = rule of the block that matches the packet; addr: the address that the rows contain.
 typedef unsigned bucket_match(const lane_row *row, const struct acl_key_l4 *l4, uint32_t addr);
 
 BUCKET_INLINE void bucket_places_plain(const uint32_t *place, const uint32_t *number, unsigned n,
@@ -37,7 +37,7 @@ BUCKET_INLINE void bucket_places_plain(const uint32_t *place, const uint32_t *nu
     }
 }
 
-struct packets_left { // packets to look at
+struct packets_left { // packets to process
     unsigned n;
     uint8_t at[KEY_BURST];
 };
@@ -52,8 +52,8 @@ BUCKET_INLINE void packets_left_of(struct packets_left *l, const struct key_burs
 }
 
 // The number of the longest prefix around each address (address_bucket_net.h): first all words by
-// 16 bits, then the chunks behind them, which were prefetched meanwhile. Words without a chunk
-// prefetch the first one: a line read again and again costs little.
+// 16 bits, then the chunks behind them, which are prefetched meanwhile. For words without a chunk
+// the first one is prefetched: a line that is always the same costs little.
 BUCKET_INLINE void net_numbers(const struct nets *t, const uint32_t *addr_be,
                                const struct packets_left *l, uint32_t *number)
 {
@@ -121,8 +121,8 @@ BUCKET_INLINE void block_prefetch(const lane_row *row)
         __builtin_prefetch(row + r);
 }
 
-// Compares one block for each packet; buckets that go on are packed to the front. No branches:
-// whether a block has the rule is unpredictable.
+// Compares one block for each packet; packets with more blocks are packed to the front. No
+// branches: whether a block has the rule is unpredictable.
 BUCKET_INLINE unsigned blocks_compare(const struct address_buckets *s, const struct acl_key_l4 *l4,
                                       const uint32_t *addr, uint64_t *first, struct bucket_queue *a,
                                       bucket_match *match)
@@ -152,7 +152,7 @@ BUCKET_INLINE void buckets_match(struct key_burst *b, bucket_places *places, buc
 {
     struct bucket_queue a[2];
     struct packets_left l;
-    uint64_t first[KEY_BURST]; // number << 32 | slot of the first rule so far
+    uint64_t first[KEY_BURST]; // number << 32 | slot of the first match so far
 
     packets_left_of(&l, b);
     for (unsigned side = 0; side < 2; side++)

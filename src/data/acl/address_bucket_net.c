@@ -89,7 +89,7 @@ static uint16_t *chunk_of(const struct nets *t, uint32_t word)
     return (uint16_t *)(uintptr_t)nets_chunk(t->word, word);
 }
 
-// Gives the new prefix those of these words that a shorter one has.
+// Copies the words that the new prefix inherits from the shorter one.
 static void words_take(struct nets *t, uint16_t *word, uint32_t n, uint16_t number, uint8_t len)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -99,7 +99,7 @@ static void words_take(struct nets *t, uint16_t *word, uint32_t n, uint16_t numb
             word_set(&word[i], number);
 }
 
-// The chunk behind the word, made if need be; NULL: no room.
+// The chunk behind the word, created if needed; NULL: no room.
 static uint16_t *chunk_behind(struct nets *t, uint16_t *word)
 {
     if (*word & NET_DEEP)
@@ -115,7 +115,7 @@ static uint16_t *chunk_behind(struct nets *t, uint16_t *word)
 
 int nets_add(struct nets *t, uint32_t addr, uint8_t len)
 {
-    // bits that lead to the words of a prefix of this length
+    // number of bits that lead to the words of a prefix of this length
     uint32_t at = nets_at(t, addr, len), end = len <= 16 ? 16 : len <= 24 ? 24 : 32;
     uint16_t number = (uint16_t)t->n, *word = t->word + (addr >> 16);
 
@@ -161,7 +161,7 @@ static bool word_is_right(struct sweep *s, const uint16_t *word, uint32_t addr, 
     }
     while ((addr ^ t->net[s->at[s->n - 1]].addr) & mask4(t->net[s->at[s->n - 1]].len))
         s->n--;
-    // A prefix that begins in here and is longer would have words of its own.
+    // A longer prefix that begins in here would have its own words.
     return *word == t->net[s->at[s->n - 1]].number &&
            (s->next == t->n || (t->net[s->next].addr ^ addr) & mask4(bits));
 }

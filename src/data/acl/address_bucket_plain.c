@@ -12,7 +12,7 @@ BUCKET_INLINE void lanes_differ(uint32_t *d, uint32_t have, const uint32_t *want
         d[k] |= (have ^ want[k]) & mask[k];
 }
 
-// Source port in the low half.
+// The source port is in the low half.
 BUCKET_INLINE void lanes_beyond(uint32_t *d, uint32_t have, const uint32_t *from,
                                 const uint32_t *span)
 {

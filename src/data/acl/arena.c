@@ -12,7 +12,7 @@ static unsigned log2_of(uint32_t n)
     return 31 - (unsigned)__builtin_clz(n);
 }
 
-static unsigned size_class(uint32_t units) // of a size that arena_size gave
+static unsigned size_class(uint32_t units) // of a size from arena_size
 {
     unsigned l = log2_of(units);
 

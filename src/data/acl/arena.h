@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// arena.h - blocks of 1, 2, 3 … units in one stretch of memory, named by their first unit
+// arena.h - allocates blocks of 1, 2, 3 … units from one stretch of memory, named by their first
+// unit
 //
 // Freed blocks are kept by size and reused, never joined: a list that fragments its arena gets a
 // new classifier. One thread.
@@ -13,7 +14,7 @@
 
 struct arena {
     uint8_t *base;
-    uint32_t unit, units, top; // bytes per unit; units in all; first unit never handed out
+    uint32_t unit, units, top; // bytes per unit; total units; first unit never allocated
     uint32_t free[ARENA_SIZES];
     uint64_t used; // units
 };
@@ -22,9 +23,9 @@ struct arena {
 void arena_init(struct arena *a, void *base, uint32_t unit, uint32_t units);
 uint32_t arena_alloc(struct arena *a, uint32_t units); // the first unit, never 0; 0: full
 void arena_free(struct arena *a, uint32_t ref, uint32_t units);
-uint32_t arena_size(uint32_t units); // units that a block of this size takes
+uint32_t arena_size(uint32_t units); // units that a block of this size occupies
 
-static inline size_t line_up(size_t bytes) // to whole cache lines
+static inline size_t line_up(size_t bytes) // rounds up to whole cache lines
 {
     return (bytes + 63) & ~(size_t)63;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cache.c - admission, replacement and bypass of the verdict cache
 //
-// Admission: `door` remembers a few bits of the last flow that was not admitted, so a flow gets in
-// at its second sighting. One that comes once, such as a scan, displaces nothing.
+// Admission: `door` remembers a few bits of the last flow that was not admitted, so a flow is
+// admitted at its second packet. Flows of one packet, such as a scan, displace nothing.
 //
 // Bypass, for each list: after a window of packets of which more than half missed, only one burst
 // in five is looked up, then one in 17, in 61, in 241 (primes, so that periodic traffic does not
 // seem to hit). A sampled window with more hits than misses ends it. Sampling is sparse because a
-// burst of misses costs several times what the list alone does. After a change of the list
+// burst of misses costs several times as much as the list alone. After a change of the list
 // everything misses for a while, so the first window is long.
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #define GENERATIONS (1u << 16)
 #define WINDOW_FIRST 65536u // packets of a new generation
 
-// The longer the cache gains nothing, the fewer bursts it looks up. How soon it comes back stays
+// The longer the cache gains nothing, the fewer bursts it looks up. The time to detect a gain stays
 // the same.
 static const struct sampling {
     uint32_t every,
@@ -43,8 +43,8 @@ struct acl_cache {
     cache_look *look4, *look6;
     struct list_state *list;      // [LISTS]
     uint16_t *list_of_generation; // [GENERATIONS]
-    uint32_t generation;          // the last one given
-    uint32_t turn;                // way that the next admitted flow displaces
+    uint32_t generation;          // the last one assigned
+    uint32_t turn;                // way from which the next admitted flow displaces another
     uint64_t bytes, entries;
     uint64_t hits, misses, admitted, bypassed, stepped_aside; // read by other threads
 };
@@ -195,7 +195,7 @@ static void generation_begin(struct acl_cache *c, struct list_state *l, uint16_t
     l->generation = ++c->generation;
     c->list_of_generation[l->generation] = list;
     l->epoch = epoch;
-    if (known && l->aside) // as before: the traffic has not changed
+    if (known && l->aside) // keep the bypass: the traffic has not changed
         return;
     l->seen = l->missed = 0;
     l->window = WINDOW_FIRST;
@@ -210,7 +210,7 @@ static bool tag_is_stale(const struct acl_cache *c, uint32_t tag)
 
 // --- admission ---
 
-// The first free way of a bucket; CACHE_WAYS: none. *there: some way has the flow's tag.
+// The first free way of a bucket; CACHE_WAYS: none. *there: some way has the flow's tag already.
 static unsigned way_free(const struct acl_cache *c, const struct cache_bucket *b, uint32_t tag,
                          bool *there)
 {
@@ -218,7 +218,7 @@ static unsigned way_free(const struct acl_cache *c, const struct cache_bucket *b
 
     for (unsigned w = 0; w < CACHE_WAYS; w++) {
         *there |= b->tag[w] == tag; // admitted by an earlier packet of the burst
-        // the first one, so that fewer lines of keys are in use
+        // the first, so that fewer lines of keys are in use
         if (way == CACHE_WAYS && (!b->tag[w] || tag_is_stale(c, b->tag[w])))
             way = w;
     }
@@ -251,7 +251,7 @@ static void flow_admit(struct acl_cache *c, struct cache_table *t, uint32_t gene
     counter_add(&c->admitted, 1);
 }
 
-// Those of `miss` that are in their other bucket.
+// Looks up the packets of `miss` in their other bucket.
 static uint64_t look_up_other_bucket(const struct cache_table *t, uint32_t generation,
                                      const uint8_t *key, const uint64_t *hash, uint64_t miss,
                                      uint32_t *slot)
@@ -299,7 +299,8 @@ static struct list_state *list_state_of(struct acl_cache *c, uint16_t list, uint
     return l;
 }
 
-// False does not advance the turn: acl_cache_classify, called next, decides the same.
+// Does not advance the turn when it returns false: acl_cache_classify, called next, decides the
+// same.
 static bool list_is_bypassed(struct acl_cache *c, struct list_state *l, unsigned n)
 {
     if (!l->aside || !l->turn)

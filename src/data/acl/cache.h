@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache.h - verdict cache: the deciding slot of flows seen lately, one cache for each forwarder,
-// which alone reads and writes it
+// cache.h - verdict cache: the deciding slot of recent flows; one cache per forwarder, which alone
+// reads and writes it
 //
-// Keys are hashed with a secret of the process, so nobody can make flows collide on purpose. A flow
-// is kept at its second sighting. When more than about half of the packets miss, the cache is
-// bypassed and only sampled, until it pays again. An entry belongs to a list and its epoch: a
-// change of the list, or of a set it names, invalidates all its entries at once.
+// Keys are hashed with a secret of the process, so nobody can force collisions. A flow is stored at
+// its second packet. If more than about half of the packets miss, the cache is bypassed and only
+// sampled, until it pays again. An entry belongs to a list and its epoch: a change of the list, or
+// of one of its sets, invalidates all its entries at once.
 #ifndef ACL_CACHE_H
 #define ACL_CACHE_H
 
@@ -20,7 +20,7 @@ struct acl_cache;
 struct acl_cache_stats {
     uint64_t hits, misses, admitted, bypassed; // packets
     uint64_t entries, bytes;
-    uint64_t stepped_aside; // times that a list's bypass began
+    uint64_t stepped_aside; // how often a list's bypass began
 };
 
 // NULL with errno. bytes: rounded down to a power of two
@@ -28,8 +28,8 @@ struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16]);
 void acl_cache_free(struct acl_cache *c);
 void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s); // any thread
 
-// What the cache does not know it asks of a backend: acl_classify4 and 6, or functions of the same
-// form. acl_backend_of: a plain list's.
+// Classifies packets that are not in the cache: acl_classify4 and 6, or functions of the same form.
+// acl_backend_of makes the backend of a plain list.
 struct acl_backend {
     void (*classify4)(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
     void (*classify6)(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
@@ -41,7 +41,7 @@ struct acl_backend {
 struct acl_backend acl_backend_of(const struct acl *a, uint16_t list, uint32_t epoch);
 
 // True if the cache is bypassed for this burst of n packets: then call the classifier directly,
-// without making keys. acl_cache_classify decides the same by itself.
+// without making keys. acl_cache_classify decides the same way.
 bool acl_cache_is_bypassed(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n);
 
 // As acl_classify4 and 6, through the cache; any n.

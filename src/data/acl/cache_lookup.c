@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cache_lookup.c - looks up a burst of keys in the verdict cache, on any CPU
 //
-// First all hashes, prefetching the buckets; then one bucket after the other.
+// First computes all hashes and prefetches the buckets; then reads one bucket after the other.
 #include <stdbool.h>
 
 #include "acl/cache_table.h"

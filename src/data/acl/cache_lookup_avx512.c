@@ -2,10 +2,10 @@
 // cache_lookup_avx512.c - looks up a burst of keys in the verdict cache; compiled with and without
 // VAES
 //
-// Hashes are rounds of AES with the secret as round keys. No branch depends on a packet: of each
-// bucket it takes the first way whose tag agrees, or way 8 (the next bucket's first, which never
-// has the same key), then compares all keys, four at a time. One packet in ten thousand finds a
-// wrong way with the same tag first, and counts as a new flow.
+// Hashes are rounds of AES with the secret as round keys. No branch depends on a packet: in each
+// bucket it takes the first way with a matching tag, or way 8 (the next bucket's first, which never
+// has the same key), then compares all keys, four at a time. One packet in ten thousand finds
+// another way with the same tag first, and counts as a new flow.
 #include <immintrin.h>
 
 #include "acl/cache_table.h"
@@ -60,7 +60,7 @@ INLINE void hashes4(const uint64_t *secret, const uint8_t *key, unsigned n, uint
     }
 }
 
-// 16 bytes at `at` of up to four keys
+// 16 bytes at offset `at` of up to four keys
 INLINE __m512i blocks6(const uint8_t *key, unsigned n, unsigned at, __mmask8 m)
 {
     __m512i x = _mm512_castsi128_si512(_mm_maskz_loadu_epi64(m, key + at));
@@ -86,7 +86,7 @@ INLINE void hashes6(const uint64_t *secret, const uint8_t *key, unsigned n, uint
     }
 }
 
-// Where each packet's entry would be; slot[] is what is there.
+// Computes each packet's candidate entry; slot[] gets its content.
 INLINE void entries_locate(const struct cache_table *t, uint32_t generation, const uint64_t *hash,
                            unsigned n, uint32_t *entry, uint32_t *slot)
 {

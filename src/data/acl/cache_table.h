@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cache_table.h - the verdict cache's memory layout, shared by cache.c and the lookup kernels
 //
-// A bucket is a cache line: eight entries of { generation and 16 bits of the hash, slot }. Keys lie
-// beside the buckets; a key whose tag agrees is compared in full, so a verdict is never another
-// flow's. A generation stands for a list and its epoch, so one comparison checks flow, list and
+// A bucket is a cache line: eight entries of { generation and 16 bits of the hash, slot }. Keys are
+// stored beside the buckets; if the tag matches, the whole key is compared, so a verdict never
+// belongs to another flow. A generation stands for a list and its epoch, so one comparison checks
+// flow, list and epoch.
 // epoch.
 #ifndef ACL_CACHE_TABLE_H
 #define ACL_CACHE_TABLE_H
@@ -21,7 +22,7 @@ struct cache_bucket {
     uint32_t slot[CACHE_WAYS];
 } __attribute__((aligned(64)));
 
-// of one family; with one spare bucket, to which `way 8` of the last one leads
+// of one family; with one spare bucket, for `way 8` of the last one
 struct cache_table {
     struct cache_bucket *bucket;
     uint64_t *key; // [bucket][way][words]
@@ -37,7 +38,7 @@ static inline uint64_t cache_fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-// The hash for CPUs without AES. Which keys collide depends on the secret.
+// The hash for CPUs without AES. The secret determines which keys collide.
 static inline uint64_t cache_hash(const uint64_t secret[CACHE_SECRETS], const void *key,
                                   unsigned words)
 {
@@ -56,7 +57,7 @@ static inline uint64_t cache_bucket_of(const struct cache_table *t, uint64_t has
     return hash >> 8 & t->mask;
 }
 
-// Where a flow is if its own bucket was full.
+// The alternative bucket of a flow whose own bucket was full.
 static inline uint64_t cache_other_bucket_of(const struct cache_table *t, uint64_t hash)
 {
     return hash >> 27 & t->mask;
@@ -67,14 +68,14 @@ static inline uint32_t cache_tag(uint32_t generation, uint64_t hash)
     return generation << 16 | (uint32_t)(hash >> 48);
 }
 
-// Bit i: key i was found, slot[i] is its verdict. Fills hash[0..n); hash[0..64) and slot[0..64) may
-// be written. n <= 64. Kernels hash differently, but take bucket and tag from the same bits
-// (cache_bucket_of, cache_tag).
+// Bit i of the result: key i was found, slot[i] is its verdict. Fills hash[0..n); may write
+// hash[0..64) and slot[0..64). n <= 64. Kernels hash differently, but use the same bits for bucket
+// and tag (cache_bucket_of, cache_tag).
 typedef uint64_t cache_look(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS],
                             uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
                             uint64_t hash[64]);
 cache_look cache_look4_plain, cache_look6_plain;
-cache_look cache_look4_avx512, cache_look6_avx512; // and AES
-cache_look cache_look4_vaes, cache_look6_vaes;     // and VAES
+cache_look cache_look4_avx512, cache_look6_avx512; // needs AES
+cache_look cache_look4_vaes, cache_look6_vaes;     // needs VAES
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache_test.c - the verdict cache says what the list says, whatever comes and whatever changes
+// cache_test.c - the verdict cache agrees with the list, for any traffic and any changes
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -178,13 +178,13 @@ static void it_steps_aside_when_nothing_hits_and_comes_back_when_something_does(
     struct acl *a = list_new(1);
     struct acl_cache_stats st;
 
-    play(c, a, 4000, 16384, &st); // hot flows are let in
+    play(c, a, 4000, 16384, &st); // admits the hot flows
     play(c, a, 1000, 16384, &st);
     assert_true(st.hits > 60000 && !st.stepped_aside);
-    play(c, a, 4000, 0, &st); // no flow twice
+    play(c, a, 4000, 0, &st); // no flow repeats
     assert_int_equal(st.stepped_aside, 1);
     assert_true(st.bypassed > 200000);
-    play(c, a, 2000, 16384, &st); // what was hot is still known: a scan displaces nothing
+    play(c, a, 2000, 16384, &st); // hot flows are still cached: a scan displaces nothing
     play(c, a, 1000, 16384, &st);
     assert_true(st.hits > 60000 && !st.bypassed);
     acl_free(a);
@@ -204,7 +204,7 @@ static void a_flow_seen_once_is_not_kept(void **state)
         acl_cache_classify6(c, ask(acl_backend_of(a, 1, 1)), &k, &slot, 1);
     }
     acl_cache_stats(c, &st);
-    assert_true(st.admitted <= 1); // eight bits of the door may agree by chance
+    assert_true(st.admitted <= 1); // eight bits of the door may match by chance
     for (unsigned i = 0; i < 3; i++) {
         k = flow6(1000);
         acl_cache_classify6(c, ask(acl_backend_of(a, 1, 1)), &k, &slot, 1);
@@ -215,7 +215,7 @@ static void a_flow_seen_once_is_not_kept(void **state)
     acl_cache_free(c);
 }
 
-// --- hashes, as each kernel makes them ---
+// --- hashes of each kernel ---
 
 #define BUCKETS (1u << 12)
 
@@ -258,7 +258,7 @@ static void secret_of(uint64_t s[CACHE_SECRETS], uint64_t from)
         s[i] = lpm_random(&from);
 }
 
-// Keys that fill one bucket under one secret are nothing special under another.
+// Keys that fill one bucket under one secret spread under another.
 static void colliding_keys_collide_under_their_secret_alone(void **state)
 {
     uint64_t own[CACHE_SECRETS], other[CACHE_SECRETS];
@@ -336,7 +336,7 @@ static struct acl_key6 counted6(unsigned what, unsigned i)
     return k;
 }
 
-// Addresses, ports or both counted up, as scanners and load generators do: no bucket gets much more
+// Addresses, ports or both count up, as from scanners and load generators: no bucket gets much more
 // than its share.
 static void counted_up_keys_spread_evenly(void **state)
 {

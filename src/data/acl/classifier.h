@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier.h - the rules of one family as readers walk them: a tuple space in hash tables
+// classifier.h - the rules of one family as readers see them: a tuple space in hash tables
 //
-// Written by the list's writer, read by any thread. acl.h shows where it stands among the other
-// steps. A tuple is a mask: so many bits of the source, so many of the destination, perhaps
-// protocol and destination port; instead of a prefix, a side may have an address set. Each rule is
-// under one tuple, whose mask has only bits that the rule compares. A packet's candidates under a
-// tuple are the rules with the packet's masked key.
+// Written by the list's writer, read by any thread. acl.h describes its place among the other
+// steps. A tuple is a mask: a number of bits of the source and of the destination, and possibly
+// protocol and destination port; a side may have an address set instead of a prefix. Each rule is
+// under one tuple, whose mask contains only bits that the rule compares. A packet's candidates
+// under a tuple are the rules with the packet's masked key.
 //
 //     digest        each side, cut to each length in use and mixed with a secret: 32 bits. A key is
 //                   the XOR of two digests and its tuple's salt: n lengths a side make n * n keys
 //                   from 2n digests
 //     net bitmap    prefilter, IPv4: a bit for each /16 of a side that some rule's prefix touches
-//     tuple index   prefilter: by the first bits of a side, the tuples that such rules are under
-//     side filter   prefilter, where there are too many addresses for an index (blocklists): the
-//                   first bits of a side as keys of the filter, for all tuples at once
-//     filter        three bits in a 32-bit word for each key that some rule has. Small enough to
-//                   stay near the core; nearly every other key ends here
+//     tuple index   prefilter: maps the first bits of a side to the tuples of matching rules
+//     side filter   prefilter, if there are too many addresses for an index (blocklists): the first
+//                   bits of a side as keys of the filter, for all tuples at once
+//     filter        three bits in a 32-bit word for each key of a rule. Small enough to stay near
+//                   the core; nearly every other key ends here
 //     head          a hash table of 32-bit words: the key's block
-//     block         all rules whose keys fall on one head, sorted by number, each complete (32
-//                   bytes, IPv6 64). Comparing decides; hashes only find. A collision costs time,
-//                   never a wrong answer
+//     block         all rules whose keys share a head, sorted by number, each complete (32 bytes,
+//                   IPv6 64). Hashes only find candidates; the comparison decides. A collision
+//                   costs time, but never gives a wrong answer
 //
-// Invariant: blocks never change. The writer makes a new block aside, stores its head (release;
-// partner: the acquire in search.h) and retires the old one for a grace period. Then it sets filter
-// bits, which only a new classifier clears. Tuples are appended; readers load their number once a
-// burst.
+// Invariant: blocks never change, except that a deletion without room for a shorter block marks its
+// entry dead. The writer makes a new block aside, stores its head (release; partner: the acquire in
+// search.h) and retires the old one for a grace period. Then it sets filter bits, which only a new
+// classifier clears. Tuples are appended; readers load their number once a burst.
 #ifndef ACL_CLASSIFIER_H
 #define ACL_CLASSIFIER_H
 
@@ -33,29 +33,29 @@
 #include "acl/prefix_rules.h"
 #include "acl/rule.h"
 
-#define TUPLES_MAX 32u // a bit each in tuple indexes
+#define TUPLES_MAX 32u // one bit each in tuple indexes
 #define LEVELS_MAX 16u // prefix lengths of a side
 #define SIDE_FILTERS_MAX 4u
 #define INDEX_NONE 0xffu
-#define SET_RULES_MAX 16u        // more of them go under tuples
+#define SET_RULES_MAX 16u        // further ones go under tuples
 #define PLACE_SET_RULE 0xfeu     // in place of a tuple's number
 #define PLACE_PREFIX_TABLE 0x80u // plus the number of the table
 #define SLOT_BITS 24u
 
 enum side_index { SIDE_SRC, SIDE_DST };
 
-// What both families' entries have; 24 bytes.
+// Fields shared by entries of both families; 24 bytes.
 struct entry_l4 {
-    uint16_t sport, sport_span, dport, dport_span; // from, and the size of the range - 1
+    uint16_t sport, sport_span, dport, dport_span; // start and size - 1 of each range
     uint32_t number;
     uint32_t slot : SLOT_BITS, tcp_any : 8;
     uint8_t proto, tcp_value, dscp,
         not_part;   // as the last four bytes of acl_key_l4; not_part: parts that do not match
-    uint8_t len[2]; // of the prefixes; 0 for a set, whose index stands in the address
+    uint8_t len[2]; // of the prefixes; 0 for a set, whose index is in the address
     uint8_t tcp_mask;
     uint8_t is; // enum entry_is
 };
-// not_part of a deleted entry, where there was no room for a shorter block
+// not_part of a deleted entry, if there was no room for a shorter block
 #define ENTRY_DEAD 0xffu
 enum entry_is {
     ENTRY_LAST = 1,
@@ -97,7 +97,7 @@ struct tuple_index {
     uint32_t always; // tuples with shorter prefixes or sets
     uint32_t *tuples;
 };
-#define INDEX_SPREAD 8u // a prefix up to so many bits shorter stands in every word that it covers
+#define INDEX_SPREAD 8u // a prefix up to so many bits shorter is in every word that it covers
 
 struct net_bitmap {
     uint32_t *bits;  // for each /16; NULL: IPv6, few rules, or most packets would pass
@@ -106,14 +106,14 @@ struct net_bitmap {
 #define BITMAP_LEN 16u
 #define BITMAP_WORDS ((1u << BITMAP_LEN) / 32)
 
-struct set_rule {    // address sets and nothing else
+struct set_rule {    // checks address sets only
     uint32_t number; // UINT32_MAX: deleted
     uint32_t slot;
     uint8_t set[2]; // INDEX_NONE: any address
 };
 
-// How prefix lengths are rounded down to tuples: to multiples of `step` bits. If a block would be
-// longer than `limit`, its rules look for a finer tuple.
+// How prefix lengths are rounded down for tuples: to multiples of `step` bits. If a block would be
+// longer than `limit`, its rules use a finer tuple.
 struct classifier_shape {
     uint8_t step, limit;
 };
@@ -130,15 +130,15 @@ struct classifier {
     struct tuple_index tuple_index[2];
     struct net_bitmap bitmap[2];
     uint64_t sets[2];          // address sets named by rules under tuples
-    uint32_t in_tuples;        // rules
+    uint32_t in_tuples;        // number of rules
     uint32_t least;            // lowest number of a rule under a tuple
     uint32_t n_set_rules;      // sorted by number; later only deletions
-    uint64_t set_rule_sets[2]; // sets that these name
+    uint64_t set_rule_sets[2]; // sets that these rules name
     struct set_rule set_rule[SET_RULES_MAX];
     uint8_t n_prefix_tables;
     struct prefix_rules *prefix_table[PREFIX_TABLES_MAX];
     struct acl_set *const *set;
-    // linear_match.h; NULL: too many rules when the classifier was made
+    // linear_match.h; NULL: there were too many rules when the classifier was built
     struct linear_rules *linear;
     uint32_t linear_blocks;          // 0: readers use buckets or tuples
     struct address_buckets *buckets; // address_bucket.h; NULL: readers use tuples
@@ -148,20 +148,20 @@ struct classifier {
     // writer
     struct arena arena;
     struct classifier_shape shape;
-    size_t bytes;              // in all, this struct included
-    uint32_t rules;            // set rules and prefix rules included
+    size_t bytes;              // total, including this struct
+    uint32_t rules;            // including set rules and prefix rules
     uint32_t room;             // rules that fit under tuples
     uint32_t deleted;          // rules whose filter bits are still set
-    uint64_t side_filter_keys; // about; the filter has room for these, too
+    uint64_t side_filter_keys; // estimate; the filter has room for these, too
     uint64_t epoch;            // when it was retired
     uint64_t changed; // epoch of the last change: readers of later ones do not see the old `linear`
-    // freed with the classifier, also when readers are kept from it
+    // freed with the classifier, even if readers do not use them
     struct address_buckets *own_buckets;
-    bool buckets_full; // readers are kept from buckets for want of room
+    bool buckets_full; // readers do not use buckets because they are full
     struct classifier *next;
 };
 
-// --- keys: for writers and scalar readers; the vector kernels compute the same ---
+// --- keys: for writers and scalar readers; the vector kernels compute the same values ---
 
 #define KEY_MIX1 0x9e3779b1u
 #define KEY_MIX2 0x85ebca77u

@@ -2,7 +2,8 @@
 // classifier_build.c - builds a classifier from all rules of a family (classifier.h)
 //
 // list.c calls classifier_new, which decides in this order: prefix rules, set rules, tuples,
-// prefilter; then lays out memory once and fills it; then linear matching or buckets, if they pay.
+// prefilter. Then it allocates all memory at once and fills it, and adds linear matching or buckets
+// if they pay.
 #include "acl/classifier_build.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include "base/hash.h"
 
 #define LEAST_RULES 64u
-#define FILTER_BITS 10u // for each key, at least
+#define FILTER_BITS 10u // per key, at least
 
 // --- memory ---
 
@@ -48,7 +49,8 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys,
                        .head_log = log2_up(rules) + 1};
     size_t unit = family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
 
-    // A change rewrites a whole block before the old one comes back: an eighth more, and some.
+    // A change rewrites a whole block before the old one is freed, so there is a quarter more, and
+    // some.
     l.units = rules + rules / 4 + 64;
     l.linear = rules <= room_for(LINEAR_ENTRIES) ? line_up(sizeof(struct classifier)) : 0;
     l.bitmap = l.linear || family != ACL_IP4 ? 0 : line_up(sizeof(struct classifier));
@@ -67,7 +69,7 @@ static const uint8_t small_indexes[2] = {4, 4};
 
 static size_t tuples_need(uint8_t family, uint32_t rules)
 {
-    // a guess: addresses decide
+    // a guess: addresses are decisive
     const uint8_t tuple_index = (uint8_t)log2_up(rules < 1024       ? 1024
                                                  : rules < 1u << 16 ? rules
                                                                     : 1u << 16);
@@ -159,7 +161,7 @@ static unsigned head_count(const struct classifier *c, uint32_t head)
     return c->head[head];
 }
 
-// Rules by address sets alone become set rules, the first SET_RULES_MAX of them.
+// Turns rules that check only address sets into set rules, up to SET_RULES_MAX.
 static void set_rules_collect(struct classifier *c, const struct classifier_rules *r,
                               uint8_t *tuple)
 {
@@ -201,7 +203,7 @@ static uint32_t tuples_choose_all(struct classifier *c, const struct classifier_
     return n;
 }
 
-// Heads hold their blocks' lengths; afterwards, where the blocks end.
+// Heads hold their blocks' lengths before, and the blocks' ends afterwards.
 static bool blocks_alloc(struct classifier *c)
 {
     uint32_t heads = 1u << (32 - c->head_shift);
@@ -223,7 +225,7 @@ static bool blocks_alloc(struct classifier *c)
 static void blocks_fill(struct classifier *c, const struct classifier_rules *r,
                         const uint8_t *tuple)
 {
-    for (uint32_t i = r->n; i-- > 0;) { // backwards: blocks fill from their ends
+    for (uint32_t i = r->n; i-- > 0;) { // backwards: blocks are filled from their ends
         const struct acl_rule *rule = &r->rule[r->slot[i]];
 
         if (!is_for_tuples(c, r, i, tuple))
@@ -255,7 +257,7 @@ void linear_match_update(struct classifier *c, const struct classifier_rules *r,
                          __ATOMIC_RELEASE);
 }
 
-// From a draft whose heads count their rules.
+// Builds it from a draft whose heads count their rules.
 static struct classifier *classifier_from_draft(const struct acl_config *cfg,
                                                 const struct classifier *d, struct layout l,
                                                 const struct classifier_rules *r,
@@ -289,8 +291,8 @@ static struct classifier *classifier_from_draft(const struct acl_config *cfg,
     return c;
 }
 
-// The prefix tables of one side. Of rules with equal prefixes the first one; the others go under
-// tuples.
+// Builds the prefix tables of one side. The first of several rules with the same prefix goes there;
+// the others go under tuples.
 static bool prefix_tables_of_side(struct classifier *c, const struct classifier_rules *r,
                                   unsigned side, const struct prefix_rules_plan *plan,
                                   uint64_t epoch, uint8_t *tuple)
@@ -335,7 +337,7 @@ static void prefix_tables_drop(struct classifier *c, const struct classifier_rul
         tuple[r->slot[i]] = 0;
 }
 
-// As many prefix tables as pay and fit.
+// Makes as many prefix tables as pay and fit.
 static void prefix_tables_make(struct classifier *c, const struct acl_config *cfg,
                                const struct classifier_rules *r, size_t max_bytes, uint64_t epoch,
                                uint8_t *tuple)
@@ -446,7 +448,7 @@ struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
             prefix_tables_make(&d, cfg, r, max_bytes, epoch, tuple);
         rest.n = rules_without_prefix_tables(r, tuple, slot);
         c = classifier_of_rest(cfg, &d, &rest, max_bytes, tuple);
-        again = with_prefix_tables && d.n_prefix_tables; // it may fit without
+        again = with_prefix_tables && d.n_prefix_tables; // it may fit without prefix tables
         with_prefix_tables = false;
         if (!c) {
             rc = errno;

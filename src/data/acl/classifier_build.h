@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_build.h - the writer's side of a classifier: built at once, changed in place, checked.
-// Called by list.c.
+// classifier_build.h - the writer's side of a classifier: builds it at once, changes it in place,
+// checks it. Called by list.c.
 #ifndef ACL_CLASSIFIER_BUILD_H
 #define ACL_CLASSIFIER_BUILD_H
 
 #include "acl/classifier.h"
 
-// From the rules of the family, with room for more; tuple[slot] says where each rule went. NULL
-// with errno: ENOMEM; ENOSPC: it takes more than max_bytes (0 = no limit).
+// Builds it from the rules of the family, with room for more; tuple[slot] gets the place of each
+// rule. NULL with errno: ENOMEM; ENOSPC: it needs more than max_bytes (0 = no limit).
 struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
                                   const struct classifier_rules *r, struct classifier_shape shape,
                                   size_t max_bytes, uint64_t epoch, uint8_t *tuple);
 void classifier_free(const struct acl_config *cfg, struct classifier *c);
 size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n);
-uint64_t classifier_bytes(const struct classifier *c);        // what readers may touch
-uint64_t classifier_writer_bytes(const struct classifier *c); // beside the list's own
+uint64_t classifier_bytes(const struct classifier *c);        // memory of readers
+uint64_t classifier_writer_bytes(const struct classifier *c); // besides the list's own
 
-// Lays the rules out for linear matching; only when no reader has used the old layout since the
-// last change.
+// Lays out the rules for linear matching. Call only if no reader can use the old layout any more.
 void linear_match_update(struct classifier *c, const struct classifier_rules *r,
                          const uint8_t *tuple);
 

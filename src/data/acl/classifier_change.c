@@ -49,7 +49,7 @@ static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint
     return false;
 }
 
-// Buckets do not take rules that name address sets: then readers go back to tuples.
+// Buckets cannot hold rules that name address sets: then readers go back to tuples.
 static void buckets_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
 {
     if (!c->buckets || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&

@@ -41,7 +41,7 @@ static bool side_lets_pass(const struct classifier *c, enum side_index s, unsign
             1);
 }
 
-// The rule is where its tuple says, and filter and prefilter let its packets through.
+// The rule is in the place that `tuple` names, and filter and prefilter let its packets pass.
 static int rule_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
                       unsigned tuple, char *why, size_t n)
 {
@@ -98,7 +98,7 @@ static int set_rule_check(const struct classifier *c, const struct acl_rule *r, 
     return rule_error(why, n, "rule %u is not among the set rules", r->number);
 }
 
-// The rule is among the linear ones, if there are any, and these are sorted.
+// The rule is among the linear entries, if there are any, and these are sorted.
 static int linear_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
                         char *why, size_t n)
 {
@@ -120,7 +120,7 @@ static int linear_check(const struct classifier *c, const struct acl_rule *r, ui
     return 0;
 }
 
-// Blocks are sorted, and have exactly the rules.
+// Blocks are sorted and contain exactly the rules.
 static int blocks_check(const struct classifier *c, uint32_t rules, char *why, size_t n)
 {
     uint32_t alive = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_cost.c - what a packet can cost: `show acl NAME cost`
+// classifier_cost.c - the highest cost of a packet: `show acl NAME cost`
 #include "acl/entry.h"
 #include "acl/linear_match.h"
 #include "acl/list.h"

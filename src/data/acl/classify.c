@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify.c - the reader's entry points: chooses a kernel once, then takes each burst through the
+// classify.c - the readers' entry points: choose a kernel once, then take each burst through the
 // steps of acl.h
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 // --- which kernel ---
 
-static const struct acl_kernel *current; // chosen at first use; any thread finds the same
+static const struct acl_kernel *current; // chosen at first use; every thread chooses the same
 
 static const struct acl_kernel *kernel_of(enum acl_simd s) // NULL: not on this CPU
 {
@@ -65,7 +65,7 @@ static void rules_match(const struct classifier *c, const struct acl_kernel *k, 
         (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
 }
 
-// b: addresses, `tuples`, `late`, and l4 unless late.
+// b has addresses, `tuples`, `late`, and l4 unless late.
 static void burst_classify(const struct classifier *c, const struct acl_kernel *k,
                            struct key_burst *b, uint32_t *slot, unsigned n)
 {

@@ -5,7 +5,7 @@
 static void candidates_add(struct key_burst *b, const struct classifier *c, unsigned i,
                            uint32_t digest[2][LEVELS_MAX], uint32_t port, unsigned n_tuples)
 {
-    uint32_t shut = 0; // bit = side filter that keeps the packet out
+    uint32_t shut = 0; // bit = side filter that excludes the packet
     uint32_t open = (uint32_t)((UINT64_C(1) << n_tuples) - 1);
 
     for (unsigned g = 0; g < c->n_side_filters; g++)

@@ -2,10 +2,10 @@
 // classify_simd.c - rules under tuples in vectors, 16 packets with AVX-512, 8 with AVX2; compiled
 // for each (classifier.h)
 //
-// The net bitmap first; packets that pass are packed together for tuple indexes and side filters.
-// Packets with tuples left are packed again, and only they are cut to all prefix lengths. Then each
-// tuple appends its packets to one list for the whole burst, so that filter, heads and blocks are
-// read a vector at a time, whatever packet they belong to, and no load waits for another.
+// The net bitmap comes first; packets that pass are packed together for tuple indexes and side
+// filters. Packets with tuples left are packed again, and only these are cut to all prefix lengths.
+// Then each tuple appends its packets to one list for the whole burst, so that filter, heads and
+// blocks are read a vector at a time across packets, and no load waits for another.
 #include "acl/keys_simd.h"
 #include "acl/search_simd.h"
 
@@ -17,7 +17,7 @@
 #define LANE_NAME "avx2"
 #endif
 
-struct packet_lanes { // packets still looked at, one per lane
+struct packet_lanes { // packets still in process, one per lane
     _Alignas(64) uint32_t digest[2][LEVELS_MAX][KEY_BURST];
     union { // by side; host order
         _Alignas(64) uint32_t addr4[2][KEY_BURST + 16];
@@ -105,7 +105,7 @@ static bool shuts_tuples(const struct classifier *c)
                                     __atomic_load_n(&c->sets[SIDE_DST], __ATOMIC_RELAXED);
 }
 
-// Closes tuples for packets that a side filter or a set keeps out.
+// Closes tuples for packets that a side filter or a set excludes.
 static void tuples_shut(const struct key_burst *b, const struct classifier *c,
                         struct packet_lanes *l, unsigned n_tuples, const uint64_t *passed)
 {
@@ -139,7 +139,7 @@ static uint64_t lanes_left(const struct packet_lanes *l)
     return any;
 }
 
-// Keeps the listed pairs of key and packet whose key is in the filter.
+// Keeps the pairs of key and packet whose key is in the filter.
 static void filter_candidates(struct key_burst *b, const struct classifier *c)
 {
     unsigned n = 0;
@@ -169,8 +169,8 @@ INLINE void blocks_search(struct key_burst *b, const struct classifier *c,
     candidates_search(b, c);
 }
 
-// Tuples in the order of their first rules would end packets earlier, but the filter leaves too few
-// candidates for that to pay.
+// Processing tuples in the order of their first rules would finish packets earlier, but the filter
+// leaves too few candidates for that to pay.
 INLINE void tuples_search(struct key_burst *b, const struct classifier *c,
                           const struct packet_lanes *l, unsigned n_tuples, uint64_t any,
                           uint8_t family)
@@ -223,7 +223,7 @@ INLINE void lanes_begin(struct packet_lanes *l, unsigned n, uint64_t left)
     l->all = low_bits(at);
 }
 
-// Packs lanes together where that saves vectors.
+// Packs lanes together if that saves vectors.
 static bool lanes_pack(struct packet_lanes *l, uint64_t any)
 {
     unsigned n = (unsigned)__builtin_popcountll(any), at = 0;
@@ -249,8 +249,8 @@ INLINE unsigned levels_of(const struct classifier *c, unsigned side)
     return __atomic_load_n(&c->n_levels[side], __ATOMIC_ACQUIRE);
 }
 
-// digest_port of all lanes; dport and proto lie side by side. Undefined for packets that are not
-// left.
+// Computes digest_port of all lanes; dport and proto are adjacent. Undefined for packets that are
+// done.
 INLINE void ports_load(const struct classifier *c, const struct key_burst *b,
                        struct packet_lanes *l)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// entry.h - what a rule becomes in a classifier: its keys, their filter bits, its entry in a block.
-// For the writer's files.
+// entry.h - converts a rule for a classifier: its keys, their filter bits, its entry in a block.
+// For the writer.
 #ifndef ACL_ENTRY_H
 #define ACL_ENTRY_H
 

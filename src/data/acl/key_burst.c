@@ -2,7 +2,7 @@
 // key_burst.c - set rules and prefix rules, applied before and beside the rules under tuples
 //
 // Called by classify.c. A lookup in a large set waits for memory, so it may run in steps
-// (set4_find.h) between the work on tuples, or while the caller does something else.
+// (set4_find.h) between the work on tuples, or while the caller does other work.
 #include "acl/key_burst.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static void set_members_find(struct key_burst *b, const struct classifier *c, un
     }
 }
 
-// Packets that a set rule decides before all rules under tuples leave b->left.
+// Clears packets in b->left that a set rule decides before all rules under tuples.
 static void set_rules_decide(struct key_burst *b, const struct classifier *c)
 {
     uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
@@ -71,7 +71,7 @@ static void prefix_table_match(struct key_burst *b, const struct classifier *c,
     }
 }
 
-// Packets that a prefix rule decides before all rules under tuples leave b->left.
+// Clears packets in b->left that a prefix rule decides before all rules under tuples.
 static void prefix_rules_decide(struct key_burst *b, const struct classifier *c)
 {
     uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
@@ -85,8 +85,8 @@ static void prefix_rules_decide(struct key_burst *b, const struct classifier *c)
         b->left &= later;
 }
 
-// Starts the lookup in one set, if no rule under a tuple names it: that rule would need the answer
-// at once. The set's filter is read here.
+// Starts the lookup in one set, unless a rule under a tuple names it: that rule would need the
+// result at once. Reads the set's filter.
 static void set_walk_begin(struct key_burst *b, const struct classifier *c)
 {
     b->walks = false;
@@ -102,14 +102,14 @@ static void set_walk_begin(struct key_burst *b, const struct classifier *c)
         if (!c->set[b->walk_set])
             continue;
         b->walks = true;
-        b->member[side][b->walk_set] = 0; // for a rule that is put under a tuple just now
+        b->member[side][b->walk_set] = 0; // for a rule that is put under a tuple at this moment
         acl_set_walk4(c->set[b->walk_set], &b->walk, b->addr4[side], b->n);
         key_burst_walk(b);
     }
 }
 
-// Are many addresses in the set, or likely to be? Then finish the lookup first: those packets need
-// no further work.
+// Are many addresses in the set, or likely to be? Then it finishes the lookup first, because those
+// packets need no further work.
 static bool set_walk_is_wide(const struct key_burst *b)
 {
     return (b->walk.set ? b->walk.n : 0) + (unsigned)__builtin_popcountll(b->walk.found) > b->n / 4;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_burst.h - up to 64 keys on their way through a classifier, and the table of a kernel's
-// functions
+// key_burst.h - up to 64 keys on their way through a classifier, and the function table of a kernel
 //
-// classify.c fills it and calls the steps; best[] and slot[] hold the first rule found so far.
-// Lives on the reader's stack.
+// classify.c fills it and calls the steps; best[] and slot[] hold the first match so far. Lives on
+// the reader's stack.
 #ifndef ACL_KEY_BURST_H
 #define ACL_KEY_BURST_H
 
@@ -26,11 +25,11 @@ struct key_burst {
     bool tuples;                           // some rule is under a tuple
     const struct address_buckets *buckets; // used instead of tuples; NULL: none
     uint64_t left;                         // packets that rules under tuples may still decide
-    bool walks;                            // a set lookup is under way
+    bool walks;                            // a set lookup is in progress
     bool meanwhile;                        // call late->meanwhile when that lookup waits for memory
     uint8_t walk_side, walk_set;
     struct set4_walk walk;
-    uint32_t best[KEY_BURST];         // number of the first rule so far
+    uint32_t best[KEY_BURST];         // number of the first match so far
     uint64_t sets[2];                 // sets whose members are known
     uint64_t member[2][ACL_SETS_MAX]; // by set: bit = packet
     unsigned n_candidates;
@@ -40,11 +39,11 @@ struct key_burst {
 };
 
 // begin: expects addresses, `tuples`, `late`, and l4 unless late. Applies prefix rules and set
-// rules; b->left is what other rules may still decide. end: waits for a set lookup that was left
-// under way.
+// rules; b->left has the packets that other rules may still decide. end: completes a set lookup
+// that is in progress.
 void key_burst_begin(struct key_burst *b, const struct classifier *c, uint32_t *slot, unsigned n);
 void key_burst_end(struct key_burst *b, const struct classifier *c);
-// Advances the set lookup that is under way by one step, between two pieces of other work.
+// Advances the current set lookup by one step, between two pieces of other work.
 void key_burst_walk(struct key_burst *b);
 
 static inline uint64_t low_bits(unsigned n)
@@ -52,7 +51,7 @@ static inline uint64_t low_bits(unsigned n)
     return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-// Call before anything but the addresses of these packets is looked at.
+// Call before using any field but the addresses of these packets.
 static inline void key_burst_read_l4(struct key_burst *b, uint64_t which)
 {
     if (b->late)
@@ -63,7 +62,7 @@ static inline void key_burst_read_l4(struct key_burst *b, uint64_t which)
 
 struct acl_kernel {
     const char *name;
-    // l4 NULL: not wanted
+    // l4 may be NULL
     void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[KEY_BURST],
                   uint32_t dst[KEY_BURST], struct acl_key_l4 *l4);
     // rules under tuples, for b->left

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keys_simd.h - vector operations on keys that classify_simd.c needs beyond lane_simd.h, LANE_STEP
-// words a vector
+// keys_simd.h - vector operations on keys for classify_simd.c, in addition to lane_simd.h,
+// LANE_STEP words a vector
 //
-// A mask has a bit for each lane. A gather may read masked-out lanes too: every index must be
+// A mask has a bit for each lane. A gather may also read masked-out lanes: every index must be
 // valid.
 #ifndef ACL_KEYS_SIMD_H
 #define ACL_KEYS_SIMD_H
@@ -11,7 +11,7 @@
 
 typedef lane_vec lane_wide; // LANE_STEP / 2 words of 64 bits
 #ifdef __AVX512F__
-typedef __mmask16 lane_order; // which lanes move to the front
+typedef __mmask16 lane_order; // lanes that move to the front
 #define LANE_BROADCAST(v) _mm512_broadcast_i32x4(v)
 #else
 typedef __m256i lane_order;
@@ -60,7 +60,7 @@ LANE_INLINE lane_vec lane_bit(lane_vec at) // 1 << at, which is below 32
     return LANE_MM(sllv_epi32)(lane_all(1), at);
 }
 
-LANE_INLINE lane_vec lane_swap(lane_vec a) // the bytes of each
+LANE_INLINE lane_vec lane_swap(lane_vec a) // swaps the bytes of each word
 {
     return LANE_MM(shuffle_epi8)(
         a, LANE_BROADCAST(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)));
@@ -76,11 +76,11 @@ LANE_INLINE lane_wide wide_shr(lane_wide a, unsigned by)
     return LANE_MM(srli_epi64)(a, by);
 }
 
-// --- each its own ---
+// --- specific to each ---
 
 #ifdef __AVX512F__
 
-LANE_INLINE lane_vec lane_load_some(const uint32_t *p, lane_hits m) // nothing else is read
+LANE_INLINE lane_vec lane_load_some(const uint32_t *p, lane_hits m) // reads nothing else
 {
     return _mm512_maskz_loadu_epi32(m, p);
 }
@@ -95,7 +95,7 @@ LANE_INLINE lane_hits lane_any(lane_vec a, lane_vec b) // where a & b is not 0
     return _mm512_test_epi32_mask(a, b);
 }
 
-// a without these bits in the lanes of m
+// clears these bits of a in the lanes of m
 LANE_INLINE lane_vec lane_but_where(lane_vec a, uint32_t bits, lane_hits m)
 {
     return _mm512_mask_and_epi32(a, m, a, _mm512_set1_epi32((int)~bits));
@@ -112,7 +112,7 @@ LANE_INLINE lane_order lane_order_of(lane_hits m)
     return m;
 }
 
-LANE_INLINE void lane_pack(uint32_t *to, lane_vec v, lane_order o) // a whole vector is written
+LANE_INLINE void lane_pack(uint32_t *to, lane_vec v, lane_order o) // writes a whole vector
 {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(o, v));
 }

@@ -42,7 +42,7 @@ unsigned lane_flags(const struct acl_rule *r, uint8_t flag[8])
         flag[n++] = 0;
     for (unsigned flags = r->tcp_any; flags; flags &= flags - 1) {
         uint8_t one = (uint8_t)(flags & -flags);
-        if (!(r->tcp_mask & one & ~r->tcp_value)) // else it must not be set
+        if (!(r->tcp_mask & one & ~r->tcp_value)) // else the flag must not be set
             flag[n++] = one;
     }
     return n;

@@ -44,7 +44,7 @@ LANE_INLINE lane_vec lane_or(lane_vec a, lane_vec b)
     return LANE_SI(or)(a, b);
 }
 
-// Masked bits in which they differ.
+// The masked bits that differ.
 LANE_INLINE lane_vec lane_differ(uint32_t have, lane_vec want, lane_vec mask)
 {
 #ifdef __AVX512F__
@@ -54,7 +54,7 @@ LANE_INLINE lane_vec lane_differ(uint32_t have, lane_vec want, lane_vec mask)
 #endif
 }
 
-// 0 where both ports are in range.
+// 0 if both ports are in range.
 LANE_INLINE lane_vec lane_beyond(uint32_t have, lane_vec port, lane_vec span)
 {
     return LANE_MM(subs_epu16)(LANE_MM(sub_epi16)(lane_all(have), port), span);
@@ -70,7 +70,7 @@ LANE_INLINE lane_hits lane_same(lane_vec differ)
 #endif
 }
 
-// 0 where all fields but addresses match.
+// 0 if all fields except addresses match.
 LANE_INLINE lane_vec lane_differ_l4(const struct acl_key_l4 *k, lane_vec l4, lane_vec l4_mask,
                                     lane_vec port, lane_vec span)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_test.c - rules side by side: few compared one and all, more of them on buckets, and what is
-// neither
+// lane_test.c - rules in lanes: linear matching for few, buckets for more, and tuples for others
 #include "acl/acl_test.h"
 
 static uint32_t entries_of(const struct acl *a)
@@ -11,8 +10,7 @@ static uint32_t entries_of(const struct acl *a)
     return cost.few;
 }
 
-// Laid out to be compared one and all: as they are made, after each change, and again when nobody
-// reads what was there before it.
+// Linear matching: after building, after each change, and again when no reader uses the old layout.
 static void few_rules_are_compared_one_and_all(void **state)
 {
     static const uint32_t size[] = {1, 2, 15, 16, 17, 33, 40, 48};
@@ -25,7 +23,7 @@ static void few_rules_are_compared_one_and_all(void **state)
                                               : kit_rule_without_sets(i * 7 % n * 3);
         make_keys(n);
         struct acl *a = load(n);
-        // a rule that asks for flags both set and not has none
+        // a rule that wants flags both set and cleared has no entry
         assert_true(apart || n < 15 || entries_of(a) > n / 2);
         kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
@@ -41,7 +39,7 @@ static void few_rules_are_compared_one_and_all(void **state)
             kernels_agree_with_the_oracle(a, n);
         }
         acl_reclaim(a, acl_epoch(a));
-        // a rule that asks for flags both set and not has none
+        // a rule that wants flags both set and cleared has no entry
         assert_true(apart || n < 15 || entries_of(a) > n / 2);
         kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
@@ -68,7 +66,7 @@ static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
     assert_int_equal(entries_of(a), 0);
     uint64_t epoch = acl_epoch(a);
     assert_int_equal(acl_del(a, 63), 0);
-    acl_reclaim(a, epoch); // readers may still be where the second change found them
+    acl_reclaim(a, epoch); // readers may still use the layout of the second change
     assert_int_equal(entries_of(a), 0);
     acl_reclaim(a, acl_epoch(a));
     assert_int_equal(entries_of(a), 63);
@@ -94,7 +92,7 @@ static void use_buckets(bool wanted)
     kit_config.buckets_from = wanted ? 1 : UINT32_MAX;
 }
 
-// As they are made, and after each change, made in place or anew.
+// After building, and after each change, in place or by rebuilding.
 static void rules_in_buckets_are_as_all_others(void **state)
 {
     static const uint32_t size[] = {70, 90, 150, 300, 700};
@@ -125,11 +123,11 @@ static void rules_in_buckets_are_as_all_others(void **state)
         }
         acl_free(a);
     }
-    assert_true(bucketed > 5); // those of one family may be few, or a bucket too long
+    assert_true(bucketed > 5); // one family may have few rules, or a bucket may be too long
     use_buckets(false);
 }
 
-// Only those that have many rules, where no burst is full.
+// Only in lists with many rules, in which no burst is full.
 static void buckets_stand_behind_the_prefilter_in_long_lists(void **state)
 {
     static struct acl_rule many[2200];
@@ -158,7 +156,7 @@ static void buckets_stand_behind_the_prefilter_in_long_lists(void **state)
     use_buckets(false);
 }
 
-// A bucket of one rule too many, or a rule that names a set: tuples serve from then on.
+// A bucket with one rule too many, or a rule that names a set: tuples are used from then on.
 static void what_no_bucket_takes_is_under_tuples(void **state)
 {
     use_buckets(true);
@@ -170,10 +168,10 @@ static void what_no_bucket_takes_is_under_tuples(void **state)
     }
     make_keys(300);
     struct acl *a = load(240);
-    assert_int_equal(in_buckets(a), 0); // 15 blocks are more than pay
+    assert_int_equal(in_buckets(a), 0); // 15 blocks are too many to pay
     acl_free(a);
     for (uint32_t i = 0; i < 300; i++) {
-        rule[i].dst.len = i < 270 ? 24 : 0; // most of them are alone with few
+        rule[i].dst.len = i < 270 ? 24 : 0; // most of them share a bucket with few
         rule[i].dst.addr[1] = (uint8_t)i;
     }
     make_keys(300);

@@ -65,7 +65,7 @@ LANE_INLINE void burst_match(const struct linear_rules *f, unsigned blocks, stru
 
 void LANE_KERNEL(linear_match)(const struct classifier *c, struct key_burst *b, unsigned blocks)
 {
-    key_burst_read_l4(b, b->left); // the others were decided by a lower number than any here
+    key_burst_read_l4(b, b->left); // a lower number than any here decided the others
     if (c->family == ACL_IP4)
         burst_match(c->linear, blocks, b, ACL_IP4);
     else

@@ -2,10 +2,10 @@
 // lint.c - finds rules of a list that never decide (lint.h)
 //
 // A rule that covers another compares the same fields or fewer bits of them. So rules are sorted
-// into classes by what they compare (prefix lengths, sets, exact fields) and hashed by their exact
-// fields. For each rule, one lookup per class that may cover it finds the rules that agree in all
-// exact fields; ranges and flags are then compared one by one. Addresses are hashed once per prefix
-// length, and nearly all lookups end at a bit of a small filter.
+// into classes by the fields that they compare (prefix lengths, sets, exact fields) and hashed by
+// their exact fields. For each rule, one lookup per class that may cover it finds the rules with
+// equal exact fields; ranges and flags are then compared one by one. Addresses are hashed once per
+// prefix length, and nearly all lookups end at a bit of a small filter.
 #include "acl/lint.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "base/vec.h"
 
 #define LOOK_MAX 256       // rules compared per lookup
-#define CLASSES_KEPT 4096u // up to so many classes, it is stored which may cover which
+#define CLASSES_KEPT 4096u // up to so many classes, stores which may cover which
 #define FILTER_BITS 16u    // per rule
 
 enum port_class { PORT_ANY, PORT_EXACT, PORT_RANGE };
@@ -47,7 +47,7 @@ struct acl_lint {
     bool incomplete;
 };
 
-struct hashes { // of a rule's addresses, by the length they are cut to
+struct hashes { // of a rule's addresses, by prefix length
     uint64_t side[2][129];
 };
 
@@ -154,7 +154,7 @@ static void hash_sides(const struct acl_lint *l, const struct acl_rule *r, struc
             h->side[side][*len] = hash_side(side ? &r->dst : &r->src, *len, side);
 }
 
-// Hash of what the class compares exactly, with rule r's values.
+// Hash of the class's exact fields, with rule r's values.
 static uint64_t hash_in(uint32_t number, const struct class *c, const struct acl_rule *r,
                         const struct hashes *h)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lint.h - rules of a list that never decide, because an earlier one takes all their packets
+// lint.h - finds rules of a list that never decide, because an earlier one takes all their packets
 //
-//     shadowed       the earlier rule does something else
-//     contradicting  so does it here, and both match exactly the same packets
-//     redundant      the earlier rule does the same
+//     shadowed       the earlier rule has another action
+//     contradicting  the same, and both match exactly the same packets
+//     redundant      the earlier rule has the same action
 //
-// Finds what a single earlier rule covers, not what several cover together. Works in slices, in one
-// thread; acl_manager calls it.
+// Finds rules that a single earlier rule covers, not rules that only several cover together. Works
+// in slices, in one thread; acl_manager calls it.
 #ifndef ACL_LINT_H
 #define ACL_LINT_H
 
@@ -25,8 +25,8 @@ struct acl_finding {
 
 struct acl_lint;
 
-// n rules in the order of their numbers; two with equal does[] do the same. Copies its input; sets
-// are the list's and must not change meanwhile. NULL with errno.
+// n rules in the order of their numbers; rules with equal does[] have the same action. Copies its
+// input; the sets belong to the list and must not change meanwhile. NULL with errno.
 struct acl_lint *acl_lint_new(const struct acl_rule *r, const uint32_t *does, size_t n,
                               struct acl_set *const *set);
 void acl_lint_free(struct acl_lint *l);
@@ -34,7 +34,7 @@ bool acl_lint_step(struct acl_lint *l, size_t rules); // checks so many more rul
 const struct acl_finding *acl_lint_findings(const struct acl_lint *l, size_t *n);
 // false: too many rules differ only in ranges, not all pairs were compared
 bool acl_lint_complete(const struct acl_lint *l);
-// does a match all that b matches?
+// does a match every packet that b matches?
 bool acl_rule_covers(const struct acl_rule *a, const struct acl_rule *b,
                      struct acl_set *const *set);
 

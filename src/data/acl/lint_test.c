@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lint_test.c - what lint finds, against the comparison of all pairs
+// lint_test.c - lint's findings, against the comparison of all pairs
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static void findings_are_those_of_the_comparison_of_all_pairs(void **state)
     assert_true(found_all > 100);
 }
 
-// What covers, by packets: none that the second matches may the first miss.
+// Tests covering with packets: a packet that the second rule matches must match the first.
 static void covering_rule_matches_every_packet_of_the_covered_one(void **state)
 {
     unsigned seed = 99, pairs = 0;

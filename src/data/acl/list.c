@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// list.c - the writer of a list: rule numbers, slots, and what waits for a grace period
+// list.c - the writer of a list: rule numbers, slots, and garbage that waits for a grace period
 //
 // Each family's rules are in a classifier, which has room for some more rules than it was built
 // with. When that is used up, or so many rules were deleted that the filter is full of stale bits,
@@ -18,7 +18,7 @@
 #include "base/hash.h"
 
 #define LEAST_SLOTS 64u
-#define CHEAP_REBUILD_RULES 1024u // rebuilt in a moment
+#define CHEAP_REBUILD_RULES 1024u // rebuilding takes a moment
 
 static uint8_t family_of(unsigned f)
 {
@@ -75,7 +75,7 @@ static uint32_t index_at(const struct acl *a, uint32_t number)
     return hash_mix32(number) & (a->index_size - 1);
 }
 
-// its place, or the free one where it belongs
+// its place, or the free place for it
 static uint32_t *index_find(const struct acl *a, uint32_t number)
 {
     uint32_t i = index_at(a, number);
@@ -288,7 +288,7 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     struct classifier *old = a->classifier[f];
 
     __atomic_store_n(&a->classifier[f], new, __ATOMIC_RELEASE); // partner: list_classifier
-    a->serial[f]++;                                             // blocks of the old one go with it
+    a->serial[f]++;                                             // its blocks are freed with it
     if (old) {
         old->epoch = a->epoch;
         old->next = a->retired;
@@ -296,7 +296,7 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     }
 }
 
-// Rebuilds linear matching, once no reader uses the layout from before the change.
+// Rebuilds linear matching once no reader uses the layout from before the change.
 static void linear_rebuild(struct acl *a, unsigned f, uint64_t epoch)
 {
     struct classifier *c = a->classifier[f];
@@ -331,7 +331,7 @@ void acl_reclaim(struct acl *a, uint64_t epoch)
     }
 }
 
-// Builds a new classifier from the present rules.
+// Builds a new classifier from the current rules.
 static int family_rebuild(struct acl *a, unsigned f)
 {
     struct classifier_rules r = {.rule = a->rule};

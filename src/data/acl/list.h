@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// list.h - struct acl: a list as its writer (list.c) and its readers (classify.c) see it
+// list.h - struct acl: a list as used by its writer (list.c) and its readers (classify.c)
 #ifndef ACL_LIST_H
 #define ACL_LIST_H
 
@@ -20,7 +20,7 @@ struct acl {
     struct acl_config cfg;
     // writer
     struct acl_rule *rule; // [slot]; families 0: free
-    uint8_t *tuple[2];     // [slot]: where each classifier has the rule
+    uint8_t *tuple[2];     // [slot]: the rule's place in each classifier
     uint32_t rules, slots, room;
     uint32_t *index, index_size; // by number: slot + 1; open addressing
     uint32_t *free_slot, n_free;

@@ -24,7 +24,7 @@ void *pages_map(size_t bytes, bool huge)
     if (head)
         munmap(p, head);
     munmap(p + head + all, HUGE - head);
-    madvise(p + head, all, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); // a wish
+    madvise(p + head, all, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); // a hint
     return p + head;
 }
 

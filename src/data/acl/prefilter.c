@@ -2,9 +2,8 @@
 // prefilter.c - chooses and fills net bitmaps, tuple indexes and side filters (prefilter.h)
 //
 // The bitmap is the same for all lists: one bit for each /16. Tuple indexes and side filters use a
-// prefix length that suits the rules: one that lets few packets pass, neither random ones nor those
-// that match some rule, which should find few other tuples open. Longer is better until the index
-// leaves the caches near the core.
+// prefix length that suits the rules: it should leave few tuples open, both for random packets and
+// for packets that match a rule. Longer is better until the index exceeds the caches near the core.
 #include "acl/prefilter.h"
 
 #include <string.h>
@@ -29,7 +28,7 @@ void bitmap_add_tuple(struct classifier *c, unsigned tuple)
                              __ATOMIC_RELAXED);
 }
 
-// Drops the bitmap if more than half of random packets would pass.
+// Drops the bitmap if more than half of all random packets would pass.
 void bitmap_drop_if_useless(struct classifier *c)
 {
     double in[2] = {0, 0}, pass;
@@ -62,8 +61,8 @@ void side_filters_of_tuple(struct classifier *c, struct tuple *t)
     }
 }
 
-// Estimates the number of different keys on one side, cut to `len`, of rules whose prefixes are
-// [least, most] long (linear counting).
+// Estimates the number of different keys on one side, cut to `len`, of rules with prefixes of
+// [least, most] bits (linear counting).
 static double keys_distinct(const struct classifier *c, const struct classifier_rules *r,
                             enum side_index s, unsigned len, unsigned least, unsigned most,
                             uint64_t *sketch)
@@ -99,7 +98,7 @@ static double keys_covering(const struct classifier *c, const struct classifier_
     return n;
 }
 
-// Tuples left open for a random packet, plus for one that matches, if each of n words opens the
+// Tuples left open for a random packet, plus for a matching one, if each of n words opens the
 // tuples of its rules.
 static double open_tuples(const struct classifier *c, enum side_index s, unsigned len,
                           unsigned spread, double n)
@@ -116,7 +115,7 @@ static double open_tuples(const struct classifier *c, enum side_index s, unsigne
     return open;
 }
 
-// Tuples that some length could shut.
+// Tuples that some length could close.
 static double tuples_with_prefixes(const struct classifier *c, enum side_index s)
 {
     double n = 0;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefilter.h - ends packets before any tuple is searched: net bitmaps, tuple indexes, side filters
+// prefilter.h - drops packets before any tuple is searched: net bitmaps, tuple indexes, side
+// filters
 //
-// For the writer: classifier_build.c chooses and fills it, tuple.c and classifier_change.c extend
-// it. Readers' part: search.h, classify_plain.c, classify_simd.c.
+// The writer's part: classifier_build.c chooses and fills it, tuple.c and classifier_change.c
+// extend it. Readers' part: search.h, classify_plain.c, classify_simd.c.
 #ifndef ACL_PREFILTER_H
 #define ACL_PREFILTER_H
 
 #include "acl/classifier.h"
 
-#define SKETCH_WORDS 16384u // of 64 bits: counts up to a million keys or two
+#define SKETCH_WORDS 16384u // 64 bits each: counts up to one or two million keys
 
 // Chooses for the planned tuples. sketch: scratch of SKETCH_WORDS; index_log: log2 of the words of
 // each tuple index.

@@ -15,7 +15,7 @@
 #define RULES_SHARE 8u    // and this share of all rules: few rules gain little, and all packets pay
 #define RESERVED4 64u     // bytes of address space for each prefix
 #define RESERVED6 192u
-#define FIXED4 ((size_t)2 << 20) // bytes of a Poptrie, about: fixed, and per prefix
+#define FIXED4 ((size_t)2 << 20) // bytes of a Poptrie, estimates: fixed, and per prefix
 #define EACH4 100u
 #define RESERVED_LEAST ((size_t)4 << 20)
 
@@ -42,7 +42,7 @@ struct prefix_rules_plan prefix_rules_plan(const uint32_t by_prefix[2], uint32_t
     uint32_t least = from ? from : RULES_LEAST4;
 
     for (unsigned s = 0; s < 2; s++) {
-        // IPv6 only on request: packets that tuple indexes end early would take half as long again.
+        // IPv6 only on request: packets that tuple indexes end early would take 50% longer.
         bool wanted = from || (family == ACL_IP4 && by_prefix[s] >= rules / RULES_SHARE);
         uint32_t tables = (by_prefix[s] + by_prefix[s] / 8) / POPTRIE_VALUE_MAX + 1;
 
@@ -129,7 +129,7 @@ static void first_set(struct prefix_rules *p, uint32_t index, uint64_t first)
         __atomic_store_n(&p->first[index], first, __ATOMIC_RELEASE);
 }
 
-// Of the prefixes around this one, which need not exist itself.
+// First rule of the prefixes around this one, which need not exist itself.
 static uint64_t first_around(const struct prefix_rules *p, const uint8_t *key, unsigned len)
 {
     while (len-- > 0) {

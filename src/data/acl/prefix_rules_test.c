@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefix_rules_test.c - rules that are promoted: what is their own (acl_test.c: that they are as
-// all others)
+// prefix_rules_test.c - prefix rules: their own properties (acl_test.c: they match like all others)
 #include "acl/acl_test.h"
 
 static uint32_t beside_tuples(const struct acl *a)
@@ -17,11 +16,11 @@ static void prefix_rule(struct acl_rule *r, uint32_t number, unsigned side, uint
     acl_rule_init(r, number, family);
     struct acl_side *s = side ? &r->dst : &r->src;
     memset(s->addr, 0x55, sizeof s->addr);
-    s->addr[0] = 0x25; // 2000::/3, too
+    s->addr[0] = 0x25; // also in 2000::/3
     s->len = (uint8_t)len;
 }
 
-// A chain of prefixes, each inside the one before, twice each; their numbers at random.
+// A chain of prefixes, each inside the one before, twice each, with random numbers.
 static uint32_t chain(unsigned side, uint8_t family, unsigned others)
 {
     uint32_t n = 0, most = family == ACL_IP4 ? 32 : 128, by[2 * 128 + 100];
@@ -109,8 +108,7 @@ static void as_many_become_prefix_rules_as_pay(void **state)
     acl_free(a);
 }
 
-// Where a Poptrie does not fit, its rules are under tuples, and what a list needs with one is
-// known, too.
+// If a Poptrie does not fit, its rules are under tuples; the estimate includes prefix tables.
 static void prefix_rules_keep_to_the_budget(void **state)
 {
     struct acl_stats s;

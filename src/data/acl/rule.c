@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rule.c - what a rule means: checks it, and matches it by definition, which all faster ways are
-// tested against
+// rule.c - the meaning of a rule: checks it, and matches it by definition; all faster ways are
+// tested against this
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

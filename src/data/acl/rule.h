@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rule.h - questions about a rule that this folder asks, and who makes images of lists (gpu)
+// rule.h - predicates on rules, for this folder and for the GPU's images of lists
 #ifndef ACL_RULE_H
 #define ACL_RULE_H
 
 #include "acl/acl.h"
 
-// Does it look at fields that later fragments do not carry?
+// Does it check fields that later fragments lack?
 bool rule_needs_header(const struct acl_rule *r);
-// Does it look at nothing but addresses?
+// Does it check addresses only?
 bool rule_is_by_addresses(const struct acl_rule *r);
-// Does it look at nothing but address sets?
+// Does it check address sets only?
 bool rule_is_by_sets(const struct acl_rule *r);
 
 // Writes the sentence to why[0..n); returns -EINVAL.

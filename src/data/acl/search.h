@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// search.h - candidates under tuples: what classify_plain.c and classify_simd.c share
+// search.h - candidates under tuples: code shared by classify_plain.c and classify_simd.c
 //
 // The net bitmap in front, and the comparison of entries with packets.
 #ifndef ACL_SEARCH_H
@@ -105,7 +105,7 @@ static inline bool entry6_matches(const struct key_burst *b, const struct entry6
 
 // --- candidates ---
 
-// Applies the entry's result; true: look at the next entry of the block.
+// Applies the entry's result; true: check the next entry of the block.
 static inline bool entry_apply(struct key_burst *b, const struct entry_l4 *e, bool match,
                                unsigned i)
 {
@@ -118,7 +118,7 @@ static inline bool entry_apply(struct key_burst *b, const struct entry_l4 *e, bo
     return !match & before & !(e->is & ENTRY_LAST);
 }
 
-// Compares one entry of each block; candidates whose block goes on are packed to the front.
+// Compares one entry of each block; candidates with more entries are packed to the front.
 static inline unsigned search4(struct key_burst *b, const struct classifier *c, unsigned n)
 {
     const struct entry4 *block = (const struct entry4 *)c->block;
@@ -151,8 +151,8 @@ static inline unsigned search6(struct key_burst *b, const struct classifier *c, 
     return left;
 }
 
-// Reads the heads of the candidates found so far and prefetches their blocks. Returns how many
-// there are; b->key then holds entries, as search4 and search6 expect.
+// Reads the heads of the candidates found so far and prefetches their blocks. Returns their number;
+// b->key then holds entries, as search4 and search6 expect.
 static inline unsigned candidates_to_blocks(struct key_burst *b, const struct classifier *c)
 {
     unsigned n = 0;
@@ -170,7 +170,7 @@ static inline unsigned candidates_to_blocks(struct key_burst *b, const struct cl
     return n;
 }
 
-// Compares the candidates found so far: all heads, then all blocks, so that no load waits for
+// Compares the candidates found so far: first all heads, then all blocks, so that no load waits for
 // another packet's.
 static inline void candidates_search(struct key_burst *b, const struct classifier *c)
 {

@@ -2,7 +2,7 @@
 // search_simd.h - compares IPv4 candidates in vectors: eight entries, each with its own packet
 //
 // An entry is a row of eight words, a packet one of four; eight rows are transposed into one vector
-// per field. Nothing branches on what matches.
+// per field. No branch depends on the result.
 #ifndef ACL_SEARCH_SIMD_H
 #define ACL_SEARCH_SIMD_H
 
@@ -77,7 +77,7 @@ SEARCH_INLINE __m256i search_l4(const __m256i *e, __m256i ports, __m256i have)
                                         _mm256_and_si256(is_dscp, search_all(0xff0000))));
     __m256i differ = _mm256_and_si256(_mm256_xor_si256(have, e[6]), compared);
     __m256i part = _mm256_and_si256(_mm256_and_si256(have, e[6]), search_all(0xff000000));
-    // tcp_any, where the packet has its flags
+    // tcp_any, if the packet has its flags
     __m256i any = _mm256_and_si256(_mm256_srli_epi32(e[5], 16), flags);
     __m256i lacks = _mm256_andnot_si256(_mm256_cmpeq_epi32(any, zero), search_none(any, have));
 
@@ -106,7 +106,7 @@ static unsigned search_sets(const struct key_burst *b, const uint8_t *const row[
     return match;
 }
 
-// As search4: compares one entry of each block. Needs room for one more vector behind the last
+// Like search4: compares one entry of each block. Needs room for one more vector behind the last
 // candidate.
 SEARCH_INLINE unsigned search4_eights(struct key_burst *b, const struct search_row *asked,
                                       const struct classifier *c, unsigned n)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set.c - the handle of an address set: its life, its limits, memory that readers may still read
+// set.c - the handle of an address set: its lifetime, its limits, memory that readers may still use
 #include "acl/set_priv.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "acl/set6.h"
 
-#define BYTES_EACH4 14u // of a member, about: 12 in a blocklist of a million, 20 of hosts at random
+#define BYTES_EACH4 14u // per member, estimate: 12 in a blocklist of a million, 20 of random hosts
 #define BYTES_FIXED4 (600u << 10)
 #define BYTES_FILTER4 (512u << 10)
 

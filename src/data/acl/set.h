@@ -2,8 +2,8 @@
 // set.h - address sets: up to millions of IPv4 and IPv6 prefixes; is an address in one of them?
 //
 // One thread writes, any number read wait-free, as in acl.h. Members are prefixes and may nest.
-// IPv4 has a layout of its own (set4.h): a million hosts take about 11 MB, and most addresses in
-// nobody's /24 cost one read. IPv6 is a Poptrie. A load is built beside the old content, which
+// IPv4 has its own layout (set4.h): a million hosts take about 11 MB, and most addresses in a /24
+// without members cost one read. IPv6 is a Poptrie. A load is built beside the old content, which
 // acl_set_reclaim frees.
 #ifndef ACL_SET_H
 #define ACL_SET_H
@@ -29,8 +29,8 @@ struct acl_set *acl_set_new(size_t max_bytes); // 0 = no limit; NULL with errno
 void acl_set_free(struct acl_set *s);
 
 // Writer. 0; -EEXIST, -ENOENT, -EINVAL; -ENOMEM, -ENOSPC: the old set stays in force. _change makes
-// all deletions, then all additions, in one publication; it skips members that are there already
-// (or absent) and counts them in *skipped.
+// all deletions, then all additions, in one publication; it skips additions of members and
+// deletions of non-members, and counts them in *skipped.
 int acl_set_add(struct acl_set *s, const struct acl_prefix *p);
 int acl_set_del(struct acl_set *s, const struct acl_prefix *p);
 int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del,
@@ -38,7 +38,7 @@ int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del
 // replaces all; readers see each address old or new
 int acl_set_load(struct acl_set *s, const struct acl_prefix *p, size_t n);
 bool acl_set_has(const struct acl_set *s, const struct acl_prefix *p); // exactly this member
-size_t acl_set_need(size_t n4, size_t n6); // bytes for so many members, about
+size_t acl_set_need(size_t n4, size_t n6); // bytes for so many members, estimate
 // In no particular order; stops at, and returns, the first non-zero fn().
 int acl_set_walk(const struct acl_set *s, uint8_t family,
                  int (*fn)(void *ctx, const struct acl_prefix *p), void *ctx);
@@ -46,7 +46,7 @@ uint64_t acl_set_epoch(struct acl_set *s);
 void acl_set_reclaim(struct acl_set *s, uint64_t epoch);
 void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out);
 
-// Reader. Bit i of the answer: address i is in the set. n <= 64.
+// Reader. Bit i of the result: address i is in the set. n <= 64.
 uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigned n);
 uint64_t acl_set_find6(const struct acl_set *s, const uint8_t (*addr)[16], unsigned n);
 

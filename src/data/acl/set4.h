@@ -5,17 +5,17 @@
 //              "all of it is in the set", or three bits, by a hash, for each /24 (/22, /19 in
 //              small sets) that has a member. Most addresses end here after one read
 //     dir      a word for each /17: "all of it is in the set", or a node
-//     node     which of its 128 /24s are in the set whole, and which have longer members; a word
-//              for each of the latter
+//     node     which of its 128 /24s are completely in the set, and which have longer members; a
+//              word for each of the latter
 //     leaf     the members of 25..32 bits in a /24: up to three in the node's word itself, up to
 //              16 in a list, else a bitmap
 //
-// A code stands for a prefix inside 25..32, 17..24 or 0..16 bits: its k bits with a 1 in front.
-// The readers' structure holds every member exactly, so the writer keeps no copy, except for
-// members of 0..16 bits (`top`).
+// A code stands for a prefix inside 25..32, 17..24 or 0..16 bits: its k bits with a 1 in front. The
+// readers' structure holds every member exactly, so the writer needs no copy, except for members of
+// 0..16 bits (`top`).
 //
 // Invariant: nodes and leaves never change. A change makes new ones, and one store into the
-// directory puts all of a /17 in force; what it replaced stays readable until set4_reclaim. The
+// directory puts all of a /17 in force; replaced ones stay readable until set4_reclaim. The
 // filter's word is stored after the directory's, so a reader sees each address old or new.
 #ifndef ACL_SET4_H
 #define ACL_SET4_H
@@ -31,8 +31,8 @@
 #define SET4_DIR (1u << 17)
 #define SET4_ALL 0x80000000u    // of a directory word: a member of 0..16 bits covers it
 #define SET4_SHORTS 0x40000000u // the node has members of 17..24 bits
-#define SET4_REF 0x07ffffffu    // where node or list is, in the pool's units
-#define SET4_LIST 0x80000000u   // of a child's word: not the members themselves
+#define SET4_REF 0x07ffffffu    // location of node or list, in the pool's units
+#define SET4_LIST 0x80000000u   // of a child's word: a list or bitmap, not the members themselves
 #define SET4_KIND_SHIFT 27
 #define SET4_KIND 15u
 
@@ -40,18 +40,19 @@ enum set4_kind { SET4_LIST8, SET4_LIST16, SET4_BITS };
 
 #define SET4_WHOLE 1u // of a filter's word: all of it is in the set. No hash gives a single bit
 #define SET4_ITEMS 128u
-// gives each item two or three bits, none the bits of another, each bit to 11 to 13 items
+// gives each item two or three bits, distinct from every other item's; each bit belongs to 11 to 13
+// items
 #define SET4_HASH 0x9020fe79u
 
 struct set4_filter {
     uint32_t *word;
     uint32_t shift;      // an address's word is its number >> shift
-    uint32_t item_shift; // what it has bits for: the 7 lowest bits of its number >> item_shift
+    uint32_t item_shift; // its item is the 7 lowest bits of its number >> item_shift
 };
 
 struct set4_node { // followed by a word for each bit of `longs`
     uint32_t longs[4];
-    uint8_t below[4]; // number of these words before those of longs[i]
+    uint8_t below[4]; // number of child words before longs[i]'s
 };
 struct set4_shorts { // the same with members of 17..24 bits
     uint32_t longs[4];
@@ -70,16 +71,16 @@ struct set4_garbage {
 };
 
 struct set4 {
-    const struct set4_filter *filter; // what readers follow: by acquire loads
+    const struct set4_filter *filter; // readers use these three, by acquire loads
     uint32_t *dir;
     uint8_t *arena;
     // the writer's own
     struct pool pool;
     size_t mapped_bytes, max_bytes;
-    uint64_t members, used; // used: /24s that are not empty, without those that SET4_ALL covers
+    uint64_t members, used; // used: /24s that are not empty, without ones that SET4_ALL covers
     uint64_t top[SET4_DIR / 64]; // bit c: the member of 0..16 bits of code c
     VEC(struct set4_garbage) garbage;
-    VEC(uint32_t) fresh, dead; // of the change under way
+    VEC(uint32_t) fresh, dead; // of the current change
     VEC(struct set4_pending) pending;
     uint64_t skipped;
     struct set4_filter *old_filter;
@@ -97,7 +98,7 @@ struct set4 *set4_new(size_t max_bytes, size_t expected);
 void set4_free(struct set4 *s);
 void set4_sort(struct set4_change *c, size_t n);
 // A change in two steps. prepare: 0, or -ENOSPC; invisible to readers. Then commit, which cannot
-// fail, or abandon. *skipped grows by members that were there already, or absent.
+// fail, or abandon. *skipped grows by additions of members and deletions of non-members.
 int set4_prepare(struct set4 *s, const struct set4_change *c, size_t n);
 void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t epoch,
                  uint64_t *skipped);
@@ -147,7 +148,7 @@ static inline bool set4_bit(const uint64_t *bits, unsigned i)
 
 // --- reader: the filter ---
 
-extern const uint32_t set4_item[SET4_ITEMS]; // its bits
+extern const uint32_t set4_item[SET4_ITEMS]; // bits of each item
 
 static inline uint32_t set4_item_of(const struct set4_filter *f, uint32_t addr)
 {
@@ -160,7 +161,7 @@ static inline uint32_t set4_filter_word(const struct set4_filter *f, uint32_t ad
     return __atomic_load_n(&f->word[addr >> f->shift], __ATOMIC_ACQUIRE);
 }
 
-// --- reader: behind the filter. No branches on what is found: they would be unpredictable ---
+// --- reader: behind the filter. No branches on the result, which would be unpredictable ---
 
 static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
 {
@@ -168,7 +169,7 @@ static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
     return __atomic_load_n(&s->dir[addr >> 15], __ATOMIC_ACQUIRE);
 }
 
-#define SET4_YES 0xffffffffu // a child's word is never this: its kind does not exist
+#define SET4_YES 0xffffffffu // never a child's word: its kind does not exist
 
 // An address's answer from its directory word: 0 = not in the set, SET4_YES, or a leaf's word. A
 // word without a node leads to the pool's first unit, which is unused and empty.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set4_change.c - changes of the IPv4 half of a set: built aside, then put in force (set4.h)
 //
-// A change is a sorted list. For each /17 it touches, it makes a new node with new leaves,
-// invisible to readers. If all finds room, the directory's words are stored, one for each /17; else
-// everything is given back and nothing has changed. Members of 0..16 bits need no memory.
+// A change is a sorted list. For each /17 it touches, it builds a new node with new leaves,
+// invisible to readers. If there is room for all of them, the directory's words are stored, one for
+// each /17; else everything is released and nothing has changed. Members of 0..16 bits need no
+// memory.
 #include "acl/set4.h"
 
 #include <errno.h>
@@ -123,7 +124,7 @@ void set4_sort(struct set4_change *c, size_t n)
         qsort(c, n, sizeof *c, by_key);
 }
 
-// --- a node taken apart ---
+// --- a node's parts ---
 
 struct parts {
     uint64_t all[2], code[4]; // members of 17..24 bits
@@ -239,7 +240,8 @@ static void parts_note(struct set4 *s, struct parts *p, const struct set4_change
     }
 }
 
-// Applies the changes of one /24 (25..32 bits) at the front of c[0..n). How many; 0: no room.
+// Applies the changes of one /24 (25..32 bits) at the front of c[0..n). Returns their number; 0: no
+// room.
 static size_t apply_leaf(struct set4 *s, struct parts *p, const struct set4_change *c, size_t n)
 {
     unsigned at = c->addr >> 8 & 127;
@@ -262,7 +264,7 @@ static size_t apply_leaf(struct set4 *s, struct parts *p, const struct set4_chan
     return i;
 }
 
-// Applies the changes of one /17 at the front of c[0..n). How many; 0: no room.
+// Applies the changes of one /17 at the front of c[0..n). Returns their number; 0: no room.
 static size_t apply_node(struct set4 *s, const struct set4_change *c, size_t n)
 {
     uint32_t slot = c->addr >> 15, word = s->dir[slot];
@@ -315,7 +317,7 @@ static bool slot_store(struct set4 *s, unsigned slot, uint32_t word)
     return true;
 }
 
-// Members of 0..16 bits. True if the change has any.
+// Applies members of 0..16 bits to `top`. True if the change has any.
 static bool note_top(struct set4 *s, const struct set4_change *c, size_t n)
 {
     bool any = false;
@@ -332,7 +334,7 @@ static bool note_top(struct set4 *s, const struct set4_change *c, size_t n)
     return any;
 }
 
-// Updates the /17s that they cover.
+// Updates the /17s that members of 0..16 bits cover.
 static void apply_top(struct set4 *s, const struct set4_change *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -348,7 +350,7 @@ static void apply_top(struct set4 *s, const struct set4_change *c, size_t n)
     }
 }
 
-// Prefetches what the next changes will read: word, node, leaf.
+// Prefetches the word, node and leaf of later changes.
 static void fetch_ahead(const struct set4 *s, const struct set4_change *c, size_t left)
 {
     if (left > 12) {
@@ -426,7 +428,7 @@ struct walk {
     void *ctx;
 };
 
-// Members in `bits`, whose codes stand for prefixes below base/from_len.
+// Walks the members in `bits`, whose codes stand for prefixes below base/from_len.
 static int walk_codes(const struct walk *w, const uint64_t *bits, unsigned n, uint32_t base,
                       unsigned from_len)
 {

@@ -3,13 +3,13 @@
 // (set4.h)
 //
 // A word stands for 1 << shift addresses. For each of its 128 items (32 in the finest filter) that
-// has a member, it has two or three bits, chosen by a hash; an item without members may have all
-// its bits set by others, and then the directory decides.
+// has a member, it has two or three bits, chosen by a hash. All bits of an item without members may
+// be set by other items; then the directory decides.
 //
 //     shift 20, items /19    16 KiB   a thousand hosts: one random address in a hundred passes
 //     shift 17, items /22   128 KiB
 //     shift 15, items /24   512 KiB   a bit for each /24 would take 2 MiB, too much for the caches
-//     shift 13, items /24     2 MiB   where the one above would be full
+//     shift 13, items /24     2 MiB   if the one above would be full
 #include "acl/set4.h"
 
 #include <stdlib.h>
@@ -139,7 +139,7 @@ void set4_filter_store(struct set4 *s, unsigned from, unsigned to)
     filter_store(s, (struct set4_filter *)s->filter, from, to);
 }
 
-// Only one old filter at a time waits for readers; until it is freed, a finer one has to wait.
+// Only one old filter at a time waits for readers; until it is freed, a finer one must wait.
 bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch)
 {
     unsigned shift = s->used > MOST_USED ? SHIFT_MOST
@@ -150,7 +150,7 @@ bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch)
 
     if (s->filter && (shift >= s->filter->shift || s->old_filter))
         return true;
-    // the coarse one is slower, not wrong
+    // the coarse one is slower, but correct
     if (s->filter && words_bytes(shift) > room)
         return true;
     f = filter_new(shift);

@@ -9,14 +9,14 @@
 
 struct acl_set;
 
-// A lookup in steps, each of which prefetches what the next one reads, so that the caller can do
-// other work in between.
+// A lookup in steps. Each step prefetches data for the next one, so that the caller can do other
+// work in between.
 struct set4_walk {
     const struct set4 *set; // NULL: the lookup is over
     const struct set4_filter *filter;
     unsigned n_steps,
-        n;         // addresses; from the second step on only those that the filter passes, packed
-    uint64_t pass; // which these are
+        n;         // addresses; after the first step only filter hits, packed
+    uint64_t pass; // the addresses that pass
     // bit = address in the set; complete when the lookup is over
     uint64_t found;
     uint32_t addr[64]; // host order
@@ -30,14 +30,14 @@ void set4_walk_on(struct set4_walk *w); // the next step: filter, directory, nod
 
 enum set4_kernel { SET4_SCALAR, SET4_AVX512, SET4_VPOPCNT };
 
-// Which of n addresses are in the set; f: its filter.
+// Bit = address in the set, of n; f: the set's filter.
 typedef uint64_t set4_find(const struct set4 *s, const struct set4_filter *f,
                            const uint32_t *addr_be, unsigned n);
 set4_find set4_find_scalar, set4_find_avx512, set4_find_avx512_vpopcnt;
-// addresses that the filter passes, one by one
+// the addresses that passed the filter, one by one
 uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be);
 set4_find *set4_find_of(enum set4_kernel k); // NULL: not on this CPU
-// One step of a lookup that is not over.
+// One step of an unfinished lookup.
 typedef void set4_step(struct set4_walk *w);
 set4_step set4_step_scalar, set4_step_avx512_vpopcnt;
 set4_step *set4_step_of(enum set4_kernel k); // as set4_find_of

@@ -3,10 +3,10 @@
 // VPOPCNTDQ and CD
 //
 // The filter checks all addresses. If many pass, they are packed and go through directory, node and
-// leaf in vectors; lists and bitmaps of a /24 are then checked one by one. If few pass, memory
-// latency is all that counts, and plain code is as good. Without VPOPCNTDQ only the filter is in
-// vectors. Gathers are plain loads, which x86 keeps in order: what a word leads to is complete when
-// the word is read.
+// leaf in vectors; lists and bitmaps of a /24 are then checked one by one. If few pass, only memory
+// latency counts, and plain code is as good. Without VPOPCNTDQ only the filter is in vectors.
+// Gathers are plain loads, which x86 keeps in order: an object is complete when the word that leads
+// to it is read.
 #include "acl/set4_find.h"
 
 #include <immintrin.h>
@@ -59,7 +59,7 @@ INLINE __m512i items_of_addresses(const struct set4_filter *f, __m512i addr) // 
     return _mm512_or_si512(_mm512_or_si512(bit_at(h, 27), bit_at(h, 22)), bit_at(h, 17));
 }
 
-// Those of 16 addresses that the filter passes; *found: those that it knows to be in the set.
+// Filters 16 addresses: returns those that pass; *found: addresses known to be in the set.
 INLINE __mmask16 filter16(const struct set4_filter *f, __m512i addr, __mmask16 m, __mmask16 *found)
 {
     __m512i item = items_of_addresses(f, addr),
@@ -150,7 +150,7 @@ INLINE __mmask16 words_have(__m512i word, __m512i addr, __mmask16 m)
     return hit;
 }
 
-// Of `some` packed addresses and their leaf words: which are in the set.
+// Of `some` packed addresses and their leaf words, returns those in the set.
 INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const uint32_t *addr,
                             unsigned some)
 {
@@ -205,7 +205,7 @@ uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter
 
 // --- in steps ---
 
-// Addresses that pass move up.
+// Moves the addresses that pass to the front.
 INLINE void walk_filter(struct set4_walk *w)
 {
     unsigned n = 0;

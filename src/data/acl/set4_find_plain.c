@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set4_find_plain.c - looks up IPv4 addresses in a set, on any CPU
 //
-// The filter for all addresses; then those that pass go through each level together, so that their
-// memory reads overlap.
+// First the filter, for all addresses; then the addresses that pass go through each level together,
+// so that their memory reads overlap.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -58,7 +58,7 @@ static inline uint64_t lanes_equal(__m128i a, __m128i b)
 
 #endif
 
-// Addresses that the filter passes; *found: those that it knows to be in the set.
+// Addresses that pass the filter; *found: addresses known to be in the set.
 static uint64_t filter_addresses(const struct set4_filter *f, const uint32_t *addr_be, unsigned n,
                                  uint64_t *found)
 {
@@ -102,7 +102,7 @@ static void step_filter(struct set4_walk *w)
     unsigned n = 0;
 
     w->pass = 0;
-    for (unsigned i = 0; i < w->n; i++) { // no branches: addresses that pass move up
+    for (unsigned i = 0; i < w->n; i++) { // no branches: addresses that pass move to the front
         uint32_t addr = w->addr[i], word = set4_filter_word(w->filter, addr),
                  item = set4_item_of(w->filter, addr);
         bool passes = (word & item) == item;

@@ -86,7 +86,7 @@ bool set4_leaf_write(struct set4 *s, const struct set4_leaf *l, uint32_t *word)
         return true;
     enum set4_kind kind = n > 8 ? SET4_LIST16 : SET4_LIST8;
     size_t bytes = 16u * (kind + 1);
-    while (at < bytes / 2) // the rest repeats the last one
+    while (at < bytes / 2) // fill the rest with the last one
         list[at] = list[at - 1], at++;
     void *block = block_new(s, kind, bytes, word);
     if (block)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set6.c - the IPv6 half of an address set (set6.h)
 //
-// A Poptrie takes one change at a time, each whole or not at all. A batch is applied in place if
-// the worst case fits; else to a copy, which then replaces the table.
+// A Poptrie takes one change at a time, each completely or not at all. A batch is applied in place
+// if the worst case fits; else to a copy, which then replaces the table.
 #include "acl/set6.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define RESERVED ((size_t)512 << 20)  // of address space
 #define WORST_BYTES 2048u             // worst case of one change
-#define BYTES_EACH 150u               // per member, about, writer's memory included
+#define BYTES_EACH 150u               // per member, estimate, writer's memory included
 #define BYTES_FIXED ((size_t)9 << 20) // the directory
 
 static struct poptrie *table_new(void)

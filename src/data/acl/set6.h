@@ -15,12 +15,12 @@ struct set6_change {
     bool add;
 };
 
-// All changes in this order, or none. 0; -ENOMEM, -ENOSPC. t NULL: there was no member yet. *made:
-// the table to use instead of t, which is unchanged; NULL: t was changed in place. *skipped grows
-// by members that were there already, or absent.
+// Makes all changes in this order, or none. 0; -ENOMEM, -ENOSPC. t NULL: there was no member yet.
+// *made: the table to use instead of t, which is unchanged; NULL: t was changed in place. *skipped
+// grows by additions of members and deletions of non-members.
 int set6_change(struct poptrie *t, const struct set6_change *c, size_t n, struct poptrie **made,
                 uint64_t *skipped);
-// Bytes for so many more members, about.
+// Estimate of the bytes for so many more members.
 size_t set6_need(const struct poptrie *t, size_t n);
 
 #endif

@@ -75,7 +75,7 @@ static bool changes_make(struct changes *all, const struct acl_prefix *del, size
     return true;
 }
 
-// The IPv4 half may take what the other half leaves.
+// The IPv4 half may use the room that the other half leaves.
 static size_t room4(const struct acl_set *s)
 {
     struct poptrie_stats st;
@@ -195,7 +195,7 @@ int acl_set_del(struct acl_set *s, const struct acl_prefix *p)
     return rc ? rc : skipped ? -ENOENT : 0;
 }
 
-// Builds both halves aside before readers see one of them.
+// Builds both halves aside before readers see either.
 int acl_set_load(struct acl_set *s, const struct acl_prefix *p, size_t n)
 {
     struct acl_set new = {.max_bytes = s->max_bytes, .epoch = 1};

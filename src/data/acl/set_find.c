@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set_find.c - which addresses of a burst are in a set: the readers' entry points
+// set_find.c - finds the addresses of a burst that are in a set: the readers' entry points
 //
 // IPv4 by the best kernel of the CPU (set4_find_plain.c, set4_find_avx512.c), IPv6 by Poptrie's
 // bulk lookup.
@@ -14,8 +14,8 @@ set4_find *set4_find_of(enum set4_kernel k)
 #ifdef ACL_X86
     if (k == SET4_AVX512)
         return cpu_runs(CPU_AVX512) ? set4_find_avx512 : NULL;
-#ifndef __SANITIZE_THREAD__ // which does not see that a gather reads the directory before what its
-                            // words lead to
+#ifndef __SANITIZE_THREAD__ // it does not see that a gather reads the directory before the objects
+                            // behind its words
     if (k == SET4_VPOPCNT)
         return cpu_runs(CPU_AVX512_VPOPCNT) ? set4_find_avx512_vpopcnt : NULL;
 #endif

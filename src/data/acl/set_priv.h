@@ -17,7 +17,7 @@ struct acl_set_old { // a half that was replaced
 };
 
 struct acl_set {
-    struct set4 *v4;    // readers load these two; NULL: no member was ever there
+    struct set4 *v4;    // readers load these two; NULL: there never was a member
     struct poptrie *v6; // every member has the value 1
     // the writer's own
     size_t max_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set_test.c - address sets against a list of prefixes that is searched from front to back
+// set_test.c - address sets against a list of prefixes with linear search
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static bool list_covers(const struct list *l, uint8_t family, const uint8_t *add
     return false;
 }
 
-// Prefixes that crowd together: a few /16s, and in them all lengths; one in eight anywhere.
+// Clustered prefixes: a few /16s with all lengths in them; one in eight anywhere.
 static struct acl_prefix random_prefix(uint8_t family)
 {
     unsigned bits = family == 4 ? 32 : 128;
@@ -85,7 +85,7 @@ static struct acl_prefix random_member(const struct list *l, uint8_t family)
     return l->n && pick(3) ? l->p[pick((unsigned)l->n)] : random_prefix(family);
 }
 
-// Anything, or the first or the last address of a member, or one beside it.
+// Any address, the first or last address of a member, or one beside it.
 static void random_address(const struct list *l, uint8_t family, uint8_t addr[16])
 {
     unsigned bytes = family == 4 ? 4 : 16;
@@ -159,7 +159,7 @@ static int must_be_member(void *ctx, const struct acl_prefix *p)
 {
     struct list *left = ctx;
 
-    assert_true(list_change(left, p, false)); // once, and no other
+    assert_true(list_change(left, p, false)); // once only
     return 0;
 }
 
@@ -286,8 +286,8 @@ static struct acl_prefix host4(uint32_t addr)
     return p;
 }
 
-// Through all three grains of the filter, added one by one, in batches, and loaded; then most of
-// them gone again.
+// Through all three sizes of the filter: added one by one, in batches, and loaded; then most of
+// them deleted.
 static void many_hosts_are_found_through_every_filter(void **state)
 {
     enum { N = 40000 };
@@ -310,7 +310,7 @@ static void many_hosts_are_found_through_every_filter(void **state)
     for (int pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < N; i += 32) {
             uint32_t be[64];
-            // the odd ones are beside members
+            // odd ones are beside members
             for (unsigned k = 0; k < 64; k++)
                 be[k] = __builtin_bswap32(addr[i + k / 2] + (k % 2));
             uint64_t want = pass && i < N / 2 ? 0 : 0x5555555555555555u;
@@ -327,7 +327,7 @@ static void many_hosts_are_found_through_every_filter(void **state)
     free(p);
 }
 
-// So many /24s that the filter's words are of /19s: every other /17.
+// So many /24s that the filter's words are /19s: every other /17.
 static void networks_in_every_other_17_are_found(void **state)
 {
     enum { N = 4000 };
@@ -425,7 +425,7 @@ static void everything_is_one_prefix(void **state)
     acl_set_free(s);
 }
 
-// --- readers beside the writer: stable members are always found, stable strangers never ---
+// --- readers beside the writer: stable members are always found, stable non-members never ---
 
 #define STABLE 256u
 #define COVERED 0x0b010203u // always in the set, as a host or by a network
@@ -441,7 +441,7 @@ static void *read_all(void *arg)
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         uint32_t be[64];
         uint8_t six[64][16] = {{0}};
-        for (unsigned i = 0; i < 64; i++) { // hosts 10.x.y.128 are stable, 10.x.y.129 never there
+        for (unsigned i = 0; i < 64; i++) { // 10.x.y.128 are stable members, 10.x.y.129 never
             unsigned k = (unsigned)(lpm_random(&own) >> 40) % STABLE;
             be[i] = __builtin_bswap32(0x0a000080 + (k << 12) + i % 2);
             memcpy(six[i], (uint8_t[4]){0x20, 1, 0xd, 0xb8}, 4);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tuple.c - chooses the tuple of each rule (tuple.h)
 //
-// Many tuples cost each packet a filter lookup each; few tuples make long blocks, because unlike
+// Each tuple costs each packet a filter lookup; few tuples make long blocks, because different
 // rules share a key. So a rule first asks for a coarse tuple, its lengths rounded down (TupleMerge:
 // Daly et al., IEEE/ACM ToN 2019). Only if the block there is long, it asks for a finer one: with
 // the destination port, with exact lengths, with both. If all TUPLES_MAX tuples exist, it joins the
-// shortest block it can.
+// shortest block possible.
 #include "acl/tuple.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define MANY_TUPLES 28u // from here on only long blocks get a new tuple
 #define LONG_BLOCK 16u
-// kinds of rules that are counted apart
+// kinds of rules that are counted separately
 #define WISHES_PLANNED 1021u
 
 static unsigned set_of(const struct acl_rule *r, enum side_index s)
@@ -31,7 +31,7 @@ static bool has_port(const struct acl_rule *r)
     return !r->proto_any && r->dport[0] == r->dport[1];
 }
 
-// The level of a length; if no more levels fit, of the next shorter length.
+// The level of a length, or of the next shorter length if there is no room for more levels.
 static unsigned level_of(struct classifier *c, enum side_index s, unsigned len)
 {
     unsigned best = 0;
@@ -105,7 +105,7 @@ static bool may_join(const struct classifier *c, const struct tuple *t, const st
 
 // --- choice ---
 
-// The tuples a rule asks for, best first: coarse lengths, with its port, exact lengths, both.
+// The tuples that a rule asks for, best first: coarse lengths, with its port, exact lengths, both.
 struct wishes {
     unsigned len[2][2]; // coarse, exact
     unsigned first, last;
@@ -117,7 +117,7 @@ static bool wish_port(unsigned wish)
     return wish & 1;
 }
 
-// If one side is any, most packets have another port: ask for the port at once.
+// If one side is any, most packets have other ports: asks for the port at once.
 static struct wishes wishes_of(const struct classifier *c, const struct acl_rule *r)
 {
     struct wishes w = {.last = WISHES};
@@ -136,7 +136,7 @@ struct choice {
     unsigned tuple, chain, bits;
 };
 
-// Prefers short blocks, then the finest tuple; else the shortest block.
+// Prefers a short block, then the finest tuple; else the shortest block.
 static void tuple_consider(struct classifier *c, const struct acl_rule *r, unsigned t,
                            unsigned (*chain)(const struct classifier *, uint32_t),
                            struct choice *best)
