@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify.h - the first rule that a packet matches, in an image of an access list
+// classify.h - finds the first rule that matches a packet, in an image of an access list
 //
-// One text for the tests on the host, the emulated device and a GPU, as lookup.h. list_image.c
+// One source for the tests on the host, the emulated device and a GPU, as lookup.h. list_image.c
 // makes images, which never change; gpu_classify_test.c compares with acl_rule_matches4 and 6.
 //
-// An image is a tuple space (acl/classifier.h has another one, for CPUs). A tuple says which bits
-// of a packet are hashed: so many of the source, so many of the destination, perhaps protocol and
-// ports. A rule is under one tuple, whose bits it compares all. A packet asks each tuple: the hash
-// of its own bits leads to a head, that to a chain of rules, sorted by number, and each is compared
-// as a whole. So hashes only find, and a collision costs time, never a wrong answer. Tuples are
-// sorted by their lowest number: behind the best rule found no tuple need be asked.
+// An image is a tuple space (acl/classifier.h has another one, for CPUs). A tuple defines the bits
+// of a packet that are hashed: a number of bits of the source and of the destination, and possibly
+// protocol and ports. A rule is under one tuple and compares all of its bits. A packet is looked up
+// in each tuple: the hash of its bits leads to a head, and that to a chain of rules, sorted by
+// number, each of which is compared completely. So a hash only finds candidates, and a collision
+// costs time, but never gives a wrong answer. Tuples are sorted by their lowest number: the search
+// ends at the first tuple beyond the best rule found.
 //
-// All loads are aligned; all loops are bounded, whatever the memory holds.
+// All loads are aligned. All loops are bounded, whatever the memory contains.
 #ifndef GPU_CLASSIFY_H
 #define GPU_CLASSIFY_H
 
@@ -24,8 +25,8 @@
 #define GPU_TUPLES_MAX 64u
 #define GPU_CHAIN_MAX 256u
 
-// A head: 0, or tag (10 bits) and number of the chain's first rule, from 1 on. Tag 0: the chain has
-// rules of several tags.
+// A head: 0, or a tag (10 bits) and the number of the chain's first rule, counted from 1. Tag 0:
+// the chain has rules of several tags.
 #define GPU_HEAD_RULE_BITS 22u
 #define GPU_HEAD_RULE ((1u << GPU_HEAD_RULE_BITS) - 1)
 
@@ -41,7 +42,7 @@ struct gpu_tuple {
 // The rules of one family.
 struct gpu_rules {
     uint32_t n_tuples, head_mask; // heads - 1
-    uint64_t heads, rules;        // where in the image; rule 0 is none
+    uint64_t heads, rules;        // offsets in the image; rule 0 is none
     struct gpu_tuple tuple[GPU_TUPLES_MAX];
 };
 
@@ -49,23 +50,23 @@ struct gpu_image {
     struct gpu_rules ip4, ip6;
 };
 
-enum gpu_rule_compares { // beside the three bits of acl_part
+enum gpu_rule_compares { // besides the three bits of acl_part
     GPU_RULE_PROTO = 8,
     GPU_RULE_DSCP = 16
 };
 #define GPU_RULE_LAST 0x80000000u // of its chain
 
 struct gpu_rule_rest {
-    uint16_t sport, sport_span, dport, dport_span; // from, and the size of the range - 1
+    uint16_t sport, sport_span, dport, dport_span; // start and size - 1 of each range
     uint32_t number;
     uint32_t slot; // and GPU_RULE_LAST
     uint8_t proto, dscp;
-    uint8_t compares; // parts that match; enum gpu_rule_compares
+    uint8_t compares; // parts that match, and enum gpu_rule_compares
     uint8_t tcp_mask, tcp_value, tcp_any;
     uint8_t len[2];
 };
 
-struct gpu_rule4 { // 32 bytes: what a GPU reads at once
+struct gpu_rule4 { // 32 bytes: one memory transaction of a GPU
     uint32_t address[2];
     struct gpu_rule_rest rest;
 };
@@ -76,7 +77,7 @@ struct gpu_rule6 {
     uint64_t unused;
 };
 
-// A packet: struct acl_key4 or acl_key6, read.
+// A packet: a decoded struct acl_key4 or acl_key6.
 struct gpu_flow {
     uint64_t address[2][2]; // host order, high half first; IPv4: the upper 32 bits of the first
     uint32_t sport, dport, proto, tcp_flags, dscp, part;
@@ -98,7 +99,7 @@ static inline uint64_t gpu_mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-// Of the bits that a tuple hashes. The writer asks for a rule's, with the rule in a packet's place.
+// Hash of the bits that a tuple uses. The writer also hashes rules, as packets.
 static inline uint64_t gpu_hash(const struct gpu_flow *f, const struct gpu_tuple *t, bool six)
 {
     uint64_t h = (uint64_t)t->fields << 56 | (uint64_t)t->len[0] << 48 | (uint64_t)t->len[1] << 40;
@@ -125,7 +126,7 @@ static inline uint32_t gpu_tag(uint64_t hash)
 
 static inline bool gpu_rest_matches(const struct gpu_rule_rest *r, const struct gpu_flow *f)
 {
-    return (r->compares & f->part) != 0 && // one bit of 0..2
+    return (r->compares & f->part) != 0 && // one of bits 0..2
            (!(r->compares & GPU_RULE_PROTO) || r->proto == f->proto) &&
            (!(r->compares & GPU_RULE_DSCP) || r->dscp == f->dscp) &&
            ((f->sport - r->sport) & 0xffff) <= r->sport_span &&
@@ -153,7 +154,7 @@ static inline bool gpu_addresses6_match(const struct gpu_rule6 *r, const struct 
     return differs == 0;
 }
 
-// The first rule of a chain that matches and has a number below *best; *slot, *best.
+// Finds the first rule of a chain that matches and has a number below *best; sets *slot and *best.
 static inline void gpu_chain(const uint8_t *rules, uint32_t at, const struct gpu_flow *f, bool six,
                              uint32_t *best, uint32_t *slot)
 {
@@ -175,7 +176,7 @@ static inline void gpu_chain(const uint8_t *rules, uint32_t at, const struct gpu
     }
 }
 
-// The slot of the first rule that matches, or GPU_MISS.
+// Returns the slot of the first rule that matches, or GPU_MISS.
 static inline uint32_t gpu_classify(const struct gpu_image *image, const struct gpu_flow *f,
                                     bool six)
 {
@@ -200,7 +201,7 @@ static inline uint32_t gpu_classify(const struct gpu_image *image, const struct 
     return slot;
 }
 
-// The last 8 bytes of a key.
+// Decodes the last 8 bytes of a key.
 static inline void gpu_flow_rest(struct gpu_flow *f, const uint32_t *w)
 {
     f->sport = w[0] & 0xffff;
@@ -222,7 +223,7 @@ static inline uint32_t gpu_classify4(const struct gpu_image *image, const uint32
     return gpu_classify(image, &f, false);
 }
 
-// key: struct acl_key6, 40 bytes, here at a multiple of 8.
+// key: struct acl_key6, 40 bytes, aligned to 8 here.
 static inline uint32_t gpu_classify6(const struct gpu_image *image, const uint32_t *key)
 {
     const uint64_t *w = (const uint64_t *)key;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cuda.c - a GPU of NVIDIA's, through the functions of its driver that we need, found by dlopen
+// cuda.c - an NVIDIA GPU, through the driver functions that we need, found with dlopen
 //
-// No header and no library of the vendor's is used: the declarations below are ours, of the
-// driver's documented interface. Without a driver, a GPU or our kernel gpu_open says which is
+// Uses no header or library of the vendor: the declarations below are ours, written from the
+// driver's documented interface. Without a driver, a GPU or our kernel, gpu_open says which one is
 // missing.
 //
-// Not run on a GPU yet, as no machine with one was at hand: tested against a fake driver alone
+// Never run on a GPU, because no machine with one was available: tested only with a fake driver
 // (gpu_cuda_test.c, docs/features/gpu.md).
 //
-// Three streams: copies; each served mailbox has one of its own, as a persistent kernel never ends;
-// launches. cuMemFree waits for all kernels, so memory is freed when the device is closed.
+// Streams: one for copies, one for launches, and one for each served mailbox, because a persistent
+// kernel never ends. cuMemFree waits for all kernels, so memory is freed when the device is closed.
 #include "gpu/device.h"
 
 #include "gpu/kernel_text.h"
@@ -23,8 +23,8 @@
 #include <string.h>
 
 #define MAILBOXES 64u
-#define MARKS 64u // outstanding
-#define THREADS 128u // of a block
+#define MARKS 64u // pending at a time
+#define THREADS 128u // per block
 
 typedef void *handle;
 
@@ -90,7 +90,7 @@ static struct cuda *cuda(struct gpu_device *d)
     return (struct cuda *)d;
 }
 
-// The first error stands in `why`; 0 or -ENODEV.
+// Keeps the first error in `why`; 0 or -ENODEV.
 static int rc_check(struct cuda *c, int rc, const char *what)
 {
     const char *text = NULL;
@@ -113,7 +113,7 @@ static int error(struct gpu_device *d)
     return __atomic_load_n(&cuda(d)->lost, __ATOMIC_ACQUIRE) != 0 ? -ENODEV : 0;
 }
 
-// Each thread that calls the driver must have the context.
+// Each thread that calls the driver must set the context.
 static bool ready(struct cuda *c)
 {
     return error(&c->device) == 0 &&
@@ -189,7 +189,7 @@ static int upload(struct gpu_device *d, uint64_t at, const void *from, size_t by
 {
     struct cuda *c = cuda(d);
 
-    // from memory that is not pinned the driver copies before it returns
+    // from pageable memory the driver copies before it returns
     if (!ready(c))
         return -ENODEV;
     return rc_check(c, c->call.cuMemcpyHtoDAsync_v2(at, from, bytes, c->copies), "copy");
@@ -231,7 +231,7 @@ static int passed(struct gpu_device *d, uint64_t m)
 
 // --- mailboxes ---
 
-// The address by which the device sees memory that share() gave out.
+// The device's address of memory from share().
 static int address(struct cuda *c, void *p, uint64_t *at)
 {
     return rc_check(c, c->call.cuMemHostGetDevicePointer_v2(at, p, 0), "address of a mailbox");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// device.h - something that looks up and classifies for us: a GPU, or a thread that acts like one
+// device.h - a device for lookups and classification: a GPU, or a thread that behaves like one
 //
-// What the rest of Kamuee may know of a device. mirror.h fills its memory, queue.h sends it
-// batches. After the first error a device is lost: every call returns -ENODEV and `why` says what
-// happened; it can only be closed. Memory and mailboxes stay valid until then.
+// All that the rest of Kamuee knows of a device. mirror.h fills its memory, queue.h sends it
+// batches. After the first error a device is lost: every call returns -ENODEV, `why` describes the
+// error, and the device can only be closed. Memory and mailboxes stay valid until then.
 //
-// Calls may come from several threads, but open and close alone, and each mailbox's from one.
+// Calls may come from several threads, except open and close; calls for a mailbox come from one
+// thread.
 #ifndef GPU_DEVICE_H
 #define GPU_DEVICE_H
 
@@ -19,22 +20,23 @@ struct gpu_device;
 struct gpu_device_ops {
     const char *name;
     void (*close)(struct gpu_device *d);
-    // zeroed memory of the host that the device sees; NULL if there is none
+    // zeroed host memory that the device can access; NULL if there is none
     void *(*share)(struct gpu_device *d, size_t bytes);
     void (*unshare)(struct gpu_device *d, void *p);
-    // memory of the device, not zeroed; 0 if there is none
+    // device memory, not zeroed; 0 if there is none
     uint64_t (*alloc)(struct gpu_device *d, size_t bytes);
     void (*free)(struct gpu_device *d, uint64_t at);
-    // Copies happen in the order of the calls; `from` may be changed on return. 0 or an error.
+    // Copies happen in the order of the calls; `from` may be changed after the return. 0 or an
+    // error.
     int (*upload)(struct gpu_device *d, uint64_t at, const void *from, size_t bytes);
-    // *mark: for gpu_passed
+    // sets *mark, for `passed`
     int (*mark)(struct gpu_device *d, uint64_t *mark);
     // 1: all copies before the mark have happened; 0: not yet; or an error
     int (*passed)(struct gpu_device *d, uint64_t mark);
-    // serves the mailbox until its `stop`, which stop() sets and waits for
+    // serves the mailbox until its `stop` is set; stop() sets it and waits
     int (*start)(struct gpu_device *d, struct gpu_mailbox *m);
     void (*stop)(struct gpu_device *d, struct gpu_mailbox *m);
-    // one batch of a mailbox that is not being served, whose request has been written
+    // serves one batch of a mailbox that is not being served, after its request was written
     int (*launch)(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place);
     // 0, or -ENODEV: it has been lost
     int (*error)(struct gpu_device *d);
@@ -42,22 +44,22 @@ struct gpu_device_ops {
 
 struct gpu_device {
     const struct gpu_device_ops *ops;
-    char why[200]; // it was lost, or could not be opened
+    char why[200]; // why it was lost or could not be opened
 };
 
-// A GPU of this machine, through its vendor's driver (libcuda.so.1). NULL: *why says why not, and
-// what to do.
+// Opens a GPU of this machine through its vendor's driver (libcuda.so.1). NULL: *why describes the
+// reason and the remedy.
 struct gpu_device *gpu_open(unsigned number, char *why, size_t n);
 
-// A thread in a GPU's place, for tests and for trying out. Its speed says nothing of a GPU's.
+// A thread in place of a GPU, for tests and experiments. Its speed tells nothing about a GPU's.
 struct gpu_emulated_settings {
     uint64_t latency_ns;   // from request to answer, and of each copy
-    unsigned wrong_every;  // each n-th answer is wrong; 0: none
+    unsigned wrong_every;  // every n-th answer is wrong; 0: none
     size_t memory;         // bytes; 0: as much as the host has
 };
 struct gpu_device *gpu_emulated_open(const struct gpu_emulated_settings *settings);
-// Meanwhile: as if it had fallen off the bus; and it does nothing while it is held, from the return
-// of that call on.
+// Faults at run time: _lose makes it fail as if it had fallen off the bus; while held, it does
+// nothing, beginning with the return of gpu_emulated_hold.
 void gpu_emulated_lose(struct gpu_device *d);
 void gpu_emulated_hold(struct gpu_device *d, int hold);
 void gpu_emulated_set(struct gpu_device *d, const struct gpu_emulated_settings *settings);

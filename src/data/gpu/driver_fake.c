@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // driver_fake.c - for gpu_cuda_test.c: a libcuda.so.1 whose "GPU" is the host
 //
-// It shows that cuda.c finds and calls the driver's functions as documented: handles that exist,
-// in a context, with a stream. It says nothing of a GPU. Built as libcuda.so.1 beside the test.
+// It shows that cuda.c finds and calls the driver's functions as documented: with valid handles, in
+// a context, on a stream. It proves nothing about a GPU. Built as libcuda.so.1 beside the test.
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static __thread handle context;
 static struct stream streams[STREAMS];
 static char the_context, the_module, the_event;
 static const char *const functions[] = {"gpu_serve", "gpu_batch", "gpu_done"};
-int driver_fake_lost, driver_fake_pieces; // the test sets and reads them; pieces of memory
+int driver_fake_lost, driver_fake_pieces; // for the test; pieces of memory
 
 #define CALL(name, ...) __attribute__((visibility("default"))) int name(__VA_ARGS__);              \
     int name(__VA_ARGS__)
@@ -195,7 +195,7 @@ CALL(cuStreamCreate, handle *stream, unsigned flags)
         if (!streams[i].used) {
             streams[i] = (struct stream){.used = true};
             *stream = &streams[i];
-            return flags == 1 ? 0 : INVALID; // does not wait for the default stream
+            return flags == 1 ? 0 : INVALID; // not synchronized with the default stream
         }
     return INVALID;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// emulated.c - a thread that does what a GPU would, from the same mailboxes and the same lookup
+// emulated.c - a thread that emulates a GPU, with the same mailboxes and the same lookup code
 //
-// Copies and launches are orders in a list, done in turn; served mailboxes are looked into between
+// Copies and launches are orders in a list, executed in turn; served mailboxes are polled between
 // them. So a copy reaches the "device" some time after the call, as on a GPU, and a test that holds
-// the device sees the same states as one with a slow GPU.
+// the device sees the same states as with a slow GPU.
 #include "gpu/device.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 
 #define MAILBOXES 64u
-#define IDLE_ROUNDS 2000u // then it sleeps a little: the cores belong to what is tested
+#define IDLE_ROUNDS 2000u // then it sleeps a little, to leave the cores to the code under test
 
 struct order {
     struct order *next;
@@ -29,11 +29,11 @@ struct order {
 
 struct served {
     struct gpu_mailbox *m;
-    uint32_t next;    // the number of the batch it waits for
-    uint64_t seen_ns; // when it came; 0: not yet
+    uint32_t next;    // number of the next batch
+    uint64_t seen_ns; // when it arrived; 0: not yet
 };
 
-// What alloc and share gave out, to count and to release at the end.
+// Memory from alloc and share, to be counted, and released at the end.
 struct piece {
     struct piece *next;
     size_t bytes;
@@ -43,7 +43,7 @@ struct piece {
 struct emulated {
     struct gpu_device device;
     pthread_t thread;
-    pthread_mutex_t lock; // all below, but the flags
+    pthread_mutex_t lock; // protects all below except the flags
     struct order *first, **last;
     uint64_t given, done; // orders
     struct served served[MAILBOXES];
@@ -191,7 +191,7 @@ static int passed(struct gpu_device *d, uint64_t m)
 
 // --- the thread ---
 
-// Words one by one, as readers of the device's memory expect it.
+// Copies word by word, as readers of the device's memory expect.
 static void copy_words(uint64_t at, const uint8_t *from, size_t bytes)
 {
     uint32_t *to = (uint32_t *)(uintptr_t)at, w;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_classify_test.c - images of random lists against what a rule means (acl_rule_matches4, 6)
+// gpu_classify_test.c - images of random lists against the definition of a rule (acl_rule_matches4,
+// 6)
 #include "acl/acl_fixture.h"
 #include "gpu/classify.h"
 #include "gpu/list_image.h"
@@ -19,7 +20,7 @@ static struct acl *list_new(uint32_t n)
 
 static uint32_t ask(const struct gpu_list_image *i, const struct kit_key *k)
 {
-    _Alignas(8) struct acl_key6 six = k->k6; // keys lie at multiples of 8 in a mailbox
+    _Alignas(8) struct acl_key6 six = k->k6; // keys are aligned to 8 in a mailbox
 
     return k->v6 ? gpu_classify6(i->bytes, (const uint32_t *)&six)
                  : gpu_classify4(i->bytes, (const uint32_t *)&k->k4);
@@ -35,7 +36,7 @@ static struct gpu_list_image image_of(const struct acl *a)
     return i;
 }
 
-// Rules that matched, of `keys` packets.
+// Returns how many of `keys` packets matched a rule.
 static unsigned agree(const struct acl *a, uint32_t n, unsigned keys)
 {
     struct gpu_list_image i = image_of(a);
@@ -62,7 +63,7 @@ static void the_first_rule_is_found(void **state)
         uint32_t n = round < 10 ? 1 + round : 1 + kit_random(MOST - 1);
         struct acl *a;
 
-        for (uint32_t i = 0; i < n; i++) // numbers are not in the order of slots
+        for (uint32_t i = 0; i < n; i++) // numbers differ from the order of slots
             rule[i] = kit_rule_without_sets((i * 7919 + round) % 100003);
         a = list_new(n);
         found += agree(a, n, 1000);
@@ -145,7 +146,7 @@ static void address_sets_are_refused(void **state)
     must_be_refused(2, "rule 20 names an address set");
 }
 
-// --- a device that holds anything ---
+// --- a device with arbitrary memory ---
 
 static void any_memory_is_searched_to_an_end(void **state)
 {

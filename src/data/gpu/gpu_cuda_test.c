@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_cuda_test.c - cuda.c calls the driver as it should: against driver_fake.c, and no GPU
+// gpu_cuda_test.c - cuda.c calls the driver as documented: tested with driver_fake.c, not with a
+// GPU
 //
-// meson sets LD_LIBRARY_PATH to where the fake libcuda.so.1 is.
+// meson sets LD_LIBRARY_PATH to the directory of the fake libcuda.so.1.
 #include "gpu/gpu_fixture.h"
 #include "gpu/kernel_text.h"
 #include "gpu/queue.h"
@@ -9,7 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#define BATCH 100u // no multiple of a block's threads
+#define BATCH 100u // not a multiple of a block's threads
 
 static struct gpu_device *device_open(void)
 {
@@ -93,7 +94,7 @@ static void an_error_of_the_driver_is_told_in_its_words(void **state)
     assert_int_equal(d->ops->error(d), -ENODEV);
     assert_null(d->ops->share(d, 64));
     *fake("driver_fake_lost") = 0;
-    assert_int_equal(d->ops->upload(d, at, &at, sizeof(at)), -ENODEV); // for good
+    assert_int_equal(d->ops->upload(d, at, &at, sizeof(at)), -ENODEV); // permanently
     d->ops->close(d);
 }
 

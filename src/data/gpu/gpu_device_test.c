@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_device_test.c - the protocol of mailboxes, copies, launches, and a device that goes away
+// gpu_device_test.c - mailboxes, copies, launches, and a device that fails
 #include "gpu/device.h"
 #include "gpu/gpu_fixture.h"
 #include "gpu/kernel_text.h"
@@ -26,7 +26,7 @@ static struct gpu_mailbox *mailbox_new(struct gpu_device *d)
     return m;
 }
 
-// The device's copy of a table whose memory the emulated device reads where it is.
+// Copies a table's description to the emulated device, which reads the table's memory in place.
 static uint64_t table_copy(struct gpu_device *d, const struct poptrie *t)
 {
     struct poptrie_image image;
@@ -40,7 +40,7 @@ static uint64_t table_copy(struct gpu_device *d, const struct poptrie *t)
                            .outside = *image.outside};
     memcpy(g.floor, image.floor, sizeof(g.floor));
     assert_int_equal(d->ops->upload(d, at, &g, sizeof(g)), 0);
-    memset(&g, 0xff, sizeof(g)); // what was uploaded is no longer needed
+    memset(&g, 0xff, sizeof(g)); // an uploaded buffer can be reused
     assert_int_equal(d->ops->mark(d, &mark), 0);
     wait_for(d->ops->passed(d, mark) == 1);
     return at;
@@ -192,7 +192,7 @@ static void memory_ends(void **state)
     d->ops->close(d);
 }
 
-// On a machine without a GPU the sentence names what is missing; on one with a GPU it opens.
+// Without a GPU the sentence names the missing part; with a GPU it opens.
 static void opening_a_gpu_succeeds_or_says_why_not(void **state)
 {
     char why[200] = "";

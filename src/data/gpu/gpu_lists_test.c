@@ -18,7 +18,7 @@ static struct rig {
     struct acl *acl;
     struct acl_rule rule[RULES];
     uint32_t n, version;
-    struct kit_key key[GPU_SLOTS][BATCH]; // of batches on the way
+    struct kit_key key[GPU_SLOTS][BATCH]; // of batches in progress
     uint32_t want[GPU_SLOTS][BATCH];      // slots of rules
 } rig;
 
@@ -74,7 +74,7 @@ static int rig_free(void **state)
     return 0;
 }
 
-// Packets of one family. False: they are the CPU's.
+// Sends packets of one family. False: they must be classified on the CPU.
 static bool send(void *user)
 {
     bool v6 = kit_random(2);
@@ -121,7 +121,7 @@ static void change_rules(void)
         rig.rule[i] = kit_rule_without_sets(number);
         assert_int_equal(acl_add(rig.acl, &rig.rule[i]), 0);
     }
-    acl_reclaim(rig.acl, acl_epoch(rig.acl)); // no reader of the CPU's
+    acl_reclaim(rig.acl, acl_epoch(rig.acl)); // the CPU has no reader
     rig.version++;
 }
 
@@ -157,7 +157,7 @@ static void launches_answer_alike(void **state)
     images_follow(false);
 }
 
-// Batches on the way have the rules of when they were sent, whatever has been changed since then.
+// Batches in progress use the rules of their sending time, despite later changes.
 static void a_batch_has_the_rules_of_its_time(void **state)
 {
     struct gpu_batch b;
@@ -187,10 +187,10 @@ static void memory_is_written_again_only_when_batches_are_back(void **state)
     change_rules();
     assert_int_equal(put(), 0); // into the second one
     change_rules();
-    assert_int_equal(put(), -EAGAIN); // a copy is on its way
+    assert_int_equal(put(), -EAGAIN); // a copy is in progress
     gpu_emulated_hold(rig.device, 0);
     wait_for(!gpu_lists_poll(rig.lists));
-    assert_int_equal(gpu_list_version(rig.lists, ID), 0); // it was old when it arrived
+    assert_int_equal(gpu_list_version(rig.lists, ID), 0); // it was stale when it arrived
     put_and_wait();                                       // into the second one again
     change_rules();
     assert_int_equal(put(), -EAGAIN); // the batch has not been received

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_lookup_test.c - the lookup for devices says what poptrie_find says, on the same memory
+// gpu_lookup_test.c - the lookup for devices agrees with poptrie_find on the same memory
 #include "gpu/gpu_fixture.h"
 
 static void view(const struct poptrie *t, struct gpu_table *g)
@@ -65,7 +65,7 @@ static void ipv6_answers_alike(void **state)
     random_tables_answer_alike(128);
 }
 
-// Every kind of block is met: a route of each length below one address, and dense /32s.
+// Covers every kind of block: a route of each length around one address, and dense /32s.
 static void every_length_answers_alike(void **state)
 {
     for (unsigned key_bits = 32; key_bits <= 128; key_bits += 96) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_queue_test.c - copies that follow their tables, batches in order, and a device that fails
+// gpu_queue_test.c - copies follow their tables, batches return in order, and a device fails
 //
-// The clock is the tests' own, so nothing depends on how long anything takes.
+// The tests set the clock, so nothing depends on timing.
 #include "gpu/gpu_fixture.h"
 #include "gpu/queue.h"
 
@@ -28,7 +28,7 @@ static void rig_make(struct rig *r, unsigned key_bits, unsigned tables, bool per
     assert_non_null(r->device);
     r->mirror = gpu_mirror_new(r->device);
     for (unsigned i = 0; i < tables; i++) {
-        // two groups: the third table begins another one
+        // two groups: the third table starts another one
         r->table[i] = table_new(key_bits, i % 2 == 0 ? NULL : r->table[i - 1]);
         change_at_random(r->table[i], key_bits, 300);
         assert_int_equal(gpu_mirror_add(r->mirror, r->table[i]), i);
@@ -99,7 +99,7 @@ static void follow(unsigned key_bits, bool persistent)
     for (unsigned step = 0; step < 60; step++) {
         uint64_t epoch[4];
 
-        // few changes, copied in place; sometimes so many that all is copied anew
+        // few changes, copied in place; sometimes so many that everything is copied again
         for (unsigned i = 0; i < 4; i++) {
             change_at_random(r.table[i], key_bits, step % 20 == 19 ? 3000 : 5);
             epoch[i] = poptrie_epoch(r.table[i]);
@@ -158,7 +158,7 @@ static void shared_trees_follow(void **state)
 
     rig_make(&r, 32, 2, true, 1);
     for (unsigned step = 0; step < 20; step++) {
-        for (unsigned i = 0; i < 2; i++) { // both tables change alike
+        for (unsigned i = 0; i < 2; i++) { // both tables change in the same way
             uint64_t again = seed;
             change_at_random(r.table[i], 32, 50);
             if (i == 0)
@@ -192,7 +192,7 @@ static void few_changes_copy_few_bytes(void **state)
     rig_free(&r);
 }
 
-// After each single copy of a commit the device finds the old or the new answer.
+// After each single copy of a commit, the device finds the old or the new answer.
 #define PROBES 400u
 
 static struct {
@@ -264,7 +264,7 @@ static void without_room_on_the_device_the_old_tables_stay(void **state)
     rig_make(&r, 32, 1, true, 0);
     commit_and_wait(&r);
     gpu_emulated_set(r.device, &(struct gpu_emulated_settings){.memory = 1});
-    change_at_random(r.table[0], 32, 6000); // too many to note
+    change_at_random(r.table[0], 32, 6000); // too many to record
     for (unsigned i = 0; i < 20; i++)
         change_at_random(r.table[0], 32, 1000);
     assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), -ENOMEM);
@@ -290,7 +290,7 @@ static void a_ticket_waits_for_the_copies(void **state)
     gpu_emulated_hold(r.device, 1);
     assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), 0);
     assert_true(gpu_mirror_poll(r.mirror) < ticket);
-    assert_false(send(&r, NULL, 0)); // nothing is there yet
+    assert_false(send(&r, NULL, 0)); // nothing is on the device yet
     assert_int_equal(gpu_mirror_commit(r.mirror, &other), -EAGAIN);
     gpu_emulated_hold(r.device, 0);
     wait_for(gpu_mirror_poll(r.mirror) >= ticket);
@@ -310,11 +310,11 @@ static void a_ticket_waits_for_batches_sent_before(void **state)
     change_at_random(r.table[0], 32, 5);
     assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), 0);
     assert_int_equal(r.device->ops->mark(r.device, &mark), 0);
-    wait_for(r.device->ops->passed(r.device, mark) == 1); // all copies are there
+    wait_for(r.device->ops->passed(r.device, mark) == 1); // all copies have arrived
     assert_true(gpu_mirror_poll(r.mirror) < ticket);
     receive(&r, &b);
     wait_for(gpu_mirror_poll(r.mirror) >= ticket);
-    // one that is sent later does not hold it up
+    // a batch that is sent later does not delay it
     change_at_random(r.table[0], 32, 5);
     assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), 0);
     wait_for(gpu_mirror_poll(r.mirror) >= ticket);
@@ -324,8 +324,8 @@ static void a_ticket_waits_for_batches_sent_before(void **state)
     rig_free(&r);
 }
 
-// A writer that changes, commits and reuses memory all the time beside a forwarder: all routes in a
-// net have one of two values, which no other net has.
+// A writer that permanently changes, commits and reuses memory, beside a forwarder: all routes in a
+// net have one of two values, which no other net uses.
 #define NETS 64u
 
 static void *write_all_the_time(void *arg)
@@ -469,7 +469,7 @@ static void a_late_device_is_given_up(void **state)
     the_rest_by_the_cpu(&r, 3, GPU_LATE, 5000 + TIMEOUT);
     assert_int_equal(gpu_queue_stats(r.queue)->cpu_batches, 3);
     assert_int_equal(gpu_queue_stats(r.queue)->age_max_ns, TIMEOUT);
-    // nothing waits for it any more
+    // nothing waits for the device any more
     assert_true(gpu_mirror_poll(r.mirror) >= ticket);
     assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), -ENODEV);
     gpu_emulated_hold(r.device, 0); // it comes back and writes answers that nobody reads

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_wait.h - for tests, behind cmocka.h: waits for the emulated device, for as long as a loaded
-// machine may take
+// gpu_wait.h - for tests, included after cmocka.h: waits for the emulated device, long enough for a
+// loaded machine
 #ifndef GPU_WAIT_H
 #define GPU_WAIT_H
 

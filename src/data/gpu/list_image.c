@@ -2,12 +2,12 @@
 // list_image.c - see list_image.h
 //
 // Each rule goes under the tuple of its own fields. If these are too many tuples, prefix lengths
-// are rounded down to multiples of 2, 4 ... until they are not: then more rules share a chain. A
-// list of which some chain would still be too long is refused, so that no packet can cost more
-// than GPU_TUPLES_MAX chains.
+// are rounded down to multiples of 2, 4 ... until they fit; then more rules share a chain. If a
+// chain would still be too long, the list is refused, so that no packet can cost more than
+// GPU_TUPLES_MAX chains.
 //
-// A million rules take some hundred milliseconds: sorted by number once, and each family twice gone
-// through, to count the rules of each head and to put them there.
+// A million rules take some hundred milliseconds: they are sorted by number once, and each family
+// is traversed twice, to count the rules of each head and to store them.
 #include "gpu/list_image.h"
 
 #include "acl/acl.h"
@@ -24,7 +24,7 @@
 #define FIELDS 8u
 #define NO_TUPLE 0xffu
 #define ALIGN 64u
-// of a family: acl_manager, which control may wait for, is busy for some seconds with so many
+// per family: with so many, acl_manager is busy for some seconds, and control may wait for it
 #define RULES_MAX 2000000u
 
 _Static_assert(sizeof(struct acl_key4) == 16 && sizeof(struct acl_key6) == 40, "keys");
@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct gpu_rule4) == 32 && sizeof(struct gpu_rule6) == 64,
 _Static_assert(ACL_MISS == GPU_MISS, "no rule");
 _Static_assert(GPU_TUPLES_MAX < NO_TUPLE && RULES_MAX < GPU_HEAD_RULE, "numbers have room");
 
-struct numbered { // by number, and which slot
+struct numbered { // by number: rule and slot
     uint32_t number, slot;
 };
 
@@ -46,7 +46,7 @@ struct maker {
     uint32_t n;
     char *why;
     size_t why_size;
-    // of the family that is being made
+    // of the current family
     bool six;
     uint32_t step; // prefix lengths are multiples of it
     uint8_t *tuple_of;     // [LENGTHS][LENGTHS][FIELDS]
@@ -55,7 +55,7 @@ struct maker {
     uint32_t rules, heads, longest;
 };
 
-// --- what a rule asks for ---
+// --- the fields of a rule ---
 
 static bool is_of(const struct maker *m, const struct acl_rule *r)
 {
@@ -125,7 +125,7 @@ static struct gpu_rule_rest rest_of(const struct acl_rule *r, uint32_t slot)
 
 // --- tuples ---
 
-// Gives each rule its tuple with lengths as they are rounded now. False: they are too many.
+// Assigns each rule to its tuple, with the current rounding of lengths. False: too many tuples.
 static bool tuples_try(struct maker *m)
 {
     memset(m->tuple_of, NO_TUPLE, LENGTHS * LENGTHS * FIELDS);
@@ -144,7 +144,7 @@ static bool tuples_try(struct maker *m)
             if (m->part.n_tuples == GPU_TUPLES_MAX)
                 return false;
             *at = (uint8_t)m->part.n_tuples;
-            m->part.tuple[m->part.n_tuples++] = t; // in the order of their least numbers
+            m->part.tuple[m->part.n_tuples++] = t; // in the order of their lowest numbers
         }
         m->place[i] = *at;
         m->rules++;
@@ -155,7 +155,7 @@ static bool tuples_try(struct maker *m)
 static void tuples_choose(struct maker *m)
 {
     m->step = 1;
-    while (!tuples_try(m)) // 128 leaves 32 at most: two lengths a side, 8 sets of fields
+    while (!tuples_try(m)) // with 128 at most 32 are left: two lengths a side, 8 sets of fields
         m->step *= 2;
 }
 
@@ -181,7 +181,7 @@ static void heads_size(struct maker *m)
     m->part.head_mask = m->heads - 1;
 }
 
-// Bytes of the family in the image, from `at` on.
+// Places the family in the image at `at`. Returns its end.
 static size_t part_place(struct maker *m, size_t at)
 {
     m->part.heads = at;
@@ -190,7 +190,8 @@ static size_t part_place(struct maker *m, size_t at)
     return at + (m->rules + 1) * rule_bytes(m);
 }
 
-// head[h] counts the rules of h and of all heads before it. -ENOTSUP: a chain is too long.
+// Sets head[h] to the number of rules of h and of all heads before it. -ENOTSUP: a chain is too
+// long.
 static int heads_count(struct maker *m, uint32_t *head)
 {
     uint32_t sum = 0;

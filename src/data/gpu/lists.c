@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define PIECE ((size_t)1 << 20) // of a copy: the device does something else in between
+#define PIECE ((size_t)1 << 20) // of a copy: in between, the device can do other work
 
 struct memory {
     uint64_t at;
@@ -20,18 +20,18 @@ struct list {
     const struct acl *acl;
     // writer
     struct memory memory[2];
-    unsigned current;                 // which of them has the image
-    uint64_t before[GPU_READERS_MAX]; // batches that may read the other one
+    unsigned current;                 // index of the memory with the image
+    uint64_t before[GPU_READERS_MAX]; // batches that may read the other memory
 };
 
 struct gpu_lists {
     struct gpu_mirror *mirror;
     struct gpu_device *device;
     struct list *list[GPU_LIST_IDS]; // atomic
-    // the copy that is on its way
+    // the copy in progress
     struct list *copying; // NULL: none
     const struct acl *acl;
-    uint32_t version; // 0: stale before it has arrived
+    uint32_t version; // 0: became stale before it arrived
     uint64_t mark;
     uint64_t bytes, copied_bytes; // atomic
 };
@@ -54,7 +54,7 @@ uint32_t gpu_list_version(const struct gpu_lists *l, uint32_t id)
 {
     const struct list *x = list_of(l, id);
 
-    // also after what was read of the list: partner: gpu_list_stale
+    // also after reading the list's data: partner: gpu_list_stale
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return x == NULL ? 0 : __atomic_load_n(&x->version, __ATOMIC_SEQ_CST);
 }
@@ -125,7 +125,7 @@ void gpu_list_stale(struct gpu_lists *l, uint32_t id)
     if (x == NULL)
         return;
     __atomic_store_n(&x->version, 0, __ATOMIC_SEQ_CST);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); // before what readers see next
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); // before later changes that readers see
     if (l->copying == x)
         l->version = 0;
 }
@@ -203,7 +203,7 @@ static void image_arrived(struct gpu_lists *l)
     struct list *x = l->copying;
 
     l->copying = NULL;
-    if (l->version == 0) // the old image is as stale, and stays
+    if (l->version == 0) // the old image is stale too, and stays
         return;
     x->current = !x->current;
     __atomic_store_n(&x->acl, l->acl, __ATOMIC_RELEASE);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lookup.h - longest-prefix match in a copy of a Poptrie table's memory
 //
-// One text for the tests on the host, the emulated device and a GPU: compiled as C, and as OpenCL C
-// by clang, which makes PTX of it. Written from our own layout (poptrie/layout.h), and compared
-// with poptrie_find on random tables (gpu_lookup_test.c).
+// One source for the tests on the host, the emulated device and a GPU: compiled as C, and as OpenCL
+// C by clang into PTX. Written for our own layout (poptrie/layout.h), and compared with
+// poptrie_find on random tables (gpu_lookup_test.c).
 //
-// All loads are aligned, as a GPU demands. A word may be replaced while it is read: the reader sees
-// the old or the new one, and the block behind either is there (mirror.h).
+// All loads are aligned, as GPUs require. A word may be replaced while it is read: the reader sees
+// the old or the new one, and the block behind either is valid (mirror.h).
 #ifndef GPU_LOOKUP_H
 #define GPU_LOOKUP_H
 
@@ -20,7 +20,7 @@ struct gpu_table {
     uint16_t floor[FLOOR_ENTRIES];
 };
 
-// What another side may store into meanwhile.
+// Loads a word that another side may store to concurrently.
 static inline uint32_t gpu_word(const uint32_t *p)
 {
 #ifdef __OPENCL_C_VERSION__
@@ -61,8 +61,8 @@ static inline uint32_t gpu_wide_leaf(const uint32_t *block, uint32_t c)
     return gpu_leaf(block + WIDE_HEAD_BYTES / 4, leaf * width, width);
 }
 
-// From word w at depth `depth` (0..63) of the address hi:lo to its leaf. It ends, as each block
-// uses up bits of the address; `left` bounds it even if the memory is not a table's.
+// Walks from word w at depth `depth` (0..63) of the address hi:lo to its leaf. It ends because each
+// block uses up bits of the address; `left` bounds it even if the memory is not a table.
 static inline uint32_t gpu_walk(const struct gpu_table *t, uint32_t w, uint64_t hi, uint64_t lo,
                                 uint32_t depth)
 {

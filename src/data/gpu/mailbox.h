@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mailbox.h - what a forwarder and a device write to each other, in memory that both see
+// mailbox.h - requests of a forwarder and answers of a device, in memory that both can access
 //
-// A mailbox has GPU_SLOTS places for batches, used in turn. Batch number b (1, 2 ...) lies in place
+// A mailbox has GPU_SLOTS places for batches, used in turn. Batch number b (1, 2 ...) uses place
 // (b - 1) % GPU_SLOTS:
 //
-//     host    writes keys, which table, n, kind, at; then request = b
+//     host    writes keys, table numbers, n, kind, at; then request = b
 //     device  reads them; writes the answers; then answer = b
-//     host    reads the answers; may use the place again
+//     host    reads the answers; may reuse the place
 //
 // Each side writes its number last and reads the other's first, so no lock is needed. A device
-// serves all places in turn until `stop` (persistent), or one that a launch names.
+// serves all places in turn until `stop` (persistent), or the one place that a launch names.
 //
 // Compiled as C and as OpenCL C, as lookup.h.
 #ifndef GPU_MAILBOX_H
@@ -22,33 +22,33 @@
 #define GPU_BATCH_MAX 16384u
 #define GPU_TABLES_MAX 1024u
 
-// What is asked: a value for each address, or a rule's slot for each packet.
+// Kind of request: a value for each address, or a rule's slot for each packet.
 enum gpu_kind { GPU_FIND4, GPU_FIND6, GPU_CLASSIFY4, GPU_CLASSIFY6, GPU_KINDS };
 
 struct gpu_slot {
-    // the host's
+    // written by the host
     uint32_t request, n, kind; // enum gpu_kind
     uint32_t pad;
-    uint64_t at; // of struct gpu_table[], or of struct gpu_image: as of the request
+    uint64_t at; // of struct gpu_table[] or struct gpu_image, at the time of the request
     uint32_t host_pad[10];
-    // the device's, in a cache line of its own
+    // written by the device, in a cache line of its own
     uint32_t answer;
     uint32_t device_pad[15];
 };
 
 struct gpu_mailbox {
-    uint32_t stop;  // the host's: a device that serves it ends
-    uint32_t batch; // addresses that a place has room for
+    uint32_t stop;  // written by the host: ends a device that serves it
+    uint32_t batch; // capacity of a place, in addresses
     uint32_t pad[14];
     struct gpu_slot slot[GPU_SLOTS];
-    // Behind it for each place: keys, answers (32 bits each, or 16), which table (16 bits).
+    // Followed, for each place, by keys, answers (32 bits each, or 16), table numbers (16 bits).
 };
 
 #define GPU_KEY_BYTES 40u // the longest
 #define GPU_PLACE_BYTES(batch) (((uint64_t)(batch) * (GPU_KEY_BYTES + 4 + 2) + 63) / 64 * 64)
 #define GPU_MAILBOX_BYTES(batch) (sizeof(struct gpu_mailbox) + GPU_SLOTS * GPU_PLACE_BYTES(batch))
 
-// Side by side: addresses in network order, 4 bytes or 16; struct acl_key4 or acl_key6.
+// Keys are an array: addresses in network order, 4 or 16 bytes; struct acl_key4 or acl_key6.
 static inline uint32_t gpu_key_bytes(uint32_t kind)
 {
     return kind == GPU_FIND4 ? 4 : kind == GPU_CLASSIFY6 ? 40 : 16;
@@ -82,7 +82,7 @@ static inline uint32_t gpu_find_one(const struct gpu_table *t, const uint8_t *ke
                : gpu_find4(t, __builtin_bswap32(*(const uint32_t *)key));
 }
 
-// The device's work: key i of a batch.
+// Work of the device: serves key i of a batch.
 static inline void gpu_serve_one(struct gpu_mailbox *m, uint32_t place, uint32_t i)
 {
     const struct gpu_slot *s = &m->slot[place];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mirror.c - see mirror.h
 //
-// What changes is noted as ranges of the host's memory. If there are too many, or the arena has
-// outgrown its copy, all of the group is copied into new memory, with a new list of tables, which
+// Changes are recorded as ranges of the host's memory. If there are too many, or the arena has
+// outgrown its copy, the whole group is copied into new memory, with a new list of tables, which
 // batches use when everything has arrived.
 #include "gpu/mirror.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANGES 4096u // noted between two commits
+#define RANGES 4096u // recorded between two commits
 #define SPARE ((size_t)1 << 20)
 
 struct range {
@@ -28,7 +28,7 @@ struct ranges {
     size_t n;
 };
 
-// The tables of one group, which have one arena.
+// The tables of one group, which share an arena.
 struct region {
     struct region *next;
     struct gpu_mirror *mirror;
@@ -44,7 +44,7 @@ struct entry {
     struct poptrie *table;
     struct region *region;
     uint64_t dir;
-    bool touched; // its floor or `outside`
+    bool touched; // its floor or `outside` changed
 };
 
 struct gpu_mirror {
@@ -56,22 +56,22 @@ struct gpu_mirror {
     uint64_t changes, on_device;  // versions, atomic; changes begins at 1
     int state;                    // enum gpu_state, atomic
     const struct gpu_reader *reader[GPU_READERS_MAX];
-    // the commit that has not passed
+    // the commit in progress
     enum { NOTHING, COPIES, BATCHES } waits_for;
     uint64_t mark, version, before[GPU_READERS_MAX];
     uint64_t committed, passed; // tickets
-    uint64_t *retired;          // memory to free when it has passed
+    uint64_t *retired;          // memory to free when the commit has passed
     size_t n_retired, retired_room;
     uint64_t copied_bytes;
 };
 
-// --- what changes ---
+// --- recording changes ---------------------------------------------------------------------------
 
 static void change_begins(void *ctx)
 {
     struct region *r = ctx;
 
-    // before anything that readers can see: partner: gpu_mirror_version_is
+    // before any change that readers can see: partner: gpu_mirror_version_is
     __atomic_add_fetch(&r->mirror->changes, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -119,7 +119,7 @@ static void words_note(void *ctx, const struct poptrie *t, const void *at, size_
 
     poptrie_image(t, &image);
     dir = (const uint8_t *)image.dir;
-    if (p >= r->arena && p < r->arena + image.arena_bytes) // maybe of a tree that tables share
+    if (p >= r->arena && p < r->arena + image.arena_bytes) // possibly of a tree that tables share
         range_note(r, &r->words, p, arena_address(r, p), bytes);
     else if (e != NULL && p >= dir && p < dir + image.dir_bytes)
         range_note(r, &r->words, p, e->dir + (uint64_t)(p - dir), bytes);
@@ -229,7 +229,7 @@ static bool retired_reserve(struct gpu_mirror *m, size_t more)
     return true;
 }
 
-// New memory in place of *at.
+// Replaces the memory at *at.
 static int memory_replace(struct gpu_mirror *m, uint64_t *at, size_t bytes)
 {
     uint64_t fresh = retired_reserve(m, 1) ? m->device->ops->alloc(m->device, bytes) : 0;
@@ -296,7 +296,7 @@ static int tables_copy(struct gpu_mirror *m)
     return rc;
 }
 
-// In place: what does not move in an entry.
+// Copies the fields of an entry that change in place.
 static int entry_patch(struct gpu_mirror *m, unsigned i)
 {
     struct gpu_table g = entry_view(&m->entry[i]);
@@ -343,7 +343,7 @@ static void notes_clear(struct gpu_mirror *m)
         m->entry[i].touched = false;
 }
 
-// Copies that have outgrown their room, too, are made anew.
+// Copies that have outgrown their room are also made again.
 static void regions_check(struct gpu_mirror *m)
 {
     struct poptrie_image image;
@@ -368,7 +368,7 @@ int gpu_mirror_commit(struct gpu_mirror *m, uint64_t *ticket)
     rc = everything_copy(m);
     if (rc == 0)
         rc = m->device->ops->mark(m->device, &m->mark);
-    if (rc != 0) { // half a copy is of no use
+    if (rc != 0) { // a partial copy is useless
         for (struct region *r = m->regions; r != NULL; r = r->next)
             r->whole = true;
         if (rc == -ENODEV)
@@ -538,6 +538,6 @@ uint64_t gpu_mirror_version(const struct gpu_mirror *m)
 
 bool gpu_mirror_version_is(const struct gpu_mirror *m, uint64_t version)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); // what was looked up before counts
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); // after the earlier lookups
     return __atomic_load_n(&m->changes, __ATOMIC_SEQ_CST) == version;
 }

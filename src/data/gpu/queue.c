@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the host alone remembers of a batch.
+// The host's data of a batch.
 struct sent {
     void *user;
     uint64_t at_ns;
-    uint64_t version; // of the tables, or of the list; 0: samples cannot be compared
+    uint64_t version; // of the tables or of the list; 0: samples cannot be compared
     uint32_t list;
 };
 
@@ -27,7 +27,7 @@ struct gpu_queue {
     uint32_t until_sample;
     struct sent sent[GPU_SLOTS];
     struct gpu_queue_stats stats;
-    uint16_t *own; // values by the CPU: a late device may still write into the mailbox
+    uint16_t *own; // values from the CPU: a late device may still write to the mailbox
 };
 
 // --- life ---
@@ -73,7 +73,7 @@ struct gpu_queue *gpu_queue_new(struct gpu_mirror *m, const struct gpu_queue_set
     return NULL;
 }
 
-// Memory that the device may still write into is left until the device is closed.
+// Memory that the device may still write to stays allocated until the device is closed.
 void gpu_queue_free(struct gpu_queue *q)
 {
     if (q == NULL)
@@ -133,12 +133,12 @@ void gpu_queue_send(struct gpu_queue *q, const struct gpu_batch *b, uint64_t now
     q->sent[place] = (struct sent){b->user, now_ns,
                                    is_of_list(b) ? b->version : gpu_mirror_version(q->mirror),
                                    b->list};
-    // counted before `at` is read: partners: copies_arrived, image_arrived
+    // counted before reading `at`: partners: copies_arrived, image_arrived
     __atomic_store_n(&q->reader.sent, number, __ATOMIC_SEQ_CST);
     s->at = is_of_list(b) ? gpu_list_at(q->settings.lists, b->list) : gpu_mirror_tables(q->mirror);
     s->n = b->n;
     s->kind = b->kind;
-    // The image may be a later one than that which the caller has numbered.
+    // The image may be newer than the version of the caller.
     if (is_of_list(b) && gpu_list_version(q->settings.lists, b->list) != b->version)
         q->sent[place].version = 0;
     __atomic_store_n(&s->request, (uint32_t)number, __ATOMIC_RELEASE);
@@ -179,7 +179,7 @@ static void cpu_answer(struct gpu_queue *q, struct gpu_batch *b)
     b->value = q->own;
 }
 
-// Is what the CPU finds now what was asked?
+// Do lookups on the CPU now use the version that the batch used?
 static bool is_version(const struct gpu_queue *q, const struct gpu_batch *b, uint64_t version)
 {
     return version != 0 &&
@@ -187,8 +187,8 @@ static bool is_version(const struct gpu_queue *q, const struct gpu_batch *b, uin
                           : gpu_mirror_version_is(q->mirror, version));
 }
 
-// Is each n-th answer what the table or the list says? A difference counts only if it has not
-// changed since the batch was sent. A list of another version may be gone.
+// Does every n-th answer agree with the table or the list? A difference counts only if these have
+// not changed since the batch was sent. A list of another version may be gone.
 static bool sample_is_right(struct gpu_queue *q, const struct gpu_batch *b, uint64_t version)
 {
     uint32_t step = q->settings.sample, i = q->until_sample;
@@ -207,7 +207,7 @@ static bool sample_is_right(struct gpu_queue *q, const struct gpu_batch *b, uint
     return false;
 }
 
-// The device's answer to the oldest batch, if it is there and may be believed.
+// The device's answer to the oldest batch, if it has arrived and can be trusted.
 static bool device_answer(struct gpu_queue *q, struct gpu_batch *b, uint32_t place)
 {
     uint32_t number = (uint32_t)(q->reader.received + 1);
@@ -258,7 +258,7 @@ bool gpu_queue_receive(struct gpu_queue *q, struct gpu_batch *b, uint64_t now_ns
     q->stats.keys += b->n;
     if (b->age_ns > q->stats.age_max_ns)
         q->stats.age_max_ns = b->age_ns;
-    // Partner: batches_are_back. The values are not the table's memory, so they may be read on.
+    // Partner: gpu_mirror_are_back. The values are not the table's memory, so reading may continue.
     __atomic_store_n(&q->reader.received, q->reader.received + 1, __ATOMIC_RELEASE);
     return true;
 }
