@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bpf.c - see bpf.h
 //
-// A BPF function gets no word of its caller's, so the instance that runs on this thread is known by
-// a variable of the thread.
+// A BPF function gets no context from its caller, so a thread-local variable holds the running
+// instance.
 #include "program/bpf.h"
 
 #include <rte_bpf.h>

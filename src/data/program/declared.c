@@ -54,7 +54,7 @@ static int read_window(struct reading *r, const struct clause *w)
     return 0;
 }
 
-// A name behind others of `n`, of which each has `size` bytes and begins with its name.
+// Appends a name to the n entries at `names`, of `size` bytes each, which begin with their name.
 static int read_name(struct reading *r, const struct clause *w, void *names, size_t size,
                      unsigned n, unsigned max)
 {

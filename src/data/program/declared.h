@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // declared.h - what a packet program declares: its window, counters, reasons and tables
 //
-// The text is a stranger's. Read by `kamuee-program build`, which refuses what is wrong, and again
-// by kamueed when it loads the object. No state.
+// The text is untrusted. `kamuee-program build` reads it and refuses errors; kamueed reads it again
+// when it loads the object. No state.
 #ifndef PROGRAM_DECLARED_H
 #define PROGRAM_DECLARED_H
 
@@ -19,12 +19,12 @@
 struct declared_table {
     char name[DECLARED_NAME_MAX];
     uint32_t entries; // 1 to DECLARED_ENTRIES_MAX
-    bool array;       // keys are 0 to entries - 1, values 0 at first; otherwise hash
+    bool array;       // keys are 0 to entries - 1, values initially 0; otherwise a hash
     bool read_only;   // only the operator fills it
 };
 
 struct program_declared {
-    unsigned window; // 0, 64 or 128; KAMUEE_WINDOW when the text has none
+    unsigned window; // 0, 64 or 128; KAMUEE_WINDOW if the text has none
     bool hash;       // it reads the field hash, which is 0 otherwise
     unsigned n_counters, n_reasons, n_tables;
     char counter[KAMUEE_COUNTERS][DECLARED_NAME_MAX];
@@ -32,7 +32,7 @@ struct program_declared {
     struct declared_table table[KAMUEE_TABLES];
 };
 
-// 0; or -EINVAL, and `why` says which words are wrong and what may stand there.
+// 0, or -EINVAL and `why` names the wrong words and the accepted ones.
 int program_declared_read(const char *text, struct program_declared *d, char *why, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// declared_test.c - what a program may declare, and what is said of what it may not
+// declared_test.c - valid declarations, and the errors for others
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

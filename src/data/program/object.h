@@ -2,10 +2,10 @@
 // object.h - a built tenant program: what its shared object exports as `kamuee_program`
 //
 // Written by `kamuee-program build` (wasm2c's C and programs/object through the system's compiler),
-// loaded by kamueed and by `kamuee-program test`. Each forwarder has an instance of its own: memory
-// of the sandbox, which packet() never leaves, and what wasm2c keeps about it. A call may write
-// each byte of each slot: what the caller filled in it does not read back, but for what a program
-// may change, and that it checks.
+// loaded by kamueed and by `kamuee-program test`. Each forwarder has its own instance: the
+// sandbox's memory, which packet() never leaves, and wasm2c's data about it. A call may write to
+// every byte of every slot, so the caller reads back only the fields that a program may change, and
+// checks them.
 #ifndef PROGRAM_OBJECT_H
 #define PROGRAM_OBJECT_H
 
@@ -14,17 +14,17 @@
 
 #include "program/program.h"
 
-#define PROGRAM_SLOTS 32 // packets of a burst that lie in the sandbox at once
+#define PROGRAM_SLOTS 32 // packets of a burst in the sandbox at once
 
-// What an instance may call. `host` is the caller's own; nothing of it is visible to the program.
-// The object has checked that so many tables are declared; key, value and number are any.
+// Functions that an instance may call. `host` belongs to the caller; the program cannot see it. The
+// object has checked the table number against the declaration; key, value and number are arbitrary.
 struct program_host {
     void *host;
     uint64_t (*get)(void *host, uint32_t table, uint64_t key);
     int32_t (*put)(void *host, uint32_t table, uint64_t key, uint64_t value);
     void (*prefetch)(void *host, uint32_t table, uint64_t key);
     void (*log)(void *host, uint32_t number, uint64_t value);
-    // Arrays, whose values the object reads itself; `value` NULL: no array, or ask `get`.
+    // Arrays, whose values the object reads itself; `value` NULL: not an array, or use `get`.
     struct program_array {
         const uint64_t *value;
         uint64_t entries;
@@ -34,19 +34,20 @@ struct program_host {
 struct program_object {
     uint32_t abi;            // KAMUEE_PROGRAM_ABI
     uint32_t instance_bytes; // of an instance, aligned to 64
-    uint32_t instructions;   // the most that one call executes; loops counted by the object
+    uint32_t instructions;   // most instructions of one call; the object counts loops
     const char *declared;    // the text of KAMUEE_DECLARE, checked by the build
     const char *source_hash; // SHA-256 of the module, hex
     // Makes an instance in `memory` (zeroed, instance_bytes, aligned to a page). 0; or -1.
     int (*start)(void *memory, const struct program_host *host);
     void (*stop)(void *memory);
-    // The first of PROGRAM_SLOTS packets, one behind the other.
+    // The first of PROGRAM_SLOTS packets, stored consecutively.
     struct kamuee_packet *(*slots)(void *memory);
-    // KAMUEE_COUNTERS words: what the program has counted since the start.
+    // KAMUEE_COUNTERS words: the program's counts since the start.
     uint64_t *(*counters)(void *memory);
-    // The verdict about each of the first n, n at most PROGRAM_SLOTS. How many have one: fewer than
-    // n after a fault of the next one: a trap, or more instructions than allowed. Before the first
-    // verdict the program may prepare for all n; after a fault of that, none has a verdict.
+    // Computes the verdict of each of the first n packets, n at most PROGRAM_SLOTS. Returns the
+    // number of verdicts: less than n after a fault of the next packet: a trap, or more
+    // instructions than allowed. Before the first verdict the program may prepare all n; after a
+    // fault of that, no packet has a verdict.
     unsigned (*run)(void *memory, unsigned n, uint32_t *verdict);
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_test.c - tables of packet programs: as a map says, also with several writers, and by an
-// instance
+// program_test.c - tables of packet programs behave like a map, also with several writers and
+// through an instance
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static uint64_t random_below(uint64_t n)
     return random_state % n;
 }
 
-// Keys far apart, among them 0 and the largest that may be there.
+// Keys far apart, including 0 and the largest valid one.
 static uint64_t key_of(uint64_t k)
 {
     return k == 1 ? UINT64_MAX - 1 : k * 0x123456789abcdu;
@@ -65,7 +65,7 @@ static void full_hash_refuses_new_keys_only(void **state)
     program_table_free(t);
 }
 
-// A million keys at a load of a half: hardly one finds no slot.
+// A million keys at half load: hardly any is refused.
 static void large_hash_takes_nearly_all(void **state)
 {
     struct program_table *t = program_table_new("t", false, 1000000);
@@ -98,7 +98,7 @@ static void array_has_its_entries(void **state)
 
 static struct program_table *shared;
 
-// All put the same new keys, each with a value of its own for them.
+// All writers put the same new keys, each with its own values.
 static void *put_all(void *arg)
 {
     for (uint64_t k = 0; k < SHARED; k++)
@@ -118,12 +118,13 @@ static void writers_of_one_key_agree_on_its_slot(void **state)
         pthread_join(thread[w], NULL);
     for (; program_table_next(shared, &at, &key, &value); n++)
         assert_int_equal(value / WRITERS, key);
-    assert_int_equal(n, SHARED); // no key twice
+    assert_int_equal(n, SHARED); // no duplicate key
     assert_int_equal(shared->taken, SHARED);
     program_table_free(shared);
 }
 
-// What an instance remembers of its last `get` is of that table and key alone, and still there.
+// The `get` that an instance remembers is valid only for its table and key, and while the key
+// exists.
 static void calls_of_an_instance_are_what_was_put(void **state)
 {
     struct program p = {0};

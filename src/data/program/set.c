@@ -51,7 +51,7 @@ int program_set_publish(uint16_t vr, enum program_hook hook, const struct progra
         *new = *set;
     old = program_sets[hook][vr];
     rcu_publish(&program_sets[hook][vr], new);
-    // After the set: a forwarder that sees the bit finds it, or the next burst does.
+    // After the set: a forwarder that sees the bit finds the set in this burst or the next.
     iface_bind_program(vr, program_sets[PROGRAM_ETHER][vr] || program_sets[PROGRAM_INPUT][vr],
                        program_sets[PROGRAM_OUTPUT][vr]);
     rcu_synchronize();
@@ -100,7 +100,7 @@ void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t
         program_table_prefetch(t, key);
 }
 
-// One line a second and forwarder.
+// One line per second and forwarder.
 void program_say(struct program_instance *i, uint32_t number, uint64_t value)
 {
     if (i->now < i->log_after)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set.h - the packet programs of a virtual router as forwarders find them
+// set.h - the packet programs of a virtual router, as forwarders use them
 //
-// A set is what runs at one hook of one virtual router, in order. Control (program_manager) writes:
-// it makes a set aside, publishes it by one pointer, and frees the one before after a grace period;
-// so programs are replaced without losing a packet. Forwarders load a set once a burst. A virtual
+// A set has the programs of one hook of one virtual router, in order. Control (program_manager) is
+// the writer: it makes a new set, publishes it by one pointer, and frees the old one after a grace
+// period, so replacing programs loses no packet. Forwarders load a set once a burst. A virtual
 // router without programs at a hook has no set there.
 //
-// Each forwarder has an instance of its own: memory of the sandbox, packets' slots, counters. The
-// last instance is for dry runs (explain). Only its forwarder writes to an instance; others read
-// its counters. A program that is off on one forwarder, after a fault, may run on the others.
+// Each forwarder has its own instance: the sandbox's memory, packet slots, counters. The last
+// instance is for dry runs (explain). Only its forwarder writes to an instance; others read its
+// counters. A program that is off on one forwarder after a fault may run on the others.
 #ifndef PROGRAM_SET_H
 #define PROGRAM_SET_H
 
@@ -41,7 +41,7 @@ enum program_fault { // of an instance
     PROGRAM_SOUND,
     PROGRAM_TRAP,    // it trapped, or took more instructions than allowed
     PROGRAM_VERDICT, // a verdict, or its argument, is out of range
-    PROGRAM_CHANGE,  // a packet was changed where it must not
+    PROGRAM_CHANGE,  // a packet was changed where it must not be
     PROGRAM_FAULTS
 };
 extern const char *const program_fault_name[PROGRAM_FAULTS]; // "trap"
@@ -51,22 +51,22 @@ struct program_count {
     uint64_t timed_packets, timed_cycles; // of one burst in PROGRAM_TIMED
     uint64_t verdict[KAMUEE_ACTIONS];
     uint64_t reason[KAMUEE_REASONS]; // of verdict drop
-    uint64_t faults, fault_packets;  // packets that found it off
+    uint64_t faults, fault_packets;  // packets that met it switched off
     uint64_t no_way;                 // packets for a next hop or interface that could not take them
     uint64_t counter[KAMUEE_COUNTERS];
 };
 #define PROGRAM_TIMED 8
 
-struct program_log { // what a program has said last
+struct program_log { // last log message of a program
     uint64_t value;
     uint32_t number;
-    uint32_t lines; // so many
+    uint32_t lines; // number of lines
 };
 
 struct program;
 
 struct program_instance {                                         // of one forwarder
-    unsigned (*run)(void *memory, unsigned n, uint32_t *verdict); // as of struct program_object
+    unsigned (*run)(void *memory, unsigned n, uint32_t *verdict); // see struct program_object
     void *memory;
     struct kamuee_packet *slot; // [PROGRAM_SLOTS]
     const struct program *program;
@@ -75,7 +75,7 @@ struct program_instance {                                         // of one forw
     uint16_t iface;             // of the last redirect,
     uint32_t ifindex;           // to this index
     uint64_t now;               // TSC of the burst
-    struct program_slot *found; // the last one that a `get` found in a hash, of this table and key:
+    struct program_slot *found; // of the last `get` from a hash, with its table and key:
     uint32_t found_table;       // the same key is often put next
     uint64_t found_key;
     uint64_t log_after;
@@ -92,11 +92,11 @@ struct program {
     bool fault_drops;
     uint16_t ether_type; // hook ether-type
     uint16_t window;
-    uint8_t read_only;                   // tables that only the operator fills: bit t
-    bool hashed;                         // packets' flow hash is asked for
+    uint8_t read_only;                   // bit t: only the operator fills table t
+    bool hashed;                         // uses the packets' flow hash
     uint16_t mirror;                     // id of table/acl_target.h, 0 = none
-    uint16_t next_hop[KAMUEE_NEXT_HOPS]; // the same of redirects, 0 = none of that number
-    uint32_t arguments[KAMUEE_ACTIONS];  // of each verdict: one more than the largest
+    uint16_t next_hop[KAMUEE_NEXT_HOPS]; // the same ids for redirects, 0 = number not assigned
+    uint32_t arguments[KAMUEE_ACTIONS];  // for each verdict: largest argument + 1
     struct program_table *table[KAMUEE_TABLES];
     struct program_instance *instance; // [PROGRAM_INSTANCES]
 };
@@ -113,11 +113,10 @@ extern uint64_t program_ns_per_cycle; // times 2^32; constant after program_sets
 // --- control ---
 int program_sets_init(void); // 0 or -ENOMEM
 void program_sets_fini(void);
-// Publishes a copy of `set`, n = 0: none; when it returns nobody reads the one before. 0 or
-// -ENOMEM.
+// Publishes a copy of `set` (n = 0: none). After its return nobody reads the old set. 0 or -ENOMEM.
 int program_set_publish(uint16_t vr, enum program_hook hook, const struct program_set *set);
 
-// --- what an instance may call, inside a run ---
+// --- functions that an instance may call, inside a run ---
 uint64_t program_get(struct program_instance *i, uint32_t table, uint64_t key);
 int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, uint64_t value);
 void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t key);

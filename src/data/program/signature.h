@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// signature.h - a built program that another machine can trust: Ed25519, behind the object's bytes
+// signature.h - Ed25519 signature of a built program, appended to the object, so that another
+// machine can trust it
 //
-// A signed object is the object, 64 bytes of signature over it, and 16 bytes that say so. The
-// loaders of shared objects and of BPF do not look at what is behind. Keys are PEM files as
-// `openssl genpkey -algorithm ed25519` makes them. Called by kamueed, which loads what is signed
+// A signed object is the object, 64 bytes of signature over it, and a 16-byte mark. Loaders of
+// shared objects and of BPF ignore appended bytes. Keys are PEM files from `openssl genpkey
+// -algorithm ed25519`. Called by kamueed, which loads signed objects
 // (program_manager/program_trust.h), and by kamuee-program, which signs. No state.
 #ifndef PROGRAM_SIGNATURE_H
 #define PROGRAM_SIGNATURE_H
@@ -21,9 +22,9 @@ struct signature_key { // public
 };
 
 bool signature_is_there(const void *object, size_t n);
-// The key in a PEM file's bytes; false: there is no public Ed25519 key in it.
+// Reads the key from a PEM file's bytes; false: it has no public Ed25519 key.
 bool signature_read_key(const void *pem, size_t n, struct signature_key *key);
-// Whether the object has a signature, and it is of this key.
+// Does the object have a signature of this key?
 bool signature_is_of(const void *object, size_t n, const struct signature_key *key);
 
 #endif

@@ -78,7 +78,7 @@ struct program_slot *program_table_slot(const struct program_table *t, uint64_t 
     return NULL;
 }
 
-// The slot of the key, which it takes if it has none; NULL: there is no room.
+// The key's slot, taken now if it has none; NULL: no room.
 static struct program_slot *slot_take(struct program_table *t, uint64_t key)
 {
     uint64_t at = hash_mix64(key ^ t->secret);
@@ -90,7 +90,7 @@ static struct program_slot *slot_take(struct program_table *t, uint64_t key)
             return s;
         if (is)
             continue;
-        // Perhaps some more than `entries`, by one for each forwarder.
+        // May exceed `entries` by one for each forwarder.
         if (__atomic_load_n(&t->taken, __ATOMIC_RELAXED) >= t->entries)
             return NULL;
         if (__atomic_compare_exchange_n(&s->key, &is, key + 1, false, __ATOMIC_RELAXED,

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // table.h - tables of packet programs: values of 64-bit keys, shared by all forwarders
 //
-// Programs read and write them inside a burst, control fills and shows them: no lock, no wait. An
-// array has its values in place. A hash has slots in open addressing, at most PROBES_MAX a key:
+// Programs read and write them inside a burst; control fills and shows them. No locks, no waiting.
+// An array has its values in place. A hash uses open addressing, with at most PROBES_MAX slots for
+// a key:
 //
-//     a free slot's key changes once, by compare-and-swap: who loses the race looks again, so that
-//     two writers of one new key agree about its slot
-//     a key stays where it is until the table is emptied, and with it its value's place
-//     a value is one word, stored and loaded as a whole: of two writers the later one wins
+//     a free slot's key changes once, by compare-and-swap; the loser of a race checks again, so
+//     that two writers of one new key use the same slot
+//     a key, and so its value, stays in its slot as long as the table exists
+//     a value is one word, stored and loaded atomically: the later of two writers wins
 //
-// What is stored of a value is its complement, so that zeroed memory says "not there" (~0). So a
-// reader sees an old value, a new one or none, never a mixture; and what a program does with a
-// value it has read (count it up) is not atomic: two forwarders that count one key may lose some.
-// A removed key keeps its slot. The load is at most a half, and a key that finds no slot within
-// PROBES_MAX is refused, as one beyond `entries` is. Key ~0 is never there. The slots' order has a
-// secret in it: who sends packets cannot choose keys that collide.
+// Values are stored as their complement, so that zeroed memory reads as "not there" (~0). A reader
+// sees an old value, a new one or none, never a mixture. Read-modify-write (counting up) is not
+// atomic: two forwarders that count one key may lose counts. A removed key keeps its slot. The load
+// is at most one half. A key without a free slot within PROBES_MAX, or beyond `entries`, is
+// refused. Key ~0 is never there. A secret determines the slots, so senders of packets cannot
+// choose keys that collide.
 #ifndef PROGRAM_TABLE_H
 #define PROGRAM_TABLE_H
 
@@ -45,14 +46,14 @@ struct program_table {
 // An empty one, or NULL.
 struct program_table *program_table_new(const char *name, bool array, uint32_t entries);
 void program_table_free(struct program_table *t); // no reader is left; NULL is fine
-// The next entry that is there, from *at on, 0 = the first; false: there is none.
+// Finds the next existing entry from *at on, 0 = the first; false: there is none.
 bool program_table_next(const struct program_table *t, uint64_t *at, uint64_t *key,
                         uint64_t *value);
 
 // --- any thread ---
 // The key's slot in a hash, or NULL.
 struct program_slot *program_table_slot(const struct program_table *t, uint64_t key);
-// Of such a slot, as its key may have gone since.
+// Checks that the slot still belongs to the key.
 static inline bool program_slot_is_of(const struct program_slot *s, uint64_t key)
 {
     return __atomic_load_n(&s->key, __ATOMIC_RELAXED) == key + 1;
@@ -75,7 +76,7 @@ static inline uint64_t program_table_get(const struct program_table *t, uint64_t
     }
     return key < t->entries ? __atomic_load_n(&t->value[key], __ATOMIC_RELAXED) : PROGRAM_NOT_THERE;
 }
-// Value PROGRAM_NOT_THERE removes it. 0; or -1: no room, or no such entry of an array.
+// Value PROGRAM_NOT_THERE removes the key. 0, or -1: no room, or the array has no such entry.
 int program_table_put(struct program_table *t, uint64_t key, uint64_t value);
 
 #endif
