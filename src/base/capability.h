@@ -19,7 +19,7 @@ enum capability { // the kernel's numbers
 
 // Cached at the first call: nobody adds or removes capabilities while we run.
 bool capability_is_held(enum capability c);
-// 0, or -EPERM and "CAP_X is missing, which WHAT needs: …".
+// 0, or -EPERM and a sentence: the missing capability, `what` needs it, the remedy.
 int capability_check(enum capability c, const char *what, char *err, size_t err_size);
 
 // May a driver lock unlimited memory? 0, or an error as in capability_check().

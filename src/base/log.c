@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // log.c - the log line: level, time, rate limit per call site
+//
+// A call site counts its lines per second in its static struct log_site, so that one noisy site
+// cannot hide the others. Control characters and invalid UTF-8 are replaced, so an event is always
+// one line. The last lines are also kept in a ring for the crash note. Sites are atomic counters,
+// and the ring may mix lines, so any thread may log without a lock.
 #include "base/log.h"
 
 #include <stdarg.h>
