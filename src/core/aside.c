@@ -332,7 +332,7 @@ static void on_lane_event(evutil_socket_t fd, short what, void *arg)
         if (take_done(l))
             switch_to_turn(l);
         wake_lane(l);
-    } else if (l->waiting.n) { // one, then others of the loop
+    } else if (l->waiting.n) { // one turn, then other events of the loop
         struct turn t = next_turn(l);
 
         begin_turn(l, &t);

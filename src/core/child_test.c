@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child_test.c - every process is ended in time, whatever it does, and the reason is reported
+// child_test.c - every process is ended in time, and the reason is reported
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

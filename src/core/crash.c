@@ -365,7 +365,7 @@ static void out_log(struct out *o)
             out_line(o, " ", line);
 }
 
-// The thread that the note is about: the one that the watchdog missed, else the dying one.
+// The thread that the note is about: stuck, according to the watchdog, else the dying one.
 static const struct trace *subject(char name[16])
 {
     const char *stuck = atomic_load(&crash.stuck);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir.h - locks our DPDK run-time directory and removes those of dead processes
+// eal_dir.h - locks our DPDK run-time directory and removes dead processes' directories
 //
 // DPDK creates /run/dpdk/PREFIX and never removes it. We remove ours on a clean exit. The next
 // start removes the directory of a killed process, whose lock the kernel has released. It ignores
@@ -9,7 +9,7 @@
 
 #define EAL_DIR_PREFIX "kamuee-"
 
-// Takes ours and removes those of dead processes beside it. Returns the lock's descriptor or -1.
+// Locks ours and removes dead processes' directories beside it. Returns the descriptor or -1.
 int eal_dir_take(const char *path);
 void eal_dir_drop(const char *path, int fd);
 

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "core/mem.h"
 
-uint64_t process_resident(void); // bytes in memory, 0 if /proc does not tell
+uint64_t process_resident(void); // bytes in memory, 0 if /proc is not readable
 uint64_t process_uptime(void);   // seconds since its start
 // True if it has ended, or if its first thread is a zombie while other threads clean up.
 bool process_is_gone(pid_t pid);
