@@ -6,7 +6,7 @@
 //
 // kamueed's unit forbids mounting, and its mounts would be invisible outside. This program mounts,
 // but only names below /run/netns, and only network namespaces (netlink/netns_name.h). It serves
-// root and the socket's owner: kamueed's user, who is not trusted beyond that. It serves one client
+// root and the socket's owner: kamueed's user, not trusted beyond that. It serves one client
 // at a time, and waits for none longer than PATIENCE_S.
 #include <errno.h>
 #include <linux/nsfs.h>
