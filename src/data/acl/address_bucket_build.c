@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_build.c - builds the buckets of all rules at once: chooses each rule's side,
-// checks the size, fills the blocks (address_bucket.h)
+// address_bucket_build.c - builds the buckets of all rules at once (address_bucket.h)
+//
+// Collects the prefixes of each side, chooses the side of each rule, and computes the length of
+// every bucket. If a bucket is too long, or buckets would compare more than MEAN_BLOCKS blocks on
+// average, tuples are better and nothing is built. Otherwise all memory is allocated at once, with
+// room for changes, and filled in the order of rule numbers.
 #include "acl/address_bucket_block.h"
 
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // address_bucket_change.c - adds and deletes rules in existing buckets (address_bucket.h)
+//
+// A rule is added to a copy of each bucket that needs it, which replaces the original by one store;
+// the original waits for a grace period. A new prefix starts with a copy of the bucket around it. A
+// deletion only marks the rule's lanes dead.
 #include "acl/address_bucket_block.h"
 
 #include <errno.h>

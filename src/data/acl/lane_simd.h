@@ -2,7 +2,7 @@
 // lane_simd.h - compares a packet with LANE_STEP rules in lanes (lane.h): 16 with AVX-512, 8 with
 // AVX2
 //
-// Files that include it are compiled for both and name what they export LANE_KERNEL(name).
+// Files that include it are compiled for both; LANE_KERNEL(name) makes the names of their exports.
 #ifndef ACL_LANE_SIMD_H
 #define ACL_LANE_SIMD_H
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set.c - the handle of an address set: its lifetime, its limits, memory that readers may still use
+//
+// A set has one half per family, made when needed. A replaced half stays in `old` until the epoch
+// of its replacement is reclaimed. The IPv6 half is a Poptrie with its own epochs; ahead6 converts
+// between these and the set's.
 #include "acl/set_priv.h"
 
 #include <errno.h>

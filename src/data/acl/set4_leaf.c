@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set4_leaf.c - the members of 25..32 bits in one /24: in a word, a list or a bitmap (set4.h)
+//
+// The writer unpacks a leaf into a bitmap of codes, changes that, and writes it in the smallest
+// form: up to three codes of 9 bits in the word, up to 16 entries of octet and mask in a list that
+// vectors compare, else the bitmap itself.
 #include "acl/set4.h"
 
 #define IN_WORD 3u

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set_change.c - changes both families of an address set together, or neither
+//
+// IPv4 changes in two steps of which the second cannot fail, IPv6 in one that may fail: so IPv4 is
+// prepared, IPv6 changed, and IPv4 committed, or abandoned if IPv6 failed. A load builds a new set
+// and replaces both halves.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
