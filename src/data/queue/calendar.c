@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calendar.c - items in the order of a time, in O(1)
+// calendar.c - items ordered by time, in O(1)
+//
+// A bitmap of two levels finds the first bucket that is not empty: each bit of `groups` stands for
+// a word of 64 buckets. See calendar.h.
 #include "queue/calendar.h"
 
 #include <errno.h>
@@ -74,13 +77,14 @@ void calendar_remove(struct calendar *c, uint16_t item)
         c->head[b] = l->next;
 }
 
-// Bits of w from bit n on, those before it behind them.
+// Rotates w right by n bits.
 static uint64_t rotated(uint64_t w, unsigned n)
 {
     return n ? w >> n | w << (64 - n) : w;
 }
 
-// The first bucket that is not empty, from `from` on around the ring; there is one.
+// Returns the first bucket with items, going around the ring from `from`. The calendar is not
+// empty.
 static unsigned next_bucket(const struct calendar *c, unsigned from)
 {
     unsigned g = from / 64;
@@ -88,7 +92,7 @@ static unsigned next_bucket(const struct calendar *c, unsigned from)
 
     if (w)
         return from + (unsigned)__builtin_ctzll(w);
-    // The word of `from` comes again at the end, with the buckets before it.
+    // The word of `from` comes again at the end, for the buckets before `from`.
     g = (g + 1) % 64;
     g = (g + (unsigned)__builtin_ctzll(rotated(c->groups, g))) % 64;
     return g * 64 + (unsigned)__builtin_ctzll(c->words[g]);
@@ -104,7 +108,7 @@ uint16_t calendar_first(struct calendar *c, uint64_t now, uint64_t *span)
     }
     unsigned from = (unsigned)(c->first % CALENDAR_BUCKETS), b = next_bucket(c, from);
     uint64_t found = c->first + (b - from) % CALENDAR_BUCKETS;
-    // Nothing is before `found`. What comes may be, but not before now.
+    // No item is due before `found`. Later items may be, but not before now.
     uint64_t to = calendar_is_after(c, here, found) ? found : here;
     c->first = calendar_is_after(c, to, c->first) ? to : c->first;
     *span = found;

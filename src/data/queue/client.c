@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // client.c - where a client waits: its tags, the calendars and the ring of shares
 //
-// A client that has nothing waiting is in no list. One that has is in the calendar of guarantees
-// by its S (if it has a guarantee) and in the ring of shares (if it has a weight); or, while its L
-// is still to come, in the calendar of maxima alone. Without a maximum L never is.
+// A client without waiting packets is in no list. A client with packets is in the calendar of
+// guarantees by its S (if it has a guarantee) and in the ring of shares (if it has a weight); or,
+// while its L is in the future, only in the calendar of maxima. Without a maximum, L is never in
+// the future.
 #include "queue/queue_priv.h"
 
-#define UNPARK_MAX 32u // of a call
+#define UNPARK_MAX 32u // in one call
 
 static void share_join(struct queue_manager *q, uint16_t id)
 {
@@ -18,7 +19,7 @@ static void share_join(struct queue_manager *q, uint16_t id)
         v->next = v->prev = q->share = id;
         return;
     }
-    v->next = q->share; // before whose turn it is: last
+    v->next = q->share; // before the current one: last in turn
     v->prev = q->client[q->share].prev;
     q->client[v->prev].next = id;
     q->client[v->next].prev = id;
@@ -78,11 +79,11 @@ void queue_client_wake(struct queue_manager *q, uint16_t id)
 
     v->s = tag_after_idle(q, v->s, v->per_byte_g);
     v->l = tag_after_idle(q, v->l, v->per_byte_m);
-    v->deficit = v->deficit < 0 ? v->deficit : 0; // what was sent beyond a turn stays owed
+    v->deficit = v->deficit < 0 ? v->deficit : 0; // bytes sent beyond a turn stay owed
     queue_client_place(q, id);
 }
 
-// Is the time within a span, or before it?
+// Is the time within the span, or before it?
 static bool is_within(const struct calendar *c, uint64_t time, uint64_t span)
 {
     return !calendar_is_after(c, time >> c->shift, span);
@@ -98,8 +99,8 @@ void queue_client_unpark(struct queue_manager *q)
         if (id == CALENDAR_NONE || calendar_is_after(&q->maximum, span, here))
             return;
         if (!is_over(q, q->client[id].l) && is_within(&q->maximum, q->client[id].l, span))
-            return; // within this very bucket
-        queue_client_place(q, id); // or it was beyond the end, and is parked again
+            return; // later in this very bucket
+        queue_client_place(q, id); // L may have been beyond the calendar's end: parks it again
     }
 }
 
@@ -115,7 +116,7 @@ uint16_t queue_guaranteed_next(struct queue_manager *q)
         if (calendar_is_after(&q->guarantee, span, here) ||
             is_within(&q->guarantee, q->client[id].s, span))
             return CALENDAR_NONE;
-        calendar_remove(&q->guarantee, id); // it was beyond the end when it was put
+        calendar_remove(&q->guarantee, id); // S was beyond the calendar's end
         calendar_put(&q->guarantee, id, q->client[id].s);
     }
 }
@@ -132,7 +133,7 @@ uint16_t queue_share_next(struct queue_manager *q)
     }
 }
 
-// The earlier of *due and the beginning of the first span that is not empty.
+// Sets *due to the start of the calendar's first bucket with items, if that is earlier.
 static void due_earlier(struct queue_manager *q, struct calendar *c, uint64_t *due, bool *found)
 {
     uint64_t span;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// codel.c - what becomes of a packet that waited: too old, CoDel, a mark (RFC 8289, 3168, 9332)
+// codel.c - drops or marks packets that waited too long (RFC 8289, 3168, 9332)
 //
-// RFC 8289 writes CoDel as a loop that takes packets until one is sent. Here it is asked for one
-// packet at a time, so that each dropped packet is handed to the caller, and a call may end after
-// any of them: the loop's position is `state`. CODEL_DROPPED is "the last one was dropped, and the
-// time of the next is set when this one, too, has waited too long".
+// RFC 8289 writes CoDel as a loop that dequeues until it sends a packet. This code judges one
+// packet at a time, so that the caller gets each dropped packet and may stop after any of them;
+// `state` holds the position in the loop. CODEL_DROPPED means that the last packet was dropped, and
+// that the time of the next drop is set if the current packet has waited too long, too.
 //
-// A mark counts like a drop. What an ECN-capable sender does not answer meets the limits.
+// A mark counts like a drop. A sender that ignores ECN marks runs into the limits.
 #include "queue/queue_priv.h"
 
 #define COUNT_MAX ((1u << 14) - 1)
 #define INV_SQRT_BITS 24
 #define RECENT 16 // intervals after which earlier drops are forgotten
 
-// 2^24 / sqrt(i), the nearest; without a library.
+// Returns 2^24 / sqrt(i), rounded to nearest, without a math library.
 static uint32_t inv_sqrt(uint32_t i)
 {
-    uint64_t square = (1ull << (2 * INV_SQRT_BITS + 2)) / i, x = 0; // of twice the value
+    uint64_t square = (1ull << (2 * INV_SQRT_BITS + 2)) / i, x = 0; // for twice the result
 
     for (uint64_t bit = 1ull << (INV_SQRT_BITS + 1); bit; bit >>= 1)
         if ((x + bit) * (x + bit) <= square)
@@ -30,8 +30,8 @@ void queue_codel_init(struct queue_manager *q)
         q->inv_sqrt[i] = inv_sqrt(i);
 }
 
-// interval / sqrt(count). Beyond the table by 1 / sqrt(4 n) = 1 / (2 sqrt(n)), and between two of
-// its values by a straight line.
+// Returns interval / sqrt(count). Counts beyond the table use 1 / sqrt(4 n) = 1 / (2 sqrt(n)) and
+// linear interpolation.
 static uint32_t codel_pause(const struct queue_manager *q, uint32_t interval, uint32_t count)
 {
     unsigned halves = 0;
@@ -43,7 +43,7 @@ static uint32_t codel_pause(const struct queue_manager *q, uint32_t interval, ui
     return (uint32_t)(interval * (q->inv_sqrt[i] - step) >> (INV_SQRT_BITS + halves));
 }
 
-// Has the wait been above the target for an interval?
+// Has the wait exceeded the target for a whole interval?
 static bool codel_is_above(const struct aqm *a, struct codel *s, uint32_t now, uint32_t wait,
                            uint32_t behind, uint32_t frame_max)
 {
@@ -53,7 +53,7 @@ static bool codel_is_above(const struct aqm *a, struct codel *s, uint32_t now, u
     }
     if (!s->first_above) {
         s->first_above = now + a->interval;
-        s->first_above += !s->first_above; // 0 says that it is not
+        s->first_above += !s->first_above; // 0 means not above
         return false;
     }
     return (int32_t)(now - s->first_above) >= 0;
@@ -71,7 +71,7 @@ static void codel_begin(const struct queue_manager *q, const struct aqm *a, stru
     s->state = CODEL_DROPPING;
 }
 
-// Must this packet be dropped, or marked?
+// Must this packet be dropped or marked?
 static bool codel_hits(const struct queue_manager *q, const struct aqm *a, struct codel *s,
                        uint32_t wait, uint32_t behind)
 {

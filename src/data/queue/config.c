@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config.c - making a queue manager, and its configuration, also while packets wait
+// config.c - creates a queue manager and configures it, also while packets wait
 //
-// What waits is kept, whatever changes. Packets do not know their flow any more once they wait: if
-// a class gets flow queues, or another number of them, what waited goes into one queue and leaves
-// before what comes. So no flow's packets overtake each other.
+// A new configuration keeps all waiting packets. A waiting packet no longer knows its flow: if a
+// class gets flow queues, or another number of them, its waiting packets move to one queue, which
+// is served before new packets. So packets of a flow stay in order.
 #include "queue/queue_priv.h"
 
 #include <errno.h>
@@ -11,18 +11,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define GAP_US 100000u // of a thread that others keep from its CPU; longer: the clock has jumped
-#define WINDOW_US 10u // credit that is saved while nobody wants it
-// While packets wait, what a thread that was kept from its CPU has not sent is still owed: a time
-// slice of Linux, or a tick of a host with 250 Hz.
+#define GAP_US 100000u // longest gap of a preempted thread; a longer one is a jump of the clock
+#define WINDOW_US 10u // credit kept while no packet waits
+// Credit kept while packets wait but the thread does not get its CPU: a time slice of Linux, or a
+// tick of a 250 Hz host.
 #define LATE_US 4000u
 #define TURN_PARTS 4u // a turn of weight 1 in the ring of shares: a frame / TURN_PARTS
-#define WRAPS_AFTER 4u // a quarter of a second: what happens after some months is met in each test
+#define WRAPS_AFTER 4u // the inner clock wraps after 1/4 s, so that each test meets the wrap
 #define HUGE ((size_t)2 << 20)
-#define CLIENTS_MANY 512u // of each 32nd visit instead of each eighth a wait is counted
+#define CLIENTS_MANY 512u // with more clients, waits are sampled on one visit in 32 instead of 8
 #define LIMIT_MAX (UINT32_MAX - LEN_MAX)
 
-// --- is it one that can be kept? -----------------------------------------------------------------
+// --- checks --------------------------------------------------------------------------------------
 
 static bool is_rate_low(uint64_t bps)
 {
@@ -54,7 +54,7 @@ int queue_config_check(const struct queue_client_config *c)
     return 0;
 }
 
-// 98 %: what is left is for what the port sends besides.
+// The other 2 % are for the router's own packets.
 static bool guarantees_fit(uint64_t guarantees, uint64_t rate)
 {
     return guarantees <= rate / 100 * 98;
@@ -88,7 +88,7 @@ static uint16_t class_flows(const struct queue_class_config *c)
     return c->discipline == QUEUE_FQ_CODEL ? c->flows : 0;
 }
 
-// Half of what 32 bits hold is the future.
+// Half of the 32-bit range is the future.
 static uint32_t spans(const struct queue_manager *q, uint32_t us)
 {
     unsigned __int128 time = (unsigned __int128)us * q->config.ticks_hz << TICK_BITS;
@@ -154,7 +154,7 @@ static void client_set(struct queue_manager *q, struct client *v,
     v->strict = 0;
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
         v->strict |= (uint8_t)(!c->class[k].weight << k);
-    if (!v->s) // its first
+    if (!v->s) // first configuration
         v->s = q->now;
     if (!v->per_byte_m || !v->l)
         v->l = q->now;
@@ -202,7 +202,7 @@ void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max)
     q->config.packets_max = packets_max;
 }
 
-// --- making it -----------------------------------------------------------------------------------
+// --- life cycle ----------------------------------------------------------------------------------
 
 static unsigned bucket_shift(uint64_t ticks_hz)
 {
@@ -249,7 +249,8 @@ static void waits_init(struct queue_manager *q)
     }
 }
 
-// What packets touch, in pages of 2 MB where it is large enough: each packet is in another place.
+// Allocates memory of the packet path, in 2 MB pages if it is large: each packet touches another
+// place.
 static void *memory_new(size_t bytes)
 {
     if (bytes < HUGE / 4)
@@ -257,7 +258,7 @@ static void *memory_new(size_t bytes)
     bytes = (bytes + HUGE - 1) / HUGE * HUGE;
     void *p = aligned_alloc(HUGE, bytes);
     if (p)
-        madvise(p, bytes, MADV_HUGEPAGE); // a wish
+        madvise(p, bytes, MADV_HUGEPAGE); // a hint
     return p;
 }
 
@@ -281,7 +282,7 @@ struct queue_manager *queue_make(const struct queue_config *c)
     q->count = calloc((size_t)c->clients * QUEUE_CLASSES, sizeof *q->count);
     q->guarantee_bps = calloc(c->clients, sizeof *q->guarantee_bps);
     q->guaranteed_bytes = calloc(c->clients, sizeof *q->guaranteed_bytes);
-    // Touched when it is used first.
+    // Pages are touched on first use.
     q->pool.place = memory_new((size_t)c->packets_max * BLOCK_PLACES * sizeof(struct place));
     q->pool.blocks = c->packets_max;
     int r = queue_aqms_make(q);

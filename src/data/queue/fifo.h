@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fifo.h - packets that wait, first in, first out, in blocks of a cache line from a pool
+// fifo.h - FIFO queues of packets, in cache-line blocks from a pool
 //
-// A block is three places and a link: what a packet is charged by is in its place, so that the
-// packet itself is not read between put and take. Each block of a queue holds a packet that waits,
-// so a pool of as many blocks as there may be packets never runs out. Memory is touched when it is
-// needed first, and used again last in, first out.
+// A block is three places and a link. A place holds all that charging a packet needs, so that
+// nothing reads the packet between put and take. Each block of a queue holds a waiting packet, so a
+// pool with as many blocks as the packet limit never runs out. Memory is touched on first need and
+// reused last in, first out.
 #ifndef QUEUE_FIFO_H
 #define QUEUE_FIFO_H
 
@@ -21,19 +21,19 @@
 struct place {
     void *packet;
     uint32_t len_ecn; // ECN bits above the length
-    uint32_t at;      // span of its arrival; in a link, the first place of the next block
+    uint32_t at;      // span of arrival; in a link, the first place of the next block
 };
 _Static_assert(sizeof(struct place) == 16, "a block is a cache line");
 
 struct pool {
     struct place *place;
-    uint32_t free; // the first place of a block, a list by links in first places; PLACE_NONE: none
-    uint32_t new;    // those from here on were never used
-    uint32_t blocks; // that there are
+    uint32_t free; // first place of a free block, linked through first places; PLACE_NONE: none
+    uint32_t new;    // places from here on were never used
+    uint32_t blocks; // number of blocks
 };
 
-struct fifo { // equal: nothing waits
-    uint32_t head, tail; // places: the first that waits, the one after the last
+struct fifo { // head equals tail: empty
+    uint32_t head, tail; // places: the first packet, and one after the last
 };
 
 static inline bool fifo_is_empty(const struct fifo *f)
@@ -73,7 +73,7 @@ static inline void fifo_put(struct pool *pool, struct fifo *f, struct place p)
     pool->place[f->tail++] = p;
 }
 
-// Of one that is not empty.
+// The queue must not be empty.
 static inline struct place fifo_take(struct pool *pool, struct fifo *f)
 {
     uint32_t head = f->head++;
@@ -90,7 +90,7 @@ static inline struct place fifo_take(struct pool *pool, struct fifo *f)
     return p;
 }
 
-// Whether a walk meets what it should is asked by queue_check() alone.
+// Only queue_check() checks that a walk meets the expected packets.
 static inline void fifo_sum(const struct pool *pool, const struct fifo *f, uint64_t *bytes,
                             uint32_t *packets, uint32_t *blocks)
 {

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow.c - the flow queues of a class (RFC 8290): a flow that sends little does not wait for bulk
+// flow.c - the flow queues of a class (RFC 8290): sparse flows do not wait for bulk flows
 //
-// A flow queue that gets its first packet goes to the list of new ones, which is served before the
-// list of old ones; each may send a frame in its turn. One that has nothing left goes from the new
-// list through the old one before it is idle, so that a flow cannot be new each time. CoDel is
-// each flow queue's own.
+// A flow queue that gets its first packet joins the list of new flows, which is served before the
+// list of old flows; in its turn a flow may send a frame. An empty flow queue moves from the new
+// list to the old one before it becomes idle, so that a flow cannot be new each time. Each flow
+// queue has its own CoDel state.
 //
-// A class that is full does not refuse what comes: the longest flow queues lose their oldest
-// packets, to `gone`, from where the next queue_take() gives them to the caller.
+// A full class accepts new packets: the longest flow queues lose their oldest packets to `gone`,
+// and the next queue_take() hands them to the caller.
 #include "queue/queue_priv.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define HUGE_MAX (64ul << 20) // bytes of which a page of 2 MB may be touched for a class
-#define SHRINK_MAX 64u  // packets that are dropped at once, unless more are needed
-#define SHRINK_PART 16u // or this part of what waits
+#define HUGE_MAX (64ul << 20) // largest AQM memory for which 2 MB pages are requested
+#define SHRINK_MAX 64u  // packets dropped at once, unless `need` takes more
+#define SHRINK_PART 16u // or this fraction of the waiting bytes
 
-// The owner of a queue manager may not allocate, so there is an address for whatever a class may be
-// told to have. What is never used is never in memory.
+// The owner of a queue manager may not allocate, so address space is reserved for the largest
+// configuration of each class. Unused parts take no memory.
 int queue_aqms_make(struct queue_manager *q)
 {
     size_t bytes = AQM_BYTES * QUEUE_CLASSES * q->config.clients;
@@ -28,7 +28,7 @@ int queue_aqms_make(struct queue_manager *q)
 
     q->aqms = p == MAP_FAILED ? NULL : p;
     if (q->aqms && bytes <= HUGE_MAX)
-        madvise(p, bytes, MADV_HUGEPAGE); // a wish: each packet is of another flow
+        madvise(p, bytes, MADV_HUGEPAGE); // a hint: each packet is of another flow
     return q->aqms ? 0 : -ENOMEM;
 }
 
@@ -54,7 +54,7 @@ void queue_aqm_init(struct aqm *a, uint16_t flows)
 
 // --- lists ---------------------------------------------------------------------------------------
 
-// The i-th number of a list, as it is counted.
+// Returns entry i of a list; i counts on and wraps around the ring.
 static inline uint16_t *list_at(struct aqm *a, const struct flow_list *l, uint32_t i)
 {
     uint16_t *ring = (uint16_t *)(void *)&a->flow[a->flows];
@@ -95,7 +95,7 @@ void queue_flow_put(struct queue_manager *q, struct aqm *a, uint32_t hash, struc
     list_add(a, &a->fresh, f);
 }
 
-// Lines that would be waited for. A number beyond the tail is of some flow queue, too.
+// Prefetches lines of the coming turns. An entry beyond the tail still names some flow queue.
 static inline __attribute__((always_inline)) void
 flow_prefetch(const struct queue_manager *q, struct aqm *a, const struct flow_list *l)
 {
@@ -105,7 +105,7 @@ flow_prefetch(const struct queue_manager *q, struct aqm *a, const struct flow_li
     __builtin_prefetch(&q->pool.place[soon->fifo.head]);
 }
 
-// The flow queue whose turn it is; one is not empty.
+// Returns the flow queue whose turn it is. The class has a packet.
 static struct flow *flow_next(const struct queue_manager *q, struct aqm *a)
 {
     for (;;) {
@@ -154,7 +154,7 @@ struct shrinking {
     uint16_t client;
     uint8_t class;
     uint32_t need, like; // bytes
-    uint32_t bytes, packets; // that are gone
+    uint32_t bytes, packets; // dropped so far
 };
 
 static bool is_shrunk(const struct shrinking *s)
@@ -170,7 +170,7 @@ static void flow_drop(struct queue_manager *q, struct flow *f, struct shrinking 
     uint32_t len = place_len(&p);
 
     fifo_put(&q->pool, &q->gone, p);
-    q->free -= v->packets <= v->reserve; // its reserve has one more, `gone` holds one more
+    q->free -= v->packets <= v->reserve; // the reserve regains a place, and `gone` takes one
     v->packets--;
     v->bytes -= len;
     c->packets--;
@@ -181,15 +181,15 @@ static void flow_drop(struct queue_manager *q, struct flow *f, struct shrinking 
     count_of(q, s->client, s->class)->dropped_flow++;
 }
 
-// The longest queue to half of its length, and those that are nearly as long: where all are alike,
-// looking for the longest must not be done for each packet.
+// Halves the longest queue and all queues nearly as long: with many equal flows, the search for the
+// longest must not run for each packet.
 void queue_flow_shrink(struct queue_manager *q, uint16_t client, unsigned class, uint32_t need)
 {
     struct class_queue *c = &q->client[client].class[class];
     struct aqm *a = c->aqm;
     struct shrinking s = {client, (uint8_t)class, need, c->bytes / SHRINK_PART, 0, 0};
 
-    // One packet stays, so that the client is in its lists for a reason.
+    // Keeps one packet, so that the client stays in its lists.
     for (bool found = true; found && !is_shrunk(&s);) {
         struct flow *longest = flow_longest(a);
         uint32_t half = longest->bytes / 2, near = longest->bytes / 4 * 3;

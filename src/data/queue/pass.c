@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pass.c - the fast path of a queue: nobody waits at the port, and it has credit
+// pass.c - the fast path of a queue: no packet waits at the port, and the port has credit
 //
-// Most packets of a port that is not full take it. They go through no list and no calendar, and are
-// charged to the port, the client's maximum and a strict class's rate. Guarantees and shares matter
-// only while others wait.
+// Most packets of a port that is not full take it. They bypass all lists and calendars, and are
+// charged to the port, the maximum of the client and the rate of a strict class. Guarantees and
+// shares matter only while other packets wait.
 #include "queue/queue_priv.h"
 
-// One that has a right without others: a client of weight 0 has its guarantee alone.
+// May the client send when no other client waits? A client of weight 0 has only its guarantee.
 static bool may_pass(const struct queue_manager *q, const struct client *v,
                      const struct class_queue *c, uint32_t len)
 {
@@ -37,7 +37,7 @@ unsigned queue_pass(struct queue_manager *q, const struct queue_packet *p, unsig
         c->sent_packets++;
         c->sent_bytes += len;
     }
-    if (i) // its wait was none
+    if (i) // the wait was zero
         count_of(q, p[i - 1].client, p[i - 1].class)->wait[0]++;
     return i;
 }

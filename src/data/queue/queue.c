@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue.c - the queue manager of a port: its clock, what is put, what is taken
+// queue.c - the queue manager of a port: clock, enqueue, dequeue
 //
-// Always true (queue_check(); the tests call it after every step):
-//   Q1  what was put is waiting, was taken out, or is in `gone` and will be taken out: once;
-//   Q2  a client with packets is in the lists where its tags put it (client.c), others in none;
-//   Q3  bytes and packets of flow queue, class, client and port are sums of what is below them;
+// Invariants (queue_check(); the tests call it after every step):
+//   Q1  each accepted packet waits, was taken, or is in `gone` and will be taken: exactly once;
+//   Q2  a client with packets is in the lists of its tags (client.c), other clients in none;
+//   Q3  bytes and packets of flow queue, class, client and port are sums of the level below;
 //   Q4  each block of places belongs to one queue or to the free list.
 //
-// The clock inside (`now`) is the caller's without its jumps: backwards, and forwards by more than
-// GAP_US while nobody called. Tags would otherwise be behind by the whole jump, and clients with a
-// guarantee would catch up at the cost of all others. What is due in a shorter gap they do catch
-// up: it was guaranteed. Times are ticks x 2^8.
+// The inner clock (`now`) follows the caller's without its jumps: backwards, and forwards by more
+// than GAP_US between two calls. Otherwise tags would lag by the whole jump, and clients with a
+// guarantee would catch up at the cost of all others. They do catch up with a shorter gap, because
+// that service was guaranteed. Times are ticks x 2^8.
 #include "queue/queue_priv.h"
 
-#define FEW 32u // packets that wait: each visit's wait is counted
+#define FEW 32u // with no more packets than this, each visit samples a wait
 
 void queue_clock_set(struct queue_manager *q, uint64_t ticks)
 {
@@ -29,7 +29,7 @@ void queue_clock_set(struct queue_manager *q, uint64_t ticks)
 
 // --- putting -------------------------------------------------------------------------------------
 
-// Of a client without a place that is its own.
+// Refusal of a client that has used up its reserve.
 static enum queue_refusal refusal_of_place(const struct queue_manager *q)
 {
     return q->free <= 0 ? QUEUE_PORT_FULL : QUEUE_SHARE_FULL;
@@ -42,7 +42,7 @@ static inline enum queue_refusal refusal_of(const struct queue_manager *q, const
         return QUEUE_CLIENT_FULL;
     if (unlikely(c->bytes + len > c->limit))
         return QUEUE_CLASS_FULL;
-    if (unlikely(v->packets < v->reserve)) // in use are all only if some are in `gone`
+    if (unlikely(v->packets < v->reserve)) // all places can be in use only if `gone` holds some
         return q->packets >= q->config.packets_max ? QUEUE_PORT_FULL : QUEUE_TAKEN;
     if (unlikely((int32_t)(v->packets - v->reserve) >= q->free))
         return refusal_of_place(q);
@@ -61,7 +61,7 @@ static uint32_t excess(uint32_t bytes, uint32_t limit)
     return bytes > limit ? bytes - limit : 0;
 }
 
-// A class with flow queues takes what comes and drops from the longest instead.
+// A class with flow queues drops from the longest queue instead of refusing a packet.
 static enum queue_refusal make_room(struct queue_manager *q, const struct queue_packet *p,
                                     enum queue_refusal why)
 {
@@ -73,7 +73,7 @@ static enum queue_refusal make_room(struct queue_manager *q, const struct queue_
         return why;
     uint32_t class = excess(c->bytes + p->len, c->limit);
     uint32_t client = excess(v->bytes + p->len, v->limit);
-    if (client > c->bytes / 2) // others of the client fill it
+    if (client > c->bytes / 2) // other classes fill the client
         return why;
     queue_flow_shrink(q, p->client, p->class, class > client ? class : client);
     return refusal_of(q, v, c, p->len);
@@ -90,8 +90,8 @@ static void count_refusal(struct queue_manager *q, const struct queue_packet *p,
     n->refused_share += why == QUEUE_SHARE_FULL;
 }
 
-// Always inline: GCC takes a function that does nothing but prefetch for one without effects, and
-// leaves its calls out.
+// Always inline: GCC treats a function that only prefetches as free of effects, and removes its
+// calls.
 static inline __attribute__((always_inline)) void
 put_prefetch(const struct queue_manager *q, const struct queue_packet *p, unsigned n)
 {
@@ -164,7 +164,8 @@ unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsign
 
 // --- taking --------------------------------------------------------------------------------------
 
-// Where no strict one is within its rate: the weighted ones by deficit, or the first strict one.
+// No strict class is within its rate: picks a weighted class by deficit, or else the first strict
+// one.
 static unsigned class_next_weighted(struct client *v)
 {
     uint8_t weighted = v->nonempty & (uint8_t)~v->strict;
@@ -177,12 +178,12 @@ static unsigned class_next_weighted(struct client *v)
     do
         k = (k + 1) % QUEUE_CLASSES;
     while (!(weighted >> k & 1));
-    v->class[k].deficit += (int32_t)v->class[k].quantum; // of at least a frame: more than 0 now
+    v->class[k].deficit += (int32_t)v->class[k].quantum; // at least a frame, so positive now
     v->turn = (uint8_t)k;
     return k;
 }
 
-// The class that is next. One is not empty.
+// Returns the class to serve. The client has packets.
 static inline unsigned class_next(const struct queue_manager *q, struct client *v)
 {
     for (unsigned m = v->nonempty & v->strict; m; m &= m - 1) {
@@ -195,18 +196,19 @@ static inline unsigned class_next(const struct queue_manager *q, struct client *
     return class_next_weighted(v);
 }
 
-// What a strict class sends above its rate is not counted: it has its rate again at once.
+// Bytes above the rate of a strict class are not charged: it is within its rate again at once.
 void queue_class_charge(const struct queue_manager *q, struct aqm *a, uint32_t len)
 {
     if (!is_to_come(q, a->allowed))
         a->allowed = tag_after_idle(q, a->allowed, a->per_byte) + time_of_bytes(a->per_byte, len);
 }
 
-// The line of the counter comes while the packets up to the next sample pass; then it is counted.
+// Counts the previous sample, whose counter's line has been prefetched meanwhile, and keeps this
+// one for the next call.
 static void count_wait(struct queue_manager *q, uint16_t id, uint64_t sample)
 {
     uint32_t wait = span_now(q) - (uint32_t)sample;
-    unsigned b = q->wait_first[31 - __builtin_clz(wait | 1)]; // an octave is three buckets at most
+    unsigned b = q->wait_first[31 - __builtin_clz(wait | 1)]; // an octave: three buckets at most
 
     b += wait > q->wait_limit[b];
     b += wait > q->wait_limit[b];
@@ -226,14 +228,14 @@ struct taking {
     void **packet;
     uint8_t *verdict;
     unsigned n, max;
-    // Of one visit: bytes that left, and the packet whose wait is counted: class, time of arrival.
+    // Of one visit: bytes that left, and the sampled packet: its class and time of arrival.
     uint32_t bytes;
-    unsigned sample_to; // it is the last one sent up to here
+    unsigned sample_to; // the sample is the last packet sent before this index
     uint64_t sample;
 };
 #define SAMPLE_NONE UINT64_MAX
 
-// What a class has sent: it counts for weighted ones. Credit is not saved while nothing waits.
+// Charges a class; the deficit matters for weighted classes. Empty classes save no credit.
 static void class_pay(struct class_queue *c, uint32_t len)
 {
     c->deficit -= (int32_t)len;
@@ -258,7 +260,7 @@ take_managed(struct queue_manager *q, uint16_t id, unsigned k, struct place *p)
     return verdict;
 }
 
-// Takes one packet of a client: the bytes that count against rates, 0 when it is dropped.
+// Takes one packet of a client. Returns the bytes that count against rates, 0 if it was dropped.
 static inline uint32_t take_one(struct queue_manager *q, struct client *v, struct taking *t)
 {
     unsigned k = class_next(q, v);
@@ -299,8 +301,8 @@ static inline const struct class_queue *class_first(const struct client *v)
     return &v->class[v->nonempty ? __builtin_ctz(v->nonempty) : 0];
 }
 
-// Those whose turn comes after this one, by their guarantees or shares: the lines that the visits
-// after it would wait for, of each of the next three what the line before has named.
+// Prefetches for the next three clients, by guarantee or share: of each, the line that the previous
+// prefetch has made known.
 static inline __attribute__((always_inline)) void client_prefetch(const struct queue_manager *q,
                                                                   uint16_t id, bool guaranteed)
 {
@@ -315,9 +317,9 @@ static inline __attribute__((always_inline)) void client_prefetch(const struct q
     __builtin_prefetch(&q->pool.place[class_first(&q->client[first])->fifo.head]);
 }
 
-// Of one visit in eight a packet is counted, in steps of the golden ratio: no rhythm of clients and
-// classes meets them. Of each one while there is little to do; of fewer where there are so many
-// clients that the counters are in no cache.
+// Samples a packet on one visit in eight, in steps of the golden ratio, so that no rhythm of
+// clients and classes aligns with the samples. On each visit while few packets wait; on fewer
+// visits with many clients, whose counters are in no cache.
 static unsigned sample_to(struct queue_manager *q, unsigned from)
 {
     uint32_t i = q->visits++ * 0x9e3779b1u;
@@ -331,15 +333,15 @@ static void count_last_wait(struct queue_manager *q)
     q->wait_next = &q->wait_none;
 }
 
-// Takes from one client until a frame's worth of bytes, its right or the port's credit is used up.
-// What is dropped uses up none of them.
+// Serves one client until a frame's worth of bytes, its entitlement or the port's credit is used
+// up. Dropped packets use up none of these.
 static void client_visit(struct queue_manager *q, uint16_t id, bool guaranteed, struct taking *t)
 {
     struct client *v = &q->client[id];
     uint64_t free_at = q->free_at, l = v->l, s = v->s;
     uint32_t sent = 0, before = client_excess(v);
     unsigned from = t->n;
-    int64_t right; // below 0: it is used up
+    int64_t right; // below 0: entitlement used up
 
     t->bytes = 0;
     t->sample = SAMPLE_NONE;
@@ -406,7 +408,7 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
             break;
         client_visit(q, id, guaranteed, &t);
         if (!guaranteed && q->share == id && q->client[id].deficit <= 0)
-            q->share = q->client[id].next; // its turn is over
+            q->share = q->client[id].next; // end of its turn
     }
     q->is_wanted = q->packets && (t.n == n || !is_over(q, q->free_at));
     q->due = t.n == n && q->packets ? q->now : queue_due_time(q);
@@ -419,7 +421,7 @@ uint64_t queue_due(const struct queue_manager *q)
 {
     if (q->due == QUEUE_NEVER)
         return QUEUE_NEVER;
-    // From the last call on: a clock of ticks may be beyond what has room for 2^8 times as many.
+    // From the last call on, because ticks x 2^8 may overflow where the caller's ticks do not.
     return is_over(q, q->due) ? q->ticks
                               : q->ticks + ((q->due - q->now + (1u << TICK_BITS) - 1) >> TICK_BITS);
 }

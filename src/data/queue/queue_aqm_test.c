@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_aqm_test.c - what becomes of packets that wait: CoDel, flow queues, marks, limits, places
+// queue_aqm_test.c - CoDel, flow queues, ECN marks, limits and places of waiting packets
 //
 // Virtual time: a tick is 1/256 microsecond, so a span is a microsecond. A packet's name says its
 // client, class, flow and number in its flow.
@@ -33,8 +33,8 @@ struct got { // a packet that was taken out
 static struct {
     struct queue_manager *q;
     uint64_t now;
-    unsigned put[CLIENTS][QUEUE_CLASSES][FLOWS]; // of each flow
-    uint64_t put_at[1u << 22];                   // of each name modulo this
+    unsigned put[CLIENTS][QUEUE_CLASSES][FLOWS]; // by flow
+    uint64_t put_at[1u << 22];                   // by name, modulo the size
     unsigned taken, refused, all;
 } t;
 
@@ -91,7 +91,7 @@ static enum queue_refusal put(unsigned client, unsigned class, unsigned flow, ui
     return QUEUE_TAKEN;
 }
 
-// At most one, so that time may pass after each.
+// Takes at most one packet, so that time may pass between packets.
 static bool take(struct got *g)
 {
     void *packet;
@@ -186,15 +186,15 @@ static bool model_drops(double now, double waited, uint64_t behind, double *near
     return true;
 }
 
-// The model is shown what leaves and says the verdict. Its roots are exact and ours are not: one
-// of them may drop a packet later than the other, then the other does so with the next one. Of a
-// hundred milliseconds `second` have two packets of 1000 bytes, the others one; 25 are 10 Mbit/s.
-// Returns how many were dropped; `apart` of those sent were decided on a packet apart.
+// Feeds each departing packet to the model and compares the verdicts. The model's roots are exact,
+// ours are not: if one of the two drops a packet late, the other drops the next one. In every 100
+// ms, `second` milliseconds have two packets of 1000 bytes, the others one; 25 give 10 Mbit/s.
+// Returns the number of drops; `apart` counts sent packets whose decision came one packet apart.
 static unsigned compare_with_model(int second, unsigned *sent, unsigned *apart)
 {
     struct queue_client_config c = client_of(10000000);
     unsigned dropped = 0;
-    int ahead = 0; // drops that the model has had and the queue has not
+    int ahead = 0; // drops of the model that the queue has not made yet
     uint64_t waiting = 0;
     struct got g;
 
@@ -205,7 +205,7 @@ static unsigned compare_with_model(int second, unsigned *sent, unsigned *apart)
     configure(0, &c);
     srand(21);
     for (unsigned ms = 0; ms < 60000; ms++) {
-        bool busy = ms % 13000 < 9000; // nothing comes for some seconds
+        bool busy = ms % 13000 < 9000; // no packets for some seconds
 
         for (int i = 0; busy && i < 1 + (rand() % 100 < second); i++)
             waiting += put(0, 7, 0, 1000, 0) ? 0 : 1000;
@@ -217,7 +217,7 @@ static unsigned compare_with_model(int second, unsigned *sent, unsigned *apart)
                 waiting -= 1000;
                 ahead += model_drops(now, (double)g.waited_us, waiting, &near) - drops;
                 assert_in_range(ahead + 1, 0, 2);
-                if (!model.dropping) // the queue ran out before the other could
+                if (!model.dropping) // the queue emptied before the late side could drop
                     ahead = 0;
                 assert_true(!ahead || near < 1200); // a packet at 10 Mbit/s and a step
                 *apart += !!ahead;
@@ -237,8 +237,8 @@ static void codel_drops_when_the_rfc_says(void **state)
 
     assert_true(compare_with_model(30, &sent, &apart) > 200);
     assert_true(apart * 10 < sent);
-    // Here CoDel counts beyond its table of 256 roots. Thousands of pauses add up their roundings,
-    // so it decides more packets apart from the model, but less than a third.
+    // Here CoDel counts beyond its table of 256 roots. Rounding errors of thousands of pauses add
+    // up, so more decisions differ from the model's by a packet, but fewer than a third.
     assert_true(compare_with_model(50, &sent, &apart) > 8000);
     assert_true(model.count_most > 1000);
     assert_true(apart * 3 < sent);
@@ -335,7 +335,7 @@ static void the_longest_flow_loses_when_the_class_is_full(void **state)
         assert_int_equal(put(0, 7, 1, 1000, 0), QUEUE_TAKEN);
         check();
     }
-    // Without credit, and at once.
+    // Needs no credit, and happens at once.
     while (take(&g))
         if (g.verdict == QUEUE_DROP_FLOW) {
             assert_int_equal(g.flow, 1);
@@ -347,7 +347,7 @@ static void the_longest_flow_loses_when_the_class_is_full(void **state)
     end();
 }
 
-// Its own packets would not make enough room: others of the client fill it.
+// Dropping its packets would not make enough room: other classes fill the client.
 static void a_class_that_does_not_fill_the_client_loses_nothing(void **state)
 {
     struct queue_client_config c = client_of(1000000);
@@ -372,7 +372,7 @@ static void a_class_that_does_not_fill_the_client_loses_nothing(void **state)
     end();
 }
 
-// 64 flows of two packets each: all are the longest, and each that comes makes room.
+// 64 flows of two packets each: all are longest, and each new packet makes room.
 static void flows_of_one_length_share_the_loss(void **state)
 {
     struct queue_client_config c = client_of(1000000);
@@ -457,14 +457,14 @@ static void a_strict_class_above_its_rate_comes_last(void **state)
     c.class[0].rate_bps = 10000000;
     c.class[1].rate_bps = 20000000;
     configure(0, &c);
-    flood(sent, 1 << 0 | 1 << 1 | 1 << 6 | 1 << 7, 1000); // bytes of a second
+    flood(sent, 1 << 0 | 1 << 1 | 1 << 6 | 1 << 7, 1000); // bytes in one second
     print_message("strict rates: %.2f %.2f Mbit/s, the others %.2f %.2f\n",
                   (double)sent[0] * 8e-6, (double)sent[1] * 8e-6, (double)sent[6] * 8e-6,
                   (double)sent[7] * 8e-6);
     assert_true(fabs((double)sent[0] * 8 / 10e6 - 1) < 0.02);
     assert_true(fabs((double)sent[1] * 8 / 20e6 - 1) < 0.02);
     assert_true(fabs((double)sent[6] * 8 / 35e6 - 1) < 0.02);
-    flood(sent, 1 << 0, 100); // what nobody else uses is its own
+    flood(sent, 1 << 0, 100); // a class gets all capacity that no other class uses
     flood(sent, 1 << 0, 1000);
     assert_true(fabs((double)sent[0] * 8 / 100e6 - 1) < 0.01);
     end();
@@ -503,7 +503,7 @@ static void waits_are_counted_by_length(void **state)
     configure(0, &c);
     for (unsigned i = 0; i < 1000; i++) {
         put(0, 3, 0, 1000, 0);
-        t.now += 100 * US; // between 90.5 and 128
+        t.now += 100 * US; // bucket bounds 90.5 and 128
         assert_true(take(&g));
     }
     queue_class_stats(t.q, 0, 3, &s);
@@ -515,7 +515,7 @@ static void waits_are_counted_by_length(void **state)
         if (s.wait[i])
             assert_true(least < 100000 && 100000 <= most);
     }
-    assert_int_equal(counted, 1000); // few wait: each is counted
+    assert_int_equal(counted, 1000); // few packets wait: each one is sampled
     assert_int_equal(queue_wait_ns(0), QUEUE_WAIT_FIRST_US * 1000);
     assert_int_equal(queue_wait_ns(2), 2 * QUEUE_WAIT_FIRST_US * 1000);
     end();
@@ -559,7 +559,7 @@ static void above_its_reserve_a_client_has_as_many_places_as_are_free(void **sta
     end();
 }
 
-// Fewer places than packets wait: they stay, and no other comes before places are free.
+// Fewer places than waiting packets: these stay, and no new one is accepted until places are free.
 static void places_can_be_taken_away_while_packets_wait(void **state)
 {
     struct queue_client_config c = client_of(0);
@@ -636,7 +636,7 @@ static struct queue_client_config random_client(void)
     return c;
 }
 
-// Time passes half of the range of 64 bits; the clock is so fast that this takes some minutes.
+// Half of the 64-bit time range passes; the clock is so fast that this takes some minutes.
 static void a_client_may_be_idle_for_half_a_year(void **state)
 {
     const struct queue_config config = {1ull << 46, 10000000000, CLIENTS, 1000, FRAME};
@@ -666,7 +666,7 @@ static void a_client_may_be_idle_for_half_a_year(void **state)
     end();
 }
 
-// A class whose packets are dropped when its turn comes has no more turns later.
+// A class whose packets are dropped in its turn gets no extra turns later.
 static void what_is_dropped_earns_no_credit(void **state)
 {
     struct queue_client_config c = client_of(8000000); // a packet each millisecond
@@ -695,8 +695,8 @@ static void what_is_dropped_earns_no_credit(void **state)
     end();
 }
 
-// Every packet that was put leaves once, and those of a flow that are sent leave in order, whatever
-// is changed meanwhile.
+// Every accepted packet leaves once, and sent packets of a flow stay in order, through any
+// configuration changes.
 static void a_thousand_changes_under_load_lose_nothing(void **state)
 {
     static uint8_t seen[CLIENTS][QUEUE_CLASSES][FLOWS][4096];

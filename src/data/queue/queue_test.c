@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_test.c - does the queue manager keep its word? in virtual time, against a fluid model
+// queue_test.c - does the queue manager keep its promises? In virtual time, against a fluid model
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,11 +39,11 @@ static struct queue_client_config plain(uint64_t g, uint64_t m, uint8_t w)
 
 struct source {
     struct queue_client_config config;
-    double demand_bps; // what it offers; infinity: it always has packets waiting
-    uint32_t len;      // of its packets
-    double owed;       // bytes that it has not put yet
+    double demand_bps; // offered load; infinity: always backlogged
+    uint32_t len;      // packet length
+    double owed;       // bytes not put yet
     uint64_t sent, refused, delay_max;
-    uint64_t put_at[4096]; // of the packets that wait, in order
+    uint64_t put_at[4096]; // of the waiting packets, in order
     unsigned first, n;
     double expected_bps;
 };
@@ -53,7 +53,7 @@ static struct {
     uint64_t rate, now;
     struct source source[CLIENTS];
     unsigned clients;
-    bool passes; // sources ask queue_pass first
+    bool passes; // sources try queue_pass() first
     uint64_t passed;
 } t;
 
@@ -158,12 +158,12 @@ static void end(void)
         waiting += (unsigned)s.waiting_packets;
     }
     queue_free(t.q, drop_nothing, &dropped);
-    assert_int_equal(dropped, waiting); // none is lost, none is there twice
+    assert_int_equal(dropped, waiting); // none is lost or duplicated
 }
 
 // --- the fluid model -----------------------------------------------------------------------------
 
-// What one gets if the share of a weight is `level`.
+// Rate of a client if the share per unit of weight is `level`.
 static double rate_at(const struct source *s, double level)
 {
     double r = (double)s->config.guarantee_bps + s->config.weight * level;
@@ -195,7 +195,7 @@ static void expect_rates(void)
         t.source[i].expected_bps = rate_at(&t.source[i], low);
 }
 
-// The worst error of a client, as a part of what it should get.
+// The worst error of a client, relative to its expected bytes.
 static double worst_error(const uint64_t *before, double seconds)
 {
     double worst = 0;
@@ -204,7 +204,7 @@ static double worst_error(const uint64_t *before, double seconds)
     for (unsigned i = 0; i < t.clients; i++) {
         double got = (double)(t.source[i].sent - before[i]) * 8 / seconds;
         double want = t.source[i].expected_bps;
-        double least = (double)t.rate / 50; // of less, a turn more or less is a percent
+        double least = (double)t.rate / 50; // below this, one turn more or less is a percent
         double error = fabs(got - want) / (want > least ? want : least);
 
         worst = error > worst ? error : worst;
@@ -257,7 +257,7 @@ static void a_guarantee_is_kept_while_others_flood(void **state)
     print_message("guarantee beside floods: worst error %.4f, longest wait %.2f frames\n", error,
                   frames);
     assert_true(error < 0.01);
-    assert_true(frames < 4); // what is on the wire, its own, and a poll of 2 us
+    assert_true(frames < 4); // one on the wire, its own, and a poll of 2 us
     assert_int_equal(t.source[0].refused, 0);
     end();
 }
@@ -319,7 +319,7 @@ static void what_need_not_wait_passes_within_all_rates(void **state)
     t.passes = true;
     add(0, plain(0, 0, 1), 600e6, 700);
     add(1, plain(0, 200000000, 1), 199e6, 300);
-    add(2, plain(100000000, 0, 0), 50e6, 100);  // a guarantee alone: never without being asked
+    add(2, plain(100000000, 0, 0), 50e6, 100);  // only a guarantee: nothing without demand
     double error = run_and_compare(0.01, 1);
     queue_class_stats(t.q, 2, 7, &s);
     print_message("%lu passed, worst error %.4f\n", t.passed, error);
@@ -340,7 +340,7 @@ static void nothing_passes_while_somebody_waits(void **state)
     add(0, plain(0, 0, 1), 0, 1000);
     for (unsigned i = 0; i < 8; i++)
         p[i] = (struct queue_packet){p, 1000, (uint16_t)(i == 7), 7, 0, 0};
-    assert_int_equal(queue_pass(t.q, p + 7, 1, t.now), 0); // without a configuration
+    assert_int_equal(queue_pass(t.q, p + 7, 1, t.now), 0); // not configured
     unsigned passed = queue_pass(t.q, p, 7, t.now);
     assert_in_range(passed, 2, 4); // two frames' worth of credit
     assert_int_equal(queue_put(t.q, p + passed, 7 - passed, t.now, refusal), 7 - passed);
@@ -358,7 +358,7 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
     add(2, plain(0, 200000000, 8), INFINITY, 1500);
     run_for(0.1);
     t.now += 10 * HZ;
-    double forwards = run_and_compare(0.2, 0.3); // of the jump, GAP_US is caught up with
+    double forwards = run_and_compare(0.2, 0.3); // it catches up with GAP_US of the jump
     t.now -= 20 * HZ;
     double backwards = run_and_compare(0.02, 0.3);
     print_message("jumps of 10 s: worst error %.4f, %.4f\n", forwards, backwards);
@@ -366,8 +366,8 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
     end();
 }
 
-// Seconds' worth of its rate that a guarantee has sent after a gap without calls and 0.2 s with
-// calls.
+// Returns the seconds' worth of its rate that a guarantee sends after a gap without calls,
+// including 0.2 s with calls.
 static double guaranteed_after_gap(unsigned ms)
 {
     begin(1000000000, 2);
@@ -405,8 +405,7 @@ static unsigned taken_after(uint64_t us)
     return (unsigned)((t.source[0].sent - before) / t.source[0].len);
 }
 
-// An owner that others kept from its CPU sends what it owes; what nobody wanted meanwhile is not
-// saved.
+// A preempted owner sends its backlog; credit that no packet wanted meanwhile is not saved.
 static void what_a_late_owner_owes_is_sent(void **state)
 {
     begin(100000000, 1); // 1,000 bytes are 80 us
@@ -424,7 +423,7 @@ static void what_a_late_owner_owes_is_sent(void **state)
     end();
 }
 
-// A clock that steps back all the time: what passes between its steps is what counts.
+// A clock that keeps stepping back: only the time between its steps counts.
 static void steps_of_the_clock_change_nothing(void **state)
 {
     begin(1000000000, 3);
@@ -491,7 +490,7 @@ static void what_does_not_fit_is_refused_by_name(void **state)
     assert_int_equal(refusal[1], QUEUE_CLASS_FULL);
     assert_int_equal(queue_put(t.q, p + 3, 1, t.now, refusal), 0);
     assert_int_equal(refusal[0], QUEUE_CLIENT_FULL);
-    p[0].client = 1; // without a configuration
+    p[0].client = 1; // not configured
     assert_int_equal(queue_put(t.q, p, 1, t.now, refusal), 0);
     end();
 }
@@ -537,8 +536,8 @@ static void a_change_under_load_loses_nothing(void **state)
     end();
 }
 
-// Packets of a class leave in the order in which they came, each once, and queue_check holds after
-// every step.
+// Packets of a class leave in order of arrival, each once, and queue_check() holds after every
+// step.
 static void random_steps_keep_every_invariant(void **state)
 {
     static uint32_t in[CLIENTS][QUEUE_CLASSES], out[CLIENTS][QUEUE_CLASSES];
@@ -581,7 +580,7 @@ static void random_steps_keep_every_invariant(void **state)
                 assert_int_equal(name >> 16, out[name >> 4 & 0xfff][name & 15]++);
             }
         }
-        // Past and future moments at which something may go, too.
+        // Also jumps over past and future due times.
         t.now += rand() % 100 ? (uint64_t)rand() % 20000 : (uint64_t)rand() % HZ;
         const char *wrong = queue_check(t.q);
         if (wrong)
@@ -594,7 +593,7 @@ static void random_steps_keep_every_invariant(void **state)
     end();
 }
 
-// When the time has come that queue_due() said, something goes; before it, nothing.
+// A packet leaves at the time queue_due() names, none before it.
 static void what_is_due_goes_then_and_not_before(void **state)
 {
     struct queue_client_config c = plain(0, 8000000, 1); // a byte each microsecond
@@ -654,7 +653,7 @@ static double many_rate(double level)
     return sum;
 }
 
-// Each gets what the formula says, but for two turns and a frame.
+// Each gets its share by the formula, within two turns and a frame.
 static void four_thousand_clients_get_what_the_formula_says(void **state)
 {
     const struct queue_config c = {HZ, 10000000000, MANY, 1u << 18, FRAME};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stats.c - what a queue manager has done, and whether its structures are right
+// stats.c - statistics of a queue manager, and the check of its structures
 //
-// Counters are the owner's and are read by any thread: each is a word of its own.
+// The owner writes the counters and any thread reads them: each counter is a word of its own.
 #include "queue/queue_priv.h"
 
 void queue_stats(const struct queue_manager *q, uint16_t client, struct queue_stats *s)
