@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.c - the table of access lists: ids, contents, counters
+// acl.c - the table of access lists: ids, contents, counters; see acl.h
 #include "table/acl.h"
 
 #include <errno.h>
@@ -13,8 +13,9 @@
 #include "table/grace.h"
 
 #define ROW_ALIGN 128u // CPUs fetch cache lines in pairs
-// The array of all forwarders' rows is made larger than what mem_map() puts on explicit huge pages:
-// those are taken at once for the whole array, and most rows are never touched.
+// Arrays of all forwarders' rows with a size between these two grow to the larger one, which
+// mem_map() does not put on explicit huge pages: those are taken at once for the whole array, and
+// most rows are never touched.
 #define ROWS_LARGE ((size_t)2 << 20)
 #define ROWS_LEAST ((size_t)17 << 20)
 
@@ -151,8 +152,8 @@ void acl_changed(uint16_t id)
 
     thread_must_be(ROLE_ACL_MANAGER);
     bug_on(!l->content);
-    acl_gpu_stale(id); // a set that it names, or nobody has said so before
-    // Release: who reads this epoch finds the engine as it is now. Partner: the acquiring load of
+    acl_gpu_stale(id); // for changes of its sets, and where acl_changes() was not called
+    // Release: a reader of this epoch sees the engine's current state. Partner: acquire load of
     // forwarders.
     __atomic_store_n(&l->content->epoch, ++l->epoch, __ATOMIC_RELEASE);
 }

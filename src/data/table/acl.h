@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.h - access lists as forwarders find them: rules, actions, counters
+// acl.h - access lists as forwarders see them: rules, actions, counters
 //
 // A list is an id and a content. An interface has at most one list for each direction
-// (iface_bind_acl); one without has that of its virtual router, which the writer resolves, so that
-// forwarders look at the interface alone. acl_manager writes: it replaces a content by one pointer,
-// or changes its engine in place (acl_engine.h). Forwarders load the content once a burst. Ids
-// start at 1 and are reused after a grace period.
+// (iface_bind_acl). An interface without a list of its own uses that of its virtual router; the
+// writer resolves this, so forwarders look only at the interface. acl_manager writes: it replaces
+// the content by one pointer, or changes its engine in place (acl_engine.h). Forwarders load the
+// content once per burst. Ids start at 1 and are reused after a grace period.
 //
-// A rule is its slot in the engine; the place behind the last slot is the default. Each forwarder
-// counts for itself. A counter reads as what forwarders have counted since the content was made,
-// plus what the writer has added: so counters survive a new content, and are cleared without a
-// write to what others count in.
+// A rule's index is its slot in the engine; the place behind the last slot is the default. Each
+// forwarder keeps its own counters. A counter reads as the sum that forwarders have counted since
+// the content was made, plus an amount that the writer adds: so counters survive a new content, and
+// can be cleared without a write to forwarders' memory.
 //
 // Changing a list                                 readers
 //     c = acl_content_new(engine, slots)
@@ -39,7 +39,7 @@ enum acl_verb {
     ACL_PERMIT,
     ACL_DENY,
     ACL_REJECT
-}; // reject: TCP RST, for other protocols ICMP admin-prohibited
+}; // reject: TCP RST; ICMP admin-prohibited for other protocols
 enum acl_extra {
     ACL_LOG = 1,
     ACL_MIRROR = 2,
@@ -53,13 +53,13 @@ struct acl_action {
     uint8_t verb;      // enum acl_verb
     uint8_t extra;     // enum acl_extra; 0 on nearly all rules
     uint16_t mirror;   // id of the session that takes copies (acl_target.h)
-    uint16_t meter;    // acl_meter.h: what exceeds it is dropped
-    uint16_t log_every; // one packet of about so many is logged
-    // Id of the address it goes by instead, while there is a way to it (acl_target.h).
+    uint16_t meter;    // acl_meter.h: packets that exceed it are dropped
+    uint16_t log_every; // log about one packet in so many
+    // Id of an address that replaces the next hop while it is reachable (acl_target.h).
     uint16_t redirect;
-    uint8_t class;     // of the queue that it leaves by (packet_class.h)
-    uint8_t dscp;      // it gets this codepoint
-    uint32_t number;   // of the rule, 0 = what no rule matches
+    uint8_t class;     // of the output queue (packet_class.h)
+    uint8_t dscp;      // new codepoint
+    uint32_t number;   // of the rule, 0 = no rule matches
 };
 
 struct acl_hits {
@@ -73,55 +73,55 @@ struct acl_cache;
 
 struct acl_content {
     struct acl_engine *engine; // NULL: no rules. Not owned
-    // Rules have slots below it; arrays have one entry more, for what no rule matches.
+    // Number of slots; arrays have one entry more, for packets that match no rule.
     uint32_t slots;
-    // Of the list's id; grows with each change, also in place: verdict caches look at it.
+    // Of the list's id; grows with each change, also in place. Verdict caches compare it.
     uint32_t epoch;
-    bool cached;               // verdicts go by way of the cache
-    uint8_t *verb;             // [slots + 1] enum acl_verb | ACL_MORE: all that most packets need
+    bool cached;               // verdicts go through the cache
+    uint8_t *verb;             // [slots + 1] enum acl_verb | ACL_MORE: enough for most packets
     struct acl_action *action; // [slots + 1]
-    struct acl_hits *hits[FORWARDER_MAX]; // [slots + 1] of that forwarder's own; others read
-    // writer's own
+    struct acl_hits *hits[FORWARDER_MAX]; // [slots + 1] of each forwarder; other threads only read
+    // writer only
     struct acl_hits *added;    // [slots + 1]
     uint64_t bytes[4];         // of verb, action, hits, added
 };
 
 struct acl_list {
-    struct acl_content *content; // rcu; NULL: the list does not exist, and says nothing
-    char name[ACL_NAME_SIZE];    // constant while it exists
-    // writer's own
+    struct acl_content *content; // rcu; NULL: the list does not exist and decides nothing
+    char name[ACL_NAME_SIZE];    // constant while the list exists
+    // writer only
     uint32_t epoch;
     uint8_t state;
     uint64_t ticket;
 } __attribute__((aligned(64)));
 
 extern struct acl_list *acl_table; // [ACL_LIST_MAX]
-extern uint8_t acl_secret[16];     // of the process, random: for verdict caches
+extern uint8_t acl_secret[16];     // random for each process; for verdict caches
 extern struct acl_cache
     *acl_caches[FORWARDER_MAX]; // acl/cache.h, for show: control, which starts and joins forwarders
 
 int acl_table_init(void);
-void acl_table_fini(void); // contents and engines are acl_manager's to free before
+void acl_table_fini(void); // acl_manager must have freed contents and engines
 
 // --- writer: acl_manager ---
-uint16_t acl_list_new(const char *name); // a free id, without content; 0 = all are taken
-// Its content is out (acl_publish(id, NULL)); nothing is bound to it any more.
+uint16_t acl_list_new(const char *name); // a free id without content; 0 = table full
+// The list has no content (acl_publish(id, NULL)) and is bound nowhere.
 void acl_list_free(uint16_t id);
-// No rules: `engine` NULL, `slots` 0. All actions permit with number 0 until they are set. NULL
-// with errno.
+// Without rules: `engine` NULL, `slots` 0. All actions permit, with number 0, until set. NULL with
+// errno.
 struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots);
-void acl_content_free(struct acl_content *c); // no reader is left; NULL is fine
-// ACL_MISS: what no rule matches.
+void acl_content_free(struct acl_content *c); // no reader may be left; NULL is fine
+// Slot ACL_MISS: packets that match no rule.
 void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_action *a);
-// Publishes `c`, NULL = none. Waits for a grace period; returns the content before, which nobody
-// reads any more.
+// Publishes `c`, NULL = none. Waits for a grace period, then returns the previous content, which
+// has no readers left.
 struct acl_content *acl_publish(uint16_t id, struct acl_content *c);
-void acl_changes(uint16_t id); // before a change in place: a GPU has the list as it was
-void acl_changed(uint16_t id); // the engine, or a set that it names, has been changed in place
+void acl_changes(uint16_t id); // before a change in place: makes the copy on a GPU stale
+void acl_changed(uint16_t id); // after a change in place of the engine or of a set that it uses
 void acl_hits_add(struct acl_content *c, uint32_t slot, struct acl_hits more);
 void acl_hits_clear(struct acl_content *c, uint32_t slot);
 
-// --- any thread that has the content: the sum of all forwarders; ACL_MISS: of the default
+// --- any thread that holds the content: sum of all forwarders; ACL_MISS: the default
 struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot);
 
 // --- reader: forwarder, inside a burst ---
@@ -130,7 +130,7 @@ static inline const struct acl_content *acl_content_of(uint16_t id)
     return rcu_load(&acl_table[id].content);
 }
 
-// The place of a slot in the content's arrays.
+// Index of a slot in the content's arrays.
 static inline uint32_t acl_place(const struct acl_content *c, uint32_t slot)
 {
     return slot < c->slots ? slot : c->slots;

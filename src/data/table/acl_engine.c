@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_engine.c - our classifier or rte_acl: both compiled, measured on traffic made from the rules,
-// the faster one kept
+// acl_engine.c - picks our classifier or rte_acl: compiles both, measures them on traffic derived
+// from the rules, and keeps the faster one
 //
-// Ours is always there: it takes changes in place, knows every field, and answers for later
+// Ours always exists: it takes changes in place, knows every field, and answers for later
 // fragments, which rte_acl would take for packets with port 0. rte_acl is tried for lists of up to
-// RTE_RULES rules that it can express and hold in RTE_BYTES; it has to be faster by MARGIN, because
-// it costs megabytes and a compilation for each change.
+// RTE_RULES rules that it can express and hold in RTE_BYTES. It has to be faster by MARGIN, because
+// it costs megabytes, and a compilation for each change.
 #include "table/acl_engine.h"
 
 #include <errno.h>
@@ -21,15 +21,15 @@
 
 #define RTE_RULES 8192u
 #define RTE_BYTES ((size_t)64 << 20)
-#define RTE_SHARE 4u // of the list's limit
-#define TRIAL 64u  // rules that are compiled first; then twice as many
-#define GROWTH 4.0 // of memory with twice the rules, before two trials have measured it
+#define RTE_SHARE 4u // divisor of the list's memory limit
+#define TRIAL 64u  // rules compiled first; doubled each time
+#define GROWTH 4.0 // assumed memory growth when rules double, until two trials have measured it
 #define MARGIN 0.97
-#define SAMPLE 16384u // packets: so many that no branch predictor knows them by heart
+#define SAMPLE 16384u // packets: too many for a branch predictor to learn
 #define ROUNDS 9
 #define BURST 64u
 #define NEVER 1e9
-#define STRAYS_FEW 1u // of 16 packets: to each kind of traffic some of the other
+#define STRAYS_FEW 1u // of 16 packets: some of the other kind in each kind of traffic
 #define STRAYS_MOST 15u
 
 struct rte_serving { // one compilation
@@ -40,11 +40,11 @@ struct rte_serving { // one compilation
 
 struct acl_engine {
     struct acl *ours;
-    struct rte_serving *rte; // RCU; NULL: ours answers
-    // writer
+    struct rte_serving *rte; // RCU; NULL: our classifier answers
+    // writer only
     struct rte_serving *retired;
     bool ours_only;
-    size_t rte_bytes; // that rte_acl may take
+    size_t rte_bytes; // memory limit of rte_acl
     uint64_t build_ns;
     double ours_cycles, rte_cycles;
     char why[160];
@@ -60,7 +60,7 @@ struct sample {
 };
 
 static uint64_t
-draw_number(struct sample *s) // the same for the same rules: the choice can be repeated
+draw_number(struct sample *s) // deterministic, so that the choice can be repeated
 {
     s->random = s->random * 6364136223846793005u + 1442695040888963407u;
     return s->random >> 16;
@@ -82,7 +82,7 @@ static uint16_t draw_port(struct sample *s, const uint16_t range[2])
     return (uint16_t)(range[0] + draw_number(s) % (range[1] - range[0] + 1u));
 }
 
-// So many of 16 packets have any address, the others match a rule, or one that comes before it.
+// `strays` of 16 packets have random addresses; the others match their rule, or one before it.
 static void draw_packets(struct sample *s, const struct acl_rule *const *rule, uint32_t n,
                          unsigned strays)
 {
@@ -136,7 +136,7 @@ struct cycles { // a packet
     double ours, rte[ACL_RTE_VARIANTS];
 };
 
-// The best of some rounds, in turn: other work of the machine spoils single ones.
+// Best of several alternating rounds: other load of the machine spoils single ones.
 static struct cycles measure_variants(const struct acl_engine *e, struct acl_rte *rte,
                                       struct sample *s, bool v6)
 {
@@ -153,7 +153,7 @@ static struct cycles measure_variants(const struct acl_engine *e, struct acl_rte
     return c;
 }
 
-// The variant that takes least for both kinds of traffic.
+// Returns the variant with the smallest total for both kinds of traffic.
 static unsigned fastest_variant(const struct cycles *matching, const struct cycles *strange)
 {
     unsigned at = 0;
@@ -179,7 +179,7 @@ static int compare_by_number(const void *x, const void *y)
     return ((*a)->number > (*b)->number) - ((*a)->number < (*b)->number);
 }
 
-// NULL, or why rte_acl cannot serve the list.
+// Returns NULL, or the reason why rte_acl cannot serve the list.
 static const char *collect_rules(const struct acl *a, struct in_order *o)
 {
     struct acl_stats s;
@@ -212,12 +212,12 @@ static void replace_serving(struct acl_engine *e, struct rte_serving *new)
     rcu_publish(&e->rte, new);
     if (!old)
         return;
-    old->epoch = UINT64_MAX; // until acl_engine_epoch closes one
+    old->epoch = UINT64_MAX; // until acl_engine_epoch closes it
     old->next = e->retired;
     e->retired = old;
 }
 
-// Any n of the rules, in order.
+// Picks n random rules, in order.
 static void draw_rules(struct sample *s, const struct in_order *o, uint32_t n, struct in_order *to)
 {
     to->n = 0;
@@ -229,9 +229,9 @@ static void draw_rules(struct sample *s, const struct in_order *o, uint32_t n, s
     }
 }
 
-// If the rules do not fit, rte_acl splits them again and again, which takes minutes and gigabytes
-// and cannot be stopped. So some rules are compiled first, then twice as many, as long as the
-// growth says that the next step fits.
+// For rules that do not fit, rte_acl splits nodes again and again, which takes minutes and
+// gigabytes and cannot be stopped. So this compiles a few rules first, then twice as many, as long
+// as the measured growth says that the next step fits.
 static bool fits_rte(const struct in_order *o, struct sample *s, size_t max_bytes)
 {
     struct in_order *some = malloc(sizeof *some);
@@ -289,7 +289,7 @@ static void compare_with_rte(struct acl_engine *e, const struct in_order *o, str
     unsigned variant = fastest_variant(&matching, &strange);
     e->ours_cycles = matching.ours;
     e->rte_cycles = matching.rte[variant];
-    // Whichever is slower for neither: most traffic is one kind, and the other is an attack.
+    // One kind is enough: most traffic is of one kind, and an attack of the other.
     bool faster =
         e->rte_cycles < MARGIN * e->ours_cycles || strange.rte[variant] < MARGIN * strange.ours;
     snprintf(e->why, sizeof e->why,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_engine_test.c - both engines say what the linear oracle says, at the choice and after changes
+// acl_engine_test.c - both engines agree with the linear oracle, at the choice and after changes
 #include "acl/acl_fixture.h"
 
 #include "core/eal.h"
@@ -14,7 +14,7 @@
 static struct acl_rule rule[MOST];
 static struct kit_key key[KEYS];
 
-static struct acl_rule plain_rule(uint32_t number) // that rte_acl can express
+static struct acl_rule plain_rule(uint32_t number) // expressible in rte_acl
 {
     struct acl_rule r;
 
@@ -106,7 +106,7 @@ static void rte_acl_answers_as_the_oracle(void **state)
     acl_rte_free(t);
 }
 
-// Rules of one side, of none, without ports: what none of them looks at, rte_acl does not walk.
+// Rules with only one side, with neither, without ports: rte_acl skips fields that no rule uses.
 static void rte_acl_answers_as_the_oracle_where_fields_are_left_out(void **state)
 {
     for (unsigned without = 1; without < 8; without++) {
@@ -123,7 +123,7 @@ static void rte_acl_answers_as_the_oracle_where_fields_are_left_out(void **state
                 rule[i].sport[1] = rule[i].dport[1] = UINT16_MAX;
             }
             if (rule[i].proto_any &&
-                i % 8) { // few from any to any: they would leave nothing to the others
+                i % 8) { // few any-to-any rules: they would shadow the others
                 rule[i].proto_any = false;
                 rule[i].proto = 6;
             }
@@ -195,7 +195,7 @@ static void the_cost_names_engine_and_reason(void **state)
     assert_int_equal(cost.rules, MOST);
     assert_int_equal(acl_engine_bytes(e), cost.bytes + cost.writer_bytes);
     assert_true(cost.bytes > 0 && cost.build_ns > 0 && cost.ours.tuples > 0);
-    double ours, theirs; // of packets that match little
+    double ours, theirs; // on packets with few matches
     assert_int_equal(
         sscanf(strstr(cost.why, "with others: "), "with others: %lf, %lf", &ours, &theirs), 2);
     if (cost.rte_acl_cycles < 0.97 * cost.ours_cycles || theirs + 1 < 0.97 * (ours - 1))
@@ -212,8 +212,8 @@ static void the_cost_names_engine_and_reason(void **state)
 
 #define LONG 1500u
 
-// From one host to another; or from anywhere to one and from another to anywhere, by turns: the
-// second kind multiplies in rte_acl.
+// Rules between two hosts; or alternately from anywhere to a host and from another host to
+// anywhere, which multiplies nodes in rte_acl.
 static void long_list(struct acl_rule *r, bool wide)
 {
     for (uint32_t i = 0; i < LONG; i++) {
@@ -245,7 +245,7 @@ static void must_find_its_rules(const struct acl_engine *e, const struct acl_rul
     }
 }
 
-// rte_acl is measured where growing parts of the rules say that all of them will fit.
+// rte_acl is measured only if growing samples of the rules predict that all of them fit.
 static void long_lists_are_compiled_in_part_first(void **state)
 {
     static struct acl_rule r[LONG];

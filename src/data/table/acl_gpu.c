@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_gpu.c - see acl_gpu.h
 //
-// Making an image takes some seconds, so the lock is not held meanwhile: the list is acl_manager's
-// own, and only handing the image over needs the lock.
+// Making an image takes some seconds, so it runs without the lock: acl_manager owns the list, and
+// only handing the image over needs the lock.
 #include "table/acl_gpu.h"
 
 #include <errno.h>
@@ -14,20 +14,20 @@
 #include "gpu/lists.h"
 #include "table/acl_engine.h"
 
-#define PAUSE 10u // times as long as the last image of a list has taken
+#define PAUSE 10u // pause between images, in units of the last image's build time
 
 _Static_assert(ACL_LIST_MAX <= GPU_LIST_IDS, "a list's id names it on the device");
 
 struct named {
     struct acl_gpu_state state;
-    uint16_t id;       // 0: there is no such list
+    uint16_t id;       // 0: no such list
     uint32_t tried;    // epoch of the last image; 0: none
-    uint64_t again_ns; // no image before
+    uint64_t again_ns; // time of the earliest next image
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-    struct gpu_lists *lists; // atomic, for a glance without the lock
+    struct gpu_lists *lists; // atomic, for checks without the lock
     struct named named[ACL_GPU_MAX];
     unsigned n;
 } gpu;
@@ -103,7 +103,7 @@ static void wait_for_it(struct named *x)
     x->state.why[0] = 0;
 }
 
-// Its list may be another one of the same name. False: it has no rules.
+// Looks the list up by name; it may have been replaced. Returns false if it has no rules.
 static bool follow(struct named *x)
 {
     uint16_t id = id_of(x->state.name);
@@ -124,7 +124,7 @@ static const struct acl_content *content_now(const struct named *x)
     return acl_table[x->id].content;
 }
 
-// Does it need an image now? *more: later.
+// Does it need an image now? Sets *more if it will later.
 static bool needs_image(struct named *x, uint64_t now_ns, bool *more)
 {
     if (!follow(x))
@@ -159,7 +159,7 @@ static void hand_over(struct named *x, const struct gpu_list_image *image)
     x->state.bytes = image->n;
 }
 
-// Without the lock, but for the end: meanwhile control may have put other names there.
+// Builds without the lock, which only the end takes: control may have changed the names meanwhile.
 static void image_make(struct named *x, uint16_t id, struct gpu_lists *for_lists)
 {
     uint64_t begun = clock_now_ns();

@@ -37,5 +37,5 @@ unsigned acl_log_take(struct acl_log_entry *e, unsigned n)
 {
     thread_must_be(ROLE_CONTROL);
     return acl_log_ring ? rte_ring_sc_dequeue_burst_elem(acl_log_ring, e, sizeof *e, n, NULL)
-                        : 0; // a server without forwarders has none
+                        : 0; // a server without forwarders counts none
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_meter.h - how many bytes of layer 3 the police action lets pass
+// acl_meter.h - rate limits of the police action, in bytes of layer 3
 //
-// Token buckets (token_bucket.h) that all forwarders share, filled by bytes. Written by
-// acl_manager; ids start at 1 and are reused after a grace period.
+// Token buckets (token_bucket.h) in bytes, shared by all forwarders. Written by acl_manager; ids
+// start at 1 and are reused after a grace period.
 #ifndef TABLE_ACL_METER_H
 #define TABLE_ACL_METER_H
 
@@ -15,10 +15,10 @@
 #define ACL_METER_SHIFT 16
 
 struct acl_meter {
-    uint64_t per_byte; // ticks that a byte takes, times 2^ACL_METER_SHIFT
-    uint64_t depth;    // that a full bucket holds
-    uint64_t full_at;  // forwarders'
-    // writer's own
+    uint64_t per_byte; // ticks per byte, times 2^ACL_METER_SHIFT
+    uint64_t depth;    // ticks in a full bucket
+    uint64_t full_at;  // written by forwarders
+    // writer only
     uint8_t state;
     uint64_t ticket;
 } __attribute__((aligned(64)));
@@ -27,10 +27,10 @@ extern struct acl_meter acl_meter_table[ACL_METER_MAX];
 // --- writer: acl_manager ---
 uint16_t
 acl_meter_new(uint64_t kbps,
-              uint64_t burst_bytes); // full; id, or 0: all are taken, or a rate or burst of 0
-void acl_meter_free(uint16_t id);                            // no published action names it
+              uint64_t burst_bytes); // starts full; id, or 0: none free, or no rate or burst
+void acl_meter_free(uint16_t id);                            // no published action may name it
 
-// --- forwarder: may a packet of `bytes` pass at TSC `now`? `dry`: nothing is taken ---
+// --- forwarder: may `bytes` pass at TSC `now`? `dry`: takes no tokens ---
 static inline bool acl_meter_passes(uint16_t id, uint32_t bytes, uint64_t now, bool dry)
 {
     struct acl_meter *m = &acl_meter_table[id];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_rte.c - see acl_rte.h
 //
-// Our keys have rte_acl's layout but for the ports, which it wants in network order: they are
-// swapped into a copy at a fixed place of each thread, so that the array of pointers that rte_acl
-// wants is made once. A field that no rule looks at is left out: four bytes less for each packet.
+// Our keys have rte_acl's layout except for the ports, which rte_acl expects in network order. So
+// keys are copied, with swapped ports, to a fixed buffer of each thread, and rte_acl's array of
+// pointers is filled only once. Fields that no rule uses are left out, which saves four bytes per
+// packet.
 #include "table/acl_rte.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
 typedef bool copy4_of(bytes16 *to, const struct acl_key4 *key, unsigned n);
 
-RTE_ACL_RULE_DEF(rte_rule, FIELDS6); // room for either family
+RTE_ACL_RULE_DEF(rte_rule, FIELDS6); // large enough for both families
 
 struct acl_rte {
     struct rte_acl_ctx *ctx[2]; // IPv4, IPv6; NULL: no rules
@@ -48,7 +49,7 @@ _Static_assert(sizeof(struct acl_key4) == 16 && offsetof(struct acl_key4, l4.spo
                    offsetof(struct acl_key4, l4.part) == 15,
                "as copied, shuffled and looked at");
 
-// Ports in network order. Is a later fragment among them?
+// Copies keys with ports in network order. Returns true if one is of a later fragment.
 static bool copy_keys4(bytes16 *to, const struct acl_key4 *key, unsigned n)
 {
     bytes16 any = {0};
@@ -112,7 +113,7 @@ static copy4_of *copy4_best(void)
 
 // --- rules ---
 
-struct fields { // what some rule looks at, besides the protocol
+struct fields { // fields that some rule uses, besides the protocol
     unsigned words; // of an address
     bool side[2], ports;
 };
@@ -202,7 +203,7 @@ static struct rte_acl_config make_layout(const struct fields *f, size_t max_byte
 static struct rte_acl_ctx *compile_rules(const struct acl_rule *const *rule, const uint32_t *slot,
                                    uint32_t n, uint8_t family, size_t max_bytes)
 {
-    static _Atomic unsigned number; // DPDK wants names
+    static _Atomic unsigned number; // DPDK needs unique names
     const struct fields fields = find_fields(rule, n, family);
     char name[RTE_ACL_NAMESIZE];
     struct rte_acl_config cfg = make_layout(&fields, max_bytes);
@@ -279,7 +280,7 @@ struct acl_rte *acl_rte_new(const struct acl_rule *const *rule, const uint32_t *
         }
     }
     if (t)
-        t->bytes = heap_bytes() - before; // about: others may allocate meanwhile
+        t->bytes = heap_bytes() - before; // approximate: other threads may allocate meanwhile
     return t;
 }
 
@@ -299,7 +300,7 @@ void acl_rte_free(struct acl_rte *t)
 
 // --- reader ---
 
-struct asked { // of a thread
+struct asked { // per-thread buffers
     _Alignas(64) bytes16 four[BURST];
     struct acl_key6 six[BURST];
     const uint8_t *at4[BURST], *at6[BURST];
@@ -329,7 +330,7 @@ static void rte_classify(const struct rte_acl_ctx *ctx, const uint8_t **at, uint
     else
         rte_acl_classify(ctx, at, slot, n, 1);
     for (unsigned i = 0; i < n; i++)
-        slot[i]--; // 0, no rule, becomes ACL_MISS
+        slot[i]--; // 0 (no rule) becomes ACL_MISS
 }
 
 bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_table_test.c - lists, contents and their counters; meters; the ring of what is logged
+// acl_table_test.c - lists, contents and their counters; meters; the log ring
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -70,7 +70,7 @@ static void what_forwarders_count_is_read_and_cleared_without_a_write_to_theirs(
     struct acl_content *c = acl_content_new(NULL, 10);
     assert_non_null(c);
     for (unsigned f = 0; f < FORWARDER_MAX; f++) {
-        assert_int_equal((uintptr_t)c->hits[f] % 128, 0); // no line belongs to two forwarders
+        assert_int_equal((uintptr_t)c->hits[f] % 128, 0); // forwarders share no line
         c->hits[f][3] = (struct acl_hits){f, 100 * f};
         c->hits[f][10].packets = 1;
     }
@@ -134,16 +134,16 @@ static void a_meter_lets_its_rate_and_its_burst_pass(void **state)
 
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     assert_int_equal(acl_meter_new(0, 1500), 0);
-    uint16_t id = acl_meter_new(8000, 15000); // a megabyte a second
+    uint16_t id = acl_meter_new(8000, 15000); // 1 MB/s
     assert_int_not_equal(id, 0);
     assert_true(acl_meter_passes(id, 1000, now, true));
     for (unsigned i = 0; i < 20; i++)
         passed += acl_meter_passes(id, 1000, now, false);
     assert_int_equal(passed, 15);
     assert_false(acl_meter_passes(id, 1000, now, true));
-    assert_false(acl_meter_passes(id, 20000, now + 5 * hz, false)); // never, larger than the burst
+    assert_false(acl_meter_passes(id, 20000, now + 5 * hz, false)); // larger than the burst
     passed = 0;
-    for (unsigned i = 0; i < 100000; i++) // ten times the rate for a second
+    for (unsigned i = 0; i < 100000; i++) // ten times the rate, for one second
         passed += acl_meter_passes(id, 100, now + hz / 100000 * i, false);
     assert_in_range(passed, 9990, 10010);
     acl_meter_free(id);

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 
-// Lists are acl_manager's, packet programs control's.
+// Lists belong to acl_manager, packet programs to control.
 static void must_be_holder(void)
 {
     if (thread_role() != ROLE_CONTROL)
@@ -29,15 +29,15 @@ static struct session {
 static struct redirect {
     struct ip_addr to;
     uint32_t holders;
-    uint64_t began[2]; // the sum of all forwarders when its first holder came
+    uint64_t began[2]; // sum of all forwarders when the first holder came
 } redirect[ACL_REDIRECT_MAX];
 
-// [no way, sent]; each forwarder's own.
+// [unreachable, sent]; each forwarder writes its own row.
 static uint64_t redirected[FORWARDER_MAX][ACL_REDIRECT_MAX][2] __attribute__((aligned(128)));
 
 // --- mirror sessions ---
 
-// Finds or makes one; 0: all are taken.
+// Finds or creates a session; 0: none free.
 static uint16_t session_id(const char *name)
 {
     uint16_t free = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counter.c - what every thread counts, and the zero-loss ledger
+// counter.c - per-thread counters, and the zero-loss ledger
 //
 // Blocks of all slots are mapped at once and committed when touched, so a block never moves and
-// needs no registration. Sums read each word once, relaxed: under traffic a sum is approximate, at
-// rest it is exact, which the ledger needs (ledger_read waits for two equal passes).
+// needs no registration. Sums read each word once, relaxed: approximate under traffic, exact at
+// rest, as the ledger needs (ledger_read waits for two equal passes).
 #include "table/counter.h"
 
 #include <ctype.h>
@@ -40,7 +40,7 @@ const char *const stage_name[STAGE_N] = {
 static struct counter_block *blocks;
 static uint64_t since_wall_ns_of[IFACE_MAX];
 static struct counter_cleared cleared[IFACE_MAX];
-static unsigned restored_by = THREAD_SLOT_MAX; // counter_restore_vr_drop
+static unsigned restored_by = THREAD_SLOT_MAX; // slot of counter_restore_vr_drop
 
 int counter_init(void)
 {
@@ -98,8 +98,8 @@ uint64_t counter_sum_drop(enum drop_reason reason)
     return n;
 }
 
-// A thread without a drop for that reason has no page there, and gets none; the one that has
-// restored drops may have none of its own.
+// Without a drop for that reason, a thread has no page there, and reading must not create one. The
+// thread that restored drops may have none of its own.
 static bool has_vr_drop(unsigned slot, enum drop_reason reason)
 {
     return slot == restored_by || read_word(&blocks[slot].drop[reason]);
@@ -167,13 +167,13 @@ struct counter_icmp counter_sum_icmp(void)
     return sum;
 }
 
-// Nobody counts on this id now: the interface is new, or a grace period has passed since its end.
+// No thread counts on this id now: the interface is new, or its grace period is over.
 void counter_begin_iface(uint16_t iface)
 {
     static const struct counter_iface none;
 
     thread_must_be(ROLE_CONTROL);
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) // reads of what is untouched commit no memory
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) // reading untouched pages commits no memory
         if (memcmp(&blocks[s].iface[iface], &none, sizeof none))
             blocks[s].iface[iface] = none;
     since_wall_ns_of[iface] = clock_wall_ns();
@@ -212,7 +212,7 @@ uint64_t counter_since_iface(uint16_t iface)
     return since_wall_ns_of[iface];
 }
 
-// --- what an earlier process has counted ---
+// --- counters of an earlier process ---
 
 void counter_restore_iface(uint16_t iface, const struct counter_iface *c, uint64_t since_wall_ns,
                            const struct counter_cleared *before)

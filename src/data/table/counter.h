@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counter.h - what every thread counts, and the zero-loss ledger
+// counter.h - per-thread counters, and the zero-loss ledger
 //
-// Each thread slot owns one struct counter_block that nobody else writes, on its own cache lines;
+// Each thread slot owns one struct counter_block, on its own cache lines, and is its only writer;
 // readers sum over the slots. The ledger:
 //
 //     rx + inject = tx + punt + held + sum of drops            (packets)
 //
 //   rx      taken from a port's receive queue by a forwarder
-//   inject  came to be here: read from a TAP (kernel to port), or made by us (ICMP errors)
+//   inject  created here: read from a TAP (kernel to port), or made by us (ICMP errors)
 //   tx      taken by a port's transmit queue
 //   punt    written to a TAP
 //   held    inside the router now: rings, hold queues, unsent bursts (counted there, not derived)
@@ -51,42 +51,41 @@ _Static_assert(offsetof(struct counter_iface, tx_packets) % 16 == 0 &&
                    offsetof(struct counter_iface, tx_bytes) % 16 == 8,
                "a pair");
 
-// A packet of so many bytes is added to rx_packets and rx_bytes, or to tx_packets and tx_bytes,
-// with one load and one store. The owning thread.
+// Adds a packet of `bytes` to rx_packets and rx_bytes, or to tx_packets and tx_bytes, with one load
+// and one store. Owning thread only.
 static inline void counter_pair_add(uint64_t *packets, uint64_t bytes)
 {
     *(counter_pair *)(void *)packets += (counter_pair){1, bytes};
 }
 
-// Of a virtual router's ledger (table/ledger_vr.h): what its interfaces do not count.
+// Part of a virtual router's ledger (table/ledger_vr.h) that its interfaces do not count.
 struct counter_vr {
-    uint64_t no_iface; // frames that its port received, for no interface: it drops them
-    uint64_t copies;   // of its packets: fragments, and all outputs of multicast but one
-    uint64_t entered, left; // by a route, from and to another virtual router
-    uint64_t opened;        // outer packets of tunnels: the inner ones come in by the tunnel
-    uint64_t held, resumed; // given to neigh_manager; sent by it, or dropped
+    uint64_t no_iface; // frames received by its port for no interface, which it drops
+    uint64_t copies;   // of its packets: fragments, and all multicast outputs but one
+    uint64_t entered, left; // routed from and to another virtual router
+    uint64_t opened;        // outer packets of tunnels; the inner ones are received by the tunnel
+    uint64_t held, resumed; // given to neigh_manager; sent or dropped by it
 } __attribute__((aligned(64)));
 
-struct counter_offload { // of a port: packets that their sender left to a card which is not there
+struct counter_offload { // of a port: packets whose sender left work to a NIC that is not there
                          // (forwarder/offload.c)
-    uint64_t completed; // checksums of TCP and UDP
+    uint64_t completed; // TCP and UDP checksums
     uint64_t cut;       // segments longer than the link, dropped as offload_cut
 };
 
 struct counter_punt { // packets of one class
-    uint64_t passed;  // taken by the kernel
+    uint64_t passed;  // accepted by the kernel
     uint64_t policed; // over the rate
-    uint64_t full;    // found the queue full
+    uint64_t full;    // queue full
 };
 
-struct counter_icmp { // errors of ours, and TCP resets of access lists
+struct counter_icmp { // our errors, and TCP resets of access lists
     uint64_t sent;
-    uint64_t limited;   // over the rate of the interface or the router
-    uint64_t forbidden; // about what no error may be sent, or there is no address to send it from
+    uint64_t limited;   // over the limit of the interface or the router
+    uint64_t forbidden; // packets that must not cause errors, or no source address
 };
 
-// The stages whose cost is shown. OTHER: packets off the common path (for us, ICMP errors, held,
-// dropped).
+// Stages whose cost is shown. OTHER: packets off the fast path (local, ICMP errors, held, dropped).
 enum stage {
     STAGE_RX,
     STAGE_ETHER_IN,
@@ -103,7 +102,7 @@ enum stage {
 };
 extern const char *const stage_name[STAGE_N]; // "ether_in"
 
-struct counter_stage { // of the bursts that were timed
+struct counter_stage { // of timed bursts
     uint64_t calls, packets;
     uint64_t cycles; // TSC
 };
@@ -113,27 +112,27 @@ struct counter_stage { // of the bursts that were timed
 
 struct counter_block {
     uint64_t rx, inject, tx, punt; // ledger sums of this thread
-    // Gauge: packets this thread keeps in private queues (hold queues, unsent bursts).
+    // Gauge: packets in private queues of this thread (hold queues, unsent bursts).
     uint64_t held;
     uint64_t drop[DROP_N];
     struct counter_punt punt_class[PUNT_CLASS_N];
     struct counter_icmp icmp;
-    // forwarders only:
-    // Calls of the poll loop, those that found nothing, bursts handled.
+    // forwarders only
+    // Poll-loop iterations, idle ones, bursts handled.
     uint64_t polls, polls_idle, bursts;
     uint64_t busy_cycles, idle_cycles;  // TSC
     uint64_t burst_size[BURST_SIZE_N];
     struct counter_stage stage[STAGE_N];
     struct counter_offload offload[PORT_MAX];
     struct counter_iface iface[IFACE_MAX];
-    uint64_t vr_drop[VR_MAX][DROP_N]; // part of drop[]: by the interface's virtual router
+    uint64_t vr_drop[VR_MAX][DROP_N]; // part of drop[], by the interface's virtual router
     struct counter_vr vr[VR_MAX];
 } __attribute__((aligned(128)));
 _Static_assert(sizeof(struct counter_iface) == 64, "one cache line");
 _Static_assert(sizeof(struct counter_block) % 128 == 0,
                "no cache line belongs to two threads; CPUs fetch them in pairs");
 
-// A packet of virtual router `from` is `to`'s from now on.
+// Counts a packet that moves from virtual router `from` to `to`.
 static inline void counter_cross(struct counter_block *c, uint16_t from, uint16_t to)
 {
     if (__builtin_expect(from != to, 0)) {
@@ -146,7 +145,7 @@ int counter_init(void); // maps all blocks (committed when touched); 0 or -errno
 void counter_fini(void);
 
 // --- the owning thread ---
-struct counter_block *counter_mine(void); // block of thread_slot(); keep it, it never moves
+struct counter_block *counter_mine(void); // of thread_slot(); it never moves: keep the pointer
 
 // --- any thread: sums, each word read atomically (relaxed) ---
 const struct counter_block *counter_of_slot(unsigned slot);
@@ -159,26 +158,26 @@ struct counter_icmp counter_sum_icmp(void);
 struct counter_offload counter_sum_offload(uint16_t port);
 
 // --- control ---
-// At 0: when an interface id is reused after a grace period.
+// Resets to 0, when an id is reused after a grace period.
 void counter_begin_iface(uint16_t iface);
 void counter_begin_vr(uint16_t vr);
 
-// Counters only grow, because SNMP, metrics and RESTCONF read them. These are the counters when an
-// operator cleared them, which the CLI subtracts.
+// Counters only grow, because SNMP, metrics and RESTCONF read them. This is their state when an
+// operator cleared them; the CLI subtracts it.
 struct counter_cleared {
     uint64_t wall_ns; // since 1970; 0: never
     struct counter_iface at;
 };
 void counter_clear_iface(uint16_t iface);
 const struct counter_cleared *counter_cleared_iface(uint16_t iface);
-uint64_t counter_since_iface(uint16_t iface); // wall clock: they began at 0 then
+uint64_t counter_since_iface(uint16_t iface); // wall clock when they were 0
 
 struct ledger {
     uint64_t rx, inject, tx, punt, held, drops;
     int64_t imbalance; // rx + inject - tx - punt - held - drops
 };
-// Reads until two passes agree or `tries` are used up: under traffic the words move, at rest it is
-// exact.
+// Reads until two passes agree, at most `tries` times: under traffic the words move, at rest the
+// result is exact.
 void ledger_read(struct ledger *l, unsigned tries);
 
 #endif

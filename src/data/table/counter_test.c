@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counter_test.c - sums over the threads, the ledger, interface ids
+// counter_test.c - sums over threads, the ledger, interface ids
 #include "table/counter.h"
 
 #include <ctype.h>
@@ -77,7 +77,7 @@ static void ledger_balances_when_every_packet_has_an_end(void **state)
     ledger_read(&l, 10);
     assert_int_equal(l.imbalance, 0);
     assert_int_equal(l.drops, 11);
-    block_of(3)->tx--; // one packet that nobody accounts for
+    block_of(3)->tx--; // one packet unaccounted for
     ledger_read(&l, 10);
     assert_int_equal(l.imbalance, 1);
 }
@@ -107,7 +107,7 @@ static void interface_id_comes_back_clean_after_a_grace_period(void **state)
 
     block_of(3)->iface[a->id].rx_packets = 5;
     a->mtu = 9000;
-    rcu_thread_register(); // an online reader that holds the grace period up
+    rcu_thread_register(); // an online reader that delays the grace period
     iface_free(a);
     struct iface *b = iface_new("p1");
     assert_int_not_equal(b->id, a->id);

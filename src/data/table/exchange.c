@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange.c - the rings by which packets pass between forwarders and managers
+// exchange.c - the rings that carry packets between forwarders and managers
 //
-// Many producers, one consumer each. Producers use DPDK's relaxed tail sync (RTS): in the plain
-// multi-producer mode, a producer that the kernel preempts in the middle of an enqueue blocks all
-// others, and on a machine of two cores that happens.
+// Each ring has many producers and one consumer. Producers use DPDK's relaxed tail sync (RTS): in
+// the plain multi-producer mode, a producer that the kernel preempts in the middle of an enqueue
+// blocks all others, which happens on machines with two cores.
 #include "table/exchange.h"
 
 #include <errno.h>
@@ -38,16 +38,16 @@ static void zone_free(struct rte_mempool_memhdr *chunk, void *zone)
     rte_memzone_free(zone);
 }
 
-// Places buffers side by side. RTE_MEMPOOL_F_NO_IOVA_CONTIG alone is not enough: for DPDK it also
-// means that no device ever sees the buffers, and rte_mempool_populate_default() would give them no
-// IOVA. Theirs is the virtual address, which DPDK has mapped for vfio with the rest of its memory.
-// Memory may be in pieces; each zone is as large as can be had.
+// Packs buffers densely. RTE_MEMPOOL_F_NO_IOVA_CONTIG alone is not enough: DPDK also takes it to
+// mean that no device sees the buffers, and rte_mempool_populate_default() would give them no IOVA.
+// Their IOVA is the virtual address, which DPDK has mapped for vfio with the rest of its memory.
+// Memory may be in pieces; each zone is as large as possible.
 static int populate_packed(struct rte_mempool *pool)
 {
     size_t most = SIZE_MAX, least, align;
     char name[RTE_MEMZONE_NAMESIZE];
 
-    // Before the event that the pool is ready, by which drivers map it.
+    // Before the pool's ready event, on which drivers map it.
     pool->flags &= ~RTE_MEMPOOL_F_NON_IO;
     for (unsigned i = 0; pool->populated_size < pool->size; i++) {
         ssize_t bytes = rte_mempool_op_calc_mem_size_default(
@@ -93,11 +93,11 @@ static int pool_fill(struct rte_mempool *pool, uint16_t data_room, bool packed)
     return 0;
 }
 
-// rte_pktmbuf_pool_create() with one choice more. Without huge pages DPDK gives each buffer 4 KiB
-// pages of its own, so that a device could reach it by physical addresses. That takes nearly twice
-// the memory, and all buffers begin at the same offset of a page, that is, in the same few sets of
-// the first-level cache, where a burst does not fit any more. Where devices use virtual addresses
-// nothing needs that, and buffers are packed.
+// Like rte_pktmbuf_pool_create(), with one more choice. Without huge pages, DPDK gives each buffer
+// its own 4 KiB pages, so that a device can reach it by physical addresses. That takes nearly twice
+// the memory, and all buffers start at the same page offset, that is, in the same few L1 cache
+// sets, so that a burst no longer fits. Devices with virtual addresses do not need that, so buffers
+// are packed.
 struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache,
                                     uint16_t data_room, int socket, bool within_pages)
 {

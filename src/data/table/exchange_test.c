@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange_test.c - what lies in the rings is held, refused when full, and freed at the end; starts
-// DPDK without huge pages
+// exchange_test.c - packets in rings count as held, are refused when full, and freed at the end;
+// starts DPDK without huge pages
 #include "table/exchange.h"
 
 #include <setjmp.h>
@@ -32,10 +32,10 @@ static void packets_in_rings_are_held_in_the_ledger(void **state)
     assert_int_equal(exchange_held(), 10);
     ledger_read(&l, 3);
     assert_int_equal(l.held, 10);
-    assert_int_equal(l.imbalance, -10); // nobody received them
+    assert_int_equal(l.imbalance, -10); // never received
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(rte_ring_dequeue(exchange_punt[PUNT_NEIGH], &m), 0);
-        // In order, and nobody touched the private area.
+        // In order, with an untouched private area.
         assert_int_equal(packet_meta(m)->iface, 2 * i + 1);
         rte_pktmbuf_free(m);
     }
@@ -65,8 +65,7 @@ static void look_where(struct rte_mempool *pool, void *wrong, void *buffer, unsi
                           rte_mempool_virt2iova(m) != (rte_iova_t)(uintptr_t)m;
 }
 
-// A card writes to the address that the buffer has for devices (IOVA); under vfio that is the
-// virtual address.
+// A NIC writes to the buffer's IOVA; under vfio that is the virtual address.
 static void a_card_finds_each_buffer_where_it_is(void **state)
 {
     unsigned wrong = 0;
@@ -74,7 +73,7 @@ static void a_card_finds_each_buffer_where_it_is(void **state)
     assert_int_equal(rte_eal_iova_mode(), RTE_IOVA_VA);
     assert_int_equal(rte_mempool_obj_iter(exchange_pool, look_where, &wrong), BUFFERS);
     assert_int_equal(wrong, 0);
-    // Drivers that map memory themselves pass over such pools.
+    // Drivers that map memory themselves skip pools with this flag.
     assert_false(exchange_pool->flags & RTE_MEMPOOL_F_NON_IO);
 }
 
@@ -82,8 +81,7 @@ static void fini_frees_what_is_left(void **state)
 {
     void *all[8] = {0};
 
-    exchange_fini(); // asserts nothing itself: a second start shows that names and memory are free
-                     // again
+    exchange_fini(); // succeeds if a second start finds names and memory free again
     assert_int_equal(exchange_init(BUFFERS, 2176), 0);
     assert_int_equal(exchange_held(), 0);
     assert_int_equal(rte_mempool_avail_count(exchange_pool), BUFFERS);

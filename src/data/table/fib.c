@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib.c - where a virtual router sends each destination: the front of the engines
+// fib.c - forwarding table of a virtual router: front end of the engines
 //
 //     fib.c ──┬── fib_poptrie.c                      src/data/poptrie: the default, and the best
 //             └── fib_dpdk.c ──┬── fib_dir24_8.c     DPDK's rte_fib and rte_fib6
 //                              └── fib_lpm.c         DPDK's rte_lpm and rte_lpm6
 //
-// The others are for comparison, and for operators who trust them more. They live in DPDK's memory:
-// 64 MiB for an empty table.
+// The DPDK engines are for comparison, and for operators who trust them more. They live in DPDK's
+// memory: 64 MiB for an empty table.
 #include "table/fib.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ uint32_t fib_get(const struct fib *f, const struct prefix *p)
     return f->ops->get(f, p);
 }
 
-// What a value that the trie has given stands for. Partner: number_take (fib_poptrie.c).
+// The mapping from trie values to next hops. Partner: number_take (fib_poptrie.c).
 static inline const uint16_t *hops_of(const struct fib *f)
 {
     return __atomic_load_n(&f->hops, __ATOMIC_ACQUIRE);
@@ -102,7 +102,7 @@ static inline const uint16_t *hops_of(const struct fib *f)
 static inline uint32_t hop_at(const uint16_t *hops, uint32_t value)
 {
     return __atomic_load_n(&hops[value],
-                           __ATOMIC_RELAXED); // stored before the value was to be found
+                           __ATOMIC_RELAXED); // stored before the value was published
 }
 
 static inline uint32_t hop_of(const struct fib *f, uint32_t value)
@@ -214,7 +214,7 @@ unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_nod
     return n;
 }
 
-// The values of a burst: next hops from here on.
+// Translates a burst's values to next hops.
 static inline void hops_bulk(const struct fib *f, uint32_t *nexthop, unsigned n)
 {
     const uint16_t *hops = hops_of(f);
@@ -252,7 +252,7 @@ void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nex
     }
 }
 
-// The tries of a burst's FIBs; false when one has none.
+// Collects the tries of a burst's FIBs; false if one has none.
 static bool each_of(const struct fib *const *of, const uint16_t *which, const struct poptrie **each,
                     unsigned n)
 {

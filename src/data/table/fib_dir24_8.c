@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_dir24_8.c - DPDK's librte_fib: DIR-24-8 for IPv4, its trie for IPv6
 //
-// Words of 4 bytes, because those of 2 hold 32,767 next hops only. The lookup function is the one
-// that DPDK picks for the CPU and its max-simd-bitwidth. fib_dpdk.c says what DPDK 22.11 gets wrong
-// under readers and under churn, and what is done about it.
+// Words have 4 bytes, because words of 2 hold only 32,767 next hops. DPDK picks the lookup function
+// by CPU and max-simd-bitwidth. fib_dpdk.c describes the faults of DPDK 22.11 under readers and
+// under churn, and our remedies.
 #include <arpa/inet.h>
 #include <rte_fib.h>
-#include <rte_fib6.h> // void * for addresses: bytes until DPDK 24.11, then a type of its own
+#include <rte_fib6.h> // addresses: bytes until DPDK 24.11, then a type of their own
 #include <rte_memory.h>
 
 #include "table/fib_dpdk.h"
@@ -79,7 +79,7 @@ static void dir24_8_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexth
 {
     uint64_t found[FIB_DPDK_BURST];
 
-    // DPDK's parameter lacks a const; it writes nothing there.
+    // DPDK's parameter lacks a const; the function does not write.
     rte_fib6_lookup_bulk(table, (void *)dst, found, (int)n);
     for (unsigned i = 0; i < n; i++)
         nexthop[i] = (uint32_t)found[i];

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_dpdk.c - FIBs on DPDK's lookup structures, with what these lack
+// fib_dpdk.c - FIBs on DPDK's lookup structures, with features that they lack
 //
-//     rib      a poptrie for the writer alone: all routes, and the right answer to any lookup
-//     table    DPDK's structure, which readers use; made anew from `rib` when necessary
+//     rib      a poptrie for the writer only: all routes, and the reference for lookups
+//     table    DPDK's structure, used by readers; rebuilt from `rib` when necessary
 //
-// Growing. DPDK's structures have a fixed size. When one is full, a larger one is filled aside from
-// `rib` and published, and the old one is freed after a grace period. If DPDK has no memory for it,
-// the change is refused, the log says how much to set, and nothing is tried for RETRY_NS, because a
-// try costs as much as a load.
+// Growing. DPDK's structures have a fixed size. When one is full, a larger one is filled from `rib`
+// and published, and the old one is freed after a grace period. If DPDK has no memory for it, the
+// change is refused, the log tells how much to configure, and there is no new attempt for RETRY_NS,
+// because each costs as much as a load.
 //
-// Distrust. In DPDK 22.11 rte_fib6 counts its tbl8 groups wrongly under churn, until it refuses
-// routes that have room, and answers some addresses with a covering route or none. So after each
-// change the addresses at both ends of the prefix and one within are looked up and compared with
-// `rib`, and each commit does so for some prefixes changed lately. A refusal without need and a
-// wrong answer are counted (engine_faults), logged with the remedy, and repaired by a new table.
-// fib_check() compares at the borders of all routes.
+// Distrust. In DPDK 22.11, rte_fib6 miscounts its tbl8 groups under churn, until it refuses routes
+// that would fit, and answers some addresses with a covering route or none. So after each change,
+// the first and last address of the prefix and a random one within are looked up and compared with
+// `rib`; each commit checks some recently changed prefixes in the same way. Unjustified refusals
+// and wrong answers are counted (engine_faults), logged with the remedy, and repaired by a new
+// table. fib_check() compares at the borders of all routes.
 //
-// Readers. None of the four structures knows of our grace periods: a group that a withdrawn route
-// gave back is used by the next route that wants one, while a reader may be on its way into it. So
-// the first new route behind 24 bits after a withdrawal waits for a grace period; in rte_fib and
-// rte_fib6, where any change may give back and take, every change does. What cannot be helped from
-// outside: rte_fib and rte_fib6 zero a group, and rte_lpm its first word, while they give it back,
-// so that a lookup in that group at that moment may find no route. poptrie and rte_lpm6 have no
+// Readers. None of the four structures knows of our grace periods: a group freed by a withdrawn
+// route is reused by the next route that needs one, while a reader may be on its way into it. So
+// the first new route longer than 24 bits after a withdrawal waits for a grace period; in rte_fib
+// and rte_fib6, where any change may free and take groups, every such change does. Not avoidable
+// from outside: rte_fib and rte_fib6 zero a group, and rte_lpm its first word, when they free it,
+// so that a lookup in that group may find no route at that moment. poptrie and rte_lpm6 have no
 // such moment.
 #include <errno.h>
 #include <rte_errno.h>
@@ -40,26 +40,26 @@
 #include "table/fib_engine.h"
 #include "table/grace.h"
 
-#define FIRST_BITS 24     // that the first word of all four stands for
+#define FIRST_BITS 24     // covered by the first word of all four
 #define MIN_ROUTES 16384
 #define MIN_TBL8 4096     // 1 KiB each
 #define MAX_TBL8 (1u << 22)
 #define RETRY_NS (10 * NS_PER_SECOND)
-#define RECENT 256        // prefixes changed lately, COMMIT_SAMPLES of which a commit looks at
+#define RECENT 256        // recently changed prefixes; a commit checks COMMIT_SAMPLES of them
 #define COMMIT_SAMPLES 4
 
 struct fib_dpdk {
     struct fib fib;
     // readers
     void *table; // RCU
-    uint32_t default_nexthop; // of 0.0.0.0/0 or ::/0, which rte_lpm cannot hold
-    // writer
+    uint32_t default_nexthop; // for 0.0.0.0/0 or ::/0, which rte_lpm cannot hold
+    // writer only
     const struct fib_dpdk_kind *kind;
     struct poptrie *rib;
     struct fib_capacity capacity;
-    void *retired; // the table before, until `ticket` is over
+    void *retired; // the previous table, until `ticket` is over
     uint64_t ticket;
-    bool gave_back; // groups may have been given back, and no grace period since
+    bool gave_back; // groups may have been freed since the last grace period
     uint64_t retry_ns, faults, rebuilds, random;
     unsigned n_recent;
     struct prefix recent[RECENT];
@@ -102,21 +102,20 @@ static uint32_t with_room(uint64_t n, uint32_t least)
 
 unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes)
 {
-    // As many groups as there are in tables of the Internet: few in IPv4, one for three routes in
-    // IPv6.
+    // As many groups as Internet tables need: few in IPv4, one for three routes in IPv6.
     struct fib_capacity c = {.routes = with_room(routes, MIN_ROUTES),
                              .tbl8 = with_room(family == IP4 ? routes / 16 : routes / 3, MIN_TBL8)};
 
     return e == FIB_POPTRIE ? 0 : mib_of(find_kind(e, family), &c);
 }
 
-struct counting { // the groups that all routes together need
+struct counting { // groups that all routes together need
     uint64_t n;
     bool any[16];
     uint8_t last[16][16]; // by number of leading bytes
 };
 
-// In poptrie_walk's order, what shares leading bytes comes together.
+// In poptrie_walk's order, routes with equal leading bytes are adjacent.
 static int count_groups(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
 {
     struct counting *c = ctx;
@@ -145,7 +144,7 @@ static struct fib_capacity needed_capacity(const struct fib_dpdk *f)
 
 static void *create_table(const struct fib_dpdk *f, const struct fib_capacity *c)
 {
-    static _Atomic unsigned number; // DPDK wants names
+    static _Atomic unsigned number; // DPDK needs unique names
     char name[16];
     unsigned mib = mib_of(f->kind, c);
 
@@ -181,7 +180,7 @@ static void publish_table(struct fib_dpdk *f, void *table)
     void *old = f->table;
 
     rcu_publish(&f->table, table);
-    if (f->retired) { // two in a row: rare
+    if (f->retired) { // two in a row are rare
         grace_wait();
         f->kind->destroy(f->retired);
     }
@@ -189,7 +188,8 @@ static void publish_table(struct fib_dpdk *f, void *table)
     f->ticket = grace_ticket();
 }
 
-// Groups to ask for. After a fault twice as many as before, within reason: what leaks lasts longer.
+// Groups to request. After a fault, twice the previous number, within limits: leaks then take
+// longer to fill the table.
 static uint32_t groups_to_ask(const struct fib_dpdk *f, uint32_t need, bool after_fault)
 {
     uint32_t n = with_room(need, MIN_TBL8), most = with_room(8ull * need, 8 * MIN_TBL8);
@@ -199,14 +199,14 @@ static uint32_t groups_to_ask(const struct fib_dpdk *f, uint32_t need, bool afte
     return f->capacity.tbl8 * 2 < most ? f->capacity.tbl8 * 2 : most;
 }
 
-// A table made anew from `rib`, large enough; readers go over to it.
+// Builds a large enough table from `rib` and switches readers to it.
 static int rebuild_table(struct fib_dpdk *f, const char *why, bool after_fault)
 {
     struct fib_capacity need = needed_capacity(f), c = {with_room(need.routes, MIN_ROUTES),
                                                         groups_to_ask(f, need.tbl8, after_fault)};
     uint64_t begin = clock_now_ns();
 
-    for (;; c.tbl8 *= 2) { // rte_fib6 wants more groups than it uses
+    for (;; c.tbl8 *= 2) { // rte_fib6 needs more groups than it uses
         void *table = create_table(f, &c);
         int r = table ? poptrie_walk(f->rib, fill_one, &(struct filling){f, table}) : -ENOMEM;
 
@@ -253,7 +253,7 @@ static bool is_right(const struct fib_dpdk *f, const struct ip_addr *a)
     return table_answer(f, a) == right_answer(f, a);
 }
 
-// The host bits of p := those of pattern[16].
+// Returns p's address with host bits from pattern[16].
 static struct ip_addr address_in(const struct prefix *p, const uint8_t *pattern)
 {
     struct ip_addr a = {.family = p->family};
@@ -292,12 +292,12 @@ static void report_fault(struct fib_dpdk *f, const struct prefix *p, const char 
 
 // --- one change ---
 
-// The table := what `rib` says about p now.
+// Brings the table in line with `rib` for p.
 static int update_table(struct fib_dpdk *f, const struct prefix *p, uint32_t nexthop)
 {
-    poptrie_reclaim(f->rib, poptrie_epoch(f->rib)); // nobody else reads it
+    poptrie_reclaim(f->rib, poptrie_epoch(f->rib)); // the writer is its only reader
     if (!p->len) {
-        // A word of its own: nothing to order.
+        // A separate word: no ordering needed.
         __atomic_store_n(&f->default_nexthop, nexthop, __ATOMIC_RELAXED);
         return 0;
     }
@@ -311,7 +311,7 @@ static int update_table(struct fib_dpdk *f, const struct prefix *p, uint32_t nex
     f->recent[f->n_recent++ % RECENT] = *p;
     if (!r && prefix_is_right(f, p))
         return 0;
-    if (clock_now_ns() < f->retry_ns) // no memory a moment ago
+    if (clock_now_ns() < f->retry_ns) // memory ran out a moment ago
         return r ? r : -EIO;
     struct fib_capacity need = needed_capacity(f);
     bool full = r && (need.routes > f->capacity.routes || need.tbl8 > f->capacity.tbl8);
@@ -322,7 +322,7 @@ static int update_table(struct fib_dpdk *f, const struct prefix *p, uint32_t nex
     return r ? r : prefix_is_right(f, p) ? 0 : -EIO;
 }
 
-// Back to what was: a change that failed leaves no trace.
+// Restores the previous route, so that a failed change leaves no trace.
 static void restore_route(struct fib_dpdk *f, const struct prefix *p, uint32_t was)
 {
     if (was) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_dpdk.h - what fib_dpdk.c has to know of one of DPDK's lookup structures
+// fib_dpdk.h - interface of fib_dpdk.c to one of DPDK's lookup structures
 //
 // All four are alike: 2^24 words for the first 24 bits, then groups of 256 words ("tbl8") for each
-// further eight bits, as many as were asked for when it was made. They never hold the default
-// route.
+// further eight bits; their number is fixed at creation. They never hold the default route.
 #ifndef TABLE_FIB_DPDK_H
 #define TABLE_FIB_DPDK_H
 
@@ -27,9 +26,9 @@ struct fib_dpdk_kind {
     // n <= FIB_DPDK_BURST; 0 = no route; NULL for the other family
     void (*find4)(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n);
     void (*find6)(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
-    bool any_change_moves; // insertions give groups back too, withdrawals take some too
-    uint32_t max_routes;  // more are refused with -E2BIG; 0 = as many as memory holds
-    unsigned route_bytes; // DPDK memory for each route it has room for, beside the words
+    bool any_change_moves; // insertions free groups too, and withdrawals take some
+    uint32_t max_routes;  // further routes are refused with -E2BIG; 0 = no limit but memory
+    unsigned route_bytes; // DPDK memory per route of capacity, besides the words
 };
 
 extern const struct fib_dpdk_kind fib_dir24_8_kind4, fib_dir24_8_kind6; // fib_dir24_8.c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_dpdk_test.c - DPDK's tables fill up, run out of memory and lose routes: noticed and repaired
+// fib_dpdk_test.c - DPDK's tables fill up, run out of memory and lose routes: detected and repaired
 #include "table/fib_fixture.h"
 #include <rte_fib.h>
 #include <rte_version.h>
@@ -10,7 +10,7 @@ static void full_table_gives_way_to_a_larger_one(void **state)
     struct fib_stats s;
     struct ip_addr a = {.family = IP4};
 
-    for (uint32_t i = 0; i < N; i++) { // more groups than an empty table has room for
+    for (uint32_t i = 0; i < N; i++) { // more groups than fit into an empty table
         struct prefix p = {.family = IP4, .len = 32, .ip4 = htonl(0x0b000000u | i << 8 | 1)};
         assert_int_equal(fib_set(fib, &p, 1 + i), 0);
     }
@@ -73,7 +73,7 @@ static void lpm_refuses_more_routes_than_it_takes_and_stays_usable(void **state)
     free(r);
 }
 
-// DPDK 22.11's rte_fib6 miscounts and loses routes here; it must not be seen from outside.
+// DPDK 22.11's rte_fib6 miscounts and loses routes here; users must not notice.
 static void churn_of_ipv6_loses_nothing_and_faults_are_counted(void **state)
 {
     enum { N = 3000 };
@@ -108,7 +108,7 @@ static void churn_of_ipv6_loses_nothing_and_faults_are_counted(void **state)
     free(r);
 }
 
-// What a route lost inside DPDK's table looks like: taken away behind our back.
+// Simulates a route lost inside DPDK's table by deleting it behind our back.
 static void lost_route_is_found_by_check_and_healed_by_commits(void **state)
 {
     struct rte_fib *table = NULL;

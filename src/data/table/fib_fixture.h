@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_fixture.h - for tests: one FIB of one engine at a time, spoken to in text
+// fib_fixture.h - test fixture: one FIB of one engine at a time, in text form
 #ifndef TABLE_FIB_FIXTURE_H
 #define TABLE_FIB_FIXTURE_H
 
@@ -61,7 +61,7 @@ static inline uint32_t find(const char *text)
     struct ip_addr a;
 
     assert_int_equal(ip_parse(text, &a), 0);
-    for (unsigned node = 0; node < mem_nodes(); node++) // every copy says the same
+    for (unsigned node = 0; node < mem_nodes(); node++) // all copies agree
         assert_int_equal(fib_find(fib_near(fib, node), &a), fib_find(fib, &a));
     return fib_find(fib, &a);
 }
@@ -84,7 +84,7 @@ static inline void check(void)
 #define TEST(f, open) {#f, f, open, close_fib, NULL}
 #define TESTS(tests) (tests), sizeof(tests) / sizeof *(tests)
 
-// Runs the tests for an engine; how many failed.
+// Runs the tests for an engine; returns the number of failures.
 static inline int run_with(enum fib_engine e, const struct CMUnitTest *tests, size_t n)
 {
     enum fib_engine used = e;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_lpm.c - DPDK's librte_lpm: rte_lpm for IPv4, rte_lpm6 for IPv6
 //
-// A next hop has 24 bits in the one and 21 in the other, enough for any id. rte_lpm keeps its rules
-// in one array for each prefix length and searches it at every change: loading the full table of
-// the Internet takes minutes, in which rib_manager could do nothing else. So it takes MAX_ROUTES4.
-// Four lookups at once are SSE; --force-max-simd-bitwidth=64 makes it one by one.
+// A next hop has 24 bits in rte_lpm and 21 in rte_lpm6, enough for any id. rte_lpm keeps its rules
+// in one array for each prefix length and searches it at every change: loading a full Internet
+// table takes minutes, during which rib_manager could do nothing else. So it is limited to
+// MAX_ROUTES4. Its lookup of four addresses at once uses SSE; --force-max-simd-bitwidth=64 makes it
+// look up one by one.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <arpa/inet.h>
 #pragma GCC diagnostic push
@@ -18,7 +19,7 @@
 #include "table/fib_dpdk.h"
 #include "table/limits.h"
 
-#define MAX_ROUTES4 150000 // loaded within seconds, whatever their lengths
+#define MAX_ROUTES4 150000 // loads within seconds, for any prefix lengths
 
 _Static_assert(NEXTHOP_MAX <= 1u << 21, "rte_lpm6 has room for any next-hop id");
 
@@ -84,7 +85,7 @@ static void lpm_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, 
 {
     int32_t found[FIB_DPDK_BURST];
 
-    // DPDK's parameter lacks a const; it writes nothing there.
+    // DPDK's parameter lacks a const; the function does not write.
     rte_lpm6_lookup_bulk_func(table, (void *)dst, found, n);
     for (unsigned i = 0; i < n; i++)
         nexthop[i] = found[i] < 0 ? 0 : (uint32_t)found[i];

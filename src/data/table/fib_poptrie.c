@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_poptrie.c - the default engine: src/data/poptrie, with grace periods
+// fib_poptrie.c - the default engine: src/data/poptrie plus grace periods
 //
 // poptrie leaves grace periods to its caller. A commit closes poptrie's garbage epoch and draws a
-// grace ticket for it; a later call of the writer gives the memory back when the ticket is over. At
-// most PENDING epochs wait; then epochs are merged, and wait for the later ticket. When node space
-// runs out in the middle of a batch, the writer waits one grace period and tries again. Each memory
-// node has a copy of what readers touch.
+// grace ticket for it; a later call of the writer reclaims the memory when the ticket is over. At
+// most PENDING epochs wait; beyond that, epochs are merged and wait for the later ticket. If node
+// space runs out in the middle of a batch, the writer waits for one grace period and tries again.
+// Each memory node has a copy of the memory that readers use.
 //
-// Up to POPTRIE_TABLES_MAX FIBs of a family share an arena (`struct estate`): virtual routers
-// with equal routes have them once (poptrie_dedupe, with each commit). Routes are equal only if
-// their values are, but each router has its own next hops. So a value is a number, and each FIB's
-// `hops` says which next hop it means there:
+// Up to POPTRIE_TABLES_MAX FIBs of a family share an arena (`struct estate`): virtual routers with
+// equal routes store them once (poptrie_dedupe, at each commit). Routes are equal only if their
+// values are, but each router has its own next hops. So a value is a number, and each FIB's `hops`
+// maps it to a next hop of that FIB:
 //
-//   - a route gets the number that another FIB of the estate has for the same prefix, if here it
-//     means the route's next hop, or nothing yet. So a next hop may have several numbers, and all
-//     FIBs have one number for a prefix, whichever router has it first;
-//   - otherwise it gets a number of its next hop, or a free one, the next hop's id if possible.
+//   - a route gets the number that another FIB of the estate uses for the same prefix, if in this
+//     FIB the number means the route's next hop, or nothing yet. So a next hop may have several
+//     numbers, and all FIBs use one number for a prefix, whichever router learns it first;
+//   - otherwise it gets a number of its next hop, or a free one, if possible the next hop's id.
 //     While all numbers are ids, as with one virtual router, readers do not translate (hops NULL);
-//   - a host, or a prefix in poptrie's floor, does not ask other FIBs: such routes come first and
-//     may lead elsewhere in each router. If they took the numbers that a full table has elsewhere,
-//     none of it would be equal;
-//   - a number means the same until no route has it and a grace period has passed. A next hop keeps
-//     it while no other wants it.
+//   - host routes, and prefixes in poptrie's floor, do not copy numbers of other FIBs: such routes
+//     come first and often differ between routers. If they took numbers that a full table uses
+//     for other prefixes, none of that table could be shared;
+//   - a number keeps its meaning until no route uses it and a grace period has passed. A next hop
+//     keeps it until another one needs it.
 //
-// rib_manager writes; control makes and frees FIBs meanwhile: one lock is for all that an estate
-// has in common.
+// rib_manager writes, while control makes and frees FIBs: one lock protects all that the FIBs of an
+// estate share.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
 #include <pthread.h>
@@ -48,26 +48,26 @@
 #define MIRROR_WAIT_NS (100 * NS_PER_MS)
 #define ARENA_BYTES                                                                                \
     ((size_t)512                                                                                   \
-     << 20) // what poptrie can have: 8 MiB for each of 64 FIBs, three times a full table
+     << 20) // limit of poptrie: 8 MiB for each of 64 FIBs, three times a full table
 
 struct estate {
-    struct estate *next; // of the family
+    struct estate *next; // of any family
     uint8_t family;
-    struct fib_poptrie *fib[POPTRIE_TABLES_MAX]; // NULL: a free place
+    struct fib_poptrie *fib[POPTRIE_TABLES_MAX]; // NULL: free place
     unsigned n;
-    uint64_t closed, over; // epochs of its tries: the last closed one; the last one that every
-                           // reader has left behind
-    uint16_t taken[NEXTHOP_MAX]; // by how many FIBs each number is
+    uint64_t closed, over; // epochs of its tries: the last closed one, and the last one that all
+                           // readers have left
+    uint16_t taken[NEXTHOP_MAX]; // FIBs that use each number
 };
 
 #define HOPS_BYTES (NEXTHOP_MAX * sizeof(uint16_t))
 
-// In one piece, so that a FIB with few next hops touches few pages.
+// In one array, so that a FIB with few next hops touches few pages.
 struct number {
-    uint64_t left;   // in which epoch the last route gave it up
-    uint32_t count;  // how many routes have it
-    uint16_t of_hop; // of the next hop with this id: the number it has where no other FIB has the
-                     // prefix, 0 = none
+    uint64_t left;   // epoch in which the last route dropped it
+    uint32_t count;  // routes that use it
+    uint16_t of_hop; // of the next hop with this id: its number for prefixes that no other FIB has,
+                     // 0 = none
 };
 
 #define NUMBERS_BYTES (NEXTHOP_MAX * sizeof(struct number))
@@ -76,8 +76,8 @@ struct fib_poptrie {
     struct fib fib;
     struct fib copy[MEM_NODES_MAX - 1]; // for readers on nodes 1 ...
     struct estate *estate;
-    uint16_t *hops[MEM_NODES_MAX]; // [NEXTHOP_MAX] what each number means, 0 = nothing yet; a copy
-                                   // on each node
+    uint16_t *hops[MEM_NODES_MAX]; // [NEXTHOP_MAX] next hop of each number, 0 = none yet; a copy on
+                                   // each node
     struct number *number; // [NEXTHOP_MAX]
     uint64_t hops_touched[TOUCHED_WORDS(HOPS_BYTES)], numbers_touched[TOUCHED_WORDS(NUMBERS_BYTES)];
     unsigned head, n; // of pending[], oldest first
@@ -91,7 +91,7 @@ struct fib_poptrie {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct estate *estates;
 static struct gpu_mirror *mirror; // of some FIBs, on a GPU
-static struct fib_poptrie *kept;  // freed meanwhile
+static struct fib_poptrie *kept;  // freed while mirrored
 
 _Static_assert(NEXTHOP_MAX - 1 <= POPTRIE_VALUE_MAX, "a leaf holds any next-hop id");
 
@@ -112,7 +112,7 @@ static void unmap_copy(void *ctx, void *p, size_t bytes)
 
 // --- numbers ---
 
-// To write into it.
+// For writing.
 static struct number *number_touch(struct fib_poptrie *f, uint32_t i)
 {
     touched_mark(f->numbers_touched, i * sizeof *f->number);
@@ -126,7 +126,7 @@ static bool number_is_free(const struct fib_poptrie *f, uint32_t number)
     return !f->hops[0][number] || (!n->count && n->left <= f->estate->over);
 }
 
-// From here on the number means this next hop. Partner: hops_of (fib.c), after the value.
+// Assigns the number to this next hop. Partner: hops_of (fib.c), which reads after the value.
 static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop)
 {
     uint16_t was = f->hops[0][number];
@@ -142,8 +142,8 @@ static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop
         __atomic_store_n(&f->fib.near[node]->hops, f->hops[node], __ATOMIC_RELEASE);
 }
 
-// The number that another FIB has for this prefix, if here it means this next hop or nothing yet;
-// or 0.
+// Returns the number that another FIB uses for this prefix, if in this FIB it means this next hop
+// or nothing yet; else 0.
 static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
     if (p->len <= POPTRIE_FLOOR_BITS || p->len == ip_bits(p->family))
@@ -158,8 +158,8 @@ static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *
     return 0;
 }
 
-// A number that no FIB uses, or else one that this FIB does not. 0: none before a grace period is
-// over.
+// Returns a number that no FIB uses, or else one that this FIB does not use. 0: none before a grace
+// period ends.
 static uint32_t number_new(const struct fib_poptrie *f, uint32_t nexthop)
 {
     if (number_is_free(f, nexthop) && !f->estate->taken[nexthop])
@@ -173,8 +173,8 @@ static uint32_t number_new(const struct fib_poptrie *f, uint32_t nexthop)
     return 0;
 }
 
-// The number of a next hop of 1 .. NEXTHOP_MAX - 1, for a route to p. 0: there is none before a
-// grace period is over.
+// Returns the number of a next hop (1 .. NEXTHOP_MAX - 1) for a route to p. 0: none before a grace
+// period ends.
 static uint32_t number_of(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
     uint32_t own = f->number[nexthop].of_hop, number = number_beside(f, p, nexthop);
@@ -183,7 +183,7 @@ static uint32_t number_of(struct fib_poptrie *f, const struct prefix *p, uint32_
         number = own ? own : number_new(f, nexthop);
     if (number && f->hops[0][number] != nexthop)
         number_take(f, number, nexthop);
-    // the least of all that go round, so that routers soon agree on one
+    // prefer the smallest number in use, so that routers soon agree on one
     if (number && (!own || number < own))
         number_touch(f, nexthop)->of_hop = (uint16_t)number;
     return number;
@@ -217,8 +217,8 @@ static bool numbers_make(struct fib_poptrie *f)
 
 // --- garbage ---
 
-// Has the mirror copy what has changed, and for a moment looks whether it is there: as long as it
-// is not, forwarders look up without the GPU.
+// Makes the mirror copy changes, and polls briefly for their arrival: until then, forwarders look
+// up without the GPU.
 static void mirror_commit(void)
 {
     uint64_t ticket;
@@ -230,13 +230,13 @@ static void mirror_commit(void)
         gpu_mirror_poll(mirror);
 }
 
-// The last ticket whose copies have arrived, with no batch left from before.
+// Returns the last ticket whose copies have arrived, with no older batch left.
 static uint64_t mirror_passed(void)
 {
     return mirror ? gpu_mirror_poll(mirror) : UINT64_MAX;
 }
 
-// Gives back the memory of all epochs whose grace period is over.
+// Reclaims the memory of all epochs whose grace period is over.
 static void reclaim_epochs(struct fib_poptrie *f)
 {
     uint64_t epoch = 0, copied = mirror_passed();
@@ -253,7 +253,7 @@ static void reclaim_epochs(struct fib_poptrie *f)
     poptrie_reclaim(f->fib.trie, epoch);
 }
 
-// Until the device has all changes, and no batch from before; or it is out of use.
+// Waits until the device has all changes and no older batch, or is out of use.
 static void mirror_wait(void)
 {
     uint64_t begun = clock_now_ns();
@@ -266,8 +266,8 @@ static void mirror_wait(void)
     }
 }
 
-// Closes the epoch and waits. The caller's lock is released meanwhile: control may hold up grace
-// periods while it waits for the lock.
+// Closes the epoch and waits for a grace period. Releases the lock meanwhile: control may delay
+// grace periods while it waits for the lock.
 static void wait_for_room(struct fib_poptrie *f)
 {
     uint64_t epoch = f->estate->closed = poptrie_epoch(f->fib.trie);
@@ -283,7 +283,7 @@ static void wait_for_room(struct fib_poptrie *f)
     poptrie_reclaim(f->fib.trie, epoch);
 }
 
-// --- the writer's ---
+// --- writer --------------------------------------------------------------------------------------
 
 static int swap_route(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
@@ -351,7 +351,7 @@ static int count_number(void *ctx, const uint8_t *key, unsigned len, uint32_t nu
     return 0;
 }
 
-// Counts each number for its route at once, or it would look free to the next one.
+// Counts each number at once, or it would look free for the next route.
 static int numbers_find(struct fib_poptrie *f, struct poptrie_route *route,
                         const struct fib_route *r, size_t n, size_t *found)
 {
@@ -379,12 +379,12 @@ static int load_numbered(struct fib *f, struct poptrie_route *route, const struc
     if (!e)
         e = poptrie_load(f->trie, route, n);
     poptrie_usage(f->trie, &s);
-    if (!e && s.routes == n) // all are different, so each is counted right
+    if (!e && s.routes == n) // all distinct, so the counts are right
         return 0;
     for (size_t i = 0; i < found; i++)
         fib_poptrie_of(f)->number[route[i].value].count--;
     if (!e)
-        poptrie_walk(f->trie, count_number, f); // of equal prefixes one counts
+        poptrie_walk(f->trie, count_number, f); // of equal prefixes only one counts
     return e;
 }
 
@@ -416,7 +416,7 @@ static void fib_poptrie_commit(struct fib *f, bool changed)
             mirror_commit();
         }
         if (p->n == PENDING)
-            p->n--; // the newest waiting one is merged into this one
+            p->n--; // merges the newest pending one into this one
         p->pending[(p->head + p->n++) % PENDING] = now;
     }
     pthread_mutex_unlock(&lock);
@@ -485,9 +485,9 @@ static int fib_poptrie_check(const struct fib *f, char *why, size_t n)
     return e;
 }
 
-// --- life ---
+// --- life cycle ---
 
-// Leaves its estate; the last FIB frees it.
+// Leaves the estate; the last FIB frees it.
 static void estate_leave(struct fib_poptrie *f)
 {
     struct estate *e = f->estate, **link = &estates;
@@ -514,7 +514,7 @@ static void free_now(struct fib_poptrie *f)
     free(f);
 }
 
-// A mirror's tables live as long as the mirror.
+// Mirrored tables live as long as the mirror.
 static void fib_poptrie_free(struct fib *f)
 {
     pthread_mutex_lock(&lock);
@@ -541,7 +541,7 @@ static const struct fib_ops ops = {
     .check = fib_poptrie_check,
 };
 
-// Once, before readers start: the widest vectors that CPU and DPDK's limit allow.
+// Once, before readers start: the widest vectors that the CPU and DPDK's limit allow.
 static void choose_kernel(void)
 {
     static bool chosen;
@@ -551,7 +551,7 @@ static void choose_kernel(void)
     chosen = true;
 }
 
-// Joins the first estate of the family with a free place, or a new one.
+// Joins the first estate of the family with a free place, or creates one.
 static bool estate_join(struct fib_poptrie *f, uint8_t family)
 {
     struct poptrie_config cfg = {.key_bits = ip_bits(family),
@@ -615,7 +615,7 @@ struct fib *fib_poptrie_new(uint8_t family)
     for (unsigned node = 1; node < mem_nodes(); node++) {
         struct fib *copy = &f->copy[node - 1];
         copy->ops = &ops;
-        // Readers' functions alone.
+        // For reader functions only.
         copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie, node);
         poptrie_set_user(f->fib.trie, node, f->hops[node]);
         f->fib.near[node] = copy;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_reader_test.c - readers beside a writer see old or new and nothing else, whatever the engine
+// fib_reader_test.c - concurrent readers see old or new, nothing else, with any engine
 #include "table/fib_fixture.h"
 #include <stdatomic.h>
 
-// A reader beside a writer. The writer keeps a default route, so "no route" must never be seen;
-// each /16 carries its own number or, while its more specific is there, that number plus 1000.
+// A reader runs beside a writer. The writer keeps a default route, so "no route" must never appear;
+// each /16 carries its own number or, while its more-specific exists, that number plus 1000.
 static _Atomic bool stop;
 static _Atomic uint64_t n_wrong, n_read;
 
@@ -58,8 +58,8 @@ static void reader_beside_a_writer_sees_only_what_was_set(void **state)
     check();
 }
 
-// The same below the first 24 bits, where DPDK's structures use groups again: 64 nets, four hosts
-// in each.
+// The same beyond the first 24 bits, where DPDK's structures reuse groups: 64 nets with four hosts
+// each.
 static _Atomic uint64_t n_none;
 
 static struct prefix net_or_host(uint8_t family, uint32_t net, int host) // host -1: the net
@@ -141,7 +141,7 @@ static void hosts_come_and_go_beside_a_reader(uint8_t family)
     thread_join(t);
     assert_int_equal(n_wrong, 0);
     if (engine == FIB_POPTRIE ||
-        (engine == FIB_LPM && family == IP6)) // the head of fib_dpdk.c tells about the others
+        (engine == FIB_LPM && family == IP6)) // see the head of fib_dpdk.c for the others
         assert_int_equal(n_none, 0);
     check();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_share_test.c - FIBs beside each other: routes over next hops of their own, equal parts once
+// fib_share_test.c - FIBs that share: each router has its own next hops, and equal parts exist once
 //
-// Next hop `way` of router k is the id IDS * (k + 1) + way: whatever a router finds is one of its
-// own.
+// Next hop `way` of router k is the id IDS * (k + 1) + way, so every lookup result must be one of
+// the router's own ids.
 #include "table/fib_fixture.h"
 #include <stdatomic.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 
 static struct fib *router[ROUTERS];
 static struct fib_route route[ROUTES]; // nexthop: the way
-static uint32_t now[ROUTERS][ROUTES];  // the id that the router has for it, 0 = none
+static uint32_t now[ROUTERS][ROUTES];  // the router's id for it, 0 = none
 
 static uint32_t id_of(unsigned k, uint32_t way)
 {
@@ -31,7 +31,7 @@ static int open_routers(void **state)
 
     thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
     srandom(7);
-    for (unsigned i = 0; i < ROUTES; i++) { // no two alike, and many beside each other
+    for (unsigned i = 0; i < ROUTES; i++) { // all distinct, many adjacent
         struct prefix *p = &route[i].prefix;
         *p = (struct prefix){.family = family, .len = family == IP4 ? 24 : 48};
         p->b[0] = family == IP4 ? 10 : 0x20;
@@ -132,7 +132,7 @@ static void routers_with_equal_routes_share_them_whatever_their_next_hops(void *
     uint64_t all;
 
     for (unsigned k = 0; k < ROUTERS; k++) {
-        for (unsigned i = 0; i < ROUTES; i++) { // each in another order
+        for (unsigned i = 0; i < ROUTES; i++) { // each in a different order
             unsigned at = (i * (2 * k + 1) * 7 + k * 991) % ROUTES;
             put(k, at, route[at].nexthop);
         }
@@ -146,7 +146,7 @@ static void routers_with_equal_routes_share_them_whatever_their_next_hops(void *
     assert_true(all > 0);
     for (unsigned k = 1; k < ROUTERS; k++)
         assert_int_equal(shared(k), all);
-    for (unsigned i = 0; i < ROUTES; i += 5) // one goes its own way, and comes back
+    for (unsigned i = 0; i < ROUTES; i += 5) // one router diverges and comes back
         put(2, i, WAYS + 1 + i % 3);
     fib_commit(router[2]);
     check_routers();
@@ -158,8 +158,8 @@ static void routers_with_equal_routes_share_them_whatever_their_next_hops(void *
     assert_int_equal(shared(2), all);
 }
 
-// As kamueed starts: the kernels of all routers tell at the same time, of neighbors first, and of
-// neighbors that are not each other's.
+// As at startup: the kernels of all routers report at the same time, neighbors first, and each
+// router has different neighbors.
 static void routers_share_what_they_are_told_of_at_the_same_time(void **state)
 {
     const unsigned bits = ip_bits(route[0].prefix.family);
@@ -176,7 +176,7 @@ static void routers_share_what_they_are_told_of_at_the_same_time(void **state)
             assert_int_equal(fib_set(router[k], &net, id_of(k, 1 + (way + 5 * k) % WAYS)), 0);
         }
     for (unsigned step = 0; step < ROUTES + 100 * ROUTERS;
-         step++) // each one some way ahead of the next one, here and there of the one before
+         step++) // each a bit ahead of the next router, at times behind it
         for (unsigned k = 0; k < ROUTERS; k++) {
             unsigned at = step - 100 * (step / 500 % 2 ? k : ROUTERS - 1 - k), i = at * 7 % ROUTES;
             if (at < ROUTES && !now[k][i])
@@ -193,7 +193,7 @@ static void routers_share_what_they_are_told_of_at_the_same_time(void **state)
     for (unsigned k = 0; k < ROUTERS; k++) {
         struct fib_stats s;
         fib_stats(router[k], &s);
-        // pages of the directory, and a block or two with the hosts
+        // directory pages, and a block or two with the hosts
         assert_in_range(s.bytes_used - s.bytes_shared, 0, 4 * 4096 + 2048);
     }
     check_routers();
@@ -216,8 +216,7 @@ static void loads_share_as_changes_do(void **state)
     assert_int_equal(shared(0), shared(3));
 }
 
-// What one router has over one next hop goes over two of the other: both are offered the same
-// number.
+// Routes over one next hop in one router use two in another: both are offered the same number.
 static void loads_with_other_groupings_keep_routes_apart(void **state)
 {
     static struct fib_route r[ROUTES];
@@ -243,13 +242,13 @@ static void random_changes_of_all_equal_what_was_set(void **state)
             if (way >= IDS)
                 way = 1;
             for (unsigned k = 0; k < ROUTERS; k++)
-                if (random() % 8) // the same for most
+                if (random() % 8) // most get the same
                     put(k, i, way);
         }
         for (unsigned k = 0; k < ROUTERS; k++)
             if (random() % 3)
                 fib_commit(router[k]);
-        if (round % 10 == 5) { // numbers that nobody has are given to others
+        if (round % 10 == 5) { // free numbers are reassigned
             rcu_barrier();
             for (unsigned i = 0; i < ROUTES; i++)
                 if (now[round / 10 % ROUTERS][i])
@@ -269,7 +268,7 @@ static void random_changes_of_all_equal_what_was_set(void **state)
 
 static struct fib *crowd[CROWD];
 
-static uint32_t crowd_id(unsigned k, unsigned i) // of router k for route i: nobody else's
+static uint32_t crowd_id(unsigned k, unsigned i) // unique to router k
 {
     return 1 + 100 * k + route[i].nexthop;
 }
@@ -291,7 +290,7 @@ static uint64_t crowd_shared(unsigned k)
     return s.bytes_shared;
 }
 
-// Bursts of all, and of one estate's with one of another's among them.
+// Bursts over all FIBs, and bursts of one estate with a single packet of another.
 static void check_crowd(uint8_t family)
 {
     const struct fib *of[FIB_EACH_MAX];
@@ -321,8 +320,8 @@ static void check_crowd(uint8_t family)
     }
 }
 
-// The estate that open_routers has begun has places for all but the last few: those share with each
-// other, and not with the first.
+// The estate that open_routers created has places for all but the last few routers: those share
+// with each other, but not with the first estate.
 static void routers_beyond_an_estate_have_another_one(void **state)
 {
     const uint8_t family = *(uint8_t *)*state;
@@ -338,7 +337,7 @@ static void routers_beyond_an_estate_have_another_one(void **state)
     assert_true(crowd_shared(CROWD - 3) > 0);
     check_crowd(family);
     for (unsigned k = 3; k < CROWD;
-         k += 31) { // some go, others come and take their places, in whichever estate
+         k += 31) { // some leave; others join and take their places, in any estate
         rcu_barrier();
         fib_free(crowd[k]);
         crowd_join(k, family);
@@ -375,7 +374,7 @@ static void many_small_ones_cost_little(void **state)
     size_t before = bytes_in_memory();
 
 #ifdef __SANITIZE_ADDRESS__
-    skip(); // it has memory of its own for ours
+    skip(); // it uses extra memory for ours
 #endif
     skip_by_qemu("grows itself with what is mapped");
     for (unsigned k = 0; k < MANY; k++) {
@@ -397,7 +396,7 @@ static void many_small_ones_cost_little(void **state)
     assert_true(bytes_in_memory() < before + MANY * (16 << 10));
 }
 
-// Route i of at most 2048, which no other router has; few of one router are near each other.
+// Route i (at most 2048), which no other router has; routes of one router are mostly far apart.
 static struct prefix lonely(unsigned k, unsigned i, uint8_t family)
 {
     struct prefix p = {.family = family, .len = family == IP4 ? 24 : 48};
@@ -439,7 +438,7 @@ static struct fib *lonely_router(unsigned k, uint8_t family, unsigned routes)
     return f;
 }
 
-// What they say of their memory is how much more the process has, but for a third.
+// The reported memory matches the growth of the process within a third.
 static void they_say_what_memory_they_have(void **state)
 {
     static const unsigned sizes[] = {0, 10, 300, 2000};
@@ -447,7 +446,7 @@ static void they_say_what_memory_they_have(void **state)
     static struct fib *many[MANY];
 
 #ifdef __SANITIZE_ADDRESS__
-    skip(); // it has memory of its own for ours
+    skip(); // it uses extra memory for ours
 #endif
     skip_by_qemu("grows itself with what is mapped");
     for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -467,7 +466,7 @@ static void they_say_what_memory_they_have(void **state)
     }
 }
 
-// Routes here and there in turn leave pages that are given back when there is need.
+// Scattered routes, one router after the other, leave pages that are given back on demand.
 static void memory_that_routes_have_left_is_given_back(void **state)
 {
     const uint8_t family = *(uint8_t *)*state;
@@ -475,7 +474,7 @@ static void memory_that_routes_have_left_is_given_back(void **state)
     struct fib *const one[] = {empty}, *const other[] = {f};
     uint64_t full;
 
-    for (unsigned i = 0; i < 10 * 2048; i++) { // so many that the directory is in huge pages
+    for (unsigned i = 0; i < 10 * 2048; i++) { // enough to put the directory on huge pages
         struct prefix p = lonely(2 + i / 2048, i % 2048, family);
 
         assert_int_equal(fib_set(f, &p, 1 + i % WAYS), 0);
@@ -509,7 +508,7 @@ static void memory_that_routes_have_left_is_given_back(void **state)
     fib_free(f);
 }
 
-// What forwarders find while a virtual router is being made or taken apart.
+// Lookups while a virtual router is being created or removed.
 static void a_burst_with_a_router_that_is_none_finds_the_others_routes(void **state)
 {
     const uint8_t family = route[0].prefix.family;
@@ -566,7 +565,7 @@ static void read_all(void *arg)
             fib_find6_each(of, which, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
         for (unsigned n = 0; n < FIB_EACH_MAX; n++) {
             unsigned k = which[n];
-            // There is always a route, over one of its own.
+            // There is always a route, over a next hop of the router.
             n_wrong += got[n] <= IDS * (k + 1) || got[n] >= IDS * (k + 2);
         }
         if (route[0].prefix.family == IP4) {
@@ -594,7 +593,7 @@ static void readers_never_find_what_another_router_has(void **state)
     assert_int_equal(thread_start(&t, ROLE_TAP_MANAGER, 2, "reader", -1, read_all, NULL), 0);
     for (unsigned step = 0; step < 1500 || n_read < 200000; step++) {
         unsigned i = (unsigned)random() % ROUTES;
-        // Many: numbers change hands.
+        // Many ways, so that numbers change owners.
         uint32_t way = random() % 4 ? 1 + (uint32_t)random() % 900 : 0;
         for (unsigned n = 0; n < 20; n++, i = (i + 1) % ROUTES)
             for (unsigned k = 0; k < ROUTERS; k++)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_test.c - every engine answers alike
+// fib_test.c - all engines give equal answers
 //
-// The same tests run over each engine: random changes against a naive model,
-// default and host routes, bulk load; and again as on a machine with three memory nodes.
-// fib_reader_test.c has readers beside the writer, fib_dpdk_test.c what only DPDK's tables do.
+// Runs the same tests over each engine: random changes against a naive model, default and host
+// routes, bulk load; and again as on a machine with three memory nodes. fib_reader_test.c tests
+// concurrent readers, fib_dpdk_test.c features of DPDK's tables only.
 #include "table/fib_fixture.h"
 
 static void find_after_withdraw_returns_covering_route(void **state)
@@ -60,7 +60,7 @@ static void bulk_load_equals_single_inserts(void **state)
     struct fib *other = fib_new(IP4, engine);
 
     srandom(3);
-    for (unsigned i = 0; i < N; i++) { // of equal prefixes the last one wins
+    for (unsigned i = 0; i < N; i++) { // of equal prefixes, the last one wins
         r[i].prefix = (struct prefix){.family = IP4, .len = (uint8_t)(8 + random() % 25)};
         r[i].prefix.ip4 = htonl(0x0a000000u | ((uint32_t)random() & 0xffffff));
         prefix_canon(&r[i].prefix);
@@ -102,7 +102,7 @@ static void garbage_comes_back_after_grace_periods(void **state)
     assert_true(most > 0);
     rcu_barrier();
     set("192.0.2.0/24", 9);
-    fib_commit(fib); // gives back what was waiting
+    fib_commit(fib); // reclaims pending memory
     rcu_barrier();
     set("192.0.2.0/24", 10);
     fib_commit(fib);
@@ -128,7 +128,7 @@ static uint32_t model_find(const struct ip_addr *a)
     return best ? best->nexthop : 0;
 }
 
-// Close together, so that prefixes cover each other; the default route and host routes among them.
+// Close together, so that prefixes overlap; includes the default route and host routes.
 static struct ip_addr some_address(uint8_t family)
 {
     struct ip_addr a = {.family = family};

@@ -12,9 +12,9 @@
 #include "table/vr.h"
 
 #define BATCH (GPU_PARKED_MAX * BURST_MAX)
-#define SAMPLE 64        // each n-th answer is looked up on the CPU, too
-#define WINDOW_PER_S 100 // of the split
-#define REST_PER_S 1000  // grace periods wait so long for a forwarder whose bursts wait
+#define SAMPLE 64        // one answer in so many is verified on the CPU
+#define WINDOW_PER_S 100 // windows of the split
+#define REST_PER_S 1000  // grace periods wait 1/1000 s for a forwarder with waiting bursts
 
 struct gpu_use *gpu_in_use;
 const char *const gpu_fault_name[GPU_FAULTS] = {"none", "lost", "silent", "wrong"};
@@ -197,7 +197,7 @@ uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille)
         all += age[i];
     for (unsigned i = 0; i < GPU_AGES && all; i++) {
         below += age[i];
-        if (below * 1000 >= all * per_mille) // the bucket's end
+        if (below * 1000 >= all * per_mille) // end of the bucket
             return (uint64_t)(i % 4 + 5) << (GPU_AGE_MIN_BITS - 2 + i / 4);
     }
     return 0;

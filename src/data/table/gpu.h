@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu.h - the GPU that looks up for some virtual routers, and classifies by some access lists: what
-// control makes and forwarders use
+// gpu.h - a GPU that does lookups for some virtual routers and classifies by some access lists
 //
 // A GPU in use has copies of its virtual routers' FIBs (gpu/mirror.h), images of its access lists
-// (gpu/lists.h), and a queue for each forwarder. Which ones they are does not change: another set
-// is another GPU in use.
+// (gpu/lists.h), and a queue for each forwarder. These sets are fixed: a different set makes a
+// different GPU in use.
 //
 //     control                                  forwarder (forwarder/gpu_stage.h)
 //     gpu_use_open, gpu_use_publish(u)         gpu_now() once a poll
-//     gpu_use_publish(NULL), gpu_use_close     lets go of it within a grace period
+//     gpu_use_publish(NULL), gpu_use_close     stops using it within a grace period
 //
-// rib_manager keeps the copies up to date: fib_mirror_work (table/fib.h); acl_manager those of
-// lists: acl_gpu_work (table/acl_gpu.h).
+// rib_manager keeps the FIB copies current (fib_mirror_work, table/fib.h), acl_manager the list
+// images (acl_gpu_work, table/acl_gpu.h).
 #ifndef TABLE_GPU_H
 #define TABLE_GPU_H
 
@@ -28,25 +27,25 @@
 #include "table/limits.h"
 
 #define GPU_EMULATED (-1)
-#define GPU_VRS_MAX (GPU_TABLES_MAX / 2) // IPv4 and IPv6 of each
-#define GPU_PARKED_MAX 16u               // bursts of a forwarder that wait for answers
+#define GPU_VRS_MAX (GPU_TABLES_MAX / 2) // IPv4 and IPv6 tables of each
+#define GPU_PARKED_MAX 16u               // bursts per forwarder that may wait for answers
 
-// How an emulated device misbehaves, for trying out and for tests.
+// Simulated faults of an emulated device, for trials and tests.
 enum gpu_fault { GPU_FAULT_NONE, GPU_FAULT_LOST, GPU_FAULT_SILENT, GPU_FAULT_WRONG, GPU_FAULTS };
 extern const char *const gpu_fault_name[GPU_FAULTS]; // "lost"
 
-// What a packet waits for.
+// Work that a packet waits for.
 enum gpu_work { GPU_LOOKUP, GPU_LIST, GPU_WORKS };
 
-// Why the CPU did that, although the device might have.
+// Reason why the CPU did the work instead of the device.
 enum gpu_cause {
-    GPU_BY_SPLIT,   // it is faster here, or measures that
-    GPU_BY_CHANGE,  // the device has not yet what the tables, or the list, are now
-    GPU_BY_FULL,    // as many bursts or batches wait as may
-    GPU_BY_LATE,    // it has waited for max-latency
-    GPU_BY_DRAIN,   // something else must not wait: a grace period, an end
-    GPU_BY_FAILURE, // the device is out of use
-    // Packets of several lists in a burst, or one that is cut where a rule might look.
+    GPU_BY_SPLIT,   // the CPU is faster, or is being measured
+    GPU_BY_CHANGE,  // the device does not have the current tables or list yet
+    GPU_BY_FULL,    // too many bursts or batches wait already
+    GPU_BY_LATE,    // waited for max-latency
+    GPU_BY_DRAIN,   // a grace period or a shutdown must not wait
+    GPU_BY_FAILURE, // device out of use
+    // Packets of several lists in one burst, or a packet truncated where a rule might look.
     GPU_BY_UNSUITABLE,
     GPU_CAUSES
 };
@@ -59,27 +58,27 @@ extern const char *const gpu_verdict_name[GPU_VERDICTS]; // "sends"
 #define GPU_AGE_MIN_BITS 8
 #define GPU_AGES 80
 
-struct gpu_cost { // of a packet, when last measured
+struct gpu_cost { // per packet, at the last measurement
     uint32_t cpu, gpu; // hundredths of a cycle
     uint32_t verdict;  // enum gpu_verdict
-    uint32_t measured; // windows in which there was something to measure
+    uint32_t measured; // windows with something to measure
 };
 
-struct gpu_count { // one forwarder's, which alone writes it; others read each word
-    uint64_t batches;                       // that the device has answered
-    uint64_t answered[GPU_WORKS];           // packets that went on with its answer
+struct gpu_count { // of one forwarder, its only writer; other threads read single words
+    uint64_t batches;                       // answered by the device
+    uint64_t answered[GPU_WORKS];           // packets that used its answer
     uint64_t by_cpu[GPU_WORKS][GPU_CAUSES]; // packets
     uint64_t age[GPU_AGES];                 // batches, from sending to receiving
-    uint64_t sampled, wrong;                // answers
+    uint64_t sampled, wrong;                // answers verified, and found wrong
     struct gpu_cost cost[GPU_WORKS];
 } __attribute__((aligned(128)));
 
 struct gpu_settings {
     char name[16];
     int device;               // its number, or GPU_EMULATED
-    uint32_t max_latency_us;  // a packet waits no longer; atomic
-    uint32_t timeout_ms;      // a device that does not answer so long is out of use
-    bool always;              // whether or not that is faster
+    uint32_t max_latency_us;  // limit of a packet's wait; atomic
+    uint32_t timeout_ms;      // a device without an answer for so long is out of use
+    bool always;              // use it even if it is slower
     uint16_t n_vrs, vr[GPU_VRS_MAX];
     uint16_t n_lists;
     char list[ACL_GPU_MAX][ACL_NAME_SIZE];
@@ -89,9 +88,9 @@ struct gpu_use {
     struct gpu_settings settings;
     struct gpu_device *device;
     struct gpu_mirror *mirror;
-    struct gpu_lists *lists; // NULL: it has none
+    struct gpu_lists *lists; // NULL: none
     struct gpu_queue *queue[FORWARDER_MAX];
-    uint16_t which[2][VR_MAX]; // by family: number of its table on the device + 1; 0: none
+    uint16_t which[2][VR_MAX]; // by family: table number on the device + 1; 0: none
     uint64_t max_latency_tsc; // atomic
     uint64_t window_tsc, rest_tsc;
     double ns_per_tsc;
@@ -101,20 +100,21 @@ struct gpu_use {
 
 // --- control ---
 
-// Opens the device. 0, or -errno with a sentence that says what to do.
+// Opens the device. 0, or -errno with a sentence that tells the remedy.
 int gpu_use_open(struct gpu_use **u, const struct gpu_settings *s, char *err, size_t n);
-// Has it mirror the FIBs of its virtual routers, which must be Poptries; rib_manager. The same.
+// Mirrors the FIBs of its virtual routers, which must be Poptries. rib_manager. Returns like
+// gpu_use_open.
 int gpu_use_mirror(struct gpu_use *u, char *err, size_t n);
-void gpu_use_close(struct gpu_use *u); // no forwarder has it any more
-// For forwarders; NULL: none. Waits until no forwarder has the one before.
+void gpu_use_close(struct gpu_use *u); // no forwarder may use it any more
+// For forwarders; NULL: none. Waits until no forwarder uses the previous one.
 void gpu_use_publish(struct gpu_use *u);
-// While it is in use.
+// While in use.
 void gpu_use_max_latency(struct gpu_use *u, uint32_t us);
-// Of an emulated device only.
+// Emulated device only.
 void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault);
-// The sum over all forwarders.
+// Sum over all forwarders.
 void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum);
-// The age in nanoseconds that so many of a thousand batches do not exceed; 0: there are none.
+// The age in nanoseconds that `per_mille` of the batches do not exceed; 0: no batches.
 uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille);
 
 // --- forwarders ---
@@ -136,8 +136,8 @@ static inline unsigned gpu_age_bucket(uint64_t ns)
     return at < GPU_AGES ? at : GPU_AGES - 1;
 }
 
-// What the split says: own cost and the device's of a lookup, and how many of a thousand batches
-// were older than they may.
+// Decides the split, by the cost of a lookup on the CPU and on the device, and the per-mille of
+// batches that were too old.
 static inline enum gpu_verdict gpu_split(uint32_t cpu_cost, uint32_t gpu_cost, unsigned late)
 {
     return late > 10 ? GPU_IS_LATE : gpu_cost >= cpu_cost ? GPU_CPU_IS_FASTER : GPU_SENDS;

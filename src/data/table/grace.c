@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // grace.c - numbering grace periods
 //
-// G1  a ticket is over only after a grace period that began after its number was drawn.
+// G1  a ticket is over only after a grace period that started after its number was drawn.
 //
 // Numbers are drawn before the callback is queued. A callback with a higher number proves all lower
-// ones: the drawer of a lower number had unlinked its thing before that (grace_ticket is ordered by
-// `drawn`), hence before the higher one was queued. So `over` only grows, and callbacks need no
-// order.
+// ones: the writer with the lower number had unlinked its object before it drew (grace_ticket is
+// ordered by `drawn`), hence before the higher callback was queued. So `over` only grows, and
+// callbacks may run in any order.
 #include "table/grace.h"
 
 #include <stdatomic.h>
@@ -44,13 +44,13 @@ uint64_t grace_ticket(void)
 
     bug_on(!t);
     uint64_t number = t->number = atomic_fetch_add(&drawn, 1) + 1;
-    rcu_retire(&t->retired, ticket_over); // the ticket may be freed from here on
+    rcu_retire(&t->retired, ticket_over); // the ticket may be freed from now on
     return number;
 }
 
 bool grace_over(uint64_t ticket)
 {
-    // Acquire, partner: the atomic store in raise_over. What readers did before is done.
+    // Acquire, partner: the atomic store in raise_over. Earlier accesses of readers are complete.
     return ticket <= atomic_load_explicit(&over, memory_order_acquire);
 }
 

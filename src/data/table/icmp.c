@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp.c - how many ICMP errors the router sends
+// icmp.c - rate limits of ICMP errors; see icmp.h
 #include "table/icmp.h"
 
 #include "core/thread.h"
@@ -9,13 +9,13 @@
 const struct icmp_limit icmp_limit_default = {
     .per_s = 100, .burst = 50, .total_per_s = 1000, .total_burst = 500};
 
-static struct icmp_limit limit; // writer's own: control
-// Of an interface, the router, and a sender of each kind.
+static struct icmp_limit limit; // writer only: control
+// Of an interface, of the router, and of a sender of each kind.
 static struct token_bucket_rate rate, total_rate, sender_rate[ICMP_KINDS];
 static uint64_t iface_bucket[ICMP_KINDS][IFACE_MAX], sender_bucket[ICMP_KINDS][ICMP_SENDERS],
     total_bucket[ICMP_KINDS];
 
-// A sender's part of what its interface may have; low limits are not divided.
+// A sender gets this fraction of its interface's limit; low limits are not divided.
 #define SENDER_LEAST 10u
 static const uint32_t sender_part[ICMP_KINDS] = {[ICMP_ERROR] = 5, [ICMP_TOO_BIG] = 2};
 

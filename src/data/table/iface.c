@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface.c - the table of interfaces
 //
-// The lowest free id is handed out, so that searches stop at the highest one ever used. A freed
-// entry keeps its content, which a burst may still read, but its kind says NONE; the id is free
-// again when its grace ticket is over.
+// New ids are the lowest free ones, so that searches can stop at the highest id ever used. A freed
+// entry keeps its content, which a burst may still read, but its kind is NONE; the id is free again
+// when its grace ticket is over.
 //
-// Names have hash chains. Control alone changes them; who else meets an id that moves to another
-// chain meanwhile finds nothing there, and looks at all.
+// Names have hash chains that only control changes. Another thread may follow an id that moves to
+// another chain meanwhile, and miss its name; then it searches all entries.
 #include "table/iface.h"
 
 #include <errno.h>
@@ -42,8 +42,8 @@ static unsigned n_ids;             // highest id ever used + 1
 static uint32_t n_changes;
 static unsigned lowest;            // no id below is free
 static uint16_t chain[CHAINS];     // ids, by name
-static unsigned acl_out_bound;     // interfaces with a list for what leaves
-static unsigned police_out_bound;  // interfaces with a policer of what leaves
+static unsigned acl_out_bound;     // interfaces with an output list
+static unsigned police_out_bound;  // interfaces with an output policer
 static unsigned program_out_bound; // virtual routers with programs at hook output
 static bool program_in[VR_MAX], program_out[VR_MAX];
 
@@ -164,7 +164,7 @@ void iface_set_vr(struct iface *i, uint16_t vr)
     iface_set_flags(i, IFACE_PROGRAM, program_in[vr] ? IFACE_PROGRAM : 0);
 }
 
-// A forwarder that reads meanwhile may miss one for a moment, but finds none that was not there.
+// A concurrent forwarder may miss a MAC for a moment, but finds none that was not set.
 bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n)
 {
     bool changed = false;
@@ -194,7 +194,7 @@ static void acl_out_compare(void)
     __atomic_store_n(&iface_acl_out_of_all, same ? list : 0, __ATOMIC_RELAXED);
 }
 
-// Whether all interfaces have IFACE_ACL_OUT.
+// Must all interfaces have IFACE_ACL_OUT?
 static bool decides_out(void)
 {
     return acl_out_bound || police_out_bound || program_out_bound;
@@ -280,7 +280,7 @@ struct iface *iface_new(const char *name)
     i->id = (uint16_t)id;
     snprintf(i->name, sizeof i->name, "%s", name);
     i->flags = decides_out() ? IFACE_ACL_OUT : 0;
-    __atomic_store_n(&iface_acl_out_of_all, 0, __ATOMIC_RELAXED); // this one has none
+    __atomic_store_n(&iface_acl_out_of_all, 0, __ATOMIC_RELAXED); // the new interface has no list
     counter_begin_iface(i->id);
     // After the name; partner: find_iface().
     __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface.h - interfaces: a port's own one, a sub-interface with one or two VLAN tags (vport), or an
-// end of a metalink
+// iface.h - interfaces: of a port, a sub-interface with one or two VLAN tags (vport), an end of a
+// metalink, or a tunnel
 //
 // An interface has a TAP, a virtual router and addresses. Written by control (iface_manager),
 // except `addr4`, `addr6` and `addr6_ll`, the sources of ICMP errors, which rib_manager writes;
@@ -18,15 +18,15 @@
 
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT, IFACE_METALINK, IFACE_TUNNEL };
 
-// Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
-// that the interface has (forwarder/input_checks.c), of some for each family. All interfaces have
-// IFACE_ACL_OUT while some interface has an output list or a policer of what leaves: its packets
-// may come by any; also while some virtual router has programs at hook output. IFACE_POLICE: a
-// policer of what comes in, or classes by priority. IFACE_PROGRAM: its virtual router has programs
-// at hook ether or input. IFACE_OFFLOAD is struct port.offload of the interface's port.
+// Admin up (the kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
+// of the interface (forwarder/input_checks.c), for some checks one per family. All interfaces have
+// IFACE_ACL_OUT while some interface has an output list or an output policer, because its packets
+// may come in anywhere; also while some virtual router has programs at hook output. IFACE_POLICE:
+// an input policer, or classes by priority. IFACE_PROGRAM: its virtual router has programs at hook
+// ether or input. IFACE_OFFLOAD is struct port.offload of the interface's port.
 //
-// The first five are in `flags`, where all packets look. The others are in `checks`, shifted, and
-// are looked at when IFACE_CHECKS says that the interface has one of them.
+// The first five are in `flags`, which every packet checks. The others are in `checks`, shifted,
+// and are read only if IFACE_CHECKS is set, which means that the interface has one of them.
 enum iface_flag {
     IFACE_UP = 1,
     IFACE_ACL_IN = 2,
@@ -43,8 +43,8 @@ enum iface_flag {
 #define IFACE_CHECKS_SHIFT 8
 #define IFACE_FEATURES (IFACE_ACL_IN | IFACE_ACL_OUT | IFACE_OFFLOAD | IFACE_CHECKS)
 
-// Which sources are accepted (RFC 3704): any with a route; those whose best route leaves by the
-// interface; those of which any candidate route does.
+// Accepted sources (RFC 3704): loose, any source with a route; strict, its best route leaves by the
+// interface; feasible, any candidate route does.
 enum iface_urpf {
     URPF_OFF,
     URPF_LOOSE,
@@ -57,36 +57,36 @@ enum iface_urpf {
 enum iface_police { // bits of iface.police; meters: table/policer.h
     IFACE_POLICE_IN = 1,
     IFACE_POLICE_OUT = 2,
-    IFACE_PCP_CLASS = 4 // no policer, but looked at in the same place
+    IFACE_PCP_CLASS = 4 // not a policer, but checked in the same place
 };
 
 enum iface_sample {
     IFACE_SAMPLE_SFLOW = 1,
     IFACE_SAMPLE_IPFIX = 2
-}; // who takes samples of what comes in
+}; // exporters that sample received packets
 
-struct iface_policy {        // as configured; all zero = none of it
+struct iface_policy {        // as configured; all zero = no policy
     uint8_t urpf[2];         // IPv4, IPv6: enum iface_urpf, with URPF_ALLOW_DEFAULT
-    bool redirect;           // ICMP redirects to hosts that could send straight to the next hop
-    bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
+    bool redirect;           // ICMP redirects to hosts that could send directly to the next hop
+    bool directed_broadcast; // packets to the subnet's broadcast address leave as broadcast
     uint8_t sample;          // bits of enum iface_sample
     bool fast_reroute; // without carrier, packets to its gateways follow the default route
-    // Class of what comes in, by the 802.1p priority of its VLAN tag: priority p has four bits,
-    // from bit 4 p on, IFACE_PCP_GIVEN and the class. 0: none has one.
+    // Class of received packets by the 802.1p priority of their VLAN tag: priority p has four bits
+    // from bit 4 p on, IFACE_PCP_GIVEN and the class. 0: no classes.
     uint32_t pcp_class;
 };
 #define IFACE_PCP_GIVEN 8u
 
-#define IFACE_MACS 32 // of macvlans on a TAP, for each interface
+#define IFACE_MACS 32 // for macvlans on a TAP, per interface
 
 struct iface {
-    // reader: forwarder; of most packets the first word alone (forwarder/lanes_priv.h)
+    // reader: forwarder; for most packets only the first word (forwarder/lanes_priv.h)
     union {
         struct {
             uint16_t flags : IFACE_FLAGS_BITS; // enum iface_flag
             uint16_t vr : 16 - IFACE_FLAGS_BITS;
         };
-        uint16_t flags_vr; // both, as it is stored
+        uint16_t flags_vr; // both, as stored
     };
     uint8_t mac[6];
     uint8_t kind;            // enum iface_kind
@@ -98,11 +98,11 @@ struct iface {
     uint16_t outer_vlan;      // of the outer tag, 0 = none
     uint16_t tpid_be;         // EtherType of the outer tag; with one tag 0x8100, untagged 0
     uint16_t acl_in, acl_out; // lists of table/acl.h, 0 = none
-    // writer: rib_manager; network order, 0 = none; single words or read only for ICMP errors
+    // writer: rib_manager; network order, 0 = none; single words, or read only for ICMP errors
     ip4_t addr4;
     uint8_t addr6[16];    // a global address
     uint8_t addr6_ll[16]; // the link-local address
-    // writer's own: control
+    // writer only: control
     char name[16];
     int ifindex; // of the TAP in the vr's namespace, 0 = no TAP yet
     bool admin_up;
@@ -114,10 +114,10 @@ _Static_assert(VR_MAX <= 1 << (16 - IFACE_FLAGS_BITS), "iface.vr");
 int iface_table_init(void);
 void iface_table_fini(void);
 extern struct iface *iface_table; // [IFACE_MAX]
-// The output list that all interfaces have, or 0: not all have the same one. With one, forwarders
-// do not look at each packet's next hop.
+// The output list that all interfaces share, or 0 if they differ. If set, forwarders do not look at
+// each packet's next hop.
 extern uint16_t iface_acl_out_of_all;
-extern bool iface_police_out;  // some interface has a policer of what leaves
+extern bool iface_police_out;  // some interface has an output policer
 extern bool iface_program_out; // some virtual router has a program at hook output
 
 static inline struct iface *iface_get(uint16_t id)
@@ -125,7 +125,7 @@ static inline struct iface *iface_get(uint16_t id)
     return &iface_table[id];
 }
 
-// A MAC as one word that is not 0.
+// Packs a MAC into one nonzero word.
 static inline uint64_t iface_mac_word(const uint8_t mac[6])
 {
     uint64_t w = 0;
@@ -134,9 +134,9 @@ static inline uint64_t iface_mac_word(const uint8_t mac[6])
     return w | 1ull << 63;
 }
 
-// Further MACs of the interface, of macvlans on its TAP (VRRP's virtual router); looked at only for
-// frames to another MAC than its own. Plain pages, touched by few.
-extern uint64_t (*iface_macs)[IFACE_MACS]; // [IFACE_MAX]; the first 0 ends a row
+// Additional MACs of the interface, for macvlans on its TAP (VRRP's virtual router); checked only
+// for frames to another MAC than its own. On plain pages, of which few are touched.
+extern uint64_t (*iface_macs)[IFACE_MACS]; // [IFACE_MAX]; a 0 ends a row
 
 static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
 {
@@ -149,8 +149,8 @@ static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
     return false;
 }
 
-// Counts a packet that came in by, or was to leave by, interface `id` as dropped. Without one, 0,
-// it counts for virtual router `default`.
+// Counts a drop of a packet that came in by, or was to leave by, interface `id`. Id 0 counts for
+// virtual router `default`.
 static inline void iface_count_drop(struct counter_block *c, uint16_t id, enum drop_reason reason)
 {
     c->drop[reason]++;
@@ -170,13 +170,13 @@ static inline bool iface_is_up(const struct iface *i)
     return i->flags & IFACE_UP;
 }
 
-// All its flags; `checks` whatever IFACE_CHECKS says.
+// All its flags; includes `checks` whether or not IFACE_CHECKS is set.
 static inline unsigned iface_flags(const struct iface *i)
 {
     return i->flags | (unsigned)__atomic_load_n(&i->checks, __ATOMIC_RELAXED) << IFACE_CHECKS_SHIFT;
 }
 
-// Sets those of `mask`. For who writes the table; of a running router see iface_set_flags.
+// Sets the flags of `mask`. For the table's writer; in a running router use iface_set_flags.
 static inline void iface_put_flags(struct iface *i, unsigned mask, unsigned flags)
 {
     const unsigned first = (1u << IFACE_FLAGS_BITS) - 1;
@@ -185,37 +185,37 @@ static inline void iface_put_flags(struct iface *i, unsigned mask, unsigned flag
 
     all = (all & first & ~(unsigned)IFACE_CHECKS) | (checks ? IFACE_CHECKS : 0);
     __atomic_store_n(&i->checks, (uint8_t)checks, __ATOMIC_RELAXED);
-    // A list before the bit, and `checks` before theirs.
+    // Stored after the list, and after `checks`.
     __atomic_store_n(&i->flags_vr, (uint16_t)(all | (unsigned)i->vr << IFACE_FLAGS_BITS),
                      __ATOMIC_RELEASE);
 }
 
 // --- control ---
-unsigned iface_id_end(void); // all ids ever used are below; also of interfaces that are gone
-// Each interface that there is; an `else` behind it would be its own.
+unsigned iface_id_end(void); // greater than all ids ever used, also of removed interfaces
+// Iterates over existing interfaces; a following `else` would bind to it.
 #define iface_each(i)                                                                              \
     for (struct iface *i = iface_get(1); i < iface_get(0) + iface_id_end(); i++)                   \
         if (i->kind != IFACE_NONE)
-// NULL when absent; any manager may call it between mailbox calls.
+// NULL if absent; any manager may call it between mailbox calls.
 struct iface *iface_find_name(const char *name);
 struct iface *
 iface_new(const char *name);      // free id with the name set, kind still NONE; NULL when full
-void iface_free(struct iface *i); // id becomes free after a grace period
-uint32_t iface_changes(void);     // how many have come, gone, or moved to another virtual router
+void iface_free(struct iface *i); // the id becomes free after a grace period
+uint32_t iface_changes(void);     // additions, removals, and moves to another virtual router
 void iface_set_flags(struct iface *i, unsigned mask,
-                     unsigned flags); // those of `mask`; what a feature needs was stored before
+                     unsigned flags); // flags of `mask`; store their prerequisites first
 void iface_set_vr(struct iface *i, uint16_t vr);
-// At most IFACE_MACS; true: others than before.
+// At most IFACE_MACS; returns true if they changed.
 bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n);
-// The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period
-// after no interface has it.
+// Input and output lists, 0 = none. A list may be freed a grace period after its last interface is
+// unbound.
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);
 
-// Which policers it has, bits of enum iface_police; their meters are ready.
+// Its policers, bits of enum iface_police; their meters must be ready.
 void iface_bind_police(struct iface *i, uint8_t police);
 
-// Whether the virtual router has programs at hooks ether or input, and at hook output; its
-// interfaces, now and later, are looked at.
+// Has the virtual router programs at hooks ether or input, and at hook output? Applies to its
+// present and future interfaces.
 void iface_bind_program(uint16_t vr, bool in, bool out);
 
 // --- any manager ---

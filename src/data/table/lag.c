@@ -13,7 +13,7 @@ static void set_bucket(struct lag *lag, unsigned b, uint8_t member)
     __atomic_store_n(&lag->bucket[b], member, __ATOMIC_RELAXED);
 }
 
-// The member that has the fewest buckets.
+// Returns the member with the fewest buckets.
 static uint8_t neediest_member(const uint8_t *member, unsigned n, const unsigned *has)
 {
     uint8_t least = member[0];
@@ -26,7 +26,7 @@ static uint8_t neediest_member(const uint8_t *member, unsigned n, const unsigned
 
 void lag_share(struct lag *lag, const uint8_t *member, unsigned n)
 {
-    // So many have one more than the others.
+    // `more` members have one more than the others.
     unsigned has[256] = {0}, base = n ? LAG_BUCKETS / n : 0, more = n ? LAG_BUCKETS % n : 0;
     bool in[256] = {false}, left[LAG_BUCKETS];
 

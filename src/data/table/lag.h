@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag.h - link aggregation: by which member a frame leaves
+// lag.h - link aggregation: which member sends a frame
 //
-// A LAG is an entry of the port table without a device: its id is one of the last LAG_MAX. Its
-// members are ports (struct port's `lag`). The hash of a frame's flow chooses one of LAG_BUCKETS
+// A LAG is an entry of the port table without a device, with one of the last LAG_MAX ids. Its
+// members are ports (struct port's `lag`). The flow hash of a frame picks one of LAG_BUCKETS
 // buckets, each of which holds a member's id.
 //
-// Written by control (port/lag_active.c), byte by byte: each bucket alone is right. Read by every
-// forwarder that has a frame for it.
+// Written by control (port/lag_active.c), byte by byte: each bucket is valid by itself. Read by
+// every forwarder with a frame for it.
 #ifndef TABLE_LAG_H
 #define TABLE_LAG_H
 
@@ -17,13 +17,13 @@
 #include "table/limits.h"
 
 #define LAG_BUCKETS 64
-#define LAG_NO_MEMBER 0xff // in a bucket: drop LAG_NO_MEMBER
+#define LAG_NO_MEMBER 0xff // in a bucket: drop reason LAG_NO_MEMBER
 
 struct lag {
     // reader: forwarder
     uint8_t bucket[LAG_BUCKETS]; // port id of a member
-    bool lacp;                   // LACPDUs are taken
-    uint8_t system[6]; // our system of LACP: LACPDUs that say they are from it have come back to us
+    bool lacp;                   // accepts LACPDUs
+    uint8_t system[6]; // our LACP system id: LACPDUs with it have looped back to us
 } __attribute__((aligned(64)));
 
 extern struct lag lag_table[LAG_MAX];
@@ -38,8 +38,8 @@ static inline struct lag *lag_get(uint16_t port)
     return &lag_table[port - LAG_FIRST];
 }
 
-// The member by which a flow leaves. The hash is mixed once more: an ECMP group has chosen by some
-// of its bits.
+// Returns the member for a flow. Mixes the hash again, because an ECMP group has chosen by some of
+// its bits.
 static inline uint8_t lag_member(uint16_t port, uint32_t flow_hash)
 {
     return __atomic_load_n(&lag_get(port)->bucket[hash_mix64(flow_hash) % LAG_BUCKETS],
@@ -47,7 +47,7 @@ static inline uint8_t lag_member(uint16_t port, uint32_t flow_hash)
 }
 
 // --- control ---
-// Shares the buckets evenly among these members; as few buckets as possible change.
+// Distributes the buckets evenly over these members, changing as few as possible.
 void lag_share(struct lag *lag, const uint8_t *member, unsigned n);
 
 #endif

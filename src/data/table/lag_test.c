@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_test.c - the buckets of a LAG: even shares, and nothing moves that need not
+// lag_test.c - the buckets of a LAG: even shares, and minimal moves
 #include "table/lag.h"
 
 #include <setjmp.h>

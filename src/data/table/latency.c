@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // latency.c - see latency.h
 //
-// A block has LATENCY_PAIRS histograms, given to pairs of ports when they are first seen;
-// place[in][out] says which, 0 = none yet. A reader between the two stores of a new pair sees an
-// empty histogram.
+// A block has LATENCY_PAIRS histograms, assigned to pairs of ports on first use; place[in][out] is
+// the index, 0 = none yet. A reader between the two stores of a new pair sees an empty histogram.
 #include "table/latency.h"
 
 #include <errno.h>
@@ -19,7 +18,7 @@ struct latency_block {
 } __attribute__((aligned(128)));
 
 uint32_t latency_every;
-// [FORWARDER_MAX]; set before latency_every is, and never changed then.
+// [FORWARDER_MAX]; set before latency_every, and constant after that.
 static struct latency_block *blocks;
 
 static uint64_t read_word(const uint64_t *p)

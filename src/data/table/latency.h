@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency.h - how long packets are inside a forwarder: a histogram for each pair of ports
+// latency.h - how long packets stay inside a forwarder: a histogram for each pair of ports
 //
 // Measured from before the burst is taken from the receive queue until it is in the transmit queue,
 // for one burst in so many, if configured. Each forwarder writes its own block; readers add them
-// up. Values are cycles of the TSC, in buckets whose width is a 16th of their start (as in HDR
-// histograms): exact to 6 %.
+// up. Values are TSC cycles, in buckets whose width is a 16th of their start (as in HDR
+// histograms): accurate to 6 %.
 //
 //     forwarder                                     control
 //     latency_add(index, in, out, cycles, n)        latency_start(every)     latency_each(fn)
 //
-// The memory, 34 MB of addresses, is mapped when first switched on, and touched as pairs are seen.
+// The memory, 34 MB of address space, is mapped when first switched on, and touched per pair.
 #ifndef TABLE_LATENCY_H
 #define TABLE_LATENCY_H
 
@@ -18,17 +18,17 @@
 #include "core/thread.h"
 #include "table/limits.h"
 
-#define LATENCY_SUB 16u      // buckets to a power of two
-#define LATENCY_EXPONENT 36  // 2^36 cycles are some 20 s: longer ones count as the longest
+#define LATENCY_SUB 16u      // per power of two
+#define LATENCY_EXPONENT 36  // 2^36 cycles are some 20 s; longer ones count as the longest
 #define LATENCY_BUCKETS (LATENCY_SUB * (LATENCY_EXPONENT - 3))
-#define LATENCY_PAIRS 256    // pairs of ports that one forwarder tells apart
+#define LATENCY_PAIRS 256    // pairs of ports per forwarder
 
 struct latency_pair {
     uint64_t packets, cycles, max; // sum and largest
     uint64_t bucket[LATENCY_BUCKETS];
 };
 
-// Of the bucket that has v: its number; and the least value of bucket i.
+// The index of the bucket that contains v; and the smallest value of bucket i.
 static inline unsigned latency_bucket(uint64_t v)
 {
     if (v < LATENCY_SUB)
@@ -47,21 +47,20 @@ static inline uint64_t latency_floor(unsigned i)
 }
 
 // --- forwarder ---
-extern uint32_t latency_every; // measure one timed burst in so many, 0 = none; control writes
+extern uint32_t latency_every; // measure one timed burst in so many, 0 = off; written by control
 void latency_add(unsigned forwarder, uint16_t in, uint16_t out, uint64_t cycles, unsigned n);
 
 // --- control ---
-// Measures one burst in `bursts`, 0 = none; what has been measured stays. 0 or -ENOMEM and nothing
-// changed.
+// Measures one burst in `bursts`, 0 = off; keeps measured values. 0, or -ENOMEM without a change.
 #define LATENCY_TIMED                                                                              \
-    61u // bursts of which one is timed (forwarder/path.c): no more can be measured
+    61u // one burst in so many is timed (forwarder/path.c): the upper limit of measuring
 int latency_start(uint32_t bursts);
 void latency_fini(void);
-// Each pair of ports that packets were measured of: all forwarders' together.
+// Visits each measured pair of ports: sums of all forwarders.
 void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum),
                   void *ctx);
 uint64_t latency_missed(void); // packets of pairs beyond LATENCY_PAIRS
-// The value below which `part` of the packets are, in cycles: the end of the bucket that has it.
+// The value below which `part` of the packets lie, in cycles: the end of its bucket.
 uint64_t latency_quantile(const struct latency_pair *p, double part);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency_test.c - buckets cover every value, quantiles are within a bucket's width, pairs are kept
-// apart
+// latency_test.c - buckets cover every value, quantiles are within a bucket's width, pairs are
+// separate
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ static void every_value_lies_in_its_bucket_and_buckets_follow_each_other(void **
         assert_int_equal(latency_bucket(latency_floor(i)), i);
         if (i + 1 < LATENCY_BUCKETS)
             assert_int_equal(latency_bucket(latency_floor(i + 1) - 1), i);
-        if (i >= LATENCY_SUB && i + 1 < LATENCY_BUCKETS) // exact to a 16th
+        if (i >= LATENCY_SUB && i + 1 < LATENCY_BUCKETS) // accurate to a 16th
             assert_true((latency_floor(i + 1) - latency_floor(i)) * LATENCY_SUB <=
                         latency_floor(i));
     }

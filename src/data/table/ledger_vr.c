@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ledger_vr.c - see ledger_vr.h
 //
-// Sums wrap around: what `former` lacks, because it was counted elsewhere, is negative there.
+// Sums wrap around: counts that `former` lacks, because they were made elsewhere, are negative in
+// it.
 #include "table/ledger_vr.h"
 
 #include <string.h>
@@ -39,7 +40,7 @@ static void add_iface_now(uint64_t side[LEDGER_VR_N], uint16_t iface, int times)
     add_iface(side, iface, &c, times);
 }
 
-// Interfaces that are gone keep theirs until the id is reused.
+// Removed interfaces keep their counts until the id is reused.
 static void add_ifaces(uint64_t side[LEDGER_VR_N], uint16_t vr, int times)
 {
     for (unsigned id = 0, n = iface_id_end(); id < n; id++)
@@ -79,7 +80,7 @@ void ledger_vr_read(uint16_t vr, struct ledger_vr *l, unsigned tries)
         same = !memcmp(l, &again, sizeof again);
         *l = again;
     }
-    if ((int64_t)l->held < 0) // under traffic: it was counted as given after it came back
+    if ((int64_t)l->held < 0) // under traffic: the return was counted first
         l->held = 0;
 }
 

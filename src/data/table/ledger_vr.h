@@ -3,22 +3,22 @@
 //
 //     rx + inject + entered = tx + punt + left + held + drops            (packets)
 //
-//   rx       received by its interfaces, those of metalinks and tunnels too, or by a port of its
-//            and no interface (dropped)
+//   rx       received by its interfaces, including metalinks and tunnels, or by one of its ports
+//            for no interface (dropped)
 //   inject   from the kernel, or made here: ICMP errors, fragments, copies of multicast
-//   entered  came from another virtual router, by a route (an import, a leaked route), or inside a
-//            tunnel, whose outer packets it sends
-//   tx       sent by its interfaces but tunnels: a packet that leaves by a tunnel is its own until
-//            the outer packet leaves; includes what waits in a port's queue
+//   entered  from another virtual router, by a route (an import, a leaked route), or inside a
+//            tunnel whose outer packets this router sends
+//   tx       sent by its interfaces except tunnels: a packet that leaves by a tunnel still counts
+//            here until the outer packet leaves; includes packets waiting in a port's queue
 //   punt     given to the kernel
-//   left     went to another virtual router as above; or, an outer packet of a tunnel, has been
-//            opened (the tunnel's virtual router, perhaps the same, receives the inner one)
+//   left     to another virtual router as above; or an outer packet of a tunnel, opened here (the
+//            tunnel's virtual router, perhaps the same one, receives the inner packet)
 //   held     waits for a neighbor
 //   drops    ended by a reason, the sum of counter_sum_vr_drop()
 //
-// Most is what the interfaces count; `former` has what they counted in another virtual router, or
-// before they or the process ended. Exact without traffic. An interface that moves under traffic
-// may be one burst off in both, by opposite numbers. Control role.
+// Most of it is counted by the interfaces; `former` has their counts from another virtual router,
+// or from before they or the process ended. Exact without traffic. An interface that moves under
+// traffic may cause an error of one burst in both routers, with opposite signs. Control role.
 #ifndef TABLE_LEDGER_VR_H
 #define TABLE_LEDGER_VR_H
 
@@ -44,14 +44,14 @@ struct ledger_vr {
     int64_t imbalance;
 };
 #define LEDGER_VR_TRIES 4 // for a view of perhaps thousands; at rest two passes agree
-// As ledger_read().
+// Like ledger_read().
 void ledger_vr_read(uint16_t vr, struct ledger_vr *l, unsigned tries);
 
-// --- for iface.c: before an interface's virtual router, or what its id means, changes ---
+// --- for iface.c: before the virtual router of an interface, or the meaning of its id, changes ---
 void ledger_vr_move(uint16_t iface, uint16_t to);
 void ledger_vr_end_iface(uint16_t iface);
 
-// --- for counter.c: at 0; without what an earlier process counted, which is restored below ---
+// --- for counter.c: reset to 0; without counts of an earlier process, which are restored below ---
 void ledger_vr_begin(uint16_t vr);
 void ledger_vr_except_iface(uint16_t iface, const struct counter_iface *c);
 void ledger_vr_except_drops(uint16_t vr, uint64_t packets);

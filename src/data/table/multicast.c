@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast.c - multicast routes: the writer's side and the lookup
 //
-// A hash of chains rather than DPDK's rte_hash, whose lock-free mode leaves freeing keys to the
-// caller anyway, takes its full size from DPDK's memory, and is strong in bulk lookups. Here one
-// pointer store adds, removes or replaces an entry. With 16384 entries in 8192 buckets a chain has
-// two; the seed keeps senders from choosing chains.
+// A hash with chains rather than DPDK's rte_hash, whose lock-free mode leaves freeing of keys to
+// the caller anyway, takes its full size from DPDK's memory, and excels only in bulk lookups. Here
+// one pointer store adds, removes or replaces an entry. 16384 entries in 8192 buckets give chains
+// of two; the seed keeps senders from choosing chains.
 #include "table/multicast.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "core/thread.h"
 
 #define SAMPLE_S                                                                                   \
-    10 // FRR takes a source for silent after 30 seconds without a packet through the kernel
-#define TOLD_S 3    // as often as Linux itself tells of wrong interfaces
+    10 // FRR considers a source silent after 30 seconds without a packet through the kernel
+#define TOLD_S 3    // the interval at which Linux reports wrong interfaces
 
 struct multicast_table *multicast_table[VR_MAX][2];
 uint8_t multicast_daemon[IFACE_MAX];
@@ -90,7 +90,7 @@ static struct multicast_table *get_table(uint16_t vr, uint16_t family)
     return t;
 }
 
-// The link that leads to the key's entry, or the chain's end.
+// Returns the link to the key's entry, or to the end of the chain.
 static struct multicast_entry **find_link(struct multicast_table *t, const struct multicast_key *k)
 {
     struct multicast_entry **at = &t->bucket[chain_of(t, k)];
@@ -107,7 +107,7 @@ static struct multicast_counter *counter_new(void)
     if (!c)
         return NULL;
     memset(c, 0, sizeof *c);
-    c->sampled = rte_rdtsc(); // its first packet has just been up there
+    c->sampled = rte_rdtsc(); // its first packet has just gone to the kernel
     return c;
 }
 
@@ -142,7 +142,7 @@ static void unlink_entry(struct multicast_table *t, struct multicast_entry **at)
 {
     struct multicast_entry *e = *at;
 
-    rcu_publish(at, e->next); // readers on `e` go on by its own link
+    rcu_publish(at, e->next); // readers on `e` continue by its own link
     e->last = true;
     t->n--;
     rcu_retire(&e->retired, entry_free);

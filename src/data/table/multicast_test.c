@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_test.c - random changes of the multicast table against a naive list, with a reader
-// beside the writer
+// multicast_test.c - random changes of the multicast table against a naive list, with a concurrent
+// reader
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static int teardown(void **state)
     return 0;
 }
 
-// Keys of few bytes, so that sources, groups, joins and families differ by one thing only.
+// Few distinct bytes, so that sources, groups, joins and families differ in only one part.
 static struct multicast_key key_of(unsigned i)
 {
     struct multicast_key k = {.family = i % 2 ? IP4 : IP6};
@@ -91,7 +91,7 @@ static void random_changes_agree_with_a_list(void **state)
             assert_int_equal(multicast_set(3, &e), 0);
             model[i].there = true;
             model[i].e = e;
-            if (!had && !k.iface) // what is counted stays with the key
+            if (!had && !k.iface) // counts stay with the key
                 multicast_find(multicast_table[3][k.family == IP6], &k)->counter->packets = i;
         } else {
             multicast_del(3, &k);
@@ -138,8 +138,7 @@ static void a_full_table_refuses_and_still_replaces(void **state)
 
 static bool stop;
 
-// What a reader finds is one of the entries that were ever set: its outputs all carry the number
-// that `in` does.
+// A reader finds only entries that were set: all their outputs carry the number of `in`.
 static void *reader(void *arg)
 {
     uint64_t *torn = arg;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop.c - where a FIB entry leads: ids and adjacencies (groups: nexthop_group.c)
+// nexthop.c - next hops: ids and adjacencies (groups: nexthop_group.c)
 //
-// An adjacency has two copies of its rewrite. A change fills the copy that is not in use and then
-// names it in `word`, with interface and port, by one release store (N3): nobody sees the port of
-// one and the header of the other. A burst in flight may still read the other copy, so the change
-// draws a grace ticket, and the next change of the same id waits for it.
+// An adjacency has two copies of its rewrite. A change fills the unused copy and then names it in
+// `word`, with interface and port, by one release store (N3): no reader sees one's port with the
+// other's header. A burst in flight may still read the other copy, so the change draws a grace
+// ticket, and the next change of the same id waits for it.
 //
-// A freed id keeps its content until it is handed out again, after its grace ticket is over (N2): a
-// burst that still holds the id sends as before. Ids are handed out in the order of freeing.
+// A freed id keeps its content until it is reused, after its grace ticket is over (N2): a burst
+// that still holds the id sends as before. Ids are reused in the order of freeing.
 #include "table/nexthop.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ enum state { FREE, LIVE, WAITING };
 
 static struct slot {
     uint8_t state;        // enum state
-    uint64_t flip_ticket; // of the last change of rewrite
+    uint64_t flip_ticket; // of the last change of the rewrite
 } *slots;
 
 struct waiting {
@@ -45,7 +45,7 @@ struct waiting {
 };
 static VEC(struct waiting) waiting; // freed ids, oldest first from waiting_head on
 static size_t waiting_head;
-static uint32_t n_ids; // ids handed out so far + 1; grows up to NEXTHOP_MAX
+static uint32_t n_ids; // highest id ever used + 1; up to NEXTHOP_MAX
 static unsigned n_used;
 static uint8_t *marks;
 static uint64_t *chosen;
@@ -98,7 +98,7 @@ bool nexthop_is_live(uint32_t id)
 
 static void word_set(struct nexthop *nh, struct nexthop with)
 {
-    // Release, partner: acquire in nexthop_word. The rewrite it names is complete before it.
+    // Release, partner: acquire in nexthop_word. The rewrite is complete before `word` names it.
     __atomic_store_n(&nh->word, with.word, __ATOMIC_RELEASE);
 }
 
@@ -112,7 +112,7 @@ static void kind_set(struct nexthop *nh, enum nexthop_kind kind)
                                   .head = nh->head});
 }
 
-// The way out by `iface`, 0 = none.
+// Output by `iface`, 0 = none.
 static struct nexthop output_by(enum nexthop_kind kind, uint16_t iface)
 {
     const struct iface *i = iface_get(iface);
@@ -154,10 +154,10 @@ uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
         return 0;
     struct nexthop *nh = &nexthop_table[id];
     memset(nh, 0, sizeof *nh);
-    if (nexthop_address[id].family) // reads of untouched ones commit no memory
+    if (nexthop_address[id].family) // reading untouched pages commits no memory
         nexthop_address[id] = (struct ip_addr){0};
     slots[id] = (struct slot){.state = LIVE};
-    for (unsigned f = 0; f < FORWARDER_MAX; f++) { // reads of what is untouched commit no memory
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) { // reading untouched pages commits no memory
         if (nexthop_used_mark[f][id])
             nexthop_used_mark[f][id] = 0;
         if (nexthop_chosen[f][id])
@@ -191,11 +191,11 @@ void nexthop_set_kind(uint32_t id, enum nexthop_kind kind)
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP);
     bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP);
-    bug_on(kind == NEXTHOP_ADJACENCY && !nh->head); // nothing to send with yet
+    bug_on(kind == NEXTHOP_ADJACENCY && !nh->head); // no rewrite yet
     kind_set(nh, kind);
 }
 
-// dst MAC, src MAC [, type of the outer tag, TCI] [, 0x8100, TCI], at the end of a rewrite;
+// Writes dst MAC, src MAC [, type of the outer tag, TCI] [, 0x8100, TCI] at the end of a rewrite;
 // priorities 0. Returns `head`.
 static uint8_t rewrite_fill(uint8_t rewrite[NEXTHOP_REWRITE], const struct iface *i,
                             const uint8_t dst_mac[6])
@@ -224,7 +224,7 @@ static void rewrite_set(uint32_t id, enum nexthop_kind kind, uint16_t iface,
     bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP ||
            nexthop_word_kind(nh->word) == NEXTHOP_ALIAS);
     if (!grace_over(slots[id].flip_ticket))
-        grace_wait(); // the copy to be filled may still be read
+        grace_wait(); // the copy to be filled may still have readers
     unsigned copy = nh->rewrite_at == offsetof(struct nexthop, rewrite[0]);
     with.head = rewrite_fill(nh->rewrite[copy], iface_get(iface), dst_mac);
     with.rewrite_at = (uint8_t)((uint8_t *)nh->rewrite[copy] - (uint8_t *)nh);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop.h - where a FIB entry leads
+// nexthop.h - next hops: targets of FIB entries
 //
-// The FIB's leaf is a next-hop id; this table says what to do there, a cache line each.
-// Prefix-independent convergence: a MAC that changes, a gateway that gets resolved, a group member
-// that fails change an entry here and no prefix. A group is a next hop of kind GROUP whose buckets
-// name others. An alias is one of kind ALIAS, which prefixes with something of their own name in
-// place of the shared one (control/rib/rib_source.c).
+// A FIB leaf is a next-hop id; this table tells what to do, in a cache line each.
+// Prefix-independent convergence: a changed MAC, a resolved gateway or a failed group member
+// changes an entry here, and no prefix. A group is a next hop of kind GROUP whose buckets name
+// others. An alias is a next hop of kind ALIAS: prefixes with attributes of their own name it
+// instead of the shared next hop (control/rib/rib_source.c).
 //
 // Written by rib_manager, read by every forwarder.
 //
@@ -14,9 +14,9 @@
 //     if kind == GROUP: member by hash       nexthop_set_kind(id, NEXTHOP_HOLD)
 //     if kind == ADJACENCY: nexthop_rewrite  nexthop_free(id)   --- RCU ---> id reusable
 //
-// Always true (nexthop_check):
+// Invariants (nexthop_check):
 //   N1  a bucket of a live group names a live next hop that is neither a group nor an alias; a live
-//       alias names live ones that are no aliases;
+//       alias names live next hops that are not aliases;
 //   N2  an id is reused only a grace period after no FIB and no group names it;
 //   N3  the rewrite that `word` names is complete when `word` says ADJACENCY (release store of
 //       `word`, partner: acquire in nexthop_word);
@@ -39,45 +39,42 @@ enum nexthop_kind {
     NEXTHOP_NONE,      // id 0: no route
     NEXTHOP_ADJACENCY, // resolved: rewrite and send
     NEXTHOP_GROUP,     // choose a member by flow hash
-    NEXTHOP_HOLD,      // gateway not resolved yet: give the packet to neigh_manager
-    NEXTHOP_GLEAN, // destination is on the link: give the packet to neigh_manager, which resolves
-                   // it
-    NEXTHOP_LOCAL, // ours: to the TAP
+    NEXTHOP_HOLD,      // gateway not resolved: give the packet to neigh_manager
+    NEXTHOP_GLEAN, // destination on the link: give the packet to neigh_manager, which resolves it
+    NEXTHOP_LOCAL, // our address: to the TAP
     NEXTHOP_BLACKHOLE,   // drop silently
     NEXTHOP_UNREACHABLE, // ICMP host unreachable
     NEXTHOP_PROHIBIT,    // ICMP administratively prohibited
-    NEXTHOP_FAILED,      // neighbor did not answer: ICMP host unreachable, until tried again
-    NEXTHOP_BROADCAST, // broadcast address of a subnet of ours: to the TAP, or out of its interface
-                       // to everybody
-    NEXTHOP_ALIAS,     // stands for another one, and tells what is the prefix's own: MTU, what uRPF
-                       // asks, where it is counted
-    NEXTHOP_NO_ROUTE,  // as if the table had nothing for it, shorter prefixes included: ICMP net
-                       // unreachable
+    NEXTHOP_FAILED,      // neighbor did not answer: ICMP host unreachable, until the next attempt
+    NEXTHOP_BROADCAST, // our subnet's broadcast address: to the TAP, or broadcast on its interface
+    NEXTHOP_ALIAS,     // stands for another next hop, plus attributes of the prefix: MTU, uRPF
+                       // data, counter
+    NEXTHOP_NO_ROUTE,  // no route, ignoring shorter prefixes as well: ICMP net unreachable
     NEXTHOP_KIND_N
 };
 
-struct nexthop_alias { // of a prefix: never changed
-    uint32_t target;    // no alias
-    uint16_t counter;   // of table/prefix_count.h; 0 = its packets are not counted
+struct nexthop_alias { // of a prefix; immutable
+    uint32_t target;    // not an alias
+    uint16_t counter;   // of table/prefix_count.h; 0 = not counted
     uint8_t is_default; // the prefix is the default route
     uint8_t n;
-    uint16_t mtu;       // of the route, bytes of layer 3; 0 = that of the way out alone counts
-    uint16_t other[NEXTHOP_ALIAS_MAX]; // next hops of the routes to it that are not the best
+    uint16_t mtu;       // of the route, bytes of layer 3; 0 = only the output's MTU counts
+    uint16_t other[NEXTHOP_ALIAS_MAX]; // next hops of its routes that are not the best
 };
 
 // All that a forwarder needs to decide is in one word, read once per packet: 0 kind, 1 byte offset
 // of the rewrite in use, 2-3 iface, 4-5 mtu, 6 port, 7 head (bytes from the least significant one).
-// The separate fields are for reading one of them alone.
+// The separate fields are for reading only one of them.
 struct nexthop {
     union {
         uint64_t word;
         struct {
             uint8_t kind, rewrite_at;
-            uint16_t iface; // way out, 0 = none
+            uint16_t iface; // output, 0 = none
             uint16_t mtu;   // bytes of layer 3, 0 = none
             uint8_t port;
-            uint8_t head; // bytes in front of the IP header: 14 untagged, 18 and 22 with one and
-                          // two VLAN tags
+            uint8_t head; // bytes before the IP header: 14 untagged, 18 and 22 with one and two
+                          // VLAN tags
         };
     };
     union {
@@ -87,8 +84,8 @@ struct nexthop {
         struct {
             uint64_t word; // low half: first index in nexthop_bucket[]; high half: number of
                            // buckets - 1 (power of two)
-            uint16_t iface[NEXTHOP_GROUP_IFACES]; // ways out of its members, 0 = free place; [0] =
-                                                  // NEXTHOP_IFACES_MANY: more than fit
+            uint16_t iface[NEXTHOP_GROUP_IFACES]; // output interfaces of its members, 0 = free
+                                                  // place; [0] = NEXTHOP_IFACES_MANY: more than fit
         } group;
         struct nexthop_alias alias;
     };
@@ -101,7 +98,7 @@ void nexthop_table_fini(void);
 extern struct nexthop *nexthop_table;    // [NEXTHOP_MAX]
 extern uint16_t *nexthop_bucket;         // [NEXTHOP_BUCKET_MAX]
 extern struct ip_addr
-    *nexthop_address; // [NEXTHOP_MAX] the neighbor's, family 0 = of none: for redirects
+    *nexthop_address; // [NEXTHOP_MAX] of the neighbor; family 0 = none: for redirects
 
 // --- reader: forwarder, inside a burst ---
 static inline const struct nexthop *nexthop_get(uint32_t id)
@@ -124,7 +121,7 @@ static inline uint16_t nexthop_word_mtu(uint64_t word)
 {
     return (uint16_t)(word >> 32);
 }
-static inline uint64_t nexthop_word_narrowed(uint64_t word, uint16_t mtu) // the same with that MTU
+static inline uint64_t nexthop_word_narrowed(uint64_t word, uint16_t mtu) // with that MTU
 {
     return (word & ~(0xffffull << 32)) | (uint64_t)mtu << 32;
 }
@@ -136,76 +133,76 @@ static inline uint8_t nexthop_word_head(uint64_t word)
 {
     return (uint8_t)(word >> 56);
 }
-// NEXTHOP_REWRITE bytes, of which the last nexthop_word_head() are the new header.
+// Returns NEXTHOP_REWRITE bytes; the last nexthop_word_head() are the new header.
 static inline const uint8_t *nexthop_rewrite(const struct nexthop *nh, uint64_t word)
 {
     return (const uint8_t *)nh + (word >> 8 & 0xff);
 }
 static inline uint32_t nexthop_member(const struct nexthop *group, uint32_t hash)
 {
-    // Bucket and mask in one load: a group that grows changes both by one store.
+    // One load for bucket and mask: a growing group changes both by one store.
     uint64_t word = __atomic_load_n(&group->group.word, __ATOMIC_ACQUIRE);
     uint32_t bucket = (uint32_t)word, mask = (uint32_t)(word >> 32);
 
     return __atomic_load_n(&nexthop_bucket[bucket + (hash & mask)], __ATOMIC_RELAXED);
 }
 
-// What an alias stands for; any other id is itself.
+// Resolves an alias; other ids stay as they are.
 static inline uint32_t nexthop_real(uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id);
 
     return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? nh->alias.target : id;
 }
-// MTU of the prefix's route, 0 = none; the next hop's own may be smaller.
+// MTU of the prefix's route, 0 = none; the next hop's may be smaller.
 static inline uint16_t nexthop_route_mtu(uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id);
 
     return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? nh->alias.mtu : 0;
 }
-// No alias: by that interface, or some member of the group does.
+// Does the next hop (not an alias), or some member of the group, leave by that interface?
 bool nexthop_leads_out(uint32_t id, uint16_t iface);
 
 // --- writer: rib_manager ---
 uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface); // id, or 0 when the table is full
 void nexthop_set_address(uint32_t id, const struct ip_addr *addr); // once, before anything names it
 void nexthop_set_kind(uint32_t id, enum nexthop_kind kind);
-// Complete rewrite towards `dst_mac` out of `iface` (source MAC, VLAN, port and MTU taken from the
-// iface table); then kind = ADJACENCY. Two changes within one grace period wait for it
+// Sets the complete rewrite towards `dst_mac` out of `iface` (source MAC, VLAN, port and MTU from
+// the iface table), then kind = ADJACENCY. A second change within a grace period waits for its end
 // (rcu_synchronize).
 void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6]);
-// Of kind BROADCAST: the rewrite towards everybody on the link.
+// Kind BROADCAST: sets the rewrite to the link's broadcast address.
 void nexthop_set_broadcast(uint32_t id, uint16_t iface);
-// MTU, MAC or VLAN of the interface changed: rewrite all adjacencies out of it.
+// MTU, MAC or VLAN of the interface changed: rewrites all adjacencies out of it.
 void nexthop_refresh_iface(uint16_t iface);
-// A new group of n members with weights (>= 1); id, or 0 when full. Resilient: a later
-// nexthop_group_set moves only the buckets it has to. n == 0 is allowed (all buckets 0 =
-// DROP_ECMP_EMPTY); n <= NEXTHOP_MEMBER_MAX; a member named twice gets the sum of its weights.
-// nexthop_group_set: 0, -ENOSPC, -E2BIG, and nothing changed then.
+// Creates a group of n members with weights (>= 1); id, or 0 when full. Resilient: a later
+// nexthop_group_set moves only the buckets it must. n == 0 is allowed (all buckets 0 =
+// DROP_ECMP_EMPTY); n <= NEXTHOP_MEMBER_MAX; a repeated member gets the sum of its weights.
+// nexthop_group_set: 0, or -ENOSPC or -E2BIG without a change.
 #define NEXTHOP_MEMBER_MAX 1024
 uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n);
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n);
 uint32_t nexthop_alias_new(const struct nexthop_alias *a); // id, or 0 when full
-// Caller has removed it from every FIB and group; reusable after a grace period.
+// The caller has removed it from every FIB and group; reusable after a grace period.
 void nexthop_free(uint32_t id);
 unsigned nexthop_used(void);
 const char *nexthop_kind_name(enum nexthop_kind kind); // "adjacency", "group", …
 
-// Marks "used lately" kept by forwarders: one byte per id and thread, written only when it differs,
-// so that neigh_manager refreshes what is in use. Epoch moves every few seconds.
+// "Used lately" marks of forwarders: one byte per id and thread, written only when it differs, so
+// that neigh_manager refreshes neighbors in use. The epoch advances every few seconds.
 extern uint8_t *nexthop_used_mark[];     // [forwarder] -> [NEXTHOP_MAX]
-extern uint8_t nexthop_used_epoch;       // rib_manager moves it, forwarders read it once per burst
+extern uint8_t nexthop_used_epoch;       // rib_manager advances it, forwarders read it per burst
 bool nexthop_used_since(
-    uint32_t id, unsigned epochs); // any forwarder marked it within the last `epochs` (1..8) epochs
+    uint32_t id, unsigned epochs); // has any forwarder marked it in the last `epochs` (1..8)?
 
-// Packets that groups gave each member, counted by forwarders where they choose one: nothing for
-// next hops used alone.
+// Packets per member, counted by forwarders when a group chooses it; next hops used without a group
+// are not counted.
 extern uint64_t *nexthop_chosen[];       // [forwarder] -> [NEXTHOP_MAX]
 uint64_t nexthop_chosen_packets(uint32_t id);
 
 // For show: rib_manager.
-uint32_t nexthop_group_size(uint32_t group);                   // buckets
+uint32_t nexthop_group_size(uint32_t group);                   // number of buckets
 uint32_t nexthop_group_count(uint32_t group,
                              uint32_t member); // buckets that name it; 0 for member 0
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_alias.c - what a prefix has of its own beside its next hop: MTU, counter, data for uRPF
+// nexthop_alias.c - attributes of a prefix beside its next hop: MTU, counter, uRPF data
 //
-// Prefixes share next hops, so a next hop cannot say what is particular to one prefix. The few
-// prefixes whose route has an MTU, that uRPF has to know more of, or whose packets are counted,
-// name an alias, which says that and names the shared next hop. The forwarding path goes through it
-// as through a group.
+// Prefixes share next hops, so a next hop cannot hold attributes of one prefix. The few prefixes
+// whose route has an MTU, that need more data for uRPF, or that are counted, name an alias, which
+// holds these attributes and names the shared next hop. The forwarding path follows it like a
+// group.
 #include <errno.h>
 #include <stdio.h>
 

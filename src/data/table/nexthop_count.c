@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_count.c - see nexthop_count.h
 //
-// The memory stays once it is there: a forwarder may use its pointer until its next poll.
+// The memory stays once allocated: a forwarder may use its pointer until its next poll.
 #include "table/nexthop_count.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "core/rcu.h"
 
 uintptr_t nexthop_counting[FORWARDER_MAX];
-// [FORWARDER_MAX][NEXTHOP_MAX]; set by control before anybody may use it.
+// [FORWARDER_MAX][NEXTHOP_MAX]; set by control before first use.
 static struct nexthop_count *counts;
 
 static struct nexthop_count *all_counts(void)
@@ -55,13 +55,13 @@ void nexthop_count_fini(void)
     counts = NULL;
 }
 
-// No forwarder counts on this id now: a grace period has passed since it meant something else.
+// No forwarder counts on this id: a grace period has passed since it changed its meaning.
 void nexthop_count_clear(uint32_t id)
 {
     struct nexthop_count *c = all_counts();
 
     for (size_t f = 0; c && f < FORWARDER_MAX; f++)
-        if (c[f * NEXTHOP_MAX + id].packets) // reads of what is untouched commit no memory
+        if (c[f * NEXTHOP_MAX + id].packets) // reading untouched pages commits no memory
             c[f * NEXTHOP_MAX + id] = (struct nexthop_count){0};
 }
 

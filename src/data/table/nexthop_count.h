@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_count.h - packets and bytes sent to each next hop, if switched on
 //
-// Each forwarder counts into its own table, which exists once it has been switched on; switched
-// off, a burst costs a check of a word. Readers add the tables up. Control switches; rib_manager
-// clears an id that gets another meaning.
+// Each forwarder counts into its own table, allocated when first switched on; switched off, a burst
+// costs a check of one word. Readers sum the tables. Control switches; rib_manager clears an id
+// that gets a new meaning.
 //
-// The same word says whether packets may leave by an interface of another virtual router than the
-// one that they came in by, which a ledger of each counts (table/ledger_vr.h).
+// The same word tells whether packets may leave by an interface of another virtual router than they
+// came in by, which the ledgers of both count (table/ledger_vr.h).
 #ifndef TABLE_NEXTHOP_COUNT_H
 #define TABLE_NEXTHOP_COUNT_H
 
@@ -18,11 +18,11 @@
 
 struct nexthop_count {
     uint64_t packets;
-    uint64_t bytes; // of frames as they left
+    uint64_t bytes; // of frames as sent
 };
 
-// Of each forwarder: the address of its [NEXTHOP_MAX] while it counts, and NEXTHOP_CROSS; 0: a
-// burst has nothing to count. The forwarder loads it once a poll.
+// By forwarder: the address of its [NEXTHOP_MAX] while it counts, plus NEXTHOP_CROSS; 0: nothing to
+// count. The forwarder loads it once per poll.
 extern uintptr_t nexthop_counting[FORWARDER_MAX];
 #define NEXTHOP_CROSS 1u
 
@@ -32,12 +32,12 @@ static inline struct nexthop_count *nexthop_count_row(uintptr_t counting)
 }
 
 // --- control ---
-int nexthop_count_set(bool on); // 0 or -ENOMEM and nothing changed; what was counted stays
+int nexthop_count_set(bool on); // 0, or -ENOMEM without a change; keeps counts
 void nexthop_count_fini(void);
 // --- rib_manager: the id is new ---
 void nexthop_count_clear(uint32_t id);
-// --- control, rib_manager: before the first next hop or tunnel that leads into another virtual
-// router can be used. When it returns, every forwarder counts; it does from then on. ---
+// --- control, rib_manager: before the first use of a next hop or tunnel that leads into another
+// virtual router. When it returns, every forwarder counts, and continues to. ---
 void nexthop_cross_begin(void);
 // --- any thread ---
 bool nexthop_count_is_on(void);

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_group.c - groups: buckets that name members, moved as little as possible
+// nexthop_group.c - ECMP groups: buckets that name members, with as few moves as possible
 //
-// A flow's hash picks a bucket, the bucket names the member. Each member owns as many buckets as
-// its weight entitles it to, give or take one, at least one. A change only moves buckets from
-// members that have too many to members that have too few; flows in all other buckets stay where
-// they are (resilient hashing). With at least 32 buckets per member the shares of equals are within
-// 1/16. Unequal weights get more buckets, until each share is within a tenth of its weight's.
+// A flow's hash picks a bucket, the bucket names the member. Each member owns buckets in proportion
+// to its weight, give or take one, and at least one. A change only moves buckets from members with
+// too many to members with too few; flows in all other buckets stay where they are (resilient
+// hashing). With at least 32 buckets per member, equal members' shares are within 1/16. Unequal
+// weights get more buckets, until each share is within a tenth of its weight.
 //
 // A group that outgrows its buckets moves to a larger range in which bucket i starts as bucket i
-// mod old size, so flows stay; range and size change by one 64-bit store. Ranges have power-of-two
-// sizes, come from a free list per size or from the untouched end, and are reused when their grace
+// mod old size, so flows stay; one 64-bit store changes range and size. Ranges have power-of-two
+// sizes, come from a free list per size or from the unused end, and are reused when their grace
 // ticket is over.
 //
-// Routing daemons often do not change a group: when a peer goes, FRR makes another group of those
-// that are left and moves the prefixes to it. So a new group begins with the buckets of the one
-// among the last RECENT_MAX that shares the most members with it, if that is at least half of them:
-// then, too, only flows of who left move, or those that a member which joined gets.
+// Routing daemons often replace a group instead of changing it: when a peer goes down, FRR makes
+// another group of the remaining members and moves the prefixes to it. So a new group starts with
+// the buckets of the one among the last RECENT_MAX that shares most members with it, if that is at
+// least half of them: then, too, only flows of the leaving member move, or the flows that a new
+// member gets.
 #include "table/nexthop_group.h"
 
 #include <errno.h>
@@ -34,10 +35,10 @@
 #define SIZE_MIN 64u
 #define SIZE_LARGEST 4096u
 #define SIZES 7 // 64 << 0..6
-#define SHARE_ERROR_MAX 100 // per mille of what its weight entitles a member to
-#define TOLERANCE 2         // buckets by which the relation of two members may be off
+#define SHARE_ERROR_MAX 100 // per mille of a member's proportional share
+#define TOLERANCE 2         // imbalance of two members, in buckets, that is left as it is
 #define TOLERANCE_LEAVING                                                                          \
-    4 // while one leaves and none comes: more than that is a change of weights
+    4 // when one leaves and none joins: more than that is a change of weights
 
 uint16_t *nexthop_bucket;
 
@@ -46,12 +47,12 @@ struct range {
     uint32_t start;
 };
 static VEC(struct range) ranges[SIZES]; // free or waiting; tickets in order of freeing
-static uint32_t range_end;              // all beyond is untouched
+static uint32_t range_end;              // everything beyond is unused
 
 #define RECENT_MAX 64
 static struct recent {
     uint32_t id;      // 0: none
-    uint64_t members; // bit of each, by its number modulo 64: enough to choose by
+    uint64_t members; // bit (member id modulo 64) of each: good enough to choose by
 } recent[RECENT_MAX];
 static unsigned next_recent;
 
@@ -85,8 +86,8 @@ static unsigned size_class_of(uint32_t size)
     return class;
 }
 
-// Index of the first bucket of a range, or NEXTHOP_BUCKET_MAX when there is none. Untouched buckets
-// are taken below `end` only.
+// Returns the first bucket of a range, or NEXTHOP_BUCKET_MAX if there is none. Takes unused buckets
+// only below `end`.
 static uint32_t range_take(uint32_t size, uint32_t end)
 {
     unsigned class = size_class_of(size);
@@ -109,8 +110,8 @@ static uint32_t range_take(uint32_t size, uint32_t end)
     return start;
 }
 
-// A range of *size buckets or, if there is none, of fewer, but more than `least`; it leaves half of
-// the table to what groups need at least.
+// Takes a range of *size buckets, or a smaller one, but of more than `least`; leaves half of the
+// table to minimum needs of groups.
 static uint32_t range_take_spare(uint32_t *size, uint32_t least)
 {
     uint32_t start = NEXTHOP_BUCKET_MAX;
@@ -138,7 +139,7 @@ static uint32_t group_size(const struct nexthop *nh)
     return (uint32_t)(nh->group.word >> 32) + 1;
 }
 
-// Release: the buckets are filled before the group leads to them; partner: acquire in
+// Release: the buckets are filled before the group points to them; partner: acquire in
 // nexthop_member.
 static void group_publish(struct nexthop *nh, uint32_t start, uint32_t size)
 {
@@ -152,7 +153,7 @@ static int by_member(const void *a, const void *b)
     return x->member < y->member ? -1 : x->member > y->member;
 }
 
-// One share per distinct member, in order of member; returns their number.
+// Makes one share per distinct member, sorted by member; returns their number.
 static unsigned shares_collect(struct share *s, const uint32_t *member, const uint32_t *weight,
                                unsigned n)
 {
@@ -169,7 +170,7 @@ static unsigned shares_collect(struct share *s, const uint32_t *member, const ui
     return k;
 }
 
-// By how much of its due a member's share is wrong, per mille, if it has `buckets` of `size`.
+// Relative error of a member's share, per mille, if it has `buckets` of `size`.
 static uint64_t share_error(const struct share *s, uint32_t buckets, uint32_t size, uint64_t sum)
 {
     uint64_t due = (uint64_t)size * s->weight, has = buckets * sum; // both in units of 1/sum
@@ -208,7 +209,7 @@ static uint32_t size_at_least(unsigned n_members)
     return size;
 }
 
-// The fewest buckets with which each share can be within SHARE_ERROR_MAX; the largest size if none.
+// The fewest buckets that allow each share to be within SHARE_ERROR_MAX; else the largest size.
 static uint32_t size_for(const struct share *s, unsigned n)
 {
     uint64_t sum = weights_sum(s, n);
@@ -219,13 +220,13 @@ static uint32_t size_for(const struct share *s, unsigned n)
     return size;
 }
 
-// Buckets that a member has over its due (< 0: under it), in units of 1/sum.
+// A member's buckets above its due (< 0: below), in units of 1/sum.
 static int64_t excess_buckets(const struct share *s, uint32_t size, uint64_t sum)
 {
     return (int64_t)(s->target * sum) - (int64_t)(size * (uint64_t)s->weight);
 }
 
-// The share furthest below its due; one without buckets comes first.
+// The share furthest below its due; shares without buckets come first.
 static struct share *neediest_share(struct share *s, unsigned n, uint32_t size, uint64_t sum)
 {
     struct share *best = s;
@@ -238,7 +239,7 @@ static struct share *neediest_share(struct share *s, unsigned n, uint32_t size, 
     return best;
 }
 
-// The share furthest above its due that has more than one bucket; NULL: none.
+// The share furthest above its due with more than one bucket; NULL: none.
 static struct share *richest_share(struct share *s, unsigned n, uint32_t size, uint64_t sum)
 {
     struct share *best = NULL;
@@ -250,17 +251,17 @@ static struct share *richest_share(struct share *s, unsigned n, uint32_t size, u
     return best;
 }
 
-// Off by a bucket at least, and by more than SHARE_ERROR_MAX.
+// Off by at least a bucket, and by more than SHARE_ERROR_MAX.
 static bool is_wrong(const struct share *s, uint32_t size, uint64_t sum)
 {
     return llabs(excess_buckets(s, size, sum)) >= (int64_t)sum &&
            share_error(s, s->target, size, sum) > SHARE_ERROR_MAX;
 }
 
-// Buckets for each, in proportion to the weights, at least one, and as near as possible to what
-// each has. When a member leaves, the others share its buckets and lose none. Buckets move between
-// members only when two are further than TOLERANCE from their proportion (one came, or weights
-// changed) or a share is wrong by more than SHARE_ERROR_MAX, and then until nothing more is gained.
+// Gives each member buckets in proportion to its weight, at least one, and as close as possible to
+// its present number. When a member leaves, the others share its buckets and lose none. Buckets
+// move between members only if two are off by more than TOLERANCE (TOLERANCE_LEAVING if one leaves
+// and none joins) or a share is wrong by more than SHARE_ERROR_MAX, and then until no move helps.
 static void shares_apportion(struct share *s, unsigned n, uint32_t size)
 {
     uint32_t free_buckets = size;
@@ -298,7 +299,7 @@ static struct share *share_of(struct share *s, unsigned n, uint32_t member)
 
 static void set_bucket(uint32_t index, uint32_t member)
 {
-    // Relaxed: members were published by the store of their own `word`.
+    // Relaxed: the store of each member's own `word` has published it.
     __atomic_store_n(&nexthop_bucket[index], (uint16_t)member, __ATOMIC_RELAXED);
 }
 
@@ -311,12 +312,12 @@ static void shares_count(uint32_t start, uint32_t size, struct share *s, unsigne
     }
 }
 
-// Gives buckets [start, start + size) to the shares, moving as few as possible.
+// Assigns buckets [start, start + size) to the shares with as few moves as possible.
 static void buckets_assign(uint32_t start, uint32_t size, struct share *s, unsigned n)
 {
     unsigned needy = 0;
 
-    for (unsigned k = 0; k < n; k++) { // from here on: buckets still to keep; target: still to get
+    for (unsigned k = 0; k < n; k++) { // from here on, have: to keep; target: to get
         s[k].have = s[k].have < s[k].target ? s[k].have : s[k].target;
         s[k].target -= s[k].have;
     }
@@ -344,7 +345,7 @@ static bool has_iface(const uint16_t *list, unsigned n, uint16_t iface)
     return false;
 }
 
-// The members' interfaces, each once; NEXTHOP_GROUP_IFACES + 1 when there are more than fit.
+// The members' interfaces, each once; NEXTHOP_GROUP_IFACES + 1 if there are more than fit.
 static unsigned ifaces_collect(const struct share *s, unsigned n,
                                uint16_t iface[NEXTHOP_GROUP_IFACES + 1])
 {
@@ -358,7 +359,7 @@ static unsigned ifaces_collect(const struct share *s, unsigned n,
     return k;
 }
 
-// One that stays keeps its place, so that no burst misses it meanwhile.
+// An interface that stays keeps its place, so that no burst misses it meanwhile.
 static void ifaces_set(struct nexthop *nh, const struct share *s, unsigned n)
 {
     uint16_t want[NEXTHOP_GROUP_IFACES + 1], *have = nh->group.iface;
@@ -371,7 +372,7 @@ static void ifaces_set(struct nexthop *nh, const struct share *s, unsigned n)
     for (unsigned i = NEXTHOP_GROUP_IFACES; i-- > 0;)
         if (have[i] && !has_iface(want, k, have[i]) && !(i == 0 && have[0] == NEXTHOP_IFACES_MANY))
             __atomic_store_n(&have[i], 0, __ATOMIC_RELAXED);
-    // Its place is free only when the others are written.
+    // Its place becomes free only after the others are written.
     bool many = have[0] == NEXTHOP_IFACES_MANY;
     for (unsigned w = 0, i = many; w < k; w++) {
         if (has_iface(have, NEXTHOP_GROUP_IFACES, want[w]))
@@ -389,7 +390,7 @@ static void ifaces_set(struct nexthop *nh, const struct share *s, unsigned n)
         __atomic_store_n(&have[0], 0, __ATOMIC_RELEASE);
 }
 
-// --- what a new group begins with ---
+// --- initial buckets of a new group ---
 
 static uint64_t members_bits(const uint32_t *member, unsigned n)
 {
@@ -416,7 +417,7 @@ static void recent_note(uint32_t id, const uint32_t *member, unsigned n)
     *r = (struct recent){id, members_bits(member, n)};
 }
 
-// The live group with which a new one of these members shares the most; 0: none, or less than half.
+// Returns the live group that shares most members with a new one; 0: none shares half of them.
 static uint32_t recent_like(const uint32_t *member, unsigned n)
 {
     uint64_t mine = members_bits(member, n);
@@ -433,7 +434,7 @@ static uint32_t recent_like(const uint32_t *member, unsigned n)
     return id;
 }
 
-// Members that the new group has not are taken out when its own are set; no forwarder sees it yet.
+// Members that the new group lacks are removed when its own are set; no forwarder sees it yet.
 static void buckets_copy(uint32_t start, uint32_t size, uint32_t like)
 {
     const struct nexthop *from = &nexthop_table[like];
@@ -443,7 +444,7 @@ static void buckets_copy(uint32_t start, uint32_t size, uint32_t like)
                    like ? nexthop_bucket[group_start(from) + (i & (group_size(from) - 1))] : 0);
 }
 
-// Tells of a new group whose members cannot have the shares that their weights ask for.
+// Logs if the members of a new group cannot have shares in proportion to their weights.
 static void tell_error(uint32_t id, const struct share *s, unsigned n)
 {
     uint32_t size = group_size(&nexthop_table[id]);
@@ -463,7 +464,7 @@ static void members_check(const uint32_t *member, unsigned n)
                nexthop_word_kind(nexthop_table[member[i]].word) == NEXTHOP_ALIAS);
 }
 
-// Gives the n shares their buckets of the group, which has as many as it needs.
+// Distributes the group's buckets to the n shares; there are enough.
 static void shares_set(uint32_t id, struct share *s, unsigned n)
 {
     struct nexthop *nh = &nexthop_table[id];
@@ -480,7 +481,7 @@ static uint32_t group_new(struct share *s, unsigned n, uint32_t like)
     uint32_t size = size_for(s, n), least = size_at_least(n);
 
     if (like && group_size(&nexthop_table[like]) > size)
-        size = group_size(&nexthop_table[like]); // or flows of several buckets would fall into one
+        size = group_size(&nexthop_table[like]); // or flows of several buckets would merge
     uint32_t start = range_take_spare(&size, least);
     if (start == NEXTHOP_BUCKET_MAX)
         start = range_take(size, NEXTHOP_BUCKET_MAX);
@@ -513,7 +514,7 @@ uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsig
     return id;
 }
 
-// Moves the group to a range of up to `size` buckets, of `least` at least; flows stay with their
+// Moves the group to a range of up to `size` buckets, and at least `least`; flows stay with their
 // members.
 static int group_grow(struct nexthop *nh, uint32_t size, uint32_t least)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_group_test.c - groups against a model that counts buckets: who moves, how many, and is it
-// fair
+// nexthop_group_test.c - groups against a model that counts buckets: moves and fairness
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,8 +41,8 @@ static int close_tables(void **state)
     return 0;
 }
 
-// A group, and for each of 4096 hashes whose it is: smaller groups repeat, so counts are in units
-// of 1/4096.
+// The owner of each of 4096 hashes in a group: smaller groups repeat, so counts are in units of
+// 1/4096.
 struct picture {
     uint32_t owner[BUCKETS];
     unsigned count[MEMBERS]; // by index into member[]
@@ -76,7 +75,7 @@ static unsigned moved(const struct picture *before, const struct picture *after)
     return n;
 }
 
-// No change can do with fewer moves than what those lose who have less afterwards.
+// The least possible number of moves: the sum of all losses.
 static unsigned moves_due(const struct picture *before, const struct picture *after)
 {
     unsigned n = 0;
@@ -116,8 +115,8 @@ static unsigned size_of(uint32_t group)
     return (unsigned)(nexthop_get(group)->group.word >> 32) + 1;
 }
 
-// Each within three buckets of its due, unless tiny weights, which have one bucket at least, take
-// from the others.
+// Each member is within three buckets of its due, except where tiny weights, with at least one
+// bucket each, take from the others.
 static void is_fair(uint32_t group, const struct set *s, const struct picture *p)
 {
     unsigned unit = BUCKETS / size_of(group);
@@ -155,9 +154,9 @@ static uint32_t some_weight(void)
     return w[random() % 9];
 }
 
-// Members come, go and change their weights at random. Whatever the history:
-//   one goes    exactly its own buckets move, none of the others'
-//   one comes   every bucket that moves becomes its, and only as many as it has
+// Members join, leave and change their weights at random. Whatever the history:
+//   one leaves  exactly its own buckets move
+//   one joins   every bucket that moves becomes its own, and only as many as it gets
 //   any change  as few buckets move as the new shares allow
 static void random_changes_move_exactly_what_they_must(void **state)
 {
@@ -202,7 +201,7 @@ static void random_changes_move_exactly_what_they_must(void **state)
     free(after);
 }
 
-// A group made with n members and one that grew to them one by one: the same shares within two
+// A group made with n members and one grown to them one by one have the same shares, within two
 // buckets.
 static void a_group_that_grew_is_as_fair_as_a_new_one(void **state)
 {
@@ -240,7 +239,7 @@ static void an_emptied_group_fills_again(void **state)
     free(p);
 }
 
-// Shares of unequal weights; the last set is beyond what the largest group can do.
+// Shares of unequal weights; the last set exceeds what the largest group can represent.
 static void shares_are_within_a_tenth_of_their_weights(void **state)
 {
     static const struct {
@@ -270,7 +269,7 @@ static void shares_are_within_a_tenth_of_their_weights(void **state)
     free(p);
 }
 
-// A group whose weights become unequal grows; equal ones are small, though the table is in use.
+// A group whose weights become unequal grows; equal ones stay small, even if the table is in use.
 static void a_group_grows_for_unequal_weights_only(void **state)
 {
     struct picture *p = malloc(sizeof *p);
@@ -283,7 +282,7 @@ static void a_group_grows_for_unequal_weights_only(void **state)
     apply(&g, &s);
     look(g, p);
     assert_int_equal(p->count[5], BUCKETS / 256);
-    s.weight[3] = 0; // it leaves and comes again
+    s.weight[3] = 0; // leaves and rejoins
     apply(&g, &s);
     s.weight[3] = 255;
     apply(&g, &s);
@@ -292,7 +291,7 @@ static void a_group_grows_for_unequal_weights_only(void **state)
     free(p);
 }
 
-// Half of the table is for what groups need at least: unequal weights cannot use it up.
+// Half of the table is reserved for minimum needs of groups: unequal weights cannot use it up.
 static void unequal_groups_leave_room_for_others(void **state)
 {
     uint32_t w[2] = {3999, 1}, n_large = 0, small = 0;

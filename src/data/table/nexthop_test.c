@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_test.c - adjacencies never torn, groups resilient, ids not reused too early
+// nexthop_test.c - adjacencies are never torn, groups are resilient, ids are not reused too early
 #include "table/nexthop.h"
 
 #include <errno.h>
@@ -130,7 +130,7 @@ static void losing_a_member_moves_only_its_own_flows(void **state)
     assert_true(n_moved(before, after, m[2]) > FLOWS / 5);
     assert_int_equal(n_moved(before, after, 0), n_moved(before, after, m[2]));
     check();
-    // And when it comes back, only about a quarter moves: what it is entitled to.
+    // When it comes back, only about a quarter moves: its fair share.
     memcpy(before, after, sizeof before);
     assert_int_equal(nexthop_group_set(g, m, w, 4), 0);
     place_flows(g, after);
@@ -138,7 +138,7 @@ static void losing_a_member_moves_only_its_own_flows(void **state)
     check();
 }
 
-// What FRR does when a peer goes and comes: another group, and the prefixes move to it.
+// As FRR does when a peer goes and comes: makes another group, and moves the prefixes to it.
 static void a_new_group_without_a_member_of_another_moves_only_its_flows(void **state)
 {
     uint32_t m[4], w[4] = {1, 1, 1, 1}, before[FLOWS], after[FLOWS];
@@ -151,7 +151,7 @@ static void a_new_group_without_a_member_of_another_moves_only_its_flows(void **
     assert_int_equal(n_moved(before, after, 0), n_moved(before, after, m[2]));
     check();
     memcpy(before, after, sizeof before);
-    uint32_t other = nexthop_new(NEXTHOP_HOLD, plain->id); // it comes back as another next hop
+    uint32_t other = nexthop_new(NEXTHOP_HOLD, plain->id); // returns as another next hop
     place_flows(nexthop_group_new((uint32_t[]){m[0], m[1], other, m[3]}, w, 4), after);
     assert_in_range(n_moved(before, after, 0), FLOWS / 5, FLOWS * 3 / 10);
     for (unsigned f = 0; f < FLOWS; f++)
@@ -172,7 +172,7 @@ static void growing_group_keeps_flows_of_members_that_stay(void **state)
     assert_int_equal(nexthop_group_set(g, m, w, 64), 0);
     place_flows(g, after);
     unsigned stayed = FLOWS - n_moved(before, after, 0);
-    assert_in_range(stayed, FLOWS / 64, FLOWS / 16); // two of 64 members' shares
+    assert_in_range(stayed, FLOWS / 64, FLOWS / 16); // shares of two of 64 members
     check();
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// packet_trace.h - what the stages did with one packet, step by step
+// packet_trace.h - the way of one packet through the stages, step by step
 //
-// The forwarder's record.c writes it while the packet goes through the stages: in a dry run
-// (`explain`, control's thread) or for real (`trace`, the forwarder that received it).
-// mgmt reads it.
+// The forwarder's record.c writes it while the packet passes the stages: in a dry run (`explain`,
+// in control's thread) or for real (`trace`, in the forwarder that received it). mgmt reads it.
 // Plain memory of fixed size, allocated by the reader, never by the writer.
 #ifndef TABLE_PACKET_TRACE_H
 #define TABLE_PACKET_TRACE_H
@@ -16,8 +15,8 @@
 #include "table/counter.h"
 #include "table/fib.h"
 
-#define TRACED_STEPS 48 // a packet that crosses metalinks takes the stages up to 9 times
-#define TRACED_FRAMES 80 // one packet becomes up to 64 pieces
+#define TRACED_STEPS 48 // a packet that crosses metalinks passes the stages up to 9 times
+#define TRACED_FRAMES 80 // one packet becomes up to 64 fragments
 #define TRACED_NODES 28
 
 enum packet_trace_of { TRACED_PACKET, TRACED_ERROR /* the ICMP error about it */ };
@@ -26,8 +25,8 @@ enum packet_trace_kind {
     TRACED_PLAIN,
     TRACED_ODD,
     TRACED_LOCAL
-}; // as ether_in parts packets
-// How a step ends: the packet goes on to the next one, or that was its end.
+}; // classification by ether_in
+// Result of a step: the packet continues, or ends here.
 enum packet_trace_end {
     TRACED_ON,
     TRACED_TO_LOCAL /* goes on, may only be delivered here */,
@@ -47,41 +46,41 @@ enum packet_trace_icmp {
 struct packet_trace_lookup {
     bool asked;
     struct ip_addr dst;
-    uint32_t leaf;      // next-hop id that the FIB names
+    uint32_t leaf;      // next-hop id in the FIB
     uint8_t leaf_kind;  // enum nexthop_kind
-    uint32_t hash, bucket, n_buckets; // of a group: which member the flow takes
+    uint32_t hash, bucket, n_buckets; // of a group: the flow's bucket
     uint32_t nexthop;   // id of the member, or the leaf
     uint8_t kind;       // enum nexthop_kind
-    uint16_t iface, mtu; // of the way out, 0 = none
+    uint16_t iface, mtu; // of the output, 0 = none
     uint16_t route_mtu;  // of the route, 0 = none
     uint8_t n_nodes;
     struct fib_node node[TRACED_NODES];
 };
 
-struct packet_trace_acl { // what an access list said
-    uint16_t list;  // id, 0 = none was asked
-    uint16_t iface; // bound to it
-    bool out;       // for what leaves
-    bool rules;     // the list has any: there is a key
-    bool spared;    // neighbor discovery passes all the same
+struct packet_trace_acl { // result of an access list
+    uint16_t list;  // id, 0 = no list
+    uint16_t iface; // interface with the list
+    bool out;       // output list
+    bool rules;     // the list has rules, so there is a key
+    bool spared;    // neighbor discovery passes in any case
     uint8_t verb, extra; // enum acl_verb, enum acl_extra
-    uint8_t class, dscp; // of ACL_CLASS, ACL_REMARK
+    uint8_t class, dscp; // for ACL_CLASS, ACL_REMARK
     uint32_t rule;  // number; 0 = no rule matches
-    uint32_t nexthop; // of a redirect; 0 = there is no way there now
-    struct acl_key6 key; // what was asked; IPv4: the first four bytes of the addresses
+    uint32_t nexthop; // of a redirect; 0 = currently unreachable
+    struct acl_key6 key; // search key; IPv4: the first four bytes of the addresses
 };
 
-struct packet_trace_police { // what an interface's policer said
-    uint16_t iface;    // that has it, 0 = none was asked
-    bool out;          // of what leaves
+struct packet_trace_police { // result of an interface's policer
+    uint16_t iface;    // interface with the policer, 0 = no policer
+    bool out;          // output policer
     uint8_t color;     // enum policer_color
-    uint8_t action, dscp; // enum policer_action; of POLICER_REMARK
+    uint8_t action, dscp; // enum policer_action; for POLICER_REMARK
 };
 
-struct packet_trace_program { // what a packet program said; of several the last one
-    char name[32];     // "" = none was asked
+struct packet_trace_program { // result of the last packet program
+    char name[32];     // "" = no program
     uint8_t hook;      // enum program_hook
-    uint8_t fault;     // enum program_fault: it is off, and has said nothing
+    uint8_t fault;     // enum program_fault: the program is off, without a result
     uint8_t action;    // enum kamuee_action
     uint32_t argument; // of the action
 };
@@ -91,51 +90,51 @@ struct packet_trace_step {
     uint8_t of;    // enum packet_trace_of
     uint8_t kind;  // enum packet_trace_kind: ether_in
     uint8_t end;   // enum packet_trace_end
-    uint8_t family; // 0 = no IP packet
+    uint8_t family; // 0 = not IP
     uint16_t drop; // enum drop_reason
     uint16_t punt_class;
-    uint16_t iface, vr; // came in by
+    uint16_t iface, vr; // input interface
     uint16_t len, ttl;  // of the IP packet, as received
     uint8_t icmp, icmp_type,
-        icmp_code; // enum packet_trace_icmp: an error to the sender was asked for
-    uint32_t icmp_word;                 // second word of its header, host order: MTU, pointer
-    uint16_t frame, n_frames;           // that left in this step: frame[frame .. frame + n_frames)
+        icmp_code; // enum packet_trace_icmp: error to the sender
+    uint32_t icmp_word;                 // second word of the ICMP header, host order: MTU, pointer
+    uint16_t frame, n_frames;           // sent in this step: frame[frame .. frame + n_frames)
     struct packet_trace_lookup lookup;
     struct packet_trace_acl acl;
     struct packet_trace_police police;
     struct packet_trace_program program;
 };
 
-struct packet_trace_queue { // of the port that it leaves by
+struct packet_trace_queue { // of the output port
     bool has;
     uint8_t class;
-    uint8_t refusal; // enum queue_refusal: what it would be told now
+    uint8_t refusal; // enum queue_refusal: answer of the queue manager now
     uint16_t vr;
-    bool own;        // its interface has a queue of its own; else the virtual router's
-    uint64_t waiting_packets, waiting_bytes; // of its class, before it
+    bool own;        // the interface has its own queue; else the virtual router's
+    uint64_t waiting_packets, waiting_bytes; // of its class, ahead of it
     uint64_t client_bytes;                   // of all classes
 };
 
 struct packet_trace_frame {
-    uint16_t port, iface; // leaves by; punted: came in by
+    uint16_t port, iface; // output; punted: input
     uint32_t len;         // bytes of the frame
-    uint32_t kept, at;    // of them at bytes[at]
+    uint32_t kept, at;    // bytes kept, at bytes[at]
     struct packet_trace_queue queue;
 };
 
 struct packet_trace {
-    uint16_t port; // came in by
+    uint16_t port; // input port
     bool polled;   // a forwarder polls the port
     uint16_t n_steps, n_frames;
     struct packet_trace_step step[TRACED_STEPS];
     struct packet_trace_frame in, frame[TRACED_FRAMES];
-    uint64_t tsc;            // trace: when
-    uint32_t snap;           // at most so many bytes of a frame are kept
+    uint64_t tsc;            // time, of a trace
+    uint32_t snap;           // bytes kept of each frame, at most
     uint32_t room, used;     // of bytes[]
     uint8_t bytes[];
 };
 
-// An empty one, with `room` bytes behind it for frames.
+// Initializes an empty trace, followed by `room` bytes for frames.
 static inline void packet_trace_init(struct packet_trace *p, uint32_t room, uint32_t snap)
 {
     p->n_steps = p->n_frames = 0;
@@ -144,7 +143,7 @@ static inline void packet_trace_init(struct packet_trace *p, uint32_t room, uint
     p->snap = snap;
 }
 
-// The step that was the packet's end; NULL: none is recorded.
+// The packet's last step; NULL: none is recorded.
 static inline const struct packet_trace_step *packet_trace_last(const struct packet_trace *p,
                                                                 enum packet_trace_of of)
 {
@@ -154,8 +153,8 @@ static inline const struct packet_trace_step *packet_trace_last(const struct pac
     return NULL;
 }
 
-// Runs a frame that would come by `port` through the stages without effect, and writes it down: 0
-// or -errno. The forwarder has it, main passes it to who asks. Control, an online RCU reader.
+// Simulates a frame received on `port` and records its way, without effect: 0 or -errno. The
+// forwarder implements it; main returns it to the caller. Control, an online RCU reader.
 typedef int packet_trace_explain(uint16_t port, const void *frame, uint32_t n,
                                  struct packet_trace *p);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plan.c - the slots of the forwarders: one fixed array, mapped at start
+// plan.c - the slots of the forwarders: one fixed array, mapped at start; see plan.h
 #include "table/plan.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // policer.c - meters of interfaces; see policer.h
 //
-// Memory is mapped when the first policer is bound: most routers have none. A meter stays where it
-// is when its policer goes, because a forwarder inside a burst may still read it. Its words change
-// one by one; a mixture of old and new is a valid policer for a burst.
+// Memory is mapped when the first policer is bound: most routers have none. A meter stays in place
+// when its policer is removed, because a forwarder inside a burst may still read it. Its words
+// change one by one; a mixture of old and new is a valid policer for a burst.
 #include "table/policer.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@ const char *const policer_color_name[POLICER_COLORS] = {"green", "yellow", "red"
 struct policer_meter (*policer_meters)[POLICER_DIRECTIONS];
 struct policer_count (*policer_counts)[IFACE_MAX][POLICER_DIRECTIONS];
 
-static struct bound { // the writer's
+static struct bound { // writer only
     struct policer policer; // kind NONE: none
-    struct policer_count before; // counted before it was bound
+    struct policer_count before; // counts from before it was bound
 } (*bounds)[POLICER_DIRECTIONS]; // [IFACE_MAX]
 
 #define METERS_BYTES (IFACE_MAX * sizeof *policer_meters)

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// policer.h - the rate of what comes in by an interface, or leaves by it: color and what it means
+// policer.h - input and output policers of interfaces: colors and actions
 //
 // A single-rate or two-rate three-color marker (srTCM, RFC 2697; trTCM, RFC 2698) colors each
-// packet; a color passes, is dropped, or gets another DSCP. Each interface has one meter a
-// direction, whatever policer it is made from. Control writes them, all forwarders share them.
+// packet; a color passes, is dropped, or gets another DSCP. Each interface has one meter per
+// direction, even if several share a policer. Control writes them, all forwarders share them.
 //
-// Two token buckets in GCRA form (token_bucket.h) make both markers, without a lock and without a
-// division, where rte_meter has one owner and divides once or twice a packet:
-//   trTCM  C fills at CIR, P at PIR: independent of each other.
+// Both markers are two token buckets in GCRA form (token_bucket.h), without a lock and without a
+// division; rte_meter has one owner and divides once or twice per packet:
+//   trTCM  C fills at CIR, P at PIR, independently.
 //   srTCM  tokens that find C full go to E. C does not depend on E, and neither does the sum S of
 //          both: it fills at CIR up to CBS + EBS and pays for green and for yellow. So the buckets
 //          are C and S, and E holds S - C.
-// A forwarder that loses the race for tokens too often goes without: the packet gets the worse
-// color.
+// A forwarder that loses the race for tokens too often gets none: the packet gets the worse color.
 #ifndef TABLE_POLICER_H
 #define TABLE_POLICER_H
 
@@ -35,16 +34,16 @@ enum policer_direction { POLICER_IN, POLICER_OUT, POLICER_DIRECTIONS };
 struct policer { // as configured; rates and bursts are of layer 3
     char name[POLICER_NAME_SIZE];
     uint64_t cir, pir; // bit/s; pir: trTCM only
-    uint64_t cbs, ebs; // bytes; ebs: of trTCM it is the peak burst, PBS
+    uint64_t cbs, ebs; // bytes; ebs: for trTCM the peak burst, PBS
     uint8_t kind;      // enum policer_kind
-    bool color_aware;  // packets come colored, by the drop precedence of their DSCP
+    bool color_aware;  // packets arrive colored, by the drop precedence of their DSCP
     uint8_t action[POLICER_COLORS]; // enum policer_action
-    uint8_t dscp[POLICER_COLORS];   // of POLICER_REMARK
+    uint8_t dscp[POLICER_COLORS];   // for POLICER_REMARK
 };
 
 struct policer_bucket { // ticks of token_bucket.h
-    uint64_t per_byte;  // that a byte takes, times 2^POLICER_SHIFT
-    uint64_t depth;     // that a full bucket holds
+    uint64_t per_byte;  // per byte, times 2^POLICER_SHIFT
+    uint64_t depth;     // in a full bucket
 };
 
 struct policer_meter {
@@ -53,7 +52,7 @@ struct policer_meter {
     uint8_t kind;            // enum policer_kind
     uint8_t color_aware;
     uint8_t action[POLICER_COLORS], dscp[POLICER_COLORS];
-    // forwarders'
+    // written by forwarders
     uint64_t c_full_at __attribute__((aligned(64)));
     uint64_t s_full_at;
 } __attribute__((aligned(128)));
@@ -67,8 +66,8 @@ extern struct policer_meter (*policer_meters)[POLICER_DIRECTIONS];         // [I
 extern struct policer_count (*policer_counts)[IFACE_MAX][POLICER_DIRECTIONS]; // [FORWARDER_MAX]
 
 // --- control ---
-// The policer of an interface and direction, NULL = none; buckets are full, and counters of a
-// policer of another name begin at 0. 0 or -ENOMEM.
+// Binds a policer to an interface and direction, NULL = none; buckets start full, and counters
+// start at 0 if the policer's name is new. 0 or -ENOMEM.
 int policer_bind(uint16_t iface, enum policer_direction d, const struct policer *p);
 const struct policer *policer_of(uint16_t iface, enum policer_direction d); // NULL: none
 struct policer_count policer_sum(uint16_t iface, enum policer_direction d);
@@ -81,7 +80,7 @@ static inline struct policer_meter *policer_meter_of(uint16_t iface, enum police
     return &policer_meters[iface][d];
 }
 
-// Words that control may change meanwhile; each decision loads a depth once.
+// Control may change these words meanwhile; each decision loads a depth once.
 static inline uint64_t policer_cost(const struct policer_bucket *b, uint32_t bytes)
 {
     return __atomic_load_n(&b->per_byte, __ATOMIC_RELAXED) * bytes >> POLICER_SHIFT;
@@ -97,7 +96,7 @@ static inline uint8_t policer_byte(const uint8_t *word)
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-// Takes `cost` from a bucket that may then lack at most `depth` ticks of being full.
+// Takes `cost` if the bucket then lacks at most `depth` ticks.
 static inline bool policer_take(uint64_t *full_at, uint64_t cost, uint64_t depth, uint64_t now,
                                 bool dry)
 {
@@ -126,7 +125,7 @@ static inline enum policer_color policer_color2(struct policer_meter *m, uint32_
                                                                                : POLICER_YELLOW;
 }
 
-// Ticks that the bucket holds.
+// Returns the bucket's content in ticks.
 static inline uint64_t policer_filled(const uint64_t *full_at, uint64_t depth, uint64_t now)
 {
     uint64_t at = __atomic_load_n(full_at, __ATOMIC_RELAXED), lacks = at > now ? at - now : 0;
@@ -134,7 +133,7 @@ static inline uint64_t policer_filled(const uint64_t *full_at, uint64_t depth, u
     return lacks < depth ? depth - lacks : 0;
 }
 
-// RFC 2697 3; color-blind: `came` is green. What S holds beyond the content of C is E's.
+// RFC 2697 3; color-blind: `came` is green. E's content is that of S minus that of C.
 static inline enum policer_color policer_color1(struct policer_meter *m, uint32_t bytes,
                                                 enum policer_color came, uint64_t now, bool dry)
 {
@@ -152,7 +151,7 @@ static inline enum policer_color policer_color1(struct policer_meter *m, uint32_
                : POLICER_RED;
 }
 
-// Of a packet of `bytes` that comes as `came`, at TSC `now`. `dry`: nothing is taken.
+// Colors a packet of `bytes` that arrives as `came`, at TSC `now`. `dry`: takes no tokens.
 static inline enum policer_color policer_color_of(struct policer_meter *m, uint32_t bytes,
                                                   enum policer_color came, uint64_t now, bool dry)
 {
@@ -161,8 +160,8 @@ static inline enum policer_color policer_color_of(struct policer_meter *m, uint3
                                     : policer_color2(m, bytes, came, now, dry);
 }
 
-// The color in which a codepoint comes: the drop precedence of assured forwarding, AFx1, AFx2, AFx3
-// (RFC 2597 6); all others are green.
+// The input color of a codepoint: the drop precedence of assured forwarding, AFx1, AFx2, AFx3 (RFC
+// 2597 6); all others are green.
 static inline enum policer_color policer_color_of_dscp(uint8_t dscp)
 {
     bool assured = dscp >= 10 && dscp <= 38 && !(dscp & 1) && dscp & 6;

@@ -2,8 +2,8 @@
 // port.c - ports as forwarders see them: one fixed array, mapped at start
 //
 // Frames with two tags are looked up in two steps: the port's outer_row[] has a row of port_inner[]
-// for each outer VLAN with sub-interfaces, the row an interface for each inner VLAN. An empty row
-// is given to another outer VLAN when no burst can be looking at it (grace ticket).
+// for each outer VLAN with sub-interfaces; the row has an interface for each inner VLAN. An empty
+// row is reused for another outer VLAN when no burst can be reading it (grace ticket).
 #include "table/port.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct port *port_table;
 uint16_t (*port_inner)[4096];
 
 static struct row {
-    unsigned used; // entries that lead somewhere
+    unsigned used; // entries in use
     uint64_t ticket;
     bool was_used;
 } *rows;
@@ -45,7 +45,7 @@ void port_table_fini(void)
     rows = NULL;
 }
 
-// An empty row that nobody can be reading, waiting for readers if necessary; 0: there is none.
+// Returns an empty row without readers, waiting for them if necessary; 0: none.
 static uint16_t row_take(void)
 {
     for (int again = 0; again < 2; again++) {
@@ -63,7 +63,7 @@ static void entry_store(struct port *p, uint16_t outer, uint16_t vlan, uint16_t 
     __atomic_store_n(outer ? &p->outer_row[outer] : &p->vlan_iface[vlan], value, __ATOMIC_RELEASE);
 }
 
-// An entry of the port, and of the members that collect for it if it is a LAG.
+// Sets an entry of the port, and of the collecting members if it is a LAG.
 static void entry_set(struct port *p, uint16_t outer, uint16_t vlan, uint16_t value)
 {
     uint16_t id = (uint16_t)(p - port_table);

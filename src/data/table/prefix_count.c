@@ -15,7 +15,7 @@
 static struct prefix_count *counts; // [ROWS][PREFIX_COUNT_MAX]
 static struct slot {
     uint32_t holders;
-    uint64_t ticket; // of the grace period after the last one let go
+    uint64_t ticket; // of the grace period after the last release
 } slots[PREFIX_COUNT_MAX];
 
 int prefix_count_init(void)
@@ -36,7 +36,7 @@ struct prefix_count *prefix_count_row(unsigned forwarder)
     return counts + (size_t)forwarder * PREFIX_COUNT_MAX;
 }
 
-// Nobody counts there now: a grace period has passed.
+// No thread counts there: a grace period has passed.
 static void clear_slot(uint16_t slot)
 {
     for (unsigned f = 0; f < ROWS; f++)
@@ -45,7 +45,7 @@ static void clear_slot(uint16_t slot)
 
 uint16_t prefix_count_new(void)
 {
-    uint16_t oldest = 0; // of the free ones, the one that has been free for longest
+    uint16_t oldest = 0; // free slot that has been free for longest
 
     thread_must_be(ROLE_RIB_MANAGER);
     for (uint16_t i = 1; i < PREFIX_COUNT_MAX; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefix_count_test.c - slots are held by several, begin at 0, are somebody else's only when all
-// have let go, and are bounded
+// prefix_count_test.c - slots have several holders, start at 0, are reused only when all have
+// released them, and are bounded
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,15 +54,15 @@ static void a_slot_is_given_again_at_0_once_all_have_let_go(void **state)
         assert_int_not_equal(slot[i], 0);
         count(slot[i], 1, i);
     }
-    assert_int_equal(prefix_count_new(), 0); // all are in use
+    assert_int_equal(prefix_count_new(), 0); // none free
     prefix_count_hold(slot[7]);
     prefix_count_put(slot[7]);
-    assert_int_equal(prefix_count_new(), 0); // one holder is left
+    assert_int_equal(prefix_count_new(), 0); // one holder left
     prefix_count_put(slot[7]);
     assert_int_equal(prefix_count_new(), slot[7]);
     assert_int_equal(prefix_count_sum(slot[7]).packets, 0);
     assert_int_equal(prefix_count_sum(slot[8]).packets, 8);
-    prefix_count_hold(0); // of nobody
+    prefix_count_hold(0); // no slot
     prefix_count_put(0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// punt.c - the classes of packets for the control plane, and what each is allowed
+// punt.c - punt classes and their limits; see punt.h
 #include "table/punt.h"
 
 #include "core/thread.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// punt.h - the classes of packets for the control plane, and the limits of each
+// punt.h - classes of packets for the control plane, and their limits
 //
 // Control writes the limits; forwarders read the length of the queue, tap_manager reads the rate
 // and owns the buckets. By default no class can starve a better one, and all of them together leave
@@ -11,15 +11,15 @@
 
 #include "table/token_bucket.h"
 
-// Strict priority, first is best.
+// Strict priority; the first is the best.
 enum punt_class {
-    PUNT_BFD,     // BFD: its sessions end within tens of milliseconds
-    PUNT_ROUTING, // BGP, OSPF, IS-IS, RIP, LDP, PIM, VRRP, LACP, LLDP: sessions and adjacencies of
-                  // minutes
-    PUNT_NEIGH,   // ARP, neighbor discovery, IGMP and MLD: what the link's hosts say to be found
-    PUNT_ICMP,    // the rest of ICMP for our addresses
+    PUNT_BFD,     // BFD: its sessions time out within tens of milliseconds
+    PUNT_ROUTING, // BGP, OSPF, IS-IS, RIP, LDP, PIM, VRRP, LACP, LLDP: sessions and adjacencies
+                  // that time out within minutes
+    PUNT_NEIGH,   // ARP, neighbor discovery, IGMP and MLD: hosts of the link announce themselves
+    PUNT_ICMP,    // other ICMP for our addresses
     PUNT_OTHER,   // everything else
-    PUNT_MULTICAST, // packets for groups that the kernel's multicast routing daemon is to see
+    PUNT_MULTICAST, // packets of groups for the kernel's multicast routing daemon
     PUNT_CLASS_N
 };
 extern const char *const punt_class_name[PUNT_CLASS_N];
@@ -28,7 +28,7 @@ extern const char *const punt_class_name[PUNT_CLASS_N];
 
 struct punt_limit {
     uint32_t per_s, burst; // packets to the kernel
-    uint32_t queue; // packets that wait, <= PUNT_QUEUE_MAX; several forwarders may exceed it by a
+    uint32_t queue; // waiting packets, <= PUNT_QUEUE_MAX; several forwarders may exceed it by a
                     // burst each
 };
 extern const struct punt_limit punt_limit_default[PUNT_CLASS_N];

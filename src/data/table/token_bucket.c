@@ -5,7 +5,7 @@
 #include <rte_cycles.h>
 
 // Ticks are finer than this: at 400 Gbit/s, the smallest packet costs some 10 of them. 64 bits hold
-// 34 years of them.
+// 34 years of ticks.
 #define TICKS_HZ_MIN (1ull << 33)
 
 unsigned token_bucket_shift;
@@ -21,7 +21,7 @@ uint64_t token_bucket_hz(void)
     return tsc_hz << shift;
 }
 
-// Word by word: a reader that sees one old and one new word is wrong about one packet.
+// Word by word: a reader that sees one old and one new word misjudges one packet.
 void token_bucket_rate_set(struct token_bucket_rate *r, uint32_t per_s, uint32_t burst)
 {
     uint64_t interval = per_s && burst ? token_bucket_hz() / per_s : 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // token_bucket.h - a token bucket in one word
 //
-// The GCRA form (ITU-T I.371): the word is the time at which the bucket would be full again. There
-// is a token while that lies at most `tolerance` ahead; taking one moves it `interval` on. No
+// GCRA form (ITU-T I.371): the word is the time at which the bucket would be full again. There is a
+// token while that time is at most `tolerance` ahead; taking one advances it by `interval`. No
 // division, no timer.
 //
-// Times are ticks: the TSC's where it is finer, parts of its cycles where it is slow (arm64: from
-// 25 MHz on), or else a small packet at a high rate would cost less than one, hence nothing.
+// Times are ticks: TSC cycles, or fractions of them where the TSC is slow (arm64: from 25 MHz on);
+// otherwise a small packet at a high rate would cost less than one tick, hence nothing.
 //
 // Threads may share a bucket. A refusal only reads the word, so that a flood beyond the rate writes
-// nothing; a thread that loses the race for a token too often goes without one.
+// nothing; a thread that loses the race for a token too often gets none.
 #ifndef TABLE_TOKEN_BUCKET_H
 #define TABLE_TOKEN_BUCKET_H
 
@@ -19,13 +19,13 @@
 #define TOKEN_BUCKET_TRIES 4
 
 struct token_bucket_rate { // ticks
-    uint64_t interval; // between two tokens; 0 = there is never one
+    uint64_t interval; // between two tokens; 0 = never a token
     uint64_t tolerance;
 };
 
-extern unsigned token_bucket_shift; // a cycle of the TSC has 2^this ticks
+extern unsigned token_bucket_shift; // a TSC cycle has 2^this ticks
 
-// In a second; what a rate is computed from. Any writer.
+// Ticks per second, to compute rates from. Any writer.
 uint64_t token_bucket_hz(void);
 
 static inline uint64_t token_bucket_ticks(uint64_t tsc)
@@ -33,11 +33,11 @@ static inline uint64_t token_bucket_ticks(uint64_t tsc)
     return tsc << __atomic_load_n(&token_bucket_shift, __ATOMIC_RELAXED);
 }
 
-// At most `burst` at once and `per_s` a second; 0 of either = none.
-// Its one writer.
+// At most `burst` at once and `per_s` per second; 0 for either = none.
+// Single writer.
 void token_bucket_rate_set(struct token_bucket_rate *r, uint32_t per_s, uint32_t burst);
 
-// Moves the bucket on by `cost` when it would be full again by `until`; all in ticks.
+// Advances the bucket by `cost` if it would then be full again by `until`; all in ticks.
 static inline bool token_bucket_take_cost(uint64_t *full_at, uint64_t cost, uint64_t until,
                                           uint64_t now)
 {
@@ -52,7 +52,7 @@ static inline bool token_bucket_take_cost(uint64_t *full_at, uint64_t cost, uint
     return false;
 }
 
-// A token at TSC `now`? The rate may be changed by its writer meanwhile.
+// Takes a token at TSC `now`, if there is one. The rate's writer may change it meanwhile.
 static inline bool token_bucket_take(uint64_t *full_at, const struct token_bucket_rate *r,
                                      uint64_t now)
 {
@@ -75,7 +75,7 @@ static inline bool token_bucket_has(const uint64_t *full_at, const struct token_
            __atomic_load_n(full_at, __ATOMIC_RELAXED) <= until;
 }
 
-// Fills a bucket whose rate the writer has changed.
+// Fills a bucket after its writer has changed the rate.
 static inline void token_bucket_fill(uint64_t *full_at)
 {
     __atomic_store_n(full_at, 0, __ATOMIC_RELAXED);

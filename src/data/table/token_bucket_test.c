@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// token_bucket_test.c - as many tokens as the rate and the burst allow, also when threads share
+// token_bucket_test.c - exactly as many tokens as rate and burst allow, also when threads share
 #include "table/token_bucket.h"
 
 #include <pthread.h>
@@ -54,7 +54,7 @@ static void any_times_give_no_more_than_burst_and_rate(void **state)
         n += token_bucket_take(&bucket, &five, now);
     }
     assert_true(n <= 5 + (now - 5000) / INTERVAL);
-    // Asked for more often than it fills, it gives all it has.
+    // Under constant demand, it gives all its tokens.
     assert_true(n >= (now - 5000) / INTERVAL * 99 / 100);
 }
 

@@ -14,14 +14,14 @@
 #include "table/port.h"
 
 struct slot {
-    uint32_t written; // release: `packet` before it
+    uint32_t written; // release; stored after `packet`
     struct packet_trace packet;
     // TRACE_ROOM bytes
 } __attribute__((aligned(64)));
 
 struct trace {
     uint32_t count;
-    uint32_t taken __attribute__((aligned(64))); // forwarders; more than count: all
+    uint32_t taken __attribute__((aligned(64))); // forwarders; > count: all places are taken
 };
 
 #define SLOT_BYTES ((sizeof(struct slot) + TRACE_ROOM + 63) & ~(size_t)63)
@@ -71,7 +71,7 @@ const struct packet_trace *trace_at(unsigned watch, unsigned i)
     return s && __atomic_load_n(&s->written, __ATOMIC_ACQUIRE) ? &s->packet : NULL;
 }
 
-// NULL: the trace does not want the packet, or is full.
+// Returns NULL if the trace does not want the packet, or is full.
 static struct packet_trace *take_place(unsigned watch, struct rte_mbuf *m,
                                        const struct watch_tag *tag)
 {

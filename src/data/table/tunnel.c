@@ -2,8 +2,8 @@
 // tunnel.c - see tunnel.h
 //
 // The index is two open hash tables of numbers: by key, and by end (kind, virtual router, local
-// address), which finds packets for a tunnel's end that no tunnel accepts. It is built aside, once
-// for each commit, and published whole. Until then a hidden tunnel is known by its kind, NONE.
+// address), which finds packets for a tunnel's end that no tunnel accepts. A new index is built
+// once per commit, and published as a whole. Until then, kind NONE marks a hidden tunnel.
 #include "table/tunnel.h"
 
 #include <endian.h>
@@ -20,7 +20,7 @@
 #include "table/nexthop.h"
 #include "table/nexthop_count.h"
 
-#define SLOTS 32768u // more than two for each tunnel
+#define SLOTS 32768u // more than two per tunnel
 #define BUCKETS 8192u
 
 _Static_assert(SLOTS >= 2 * TUNNEL_MAX && (SLOTS & (SLOTS - 1)) == 0, "the hash tables");
@@ -34,7 +34,7 @@ uint16_t tunnel_end = 1;
 const struct tunnel_index *tunnel_index;
 uint32_t tunnel_n_hidden = 1;
 
-static struct { // control's own
+static struct { // control only
     bool used;
     uint16_t next;   // in its bucket
     uint64_t vacant; // grace ticket
@@ -42,15 +42,15 @@ static struct { // control's own
 static uint16_t bucket[BUCKETS]; // numbers in use, by key
 static uint16_t lowest = 1;      // no number below is free
 static struct tunnel_index *built[2]; // one is published
-static uint64_t unused_since;         // grace ticket of the other
-static bool stale;                    // the published one
+static uint64_t unused_since;         // grace ticket of the other one
+static bool stale;                    // is the published one stale?
 static unsigned n_published;
 static uint32_t n_made; // since the start
 
 static const struct {
     const char *name;
-    uint8_t proto;  // of the outer packet; IPIP's follows the inner one
-    uint8_t behind; // bytes behind the outer IP header, without GRE's key
+    uint8_t proto;  // of the outer packet; for IPIP it depends on the inner packet
+    uint8_t behind; // bytes after the outer IP header, without GRE's key
     uint16_t port;  // UDP
 } kinds[TUNNEL_KIND_N] = {
     [TUNNEL_NONE] = {"none", 0, 0, 0},
@@ -89,14 +89,15 @@ static void put32(uint8_t *p, uint32_t host)
     put16(p + 2, (uint16_t)host);
 }
 
-// What a packet changes is 0 here: lengths, DSCP and ECN, protocol of IPIP, type of GRE, entropy.
+// Fields that vary per packet are 0 here: lengths, DSCP and ECN, protocol of IPIP, type of GRE,
+// entropy.
 static void write_ip(uint8_t *ip, const struct tunnel_settings *s)
 {
     uint8_t proto = kinds[s->id.kind].proto;
 
     if (s->id.family == IP4) {
         ip[0] = 0x45;
-        ip[6] = 0x40; // DF, so that any identification will do (RFC 6864 4.1)
+        ip[6] = 0x40; // DF, so that any identification is fine (RFC 6864 4.1)
         ip[8] = s->ttl;
         ip[9] = proto;
         memcpy(ip + 12, s->id.local, 4);
@@ -122,7 +123,7 @@ static void write_header(struct tunnel *t, const struct tunnel_settings *s)
         at += 8;
     }
     if (s->id.kind == TUNNEL_VXLAN) {
-        at[0] = 0x08; // I: there is a VNI
+        at[0] = 0x08; // I: has a VNI
         put32(at + 4, s->id.key << 8);
     } else if (s->id.kind != TUNNEL_IPIP && s->keyed) {
         at[0] = 0x20; // K
@@ -156,7 +157,7 @@ static bool is_end(const struct tunnel *t, const struct tunnel_key *k)
            !memcmp(t->id.local, k->local, sizeof k->local);
 }
 
-// A hidden tunnel may still be in the index; what has a kind is complete.
+// A hidden tunnel may still be in the index; an entry with a kind is complete.
 static bool is_live(const struct tunnel *t)
 {
     return __atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) != TUNNEL_NONE; // partner: tunnel_publish
@@ -224,7 +225,7 @@ bool tunnel_index_update(void)
 
 // --- control ---
 
-// Tables, of which the index has two. False: no memory.
+// Allocates the tables; the index has two. False: no memory.
 static bool memory_take(void)
 {
     if (!tunnel_table)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_table_test.c - the table of tunnels, full
+// tunnel_table_test.c - a full table of tunnels
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static int close_table(void **state)
     return 0;
 }
 
-// Three tunnels of each local address.
+// Three tunnels per local address.
 static struct tunnel_settings settings_of(unsigned i)
 {
     struct tunnel_settings s = {.id = {.kind = TUNNEL_GRE, .family = IP4, .key = i % 3}};
@@ -104,7 +104,7 @@ static void a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back(void **
     fill();
     for (unsigned i = 0; i < 3; i++) {
         tunnel_hide(number_of[6000 + i]);
-        assert_int_equal(found(6000 + i), 0); // before the index has changed
+        assert_int_equal(found(6000 + i), 0); // the index has not changed yet
         assert_true(tunnel_index_update());
         assert_int_equal(ends(6000), i < 2);
     }
@@ -131,12 +131,12 @@ static void what_no_tunnel_of_linux_takes_is_the_kernels(void **state)
     assert_int_equal(found(0), number);
     assert_false(ends(0));
     assert_int_equal(tunnel_get(number)->refuses_be, htons(0x86dd));
-    make(1); // has the same local end
+    make(1); // same local end
     tunnel_index_update();
     assert_true(ends(0));
 }
 
-// Of a tunnel of each port: packets come in by another virtual router than they leave by.
+// For a tunnel of each port: packets come in by another virtual router than they leave by.
 static void an_interface_may_leave_the_router_of_its_tunnel(void **state)
 {
     struct iface *i = iface_new("t1");

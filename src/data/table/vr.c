@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr.c - the table of virtual routers
 //
-// Each has its two FIBs from the start, empty: an unknown destination has no route rather than no
-// table. The ECMP seed differs between routers and between runs, so that two routers in a row do
-// not choose alike (polarization).
+// Each virtual router has two empty FIBs from the start: an unknown destination has no route rather
+// than no table. The ECMP seed differs between routers and between runs, so that two routers in a
+// row do not choose alike (polarization).
 #include "table/vr.h"
 
 #include <errno.h>
@@ -116,7 +116,7 @@ void vr_free(struct vr *v)
     __atomic_store_n(&vr_count, vr_count - 1, __ATOMIC_RELAXED);
     vr_publish(v, IP4, NULL);
     vr_publish(v, IP6, NULL);
-    rcu_synchronize(); // no burst holds a FIB of it any more
+    rcu_synchronize(); // no burst holds one of its FIBs any more
     fib_free(fib4);
     fib_free(fib6);
 }

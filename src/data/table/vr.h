@@ -2,9 +2,9 @@
 // vr.h - virtual routers
 //
 // A virtual router has its own IPv4 and IPv6 FIB and its own interfaces. In Linux it is a network
-// namespace or a VRF table of one; id 0 is "default", the main table of the namespace that kamueed
-// runs in. Written by control (vr_manager), and by rib_manager when it changes the FIBs' engine
-// while the commit waits; forwarders read the two FIB pointers once per burst.
+// namespace or a VRF table of one; id 0 is "default", the main table of kamueed's namespace.
+// Written by control (vr_manager), and by rib_manager when it changes the FIBs' engine while the
+// commit waits; forwarders read the two FIB pointers once per burst.
 #ifndef TABLE_VR_H
 #define TABLE_VR_H
 
@@ -20,28 +20,27 @@
 
 enum flow_hash_mode { FLOW_HASH_L3, FLOW_HASH_L4, FLOW_HASH_SYMMETRIC, FLOW_HASH_MODES };
 
-// What the flow hash covers (forwarder/flow_hash.h). One word, so that nobody sees half a change.
+// Input of the flow hash (forwarder/flow_hash.h). One word, so that no reader sees half a change.
 struct flow_hash {
     uint32_t seed;
     uint8_t mode; // enum flow_hash_mode
-    bool label;   // the IPv6 flow label takes part
+    bool label;   // includes the IPv6 flow label
     uint16_t pad;
 };
 _Static_assert(sizeof(struct flow_hash) == 8, "one word");
 
 struct vr {
-    // reader: forwarder; its FIBs are in vr_fibs
+    // reader: forwarder; the FIBs are in vr_fibs
     struct flow_hash flow_hash;
-    uint8_t cpu_weight; // of its share of a core that does not keep up; 0: 1
-    // writer: rib_manager; what ICMP errors come from where the interface has no address (RFC
-    // 1812 4.3.2.4); 0 = none
+    uint8_t cpu_weight; // weight of its share of an overloaded core; 0: 1
+    // writer: rib_manager; source of ICMP errors if the interface has no address (RFC 1812
+    // 4.3.2.4); 0 = none
     ip4_t addr4;
     uint8_t addr6[16];
-    // the FIBs themselves: rib_manager's, and for any other thread that is no forwarder to look up
-    // in
+    // the FIBs themselves: for rib_manager, and for lookups of threads that are not forwarders
     struct fib *fib4, *fib6;
-    // writer's own: control
-    uint32_t random_seed; // of the flow hash while none is configured
+    // writer only: control
+    uint32_t random_seed; // of the flow hash, unless configured
     bool used, stopped;
     uint16_t id;
     char name[32];
@@ -52,12 +51,12 @@ struct vr {
 int vr_table_init(void);
 void vr_table_fini(void);
 extern struct vr *vr_table; // [VR_MAX]
-// The FIB of each, by family and memory node; fib_none while it is being made or freed. Published
-// by vr_publish.
+// The FIBs by memory node and family; fib_none while one is being made or freed. Published by
+// vr_publish.
 extern const struct fib *vr_near[MEM_NODES_MAX][2][VR_MAX];
 
 extern uint16_t vr_count; // virtual routers; control writes
-// Is there another one beside the default one?
+// Are there others besides the default one?
 static inline bool vr_several(void)
 {
     return __atomic_load_n(&vr_count, __ATOMIC_RELAXED) > 1;
@@ -68,8 +67,8 @@ static inline struct vr *vr_get(uint16_t id)
     return &vr_table[id];
 }
 
-// The FIBs of a family of all virtual routers, by id, for a forwarder on that memory node: each is
-// read with rcu_load.
+// The FIBs of a family of all virtual routers, by id, for a forwarder on that memory node; read
+// each with rcu_load.
 static inline const struct fib *const *vr_fibs(uint8_t family, unsigned node)
 {
     return vr_near[node][family == IP6];
@@ -89,15 +88,15 @@ static inline struct flow_hash vr_flow_hash(const struct vr *v)
 }
 
 extern const struct flow_hash flow_hash_default; // seed 0: a random one
-const char *flow_hash_name(unsigned mode); // "l3", "l4", "symmetric"; NULL behind the last one
-// Control; live: flows may change their member.
+const char *flow_hash_name(unsigned mode); // "l3", "l4", "symmetric"; NULL beyond the last one
+// Control; takes effect at once: flows may change their member.
 void vr_set_flow_hash(struct vr *v, struct flow_hash h);
 
 struct vr *vr_find(const char *name); // control; NULL when absent
 struct vr *vr_new(const char *name);  // control; with empty FIBs; NULL with errno
-void vr_free(struct vr *v);           // control; nothing refers to it any more
-// Publishes another FIB of the family, or one without routes (NULL). Control; rib_manager while a
-// commit waits.
+void vr_free(struct vr *v);           // control; no references may be left
+// Publishes another FIB of the family, or an empty one (NULL). Control; rib_manager while a commit
+// waits.
 void vr_publish(struct vr *v, uint8_t family, struct fib *f);
 
 #endif

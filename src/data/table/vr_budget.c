@@ -5,7 +5,7 @@
 #include "core/thread.h"
 
 #define PUNT_BURST_MIN 32u
-#define PUNT_BURSTS_PER_S 4u // a full bucket lasts so long at the rate
+#define PUNT_BURSTS_PER_S 4u // a full bucket lasts 1/4 s at the rate
 
 const struct vr_budget_info vr_budget_info[VR_BUDGET_N] = {
 #define VR_BUDGET(name, word, unit, step) {word, unit, step},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr_budget.h - what each virtual router may use of what all of them share
+// vr_budget.h - how much each virtual router may use of shared resources
 //
-// Every writer asks before it adds: rib_manager before a route, a next hop or a neighbor, control
+// Every writer checks before it adds: rib_manager before a route, a next hop or a neighbor, control
 // before interfaces, rules, set members or a capture, a forwarder before it punts. So a virtual
-// router beyond its budget loses only what is its own.
+// router beyond its budget harms only itself.
 // Control writes the limits; any thread reads them.
 #ifndef TABLE_VR_BUDGET_H
 #define TABLE_VR_BUDGET_H
@@ -28,7 +28,7 @@ struct vr_budget_info {
 };
 extern const struct vr_budget_info vr_budget_info[VR_BUDGET_N];
 
-// Limits, by enum vr_budget_kind; 0 = none but the router's own.
+// Limits, by enum vr_budget_kind; 0 = only the router's own limit.
 struct vr_limits {
     uint64_t of[VR_BUDGET_N];
 };
@@ -36,11 +36,11 @@ struct vr_limits {
 struct vr_budget {
     struct vr_limits limits;
     struct token_bucket_rate punt_rate; // of limits.of[VR_BUDGET_PUNT_RATE]
-    uint64_t punt_full_at __attribute__((aligned(64))); // forwarders'; their token bucket
+    uint64_t punt_full_at __attribute__((aligned(64))); // written by forwarders; their token bucket
 } __attribute__((aligned(128)));
 extern struct vr_budget vr_budgets[VR_MAX];
 
-void vr_budget_set(uint16_t vr, const struct vr_limits *to); // control; live
+void vr_budget_set(uint16_t vr, const struct vr_limits *to); // control; takes effect at once
 
 static inline uint64_t vr_budget_limit(uint16_t vr, enum vr_budget_kind kind)
 {
@@ -55,9 +55,9 @@ static inline bool vr_budget_has_room(uint16_t vr, enum vr_budget_kind kind, uin
     return !limit || used < limit;
 }
 
-// Forwarder: may a packet of that class be punted at TSC `now`? What links and routing need may use
-// the whole bucket, the other classes half of it: so a flood of them leaves room for hellos.
-// `dry`: no token is used up.
+// Forwarder: may a packet of that class be punted at TSC `now`? Classes that links and routing need
+// may use the whole bucket, other classes half of it: so a flood of these leaves room for hellos.
+// `dry`: takes no token.
 static inline bool vr_budget_punt(uint16_t vr, enum punt_class class, uint64_t now, bool dry)
 {
     struct vr_budget *b = &vr_budgets[vr];
@@ -67,7 +67,7 @@ static inline bool vr_budget_punt(uint16_t vr, enum punt_class class, uint64_t n
 
     now = token_bucket_ticks(now);
     until = now + (class <= PUNT_NEIGH ? most : most / 2);
-    if (!interval) // none
+    if (!interval) // no limit
         return true;
     return dry ? __atomic_load_n(&b->punt_full_at, __ATOMIC_RELAXED) <= until
                : token_bucket_take_cost(&b->punt_full_at, interval, until, now);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch.c - copying frames for watches
 //
-// Slots and both rings lie in one region of mem_map(), so a capture takes no packet buffer from the
-// ports, and unused slots take no memory. The frames of a burst are chosen first, then take their
-// slots at once; rings are in RTS mode, for the reason given in exchange.c.
+// Slots and both rings lie in one region of mem_map(), so a capture takes no packet buffers from
+// the ports, and unused slots take no memory. The frames of a burst are selected first and then
+// take their slots together; rings are in RTS mode, for the reason given in exchange.c.
 //
-// A port may have taken the VLAN tag off a frame. Filters and copies see it where it was: rte_bpf
-// reads frames by segments, so such a frame is presented as two, the first one with addresses and
-// tag (struct tagged).
+// A port may have stripped the VLAN tag of a frame. Filters and copies see it in its place: rte_bpf
+// reads frames by segments, so such a frame is presented as two, the first with addresses and tag
+// (struct tagged).
 #include "table/watch.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ unsigned watch_take(unsigned index, struct watch_slot **slot, unsigned n)
 
 void watch_give_back(unsigned index, struct watch_slot **slot, unsigned n)
 {
-    // Has room for all slots there are.
+    // There is room for all slots.
     rte_ring_enqueue_burst(watch_table[index].empty, (void **)slot, n, NULL);
 }
 
@@ -113,7 +113,7 @@ struct tagged {
     uint8_t front[16]; // both addresses, tag
 };
 
-// The frame as it was on the wire: `m`, or, with its tag put back, t->head.
+// Returns the frame as on the wire: `m`, or, with its tag restored, t->head.
 static struct rte_mbuf *on_wire(struct rte_mbuf *m, struct tagged *t)
 {
     uint16_t tag[2] = {RTE_BE16(0x8100), rte_cpu_to_be_16(m->vlan_tci)};
@@ -141,7 +141,7 @@ static bool passes_filter(const struct watch *w, struct rte_mbuf *m)
     return (w->filter_code ? w->filter_code(m) : rte_bpf_exec(w->filter, m)) != 0;
 }
 
-// A frame of a member is one of its LAG, too.
+// A frame of a member also belongs to its LAG.
 static bool is_of_port(const struct watch *w, uint16_t port)
 {
     uint8_t lag = port < PORT_MAX ? __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED) : 0;
@@ -200,7 +200,7 @@ unsigned watch_copy(unsigned index, enum watch_point point, struct rte_mbuf *con
         copy_frame(s, w->snap, pkt[chosen[i]]);
         c->bytes += s->len;
     }
-    rte_ring_enqueue_burst(w->full, (void **)slot, room, NULL); // has room for all slots there are
+    rte_ring_enqueue_burst(w->full, (void **)slot, room, NULL); // there is room for all slots
     c->taken += room;
     c->missed += k - room;
     return room;
