@@ -2,14 +2,14 @@
 // block.c - builds the blocks that readers walk from the nodes of the tree. Called by edit.c.
 //
 // Invariant: a block never changes, except for words in branch and mixed blocks (edit.c).
-// block_build() makes a new one from a node: its routes over 64 children, shorter ones first, then
-// its children's words. A child is rebuilt only if the value it inherits has changed.
+// block_build() makes a new block from a node: its routes over 64 children, shorter ones first,
+// then the words of its children. A child is rebuilt only if the value it inherits has changed.
 //
-// Words among the leaves make a mixed block in IPv4, where few /24s have anything below, and a
-// branch block in IPv6 or if a value is too large for a mixed one.
+// A node with references among its 64 words becomes a mixed block in IPv4, where few /24s have
+// longer routes, and a branch block in IPv6, or if a value is too large for a mixed block.
 #include "poptrie/poptrie_priv.h"
 
-// Appends bit fields of up to 16 bits; the caller knows how many fit.
+// Appends bit fields of up to 16 bits; the caller ensures that they fit.
 struct packer {
     uint8_t *p;
     uint64_t acc;
@@ -33,7 +33,8 @@ static inline void leaves_pack_end(struct packer *k)
     memcpy(k->p, &k->acc, (k->values_fill + 7) / 8);
 }
 
-// A bit for each value that differs from the one before it; the first always does.  *all: their OR.
+// Returns a bit for each value that differs from its predecessor; the first always does. *all: OR
+// of all values.
 static uint64_t runs_of(const uint16_t v[64], unsigned *all)
 {
     const uint64_t low15 = 0x7fff7fff7fff7fff;
@@ -55,7 +56,7 @@ static uint64_t runs_of(const uint16_t v[64], unsigned *all)
     return runs;
 }
 
-// Leaves v[0..64) behind a run vector; a single run needs no block.
+// Packs v[0..64) as a run vector and leaves; a single run needs no block.
 static uint32_t leaf_block(struct poptrie *t, const uint16_t v[64])
 {
     unsigned all, n, width;
@@ -95,7 +96,7 @@ static uint32_t branch_block(struct poptrie *t, const uint32_t w[64], uint64_t r
 static uint32_t mixed_block(struct poptrie *t, const uint32_t w[64], uint64_t runs, unsigned refs,
                             unsigned width)
 {
-    // in 32-bit words: where the words begin
+    // offset of the references, in 32-bit words
     unsigned at = (8 + (__builtin_popcountll(runs) * width + 7) / 8 + 3) / 4;
     struct packer k = {0};
     uint32_t word, *block;
@@ -118,7 +119,7 @@ static uint32_t mixed_block(struct poptrie *t, const uint32_t w[64], uint64_t ru
     return word;
 }
 
-// 64 words of which some are references.
+// Packs 64 words, some of which are references.
 static uint32_t words_block(struct poptrie *t, const uint32_t w[64])
 {
     uint64_t runs = 1;
@@ -138,7 +139,8 @@ static uint32_t words_block(struct poptrie *t, const uint32_t w[64])
     return mixed_block(t, w, runs, refs, width);
 }
 
-// Leads from depth `site` to `in` for addresses that begin with the first `bits` bits of key.
+// Makes the skips from depth `site` that lead to `in` if an address matches the first `bits` bits
+// of key, and answer `out` otherwise.
 static uint32_t skip_block(struct poptrie *t, unsigned site, unsigned bits, const uint64_t key[2],
                            uint32_t in, uint16_t out)
 {
@@ -175,7 +177,7 @@ static inline void values_fill(uint16_t *v, unsigned bits, uint16_t value)
             memcpy(v + i, &four, 8);
 }
 
-// The node's routes pushed to its 64 children, shorter ones first.
+// Pushes the node's routes down to its 64 children, shorter ones first.
 static void node_values_paint(const struct node *n, uint16_t inherited, uint16_t v[64])
 {
     const uint16_t *value = node_values(n);
@@ -196,7 +198,7 @@ static bool is_root6(const struct poptrie *t, const struct node *n)
     return n->depth == 0 && t->geo.key_bits == 128;
 }
 
-// What child idx inherited before the change.
+// Value that child idx inherited before the change.
 static uint16_t value_was_over(const struct node *n, unsigned idx, uint16_t inherited,
                                struct target tg)
 {
@@ -213,12 +215,12 @@ static uint16_t value_was_over(const struct node *n, unsigned idx, uint16_t inhe
     return inherited;
 }
 
-// The 64 words of a node with children; true if any of them is a reference.
+// Computes the 64 words of a node with children; true if any of them is a reference.
 static bool branch_words(struct poptrie *t, const struct node *n, const uint16_t v[64],
                          uint16_t old, uint16_t new, struct target tg, uint32_t w[64])
 {
     struct kid *kid = node_kids(n);
-    unsigned span = 1; // children that one entry stands for, at the end of a half
+    unsigned span = 1; // children that one entry covers, at the end of a half
     bool any = false;
     uint64_t m = n->kids;
 
@@ -247,7 +249,7 @@ static bool branch_words(struct poptrie *t, const struct node *n, const uint16_t
     return any;
 }
 
-// A node at depth 24 of IPv4 and its children: 256 leaves, and the children have no words.
+// A node at depth 24 of IPv4 together with its children: 256 leaves; the children have no words.
 static uint32_t wide_block(struct poptrie *t, const struct node *n, uint16_t inherited)
 {
     uint16_t v[256], sub[64];
@@ -294,7 +296,7 @@ static uint32_t wide_block(struct poptrie *t, const struct node *n, uint16_t inh
     return word;
 }
 
-// The word of a node without regard to the bits skipped before it.
+// Makes the word of a node, without the skip before it.
 static uint32_t node_block(struct poptrie *t, const struct node *n, uint16_t old, uint16_t new,
                            struct target tg)
 {
@@ -305,7 +307,7 @@ static uint32_t node_block(struct poptrie *t, const struct node *n, uint16_t old
         return wide_block(t, n, new);
     if (!node_is_floor(n))
         node_values_paint(n, new, v);
-    // never read: 2000::/3 hangs in the directory
+    // never read: the directory covers 2000::/3
     if (is_root6(t, n))
         for (unsigned i = 8; i < 16; i++)
             v[i] = v[7];
@@ -326,7 +328,7 @@ void block_build(struct poptrie *t, struct kid *via, unsigned site, uint16_t old
     unsigned bits = n->depth;
     uint32_t word;
 
-    if (n->n_kids == 0 && n->n_values == 1 && n->depth > site) { // one route: the skip is enough
+    if (n->n_kids == 0 && n->n_values == 1 && n->depth > site) { // a single route: a skip is enough
         unsigned idx =
             n->routes[0] != 0 ? __builtin_ctzll(n->routes[0]) : 64 + __builtin_ctzll(n->routes[1]);
         unsigned l = 31 - __builtin_clz(idx);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check.c - checks a table against its own tree and counts what it is made of (poptrie_check); for
-// tests and audits
+// check.c - checks a table against its own tree and computes statistics (poptrie_check); for tests
+// and audits
 //
-// Independent of block.c and edit.c: it works out from the tree alone what every word must be, and
-// compares. Takes about as long as a load.
+// Independent of block.c and edit.c: derives the expected value of every word from the tree alone,
+// and compares. Takes about as long as a load.
 #include "poptrie/walk.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void check_fail(struct checker *k, const char *format, ...)
 
 // --- P7: the other copies ---
 
-// Counts a reachable block, and compares what the copies have in its place.
+// Counts a reachable block, and compares the copies with it.
 static void block_reached(struct checker *k, uint32_t word)
 {
     const uint8_t *block = block_at(k->t->arena, word);
@@ -65,9 +65,9 @@ static void check_copies(struct checker *k)
     }
 }
 
-// --- P2: one block against the words it must hold ---
+// --- P2: one block against its expected words ---
 
-// The code of the block that holds these 64 words.
+// The code of a block with these 64 words.
 static uint32_t expected_code(const struct checker *k, const uint32_t want[64])
 {
     uint32_t all = 0;
@@ -281,7 +281,7 @@ static void check_slots(struct checker *k, uint32_t lo, uint32_t hi, uint32_t wa
 {
     const uint32_t *dir = k->t->dir;
 
-    // the first is right and each equals the next: libc compares faster than we do
+    // the first is right and each equals the next: libc's comparison is faster than ours
     if (k->bad || lo >= hi ||
         (dir[lo] == want && memcmp(dir + lo, dir + lo + 1, (hi - lo - 1) * sizeof(*dir)) == 0))
         return;
@@ -363,7 +363,7 @@ static void check_tree(struct checker *k)
 
 // --- P4, P8: the group ---
 
-// Marks the blocks of the tree behind w, of which none may be marked yet.
+// Marks all blocks of the tree behind w; none may be marked yet.
 static void mark_reachable(struct checker *k, uint64_t *seen, uint32_t w)
 {
     const uint8_t *block = block_at(k->t->arena, w);
@@ -388,7 +388,7 @@ static void mark_reachable(struct checker *k, uint64_t *seen, uint32_t w)
     }
 }
 
-// Does a table before `o` share this tree, and do both know it?
+// Does a table before `o` share this tree, and are both marked so?
 static bool is_reached_before(struct checker *k, const struct poptrie *o, uint32_t slot)
 {
     for (unsigned i = 0; i < o->place; i++) {
@@ -445,7 +445,7 @@ static void check_pages(struct checker *k)
                        words * sizeof(*t->dir)) != 0)
                 check_fail(k, "P8: page %u, number %u, of copy %u is not like the directory", p,
                            t->page[p], c);
-        for (unsigned i = 0; i < g->places; i++) { // count each number at its first table
+        for (unsigned i = 0; i < g->places; i++) { // count each page number at its first table
             bool first = g->table[i] != NULL && g->table[i]->page[p] >= g->places * PAGES;
 
             for (unsigned e = 0; first && e < i; e++)
@@ -470,7 +470,7 @@ static void check_touched(struct checker *k)
     }
 }
 
-// What check_tree has counted.
+// Compares the table's counters with the results of check_tree.
 static void check_reach(struct checker *k)
 {
     const struct poptrie *t = k->t;
@@ -517,7 +517,7 @@ int poptrie_check(const struct poptrie *t, char *why, size_t n)
     return k.bad ? -EINVAL : 0;
 }
 
-// Of the directory, as far as it has been written to.
+// Bytes of the directory pages that have been written to.
 static uint64_t dir_bytes_used(const struct poptrie *t)
 {
     size_t words = TOUCHED_WORDS(t->group->dir_bytes);
@@ -536,7 +536,7 @@ static uint64_t garbage_list_bytes(const struct table_group *g)
     return g->garbage_cap * sizeof(*g->garbage) + g->blocks.top * sizeof(struct pool_chunk);
 }
 
-// What belongs to a group of several tables is no table's.
+// Memory of a group with several tables is attributed to none of them.
 void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s)
 {
     const struct table_group *g = t->group;

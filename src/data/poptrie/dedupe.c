@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dedupe.c - shares trees and pages that have become equal in tables of a group (poptrie_dedupe)
+// dedupe.c - shares equal trees and pages between tables of a group (poptrie_dedupe)
 //
-// The table that becomes equal last finds the other one, so only what has changed since the last
-// call is compared.
+// When two tables become equal, the later one finds the other. So only slots changed since the last
+// call are compared.
 #include "poptrie/walk.h"
 
 #include <stdlib.h>
 
 #define CHANGED_MAX 4096u // more changes than that: compare everything
 
-// --- what to look at ---
+// --- changed slots ---
 
 void dedupe_later(struct poptrie *t, uint32_t from, uint32_t n)
 {
@@ -28,7 +28,7 @@ void dedupe_later(struct poptrie *t, uint32_t from, uint32_t n)
 
 // --- trees ---
 
-// Bytes behind the run vector, or the heads, that are leaves.
+// Bytes of leaves after the run vector, or after the heads.
 static size_t leaves_bytes(const uint8_t *arena, uint32_t w)
 {
     uint64_t last;
@@ -39,7 +39,7 @@ static size_t leaves_bytes(const uint8_t *arena, uint32_t w)
     return (block_leaves(arena, w) * (last >> 48) + 7) / 8;
 }
 
-// Bytes behind the last leaf of a block are undefined.
+// Bytes after the last leaf of a block are undefined.
 static bool tree_equal(const uint8_t *arena, uint32_t a, uint32_t b)
 {
     const uint8_t *p = block_at(arena, a), *q = block_at(arena, b);
@@ -74,7 +74,7 @@ static bool tree_equal(const uint8_t *arena, uint32_t a, uint32_t b)
     return true;
 }
 
-// Another table with an equal tree under this slot; preferably one that shares it already.
+// Finds another table with an equal tree in this slot, preferably one that already shares it.
 static struct poptrie *table_with_equal_tree(const struct poptrie *t, uint32_t slot)
 {
     const struct table_group *g = t->group;
@@ -124,9 +124,9 @@ static bool page_dedupe(struct poptrie *t, unsigned p)
     return false;
 }
 
-// --- all of it ---
+// --- everything ---
 
-// Sets page[] for the pages of the slots.
+// Dedupes the slots, and sets page[] for their pages.
 static bool range_dedupe(struct poptrie *t, struct changed c, bool page[PAGES])
 {
     bool any = false;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// edit.c - replaces the words that follow a changed route. Called by poptrie.c inside a
+// edit.c - replaces the words affected by a changed route. Called by poptrie.c inside a
 // transaction.
 //
 // The tree (tree.h) has changed at one entry. block_build() makes a new block for it, and the word
-// that led to the old one is replaced. That word is:
+// that led to the old block is replaced. That word is:
 //
 //   - in a directory slot, for the first block below the directory;
 //   - in the parent's branch or mixed block, in place, if it was a reference and stays one (every
-//   reference is a run of its own, so the run vector stays right);
+//     reference is a run of its own, so the run vector stays valid);
 //   - otherwise the parent's block is rebuilt, too, and the same question arises one level up.
 //
-// A route no longer than the directory's index has no block: slots_fill() writes the slots under
-// it, except those that longer routes decide.
+// A route no longer than the directory's index has no block: slots_fill() writes its slots, except
+// slots with longer routes.
 #include "poptrie/walk.h"
 
-// --- below the directory, and outside of it ---
+// --- below the directory, and outside it ---
 
 static unsigned depth_of(const struct poptrie *t, const struct kid *via)
 {
     return node_at(&t->nodes, via->node)->depth;
 }
 
-// The entry that holds the key's slot, searched from `via` down; NULL: none (left).
+// Searches from `via` down for the entry with the key's slot; NULL: none (left).
 static struct kid *slot_entry(const struct poptrie *t, struct kid *via, const uint64_t key[2],
                               uint16_t *inherited)
 {
@@ -42,7 +42,7 @@ static struct kid *slot_entry(const struct poptrie *t, struct kid *via, const ui
     }
 }
 
-// The depth from which a child of this entry's node is looked at.
+// The depth at which a child of this entry's node starts to match.
 static unsigned site_below(const struct poptrie *t, const struct kid *via, bool slotted)
 {
     unsigned depth = depth_of(t, via);
@@ -50,7 +50,7 @@ static unsigned site_below(const struct poptrie *t, const struct kid *via, bool 
     return slotted && depth < t->geo.dir_bits ? t->geo.dir_bits : depth_next(depth);
 }
 
-// The new word of path[i] stands where `was` stood: tell the parent, or its parent, ...
+// Propagates the new word of path[i], which replaces `was`: to the parent, or further up.
 static void edit_ancestors(struct poptrie *t, const struct tree_change *c, const uint64_t key[2],
                            unsigned i, uint32_t was)
 {
@@ -86,7 +86,7 @@ static void edit_ancestors(struct poptrie *t, const struct tree_change *c, const
     }
 }
 
-// Replaces the words of a change whose route has blocks under it, not only slots.
+// Replaces the words for a route with blocks below it, not only slots.
 static void edit_blocks(struct poptrie *t, const struct tree_change *c, const uint64_t key[2],
                         unsigned len, struct target tg, uint16_t is)
 {
@@ -97,7 +97,7 @@ static void edit_blocks(struct poptrie *t, const struct tree_change *c, const ui
     unsigned site = 0;
     uint32_t was;
 
-    // the node is part of its parent's block
+    // the parent's block includes the node
     if (last > 0 && node_is_wide(t, node_at(&t->nodes, c->path[last - 1].via->node)))
         via = c->path[--last].via;
     old = c->path[last].inherited;
@@ -116,7 +116,8 @@ static void edit_blocks(struct poptrie *t, const struct tree_change *c, const ui
     new = old;
     if (depth_of(t, via) > tg.depth && depth_of(t, via) >= len &&
         key_equal(key, node_at(&t->nodes, via->node)->key, len)) {
-        old = tg.was != 0 ? tg.was : c->cover; // the route's node is gone, what it covered stays
+        old = tg.was != 0 ? tg.was : c->cover; // the route's node is gone; the route it covered
+                                               // remains
         new = is != 0 ? is : c->cover;
     }
     was = via->word;
@@ -132,7 +133,7 @@ static void edit_blocks(struct poptrie *t, const struct tree_change *c, const ui
 static void slots_fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
                             uint32_t hi, uint16_t old, uint16_t new);
 
-// Slots [lo, hi) hang on the entry kid (NULL: none), which inherits `new` instead of `old`.
+// Fills slots [lo, hi) below the entry kid (NULL: none), which inherits `new` instead of `old`.
 static void slots_fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t hi, uint16_t old,
                        uint16_t new)
 {
@@ -157,7 +158,7 @@ static void slots_fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t
     txn_stage(t, t->dir + to, hi - to, new);
 }
 
-// Slots [lo, hi) are those of heap index idx, itself not looked at.
+// Fills slots [lo, hi) below heap index idx, without the route at idx itself.
 static void slots_fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
                             uint32_t hi, uint16_t old, uint16_t new)
 {
@@ -169,7 +170,7 @@ static void slots_fill_heap(struct poptrie *t, const struct node *n, unsigned id
         uint16_t o = old, v = new;
 
         if (node_has_route(n, i) && !node_is_floor(n)) {
-            // longer than what changed: decides alone
+            // longer than the changed route: not affected
             if (!t->txn.whole_tree)
                 continue;
             o = v = node_values(n)[node_rank(n, i)];
@@ -209,7 +210,7 @@ static void edit_slots(struct poptrie *t, const uint64_t key[2], unsigned len, u
         slots_fill(t, node_has_kid(n, idx - 64) ? node_kid(n, idx - 64) : NULL, lo, hi, old, new);
 }
 
-// --- the three kinds of change ---
+// --- changes of a route, of everything; removal of a tree ---
 
 void edit_route(struct poptrie *t, const struct tree_change *c, const uint64_t key[2], unsigned len,
                 uint16_t was, uint16_t is)
@@ -217,7 +218,7 @@ void edit_route(struct poptrie *t, const struct tree_change *c, const uint64_t k
     struct target tg = {depth_floor(len - 1), route_index(key, len), was};
     bool slotted = key_has_slot(t, key);
 
-    if (len <= FLOOR_BITS) { // its value is in no word, but its node is new or gone
+    if (len <= FLOOR_BITS) { // the floor has its value, but its node is new or gone
         tg = (struct target){0};
         was = is = 0;
     }
@@ -248,7 +249,7 @@ void edit_retire_tree(struct poptrie *t, struct kid root)
 {
     const struct node *n = node_at(&t->nodes, root.node);
 
-    // other readers go on with it
+    // other tables still use it
     if (n->depth >= t->geo.dir_bits && key_has_slot(t, n->key) && word_is_ref(root.word) &&
         t->dir[key_slot(t, n->key)] == root.word && slot_is_shared(t, key_slot(t, n->key)))
         return;

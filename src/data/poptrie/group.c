@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// group.c - a group of tables: their places in one memory, its shared pages and its garbage
+// group.c - groups of tables: shared memory, shared pages and garbage
 //
 // Many full tables do not fit a core's caches, and virtual routers with the same upstreams have
 // nearly equal tables. So the tables of a group have one arena, in which a word means the same
-// block to all, and share two things: trees of blocks (share.c), and pages of the directory for
-// bursts of several tables, which read directories by page number. Invariant: a shared page never
-// changes. A table whose directory changes goes back to its own page, which is always complete.
+// block in all tables, and share two things: trees of blocks (share.c), and pages of the directory
+// for bursts of several tables, which read directories by page number. Invariant: a shared page
+// never changes. A table whose directory changes returns to its own page, which is always complete.
 //
-//     dedupe.c   shares what has become equal
-//     share.c    shared trees of blocks, and separating from one before a change
+//     dedupe.c   shares parts that have become equal
+//     share.c    shared trees of blocks, and their separation before a change
 //     txn.c      a change of one table, all or nothing
-//     group.c    the memory; knows nothing of routes
+//     group.c    the memory; knows nothing about routes
 //
-// Most virtual routers have few routes or none, and what they cost must be little. A group of
-// several tables begins in small pages, which are there when they are written to: an empty
-// directory is the kernel's zero page. The directory of a table with HUGE_ROUTES routes comes into
-// huge pages, and so do arena and tables once the arena has HUGE_BLOCKS bytes. A table alone has
-// huge pages from the start.
+// Most virtual routers have few routes or none, so these must cost little. A group of several
+// tables starts in small pages, allocated on first write: an empty directory is the kernel's zero
+// page. The directory of a table with HUGE_ROUTES routes moves to huge pages, and so do arena and
+// tables once the arena has HUGE_BLOCKS bytes. A single table has huge pages from the start.
 //
 // Blocks that a table stops using become garbage of the group and are never freed at once: readers
-// of a table that shared them a moment ago may still be inside.
+// of a table that recently shared them may still be inside.
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
@@ -33,7 +32,7 @@
 #define MADV_COLLAPSE 25 // Linux 6.1
 #endif
 
-// --- life ---
+// --- life cycle ---
 
 static size_t tables_at(const struct table_group *g)
 {
@@ -55,7 +54,7 @@ static struct poptrie *table_at(const struct table_group *g, unsigned copy, unsi
     return (struct poptrie *)(g->base[copy] + tables_at(g)) + place;
 }
 
-// What is there already becomes huge pages at once, if the kernel can; else as it gets to it.
+// Turns present memory into huge pages at once if the kernel can, else when the kernel gets to it.
 static void make_huge(uint8_t *from, uint8_t *to)
 {
     uint8_t *first = (uint8_t *)((uintptr_t)from & ~(HUGE_PAGE - 1)),
@@ -96,8 +95,8 @@ void table_group_free(struct table_group *g)
     free(g);
 }
 
-// What readers read lies in one piece, so that an IPv4 directory of 1 MiB gets its part of a huge
-// page, and so do the tables themselves, with the arena's first blocks.
+// Maps all memory of readers in one piece, so that an IPv4 directory of 1 MiB gets its part of a
+// huge page, as do the tables themselves, with the arena's first blocks.
 static bool group_map(struct table_group *g)
 {
     for (unsigned k = 0; k == 0 || k < g->cfg.copies; k++) {
@@ -109,7 +108,7 @@ static bool group_map(struct table_group *g)
         if (g->places > 1)
             madvise(g->base[k], copy_bytes(g), MADV_NOHUGEPAGE);
         arena = g->base[k] + arena_at(g);
-        // block 0, for lanes that have nothing to read: one run of 0
+        // block 0, for lanes without a block to read: one run of 0
         memcpy(arena, &(uint64_t){1}, 8);
         if (k == 0 && pool_init(&g->blocks, arena, g->arena_bytes) != 0)
             return false;
@@ -129,7 +128,7 @@ static struct table_group *group_new(const struct poptrie_config *cfg,
     g->places = cfg->places == 0 ? 1 : cfg->places;
     g->epoch = 1;
     g->dir_bytes = (geo->key_bits == 32 ? DIR4_WORDS : DIR6_WORDS) * sizeof(uint32_t);
-    // at least two tables share each
+    // each is shared by at least two tables
     g->pages_bytes = g->places == 1 ? 0 : g->places * g->dir_bytes / 2;
     g->tables_bytes =
         (g->places * sizeof(struct poptrie) + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
@@ -187,7 +186,7 @@ struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct 
     return t;
 }
 
-// Two IPv4 directories have one huge page: does the other one need it?
+// Two IPv4 directories share a huge page: does the other one need it?
 static bool huge_page_is_needed(const struct poptrie *t)
 {
     const struct poptrie *other = t->group->table[t->place ^ 1];
@@ -195,7 +194,7 @@ static bool huge_page_is_needed(const struct poptrie *t)
     return t->group->dir_bytes < HUGE_PAGE && other != NULL && other->huge;
 }
 
-// Advice about `bytes` of its directory, of each copy.
+// Gives madvise() advice for `bytes` of the table's directory, in each copy.
 static void directory_advise(const struct poptrie *t, size_t from, size_t bytes, int advice)
 {
     const struct table_group *g = t->group;
@@ -205,7 +204,7 @@ static void directory_advise(const struct poptrie *t, size_t from, size_t bytes,
             madvise(g->base[k] + t->place * g->dir_bytes + from, bytes, advice);
 }
 
-// Its directory becomes zeros, and its memory is given back.
+// Zeroes its directory and gives back the memory.
 static void directory_empty(const struct poptrie *t)
 {
     directory_advise(t, 0, t->group->dir_bytes, MADV_DONTNEED);
@@ -228,7 +227,7 @@ static bool is_zero(const uint32_t *words, size_t n)
     return words[0] == 0 && memcmp(words, words + 1, (n - 1) * sizeof(*words)) == 0;
 }
 
-// A large table that has become a small one: all of its directory is in memory.
+// For a large table that has become small: all of its directory is in memory.
 static void directory_leave_huge(struct poptrie *t)
 {
     if (!huge_page_is_needed(t))
@@ -237,7 +236,7 @@ static void directory_leave_huge(struct poptrie *t)
     t->huge = false;
 }
 
-// Readers find zeros before and after.
+// Readers see zeros before and after.
 void poptrie_trim(struct poptrie *t)
 {
     const size_t words = TOUCHED_PAGE / sizeof(*t->dir);
@@ -342,7 +341,7 @@ void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n)
     }
 }
 
-// A new shared page with the content of page p; 0: none is left.
+// Makes a shared page with the content of page p; 0: none free.
 static uint16_t page_make(const struct poptrie *t, unsigned p)
 {
     struct table_group *g = t->group;

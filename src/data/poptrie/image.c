@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// image.c - see image.h; a table that nobody watches pays one test a change
+// image.c - see image.h; an unwatched table pays one test per change
 #include "poptrie/image.h"
 
 #include "poptrie/poptrie_priv.h"

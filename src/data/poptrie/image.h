@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// image.h - the memory that readers of a table walk, and who is told what changes in it
+// image.h - access to the memory that readers of a table walk, and notification of changes
 //
-// For a copy of a table elsewhere, such as a GPU's (gpu/mirror.h), which the table knows nothing
-// of. layout.h says what the bytes mean. Bursts of several tables read pages of directories; the
-// flat directory of each table, which is shown here, is always complete.
+// For a copy of a table elsewhere, such as on a GPU (gpu/mirror.h), about which the table knows
+// nothing. layout.h describes the bytes. Bursts of several tables read pages of directories; the
+// flat directory of each table, shown here, is always complete.
 //
-// The writer's thread alone calls these, and is called back.
+// Writer's thread only, for calls and callbacks.
 #ifndef POPTRIE_IMAGE_H
 #define POPTRIE_IMAGE_H
 
@@ -18,25 +18,25 @@ struct poptrie_image {
     unsigned key_bits;
     const uint32_t *dir;
     size_t dir_bytes;
-    const uint8_t *arena; // of the group: the same one in each of its tables
-    size_t arena_bytes;   // in use; more when more is allocated. The arena's tail lies behind it.
+    const uint8_t *arena; // of the group: the same in each of its tables
+    size_t arena_bytes;   // in use; grows with allocations. The arena's tail lies behind it.
     const uint16_t *floor;
     const uint32_t *outside;
 };
 void poptrie_image(const struct poptrie *t, struct poptrie_image *image);
 
-// Called in a change, when its blocks are complete and before readers can reach them.
+// Called during a change, when its blocks are complete and before readers can reach them.
 struct poptrie_watch {
-    // first in each change, however small
+    // first call of each change, however small
     void (*begins)(void *ctx);
     // a new block in the arena
     void (*adds_block)(void *ctx, const void *at, size_t bytes);
-    // words that are going to be stored: in the directory of t, in the arena, or t's `outside`;
-    // at NULL: in its floor
+    // words about to be stored: in the directory of t, in the arena, or t's `outside`; at NULL: in
+    // its floor
     void (*changes_words)(void *ctx, const struct poptrie *t, const void *at, size_t bytes);
     void *ctx;
 };
-// All tables of t's group. NULL: nobody is told any more.
+// Watches all tables of t's group. NULL: stops watching.
 void poptrie_watch(struct poptrie *t, const struct poptrie_watch *watch);
 
 #endif

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel.c - chooses the kernel of bulk lookups
+// kernel.c - selects the kernel of bulk lookups
 //
-// One pointer for the process. It starts at functions that choose the best kernel and continue with
-// it, so nothing needs to be called first.
+// One pointer for the process. It starts at functions that select the best kernel and continue with
+// it, so no initialization is needed.
 #include "base/cpu.h"
 #include "base/gather.h"
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
 
-#define FEW 4u // fewer are looked up one by one: a vector's gathers cost the same for one lane
+#define FEW 4u // fewer addresses are looked up one by one: a vector's gathers cost the same for one
+               // lane
 
 static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                        unsigned n);

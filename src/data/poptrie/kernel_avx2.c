@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_avx2.c - bulk lookups with AVX2
 //
-// The passes of kernel_avx512.c with 8 (IPv4) and 4 (IPv6) addresses a vector and no mask
-// registers: lanes that need nothing read the arena's first bytes, which are never used and zero.
-// IPv4 addresses that need more than one block are finished one by one.
+// The passes of kernel_avx512.c with 8 (IPv4) or 4 (IPv6) addresses per vector and no mask
+// registers: idle lanes read the arena's first bytes, which are never used and zero. IPv4 addresses
+// that need more than one block are finished one by one.
 //
-// It prefetches the directory lines before it reads the first: a gather made of many small steps
-// (Zen 3) delays the loads behind it until its slowest lane has come. IPv4's words are read one by
-// one, so that their blocks can be prefetched, too. A burst of several tables takes its directory
-// words from their pages, and from there on is a burst of one table, as they share an arena.
-// arena.
+// All directory lines are prefetched before the first is read: a gather made of many small steps
+// (Zen 3) delays later loads until its slowest lane has arrived. IPv4's words are read one by one,
+// so that their blocks can be prefetched, too. A burst of several tables takes its directory words
+// from their pages; after that it is like a burst of one table, because they share an arena.
 #include "poptrie/walk.h"
 
 #include <immintrin.h>
@@ -37,8 +36,7 @@ INLINE __m256i width_less_1(__m256i word)
     return _mm256_and_si256(_mm256_srli_epi32(word, WORD_CODE_SHIFT), _mm256_set1_epi32(15));
 }
 
-// The bit offset of child `c`'s leaf among the leaves of `ref`'s block; 0 if leaves are 0 bits
-// wide.
+// The bit offset of child `c`'s leaf among the leaves of `ref`'s block; 0 for leaves of 0 bits.
 INLINE __m256i leaf_bit4(const uint8_t *arena, __m256i ref, __m256i width, __m256i c)
 {
     __m256i up = _mm256_xor_si256(c, _mm256_set1_epi32(63)), n;
@@ -57,7 +55,7 @@ INLINE __m256i leaf_bit4(const uint8_t *arena, __m256i ref, __m256i width, __m25
     return _mm256_madd_epi16(n, width);
 }
 
-// A leaf of 0 gives way to the floor's value.
+// Replaces leaves of 0 by the floor's value.
 INLINE __m256i floor4(const struct poptrie *t, __m256i leaf, __m256i addr)
 {
     __m256i none = _mm256_cmpeq_epi32(leaf, _mm256_setzero_si256()), floor;
@@ -82,7 +80,7 @@ INLINE void words4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *wo
     }
 }
 
-// The same where each address has its own table.
+// The same with a table for each address.
 INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint32_t *dst_be,
                     uint32_t *value)
 {
@@ -94,8 +92,8 @@ INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint3
     }
 }
 
-// `found`: the directory's words. In table t, or if `each` is not NULL, in the addresses' tables,
-// whose arena is t's.
+// `found`: the directory's words. All addresses in table t, or, if `each` is not NULL, each in its
+// own table, with t's arena.
 INLINE void avx2_burst4(const struct poptrie *t, const struct poptrie *const *each,
                         const uint32_t *found, const uint32_t *dst_be, uint32_t *value,
                         unsigned groups)
@@ -136,7 +134,7 @@ INLINE void avx2_burst4(const struct poptrie *t, const struct poptrie *const *ea
 
         leaf = _mm256_srlv_epi32(leaf, _mm256_and_si256(bit[g], _mm256_set1_epi32(7)));
         leaf = _mm256_and_si256(leaf, _mm256_srlv_epi32(_mm256_set1_epi32(-1), cut));
-        // a leaf with its top bit set in a mixed block is the place of a word
+        // a leaf of a mixed block with its top bit set is the place of a word
         place = _mm256_and_si256(leaf, _mm256_sllv_epi32(one, width_less_1(word[g])));
         place = _mm256_andnot_si256(_mm256_cmpeq_epi32(place, zero),
                                     _mm256_cmpgt_epi32(word[g], _mm256_set1_epi32((int)mixed)));
@@ -149,7 +147,7 @@ INLINE void avx2_burst4(const struct poptrie *t, const struct poptrie *const *ea
         if (each)
             floors4(each + 8 * g, leaf, dst_be + 8 * g, value + 8 * g);
     }
-    // the rest are still words
+    // the others are still words
     if (__builtin_expect(!_mm256_testz_si256(any, any), 0))
         for (unsigned i = 0; i < 8 * groups; i++)
             if (word_is_ref(value[i]))
@@ -184,7 +182,7 @@ static void avx2_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t
     }
 }
 
-// The directory's words of n of 1..64 addresses; false: the tables have several arenas.
+// Reads the directory's words of n addresses (1..64); false: the tables have several arenas.
 INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *word,
                         unsigned n)
 {
@@ -206,7 +204,7 @@ INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_b
     return true;
 }
 
-// The same; it also finds the tables, all of which have the pages of the first.
+// The same; also finds the tables, which all use the pages of the first.
 INLINE bool words4_of(const void *const *of, const uint16_t *which, const struct poptrie **each,
                       const uint32_t *dst_be, uint32_t *word, unsigned n)
 {
@@ -236,7 +234,7 @@ INLINE bool words4_of(const void *const *of, const uint16_t *which, const struct
     return true;
 }
 
-// From the words of n of 1..64 addresses in one arena.
+// Continues from the words of n addresses (1..64) in one arena.
 static void avx2_answer4_each(const struct poptrie *const *each, const uint32_t *word,
                               const uint32_t *dst_be, uint32_t *value, unsigned n)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_avx512.c - bulk lookups with AVX-512; compiled twice, with and without VPOPCNTDQ
 //
-// IPv4 takes 16 addresses a vector and up to 128 a burst through three passes: gather all
-// directory words; gather all run vectors and count; gather all leaves.  No load of a pass waits
-// for another one of it, and that is most of the speed.  Addresses that these do not answer (skips,
-// wide and branch blocks, words in mixed blocks) are packed together and finished in a loop.
+// IPv4 takes 16 addresses per vector and up to 128 per burst through three passes: gather all
+// directory words; gather all run vectors and count; gather all leaves. No load of a pass waits for
+// another one of the same pass, and that is most of the speed. Addresses without an answer so far
+// (skips, wide and branch blocks, words in mixed blocks) are packed together and finished in a
+// loop.
 //
-// IPv6 has 8 addresses a vector.  A run vector and a skip's head are both 8 bytes at the block's
-// start, a leaf and a skip's key both lie behind it: so every level is two gathers for all lanes,
-// whatever their words are.  Lanes that are done fall out of the masks.
+// IPv6 has 8 addresses per vector. A run vector and a skip's head are both 8 bytes at the start of
+// the block, a leaf and a skip's key both follow: so every level is two gathers for all lanes, for
+// any words. Finished lanes drop out of the masks.
 //
 // A gather reads 4 or 8 bytes where a leaf has 1..16 bits; the arena's tail makes that harmless.
 // Gathers are plain loads that x86 keeps in order, so a word's block is complete when it is read.
@@ -17,7 +18,7 @@
 #define GROUPS4 8 // of 16 addresses
 #define GROUPS6 8 // of 8 addresses
 
-// The floor's values in the 16-bit lanes m, where top has 0..63; zero in the others.
+// The floor's values in the 16-bit lanes m, where top is 0..63; zero in the others.
 INLINE __m512i floor_at(const struct poptrie *t, __m512i top, __mmask32 m)
 {
     return _mm512_maskz_permutex2var_epi16(m, _mm512_load_si512(t->floor), top,
@@ -73,7 +74,7 @@ INLINE __m512i wide_leaf4(const uint8_t *arena, __m512i word, __m512i bit, __m51
     return _mm512_mask_and_epi32(word, m, leaf, _mm512_srlv_epi32(_mm512_set1_epi32(-1), cut));
 }
 
-// The next words behind skips; *depth follows.
+// Follows skips to the next words; advances *depth.
 INLINE __m512i skip4(const uint8_t *arena, __m512i word, __m512i addr, __m512i *depth, __mmask16 m)
 {
     __m512i at = _mm512_slli_epi32(ref4(word), 3), zero = _mm512_setzero_si512();
@@ -89,7 +90,7 @@ INLINE __m512i skip4(const uint8_t *arena, __m512i word, __m512i addr, __m512i *
                                  _mm512_testn_epi32_mask(differ, differ), in);
 }
 
-// The words at the places that leaves of mixed blocks name.
+// The words at the places named by leaves of mixed blocks.
 INLINE __m512i placed4(const uint8_t *arena, __m512i word, __m512i w1, __m512i leaf, __mmask16 m)
 {
     __m512i at = _mm512_andnot_si512(_mm512_sllv_epi32(_mm512_set1_epi32(1), w1), leaf);
@@ -98,7 +99,7 @@ INLINE __m512i placed4(const uint8_t *arena, __m512i word, __m512i w1, __m512i l
     return _mm512_mask_i32gather_epi32(leaf, m, at, arena, 4);
 }
 
-// A leaf of 0 gives way to the floor's value.
+// Replaces leaves of 0 by the floor's value.
 INLINE __m512i floor4(const struct poptrie *t, __m512i leaf, __m512i addr)
 {
     __m512i floor = floor_at(t, _mm512_srli_epi32(addr, 32 - FLOOR_BITS), 0x55555555);
@@ -106,7 +107,7 @@ INLINE __m512i floor4(const struct poptrie *t, __m512i leaf, __m512i addr)
     return _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), floor);
 }
 
-// Follows 16 words at their depths to the leaves.
+// Follows 16 words from their depths to the leaves.
 static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i depth)
 {
     for (;;) {
@@ -140,8 +141,8 @@ static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i
     }
 }
 
-// The next word and its depth for lanes that three passes do not answer: the word that a mixed
-// block's leaf leads to (value[] has its place); 0 for other lanes.
+// The next word and its depth for lanes that three passes do not answer: the word named by a mixed
+// block's leaf (its place is in value[]); 0 for other lanes.
 INLINE __m512i next4(const struct poptrie *t, __m512i word, const uint32_t *value, __mmask16 deep,
                      __mmask16 plain, __m512i *depth)
 {
@@ -154,7 +155,7 @@ INLINE __m512i next4(const struct poptrie *t, __m512i word, const uint32_t *valu
     return _mm512_maskz_mov_epi32(deep, _mm512_mask_mov_epi32(word, places, at_place));
 }
 
-// Few such lanes: packed side by side.
+// Few such lanes: packs them side by side.
 static __attribute__((noinline)) void finish_few4(const struct poptrie *t, const __m512i *word,
                                                   const __m512i *addr, const __mmask16 *deep,
                                                   const __mmask16 *plain, unsigned groups,
@@ -187,7 +188,7 @@ static __attribute__((noinline)) void finish_few4(const struct poptrie *t, const
     }
 }
 
-// Many: in place, with two passes for the wide blocks that most of them need.
+// Many: works in place, with two passes for the wide blocks that most of them need.
 static __attribute__((noinline)) void finish_many4(const struct poptrie *t, const __m512i *word,
                                                    const __m512i *addr, const __mmask16 *deep,
                                                    const __mmask16 *plain, unsigned groups,
@@ -228,7 +229,7 @@ INLINE void avx512_burst4(const struct poptrie *t, const uint32_t *dst_be, uint3
             _mm512_setzero_si512(), m, _mm512_srli_epi32(addr[g], 32 - DIR4_BITS), t->dir, 4);
         refs |= _mm512_movepi32_mask(word[g]);
     }
-    if (refs == 0) { // the directory answers them all
+    if (refs == 0) { // all answered by the directory
 #pragma GCC unroll 8
         for (unsigned g = 0; g < groups; g++)
             _mm512_mask_storeu_epi32(value + 16 * g, g + 1 < groups ? 0xffff : tail,
@@ -299,7 +300,7 @@ INLINE __mmask8 refs6(__m512i word)
     return _mm512_test_epi64_mask(word, _mm512_set1_epi64(WORD_REF));
 }
 
-INLINE __mmask8 lanes6(unsigned left) // the first ones
+INLINE __mmask8 lanes6(unsigned left) // the first lanes
 {
     return left >= 8 ? 0xff : (1u << left) - 1;
 }
@@ -318,7 +319,7 @@ INLINE struct walk6 walk6_start(const struct poptrie *t, __m512i hi, __mmask8 m)
                           _mm512_maskz_set1_epi64(slotted, DIR6_BITS)};
 }
 
-// One level, first half: the 8 bytes each block begins with.
+// First half of a level: the 8 bytes at the start of each block.
 INLINE __m512i head6(const uint8_t *arena, const struct walk6 *l, __mmask8 m)
 {
     return _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), m, ref6(l->word), arena, POOL_UNIT);

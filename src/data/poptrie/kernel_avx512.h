@@ -25,18 +25,19 @@ INLINE __m512i popcount64(__m512i v)
 #endif
 }
 
-// The tables of eight addresses; lanes that are not used get `other`.
+// The tables of eight addresses; unused lanes get `other`.
 INLINE __m512i tables8(__m512i other, __mmask8 used, const struct poptrie *const *each)
 {
     return _mm512_mask_loadu_epi64(other, used, each);
 }
 
-// Tables of other groups are further away: at least a directory lies between two groups' tables.
+// Tables of other groups are farther away: at least a directory lies between the tables of two
+// groups.
 #define TABLES_BYTES (GROUP_TABLES * sizeof(struct poptrie))
 _Static_assert(TABLES_BYTES < DIR4_WORDS * sizeof(uint32_t),
                "tables of another group are told by where they are");
 
-// Are n tables all of one group?
+// Are all n tables of one group?
 INLINE bool tables_are_near(const struct poptrie *const *each, unsigned n)
 {
     const __m512i first = _mm512_set1_epi64((long long)(uintptr_t)each[0]->first);
@@ -75,7 +76,7 @@ INLINE __m512i ref4(__m512i word)
     return _mm512_and_si512(word, _mm512_set1_epi32(WORD_OFFSET));
 }
 
-// For the lanes in m: where in the leaves of `word`'s block child `c` finds its leaf, in bits.
+// For the lanes in m: the bit offset of child `c`'s leaf among the leaves of `word`'s block.
 INLINE __m512i leaf_bit4(const uint8_t *arena, __m512i word, __m512i w1, __m512i c, __mmask16 m)
 {
     __m512i ref = ref4(word), up = _mm512_xor_si512(c, _mm512_set1_epi32(63)), n;
@@ -104,7 +105,7 @@ INLINE __m512i leaf4(const uint8_t *arena, __m512i word, __m512i w1, __m512i bit
     return _mm512_mask_and_epi32(word, m, leaf, _mm512_srlv_epi32(_mm512_set1_epi32(-1), cut));
 }
 
-// Leaves of mixed blocks that say where a word is.
+// Lanes whose leaf in a mixed block is the place of a word.
 INLINE __mmask16 places4(__m512i word, __m512i w1, __m512i leaf, __mmask16 m)
 {
     __mmask16 mixed = _mm512_mask_cmpge_epu32_mask(
@@ -115,7 +116,7 @@ INLINE __mmask16 places4(__m512i word, __m512i w1, __m512i leaf, __mmask16 m)
 
 // --- IPv6: 8 addresses a vector ---
 
-// Both halves of the first `left` addresses, in host order; 0 in lanes behind them.
+// Both halves of the first `left` addresses, in host order; 0 in the lanes after them.
 INLINE void load6(const uint8_t (*dst)[16], unsigned left, __m512i *hi, __m512i *lo)
 {
     __mmask16 m = left >= 8 ? 0xffff : (1u << 2 * left) - 1;

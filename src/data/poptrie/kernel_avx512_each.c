@@ -2,10 +2,10 @@
 // kernel_avx512_each.c - IPv4 lookups of a burst whose addresses belong to several tables of a
 // group
 //
-// As kernel_avx512.c, with one pass more: which page each address's table reads. The tables of a
-// group, their pages and their blocks each lie in one piece, so 32-bit offsets do, and 16 addresses
-// fit a vector. Addresses that need more than a leaf block are walked one by one; bursts of several
-// groups go address by address.
+// Like kernel_avx512.c, with one more pass: the page that each address's table reads. The tables of
+// a group, their pages and their blocks each lie in one piece, so 32-bit offsets suffice, and 16
+// addresses fit a vector. Addresses that need more than a leaf block are walked one by one; bursts
+// of several groups are looked up address by address.
 #include "poptrie/kernel_avx512.h"
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ INLINE __m256i table_offsets8(const struct poptrie *const *each, const struct po
     return _mm512_cvtepi64_epi32(_mm512_sub_epi64(tables8(base, used, each), base));
 }
 
-// Where in the group's tables each one is, in bytes; lanes that are not used get the first.
+// Byte offset of each table among the group's tables; unused lanes get the first.
 INLINE __m512i table_offsets(const struct poptrie *const *each, const struct poptrie *first,
                              __mmask16 used)
 {
@@ -35,7 +35,7 @@ INLINE __m512i table_offsets(const struct poptrie *const *each, const struct pop
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-// Directory words; lanes that are not used get 0.
+// Directory words; unused lanes get 0.
 INLINE __m512i directory_words(const struct poptrie *first, __m512i table, __m512i addr,
                                __mmask16 used)
 {
@@ -53,7 +53,7 @@ INLINE __m512i directory_words(const struct poptrie *first, __m512i table, __m51
     return _mm512_mask_i32gather_epi32(zero, used, at, first->pages, 4);
 }
 
-// The answers; the lanes that a leaf block alone does not answer.
+// Stores the answers; returns the lanes that need more than a leaf block.
 INLINE __mmask16 leaves_read(const struct poptrie *first, __m512i table,
                              const struct address_lanes *l, __mmask16 used, uint32_t *value)
 {
@@ -63,7 +63,7 @@ INLINE __mmask16 leaves_read(const struct poptrie *first, __m512i table,
         (_mm512_movepi32_mask(l->word) & ~l->plain) | places4(l->word, w1, leaf, l->plain);
     __mmask16 none = _mm512_mask_testn_epi32_mask(used, leaf, leaf);
 
-    if (none) { // the floor's, of the lane's table
+    if (none) { // use the floor of the lane's table
         __m512i top = _mm512_slli_epi32(_mm512_srli_epi32(l->addr, 32 - FLOOR_BITS), 1);
         __m512i floor =
             _mm512_mask_i32gather_epi32(leaf, none, _mm512_add_epi32(table, top), first->floor, 1);

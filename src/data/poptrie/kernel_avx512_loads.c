@@ -2,14 +2,14 @@
 // kernel_avx512_loads.c - IPv4 lookups with AVX-512 for CPUs whose gathers are slow
 // (base/gather.h); IPv6: kernel_avx512_loads6.c
 //
-// Unlike kernel_avx512.c, it loads each word by itself and prefetches every line as soon as its
+// Unlike kernel_avx512.c, it loads each word separately and prefetches every line as soon as its
 // address is known. A prefetch retires at once; a gather of many small steps stays in the CPU's
-// window until its slowest line has come and holds up the loads behind it. So in passes over 64
-// addresses, as many lines as the core can wait for are always under way, which counts most when
-// the burst belongs to several tables.
+// window until its slowest line arrives, and holds up later loads. So in passes over 64 addresses,
+// as many lines as the core can wait for are always in flight, which matters most when the burst
+// belongs to several tables.
 //
-// Eight addresses a vector, as 64-bit lanes; arithmetic as in kernel_avx512_each.c. Addresses that
-// need more than a leaf block are walked one by one.
+// Eight addresses per vector, as 64-bit lanes; arithmetic as in kernel_avx512_each.c. Addresses
+// that need more than a leaf block are walked one by one.
 #include "poptrie/kernel_avx512.h"
 
 #include <stddef.h>
@@ -19,9 +19,9 @@
 
 struct leaf_burst {
     const uint32_t *at[BURST];   // in the directory, or in one of its pages
-    uint32_t word[BURST];        // there
-    const uint8_t *block[BURST]; // the word's block; for other words the arena's beginning
-    const uint8_t *leaf[BURST];  // 8 bytes before the bytes that hold the leaf
+    uint32_t word[BURST];        // at that place
+    const uint8_t *block[BURST]; // the word's block; for other words the start of the arena
+    const uint8_t *leaf[BURST];  // 8 bytes before the bytes with the leaf
     uint64_t shift[BURST];       // bits below the leaf
 };
 
@@ -31,7 +31,7 @@ INLINE __m128i load_two(const uint8_t *a, const uint8_t *b)
         _mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
 }
 
-// The eight bytes at `offset` from each of eight addresses.
+// Loads eight bytes at `offset` from each of eight addresses.
 INLINE __m512i load_eight(const uint8_t *const *p, unsigned offset)
 {
     __m256i low = _mm256_set_m128i(load_two(p[2] + offset, p[3] + offset),
@@ -73,7 +73,7 @@ INLINE __mmask8 plain_of(__m512i word)
                                         special, _mm512_set1_epi64(1));
 }
 
-// Computes where the leaves are.
+// Computes the places of the leaves.
 INLINE void find_leaves(struct leaf_burst *b, unsigned i, __m512i addr)
 {
     __m512i word = load_words(b->word + i), runs = load_eight(b->block + i, 0);
@@ -116,14 +116,14 @@ INLINE __mmask8 read_leaves(const struct leaf_burst *b, unsigned i, __m512i tabl
     return (refs & ~plain) | places;
 }
 
-// The first lanes, where only so many are left.
+// Mask of the first `left` lanes.
 INLINE __mmask8 used_of(unsigned left)
 {
     return left >= LANES ? 0xff : (__mmask8)((1u << left) - 1);
 }
 
-// n of 1..64 addresses in table t; or if `each` is not NULL, each in its own. `near`: all tables
-// are of t's group and share its memory.
+// Looks up n addresses (1..64) in table t; or, if `each` is not NULL, each in its own table.
+// `near`: all tables are of t's group and share its memory.
 INLINE void loads_burst4(const struct poptrie *t, const struct poptrie *const *each, bool near,
                          const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
@@ -145,7 +145,7 @@ INLINE void loads_burst4(const struct poptrie *t, const struct poptrie *const *e
             (near ? arena : each[i]->arena) + (size_t)word_ref(w & -(w / WORD_REF)) * POOL_UNIT;
         __builtin_prefetch(b.block[i]);
     }
-    for (unsigned i = n; i % LANES; i++) { // lanes that are not used
+    for (unsigned i = n; i % LANES; i++) { // unused lanes
         b.word[i] = 0;
         b.block[i] = arena;
     }

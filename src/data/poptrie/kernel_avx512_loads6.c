@@ -2,13 +2,12 @@
 // kernel_avx512_loads6.c - IPv6 lookups with AVX-512 for CPUs whose gathers are slow
 // (base/gather.h)
 //
-// A level reads two words of each address, whatever its block is, as in kernel_avx512.c; an address
-// of a full table takes three or four levels. Vectors made of eight loads each would be mostly
-// shuffles. So words are loaded one by one into arrays, in loops that do nothing else, and vectors
-// read the arrays later. Walks that go on are packed, and their blocks prefetched for the next
-// level.
+// A level reads two words per address, for any block, as in kernel_avx512.c; an address of a full
+// table takes three or four levels. Vectors made of eight loads each would be mostly shuffles. So
+// words are loaded one by one into arrays, in loops that do nothing else, and vectors read the
+// arrays later. Unfinished walks are packed, and their blocks prefetched for the next level.
 //
-// Eight addresses a vector. The tables may be several, if they are of one group.
+// Eight addresses per vector. There may be several tables, if they are of one group.
 #include "poptrie/kernel_avx512.h"
 
 #define BURST 64u
@@ -17,13 +16,13 @@
 struct walks {
     // the word; then the block behind it; then 8 bytes before the leaf or the key
     const uint8_t *at[BURST + LANES];
-    uint64_t head[BURST + LANES]; // what the block begins with
+    uint64_t head[BURST + LANES]; // first bytes of the block
     uint64_t more[BURST + LANES]; // the bytes with the leaf, or the key
-    uint64_t bit[BURST + LANES];  // where the leaf is
-    uint64_t half[BURST + LANES]; // of the address, that the word is in, host order
-    // the word; from bit 32 on the depth, from bit 40 on whose it is, BURST = nobody's
+    uint64_t bit[BURST + LANES];  // bit offset of the leaf
+    uint64_t half[BURST + LANES]; // half of the address at the current depth, host order
+    // the word; from bit 32 on the depth, from bit 40 on the index of the address, BURST = none
     uint64_t state[BURST + LANES];
-    uint64_t done[BURST + LANES]; // answers, from bit 32 on whose
+    uint64_t done[BURST + LANES]; // answers; from bit 32 on the index of the address
     unsigned n_done;
 } __attribute__((aligned(64)));
 _Static_assert((BURST + LANES) * sizeof(uint64_t) % 64 == 0,
@@ -36,7 +35,7 @@ INLINE __m512i all_lanes(uint64_t x)
     return _mm512_set1_epi64((long long)x);
 }
 
-// A load of its own: the compiler would turn a loop of these into a gather.
+// A separate load: the compiler would turn a loop of these into a gather.
 INLINE uint64_t load_one(const uint8_t *p)
 {
     uint64_t v;
@@ -46,7 +45,7 @@ INLINE uint64_t load_one(const uint8_t *p)
     return v;
 }
 
-// Prefetches what the eight walks before place i read next. Their addresses were stored a while
+// Prefetches the next reads of the eight walks before place i. Their addresses were stored a while
 // ago: loading words from a vector just stored is slow.
 INLINE void prefetch_before(const struct walks *w, unsigned i)
 {
@@ -69,7 +68,7 @@ INLINE __m512i depth_of(__m512i state)
     return _mm512_and_si512(_mm512_srli_epi64(state, STATE_DEPTH), all_lanes(0xff));
 }
 
-// The blocks behind words; other words get the arena's beginning.
+// The blocks behind words; for other words the start of the arena.
 INLINE __m512i blocks_of(const uint8_t *arena, __m512i word)
 {
     __m512i offset = _mm512_maskz_and_epi64(refs_of(word), word, all_lanes(WORD_OFFSET));
@@ -77,7 +76,7 @@ INLINE __m512i blocks_of(const uint8_t *arena, __m512i word)
     return _mm512_add_epi64(all_lanes((uintptr_t)arena), _mm512_slli_epi64(offset, 3));
 }
 
-// Where the leaves of eight blocks are, or the keys of skips.
+// Computes the places of the leaves of eight blocks, or of the keys of skips.
 INLINE void find_leaves(struct walks *w, unsigned i)
 {
     __m512i state = _mm512_loadu_si512(w->state + i), code = code_of(state);
@@ -94,8 +93,8 @@ INLINE void find_leaves(struct walks *w, unsigned i)
                         _mm512_add_epi64(_mm512_loadu_si512(w->at + i), _mm512_srli_epi64(bit, 3)));
 }
 
-// Takes eight walks a level down: stores answers, and appends the others to the m walks that go on.
-// Returns the new m.
+// Takes eight walks down one level: stores answers, and appends unfinished walks to the m that
+// continue. Returns the new m.
 INLINE unsigned walks_step(struct walks *w, unsigned i, unsigned m, const uint8_t *arena,
                            const uint8_t (*dst)[16])
 {
@@ -122,7 +121,7 @@ INLINE unsigned walks_step(struct walks *w, unsigned i, unsigned m, const uint8_
     next = _mm512_mask_and_epi64(next, (__mmask8)~refs, state, low);
     __mmask8 on = refs_of(next), over = _mm512_mask_cmpge_epu64_mask(on, depth, all_lanes(64));
     __mmask8 done = _mm512_mask_cmplt_epu64_mask((__mmask8)~on, whose, all_lanes(BURST));
-    if (over) { // rare: the second half of the address
+    if (over) { // rare: continues in the second half of the address
         const __m512i swap = _mm512_broadcast_i32x4(
             _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
         __m512i lo = _mm512_mask_i64gather_epi64(half, over, _mm512_slli_epi64(whose, 1),
@@ -145,14 +144,14 @@ INLINE unsigned walks_step(struct walks *w, unsigned i, unsigned m, const uint8_
     return m + (unsigned)__builtin_popcount(on);
 }
 
-// Takes n walks a level down. Returns how many go on.
+// Takes n walks down one level. Returns how many continue.
 INLINE unsigned walks_level(struct walks *w, unsigned n, const uint8_t *arena,
                             const uint8_t (*dst)[16])
 {
     const unsigned whole = (n + LANES - 1) & ~(LANES - 1);
     unsigned m = 0;
 
-    // unused walks, to fill a vector
+    // padding to fill a vector
     _mm512_storeu_si512(w->at + n, all_lanes((uintptr_t)arena));
     _mm512_storeu_si512(w->half + n, _mm512_setzero_si512());
     _mm512_storeu_si512(w->state + n, all_lanes((uint64_t)BURST << STATE_WHOSE));
@@ -173,7 +172,7 @@ INLINE __mmask8 slotted(__m512i hi)
     return _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(hi, 61), all_lanes(1));
 }
 
-// Where eight addresses' words are: in the directory, or outside of it.
+// Addresses of eight words: in the directory, or outside it.
 INLINE void word_at(struct walks *w, unsigned i, const struct poptrie *t)
 {
     __m512i hi = _mm512_loadu_si512(w->half + i),
@@ -197,7 +196,7 @@ INLINE void word_at_each(struct walks *w, const struct poptrie *const *each, con
     }
 }
 
-// Starts the walks: words, and the blocks behind them.
+// Starts the walks: words and their blocks.
 INLINE void walks_begin(struct walks *w, const struct poptrie *t, const struct poptrie *const *each,
                         const uint8_t (*dst)[16], unsigned n)
 {
@@ -207,7 +206,7 @@ INLINE void walks_begin(struct walks *w, const struct poptrie *t, const struct p
         __m512i hi, lo;
         load6(dst + i, n - i, &hi, &lo);
         _mm512_storeu_si512(w->half + i, hi);
-        word_at(w, i, t); // also where a vector has lanes that are not used
+        word_at(w, i, t); // also for unused lanes of a vector
     }
     if (each)
         word_at_each(w, each, t->pages, n);
@@ -225,7 +224,8 @@ INLINE void walks_begin(struct walks *w, const struct poptrie *t, const struct p
     w->n_done = 0;
 }
 
-// n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own of t's group.
+// Looks up n addresses (1..64) in table t; or, if `each` is not NULL, each in its own table of t's
+// group.
 INLINE void loads_burst6(const struct poptrie *t, const struct poptrie *const *each,
                          const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
@@ -240,7 +240,7 @@ INLINE void loads_burst6(const struct poptrie *t, const struct poptrie *const *e
         value[w.done[i] >> 32] = leaf;
         none |= leaf == 0;
     }
-    for (unsigned i = 0; none && i < n; i++) // a leaf of 0 gives way to the floor's value
+    for (unsigned i = 0; none && i < n; i++) // the floor's value replaces a leaf of 0
         value[i] = leaf_answer(each ? each[i] : t, value[i], dst[i][0] >> (8 - FLOOR_BITS));
 }
 

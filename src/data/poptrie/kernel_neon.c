@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_neon.c - bulk lookups of IPv4 with NEON, which each 64-bit ARM has
+// kernel_neon.c - bulk lookups of IPv4 with NEON, which every 64-bit ARM has
 //
-// The passes of kernel_scalar.c; the second one with four addresses a vector. NEON has no gathers:
-// run vectors and leaves are loaded one by one, into their lanes. What it saves is the arithmetic
-// between the loads: 22 instructions an address instead of 62. Bursts of several tables and IPv6
-// are the scalar kernel's.
+// The passes of kernel_scalar.c, the second one with four addresses per vector. NEON has no
+// gathers: run vectors and leaves are loaded into their lanes one by one. The gain is in the
+// arithmetic between the loads: 22 instructions per address instead of 62. The scalar kernel
+// handles bursts of several tables and IPv6.
 #include "poptrie/walk.h"
 
 #include <arm_neon.h>
@@ -15,7 +15,7 @@
 
 typedef uint32_t unaligned __attribute__((aligned(1)));
 
-// The run vectors' bits up to child c, of the blocks at p.
+// Counts the bits up to child c in the run vectors of the blocks at p.
 INLINE uint32x4_t run_counts(const uint8_t *const p[LANES], uint32x4_t c)
 {
     const uint32x4_t up = veorq_u32(c, vdupq_n_u32(63));
@@ -30,7 +30,7 @@ INLINE uint32x4_t run_counts(const uint8_t *const p[LANES], uint32x4_t c)
                       vpaddlq_u16(vpaddlq_u8(vcntq_u8(vreinterpretq_u8_u64(hi)))));
 }
 
-// The 32 bits from byte `byte` of the leaves of the blocks at p.
+// Loads 32 bits from byte `byte` of the leaves of the blocks at p.
 INLINE uint32x4_t leaf_loads(const uint8_t *const p[LANES], uint32x4_t byte)
 {
     uint32x4_t v = vdupq_n_u32(0);
@@ -41,7 +41,8 @@ INLINE uint32x4_t leaf_loads(const uint8_t *const p[LANES], uint32x4_t byte)
     return vld1q_lane_u32((const unaligned *)(p[3] + 8 + vgetq_lane_u32(byte, 3)), v, 3);
 }
 
-// Four addresses, host order, whose directory words are w. The lanes that need more than one block.
+// Looks up four addresses (host order) with directory words w. Returns the lanes that need more
+// than one block.
 INLINE uint32x4_t four_answers(const struct poptrie *t, uint32x4_t w, uint32x4_t dst,
                                uint32_t value[LANES])
 {
@@ -50,8 +51,9 @@ INLINE uint32x4_t four_answers(const struct poptrie *t, uint32x4_t w, uint32x4_t
     uint32x4_t is_ref = vcltzq_s32(vreinterpretq_s32_u32(w));
     uint32x4_t special =
         vtstq_u32(vshlq_u32(one, vreinterpretq_s32_u32(code)), vdupq_n_u32(CODES_SPECIAL));
-    uint32x4_t used = vbicq_u32(is_ref, special); // of these lanes the block's leaf, else the word
-    // The other lanes read block 0.
+    uint32x4_t used = vbicq_u32(is_ref, special); // lanes that use the block's leaf, the others the
+                                                  // word
+    // Other lanes read block 0.
     uint32x4_t ref = vandq_u32(vandq_u32(w, used), vdupq_n_u32(WORD_OFFSET));
     const uint8_t *const p[LANES] = {t->arena + (size_t)vgetq_lane_u32(ref, 0) * POOL_UNIT,
                                      t->arena + (size_t)vgetq_lane_u32(ref, 1) * POOL_UNIT,

@@ -2,9 +2,9 @@
 // kernel_scalar.c - lookups without vector instructions, for any CPU
 //
 // Bulk lookups make two passes over the burst, directory words, then blocks, so that the loads of a
-// pass overlap. They do not branch on data, which random addresses would mispredict: an address
-// that its directory word answers reads block 0. Plain loops over arrays, which compilers can
-// unroll for other CPUs.
+// pass overlap. They do not branch on data, because random addresses would mispredict it: an
+// address answered by its directory word reads block 0. Plain loops over arrays, which compilers
+// can unroll for other CPUs.
 #include "poptrie/walk.h"
 
 #define BURST 64u
@@ -34,8 +34,8 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
     return leaf_answer(t, w, hi >> (64 - FLOOR_BITS));
 }
 
-// Address i in table `one`, or if that is NULL in each[i]. Of many tables little is in the cache,
-// so blocks are prefetched early.
+// Looks up address i in table `one`, or, if that is NULL, in each[i]. Caches hold little of many
+// tables, so blocks are prefetched early.
 static inline __attribute__((always_inline)) void scalar_burst4(const struct poptrie *one,
                                                                 const struct poptrie *const *each,
                                                                 const uint32_t *dst_be,
@@ -53,7 +53,8 @@ static inline __attribute__((always_inline)) void scalar_burst4(const struct pop
     for (unsigned i = 0; i < n; i++) {
         const struct poptrie *t = one ? one : each[i];
         uint32_t w = word[i], dst = __builtin_bswap32(dst_be[i]);
-        uint32_t used = -(uint32_t)word_is_plain(w); // all ones: the block's leaf, else the word
+        uint32_t used = -(uint32_t)word_is_plain(w); // all ones: use the block's leaf, else the
+                                                     // word
         uint32_t leaf = block_leaf(t->arena, w & used, dst << DIR4_BITS >> 26);
 
         deep |= (word_is_ref(w) & !word_is_plain(w)) | leaf_is_place(w & used, leaf);
@@ -79,7 +80,7 @@ void poptrie_find4_each_scalar(const struct poptrie *const *each, const uint32_t
         scalar_burst4(NULL, each + i, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-// Four levels or so: too branchy for passes to pay, so start the directory loads ahead instead.
+// About four levels: too branchy for passes to pay off, so start the directory loads ahead instead.
 static inline __attribute__((always_inline)) void scalar_burst6(const struct poptrie *one,
                                                                 const struct poptrie *const *each,
                                                                 const uint8_t (*dst)[16],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// layout.h - the words and blocks that readers walk, for whoever reads a table's memory: our
-// kernels, and a GPU's (gpu/lookup.h)
+// layout.h - words and blocks in a table's memory, for all readers: our kernels, and a GPU's
+// (gpu/lookup.h)
 //
-// Compiled as C and as OpenCL C, so it includes nothing there and has no pointers.
+// Compiled as C and as OpenCL C, so it has no pointers, and no includes for OpenCL.
 //
 // A word is 32 bits:
 //     0 | value                    leaf: the answer, 0 = "ask the floor"
@@ -13,25 +13,25 @@
 //           16       wide block    eight 8-byte heads, then leaves
 //           30       skip          { in, out (16), bits (16), key (64) }
 //
-// A leaf, mixed or branch block resolves six address bits (fewer where the address, or its first
-// half, ends).  Bit i of the run vector is set where child i differs from child i - 1, so child
-// c's leaf is number popcount(vector << (63 - c)) - 1.  The width is the smallest that holds the
-// block's largest value: no table-wide leaf size exists that could overflow.  In a mixed block,
-// which is IPv4's, a leaf with its top bit set says at which 32 bits of the block its word is;
-// IPv6, where most ways lead through several blocks, has the words in the leaves' place.
+// A leaf, mixed or branch block resolves six address bits (fewer at the end of the address, or of
+// its first half). Bit i of the run vector is set if child i differs from child i - 1, so child c's
+// leaf is number popcount(vector << (63 - c)) - 1. The width is the smallest that holds the block's
+// largest value: no table-wide leaf size exists that could overflow. In a mixed block, which only
+// IPv4 uses, a leaf with its top bit set gives the position of its word in the block, in 32-bit
+// units; IPv6, where most paths lead through several blocks, has words in place of leaves.
 //
-// A wide block resolves the last eight bits of an IPv4 address.  Head i is about 32 children:
+// A wide block resolves the last eight bits of an IPv4 address. Head i describes 32 children:
 // { runs (32), leaves before them (16), width (16) }.
 //
 // Every load of a leaf may fetch four bytes, so the arena has a padded tail.
 //
-// The floor has the value of the longest route of 0..6 bits for each first 6 bits of an address.
-// Those routes stand nowhere else, so changing one is a few stores, not a rebuild of all below it.
-// 64 values are two vector registers: looking one up is a permutation.
+// The floor has the value of the longest route of 0..6 bits for each value of the first 6 address
+// bits. Those routes are stored nowhere else, so changing one is a few stores, not a rebuild of
+// everything below. 64 values fit two vector registers: a lookup is a permutation.
 //
-// A skip leaps over bits that all routes below share: if the first `bits` bits of the current
-// 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
-// The half is the first one up to depth 63 and the second one from depth 64 on.
+// A skip jumps over bits that all routes below share: if the first `bits` bits of the current
+// 64-bit half of the address equal `key`'s, continue with `in` (at depth `bits`), else answer
+// `out`. The half is the first one up to depth 63 and the second one from depth 64 on.
 #ifndef POPTRIE_LAYOUT_H
 #define POPTRIE_LAYOUT_H
 
@@ -40,7 +40,7 @@
 #include <stdint.h>
 #endif
 
-#define POOL_UNIT 8u // bytes: what offsets count
+#define POOL_UNIT 8u // bytes; the unit of offsets
 #define WORD_REF 0x80000000u
 #define WORD_CODE_SHIFT 26
 #define WORD_OFFSET 0x03ffffffu
@@ -49,13 +49,13 @@
 #define CODE_SKIP 30u
 #define CODE_BRANCH 31u
 #define CODES_SPECIAL 0xc0010000u // bit per code: blocks without leaves of (code & 15) + 1 bits
-#define MIXED_MIN_WIDTH 8u        // the place of a word, and the top bit
+#define MIXED_MIN_WIDTH 8u        // the place of a word, plus the top bit
 #define MIXED_MAX_WIDTH 14u
 #define WIDE_DEPTH 24u
 #define WIDE_HEAD_BYTES 64u
 #define ARENA_TAIL_BYTES 4096u // over-read by gathers
 
-#define FLOOR_BITS 6u // routes up to this length, the root's, stand in the floor alone
+#define FLOOR_BITS 6u // only the floor has routes up to this length, the root's
 #define FLOOR_ENTRIES (1u << FLOOR_BITS)
 
 #define DIR4_BITS 18u // the directory's index: the first 18 bits
@@ -64,9 +64,9 @@
 #define DIR6_WORDS (1u << (DIR6_BITS - 3))
 
 struct skip {
-    uint32_t in; // first, so that a vector gather of it needs no offset
+    uint32_t in; // first, so that vectors gather it without an offset
     uint16_t out;
-    uint16_t bits; // compared, of this half of the address: 1..64
+    uint16_t bits; // number of bits compared in this half of the address: 1..64
     uint64_t key;  // host order, left-aligned
 };
 

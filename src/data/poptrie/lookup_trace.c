@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookup_trace.c - the nodes by which a lookup finds its answer (poptrie_lookup_trace), for explain
+// lookup_trace.c - the nodes on the path of a lookup (poptrie_lookup_trace), for explain
 //
-// Walks as walk.h does, one block at a time, and writes down each. The tests compare its answer
-// with every kernel's. Reads only what readers may read: the table may be a copy.
+// Walks like walk.h, one block at a time, and records each. The tests compare its answer with every
+// kernel's. Reads only the memory of readers: the table may be a copy.
 #include "poptrie/walk.h"
 
 struct lookup_trace {
     struct poptrie_node *node;
     unsigned max, n;
     unsigned end;   // bits of an address, or of half of one
-    unsigned base;  // bits of the address in front of the half that `hi` is
+    unsigned base;  // bits of the address before the half in `hi`
     unsigned depth; // in this half
     uint64_t hi, lo;
 };
 
-// Appends a node that looks at `bits` bits from the current depth.
+// Appends a node that examines `bits` bits from the current depth.
 static void trace_node(struct lookup_trace *p, enum poptrie_node_kind kind, unsigned bits)
 {
     if (p->n < p->max)
@@ -33,13 +33,13 @@ static void trace_advance(struct lookup_trace *p, unsigned depth)
     p->depth = 0;
 }
 
-// Bits that a block at this depth resolves: fewer at the end of the address, or of its half.
+// Bits that a block at this depth resolves: fewer at the end of the address, or of a half.
 static unsigned block_bits(const struct lookup_trace *p)
 {
     return p->end - p->depth < 6 ? p->end - p->depth : 6;
 }
 
-// *w becomes the word or leaf behind it; false: it is a leaf, the end.
+// Moves *w to the next word or leaf; false: it is a leaf, the end.
 static bool trace_step(const struct poptrie *t, struct lookup_trace *p, uint32_t *w)
 {
     unsigned c = p->hi << p->depth >> 58;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pool.c - blocks of equal size share a chunk; see pool.h
 //
-// Chunk 0 is never used, so that 0 can mean "no block".  A chunk is in exactly one place: in the
-// list of its size while it has room and a block in use, in `empty` while it has none, nowhere
-// while it is full.  The most recently freed block is used first: it is the one still in cache.
+// Chunk 0 is never used, so that 0 can mean "no block". A chunk is in exactly one place: in the
+// list of its size while it has both room and used blocks, in `empty` while it has no used block,
+// nowhere while it is full. The most recently freed block is reused first, because it is still in
+// the cache.
 #include "poptrie/pool.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 #define NO_BLOCK 0xffffu
 #ifdef KAMUEE_DEBUG
-#define POISON 0xa5 // a reader that comes too late finds this instead of plausible data
+#define POISON 0xa5 // shows up in late readers instead of plausible data
 #endif
 
 int pool_init(struct pool *p, void *base, size_t bytes)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pool.h - small blocks from one reserved stretch of memory, named by 32-bit offsets
+// pool.h - small blocks from one reserved memory range, named by 32-bit offsets
 //
-// Blocks are counted in 8-byte units and carved from 4 KiB chunks, each of which holds one block
-// size only.  An emptied chunk goes back to a common list, so a change in the mix of sizes leaves
-// no holes behind, and the base never moves.  What the pool knows about its chunks lies outside
-// of them; a free block holds two bytes of the free list, nothing else.
+// Blocks are counted in 8-byte units and carved from 4 KiB chunks, each of which holds blocks of
+// only one size. Emptied chunks return to a common list, so a changed mix of sizes leaves no holes
+// behind, and the base never moves. The pool keeps its data about chunks outside of them; a free
+// block holds only two bytes of the free list.
 //
-// One thread; no locks.
+// Not thread-safe; no locks.
 #ifndef POPTRIE_POOL_H
 #define POPTRIE_POOL_H
 
@@ -39,23 +39,24 @@ struct pool {
     uint32_t partial[POOL_MAX_UNITS + 1]; // chunks with room, by block size
     uint64_t blocks;                      // handed out
     uint64_t block_bytes;
-    uint64_t fail_after; // tests: this many allocations succeed, then none; UINT64_MAX = off
+    uint64_t fail_after; // tests: allocations until failure; UINT64_MAX = off
 };
 
-// base: `bytes` of zeroed memory, a multiple of POOL_CHUNK, 64-byte aligned; it stays the
-// caller's.  0 or -ENOMEM.
+// base: `bytes` of zeroed memory, a multiple of POOL_CHUNK, 64-byte aligned; the caller keeps it. 0
+// or -ENOMEM.
 int pool_init(struct pool *p, void *base, size_t bytes);
 void pool_fini(struct pool *p);
 
-// A block of `bytes` (1..POOL_MAX_UNITS * 8) as its unit offset, never 0; 0 when the pool is full.
+// Allocates `bytes` (1..POOL_MAX_UNITS * 8). Returns a unit offset, never 0; 0 when the pool is
+// full.
 uint32_t pool_alloc(struct pool *p, size_t bytes);
 void pool_free(struct pool *p, uint32_t ref);
-// The bytes of a block handed out, 0 if `ref` is not the start of one's place.
+// Size in bytes of an allocated block, 0 if `ref` is not the start of one.
 size_t pool_block_bytes(const struct pool *p, uint32_t ref);
-// Every list is whole and agrees with the counts.
+// Checks that every list is intact and agrees with the counts.
 bool pool_is_sound(const struct pool *p);
 
-// Memory behind the blocks, partly filled chunks counted whole.
+// Memory of the blocks; partly filled chunks count as full.
 static inline uint64_t pool_bytes(const struct pool *p)
 {
     return (uint64_t)(p->top - 1 - p->n_empty) * POOL_CHUNK;

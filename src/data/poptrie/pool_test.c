@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pool_test.c - blocks never overlap, come back whole, and a full pool says so
+// pool_test.c - blocks never overlap, are reusable after freeing, and a full pool reports it
 #include "poptrie/pool.h"
 
 #include <setjmp.h>
@@ -92,7 +92,7 @@ static void block_bytes_knows_no_block_inside_another(void **state)
 
     assert_int_equal(pool_block_bytes(&pool, ref), 40);
     assert_int_equal(pool_block_bytes(&pool, ref + 1), 0);
-    assert_int_equal(pool_block_bytes(&pool, ref + 5), 0); // never handed out
+    assert_int_equal(pool_block_bytes(&pool, ref + 5), 0); // never allocated
     assert_int_equal(pool_block_bytes(&pool, 0), 0);
     assert_int_equal(pool_block_bytes(&pool, 50 * POOL_CHUNK_UNITS), 0);
 }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie.c - the table behind poptrie.h: its life, its updates
+// poptrie.c - implementation of poptrie.h: life cycle and updates of a table
 //
-// Layers: the *tree* (tree.c) is the writer's copy of the routes. *Words and blocks*
-// (poptrie_priv.h) are what readers walk: a directory word answers an address outright or leads to
-// a block of 64 children, usually one cache line, which answers it. An *edit* (edit.c, block.c)
-// turns a change of the tree into new blocks and a few 32-bit stores; a *transaction* (txn.c) does
-// all of that or nothing. The *group* (group.c) owns the memory; its tables share what is equal
-// (share.c, dedupe.c).
+// Layers: the *tree* (tree.c) is the writer's copy of the routes. Readers walk *words and blocks*
+// (layout.h): a directory word answers an address outright or leads to a block of 64 children,
+// usually one cache line, which answers it. An *edit* (edit.c, block.c) turns a change of the tree
+// into new blocks and a few 32-bit stores; a *transaction* (txn.c) makes it all or nothing. The
+// *group* (group.c) owns the memory; its tables share equal parts (share.c, dedupe.c).
 //
 //     IPv4   directory on bits 0..17 (1 MiB), then blocks at 18, 24 and 30
 //     IPv6   directory on bits 3..23 under 2000::/3 (8 MiB), then blocks at 24, 30 ... 124; all
-//            other addresses start at one word of their own and at depth 0
+//            other addresses start at a separate word and at depth 0
 //
-// Routes of up to 6 bits are in no leaf: a leaf of 0 means "ask the floor", 64 values by the first
-// 6 bits of the address, which readers look up last. So changing the default route or a /1 is at
-// most 64 stores, and /7 is the shortest route that rewrites directory words.
+// Leaves do not contain routes of up to 6 bits: a leaf of 0 means "ask the floor", 64 values by the
+// first 6 bits of the address, which readers look up last. So changing the default route or a /1
+// takes at most 64 stores, and /7 is the shortest route that rewrites directory words.
 //
 // Concurrency. One writer. Readers hold no reference between calls. A block is complete before the
 // release store that makes it reachable (word_publish, word_load) and does not change until
@@ -22,22 +21,22 @@
 // replaced, one at a time, like directory words. Every reader sees, for each route, its old or its
 // new state.
 //
-// Always true (poptrie_check(); the tests call it after every step):
-//   P1  every directory slot and floor entry holds what the routes over it and the tree below say;
-//   P2  every block holds the words its node's routes and children make, in the smallest width;
-//   P3  a skip compares exactly the bits its node shares, and answers what its place inherits;
-//   P4  each block is reachable once (from a table's own tree, or from one that tables share under
-//       the same slot) or is garbage, and no other block is allocated; each table's counts of what
-//       it reaches, and shares, are right;
-//   P5  the tree has no node without purpose, no unbuilt entry, and as many routes as counted;
+// Invariants (poptrie_check(); the tests call it after every step):
+//   P1  directory slots and floor entries match the routes over them and the tree below;
+//   P2  every block holds the words of its node's routes and children, in the smallest width;
+//   P3  a skip compares exactly the bits that its node shares, and answers the inherited value;
+//   P4  each block is reachable once (from a table's own tree, or from a tree that tables share in
+//       the same slot) or is garbage, and no other block is allocated; each table's counts of
+//       reachable and shared blocks are right;
+//   P5  the tree has no superfluous node, no unbuilt entry, and as many routes as counted;
 //   P6  the allocators' lists agree with their counts;
-//   P7  every copy of what readers touch says the same as the first;
+//   P7  all copies of the readers' memory are equal;
 //   P8  each page that a table reads in place of its own is equal to it; shared pages are used,
-//       garbage or free; and every table that shares a tree marks it so;
-//   P9  a page of the directory that holds anything is counted as written to.
+//       garbage or free; and every table that shares a tree marks it;
+//   P9  a directory page with any content is marked as written to.
 //
 // Cost: a lookup reads two cache lines for most of a full IPv4 table; an update descends the tree
-// (three to five nodes), makes one node and one block.
+// (three to five nodes) and makes one node and one block.
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
@@ -47,9 +46,9 @@
 #define DEFAULT_MAX_BYTES ((size_t)256 << 20)
 #define HUGE_BYTES ((size_t)2 << 20)
 #define LOADED_SINGLY 2048u
-#define WRITER_SHARE 4 // address space for the writer's nodes, in arenas; touched as needed
+#define WRITER_SHARE 4 // address space of the writer's nodes, in arenas; touched as needed
 
-// --- life ---
+// --- life cycle ---
 
 static void *map_huge(void *ctx, const char *name, size_t bytes, unsigned copy)
 {
@@ -63,7 +62,7 @@ static void *map_huge(void *ctx, const char *name, size_t bytes, unsigned copy)
     if (head > 0)
         munmap(p, head);
     munmap(p + head + bytes, HUGE_BYTES - head);
-    madvise(p + head, bytes, MADV_HUGEPAGE); // optional: the table works without huge pages, too
+    madvise(p + head, bytes, MADV_HUGEPAGE); // optional: the table also works without huge pages
     return p + head;
 }
 
@@ -84,7 +83,7 @@ static void tree_none(struct poptrie *t)
     t->root = (struct kid){1, 0};
 }
 
-// The writer's nodes. One table of several has small pages until it has many routes.
+// Maps the writer's nodes. In a group, a table has small pages until it has many routes.
 static bool tree_map(struct poptrie *t)
 {
     size_t max_bytes = t->group->cfg.max_bytes;
@@ -106,7 +105,7 @@ static bool tree_map(struct poptrie *t)
     return false;
 }
 
-// Ahead of a change that leaves it with so many routes.
+// Prepares for a change that leaves the table with `routes` routes.
 static int tree_ready(struct poptrie *t, uint64_t routes)
 {
     bool was_huge = t->huge;
@@ -163,7 +162,7 @@ void poptrie_free(struct poptrie *t)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->nodes);
     txn_fini(t);
-    // the table itself lies in there
+    // the table itself lies in this memory
     if (g->tables == 0)
         table_group_free(g);
 }
@@ -323,7 +322,7 @@ int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
     return route_del(t, key, len, &was);
 }
 
-// Grows *root by the routes; the default route comes back in *def.
+// Adds the routes to the tree of *root; returns the default route in *def.
 static int grow_tree(struct poptrie *t, struct kid *root, const struct poptrie_route *r, size_t n,
                      uint64_t *routes, uint32_t *def)
 {
@@ -352,7 +351,7 @@ static int grow_tree(struct poptrie *t, struct kid *root, const struct poptrie_r
     return 0;
 }
 
-// A few routes into an empty table: looking at all of the directory would cost more.
+// For a few routes into an empty table, where visiting the whole directory would cost more.
 static int load_singly(struct poptrie *t, const struct poptrie_route *r, size_t n)
 {
     uint64_t updates = t->updates;
@@ -427,12 +426,12 @@ struct walker {
     const struct poptrie *t;
     int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value);
     void *ctx;
-    bool seeking; // the first route behind `after` has not been met
+    bool seeking; // the first route after `after` has not been found yet
     uint64_t after[2];
     unsigned after_len;
 };
 
-// Where the subtree of key/len lies: < 0 at or before `after`, 0 around it, > 0 behind it.
+// Position of the subtree of key/len: < 0 at or before `after`, 0 around it, > 0 after it.
 static int walker_seek(struct walker *w, const uint64_t key[2], unsigned len)
 {
     uint64_t cut[2] = {w->after[0], w->after[1]};
@@ -455,8 +454,8 @@ static int walk_heap(struct walker *w, const struct node *n, unsigned idx)
 
     if (l != 0)
         key[n->depth >> 6] |= ((uint64_t)idx << (6 - l) & 63) << 58 >> (n->depth & 63);
-    // The last window of a half is shorter than six bits: what would lie behind its end is below
-    // it.
+    // The last window of a half is shorter than six bits: routes that would lie beyond its end are
+    // below it.
     if (w->seeking &&
         walker_seek(w, key,
                     n->depth + l < depth_next(n->depth) ? n->depth + l : depth_next(n->depth)) < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_fixture.h - for tests: a table and the model beside it, changed at random, compared
+// poptrie_fixture.h - test fixture: a table and its model, changed at random and compared
 #ifndef POPTRIE_FIXTURE_H
 #define POPTRIE_FIXTURE_H
 
@@ -46,7 +46,7 @@ static inline void flush(struct poptrie *t)
     poptrie_reclaim(t, poptrie_epoch(t));
 }
 
-// An address: anywhere near the stems; or the first or last one of a route, or one beside it.
+// A random address: near the stems; or the first or last one of a route, or next to it.
 static inline void random_address(const struct lpm *m, uint8_t key[16])
 {
     uint64_t r = lpm_random(&seed) >> 20;
@@ -68,7 +68,7 @@ static inline void random_address(const struct lpm *m, uint8_t key[16])
         memset(key + 4, 0, 12);
 }
 
-// The nodes on the way give the same answer, one after the other along the address.
+// The nodes of the path give the same answer, in sequence along the address.
 static inline void path_must_agree(const struct poptrie *t, unsigned bits, const uint8_t *key,
                                    uint32_t want)
 {
@@ -85,8 +85,8 @@ static inline void path_must_agree(const struct poptrie *t, unsigned bits, const
     }
 }
 
-// n addresses: the single lookup and every kernel's bulk lookup say what the model says, and
-// write no value behind the last one.
+// Compares the single lookup and every kernel's bulk lookup of n addresses with the model, and
+// checks that nothing is written after the last value.
 static inline void must_agree(const struct poptrie *t, const struct lpm *m, unsigned n)
 {
     static uint8_t key[600][16];

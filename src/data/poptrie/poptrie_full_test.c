@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_full_test.c - a full Internet table: every kernel says what the routes say
+// poptrie_full_test.c - a full Internet table: every kernel agrees with the routes
 //
-// The table is the file that KAMUEE_PREFIXES names (one prefix a line, .gz or plain), or a
-// generated one of the same size.  The oracle asks for each address whether the exact prefix is
-// stored, longest first (poptrie_get), which never looks at what readers walk.
+// The table is the file named by KAMUEE_PREFIXES (one prefix per line, .gz or plain), or a
+// generated one of the same size. For each address, the oracle tests whether the exact prefix is
+// stored, longest first (poptrie_get), which never uses the readers' memory.
 #include "poptrie/reference_lpm.h"
 
 #include <arpa/inet.h>
@@ -118,7 +118,7 @@ static void full_table(unsigned family, size_t max, unsigned next_hops)
     poptrie_usage(t, &s);
     assert_true(s.bytes_used <= (family == 4 ? 4u << 20 : 12u << 20));
     assert_true(s.writer_bytes <= n * 40);
-    for (unsigned i = 0; i < ADDRESSES; i++) { // inside a route, and everywhere
+    for (unsigned i = 0; i < ADDRESSES; i++) { // inside routes, and anywhere
         const struct poptrie_route *at = &r[lpm_random(&seed) % n];
         uint8_t net[16];
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_fuzz.c - libFuzzer: a byte string is a list of operations, the model knows the answers
+// poptrie_fuzz.c - libFuzzer: a byte string is a list of operations, checked against the model
 //
-// Byte 0 chooses the family.  Then operations of 1 + 1 + 1 + 2 bytes: what, length, which stem the
-// key comes from and how many of its bits are kept, value; the bits beyond are taken from the value
-// so that keys repeat.  After each operation the model and every kernel must agree on an address
-// of the prefix and on its neighbor; at the end all invariants must hold.
+// Byte 0 selects the family. Then follow operations of 1 + 1 + 1 + 2 bytes: operation, length, stem
+// of the key and number of its bits to keep, value; the remaining key bits come from the value so
+// that keys repeat. After each operation the model and every kernel must agree on an address of the
+// prefix and on its neighbor; at the end all invariants must hold.
 //
 //     make fuzz
 #include "poptrie/reference_lpm.h"
@@ -78,7 +78,7 @@ static void apply(struct poptrie *t, struct lpm *m, const uint8_t op[5])
     t->group->blocks.fail_after = (op[0] & 8) != 0 ? op[4] % 4 : UINT64_MAX;
     t->nodes.fail_after = (op[0] & 16) != 0 ? op[4] % 4 : UINT64_MAX;
     switch (op[0] & 7) {
-    case 0: // two of eight delete
+    case 0: // two of eight operations delete
     case 1:
         rc = poptrie_del(t, key, len);
         MUST(rc == 0 || (rc == -ENOENT) == (lpm_at(m, key, len) == NULL));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_group_test.c - tables beside each other: what they share, and that none notices
+// poptrie_group_test.c - tables of a group: they share parts, and each behaves as if alone
 //
-// Each table has its model. Changes go to one table, or to all of them, so that trees become equal,
-// are shared, and part again.
+// Each table has its own model. Changes go to one table, or to all of them, so that trees become
+// equal, are shared, and separate again.
 #include "poptrie/poptrie_fixture.h"
 #include "base/table_gen.h"
 
 #define TABLES 5
 
-#define GROUPS 2 // of TABLES, one behind the other; all tests but one have the first alone
+#define GROUPS 2 // of TABLES, one after the other; all tests but one use only the first
 
 static struct lpm model[GROUPS * TABLES];
 static struct poptrie *table[GROUPS * TABLES];
@@ -47,8 +47,8 @@ static void fold_all(void)
     flush(table[0]);
 }
 
-// Addresses of all tables of a group in one burst, and one of `strays` in a table of the other one:
-// every kernel, every copy.
+// Looks up addresses of all tables of a group in one burst, of which `strays` belong to a table of
+// the other group: with every kernel and copy.
 static void each_must_agree_but(unsigned n, unsigned group, unsigned strays)
 {
     static const struct poptrie *of[150];
@@ -93,7 +93,7 @@ static void copy_route(unsigned to, const struct poptrie_route *r)
     assert_int_equal(poptrie_add(table[to], r->key, r->len, r->value), 0);
 }
 
-// The table gets what table `from` has: all routes of it, none that it has not.
+// Makes the table equal to table `from`: adds all its routes, removes all others.
 static void become_equal(unsigned to, unsigned from)
 {
     for (size_t i = model[to].n; i-- > 0;) {
@@ -158,15 +158,15 @@ static void random_changes_of_five_ip6_tables(void **state)
     random_changes(128);
 }
 
-// More virtual routers than places: their packets come in one burst all the same, most of one
-// group, half and half, or one alone of the other.
+// More virtual routers than places: their packets still come in one burst, mostly of one group,
+// half and half, or with one packet of the other group.
 static void bursts_of_two_groups(unsigned key_bits)
 {
     tables_make(key_bits, 2);
     group_make(1, key_bits, 2);
     for (unsigned round = 0; round < 8; round++) {
         for (unsigned k = 0; k < GROUPS * TABLES; k++) {
-            // what one has the other one does not
+            // routes of one group are absent in the other
             for (unsigned i = 0; i < 30; i++)
                 random_step(table[k], &model[k], 200, k < TABLES ? 100 : 60000);
             if (k % TABLES && round % 2)
@@ -208,8 +208,8 @@ static struct poptrie_route *generated(size_t n, unsigned family, size_t *got)
     return r;
 }
 
-// Five equal tables have the blocks of one; after changes that are taken back, and those of short
-// routes, again.
+// Five equal tables have the blocks of one; again after changes that are undone, and after changes
+// of short routes.
 static void equal_tables_are_as_large_as_one(unsigned key_bits)
 {
     size_t n;
@@ -224,7 +224,7 @@ static void equal_tables_are_as_large_as_one(unsigned key_bits)
     for (unsigned k = 1; k < TABLES; k++)
         assert_int_equal(poptrie_load(table[k], r, n), 0);
     fold_all();
-    // the tree outside of IPv6's directory is each one's own
+    // each table has its own tree outside IPv6's directory
     assert_in_range(g->blocks.block_bytes, one, one * 11 / 10);
     assert_true(shared_bytes(1) > 0);
     pages = g->pages_used;
@@ -255,7 +255,7 @@ static void equal_tables_are_as_large_as_one(unsigned key_bits)
     }
     for (unsigned k = 0; k < TABLES; k++)
         must_be_sound(table[k]);
-    for (unsigned k = 1; k < TABLES; k++) { // those who leave leave nothing behind
+    for (unsigned k = 1; k < TABLES; k++) { // tables that leave free all their memory
         poptrie_free(table[k]);
         flush(table[0]);
         must_be_sound(table[0]);
@@ -319,7 +319,7 @@ static void a_place_is_taken_again_and_begins_empty(void **state)
     tables_free();
 }
 
-// A change in a shared tree for which there is no room: all tables stay as they are.
+// A change in a shared tree without memory for it: all tables stay as they are.
 static void without_memory_nothing_parts(void **state)
 {
     tables_make(32, 2);
@@ -350,7 +350,7 @@ static void without_memory_nothing_parts(void **state)
     tables_free();
 }
 
-// A change that is refused has unshared what it would have changed: the next fold finds it.
+// A refused change has separated its trees: the next dedupe finds them.
 static void what_a_refused_change_parted_is_shared_again(void **state)
 {
     const uint8_t key[4] = {10, 1, 0, 0};
@@ -376,8 +376,8 @@ static void what_a_refused_change_parted_is_shared_again(void **state)
     tables_free();
 }
 
-// As many as there can be: all alike, then each of them gone in another order while the others
-// change, its garbage not yet reclaimed.
+// The maximum number of tables: all equal, then each removed in a different order while the others
+// change, with garbage not yet reclaimed.
 static void sixty_four_tables_come_and_go(void **state)
 {
     static struct poptrie *t[POPTRIE_TABLES_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_lookup_test.c - edges of addresses, lengths, values and counts, for every kernel
+// poptrie_lookup_test.c - edge cases of addresses, lengths, values and counts, for every kernel
 #include "base/gather.h"
 #include "poptrie/poptrie_fixture.h"
 
@@ -23,7 +23,7 @@ static void bad_arguments_are_refused(void **state)
 
 static void every_length_of_one_address_nests(void **state)
 {
-    // all zeros, all ones, a real one
+    // all zeros, all ones, a real address
     for (unsigned bits = 32; bits <= 128; bits += 96)
         for (unsigned ones = 0; ones < 3; ones++) {
             struct poptrie *t = table_new(bits);
@@ -61,7 +61,7 @@ static void default_route_answers_what_no_other_route_does(void **state)
     assert_int_equal(find(t, outside), POPTRIE_NONE);
     rebuilt = t->rebuilt;
     assert_int_equal(poptrie_add(t, key, 0, 7), 0);
-    assert_int_equal(t->rebuilt, rebuilt); // one store, nothing built
+    assert_int_equal(t->rebuilt, rebuilt); // a store, without a new block
     assert_int_equal(find(t, outside), 7);
     assert_int_equal(find(t, key), 5);
     assert_int_equal(poptrie_get(t, outside, 0), 7);
@@ -80,7 +80,8 @@ static void routes_of_up_to_6_bits_build_nothing(void **state)
         uint8_t key[16] = {0x20}, probe[16] = {0x20, 9}, far[16] = {0xdf};
         uint64_t rebuilt;
 
-        for (unsigned i = 0; i < 200; i++) { // blocks with holes, into which the short routes show
+        for (unsigned i = 0; i < 200; i++) { // blocks with holes, through which the short routes
+                                             // show
             key[1] = i;
             assert_int_equal(poptrie_add(t, key, 20, 1 + i), 0);
         }
@@ -212,7 +213,7 @@ static void every_copy_answers_alike(void **state)
         m.key_bits = bits;
         for (unsigned i = 0; i < 400; i++) {
             random_step(t, &m, 1000, 300);
-            // blocks are used again
+            // blocks get reused
             if (i % 16 == 0)
                 flush(t);
             for (unsigned copy = 0; i % 8 == 0 && copy < 3; copy++)

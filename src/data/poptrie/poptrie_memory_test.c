@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_memory_test.c - want of memory, garbage, and how much is used
+// poptrie_memory_test.c - lack of memory, garbage, and memory usage
 #include "poptrie/poptrie_fixture.h"
 #include "base/table_gen.h"
 
-// What readers see: the answers at m's routes and around them.
+// The readers' answers at m's routes and around them.
 static void answers(const struct poptrie *t, const uint8_t (*key)[16], uint32_t *v, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -81,7 +81,7 @@ static void a_full_arena_refuses_and_takes_routes_again_after_reclaim(void **sta
     int rc = 0;
 
     assert_non_null(t);
-    for (; rc == 0 && n < 100000; n++) { // the same block again and again, never reclaimed
+    for (; rc == 0 && n < 100000; n++) { // rebuilds the same block, never reclaimed
         key[2] = n % 200;
         rc = poptrie_add(t, key, 24, 1 + n % 1000);
     }
@@ -171,7 +171,7 @@ static void garbage_is_reused_only_after_its_epoch_is_reclaimed(void **state)
     poptrie_free(t);
 }
 
-// A generated table and half a million changes: no more memory than a fresh build, and 10 %.
+// After half a million changes, a generated table uses at most 10 % more memory than a fresh build.
 static void memory_does_not_drift_under_churn(void **state)
 {
     static const unsigned family[2] = {4, 6};

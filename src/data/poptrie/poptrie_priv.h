@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_priv.h - struct poptrie and what its parts offer each other; for poptrie's own files
+// poptrie_priv.h - struct poptrie and internal interfaces; private to poptrie's own files
 //
 // layout.h has the words and blocks.
 //
-// Tables made beside each other (poptrie_config.beside) are a group with one arena, so a word means
-// the same block in each, and equal trees under equal directory slots are the same blocks. Each
-// table has a complete, flat directory, which bursts of one table read. Bursts of several tables
-// read directories in pages, through a table of page numbers; equal pages are shared. group.c has
-// the memory, share.c and dedupe.c the sharing.
+// Tables made with poptrie_config.beside form a group with one arena, so a word means the same
+// block in each, and equal trees in equal directory slots are the same blocks. Each table has a
+// complete, flat directory, which bursts of one table read. Bursts of several tables read
+// directories in pages, through a table of page numbers; equal pages are shared. group.c has the
+// memory, share.c and dedupe.c the sharing.
 #ifndef POPTRIE_POPTRIE_PRIV_H
 #define POPTRIE_POPTRIE_PRIV_H
 
@@ -25,7 +25,7 @@
 _Static_assert(FLOOR_BITS == POPTRIE_FLOOR_BITS, "as users are told");
 
 #define PAGES 512u     // of a directory
-#define PAGE4_BITS 9u  // an IPv4 page has so many words
+#define PAGE4_BITS 9u  // an IPv4 page has 2^this words
 #define PAGE6_BITS 12u // an IPv6 page
 
 #define GROUP_TABLES POPTRIE_TABLES_MAX
@@ -47,17 +47,17 @@ struct vec {
     size_t n, cap;
 };
 
-// One change: what it made, what it retires, what it stores (txn.c).
+// One change: new blocks, retired blocks, stores (txn.c).
 struct txn {
-    struct vec undo;   // struct undo: writer memory changed on the way
-    struct vec fresh;  // uint32_t: words of blocks made
+    struct vec undo;   // struct undo: modified memory of the writer
+    struct vec fresh;  // uint32_t: words of new blocks
     struct vec dead;   // uint32_t: words of blocks to retire
     struct vec stores; // struct store
-    bool whole_tree;   // a load: the new tree is thrown away on failure, no need to undo in it
+    bool whole_tree;   // a load: failure discards the whole new tree, so no undo in it
     int error;         // the first one
 };
 
-// What a table's readers reach.
+// Memory reachable by a table's readers.
 struct reach {
     uint64_t blocks, bytes, leaves;
 };
@@ -67,63 +67,63 @@ struct changed {
     uint32_t from, n;
 };
 
-// Shared by the tables of a group; only the writer reads it.
+// Shared by the tables of a group; only the writer uses it.
 struct table_group {
     struct poptrie *table[GROUP_TABLES]; // by place; NULL: free
-    unsigned places, tables;             // of these, and how many there are
-    struct pool blocks;                  // what readers walk
+    unsigned places, tables;             // places in it, and tables present
+    struct pool blocks;                  // walked by readers
     struct poptrie_config cfg;
     struct tree_geometry geo;
     // of a copy: the directories, shared pages, the copy's tables, the arena, its tail
     size_t dir_bytes, pages_bytes, tables_bytes, arena_bytes;
     bool huge; // tables and arena are in huge pages
     uint8_t *base[POPTRIE_COPIES_MAX]; // of each copy
-    uint16_t *free_page;               // numbers of shared pages that are not used
+    uint16_t *free_page;               // numbers of unused shared pages
     unsigned n_free_pages, page_top, pages_used;
     struct garbage *garbage; // ring
     size_t garbage_cap, garbage_head, garbage_n, garbage_pages;
     uint64_t garbage_bytes;
     uint64_t epoch;
-    struct poptrie_watch watch; // its calls NULL: nobody watches
+    struct poptrie_watch watch; // NULL callbacks: not watched
 };
 
 struct poptrie {
-    // --- what readers touch: three cache lines, and of `page` a number for each address of a burst
-    // of several tables ---
+    // --- readers: three cache lines; bursts of several tables also read `page` for each address
+    // ---
     struct poptrie_front front;
     uint32_t *dir;
     const uint8_t *arena;
-    // number 0; the group's directories lie there in one piece, its shared pages behind them
+    // page 0; the group's directories lie there in one piece, followed by its shared pages
     uint32_t *pages;
-    const struct poptrie *first; // of the group, at place 0: the tables lie in one piece, too
-    uint32_t outside;            // the word of IPv6 addresses outside 2000::/3, from depth 0
-    // by the first bits of the address: the answer if a leaf is 0
+    const struct poptrie *first; // table at place 0 of the group: the tables also lie in one piece
+    uint32_t outside;            // word of IPv6 addresses outside 2000::/3, from depth 0
+    // by the first bits of the address: the answer for a leaf of 0
     uint16_t floor[FLOOR_ENTRIES] __attribute__((aligned(64)));
-    // where the directory's pages are: in `dir`, or one that several tables read
+    // numbers of the directory's pages: in `dir`, or shared by several tables
     uint16_t page[PAGES] __attribute__((aligned(64)));
-    // --- the writer's ---
-    uint32_t default_value; // of 0.0.0.0/0 or ::/0, which has no place in the tree
+    // --- writer ---
+    uint32_t default_value; // of 0.0.0.0/0 or ::/0, which is not in the tree
     struct kid root;
     struct tree_geometry geo;
     struct table_group *group;
-    unsigned place;    // in it
-    struct pool nodes; // what the writer remembers
+    unsigned place;    // in the group
+    struct pool nodes; // the writer's tree
     size_t node_bytes;
-    bool has_tree; // else `root` is an empty node that all such tables have
+    bool has_tree; // else `root` is the common empty node
     bool huge;     // the directory is in huge pages
-    // what their readers touch, at the end of that copy's memory
+    // parts for readers of other copies, at the end of that copy's memory
     struct poptrie *copy[POPTRIE_COPIES_MAX - 1];
     unsigned n_copies; // of them
     uint64_t routes;
     struct reach reach;
-    uint64_t shared_bytes; // of reach.bytes, what other tables share
+    uint64_t shared_bytes; // part of reach.bytes that other tables share
     struct txn txn;
-    // a bit for each slot: another table may have the same tree; NULL: none
+    // a bit per slot: another table may have the same tree; NULL: none
     uint64_t *maybe_shared;
-    struct vec changed; // struct changed, while there are other tables
+    struct vec changed; // struct changed, if there are other tables
     uint64_t dir_touched[TOUCHED_WORDS(DIR6_WORDS * sizeof(uint32_t))]; // pages of `dir`
     uint64_t marks_touched; // pages of `maybe_shared`
-    bool all_changed;   // too many for that
+    bool all_changed;   // too many for `changed`
     uint64_t updates, rebuilt, refused;
 } __attribute__((aligned(64)));
 
@@ -132,7 +132,7 @@ static inline unsigned value_bits(uint32_t v)
     return v == 0 ? 0 : 32 - __builtin_clz(v);
 }
 
-// Leaf and mixed blocks: the first passes of all kernels handle them.
+// Leaf and mixed blocks, which the first passes of all kernels handle.
 static inline bool word_is_plain(uint32_t w)
 {
     // no branch: random addresses would mispredict it
@@ -144,7 +144,7 @@ static inline uint32_t word_make(uint32_t ref, uint32_t code)
     return WORD_REF | code << WORD_CODE_SHIFT | ref;
 }
 
-// Partner: word_publish.  A reader that sees the word sees the block behind it.
+// Partner: word_publish. A reader that sees the word also sees its block.
 static inline uint32_t word_load(const uint32_t *p)
 {
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
@@ -156,7 +156,7 @@ static inline void word_publish(uint32_t *p, uint32_t w)
     __atomic_store_n(p, w, __ATOMIC_RELEASE);
 }
 
-// The place in copy c of what `p` points at in the first one: a word of the directory, the arena or
+// Returns the address in copy c of a word of the first copy: in the directory, the arena or
 // `outside`.
 static inline void *copy_at(const struct poptrie *t, const struct poptrie *c, const void *p)
 {
@@ -173,7 +173,7 @@ static inline uint64_t load_be64(const uint8_t *p)
     return __builtin_bswap64(v);
 }
 
-// The key as two host-order halves, bits beyond len cleared.
+// Loads the key as two host-order halves, with bits beyond len cleared.
 static inline void key_load(const struct poptrie *t, const uint8_t *key, unsigned len,
                             uint64_t out[2])
 {
@@ -202,13 +202,13 @@ static inline uint32_t dir_words(const struct poptrie *t)
     return t->geo.key_bits == 32 ? DIR4_WORDS : DIR6_WORDS;
 }
 
-// IPv4 nodes at depth 24: their children at depth 30 are part of the wide block.
+// An IPv4 node at depth 24: the wide block includes its children at depth 30.
 static inline bool node_is_wide(const struct poptrie *t, const struct node *n)
 {
     return t->geo.key_bits == 32 && n->depth == WIDE_DEPTH && n->n_kids > 0;
 }
 
-// Changes of short routes wait mostly for these.
+// Changes of short routes mostly wait for these.
 static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
 {
     for (const struct kid *k = node_kids(n); k < node_kids(n) + n->n_kids; k++) {
@@ -219,19 +219,20 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
     }
 }
 
-// --- group.c: the memory of tables beside each other ---
+// --- group.c: the memory of a group ---
 
-// a table in a group, which may be new; NULL with errno
+// adds a table to its group, which may be new; NULL with errno
 struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo);
 void table_group_leave(struct poptrie *t);
-// It has so many routes now, or will: what readers walk comes into huge pages if that is worth it.
+// Call with the present or future number of routes: moves the readers' memory to huge pages if
+// worthwhile.
 void table_group_grow(struct poptrie *t, uint64_t routes);
-void table_group_free(struct table_group *g); // when it has no tables any more
+void table_group_free(struct table_group *g); // when it has no tables left
 bool table_group_garbage_reserve(struct table_group *g, size_t more);
 void table_group_retire(struct table_group *g, uint32_t ref); // after table_group_garbage_reserve
-// returns the table to its own pages where these words of the directory lie
+// returns the table to its own pages for these words of the directory
 void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n);
-// makes both tables read one page p, equal in both; false: no page is free
+// lets both tables read one page p, which is equal in both; false: no page is free
 bool table_group_page_share(struct poptrie *t, struct poptrie *o, unsigned p);
 
 static inline unsigned page_bits(const struct poptrie *t)
@@ -239,14 +240,14 @@ static inline unsigned page_bits(const struct poptrie *t)
     return t->geo.key_bits == 32 ? PAGE4_BITS : PAGE6_BITS;
 }
 
-// the number of a page of its flat directory
+// the number of a page in the table's own directory
 static inline uint16_t page_own(const struct poptrie *t, unsigned p)
 {
     return (uint16_t)(t->place * PAGES + p);
 }
 
-// The directory's word as readers of several tables find it. `pages`: any table's of the group.
-// Partners: page_publish in group.c; word_publish.
+// The directory word for readers of several tables. `pages`: of any table of the group. Partners:
+// page_publish in group.c; word_publish.
 static inline const uint32_t *page_word_of(const struct poptrie *t, const uint32_t *pages,
                                            uint32_t slot, unsigned bits)
 {
@@ -262,23 +263,24 @@ static inline const uint32_t *page_word(const struct poptrie *t, uint32_t slot, 
 
 // --- txn.c: a change, all or nothing ---
 
-bool vec_reserve(struct vec *v, size_t n, size_t size); // room for n, of so many bytes each
+bool vec_reserve(struct vec *v, size_t n, size_t size); // room for n elements of `size` bytes
 uint64_t txn_bytes(const struct txn *x);                // of its lists
 
 void txn_begin(struct poptrie *t, bool whole_tree);
 void *txn_block(struct poptrie *t, size_t bytes, uint32_t code, uint32_t *word); // NULL: no room
-void txn_set(struct poptrie *t, uint32_t *loc, uint32_t v); // in the writer's memory, undoable
+void txn_set(struct poptrie *t, uint32_t *loc, uint32_t v); // writes the writer's memory, undoable
 void txn_stage(struct poptrie *t, uint32_t *loc, uint32_t n, uint32_t word); // loc[0..n) = word
-void txn_retire(struct poptrie *t, uint32_t w); // w's blocks down to the first that is no skip
-int txn_finish(struct poptrie *t);              // publish, 0; or undo and return the error
+void txn_retire(struct poptrie *t, uint32_t w); // w's blocks down to the first that is not a skip
+int txn_finish(struct poptrie *t);              // publishes and returns 0; or undoes and returns
+                                                // the error
 void txn_fini(struct poptrie *t);
 
-// --- image.c: who watches is told before readers can see anything of it ---
+// --- image.c: tells watchers before readers can see a change ---
 
 void image_txn(struct poptrie *t);
 void image_floor(struct poptrie *t);
 
-// --- share.c: trees that several tables have ---
+// --- share.c: trees of several tables ---
 
 // May another table have the same tree under this slot?
 static inline bool slot_is_marked(const struct poptrie *t, uint32_t slot)
@@ -286,41 +288,41 @@ static inline bool slot_is_marked(const struct poptrie *t, uint32_t slot)
     return t->maybe_shared != NULL && (t->maybe_shared[slot / 64] >> slot % 64 & 1) != 0;
 }
 
-bool slot_is_shared(const struct poptrie *t, uint32_t slot); // has one?
-uint64_t share_bytes(const struct poptrie *t, uint32_t w);   // of the blocks that the word leads to
-// o's tree in place of its own, which is equal; 0, or an error with nothing changed
+bool slot_is_shared(const struct poptrie *t, uint32_t slot); // does another table share it?
+uint64_t share_bytes(const struct poptrie *t, uint32_t w);   // of the blocks behind the word
+// replaces the table's tree by o's, which is equal; 0, or an error with nothing changed
 int share_adopt(struct poptrie *t, uint32_t slot, struct poptrie *o);
-// A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or
+// Before a change of slots [from, from + n): gives the table its own copies of their trees. 0, or
 // an error with nothing changed.
 int share_separate(struct poptrie *t, uint32_t from, uint32_t n);
-// All its trees are going to be left to the others, or after all not: who has one with this table
-// alone counts it no more as shared, or again.
+// The table is about to leave all its trees to the others, or no longer so: a table that shares a
+// tree only with this one no longer counts it as shared, or counts it again.
 void share_count_leaving(struct poptrie *t, bool leaves);
-void share_forget(struct poptrie *t); // they have been
-// nobody reads the table any more, and others stay: it gives up all it has
+void share_forget(struct poptrie *t); // after leaving them
+// the table has no readers left, and others stay: retires everything it has
 void share_retire_all(struct poptrie *t);
 
-// --- dedupe.c: what is equal becomes one (poptrie_dedupe) ---
+// --- dedupe.c: shares equal parts (poptrie_dedupe) ---
 
-// the next fold looks at these slots
+// the next dedupe examines these slots
 void dedupe_later(struct poptrie *t, uint32_t from, uint32_t n);
 
 // --- block.c: a node's block ---
 
-// The route being changed, for telling which inherited values change with it.
+// The route being changed, to determine which inherited values change with it.
 struct target {
     unsigned depth, idx; // node depth and heap index; idx 0 = none
     uint16_t was;
 };
 
 // Makes the word of the node that `via` leads to, as seen from depth `site`, where it inherits
-// `new` and used to inherit `old`.  Children whose inherited value stays keep their words.
+// `new` and used to inherit `old`. Children whose inherited value stays keep their words.
 void block_build(struct poptrie *t, struct kid *via, unsigned site, uint16_t old, uint16_t new,
                  struct target tg);
 
-// --- edit.c: the words that follow ---
+// --- edit.c: affected words ---
 
-// The route key/len went from value `was` to `is` (0 = absent); the tree already says so.
+// The route key/len changed from value `was` to `is` (0 = absent); the tree already has the change.
 void edit_route(struct poptrie *t, const struct tree_change *c, const uint64_t key[2], unsigned len,
                 uint16_t was, uint16_t is);
 void edit_everything(struct poptrie *t);                   // after a load: all words from scratch

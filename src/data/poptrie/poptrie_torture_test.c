@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie_torture_test.c - readers check every answer while the writer runs at full speed
 //
-// Some routes are stable, the rest come, change and go.  A value tells which route it belongs to,
-// so a reader can judge any answer without asking the writer: the route must cover the address,
-// and must not be shorter than the longest stable route that does.  Anything else is a wrong next
-// hop for a prefix that was not being changed, or memory that was reused too early (debug builds
-// poison it).
+// Some routes are stable, the others are added, changed and removed. A value identifies its route,
+// so a reader can check any answer without the writer: the route must cover the address, and must
+// not be shorter than the longest stable route that does. Anything else is a wrong next hop for a
+// prefix that was not being changed, or memory that was reused too early (debug builds poison it).
 //
-// Grace periods in user space: a reader counts its bursts; garbage is given back when every
-// reader's count has moved on since the epoch was closed.  KAMUEE_TORTURE_SECONDS makes it longer.
+// Grace periods in user space: a reader counts its bursts; garbage is reclaimed when every reader's
+// count has advanced since the epoch was closed. KAMUEE_TORTURE_SECONDS sets a longer run.
 #include "poptrie/reference_lpm.h"
 
 #include <arpa/inet.h>
@@ -21,16 +20,16 @@
 #include <cmocka.h>
 
 #define ROUTES 1000
-#define STABLE 200 // the first ones
+#define STABLE 200 // the first routes
 #define PROBES 4096
 #define READERS 2
-#define VARIANTS 8 // values a route takes: route + ROUTES * variant; mixed blocks hold them all
+#define VARIANTS 8 // values of a route: route + ROUTES * variant; mixed blocks hold them all
 
 static struct poptrie *table;
 static struct poptrie_route route[ROUTES];
 static unsigned key_bits;
 static uint8_t probe[PROBES][16];
-static int stable_len[PROBES]; // longest stable route that covers it, -1 = none
+static int stable_len[PROBES]; // longest stable route that covers the probe, -1 = none
 static _Atomic bool stop;
 static _Atomic uint64_t bursts[READERS], wrong;
 static char first_wrong[200];
@@ -70,7 +69,7 @@ static void *read_all(void *arg)
             judge(from + i, got[i]);
         judge(from,
               key_bits == 32 ? poptrie_find4(table, dst[0]) : poptrie_find6(table, probe[from]));
-        // partner: grace_passed(); everything read above is finished
+        // partner: grace_passed(); all reads above are complete
         atomic_fetch_add_explicit(&bursts[me], 1, memory_order_release);
     }
     return NULL;
@@ -78,7 +77,7 @@ static void *read_all(void *arg)
 
 static void grace_begin(uint64_t *seen)
 {
-    atomic_thread_fence(memory_order_seq_cst); // the stores are out before the counts are read
+    atomic_thread_fence(memory_order_seq_cst); // stores become visible before the counts are read
     for (unsigned i = 0; i < READERS; i++)
         seen[i] = atomic_load_explicit(&bursts[i], memory_order_acquire);
 }
@@ -158,7 +157,7 @@ static void write_for(double duration, uint64_t *seed)
             grace_begin(seen);
             waiting = true;
         }
-        if (updates % 20000 == 0) // a load of what is stable, now and then
+        if (updates % 20000 == 0) // occasionally reloads the stable routes
             assert_int_equal(poptrie_load(table, route, STABLE), 0);
     }
     print_message("%lu updates\n", (unsigned long)updates);

@@ -58,7 +58,8 @@ static void load_in_any_order_equals_adding_one_by_one(unsigned key_bits)
             lpm_random_key(&seed, key_bits, r[i].key);
             r[i].len = lpm_random_len(&seed, key_bits);
             r[i].value = 1 + lpm_random(&seed) % 9;
-            lpm_set(&m, r[i].key, r[i].len, r[i].value); // the last of equal ones wins here too
+            lpm_set(&m, r[i].key, r[i].len, r[i].value); // the last of equal prefixes also wins
+                                                         // here
         }
         assert_int_equal(poptrie_load(t, r, n), 0);
         must_be_sound(t);
@@ -146,8 +147,8 @@ static int take_piece(void *ctx, const uint8_t *key, unsigned len, uint32_t valu
     return --p->room == 0;
 }
 
-// A walk in pieces of random size meets what one walk meets; so does one behind a prefix that is
-// not there.
+// A walk in pieces of random size visits the same prefixes as a single walk, also after a prefix
+// that is not stored.
 static void a_walk_in_pieces_is_the_whole_walk(void **state)
 {
     static struct lpm m;
@@ -165,7 +166,7 @@ static void a_walk_in_pieces_is_the_whole_walk(void **state)
 
             while (rc) {
                 p.room = 1 + (unsigned)(lpm_random(&seed) % 9);
-                // the last one met goes and comes: its place is enough
+                // removes and re-adds the last prefix visited: its position is enough
                 if ((lpm_random(&seed) >> 9) % 4 == 0) {
                     uint32_t value = poptrie_get(t, p.key, p.len);
                     uint8_t key[16];

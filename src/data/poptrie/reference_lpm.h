@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reference_lpm.h - for tests: the naive longest-prefix match that the real one is compared with
+// reference_lpm.h - naive longest-prefix match, the reference of tests
 //
-// A list of routes and a linear search; nothing to get wrong, and nothing shared with the table.
-// The random source makes prefixes that crowd together around a few stems and at the depths where
-// the table changes its representation, because uniformly random ones hardly ever touch.
+// A list of routes and a linear search: too simple to be wrong, and nothing in common with the
+// table. The random source clusters prefixes around a few stems and at the depths where the table
+// changes its representation, because uniformly random prefixes hardly ever interact.
 #ifndef POPTRIE_REFERENCE_LPM_H
 #define POPTRIE_REFERENCE_LPM_H
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // share.c - trees of blocks shared by several tables of a group
 //
-// Tables that have the same word in the same directory slot share the tree behind it. Only equal
-// slots count, so finding partners is one comparison per table, and there are no reference counts.
-// Invariant: a shared tree never changes; before a change, the table makes blocks of its own
+// Tables with the same word in the same directory slot share the tree behind it. Only equal slots
+// count, so finding partners takes one comparison per table, and there are no reference counts.
+// Invariant: a shared tree never changes; before a change, the table makes its own blocks
 // (share_separate) and leaves the old ones to the others.
 #include "poptrie/walk.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-// How many other tables share the tree under this slot, counted up to `enough`; *one: the last one
-// found.
+// Counts other tables that share the tree in this slot, up to `enough`; *one: the last one found.
 static unsigned tables_with_tree(const struct poptrie *t, uint32_t slot, unsigned enough,
                                  struct poptrie **one)
 {
@@ -55,7 +54,7 @@ static void tree_retire(struct poptrie *t, uint32_t w) // in a transaction
 {
     const uint32_t *slot;
 
-    txn_retire(t, w); // skips, and the block behind them
+    txn_retire(t, w); // skips, and the block after them
     while (word_is_ref(w) && word_code(w) == CODE_SKIP)
         w = ((const struct skip *)pool_at(&t->group->blocks, word_ref(w)))->in;
     if (word_is_ref(w))
@@ -63,7 +62,7 @@ static void tree_retire(struct poptrie *t, uint32_t w) // in a transaction
     tree_retire(t, *slot);
 }
 
-// Copies a tree into blocks of its own, in a transaction; its error says whether that worked.
+// Copies a tree into new blocks, in a transaction, whose error tells the result.
 static uint32_t tree_copy(struct poptrie *t, uint32_t w)
 {
     size_t bytes;
@@ -85,7 +84,7 @@ static uint32_t tree_copy(struct poptrie *t, uint32_t w)
     return word;
 }
 
-// Gives the entry and those below it the words of the tree of blocks behind `word`, in a
+// Sets the words of the entry and of those below it to the tree of blocks behind `word`, in a
 // transaction.
 static void entry_set_words(struct poptrie *t, struct kid *kid, uint32_t word)
 {
@@ -106,7 +105,7 @@ static void entry_set_words(struct poptrie *t, struct kid *kid, uint32_t word)
     }
 }
 
-// The entry that this slot's word, a reference, belongs to.
+// The entry of this slot's word, which is a reference.
 static struct kid *entry_of(struct poptrie *t, uint32_t slot)
 {
     uint64_t key[2] = {0};
@@ -122,9 +121,9 @@ static struct kid *entry_of(struct poptrie *t, uint32_t slot)
     return via;
 }
 
-// A tree that nobody shares any more is replaced, too: readers of a table that had it a moment ago
-// may be inside, and only blocks that no other table's readers ever saw may have words replaced in
-// place (edit.c).
+// Also replaces a tree that no other table shares any more: readers of a table that recently had it
+// may be inside, and words may be replaced in place (edit.c) only in blocks that no other table's
+// readers ever saw.
 static int slot_separate(struct poptrie *t, uint32_t slot)
 {
     const struct reach was = t->reach;
@@ -176,7 +175,7 @@ static void slot_mark(struct poptrie *t, uint32_t slot)
     touched_mark(&t->marks_touched, slot / 8);
 }
 
-// Before the first slot_mark. Few are set as a rule, so it is memory that is there when touched.
+// Before the first slot_mark. Usually few bits are set, so pages are allocated on first touch.
 static bool marks_make(struct poptrie *t)
 {
     void *p;
@@ -234,7 +233,7 @@ void share_forget(struct poptrie *t)
     t->shared_bytes = 0;
 }
 
-// Readers of other tables may be inside the table's blocks: they become garbage.
+// Readers of other tables may be inside the table's blocks, so they become garbage.
 void share_retire_all(struct poptrie *t)
 {
     share_count_leaving(t, true);

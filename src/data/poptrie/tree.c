@@ -2,10 +2,10 @@
 // tree.c - finds, inserts and removes routes in the writer's tree (tree.h)
 //
 // Every change ends in one swapped entry, `site`: nodes above it stay, new nodes below it are in
-// `fresh`, the replaced ones in `stale`. Stale nodes stay intact until tree_settle(), so
-// tree_undo() only puts the entry back and frees the fresh nodes.
+// `fresh`, replaced ones in `stale`. Stale nodes stay intact until tree_settle(), so tree_undo()
+// only restores the entry and frees the fresh nodes.
 //
-// edit.c builds afterwards what readers find for a node (kid.word). This file only keeps entries
+// Afterwards edit.c builds the words of nodes for readers (kid.word). This file only keeps entries
 // consistent when they move: in the directory's domain a word belongs to a directory slot and moves
 // along; elsewhere it depends on the parent's depth, so it is dropped and the entry marked dirty.
 #include "poptrie/tree.h"
@@ -31,7 +31,7 @@ static uint32_t node_make(struct pool *p, const uint64_t key[2], unsigned depth,
     return ref;
 }
 
-// Copies n[0..len) leaving a hole at (skip < 0) or leaving out (skip > 0) element `at`.
+// Copies n[0..len), leaving a hole at (skip < 0) or leaving out (skip > 0) element `at`.
 #define COPY_WITH_HOLE(to, from, len, at)                                                          \
     (memcpy((to), (from), (at) * sizeof(*(to))),                                                   \
      memcpy((to) + (at) + 1, (from) + (at), ((len) - (at)) * sizeof(*(to))))
@@ -133,7 +133,7 @@ static unsigned key_common(const uint64_t a[2], const uint64_t b[2], unsigned li
     return n < limit ? n : limit;
 }
 
-// Follows the key to the node at or above `depth`; *below: the entry below the last step, which
+// Follows the key to the node at or above `depth`; *below: the entry after the last step, which
 // leads elsewhere, or NULL.
 static struct node *tree_descend(const struct pool *p, struct kid *root, const uint64_t key[2],
                                  unsigned depth, struct tree_change *c, struct kid **below)
@@ -166,7 +166,7 @@ static struct node *tree_descend(const struct pool *p, struct kid *root, const u
     }
 }
 
-// A new node between an entry and the node it leads to.
+// Inserts a node between an entry and its node.
 static int node_fork(struct pool *p, struct tree_geometry g, struct kid *via, const uint64_t key[2],
                      unsigned len, uint16_t value, struct tree_change *c)
 {
@@ -179,7 +179,7 @@ static int node_fork(struct pool *p, struct tree_geometry g, struct kid *via, co
     struct node *n;
 
     depth = depth_floor(common < target ? common : target);
-    split = depth < target; // the route goes beside y, not above it
+    split = depth < target; // the route is beside y, not above it
     if (split) {
         ref = node_make(p, key, target, 0, 1, c);
         if (ref == 0)
@@ -205,7 +205,7 @@ static int node_fork(struct pool *p, struct tree_geometry g, struct kid *via, co
     if (is_in_directory(g, key, depth)) {
         node_kids(n)[at] = old;
         site_swap(c, via, ref, 0);
-        via->node = ref; // nothing to build for a node above the directory's depth
+        via->node = ref; // nodes above the directory's depth need no build
     } else {
         node_kids(n)[at] = (struct kid){old.node | KID_DIRTY, 0};
         site_swap(c, via, ref, old.word);
@@ -269,7 +269,7 @@ int tree_set(struct pool *p, struct kid *root, struct tree_geometry g, const uin
     return rc;
 }
 
-// Removes the node that `via` leads to, if it has no routes and one child.
+// Removes `via`'s node if it has no routes and one child.
 static void node_splice(struct pool *p, struct tree_geometry g, struct kid *via, struct kid rest,
                         struct tree_change *c)
 {
@@ -284,7 +284,7 @@ static void node_splice(struct pool *p, struct tree_geometry g, struct kid *via,
     }
 }
 
-// Removes the path's last node, if it has neither routes nor children.
+// Removes the path's last node if it has neither routes nor children.
 static int node_unhang(struct pool *p, struct tree_geometry g, struct tree_change *c)
 {
     struct kid *gone = c->path[c->n - 1].via, *via = c->path[c->n - 2].via;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tree.h - the writer's own copy of the routes, shaped like the table it feeds
+// tree.h - the writer's copy of the routes, with the structure of the table
 //
 // A node at depth d holds the routes of lengths d+1 .. d+6 that begin with its key, as a bitmap in
 // heap order (prefix of l bits b = bit (1 << l) | b, so 2..127) and an array of values; and its
-// children, one bit and one `struct kid` per six-bit branch.  Depths are multiples of six, counted
+// children, one bit and one `struct kid` per six-bit branch. Depths are multiples of six, counted
 // anew from 64 so that no node straddles the two halves of an IPv6 address (60 and 124 have four
-// bits, 30 of IPv4 has two).  Nodes with neither routes nor two children are left out, the root
-// (depth 0, always there) excepted: a child may lie any number of levels below its parent.
+// bits, 30 of IPv4 has two). Nodes with neither routes nor two children are left out, except the
+// root (depth 0, always there): a child may lie any number of levels below its parent.
 //
-// About 14 bytes a route on a full IPv4 table.  Nodes are immutable in size: a change makes a new
-// node and swaps it in, so undoing is swapping back.
+// About 14 bytes per route on a full IPv4 table. Nodes have a fixed size: a change makes a new node
+// and swaps it in, so undoing is swapping back.
 #ifndef POPTRIE_TREE_H
 #define POPTRIE_TREE_H
 
@@ -19,12 +19,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KID_DIRTY 0x80000000u // in kid.node: its word is not built yet
+#define KID_DIRTY 0x80000000u // in kid.node: the word is not built yet
 #define TREE_MAX_DEPTH 24u    // nodes on a path
 
 struct kid {
     uint32_t node; // | KID_DIRTY; 0 = none
-    uint32_t word; // what readers find for it; 0 in the directory's domain
+    uint32_t word; // for readers; 0 in the directory's domain
 };
 
 struct node {
@@ -39,23 +39,23 @@ struct node {
 };
 
 struct tree_step {
-    struct kid *via; // the entry that leads here
+    struct kid *via; // the entry that leads to this node
     uint16_t inherited;
 };
 
 struct tree_change {
-    struct tree_step path[TREE_MAX_DEPTH]; // root .. the topmost node that changed
+    struct tree_step path[TREE_MAX_DEPTH]; // root .. topmost changed node
     unsigned n;                            // length of path
     uint16_t cover;                        // value of the longest shorter route, 0 = none
-    uint32_t fresh[4], stale[4];           // nodes made, nodes no longer needed
+    uint32_t fresh[4], stale[4];           // nodes made, nodes to free
     unsigned n_fresh, n_stale;
-    uint32_t dead[2]; // words without a reference now
+    uint32_t dead[2]; // words no longer referenced
     unsigned n_dead;
-    struct kid *site; // the one entry that was swapped, and its former content
+    struct kid *site; // the swapped entry, and its former content
     struct kid site_was;
 };
 
-// dir_bits: children below this depth hang in the directory, where a word does not depend on the
+// dir_bits: children below this depth belong to the directory, where a word does not depend on the
 // parent; has_slot: is the key in the directory's domain?
 struct tree_geometry {
     unsigned key_bits, dir_bits;
@@ -63,14 +63,15 @@ struct tree_geometry {
 
 int tree_init(struct pool *p, struct kid *root);
 void tree_free(struct pool *p, struct kid root);
-// Returns the former value (0 = was absent) in *was.  0 or -ENOMEM with nothing changed.
+// Returns the former value (0 = was absent) in *was. 0, or -ENOMEM with nothing changed.
 int tree_set(struct pool *p, struct kid *root, struct tree_geometry g, const uint64_t key[2],
              unsigned len, uint16_t value, struct tree_change *c, uint16_t *was);
 // 0, -ENOENT, -ENOMEM.
 int tree_del(struct pool *p, struct kid *root, struct tree_geometry g, const uint64_t key[2],
              unsigned len, struct tree_change *c, uint16_t *was);
 void tree_undo(struct pool *p, struct tree_change *c);
-void tree_settle(struct pool *p, struct tree_change *c); // the change stays: free what is stale
+void tree_settle(struct pool *p, struct tree_change *c); // makes the change final: frees stale
+                                                         // nodes
 uint16_t tree_get(const struct pool *p, struct kid root, const uint64_t key[2], unsigned len);
 
 static inline struct node *node_at(const struct pool *p, uint32_t ref)
@@ -88,7 +89,8 @@ static inline uint16_t *node_values(const struct node *n)
     return (uint16_t *)(node_kids(n) + n->n_kids);
 }
 
-static inline unsigned depth_floor(unsigned bits) // the node depth that bit number `bits` is in
+static inline unsigned depth_floor(unsigned bits) // depth of the node that contains bit number
+                                                  // `bits`
 {
     return bits < 64 ? bits / 6 * 6 : 64 + (bits - 64) / 6 * 6;
 }
@@ -98,7 +100,7 @@ static inline unsigned depth_next(unsigned depth)
     return depth == 60 ? 64 : depth + 6;
 }
 
-// The six bits of a key from `depth` on, zeros behind the end of the half.
+// Six bits of a key from `depth` on, with zeros after the end of the half.
 static inline unsigned key_window(const uint64_t key[2], unsigned depth)
 {
     return key[depth >> 6 & 1] << (depth & 63) >> 58;
@@ -152,7 +154,7 @@ static inline unsigned route_index(const uint64_t key[2], unsigned len)
     return 1u << l | key_window(key, depth) >> (6 - l);
 }
 
-// The value of the node's longest route over heap index idx, or `none`.
+// The value of the node's longest route covering heap index idx, or `none`.
 static inline uint16_t node_longest(const struct node *n, unsigned idx, uint16_t none)
 {
     for (; idx > 1; idx >>= 1)
@@ -167,7 +169,7 @@ static inline bool node_is_floor(const struct node *n)
     return n->depth < FLOOR_BITS;
 }
 
-// What heap index idx inherits: the node's longest route over it, or `inherited`.
+// Value inherited by heap index idx: the node's longest covering route, or `inherited`.
 static inline uint16_t node_value_over(const struct node *n, unsigned idx, uint16_t inherited)
 {
     return node_is_floor(n) ? 0 : node_longest(n, idx, inherited);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// txn.c - one change of the table: collects it, then publishes all of it or undoes all of it
+// txn.c - a change of the table as a transaction: collects it, then publishes or undoes all of it
 //
-// edit.c and block.c collect here the blocks they make, the words to store, the words that become
-// unused, and the former content of the writer's own memory. If memory runs out, that is restored
-// and new blocks are freed; readers have seen nothing. Otherwise txn_finish() publishes word by
-// word, each store leading from one complete answer to another, and then retires what the old words
-// led to. Room for the retired blocks is reserved before the first store, so nothing can fail after
-// it. Other copies of the table get the new blocks first, then the same stores.
+// edit.c and block.c collect new blocks, words to store, unused words, and the former content of
+// the writer's memory. If memory runs out, that content is restored and new blocks are freed;
+// readers have seen nothing. Otherwise txn_finish() publishes word by word, each store leading from
+// one complete answer to another, and then retires the blocks behind the old words. Room for the
+// retired blocks is reserved before the first store, so nothing can fail after it. Other copies of
+// the table get the new blocks first, then the same stores.
 #include "poptrie/walk.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ void txn_set(struct poptrie *t, uint32_t *loc, uint32_t v)
         size_t n = t->txn.undo.n;
 
         VEC_PUSH(t, &t->txn.undo, struct undo, {loc, *loc});
-        // it could not be undone, so it is not done
+        // not undoable, so not done
         if (t->txn.undo.n == n)
             return;
     }
@@ -69,7 +69,7 @@ void txn_stage(struct poptrie *t, uint32_t *loc, uint32_t n, uint32_t word)
         VEC_PUSH(t, s, struct store, {loc, n, word});
 }
 
-// Retires what `w` leads to, down to the first real block.
+// Retires the blocks behind `w`, down to the first that is not a skip.
 void txn_retire(struct poptrie *t, uint32_t w)
 {
     while (word_is_ref(w)) {
@@ -122,7 +122,7 @@ static void undo_all(struct poptrie *t)
         pool_free(&t->group->blocks, word_ref(fresh[i]));
 }
 
-// A load leaves megabytes behind; routes need a few kilobytes.
+// A load needs megabytes, changes of routes only kilobytes.
 static void vec_trim(struct vec *v)
 {
     if (v->cap > 65536) {
@@ -138,7 +138,8 @@ static void store_publish(const struct store *s, uint32_t *loc)
             word_publish(&loc[j], s->word);
 }
 
-// The first copy's. Readers of pages see the stores when they read the table's own pages again.
+// Publishes in the first copy. Readers of pages see the stores when they read the table's own pages
+// again.
 static void store_publish_first(struct poptrie *t, const struct store *s)
 {
     bool in_dir = s->loc >= t->dir && s->loc < t->dir + dir_words(t), any = false;
@@ -169,7 +170,7 @@ static void publish_copy(const struct poptrie *t, const struct poptrie *c)
         store_publish(&s[i], copy_at(t, c, s[i].loc));
 }
 
-// Counts blocks that the table's readers can reach from now on (+), or no more (-).
+// Counts blocks that readers of the table can now reach (+), or no longer reach (-).
 static void blocks_count(struct poptrie *t, const struct vec *blocks, int sign)
 {
     const uint32_t *w = blocks->v;

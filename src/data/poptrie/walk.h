@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // walk.h - walks one address block by block: for the scalar kernel, and for addresses that vector
-// kernels leave over
+// kernels do not finish
 //
 // Reads only; bounded, because each block resolves more bits of the address.
 #ifndef POPTRIE_WALK_H
@@ -13,7 +13,7 @@ static inline const uint8_t *block_at(const uint8_t *arena, uint32_t w)
     return arena + (size_t)word_ref(w) * POOL_UNIT;
 }
 
-// `width` bits at bit `bit` of the leaves at p; over-reads by up to three bytes.
+// Loads `width` bits at bit `bit` of the leaves at p; over-reads by up to three bytes.
 static inline uint32_t leaf_load(const uint8_t *p, unsigned bit, unsigned width)
 {
     uint32_t v;
@@ -22,7 +22,7 @@ static inline uint32_t leaf_load(const uint8_t *p, unsigned bit, unsigned width)
     return v >> bit % 8 & UINT32_MAX >> (-width & 31);
 }
 
-// The number of child c's leaf in the block with run vector p.
+// Number of child c's leaf in the block with run vector p.
 static inline unsigned run_of(const uint8_t *p, unsigned c)
 {
     uint64_t runs;
@@ -31,7 +31,7 @@ static inline unsigned run_of(const uint8_t *p, unsigned c)
     return __builtin_popcountll(runs << (~c & 63)) - 1;
 }
 
-// Child c's leaf in the leaf or mixed block behind w.
+// Child c's leaf in the leaf or mixed block of word w.
 static inline uint32_t block_leaf(const uint8_t *arena, uint32_t w, unsigned c)
 {
     const uint8_t *p = block_at(arena, w);
@@ -39,7 +39,8 @@ static inline uint32_t block_leaf(const uint8_t *arena, uint32_t w, unsigned c)
     return leaf_load(p + 8, run_of(p, c) * word_width(w), word_width(w));
 }
 
-static inline bool leaf_is_place(uint32_t w, uint32_t leaf) // in a mixed block: of a word
+static inline bool leaf_is_place(uint32_t w, uint32_t leaf) // is the leaf of a mixed block the
+                                                            // place of a word?
 {
     return word_code(w) > CODE_MIXED && leaf >> (word_width(w) - 1) != 0;
 }
@@ -58,7 +59,7 @@ static inline uint32_t *block_slot(const uint8_t *arena, uint32_t w, unsigned c)
     return (uint32_t *)(uintptr_t)p + (leaf & ~(1u << (word_width(w) - 1)));
 }
 
-// The leaves of the block behind w: runs of equal children, words among them.
+// Number of leaves in the block of word w: runs of equal children, including words.
 static inline unsigned block_leaves(const uint8_t *arena, uint32_t w)
 {
     const uint8_t *p = block_at(arena, w);
@@ -72,7 +73,7 @@ static inline unsigned block_leaves(const uint8_t *arena, uint32_t w)
     return (last >> 32 & 0xffff) + __builtin_popcount((uint32_t)last);
 }
 
-// The children at which runs of a mixed or branch block begin; 0 for other blocks.
+// Children that start a run in a mixed or branch block; 0 for other blocks.
 static inline uint64_t runs_that_lead_on(const uint8_t *arena, uint32_t w)
 {
     uint64_t runs = 0;
@@ -82,7 +83,7 @@ static inline uint64_t runs_that_lead_on(const uint8_t *arena, uint32_t w)
     return runs;
 }
 
-// For each word in the block that leads on.
+// Iterates over words of the block that lead on.
 #define FOR_WORDS_BELOW(arena, w, slot)                                                            \
     for (uint64_t left_ = runs_that_lead_on((arena), (w)); left_ != 0; left_ &= left_ - 1)         \
         if (((slot) = block_slot((arena), (w), (unsigned)__builtin_ctzll(left_))) != NULL &&       \
@@ -100,7 +101,7 @@ static inline uint32_t wide_leaf(const uint8_t *arena, uint32_t w, unsigned c)
     return leaf_load(p + WIDE_HEAD_BYTES, c * width, width);
 }
 
-// From word w at depth `depth` (0..63) of the address hi:lo to its leaf.
+// Walks from word w at depth `depth` (0..63) of the address hi:lo to its leaf.
 static inline uint32_t walk_nodes(const uint8_t *arena, uint32_t w, uint64_t hi, uint64_t lo,
                                   unsigned depth)
 {
@@ -119,7 +120,7 @@ static inline uint32_t walk_nodes(const uint8_t *arena, uint32_t w, uint64_t hi,
             break;
         }
         case CODE_BRANCH:
-            // Partner: word_publish; the words in a block are replaced in place.
+            // Partner: word_publish; words in a block are replaced in place.
             w = word_load(block_slot(arena, w, c));
             depth += 6;
             break;
@@ -132,7 +133,7 @@ static inline uint32_t walk_nodes(const uint8_t *arena, uint32_t w, uint64_t hi,
             w = word_load(block_slot(arena, w, c));
             depth += 6;
         }
-        if (depth >= 64) { // 60 + 6 ends the first half as well as a skip over all of it
+        if (depth >= 64) { // 60 + 6 ends the first half, and so does a skip over all of it
             hi = lo;
             depth = 0;
         }
@@ -140,7 +141,7 @@ static inline uint32_t walk_nodes(const uint8_t *arena, uint32_t w, uint64_t hi,
     return w;
 }
 
-// top: the first FLOOR_BITS bits of the address.  Partner: floor_refresh.
+// top: the first FLOOR_BITS bits of the address. Partner: floor_refresh.
 static inline uint32_t leaf_answer(const struct poptrie *t, uint32_t leaf, uint32_t top)
 {
     uint32_t floor = __atomic_load_n(&t->floor[top], __ATOMIC_ACQUIRE);
@@ -157,7 +158,7 @@ static __attribute__((noinline, unused)) uint32_t walk_answer4(const struct popt
     return leaf_answer(t, leaf, dst >> (32 - FLOOR_BITS));
 }
 
-// Where an IPv6 address starts: the word and, in *depth, how many bits it has used up.
+// The first word of an IPv6 address and, in *depth, the number of bits used so far.
 static inline uint32_t start6(const struct poptrie *t, uint64_t hi, unsigned *depth)
 {
     bool slotted = hi >> 61 == 1;
