@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.c - access lists: which packets of a burst ask which list (table/acl.h)
+// acl.c - access lists: selects the list of each packet (table/acl.h)
 //
-//   in     packets whose headers are sound; at acl_out with the next hop that takes them
-//   out    those that are permitted, in the same order
-//   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE, POLICED_OUT, those of
+//   in     packets with sound headers; at acl_out with an adjacency that takes them
+//   out    permitted packets, in the same order
+//   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE, POLICED_OUT, exits of
 //          packet programs at hook output; ICMP errors, TCP resets
 //
-// Packets of one list are decided together (acl_decide.c), list after list.
+// Packets with the same list are decided together (acl_decide.c), list by list.
 //
-// Lists decide, in: all IP packets that an interface receives, also those for ourselves, before
-// they are punted or copied. Out: what is forwarded, also when it comes back from hold or will be
-// fragmented, and each copy of multicast. Not: frames that are no IP (ARP, IS-IS ...), what the
-// kernel sends by a TAP, and our own ICMP errors.
+// Input lists see all IP packets that an interface receives, including packets for us, before they
+// are punted or copied. Output lists see forwarded packets, also those back from hold or about to
+// be fragmented, and each copy of multicast. Lists do not see non-IP frames (ARP, IS-IS ...),
+// packets that the kernel sends by a TAP, and our own ICMP errors.
 #include "forwarder/acl.h"
 
 #include "forwarder/acl_key.h"
@@ -28,8 +28,8 @@ static const uint8_t all_places[BURST_MAX] = {
     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-// Drops the packets of the list that have no key, a bit for each in `none`. `at` gets the others.
-// The mask of the dropped ones.
+// Drops the packets without a key, a bit for each in `none`; `at` gets the others. Returns the mask
+// of dropped packets.
 static __rte_noinline uint64_t drop_unreadable(struct forwarder *f, struct burst *b,
                                               struct acl_group *a, uint8_t *at, uint64_t none)
 {
@@ -64,7 +64,7 @@ static void decide_one_list(struct forwarder *f, struct burst *b, uint16_t list,
     uint8_t at[BURST_MAX];
 
     a.c = acl_content_of(list);
-    if (!a.c) // none, or it is being taken away
+    if (!a.c) // no content, or being removed
         return;
     a.list = list;
     a.out = out;
@@ -84,7 +84,7 @@ static void decide_one_list(struct forwarder *f, struct burst *b, uint16_t list,
         checks_remove(f, b, gone);
 }
 
-// Takes the packets of `left` that have the list of its first one.
+// Takes the packets with the same list as the first one out of `left`.
 static void gather_list(struct acl_group *a, uint8_t *at, const uint16_t *list, uint64_t *left)
 {
     a->list = list[__builtin_ctzll(*left)];
@@ -100,8 +100,7 @@ static void gather_list(struct acl_group *a, uint8_t *at, const uint16_t *list, 
     }
 }
 
-// list[i]: of packet i, 0 = none.
-// A burst rarely has several lists.
+// list[i] is the list of packet i, 0 = none. Bursts rarely have several lists.
 static __rte_noinline void decide_several_lists(struct forwarder *f, struct burst *b,
                                             const uint16_t *list, bool out)
 {
@@ -127,7 +126,7 @@ static __rte_noinline void decide_several_lists(struct forwarder *f, struct burs
         checks_remove(f, b, gone);
 }
 
-// n > 0.
+// n must be positive.
 static bool all_same(const uint16_t *word, unsigned n)
 {
     uint16_t other = 0;
@@ -231,7 +230,7 @@ void acl_out(struct forwarder *f, struct burst *b)
         program_out(f, b);
 }
 
-// Why packet i does not pass its list; DROP_NONE: it does.
+// Reason why packet i does not pass its list, or DROP_NONE.
 static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
                                    bool out)
 {
@@ -294,7 +293,7 @@ void acl_redirect(struct forwarder *f, struct burst *b)
 {
     for (unsigned k = 0; k < f->n_redirected; k++) {
         uint32_t *nh = &b->nh[f->redirected[k].at];
-        if (nexthop_word_kind(nexthop_word(nexthop_get(*nh))) == NEXTHOP_LOCAL) // ours stays ours
+        if (nexthop_word_kind(nexthop_word(nexthop_get(*nh))) == NEXTHOP_LOCAL) // stays ours
             continue;
         *nh = f->redirected[k].nexthop;
         if (!f->dry)

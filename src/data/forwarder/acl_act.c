@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_act.c - what a rule of an access list does beyond a plain permit
+// acl_act.c - actions of access-list rules beyond a plain permit
 //
 // In this order: log, one packet in so many; mirror; deny, or reject, which tells the sender;
 // police; redirect to another next hop; class for the output's queue; remark the DSCP. A rule may
@@ -8,14 +8,14 @@
 // Rejected TCP is reset (tcp_reset.c); everything else gets ICMP unreachable, administratively
 // prohibited (RFC 1812 5.2.7.1, RFC 4443 3.1), within the limits of all ICMP errors.
 //
-// Neighbor discovery is to IPv6 what ARP is to IPv4, which no list sees: solicitations and
+// Neighbor discovery is to IPv6 what ARP, which no list sees, is to IPv4: solicitations and
 // advertisements from the link (hop limit 255) pass every input list and are not counted.
 //
-// Redirect: the packet takes the route that the FIB of its virtual router has to the rule's
-// address, if that ends at a resolved neighbor or a group; otherwise its own. What is for us stays
-// ours.
+// Redirect: the packet takes the route of its virtual router's FIB to the rule's address, if that
+// ends at a resolved neighbor or a group; otherwise its own route. Packets for us are not
+// redirected.
 //
-// Class and DSCP: the list that decides last, that of what leaves, has the last word.
+// For class and DSCP, the last list to decide wins, which is the output list.
 #include "base/hash.h"
 #include "forwarder/acl.h"
 #include "forwarder/icmp.h"
@@ -80,7 +80,7 @@ static void uncount_hit(struct forwarder *f, const struct burst *b, unsigned i,
     h->bytes -= b->len[i];
 }
 
-// One of about `every`.
+// True for about one packet in `every`.
 static bool is_logged_now(struct forwarder *f, uint16_t every)
 {
     f->acl_random = hash_mix64(f->acl_random + 1);
@@ -110,7 +110,7 @@ static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i
     unsigned watch = acl_mirror_watch(a->mirror);
 
     if (!f->dry && watch < WATCH_MAX &&
-        packet_l2_len(b->pkt[i], b->ip[i])) // a packet that was held has no frame any more
+        packet_l2_len(b->pkt[i], b->ip[i])) // a held packet no longer has a frame
         watch_one(f, watch, b->pkt[i], b->iface[i]);
 }
 
@@ -119,7 +119,7 @@ static void reject_packet(struct forwarder *f, struct burst *b, unsigned i,
 {
     const struct acl_key_l4 *l4 = v->key ? l4_of(b, v->key) : NULL;
 
-    if (b->kind == BURST_LOCAL) // to all hosts of the link, or with an address of the link
+    if (b->kind == BURST_LOCAL) // to all hosts of the link, or with a link-local address
         return;
     if (l4 && l4->proto == PROTO_TCP && l4->part != ACL_LATER)
         tcp_reset(f, b, i);
@@ -129,7 +129,7 @@ static void reject_packet(struct forwarder *f, struct burst *b, unsigned i,
         icmp6_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_PROHIBITED, 0);
 }
 
-// The next hop to the rule's address, of kind ADJACENCY or GROUP; 0: there is none now.
+// Returns the next hop to the rule's address, of kind ADJACENCY or GROUP; 0: currently unreachable.
 static uint32_t nexthop_to(const struct forwarder *f, uint16_t redirect, uint16_t vr,
                            uint8_t family)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_decide.c - which rule each packet of a group matches, and what that means for it
+// acl_decide.c - finds the rule that each packet of a group matches, and applies it
 //
 // The verdict cache or the engine finds a slot for each packet, the packet is counted for its rule,
-// and a byte a rule says whether that was all; acl_act.c does the rest, packet by packet.
+// and one byte per rule tells whether that is all; acl_act.c does the rest, packet by packet.
 //
-// Who is asked decides how much is read of the packets. A list without rules reads nothing. A list
-// of rules by address sets, and any of our classifier that the cache is bypassed for (scans,
-// attacks, very many flows), gets addresses, and reads the rest of the packets whose addresses come
-// near a rule. The cache and rte_acl get whole keys, and so do bursts in which some packet is more
+// The classifier determines how much of a packet is read. A list without rules needs nothing. A
+// list of rules by address sets, and our classifier whenever the cache is bypassed (scans, attacks,
+// very many flows), need addresses, and read the rest only of packets whose addresses come close to
+// a rule. The cache and rte_acl need whole keys, and so do bursts in which some packet has more
 // than a plain header (acl_sources).
 //
-// The few addresses that a large set's filter leaves open cost dependent reads of memory. Meanwhile
-// the burst's destinations are looked up, which ip4_fwd would do afterwards.
+// The few addresses that the filter of a large set leaves undecided cost dependent memory reads.
+// Meanwhile the burst's destinations are looked up, which ip4_fwd would do later.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -38,7 +38,7 @@ static void engine_classify6(const void *e, const struct acl_key6 *key, uint32_t
     acl_engine_classify6(e, key, slot, n);
 }
 
-// Acquire, partner: acl_changed. A cache entry of this epoch is as new as it says.
+// Acquire, partner: acl_changed. A cache entry of this epoch is up to date.
 static uint32_t epoch_of(const struct acl_content *c)
 {
     return __atomic_load_n(&c->epoch, __ATOMIC_ACQUIRE);
@@ -71,7 +71,7 @@ static void read_late(void *ctx, uint64_t which, struct acl_key_l4 *l4)
     acl_read_late(((const struct late *)ctx)->b, which, l4);
 }
 
-// The lookup of ip4_fwd, ahead of it: most packets of the burst will pass.
+// Does ip4_fwd's lookup early: most packets of the burst will pass.
 static void look_up_ahead(void *ctx)
 {
     const struct late *l = ctx;
@@ -93,7 +93,7 @@ bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group
         return false;
     if (unlikely(!acl_sources(b, src)))
         return false;
-    // redirect4 changes what it finds.
+    // redirect4 changes the result.
     bool ahead = family == ACL_IP4 && !g->out && !(b->features & IFACE_REDIRECT);
     struct late whom = {f, b};
     const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6,
@@ -122,7 +122,7 @@ static void find_slots(struct forwarder *f, const struct burst *b, struct acl_gr
 
 // --- packets that need more than a permit ---
 
-// The interface whose list it is.
+// The interface whose list decides.
 static uint16_t bound_iface(const struct burst *b, unsigned i, bool out)
 {
     return out ? nexthop_word_iface(b->word[i]) : b->iface[i];
@@ -135,7 +135,7 @@ struct one_key {
     };
 };
 
-// NULL: the list has no rules. `room`: for a key that has not been made.
+// NULL: the list has no rules. `room`: for a key that has not been made yet.
 static const void *key_of_packet(const struct burst *b, const struct acl_group *g, unsigned i,
                           struct one_key *room)
 {
@@ -147,7 +147,8 @@ static const void *key_of_packet(const struct burst *b, const struct acl_group *
     return room;
 }
 
-// Acts on the packets of `odd`, numbers in the group. The mask, in the burst, of those that end.
+// Acts on the packets of `odd`, indexes in the group. Returns the mask, in the burst, of packets
+// that end.
 static __rte_noinline uint64_t act_on_packets(struct forwarder *f, struct burst *b,
                                               const struct acl_group *g, uint64_t odd)
 {
@@ -198,9 +199,9 @@ static void add_hits(struct acl_hits *h, uint64_t packets, uint64_t bytes)
     h->bytes += bytes;
 }
 
-// Counts the packets of `left` that have the slot of its first one, at once: a counter written
-// packet by packet makes each wait for the one before. `all`: the group is the burst. *left: the
-// others.
+// Counts all packets of `left` with the same slot as the first one at once: a counter written per
+// packet makes each packet wait for the previous one. `all`: the group is the whole burst. *left:
+// the other packets.
 INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const struct acl_group *g,
                             uint64_t *left, bool all)
 {
@@ -234,7 +235,7 @@ INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const st
     return g->c->verb[place] != ACL_PERMIT ? same : 0;
 }
 
-// Counts each packet for its rule, not in a dry run. The mask, of numbers in the group, of packets
+// Counts each packet for its rule, except in a dry run. Returns the mask, in the group, of packets
 // that need more than a permit. Most packets of a burst match one rule, or one of two.
 INLINE uint64_t count_verdicts(struct forwarder *f, const struct burst *b,
                                const struct acl_group *g, bool all)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_key.c - see acl_key.h
 //
-// Fragments: the first one must have ports, flags, type and code as a whole packet; later ones have
-// none. A later fragment of TCP that begins within the header (offset 1) is refused: it would
-// overwrite flags that a list has already checked (RFC 3128). An IPv6 packet that is a fragment by
-// its header alone (RFC 6946) is a whole one.
+// Fragments: the first one must have ports, flags, type and code like a whole packet; later ones
+// have none. A later TCP fragment that begins within the header (offset 1) is refused: it would
+// overwrite flags that a list has already checked (RFC 3128). An IPv6 packet with a fragment header
+// for a whole packet (RFC 6946) is a whole packet.
 //
-// IPv6: the upper layer is behind the extension headers (ip6_chain.h), within the first
-// HEADERS_READ bytes.
+// IPv6: the upper layer follows the extension headers (ip6_chain.h), within the first HEADERS_READ
+// bytes.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -21,14 +21,14 @@
 #define HEADERS_READ 512u
 #define INLINE static inline __attribute__((always_inline))
 
-// Bytes of the upper layer's header that are asked for.
+// Required bytes of the upper layer's header.
 static const uint8_t l4_bytes[256] = {
     [PROTO_TCP] = 14, [PROTO_UDP] = 4,  [PROTO_UDPLITE] = 4,
     [PROTO_SCTP] = 4, [PROTO_ICMP] = 2, [PROTO_ICMP6] = 2,
 };
 
-// Reads ports, flags, type and code at l4, where `left` bytes may be read. Without branches on the
-// protocol: traffic mixes them.
+// Reads ports, flags, type and code at l4, of which `left` bytes may be read. Does not branch on
+// the protocol: traffic mixes protocols.
 INLINE bool read_l4(const uint8_t *l4, int32_t left, uint8_t proto, struct acl_key_l4 *k)
 {
     unsigned need = l4_bytes[proto];
@@ -117,7 +117,7 @@ static __rte_noinline bool extended_key6(const struct burst *b, unsigned i, stru
     uint32_t end = packet_readable(b->pkt[i], ip);
     uint8_t copy[HEADERS_READ];
 
-    if (b->len[i] > end) { // of several segments
+    if (b->len[i] > end) { // several segments
         end = RTE_MIN((uint32_t)b->len[i], HEADERS_READ);
         ip = rte_pktmbuf_read(b->pkt[i], packet_l2_len(b->pkt[i], ip), end, copy);
         if (!ip)
@@ -157,7 +157,7 @@ uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k)
 
 // --- late ---
 
-#define L4_MOST 14u // of l4_bytes
+#define L4_MOST 14u // maximum of l4_bytes
 #define FRAGMENT_OR_OPTIONS                                                                        \
     0xff3f0000000000ffull // of an IPv4 header's first 8 bytes, as loaded: version and length, MF
                           // and offset
@@ -167,7 +167,8 @@ static bool is_odd4(const uint8_t *ip)
     return (load64(ip) ^ 0x45) & FRAGMENT_OR_OPTIONS;
 }
 
-// Copies the first ones four at a time, and says how many. *odd: one of them is no plain header.
+// Copies the first sources four at a time, and returns their number. *odd: one is not a plain
+// header.
 INLINE unsigned copy_sources4_by_four(const struct burst *b, uint32_t *src, bool *odd)
 {
     unsigned i = 0;
@@ -217,7 +218,7 @@ static bool copy_sources4(const struct burst *b, uint32_t *src)
         src[i] = load32(b->ip[i] + 12);
         odd |= is_odd4(b->ip[i]);
     }
-    if (unlikely(any_shorter(b, IP4_HDR + L4_MOST))) // perhaps long enough for its protocol
+    if (unlikely(any_shorter(b, IP4_HDR + L4_MOST))) // might still be long enough for its protocol
         for (unsigned i = 0; i < b->n; i++)
             odd |= b->len[i] < IP4_HDR + l4_bytes[b->ip[i][9]];
     return !odd;
@@ -238,7 +239,7 @@ static bool copy_sources6(const struct burst *b, uint8_t (*src)[16])
 
 bool acl_sources(const struct burst *b, void *src)
 {
-    if (b->chained) // headers may lie in several segments
+    if (b->chained) // headers may span several segments
         return false;
     return b->family == IP4 ? copy_sources4(b, src) : copy_sources6(b, src);
 }

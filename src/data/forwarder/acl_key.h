@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_key.h - the keys that access lists compare, from packets' headers
+// acl_key.h - makes the keys that access lists compare from packet headers
 //
-// For packets whose IP header is sound and in the first segment. False: the packet has no key,
-// because it ends or is cut within the headers that a rule may ask for (RFC 1858, RFC 3128,
-// RFC 7112), so that nobody can say which rule it matches.
+// For packets whose IP header is sound and in the first segment. Returns false if the packet has no
+// key, because it ends or is cut within the headers that a rule may examine (RFC 1858, RFC 3128,
+// RFC 7112): no one can tell which rule it matches.
 #ifndef FORWARDER_ACL_KEY_H
 #define FORWARDER_ACL_KEY_H
 
@@ -12,15 +12,16 @@
 
 bool acl_key4(const struct burst *b, unsigned i, struct acl_key4 *k);
 bool acl_key6(const struct burst *b, unsigned i, struct acl_key6 *k);
-// The keys of all packets of the burst: a bit for each that has none.
+// Makes the keys of all packets of the burst. Returns a bit for each packet without a key.
 uint64_t acl_keys4(const struct burst *b, struct acl_key4 *k);
 uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k);
 
-// The source addresses of the burst (uint32_t or uint8_t[16] each). False: some packet has options
-// or extension headers, is a fragment, or ends early, so that all keys have to be made.
+// Copies the source addresses of the burst (uint32_t or uint8_t[16] each). Returns false if some
+// packet has options or extension headers, is a fragment, or ends early, so that all keys have to
+// be made.
 bool acl_sources(const struct burst *b, void *src);
-// The rest of the key of each packet of `which`, after acl_sources has said true; for struct
-// acl_late.
+// Reads the rest of the key of each packet of `which`, after acl_sources has returned true; for
+// struct acl_late.
 void acl_read_late(const struct burst *b, uint64_t which, struct acl_key_l4 *l4);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // begin.c - see begin.h
 //
-// A FIB that is being filled would answer with ICMP errors, so nothing is looked up here: whether a
-// packet is for us is read from the interface's own addresses. Packets for other addresses of ours
-// wait with those to be forwarded, and so do those whose uRPF check would need the FIB.
+// A FIB that is still being filled would cause ICMP errors, so nothing is looked up here: the
+// interface's own addresses tell whether a packet is for us. Packets to our other addresses wait
+// like transit packets, and so do packets whose uRPF check would need the FIB.
 //
-// Kept packets are a list, oldest first, linked by their private areas.
+// Kept packets form a list, oldest first, linked through their private areas.
 #include "forwarder/begin.h"
 
 #include "forwarder/drop.h"
@@ -41,7 +41,7 @@ static bool is_own6(const struct iface *i, const uint8_t *ip)
                                       : !memcmp(ip + 24, i->addr6, 16);
 }
 
-// For a whole IP header at `ip`.
+// For a complete IP header at `ip`.
 static bool is_control_ip(const struct iface *i, const struct rte_mbuf *m, const uint8_t *ip,
                           bool is4)
 {
@@ -54,7 +54,7 @@ static bool is_control_ip(const struct iface *i, const struct rte_mbuf *m, const
     return (is4 ? punt_class_of_ip4(m, ip) : punt_class_of_ip6(m, ip)) <= PUNT_NEIGH;
 }
 
-// Frames that ether_in drops are among them: they need no route.
+// Includes frames that ether_in drops, because they need no route.
 static bool is_control(const struct port *port, const struct rte_mbuf *m)
 {
     struct tags tags;
@@ -71,7 +71,7 @@ static bool is_control(const struct port *port, const struct rte_mbuf *m)
     return is_control_ip(iface_get(id), m, type_at + 2, is4);
 }
 
-// --- their way up ---
+// --- control packets: punt ---
 
 static void punt_burst(struct forwarder *f, struct burst *b)
 {
@@ -87,7 +87,7 @@ static void drop_burst(struct forwarder *f, struct burst *b)
         packet_drop(f, b->pkt[i], b->iface[i], DROP_START_FULL);
 }
 
-// f->rx through ether_in, then to `end`.
+// Passes f->rx through ether_in, and the resulting bursts to `end`.
 static void receive(struct forwarder *f, const struct plan_rx *q,
                     void (*end)(struct forwarder *f, struct burst *b))
 {
@@ -111,7 +111,7 @@ static void receive(struct forwarder *f, const struct plan_rx *q,
     path_flush(f);
 }
 
-// --- the others ---
+// --- other packets: keep ---
 
 static void keep(struct forwarder *f, const struct plan_rx *q, struct rte_mbuf *m)
 {
@@ -131,7 +131,7 @@ static void rx_put(struct arrivals *rx, struct rte_mbuf *m)
     rx->pkt[rx->n++] = m;
 }
 
-// f->rx, just received.
+// Sorts the packets just received in f->rx.
 static void sort_received(struct forwarder *f, const struct plan_rx *q)
 {
     struct rte_mbuf *over[BURST_MAX];
@@ -153,7 +153,7 @@ static void sort_received(struct forwarder *f, const struct plan_rx *q)
     receive(f, q, drop_burst);
 }
 
-// The oldest of those kept, and those behind it that came by the same queue, to f->rx.
+// Moves the oldest kept packet, and its successors from the same queue, to f->rx.
 static struct plan_rx take_kept(struct forwarder *f)
 {
     struct packet_meta *meta = packet_meta(f->kept.first);
@@ -178,8 +178,7 @@ unsigned begin_forward_kept(struct forwarder *f)
 {
     unsigned n = f->kept.n;
 
-    f->plan = rcu_load(&forwarder_slot[f->index].plan); // at the end of the thread: not the last
-                                                        // poll's
+    f->plan = rcu_load(&forwarder_slot[f->index].plan); // at thread end: not the last poll's plan
     while (f->kept.n) {
         struct plan_rx q = take_kept(f);
         path_taken(f, &q);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exit broadcast: packets to the broadcast address of a subnet of ours, from elsewhere
+// Exit broadcast: packets from elsewhere to the broadcast address of one of our subnets
 //
 // If the interface of the subnet has `directed-broadcast` (off unless configured: RFC 2644), the
-// packet is sent to everybody on the link; otherwise it is dropped with its own reason. No error is
-// sent about it (RFC 1812 4.3.2.7), and it is not fragmented.
+// packet is broadcast on the link; otherwise it is dropped with its own reason. It causes no error
+// (RFC 1812 4.3.2.7), and is not fragmented.
 #include "forwarder/acl.h"
 #include "forwarder/exits.h"
 #include "forwarder/forbidden.h"
@@ -14,7 +14,7 @@ static enum drop_reason why_not(const struct burst *b, unsigned i, bool expired)
 
     if (!iface_get(nexthop_word_iface(word))->policy.directed_broadcast)
         return DROP_DIRECTED_BROADCAST;
-    if (burst_is_own(b)) // our error: its cause had no host as its source
+    if (burst_is_own(b)) // our error: its cause had a source that is not a host
         return DROP_IP4_MARTIAN_SRC;
     if (expired)
         return DROP_IP4_TTL;

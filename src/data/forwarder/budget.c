@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage budget, behind ether_in while the core has too much to do: see budget.h
+// Stage budget, after ether_in while the core is overloaded: see budget.h
 //
 //   in     f->in4, in6, odd4, odd6
-//   out    the same, less what is over its virtual router's budget
+//   out    the same, without packets over their virtual router's budget
 //   exits  VR_CPU_BUDGET
 //
-// Packets are charged alike: what one costs is measured over all of them. One that is dropped here
-// has cost about an eighth of one that is forwarded (docs/performance.md).
+// All packets are charged alike, by their average cost. A packet dropped here has cost about an
+// eighth of a forwarded one (docs/performance.md).
 #include <rte_cycles.h>
 
 #include "forwarder/budget.h"
@@ -16,15 +16,15 @@
 #include "forwarder/forbidden.h"
 
 #define WINDOWS_PER_S 1000u
-#define ON_WINDOWS 100u // limits last so long after the last full window
+#define ON_WINDOWS 100u // limits last this long after the last full window
 #define PROBE 64u
-#define CLEARLY_PERCENT 125u // of its share, and CLEARLY_PACKETS: more is clearly more
+#define CLEARLY_PERCENT 125u // of its share, plus CLEARLY_PACKETS: above this is clearly more
 #define CLEARLY_PACKETS 64u
-#define FULL_PERCENT 90u // of a window's bursts: the core does not keep up
-#define BURSTS_MIN 8u    // in a window, or it says nothing
-#define FORGOTTEN_PART 32u // of the best window's capacity, in each full window
-#define DROPPED_COST 8u  // a dropped packet costs this part
-#define USED_PERCENT 98u // of the capacity is given away, so that receive queues get shorter
+#define FULL_PERCENT 90u // of a window's bursts: the core cannot keep up
+#define BURSTS_MIN 8u    // fewer in a window are not significant
+#define FORGOTTEN_PART 32u // part of the capacity forgotten in each full window
+#define DROPPED_COST 8u  // a dropped packet costs this part of a forwarded one
+#define USED_PERCENT 98u // of the capacity is assigned, so that receive queues shrink
 
 // --- a burst -------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ static void limits_forget(struct budget *b)
         b->limit[i] = UINT32_MAX;
 }
 
-// Has somebody clearly more than his share?
+// Does some virtual router clearly exceed its share?
 static bool somebody_floods(const struct budget *b, uint32_t capacity)
 {
     uint64_t weights = 0;
@@ -88,8 +88,8 @@ static bool somebody_floods(const struct budget *b, uint32_t capacity)
     return false;
 }
 
-// Divides the capacity: who wants less than his share by weight gets what he wants, and what he
-// leaves is divided among the others.
+// Divides the capacity: a virtual router that needs less than its weighted share gets all it needs,
+// and the others divide the rest.
 static void shares_set(struct budget *b, uint32_t capacity)
 {
     uint64_t left = capacity, weights = 0;
@@ -105,10 +105,10 @@ static void shares_set(struct budget *b, uint32_t capacity)
             i++;
             continue;
         }
-        left -= b->offered[vr]; // it may grow: next window it is judged again
+        left -= b->offered[vr]; // it may grow: judged again in the next window
         weights -= weight_of(vr);
         b->active[i] = b->active[--n];
-        b->active[n] = vr; // all that were active stay in the list
+        b->active[n] = vr; // all active ones stay in the list
         i = 0;
     }
     for (unsigned i = 0; i < n; i++)
@@ -122,7 +122,7 @@ static void offered_forget(struct budget *b)
     b->n_active = 0;
 }
 
-// Did the receive queues always have more than was taken?
+// Did the receive queues always have more than one burst could take?
 static bool is_full(const struct forwarder *f)
 {
     const struct counter_block *c = f->counter;
@@ -145,7 +145,7 @@ static void window_begin(struct forwarder *f, uint64_t length)
     b->dropped = 0;
 }
 
-// Are packets counted in the next window?
+// Decides whether packets are counted in the next window.
 static void counting_decide(struct budget *b, bool full)
 {
     bool probe = full && vr_several() && !b->probe;
@@ -161,18 +161,18 @@ void budget_window(struct forwarder *f)
 {
     struct budget *b = &f->budget;
     uint64_t length = rte_get_tsc_hz() / WINDOWS_PER_S, rx = f->counter->rx - b->rx;
-    uint64_t late = f->now - b->ends; // the window was longer by this
+    uint64_t late = f->now - b->ends; // excess length of the window
     bool full = is_full(f);
 
     if (full) {
         uint64_t forwarded = rx - b->dropped + b->dropped / DROPPED_COST;
         uint32_t capacity = (uint32_t)(forwarded * length / (length + late));
 
-        // A window in which the thread was not running says little.
+        // A window in which the thread was preempted is not representative.
         b->capacity -= b->capacity / FORGOTTEN_PART;
         b->capacity = RTE_MAX(b->capacity, capacity);
     }
-    // Without the limits it would be full.
+    // The window would be full without the limits.
     if (full || (b->limits && rx > b->capacity))
         b->off_at = f->now + ON_WINDOWS * length;
     if (b->on && b->n_active > 1 && f->now < b->off_at && somebody_floods(b, b->capacity)) {

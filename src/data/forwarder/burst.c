@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// burst.c - closing the gaps that exceptions leave in a burst, and moving it to where it waits
+// burst.c - closes gaps in a burst, and copies a burst to where it waits
 #include "forwarder/burst.h"
 
 #include <string.h>

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// burst.h - what a burst carries and why
+// burst.h - contents of a burst
 //
-// A burst is up to BURST_MAX packets that take a stage together: of one family and one kind, so
+// A burst is up to BURST_MAX packets that pass a stage together: of one family and one kind, so
 // that a stage decides about both once. Stages exchange nothing else. It is a structure of arrays,
 // entry i of each belonging to packet i: eight entries of an array are one vector register.
 //
-//   Which packets     pkt[], ip[] (the header, in the first segment), iface[] and vr[] it came by;
+//   Packets           pkt[], ip[] (the header, in the first segment), input iface[] and its vr[];
 //                     set by ether_in.
-//   What to look up   dst4[] or dst6[], copied from the headers, so that the lookup reads no frame;
+//   Lookup            dst4[] or dst6[], copied from the headers, so that the lookup reads no frame;
 //                     hop[], the header's word with the TTL, for the same reason; set by ether_in,
 //                     or ip4_in and ip6_in.
-//   The answer        nh[], the id of the next hop, by the lookup; and what its entry said at that
-//                     moment: word[], header[], out_iface[], out_port[], hop_out[] with the TTL one
-//                     lower. ether_out uses these copies only, so a next hop that changes meanwhile
-//                     does not tear a packet. ip4_fwd and ip6_fwd set them.
+//   Result            nh[], the id of the next hop, by the lookup; and a snapshot of its entry:
+//                     word[], header[], out_iface[], out_port[], hop_out[] with the TTL one
+//                     lower. ether_out uses only these copies, so a next hop that changes meanwhile
+//                     does not tear a packet. Set by ip4_fwd and ip6_fwd.
 //   Lengths           len[], of the packet, and size[], of the frame, with padding and tags.
-//   Why it may end    why[], for packets that may only be delivered here.
+//   Drop reason       why[], for packets that may only be delivered here.
 //
 // Flags of the whole burst (mixed, chained, features, found, l2, in_place, same, out_ports) let a
-// stage take a short path without looking at each packet. A false `mixed` or `features` must be
-// true of every packet; a true one may be too careful.
+// stage take a shortcut without looking at each packet. A false `mixed` or `features` must hold for
+// every packet; a true one may be too cautious.
 //
-// A stage puts packets that may not go on into a 64-bit mask, gives each to its exit (drop, punt,
-// hold, icmp_error), and closes the gaps once, with burst_remove(): a burst without exceptions is
-// never moved. Arrays have room for a block more: vector code works on whole blocks, and what it
-// writes behind the last packet means nothing.
+// A stage collects exceptional packets in a 64-bit mask, passes each to its exit (drop, punt, hold,
+// icmp_error), and closes the gaps once, with burst_remove(): a burst without exceptions is never
+// moved. Arrays have room for one more block: vector code works on whole blocks, and whatever it
+// writes after the last packet is meaningless.
 #ifndef FORWARDER_BURST_H
 #define FORWARDER_BURST_H
 
@@ -41,10 +41,10 @@
 
 enum burst_kind {
     BURST_TRANSIT, // received, to be forwarded
-    BURST_LOCAL,   // received, may be delivered here but not forwarded: otherwise drop with why[]
-    BURST_ORIGIN,  // made by us (ICMP errors): causes no error in turn
-    BURST_RESUMED, // was held for its neighbor: next hop known, TTL already lowered
-    BURST_TUNNEL,  // a tunnel's, around another packet: the same, and causes no error in turn
+    BURST_LOCAL,   // received; may be delivered here but not forwarded: otherwise drop with why[]
+    BURST_ORIGIN,  // made by us (ICMP errors): never causes an error
+    BURST_RESUMED, // was held for its neighbor: next hop known, TTL already decremented
+    BURST_TUNNEL,  // outer packets of tunnels: the same, and never cause an error
 };
 
 struct burst {
@@ -54,25 +54,26 @@ struct burst {
     bool mixed;         // packets of several virtual routers
     bool chained;       // some packet may have more than one segment
     bool found;         // nh[] is set: an access list has looked up ahead of ip4_fwd
-    bool in_place;      // each frame leaves with as many bytes before the IP header as it came, l2
-    bool same;          // in_place, and its length stays too: the mbufs are not written
+    bool in_place;      // every frame leaves with as many bytes before the IP header as it came
+                        // with, l2
+    bool same;          // in_place, and lengths stay, too: mbufs are not written
     uint8_t l2;         // bytes before the IP header of each frame, 0 = they differ
-    uint16_t features;  // enum iface_flag, of all interfaces they came in by
-    uint32_t bytes;     // of the frames of plain packets, as they came
+    uint16_t features;  // enum iface_flag, of all input interfaces
+    uint32_t bytes;     // of the frames of plain packets, as received
     uint64_t out_ports; // bit p: a packet may leave by port p
     struct rte_mbuf *pkt[BURST_ROOM] __attribute__((aligned(64)));
     uint8_t *ip[BURST_ROOM];           // IP header, in the first segment
     uint64_t word[BURST_ROOM];         // the next hop's word when it was read
-    const uint8_t *header[BURST_ROOM]; // end of the new Ethernet header, but for the EtherType
+    const uint8_t *header[BURST_ROOM]; // end of the new Ethernet header, without the EtherType
     uint32_t nh[BURST_ROOM];           // next-hop id
     uint32_t hop[BURST_ROOM]; // as received: bytes 8..11 of the IPv4, 4..7 of the IPv6 header
     uint32_t hop_out[BURST_ROOM];      // the same as it will be sent
-    uint16_t iface[BURST_ROOM];        // came in by
-    uint16_t vr[BURST_ROOM];           // virtual router of that interface
-    uint16_t out_iface[BURST_ROOM], out_port[BURST_ROOM]; // leaves by
+    uint16_t iface[BURST_ROOM];        // input interface
+    uint16_t vr[BURST_ROOM];           // its virtual router
+    uint16_t out_iface[BURST_ROOM], out_port[BURST_ROOM]; // output
     uint16_t len[BURST_ROOM];  // bytes from `ip` on: of the frame at first, then of the packet
-    uint16_t size[BURST_ROOM]; // bytes of the frame: as it came (0 = not known), then as it leaves
-    uint8_t why[BURST_ROOM];   // BURST_LOCAL: enum drop_reason when the packet is not for us
+    uint16_t size[BURST_ROOM]; // bytes of the frame: as received (0 = unknown), then as sent
+    uint8_t why[BURST_ROOM];   // BURST_LOCAL: enum drop_reason if the packet is not for us
     union {
         ip4_t dst4[BURST_ROOM];
         uint8_t dst6[BURST_ROOM][16];
@@ -90,25 +91,25 @@ static inline void burst_reset(struct burst *b)
     b->bytes = 0;
 }
 
-// Made by us: no error is sent about it.
+// Made by us: causes no error.
 static inline bool burst_is_own(const struct burst *b)
 {
     return b->kind == BURST_ORIGIN || b->kind == BURST_TUNNEL;
 }
 
-// Its TTL is what it leaves with.
+// Does it leave with its present TTL?
 static inline bool burst_ttl_is_final(const struct burst *b)
 {
     return b->kind == BURST_RESUMED || b->kind == BURST_TUNNEL;
 }
 
-// Where `hop` lies in an IP header.
+// Offset of `hop` in an IP header.
 static inline unsigned burst_hop_at(const struct burst *b)
 {
     return b->family == IP4 ? 8 : 4;
 }
 
-// Packet i came by `iface`: sets vr and the burst's flags of it.
+// Packet i came in by `iface`: sets its vr and the burst's flags.
 static inline void burst_set_iface(struct burst *b, unsigned i, const struct iface *iface)
 {
     b->vr[i] = iface->vr;
@@ -116,7 +117,7 @@ static inline void burst_set_iface(struct burst *b, unsigned i, const struct ifa
     b->features |= iface->flags & IFACE_FEATURES;
 }
 
-// Appends a packet; its place. The caller knows that there is room.
+// Appends a packet and returns its index. The caller ensures that there is room.
 static inline unsigned burst_add(struct burst *b, struct rte_mbuf *m, uint8_t *ip, uint16_t iface)
 {
     unsigned i = b->n++;
@@ -130,7 +131,7 @@ static inline unsigned burst_add(struct burst *b, struct rte_mbuf *m, uint8_t *i
     return i;
 }
 
-// What is set before the lookup, and nh.
+// Copies all that is set before the lookup, and nh.
 void burst_copy(struct burst *to, const struct burst *from);
 // Removes the packets of mask `gone`; the others keep their order.
 void burst_remove(struct burst *b, uint64_t gone);

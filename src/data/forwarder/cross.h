@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cross.h - packets that leave by another virtual router than the one they came in by
+// cross.h - packets that leave by another virtual router than they came in by
 //
-// A packet belongs to the virtual router of b->iface[] until it leaves: by a route that another one
-// has lent (an import, a leaked route), or in a tunnel, that is another one's interface. There it
-// leaves one ledger and enters the other (table/ledger_vr.h), just before its output counts it.
-// Whoever calls ether_out() or tx_frame() calls this first; path.c only if there can be any.
+// A packet belongs to the virtual router of b->iface[] until it leaves by a route to another one
+// (an import, a leaked route), or in a tunnel of another one's interface. Then it leaves one ledger
+// and enters the other (table/ledger_vr.h), just before its output counts it. Callers of
+// ether_out() or tx_frame() call this first; path.c only if such packets are possible.
 #ifndef FORWARDER_CROSS_H
 #define FORWARDER_CROSS_H
 
@@ -15,8 +15,8 @@ static inline void packet_cross(struct forwarder *f, uint16_t in, uint16_t out)
     counter_cross(f->counter, iface_get(in)->vr, iface_get(out)->vr);
 }
 
-// Packets that come one after the other mostly change between the same two: they are counted
-// together. Begin with zeros.
+// Successive packets mostly cross between the same two virtual routers, and are counted together.
+// Start with zeros.
 struct cross_run {
     uint16_t from, to;
     uint64_t n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// drop.c - the buffers of ended packets go back to their pools
+// drop.c - returns the buffers of ended packets to their pools
 #include "forwarder/drop.h"
 #include "forwarder/watch.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// drop.h - the end of a packet, with its reason
+// drop.h - ends packets, with a reason
 //
-// Ended packets are collected; dead_flush() gives their buffers back once per burst.
+// Ended packets are collected; dead_flush() frees their buffers once per burst.
 #ifndef FORWARDER_DROP_H
 #define FORWARDER_DROP_H
 
 #include "forwarder/packet.h"
 #include "forwarder/state.h"
 
-// Why a packet ended, for watches: bits 0-7 enum drop_reason, NONE = its work is done; 8-23
+// The end of a packet, for watches: bits 0-7 enum drop_reason, NONE = no longer needed; 8-23
 // interface; 24 it starts at its IP header.
 static inline uint32_t dead_word(uint16_t iface, enum drop_reason reason, bool bare)
 {
@@ -18,7 +18,7 @@ _Static_assert(DROP_N <= 256, "dead_word");
 
 void dead_flush(struct forwarder *f);
 
-// The buffer of `m` is not needed any more.
+// Gives up the buffer of `m`.
 static inline void packet_end(struct forwarder *f, struct rte_mbuf *m, uint32_t word)
 {
     if (unlikely(f->dead.n == COLLECT_MAX))
@@ -33,7 +33,7 @@ static inline void drop_count(struct forwarder *f, uint16_t iface, enum drop_rea
     iface_count_drop(f->counter, iface, reason);
 }
 
-// Ends packet `m`, which came in by (or was to leave by) `iface`, 0 = none.
+// Drops packet `m`, which came in by (or was to leave by) `iface`, 0 = none.
 static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
                                enum drop_reason reason)
 {
@@ -49,8 +49,8 @@ static inline void packet_drop_bare(struct forwarder *f, struct rte_mbuf *m, uin
     packet_end(f, m, dead_word(iface, reason, true));
 }
 
-// Packet i of b, with or without an Ethernet header: held, made by us, or to be fragmented it has
-// none.
+// Drops packet i of b, with or without an Ethernet header: packets that were held, made by us, or
+// are about to be fragmented have none.
 static inline void packet_drop_of(struct forwarder *f, const struct burst *b, unsigned i,
                                   enum drop_reason reason)
 {

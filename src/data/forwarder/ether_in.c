@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ether_in: whose frame is it, and what is in it?
+// Stage ether_in: determines the interface and the content of each frame
 //
-//   in     f->rx.pkt[0..n), what one port has received, and f->rx.frame[] where they begin
+//   in     f->rx.pkt[0..n), received by one port, and f->rx.frame[], where frames begin
 //   out    in4, in6        plain packets, which need no further check before the lookup
-//          odd4, odd6      IP packets for ip4_in, ip6_in to check one by one
+//          odd4, odd6      IP packets that ip4_in and ip6_in check one by one
 //          local4, local6  IP packets in broadcast and multicast frames: they may be delivered
 //                          here, but a router must not forward them (RFC 1812 5.3.4)
 //   exits  EtherTypes of packet programs -> program.c; ARP, LLDP, IS-IS ... -> punt; LACP of a
@@ -11,21 +11,21 @@
 //          ETHER_TYPE_UNKNOWN, LAG_INACTIVE, VLAN_UNKNOWN, VLAN_INNER_UNKNOWN, VLAN_TPID,
 //          VLAN_RESERVED, IFACE_DOWN, IP4_TRUNCATED, IP6_TRUNCATED
 //
-// A plain packet passes all checks of lanes.c: its frame is for us, its header is complete, right
+// A plain packet passes all checks of lanes.c: its frame is for us, its header is complete, valid
 // and without options, its addresses may be forwarded.
 //
-// Frames are taken in rounds. A round supposes that all frames are of the kind of the first: IPv4
-// or IPv6; untagged, with one tag or two, the outermost in the frame or taken off by the port. It
-// checks all at once (lanes.h). Those that pass join in4 or in6, the others go into the next round;
-// what the last round leaves is checked frame by frame. So traffic of one kind takes one round.
-// Frames of one kind keep their order, and with them flows do, except packets with IPv4 options,
-// which come after the others of their burst.
+// Frames are taken in rounds. A round assumes that all frames are of the kind of the first: IPv4 or
+// IPv6; untagged, with one tag or two, the outermost in the frame or stripped by the port. It
+// checks all at once (lanes.h). Frames that pass join in4 or in6, the others go into the next
+// round; frames left by the last round are checked one by one. So traffic of one kind takes one
+// round. Frames of one kind, and so flows, keep their order, except packets with IPv4 options,
+// which follow the others of their burst.
 //
-// IPv4 header checksums that the port has found good are believed. Ethernet padding stays until
-// ether_out, so that a punted frame goes up as it came.
+// IPv4 header checksums that the port reports as good are trusted. Ethernet padding stays until
+// ether_out, so that a punted frame is unchanged.
 //
 // From here on the first segment holds min(pkt_len, HEADERS_MAX) bytes: no later stage reads beyond
-// data_len without comparing.
+// data_len without a check.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/lanes_priv.h"
@@ -42,7 +42,7 @@
 
 _Static_assert(HEADERS_MAX == LANES_WHOLE, "what plain packets have in their first segment");
 
-// Frames that are not plain IP: EtherTypes that some control plane listens to.
+// Handles non-IP frames: EtherTypes for the control plane.
 static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
                           const uint8_t *type_at)
 {
@@ -70,7 +70,7 @@ static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t ifac
         packet_drop(f, m, iface, DROP_ETHER_TYPE_UNKNOWN);
 }
 
-// Appends a packet with a whole header to the burst for its kind. `group`: in a frame to a group
+// Appends a packet with a complete header to the burst for its kind. `group`: in a frame to a group
 // address, it may only be delivered here.
 static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint16_t iface, bool is4,
                      bool group)
@@ -87,7 +87,7 @@ static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint1
     b->why[i] = DROP_ETHER_BROADCAST;
 }
 
-// No interface has received it.
+// Drops a frame that no interface has received.
 static void drop_unowned(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
                          enum drop_reason reason)
 {
@@ -95,7 +95,7 @@ static void drop_unowned(struct forwarder *f, struct rte_mbuf *m, uint16_t iface
     packet_drop(f, m, iface, reason);
 }
 
-// Any frame, step by step.
+// Handles any frame, step by step.
 static void ether_one(struct forwarder *f, const struct port *port, struct rte_mbuf *m)
 {
     if (m->nb_segs > 1 && m->data_len < RTE_MIN(m->pkt_len, HEADERS_MAX) &&
@@ -134,7 +134,7 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
         ether_control(f, m, id, type_at);
 }
 
-// Frames of programs' EtherTypes. Those that go on are frames of any type now.
+// Frames of programs' EtherTypes. Survivors are frames of any type now.
 static __rte_noinline void ether_programs(struct forwarder *f)
 {
     struct burst *b = &f->typed;
@@ -167,14 +167,15 @@ static struct kind kind_of_frame(const struct rte_mbuf *m, const uint8_t *frame)
                          .tag = tag};
 }
 
-// Did the packets from `at` on come by one interface? Each by the one of the packet before.
+// Did all packets from `at` on come in by one interface? Compares each with its predecessor.
 static bool is_one_iface(const struct burst *b, unsigned at)
 {
     return !memcmp(b->iface + at, b->iface + at + 1, (b->n - at - 1) * sizeof *b->iface);
 }
 
 // Counts the packets from `at` on as received by their interfaces; `one`: by one interface. Only
-// the counters go through memory: reading what the packet before has written costs six cycles.
+// the counters go through memory: reading back a counter that the previous packet has written costs
+// six cycles.
 static void count_plain(struct forwarder *f, const struct burst *b, unsigned at, uint64_t bytes,
                         bool one)
 {
@@ -192,7 +193,7 @@ static void count_plain(struct forwarder *f, const struct burst *b, unsigned at,
         counter_pair_add(&counter[b->iface[i]].rx_packets, b->size[i]);
 }
 
-// The frames of mask `rest` stay in f->rx, in order.
+// Keeps the frames of mask `rest` in f->rx, in order.
 static void rx_keep(struct forwarder *f, uint64_t rest)
 {
     unsigned k = 0;
@@ -205,7 +206,7 @@ static void rx_keep(struct forwarder *f, uint64_t rest)
     f->rx.n = k;
 }
 
-// One round. The bytes of the frames that it took, 0 = none.
+// One round. Returns the bytes of the frames that it took, 0 = none.
 static uint64_t take_round(struct forwarder *f, const struct port *port)
 {
     struct kind k = kind_of_frame(f->rx.pkt[0], f->rx.frame[0]);
@@ -222,7 +223,7 @@ static uint64_t take_round(struct forwarder *f, const struct port *port)
     return bytes;
 }
 
-// The frames that no round has taken. Their bytes.
+// Handles the frames that no round has taken. Returns their bytes.
 static uint64_t ether_each(struct forwarder *f, const struct port *port)
 {
     uint64_t bytes = 0;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ether_out: write the new headers, put each packet into its port's array
+// Stage ether_out: writes the new headers and appends each packet to its port's array
 //
-//   in     b->ip[], nh[], what lanes->apply_nexthops sets; each nh[] is an adjacency
+//   in     b->ip[], nh[], the results of lanes->apply_nexthops; each nh[] is an adjacency
 //   out    f->tx_pkt[port], one array per port, in order; the burst is empty
 //
 // The Ethernet header is copied from the adjacency in overlapping words of 8 bytes; TTL and
-// checksum go out as one word; padding behind the packet is cut off by setting the length. The
-// port array's index is advanced without a branch, whatever the ports. Only a burst whose packets
-// all have one next hop is treated apart.
+// checksum are written as one word; padding after the packet is cut off by setting the length. The
+// port array's index is advanced without a branch, for any mix of ports. Only a burst whose packets
+// all have one next hop is a special case.
 //
-// A core commits about one store a cycle, so stores are what counts here, and nothing is written in
-// front of the frame, which would be another cache line. When all frames leave with as many tags as
-// they came with (b->in_place), their data stays where it is; when they also leave as long as they
-// came (b->same), the mbufs are not written. Untagged frames are counted in the port's word, and by
-// tx_flush for their interface.
+// A core commits about one store per cycle, so stores are the main cost here, and nothing is
+// written in front of the frame, which would touch another cache line. If all frames leave with as
+// many tags as they came with (b->in_place), their data stays where it is; if they also keep their
+// length (b->same), the mbufs are not written. Untagged frames are counted in the port's word, and
+// by tx_flush for their interface.
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tx.h"
@@ -21,7 +21,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-// For packets of several segments. The frame begins at `frame` from now on.
+// For packets of several segments. The frame now begins at `frame`.
 static __rte_noinline void lengths_set_chain(struct rte_mbuf *m, const uint8_t *frame,
                                              uint32_t size)
 {
@@ -41,8 +41,8 @@ INLINE void lengths_set(struct rte_mbuf *m, const uint8_t *frame, uint64_t size)
     m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
 }
 
-// Pointers are held in locals: the compiler must assume that a store into a frame changes anything.
-// `l2`: header bytes of all frames, whose data stays where it is; 0 = any. `resized`: with l2, some
+// Pointers are kept in locals: the compiler must assume that a store into a frame changes anything.
+// `l2`: header bytes of all frames, whose data stays in place; 0 = any. `resized`: with l2, some
 // leave with another length, and none has several segments.
 INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2,
                 bool resized)
@@ -68,7 +68,7 @@ INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t fam
             memcpy(frame, end - head, 16);
         } else {
             store64(frame, load64(end - head));
-            if (!l2) { // of an untagged frame the first bytes once more
+            if (!l2) { // for an untagged frame, repeats the first bytes
                 unsigned rest = RTE_MIN(head, 16u);
                 store64(ip - rest, load64(end - rest));
             }
@@ -93,8 +93,8 @@ INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t fam
     f->tx_ports |= b->out_ports;
 }
 
-// As write_frames() of untagged frames in place that all have one next hop: the header stays in
-// registers. If the hop's word has changed between packets, the first one's is as good.
+// Like write_frames() for untagged frames in place with a common next hop: the header stays in
+// registers. If the next hop's word has changed between packets, the first one is still valid.
 INLINE void write_frames_one_hop(struct forwarder *f, const struct burst *b, uint8_t family,
                                  bool resized)
 {
@@ -121,7 +121,7 @@ INLINE void write_frames_one_hop(struct forwarder *f, const struct burst *b, uin
         f->used_mark[b->nh[0]] = f->used_epoch;
 }
 
-// Do all packets have one next hop? Each has the one of the packet before.
+// Do all packets have one next hop? Compares each with its predecessor.
 INLINE bool is_one_hop(const struct burst *b)
 {
     return b->n > 1 && b->nh[0] == b->nh[1] &&

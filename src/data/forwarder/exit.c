@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exit.c - fwd_exit(): packets whose next hop cannot take them as they are
+// exit.c - fwd_exit(): packets that their next hop cannot take as they are
 //
-// One packet at a time. In this order: ours -> punt; a subnet's broadcast address -> punt,
-// broadcast, or drop; blackhole -> drop; TTL used up -> ICMP time exceeded; not resolved -> hold;
-// larger than the MTU -> fragments, or ICMP too big, or into a tunnel
-// all the same; anything else -> ICMP unreachable with the
-// code in `refusal`. A dropped packet keeps its own reason, whether or not the ICMP error could be
-// sent.
+// One packet at a time, in this order: our address -> punt; a subnet's broadcast address -> punt,
+// broadcast, or drop; blackhole -> drop; TTL expired -> ICMP time exceeded; not resolved -> hold;
+// larger than the MTU -> fragments, or ICMP too big, or into a tunnel in spite of that; anything
+// else -> ICMP unreachable with the code in `refusal`. A dropped packet keeps its own reason,
+// whether or not the ICMP error could be sent.
 #include "forwarder/acl.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
@@ -70,7 +69,7 @@ void exit_send(struct forwarder *f, const struct burst *b, unsigned i)
     one->len[at] = b->len[i];
     one->size[at] = 0;
     one->nh[at] = b->nh[i];
-    // Sets what ether_out needs; its verdict is what brought us here.
+    // Sets the inputs of ether_out; the verdict is already known.
     (void)f->lanes->apply_nexthops(one, !burst_ttl_is_final(b));
     burst_cross(f, one);
     ether_out(f, one);
@@ -79,20 +78,20 @@ void exit_send(struct forwarder *f, const struct burst *b, unsigned i)
 static void exit_too_big(struct forwarder *f, struct burst *b, unsigned i)
 {
     const struct iface *out = iface_get(nexthop_word_iface(b->word[i]));
-    uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the next hop, or less by the route
+    uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the next hop, or smaller by the route
 
     if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN && !acl_out_one(f, b, i, out->id))
         return;
     if (b->family == IP6 && out->kind == IFACE_TUNNEL)
         mtu = RTE_MAX(mtu, IP6_MTU_MIN);
-    if (b->len[i] <= mtu) { // tunnel_out.c takes care of what carries it
+    if (b->len[i] <= mtu) { // tunnel_out.c handles the outer packet
         exit_send(f, b, i);
     } else if (b->kind == BURST_TUNNEL && (b->family == IP6 || ip4_has_df(b->ip[i]))) {
         packet_drop_of(f, b, i, DROP_TUNNEL_TOO_BIG); // the sender does not know us
     } else if (b->family == IP6) { // routers do not fragment (RFC 8200 5)
         icmp6_error(f, b, i, ICMP6_TOO_BIG, 0, mtu);
         packet_drop_of(f, b, i, DROP_IP6_TOO_BIG);
-    } else if (ip4_has_df(b->ip[i])) { // the MTU in the error is RFC 1191's
+    } else if (ip4_has_df(b->ip[i])) { // RFC 1191: the error has the MTU
         icmp4_error(f, b, i, ICMP4_UNREACHABLE, ICMP4_CODE_FRAG_NEEDED, mtu);
         packet_drop_of(f, b, i, DROP_IP4_TOO_BIG);
     } else if (!fragment4(f, b, i)) {
@@ -104,7 +103,7 @@ static void deliver_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     struct rte_mbuf *m = b->pkt[i];
 
-    if (burst_is_own(b)) { // to ourselves: the cause of an error had our address as source
+    if (burst_is_own(b)) { // to ourselves: the error's cause had our address as its source
         packet_drop_of(f, b, i, b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
         return;
     }
@@ -154,7 +153,7 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
         else
             refuse_packet(f, b, i, kind);
         break;
-    default: // NONE, NO_ROUTE, GROUP without a member, UNREACHABLE, PROHIBIT
+    default: // NONE, NO_ROUTE, empty GROUP, UNREACHABLE, PROHIBIT
         refuse_packet(f, b, i, kind);
         break;
     }

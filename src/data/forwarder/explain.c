@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain.c - what would happen to a packet: the stages themselves, in a dry run
+// explain.c - predicts what happens to a packet: runs the real stages, dry
 //
-// The packet takes path.c's order of the real stage functions, on a forwarder with its own
-// counters, marks and arrays; instead of being flushed, everything goes back to the pool. Outside
-// their forwarder, stages share only token buckets, and a dry forwarder takes no tokens. So nothing
-// that is counted, limited or sent changes. Runs on control's thread; this file may allocate.
+// The packet passes the real stage functions in path.c's order, on a forwarder with its own
+// counters, marks and arrays; instead of being flushed, everything returns to the pool. The only
+// state outside a forwarder that stages share is token buckets, and a dry forwarder takes no
+// tokens. So nothing that is counted, limited or sent changes. Runs on control's thread; this file
+// may allocate.
 #include <errno.h>
 #include <string.h>
 
@@ -19,14 +20,14 @@
 
 static struct dry {
     struct counter_block counter;
-    struct plan plan; // no port has a transmit queue: what is flushed after all goes nowhere
+    struct plan plan; // no port has a transmit queue, so nothing can be sent by mistake
     struct forwarder f;
     uint8_t used_mark[NEXTHOP_MAX];
     uint64_t chosen[NEXTHOP_MAX];
 } *dry; // control's
 static struct port_queue *const no_queues[PORT_MAX];
 
-// The plan of the forwarder that polls the port; NULL: none does.
+// The plan of the forwarder that polls the port; NULL: none.
 static const struct plan *plan_of(uint16_t port)
 {
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
@@ -38,7 +39,7 @@ static const struct plan *plan_of(uint16_t port)
     return NULL;
 }
 
-// A chain of buffers with the frame in it.
+// Makes a chain of buffers with the frame.
 static struct rte_mbuf *mbuf_of(const uint8_t *frame, uint32_t n)
 {
     struct rte_mbuf *first = NULL, **end = &first;
@@ -64,7 +65,7 @@ static void collect_free(struct collect *c)
     c->n = 0;
 }
 
-// Instead of path_flush: records what tx would have refused, and gives everything back.
+// Replaces path_flush: records refusals of tx, and frees everything.
 static void flush_dry(struct forwarder *f, const struct plan *real)
 {
     bool no_queue = false;
@@ -94,8 +95,8 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
     collect_free(&f->dead);
 }
 
-// The packet comes in by the other end of each metalink that it leaves by, and goes into tunnels
-// and out of them.
+// Receives the packet at the other end of each metalink that it leaves by, and passes it through
+// tunnels.
 static void cross_dry(struct forwarder *f, const struct plan *real)
 {
     for (unsigned k = 0; k < METALINK_BURSTS_MAX && path_cross_recorded(f); k++)

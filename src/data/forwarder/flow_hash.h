@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_hash.h - which member of a next-hop group a packet takes
+// flow_hash.h - selects the member of a next-hop group for a packet
 //
 // All packets of a flow give the same value, so they take the same path and stay in order. The
-// virtual router says what makes a flow (struct flow_hash):
+// virtual router defines a flow (struct flow_hash):
 //
-//     l4         addresses, protocol and ports; of IPv6 the flow label too (RFC 6438)
-//     l3         addresses; of IPv6 the flow label too
-//     symmetric  as l4, but alike for both directions, so without the flow label
+//     l4         addresses, protocol and ports; for IPv6 also the flow label (RFC 6438)
+//     l3         addresses; for IPv6 also the flow label
+//     symmetric  like l4, but equal for both directions, so without the flow label
 //
-// Only the first fragment has ports, so all fragments are hashed on addresses and protocol (and
-// the label, which all have). An ICMP error is hashed as the flow that answers the packet it
-// quotes, without a label: so it takes the path of the packets to the host that sent that packet,
-// also where several hosts share an address (RFC 7690). The seed differs between virtual routers
-// and machines, so routers in a row do not split alike. RFC 2992 says why a hash is used.
+// Only the first fragment has ports, so all fragments are hashed on addresses and protocol (and the
+// label, which all have). An ICMP error is hashed like the flow in the opposite direction of the
+// packet that it quotes, without a label: so it takes the path to the host that sent that packet,
+// even if several hosts share an address (RFC 7690). The seed differs between virtual routers and
+// machines, so routers in a row do not split alike. RFC 2992 explains why a hash is used.
 #ifndef FORWARDER_FLOW_HASH_H
 #define FORWARDER_FLOW_HASH_H
 
@@ -20,14 +20,14 @@
 #include "forwarder/packet.h"
 #include "table/vr.h"
 
-// Protocols whose header begins with two 16-bit ports.
+// Does the protocol's header begin with two 16-bit ports?
 static inline bool proto_has_ports(uint8_t proto)
 {
     return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP ||
            proto == PROTO_UDPLITE;
 }
 
-// The same for both directions: the smaller port first.
+// Equal for both directions: the smaller port first.
 static inline uint32_t ports_sorted(uint32_t ports)
 {
     uint16_t a = (uint16_t)ports, b = (uint16_t)(ports >> 16);
@@ -35,17 +35,17 @@ static inline uint32_t ports_sorted(uint32_t ports)
     return a < b ? ports : (uint32_t)a << 16 | b;
 }
 
-// What an ICMP error quotes, with its ends swapped; flow_quote.c.
+// The packet quoted by an ICMP error, with its ends swapped; flow_quote.c.
 struct flow_quote {
     uint8_t src[16], dst[16]; // IPv4: the first four bytes
-    uint32_t ports;           // 0: it has none
+    uint32_t ports;           // 0: none
     uint8_t proto;
 };
-// `n`: bytes from ip on that may be read. False: it is no error, or does not quote enough.
+// `n`: readable bytes from ip on. Returns false if it is not an error, or does not quote enough.
 bool flow_quote4(const uint8_t *ip, uint32_t n, struct flow_quote *q);
 bool flow_quote6(const uint8_t *ip, uint32_t n, struct flow_quote *q);
 
-// `readable`: bytes from ip to the end of the first segment; `len`: of the packet.
+// `readable`: bytes from ip to the end of the first segment; `len`: length of the packet.
 static inline __attribute__((always_inline)) uint32_t
 flow_hash4(const uint8_t *ip, uint32_t readable, uint32_t len, struct flow_hash how)
 {
@@ -95,8 +95,8 @@ static inline uint32_t flow_hash6(const uint8_t *ip, uint32_t readable, uint32_t
         ports = load32(ip + IP6_HDR);
     }
     if (how.mode != FLOW_HASH_L3) {
-        // Next header differs between fragments and the rest of a flow anyway (44), never between
-        // fragments of one packet.
+        // The next header differs between fragments and other packets of a flow anyway (44), never
+        // between fragments of one packet.
         if (how.mode == FLOW_HASH_SYMMETRIC) {
             ports = ports_sorted(ports);
             if (a[0] > b[0] || (a[0] == b[0] && a[1] > b[1])) {

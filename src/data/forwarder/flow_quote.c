@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_quote.c - which flow an ICMP error belongs to (flow_hash.h); errors alone come here
+// flow_quote.c - finds the flow of an ICMP error (flow_hash.h); called only for errors
 #include "forwarder/flow_hash.h"
 #include "forwarder/forbidden.h"
 

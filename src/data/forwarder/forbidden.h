@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forbidden.h - what a forwarder never does, told to the compiler
+// forbidden.h - makes the compiler reject functions that a forwarder must not call
 //
 // Included last in each file of the hot path (all but main.c and idle.c): using one of these names
-// is an error. tools/check-hotpath finds what libraries hide, in the symbols of the objects.
+// is an error. tools/check-hotpath finds calls hidden in libraries, by the symbols of the objects.
 #ifndef FORWARDER_FORBIDDEN_H
 #define FORWARDER_FORBIDDEN_H
 

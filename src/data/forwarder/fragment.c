@@ -2,9 +2,9 @@
 // Exit fragment4: an IPv4 packet without DF that is larger than the next hop's MTU
 //
 // DPDK's rte_ip_frag cuts it (RFC 791 3.2, RFC 1812 5.2.6) into buffers of exchange_pool; the
-// pieces take the same adjacency. One packet becomes n, so the ledger's inject grows by n - 1. A
-// packet in one segment is copied, so that the pieces suit every port; a chain (a jumbo frame) is
-// referred to.
+// fragments take the same adjacency. One packet becomes n, so the ledger's inject grows by n - 1. A
+// packet in one segment is copied, so that the fragments suit every port; fragments of a chain (a
+// jumbo frame) refer to its buffers.
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
@@ -57,7 +57,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
         packet_class_copy(piece[k], m);
         metalink_hops_copy(piece[k], m);
     }
-    (void)f->lanes->apply_nexthops(out, false); // they fit: sets what ether_out needs
+    (void)f->lanes->apply_nexthops(out, false); // they fit: sets the inputs of ether_out
     f->counter->inject += (unsigned)n - 1;
     f->counter->vr[iface_get(b->iface[i])->vr].copies += (unsigned)n - 1;
     packet_end(f, m, 0);

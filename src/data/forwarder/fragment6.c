@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fragment6.c - an IPv6 packet that we have made, in pieces
+// fragment6.c - cuts IPv6 packets made by us into fragments
 //
 // Routers do not fragment packets of others (RFC 8200 5), so these are outer packets of tunnels,
-// whose whole payload may be cut (RFC 2473 7.1): they have no extension header of which each piece
-// needs a copy. Pieces are copies in buffers of exchange_pool, which every port takes.
+// whose whole payload may be cut (RFC 2473 7.1): they have no extension header that each fragment
+// needs. Fragments are copies in buffers of exchange_pool, which suit every port.
 #include <errno.h>
 
 #include "forwarder/exits.h"
@@ -15,7 +15,7 @@
 #define FRAGMENT_HDR 8u
 #define HEAD (ETHER_HDR + IP6_HDR + FRAGMENT_HDR)
 
-// `n` bytes of the payload from `at` on; `more` follow.
+// Makes a fragment of `n` bytes of the payload from `at` on; `more`: others follow.
 static struct rte_mbuf *make_piece(const struct rte_mbuf *m, const uint8_t *ip, uint32_t at,
                                    uint32_t n, bool more, uint32_t id)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fragment_copy.c - the one call of DPDK's that is marked experimental (since 20.11)
+// fragment_copy.c - our only call of an experimental DPDK function (since 20.11)
 //
-// In its own file because the mark also compiles DPDK's trace points, which allocate, into every
-// inline function of the file.
+// In its own file because the experimental macro also compiles DPDK's trace points, which allocate,
+// into every inline function of the file.
 #define ALLOW_EXPERIMENTAL_API
 #include <rte_ip_frag.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// frame_queue.h - frames that leave by a port without a device, and stay in the forwarder
+// frame_queue.h - queues of frames that leave by a port without a device and stay in the forwarder
 //
-// path.c takes them in the same poll, until f->n_crossing, those of all queues, is 0.
+// path.c takes them in the same poll, until f->n_crossing, the number in all queues, is 0.
 #ifndef FORWARDER_FRAME_QUEUE_H
 #define FORWARDER_FRAME_QUEUE_H
 
@@ -11,7 +11,7 @@
 
 _Static_assert((FRAME_QUEUE_ROOM & (FRAME_QUEUE_ROOM - 1)) == 0, "a mask");
 
-// How many of the n frames it had room for.
+// Returns how many of the n frames it had room for.
 static inline unsigned frame_queue_put(struct forwarder *f, struct frame_queue *q,
                                        struct rte_mbuf **pkt, unsigned n)
 {
@@ -26,7 +26,7 @@ static inline unsigned frame_queue_put(struct forwarder *f, struct frame_queue *
     return taken;
 }
 
-// The oldest; there is one.
+// Takes the oldest frame. The queue must not be empty.
 static inline struct rte_mbuf *frame_queue_next(struct forwarder *f, struct frame_queue *q)
 {
     struct rte_mbuf *m = q->pkt[q->head];
@@ -37,7 +37,7 @@ static inline struct rte_mbuf *frame_queue_next(struct forwarder *f, struct fram
     return m;
 }
 
-// At most `max`, oldest first. How many.
+// Takes at most `max` frames, oldest first. Returns the number.
 static inline unsigned frame_queue_take(struct forwarder *f, struct frame_queue *q,
                                         struct rte_mbuf **pkt, unsigned max)
 {

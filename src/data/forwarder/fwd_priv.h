@@ -2,20 +2,20 @@
 // fwd_priv.h - stages ip4_fwd and ip6_fwd: choose each packet's next hop
 //
 //   in     packets checked by ether_in, ip4_in or ip6_in
-//   out    survivors in the same order: nh[] names an adjacency; word[] is its state when it was
-//          read, hop_out[] the header word with the TTL one lower, size[] the frame's new length
+//   out    survivors in the same order: nh[] names an adjacency; word[] is a snapshot of it,
+//          hop_out[] the header word with the TTL one lower, size[] the frame's new length
 //   exits  all of exit.c
 //
-// One bulk lookup of the burst, each packet in its virtual router's table; then lanes.h reads the
+// One bulk lookup for the burst, each packet in its virtual router's table; then lanes.h reads the
 // next hops' words and decides for all packets whether the adjacency takes them. Packets whose next
 // hop is a group choose their member and are decided again. The packets themselves are not changed:
-// an exit sees, and an ICMP error quotes, what was received.
+// an exit sees, and an ICMP error quotes, the packet as received.
 //
-// The TTL is looked at after the route: a packet that reaches us with TTL 1 and is addressed to us
-// must be delivered (RFC 1812, 5.3.1).
+// The TTL is checked after the lookup: a packet with TTL 1 that is addressed to us must be
+// delivered (RFC 1812, 5.3.1).
 //
-// Included by the two stage files, which give `family` as a constant: the compiler makes two loops
-// of one text.
+// The two stage files include it and give `family` as a constant: the compiler makes two loops from
+// one text.
 #ifndef FORWARDER_FWD_PRIV_H
 #define FORWARDER_FWD_PRIV_H
 
@@ -27,8 +27,8 @@
 #include "forwarder/lookup.h"
 #include "forwarder/tunnel.h"
 
-// Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit drops it with
-// its own reason.
+// Replaces packet i's group by the member for its flow. An empty group stays: fwd_exit drops it
+// with its own reason.
 FWD_INLINE void fwd_choose_member(struct forwarder *f, struct burst *b, unsigned i, uint8_t family)
 {
     uint32_t member = nexthop_member(nexthop_get(b->nh[i]), fwd_hash(b, i, family));
@@ -38,9 +38,9 @@ FWD_INLINE void fwd_choose_member(struct forwarder *f, struct burst *b, unsigned
     f->chosen[member]++;
 }
 
-// The packets whose routes have an MTU.
+// Packets whose routes have an MTU.
 struct fwd_narrow {
-    uint64_t set; // of the burst
+    uint64_t set; // mask in the burst
     uint16_t mtu[BURST_MAX];
 };
 
@@ -50,7 +50,8 @@ FWD_INLINE void fwd_narrow_add(struct fwd_narrow *w, unsigned i, uint16_t mtu)
     w->mtu[i] = mtu;
 }
 
-// word[] gets the smaller MTU of route and next hop. The mask of packets that are larger.
+// Sets the MTU of word[] to the smaller one of route and next hop. Returns the mask of larger
+// packets.
 FWD_INLINE uint64_t fwd_narrow(struct burst *b, const struct fwd_narrow *w)
 {
     uint64_t large = 0;
@@ -71,7 +72,7 @@ FWD_INLINE void fwd_resolve_alias(struct forwarder *f, struct burst *b, unsigned
                                   struct fwd_narrow *w)
 {
     const struct nexthop_alias *alias = &nexthop_get(b->nh[i])->alias;
-    // 0, never read, if the prefix is not counted.
+    // Slot 0, which is never read, if the prefix is not counted.
     struct prefix_count *c = &f->prefix_count[alias->counter];
 
     c->packets++;
@@ -80,8 +81,8 @@ FWD_INLINE void fwd_resolve_alias(struct forwarder *f, struct burst *b, unsigned
     b->nh[i] = alias->target;
 }
 
-// Replaces groups by a member and aliases by their targets, for the packets of mask `out`. False:
-// there were none.
+// Replaces groups by a member and aliases by their targets, for the packets of mask `out`. Returns
+// false if there were none.
 FWD_INLINE bool fwd_resolve(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family,
                             struct fwd_narrow *w)
 {
@@ -103,7 +104,7 @@ FWD_INLINE bool fwd_resolve(struct forwarder *f, struct burst *b, uint64_t out, 
     return any;
 }
 
-// The packets of mask `out` leave the burst by their exits.
+// Passes the packets of mask `out` to their exits.
 FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
 {
     uint64_t left = out;
@@ -126,7 +127,7 @@ FWD_INLINE bool fwd_is_ours(const struct burst *b, unsigned i)
     return nexthop_word_kind(word) == NEXTHOP_BROADCAST && nexthop_word_iface(word) == b->iface[i];
 }
 
-// As fwd_decide of packets that are held, whose next hop's MTU alone counts.
+// Like fwd_decide for held packets, but only the next hop's MTU counts.
 FWD_INLINE void fwd_tunnel(struct forwarder *f, struct burst *b, uint8_t family)
 {
     uint64_t out = f->lanes->apply_nexthops(b, false);
@@ -139,8 +140,8 @@ FWD_INLINE void fwd_tunnel(struct forwarder *f, struct burst *b, uint8_t family)
     fwd_leave(f, b, out | fwd_narrow(b, &narrow));
 }
 
-// nh[] -> survivors with an adjacency that takes them; the others leave by fwd_exit. `held`: they
-// come back from neigh_manager, with the MTU of their route.
+// Keeps packets whose next hop is an adjacency that takes them; the others leave by fwd_exit.
+// `held`: they come back from neigh_manager, with the MTU of their route.
 FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool held)
 {
     uint64_t out = f->lanes->apply_nexthops(b, !held);
@@ -156,7 +157,7 @@ FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family,
     fwd_leave(f, b, out | fwd_narrow(b, &narrow));
 }
 
-// Delivers what is addressed to us, drops the rest.
+// Delivers packets addressed to us, drops the others.
 FWD_INLINE void fwd_local(struct forwarder *f, struct burst *b, uint8_t family)
 {
     fwd_lookup(f, b, family);

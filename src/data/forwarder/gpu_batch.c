@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_batch.c - what waits in the ring of parked bursts, to the device and back (gpu_stage.h)
+// gpu_batch.c - batches of parked bursts, to the device and back (gpu_stage.h)
 //
-// A batch is of one kind: lookups of a family, or packets of a family and list. Each burst goes
-// into one batch as a whole.
+// A batch is of one kind: lookups of a family, or packets of a family and list. A burst is never
+// split between batches.
 #include "forwarder/gpu_priv.h"
 #include "forwarder/lookup.h"
 #include "forwarder/forbidden.h"
@@ -39,7 +39,7 @@ static void fill(struct forwarder *f, struct gpu_batch *batch, struct gpu_parked
     batch->n += e->b.n;
 }
 
-// Why no batch can begin; GPU_CAUSES: it has.
+// Returns the reason why no batch can begin, or GPU_CAUSES if it has begun.
 static enum gpu_cause batch_begin(struct forwarder *f, const struct gpu_parked_burst *e,
                                   struct gpu_batch *batch)
 {
@@ -55,7 +55,7 @@ static enum gpu_cause batch_begin(struct forwarder *f, const struct gpu_parked_b
     return gpu_queue_begin(gpu_queue_of(f), batch) ? GPU_CAUSES : GPU_BY_FULL;
 }
 
-// The unsent bursts from number k on that are like that one.
+// Sends all unsent bursts from number k on that are of the same kind.
 static void send_alike(struct forwarder *f, uint32_t k)
 {
     struct gpu_parked *p = &f->gpu;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage gpu, access lists: see gpu_stage.h
 //
-//   in     received bursts about to be asked their interfaces' lists, and back with the rules
-//   out    survivors, as of acl_in; none, if the burst is parked
-//   exits  those of acl_in
+//   in     received bursts before their input lists, and again with the rules found
+//   out    survivors, as of acl_in; none if the burst is parked
+//   exits  as acl_in
 //
-// The device says which rule each packet matches. What that means is acl_decide's: counters, log
-// and actions are the same whoever has found the rule. The lists of what leaves are not sent: the
-// packets would wait a third time.
+// The device finds the rule of each packet. acl_decide applies it: counters, log and actions do not
+// depend on who found the rule. Output lists are not sent to the device: packets would wait a third
+// time.
 #include "forwarder/acl.h"
 #include "forwarder/acl_key.h"
 #include "forwarder/gpu_priv.h"
@@ -18,7 +18,7 @@ static bool is_wanted(const struct forwarder *f, uint16_t list)
     return list && gpu_list_is_wanted(f->gpu_use->lists, list);
 }
 
-// Of how many packets the list is wanted by the GPU; *list: that of all, or 0.
+// Returns the number of packets whose list is meant for the GPU; *list: the common list, or 0.
 static unsigned wanted(const struct forwarder *f, const struct burst *b, uint16_t *list)
 {
     uint16_t own = acl_list_in(b, 0);
@@ -37,7 +37,7 @@ static unsigned wanted(const struct forwarder *f, const struct burst *b, uint16_
     return n;
 }
 
-// The epoch of the list if the device has it as it is now, else 0.
+// Returns the list's epoch if the device has its current state, else 0.
 static uint32_t epoch_on_device(const struct forwarder *f, uint16_t list)
 {
     const struct acl_content *c = acl_content_of(list);
@@ -58,7 +58,7 @@ static void acl_in_timed(struct forwarder *f, struct burst *b)
 
 static struct gpu_parked_burst *park(struct forwarder *f, struct burst *b)
 {
-    struct redirected kept[BURST_MAX]; // if the ring is full, another burst is next
+    struct redirected kept[BURST_MAX]; // if the ring is full, another burst goes first
     unsigned n = f->n_redirected < BURST_MAX ? f->n_redirected : BURST_MAX;
     struct gpu_parked_burst *e;
 

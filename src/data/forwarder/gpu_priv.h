@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_priv.h - what gpu_stage.c, gpu_list.c and gpu_batch.c share: the ring of parked bursts
+// gpu_priv.h - shared by gpu_stage.c, gpu_list.c and gpu_batch.c: the ring of parked bursts
 #ifndef FORWARDER_GPU_PRIV_H
 #define FORWARDER_GPU_PRIV_H
 
@@ -32,23 +32,23 @@ static inline uint64_t gpu_to_ns(const struct forwarder *f, uint64_t tsc)
 
 // --- gpu_stage.c ---
 
-// Is the CPU to do the work on this burst, and why? GPU_CAUSES: it is not. GPU_BY_SPLIT with
-// until_own 0: to be timed.
+// Returns the reason why the CPU must do the work on this burst, or GPU_CAUSES for the device.
+// GPU_BY_SPLIT with until_own 0: to be timed.
 enum gpu_cause gpu_why_cpu(struct forwarder *f, enum gpu_work work);
-// b at the end of the ring; the oldest goes on if it is full.
+// Appends b to the ring; the oldest burst continues if the ring is full.
 struct gpu_parked_burst *gpu_park_last(struct forwarder *f, const struct burst *b,
                                        enum gpu_work work);
-// It may go on; the CPU does it.
+// Lets the CPU do the work, so that the burst may continue.
 void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why);
 
 // --- gpu_list.c ---
 
-// The keys of its packets. False: some have none, and the CPU will see to it.
+// Makes the keys of its packets. Returns false if some have none, so that the CPU has to do it.
 bool gpu_list_keys(const struct gpu_parked_burst *e, uint8_t *key);
 
 // --- gpu_batch.c ---
 
-void gpu_send(struct forwarder *f);    // all that is unsent
-void gpu_receive(struct forwarder *f); // what has been answered
+void gpu_send(struct forwarder *f);    // all unsent bursts
+void gpu_receive(struct forwarder *f); // all available answers
 
 #endif

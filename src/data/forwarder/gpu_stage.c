@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage gpu: see gpu_stage.h
 //
-//   in     bursts about to be looked up
+//   in     bursts before their lookup
 //   out    the same, with nh[] and `found` set, to path_answered()
 //
-// Whether the device pays is measured (gpu_split): in each window of 10 ms the first GPU_PROBES
-// bursts are sent, whatever the last window said, and one burst in GPU_OWN_EVERY is looked up by
-// the CPU and timed. A lookup's cost with the device is what parking, sending and receiving take;
-// that a packet's lines may leave the cache meanwhile is not in it. Access lists alike, and apart.
+// Measurements decide whether the device pays off (gpu_split): in each window of 10 ms the first
+// GPU_PROBES bursts are sent, whatever the previous verdict, and the CPU looks up and times one
+// burst in GPU_OWN_EVERY. With the device, a lookup costs the time for parking, sending and
+// receiving, not counting that a packet's lines may leave the cache meanwhile. Access lists are
+// measured in the same way, separately.
 #include "forwarder/acl.h"
 #include "forwarder/gpu_priv.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
-#define GPU_END_WINDOWS 10 // an ending thread waits so long for a device
+#define GPU_END_WINDOWS 10 // an ending thread waits this many windows for a device
 
 // --- by the CPU ---
 
@@ -25,7 +26,7 @@ static void look_up(const struct forwarder *f, struct burst *b)
     b->found = true;
 }
 
-// A list is asked when the burst goes on (gpu_decide).
+// Access lists are evaluated later, when the burst continues (gpu_decide).
 void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why)
 {
     if (e->work == GPU_LOOKUP)
@@ -34,7 +35,7 @@ void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu
     gpu_counts(f)->by_cpu[e->work][why] += e->b.n;
 }
 
-// A burst that shows what a lookup costs here.
+// Measures the cost of a lookup on the CPU.
 static void look_up_timed(struct forwarder *f, struct burst *b)
 {
     uint64_t begun = rte_rdtsc();
@@ -46,7 +47,7 @@ static void look_up_timed(struct forwarder *f, struct burst *b)
 
 // --- parking ---
 
-// How many of its packets are of virtual routers whose tables are on the device.
+// Number of packets of virtual routers whose tables are on the device.
 static unsigned mirrored(const struct gpu_use *use, const struct burst *b)
 {
     const uint16_t *which = use->which[b->family == IP6];
@@ -77,7 +78,7 @@ enum gpu_cause gpu_why_cpu(struct forwarder *f, enum gpu_work work)
     return GPU_CAUSES;
 }
 
-// The first one goes on; it waits for nothing any more.
+// The first burst continues; nothing is left to wait for.
 static void go_on(struct forwarder *f)
 {
     struct gpu_parked *p = &f->gpu;
@@ -89,14 +90,14 @@ static void go_on(struct forwarder *f)
     p->foreign -= e->foreign;
     f->counter->held -= e->b.n;
     f->n_redirected = 0;
-    f->crossing = true; // what leaves by a metalink goes on when e is not in use any more
+    f->crossing = true; // packets to a metalink continue when e is no longer in use
     if (e->b.n)
         path_answered(f, &e->b);
     f->crossing = crossing;
 }
 
-// It has waited for its list, as have all before it: the list decides, and what is left waits for
-// its lookup, in its place.
+// The burst and all before it have waited for their lists: the list decides, and survivors wait for
+// their lookup, in the same place.
 static void leave_list(struct forwarder *f, struct gpu_parked_burst *e)
 {
     bool crossing = f->crossing;
@@ -120,7 +121,7 @@ static void leave_lists(struct forwarder *f)
     }
 }
 
-// The first one goes on now: the CPU does what it waits for.
+// The first burst continues now: the CPU does the missing work.
 static void let_go(struct forwarder *f, enum gpu_cause why)
 {
     struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, 0);
@@ -140,7 +141,7 @@ struct gpu_parked_burst *gpu_park_last(struct forwarder *f, const struct burst *
     struct gpu_parked *p = &f->gpu;
     struct gpu_parked_burst *e;
 
-    if (p->n == GPU_PARKED_MAX) // its packets may not overtake those before
+    if (p->n == GPU_PARKED_MAX) // its packets may not overtake earlier ones
         let_go(f, GPU_BY_FULL);
     e = gpu_parked_at(p, p->n++);
     e->since = rte_rdtsc();
@@ -152,7 +153,7 @@ struct gpu_parked_burst *gpu_park_last(struct forwarder *f, const struct burst *
     return e;
 }
 
-// n of its packets are of mirrored virtual routers. Is it the CPU that looks it up?
+// n of its packets are of mirrored virtual routers. Must the CPU look it up?
 static bool is_own(struct forwarder *f, struct burst *b, unsigned n, bool redirects)
 {
     enum gpu_cause why = n == b->n && !b->found && !redirects ? gpu_why_cpu(f, GPU_LOOKUP)
@@ -211,7 +212,7 @@ void gpu_park_again(struct forwarder *f, struct gpu_parked_burst *e)
         look_up_own(f, b, redirects);
 }
 
-// Those that may not wait any longer.
+// Answers all bursts that have waited too long.
 static void give_up_late(struct forwarder *f)
 {
     uint64_t now = rte_rdtsc();
@@ -274,7 +275,7 @@ unsigned gpu_serve(struct forwarder *f)
         go_on(f);
         path_flush(f);
     }
-    gpu_send(f); // what has left its list
+    gpu_send(f); // bursts that have left their lists
     return went + p->n + gpu_queue_waiting(gpu_queue_of(f));
 }
 
@@ -300,7 +301,7 @@ void gpu_change(struct forwarder *f, struct gpu_use *use)
         f->gpu.of[w].verdict = GPU_CPU_IS_FASTER;
         f->gpu.of[w].probes = GPU_PROBES;
     }
-    // Never again: a batch of the forwarder before, which nobody wants, may be on the way.
+    // Unique: an unwanted batch of the previous forwarder may still be in flight.
     f->gpu.serial = rte_rdtsc();
     f->gpu.window = f->now;
 }

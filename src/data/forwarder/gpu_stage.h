@@ -1,47 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_stage.h - bursts whose lookups, or access lists, a GPU does
+// gpu_stage.h - bursts whose lookups, or access lists, a GPU processes
 //
 // A burst of a virtual router that uses the GPU (table/gpu.h) is parked before its lookup, counted
-// as held; one whose interfaces have an access list that the GPU has, before that list
-// (gpu_list.c): behind the list it waits for its lookup, in the same place. At the end of the poll
-// what was parked goes to the device (gpu_batch.c): addresses in one batch of each family, packets
-// in one of each family and list. Bursts whose answers are there go on, in the order in which they
-// were parked.
+// as held. A burst whose interfaces have an access list on the GPU is parked before that list
+// (gpu_list.c); after the list it waits for its lookup, in the same place. At the end of the poll
+// parked bursts go to the device (gpu_batch.c): addresses in one batch per family, packets in one
+// per family and list. Answered bursts continue, in the order in which they were parked.
 //
-// Always true:
-//   P1  bursts of virtual routers and of lists that use the GPU go on in the order in which they
-//       were parked; one that needs no answer waits behind those that do; and so does any burst
-//       behind one that has packets of others in it;
-//   P2  none waits longer than max-latency, as long as the forwarder polls: then the CPU does it,
-//       and the answer, when it comes, is not wanted any more;
-//   P3  a forwarder with parked bursts is not quiescent for RCU (forwarder_rest), so whatever
-//       control changes or deletes, it need know nothing of parked packets. After 1 ms it makes
-//       them go;
-//   P4  a batch is sent only while the device has what the tables, or the list, are. So an answer
-//       names nothing that was freed before the forwarder was quiescent last. An answer by a list
-//       that has changed since then is thrown away.
+// Invariants:
+//   P1  bursts of virtual routers and of lists that use the GPU continue in the order in which they
+//       were parked; a burst that needs no answer waits behind bursts that do; and so does any
+//       burst behind one that also has packets of others;
+//   P2  no burst waits longer than max-latency, as long as the forwarder polls: then the CPU does
+//       the work, and a late answer is ignored;
+//   P3  a forwarder with parked bursts is not quiescent for RCU (forwarder_rest), so control may
+//       change or delete anything without regard to parked packets. After 1 ms the forwarder makes
+//       them continue;
+//   P4  a batch is sent only while the device has the current tables, or list. So an answer names
+//       nothing that was freed before the forwarder was last quiescent. An answer by a list that
+//       has changed since then is thrown away.
 #ifndef FORWARDER_GPU_STAGE_H
 #define FORWARDER_GPU_STAGE_H
 
 #include "forwarder/state.h"
 
-// f->gpu_use is not NULL. True: b is parked, or none of it is left. False: it is to be looked up by
-// the CPU now, unless b->found. `redirects`: f->redirected is of b.
+// f->gpu_use is not NULL. True: b is parked, or empty now. False: the CPU has to look it up now,
+// unless b->found. `redirects`: f->redirected belongs to b.
 bool gpu_park(struct forwarder *f, struct burst *b, bool redirects);
-// As acl_in, f->gpu_use is not NULL; none of b is left if it is parked.
+// Like acl_in; f->gpu_use is not NULL. Empties b if it is parked.
 void gpu_acl_in(struct forwarder *f, struct burst *b);
-// acl_in of a burst that has waited for it: by the rules that the GPU has found, or by the CPU.
+// Does acl_in for a burst that has waited: with the rules found by the GPU, or by the CPU.
 void gpu_decide(struct forwarder *f, struct gpu_parked_burst *e);
-// It waits for its lookup next, if there is one to wait for; f->n_redirected: of e.
+// Makes it wait for its lookup, if that is necessary; f->n_redirected belongs to e.
 void gpu_park_again(struct forwarder *f, struct gpu_parked_burst *e);
-// Once a poll, f->gpu_use is not NULL: sends, receives, lets bursts go on. How many packets went
-// on, and batches and bursts wait.
+// Once per poll, f->gpu_use is not NULL: sends, receives, lets bursts continue. Returns the number
+// of packets that continued, plus waiting batches and bursts.
 unsigned gpu_serve(struct forwarder *f);
-// All that are parked go on; outside of the stages.
+// Makes all parked bursts continue; not to be called within a stage.
 void gpu_drain(struct forwarder *f);
-// Another one is in use from now on, or none.
+// Switches to another GPU in use, or none.
 void gpu_change(struct forwarder *f, struct gpu_use *use);
-// Before anything else after a quiescent state: the one that f has may be gone.
+// First thing after a quiescent state: f's GPU may be gone.
 static inline void gpu_look(struct forwarder *f)
 {
     struct gpu_use *use = gpu_now();
@@ -49,7 +48,7 @@ static inline void gpu_look(struct forwarder *f)
     if (unlikely(use != f->gpu_use))
         gpu_change(f, use);
 }
-// At the end of the thread: nothing is parked, and no batch is on the way any more.
+// At thread end: leaves nothing parked and no batch in flight.
 void gpu_end(struct forwarder *f);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exit hold: neigh_manager keeps the packet until the neighbor is resolved
 //
-// The packet goes without its Ethernet header and with its TTL lowered; packet_meta says what
-// neigh_manager needs. It comes back by the inject ring as INJECT_NEXTHOP (inject.c) when the
-// neighbor has answered, or has not: then the next hop is FAILED and the sender gets an error.
+// The packet goes without its Ethernet header and with its TTL decremented; packet_meta has the
+// data for neigh_manager. It comes back by the inject ring as INJECT_NEXTHOP (inject.c) when the
+// neighbor has answered, or failed to: then the next hop is FAILED and the sender gets an error.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"

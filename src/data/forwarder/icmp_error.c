@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_error.c - telling the sender why its packet ends here
+// icmp_error.c - tells senders why their packets end here
 //
 // An error is built in a buffer of exchange_pool, counted as `inject`, and put into f->origin4 or
-// origin6; path.c sends that burst through the lookup as any other. It quotes as much as fits in
+// origin6; path.c passes that burst through the lookup like any other. It quotes as much as fits in
 // 576 (IPv4, RFC 1812 4.3.2.3) or 1280 bytes (IPv6, RFC 4443 2.4c).
 //
 // No error is sent (RFC 1812 4.3.2.7, RFC 4443 2.4e)
-//   about an ICMP error, or what may be one; about a later fragment (IPv4)
-//   about a packet to a multicast or broadcast address, but for IPv6 packet too big
-//   to a source that is not one host: unspecified, multicast, link-local
-//   about a packet of our own: an error, a tunnel's
+//   about an ICMP error, or a packet that may be one; about a later fragment (IPv4)
+//   about a packet to a multicast or broadcast address, except IPv6 packet too big
+//   to a source that is not a single host: unspecified, multicast, link-local
+//   about a packet of our own: an error, an outer packet of a tunnel
 //   faster than the buckets of table/icmp.h allow (RFC 1812 4.3.2.8, RFC 4443 2.4f)
 //
-// Its source is an address of the interface by which the packet came, so that traceroute shows the
-// path (RFC 1812 4.3.2.4), or else the virtual router's own. Where there is none of the family,
-// IPv4 has the dummy address 192.0.0.8 (RFC 7600 4.8, RFC 9229 3), and IPv6 the link-local address
-// of the interface, for a sender on that link (icmp_link.c).
+// Its source is an address of the packet's input interface, so that traceroute shows the path (RFC
+// 1812 4.3.2.4), or else the virtual router's own. Without an address of the family, IPv4 uses the
+// dummy address 192.0.0.8 (RFC 7600 4.8, RFC 9229 3), and IPv6 the link-local address of the
+// interface, for a sender on that link (icmp_link.c).
 #include <limits.h>
 
 #include "base/checksum.h"
@@ -31,7 +31,7 @@
 #define ICMP_HDR 8u
 #define IP4_ERROR_MAX 576u
 #define IP6_ERROR_MAX 1280u
-#define ERROR_TTL 65 // 64 (RFC 1700) on the wire: the forwarding path takes one
+#define ERROR_TTL 65 // 64 (RFC 1700) on the wire: the forwarding path decrements it
 #define ERROR_TOS 0xc0 // precedence 6 (RFC 1812 4.3.2.5), that is CS6 (RFC 2474)
 
 #define IP4_DUMMY RTE_BE32(0xc0000008)
@@ -65,7 +65,7 @@ bool icmp_has_token(const struct forwarder *f, const struct burst *b, unsigned i
     return icmp_may_send(kind_of(b->family, type, code), b->iface[i], sender, f->now, f->dry);
 }
 
-// Whether an error is sent about packet i; `allowed`: by the rules.
+// May an error be sent about packet i? `allowed`: the rules permit it.
 static bool may_send_error(struct forwarder *f, const struct burst *b, unsigned i, bool allowed,
                            uint8_t type, uint8_t code)
 {
@@ -98,7 +98,7 @@ static const uint8_t *error_source6(uint16_t iface)
     return is_set6(own) ? own : vr_get(iface_get(iface)->vr)->addr6;
 }
 
-// Only these types are known not to be errors; any other, or one that cannot be read, may be.
+// Only these types are known not to be errors; any other, or an unreadable one, may be an error.
 static bool icmp4_is_query(uint8_t type)
 {
     const uint32_t query = 1u << 0 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 13 | 1u << 14 | 1u << 15 |
@@ -117,7 +117,7 @@ bool icmp4_may_be_answered(const uint8_t *ip, uint32_t readable)
     return ip[12] != 0 && ip[12] != 127 && ip[12] < 224 && ip[16] < 224;
 }
 
-// Looks for ICMPv6 behind the extension headers.
+// Looks for ICMPv6 after the extension headers.
 bool icmp6_may_be_error(const uint8_t *ip, uint32_t readable)
 {
     struct ip6_chain c = ip6_chain_of(ip, readable, UINT_MAX);

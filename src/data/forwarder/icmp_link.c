@@ -2,10 +2,10 @@
 // icmp_link.c - ICMP errors from and to link-local addresses
 //
 // A host has sent from its link-local address to another link (RFC 4443 3.1, code 2); or the
-// virtual router has no other address (RFC 7404). Such addresses are of one link and in no FIB, so
-// the error leaves by the interface the packet came by, from our link-local address there, to the
-// MAC that sent the packet: a host on the link gets it, a router drops it. Rules and token buckets
-// are those of all errors (icmp_error.c).
+// virtual router has no other address (RFC 7404). Such addresses belong to one link and are in no
+// FIB, so the error leaves by the packet's input interface, from our link-local address there, to
+// the MAC that sent the packet: a host on the link gets it, a router drops it. Rules and token
+// buckets: as for all errors (icmp_error.c).
 #include "forwarder/icmp.h"
 #include "forwarder/packet.h"
 #include "forwarder/tx.h"
@@ -51,7 +51,7 @@ void icmp6_link_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t 
     store16(frame + 12, ETHER_TYPE_IP6);
     icmp6_fill(ip, m->data_len - ETHER_HDR, iface->addr6_ll, b->ip[i] + 8, type, code,
                word);
-    ip[7]--; // it does not pass the forwarding path, which takes one
+    ip[7]--; // it bypasses the forwarding path, which would decrement it
     f->counter->inject++;
     f->counter->icmp.sent++;
     f->counter->iface[iface->id].inject_packets++;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_redirect.c - telling a host to send straight to the next hop
+// icmp_redirect.c - tells hosts to send directly to the next hop
 //
-// An input check, off unless configured. A packet that leaves by the interface that it came by is
-// forwarded, and its sender gets a redirect (RFC 1812 5.2.7.2, RFC 4861 8.2), if
+// An input check, off unless configured. A packet that leaves by its input interface is forwarded,
+// and its sender gets a redirect (RFC 1812 5.2.7.2, RFC 4861 8.2), if
 //
 //     the sender is a neighbor on that interface, and
-//     the next hop is resolved and of the packet's family: the destination itself, or a router (of
+//     the next hop is resolved and of the packet's family: the destination itself, or a router (for
 //     IPv6 by its link-local address, which the message must carry)
 //
-// The IPv4 message is sent as any ICMP error (icmp_error.c). The IPv6 message must arrive with hop
-// limit 255, from our link-local address, so it is not looked up: it leaves by the sender's
+// The IPv4 message is sent like any ICMP error (icmp_error.c). The IPv6 message must arrive with
+// hop limit 255, from our link-local address, so it is not looked up: it leaves by the sender's
 // adjacency. Each interface has a token bucket for redirects. The destination is looked up twice,
 // here and in ip4_fwd or ip6_fwd; only bursts of such interfaces pay for that.
 #include "base/checksum.h"
@@ -31,7 +31,7 @@ enum { OPTION_TARGET_MAC = 2, OPTION_REDIRECTED = 4 };
 #define OPTION_QUOTE_HDR 8u
 #define IP6_REDIRECT_MAX 1280u
 
-// The sender's adjacency; 0 = it is not a neighbor on the interface it sent by.
+// Returns the sender's adjacency; 0 = not a neighbor on its input interface.
 static uint32_t sender_adjacency(const struct forwarder *f, const struct burst *b, unsigned i,
                                  uint8_t family)
 {
@@ -50,7 +50,7 @@ static uint32_t sender_adjacency(const struct forwarder *f, const struct burst *
     return neighbor && nexthop_address[id].family && ip_equal(&nexthop_address[id], &src) ? id : 0;
 }
 
-// The next hop that the sender should use itself; 0 = none.
+// Returns the next hop that the sender should use itself; 0 = none.
 FWD_INLINE uint32_t better_nexthop(struct burst *b, unsigned i, uint8_t family)
 {
     if (!(iface_flags(iface_get(b->iface[i])) & IFACE_REDIRECT) || ttl_of(b->ip[i], family) <= 1)
@@ -58,7 +58,7 @@ FWD_INLINE uint32_t better_nexthop(struct burst *b, unsigned i, uint8_t family)
     b->nh[i] = nexthop_real(b->nh[i]);
     if (nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i]))) == NEXTHOP_GROUP)
         b->nh[i] = nexthop_member(nexthop_get(b->nh[i]),
-                                  fwd_hash(b, i, family)); // without counting it as chosen
+                                  fwd_hash(b, i, family)); // not counted as chosen
     uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
     if (nexthop_word_kind(word) != NEXTHOP_ADJACENCY || nexthop_word_iface(word) != b->iface[i])
         return 0;
@@ -76,14 +76,14 @@ void redirect4(struct forwarder *f, struct burst *b)
     }
 }
 
-// The message about packet i, `id` its better next hop; NULL without a buffer.
+// Makes the message about packet i, `id` being its better next hop; NULL without a buffer.
 static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
                                        const uint8_t *from)
 {
     const unsigned head = IP6_HDR + REDIRECT6_HDR + OPTION_MAC_LEN + OPTION_QUOTE_HDR;
     const struct nexthop *nh = nexthop_get(id);
     uint64_t word = nexthop_word(nh);
-    // Options are counted in 8 bytes.
+    // Option lengths are in units of 8 bytes.
     uint32_t quote = RTE_MIN(IP6_REDIRECT_MAX - head, (uint32_t)b->len[i]) & ~7u;
     struct rte_mbuf *m = icmp_quote(b, i, head, quote);
 
@@ -112,7 +112,7 @@ static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
     return m;
 }
 
-// To the neighbor that `id` leads to, with its hop limit as it is.
+// Sends to the neighbor of `id`, without changing the hop limit.
 static void send_to_neighbor(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, uint32_t id)
 {
     struct burst *one = &f->fragment;

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// idle.c - spin a little, then sleep until there is something to do
+// idle.c - spins a little, then sleeps until there is work
 //
-//     mode         spins for    then sleeps until woken, or, when a queue has to be polled, for
+//     mode         spins for    then sleeps until woken or, if a queue has to be polled, for
 //     performance  ever         -
-//     balanced     300 us       20, 40, 80, 100, 100 ... us; then up to a thousandth of the silence
-//                               before, within two limits: 1 % of the CPU, and what the ring
-//                               bridges (100 ... 4000 us)
-//     powersave    50 us        50, 100, 200 ... us, up to what the ring bridges (4000 us at most)
+//     balanced     300 us       20, 40, 80, 100, 100 ... us; then up to a thousandth of the past
+//                               silence, within two limits: 1 % of the CPU, and the time that
+//                               the ring bridges (100 ... 4000 us)
+//     powersave    50 us        50, 100, 200 ... us, up to the time the ring bridges (<= 4000 us)
 //
-// A packet ends the pause, and spinning starts again. A few packets (64, with a second's pause
-// after them) do not end the silence: hellos and keepalives announce no flood.
+// A packet ends the pause, and spinning starts again. A few packets (64, followed by a pause of a
+// second) do not end the silence: hellos and keepalives do not announce a flood.
 //
 // Woken: every queue of the plan has a file that becomes readable with a packet (struct plan_wait:
 // a packet socket, or a driver's receive interrupt). ppoll() waits for them and for the eventfd by
 // which other threads announce packets in our inject ring, a new plan, or the end (core/waker.h).
 // Such a sleep ends after WOKEN_MAX_US at the latest, for the watchdog. The first packet waits some
-// 10 us for the kernel's wake-up. Interrupts are switched on before the first sleep of a pause, and
-// the queues polled once more, since they may say nothing of earlier packets; the first packet
-// switches them off.
+// 10 us for the kernel's wake-up. Interrupts are enabled before the first sleep of a pause, and the
+// queues polled once more, because interrupts may not report earlier packets; the first packet
+// disables them.
 //
 // Polled: a queue without such a file (memif, net_ring, null) has to bridge the longest sleep. 100
-// us at 10 Mpps are 1,000 packets, less than the 1,024 descriptors of a queue by default. In a long
-// silence sleeps get longer, because each costs 3 us of CPU, or 30 us on a virtual machine, up to
-// what the ring bridges at 0.5 Mpps: 2 ms for 1,024. A burst that the ring holds is never lost; a
-// higher rate that starts out of a silence of seconds needs `performance` or more descriptors.
+// us at 10 Mpps are 1,000 packets, fewer than the 1,024 descriptors of a queue by default. In a
+// long silence sleeps get longer, because each costs 3 us of CPU, or 30 us on a virtual machine, up
+// to the time that the ring bridges at 0.5 Mpps: 2 ms for 1,024. A burst that fits the ring is
+// never lost; a higher rate that starts after seconds of silence needs `performance` or more
+// descriptors.
 //
-// A file that is readable when its queue has nothing (a device with an error, a driver out of
-// buffers) would make sleeping a busy loop: after two sleeps in vain, files are ignored until a
+// A file that is readable although its queue is empty (a device with an error, a driver out of
+// buffers) would turn sleeping into a busy loop: after two futile sleeps, files are ignored until a
 // packet comes.
 //
-// The timer slack is 1 ns for forwarders (core/thread.c), or a sleep of 20 us would last 70. A
-// spinning CPU that can (WAITPKG) pauses for 1 us at a time. Asleep, the thread is offline for RCU,
-// so that writers do not wait for it.
+// The timer slack is 1 ns for forwarders (core/thread.c); otherwise a sleep of 20 us would last 70.
+// A spinning CPU with WAITPKG pauses for 1 us at a time. Asleep, the thread is offline for RCU, so
+// that writers do not wait for it.
 #define ALLOW_EXPERIMENTAL_API // rte_power_pause
 #include "forwarder/idle.h"
 
@@ -46,16 +47,16 @@
 #include "core/rcu.h"
 #include "table/exchange.h"
 
-#define SILENCE_SHARE 1000u // the silence before is at least as many times as long as a sleep
-#define FEW_PACKETS 64u // and so many end no silence,
-#define FEW_PAUSE_US 1000000u // if they are followed by such a pause
+#define SILENCE_SHARE 1000u // minimum ratio of past silence to a sleep
+#define FEW_PACKETS 64u // this many do not end a silence,
+#define FEW_PAUSE_US 1000000u // if followed by such a pause
 #define SILENT_MAX_US 4000u
-#define SILENT_US_PER_PACKET 2u // what comes out of a long silence comes at 0.5 Mpps at most
-#define CPU_SHARE 100u // a sleep is as many times as long as what it costs
+#define SILENT_US_PER_PACKET 2u // traffic after a long silence is assumed to be at most 0.5 Mpps
+#define CPU_SHARE 100u // minimum ratio of a sleep to its CPU cost
 #define COST_SLEEPS 64u
 #define WOKEN_MAX_US 100000u
 #define IN_VAIN_MAX 2
-#define LATE_US 60u // a sleep may last so much longer, which a queue that is due must not
+#define LATE_US 60u // a sleep may last this much longer, which a queue that is due must not
 
 static const struct schedule {
     uint32_t spin_us, first_us, max_us;
@@ -98,7 +99,7 @@ uint32_t idle_sleep_us(uint8_t mode, const struct idle_pause *p)
     return clamp_us(p->last_us * 2, s->first_us, max_us);
 }
 
-// What sleeps cost here and now, measured over COST_SLEEPS of them.
+// Measures the present cost of sleeps, over COST_SLEEPS of them.
 static void cost_measure(struct idle *idle)
 {
     struct timespec t;
@@ -119,8 +120,8 @@ static const struct plan *plan_now(const struct idle *idle)
 
 // --- receive interrupts ---
 
-// True: they were on already, or the plan has none. False: something may have come before they
-// were.
+// Returns true if they were on already, or the plan has none; false if packets may have come before
+// they were on.
 static bool interrupts_on(struct idle *idle, const struct plan *plan)
 {
     bool any = false;
@@ -134,7 +135,7 @@ static bool interrupts_on(struct idle *idle, const struct plan *plan)
         if (!plan_wait_is_interrupt(w))
             continue;
         any = true;
-        // A vhost device without a guest.
+        // Fails for a vhost device without a guest.
         idle->deaf |= rte_eth_dev_rx_intr_enable(w->port, w->queue) != 0;
     }
     return !any;
@@ -150,8 +151,8 @@ static __attribute__((noinline)) void interrupts_off(struct idle *idle)
             rte_eth_dev_rx_intr_disable(plan->wait[i].port, plan->wait[i].queue);
 }
 
-// Makes a file that ended a sleep unreadable again. False: it is not for us to do so, or did not
-// work.
+// Makes a file that ended a sleep unreadable again. Returns false if that is not our task, or
+// failed.
 static bool file_empty(const struct plan_wait *w)
 {
     switch (w->wake) {
@@ -168,7 +169,7 @@ static bool file_empty(const struct plan_wait *w)
 
 // --- sleeping ---
 
-// Fills idle->fd[0..*n) and says how long to sleep.
+// Fills idle->fd[0..*n) and returns the length of the sleep.
 static uint32_t sleep_prepare(struct idle *idle, const struct plan *plan, uint32_t polled_us,
                               unsigned *n)
 {
@@ -189,14 +190,14 @@ static bool has_work(const struct idle *idle, const struct plan *plan)
            !rte_ring_empty(exchange_inject[idle->forwarder]);
 }
 
-// Files of queues ended the sleep; the poll that follows shows whether there is a packet. `serial`:
-// of the plan they belong to.
+// Files of queues ended the sleep; the next poll shows whether there is a packet. `serial`: of
+// their plan.
 static void woken_by_queue(struct idle *idle, unsigned n, uint32_t serial)
 {
     const struct plan *plan = plan_now(idle);
     bool emptied = true;
 
-    if (!plan || plan->serial != serial) // closed perhaps, and others of that number opened
+    if (!plan || plan->serial != serial) // perhaps closed, and its number reused
         return;
     for (unsigned i = 1; i < n; i++) {
         if (idle->fd[i].revents &
@@ -211,7 +212,7 @@ static void woken_by_queue(struct idle *idle, unsigned n, uint32_t serial)
     idle->in_vain += !emptied;
 }
 
-// `due_us`: until a queue may send.
+// `due_us`: time until a queue may send.
 static void idle_sleep(struct idle *idle, const struct plan *plan, uint32_t polled_us,
                        uint32_t due_us)
 {
@@ -225,7 +226,7 @@ static void idle_sleep(struct idle *idle, const struct plan *plan, uint32_t poll
     cost_measure(idle);
     waker_prepare(waker);
     if (!has_work(idle, plan)) {
-        rcu_offline(); // the plan may be freed from here on
+        rcu_offline(); // the plan may be freed from now on
         n_ready = ppoll(idle->fd, n, &t, NULL);
         rcu_online();
     }
@@ -240,7 +241,7 @@ static void pause_end(struct idle *idle, uint64_t now, unsigned taken)
     idle->n_few += taken;
     if (idle->n_few > FEW_PACKETS) {
         idle->last_busy = now;
-        idle->n_few = FEW_PACKETS; // as long as no pause begins the count anew
+        idle->n_few = FEW_PACKETS; // until a pause restarts the count
     }
     idle->sleep_us = 0;
     idle->n_sleeps = 0;
@@ -249,7 +250,7 @@ static void pause_end(struct idle *idle, uint64_t now, unsigned taken)
         interrupts_off(idle);
 }
 
-// Less what a sleep may last too long.
+// Time until `due`, minus the possible excess of a sleep.
 static uint32_t due_in_us(const struct idle *idle, uint64_t now, uint64_t due)
 {
     if (due == UINT64_MAX)
@@ -278,7 +279,7 @@ void idle_after_poll(struct idle *idle, unsigned taken, uint64_t due)
     if (p.idle_us > FEW_PAUSE_US)
         idle->n_few = 0;
     if (us && !interrupts_on(idle, plan))
-        return; // one more poll
+        return; // one more poll first
     idle->sleep_us = us;
     if (us)
         idle_sleep(idle, plan, us, due_us);

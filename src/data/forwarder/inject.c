@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// inject.c - packets that other threads have for this forwarder
+// inject.c - packets from other threads for this forwarder
 //
-//   INJECT_FRAME    from the kernel, by tap_manager: leaves its interface as it is, with its tags
-//   INJECT_NEXTHOP  held by neigh_manager, which now has a next hop: IP header first, TTL lowered
+//   INJECT_FRAME    from the kernel, by tap_manager: leaves its interface unchanged, plus its tags
+//   INJECT_NEXTHOP  held by neigh_manager, which now has a next hop: IP header first, TTL
+//                   decremented
 //   INJECT_TX       finished frames for a port whose transmit queue is ours
 //
 // At most one burst per poll, so that a busy kernel does not starve the ports. The thread that puts
-// a packet into the ring counts it (inject); the other two kinds never left the router.
+// a packet into the ring counts it (inject); packets of the other two kinds never left the router.
 #include "forwarder/acl.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
@@ -49,7 +50,7 @@ static void send_resumed(struct forwarder *f)
     burst_reset(b);
 }
 
-// Adds to the burst of held packets, which has one family: a packet of the other one sends it
+// Appends to the burst of held packets, which has one family: a packet of the other family sends it
 // first.
 static void inject_nexthop(struct forwarder *f, struct rte_mbuf *m)
 {

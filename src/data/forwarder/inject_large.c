@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// inject_large.c - frames of the kernel that are larger than their interface takes
+// inject_large.c - frames of the kernel that exceed their interface's MTU
 //
 //     in     one frame of inject.c, for an interface
-//     out    it is sent in pieces (IPv4 without DF), or the kernel is told the right size (with DF)
+//     out    fragments (IPv4 without DF), or an error that tells the kernel the MTU (with DF)
 //     exits  IP4_TOO_BIG, IP6_TOO_BIG
 //
-// A TAP shows 1280 bytes at least, because Linux takes IPv6 away from a device with less
-// (control/port/tap.c). The interface may have less: a port that is configured so, or a tunnel
-// whose path takes no more; into that, IPv6 packets of 1280 bytes go all the same.
+// A TAP shows at least 1280 bytes, because Linux removes IPv6 from a device with less
+// (control/port/tap.c). The interface's MTU may be smaller: by configuration of its port, or for a
+// tunnel with a narrow path; IPv6 packets of 1280 bytes enter a tunnel in any case.
 //
-// The kernel is told by an ICMP error from the address that it sends to, as a router behind it
-// would (RFC 1191 4). It has not left the router, so no limit of errors counts.
+// The kernel is told by an ICMP error from the address that it sends to, like from a router behind
+// it (RFC 1191 4). The error does not leave the router, so limits of errors do not apply.
 #include "forwarder/inject_large.h"
 
 #include "base/checksum.h"
@@ -26,7 +26,7 @@
 enum { ICMP_HDR = 8, ERROR_MAX = 576, ERROR_TOS = 0xc0 };
 enum { NEED = IP4_HDR + ICMP_HDR };
 
-// The frame becomes the error about it. False: no space in its buffer.
+// Turns the frame into the error about it. Returns false if its buffer has no room.
 static bool tell_kernel(struct forwarder *f, struct rte_mbuf *m, uint16_t id, uint16_t mtu)
 {
     uint8_t *was = rte_pktmbuf_mtod(m, uint8_t *), *ip = was + ETHER_HDR - NEED,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage features_in: what interfaces do to received packets beyond routing
+// Stage features_in: features of input interfaces beyond routing
 //
 //   in     a burst of received packets, header and addresses checked, some of whose interfaces have
-//          input checks (b->features); not what we made ourselves nor what was held
+//          input checks (b->features); no packets of our own, and none back from hold
 //   out    survivors in the same order
-//   exits  those of the checks
+//   exits  as each check
 //
 // The order is the same for all interfaces: a packet with a wrong source is not checked further. A
-// burst whose list a GPU has (gpu_stage.h) is parked at the list and comes back behind it. A burst
-// of interfaces without a bit never comes here: that is all that plain traffic pays.
+// burst whose list a GPU has (gpu_stage.h) is parked at the list and continues after it. A burst of
+// interfaces without checks never comes here: testing the bits is the only cost for plain traffic.
 #include "forwarder/acl.h"
 #include "forwarder/gpu_stage.h"
 #include "forwarder/input_check.h"
@@ -32,11 +32,11 @@ __rte_noinline void checks_remove(struct forwarder *f, struct burst *b, uint64_t
     burst_remove(b, gone);
 }
 
-// What IFACE_CHECKS stands for, of all its interfaces.
+// Adds the flags behind IFACE_CHECKS, of all its interfaces.
 static void checks_find(struct burst *b)
 {
     b->features |= (uint16_t)iface_flags(iface_get(b->iface[0]));
-    if (!memcmp(b->iface, b->iface + 1, (b->n - 1) * sizeof *b->iface)) // all by one
+    if (!memcmp(b->iface, b->iface + 1, (b->n - 1) * sizeof *b->iface)) // all the same
         return;
     for (unsigned i = 1; i < b->n; i++)
         b->features |= (uint16_t)iface_flags(iface_get(b->iface[i]));

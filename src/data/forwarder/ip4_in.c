@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ip4_in: may this IPv4 packet be forwarded, and if not, why?
+// Stage ip4_in: checks whether an IPv4 packet may be forwarded
 //
-//   in     IPv4 packets that ether_in did not find plain, 20 bytes at least in the first segment
-//   out    survivors in the same order; len[], dst4[] set; unicast destination, possible source
+//   in     IPv4 packets that ether_in did not find plain, at least 20 bytes in the first segment
+//   out    survivors in the same order; len[], dst4[] set; unicast destination, valid source
 //          packets from or to link-local addresses move to f->local4: delivered here or dropped
 //   exits  punt (limited broadcast, link-local and control multicast), other groups -> multicast.c,
-//          IP4_TRUNCATED, IP4_VERSION, IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, those of
+//          IP4_TRUNCATED, IP4_VERSION, IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, exits of
 //          ip4_options.c
 //
-// The checks have the numbers of lanes.c. They are made packet by packet: for packets with options,
-// those that will be dropped, and those for us by multicast.
+// The checks have the numbers of lanes.c. They run packet by packet: for packets with options,
+// packets that will be dropped, and multicast for us.
 #include "base/checksum.h"
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
@@ -31,7 +31,7 @@ static bool is_group(const uint8_t *a)
     return (a[0] & 0xf0) == 0xe0;
 }
 
-// Does a packet to a group go up, because it concerns this link or the routing protocols?
+// Is a packet to a group punted, because it concerns this link or the routing protocols?
 static bool multicast_is_control(const uint8_t *ip)
 {
     uint8_t proto = ip[9];
@@ -40,13 +40,14 @@ static bool multicast_is_control(const uint8_t *ip)
            proto == PROTO_PIM;
 }
 
-// (7): what is wrong with the addresses of an otherwise good packet; `*up`: it is for this link.
+// Check (7): finds a fault in the addresses of an otherwise good packet; `*up`: it is for this
+// link.
 static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
 {
     uint32_t src = load32(ip + 12), dst = load32(ip + 16);
     bool group = is_group(ip + 16), broadcast = dst == 0xffffffff;
 
-    // A host without an address yet may speak on its link (DHCP, IGMP), not through us.
+    // A host without an address may send on its link (DHCP, IGMP), but not through us.
     if (!octet_is_unicast(ip[12]) && !(src == 0 && (group || broadcast)))
         return DROP_IP4_MARTIAN_SRC;
     if (broadcast || (group && multicast_is_control(ip)))
@@ -72,7 +73,7 @@ static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip
     return checksum(ip, hlen) ? DROP_IP4_CHECKSUM : DROP_NONE; // (2)
 }
 
-// True when packet i may go on.
+// Returns true if packet i may continue.
 static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     const uint8_t *ip = b->ip[i];
@@ -121,7 +122,7 @@ void ip4_in(struct forwarder *f, struct burst *b)
     uint64_t gone = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        if (!check_packet(f, b, i)) { // it may be free by now
+        if (!check_packet(f, b, i)) { // it may have been freed
             gone |= 1ull << i;
             continue;
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ip4_options.c - what the options of an IPv4 packet ask of a router
+// ip4_options.c - handles IPv4 options
 //
 // Called by ip4_in, packet by packet. Source routes are refused (RFC 7126 4.3, 4.4): they let a
-// sender go round the network's routing. Record route and timestamp are dropped, ignored or filled
-// in, as configured (plan_ip4_options). Router alerts (IGMP goes up by its group) and unknown
-// options are ignored (RFC 2113 2, RFC 1812 4.2.2.1). For what cannot be read the sender gets a
+// sender bypass the network's routing. Record route and timestamp are dropped, ignored or filled
+// in, as configured (plan_ip4_options). Router alerts (IGMP is punted by its group) and unknown
+// options are ignored (RFC 2113 2, RFC 1812 4.2.2.1). For unreadable options the sender gets a
 // parameter problem (RFC 1812 4.3.3.5) that points at the octet.
 #include <rte_cycles.h>
 
@@ -27,7 +27,7 @@ enum {
 };
 enum { TIMESTAMP_ONLY = 0, TIMESTAMP_AND_ADDRESS = 1, TIMESTAMP_PRESPECIFIED = 3 };
 
-// Our address on the interface it leaves by (RFC 791 3.1), 0 if it is not forwarded.
+// Our address on the output interface (RFC 791 3.1), 0 if it is not forwarded.
 static ip4_t address_of_output(const struct forwarder *f, const struct burst *b, unsigned i)
 {
     const struct vr *vr = vr_get(b->vr[i]);
@@ -47,7 +47,7 @@ static ip4_t address_of_output(const struct forwarder *f, const struct burst *b,
     return iface_get(nh->iface)->addr4 ? iface_get(nh->iface)->addr4 : vr->addr4;
 }
 
-// Each of these: the octet of the option that is wrong, 0 = none.
+// Each of these returns the faulty octet of the option, 0 = none.
 
 static unsigned fill_record_route(uint8_t *o, ip4_t own)
 {
@@ -68,12 +68,12 @@ static unsigned fill_timestamp(uint8_t *o, ip4_t own)
 {
     unsigned len = o[1], at = o[2], kind = len >= 4 ? o[3] & 15 : 0,
              size = kind == TIMESTAMP_ONLY ? 4 : 8;
-    // Milliseconds, but not of the day, so the highest bit is set (RFC 791 3.1).
+    // Milliseconds, but not since midnight, so the highest bit is set (RFC 791 3.1).
     uint32_t now = (uint32_t)(rte_rdtsc() / (rte_get_tsc_hz() / 1000)) | 1u << 31;
 
     if (len < 4 || at < 5)
         return len < 4 ? 1 : 2;
-    if (at > len) { // full: count those who found it so
+    if (at > len) { // full: increments the overflow count
         if (o[3] >> 4 == 15)
             return 3;
         o[3] = (uint8_t)(o[3] + 16);
@@ -102,7 +102,7 @@ static unsigned fill_option(uint8_t *o, ip4_t own)
 static enum drop_reason report_bad_option(struct forwarder *f, struct burst *b, unsigned i,
                                           unsigned at)
 {
-    b->len[i] = load16_host(b->ip[i] + 2); // the error quotes the packet, not its frame's padding
+    b->len[i] = load16_host(b->ip[i] + 2); // the error quotes no padding of the frame
     icmp4_error(f, b, i, ICMP4_PARAMETER_PROBLEM, 0, at << 24);
     return DROP_IP4_OPTION_BAD;
 }

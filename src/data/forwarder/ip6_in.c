@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ip6_in: may this IPv6 packet be forwarded, and if not, why?
+// Stage ip6_in: checks whether an IPv6 packet may be forwarded
 //
-//   in     IPv6 packets that ether_in did not find plain, 40 bytes at least
+//   in     IPv6 packets that ether_in did not find plain, at least 40 bytes
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
 //          packets from link-local sources move to f->local6: delivered here or dropped
 //   exits  punt (our link-local addresses, multicast of link scope, MLD), multicast of wider scope
 //          -> multicast.c, IP6_TRUNCATED, IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST,
 //          IP6_LINK_LOCAL, IP6_JUMBO
 //
-// RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source or destination);
-// (8) to (10) of lanes.c. Addresses whose first octet is 0x01..0xfd are plain, so these are the
-// ones of ::/8, fe80::/10 and ff00::/8.
+// RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (valid sources and destinations);
+// checks (8) to (10) of lanes.c. Packets whose addresses begin with 0x01..0xfd are plain, so the
+// addresses here are in ::/8, fe80::/10 and ff00::/8.
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -42,12 +42,12 @@ static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip
     uint32_t len = IP6_HDR + load16_host(ip + 4);
     if (len > m->pkt_len - packet_l2_len(m, ip) || len > UINT16_MAX)
         return DROP_IP6_TRUNCATED;
-    if (len == IP6_HDR && ip[6] == PROTO_HOPOPTS) // RFC 2675; no link of ours carries that much
+    if (len == IP6_HDR && ip[6] == PROTO_HOPOPTS) // RFC 2675; no link of ours supports jumbograms
         return DROP_IP6_JUMBO;
     return DROP_NONE;
 }
 
-// Multicast listener discovery is sent to the group it is about (RFC 2710 3, RFC 3590), behind a
+// Multicast listener discovery is sent to the group that it reports (RFC 2710 3, RFC 3590), with a
 // router alert.
 static bool is_mld(const uint8_t *ip, uint32_t readable)
 {
@@ -59,9 +59,9 @@ static bool is_mld(const uint8_t *ip, uint32_t readable)
     return readable > at && ((ip[at] >= 130 && ip[at] <= 132) || ip[at] == 143);
 }
 
-// To a link-local address: up if it is ours on this link and the frame was for us alone; the kernel
-// would forward others. The subnet-router anycast address, fe80::, is ours everywhere (RFC 4291
-// 2.6.1).
+// Destination is link-local: punt if the address is ours on this link and the frame was unicast;
+// the kernel would forward others. The subnet-router anycast address, fe80::, is ours everywhere
+// (RFC 4291 2.6.1).
 static enum drop_reason check_link_local(const struct burst *b, unsigned i, bool *up)
 {
     const uint8_t *ip = b->ip[i];
@@ -73,7 +73,7 @@ static enum drop_reason check_link_local(const struct burst *b, unsigned i, bool
     return *up ? DROP_NONE : DROP_IP6_LINK_LOCAL;
 }
 
-// What is wrong with the addresses; `*up` when the packet concerns this link.
+// Finds a fault in the addresses; `*up`: the packet concerns this link.
 static enum drop_reason check_addresses(const struct burst *b, unsigned i, bool *up)
 {
     const uint8_t *src = b->ip[i] + 8, *dst = b->ip[i] + 24;
@@ -91,12 +91,12 @@ static enum drop_reason check_addresses(const struct burst *b, unsigned i, bool 
     }
     if (ip6_is_link_local(dst))
         return check_link_local(b, i, up);
-    if (unspecified) // of duplicate address detection only, and that is multicast (RFC 4862)
+    if (unspecified) // only for duplicate address detection, which is multicast (RFC 4862)
         return DROP_IP6_MARTIAN_SRC;
     return DROP_NONE;
 }
 
-// True when packet i may go on.
+// Returns true if packet i may continue.
 static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     uint8_t *ip = b->ip[i];
@@ -144,7 +144,7 @@ void ip6_in(struct forwarder *f, struct burst *b)
     uint64_t gone = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        if (!check_packet(f, b, i)) { // it may be free by now
+        if (!check_packet(f, b, i)) { // it may have been freed
             gone |= 1ull << i;
             continue;
         }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes.c - the set for any machine: one packet after the other
+// lanes.c - the portable set of lanes.h functions: one packet after the other
 //
-// It is also the specification: each check of a plain packet has a number here, which
-// lanes_avx2.c, lanes_avx512.c and ip4_in.c cite.
+// It is also the specification: each check of a plain packet has a number here, which lanes_avx2.c,
+// lanes_avx512.c and ip4_in.c cite.
 //
 //     frame    (a) for the MAC of its interface, which is up; its tags are where `tag` says
-//              (b) the headers, LANES_WHOLE bytes or all there are, lie in the first segment
+//              (b) the headers, LANES_WHOLE bytes or the whole frame, lie in the first segment
 //     IPv4     RFC 1812 5.2.2, in its order:
 //              (1) the frame holds an IP header of 20 bytes
 //              (2) the header checksum is right
 //              (3) the version is 4
-//              (4) the header length is 20 at least; of a plain packet it is 20: no options
-//              (5) the total length is the header length at least
+//              (4) the header length is at least 20; for a plain packet exactly 20: no options
+//              (5) the total length is at least the header length
 //              (6) the frame holds the total length
 //              (7) source and destination may be forwarded (5.3.7, RFC 3927)
 //     IPv6     (8) the version is 6 (RFC 8200 3)
@@ -26,7 +26,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-// (7): first octet 1..223 but not 127, and not of this link (ip4_in.c). 0 or 1, for use with &.
+// Check (7): first octet 1..223 but not 127, and not link-local (ip4_in.c). 0 or 1, for use with &.
 INLINE unsigned is_unicast(uint32_t addr)
 {
     uint8_t o = (uint8_t)addr;
@@ -34,7 +34,7 @@ INLINE unsigned is_unicast(uint32_t addr)
     return ((uint8_t)(o - 1) < 223) & (o != 127) & ((uint16_t)addr != LANES_LINK_LOCAL4);
 }
 
-// Sum of a 20-byte header given as its words; 0xffff when the checksum is right (RFC 1071).
+// Sum of a 20-byte header given as words; 0xffff if the checksum is right (RFC 1071).
 INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
 {
     uint64_t s = (uint32_t)w0 + (w0 >> 32) + (uint32_t)w8 + (w8 >> 32) + w16;
@@ -45,7 +45,7 @@ INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
     return (uint32_t)((s & 0xffff) + (s >> 16));
 }
 
-// (a). Also the interface and its first word.
+// Check (a). Also returns the interface and its first word.
 INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m,
                        const uint8_t *frame, uint16_t *iface, uint64_t *own)
 {
@@ -59,14 +59,14 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
                       struct burst *b, uint8_t family)
 {
     const unsigned l2 = lanes_l2(tag);
-    unsigned at = b->n; // the place of the next plain packet: one that is not is overwritten
+    unsigned at = b->n; // index of the next plain packet: others are overwritten
     uint64_t odd = 0;
 
     for (unsigned i = 0; i < a->n; i++) {
         struct rte_mbuf *m = a->pkt[i];
         uint8_t *frame = a->frame[i], *ip = frame + l2;
         unsigned all = m->pkt_len, first = m->data_len, len;
-        // Loads lie inside the buffer of any mbuf; what is behind data_len decides nothing.
+        // Loads lie inside the buffer of any mbuf; bytes after data_len do not affect the result.
         uint64_t w0 = load64(ip), w8 = load64(ip + 8),
                  type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
         uint64_t own;
@@ -109,8 +109,8 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
     return odd;
 }
 
-// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so one less of it is 0x0100 more in
-// the checksum, which as bytes lie in memory is 1.
+// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so decrementing it adds 0x0100 to
+// the checksum, which is 1 in memory order.
 INLINE uint32_t hop_lowered(uint32_t hop, uint8_t family)
 {
     uint32_t sum = (hop >> 16) + 1;
@@ -121,7 +121,7 @@ INLINE uint32_t hop_lowered(uint32_t hop, uint8_t family)
 
 INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
 {
-    const struct nexthop *const table = nexthop_table; // C thinks that stores may change the global
+    const struct nexthop *const table = nexthop_table; // C assumes that stores change the global
     const unsigned n = b->n, l2 = b->l2;
     uint64_t bad = 0, ports = 0;
     unsigned moved = 0, resized = 0;
@@ -132,7 +132,7 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
         uint32_t hop = b->hop[i], ttl = family == IP4 ? hop & 0xff : hop >> 24,
                  head = nexthop_word_head(word);
         uint16_t size = (uint16_t)(b->len[i] + head);
-        // mtu 0 means none: both sides less one, so that 0 becomes the largest
+        // mtu 0 means none: subtracting 1 from both sides makes 0 the largest
         unsigned fits = (uint16_t)(b->len[i] - 1) <= (uint16_t)(nexthop_word_mtu(word) - 1);
         unsigned ok = (nexthop_word_kind(word) == NEXTHOP_ADJACENCY) & fits & (!lower | (ttl > 1));
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes.h - what is done to all packets of a burst alike: is it plain, does its next hop take it?
+// lanes.h - parallel decisions for all packets of a burst: plain packets, and next hops
 //
 // Four sets of functions with equal results; lanes_choose() picks one when forwarders start. One
-// takes packet after packet, on any machine (lanes.c, the specification); the others take eight at
-// a time, with AVX2, or with AVX-512 by gathers or by loads. tests/path/lanes compares them.
+// handles packet after packet, on any machine (lanes.c, the specification); the others handle eight
+// at a time, with AVX2, or with AVX-512 by gathers or by loads. tests/path/lanes compares them.
 #ifndef FORWARDER_LANES_H
 #define FORWARDER_LANES_H
 
@@ -14,41 +14,43 @@
 enum tag {
     UNTAGGED,
     TAGGED,          // one, in the frame
-    STRIPPED,        // one, taken off by the port, into the mbuf
+    STRIPPED,        // one, stripped by the port into the mbuf
     DOUBLE,          // two, in the frame
     DOUBLE_STRIPPED, // two, the outer one in the mbuf
     TAG_N
 };
 
-struct arrivals { // received by one port, not yet looked at
+struct arrivals { // received by one port, not examined yet
     uint32_t n;
     struct rte_mbuf *pkt[BURST_ROOM];
-    uint8_t *frame[BURST_ROOM]; // where each begins
+    uint8_t *frame[BURST_ROOM]; // start of each frame
 };
 
 struct lanes {
     const char *name;
     // Appends the frames that are plain packets (lanes.c) of this family and tag to b: pkt ip iface
-    // vr len size(of the frame) hop dst; mixed, features, chained, bytes. The mask of the others.
+    // vr len size(of the frame) hop dst; mixed, features, chained, bytes. Returns the mask of the
+    // others.
     uint64_t (*append_plain4)(const struct arrivals *a, const struct port *port, enum tag tag,
                               struct burst *b);
     uint64_t (*append_plain6)(const struct arrivals *a, const struct port *port, enum tag tag,
                               struct burst *b);
-    // From nh, len, size, hop: word, header, out_iface, out_port, hop_out, size of the frame that
-    // leaves; out_ports, in_place, same. `lower`: the TTL by one. The mask of packets that the
-    // next hop does not take as they are: none of an adjacency, TTL used up, larger than its MTU.
+    // From nh, len, size, hop: sets word, header, out_iface, out_port, hop_out, size of the
+    // outgoing frame; out_ports, in_place, same. `lower`: decrements the TTL. Returns the mask of
+    // packets that the next hop does not take as they are: not an adjacency, TTL expired, larger
+    // than its MTU.
     uint64_t (*apply_nexthops)(struct burst *b, bool lower);
-    // Slots of a packet program, one for each of b's n packets from `first` on: their first 32
-    // bytes are *head with the packet's length, readable bytes (also in `readable`) and class, then
-    // its bytes up to LANES_WINDOW, zeros behind them. `readable` NULL: no bytes. NULL in sets that
-    // have nothing better than packet after packet (program_fill.c).
+    // Fills slots of a packet program, one for each of b's n packets from `first` on: the first 32
+    // bytes are *head with the packet's length, readable bytes (also in `readable`) and class,
+    // followed by its bytes up to LANES_WINDOW, then zeros. `readable` NULL: no bytes. NULL in sets
+    // without anything better than packet after packet (program_fill.c).
     void (*fill_slots)(const struct burst *b, unsigned first, unsigned n,
                        struct kamuee_packet *slot, const void *head, uint16_t *readable);
 };
 #define LANES_WINDOW 64u
 
-// The best that this CPU can run and that `simd_bits`, 0 = no limit, allows.
+// Returns the best set that this CPU can run and `simd_bits` (0 = no limit) allows.
 const struct lanes *lanes_choose(unsigned simd_bits);
-const struct lanes *lanes_by_name(const char *name); // NULL: not here
+const struct lanes *lanes_by_name(const char *name); // NULL: not available here
 
 #endif

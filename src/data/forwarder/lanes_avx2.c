@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_avx2.c - eight packets at a time, 32 bits of each in a register
+// lanes_avx2.c - eight packets at a time, with 32 bits of each in a register
 //
-// As lanes_avx512.c, without what AVX2 lacks. Words come by loads and shuffles (lanes_columns.h); a
-// condition is a lane that is zero when it holds, and all conditions of a packet are or'ed into
-// one; packets are closed up with a small table. Lanes behind the last packet repeat the first one
-// and are masked out. Compiled with its own flags; lanes_by_name() has asked the CPU.
+// Like lanes_avx512.c, with substitutes for features that AVX2 lacks. Words come by loads and
+// shuffles (lanes_columns.h); a condition is a lane that is zero if it holds, and all conditions of
+// a packet are ORed into one; plain packets are compacted by a small table. Lanes after the last
+// packet repeat the first one and are masked out. Compiled with its own flags; lanes_by_name()
+// checks the CPU.
 #include "forwarder/lanes_priv.h"
 
 #include "forwarder/lanes_columns.h"
@@ -13,13 +14,13 @@
 
 #define GREATER(a, b) _mm256_cmpgt_epi32(a, b) // signed
 
-// The low 16 bits of each lane, as pack leaves them: four of a, four of b, four of a, four of b.
+// The low 16 bits of each lane, in pack's order: four of a, four of b, four of a, four of b.
 INLINE __m256i pack_words(__m256i a, __m256i b)
 {
     return _mm256_packus_epi32(_mm256_and_si256(a, ALL(0xffff)), _mm256_and_si256(b, ALL(0xffff)));
 }
 
-// What pack_words() made: eight of a, eight of b.
+// Reorders the result of pack_words(): eight of a, eight of b.
 INLINE __m256i packs_in_order(__m256i packed)
 {
     return _mm256_permute4x64_epi64(packed, 0xd8);
@@ -45,8 +46,8 @@ INLINE __m256i be16_at(__m256i v, int k)
                                                     one, one + 0x0404, one + 0x0808, one + 0x0c0c));
 }
 
-// Not 0 where one of two addresses is none that is_unicast of lanes.c takes. Their first octets
-// decide: both in one register, as 16-bit lanes.
+// Nonzero if one of two addresses fails is_unicast of lanes.c. Their first octets decide: both in
+// one register, as 16-bit lanes.
 INLINE __m256i not_unicast(__m256i a, __m256i b)
 {
     __m256i two = _mm256_blend_epi16(a, _mm256_slli_epi32(b, 16), 0xaa),
@@ -59,7 +60,7 @@ INLINE __m256i not_unicast(__m256i a, __m256i b)
     return _mm256_or_si256(_mm256_or_si256(low, high), _mm256_or_si256(loop, link));
 }
 
-// Sum of the two 16-bit words of each lane, added to `sum`.
+// Adds the two 16-bit words of each lane to `sum`.
 INLINE __m256i add_words(__m256i sum, __m256i v)
 {
     return _mm256_add_epi32(
@@ -71,7 +72,7 @@ INLINE __m256i fold_sum(__m256i sum)
     return add_words(_mm256_setzero_si256(), sum);
 }
 
-// The interface of each lane by its tags.
+// Finds the interface of each lane by its tags.
 INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *const *frame,
                       __m256i tci, uint32_t id[8])
 {
@@ -89,8 +90,8 @@ INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *cons
         id[j] = port->vlan_iface[id[j]];
 }
 
-// (a): not 0 where the frame is not for its interface. Also the interface and its first word.
-// `tci`: of the mbuf.
+// Check (a): nonzero if the frame is not for its interface. Also returns the interface and its
+// first word. `tci`: of the mbuf.
 INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *const *frame,
                           __m256i tci, __m256i *iface, __m256i own[2])
 {
@@ -118,8 +119,8 @@ INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *
         two_columns(at, 0, own);
         *iface = _mm256_loadu_si256((const __m256i *)id);
     }
-    // flags, virtual router and the MAC's first two bytes are in the first word; the rest of the
-    // MAC in the second
+    // the first word has flags, virtual router and the MAC's first two bytes; the second the rest
+    // of the MAC
     __m256i first = _mm256_srli_epi32(_mm256_xor_si256(own[0], _mm256_slli_epi32(mac[0], 16)), 16);
     __m256i rest = _mm256_xor_si256(
         own[1], _mm256_or_si256(_mm256_srli_epi32(mac[0], 16), _mm256_slli_epi32(mac[1], 16)));
@@ -127,12 +128,11 @@ INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *
     return _mm256_or_si256(_mm256_or_si256(bad, down), _mm256_or_si256(first, rest));
 }
 
-struct packets { // what append_plain() appends of eight, beside where they are
+struct packets { // appended by append_plain(), besides pointers
     __m256i iface, vr, len, size, hop, dst;
 };
 
-// How the set ones of four lanes are moved together, by the mask of them: qwords of a register,
-// dwords and words of half of one.
+// Compacts four lanes by their mask: qwords of a register, dwords and words of half of one.
 struct closing {
     uint32_t qword[8];
     uint8_t dword[16], word[16];
@@ -166,8 +166,8 @@ INLINE void store_pointers(void *to, const void *from, __m256i closed, __m256i m
     _mm256_storeu_si256(to, _mm256_add_epi64(v, more));
 }
 
-// The lanes of mask k out of four, `half` 0 or 1 of eight, to place `at` of b. mbuf and frame:
-// where these four are.
+// Appends the lanes of mask k out of four, `half` 0 or 1 of eight, at index `at` of b. mbuf and
+// frame: pointers of these four.
 INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf,
                         uint8_t *const *frame, __m256i l2, __m128i iface_vr, __m128i len_size,
                         __m128i hop, __m128i dst, uint8_t family)
@@ -190,7 +190,7 @@ INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbu
         _mm_storeu_si128((__m128i *)(b->dst4 + at), _mm_shuffle_epi8(dst, dword));
 }
 
-// The lanes of mask k, moved together, to place `at` of b.
+// Compacts the lanes of mask k and appends them at index `at` of b.
 INLINE void append_packets(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf,
                    uint8_t *const *frame, unsigned l2, const struct packets *p, uint8_t family)
 {
@@ -221,8 +221,8 @@ INLINE void append_packets(struct burst *b, unsigned at, unsigned k, struct rte_
         _mm256_storeu_si256((__m256i *)(b->dst4 + at), p->dst);
 }
 
-// What is wrong with the headers of eight packets, 0 = nothing; the numbers are those of lanes.c.
-// c: of the 16 bytes from two before the EtherType on; tail: of 8 later ones.
+// Faults in the headers of eight packets, 0 = none; numbers as in lanes.c. c: the 16 bytes from two
+// before the EtherType on; tail: 8 later bytes.
 INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i tail[2],
                           __m256i flags)
 {
@@ -252,7 +252,7 @@ INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i t
     __m256i type =
         _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
     __m256i payload = be16_at(c[2], 0), bad;
-    // the first octet of source and destination
+    // the first octets of source and destination
     __m256i octets = _mm256_and_si256(
         _mm256_blend_epi16(c[3], _mm256_slli_epi32(tail[0], 16), 0xaa), ALL(0x00ff00ff));
 
@@ -268,14 +268,13 @@ INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i t
     return _mm256_or_si256(bad, _mm256_cmpgt_epi16(octets, _mm256_set1_epi16(0xfd)));
 }
 
-// Of the plain ones: the bits that the first half of their interfaces' first words has in any, and
-// does not have in all of them; how long they are. What is not 0 in `chained`: frames that have
-// more than one segment.
+// Of plain packets: bits of the first halves of their interfaces' first words that are set in any,
+// and clear in any; their lengths. `chained` is nonzero for frames with more than one segment.
 struct totals {
     __m256i any, none, bytes, chained;
 };
 
-// The plain ones of eight frames of which those in mask `live` count, in p.
+// Checks the frames of mask `live` among eight. Returns the plain ones, in p.
 INLINE unsigned check_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t *const *frame,
                             const struct port *port, enum tag tag, uint8_t family,
                             struct packets *p, struct totals *t)
@@ -285,7 +284,7 @@ INLINE unsigned check_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t 
 
     four_columns(frame, l2 - 4, c);
     two_columns(frame, family == IP4 ? l2 + 12 : l2 + 24, tail);
-    // All that are asked for are in the first word.
+    // The first word has all requested flags.
     two_columns(mbuf, offsetof(struct rte_mbuf, ol_flags), flag);
     two_columns(mbuf, offsetof(struct rte_mbuf, pkt_len), sizes);
     __m256i all = sizes[0], first = _mm256_and_si256(sizes[1], ALL(0xffff));
@@ -316,7 +315,7 @@ INLINE uint32_t or_lanes(__m256i v)
     return (uint32_t)_mm_cvtsi128_si32(_mm_or_si128(half, _mm_srli_si128(half, 4)));
 }
 
-INLINE uint32_t sum_lanes(__m256i v) // their sum
+INLINE uint32_t sum_lanes(__m256i v) // sum of all lanes
 {
     __m128i half = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 
@@ -372,7 +371,7 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
     return odd;
 }
 
-// As hop_lowered in lanes.c.
+// Like hop_lowered in lanes.c.
 INLINE __m256i hop_lowered(__m256i hop, uint8_t family)
 {
     if (family == IP6)
@@ -383,7 +382,7 @@ INLINE __m256i hop_lowered(__m256i hop, uint8_t family)
                            _mm256_slli_epi32(sum, 16));
 }
 
-// The decisions of the next hops named by eight ids, stored, and as two columns.
+// Loads and stores the words of eight next-hop ids, and returns them as two columns.
 INLINE void nexthop_words(const uint32_t *id, uint64_t *word, __m256i c[2])
 {
     const char *at[8];
@@ -397,7 +396,7 @@ INLINE void nexthop_words(const uint32_t *id, uint64_t *word, __m256i c[2])
     c[1] = second_column(a, b);
 }
 
-// A bit for each lane, by its number; none for 64.
+// Returns a bit for each lane, by its number; none for 64.
 INLINE __m256i bit_of_lane(__m256i number)
 {
     const __m256i one = _mm256_set1_epi64x(1);
@@ -434,9 +433,9 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
             ports = _mm256_setzero_si256();
     uint64_t good = 0;
 
-    for (unsigned i = n; i % 8; i++) // lanes that are not used
+    for (unsigned i = n; i % 8; i++) // unused lanes
         b->nh[i] = 0;
-    // Loads are done in order here: each word is read whole, before what it names (N3).
+    // Loads are done in order here: each word is read whole, before the rewrite that it names (N3).
     for (unsigned i = 0; i < n; i += 8) {
         __m256i live = _mm256_cmpgt_epi32(ALL(n - i), place), word[2];
         nexthop_words(b->nh + i, b->word + i, word);
@@ -447,7 +446,7 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
         __m256i bad =
             _mm256_xor_si256(_mm256_and_si256(word[0], ALL(0xff)), ALL(NEXTHOP_ADJACENCY));
 
-        // mtu 0 means none: both sides less one, so that 0 becomes the largest
+        // mtu 0 means none: subtracting 1 from both sides makes 0 the largest
         bad = _mm256_or_si256(
             bad, GREATER(_mm256_and_si256(_mm256_add_epi32(len, ALL(-1)), ALL(0xffff)),
                          _mm256_and_si256(_mm256_add_epi32(word[1], ALL(-1)), ALL(0xffff))));

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_avx512.c - eight packets at a time, 64 bits of each in a register
+// lanes_avx512.c - eight packets at a time, with 64 bits of each in a register
 //
-// The same 8 bytes of eight frames, or of eight mbufs, come into one register (lanes_columns.h);
-// nothing is stored on the way, since a core commits one store a cycle. Conditions are mask
-// registers. Lanes behind the last packet are masked out. Compiled with its own flags, twice: with
-// gathers, and with loads in their place; lanes_by_name() has asked the CPU.
+// The same 8 bytes of eight frames, or of eight mbufs, go into one register (lanes_columns.h);
+// nothing is stored on the way, because a core commits one store per cycle. Conditions are mask
+// registers. Lanes after the last packet are masked out. Compiled with its own flags, twice: with
+// gathers, and with loads in their place; lanes_by_name() checks the CPU.
 #include "forwarder/lanes_priv.h"
 
 #include "forwarder/lanes_columns.h"
 #include "table/packet_class.h"
 #include "forwarder/forbidden.h"
 
-// Byte k, alone, of each lane.
+// Isolates byte k of each lane.
 INLINE __m512i byte_of(__m512i v, int k)
 {
     return _mm512_and_si512(_mm512_srli_epi64(v, (unsigned)k * 8), ALL(0xff));
@@ -25,7 +25,7 @@ INLINE __m512i be16_at(__m512i v, int k)
                              (int)0x80808080, (int)(0x80800000 | k << 8 | (k + 1))));
 }
 
-// The address that begins at byte `at` of each lane: as is_unicast in lanes.c.
+// Checks the address at byte `at` of each lane, like is_unicast in lanes.c.
 INLINE __mmask8 check_unicast(__mmask8 k, __m512i v, int at)
 {
     __m512i octet = byte_of(v, at),
@@ -36,7 +36,7 @@ INLINE __mmask8 check_unicast(__mmask8 k, __m512i v, int at)
     return _mm512_mask_cmpneq_epu64_mask(k, octet, ALL(127));
 }
 
-// Sum of the four 16-bit words of each lane.
+// Adds up the four 16-bit words of each lane.
 INLINE __m512i sum_words(__m512i v)
 {
     v = _mm512_add_epi64(_mm512_and_si512(v, ALL(0x0000ffff0000ffff)),
@@ -60,14 +60,14 @@ INLINE void store_dwords(uint32_t *p, __m512i v)
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(v));
 }
 
-// The interfaces of frames and the first words of these; all untagged frames have entry 0.
+// The interfaces of frames and their first words; all untagged frames use entry 0.
 struct ifaces {
     uint16_t id[BURST_ROOM];
     uint64_t own[BURST_ROOM];
 };
 
-// Of frames with a tag of type 0x8100; false: some have another one. Without branches: this is
-// where tagged frames cost most.
+// For frames with a tag of type 0x8100; returns false if some have another type. Without branches:
+// this is the most expensive part for tagged frames.
 INLINE bool ifaces_of_tags(struct ifaces *of, const struct arrivals *a, const struct port *port)
 {
     uint32_t other = 0;
@@ -82,8 +82,8 @@ INLINE bool ifaces_of_tags(struct ifaces *of, const struct arrivals *a, const st
     return !(uint16_t)other;
 }
 
-// Frame by frame, ahead of the lanes: the loads depend on each other, and here those of all frames
-// overlap, not only those of eight.
+// Frame by frame, before the lanes: the loads depend on each other, and here they overlap across
+// all frames, not only across eight.
 INLINE void ifaces_find(struct ifaces *of, const struct arrivals *a, const struct port *port,
                         enum tag tag)
 {
@@ -98,7 +98,7 @@ INLINE void ifaces_find(struct ifaces *of, const struct arrivals *a, const struc
         of->own[i] = of->id[i] = 0; // an interface that is not up
 }
 
-// (a), `own` being the first words of the interfaces.
+// Check (a), with the first words of the interfaces in `own`.
 INLINE __mmask8 for_us(__mmask8 k, uint8_t *const *frame, __m512i own)
 {
     __m512i mac = _mm512_and_si512(column(k, frame, 0), ALL(LANES_MAC));
@@ -107,11 +107,11 @@ INLINE __mmask8 for_us(__mmask8 k, uint8_t *const *frame, __m512i own)
     return _mm512_mask_cmpeq_epu64_mask(k, mac, _mm512_srli_epi64(own, 16));
 }
 
-struct packets { // what append_plain() appends of eight
+struct packets { // appended by append_plain()
     __m512i pkt, ip, iface, vr, len, size, hop, dst;
 };
 
-// The lanes of mask k, moved together, to place `at` of b.
+// Compacts the lanes of mask k and appends them at index `at` of b.
 INLINE void append_packets(struct burst *b, unsigned at, __mmask8 k, struct packets p,
                            uint8_t family)
 {
@@ -136,21 +136,21 @@ INLINE void append_packets(struct burst *b, unsigned at, __mmask8 k, struct pack
         store_dwords(b->dst4 + at, p.dst);
 }
 
-// Of the plain ones: what their interfaces' first words have in any, and in every one of them; how
-// long they are.
+// Of plain packets: bits of their interfaces' first words that are set in any, and in every one;
+// their lengths.
 struct totals {
     __m512i any, every, bytes;
 };
 
-// The plain ones of eight frames, in p; the numbers are those of lanes.c. `id`, `own`: of their
-// interfaces; `untagged`: `own` of untagged frames.
+// Checks eight frames and returns the plain ones, in p; numbers as in lanes.c. `id`, `own`: of
+// their interfaces; `untagged`: `own` of untagged frames.
 INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame,
                             const uint16_t *id, const uint64_t *own, __m512i untagged, enum tag tag,
                             struct burst *b, uint8_t family, struct packets *p, struct totals *t)
 {
     const unsigned l2 = lanes_l2(tag);
     __m512i c[4], word = untagged;
-    columns(live, frame, l2 - 2, c); // the last one is used of IPv6 alone
+    columns(live, frame, l2 - 2, c); // the last one is used only for IPv6
     __m512i type = c[0], ip6 = c[1], end = c[2];
     __m512i size = column(live, mbuf, offsetof(struct rte_mbuf, pkt_len)),
             flags = column(live, mbuf, offsetof(struct rte_mbuf, ol_flags));
@@ -210,7 +210,7 @@ INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
     return k;
 }
 
-// `own`: the interface's word, if that is one; otherwise 0.
+// `own`: the interface's word, if all have the same one; otherwise 0.
 INLINE void totals_add(struct burst *b, uint64_t own, const struct totals *t)
 {
     uint64_t any = own ? own : (uint64_t)_mm512_reduce_or_epi64(t->any);
@@ -255,7 +255,7 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
     return odd;
 }
 
-// As hop_lowered in lanes.c.
+// Like hop_lowered in lanes.c.
 INLINE __m512i hop_lowered(__m512i hop, uint8_t family)
 {
     if (family == IP6)
@@ -266,7 +266,7 @@ INLINE __m512i hop_lowered(__m512i hop, uint8_t family)
                            _mm512_slli_epi64(sum, 16));
 }
 
-// The decisions of eight next hops.
+// Loads the words of eight next hops.
 INLINE __m512i nexthop_words(__mmask8 live, const uint32_t *id)
 {
     const void *at[8];
@@ -289,8 +289,8 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
     uint64_t bad = 0;
     unsigned moved = 0, resized = 0;
 
-    // Loads, gathered ones too, are done in order here: each word is read whole, before what it
-    // names (N3).
+    // Loads, also gathered ones, are done in order here: each word is read whole, before the
+    // rewrite that it names (N3).
     for (unsigned i = 0; i < n; i += 8) {
         __mmask8 live = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
         __m512i word = nexthop_words(live, b->nh + i);
@@ -302,7 +302,7 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
         __mmask8 k = _mm512_mask_cmpeq_epu64_mask(live, _mm512_and_si512(word, ALL(0xff)),
                                                   ALL(NEXTHOP_ADJACENCY));
 
-        // mtu 0 means none: both sides less one, so that 0 becomes the largest
+        // mtu 0 means none: subtracting 1 from both sides makes 0 the largest
         k = _mm512_mask_cmple_epu64_mask(
             k, _mm512_and_si512(_mm512_sub_epi64(len, ALL(1)), ALL(0xffff)),
             _mm512_and_si512(_mm512_sub_epi64(mtu, ALL(1)), ALL(0xffff)));
@@ -337,7 +337,7 @@ INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
 #define SLOT_READABLE (1 << offsetof(struct kamuee_packet, readable) / 4)
 _Static_assert(offsetof(struct kamuee_packet, data) == sizeof(__m256i), "the first 32 bytes");
 
-// A masked load reads no byte behind a packet's end.
+// A masked load reads no byte after a packet's end.
 INLINE void fill_slots_of(const struct burst *b, unsigned first, unsigned n,
                           struct kamuee_packet *slot, const void *head, uint16_t *readable)
 {

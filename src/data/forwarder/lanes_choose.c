@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_choose.c - which set of lanes.h this machine runs
+// lanes_choose.c - selects the set of lanes.h functions for this machine
 #include "forwarder/lanes_priv.h"
 
 #include <string.h>

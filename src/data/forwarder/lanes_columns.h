@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_columns.h - the same bytes of eight frames, or of eight mbufs, in one register
+// lanes_columns.h - loads the same bytes of eight frames, or of eight mbufs, into one register
 //
-// With AVX-512, 8 bytes a lane: by gathers or, with LANES_LOADS, by a load a lane and shuffles.
-// lanes_avx512.c is compiled both ways, because gathers are many small steps on some CPUs (AMD's up
-// to Zen 4 at least): 1.3 cycles a lane against 0.5, or 0.33 where one load brings four neighboring
-// words. With AVX2, 4 bytes a lane, always by loads, of two or four neighboring words.
+// With AVX-512, 8 bytes per lane: by gathers or, with LANES_LOADS, by a load per lane and shuffles.
+// lanes_avx512.c is compiled both ways, because gathers are many small steps on some CPUs (AMD's at
+// least up to Zen 4): 1.3 cycles per lane against 0.5, or 0.33 if one load brings four neighboring
+// words. With AVX2, 4 bytes per lane, always by loads of two or four neighboring words.
 #ifndef FORWARDER_LANES_COLUMNS_H
 #define FORWARDER_LANES_COLUMNS_H
 
@@ -39,7 +39,7 @@ INLINE __m512i join(__m256i a, __m256i b)
     return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
 }
 
-// 8 bytes at `offset` from the addresses at[0..8) of mask `live`, 0 in other lanes.
+// Loads 8 bytes at `offset` from the addresses at[0..8) of mask `live`, 0 in other lanes.
 INLINE __m512i column(__mmask8 live, const void *at, long offset)
 {
     if (!LANES_BY_LOADS || live != LANES_ALL)
@@ -51,13 +51,13 @@ INLINE __m512i column(__mmask8 live, const void *at, long offset)
                                  load_two_rows(p[4] + offset, p[5] + offset)));
 }
 
-// 32 bytes from a and 32 from b.
+// Loads 32 bytes from a and 32 from b.
 INLINE __m512i load_rows(const char *a, const char *b)
 {
     return join(_mm256_loadu_si256((const __m256i *)a), _mm256_loadu_si256((const __m256i *)b));
 }
 
-// Four columns that follow each other: word k of the 32 bytes from `offset` on is in c[k].
+// Loads four adjacent columns: word k of the 32 bytes from `offset` on is in c[k].
 INLINE void columns(__mmask8 live, const void *at, long offset, __m512i c[4])
 {
     if (!LANES_BY_LOADS || live != LANES_ALL) {
@@ -83,14 +83,14 @@ INLINE void columns(__mmask8 live, const void *at, long offset, __m512i c[4])
 #else
 #define ALL(x) _mm256_set1_epi32((int)(x))
 
-// 8 bytes each at `offset` from p[0], p[1], p[4], p[5].
+// Loads 8 bytes each at `offset` from p[0], p[1], p[4], p[5].
 INLINE __m256i load_four(const char *const *p, long offset)
 {
     return _mm256_set_m128i(load_two_rows(p[4] + offset, p[5] + offset),
                             load_two_rows(p[0] + offset, p[1] + offset));
 }
 
-// Of two neighboring columns in rows, load_four(p) and load_four(p + 2): the first, the second.
+// Of two adjacent columns in rows, load_four(p) and load_four(p + 2): the first, the second.
 INLINE __m256i first_column(__m256i a, __m256i b)
 {
     return _mm256_castps_si256(
@@ -103,8 +103,8 @@ INLINE __m256i second_column(__m256i a, __m256i b)
         _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd));
 }
 
-// Two columns that follow each other: word k of the 8 bytes at `offset` from the addresses at[0..8)
-// is in c[k].
+// Loads two adjacent columns: word k of the 8 bytes at `offset` from the addresses at[0..8) is in
+// c[k].
 INLINE void two_columns(const void *at, long offset, __m256i c[2])
 {
     __m256i a = load_four(at, offset), b = load_four((const char *const *)at + 2, offset);
@@ -113,7 +113,7 @@ INLINE void two_columns(const void *at, long offset, __m256i c[2])
     c[1] = second_column(a, b);
 }
 
-// Four of them, of 16 bytes.
+// The same with four columns, of 16 bytes.
 INLINE void four_columns(const void *at, long offset, __m256i c[4])
 {
     const char *const *p = at;

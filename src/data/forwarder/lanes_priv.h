@@ -18,15 +18,15 @@
 #define LANES_WHOLE 128u                          // ether_in.c: HEADERS_MAX
 #define LANES_CKSUM (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
 
-// struct iface as its first 8 bytes: flags in the low LANES_FLAGS bits of the first 16, virtual
-// router in the others; MAC. An interface that is none is not up.
+// The first 8 bytes of struct iface: flags in the low LANES_FLAGS bits of the first 16, virtual
+// router in the others; MAC. An unused entry is not up.
 #define LANES_FLAGS IFACE_FLAGS_BITS
 #define LANES_VR (UINT16_MAX >> LANES_FLAGS)
 _Static_assert(offsetof(struct iface, flags_vr) == 0 && offsetof(struct iface, mac) == 2, "own");
 _Static_assert((sizeof(struct iface) & (sizeof(struct iface) - 1)) == 0,
                "where an interface is, without a multiplication");
 
-// How the port has marked all frames of a kind.
+// The port's marks on all frames of a kind.
 #define LANES_STRIPPED (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)
 static inline uint64_t lanes_stripped(enum tag tag)
 {
@@ -38,8 +38,9 @@ static inline unsigned lanes_l2(enum tag tag)
     return tag == DOUBLE ? 22 : tag == TAGGED || tag == DOUBLE_STRIPPED ? 18 : 14;
 }
 
-// The interface of a frame with two tags, DOUBLE or DOUBLE_STRIPPED; 0 = none, or another type of
-// outer tag than its own. `word`: 8 bytes from the first tag on, as loaded; `tci`: of the mbuf.
+// The interface of a frame with two tags, DOUBLE or DOUBLE_STRIPPED; 0 = none, or the outer tag is
+// of another type than the interface's. `word`: 8 bytes from the first tag on, as loaded; `tci`: of
+// the mbuf.
 static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_t word,
                                   uint16_t tci)
 {
@@ -53,7 +54,7 @@ static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_
     return right ? id : 0;
 }
 
-// The interface of a frame of that kind; 0 = none, or an outer tag of another type than its own.
+// The interface of a frame of that kind; 0 = none, or its outer tag is of another type.
 static inline uint16_t lanes_iface_of(const struct port *port, enum tag tag,
                                       const struct rte_mbuf *m, const uint8_t *frame)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_set.h - the functions of a set (lanes.h), made of its own append_plain() and
+// lanes_set.h - the functions of a set (lanes.h), built from its append_plain() and
 // apply_nexthops_of()
 //
-// Each set's file includes this at its end: the compiler makes loops in which family, tag and
-// whether to lower the TTL are constants.
+// Each set's file includes this at its end: the compiler makes loops with constant family, tag and
+// TTL decrement.
 #ifndef FORWARDER_LANES_SET_H
 #define FORWARDER_LANES_SET_H
 
 #include "forwarder/lanes_priv.h"
 
-// The set's own, see lanes.h.
+// Provided by the set, see lanes.h.
 static inline uint64_t append_plain(const struct arrivals *a, const struct port *port, enum tag tag,
                              struct burst *b, uint8_t family);
 static inline uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family);

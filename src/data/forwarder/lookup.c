@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookup.c - a burst that goes to a few destinations: each is looked up once (lookup.h)
+// lookup.c - a burst to a few destinations: looks each up once (lookup.h)
 #include "forwarder/lookup.h"
 
 #include <string.h>

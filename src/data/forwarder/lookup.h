@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookup.h - a burst's destinations in the FIBs of its virtual routers, and the hash of a flow
+// lookup.h - looks up a burst's destinations in the FIBs of its virtual routers; flow hash
 //
-// Callers give `family` as a constant: the compiler makes two loops of one text.
+// Callers give `family` as a constant: the compiler makes two loops from one text.
 #ifndef FORWARDER_LOOKUP_H
 #define FORWARDER_LOOKUP_H
 
@@ -18,7 +18,7 @@ FWD_INLINE const struct fib *fwd_fib(const struct forwarder *f, uint16_t vr, uin
     return vr_fib(vr, family, f->node);
 }
 
-// Do all packets have one destination? Each has the one of the packet before.
+// Do all packets have one destination? Compares each with its predecessor.
 FWD_INLINE bool fwd_is_one_dst(const struct burst *b, uint8_t family)
 {
     if (family == IP4)
@@ -28,13 +28,14 @@ FWD_INLINE bool fwd_is_one_dst(const struct burst *b, uint8_t family)
            !memcmp(b->dst6, b->dst6 + 1, (b->n - 1) * sizeof *b->dst6);
 }
 
-#define FEW_DST 4 // the ends of tunnels, servers
-// If the burst has no more destinations than that, looks each up once. False: it has more.
+#define FEW_DST 4 // tunnel ends, servers
+// Looks each destination up once, if the burst has no more than FEW_DST. Returns false if it has
+// more.
 bool fwd_look_up_few4(const struct fib *fib, struct burst *b);
 bool fwd_look_up_few6(const struct fib *fib, struct burst *b);
 
-// Is it worth looking whether there are few? One of the second four packets has the destination of
-// one of the first four. Of packets to anywhere hardly any has.
+// Is it worth looking for few destinations? One of the second four packets must have the
+// destination of one of the first four, which is rare for random destinations.
 FWD_INLINE bool fwd_may_have_few_dsts(const struct burst *b, uint8_t family)
 {
     typedef uint32_t four __attribute__((vector_size(16)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main.c - making a forwarder, and the loop of its thread
+// main.c - creates a forwarder, and runs the loop of its thread
 //
-// This code runs before the first packet and after the last one, so it allocates and logs; the poll
-// (path.c) never does.
+// This code runs before the first packet and after the last one, so it may allocate and log; the
+// poll (path.c) never does.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
 #include <rte_cycles.h>
@@ -74,7 +74,7 @@ void forwarder_free(struct forwarder *f)
     mem_unmap(f, sizeof *f);
 }
 
-// Wakes the threads that got packets in this poll. They are usually awake; one that sleeps costs a
+// Wakes the threads that got packets in this poll. They are usually awake; a sleeping one costs a
 // write(), the only system call of a busy forwarder.
 static void wake_receivers(struct forwarder *f)
 {

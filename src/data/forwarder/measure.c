@@ -18,11 +18,11 @@ __attribute__((cold)) void measure_stage(struct forwarder *f, enum stage stage, 
     f->lap = now;
 }
 
-// How many packets waited in the queue: those of the burst and those that still do.
+// Samples the number of packets in the queue: the burst plus the remaining packets.
 static void sample_depth(struct forwarder *f, const struct plan_rx *q, unsigned n)
 {
     struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[q->port][q->queue];
-    int rest = rte_eth_rx_queue_count(q->port, q->queue); // negative: the driver cannot tell
+    int rest = rte_eth_rx_queue_count(q->port, q->queue); // negative: not supported by the driver
 
     if (rest < 0)
         return;
@@ -31,7 +31,7 @@ static void sample_depth(struct forwarder *f, const struct plan_rx *q, unsigned 
     stats->depth_samples++;
 }
 
-// Sets f->taken if this timed burst is one whose latency is measured.
+// Sets f->taken if this timed burst's latency is to be measured.
 static void choose_for_latency(struct forwarder *f, uint16_t port)
 {
     uint32_t every = __atomic_load_n(&latency_every, __ATOMIC_ACQUIRE); // partner: latency_start

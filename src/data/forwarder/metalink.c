@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metalink.c - what leaves by a metalink's end comes in by its other end
+// metalink.c - receives packets at the other end of the metalink that they leave by
 //
 //   in     finished frames of PORT_METALINK, from tx_flush
-//   out    f->rx, received by PORT_METALINK: path.c has them take all stages again, in this poll
+//   out    f->rx, received by PORT_METALINK: path.c passes it through all stages, in this poll
 //   exits  METALINK_HOPS, METALINK_FULL
 //
-// Most bursts do not even leave the stages: metalink_pass(). The others do so as frames: those of
-// several next hops or segments, for an end with an access list or another check, and all while
-// somebody captures or traces there.
+// Most bursts do not even leave the stages: metalink_pass(). The others cross as frames: bursts
+// with several next hops or segments, or to an end with an access list or another check, and all
+// bursts while there is a capture or trace.
 //
-// No ring, no other thread: a burst that crosses stays a burst. To the ledger the packets are in
-// the forwarder all the time, so they count neither as tx nor as rx; their interfaces count them as
-// sent and received. A burst whose packets multiply (fragments, multicast) and cross again and
-// again is ended by METALINK_BURSTS_MAX, so a poll does not last forever.
+// No ring, no other thread: a burst that crosses stays a burst. The ledger sees the packets in the
+// forwarder all the time, so they count neither as tx nor as rx; their interfaces count them as
+// sent and received. METALINK_BURSTS_MAX ends a burst whose packets multiply (fragments, multicast)
+// and cross again and again, so a poll does not last forever.
 //
 // ether_out has just written the frames, and the first line of their buffers is in the cache: a
-// packet costs a load and two stores here. Tags that a port has taken off are forgotten: the frame
+// packet costs a load and two stores here. Tags stripped by the input port are dropped: the frame
 // has new ones.
 #include "forwarder/metalink.h"
 
@@ -31,16 +31,16 @@
     (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |                       \
      RTE_MBUF_F_RX_QINQ_STRIPPED)
 
-// --- the usual case ---
+// --- the fast path ---
 
-// All packets have the next hop of the first.
+// Do all packets have the next hop of the first?
 static bool is_one_hop(const struct burst *b)
 {
     return b->n == 1 || !memcmp(b->nh, b->nh + 1, (b->n - 1) * sizeof *b->nh);
 }
 
-// The end by which they come in, if it is as simple as that: nobody looks at frames on the way, and
-// the neighbor is the other end itself.
+// Returns the receiving end if the crossing is simple: no watch on the way, and the neighbor is the
+// other end itself.
 static const struct iface *simple_peer(const struct forwarder *f, const struct burst *b)
 {
     const struct port *port = port_get(PORT_METALINK);
@@ -53,8 +53,8 @@ static const struct iface *simple_peer(const struct forwarder *f, const struct b
     return simple && !memcmp(dst_mac, peer->mac, 6) ? peer : NULL;
 }
 
-// What the stages of the next virtual router find in it. Its TTL is written; of its Ethernet header
-// only the addresses, for who gets it in the end: tags are those that it came with.
+// Prepares the packet for the stages of the next virtual router. Writes its TTL, and only the
+// addresses of its Ethernet header, for the final receiver: the old tags stay.
 static inline __attribute__((always_inline)) bool packet_pass(struct burst *b, unsigned i,
                                                               uint64_t dst_mac, uint32_t src_mac)
 {
@@ -115,7 +115,7 @@ bool metalink_pass(struct forwarder *f, struct burst *b)
     return true;
 }
 
-// --- the long way ---
+// --- the slow path ---
 
 void metalink_put(struct forwarder *f, struct rte_mbuf **pkt, unsigned n)
 {

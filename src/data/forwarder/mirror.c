@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mirror.c - copies of frames out of another port
+// mirror.c - copies frames to another port
 //
-//   in     frames as received or as sent, which stay as they are; a watch that leads to a port
+//   in     frames as received or as sent, which stay unchanged; a watch that leads to a port
 //   out    copies sent by that port: ledger inject and tx, or inject by another forwarder's queue
-//   exits  none: a copy without buffer, without room in the port, or too large for it is not made
-//          but counted as missed
+//   exits  none: without a buffer, without room in the port, or if it is too large for the port, a
+//          copy is not made but counted as missed
 //
 // Copies are offered to the port once: a mirror never makes the original wait.
 #include <rte_ethdev.h>
@@ -16,7 +16,7 @@
 
 #define FRAME_OVERHEAD (ETHER_HDR + 2 * VLAN_HDR)
 
-// The tag that the port took off comes back.
+// Restores the tag that the port stripped.
 static bool tag_restore(struct rte_mbuf *m)
 {
     uint16_t tci = rte_cpu_to_be_16(m->vlan_tci);
@@ -44,12 +44,12 @@ static struct rte_mbuf *copy_for(const struct port *to, const struct rte_mbuf *m
         return NULL;
     }
     if (copy->nb_segs > 1)
-        exchange_mix(); // a port it may be captured or sent from later
+        exchange_mix(); // it may be captured by, or sent from, another port later
     copy->ol_flags &= ~(RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED);
     return copy;
 }
 
-// How many of the copies the port, or the forwarder that owns its queue, has taken.
+// Returns how many of the copies the port, or the forwarder that owns its queue, has taken.
 static unsigned send_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **copy, unsigned n)
 {
     unsigned owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE, sent = 0;

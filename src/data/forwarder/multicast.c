@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast.c - a packet for a group that may leave its link
+// multicast.c - packets for groups beyond the link
 //
-//   in     packet i of a burst, headers sound, from ip4_in and ip6_in; groups of the link went up
+//   in     packet i of a burst, headers sound, from ip4_in and ip6_in; link groups have been punted
 //   out    a copy for each output of the group's route (multicast_out.c)
 //   exits  punt, IP4_MULTICAST, IP6_MULTICAST, MULTICAST_WRONG_IF, IP4_LINK_LOCAL, IP6_LINK_LOCAL,
-//          those of multicast_out.c
+//          exits of multicast_out.c
 //
-// The route is that of source and group, (S,G), else that of the group, (*,G). A packet that came
-// by another interface than the route says is dropped, or trees would have loops.
+// The route is (S,G), or else (*,G). A packet that did not come by the route's input interface is
+// dropped, because trees would have loops otherwise.
 //
 // The kernel gets
-//   a copy, if the host has joined the group on the interface, unless the route is the kernel's,
-//     which would forward it again;
+//   a copy, if the host has joined the group on the interface, except with a kernel route, because
+//     the kernel would forward the packet again;
 //   the packet, if the group has no route and a multicast routing daemon runs on the interface: the
-//     kernel tells the daemon (NOCACHE), which makes a route, and forwards what it has kept;
-//   of the kernel's own routes one packet in ten seconds, which the kernel forwards: its counters
-//     tell daemons that the source is alive; and one in three seconds of those that came by the
-//     wrong interface, of which it tells (assert, switch to the shortest path);
-//   all packets of a route with an output that is not ours (a PIM register tunnel).
-// The daemon's packets have a class of their own, the last one, so that a flood of unknown groups
+//     kernel notifies the daemon (NOCACHE), which adds a route, and forwards the kept packet;
+//   for the kernel's own routes one packet in ten seconds, which the kernel forwards: its counters
+//     show daemons that the source is alive; and one in three seconds that came by the wrong
+//     interface, which it reports (assert, switch to the shortest path);
+//   all packets of a route with an output unknown to us (a PIM register tunnel).
+// Packets for the daemon have their own punt class, the last one, so that a flood of unknown groups
 // uses up no other rate.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -53,7 +53,7 @@ static void count_route(const struct forwarder *f, uint64_t *word, uint64_t n)
         __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
 
-// True for one forwarder once in `cycles`.
+// Returns true for one forwarder, once per `cycles`.
 static bool is_due(const struct forwarder *f, uint64_t *last, uint64_t cycles)
 {
     uint64_t at = __atomic_load_n(last, __ATOMIC_RELAXED), now = f->now;
@@ -86,7 +86,7 @@ struct found {
     bool join;
 };
 
-// `link_only`: the packet may not be forwarded, whatever the routes say.
+// `link_only`: the packet may not be forwarded, even if there is a route.
 static struct found find_route(const struct burst *b, unsigned i, bool link_only)
 {
     const uint8_t *ip = b->ip[i];

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_out.c - the copies of a multicast packet
+// multicast_out.c - sends the copies of a multicast packet
 //
-//   in     packet i of a burst, which came by the interface that its route says
+//   in     packet i of a burst, which came by its route's input interface
 //   out    f->tx_pkt[port]: finished frames
 //   exits  MULTICAST_TTL, MULTICAST_NO_OUTPUT, IP4_TOO_BIG, IP6_TOO_BIG, TX_NO_BUFFER; ICMPv6
 //          packet too big
 //
-// An output takes a packet that did not come by it and whose TTL is larger than its threshold (at
-// least 1; no error is sent about TTL 1, RFC 1812 4.3.2.7). What is larger than its MTU is
-// fragmented (IPv4 without DF) or dropped there; of IPv6 the source is told the smallest of those
-// MTUs (RFC 4443 2.4 e). The MAC address is made from the group (RFC 1112 6.4, RFC 2464 7).
+// An output takes a packet that did not come by it and whose TTL is larger than the output's
+// threshold (at least 1; TTL 1 causes no error, RFC 1812 4.3.2.7). A packet larger than an output's
+// MTU is fragmented (IPv4 without DF) or dropped there; for IPv6 the source is told the smallest of
+// those MTUs (RFC 4443 2.4 e). The MAC address is derived from the group (RFC 1112 6.4, RFC 2464
+// 7).
 //
-// Each output gets a whole copy, a buffer of exchange_pool with one owner; the last one gets the
-// packet. Shared buffers would save copying, but ports with FAST_FREE do not take them, and that
-// there may be any (exchange_mixed) would cost every unicast packet a check. One packet becomes n:
-// the ledger's inject grows by n - 1.
+// Each output gets a complete copy, in a buffer of exchange_pool with one reference; the last one
+// gets the packet itself. Shared buffers would save copying, but ports with FAST_FREE cannot take
+// them, and allowing them (exchange_mixed) would cost every unicast packet a check. One packet
+// becomes n: the ledger's inject grows by n - 1.
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
@@ -35,9 +36,9 @@
 
 struct outputs {
     unsigned n;     // outputs that take the packet
-    unsigned n_big; // whose MTU is too small
-    unsigned n_low; // whose TTL threshold is too high
-    uint16_t mtu;   // the smallest of those that are too small
+    unsigned n_big; // MTU too small
+    unsigned n_low; // TTL threshold too high
+    uint16_t mtu;   // smallest MTU among these
     uint16_t iface[MULTICAST_OUT_MAX];
 };
 
@@ -88,7 +89,7 @@ static void send_frame(struct forwarder *f, struct rte_mbuf *m, uint8_t family, 
     tx_frame(f, m, id, DROP_TX_NO_BUFFER);
 }
 
-// Sends it in pieces: IPv4 without DF.
+// Sends fragments: IPv4 without DF.
 static void send_pieces(struct forwarder *f, struct rte_mbuf *m, uint16_t id)
 {
     struct rte_mbuf *piece[BURST_MAX];
@@ -121,7 +122,7 @@ static void send_copy(struct forwarder *f, struct rte_mbuf *m, uint8_t family, u
         send_frame(f, m, family, id);
 }
 
-// To the outputs that take it, at least one.
+// Sends to the outputs that take it; there is at least one.
 static void send_to_outputs(struct forwarder *f, struct burst *b, unsigned i,
                             const struct outputs *w)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload.c - completing checksums that a sender has left to a network card
+// offload.c - completes checksums that a sender has left to a NIC
 //
-// A sender whose card computes checksums writes the folded sum of the pseudo-header into the field
-// of TCP or UDP and leaves the rest to the card. Behind a veth or in a virtual machine there is no
-// card: the packet arrives incomplete, the driver (net_af_packet, net_af_xdp) does not say so, and
-// the receiver drops it.
+// A sender with checksum offload writes the folded sum of the pseudo-header into the TCP or UDP
+// checksum field and leaves the rest to the NIC. Behind a veth or in a virtual machine there is no
+// NIC: the packet arrives incomplete, the driver (net_af_packet, net_af_xdp) does not report it,
+// and the receiver drops it.
 //
-// An input check of the interfaces of such ports (struct port.offload), so others pay nothing. Each
+// An input check for interfaces of such ports (struct port.offload), so others pay nothing. Each
 // packet costs the sum of its pseudo-header; its payload is read only if the field holds that sum:
-// all incomplete packets, and one in 65,536 of the complete ones, which are left as they are.
+// for all incomplete packets, and one in 65,536 complete ones, which are left unchanged.
 //
-// Fragments have no checksum of their own, and only the outermost TCP or UDP header is looked at.
+// Fragments have no checksum of their own, and only the outermost TCP or UDP header is examined.
 #include "base/checksum.h"
 #include "base/ip6_chain.h"
 #include "forwarder/input_check.h"
@@ -20,7 +20,7 @@
 
 struct l4 {
     uint8_t proto;
-    uint32_t at, sum_at; // from the IP header: where it begins, and its checksum
+    uint32_t at, sum_at; // from the IP header: start of the header, and of its checksum
 };
 
 static bool find_l4(const uint8_t *ip, uint8_t family, uint32_t end, struct l4 *l)
@@ -48,8 +48,8 @@ static uint16_t fold_sum(uint32_t sum)
     return (uint16_t)~checksum_finish(sum);
 }
 
-// Sum of the pseudo-header, folded: what an unfinished field holds. `len`: from the header of TCP
-// or UDP on.
+// Folded sum of the pseudo-header: the value of an unfinished field. `len`: from the TCP or UDP
+// header on.
 static uint16_t pseudo_sum(const uint8_t *ip, uint8_t family, uint8_t proto, uint32_t len)
 {
     uint32_t sum =
@@ -61,7 +61,7 @@ static uint16_t pseudo_sum(const uint8_t *ip, uint8_t family, uint8_t proto, uin
 }
 
 // Sum of `len` bytes of the packet from `at` on, over all its buffers. (DPDK 22.11's
-// rte_raw_cksum_mbuf is wrong behind a buffer of odd length.)
+// rte_raw_cksum_mbuf is wrong after a buffer of odd length.)
 static uint16_t sum_of(const struct rte_mbuf *m, uint32_t at, uint32_t len)
 {
     uint32_t sum = 0, done = 0;
@@ -86,11 +86,11 @@ void offload_one(struct forwarder *f, struct burst *b, unsigned i)
     if (!find_l4(ip, b->family, RTE_MIN(packet_readable(m, ip), len), &l) ||
         likely(load16(ip + l.sum_at) != pseudo_sum(ip, b->family, l.proto, len - l.at)))
         return;
-    // The pseudo-header's is in it, by the field.
+    // The field already contains the pseudo-header's sum.
     uint16_t sum = sum_of(m, packet_l2_len(m, ip) + l.at, len - l.at);
     uint16_t whole = sum == UINT16_MAX && l.proto == PROTO_UDP
                          ? UINT16_MAX
-                         : (uint16_t)~sum; // RFC 768: 0 would say that there is none
+                         : (uint16_t)~sum; // RFC 768: 0 would mean no checksum
     if (whole == load16(ip + l.sum_at))
         return;
     store16(ip + l.sum_at, whole);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// packet.h - bytes of a frame: unaligned loads and stores, lengths, trimming
+// packet.h - access to frames: unaligned loads and stores, lengths, trimming
 //
 // Headers lie at any address, so every access is a memcpy, which compiles to one move. Values are
 // as in memory (network order) unless the name says _host. Forwarders only; no state.
@@ -64,7 +64,7 @@ static inline uint16_t load16_host(const void *p)
     return rte_be_to_cpu_16(load16(p));
 }
 
-// Does a VLAN tag begin with this EtherType?
+// Is it the EtherType of a VLAN tag?
 static inline bool is_tag(uint16_t type_be)
 {
     return type_be == ETHER_TYPE_VLAN || type_be == ETHER_TYPE_QINQ ||
@@ -86,25 +86,26 @@ static inline bool ip6_is_link_local(const uint8_t *a) // fe80::/10
     return a[0] == 0xfe && (a[1] & 0xc0) == 0x80;
 }
 
-// Bytes in front of the IP header.
+// Bytes before the IP header.
 static inline uint32_t packet_l2_len(const struct rte_mbuf *m, const uint8_t *ip)
 {
     return (uint32_t)(ip - rte_pktmbuf_mtod(m, const uint8_t *));
 }
 
-// Bytes from `ip` to the end of the first segment: what may be read without looking at the chain.
+// Bytes from `ip` to the end of the first segment: readable without walking the chain.
 static inline uint32_t packet_readable(const struct rte_mbuf *m, const uint8_t *ip)
 {
     return m->data_len - packet_l2_len(m, ip);
 }
 
-// Of a packet of one segment.
+// For a packet of one segment.
 static inline void packet_set_length(struct rte_mbuf *m, uint64_t bytes)
 {
     store64(&m->pkt_len, bytes | bytes << 32); // pkt_len, data_len and vlan_tci
 }
 
-// Cuts the packet to `len` bytes, whole segments included. len >= the first segment's headers.
+// Cuts the packet to `len` bytes, dropping whole segments if possible. len >= the first segment's
+// headers.
 static inline void packet_trim(struct rte_mbuf *m, uint32_t len)
 {
     struct rte_mbuf *s = m;

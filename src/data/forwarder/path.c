@@ -6,9 +6,9 @@
 //                     +-------------> (features_in) -> ip6_fwd -+
 //                     +-> (ip6_in) ->
 //
-// What leaves by a metalink comes in again by its other end, in the same poll (metalink.c). What
-// leaves by a tunnel takes ip4_tunnel in place of ip4_fwd, in its outer header, and what comes by
-// one begins at ether_in again (tunnel_out.c, tunnel_in.c).
+// Packets that leave by a metalink come in again by its other end, in the same poll (metalink.c).
+// Packets that leave by a tunnel pass ip4_tunnel in place of ip4_fwd, with their outer header, and
+// packets that come by one start again at ether_in (tunnel_out.c, tunnel_in.c).
 //
 //     exits:  punt        for the control plane, to the TAP (punt.c)
 //             hold        next hop not resolved: to neigh_manager (hold.c)
@@ -16,16 +16,15 @@
 //             fragment    larger than the next hop's MTU (fragment.c)
 //             drop        with one named reason (table/drops.def)
 //
-// A stage takes a burst and leaves the survivors. A burst has one family and one kind, so
-// ether_in divides what a queue has received; burst.h says what a burst carries. When
-// forwarder_poll() returns, everything that it took has been sent, dropped or put into a ring:
-// nothing waits for packets to come. Bursts of virtual routers that use a GPU wait for its answer
-// in place of the lookup (gpu_stage.h).
+// A stage takes a burst and leaves the survivors. A burst has one family and one kind, so ether_in
+// divides received packets; burst.h describes bursts. When forwarder_poll() returns, all its
+// packets have been sent, dropped or put into a ring: none waits for further packets. Bursts of
+// virtual routers that use a GPU wait for its answer in place of the lookup (gpu_stage.h).
 //
-// At the start, until the routes are known, begin.c takes the place of all that.
+// At startup, until the routes are known, begin.c replaces all that.
 //
-// One burst in LATENCY_TIMED, 61, is timed (measure.h): about 5 cycles a burst on average. 61 is a
-// prime, so that a pattern in the traffic is not always met at the same place.
+// One burst in LATENCY_TIMED, 61, is timed (measure.h): about 5 cycles per burst on average. 61 is
+// a prime, so that a pattern in the traffic is not always sampled at the same place.
 #include "forwarder/acl.h"
 #include "forwarder/begin.h"
 #include "forwarder/cross.h"
@@ -48,10 +47,10 @@
 
 #define PATH_INLINE static inline __attribute__((always_inline))
 
-// The stages are compiled in three ways: as most bursts take them; timed (measure.h); and recorded,
-// for the one packet of a trace or of explain (record.h).
+// The stages are compiled in three ways: for most bursts; timed (measure.h); and recorded, for the
+// single packet of a trace or of explain (record.h).
 enum how { USUAL, TIMED, RECORDED };
-// Where a burst enters: it is plain, or has to be checked, or may only be delivered here, or is
+// Entry of a burst: plain packets, packets to be checked, packets that may only be delivered here,
 // our own ICMP errors, or packets of tunnels.
 enum entry { PLAIN, ODD, LOCAL, ORIGIN, OUTER };
 
@@ -64,11 +63,11 @@ static void cross(struct forwarder *f);
 static void outer_usual(struct forwarder *f);
 
 #define TUNNEL_PORT_BITS (((1ull << TUNNEL_PORTS) - 1) << PORT_TUNNEL)
-// Ports without a device, and LAGs, are behind the devices: one comparison for most bursts.
+// Ids of ports without a device, and of LAGs, are above device ids: one comparison for most bursts.
 _Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= PORT_DEVICE_MAX,
                "port ids");
 
-// Runs a stage of b.
+// Runs a stage on b.
 #define STAGE(stage, call)                                                                         \
     do {                                                                                           \
         unsigned n_ = b->n;                                                                        \
@@ -76,12 +75,12 @@ _Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= POR
         stage_done(f, how, stage, b, n_);                                                          \
     } while (0)
 
-// The order of the stages, for one burst.
+// Order of the stages for one burst.
 PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family, enum entry entry,
                             enum how how)
 {
     const bool ip4 = family == IP4;
-    bool lists = false; // access lists may decide about it, here and on the way out
+    bool lists = false; // access lists may apply to it, here and at the output
 
     if (!b->n)
         return;
@@ -92,7 +91,7 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
         lists = true;
     }
     if (entry == LOCAL && b->n)
-        STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // leaves none
+        STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // empties b
     if (entry == LOCAL || !b->n)
         return;
     if ((entry == PLAIN || entry == ODD) && how != RECORDED && unlikely(f->gpu_use) &&
@@ -101,7 +100,7 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
     path_routed(f, b, family, entry, how, lists);
 }
 
-// From the lookup on.
+// The stages from the lookup on.
 PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t family,
                              enum entry entry, enum how how, bool lists)
 {
@@ -138,7 +137,7 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
         STAGE(STAGE_ETHER_OUT, ether_out(f, b));
 }
 
-// Packets that may only be delivered here, and the ICMP errors of this burst.
+// Handles packets that may only be delivered here, and the ICMP errors of this burst.
 PATH_INLINE void path_local(struct forwarder *f, enum how how)
 {
     path_burst(f, &f->local4, IP4, LOCAL, how);
@@ -156,7 +155,7 @@ static void path_local_usual(struct forwarder *f)
     path_local(f, USUAL);
 }
 
-// The order of the bursts: f->rx, n packets that `port` has received, through all stages.
+// Order of the bursts: passes f->rx, n packets received by `port`, through all stages.
 PATH_INLINE void path_received(struct forwarder *f, const struct port *port,
                                struct plan_rx_stats *stats, unsigned n, enum how how)
 {
@@ -183,7 +182,7 @@ PATH_INLINE void path_received(struct forwarder *f, const struct port *port,
     }
 }
 
-// What the stages have collected leaves: transmit queues, punt and hold rings, freed buffers.
+// Sends the packets collected by the stages: transmit queues, punt and hold rings, freed buffers.
 PATH_INLINE void path_leave(struct forwarder *f, enum how how)
 {
     unsigned n = f->tx_queued;
@@ -205,7 +204,7 @@ PATH_INLINE void path_leave(struct forwarder *f, enum how how)
         measure_stage(f, STAGE_OTHER, n);
 }
 
-// The stage is done with the n packets that it found in b, NULL = in f->rx.
+// A stage has processed the n packets of b, NULL = f->rx.
 PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
                             const struct burst *b, unsigned n)
 {
@@ -230,7 +229,7 @@ static __attribute__((noinline)) void count_routed(struct forwarder *f, const st
 
 // --- metalinks and tunnels ---
 
-// f->rx has come by a port without a device, `id`; `port` says by which interfaces.
+// f->rx has come by port `id`, which has no device; `port` has the interfaces.
 static void inner_burst(struct forwarder *f, uint16_t id, const struct port *port)
 {
     struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[id][0];
@@ -280,14 +279,13 @@ static void cross_once(struct forwarder *f, unsigned max)
     }
 }
 
-// Packets that have left by a metalink or a tunnel, or come by a tunnel, take the stages again,
-// until none is left. They have been counted against a share of the core where they came in
-// (budget.h).
+// Passes packets that left by a metalink or tunnel, or came by a tunnel, through the stages again,
+// until none is left. Their share of the core was charged where they came in (budget.h).
 static __attribute__((noinline)) void cross(struct forwarder *f)
 {
     const bool budget = f->budget.on;
 
-    if (f->crossing) // a traced packet's flush, inside of this
+    if (f->crossing) // the flush of a traced packet, nested in this function
         return;
     f->crossing = true;
     f->budget.on = false;
@@ -342,7 +340,8 @@ void path_flush(struct forwarder *f)
 
 // --- for gpu_stage.c ---
 
-// Packets for us, and ICMP errors: the burst may have made as many as there is room for.
+// Handles packets for us, and ICMP errors: the burst may have produced as many as there is room
+// for.
 static void answered_local(struct forwarder *f)
 {
     if (f->local4.n + f->local6.n + f->origin4.n + f->origin6.n)
@@ -372,7 +371,7 @@ __attribute__((noinline)) void path_listed(struct forwarder *f, struct gpu_parke
 
 // --- the poll ---
 
-// The port has watches. How many packets are left to go the usual way.
+// For a port with watches. Returns the number of packets left for the normal path.
 static __attribute__((noinline, cold)) unsigned
 show_watches(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats)
 {
@@ -409,7 +408,7 @@ __attribute__((noinline, cold)) void path_taken(struct forwarder *f, const struc
     path_queue(f, q, f->rx.n, USUAL);
 }
 
-// The time since the last poll began belongs to what that poll found.
+// Attributes the time since the start of the last poll to its result, busy or idle.
 static void account_last_poll(struct forwarder *f)
 {
     uint64_t now = rte_rdtsc(), spent = now - f->now;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// police.c - which packets an interface's policers let pass (table/policer.h), and the class that
-// an interface gives by 802.1p priority
+// police.c - policers of interfaces (table/policer.h), and classes by 802.1p priority
 //
-//   in     packets whose headers are sound; those that leave with the next hop that takes them
-//   out    those that pass, in the same order, perhaps with another DSCP
+//   in     packets with sound headers; at the output with the next hop that takes them
+//   out    packets that pass, in the same order, perhaps with another DSCP
 //   exits  POLICED_IN, POLICED_OUT
 //
-// A policer of what comes in sees all IP packets of its interface, before access lists and also
-// those for ourselves: it holds the sender to a rate, whatever becomes of the packets. That of what
-// leaves sees what is forwarded, after access lists. As access lists, neither sees frames that are
-// no IP, what the kernel sends by a TAP, nor our own ICMP errors; and what neighbor discovery sends
-// on the link is counted but never dropped on the way in, as ARP is not seen.
+// An input policer sees all IP packets of its interface, before access lists, including packets for
+// us: it limits the sender's rate, whatever happens to the packets. An output policer sees
+// forwarded packets, after access lists. Like access lists, neither sees non-IP frames, packets
+// that the kernel sends by a TAP, and our own ICMP errors. Neighbor discovery of the link is
+// counted but never dropped on input, just as ARP is not seen.
 #include "forwarder/police.h"
 
 #include "forwarder/acl.h"
@@ -32,7 +31,7 @@ static void count_color(struct forwarder *f, const struct burst *b, unsigned i, 
     c->bytes[color] += b->len[i];
 }
 
-// Does what the policer says about packet i: false, it is dropped.
+// Applies the policer to packet i; returns false if it was dropped.
 static bool passes_policer(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
                            enum policer_direction d)
 {
@@ -59,13 +58,13 @@ static bool passes_policer(struct forwarder *f, struct burst *b, unsigned i, uin
     }
 }
 
-// The interface has the policer; acquire, partner: iface_bind_police.
+// Has the interface the policer? Acquire, partner: iface_bind_police.
 static bool has_policer(uint16_t iface, enum iface_police which)
 {
     return __atomic_load_n(&iface_get(iface)->police, __ATOMIC_ACQUIRE) & which;
 }
 
-// The priority of the VLAN tag that the packet came with, -1: it had none.
+// Priority of the VLAN tag that the packet came with, -1: none.
 static int priority_of(const struct rte_mbuf *m, const uint8_t *ip)
 {
     if (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED)

@@ -2,25 +2,26 @@
 // program.c - packet programs of a virtual router (program/set.h, program/object.h)
 //
 //   in     packets of a burst; at hook output with the next hop that takes them
-//   out    those that go on, in the same order, perhaps with another class or other headers
+//   out    packets that continue, in the same order, perhaps with another class or other headers
 //   exits  PROGRAM_DROP, PROGRAM_FAULT, PROGRAM_NO_WAY; punt; frames out of an interface
 //
 // A program sees copies: window and metadata of up to PROGRAM_SLOTS packets are written into its
-// slots, it is called once for all of them, and each verdict is taken. Nothing that it says is
-// believed. It may write each byte of its slots at any time, so what was filled in is not read back
-// (`readable` is kept here), and what it may change is compared with what is possible. Bytes of a
-// slot behind the packet's end are zero: no program sees another's packets.
+// slots, it is called once for all of them, and then each verdict is applied. Nothing that it
+// returns is trusted. It may write any byte of its slots at any time, so filled-in data is not read
+// back (`readable` is kept here), and its changes are validated. Bytes of a slot after the packet's
+// end are zero: no program sees another's packets.
 //
-// A verdict or change that is out of range, a trap, too many instructions: the program is off on
-// this forwarder from this packet on, and its packets are dropped or pass as configured. What a
-// program could do to others, however its packets look:
-//   - an EtherType of a VLAN tag would leave in another virtual router's network, one of flow
+// A verdict or change out of range, a trap, or too many instructions switch the program off on this
+// forwarder from this packet on; its packets are then dropped or pass as configured. Harm that a
+// program could do to others, whatever its packets look like:
+//   - the EtherType of a VLAN tag would leave in another virtual router's network, one of flow
 //     control or a slow protocol would stop the link: refused (frame_type_is_refused)
-//   - a raised TTL would let a packet live for ever: refused
-//   - bytes in front of the packet that it does not write would be another's: refused
-// The IPv4 header checksum is made right here; addresses are checked as received ones are.
+//   - a raised TTL would let a packet live forever: refused
+//   - unwritten bytes in front of the packet would be another packet's: refused
+// The IPv4 header checksum is recomputed here; addresses are checked like received ones.
 //
-// Packets of several virtual routers are divided by them. One burst in PROGRAM_TIMED is timed.
+// Packets of several virtual routers are processed by virtual router. One burst in PROGRAM_TIMED is
+// timed.
 #include "forwarder/program.h"
 
 #include <rte_cycles.h>
@@ -39,7 +40,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-// --- taking verdicts -----------------------------------------------------------------------------
+// --- applying verdicts --------------------------------------------------------------------------
 
 static bool ip4_unicast(uint32_t host)
 {
@@ -51,8 +52,8 @@ static bool ip6_unicast(const uint8_t *a)
     return a[0] != 0xff && (load64(a) || (load32(a + 8) || load32(a + 12) > RTE_BE32(1)));
 }
 
-// Bytes of the IP header that say what the packet is: another value, and the rest of it would not
-// be what it was checked for.
+// Are the bytes of the IP header unchanged that determine the packet's shape? With other values the
+// earlier checks would no longer hold.
 static bool ip_shape_is_kept(const uint8_t *was, const uint8_t *is, uint8_t family)
 {
     if (family == IP4)
@@ -68,7 +69,7 @@ static bool addresses_are_unicast(const uint8_t *ip, uint8_t family)
                          : ip6_unicast(ip + 8) && ip6_unicast(ip + 24);
 }
 
-// What the burst has copied of the header.
+// Reloads the burst's copies of header fields.
 static void burst_reload(struct burst *b, unsigned i, bool out)
 {
     uint8_t header[IP4_HDR];
@@ -88,7 +89,7 @@ static void burst_reload(struct burst *b, unsigned i, bool out)
     b->found = false; // an access list may have looked up its old destination
 }
 
-// The first `changed` bytes of an IP packet are the program's.
+// Replaces the first `changed` bytes of an IP packet by the program's.
 static enum program_fault write_ip(struct burst *b, const struct passage *g, unsigned k,
                                    unsigned changed)
 {
@@ -114,7 +115,7 @@ static enum program_fault write_ip(struct burst *b, const struct passage *g, uns
     return PROGRAM_SOUND;
 }
 
-struct packet_change { // what a program wants changed
+struct packet_change { // changes requested by a program
     uint16_t changed, type;
     int16_t adjust;
 };
@@ -129,7 +130,7 @@ static bool is_ip_type(uint16_t type)
     return type == 0x0800 || type == 0x86dd;
 }
 
-// As write_ip, where the front moves or the EtherType changes: the frame gets an Ethernet header of
+// Like write_ip, if the front moves or the EtherType changes: the frame gets an Ethernet header of
 // 14 bytes.
 static enum program_fault write_front(struct burst *b, const struct passage *g, unsigned k,
                                       const struct packet_change *c)
@@ -145,7 +146,7 @@ static enum program_fault write_front(struct burst *b, const struct passage *g, 
     return PROGRAM_SOUND;
 }
 
-// `leaves`: as a frame, by the verdict. *framed: the packet is a frame of its own now.
+// `leaves`: as a frame, by the verdict. *framed: the packet is a separate frame now.
 static enum program_fault take_change(struct burst *b, const struct passage *g, unsigned k,
                                       bool leaves, bool *framed)
 {
@@ -181,7 +182,8 @@ static void punt_packet(struct forwarder *f, struct burst *b, unsigned i)
         punt(f, b->pkt[i], b->iface[i], PUNT_OTHER);
 }
 
-// It goes to the next hop or interface. False: it has stayed in the burst, and does so later.
+// Sends it to the next hop or interface. Returns false if it has stayed in the burst, and leaves
+// later.
 static bool send_packet(struct forwarder *f, struct burst *b, struct passage *g, unsigned k,
                         uint32_t verdict, bool framed)
 {
@@ -205,7 +207,7 @@ static bool send_packet(struct forwarder *f, struct burst *b, struct passage *g,
     return true;
 }
 
-// Packet k has ended or left.
+// Applies the verdict on packet k. Returns true if it has ended or left.
 static bool do_verdict(struct forwarder *f, struct burst *b, struct passage *g, unsigned k,
                        bool framed, enum drop_reason *why)
 {
@@ -251,7 +253,7 @@ static void note_verdict(struct forwarder *f, const struct passage *g, uint32_t 
     r->argument = verdict >> 8;
 }
 
-// Takes the verdict about packet k. *gone: it has ended or left.
+// Validates and applies the verdict on packet k. *gone: it has ended or left.
 INLINE enum program_fault take_verdict(struct forwarder *f, struct burst *b, struct passage *g,
                                        unsigned k, bool *gone, enum drop_reason *why)
 {
@@ -274,7 +276,7 @@ INLINE enum program_fault take_verdict(struct forwarder *f, struct burst *b, str
     return PROGRAM_SOUND;
 }
 
-// Packets from k on find it off. The mask of those that are dropped.
+// The program is off for packets from k on. Returns the mask of dropped packets.
 static __rte_noinline uint64_t pass_off(struct forwarder *f, struct burst *b, struct passage *g,
                                         unsigned k, enum drop_reason *why)
 {
@@ -302,10 +304,10 @@ _Static_assert(offsetof(struct kamuee_packet, adjust) ==
                    offsetof(struct kamuee_packet, changed) + 2,
                "verdicts_of");
 
-// What bursts mostly have: packets that all stay as they are, and one action for all of them.
+// The usual case: no packet changes, and all have the same action.
 struct verdicts {
-    uint32_t changed;  // of any
-    uint32_t any, all; // ored, anded
+    uint32_t changed;  // of any packet
+    uint32_t any, all; // OR, AND of all
 };
 
 static struct verdicts verdicts_of(const struct passage *g, unsigned n)
@@ -321,7 +323,7 @@ static struct verdicts verdicts_of(const struct passage *g, unsigned n)
     return v;
 }
 
-// Does it for the whole passage, if all packets continue, or get a class, and none is changed.
+// Handles the whole passage at once if all packets continue, or get a class, and none changes.
 static bool take_alike(struct forwarder *f, const struct burst *b, const struct passage *g,
                        unsigned n)
 {
@@ -333,7 +335,7 @@ static bool take_alike(struct forwarder *f, const struct burst *b, const struct 
     if (!v.any) {
         g->in->count.verdict[KAMUEE_CONTINUE] += n;
     } else if (g->row && (v.any & 0xff) == KAMUEE_CLASS && (v.all & 0xff) == KAMUEE_CLASS &&
-               v.any >> 8 < PACKET_CLASS_N) { // each is below it, then
+               v.any >> 8 < PACKET_CLASS_N) { // so each is below it
         for (unsigned k = 0; k < n; k++)
             packet_class_set(b->pkt[first + k], g->verdict[k] >> 8);
         g->in->count.verdict[KAMUEE_CLASS] += n;
@@ -344,7 +346,8 @@ static bool take_alike(struct forwarder *f, const struct burst *b, const struct 
     return true;
 }
 
-// *done: so many verdicts, less after a fault. The mask of packets that have ended or left.
+// *done: number of verdicts, less after a fault. Returns the mask of packets that have ended or
+// left.
 static uint64_t take_verdicts(struct forwarder *f, struct burst *b, struct passage *g,
                               unsigned *done, enum drop_reason *why)
 {
@@ -364,7 +367,7 @@ static uint64_t take_verdicts(struct forwarder *f, struct burst *b, struct passa
         }
         note_verdict(f, g, g->verdict[k], PROGRAM_SOUND);
         gone |= (uint64_t)left << g->at[k];
-        if ((g->verdict[k] & 0xff) != action) { // one addition for verdicts that are alike
+        if ((g->verdict[k] & 0xff) != action) { // a single addition for equal actions
             count[action] += alike;
             action = g->verdict[k] & 0xff;
             alike = 0;
@@ -386,7 +389,7 @@ static unsigned run_timed(struct program_instance *in, struct passage *g)
     return done;
 }
 
-// g->n packets through g->p. The mask of those that have ended or left.
+// Passes g->n packets through g->p. Returns the mask of packets that have ended or left.
 static uint64_t pass(struct forwarder *f, struct burst *b, struct passage *g, enum drop_reason *why)
 {
     struct program_instance *in = g->in = &g->p->instance[f->index];
@@ -408,7 +411,7 @@ static uint64_t pass(struct forwarder *f, struct burst *b, struct passage *g, en
     return likely(done == g->n) ? gone : gone | pass_off(f, b, g, done, why);
 }
 
-// --- which packets, which programs ---------------------------------------------------------------
+// --- selecting packets and programs -------------------------------------------------------------
 
 static const uint8_t places[BURST_MAX] = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
@@ -420,13 +423,13 @@ static uint64_t first_packets(unsigned n)
     return n < 64 ? (1ull << n) - 1 : UINT64_MAX;
 }
 
-// The packets of `left` that the program sees, at most PROGRAM_SLOTS, which leave `left`.
+// Moves packets that the program sees, at most PROGRAM_SLOTS, from `left` to g.
 static void gather(const struct burst *b, struct passage *g, uint64_t *left)
 {
     const unsigned first = (unsigned)__builtin_ctzll(*left),
                    n = RTE_MIN((unsigned)__builtin_popcountll(*left), (unsigned)PROGRAM_SLOTS);
 
-    if (likely(b->family && (*left >> first & first_packets(n)) == first_packets(n))) { // in a row
+    if (likely(b->family && (*left >> first & first_packets(n)) == first_packets(n))) { // adjacent
         g->n = n;
         g->row = true;
         memcpy(g->at, places + RTE_MIN(first, (unsigned)(BURST_MAX - PROGRAM_SLOTS)),
@@ -444,7 +447,7 @@ static void gather(const struct burst *b, struct passage *g, uint64_t *left)
     }
 }
 
-// Packets that a verdict has sent to a next hop since there were `before`, as a mask.
+// Mask of the packets redirected to a next hop after the first `before`.
 static uint64_t redirected_since(const struct forwarder *f, unsigned before)
 {
     uint64_t mask = 0;
@@ -454,8 +457,8 @@ static uint64_t redirected_since(const struct forwarder *f, unsigned before)
     return mask;
 }
 
-// The packets of mask `which`, all of the set's virtual router, through its programs in order. The
-// mask of those that have ended or left.
+// Passes the packets of mask `which`, all of the set's virtual router, through its programs in
+// order. Returns the mask of packets that have ended or left.
 static uint64_t run_set(struct forwarder *f, struct burst *b, const struct program_set *set,
                         uint64_t which, bool alone, enum drop_reason *why)
 {
@@ -484,8 +487,8 @@ static uint16_t vr_of(const struct burst *b, unsigned i, bool out)
     return out ? iface_get(nexthop_word_iface(b->word[i]))->vr : b->vr[i];
 }
 
-// Runs the hook's programs of each packet's virtual router. The mask of those that have ended or
-// left.
+// Runs the hook's programs of each packet's virtual router. Returns the mask of packets that have
+// ended or left.
 static uint64_t run_hook(struct forwarder *f, struct burst *b, enum program_hook hook)
 {
     uint64_t left = UINT64_MAX >> (BURST_MAX - b->n), gone = 0;

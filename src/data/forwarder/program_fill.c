@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // program_fill.c - see program_fill.h
 //
-// What bursts mostly are (begin_alike) is filled by the vector code of lanes.h where it has some.
+// The vector code of lanes.h, if available, fills the usual bursts (begin_alike).
 #include "forwarder/program_fill.h"
 
 #include "forwarder/input_check.h"
@@ -17,7 +17,7 @@ typedef uint8_t lane __attribute__((vector_size(16), aligned(1), may_alias));
 
 static const uint8_t keep[2 * KAMUEE_WINDOW] = {[0 ... KAMUEE_WINDOW - 1] = 0xff};
 
-// The first `readable` bytes, zeros behind them. Reads up to `window` bytes of the buffer.
+// Copies the first `readable` bytes, followed by zeros. Reads up to `window` bytes of the buffer.
 INLINE void copy_masked(uint8_t *to, const uint8_t *ip, unsigned readable, unsigned window)
 {
     const uint8_t *mask = keep + KAMUEE_WINDOW - readable;
@@ -40,16 +40,16 @@ INLINE void copy_window(uint8_t *to, const struct rte_mbuf *m, const uint8_t *ip
     }
 }
 
-// --- what is known -------------------------------------------------------------------------------
+// --- metadata ------------------------------------------------------------------------------------
 
 static uint32_t hash_of(const struct burst *b, unsigned i)
 {
     return !b->family ? 0 : b->family == IP4 ? fwd_hash(b, i, IP4) : fwd_hash(b, i, IP6);
 }
 
-// The fields of a slot, 8 bytes at a time: a core commits about one store a cycle. Each word goes
-// straight to the slot: put together on the stack and copied, a wider load would wait for narrower
-// stores (14 cycles a packet).
+// The fields of a slot, 8 bytes at a time: a core commits about one store per cycle. Each word goes
+// straight to the slot: if it were assembled on the stack and copied, a wider load would wait for
+// narrower stores (14 cycles per packet).
 typedef struct {
     uint64_t time, length_interface, hash_kind, readable;
 } __attribute__((may_alias)) slot_words;
@@ -68,7 +68,7 @@ static uint64_t kind_word(uint16_t type, unsigned family)
     return (uint64_t)type << 32 | (uint64_t)family << 48;
 }
 
-// 0 = no IP packet.
+// Returns 0 for non-IP.
 static uint64_t kind_of_family(uint8_t family)
 {
     return family == IP4 ? kind_word(0x0800, 4) : family == IP6 ? kind_word(0x86dd, 6) : 0;
@@ -131,7 +131,7 @@ INLINE void fill_slots(const struct forwarder *f, const struct burst *b, struct 
     }
 }
 
-// In a row, whole, received by one interface: all slots begin alike.
+// Adjacent, unchained packets with one input interface: all slots start alike.
 static bool begin_alike(const struct burst *b, const struct passage *g)
 {
     const uint16_t *iface = &b->iface[g->at[0]];

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // program_send.c - see program_send.h
 //
-// A next hop is an address that the configuration gives the program, looked up in the FIB of the
-// packet's virtual router for each packet, as redirects of access lists are (acl_act.c); so it can
-// lead nowhere else. rib_manager keeps its neighbor resolved.
+// A next hop is an address that the configuration gives to the program, looked up in the FIB of the
+// packet's virtual router for each packet, like redirects of access lists (acl_act.c); so it cannot
+// lead anywhere else. rib_manager keeps its neighbor resolved.
 //
-// Frames that are no IP leave by ether_out, which writes the header of their adjacency, and get
-// their EtherType afterwards. They leave by interfaces of devices only: metalinks and tunnels carry
-// IP.
+// Non-IP frames leave by ether_out, which writes the header of their adjacency, and get their
+// EtherType afterwards. They leave only by interfaces of devices: metalinks and tunnels carry IP.
 #include "forwarder/program_send.h"
 
 #include "forwarder/cross.h"
@@ -19,7 +18,7 @@
 #include "table/acl_target.h"
 #include "forwarder/forbidden.h"
 
-#define ETHER_TYPE_MIN 0x600 // below it are lengths
+#define ETHER_TYPE_MIN 0x600 // smaller values are lengths
 
 bool frame_type_is_refused(uint16_t type)
 {
@@ -33,7 +32,7 @@ bool frame_move(struct burst *b, unsigned i, int adjust, uint16_t type)
     uint8_t *was = rte_pktmbuf_mtod(m, uint8_t *), *ip = b->ip[i] + adjust, *is = ip - ETHER_HDR;
     const int moved = (int)(is - was);
 
-    // ether_out and tags_put may put as many bytes more in front.
+    // ether_out and tags_put may prepend this many more bytes.
     if (is - 2 * VLAN_HDR < (uint8_t *)m->buf_addr || moved > (int)m->data_len)
         return false;
     memmove(is, was, 12);
@@ -48,7 +47,7 @@ bool frame_move(struct burst *b, unsigned i, int adjust, uint16_t type)
     return true;
 }
 
-// The next hop to the address, of kind ADJACENCY or GROUP; 0: there is none now.
+// Returns the next hop to the address, of kind ADJACENCY or GROUP; 0: currently unreachable.
 static uint32_t nexthop_to(const struct forwarder *f, const struct ip_addr *to, uint16_t vr)
 {
     const struct fib *fib = fwd_fib(f, vr, to->family);
@@ -88,10 +87,10 @@ bool frame_send_to(struct forwarder *f, struct burst *b, unsigned i, uint16_t ne
     one->len[at] = b->len[i];
     one->size[at] = 0;
     one->nh[at] = nh;
-    if (f->lanes->apply_nexthops(one, false)) // too large, or it has changed meanwhile
+    if (f->lanes->apply_nexthops(one, false)) // too large, or the next hop has changed
         return false;
     one->in_place = one->same = false;
-    memcpy(&one->hop_out[at], ip + burst_hop_at(one), 4); // what ether_out writes there
+    memcpy(&one->hop_out[at], ip + burst_hop_at(one), 4); // ether_out writes it there
     burst_cross(f, one);
     ether_out(f, one);
     store16(ip - 2, type);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exit punt: packets for the control plane, sorted into classes
 //
-// A frame goes up as it was received, without VLAN tags, which the TAP of a sub-interface does not
-// show. When more comes than the control plane can take, the class (table/punt.h) decides what
-// waits and what is dropped: a flood of one class fills its own queue and uses up its own rate. A
-// packet's class follows from what it is, not from what its sender claims: DSCP counts for nothing,
-// and a BFD packet that may come from afar is not in the class of BFD.
+// A frame is punted as received, without VLAN tags, which the TAP of a sub-interface does not show.
+// If more packets come than the control plane can handle, the class (table/punt.h) decides which
+// wait and which are dropped: a flood of one class fills its own queue and uses up its own rate. A
+// packet's class follows from its content, not from its sender's claims: DSCP is ignored, and a BFD
+// packet that may come from afar is not in the BFD class.
 //
-// Before the class comes the virtual router's own budget (table/vr_budget.h): one that is flooded
-// drops its own packets here, and leaves the classes' queues and rates to the others.
+// The virtual router's own budget (table/vr_budget.h) applies before the class: a flooded virtual
+// router drops its own packets here, and leaves the classes' queues and rates to the others.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -27,7 +27,7 @@ void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_cla
         packet_drop(f, m, iface, DROP_VR_PUNT_BUDGET);
         return;
     }
-    while (unlikely(is_tag(load16(frame + 12)))) { // ether_in has seen them, and what follows
+    while (unlikely(is_tag(load16(frame + 12)))) { // ether_in has checked them and the next bytes
         frame = memmove(frame + VLAN_HDR, frame, 12);
         rte_pktmbuf_adj(m, VLAN_HDR);
     }
@@ -38,7 +38,7 @@ void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_cla
     f->punt_n++;
 }
 
-// Enqueues as many as the class takes; the rest is dropped here, where it costs least.
+// Enqueues as many as the class takes; drops the rest here, where it costs least.
 static void class_flush(struct forwarder *f, enum punt_class class)
 {
     struct collect *c = &f->punt[class];
@@ -65,9 +65,9 @@ void punt_flush(struct forwarder *f)
     f->punt_n = 0;
 }
 
-// BFD by its destination port. Of one hop (RFC 5881 5: control 3784; of a LAG, RFC 7130: 6784; echo
-// 3785, which the neighbor has forwarded back) only with the TTL that a host further away cannot
-// produce.
+// Is it BFD, by its destination port? Single-hop BFD (RFC 5881 5: control 3784; on a LAG, RFC 7130:
+// 6784; echo 3785, which the neighbor has looped back) only with a TTL that a host farther away
+// cannot produce.
 static bool is_bfd(uint8_t ttl, uint16_t port_host)
 {
     if (port_host == 4784 || port_host == 7784) // multihop (RFC 5883), seamless (RFC 7881)
@@ -85,7 +85,7 @@ static bool is_routing_port(uint8_t proto, uint16_t port_host)
     return port_host == 646 || port_host == 520 || port_host == 521 || port_host == 6696;
 }
 
-// `ports`: the first four bytes behind the IP headers.
+// `ports`: the first four bytes after the IP headers.
 static enum punt_class class_of_ports(uint8_t proto, uint8_t ttl, const uint8_t *ports)
 {
     uint16_t src = load16_host(ports), dst = load16_host(ports + 2);
@@ -130,8 +130,7 @@ void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16
     punt(f, m, iface, punt_class_of_ip4(m, ip));
 }
 
-// RS, RA, NS, NA, redirect (RFC 4861, with hop limit 255 only: 6.1, 7.1); IPv6's IGMP (RFC 2710,
-// RFC 3810).
+// RS, RA, NS, NA, redirect (RFC 4861, only with hop limit 255: 6.1, 7.1); MLD (RFC 2710, RFC 3810).
 static bool is_link_icmp6(uint8_t type, uint8_t hop_limit)
 {
     return (type >= 133 && type <= 137 && hop_limit == 255) || (type >= 130 && type <= 132) ||
@@ -143,7 +142,7 @@ enum punt_class punt_class_of_ip6(const struct rte_mbuf *m, const uint8_t *ip)
     uint32_t readable = packet_readable(m, ip), at = IP6_HDR;
     uint8_t proto = ip[6], hop_limit = ttl_of(ip, IP6);
 
-    if (proto == PROTO_HOPOPTS && readable >= at + 8) { // MLD hides behind a router alert
+    if (proto == PROTO_HOPOPTS && readable >= at + 8) { // MLD follows a router alert
         proto = ip[at];
         at += 8u * (ip[at + 1] + 1u);
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage queue, first half: into the queue of a port, or into the ring to its owner
+// Stage queue, first half: into a port's queue, or into the ring to its owner
 //
 //   in     finished frames of one port, from tx_flush
 //   out    queue_put(), or port_queue.ring[our index]
 //   exits  QUEUE_FULL, QUEUE_SHARE, QUEUE_PORT_FULL, QUEUE_RING_FULL
 //
-// The client is the frame's sub-interface, if that has a queue of its own, or its virtual router.
-// The class is the access list's, or the DSCP's. Headers are in the cache: ether_out has just
-// written them.
+// The client is the frame's sub-interface, if it has its own queue, or else its virtual router. The
+// class comes from the access list, or else from the DSCP. Headers are in the cache: ether_out has
+// just written them.
 #define ALLOW_EXPERIMENTAL_API // rte_ring_elem
 #include <rte_ring_elem.h>
 
@@ -20,8 +20,8 @@
 #include "forwarder/forbidden.h"
 
 #define ECN_MASK 3u
-#define FLOW_SEED 0x51f10e5u // apart from the hash that chooses next hops
-#define RING_BUSY (PORT_QUEUE_RING_SIZE / 2) // from here on for clients that are not full
+#define FLOW_SEED 0x51f10e5u // different from the hash that chooses next hops
+#define RING_BUSY (PORT_QUEUE_RING_SIZE / 2) // from here on only for clients that are not full
 
 static uint8_t tos_of(const uint8_t *type_at, const uint8_t **ip)
 {
@@ -36,7 +36,7 @@ static uint8_t tos_of(const uint8_t *type_at, const uint8_t **ip)
     return 0;
 }
 
-// Of a frame with tags. NULL: it ends before its EtherType.
+// For a frame with tags. Returns NULL if it ends before its EtherType.
 static __rte_noinline const uint8_t *tagged_place(const struct port *port, const struct rte_mbuf *m,
                                                   struct queue_place *p)
 {
@@ -50,7 +50,7 @@ static __rte_noinline const uint8_t *tagged_place(const struct port *port, const
     return type_at;
 }
 
-// The usual one: a single tag with a VLAN of the port's. NULL: it is another.
+// The usual case: a single tag with a VLAN of the port. Returns NULL otherwise.
 static inline const uint8_t *one_tag_place(const struct port *port, const struct rte_mbuf *m,
                                            const uint8_t *tag, struct queue_place *p)
 {
@@ -75,7 +75,7 @@ place_of(const struct port_queue_settings *s, const struct port *port, const str
     if (is_tag(load16(type_at)) && !(type_at = one_tag_place(port, m, type_at, &p)))
         type_at = tagged_place(port, m, &p);
     uint8_t tos = likely(type_at != NULL) ? tos_of(type_at, &p.ip) : 0;
-    if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel sends anything
+    if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel may send anything
         p.ip = NULL, tos = 0;
     if (p.ip)
         p.class = s->map.of_dscp[tos >> 2];
@@ -84,7 +84,7 @@ place_of(const struct port_queue_settings *s, const struct port *port, const str
     p.client = s->client_of_iface[p.iface];
     if (!p.client)
         p.client = iface_get(p.iface)->vr;
-    // A mark is written into the frame, which must be ours alone.
+    // A mark is written into the frame, which must not be shared.
     if (likely(RTE_MBUF_DIRECT(m) && rte_mbuf_refcnt_read(m) == 1))
         p.ecn = tos & ECN_MASK;
     else
@@ -98,7 +98,7 @@ struct queue_place queue_place_of(const struct port_queue_settings *s, const str
     return place_of(s, port, m);
 }
 
-// 28 bits, which is what an element of a ring has room for.
+// 28 bits, the room in a ring element.
 static uint32_t flow_hash_of(const struct rte_mbuf *m, const struct queue_place *p)
 {
     const struct flow_hash how = {.seed = FLOW_SEED, .mode = FLOW_HASH_L4};
@@ -114,7 +114,7 @@ static uint32_t flow_hash_of(const struct rte_mbuf *m, const struct queue_place 
     return hash >> 4;
 }
 
-// Who has the port's interfaces: of a LAG's member the LAG.
+// The port with the interfaces: for a LAG member, the LAG.
 static const struct port *port_of_ifaces(uint16_t port)
 {
     uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
@@ -130,7 +130,7 @@ uint32_t queue_flow_hash(const struct port_queue_settings *s, uint16_t port,
     return flow_hash_of(m, &p);
 }
 
-// What the queue manager wants to know of the frames.
+// Collects the queue manager's inputs for the frames.
 static void places_fill(const struct port_queue_settings *s, const struct port *port,
                         struct rte_mbuf **pkt, unsigned n, struct queue_packet *out)
 {
@@ -185,7 +185,7 @@ bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, str
     return false;
 }
 
-// Those of a client that is full take no place in the ring that others may need.
+// Packets of a full client do not take ring space that others may need.
 static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, unsigned owner,
                       const struct queue_packet *p, unsigned n)
 {
@@ -216,7 +216,7 @@ static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, 
         f->handed |= 1u << owner;
 }
 
-// What we put into our ring while the queue was another's, or nobody's, goes first.
+// First takes packets that we put into our ring while another forwarder, or none, owned the queue.
 static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
                      const struct port_queue_settings *s, struct rte_mbuf **pkt,
                      struct queue_packet *p, unsigned n)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage queue, second half: the owner of a port's queue sends what may leave
+// Stage queue, second half: the owner of a port's queue sends packets that may leave
 //
-//   in     the rings of those who feed the port, the queue manager
+//   in     the rings of the port's feeders, the queue manager
 //   out    the port's transmit queue 0 (ledger: tx)
-//   exits  QUEUE_CODEL, QUEUE_TIME, QUEUE_FLOW, and those of queue_feed.c
+//   exits  QUEUE_CODEL, QUEUE_TIME, QUEUE_FLOW, and exits of queue_feed.c
 //
-// Once in each poll, after all receive queues. What the device does not take stays first in line
+// Once per poll, after all receive queues. Packets that the device does not take stay first in line
 // (port_queue.kept): a packet is never dropped after its turn has come.
 #define ALLOW_EXPERIMENTAL_API // rte_ring_elem
 #include <rte_ethdev.h>
@@ -20,11 +20,11 @@
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
-#define SERVE_BURSTS 4u // of a poll: 256 packets, as many as a poll of one receive queue may add
+#define SERVE_BURSTS 4u // per poll: 256 packets, as many as a poll of one receive queue may add
 
 // --- settings ------------------------------------------------------------------------------------
 
-// Guarantees that fall go before those that rise: at no moment do they exceed the port's rate.
+// Lowers guarantees before it raises others: their sum never exceeds the port's rate.
 static void clients_configure(struct port_queue *q, const struct port_queue_settings *s,
                               uint64_t now, bool falling)
 {
@@ -55,7 +55,7 @@ queue_settings_apply(struct port_queue *q, const struct port_queue_settings *s, 
 
 // --- from the rings ------------------------------------------------------------------------------
 
-// Feeders drop what comes for the client as soon as their ring is half full.
+// Makes feeders drop the client's packets while their ring is half full.
 static void client_is_full(struct port_queue *q, uint16_t client)
 {
     if (q->full[client] || q->n_full == sizeof q->full_client / sizeof *q->full_client)
@@ -64,7 +64,7 @@ static void client_is_full(struct port_queue *q, uint16_t client)
     q->full_client[q->n_full++] = client;
 }
 
-// Until less than half of its limit waits.
+// Ends when less than half of the client's limit waits.
 static void full_review(struct port_queue *q)
 {
     struct queue_stats stats;
@@ -82,8 +82,8 @@ static void full_review(struct port_queue *q)
     q->n_full = n;
 }
 
-// Who fed them may not have known yet that their class has flow queues. Without their hash, those
-// of one flow would wait in two of them.
+// Their feeder may not have known yet that the class has flow queues. Without the hash, packets of
+// one flow would wait in two queues.
 static void hashes_complete(const struct port_queue_settings *s, uint16_t port,
                             struct queue_packet *p, unsigned n)
 {
@@ -130,7 +130,7 @@ static bool kept_send(struct forwarder *f, struct port_queue *q, uint16_t port)
 void queue_device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
                        struct rte_mbuf **pkt, unsigned n)
 {
-    f->counter->held -= n; // what tx_prepare drops is held no longer
+    f->counter->held -= n; // packets dropped by tx_prepare are no longer held
     n = tx_prepare(f, port, pkt, n);
     unsigned sent = rte_eth_tx_burst(port, 0, pkt, (uint16_t)n);
 
@@ -143,7 +143,7 @@ void queue_device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
     memcpy(q->kept, pkt + sent, q->n_kept * sizeof *q->kept);
 }
 
-// Congestion experienced, RFC 3168 5: both bits; the IPv4 checksum changes by as much (RFC 1624).
+// Marks congestion experienced (RFC 3168 5): both bits; adjusts the IPv4 checksum (RFC 1624).
 static void mark_ce(const struct port *port, struct rte_mbuf *m)
 {
     struct tags tags;
@@ -161,7 +161,7 @@ static void mark_ce(const struct port *port, struct rte_mbuf *m)
     store16(ip + 10, remark_checksum(load16(ip + 10), was, load16(ip)));
 }
 
-// Carries verdicts out; how many packets are left to be sent.
+// Applies verdicts; returns the number of packets left to send.
 static unsigned verdicts(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
                          const uint8_t *verdict, unsigned n)
 {
@@ -187,7 +187,7 @@ static unsigned verdicts(struct forwarder *f, uint16_t port, struct rte_mbuf **p
     return k;
 }
 
-// Packets that left.
+// Returns the number of packets that left.
 static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t port, uint64_t now)
 {
     const struct port_queue_settings *s = rcu_load(&q->settings);

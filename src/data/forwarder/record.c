@@ -77,7 +77,7 @@ static enum drop_reason drop_since_note(const struct forwarder *f)
     return DROP_NONE;
 }
 
-// Where in the port's queue the frame goes.
+// Records the frame's place in the port's queue.
 static void note_queue(const struct port_queue *q, uint16_t port, const struct rte_mbuf *m,
                        struct packet_trace_queue *note)
 {
@@ -107,8 +107,8 @@ static unsigned sent_by(const struct forwarder *f, uint16_t port)
     return tx_word_n(f->tx_word[port]) - f->record.tx[port];
 }
 
-// True: all frames are on their way to the other end of a metalink or into a tunnel, so this is not
-// the end.
+// Returns true if all frames are on their way to the other end of a metalink or into a tunnel, so
+// that this is not the end.
 static bool add_sent(struct forwarder *f, struct packet_trace_step *s)
 {
     struct packet_trace *p = f->record.trace;
@@ -143,7 +143,7 @@ static void add_punted(struct forwarder *f, struct packet_trace_step *s)
     }
 }
 
-// `stays`: the packet is still in its burst, so what left is about it, such as a redirect.
+// `stays`: the packet is still in its burst, so frames sent are about it, such as a redirect.
 static void find_end(struct forwarder *f, struct packet_trace_step *s, bool stays)
 {
     s->frame = f->record.trace->n_frames;
@@ -151,7 +151,7 @@ static void find_end(struct forwarder *f, struct packet_trace_step *s, bool stay
     bool crosses = add_sent(f, s);
     if (crosses)
         f->record.left |= (uint8_t)(1 << s->of);
-    else if (s->n_frames) // of copies of a multicast packet some may be dropped, and one punted
+    else if (s->n_frames) // some copies of a multicast packet may be dropped, and one punted
         s->end = TRACED_SENT;
     else
         add_punted(f, s);
@@ -194,7 +194,7 @@ static void find_icmp(struct forwarder *f, struct packet_trace_step *s)
     s->icmp_word = rte_be_to_cpu_32(load32(icmp + 4));
 }
 
-// --- what a stage looked at ---
+// --- data that a stage used ---
 
 static void find_packet(const struct burst *b, struct packet_trace_step *s)
 {
@@ -205,8 +205,8 @@ static void find_packet(const struct burst *b, struct packet_trace_step *s)
     s->ttl = (uint16_t)(b->family == IP4 ? b->hop[0] & 0xff : b->hop[0] >> 24);
 }
 
-// Looks up once more, with all that leads to the answer. If the table has changed meanwhile, the
-// group's member is another one.
+// Repeats the lookup, and records its path. If the table has changed meanwhile, the group's member
+// may differ.
 static void find_lookup(const struct forwarder *f, const struct burst *b,
                         struct packet_trace_step *s)
 {
@@ -228,7 +228,7 @@ static void find_lookup(const struct forwarder *f, const struct burst *b,
     l->leaf_kind = nexthop_word_kind(word);
     l->nexthop = b->nh[0];
     if (l->leaf_kind == NEXTHOP_GROUP) {
-        // As nexthop_member.
+        // Like nexthop_member.
         uint64_t group = __atomic_load_n(&nexthop_get(l->leaf)->group.word, __ATOMIC_ACQUIRE);
         l->hash = fwd_hash(b, 0, b->family);
         l->n_buckets = (uint32_t)(group >> 32) + 1;
@@ -242,7 +242,7 @@ static void find_lookup(const struct forwarder *f, const struct burst *b,
     l->mtu = nexthop_word_mtu(word);
 }
 
-// Where ether_in has put the packet.
+// The burst into which ether_in has put the packet.
 static void find_kind(struct forwarder *f, struct packet_trace_step *s)
 {
     const struct {
@@ -361,7 +361,7 @@ void record_end(struct forwarder *f)
 
 // --- the packets of a trace ---
 
-// The packets [at, at + n) of a burst become f->rx.
+// Moves the packets [at, at + n) of a burst to f->rx.
 static void rx_set_part(struct forwarder *f, const struct arrivals *all, unsigned at, unsigned n)
 {
     memcpy(f->rx.pkt, all->pkt + at, n * sizeof *all->pkt);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remark.h - gives a packet of a burst another DSCP
+// remark.h - changes the DSCP of a packet
 //
-// The two ECN bits stay (RFC 3168 5), the IPv4 header checksum is changed by the difference
-// (RFC 1624 3). The header in the frame is written, and what the burst has copied of it: so it does
-// not matter whether the packet leaves by ether_out or by another exit, and whether it has its next
-// hop yet. Forwarders only.
+// The two ECN bits stay (RFC 3168 5), the IPv4 header checksum is updated by the difference (RFC
+// 1624 3). Writes the header in the frame and the burst's copies of it: so the packet may leave by
+// ether_out or by another exit, with or without a next hop so far. Forwarders only.
 #ifndef FORWARDER_REMARK_H
 #define FORWARDER_REMARK_H
 
@@ -21,7 +20,7 @@ static inline uint16_t remark_checksum(uint16_t sum, uint16_t was, uint16_t is)
     return (uint16_t)~s;
 }
 
-// `word`: bytes 8..11 of an IPv4 header, the checksum is the last two.
+// `word`: bytes 8..11 of an IPv4 header, ending with the checksum.
 static inline void remark_hop(uint32_t *word, uint16_t was, uint16_t is)
 {
     uint8_t *sum = (uint8_t *)word + 2;
@@ -34,7 +33,7 @@ static inline uint8_t remark_dscp_of(const uint8_t *ip, uint8_t family)
     return family == IP4 ? ip[1] >> 2 : (uint8_t)((ip[0] << 4 | ip[1] >> 4) >> 2 & 63);
 }
 
-// Packet i of b gets `dscp`, 0..63.
+// Sets the DSCP of packet i of b, 0..63.
 static inline void packet_remark(struct burst *b, unsigned i, uint8_t dscp)
 {
     uint8_t *ip = b->ip[i];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage rx: take a burst from one receive queue
+// Stage rx: takes a burst from one receive queue
 //
 //   in     port, queue of the plan
 //   out    f->rx: the packets and where their frames begin, prefetched
 //
-// Counts the ledger's rx and the queue's statistics, in bytes as the driver hands frames over (no
+// Counts the ledger's rx and the queue's statistics, in bytes as the driver delivers frames (no
 // FCS, no stripped VLAN tag).
 #include <rte_ethdev.h>
 #include <rte_prefetch.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sample.c - watch_sample(): one packet in so many, for flow exporters (table/watch.h)
 //
-//   in     frames as received, which stay as they are
-//   out    copies in the watch's slots, each with its next hop: one lookup for each sample
+//   in     frames as received, which stay unchanged
+//   out    copies in the watch's slots, each with its next hop: one lookup per sample
 //   exits  none
 //
 // The number of packets to skip is random and independent of the traffic, so that no pattern in it
-// is met always or never (sFlow version 5, 3.1; RFC 5475 5.2). Skipping costs a subtraction a
+// is sampled always or never (sFlow version 5, 3.1; RFC 5475 5.2). Skipping costs a subtraction per
 // burst.
 #include "base/hash.h"
 #include "forwarder/lookup.h"
@@ -14,7 +14,7 @@
 #include "forwarder/watch.h"
 #include "forwarder/forbidden.h"
 
-// How many packets to skip: 0 to 2 * (every - 1), equally likely, so every - 1 on average.
+// Draws the number of packets to skip: 0 to 2 * (every - 1), uniformly, so every - 1 on average.
 static uint32_t draw_skip(struct sampling *s)
 {
     s->dice += 0x9e3779b97f4a7c15u;
@@ -49,7 +49,7 @@ static uint32_t look_up6(const struct fib *fib, const uint8_t *ip, uint32_t read
     return fib_find(fib, dst);
 }
 
-// Where the FIB sends the packet; whether it will be forwarded is not looked at.
+// Finds the packet's next hop in the FIB, whether or not the packet will be forwarded.
 static void find_nexthop(const struct forwarder *f, const struct rte_mbuf *m, struct watch_tag *tag)
 {
     struct tags tags;

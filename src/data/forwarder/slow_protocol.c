@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exit slow_protocol: slow-protocol frames (IEEE 802.3 annex 57A) of a member of a LAG
 //
-//   in     a frame of EtherType 0x8809, whether the member and the LAG's interface are up or not
-//   out    sound LACPDUs and markers go up in the punt class "routing", to control, not to a TAP
+//   in     a frame of EtherType 0x8809, whether or not the member and the LAG's interface are up
+//   out    sound LACPDUs and markers are punted in class "routing", to control, not to a TAP
 //   exits  SLOW_TAGGED, SLOW_DESTINATION, SLOW_TRUNCATED, SLOW_SUBTYPE, LACP_LENGTH, LACP_LOOPED,
 //          LACP_NOT_CONFIGURED
 //
 // Checks lengths and the destination. Version, types and reserved fields must not be checked (IEEE
-// 802.1AX-2014 6.4.12): a later version begins as this one does.
+// 802.1AX-2014 6.4.12): later versions start like this one.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -15,7 +15,7 @@
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
-#define PDU 110u // bytes behind the EtherType
+#define PDU 110u // bytes after the EtherType
 enum { SUBTYPE_LACP = 1, SUBTYPE_MARKER = 2 };
 enum {
     AT_ACTOR_LENGTH = 3,

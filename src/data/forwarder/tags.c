@@ -7,7 +7,7 @@
 #include "table/metalink.h"
 #include "forwarder/forbidden.h"
 
-#define TAGS_MAX 3 // in the frame: two and a priority tag
+#define TAGS_MAX 3 // in the frame: two plus a priority tag
 
 static void tag_add(struct tags *t, uint16_t tci, uint16_t type_be)
 {
@@ -42,7 +42,7 @@ static bool type_is(uint16_t type_be, uint16_t expected_be)
     return type_be == expected_be || !type_be;
 }
 
-// The interface of a frame with two tags or more; or why it has none.
+// The interface of a frame with two tags or more; or a drop reason.
 static enum drop_reason pair_iface(const struct port *port, const struct tags *t, uint16_t *id)
 {
     uint16_t found = port_iface(port, t->vlan[0], t->vlan[1]);

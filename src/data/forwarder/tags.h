@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tags.h - the VLAN tags of a frame, and the interface they belong to
+// tags.h - the VLAN tags of a frame, and the interface that they select
 //
-// A tag with VLAN id 0 carries a priority only (802.1Q 6.9.1) and counts as absent. Without a tag,
+// A tag with VLAN id 0 only carries a priority (802.1Q 6.9.1) and counts as absent. Without a tag,
 // a frame belongs to the port's own interface; with one, of type 0x8100, to a vport; with two, to a
-// vport with an outer VLAN, if the outer tag has the type that the vport was given. Priorities
-// (PCP) are ignored. For frames one by one; lanes.h takes those of a burst that are alike.
+// vport with an outer VLAN, if the outer tag has the type configured for the vport. Priorities
+// (PCP) are ignored. For single frames; lanes.h handles uniform bursts.
 #ifndef FORWARDER_TAGS_H
 #define FORWARDER_TAGS_H
 
@@ -18,20 +18,20 @@
 
 struct tags { // of a frame, outermost first, without priority tags
     unsigned n;
-    uint16_t vlan[2], type_be[2]; // type 0: not known, the port has taken it off
+    uint16_t vlan[2], type_be[2]; // type 0: unknown, stripped by the port
 };
 
-// Reads the tags. Returns where the EtherType behind them is; NULL: the frame ends before.
-// `received`: also those that the port has taken off.
+// Reads the tags. Returns the address of the EtherType after them; NULL: the frame ends before
+// that. `received`: includes tags stripped by the port.
 const uint8_t *tags_read(const struct rte_mbuf *m, bool received, struct tags *t);
-// The interface of a frame of `port` with these tags; or why it has none.
+// The interface of a frame of `port` with these tags; or a drop reason.
 enum drop_reason tags_iface(const struct port *port, const struct tags *t, uint16_t *id);
-// Both in one; 0 = none.
+// Both in one; returns 0 = none.
 uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m, bool received);
-// Puts the tags of the interface into an untagged frame. False: no room.
+// Inserts the tags of the interface into an untagged frame. Returns false if there is no room.
 bool tags_put(struct rte_mbuf *m, const struct iface *iface);
-// Gives a packet that starts at its IP header an Ethernet header again, as if sent to us; its old
-// one lay there.
+// Restores an Ethernet header, as if sent to us, in front of a packet that starts at its IP header;
+// the old one was in the same place.
 void ether_restore(struct rte_mbuf *m, uint16_t iface, uint8_t family);
 
 #endif

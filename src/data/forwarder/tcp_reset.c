@@ -14,7 +14,7 @@
 #include "forwarder/forbidden.h"
 
 #define TCP_HDR 20u
-#define RESET_TTL 65 // 64 on the wire: the forwarding path takes one
+#define RESET_TTL 65 // 64 on the wire: the forwarding path decrements it
 #define HEADERS_READ 512u
 
 enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16 };
@@ -24,7 +24,7 @@ struct segment {
     uint32_t bytes;       // TCP header and data
 };
 
-// Where TCP begins, behind headers that acl_key.c has read; 0 = it is not there.
+// Offset of the TCP header, after headers that acl_key.c has read; 0 = none.
 static uint32_t tcp_at(const uint8_t *ip, uint32_t end, uint8_t family)
 {
     if (family == IP4)
@@ -49,7 +49,7 @@ static bool read_segment(const struct burst *b, unsigned i, struct segment *s)
     return true;
 }
 
-// The TCP header of the reset, without its checksum.
+// Fills in the TCP header of the reset, without its checksum.
 static void fill_reset(const struct segment *s, uint8_t *tcp)
 {
     const uint8_t *in = s->tcp;

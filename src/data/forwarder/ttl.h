@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ttl.h - lowering the TTL, and the checksum that goes with it
+// ttl.h - decrements the TTL, and adjusts the checksum
 #ifndef FORWARDER_TTL_H
 #define FORWARDER_TTL_H
 
 #include "base/ip.h"
 #include "forwarder/packet.h"
 
-// Lowers TTL and checksum, or the hop limit, in a packet that ether_out does not write. The sum:
-// see hop_lowered in lanes.c.
+// Decrements the TTL and adjusts the checksum, or the hop limit, in a packet that ether_out does
+// not write. For the sum see hop_lowered in lanes.c.
 static inline void ttl_lower(uint8_t *ip, uint8_t family)
 {
     if (family == IP4) {

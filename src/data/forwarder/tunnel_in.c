@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_in.c - packets that are addressed to us and carry another one
+// tunnel_in.c - decapsulates packets of tunnels that are addressed to us
 //
 //   in     packets of fwd_priv.h whose next hop is ourselves
-//   out    f->rx, received by the tunnel's interface: path.c has them take all stages from ether_in
-//          on, in this poll; martians, lists, uRPF are as for any packet
+//   out    f->rx, received by the tunnel's interface: path.c passes it through all stages from
+//          ether_in on, in this poll; martians, lists, uRPF as for any packet
 //   exits  TUNNEL_SOURCE, TUNNEL_HEADER, TUNNEL_FRAGMENT, TUNNEL_CHECKSUM, TUNNEL_ECN,
 //          TUNNEL_PROTOCOL, TUNNEL_FULL
 //
-// A packet belongs to the tunnel with its addresses, outer virtual router and key. If none has, but
-// some tunnel of its kind ends at its destination, it is dropped; otherwise it is the kernel's.
+// A packet belongs to the tunnel with its addresses, outer virtual router and key. If there is
+// none, but some tunnel of its kind ends at its destination, it is dropped; otherwise it goes to
+// the kernel.
 //
-// Its ECN field becomes what RFC 6040 figure 4 says. Outer fragments are not put together.
+// The inner ECN field is set by RFC 6040 figure 4. Outer fragments are not reassembled.
 //
-// The first packet of a tunnel is read step by step, and says what others have to look like
-// (tunnel_alike.h). Frames wait without the tunnel's tag. Those of one tunnel are received by a
-// port of which it is the only interface; where several tunnels' come together the tag is beside
-// the frame, as ports do that take tags off; it is put into the frame where somebody looks at them.
+// The first packet of a tunnel is parsed step by step, and serves as a pattern for others
+// (tunnel_alike.h). Frames wait without the tunnel's tag. If all frames are of one tunnel, they are
+// received by a port with that tunnel as its only interface; if several tunnels are mixed, the tag
+// is beside the frame, as with ports that strip tags; it is put into the frame if there is a watch.
 #include "base/checksum.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -34,16 +35,16 @@
 enum { GRE_C = 0x80, GRE_K = 0x20, GRE_S = 0x10, VXLAN_I = 0x08 };
 
 struct outer {              // of one packet
-    const uint8_t *ip, *at; // at: what is not read yet
+    const uint8_t *ip, *at; // at: first unparsed byte
     uint32_t whole;         // bytes of the packet from there on
-    uint32_t left;          // the readable ones of them
+    uint32_t left;          // readable bytes from there on
     uint8_t proto, tos;
-    uint16_t type; // EtherType of what it carries; 0: an Ethernet frame
-    bool fragment, later; // one, and not the first of its packet
+    uint16_t type; // EtherType of the inner packet; 0: an Ethernet frame
+    bool fragment, later; // a fragment; not the first one
     bool keyed;
     const uint8_t *udp; // with a checksum, or NULL
     const uint8_t *gre; // with a checksum, or NULL
-    const uint8_t *shim; // what follows IP and UDP, or NULL
+    const uint8_t *shim; // header after IP and UDP, or NULL
     struct tunnel_key id;
 };
 
@@ -54,7 +55,7 @@ static void outer_pass(struct outer *o, uint32_t n)
     o->whole -= n;
 }
 
-// The packet ends `n` bytes behind o->at.
+// Sets the packet's end to `n` bytes after o->at.
 static void outer_end(struct outer *o, uint32_t n)
 {
     o->whole = n;
@@ -75,8 +76,8 @@ static void read4(struct outer *o, const uint8_t *ip)
     outer_pass(o, hlen);
 }
 
-// Does a node that does not know an option skip it? (RFC 8200 4.2) The tunnel encapsulation limit,
-// which Linux sends, is such a one.
+// Would a node that does not know the options skip them (RFC 8200 4.2)? The tunnel encapsulation
+// limit, which Linux sends, is skippable.
 static bool options_are_skipped(const uint8_t *header, uint32_t size)
 {
     for (uint32_t at = 2; at < size; at += header[at] ? 2u + header[at + 1] : 1u)
@@ -85,7 +86,7 @@ static bool options_are_skipped(const uint8_t *header, uint32_t size)
     return true;
 }
 
-// Hop-by-hop and destination options. What they ask for is the kernel's to answer.
+// Skips hop-by-hop and destination options. The kernel handles other options.
 static void pass_options(struct outer *o)
 {
     for (bool first = true; (o->proto == PROTO_HOPOPTS && first) || o->proto == PROTO_DSTOPTS;
@@ -109,14 +110,14 @@ static void read6(struct outer *o, const uint8_t *ip)
     pass_options(o);
     if (o->proto == PROTO_FRAGMENT && o->left >= 8) {
         const uint8_t *header = o->at;
-        o->fragment = load16(header + 2) & RTE_BE16(0xfff9); // else it is whole (RFC 6946)
+        o->fragment = load16(header + 2) & RTE_BE16(0xfff9); // else it is a whole packet (RFC 6946)
         o->later = load16(header + 2) & RTE_BE16(0xfff8);
         o->proto = header[0];
         outer_pass(o, 8);
     }
 }
 
-// Of what kind of tunnel is it, if any? Of UDP only the first fragment says it.
+// Kind of tunnel, if any. With UDP, only the first fragment tells it.
 static uint8_t kind_of(const struct outer *o)
 {
     if (o->proto == PROTO_IP4 || o->proto == PROTO_IP6)
@@ -131,7 +132,7 @@ static uint8_t kind_of(const struct outer *o)
                                      : TUNNEL_NONE;
 }
 
-// Version 0; of the flags only those of RFC 2784 and 2890.
+// Accepts version 0, and only the flags of RFC 2784 and 2890.
 static bool read_gre(struct outer *o)
 {
     const uint8_t *gre = o->at;
@@ -199,7 +200,7 @@ static bool udp_is_right(const struct rte_mbuf *m, const struct outer *o, const 
 {
     uint32_t len = load16_host(o->udp + 4), sum;
 
-    if (!load16(o->udp + 6)) // RFC 6936 5: over IPv6 only if it is configured
+    if (!load16(o->udp + 6)) // RFC 6936 5: over IPv6 only if configured
         return t->zero_checksum;
     if (o->id.family == IP6)
         sum = checksum_pseudo6(o->ip + 8, o->ip + 24, len, PROTO_UDP);
@@ -217,11 +218,11 @@ static bool gre_is_right(const struct rte_mbuf *m, const struct outer *o)
 
 #define ECN_DROP 4
 
-// By the inner field, then the outer one: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+// By inner field, then outer one: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
 static const uint8_t ecn_of[4][4] = {{0, 0, 0, ECN_DROP}, {1, 1, 1, 3}, {2, 1, 2, 3}, {3, 3, 3, 3}};
 
-// The inner packet gets its ECN field, and with a uniform tunnel the DSCP. False: congestion was
-// marked on the way, and its sender does not understand that.
+// Sets the inner packet's ECN field, and for a uniform tunnel its DSCP. Returns false if congestion
+// was marked on the way, but the sender does not support ECN.
 static bool inner_mark(uint8_t *ip, bool is4, uint8_t outer, const struct tunnel *t)
 {
     uint8_t tos = is4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4),
@@ -263,7 +264,7 @@ static inline void make_header(uint8_t *frame, const struct made *made)
     store64(frame + 6, made->last);
 }
 
-// What is behind o->at becomes a frame without tag.
+// Turns the bytes from o->at on into an untagged frame.
 static uint8_t *frame_of(const struct outer *o, const struct tunnel *t)
 {
     uint8_t *at = (uint8_t *)(uintptr_t)o->at;
@@ -276,7 +277,7 @@ static uint8_t *frame_of(const struct outer *o, const struct tunnel *t)
     return at - ETHER_HDR;
 }
 
-// Why the inner packet may not come in; its ECN field is written.
+// Returns the reason why the inner packet may not come in; sets its ECN field.
 static enum drop_reason inner_check(struct outer *o, const struct tunnel *t)
 {
     bool ethernet = tunnel_is_ethernet(t->kind);
@@ -304,7 +305,7 @@ static enum drop_reason checks(const struct rte_mbuf *m, struct outer *o, const 
     return inner_check(o, t);
 }
 
-// The frame begins at `frame`, and ends with the outer packet.
+// Cuts the mbuf to the frame, from `frame` to the end of the outer packet.
 static void cut_packet(struct rte_mbuf *m, const uint8_t *frame, const struct outer *o)
 {
     uint32_t off = (uint32_t)(frame - rte_pktmbuf_mtod(m, const uint8_t *));
@@ -315,7 +316,7 @@ static void cut_packet(struct rte_mbuf *m, const uint8_t *frame, const struct ou
     metalink_hops_set(m, metalink_hops(m) + 1);
 }
 
-// The tunnel's interface has received it, and there is no room for it.
+// The tunnel's interface has received it, but the queue has no room.
 static void drop_received(struct forwarder *f, struct rte_mbuf *m, uint16_t number)
 {
     uint16_t iface = tunnel_get(number)->iface;
@@ -324,8 +325,8 @@ static void drop_received(struct forwarder *f, struct rte_mbuf *m, uint16_t numb
     packet_drop(f, m, iface, DROP_TUNNEL_FULL);
 }
 
-// The tunnel with that key. Packets come in flows, so most are of the one before; an entry that has
-// a kind is in the index.
+// Finds the tunnel with that key. Packets come in flows, so most belong to the previous one's
+// tunnel; an entry with a kind is in the index.
 static inline uint16_t look_up(struct forwarder *f, const struct tunnel_index *x,
                                const struct tunnel_key *k)
 {
@@ -341,7 +342,7 @@ static inline uint16_t look_up(struct forwarder *f, const struct tunnel_index *x
     return number;
 }
 
-// False: no tunnel's.
+// Returns false if it belongs to no tunnel.
 static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct outer *o,
                         uint16_t *number, enum drop_reason *why)
 {
@@ -368,9 +369,9 @@ static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct
     return true;
 }
 
-// --- packets that are alike ---
+// --- packets that match a pattern ---
 
-// The bytes of the outer IP header that differ.
+// Masks out the varying bytes of the outer IP header.
 static void alike_ip(struct alike *a, uint8_t family)
 {
     static const uint8_t mask4[IP4_HDR] = {[0] = 0xff, [6] = 0x3f, [7] = 0xff, [9] = 0xff,
@@ -385,7 +386,8 @@ static void alike_ip(struct alike *a, uint8_t family)
     a->length_beside = family == IP4 ? 0 : IP6_HDR;
 }
 
-// Of UDP's header, all but its ports' entropy and its length; VXLAN's has reserved bits.
+// Compares UDP's header without the entropy in its port and without its length; VXLAN's has
+// reserved bits.
 static void alike_udp(struct alike *a, const struct outer *o)
 {
     static const uint8_t udp[8] = {[2] = 0xff, 0xff, [6] = 0xff, 0xff},
@@ -399,7 +401,7 @@ static void alike_udp(struct alike *a, const struct outer *o)
     a->length_beside = at;
 }
 
-// The type of what is carried and its version, at least IP. There is room for both.
+// Compares the type of the inner packet and its version, at least for IP. There is room for both.
 static void alike_inner(struct alike *a, uint32_t size)
 {
     if (a->ethernet)
@@ -407,8 +409,8 @@ static void alike_inner(struct alike *a, uint32_t size)
     a->mask[size + (a->ethernet ? ETHER_HDR : 0)] = 0xf0;
 }
 
-// What packets have to look like to be taken as the one of `o`, which may come in. Not those whose
-// headers have checksums or numbers.
+// Makes a pattern from the packet of `o`, which may come in. Not for headers with checksums or
+// sequence numbers.
 static void alike_read(struct alike *a, const struct outer *o, uint16_t number, uint64_t valid)
 {
     const struct tunnel *t = tunnel_get(number);
@@ -439,8 +441,8 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number, 
     a->made = made_of(t, o->type);
 }
 
-// Where the packets of its tunnel and inner family are in a table of struct alike. A packet that is
-// too short for what is read here is no tunnel's.
+// Index of a packet's tunnel and inner family in a table of struct alike. A packet that is too
+// short for the bytes read here belongs to no tunnel.
 static inline unsigned alike_slot(const uint8_t *ip, uint16_t vr, bool four)
 {
     const uint8_t *udp = ip + (four ? IP4_HDR : IP6_HDR), proto = ip[four ? 9 : 6];
@@ -456,7 +458,7 @@ static inline unsigned alike_slot(const uint8_t *ip, uint16_t vr, bool four)
 
 typedef uint64_t words __attribute__((vector_size(16)));
 
-// All of `is` can be read: there is room behind a packet, which the mask leaves out.
+// All of `is` can be read: there is room after a packet, and the mask excludes it.
 static inline bool is_alike(const struct alike *a, const uint8_t *ip, bool four)
 {
     words differ = {0, 0}, v, is, mask;
@@ -470,8 +472,8 @@ static inline bool is_alike(const struct alike *a, const uint8_t *ip, bool four)
     return !(differ[0] | differ[1]);
 }
 
-// Packet i if it is alike, NULL otherwise. It is plain and has one segment, so its length is the
-// packet's, and all of it can be read.
+// Takes packet i if it matches the pattern, else returns NULL. It is plain and has one segment, so
+// its length is the packet's, and all of it can be read.
 static inline __attribute__((always_inline)) struct rte_mbuf *
 take_alike(const struct burst *b, unsigned i, uint64_t valid, const struct alike *a, bool four)
 {
@@ -499,10 +501,10 @@ take_alike(const struct burst *b, unsigned i, uint64_t valid, const struct alike
     return m;
 }
 
-// --- taken ---
+// --- taking packets ---
 
-// Packet i, read step by step. False: it is no tunnel's. *m: NULL if it has been dropped. a: others
-// that are alike are plain.
+// Parses packet i step by step. Returns false if it belongs to no tunnel. *m: NULL if it has been
+// dropped. a: pattern to fill in, used for plain packets.
 static __attribute__((noinline)) bool take_one(struct forwarder *f, struct burst *b, unsigned i,
                                                struct alike *a, uint64_t valid,
                                                struct rte_mbuf **m)
@@ -527,7 +529,7 @@ static __attribute__((noinline)) bool take_one(struct forwarder *f, struct burst
     return true;
 }
 
-// Those taken are opened[0..*n). alike: of packets that are `plain`.
+// Puts taken packets into opened[0..*n). alike: patterns, for `plain` packets.
 static inline __attribute__((always_inline)) uint64_t
 take_burst(struct forwarder *f, struct burst *b, uint64_t of, bool four, bool plain,
            struct alike *alike, struct rte_mbuf **opened, unsigned *n)
@@ -599,9 +601,9 @@ uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of)
     return of;
 }
 
-// --- received ---
+// --- receiving frames ---
 
-// The tag is beside the frame, and is counted as if it were in it.
+// Puts the tag beside the frame, and counts it as if it were in it.
 static inline void tag_set(struct forwarder *f, const struct port *port, struct rte_mbuf *m,
                            uint16_t vlan)
 {
@@ -623,8 +625,8 @@ static void tag_put(struct rte_mbuf *m, uint16_t vlan)
     store16(frame + 14, rte_cpu_to_be_16(vlan));
 }
 
-// The oldest of those that wait, at most `max`, as far as they have come by the same port. The
-// number of the tunnel that all have come by; 0: there are several.
+// Takes the oldest waiting frames, at most `max`, as long as they came by the same port. Returns
+// the number of their tunnel; 0: several.
 static uint16_t take_of_port(struct forwarder *f, unsigned max)
 {
     const struct frame_queue *q = &f->tunnel_in;
@@ -663,7 +665,7 @@ const struct port *tunnel_take_in(struct forwarder *f, unsigned max)
     if (!iface)
         return port;
     f->tunnel_port.untagged = iface;
-    f->counter->iface[iface].rx_bytes += a->n * VLAN_HDR; // as if it were there
+    f->counter->iface[iface].rx_bytes += a->n * VLAN_HDR; // as if the tag were there
     return &f->tunnel_port;
 }
 

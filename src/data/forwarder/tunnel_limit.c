@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_limit.c - how often an IPv6 packet may still enter tunnels over IPv6 (RFC 2473 4.1.1)
+// tunnel_limit.c - how many more IPv6 tunnels an IPv6 packet may enter (RFC 2473 4.1.1)
 //
-// A packet that has been encapsulated may say so in a tunnel encapsulation limit, an option of a
-// destination options header. With 0 it enters no tunnel, and its sender is told where the 0 is;
-// otherwise what carries it gets one less (tunnel_out.c). kamueed puts none where there is none:
-// it counts tunnels on its own way (table/metalink.h).
+// An encapsulated packet may have a tunnel encapsulation limit, an option of a destination options
+// header. With 0 it enters no tunnel, and its sender is told where the 0 is; otherwise the outer
+// packet gets one less (tunnel_out.c). kamueed adds no limit of its own: it counts tunnels in its
+// own way (table/metalink.h).
 #include "forwarder/tunnel_limit.h"
 
 #include "base/ip6_chain.h"
@@ -15,7 +15,7 @@
 
 enum { ICMP6_PARAMETER = 4, OPTION_LIMIT = 4 };
 
-// In the options from `at` to `end`.
+// Searches the options from `at` to `end`.
 static uint32_t option_at(const uint8_t *ip, uint32_t at, uint32_t end)
 {
     while (at + 2 < end) {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_out.c - what leaves by a tunnel gets its outer header
+// tunnel_out.c - encapsulates packets that leave by a tunnel
 //
-//     in     finished frames of ports of tunnels, from tx_flush; their tag says which tunnel
+//     in     finished frames of ports of tunnels, from tx_flush; their tag tells which tunnel
 //     out    f->outer4, f->outer6: the next hop is the tunnel's, so ip4_tunnel or ip6_tunnel
-//            looks nothing up; holding, groups, output lists, queues are as for any packet
+//            does no lookup; holding, groups, output lists, queues work as for any packet
 //     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL,
 //            TUNNEL_TOO_BIG
 //
 // The template is stored in words of 16 bytes, so its size needs no loop; bytes before the outer
-// header mean nothing. Of the header checksum only what differs between packets is added.
+// header are meaningless. Only the varying parts are added to the header checksum.
 //
-// Plain packets never become frames of a port of tunnels: those of a burst that leave by tunnels of
-// the same kind as the first are taken together, in code that is compiled for each kind
+// Plain packets never become frames of a port of tunnels: packets of a burst whose tunnels are of
+// the same kind as the first one's are handled together, in code that is compiled for each kind
 // (tunnel_pass). If the outer next hop is an adjacency, they are finished at once.
 //
-// Most sizes need no check: the inner packet fits the interface's MTU, which is that of the path
-// less the outer header (ip4_fwd answers the inner sender, or fragments the inner packet). IPv6
-// packets up to 1280 bytes enter all the same. Where the path is known to be too narrow for them,
-// routers on it may fragment the outer packet, over IPv4, or it leaves in pieces, over IPv6.
+// Most sizes need no check: the inner packet fits the interface's MTU, which is the path's MTU
+// minus the outer header (ip4_fwd answers the inner sender, or fragments the inner packet). IPv6
+// packets up to 1280 bytes enter in any case. If the path is known to be too narrow for them,
+// routers on it may fragment the outer packet, over IPv4, or it leaves in fragments, over IPv6.
 //
 // ECN is copied (RFC 6040 4.1, normal mode). UDP's source port and IPv6's flow label come from the
 // inner flow (RFC 7348 5, RFC 8086 3.2.1, RFC 6438).
@@ -37,10 +37,10 @@
 #include "forwarder/forbidden.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#define INNER_L2 (ETHER_HDR + VLAN_HDR) // of frames of ports of tunnels
+#define INNER_L2 (ETHER_HDR + VLAN_HDR) // of frames on ports of tunnels
 #define ROOM (int)(TUNNEL_HEADER + 2 * ETHER_HDR + 2 * VLAN_HDR)
 
-// The frame waits, with the tunnel's number beside it.
+// Queues frames, with the tunnel's number beside each.
 void tunnel_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
 {
     unsigned taken = frame_queue_put(f, &f->tunnel_out, pkt, n);
@@ -54,13 +54,13 @@ void tunnel_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsig
 }
 
 struct inner {         // of one frame
-    uint8_t *at;       // what follows the outer header
-    const uint8_t *ip; // NULL: it is no IP packet
+    uint8_t *at;       // first byte after the outer header
+    const uint8_t *ip; // NULL: not IP
     uint16_t type;     // EtherType
     uint8_t tos, ttl;
 };
 
-// Takes the tag off.
+// Removes the tag.
 static inline void inner_read(uint8_t *frame, const struct tunnel *t, struct inner *p)
 {
     uint8_t *ip = frame + INNER_L2;
@@ -106,7 +106,7 @@ INLINE uint8_t outer_tos(const struct tunnel *t, uint8_t inner)
     return t->dscp_mode == TUNNEL_DSCP_FIXED ? (uint8_t)(t->dscp << 2 | (inner & 3)) : inner;
 }
 
-// Bytes of the outer header: a constant where the kind is one that has no key.
+// Bytes of the outer header: a constant for kinds without a key.
 INLINE unsigned size_of(const struct tunnel *t, uint8_t kind, uint8_t family)
 {
     const unsigned l3 = family == IP4 ? IP4_HDR : IP6_HDR;
@@ -143,13 +143,13 @@ INLINE void finish6(uint8_t *ip, const struct tunnel *t, const struct inner *p, 
         ip[7] = p->ttl;
 }
 
-// Of everything behind the IPv6 header: `udp` and `len` bytes, the mbuf's from there on.
+// Checksum of everything after the IPv6 header: `len` bytes from UDP on.
 static __rte_noinline void udp6_checksum(struct rte_mbuf *m, uint8_t *ip, uint32_t len)
 {
     uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_UDP);
     uint32_t at = packet_l2_len(m, ip) + IP6_HDR;
 
-    for (struct rte_mbuf *s = m; s; s = s->next, at = 0) // segments have even sizes but the last
+    for (struct rte_mbuf *s = m; s; s = s->next, at = 0) // all sizes but the last are even
         sum = checksum_add(sum, rte_pktmbuf_mtod(s, uint8_t *) + at, s->data_len - at);
     uint16_t value = checksum_finish(sum);
     store16(ip + IP6_HDR + 6, value ? value : 0xffff);
@@ -167,7 +167,7 @@ INLINE void finish_shim(uint8_t *at, const struct inner *p, uint32_t len, uint8_
         store16(at + 2, p->type);
 }
 
-// Bytes of the template that are stored: a constant where the kind is one.
+// Bytes of the template that are stored: a constant for a constant kind.
 INLINE unsigned template_room(uint8_t kind, uint8_t family)
 {
     const unsigned n = (family == IP4 ? IP4_HDR : IP6_HDR) + (tunnel_is_udp(kind) ? 8 : 0) +
@@ -176,7 +176,7 @@ INLINE unsigned template_room(uint8_t kind, uint8_t family)
     return (n + 15) / 16 * 16;
 }
 
-// Writes the outer header in front of p->at. The lengths of m are those of the outer frame. `len`,
+// Writes the outer header in front of p->at. m has the lengths of the outer frame. `len`,
 // `inner_len`: bytes from the outer and from the inner IP header on. kind and family are t's.
 INLINE void encapsulate(struct rte_mbuf *m, const struct tunnel *t, const struct inner *p,
                         uint32_t len, uint32_t inner_len, uint8_t kind, uint8_t family)
@@ -196,7 +196,7 @@ INLINE void encapsulate(struct rte_mbuf *m, const struct tunnel *t, const struct
     metalink_hops_set(m, metalink_hops(m) + 1);
 }
 
-// Packet m, with its outer header, joins its burst.
+// Adds packet m, with its outer header, to its burst.
 static inline void outer_add(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
                              uint8_t *ip, uint32_t nexthop)
 {
@@ -223,7 +223,8 @@ static inline void outer_add(struct forwarder *f, struct rte_mbuf *m, const stru
 
 #define PIECES_MAX 4u
 
-// Without DF the identification counts (RFC 6864 4.1); that of forwarders may meet, as in any host.
+// Without DF the identification matters (RFC 6864 4.1); forwarders may use equal ones, as in any
+// host.
 static void outer_allow_fragments(struct forwarder *f, uint8_t *ip)
 {
     store16(ip + 4, rte_cpu_to_be_16((uint16_t)f->outer_id++));
@@ -264,10 +265,10 @@ static __rte_noinline void outer_add_large(struct forwarder *f, struct rte_mbuf 
 
 // --- tunnel encapsulation limit (RFC 2473 4.1.1) ---
 
-#define LIMIT_HDR 8u // ROOM, counted from the frame of the port of tunnels, has so much to spare
+#define LIMIT_HDR 8u // ROOM, counted from the frame on the port of tunnels, includes this much
 
-// Of the inner packet, 0: it has none. One that may enter no more tunnel does not come so far, but
-// for the kernel's.
+// The limit of the inner packet, 0: none. Packets with a limit of 0 do not come here, except from
+// the kernel.
 static uint8_t outer_limit(const struct tunnel *t, const struct inner *p, uint32_t inner_len)
 {
     if (t->id.family != IP6 || p->type != ETHER_TYPE_IP6 || !tunnel_limit_may_be(p->ip[6]))
@@ -276,7 +277,7 @@ static uint8_t outer_limit(const struct tunnel *t, const struct inner *p, uint32
     return at ? p->ip[at] : 0;
 }
 
-// Destination options behind the outer header, which begins earlier then.
+// Inserts destination options after the outer header, which then begins earlier.
 static uint8_t *put_limit(struct rte_mbuf *m, uint8_t *ip, uint8_t limit)
 {
     uint8_t *to = memmove(ip - LIMIT_HDR, ip, IP6_HDR);
@@ -291,8 +292,8 @@ static uint8_t *put_limit(struct rte_mbuf *m, uint8_t *ip, uint8_t limit)
     return to;
 }
 
-// A frame of a port of tunnels. The outer frame begins where its Ethernet header will be, so that
-// ether_out need not move it.
+// Encapsulates a frame of a port of tunnels. The outer frame begins where its Ethernet header will
+// be, so that ether_out need not move it.
 static void encapsulate_frame(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
                               const struct inner *p, uint32_t nexthop)
 {
@@ -314,7 +315,7 @@ static void encapsulate_frame(struct forwarder *f, struct rte_mbuf *m, const str
         outer_add(f, m, t, ip, nexthop);
 }
 
-// No outer header can be written in front of `at`.
+// Reason why no outer header can be written in front of `at`.
 static inline enum drop_reason refusal_of_buffer(const struct rte_mbuf *m, const uint8_t *at)
 {
     if (unlikely(metalink_hops(m) >= METALINK_HOPS_MAX))
@@ -325,7 +326,7 @@ static inline enum drop_reason refusal_of_buffer(const struct rte_mbuf *m, const
     return DROP_NONE;
 }
 
-// Why the frame cannot go into the tunnel.
+// Reason why the frame cannot go into the tunnel.
 static inline enum drop_reason refusal(const struct rte_mbuf *m, const struct tunnel *t,
                                        uint32_t nexthop, const struct inner *p)
 {
@@ -381,14 +382,14 @@ bool tunnel_take_out(struct forwarder *f, unsigned max)
     return true;
 }
 
-// --- the usual case ---
+// --- the fast path ---
 
 struct way { // of one packet
     const struct tunnel *tunnel;
     uint64_t word; // of the outer next hop
     uint32_t nexthop;
     uint16_t vr; // of the tunnel's interface
-    bool direct; // the outer next hop takes it, and nobody looks at it
+    bool direct; // the outer next hop takes it, without watches or checks
 };
 
 INLINE uint32_t outer_len(uint32_t len, const struct tunnel *t, uint8_t kind, uint8_t family)
@@ -396,7 +397,8 @@ INLINE uint32_t outer_len(uint32_t len, const struct tunnel *t, uint8_t kind, ui
     return len + size_of(t, kind, family) + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0);
 }
 
-// By what packet i of b goes. False: by no tunnel of that kind and family, or the long way.
+// Finds the way of packet i of b. Returns false if it has no tunnel of that kind and family, or
+// takes the slow path.
 INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t kind, uint8_t family,
                      uint8_t inner)
 {
@@ -418,7 +420,7 @@ INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t k
     return w->nexthop;
 }
 
-// Its Ethernet header as it would be in a frame, without the tag.
+// Writes its Ethernet header as in a frame, without the tag.
 INLINE void write_inner_ether(uint8_t *ip, const uint8_t *header, uint16_t type)
 {
     store64(ip - ETHER_HDR, load64(header));
@@ -426,7 +428,7 @@ INLINE void write_inner_ether(uint8_t *ip, const uint8_t *header, uint16_t type)
     store16(ip - 2, type);
 }
 
-// The frame of packet m, as ether_out writes and counts it.
+// Writes and counts the frame of packet m like ether_out.
 INLINE void send_direct(struct forwarder *f, struct rte_mbuf *m, const struct way *w, uint8_t *ip,
                         uint8_t family, uint64_t size, struct cross_run *run)
 {
@@ -484,7 +486,7 @@ INLINE void pass_one(struct forwarder *f, const struct burst *b, unsigned i, con
         outer_add(f, m, t, out, w->nexthop);
 }
 
-// The mask of packets that have passed.
+// Returns the mask of packets that have passed.
 INLINE uint64_t pass_all(struct forwarder *f, const struct burst *b, uint8_t kind, uint8_t outer,
                          uint8_t inner)
 {
@@ -520,7 +522,7 @@ static const struct tunnel *first_tunnel(const struct burst *b)
     return NULL;
 }
 
-// Does somebody look at frames of the ports of tunnels?
+// Are there watches on the ports of tunnels?
 static bool is_watched(const struct forwarder *f)
 {
     bool watched = f->record.on;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage tx: hand each port's packets to its transmit queue
+// Stage tx: passes each port's packets to its transmit queue
 //
-//   in     f->tx_pkt[port] of every port, how many: tx_word[port]
+//   in     f->tx_pkt[port] of every port; their number is in tx_word[port]
 //   out    sent (ledger: tx), handed to the forwarder that owns the queue, in the port's queue, or
 //          on their way to the other end of their metalink
 //   exits  TX_FULL, TX_NO_QUEUE, TX_NO_BUFFER, INJECT_RING_FULL, LAG_NO_MEMBER
 //
-// Called at the end of each burst: a packet never waits for a later one. What a port does not take
-// is offered again TX_TRIES times, about as long as a 10 Gb/s port needs for a few frames, and then
-// dropped: waiting longer would only move the loss to the receive queues, where nobody sees whose
-// it is.
+// Called at the end of each burst: a packet never waits for a later one. Packets that a port does
+// not take are offered again TX_TRIES times, about as long as a 10 Gb/s port needs for a few
+// frames, and then dropped: waiting longer would only move the loss to the receive queues, where
+// its owner cannot be told.
 //
-// ether_out, or tx_word here, has counted packets as sent by their interface; those that are not
-// sent are subtracted. A LAG's packets are divided among its members by flow hash (table/lag.h).
+// ether_out, or tx_word here, has counted packets as sent by their interface; unsent packets are
+// subtracted. A LAG's packets are distributed over its members by flow hash (table/lag.h).
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
@@ -52,7 +52,7 @@ static bool is_ours(struct rte_mbuf *m)
 }
 
 // For a port with FAST_FREE: replaces packets of other pools, with several segments or several
-// owners by copies. How many packets there are then.
+// references, by copies. Returns the number of packets left.
 static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
                                          unsigned n)
 {
@@ -104,7 +104,7 @@ tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pk
         tx_drop(f, port, pkt + sent, n - sent, DROP_TX_FULL);
 }
 
-// The port has fewer transmit queues than there are forwarders: its queue is `owner`'s.
+// The port has fewer transmit queues than there are forwarders: `owner` has its queue.
 static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt,
                          unsigned n)
 {
@@ -117,7 +117,7 @@ static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, str
 
 static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n);
 
-// Sends what waits for the port, perhaps nothing. `member`: of a LAG, which sends by it.
+// Sends the port's packets, if any. `member`: of a LAG, which sends by it.
 static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, uint16_t port,
                                                           bool member)
 {
@@ -147,8 +147,8 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
     f->tx_word[port] = 0;
 }
 
-// The flow hash of a frame that leaves by port `lag`, as the virtual router of its interface says;
-// of its MACs if it is not IP.
+// The flow hash of a frame that leaves by port `lag`, as configured for its interface's virtual
+// router; of its MACs if it is not IP.
 static uint32_t hash_of_frame(uint16_t lag, const struct rte_mbuf *m)
 {
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -179,7 +179,7 @@ static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t
             tx_drop(f, lag, &pkt[i], 1, DROP_LAG_NO_MEMBER);
             continue;
         }
-        // Has room: all arrays together hold tx_queued packets.
+        // There is room: all arrays together hold tx_queued packets.
         f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = pkt[i];
         members |= 1ull << port;
     }
@@ -204,7 +204,7 @@ void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
     f->tx_queued++;
 }
 
-// The kernel may send by a tunnel before it is published, when its tag says nothing yet.
+// The kernel may send by a tunnel before it is published, when its tag has no meaning yet.
 static bool may_send(const struct iface *iface)
 {
     return iface->kind != IFACE_NONE && iface_is_up(iface) &&

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// urpf.c - is the source where the packet comes from? (RFC 3704, RFC 8704)
+// urpf.c - checks that a source is reachable where its packet came in (RFC 3704, RFC 8704)
 //
-// An input check. The sources of all packets of the burst whose interface has it are looked up in
-// the FIB of its virtual router:
+// An input check. The sources of all packets of interfaces with uRPF are looked up in the FIB of
+// their virtual router:
 //
 //     loose     some route leads to the source
-//     strict    the best route, or a member of its group, leaves by the interface it came by
-//     feasible  so does any route to the longest prefix of the source
+//     strict    the best route, or a member of its group, leaves by the input interface
+//     feasible  any route to the longest prefix of the source leaves by the input interface
 //
-// The FIB's next hop answers the first two. Aliases (table/nexthop.h), which rib_manager makes
-// where a virtual router has such interfaces, say whether the prefix is the default route, which
-// counts only with allow-default, and what other routes it has. A source without a usable route
-// (none, blackhole, unreachable, prohibit), or of our own, is never accepted. Link-local sources
-// (fe80::/10, 169.254/16) are not checked, nor what went up before: broadcast of a host without
-// address (DHCP), control multicast, neighbor discovery.
+// The FIB's next hop answers the first two. Aliases (table/nexthop.h), which rib_manager makes in
+// virtual routers with such interfaces, tell whether the prefix is the default route, which counts
+// only with allow-default, and which other routes it has. A source without a usable route (none,
+// blackhole, unreachable, prohibit), or one of our own addresses, is never accepted. Link-local
+// sources (fe80::/10, 169.254/16) are not checked, nor packets that were punted earlier: broadcasts
+// of hosts without an address (DHCP), control multicast, neighbor discovery.
 #include "forwarder/drop.h"
 #include "forwarder/input_check.h"
 #include "forwarder/packet.h"
@@ -23,7 +23,7 @@
 
 struct sources { // to be checked
     unsigned n;
-    uint8_t at[BURST_MAX]; // place in the burst
+    uint8_t at[BURST_MAX]; // index in the burst
     uint16_t vr[BURST_MAX];
     union {
         ip4_t src4[BURST_MAX];
@@ -67,7 +67,7 @@ static void look_up_sources(struct sources *a, const struct fib *const *of, uint
         fib_find6_bulk(rcu_load(&of[a->vr[0]]), a->src6, a->nh, a->n);
 }
 
-// Does a next hop of that kind lead to anybody but us?
+// Does a next hop of that kind lead to a host other than us?
 static bool leads_on(enum nexthop_kind kind)
 {
     const unsigned on = 1u << NEXTHOP_ADJACENCY | 1u << NEXTHOP_HOLD | 1u << NEXTHOP_GLEAN |
@@ -84,7 +84,7 @@ static bool other_leads_out(const struct nexthop *alias, uint16_t iface)
     return false;
 }
 
-// Why a packet that came by `iface` is dropped, `id` being the next hop to its source; or
+// Drop reason of a packet that came in by `iface`, with `id` as the next hop to its source; or
 // DROP_NONE.
 static enum drop_reason check_source(const struct iface *iface, uint8_t family, uint32_t id)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch.c - showing frames to watches (table/watch.h)
+// watch.c - shows frames to watches (table/watch.h)
 //
-// Called once for a burst and a port, or for a batch of dropped or punted packets, only while some
-// watch has its bit there. Frames stay as they are; each watch takes copies.
+// Called once per burst and port, or per batch of dropped or punted packets, only while some watch
+// has its bit there. Frames stay unchanged; each watch takes copies.
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
 #include "forwarder/watch.h"
@@ -22,7 +22,7 @@ static void show_frames(struct forwarder *f, uint32_t bits, enum watch_point poi
     }
 }
 
-// n <= BURST_MAX frames of one port.
+// Shows n <= BURST_MAX frames of one port.
 static void show_port_frames(struct forwarder *f, uint32_t bits, enum watch_point point,
                              uint16_t port, struct rte_mbuf *const *pkt, unsigned n)
 {
@@ -68,7 +68,8 @@ static uint16_t port_of_packet(uint16_t iface, const struct rte_mbuf *m)
     return iface ? iface_get(iface)->port : m->port < PORT_MAX ? m->port : PORT_NONE;
 }
 
-// Packets whose work is done are no drops. Dropped ones may be changed: they go back to their pool.
+// Packets that ended without a reason are not drops. Dropped ones may be changed: they return to
+// their pool.
 void watch_dropped(struct forwarder *f)
 {
     struct rte_mbuf *pkt[BURST_MAX];
