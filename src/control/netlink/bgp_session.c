@@ -15,7 +15,7 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// The kernel prints each 32-bit word of an address as a number of this machine.
+// The kernel prints each 32-bit word of an address in host byte order.
 static bool read_address(const char *hex, struct ip_addr *a)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -61,7 +61,7 @@ int bgp_sessions(int netns_fd, struct ip_addr *peer, unsigned max)
         FILE *f = fopen(path[i], "re");
         int e = errno;
         netns_leave(back);
-        if (!f && i && e == ENOENT) // without IPv6
+        if (!f && i && e == ENOENT) // no IPv6
             return (int)n;
         if (!f)
             return -e;

@@ -53,7 +53,7 @@ static bool has_peer(const char *address)
     return found;
 }
 
-// Port 179 is the root user's.
+// Needs root: port 179 is privileged.
 static void a_session_of_this_machine_is_seen_until_it_is_closed(void **state)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(179)}, from = a;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// carrier.c - tells at once when the kernel interface behind a port changes
+// carrier.c - reports changes of the kernel interface behind a port at once
 //
-// Each interface has a socket of its own, in its namespace. An announcement may be old, so it is
-// only a reason to look.
+// Each interface has its own socket in its namespace. An announcement may be outdated when it is
+// read, so it only makes the caller read the present state.
 #include "netlink/carrier.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "netlink/netlink.h"
 
-#define ROOM 16384 // bytes; an announcement of a link has 1 to 2 KiB
+#define ROOM 16384 // bytes; a link announcement takes 1 to 2 KiB
 
 struct carrier {
     int fd, ifindex;
@@ -27,7 +27,7 @@ struct carrier {
     void *ctx;
 };
 
-// Settings of one interface, or of all.
+// Interface whose settings changed, or NETCONFA_IFINDEX_ALL.
 static int netconf_ifindex(const struct nlmsghdr *h)
 {
     const struct nlattr *a;
@@ -65,7 +65,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     c->hit = false;
     while ((n = recv(fd, buf, sizeof buf, MSG_DONTWAIT)) > 0)
         if (!netlink_walk(buf, (size_t)n, take_message, c))
-            c->hit = true; // cut: whatever it was
+            c->hit = true; // cut: it may have concerned the interface
     c->hit |= n < 0 && errno == ENOBUFS;
     if (c->hit)
         c->fn(c->ctx); // may end c
@@ -74,7 +74,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 struct carrier *carrier_listen(struct event_base *loop, int ifindex, void (*fn)(void *ctx),
                                void *ctx)
 {
-    // IPv6 addresses: there are none while IPv6 is off.
+    // A new IPv6 address shows that IPv6, which kernel_link.c switches off, is on again.
     struct sockaddr_nl links = {.nl_family = AF_NETLINK,
                                 .nl_groups = RTMGRP_LINK | RTMGRP_IPV6_IFADDR |
                                              1u << (RTNLGRP_IPV4_NETCONF - 1) |

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ipsec.c - see ipsec.h
 //
-// One question on a socket of its own, while the caller waits: some dozen microseconds.
+// Sends one request on its own socket while the caller waits: a few dozen microseconds.
 #include "netlink/ipsec.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink.c - sockets: opening them in a namespace, dumping, reading, asking for neighbors
 //
-// A socket belongs for ever to the namespace in which it was opened, so setns() surrounds socket()
-// only, on the manager's own thread. recvmmsg() reads batches: an event is a datagram of some 100
-// bytes, a datagram of a dump has about 32 KiB of rows (the kernel sizes it after our buffer). We
-// read a whole batch before we look at it, because programs that change routes wait for the
-// socket's lock meanwhile. The rest of a large dump is read ahead (netlink_ahead.h).
+// A socket stays in the namespace in which it was opened, so setns() surrounds only socket(), on
+// the manager's own thread. recvmmsg() reads batches: an event is a datagram of some 100 bytes, a
+// datagram of a dump holds about 32 KiB of rows (the kernel adapts it to our buffer). A whole batch
+// is read before any of it is processed, because programs that change routes wait for the socket's
+// lock meanwhile. The rest of a large dump is read ahead (netlink_ahead.h).
 #include <arpa/inet.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -47,7 +47,7 @@ int netlink_set_receive_buffer(struct netlink *n, size_t bytes)
 
     if (!setsockopt(n->fd, SOL_SOCKET, SO_RCVBUFFORCE, &v, sizeof v))
         return 0;
-    // Without CAP_NET_ADMIN in the initial user namespace: as much as net.core.rmem_max allows.
+    // Without CAP_NET_ADMIN in the initial user namespace, net.core.rmem_max is the limit.
     return setsockopt(n->fd, SOL_SOCKET, SO_RCVBUF, &v, sizeof v) ? -errno : 0;
 }
 
@@ -79,7 +79,8 @@ int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool eve
         goto fail_errno;
     n->portid = a.nl_pid;
     setsockopt(n->fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof one);
-    // Kernels before 5.3 have no next-hop objects, those before 6.14 announce no joins.
+    // Kernels before 5.3 have no next-hop objects; kernels before 6.14 do not announce multicast
+    // joins.
     for (size_t i = 0; events && i < sizeof group / sizeof *group; i++)
         if (setsockopt(n->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group[i], sizeof group[i]) &&
             group[i] < RTNLGRP_NEXTHOP)
@@ -92,12 +93,12 @@ fail:
     return err;
 }
 
-// The kernel's announcements of routes of other tables than this one and the local one are not even
-// queued. What it sends for a dump passes: there are several rows in a message.
+// Drops route announcements of all tables except this one and the local one before the kernel
+// queues them. Rows of a dump pass, because one message holds several.
 int netlink_filter_table(struct netlink *n, uint32_t table)
 {
     enum { FLAGS = 6, TYPE = 4, FAMILY = 16, TABLE = 20, ATTRIBUTES = 28 };
-    // Loads are big-endian, netlink is the machine's order.
+    // BPF loads are big-endian; netlink uses host byte order.
     const uint32_t narrow = table < 256 ? table : RT_TABLE_COMPAT;
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, TYPE),
@@ -105,7 +106,7 @@ int netlink_filter_table(struct netlink *n, uint32_t table)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELROUTE), 0, 14),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, FLAGS),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, htons(NLM_F_MULTI), 12, 0),
-        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FAMILY), // not of multicast, not of MPLS
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FAMILY), // neither multicast nor MPLS
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 9),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, TABLE),
@@ -150,8 +151,8 @@ static int send_message(struct netlink *n, struct nlmsghdr *h)
 
 int netlink_dump(struct netlink *n, uint16_t type, int family)
 {
-    // Large enough for the longest of the family headers (ifinfomsg): kernels that judge a dump's
-    // header look at it.
+    // Has room for the longest family header (ifinfomsg), because some kernels validate the header
+    // of a dump request.
     union {
         struct nlmsghdr h;
         char space[NLMSG_HDRLEN + 32];
@@ -170,8 +171,8 @@ int netlink_dump(struct netlink *n, uint16_t type, int family)
     return send_message(n, &m.h);
 }
 
-// Only a request that is checked strictly may say which table. The kernel looks at that when it
-// takes the request, so the socket's other ones stay as they are.
+// Only a strictly checked request may name a table. The kernel reads the socket's strict option
+// when it receives the request, so other requests on the socket are not affected.
 int netlink_dump_table(struct netlink *n, int family, uint32_t table)
 {
     union {
@@ -214,14 +215,14 @@ int netlink_dump_links(struct netlink *n, const char *kind)
     return send_message(n, &m.h);
 }
 
-// False: a datagram was cut.
+// Returns false if a datagram was cut.
 static bool batch_walk(struct netlink *n, const struct netlink_batch *b,
                        void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
 {
     bool whole = true;
 
     for (int i = 0; i < b->got; i++) {
-        if (b->from[i].nl_pid != 0) // only the kernel speaks here
+        if (b->from[i].nl_pid != 0) // ignore other senders than the kernel
             continue;
         n->datagrams++;
         if (b->m[i].msg_hdr.msg_flags & MSG_TRUNC)
@@ -234,12 +235,12 @@ static bool batch_walk(struct netlink *n, const struct netlink_batch *b,
 
 int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
 {
-    static struct netlink_batch own = {.room = NETLINK_BATCH}; // of the one manager thread
+    static struct netlink_batch own = {.room = NETLINK_BATCH}; // used by one manager thread only
     struct netlink_batch *b = n->ahead ? netlink_ahead_take(n->ahead) : &own;
     bool more;
 
     n->ahead_batches += n->ahead && b->got;
-    if (b == &own || !b->got) { // what was read ahead may have come too early
+    if (b == &own || !b->got) { // the read-ahead may have been too early
         b = &own;
         netlink_batch_read(b, n->fd, n->batch ? n->batch : NETLINK_BATCH);
     }
@@ -281,11 +282,11 @@ int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *
     union neigh_request m;
     struct ndmsg *nd = fill_neigh(&m, RTM_NEWNEIGH, ifindex, addr, want);
 
-    // A group's MAC follows from its address.
+    // A multicast MAC is derived from the group address.
     nd->ndm_state = want == NETLINK_NEIGH_GROUP ? NUD_NOARP : NUD_NONE;
-    // A gateway is exempt from the kernel's garbage collection (NTF_EXT_LEARNED): else an ARP flood
-    // that fills the table would push it out, and no new entry could be made for it. NTF_USE alone
-    // takes both marks away.
+    // A gateway is exempt from the kernel's garbage collection (NTF_EXT_LEARNED): otherwise an ARP
+    // flood that fills the table would evict it, and it could not be added again. NTF_USE alone
+    // clears both flags.
     nd->ndm_flags = want == NETLINK_NEIGH_USE ? NTF_USE : NTF_EXT_LEARNED;
     if (want == NETLINK_NEIGH_MANAGED)
         mnl_attr_put_u32(&m.h, NDA_FLAGS_EXT, NTF_EXT_MANAGED);

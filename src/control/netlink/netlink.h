@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink.h - rtnetlink as typed events, and the sockets they come from
 //
-// netlink_parse() turns one message of the kernel into a struct netlink_event and checks its
-// lengths; no other code looks at attributes. The other half opens sockets inside a namespace, asks
-// for dumps and reads batches.
+// netlink_parse() converts one kernel message into a struct netlink_event and checks its lengths;
+// no other code reads attributes. The other half opens sockets inside a namespace, requests dumps
+// and reads batches.
 //
-// Dumps are asked for on the event socket. Rows and events then stand in one queue, in the order in
-// which the kernel made them, so no row can undo a newer event (but see rib_sync.c). One thread
+// Dumps are requested on the event socket. Rows and events then share one queue in the order in
+// which the kernel created them, so no row can undo a newer event (but see rib_sync.c). One thread
 // owns each socket.
 #ifndef NETLINK_NETLINK_H
 #define NETLINK_NETLINK_H
@@ -18,7 +18,8 @@
 
 #include "base/ip.h"
 
-#define NETLINK_HOPS 256         // legs of a multipath route or members of a group that are kept
+#define NETLINK_HOPS 256         // legs of a multipath route or members of a group; others are
+                                 // ignored
 #define NETLINK_BATCH 128        // datagrams that netlink_receive reads at most
 #define NETLINK_RECEIVE_DEFAULT (256u << 20) // bytes; one queued event costs the kernel about 760
 
@@ -42,55 +43,55 @@ enum netlink_link_kind {
     NETLINK_LINK_VRF
 };
 
-enum netlink_tunnel_kind { // by what its outer packets look like
+enum netlink_tunnel_kind { // by the format of outer packets
     NETLINK_TUNNEL_NONE,
     NETLINK_TUNNEL_IP,        // ipip, sit, ip6tnl
     NETLINK_TUNNEL_GRE,       // gre, ip6gre
     NETLINK_TUNNEL_GRE_OTHER, // gretap, erspan: GRE that carries no IP
     NETLINK_TUNNEL_VXLAN,
-    NETLINK_TUNNEL_OTHER // nothing but its word is read
+    NETLINK_TUNNEL_OTHER // only the kind's name is read
 };
 
-struct netlink_tunnel { // numbers are the host's, unless they are addresses
+struct netlink_tunnel { // host byte order, except addresses
     uint8_t kind;       // enum netlink_tunnel_kind
-    uint8_t family;     // of its ends; IP_NONE: it has none
+    uint8_t family;     // of the end addresses; IP_NONE: no addresses
     uint8_t ttl, tos, proto;
-    bool elsewhere;     // its outer packets are those of another namespace
-    bool external;      // each packet is told its ends
-    bool zero_sent, zero_taken; // VXLAN over IPv6: without UDP checksum
-    bool special;       // headers with more than a VNI; or DF is ignored
-    bool ttl_inherited; // VXLAN; the others say so by a TTL of 0
-    int dev;            // ifindex of the device by which outer packets go, 0 = any
-    uint16_t port;      // of UDP
-    uint16_t encap;     // a header more: FOU, GUE
+    bool elsewhere;     // outer packets belong to another namespace
+    bool external;      // each packet brings its own end addresses (collect metadata)
+    bool zero_sent, zero_taken; // VXLAN over IPv6: UDP without checksum, sent and accepted
+    bool special;       // VXLAN header with more than a VNI; or GRE ignores DF
+    bool ttl_inherited; // VXLAN only; other kinds express it by TTL 0
+    int dev;            // ifindex of the output device of outer packets, 0 = any
+    uint16_t port;      // UDP port
+    uint16_t encap;     // extra header: FOU, GUE
     uint16_t iflags, oflags; // GRE_*
     uint32_t ikey, okey, flags, flowinfo, mark;
     uint8_t local[16], remote[16];
-    char word[12]; // "gre", as iproute2 has it
+    char word[12]; // "gre", the name in iproute2
 };
 
 struct netlink_link {
     int ifindex;
-    int lower;  // the device of this namespace that it stands on, 0 = none
+    int lower;  // device below it in this namespace, 0 = none
     int master; // bridge, bond, VRF …, 0 = none
     uint32_t mtu;
     uint32_t vrf_table; // of a VRF
     uint16_t vlan;      // of a VLAN device
     bool up, carrier;
     uint8_t kind; // enum netlink_link_kind
-    uint8_t mac[6]; // zeros: it has none, or it is no Ethernet's
-    char name[16];     // "#7", by its ifindex, if its own is none that an interface can have
-    char odd_name[16]; // its own in that case, any bytes; else ""
+    uint8_t mac[6]; // zeros: no Ethernet MAC
+    char name[16];     // "#" and the ifindex if Linux's name is not valid for an interface of ours
+    char odd_name[16]; // Linux's name in that case, any bytes; else ""
     struct netlink_tunnel tunnel;
 };
 
 struct netlink_addr {
     int ifindex;
-    struct ip_addr addr; // the local one
+    struct ip_addr addr; // local address
     uint8_t len, scope;
     bool secondary, usable; // usable: neither tentative nor failed
-    bool automatic;  // a link-local address that the kernel made by itself (from Linux 5.18 on)
-    bool deprecated; // others are preferred to it as a source
+    bool automatic;  // link-local address that the kernel generated (Linux 5.18 and later)
+    bool deprecated; // other addresses are preferred as source
 };
 
 struct netlink_neigh {
@@ -107,22 +108,22 @@ struct netlink_hop {
     int ifindex;
     uint16_t weight; // >= 1
     bool onlink;
-    bool dead; // RTNH_F_DEAD; a state, not part of what the hop is
+    bool dead; // RTNH_F_DEAD; a state, not part of the hop's identity
 };
 
-#define NETLINK_ENCAP_OTHER 255 // without a type: a new destination
+#define NETLINK_ENCAP_OTHER 255 // encapsulation without a type: RTA_NEWDST
 
 struct netlink_route {
     struct prefix prefix;
     uint8_t type, protocol, scope, tos; // rtm_*
-    uint8_t encap; // needs encapsulation: LWTUNNEL_ENCAP_* or NETLINK_ENCAP_OTHER, 0 = none
+    uint8_t encap; // required encapsulation: LWTUNNEL_ENCAP_* or NETLINK_ENCAP_OTHER, 0 = none
     bool cloned, from;                  // cache entry; has a source prefix
     struct prefix source;
     uint32_t table, metric, nhid;
     struct ip_addr prefsrc;
-    uint32_t metrics_hash; // of RTA_METRICS, so that routes that differ only there stay apart
-    uint16_t mtu;          // of RTA_METRICS, bytes of layer 3, 0 = none
-    bool multipath;        // came as RTA_MULTIPATH
+    uint32_t metrics_hash; // hash of RTA_METRICS; keeps routes apart that differ only there
+    uint16_t mtu;          // from RTA_METRICS, bytes of layer 3, 0 = none
+    bool multipath;        // arrived as RTA_MULTIPATH
     uint16_t n_hops;
     struct netlink_hop hop[NETLINK_HOPS];
 };
@@ -130,9 +131,9 @@ struct netlink_route {
 struct netlink_nexthop {
     uint32_t id;
     bool blackhole, fdb, group;
-    uint8_t encap; // as of a route
-    struct netlink_hop hop; // single
-    uint16_t n_members;     // group
+    uint8_t encap; // as in a route
+    struct netlink_hop hop; // if it is a single next hop
+    uint16_t n_members;     // if it is a group
     struct {
         uint32_t id;
         uint16_t weight;
@@ -142,8 +143,8 @@ struct netlink_nexthop {
 struct netlink_rule {
     uint8_t family;
     uint32_t priority, table;
-    uint32_t selectors; // hash of all that it asks
-    bool plain; // no selector: every packet
+    uint32_t selectors; // hash of all selectors
+    bool plain; // no selector: matches every packet
 };
 
 struct netlink_netconf {
@@ -151,11 +152,11 @@ struct netlink_netconf {
     int ifindex;            // NETCONFA_IFINDEX_ALL, _DEFAULT or a link
     bool has_ignore_linkdown, ignore_linkdown;
     bool has_multicast, multicast; // a multicast routing daemon works on the link
-    bool suspect; // forwarding is off, or a reverse-path filter on: no interface of a router
+    bool suspect; // forwarding is off or a reverse-path filter on: not set up as a router interface
     bool forwards; // forwarding is on
 };
 
-#define NETLINK_OUTS 32 // interfaces that the kernel's multicast routing has
+#define NETLINK_OUTS 32 // output interfaces that the kernel supports in a multicast route
 
 struct netlink_mroute {
     uint8_t family; // enum ip_family
@@ -166,23 +167,23 @@ struct netlink_mroute {
     uint8_t n_out;
     struct {
         int ifindex;
-        uint8_t ttl; // packets with a larger one pass
+        uint8_t ttl; // packets with a larger TTL pass
     } out[NETLINK_OUTS];
 };
 
-struct netlink_group { // that the host has joined on a link
+struct netlink_group { // multicast group that the host joined on a link
     int ifindex;
     struct ip_addr addr;
 };
 
-struct netlink_mpls { // a route of a label
+struct netlink_mpls { // MPLS route of a label
     uint32_t label;
 };
 
 struct netlink_event {
     uint8_t kind; // enum netlink_event_kind
     bool del;
-    bool replace, append, create, excl; // NLM_F_*: how a route entered the kernel's list
+    bool replace, append, create, excl; // NLM_F_*: how the route entered the kernel's list
     union {
         struct netlink_link link;
         struct netlink_addr addr;
@@ -197,72 +198,74 @@ struct netlink_event {
     };
 };
 
-// Missing in the headers of kernels before 6.14, which announce no joins.
+// Headers of kernels before 6.14, which announce no joins, lack these.
 #define RTM_NEWMULTICAST 56
 #define RTM_DELMULTICAST 57
 #define RTNLGRP_IPV4_MCADDR 37
 #define RTNLGRP_IPV6_MCADDR 38
 
-// 1: `e` is filled in; 0: a message that does not concern a router; -EBADMSG: malformed. The whole
-// message [h, h + nlmsg_len) must be readable and aligned to 4 bytes.
+// Returns 1: `e` is filled in; 0: the message does not concern a router; -EBADMSG: malformed. The
+// whole message [h, h + nlmsg_len) must be readable and aligned to 4 bytes.
 int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e);
 int netlink_parse_mroute(const struct nlmsghdr *h, struct netlink_mroute *r); // netlink_multicast.c
 int netlink_parse_group(const struct nlmsghdr *h, struct netlink_group *g);
-// netlink_tunnel.c: IFLA_INFO_KIND's word, then IFLA_INFO_DATA of what is a tunnel
+// netlink_tunnel.c: parse the kind in IFLA_INFO_KIND, then the IFLA_INFO_DATA of a tunnel.
 void netlink_tunnel_word(const struct nlattr *kind, struct netlink_tunnel *t);
 void netlink_tunnel_data(const struct nlattr *data, struct netlink_tunnel *t, bool *damaged);
 
 // --- sockets ---
 
 struct netlink {
-    unsigned batch; // of a dump: datagrams to read at once; 0 = NETLINK_BATCH
+    unsigned batch; // datagrams to read at once in a dump; 0 = NETLINK_BATCH
     int fd; // -1 = closed
     uint32_t portid, seq; // seq: of the last dump
-    uint64_t datagrams; // read so far
-    struct netlink_ahead *ahead; // reads the next batch of a large dump; NULL: none is
-    uint64_t ahead_batches;      // that it has read
+    uint64_t datagrams; // number read so far
+    struct netlink_ahead *ahead; // reads the next batch of a large dump; NULL: inactive
+    uint64_t ahead_batches;      // number of batches that it read
 };
 
-// Opens a socket in the namespace (netns_fd, -1 = own), joined to every group a router needs when
-// `events`. 0 or -errno.
+// Opens a socket in namespace netns_fd (-1 = our own); with `events`, joins every group that a
+// router needs. Returns 0 or -errno.
 int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool events);
 void netlink_close(struct netlink *n);
-// A number that no other namespace has; 0: the kernel does not tell (before 5.14).
+// Returns a number that is unique to the namespace; 0: the kernel does not tell (before 5.14).
 uint64_t netlink_namespace(const struct netlink *n);
 int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
-// Events of routes are those of this table and of the local one from now on. 0 or -errno.
+// Limits route events to this table and the local table from now on. Returns 0 or -errno.
 int netlink_filter_table(struct netlink *n, uint32_t table);
-bool netlink_has_more(const struct netlink *n); // something is there, or being read ahead
-// The next netlink_receive() waits for the kernel, which is making rows.
+bool netlink_has_more(const struct netlink *n); // data is available or being read ahead
+// True if the next netlink_receive() would wait while the kernel builds rows.
 bool netlink_would_wait(const struct netlink *n);
 
-// Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
+// Requests a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. Returns 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);
-// One routing table; -ENOPROTOOPT: the kernel dumps only all of them (before 4.20). A table that is
-// not there is answered with ENOENT.
+// Requests a dump of one routing table; -ENOPROTOOPT: the kernel can only dump all of them (before
+// 4.20). For a table that does not exist, the kernel answers ENOENT.
 int netlink_dump_table(struct netlink *n, int family, uint32_t table);
-// The links of a kind, "vrf"; kernels that do not know the kind send all.
+// Requests the links of a kind, for example "vrf"; kernels that do not know the kind send all.
 int netlink_dump_links(struct netlink *n, const char *kind);
 
 // Reads at most NETLINK_BATCH datagrams and calls fn for each whole message. Returns their number,
-// 0 when the socket is empty, -ENOBUFS when the kernel dropped events (or a datagram was cut), or
+// 0 if the socket is empty, -ENOBUFS if the kernel dropped events (or a datagram was cut), or
 // another -errno.
 int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx);
 
 enum netlink_neigh_want {
     NETLINK_NEIGH_USE,   // resolve now, once (NTF_USE); also ends NTF_MANAGED
-    NETLINK_NEIGH_GROUP, // a multicast group's entry, also when the table is full (NTF_EXT_LEARNED)
+    NETLINK_NEIGH_GROUP, // entry of a multicast group, also when the table is full
+                         // (NTF_EXT_LEARNED)
     NETLINK_NEIGH_MANAGED, // keep resolved (NTF_EXT_MANAGED), also when the table is full
                            // (NTF_EXT_LEARNED)
     NETLINK_NEIGH_DELETE,  // netlink_neigh_delete()
 };
-// No answer comes unless the kernel refuses: NLMSG_ERROR with `want` as sequence number. 0 or
+// The kernel answers only to refuse: NLMSG_ERROR with `want` as sequence number. Returns 0 or
 // -errno.
 int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr,
                           enum netlink_neigh_want want);
 int netlink_neigh_delete(struct netlink *n, int ifindex, const struct ip_addr *addr);
 
-// Messages in a buffer of `len` bytes; false when the last one is cut or lies about its length.
+// Iterates over the messages in a buffer of `len` bytes. Returns false if the last message is cut
+// or has a wrong length.
 bool netlink_walk(const void *buf, size_t len, void (*fn)(void *ctx, const struct nlmsghdr *h),
                   void *ctx);
 

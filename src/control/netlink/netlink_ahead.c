@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_ahead.c - the thread that reads ahead (netlink_ahead.h)
+// netlink_ahead.c - the thread that reads ahead (see netlink_ahead.h)
 //
-// Two buffers: one is being looked at, the other one filled. `order` says whose turn it is.
+// There are two buffers: the manager processes one while the thread fills the other. `order` tells
+// which side may work.
 #include "netlink/netlink_ahead.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#define AHEAD_MAX 16              // sockets, each with a thread and half a megabyte
-#define NETLINK_CHUNK (32u << 10) // bytes; what the kernel fills at most for a dump
-#define NETLINK_SKEW 320          // bytes; so that chunks do not meet in the same sets of the cache
+#define AHEAD_MAX 16              // sockets; each has a thread and half a megabyte of buffers
+#define NETLINK_CHUNK (32u << 10) // bytes; the kernel fills at most this much for a dump
+#define NETLINK_SKEW 320          // bytes; spreads the chunks over different cache sets
 #define NETLINK_STRIDE (NETLINK_CHUNK + NETLINK_SKEW)
 
 enum order { ORDER_NONE, ORDER_READ, ORDER_DONE, ORDER_END };
@@ -21,11 +22,11 @@ struct netlink_ahead {
     pthread_cond_t changed;
     enum order order;
     int fd;
-    unsigned max, filling; // filling: which batch
+    unsigned max, filling; // index of the batch being filled
     struct netlink_batch batch[2];
 };
 
-static unsigned n_ahead; // of the one manager thread
+static unsigned n_ahead; // used by one manager thread only
 
 void netlink_batch_read(struct netlink_batch *b, int fd, unsigned max)
 {
@@ -41,8 +42,8 @@ void netlink_batch_read(struct netlink_batch *b, int fd, unsigned max)
                                           .msg_iovlen = 1};
     }
     b->got = recvmmsg(fd, b->m, max, MSG_DONTWAIT, NULL);
-    // Linux continues a dump in the call that reads. If the thread that asked for it has ended it
-    // meanwhile, the next read says EINVAL. Nothing is lost.
+    // Linux continues a dump inside the call that reads. If the thread that requested the dump has
+    // ended it meanwhile, the next read fails with EINVAL. Nothing is lost.
     if (b->got < 0 && errno == EINVAL)
         b->got = recvmmsg(fd, b->m, max, MSG_DONTWAIT, NULL);
     if (b->got < 0)

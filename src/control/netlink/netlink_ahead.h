@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_ahead.h - reads the next datagrams of a large dump while the last ones are processed
 //
-// The kernel makes the rows of a dump within the call that reads them, which takes as long as
-// processing them. So a thread makes that call once a full batch shows that the dump is large. At
-// most one read is in progress, and only it reads the socket, so datagrams keep their order. The
-// thread touches the socket and its own buffers only.
-// Called by netlink.c; rib_manager.
+// The kernel builds the rows of a dump inside the call that reads them, which takes as long as
+// processing them. So once a full batch shows that the dump is large, a thread makes that call. At
+// most one read is in progress, and only that thread reads the socket meanwhile, so datagrams keep
+// their order. The thread accesses only the socket and its own buffers. Called by netlink.c;
+// rib_manager.
 #ifndef NETLINK_NETLINK_AHEAD_H
 #define NETLINK_NETLINK_AHEAD_H
 
@@ -15,26 +15,26 @@
 
 #include "netlink/netlink.h"
 
-struct netlink_batch { // datagrams that one call has read
-    int got;           // so many; 0: there were none; -errno
-    unsigned room;     // for so many
-    char *buf;         // made when first used
+struct netlink_batch { // datagrams of one call
+    int got;           // number of datagrams, 0 = none; or -errno
+    unsigned room;     // datagrams that buf can hold
+    char *buf;         // allocated on first use
     struct mmsghdr m[NETLINK_BATCH];
     struct iovec io[NETLINK_BATCH];
     struct sockaddr_nl from[NETLINK_BATCH];
 };
 
-// Reads at most `max` datagrams, at most `room`, without waiting.
+// Reads up to `max` datagrams (at most `room`) without waiting.
 void netlink_batch_read(struct netlink_batch *b, int fd, unsigned max);
 
 struct netlink_ahead;
 
-// Reads the next batch of at most `max` aside. The first call makes *a; it stays NULL when that
-// cannot be, or when many sockets do it already.
+// Starts reading the next batch, up to `max` datagrams, on the thread. The first call allocates *a;
+// *a stays NULL on failure or if too many sockets already read ahead.
 void netlink_ahead_begin(struct netlink_ahead **a, int fd, unsigned max);
 bool netlink_ahead_is_done(const struct netlink_ahead *a); // netlink_ahead_take() will not wait
-// What has been read, good until the next but one netlink_ahead_begin().
+// Returns the batch that was read; valid until the second netlink_ahead_begin() from now.
 struct netlink_batch *netlink_ahead_take(struct netlink_ahead *a);
-void netlink_ahead_end(struct netlink_ahead **a); // what has not been taken is lost
+void netlink_ahead_end(struct netlink_ahead **a); // unread batches are lost
 
 #endif

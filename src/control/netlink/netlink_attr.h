@@ -10,14 +10,13 @@
 
 #include "base/ip.h"
 
-// As libmnl's mnl_attr_…, which are calls into another library: a full table has five million of
-// them.
+// Like libmnl's mnl_attr_…, but inline: a full table has five million attributes.
 static inline uint16_t attr_type(const struct nlattr *a)
 {
     return a->nla_type & NLA_TYPE_MASK;
 }
 
-static inline uint16_t attr_len(const struct nlattr *a) // of its payload; of an attribute that fits
+static inline uint16_t attr_len(const struct nlattr *a) // payload bytes; the attribute must fit
 {
     return (uint16_t)(a->nla_len - MNL_ATTR_HDRLEN);
 }
@@ -32,7 +31,7 @@ static inline bool attr_fits(const struct nlattr *a, ptrdiff_t left)
     return a->nla_len >= sizeof *a && a->nla_len <= left;
 }
 
-// Not mnl_nlmsg_get_payload_tail(): it rounds up, behind the end of what was received.
+// Replaces mnl_nlmsg_get_payload_tail(), which rounds up beyond the end of the received data.
 static inline const char *message_end(const struct nlmsghdr *h)
 {
     return (const char *)h + h->nlmsg_len;
@@ -73,7 +72,8 @@ static inline void attr_ip(const struct nlattr *a, uint8_t family, struct ip_add
     memcpy(addr->b, attr_payload(a), n);
 }
 
-// Iterates attributes of [first, end) and notices a tail that is no attribute.
+// Iterates over the attributes in [first, end); sets `bad` if the rest is too short for an
+// attribute.
 #define attr_each(a, first, end)                                                                   \
     for (a = (const struct nlattr *)(first);                                                       \
          (const char *)(end) - (const char *)a >= (ptrdiff_t)sizeof *a &&                          \

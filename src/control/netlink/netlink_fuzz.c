@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_fuzz.c - any bytes in place of a datagram from the kernel
+// netlink_fuzz.c - feeds random bytes to the netlink parser as a datagram from the kernel
 //
-// The kernel is trusted, but its messages grow with every release, and a parser that is never fed
-// nonsense is not known to refuse it. Every event is read to its last field, so that a sanitizer
-// sees what a length let through.
+// The kernel is trusted, but its messages grow with every release, and only nonsense shows that the
+// parser refuses nonsense. Reads every event to its last field, so that a sanitizer finds lengths
+// that were not checked.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void message(void *ctx, const struct nlmsghdr *h)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    void *copy = malloc(size ? size : 1); // aligned as the receive buffer is, and no byte longer
+    void *copy = malloc(size ? size : 1); // aligned like the receive buffer, and not a byte longer
 
     if (!copy)
         return 0;

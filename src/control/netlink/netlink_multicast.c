@@ -3,7 +3,7 @@
 //
 // A multicast route (the kernel's multicast forwarding cache, families IPMR and IP6MR) has its
 // input in RTA_IIF and its outputs in RTA_MULTIPATH, with the TTL threshold in place of the weight.
-// One without input is unresolved: packets of its group have come and the daemon has not answered
+// A route without input is unresolved: packets of the group arrived and the daemon has not answered
 // yet.
 #include <errno.h>
 #include <linux/if_addr.h>

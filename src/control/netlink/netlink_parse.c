@@ -46,7 +46,7 @@ static void attr_via(const struct nlattr *a, struct ip_addr *addr, bool *bad)
     memcpy(addr->b, via->rtvia_addr, family == IP4 ? 4 : 16);
 }
 
-// "No gateway" is written by the kernel as no attribute or as the all-zero address.
+// The kernel expresses "no gateway" by omitting the attribute or by an all-zero address.
 static bool ip_is_zero(const struct ip_addr *a)
 {
     static const uint8_t zero[16];
@@ -60,7 +60,7 @@ static void hop_finish(struct netlink_hop *hop)
         hop->gateway.family = IP_NONE;
 }
 
-// The type of an encapsulation comes before or after the encapsulation itself.
+// The encapsulation type may come before or after the encapsulation itself.
 static void attr_encap(const struct nlattr *a, bool is_type, uint8_t *encap, bool *bad)
 {
     uint16_t type = is_type ? attr_u16(a, bad) : 0;
@@ -108,9 +108,8 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
     *out_bad |= bad;
 }
 
-// Of a route's metrics the MTU alone is about packets that are forwarded; the others are for the
-// host's own connections, and so is the lock of an MTU, which forbids path MTU discovery to change
-// it.
+// Only the MTU metric affects forwarded packets. The other metrics concern the host's own
+// connections; so does the MTU lock, which keeps path MTU discovery from changing the MTU.
 static void parse_metrics(const struct nlattr *metrics, struct netlink_route *r, bool *out_bad)
 {
     const char *p = attr_payload(metrics);
@@ -206,7 +205,7 @@ static const char *attr_end(const struct nlattr *a)
 
 static bool attr_is(const struct nlattr *a, const char *word)
 {
-    size_t n = strlen(word); // with or without the 0 at its end
+    size_t n = strlen(word); // with or without the terminating 0
 
     return attr_len(a) >= n && attr_len(a) <= n + 1 &&
            !memcmp(attr_payload(a), word, n);
@@ -226,7 +225,7 @@ static void parse_info_data(const struct nlattr *data, struct netlink_link *l, b
     *damaged |= bad;
 }
 
-// What kind of device it is. IFLA_INFO_KIND stands before IFLA_INFO_DATA.
+// Reads the kind of the device. IFLA_INFO_KIND comes before IFLA_INFO_DATA.
 static void parse_linkinfo(const struct nlattr *info, struct netlink_link *l, bool *damaged)
 {
     const struct nlattr *a;
@@ -283,7 +282,7 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
         }
         }
     }
-    if (l->name[0] && !plain_name(l->name)) { // no plain name begins with '#'
+    if (l->name[0] && !plain_name(l->name)) { // no valid name begins with '#'
         memcpy(l->odd_name, l->name, sizeof l->odd_name);
         memset(l->name, 0, sizeof l->name);
         snprintf(l->name, sizeof l->name, "#%d", l->ifindex);
@@ -357,7 +356,7 @@ static int parse_neigh(const struct nlmsghdr *h, struct netlink_neigh *r)
         switch (attr_type(a)) {
         case NDA_DST: attr_ip(a, family, &r->addr, &bad); break;
         case NDA_LLADDR:
-            if (attr_len(a) == 6) { // others are no Ethernet
+            if (attr_len(a) == 6) { // other lengths are not Ethernet
                 memcpy(r->mac, attr_payload(a), 6);
                 r->has_mac = true;
             }
@@ -375,7 +374,8 @@ static void parse_members(const struct nlattr *a, struct netlink_nexthop *r)
     r->group = true;
     for (size_t i = 0; i < n && i < NETLINK_HOPS; i++) {
         r->member[i].id = g[i].id;
-        // weight - 1; its high byte (kernel 6.11) comes next, under a name that headers differ in
+        // The weight field holds weight - 1. Its high byte (kernel 6.11) is the next byte, whose
+        // field name differs between headers.
         const uint8_t *weight = (const uint8_t *)&g[i] + offsetof(struct nexthop_grp, weight);
         r->member[i].weight = (uint16_t)((weight[1] << 8 | weight[0]) + 1);
         if (!r->member[i].weight)
@@ -415,7 +415,8 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
     return bad || !r->id ? -EBADMSG : 1;
 }
 
-// Plain is what is known to ask nothing: an attribute of a later Linux may be a selector.
+// A rule is plain only if all its attributes are known to select nothing: an unknown attribute of a
+// later Linux may be a selector.
 static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
 {
     const struct fib_rule_hdr *m = mnl_nlmsg_get_payload(h);
@@ -441,8 +442,8 @@ static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
         case FRA_TABLE: r->table = attr_u32(a, &bad); break;
         case FRA_SUPPRESS_PREFIXLEN:
         case FRA_SUPPRESS_IFGROUP: r->plain &= attr_u32(a, &bad) == UINT32_MAX; break;
-        case FRA_PROTOCOL: // who made it
-        case FRA_FLOW:     // a realm, for statistics
+        case FRA_PROTOCOL: // the rule's creator
+        case FRA_FLOW:     // realm, for statistics
         case FRA_PAD: break;
         default: r->plain = false;
         }
@@ -493,7 +494,8 @@ static int parse_mpls(const struct nlmsghdr *h, struct netlink_mpls *r)
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m),
               message_end(h)) if (attr_type(a) == RTA_DST)
     {
-        r->label = be32toh(attr_u32(a, &bad)) >> MPLS_LS_LABEL_SHIFT; // of a label stack entry
+        r->label = be32toh(attr_u32(a, &bad)) >> MPLS_LS_LABEL_SHIFT; // the attribute is a label
+                                                                      // stack entry
         has_label = true;
     }
     return bad || !has_label ? -EBADMSG : 1;
@@ -532,7 +534,7 @@ int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e)
     case RTM_DELROUTE: e->del = true; /* fall through */
     case RTM_NEWROUTE: return parse_any_route(h, e);
     case RTM_DELMULTICAST: e->del = true; /* fall through */
-    case RTM_GETMULTICAST: // so dumps of kernels before 6.14 call their rows
+    case RTM_GETMULTICAST: // kernels before 6.14 use this type for the rows of a dump
     case RTM_NEWMULTICAST: e->kind = NETLINK_EVENT_GROUP; return netlink_parse_group(h, &e->group);
     CASE(LINK, LINK, parse_link, link);
     CASE(ADDR, ADDR, parse_addr, addr);
@@ -550,8 +552,8 @@ bool netlink_walk(const void *buf, size_t len, void (*fn)(void *ctx, const struc
 {
     const char *p = buf, *end = p + len;
 
-    // Not mnl_nlmsg_ok(): it takes lengths of 2 GiB and more for negative ones, and so for good
-    // ones.
+    // Replaces mnl_nlmsg_ok(), which takes lengths of 2 GiB and more for negative numbers and so
+    // accepts them.
     while (end - p >= (ptrdiff_t)sizeof(struct nlmsghdr)) {
         const struct nlmsghdr *h = (const void *)p;
 

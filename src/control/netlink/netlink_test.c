@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_test.c - kernel messages become events; cut and mangled ones do no harm
+// netlink_test.c - kernel messages become events; cut and corrupted messages do no harm
 #include <endian.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -70,7 +70,7 @@ static void a_route_with_a_gateway_is_one_hop(void **state)
     char text[PREFIX_TEXT_MAX];
 
     begin_route(RTM_NEWROUTE, AF_INET, 20);
-    put4(RTA_DST, "203.0.113.77"); // host bits: the kernel has none, we would not keep them
+    put4(RTA_DST, "203.0.113.77"); // host bits, which the kernel never sends, must be cleared
     put4(RTA_GATEWAY, "10.0.0.2");
     mnl_attr_put_u32(&m.h, RTA_OIF, 7);
     mnl_attr_put_u32(&m.h, RTA_PRIORITY, 20);
@@ -107,7 +107,7 @@ static bool rule_is_plain(void)
     return e.rule.plain;
 }
 
-// Also those that this Linux does not have yet: FRA_DSCP is 26 (6.13), FRA_FLOWLABEL 27, …
+// Includes attributes that this Linux does not have yet: FRA_DSCP is 26 (6.13), FRA_FLOWLABEL 27, …
 static void a_rule_with_anything_unknown_is_not_plain(void **state)
 {
     static const uint16_t harmless[] = {FRA_PRIORITY, FRA_FLOW, FRA_TABLE, FRA_PROTOCOL, FRA_PAD};
@@ -154,7 +154,7 @@ static void an_ipv4_route_may_have_an_ipv6_gateway(void **state)
     mnl_attr_put(&m.h, RTA_VIA, sizeof via, &via);
     assert_int_equal(netlink_parse(&m.h, &e), 1);
     assert_ip(&e.route.hop[0].gateway, "fd01::2");
-    via.family = AF_INET; // shorter addresses than the attribute are fine, longer are not
+    via.family = AF_INET; // an address shorter than the attribute is fine, a longer one is not
     begin_route(RTM_NEWROUTE, AF_INET, 0);
     mnl_attr_put(&m.h, RTA_VIA, 5, &via);
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
@@ -200,7 +200,7 @@ static void multipath_legs_keep_their_weights(void **state)
     begin_route(RTM_NEWROUTE, AF_INET, 8);
     put4(RTA_DST, "9.0.0.0");
     nest = mnl_attr_nest_start(&m.h, RTA_MULTIPATH);
-    for (int i = 0; i < 300; i++) { // more than are kept
+    for (int i = 0; i < 300; i++) { // more than NETLINK_HOPS
         struct rtnexthop *nh = mnl_nlmsg_get_payload_tail(&m.h);
         ip4_t gw = htobe32(0x0a000000u + (unsigned)i);
 
@@ -233,7 +233,7 @@ static void a_group_has_members_with_wide_weights(void **state)
 {
     struct nhmsg *n = begin(RTM_NEWNEXTHOP, 0, sizeof *n);
     struct nexthop_grp g[2] = {{.id = 10, .weight = 0}, {.id = 11, .weight = 255}};
-    ((uint8_t *)&g[1])[offsetof(struct nexthop_grp, weight) + 1] = 1; // the high byte
+    ((uint8_t *)&g[1])[offsetof(struct nexthop_grp, weight) + 1] = 1; // high byte
 
     mnl_attr_put_u32(&m.h, NHA_ID, 20);
     mnl_attr_put(&m.h, NHA_GROUP, sizeof g, g);
@@ -260,7 +260,7 @@ static void links_addresses_and_neighbors(void **state)
 
     a = begin(RTM_NEWADDR, 0, sizeof *a);
     *a = (struct ifaddrmsg){.ifa_family = AF_INET, .ifa_prefixlen = 31, .ifa_index = 5};
-    put4(IFA_ADDRESS, "10.0.0.1"); // the peer of a point-to-point address
+    put4(IFA_ADDRESS, "10.0.0.1"); // peer of a point-to-point address
     put4(IFA_LOCAL, "10.0.0.0");
     assert_int_equal(netlink_parse(&m.h, &e), 1);
     assert_ip(&e.addr.addr, "10.0.0.0");
@@ -348,7 +348,7 @@ static void what_a_link_is_and_stands_on(void **state)
     assert_int_equal(e.link.kind, NETLINK_LINK_MACVLAN);
     assert_int_equal(e.link.lower, 5);
     assert_memory_equal(e.link.mac, "\0\0\x5e\0\1\5", 6);
-    mnl_attr_put_u32(&m.h, IFLA_LINK_NETNSID, 0); // 5 is a device of another namespace
+    mnl_attr_put_u32(&m.h, IFLA_LINK_NETNSID, 0); // then index 5 is in another namespace
     assert_int_equal(netlink_parse(&m.h, &e), 1);
     assert_int_equal(e.link.lower, 0);
 
@@ -365,7 +365,7 @@ static void what_a_link_is_and_stands_on(void **state)
     assert_true(e.link.kind == NETLINK_LINK_VRF && e.link.vrf_table == 100 && e.link.master == 11);
 }
 
-// As no interface of ours could be called: shown by its ifindex, so that no two are alike.
+// The name is not valid for our interfaces, so the ifindex is shown instead, which is unique.
 static void a_device_with_another_name_is_known_by_its_number(void **state)
 {
     static const struct {
@@ -435,14 +435,15 @@ static void every_cut_of_a_message_is_noticed_or_harmless(void **state)
     multipath_legs_keep_their_weights(state);
     for (uint32_t len = 0; len < m.h.nlmsg_len; len++) {
         uint8_t *copy =
-            malloc(len ? len : 1); // exactly so large that a sanitizer sees one byte too far
+            malloc(len ? len : 1); // exact size, so that a sanitizer sees an overrun by one byte
         unsigned n = 0;
 
         memcpy(copy, &m, len);
         assert_false(netlink_walk(copy, len, count, &n) && len);
         assert_int_equal(n, 0);
         if (len >= sizeof(struct nlmsghdr)) {
-            ((struct nlmsghdr *)copy)->nlmsg_len = len; // and one that lies about being whole
+            ((struct nlmsghdr *)copy)->nlmsg_len = len; // the header now claims that the cut
+                                                        // message is complete
             assert_true(netlink_parse((struct nlmsghdr *)copy, &e) <= 1);
         }
         free(copy);
@@ -492,7 +493,7 @@ static void a_multicast_route_has_an_input_and_outputs_with_thresholds(void **st
     put4(RTA_DST, "239.1.1.1");
     mnl_attr_put_u32(&m.h, RTA_IIF, 7);
     nest = mnl_attr_nest_start(&m.h, RTA_MULTIPATH);
-    for (int i = 0; i < 40; i++) // more than there can be
+    for (int i = 0; i < 40; i++) // more than NETLINK_OUTS
         put_out(i + 1, (uint8_t)(i + 2));
     nest->nla_len = (uint16_t)((char *)mnl_nlmsg_get_payload_tail(&m.h) - (char *)nest);
     assert_int_equal(netlink_parse(&m.h, &e), 1);
@@ -506,9 +507,9 @@ static void a_multicast_route_has_an_input_and_outputs_with_thresholds(void **st
     assert_int_equal(e.mroute.n_out, NETLINK_OUTS);
     assert_int_equal(e.mroute.out[31].ifindex, 32);
     assert_int_equal(e.mroute.out[31].ttl, 33);
-    nest->nla_len = (uint16_t)(nest->nla_len - 2); // a leg that is cut
+    nest->nla_len = (uint16_t)(nest->nla_len - 2); // cuts the last leg
     m.h.nlmsg_len -= 2;
-    assert_int_equal(netlink_parse(&m.h, &e), 1); // the tail is shorter than a leg: it is none
+    assert_int_equal(netlink_parse(&m.h, &e), 1); // the rest is shorter than a leg and is ignored
 }
 
 static void an_unresolved_multicast_route_says_so(void **state)
@@ -536,13 +537,13 @@ static void multicast_routes_that_lie_are_refused(void **state)
     ((struct rtnexthop *)mnl_attr_get_payload(nest))->rtnh_len = 400;
     nest->nla_len = (uint16_t)((char *)mnl_nlmsg_get_payload_tail(&m.h) - (char *)nest);
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
-    ((struct rtnexthop *)mnl_attr_get_payload(nest))->rtnh_len = 0; // would never end
+    ((struct rtnexthop *)mnl_attr_get_payload(nest))->rtnh_len = 0; // would loop forever
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
 }
 
 static void a_joined_group_has_a_link(void **state)
 {
-    // as Linux 6.18 sends them: ifaddrmsg, IFA_MULTICAST, IFA_CACHEINFO
+    // As sent by Linux 6.18: ifaddrmsg, IFA_MULTICAST, IFA_CACHEINFO.
     struct ifaddrmsg *a = begin(RTM_NEWMULTICAST, 0, sizeof *a);
 
     *a = (struct ifaddrmsg){
@@ -557,12 +558,12 @@ static void a_joined_group_has_a_link(void **state)
     m.h.nlmsg_type = RTM_DELMULTICAST;
     assert_int_equal(netlink_parse(&m.h, &e), 1);
     assert_true(e.del);
-    m.h.nlmsg_type = RTM_GETMULTICAST; // a row of a dump
+    m.h.nlmsg_type = RTM_GETMULTICAST; // row of a dump
     assert_int_equal(netlink_parse(&m.h, &e), 1);
     assert_false(e.del);
     begin(RTM_NEWMULTICAST, 0, sizeof *a);
     ((struct ifaddrmsg *)mnl_nlmsg_get_payload(&m.h))->ifa_family = AF_INET6;
-    put4(IFA_MULTICAST, "239.1.1.1"); // too short for its family
+    put4(IFA_MULTICAST, "239.1.1.1"); // too short for the family
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
 }
 

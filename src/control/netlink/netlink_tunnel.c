@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_tunnel.c - what rtnetlink says of a tunnel device of Linux (netlink.h)
+// netlink_tunnel.c - parses the attributes of Linux tunnel devices (netlink.h)
 //
-// Linux has three sets of attributes: of IP in IP, of GRE, of VXLAN. What is read here is what
-// port/tunnel_judge.c needs to tell whether our packets can be like the device's.
+// Linux has three sets of attributes: for IP in IP, GRE and VXLAN. This file reads only the
+// attributes by which port/tunnel_judge.c decides whether our packets can look like the device's.
 #include <endian.h>
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>
@@ -39,7 +39,7 @@ void netlink_tunnel_word(const struct nlattr *kind, struct netlink_tunnel *t)
         }
 }
 
-// Of one, two or four bytes, or a flag without any.
+// Reads a number of one, two or four bytes. A flag without payload is 1.
 static uint32_t number(const struct nlattr *a)
 {
     const uint8_t *p = attr_payload(a);
@@ -55,7 +55,7 @@ static uint32_t number(const struct nlattr *a)
     }
 }
 
-// An address; zeros are none.
+// Reads an end address; all zeros means none.
 static void read_end(const struct nlattr *a, uint8_t to[16], struct netlink_tunnel *t)
 {
     size_t n = attr_len(a);

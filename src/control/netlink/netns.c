@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netns.c - doing something in another network namespace
+// netns.c - runs code in another network namespace
 #include "netlink/netns.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ void netns_leave(int back)
     if (back == NOTHING_TO_UNDO || back < 0)
         return;
     int r = setns(back, CLONE_NEWNET);
-    bug_on(r); // we would go on in the wrong namespace
+    bug_on(r); // otherwise the thread would go on in the wrong namespace
     close(back);
 }
 
@@ -108,7 +108,7 @@ int netns_move_link(int ifindex, int to)
     mnl_attr_put_u32(h, IFLA_NET_NS_FD, (uint32_t)to);
     ssize_t n = sendto(fd, buf, h->nlmsg_len, 0, (const struct sockaddr *)&kernel, sizeof kernel);
     if (n >= 0)
-        n = recv(fd, buf, sizeof buf, 0); // the kernel has answered when sendto() returns
+        n = recv(fd, buf, sizeof buf, 0); // the answer is ready once sendto() returns
     r = n < 0 ? -errno : -EPROTO;
     if (n >= (ssize_t)(sizeof *h + sizeof(int)) && h->nlmsg_type == NLMSG_ERROR)
         r = ((const struct nlmsgerr *)mnl_nlmsg_get_payload(h))->error;

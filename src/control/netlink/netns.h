@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netns.h - doing something in another network namespace
+// netns.h - runs code in another network namespace
 //
 //     fd = netns_open("blue");           // "" = our own
 //     back = netns_enter(fd); ...; netns_leave(back);
 //
-// A namespace belongs to a thread: entering moves the calling thread only. Any manager.
+// The current namespace is a property of a thread: entering moves only the calling thread. Any
+// manager.
 #ifndef NETLINK_NETNS_H
 #define NETLINK_NETNS_H
 
@@ -12,23 +13,24 @@
 
 #define NETNS_OWN -1
 
-// Of /run/netns/NAME; NETNS_OWN for "". *fd is the caller's to close (netns_close). 0 or -errno
-// with a sentence.
+// Opens /run/netns/NAME; *fd is NETNS_OWN for "". The caller closes *fd with netns_close(). Returns
+// 0, or -errno with a message in `err`.
 int netns_open(const char *name, int *fd, char *err, size_t err_size);
 void netns_close(int fd);
-// The way back, or -errno. Entering NETNS_OWN does nothing and cannot fail.
+// Returns a handle for netns_leave(), or -errno. Entering NETNS_OWN does nothing and cannot fail.
 int netns_enter(int fd);
 void netns_leave(int back);
 
-// One that nobody else has, made at the first call, gone with the process; or -errno. Control.
+// Returns a namespace that no other process uses, created by the first call and gone with the
+// process; or -errno. Control role.
 int netns_private(void);
-// A device of the current namespace goes to another one, where its index may be a new one. 0 or
+// Moves a device of the current namespace to another one; its index may change. Returns 0 or
 // -errno.
 int netns_move_link(int ifindex, int to);
 
-// Value of a sysctl below /proc/sys/net of the current namespace; -1 when absent.
+// Returns the value of a sysctl below /proc/sys/net of the current namespace, -1 if absent.
 int netns_sysctl_get(const char *path);
-// 0 or -errno; an absent one is no error (-ENOENT).
+// Returns 0 or -errno; -ENOENT (absent) is no error.
 int netns_sysctl_set(const char *path, int value);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netns_name.c - see netns_name.h
 //
-// To kamuee-netns goes one packet for each: '+' and the name, with the namespace's descriptor, or
-// '-' and the name; back comes an int, 0 or -errno. systemd runs it, and as another user: a helper
-// that does not answer cannot be ended from here, so it is not asked for a while.
+// kamuee-netns gets one packet per request: '+' and the name with the namespace's descriptor, or
+// '-' and the name. It answers with an int, 0 or -errno. systemd runs the helper under another
+// user, so kamueed cannot kill one that hangs; kamueed stops asking it for a while instead.
 #include "netlink/netns_name.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include "base/unwell.h"
 
 #define NAMES "/run/netns"
-#define PATIENCE_S 2 // for an answer
-#define SILENT_S 5   // after none
+#define PATIENCE_S 2 // timeout for an answer
+#define SILENT_S 5   // pause after a timeout
 
 static const char *helper; // its socket
 
@@ -80,7 +80,7 @@ static int ask_helper(char what, const char *name, int fd)
 
 // --- by ourselves --------------------------------------------------------------------------------
 
-// Mounts are shared there, so that other mount namespaces see names that come and go.
+// Makes mounts in the directory shared, so that other mount namespaces see names come and go.
 static int prepare_directory(void)
 {
     if (mkdir(NAMES, 0755) && errno != EEXIST)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netns_own.c - see netns_own.h
 //
-// What identifies a namespace is the kernel's cookie of it, which is never used again before the
-// next boot; its inode is used again at once. A mark holds the cookie and the boot's id.
+// The kernel's cookie identifies a namespace: the kernel does not reuse it before the next boot,
+// but reuses an inode number at once. A mark holds the cookie and the boot ID.
 //
 //     make:    mark, name        a name without a mark, or with another namespace, is another's
 //     rename:  mark of the new one, new name, old name, old mark
@@ -35,7 +35,7 @@
 #endif
 #define MARK_MAX 96
 
-static char marks[200]; // the directory; "" = none
+static char marks[200]; // directory; "" = none
 
 void netns_own_init(const char *directory)
 {
@@ -56,7 +56,7 @@ static int read_boot_id(char *id, size_t n)
     return got > 0 ? 0 : -EIO;
 }
 
-// Of the namespace that the calling thread is in: "COOKIE BOOT".
+// Identifies the calling thread's namespace: "COOKIE BOOT".
 static int identify_here(char id[MARK_MAX])
 {
     unsigned long long cookie;
@@ -117,7 +117,7 @@ static int write_mark(const char *name, const char *id)
     if (mkdir(marks, 0700) && errno != EEXIST)
         return -errno;
     mark_path(name, "", path);
-    mark_path(name, "~", next); // no name of a namespace of ours has a ~
+    mark_path(name, "~", next); // no namespace of ours has a ~ in its name
     FILE *f = fopen(next, "we");
     if (!f)
         return -errno;
@@ -156,8 +156,8 @@ static int set_lo_up(void)
     return e;
 }
 
-// A new namespace without a name: its descriptor, or -errno. The calling thread is in it for a
-// moment; no other thread is.
+// Creates a namespace without a name. Returns its descriptor or -errno. Only the calling thread
+// enters it, for a moment.
 static int make_unnamed(char id[MARK_MAX])
 {
     int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -178,7 +178,7 @@ static int make_unnamed(char id[MARK_MAX])
 
 enum found { FOUND_NONE, FOUND_OURS, FOUND_OTHERS };
 
-// What has the name now.
+// Finds out whose namespace has the name now.
 static enum found find_named(const char *name)
 {
     char id[MARK_MAX], err[200];
@@ -186,11 +186,11 @@ static enum found find_named(const char *name)
 
     if (r == -ENOENT)
         return FOUND_NONE;
-    bool empty = netns_name_is_empty(name); // its file may be one that only root opens
+    bool empty = netns_name_is_empty(name); // its file may be readable only by root
     bool ours = !r && !empty && !identify(fd, id) && mark_says(name, id);
     netns_close(fd);
     if (empty && netns_own_is_marked(name) && !netns_name_remove(name))
-        return FOUND_NONE; // the one before ended between the two halves
+        return FOUND_NONE; // an earlier kamueed ended halfway
     return ours ? FOUND_OURS : FOUND_OTHERS;
 }
 
@@ -289,8 +289,8 @@ static bool is_tap(int s, const char *name)
     return !ioctl(s, SIOCETHTOOL, &r) && !strcmp(d.driver, "tun");
 }
 
-// A device of the calling thread's namespace that is up and neither `lo` nor a TAP, which may be
-// ours.
+// True if the calling thread's namespace has a device that is up and neither `lo` nor a TAP, which
+// may be ours.
 static bool has_foreign_device(int s)
 {
     struct if_nameindex *all = if_nameindex();
@@ -335,7 +335,7 @@ static void remove_one(const char *name)
             if (r) {
                 log_warning("netns_own: not removed: netns=%s error=%s", name,
                             LOG_VALUE(strerror(-r)));
-                return; // the mark stays: the next time
+                return; // the mark stays for another attempt
             }
             log_info("netns_own: removed: netns=%s", name);
         }

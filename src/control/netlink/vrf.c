@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vrf.c - does Linux have a VRF device for a table?
 //
-// Dumps the VRF devices on a socket of its own while the caller waits: some hundred microseconds.
+// Dumps the VRF devices on its own socket while the caller waits: a few hundred microseconds.
 #include "netlink/vrf.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ struct search {
 
 static void row(void *ctx, const struct nlmsghdr *h)
 {
-    static struct netlink_event e; // large; of control
+    static struct netlink_event e; // too large for the stack; used by control only
     struct search *s = ctx;
 
     s->ended |= h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR;
@@ -28,7 +28,7 @@ static void row(void *ctx, const struct nlmsghdr *h)
 
 bool netlink_has_vrf(int netns_fd, uint32_t table)
 {
-    static _Alignas(8) char buf[32768]; // what the kernel gives at once
+    static _Alignas(8) char buf[32768]; // the kernel sends at most this much at once
     const struct timeval patience = {.tv_sec = 1};
     struct search s = {.table = table};
     struct netlink n;
