@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bpf_check.c - kamuee-bpf-check: DPDK's checks of an operator's program, with nothing to lose
+// bpf_check.c - kamuee-bpf-check: runs DPDK's checks of an operator's program in a confined process
 //
 // kamueed starts it (operator.h) with the object, a sealed file in memory, as descriptor 3. It
-// gives up user, files, network and most system calls, has some seconds, and ends with DPDK's
-// error.
+// gives up its user, files, network and most system calls, gets a few seconds, and exits with
+// DPDK's error.
 #include <errno.h>
 #include <grp.h>
 #include <linux/landlock.h>
@@ -26,7 +26,7 @@
 #define OBJECT_FD 3
 #define MEMORY (512ull << 20)
 #define NOBODY 65534
-#define OWN_USERS 0x78000000u // from here on, one for each run; nobody else has it
+#define OWN_USERS 0x78000000u // first user ID; one for each run, and used by nobody else
 
 #define C(name) SCMP_SYS(name)
 static const int allowed[] = {
@@ -45,7 +45,7 @@ static int limit(int what, rlim_t most, rlim_t hard)
     return setrlimit(what, &r) ? -errno : 0;
 }
 
-// SIGXCPU, and a second later SIGKILL.
+// SIGXCPU, then SIGKILL a second later.
 static int set_limits(void)
 {
     const struct itimerval late = {.it_value.tv_sec = OPERATOR_CHECK_S + 1};
@@ -69,7 +69,7 @@ static int give_up_user(void)
     return setresuid(user, user, user) && setresuid(NOBODY, NOBODY, NOBODY) ? -errno : 0;
 }
 
-// No file can be opened but what is open already; a kernel without Landlock: modes protect them.
+// Forbids opening further files. On a kernel without Landlock only file modes protect them.
 static int close_files(void)
 {
     const struct landlock_ruleset_attr all = {.handled_access_fs =
@@ -89,7 +89,7 @@ static int load_filter(void)
 
     for (size_t i = 0; !r && i < sizeof allowed / sizeof *allowed; i++) {
         r = seccomp_rule_add(f, SCMP_ACT_ALLOW, allowed[i], 0);
-        r = r == -EDOM ? 0 : r; // this machine has no such call
+        r = r == -EDOM ? 0 : r; // this architecture lacks the call
     }
     r = r ? r : seccomp_load(f);
     if (f)
@@ -98,7 +98,7 @@ static int load_filter(void)
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1 // its shadow is larger
+#define SANITIZED 1 // the sanitizer's shadow memory exceeds the limit
 #else
 #define SANITIZED 0
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operator.c - see operator.h: what kamueed and kamuee-bpf-check do alike
+// operator.c - code that kamueed and kamuee-bpf-check share (see operator.h)
 #include "program_manager/operator.h"
 
 #include <elf.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operator_child.c - see operator.h: kamueed asks kamuee-bpf-check, and waits
+// operator_child.c - kamueed runs kamuee-bpf-check and waits for it (see operator.h)
 //
-// Limits of its own end it after three seconds; if they do not, kamueed does. Forwarders go on
-// meanwhile.
+// The child's own limits end it after three seconds; if they fail, kamueed kills it. Forwarders
+// continue meanwhile.
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // program_load.c - see program_load.h
 //
-// A tenant's object is machine code that kamuee-program has made, and whoever can replace the file
-// can run what he likes here: so it must belong to root or to kamueed's user, and nobody else may
-// write it; and it must be signed, where there are signers (program_trust.h). What is loaded is a
-// copy of its own in memory, sealed before anything of it is checked: the file may change
-// afterwards, and the same file can be loaded again beside itself, as no library's path could.
+// A tenant's object is machine code from kamuee-program. Replacing the file means running arbitrary
+// code here, so it must belong to root or to kamueed's user, nobody else may write it, and if there
+// are signers it must be signed (program_trust.h). The loaded object is a private copy in memory,
+// sealed before any check: the file may change afterwards, and the same file can be loaded a second
+// time, which the path of a library does not allow.
 //
-// An operator's object goes through rte_bpf, which checks and compiles it (no boundary: design),
-// first in a process of its own (operator.h).
+// An operator's object goes through rte_bpf, which checks and compiles it; by design that is no
+// security boundary. A separate process runs these checks first (operator.h).
 #include "program_manager/program_load.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@
 #define OBJECT_BYTES_MAX (16u << 20)
 #define INSTANCE_BYTES_MAX (1u << 20)
 #define PAGE 4096u
-#define SECTION_DECLARED "kamuee" // of KAMUEE_DECLARE
+#define SECTION_DECLARED "kamuee" // section name used by KAMUEE_DECLARE
 
 // --- the file ------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ static int copy_bytes(int from, int to)
     return n ? -errno : 0;
 }
 
-// A sealed copy in memory; its descriptor, or -errno with a sentence.
+// Returns the descriptor of a sealed copy in memory, or -errno with a message in `err`.
 static int copy_of_file(const char *file, char *err, size_t n)
 {
     struct stat st;
@@ -79,7 +79,8 @@ static int copy_of_file(const char *file, char *err, size_t n)
     return r;
 }
 
-// Another one for each descriptor that is open: so no library is taken for one that was loaded.
+// The path differs for each open descriptor, so dlopen() never mistakes a new library for a loaded
+// one.
 static const char *path_of(int fd, char *buf, size_t n)
 {
     snprintf(buf, n, "/proc/self/fd/%d", fd);
@@ -160,7 +161,7 @@ static void host_log(void *host, uint32_t number, uint64_t value)
     program_say(host, number, value);
 }
 
-// Those of its tables that are arrays.
+// Collects the tables of the program that are arrays.
 static void arrays_of(const struct program *p, struct program_array array[KAMUEE_TABLES])
 {
     for (unsigned t = 0; t < KAMUEE_TABLES; t++)
@@ -168,7 +169,7 @@ static void arrays_of(const struct program *p, struct program_array array[KAMUEE
             array[t] = (struct program_array){p->table[t]->value, p->table[t]->entries};
 }
 
-// Of memory that is not used before.
+// Sets addresses inside memory that is not in use yet.
 static int place_object(const struct program_loaded *l, struct program_instance *in,
                         uint8_t *memory)
 {
@@ -190,7 +191,7 @@ static int start_object(const struct program_loaded *l, struct program_instance 
 
 // --- the operator's ------------------------------------------------------------------------------
 
-// *prepares: the file has a prepare().
+// Sets *prepares if the file has a prepare().
 static int read_declared_section(struct program_loaded *l, const char *file, bool *prepares,
                                  char *err, size_t n)
 {
@@ -253,8 +254,9 @@ static int start_bpf(const struct program_loaded *l, struct program_instance *in
 
 // --- both ----------------------------------------------------------------------------------------
 //
-// Each possible forwarder has its place, and memory only of those is used that packets come to: an
-// instance starts with its first burst. Until then its memory is what `instances` leads to.
+// Each possible forwarder has an instance, which starts with its first burst, so only forwarders
+// that see packets use memory. Until then in->memory points to the instance itself, inside
+// `instances`.
 
 struct instances {
     const struct program_loaded *loaded;
@@ -269,7 +271,7 @@ static int start_instance(const struct program_loaded *l, struct program_instanc
     return l->object ? start_object(l, in, memory) : start_bpf(l, in, memory);
 }
 
-// A forwarder, or control for the dry one: as struct program_object.run.
+// Runs on a forwarder, or on control for the dry-run instance: see struct program_object.run.
 static unsigned start_and_run(void *memory, unsigned n, uint32_t *verdict)
 {
     struct program_instance *in = memory, *first = in->program->instance;
@@ -307,7 +309,7 @@ int program_start(struct program_loaded *l, struct program *p)
         in->memory = in;
         r = l->object ? place_object(l, in, memory) : place_bpf(in, memory);
     }
-    return r ? r : start_instance(l, p->instance, 0); // what cannot be started is refused now
+    return r ? r : start_instance(l, p->instance, 0); // refuses at once a program that cannot start
 }
 
 int program_load(struct program_loaded *l, enum program_target target, const char *file, char *err,

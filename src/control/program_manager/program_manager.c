@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // program_manager.c - see program_manager.h
 //
-// Always true: programs[] is sorted by virtual router, hook, order and name, and the set that is
-// published for a virtual router and hook is the run of its programs there.
+// Invariant: programs[] is sorted by virtual router, hook, order and name, and the set published
+// for a virtual router and hook is the corresponding run of programs.
 #include "program_manager/program_manager.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct managed {
     struct program_config config;
     struct program_loaded loaded;
     struct program program;
-    struct program_count before; // of programs that it has replaced
+    struct program_count before; // counters of the programs that it replaced
     uint64_t loaded_ns;
     uint32_t loads;
 };
@@ -46,7 +46,7 @@ static void managed_free(struct managed *m)
     free(m);
 }
 
-// What the program may say as an argument of each verdict.
+// Sets the number of arguments that the program may use with each verdict.
 static void set_arguments(struct managed *m)
 {
     uint32_t *most = m->program.arguments;
@@ -86,7 +86,7 @@ static bool table_is_alike(const struct declared_table *a, const struct declared
     return !strcmp(a->name, b->name) && a->array == b->array && a->entries == b->entries;
 }
 
-// The place of the old program's table that goes on as this one; KAMUEE_TABLES: none does.
+// Index of the old program's table that the new one keeps using as table t; KAMUEE_TABLES if none.
 static unsigned table_kept(const struct managed *m, unsigned t, const struct managed *old)
 {
     const struct program_declared *was = &old->loaded.declared;
@@ -97,7 +97,7 @@ static unsigned table_kept(const struct managed *m, unsigned t, const struct man
     return KAMUEE_TABLES;
 }
 
-// New ones, and those that go on; the old program has those, too, until it is freed.
+// Creates tables or keeps tables of the old program, which shares them until it is freed.
 static int make_tables(struct managed *m, const struct managed *old, char *err, size_t n)
 {
     for (unsigned t = 0; t < m->loaded.declared.n_tables; t++) {
@@ -116,7 +116,7 @@ static int make_tables(struct managed *m, const struct managed *old, char *err, 
     return 0;
 }
 
-// Tables that both have are `heir`'s from now on.
+// Leaves tables that both programs share to `heir` alone.
 static void give_tables(struct managed *m, const struct managed *heir)
 {
     for (unsigned t = 0; t < KAMUEE_TABLES; t++)
@@ -151,7 +151,7 @@ static int start_program(struct managed *m, char *err, size_t n)
     return r;
 }
 
-// `old`: it replaces this one, or NULL. NULL with a sentence.
+// `old` is the program to be replaced, or NULL. Returns NULL with a message in `err` on failure.
 static struct managed *managed_new(const struct program_config *c, const struct managed *old,
                                    int *r, char *err, size_t n)
 {
@@ -244,7 +244,7 @@ static struct program_count sum_of(const struct managed *m)
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
         const struct program_instance *in = &m->program.instance[i];
-        if (!__atomic_load_n(&in->count.packets, __ATOMIC_RELAXED)) // its memory may not be used
+        if (!__atomic_load_n(&in->count.packets, __ATOMIC_RELAXED)) // else its memory may be unused
             continue;
         add_words((uint64_t *)&sum, (const uint64_t *)&in->count, sizeof sum / sizeof(uint64_t));
         add_words(sum.counter, in->counters, KAMUEE_COUNTERS);
@@ -252,7 +252,7 @@ static struct program_count sum_of(const struct managed *m)
     return sum;
 }
 
-// Counters and reasons go on under their names.
+// Copies counters and reasons that have the same name in both programs.
 static struct program_count renamed(const struct program_count *was, const struct managed *old,
                                     const struct managed *new)
 {
@@ -310,7 +310,7 @@ int program_manager_add(const struct program_config *c, char *err, size_t n)
     return 0;
 }
 
-// `new` in place of `old`: first where it comes, then where the old one was.
+// Replaces `old` by `new`: first in the new place, then in the old one.
 static int exchange(struct managed **at, struct managed *old, struct managed *new, char *err,
                     size_t n)
 {
@@ -324,7 +324,7 @@ static int exchange(struct managed **at, struct managed *old, struct managed *ne
         return r;
     }
     if (vr != new->program.vr || hook != new->program.hook)
-        publish(vr, hook, err, n); // fewer than there were
+        publish(vr, hook, err, n); // the set shrinks, so it has room
     return 0;
 }
 
@@ -348,7 +348,7 @@ int program_manager_change(const struct program_config *c, char *err, size_t n)
         managed_free(new);
         return r;
     }
-    struct program_count was = sum_of(old); // nobody counts in it any more
+    struct program_count was = sum_of(old); // no forwarder counts in it any more
     new->before = renamed(&was, old, new);
     give_tables(old, new);
     managed_free(old);
@@ -366,7 +366,7 @@ int program_manager_replace(const char *name, char *err, size_t n)
         snprintf(err, n, "there is no program %s", name);
         return -ENOENT;
     }
-    c = malloc(sizeof *c); // the one in it goes
+    c = malloc(sizeof *c); // the change frees the original
     bug_on(!c);
     *c = (*at)->config;
     int r = program_manager_change(c, err, n);
@@ -401,7 +401,7 @@ void program_manager_del(const char *name)
     take_out(name);
     if (publish(m->program.vr, m->program.hook, err, sizeof err)) {
         log_error("program_manager: still runs: program=%s error=%s", LOG_VALUE(name), err);
-        *vec_push(&programs) = m; // it stays, so that its memory does
+        *vec_push(&programs) = m; // stays, so that its memory does
         return;
     }
     managed_free(m);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_manager.h - packet programs of virtual routers: loaded, ordered, replaced, counted
+// program_manager.h - packet programs of virtual routers: loads, orders, replaces and counts them
 //
-// The writer of program/set.h. A change loads the new program aside and publishes the whole set of
-// its hook, so no packet finds half of it; what the program before has counted, and tables that
-// both declare alike, go on. Called by the steps of a change and by operations; control role.
+// Writes program/set.h. A change loads the new program aside and publishes the whole set of its
+// hook, so no packet sees a partial change. The new program keeps the counters of its predecessor
+// and the tables that both declare alike. Called by the steps of a change and by operations;
+// control role.
 #ifndef PROGRAM_MANAGER_PROGRAM_MANAGER_H
 #define PROGRAM_MANAGER_PROGRAM_MANAGER_H
 
@@ -17,11 +18,11 @@
 
 #define PROGRAM_MAX 1024
 
-struct program_config { // as configured; memory was all zero
+struct program_config { // as configured; zero the memory first: it is compared bytewise
     char name[PROGRAM_NAME_SIZE];
     char vr[32];
     char file[256];
-    char mirror[32]; // session, "" = none
+    char mirror[32]; // mirror session, "" = none
     uint8_t hook;    // enum program_hook
     uint8_t target;  // enum program_target
     bool fault_drops;
@@ -34,30 +35,30 @@ struct program_status {
     const struct program_config *config;
     const struct program_declared *declared;
     const char *source_hash;
-    const char *signer; // "" = it need not be signed
+    const char *signer; // "" = no signature needed
     uint32_t instructions;
     uint16_t vr;                        // id
-    struct program_count count;         // of all forwarders, since it was configured
-    unsigned off;                       // forwarders on which it is off
-    uint8_t fault;                      // enum program_fault: why, of one of them
-    struct program_log log;             // what it has said last
+    struct program_count count;         // all forwarders, since it was configured
+    unsigned off;                       // number of forwarders on which a fault switched it off
+    uint8_t fault;                      // enum program_fault: reason on one of them
+    struct program_log log;             // its last messages
     struct program_table *const *table; // [declared->n_tables]
     uint64_t loaded_ns;                 // clock_now_ns
-    uint32_t loads;                     // times that its file was loaded
+    uint32_t loads;                     // number of times that its file was loaded
 };
 
-// 0, or -errno with a sentence; then nothing has changed.
+// Both return 0, or -errno with a message in `err` and nothing changed.
 int program_manager_add(const struct program_config *c, char *err, size_t err_size);
 int program_manager_change(const struct program_config *c, char *err, size_t err_size);
 void program_manager_del(const char *name);
-// Loads its file again: also after a fault. -ENOENT: there is none of that name.
+// Loads its file again, also after a fault. Returns -ENOENT if there is no such program.
 int program_manager_replace(const char *name, char *err, size_t err_size);
-// Whether the signers let this program run: the copy that runs, or, where it is configured
-// otherwise, its file. 0, or -errno with a sentence.
+// Checks whether the signers allow this program to run: the running copy or, if `c` differs from
+// its configuration, the file. Returns 0, or -errno with a message in `err`.
 int program_manager_check(const struct program_config *c, char *err, size_t err_size);
 void program_manager_fini(void); // forwarders have stopped
 
-// The i-th program, by virtual router, hook and order; false: there are not so many.
+// Reads the i-th program, by virtual router, hook and order; false if there are fewer.
 bool program_manager_at(unsigned i, struct program_status *s);
 bool program_manager_find(const char *name, struct program_status *s);
 
