@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_reader.c - which other programs read the kernel's route announcements
+// netlink_reader.c - see netlink_reader.h
 #include "netlink/netlink_reader.h"
 
 #include <errno.h>

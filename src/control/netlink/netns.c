@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netns.c - runs code in another network namespace
+// netns.c - see netns.h
+//
+// netns_enter() opens the thread's present namespace, and netns_leave() returns to it by that
+// descriptor. A failure to return is fatal, because the thread would go on in the wrong namespace.
 #include "netlink/netns.h"
 
 #include <errno.h>
