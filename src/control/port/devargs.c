@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// devargs.c - reading and completing DPDK device arguments
+// devargs.c - reading, completing and checking DPDK device arguments
+//
+// DPDK attaches any device by a text, and some drivers run commands or open any file. So
+// devargs_check() takes every key apart: it knows the keys that name a file, allows such files only
+// in certain directories, and refuses a slash or a parenthesis in any other key or value.
 #include "port/devargs.h"
 
 #include <ctype.h>
@@ -34,7 +38,7 @@ bool devargs_is_driver(const char *devargs, const char *driver)
 
     if (strncmp(devargs, driver, n))
         return false;
-    // "-p0": named after the port.
+    // A suffix like "-p0" names the port.
     n += devargs[n] == '-' ? strcspn(devargs + n, ",") : strspn(devargs + n, "0123456789");
     return !devargs[n] || devargs[n] == ',';
 }
@@ -81,8 +85,8 @@ static size_t append_key(char *out, size_t n, size_t size, const char *key, unsi
 
 #define FRAME_DEFAULT 2048u
 
-// A frame of the packet socket's ring: payload, Ethernet and VLAN headers, the kernel's header;
-// whole pages.
+// Size of a frame in the packet socket's ring: payload, Ethernet and VLAN headers, the kernel's
+// header; rounded up to whole pages.
 static unsigned ring_frame_size(uint16_t mtu)
 {
     unsigned size = mtu + 22u + 128u;
@@ -100,8 +104,8 @@ unsigned devargs_frame_size(const char *devargs)
                                                                 : FRAME_DEFAULT;
 }
 
-// The driver's default of 512 frames is 2.5 ms at 200,000 packets/s: on a shared core they
-// overflow.
+// The driver's default of 512 frames lasts 2.5 ms at 200,000 packets/s: on a shared core the ring
+// overflows.
 #define RING_BYTES (8u << 20)
 
 static unsigned ring_frame_count(unsigned frame, unsigned descriptors)
@@ -111,7 +115,7 @@ static unsigned ring_frame_count(unsigned frame, unsigned descriptors)
     return n > descriptors ? n : descriptors;
 }
 
-// The driver's default of 256 is less than the burst after a sleep can be. A power of two.
+// The driver's default of 256 is less than the burst after a sleep can be. Must be a power of two.
 static unsigned virtio_queue_size(unsigned descriptors)
 {
     return descriptors ? 1u << (31 - __builtin_clz(descriptors)) : 1024;
@@ -133,7 +137,7 @@ enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
 {
     bool memif = devargs_is_driver(devargs, "net_memif"),
          virtio = devargs_is_driver(devargs, "net_virtio_user");
-    size_t at = memif && !has_value(devargs, "socket-abstract", "no"); // 1: abstract, behind '@'
+    size_t at = memif && !has_value(devargs, "socket-abstract", "no"); // 1: abstract name after '@'
     bool listens = memif    ? memif_is_server(devargs)
                    : virtio ? has_value(devargs, "server", "1")
                             : !has_value(devargs, "client", "1");
@@ -144,7 +148,7 @@ enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
     if (devargs_get(devargs, memif ? "socket" : virtio ? "path" : "iface", path + at, size - at))
         memcpy(path, "@", at);
     else if (memif)
-        snprintf(path, size, "%s/run/memif.sock", at ? "@" : ""); // the driver's own
+        snprintf(path, size, "%s/run/memif.sock", at ? "@" : ""); // the driver's default
     return listens ? DEVARGS_SOCKET_LISTENS : DEVARGS_SOCKET_CALLS;
 }
 
@@ -186,10 +190,10 @@ int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsig
     return n < size ? 0 : -E2BIG;
 }
 
-// --- what devargs may say ---
+// --- allowed devargs ---
 
-// Keys whose value names a file. Any other value that looks like a file or a call (net_failsafe
-// runs `exec(COMMAND)`) is refused.
+// Keys whose value names a file. Any other value that looks like a file or a call is refused:
+// net_failsafe runs `exec(COMMAND)`.
 static const struct path_key {
     const char *driver, *key;
 } path_keys[] = {
@@ -202,7 +206,7 @@ static const struct path_key {
 // Devices that do more than carry packets: net_failsafe runs commands, net_softnic scripts;
 // net_ring's `internal` is an address in memory.
 static const struct {
-    const char *driver, *key; // NULL: any
+    const char *driver, *key; // NULL: any key
 } forbidden_keys[] = {{"net_failsafe", NULL},
                       {"net_softnic", NULL},
                       {"net_ring", "internal"},
@@ -243,7 +247,7 @@ static bool key_is_forbidden(const char *devargs, const char *key)
     return false;
 }
 
-// The kernel's devices that virtio_user is made for.
+// Kernel devices for which virtio_user is made.
 static bool is_vhost_device(const char *devargs, const char *key, const char *value)
 {
     return devargs_is_driver(devargs, "net_virtio_user") && !strcmp(key, "path") &&
@@ -294,7 +298,7 @@ int devargs_check(const char *devargs, char *err, size_t err_size)
     char places[16], *copy = strdup(devargs), *next = strchr(copy ? copy : "", ',');
     int r = 0;
 
-    if (copy && !*file_places(FILE_DEVICE, places, sizeof places)) { // a test
+    if (copy && !*file_places(FILE_DEVICE, places, sizeof places)) { // only in tests
         free(copy);
         return 0;
     }

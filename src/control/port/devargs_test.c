@@ -186,7 +186,7 @@ static void devices_name_files_in_stated_directories_and_run_nothing(void **stat
         "",
     };
 
-    assert_true(may(bad[0])); // no directories are stated
+    assert_true(may(bad[0])); // no directories are set
     assert_int_equal(file_allow(FILE_DEVICE, "/run/k"), 0);
     for (unsigned i = 0; i < sizeof good / sizeof *good; i++)
         if (!may(good[i]))

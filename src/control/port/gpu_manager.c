@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gpu_manager.c - see gpu_manager.h
 //
-// A device that has failed stays open, so that its state can be shown, until an operator has it
-// opened again or takes it away: nothing comes back by itself.
+// A failed device stays open, so that its state can be shown, until an operator reopens or removes
+// it: nothing comes back by itself.
 #include "port/gpu_manager.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static int mirror_tables(void *arg)
     return gpu_use_mirror(c->use, c->err, c->n);
 }
 
-// The device with its tables, given to the forwarders.
+// Opens the device with its tables and gives it to the forwarders.
 static int open_it(char *err, size_t n)
 {
     struct gpu_use *u;
@@ -47,7 +47,7 @@ static int open_it(char *err, size_t n)
                      sizeof(struct mirror_call));
     if (r == -ENOTCONN || r == -ETIMEDOUT)
         snprintf(err, n, "rib_manager does not answer");
-    if (r && r != -ETIMEDOUT) // then rib_manager may still have it
+    if (r && r != -ETIMEDOUT) // after a timeout rib_manager may still use it
         gpu_use_close(u);
     if (r)
         return r;

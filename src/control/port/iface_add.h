@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_add.h - how interfaces of each kind are made; for the files that know a kind
+// iface_add.h - creates interfaces; for the files that implement a kind of interface
 //
-// iface_manager.c has the parts that all kinds share; metalink_ends.c uses them. Control role.
+// iface_manager.c has the parts that all kinds share; metalink_ends.c and tunnel_ends.c use them.
+// Control role.
 #ifndef PORT_IFACE_ADD_H
 #define PORT_IFACE_ADD_H
 
@@ -9,11 +10,12 @@
 
 #include "table/iface.h"
 
-// An interface like `wish`, with its TAP in the virtual router ("" or NULL: the default one), found
-// by packets from the end on. With an ifindex, that device of Linux is used as it is, and no TAP.
-// 0; or -errno, a sentence, and nothing is left.
+// Adds an interface like `wish`, with its TAP in virtual router `vr` ("" or NULL: the default one);
+// packets find it only once it is complete. If `wish` has an ifindex, the interface uses that Linux
+// device unchanged instead of a TAP. Returns 0; or -errno with a message in `err` and nothing left
+// behind.
 int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr,
               char *err, size_t err_size);
-void iface_update_carrier(struct iface *i); // what its carrier depends on may have changed
+void iface_update_carrier(struct iface *i); // recomputes the carrier after a possible change
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_follow.c - follows, restores or reports what the operator does to a TAP with iproute2
+// iface_follow.c - follows, restores or reports changes that the operator makes to TAPs (iproute2)
 //
 //     up, down      followed: the interface goes down in the data plane too, and the other end of a
 //                   metalink loses its carrier
@@ -11,8 +11,8 @@
 //     macvlans      their MACs are accepted for the interface
 //     VLAN device   reported: it gets no frames, because vports take the tags
 //     master        reported: packets for the router go to the bridge or bond, not to the TAP
-// An announcement may be old when it is read, and our own changes are announced as well. So each
-// one only makes us read the TAP's present state.
+// An announcement may be outdated when it is read, and our own changes are announced as well. So
+// each one only makes us read the TAP's present state.
 #include "port/iface_follow.h"
 
 #include <errno.h>
@@ -101,7 +101,7 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
         return;
     }
     if (i->kind != IFACE_PORT) {
-        memcpy(i->mac, now->mac, sizeof i->mac); // a frame in between may be dropped as not ours
+        memcpy(i->mac, now->mac, sizeof i->mac); // a frame may be dropped as not ours meanwhile
         rib_manager_iface_changed(i->id);
     }
     port_manager_update_filter(i->port);
@@ -137,7 +137,7 @@ static void report_master(const struct iface *i, const struct iface_kernel_event
              "remove it: ip link set %s nomaster",
              e->master, i->name);
     kernel_state_set(i->name, "master", e->master[0] && !in_vrf ? what : NULL);
-    // Without any VRF device the virtual router itself has the alarm route-not-followed.
+    // If there is no VRF device at all, the virtual router itself has the alarm route-not-followed.
     snprintf(what, sizeof what,
              "virtual router %s uses table %u, but its TAP is not in a VRF device with that table, "
              "so its connected "
@@ -158,7 +158,7 @@ static void report_vlan_device(const struct iface *i, const struct iface_kernel_
     kernel_state_set(i->name, "vlan", e->vlan_device[0] ? what : NULL);
 }
 
-// It may have another id by now.
+// The interface may have another id by now.
 static struct iface *iface_of_event(const struct iface_kernel_event *e)
 {
     struct iface *i = iface_get(e->iface);
@@ -183,7 +183,7 @@ static void on_kernel_event(const struct iface_kernel_event *e)
     bool foreign = iface_tap(i)->foreign; // tunnel_linux.c does the rest
     if (e->gone && !foreign)
         recreate_tap(i);
-    if (e->gone || tap_read_state(iface_tap(i), &now)) // gone: another event says so
+    if (e->gone || tap_read_state(iface_tap(i), &now)) // gone: another event follows
         return;
     if (foreign) {
         follow_admin_state(i, now.up);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_follow.h - follows, restores or reports what the operator does to a TAP with iproute2
+// iface_follow.h - follows, restores or reports changes that the operator makes to TAPs
 //
 // docs/features/kernel-state.md has a row for each attribute. iface_manager.c sets it up;
 // rib_manager's kernel events call it. Control role.

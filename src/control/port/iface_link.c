@@ -11,9 +11,9 @@
 #include "table/vr.h"
 
 static uint64_t changed_ns[IFACE_MAX]; // wall clock, 0 = not yet up or down
-static bool port_up[PORT_MAX];       // its link
-static bool port_told[PORT_MAX];     // the former is what the port has reported
-static bool port_presumed[PORT_MAX]; // it is up, because a kept TAP has carrier
+static bool port_up[PORT_MAX];       // link of the port
+static bool port_told[PORT_MAX];     // port_up was reported by the port
+static bool port_presumed[PORT_MAX]; // presumed up, because a kept TAP has carrier
 
 bool iface_link_carrier(const struct iface *i)
 {
@@ -24,7 +24,7 @@ bool iface_link_carrier(const struct iface *i)
     if (i->port == PORT_METALINK)
         return peer && peer->admin_up && !vr_get(peer->vr)->stopped;
     if (tunnel_is_port(i->port))
-        return true; // whether the remote end is there, nobody knows: BFD
+        return true; // only BFD can tell whether the remote end is alive
     return port_up[i->port];
 }
 
@@ -74,8 +74,9 @@ void iface_link_port_moved(uint16_t from, uint16_t to)
     port_presumed[to] = port_presumed[from];
 }
 
-// Without its carrier a kept TAP would lose its routes. So it stays up, and with it what is on its
-// port, until the port tells its link. Its frames wait in the kernel meanwhile.
+// Without carrier a kept TAP would lose its routes. So its interface stays up, and so do the other
+// interfaces of its port, until the port reports its link. Frames from the TAP wait in the kernel
+// meanwhile.
 void iface_link_presume(struct iface *i, const struct tap *tap)
 {
     struct tap_state now;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_manager.c - interfaces and their virtual router; their TAPs are iface_tap.c's
-// An interface is complete before a packet can find it, and no packet finds it when it is taken
-// apart:
+// iface_manager.c - interfaces and their virtual router; iface_tap.c has their TAPs
+// An interface is complete before a packet can find it, and packets no longer find it when it is
+// taken apart:
 //
 //     add   table entry -> TAP -> tap_manager -> rib_manager -> the port leads to it
 //     del   the port leads nowhere -> rib_manager -> tap_manager -> TAP -> table entry
-// Forwarders look at the flag `up`: the operator's IFF_UP on the TAP and the carrier of the port.
-// iface_follow.c handles what others do to a TAP.
+// Forwarders read the flag `up`: the operator's IFF_UP on the TAP and the carrier of the port.
+// iface_follow.c handles changes that others make to a TAP.
 #include "port/iface_manager.h"
 
 #include <arpa/inet.h>
@@ -39,11 +39,11 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 
-static struct own {              // what only control needs to know of an interface
+static struct own {              // interface data that only control needs
     uint16_t mtu_wanted;         // 0 = the port's
     char description[TAP_ALIAS]; // as configured
-    bool changing;               // while control waits for rib_manager: its TAP is not recreated
-    bool lost;                   // but should be afterwards
+    bool changing;               // control waits for rib_manager: do not recreate the TAP
+    bool lost;                   // TAP lost meanwhile: recreate it afterwards
 } *own;
 
 static void tap_recreate(struct iface *i);
@@ -63,7 +63,7 @@ void iface_manager_started(void)
     thread_must_be(ROLE_CONTROL);
     iface_each (i)
         if (i->port == PORT_METALINK)
-            iface_update_carrier(i); // it may have been presumed
+            iface_update_carrier(i); // its carrier may have been presumed
     iface_tap_started();
 }
 
@@ -86,7 +86,7 @@ struct iface *iface_manager_find(const char *name, char *err, size_t err_size)
 
 // --- adding and deleting ---
 
-// What an end of a metalink sends leads to the other one, so frames for it have the other's VLAN.
+// A frame for an end of a metalink has the VLAN of the other end, which sent it.
 static int point_port_at(const struct iface *i, uint16_t id)
 {
     uint16_t vlan = i->kind == IFACE_METALINK ? metalink_vlan_peer(i->vlan) : i->vlan;
@@ -246,7 +246,7 @@ void iface_update_carrier(struct iface *i)
     if (i->carrier == iface_link_carrier(i))
         return;
     __atomic_store_n(&i->carrier, !i->carrier, __ATOMIC_RELAXED);
-    rib_manager_iface_link(i->id); // first, as of a port
+    rib_manager_iface_link(i->id); // first, as for a port
     tap_set_carrier(iface_tap(i), i->carrier);
     iface_link_update_up(i);
     rib_manager_iface_changed(i->id);
@@ -289,7 +289,7 @@ void iface_manager_end_change(void)
     thread_must_be(ROLE_CONTROL);
     tunnel_linux_settle();
     tunnel_ends_end_change();
-    iface_tap_start_waiting(tunnel_end_set_mtu); // Linux looks at all IPv6 routes for that, too
+    iface_tap_start_waiting(tunnel_end_set_mtu); // Linux scans all IPv6 routes, too
     tap_delete_batch_run();
     iface_tap_list_save();
     port_queue_manager_refresh();
@@ -321,7 +321,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     bool same_netns = !strcmp(to->netns, vr_get(from)->netns);
     own[i->id].changing = true;
     own[i->id].lost = false;
-    // No route uses it until rib_manager has it again.
+    // From here on no route uses it, until rib_manager gets it back.
     rib_manager_iface_del(i->id);
     int r = 0;
     if (!same_netns) {
@@ -355,7 +355,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
                   LOG_VALUE(strerror(-back)));
     own[i->id].changing = false;
     iface_update_carrier(i);
-    if (own[i->id].lost && (r || same_netns)) // else it has another TAP
+    if (own[i->id].lost && (r || same_netns)) // otherwise it has a new TAP
         tap_recreate(i);
     return r;
 }
@@ -444,7 +444,7 @@ void iface_manager_port_link(uint16_t port, bool up)
         if (i->port == port)
             __atomic_store_n(&i->carrier, iface_link_carrier(i), __ATOMIC_RELAXED);
     }
-    rib_manager_port_link(port); // first: flows wait for it, and the TAPs' carrier takes time
+    rib_manager_port_link(port); // first: flows wait, and the TAPs take time
     iface_each (i) {
         if (i->port != port)
             continue;
@@ -476,9 +476,9 @@ void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
             memcpy(was, i->mac, sizeof was);
     iface_each (i) {
         if (i->port != port || memcmp(i->mac, was, sizeof was) ||
-            !memcmp(i->mac, mac, sizeof i->mac)) // vports may have their own
+            !memcmp(i->mac, mac, sizeof i->mac)) // a vport may have its own MAC
             continue;
-        memcpy(i->mac, mac, sizeof i->mac); // a frame in between may be dropped as not ours
+        memcpy(i->mac, mac, sizeof i->mac); // a frame may be dropped as not ours meanwhile
         tap_set_mac(iface_tap(i), mac);
         rib_manager_iface_changed(i->id);
     }
@@ -536,7 +536,7 @@ static void tap_recreate(struct iface *i)
     iface_tap_list_save();
 }
 
-// The TAPs stay with their addresses; rib_manager's tables end with the process.
+// The TAPs stay, with their addresses; rib_manager's tables end with the process.
 void iface_manager_fini(void)
 {
     if (!own)

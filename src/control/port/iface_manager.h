@@ -4,7 +4,7 @@
 // Writes table/iface.h. A port's own interface comes and goes with the port; a vport is added and
 // deleted here. Each has a TAP of the same name, MAC, MTU and carrier in its virtual router's
 // namespace; tap_manager moves the packets. Called by port_manager and by the steps of a change;
-// control role. An int is 0 or -errno with a sentence in `err`.
+// control role. An int is 0 or -errno with a message in `err`.
 #ifndef PORT_IFACE_MANAGER_H
 #define PORT_IFACE_MANAGER_H
 
@@ -14,7 +14,7 @@
 
 struct iface_policy;
 
-struct vport_tags { // what frames of a vport carry
+struct vport_tags { // VLAN tags in the frames of a vport
     uint16_t vlan;  // of the only or inner tag
     uint16_t outer; // of the outer tag, 0 = none
     uint16_t tpid;  // type of the outer tag: 0x88a8, 0x8100 or 0x9100; 0 without an outer tag
@@ -25,18 +25,19 @@ int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6]
 int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags,
                             uint16_t mtu /* 0 = the port's */, const char *vr, char *err,
                             size_t err_size);
-// Both ends, NAME-a in virtual router `a` and NAME-b in `b`, or none.
+// Adds both ends, NAME-a in virtual router `a` and NAME-b in `b`, or none.
 int iface_manager_add_metalink(const char *name, const char *a, const char *b, uint16_t mtu,
                                char *err, size_t err_size);
 int iface_manager_del_metalink(const char *name, char *err, size_t err_size);
 int iface_manager_set_metalink_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
-// The other end; NULL while there is none.
+// Returns the other end; NULL while there is none.
 struct iface;
 struct iface *iface_manager_peer(const struct iface *end);
-// An end's carrier is whether the other end is up: that one's state has changed.
+// The state of `end` changed: updates the carrier of the other end, which has carrier while `end`
+// is up.
 void iface_manager_end_changed(const struct iface *end);
-// A tunnel's interface, in virtual router `vr`; its outer packets are of `outer_vr`. mtu: at most,
-// 0 = what the way to the remote end takes.
+// Adds the interface of a tunnel to virtual router `vr`; outer packets belong to `outer_vr`. mtu:
+// upper limit, 0 = the MTU of the path to the remote end.
 struct tunnel_settings;
 int iface_manager_add_tunnel(const char *name, const char *outer_vr,
                              const struct tunnel_settings *settings, uint16_t mtu, const char *vr,
@@ -54,36 +55,37 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
 // Sets the TAP's alias; "": none.
 int iface_manager_set_description(const char *name, const char *description, char *err,
                                   size_t err_size);
-// As configured, else the alias that Linux has; "": none.
 // The number of the interface in SNMP, sFlow, IPFIX and RFC 8343.
 int iface_manager_number(const struct iface *i);
-// When it last came up or went down, or was made: wall clock. What a former process knew is heeded
-// if it still is `up`, or not.
+// Wall-clock time at which it last came up, went down or was created. A time known to a former
+// process counts only if the interface's state still equals `up`.
 uint64_t iface_manager_changed_ns(uint16_t id);
 void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed_ns);
+// Description as configured, else the alias that Linux has; "": none.
 void iface_manager_description(uint16_t id, char description[256]);
-// Ids of table/acl.h.
+// `in` and `out` are ids of table/acl.h.
 int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size);
-// The policers of what comes in and of what leaves; of kind NONE: none.
+// Sets the policers of received and of sent packets; kind NONE: no policer.
 struct policer;
 int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
                              char *err, size_t err_size);
 
-// The port's carrier is its interfaces' carrier, except in a virtual router that is stopped.
+// The link of a port is the carrier of its interfaces, except in a stopped virtual router.
 void iface_manager_port_link(uint16_t port, bool up);
-// After a restart a port is presumed up if its TAP was kept with carrier (tap_keep.h), until
-// iface_manager_port_link is called for it. This one says that its link does not come.
+// After a restart, a port is presumed up if its TAP was kept with carrier (tap_keep.h), until
+// iface_manager_port_link is called for it. iface_manager_end_presumed gives up on a link that does
+// not come.
 void iface_manager_end_presumed(uint16_t port);
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6]);
-// It was stopped, started, or got another name.
+// The virtual router was stopped, started or renamed.
 void iface_manager_vr_changed(uint16_t vr);
-// The device got another id; it is in no plan.
+// The device of a port got another id; it is in no plan.
 void iface_manager_port_moved(uint16_t from, uint16_t to);
 
 // `state_path`: file that lists the TAPs for the next process, or NULL.
 int iface_manager_init(const char *state_path);
-// The configuration is in force: deletes TAPs of the former process that it no longer names. Before
-// that, no TAP that was found is deleted, so a failed start leaves everything as it was.
+// The configuration is in force: deletes TAPs of the former process that it no longer names. No TAP
+// that was found is deleted earlier, so a failed start leaves everything as it was.
 void iface_manager_started(void);
 void iface_manager_fini(void); // leaves the TAPs in the kernel, with their addresses
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface_policy.c - uRPF, redirects, sampling, access lists and policers of an interface
 //
-// Writes the policy in table/iface.h, which forwarders read when the interface's flags say so. uRPF
-// may need more than the FIB has: rib_manager learns what all interfaces of a virtual router need
-// together before the first packet is checked.
+// Writes the policy in table/iface.h, which forwarders read if the interface's flags say so. uRPF
+// may need more than the FIB has: rib_manager learns the combined needs of all interfaces of a
+// virtual router before the first packet is checked.
 #include "port/iface_policy.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
     if (!i)
         return -ENOENT;
     bool sampled = i->policy.sample != policy->sample;
-    i->policy = *policy; // bytes; each is valid by itself
+    i->policy = *policy; // bytes; each one is valid by itself
     if (sampled)
         watch_manager_port_changed();
     iface_policy_publish_sources();

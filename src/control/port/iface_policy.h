@@ -7,10 +7,10 @@
 
 struct iface;
 
-// NULL with a sentence: there is no such interface.
+// Returns NULL with a message in `err` if there is no such interface.
 struct iface *iface_manager_find(const char *name, char *err, size_t err_size);
-// After any change of interfaces, their policy or virtual router: tells rib_manager which sources
-// the FIBs must now know for uRPF.
+// Call after any change of interfaces, their policy or their virtual router: tells rib_manager
+// which sources the FIBs must know for uRPF.
 void iface_policy_publish_sources(void);
 
 #endif

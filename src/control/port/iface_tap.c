@@ -28,7 +28,7 @@
 #include "table/port.h"
 #include "table/vr.h"
 
-#define FINISH_AT 32 // in a turn: clients wait
+#define FINISH_AT 32 // TAPs per turn: clients wait meanwhile
 
 static struct tap *taps; // [IFACE_MAX], by interface
 
@@ -50,10 +50,10 @@ static void list_save(void)
     VEC(struct tap_list_entry) list = {0};
 
     changed = false;
-    if (!state_path || starting) // keep the former process' list until then
+    if (!state_path || starting) // until then the former process's list stays
         return;
     iface_each (i) {
-        if (taps[i->id].foreign || taps[i->id].unfinished) // the next process starts that anew
+        if (taps[i->id].foreign || taps[i->id].unfinished) // the next process starts it anew
             continue;
         struct tap_list_entry *e = vec_push(&list);
         snprintf(e->netns, sizeof e->netns, "%s", vr_get(i->vr)->netns);
@@ -78,7 +78,7 @@ void iface_tap_list_save(void)
         list_save();
 }
 
-// What the former process has listed of the interface's TAP; NULL: nothing.
+// List entry of the former process for the interface's TAP; NULL: none.
 static const struct tap_list_entry *find_former(const struct iface *i, uint16_t vr)
 {
     for (size_t k = 0; k < n_former; k++)
@@ -89,10 +89,11 @@ static const struct tap_list_entry *find_former(const struct iface *i, uint16_t 
 
 // --- numbers, for SNMP and its like ---
 
-// An ifindex is unique in its namespace alone. A number is the ifindex, and unique: TAPs in other
-// namespaces than ours are made with an ifindex from NUMBER_FIRST on, where Linux seldom comes by
-// counting. What has another one there (a tunnel of Linux, a TAP of an older version) has a number
-// from the same range. Below 2^24, because sFlow has no more bits for it.
+// An ifindex is unique only in its namespace, a number everywhere. The number is the ifindex: TAPs
+// in other namespaces than ours are created with an ifindex from NUMBER_FIRST on, which Linux
+// seldom reaches by counting. An interface that has another ifindex there (a Linux tunnel, a TAP of
+// an older version) gets a number from the same range. Numbers are below 2^24, because sFlow has no
+// more bits for them.
 enum { NUMBER_FIRST = 1 << 20, NUMBER_END = 1 << 24 };
 
 static int numbers[IFACE_MAX]; // 0 = none
@@ -130,9 +131,9 @@ static void set_number(const struct iface *i, uint16_t vr, int ifindex, int fres
     numbers[i->id] = unique ? ifindex : fresh ? fresh : new_number();
 }
 
-// --- what the kernel sends ---
+// --- frames from the kernel ---
 
-static enum iface_hold held; // it waits in the TAPs
+static enum iface_hold held; // TAPs in which they wait
 
 static bool tap_waits(const struct iface *i)
 {
@@ -161,7 +162,7 @@ int iface_tap_serve(const struct iface *i, const struct tap *tap)
     return tap_manager_add(i->id, tap->fd, !tap_waits(i));
 }
 
-// If tap_manager does not answer, it may use the descriptor later: ours is another then.
+// If tap_manager does not answer, it may still use the descriptor later, so we go on with a copy.
 void iface_tap_take_back(const struct iface *i, struct tap *tap)
 {
     if (tap_manager_del(i->id))
@@ -182,7 +183,7 @@ void iface_tap_keep_again(void)
     iface_tap_each(tap_keep_put);
 }
 
-// --- made, and started ---
+// --- creating and starting ---
 
 static void log_not_started(const struct iface *i, int error)
 {
@@ -191,7 +192,7 @@ static void log_not_started(const struct iface *i, int error)
                     LOG_VALUE(strerror(-error)));
 }
 
-static struct event *turn; // of those that are not finished
+static struct event *turn; // finishes TAPs
 
 static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
@@ -237,7 +238,7 @@ void iface_tap_start(const struct iface *i, uint16_t vr, struct tap *tap)
     finish_later(tap);
 }
 
-static VEC(uint16_t) to_start; // interfaces
+static VEC(uint16_t) to_start; // ids of interfaces
 
 void iface_tap_start_later(const struct iface *i)
 {
@@ -249,7 +250,7 @@ bool iface_tap_is_unstarted(const struct iface *i)
     return taps[i->id].unstarted;
 }
 
-// After an error its device stays down, which iface_follow.c has not heeded until now.
+// After an error the device stays down; iface_follow.c has ignored that until now.
 static void after_start(struct iface *i, int error)
 {
     struct tap *t = &taps[i->id];
@@ -272,7 +273,7 @@ void iface_tap_start_waiting(void (*before)(const struct iface *i))
     vec_foreach (&to_start, id)
         before(iface_get(*id));
     vec_foreach (&to_start, id)
-        if (taps[*id].fd >= 0) // else deleted meanwhile
+        if (taps[*id].fd >= 0) // otherwise deleted meanwhile
             *vec_push(&s) = (struct tap_start){.tap = &taps[*id],
                                                .netns = vr_manager_netns(iface_get(*id)->vr),
                                                .carrier = iface_get(*id)->carrier};
@@ -284,7 +285,7 @@ void iface_tap_start_waiting(void (*before)(const struct iface *i))
     vec_free(&s);
 }
 
-// A tunnel of Linux: what is for it goes to the kernel as its outer packet (tunnel_back.h).
+// A Linux tunnel: the kernel gets its packets as outer packets (tunnel_back.h).
 static int device_attach(struct iface *i, struct tap *tap, char *err, size_t err_size)
 {
     int r = tap_adopt(tap, i->name, tap->ifindex, vr_manager_netns(i->vr));
@@ -317,7 +318,7 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
 
     if (r)
         return r;
-    if (starting && state_path && !old) // a start or a change was killed before it was set up
+    if (starting && state_path && !old) // a start or a change was killed before the TAP was set up
         tap->found = false;
     tap->unstarted = !tap->found;
     r = tunnel_end_prepare(i, tap);
@@ -339,7 +340,7 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
     __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
     set_number(i, vr, tap->ifindex, number);
     i->admin_up = !tap->found || tap_is_up(tap);
-    iface_link_update_up(i); // before the kernel sends
+    iface_link_update_up(i); // before the kernel sends frames
     if (!tap->kept)
         tap_keep_put(tap->fd);
     return 0;
@@ -387,7 +388,7 @@ void iface_tap_started(void)
         int netns;
         if ((i && !strcmp(vr_get(i->vr)->netns, former[k].netns)) ||
             netns_open(former[k].netns, &netns, err, sizeof err))
-            continue; // in use, or gone with its namespace
+            continue; // in use, or its namespace is gone
         tap_delete_orphan(former[k].name, netns);
         netns_close(netns);
     }

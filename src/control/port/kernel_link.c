@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_link.c - see kernel_link.h
 //
-// Linux forgets settings of IPv6 when the MTU falls below 1280, and `all` may change them: they are
-// kept, as a TAP's are (tap_sysctl.h).
+// Linux forgets IPv6 settings when the MTU falls below 1280, and `all` may change them. So they are
+// checked and restored, as for a TAP (tap_sysctl.h).
 //
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
@@ -46,8 +46,8 @@ static struct ifreq ifreq_of(const struct kernel_link *n)
     return r;
 }
 
-// 0: no such interface. Not by SIOCGIFINDEX: for a missing name each ioctl waits for modprobe, and
-// a port whose card was taken away is polled 40 times a second.
+// Returns 0 if there is no such interface. Avoids SIOCGIFINDEX: each ioctl on a missing name waits
+// for modprobe, and a port whose card was removed is polled 40 times a second.
 static int read_ifindex(const struct kernel_link *n)
 {
     int index = 0;
@@ -134,7 +134,7 @@ static void disable_feature(const struct kernel_link *n, const char *name)
                   name);
 }
 
-// A veth's peer segments packets itself while we have an XDP program.
+// The peer of a veth segments packets itself while we have an XDP program on it.
 static void stop_peer_tso(struct kernel_link *n)
 {
     struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
@@ -169,7 +169,7 @@ static void disable_gro_lro(const struct kernel_link *n)
             n->name);
 }
 
-static struct kernel_link *used_links[PORT_MAX]; // control's
+static struct kernel_link *used_links[PORT_MAX]; // used by control only
 
 static uint64_t netns_cookie(const struct kernel_link *n)
 {
@@ -179,8 +179,8 @@ static uint64_t netns_cookie(const struct kernel_link *n)
     return getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
 }
 
-// Two ports on one interface would both get each frame. Names are not enough: a namespace may have
-// two, an interface also altnames.
+// Two ports on one interface would both get each frame. Comparing names is not enough: a namespace
+// may have two names, and an interface may have altnames.
 static bool is_used_by_port(const struct kernel_link *n)
 {
     for (unsigned i = 0; i < PORT_MAX; i++)
@@ -206,7 +206,7 @@ static void close_ioctl_socket(struct kernel_link *n)
     n->name[0] = 0;
 }
 
-// A commit has refused, or asked; but the host may have changed since.
+// The commit has already refused or asked, but the host may have changed since.
 static void warn_of_use(const char *name, const char *netns_name)
 {
     struct kernel_link_use u;
@@ -228,7 +228,7 @@ static void warn_of_use(const char *name, const char *netns_name)
                   name, u.type);
 }
 
-// As it is, or as a kamueed found it that crashed.
+// Reads the present settings, or those found by a kamueed that crashed.
 static void read_settings(struct kernel_link *n, int flags)
 {
     struct ifreq mtu = ifreq_of(n);
@@ -330,7 +330,7 @@ int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu)
     return ioctl(n->sock, SIOCSIFMTU, &r) ? -errno : 0;
 }
 
-// Its name now, by its index; false: it is not in the namespace any more.
+// Reads the present name by its index; false if it is no longer in the namespace.
 static bool read_name(const struct kernel_link *n, char name[16])
 {
     struct ifreq r = {.ifr_ifindex = n->ifindex};
@@ -348,7 +348,7 @@ bool kernel_link_was_replaced(struct kernel_link *n)
     if (now == n->ifindex)
         return n->gone;
     n->gone = !read_name(n, n->name);
-    if (n->gone) // by which name it may come back
+    if (n->gone) // keeps the name by which it may come back
         snprintf(n->name, sizeof n->name, "%s", n->taken);
     return n->gone && read_ifindex(n);
 }
@@ -381,7 +381,8 @@ void kernel_link_explain_down(const struct kernel_link *n, const char *port, cha
         snprintf(why, size, "its kernel interface %s is down: ip link set %s up", n->name, n->name);
 }
 
-// A packet socket bound to the interface, in its namespace (indexes repeat across namespaces).
+// True for a packet socket bound to the interface, in its namespace (indexes repeat across
+// namespaces).
 static bool is_driver_socket(const struct kernel_link *n, int fd, uint64_t cookie)
 {
     struct sockaddr_ll bound = {0};
@@ -395,8 +396,8 @@ static bool is_driver_socket(const struct kernel_link *n, int fd, uint64_t cooki
     return !getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &other, &size) && other == cookie;
 }
 
-// The driver opens its sockets once, queue by queue, before the port starts: descriptors are in the
-// order of queues.
+// The driver opens its sockets once, queue by queue, before the port starts, so descriptors are in
+// the order of the queues.
 static void find_driver_sockets(struct kernel_link *n)
 {
     uint64_t cookie;

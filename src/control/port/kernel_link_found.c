@@ -2,7 +2,7 @@
 // kernel_link_found.c - see kernel_link_found.h
 //
 // The file is a log: "+ namespace index three-sysctls was-up MTU" when a port takes an interface,
-// "- namespace index" when it gives it back. The next start writes it anew.
+// "- namespace index" when it gives it back. The next start rewrites it.
 #include "port/kernel_link_found.h"
 
 #include <inttypes.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_link_use.c - what the host itself uses a kernel interface for
+// kernel_link_use.c - how the host itself uses a kernel interface
+//
+// Everything is read in the namespace of the interface: its addresses, the default routes through
+// it, and the sockets in /proc/net that are bound to its addresses or connected from them. A
+// connection between two of its own addresses does not count.
 #include "port/kernel_link_use.h"
 
 #include <arpa/inet.h>
@@ -20,7 +24,7 @@
 #include "port/tap_rtnetlink.h"
 
 struct own_addresses {
-    VEC(struct in6_addr) item; // IPv4 ones mapped
+    VEC(struct in6_addr) item; // IPv4 addresses are mapped
 };
 
 static struct in6_addr map_ip4(uint32_t be)
@@ -105,7 +109,7 @@ static void read_default_route6(const char *name, struct kernel_link_use *u)
         fclose(f);
 }
 
-// Of /proc/net/tcp: words of 32 bits in the host's order.
+// Parses an address of /proc/net/tcp: 32-bit words in host byte order.
 static struct in6_addr parse_proc_address(const char *hex)
 {
     unsigned word[4];
@@ -129,7 +133,7 @@ static bool is_own_address(const struct own_addresses *own, const struct in6_add
 
 #define TCP_ESTABLISHED 1
 #define TCP_LISTEN 10
-#define PORT_DHCP 68 // a client's, which has given the address
+#define PORT_DHCP 68 // a client, which obtained the address
 #define PORT_DHCP6 546
 
 static void note_session(struct kernel_link_use *u, const struct in6_addr *there)

@@ -21,7 +21,7 @@
 #define TRANSMIT_WINDOW_NS FAST_PERIODIC_NS
 
 #define ADMIN                                                                                      \
-    (LACP_ACTIVITY | LACP_TIMEOUT | LACP_AGGREGATION) // bits that an administrator decides
+    (LACP_ACTIVITY | LACP_TIMEOUT | LACP_AGGREGATION) // bits set by the administrator
 
 enum {
     AT_SUBTYPE = 0,
@@ -98,7 +98,7 @@ static bool same_system(const struct lacp_side *a, const struct lacp_side *b)
            !memcmp(a->system, b->system, sizeof a->system);
 }
 
-// The same port of the same system, with the bits `mask` of the state equal.
+// True for the same port of the same system with equal bits `mask` of the state.
 static bool same_side(const struct lacp_side *a, const struct lacp_side *b, uint8_t mask)
 {
     return same_system(a, b) && a->key == b->key && a->port_priority == b->port_priority &&
@@ -113,7 +113,8 @@ static void unselect(struct lacp_port *p)
 
 // --- receive machine ---
 
-// An unknown partner gets LACPDUs fast: one that returns should not wait 30 seconds for one.
+// An unknown partner gets LACPDUs at the fast rate, so that a returning partner need not wait 30
+// seconds.
 static void reset_partner(struct lacp_port *p)
 {
     p->partner = (struct lacp_side){.state = LACP_TIMEOUT};
@@ -164,7 +165,7 @@ void lacp_set_actor(struct lacp_port *p, const struct lacp_side *actor)
     p->actor = next;
 }
 
-// The partner has our present parameters, and will tell when it has not.
+// True if the partner has our present parameters and would tell us of a change.
 static bool partner_knows_us(const struct lacp_port *p, const struct lacp_side *sender,
                              const struct lacp_side *we)
 {
@@ -231,7 +232,7 @@ static void periodic_run(struct lacp_port *p, uint64_t now_ns)
         return;
     }
     bool began = p->periodic_at_ns != 0;
-    if (!began || p->periodic_at_ns > now_ns + every) // starts, or the partner wants it faster
+    if (!began || p->periodic_at_ns > now_ns + every) // starting, or a faster rate
         p->periodic_at_ns = now_ns + every;
     else if (now_ns < p->periodic_at_ns)
         return;
@@ -249,7 +250,7 @@ static bool is_selectable(const struct lacp_port *p)
     return heard && p->partner.port && !same_system(&p->actor, &p->partner);
 }
 
-// The same partner, which allows aggregation on both.
+// True if both have the same partner and it allows aggregation on both.
 static bool may_aggregate(const struct lacp_port *a, const struct lacp_port *b)
 {
     return a == b || (a->actor.key == b->actor.key && same_system(&a->partner, &b->partner) &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp.h - LACP on one member of a LAG: the machines of IEEE 802.1AX-2014 clause 6.4
 //
-// Pure functions of struct lacp_port: LACPDUs, link state and time go in; LACPDUs to send and
-// whether frames may be collected and distributed come out. lacp_select decides for all members of
-// a LAG together. Called by lag_active.c; control role.
+// Pure functions of struct lacp_port. Input: LACPDUs, link state and time. Output: LACPDUs to send,
+// and whether frames may be collected and distributed. lacp_select decides for all members of a LAG
+// together. Called by lag_active.c; control role.
 //
 // Two clocks: `now_ns` is the time; `listened_ns` grows only while control reads LACPDUs, so a
 // partner is not silent just because control was busy or stopped.
@@ -16,9 +16,9 @@
 
 #define LACP_PDU 110 // bytes behind the EtherType
 
-enum lacp_flag {       // of a state (6.4.2.3)
+enum lacp_flag {       // bits of a state (6.4.2.3)
     LACP_ACTIVITY = 1, // active: speaks first
-    LACP_TIMEOUT = 2,  // short: wants a LACPDU a second
+    LACP_TIMEOUT = 2,  // short: wants one LACPDU a second
     LACP_AGGREGATION = 4,
     LACP_SYNCHRONIZATION = 8,
     LACP_COLLECTING = 16,
@@ -47,30 +47,30 @@ struct lacp_port {
     enum lacp_rx rx;
     enum lacp_mux mux;
     bool selected;             // by lacp_select
-    bool unselected_once;      // for a moment: the mux machine must see that
+    bool unselected_once;      // unselected for a moment, which the mux machine must notice
     bool ntt;                  // need to transmit
     uint64_t current_until_ns; // EXPIRED, CURRENT: end of the partner's timeout (listened_ns)
     uint64_t wait_until_ns;    // WAITING
     uint64_t periodic_at_ns;   // next periodic LACPDU; 0: none
-    uint64_t sent_ns[3];       // the last three: no more in a second (6.4.16)
+    uint64_t sent_ns[3];       // times of the last three: no more are allowed in a second (6.4.16)
     uint64_t rx_pdus, tx_pdus;
 };
 
 // `actor`: priorities, system, key, port, and ACTIVITY, TIMEOUT and AGGREGATION of the state.
 void lacp_init(struct lacp_port *p, const struct lacp_side *actor);
 void lacp_set_link(struct lacp_port *p, bool up, uint64_t listened_ns);
-// A forwarder has checked the lengths in the PDU.
+// The forwarder has already checked the lengths in the PDU.
 void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t listened_ns);
 // Expires a silent partner; call it before lacp_select and lacp_run.
 void lacp_check_timeout(struct lacp_port *p, uint64_t listened_ns);
-// Live change: the partner is informed.
+// Changes the actor live and informs the partner.
 void lacp_set_actor(struct lacp_port *p, const struct lacp_side *actor);
 // Selects the largest group of members with the same partner; the last choice wins a tie.
 void lacp_select(struct lacp_port *const *port, unsigned n);
 // Runs the periodic, mux and transmit machines. True: send `pdu`.
 bool lacp_run(struct lacp_port *p, uint64_t now_ns, uint8_t pdu[LACP_PDU]);
-bool lacp_speaks(const struct lacp_port *p);        // it sends LACPDUs,
-uint64_t lacp_period_ns(const struct lacp_port *p); // at least this often
+bool lacp_speaks(const struct lacp_port *p);        // it sends LACPDUs
+uint64_t lacp_period_ns(const struct lacp_port *p); // maximum time between two LACPDUs
 
 static inline bool lacp_collects(const struct lacp_port *p)
 {
@@ -82,9 +82,9 @@ static inline bool lacp_distributes(const struct lacp_port *p)
 }
 const char *lacp_rx_name(enum lacp_rx rx);    // "current"
 const char *lacp_mux_name(enum lacp_mux mux); // "distributing"
-// Why the member is not in use; "" = it is.
+// Reason why the member is not in use; "" if it is.
 const char *lacp_reason(const struct lacp_port *p);
-// Turns a marker into its response (6.5). False: it was a response itself.
+// Turns a marker into its response (6.5). Returns false if it is a response already.
 bool lacp_marker_reply(uint8_t pdu[LACP_PDU]);
 
 #endif

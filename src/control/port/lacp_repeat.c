@@ -19,8 +19,8 @@ static struct {
     struct lacp_repeat last;
     uint64_t due_ns; // 0: none
     unsigned left;
-} stored[LAG_FIRST];             // tap_manager's
-static unsigned n_kept;          // tap_manager's
+} stored[LAG_FIRST];             // used by tap_manager only
+static unsigned n_kept;          // used by tap_manager only
 static uint64_t sent[LAG_FIRST]; // tap_manager adds, control takes
 
 static void set_due(uint16_t port, uint64_t due_ns)

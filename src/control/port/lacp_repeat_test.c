@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lacp_repeat_test.c - when a LACPDU is sent again for a control that is late, and when no more
+// lacp_repeat_test.c - when LACPDUs are repeated because control is late, and when that ends
 #include "port/lacp_repeat.h"
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static void keep(uint64_t every_ns, uint8_t says)
     lacp_repeat_set(&k);
 }
 
-// tap_manager's rounds until then; how many were sent.
+// Runs tap_manager's rounds; returns the number of LACPDUs that they sent.
 static unsigned sent_until(uint64_t from_ns, uint64_t to_ns)
 {
     unsigned before = n_sent;
@@ -77,7 +77,7 @@ static void one_that_is_late_is_helped_each_period_with_what_it_said_last(void *
     assert_int_equal(sent_until(t, t + 5 * PERIOD), 4); // after 1.2, 2.2, 3.2 and 4.2 s
     assert_int_equal(last[0], 2);
     assert_int_equal(lacp_repeat_sent(PORT), 4);
-    assert_int_equal(lacp_repeat_sent(PORT), 0); // as many as since it asked last
+    assert_int_equal(lacp_repeat_sent(PORT), 0); // none since the last call
 }
 
 static void one_that_is_stuck_is_helped_no_more(void **state)
@@ -86,7 +86,7 @@ static void one_that_is_stuck_is_helped_no_more(void **state)
 
     keep(PERIOD, 1);
     assert_int_equal(sent_until(t, t + 100 * PERIOD), 10);
-    keep(PERIOD, 1); // it was not
+    keep(PERIOD, 1); // control was not stuck
     t = clock_now_ns();
     assert_int_equal(sent_until(t, t + 2 * PERIOD), 1);
 }

@@ -23,9 +23,9 @@ struct end {
 };
 
 static struct end a, b;
-static uint64_t now, away; // away: time in which nobody ran these
-static unsigned n_links, cut; // cut: bit of each link that delivers nothing
-static bool deaf;             // b hears nothing
+static uint64_t now, away; // away: time during which these did not run
+static unsigned n_links, cut; // cut: bit mask of links that deliver nothing
+static bool deaf;             // b receives nothing
 
 static struct lacp_side side(uint8_t system, uint16_t port, uint8_t state)
 {
@@ -97,7 +97,7 @@ static void two_active_ends_are_in_use_after_the_aggregate_wait(void **state)
 {
     begin(4, FAST, FAST);
     pass(1900 * MS);
-    assert_int_equal(distributing(&a), 0); // 2 s, so that all links come up together
+    assert_int_equal(distributing(&a), 0); // waits 2 s, so that all links come up together
     pass(700 * MS);
     assert_int_equal(distributing(&a), 4);
     assert_int_equal(distributing(&b), 4);
@@ -119,7 +119,7 @@ static void somebody_has_to_speak_first(void **state)
 
 static void the_partner_says_how_often_it_wants_to_hear(void **state)
 {
-    begin(1, FAST, LACP_ACTIVITY); // a wants it fast, b slow
+    begin(1, FAST, LACP_ACTIVITY); // a wants the fast rate, b the slow one
     pass(10 * S);
     assert_int_equal(distributing(&a), 1);
     a.sent[0] = b.sent[0] = 0;
@@ -133,7 +133,7 @@ static void a_silent_partner_is_given_up_after_three_seconds_or_ninety(void **st
     begin(1, FAST, FAST);
     pass(5 * S);
     cut = 1;
-    pass(1900 * MS); // the last one may be a second old
+    pass(1900 * MS); // the last LACPDU may be a second old
     assert_int_equal(distributing(&a), 1);
     pass(1200 * MS);
     assert_int_equal(distributing(&a), 0);
@@ -165,21 +165,21 @@ static void who_is_not_heard_is_not_sent_to(void **state) // a link that works o
     deaf = true;
     pass(5 * S);
     assert_int_equal(distributing(&b), 0);
-    assert_int_equal(distributing(&a), 0); // b says that it is not in sync
+    assert_int_equal(distributing(&a), 0); // b reports that it is not in sync
 }
 
 static void a_partner_is_not_given_up_because_nobody_listened(void **state)
 {
     begin(2, FAST, FAST);
     pass(5 * S);
-    now += 10 * S; // busy; what the partner said meanwhile is not read yet
+    now += 10 * S; // busy: LACPDUs of the partner are not read meanwhile
     away += 10 * S;
     end_run(&a, &b, false);
     assert_int_equal(distributing(&a), 2);
     assert_int_equal(a.port[0].rx, LACP_RX_CURRENT);
     pass(20 * S);
     assert_int_equal(distributing(&a), 2);
-    cut = 3; // now it is silent: as soon as ever
+    cut = 3; // now it is silent, which must be noticed as soon as ever
     pass(3100 * MS);
     assert_int_equal(distributing(&a), 0);
 }
@@ -209,7 +209,7 @@ static void no_more_than_three_lacpdus_leave_in_a_second(void **state)
     pass(5 * S);
     a.sent[0] = 0;
     for (unsigned i = 0; i < 100;
-         i++) { // each says something else of us: there is always something to tell
+         i++) { // each PDU reports us differently, so there is always something to tell
         pdu[41] = (uint8_t)i;
         lacp_receive(&a.port[0], pdu, now);
         if (lacp_run(&a.port[0], now, pdu))
@@ -284,7 +284,7 @@ static void sync_counts_only_from_who_knows_us(void **state)
 {
     static const unsigned at[] = {
         24, 31, 33, 35,
-        37}; // priority, system, key, port priority, port that the partner has of us
+        37}; // priority, system, key, port priority, port in the partner's record of us
     uint8_t pdu[LACP_PDU];
 
     for (unsigned i = 0; i < sizeof at / sizeof *at; i++) {
@@ -299,7 +299,7 @@ static void sync_counts_only_from_who_knows_us(void **state)
     }
     struct lacp_port *p = alone(FAST);
     lacp_receive(p, said(pdu, UP | LACP_SYNCHRONIZATION, UP & ~LACP_AGGREGATION),
-                 now); // it takes us for an individual link
+                 now); // it regards us as an individual link
     assert_false(p->partner.state & LACP_SYNCHRONIZATION);
 }
 
@@ -366,15 +366,15 @@ static void links_to_two_partners_are_no_one_lag(void **state)
     for (unsigned i = 0; i < 3; i++) {
         all[i] = &a.port[i];
         said(pdu, UP, UP)[17] = (uint8_t)(20 + i);
-        pdu[11] = i == 1 ? 9 : 2; // port 1 leads elsewhere
+        pdu[11] = i == 1 ? 9 : 2; // port 1 has another partner
         lacp_receive(&a.port[i], pdu, now);
     }
     lacp_select(all, 1);
     lacp_select(all + 1, 1);
     assert_true(a.port[1].selected);
-    lacp_select(all, 2); // one each: those in use stay
+    lacp_select(all, 2); // one each: the selected one stays
     assert_true(a.port[0].selected != a.port[1].selected);
-    lacp_select(all, 3); // two are more
+    lacp_select(all, 3); // two outweigh one
     assert_true(a.port[0].selected && !a.port[1].selected && a.port[2].selected);
     assert_string_equal(lacp_reason(&a.port[1]), "other partner than the members in use");
 }

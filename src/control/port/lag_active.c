@@ -58,7 +58,7 @@ static bool is_usable(const struct lag_port *l, const struct managed_port *p)
     return l->wish.enabled && p->started && p->link_up;
 }
 
-// LACPDUs that tap_manager repeated while control was busy.
+// Counts LACPDUs that tap_manager repeated while control was busy.
 static void add_repeated_lacpdus(struct managed_port *p)
 {
     uint64_t n = lacp_repeat_sent(p->device.id);
@@ -92,7 +92,7 @@ static void run_lacp(struct lag_port *l)
     }
 }
 
-// The primary if usable, else the present one if usable, else the first usable one.
+// Chooses the primary if usable, else the present one if usable, else the first usable one.
 static struct managed_port *choose_active(struct lag_port *l)
 {
     struct managed_port *first = NULL, *active = NULL, *primary = NULL;
@@ -125,7 +125,7 @@ const char *lag_status(const struct lag_port *l, const struct managed_port *p)
     return p->lag_active ? "active" : !strcmp(lag_reason(l, p), "standby") ? "standby" : "inactive";
 }
 
-// Does a member receive for the LAG, and does it send?
+// Whether a member receives for the LAG, and whether it sends.
 struct member_use {
     bool collects, active;
 };
@@ -177,7 +177,7 @@ static void update_lag_link(struct lag_port *l)
         link_listener(l->wish.name, up);
 }
 
-// The LAG needs offloads (checksums, segmentation) when any member does.
+// The LAG needs offloads (checksums, segmentation) if any member does.
 static void update_lag_offload(struct lag_port *l)
 {
     struct port *t = port_get(lag_port_id(l));
@@ -236,8 +236,8 @@ void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_
     lag_update(l);
 }
 
-// A late tick finds LACPDUs unread: the time while control was busy, or the process stopped, is no
-// silence of the partner.
+// After a late tick LACPDUs may still be unread: time during which control was busy or the process
+// was stopped does not count as silence of the partner.
 void lag_tick(void)
 {
     uint64_t now = clock_now_ns(), since = now - ticked_ns;

@@ -10,7 +10,7 @@
 #include "table/iface.h"
 #include "table/plan.h"
 
-// Without a forwarder or a buffer the frame is lost, as if on the way.
+// Without a forwarder or a buffer the frame is lost, as on a wire.
 void lag_frame_send(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n)
 {
     uint8_t home = plan_home(port);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_frame.h - a frame that a manager sends by a member of a LAG
+// lag_frame.h - sends a frame through a member of a LAG
 //
-// It goes through the inject ring of the member's forwarder. Any manager may call it: lag_send.c
-// does on control, lacp_repeat.c on tap_manager.
+// The frame goes through the inject ring of the member's forwarder. Any manager may call it:
+// lag_send.c does on control, lacp_repeat.c on tap_manager.
 #ifndef PORT_LAG_FRAME_H
 #define PORT_LAG_FRAME_H
 
 #include <stdint.h>
 
-// By port `port`, as a frame of interface `iface`.
+// Sends the frame through port `port` on behalf of interface `iface`.
 void lag_frame_send(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n);
 
 #endif

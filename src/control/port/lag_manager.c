@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_manager.c - adding, changing and deleting LAGs and their members
 //
-// Members keep their own MACs and are promiscuous: the LAG's MAC is that of its first member, and a
-// kernel interface that was given it would keep it after us.
+// Members keep their own MACs and are promiscuous. The LAG has the MAC of its first member; a
+// kernel interface set to it would keep it after kamueed ends.
 #include "port/lag_manager.h"
 
 #include <errno.h>
@@ -130,7 +130,7 @@ static void update_timer(void)
         event_del(timer);
 }
 
-// Its own, else that of a member, else a random one until there is a member.
+// The configured MAC, else that of a member, else a random one until there is a member.
 static void choose_lag_mac(struct lag_port *l)
 {
     uint64_t made = rte_rand();
@@ -195,7 +195,7 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     watch_manager_port_changed();
     thread_manager_update();
     for_each_member (l, p) {
-        lag_member_opened(p); // what it counted before does not count for the LAG
+        lag_member_opened(p); // packets counted earlier do not count for the LAG
         if (p->started)
             lag_member_enter(p);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_manager.h - LAGs: ports made of ports
 //
-// Writes table/lag.h, and what makes a member in struct port. A LAG has an interface, a TAP and an
-// id like a port, and no device; its members are the ports whose configuration names it
-// (port_config.member_of), which have no interface. port_manager calls it for ports that are LAGs
-// and when a member starts, stops, or changes its link; a timer of control's loop runs LACP while
+// Writes table/lag.h and the fields of struct port that concern members. A LAG has an interface, a
+// TAP and an id like a port, but no device. Its members are the ports whose configuration names it
+// (port_config.member_of); they have no interface. port_manager calls it for ports that are LAGs
+// and when a member starts, stops or changes its link. A timer of control's loop runs LACP while
 // there is a LAG. Control role.
 #ifndef PORT_LAG_MANAGER_H
 #define PORT_LAG_MANAGER_H
@@ -22,7 +22,7 @@ struct managed_port;
 
 bool lag_exists(const char *name);
 
-// The counterparts of port_manager.h's.
+// Counterparts of the functions in port_manager.h.
 int lag_attach(const struct port_config *cfg, char *err, size_t err_size);
 int lag_detach(const char *name, char *err, size_t err_size);
 int lag_change(const struct port_config *cfg, char *err, size_t err_size);
@@ -31,29 +31,30 @@ int lag_port_state(const char *name, struct port_state *s);
 void lag_clear(const char *name);
 void lag_restore(const char *name, const struct port_statistics *before);
 uint64_t lag_link_changes(const char *name);
-bool lag_is_down(const char *name); // started, and without a carrier
+bool lag_is_down(const char *name); // started, but without carrier
 unsigned lag_list(char (*name)[16], unsigned max);
 
-// Before a member is in a plan, and before it leaves one: not in use yet, or no longer.
+// Called before a member enters a plan and before it leaves one: it is not in use yet, or no
+// longer.
 void lag_member_enter(struct managed_port *p);
 void lag_member_leave(struct managed_port *p);
 void lag_member_link(struct managed_port *p);   // its link has changed
-void lag_member_opened(struct managed_port *p); // its device counts from 0
-// Adds what the member has counted since the last call to its LAG's statistics; also before its
-// device is closed.
+void lag_member_opened(struct managed_port *p); // takes its device's counters as the starting point
+// Adds the packets that the member counted since the last call to the LAG's statistics; also called
+// before its device is closed.
 void lag_member_add_statistics(struct managed_port *p);
 
-// A LACPDU or marker that a forwarder has checked, from its Ethernet header on.
+// A LACPDU or marker, checked by a forwarder, including its Ethernet header.
 #define LAG_SLOW_FRAME (14 + LACP_PDU)
 void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]);
 
-#define LAG_MISSED_S 5 // LACP with a partner that answers takes less
+#define LAG_MISSED_S 5 // LACP with an answering partner takes less
 struct lag_state {
     struct port_config config;
     bool up;
     uint8_t mac[6];
     unsigned n_members, n_active;
-    unsigned n_missing; // started members that are inactive for LAG_MISSED_S
+    unsigned n_missing; // started members that have been inactive for LAG_MISSED_S
     uint64_t link_changes;
 };
 int lag_state(const char *name, struct lag_state *s); // 0 or -ENOENT
@@ -63,15 +64,15 @@ struct lag_member_state {
     bool link_up;
     const char *status; // "active", "standby" or "inactive"
     const char *reason; // why it is not active; "" = it is
-    uint64_t changes;   // times that it became active or ceased to be
+    uint64_t changes;   // times that it became active or inactive
     struct lacp_port lacp;
 };
 unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max);
 
 // fn is called at each change of a LAG's link; port_manager_on_link sets it.
 void lag_on_link(void (*fn)(const char *port, bool up));
-// fn is called when a member becomes active or ceases to be, with the words of lag_member_state;
-// NULL: nobody.
+// fn is called when a member becomes active or inactive, with the strings of lag_member_state;
+// NULL: no callback.
 void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status,
                               const char *reason));
 

@@ -52,8 +52,8 @@ void lag_send_stop(struct managed_port *p)
     p->lag_kept = false;
 }
 
-// A broadcast from the MAC, so that switches learn its new port: a RARP request, which hosts do not
-// answer.
+// Sends a broadcast from the MAC, so that switches learn its new port: a RARP request, which hosts
+// do not answer.
 static void announce_mac(const struct lag_port *l, const struct managed_port *p,
                          const struct iface *i, const uint8_t mac[6])
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_send.h - frames that control sends by a member of a LAG: LACPDUs, markers, announcements
+// lag_send.h - frames that control sends through a member of a LAG: LACPDUs, markers, announcements
 //
 // Called by lag_active.c and lag_manager.c.
 #ifndef PORT_LAG_SEND_H
@@ -10,10 +10,10 @@
 // --- control ---
 void lag_send_slow(const struct lag_port *l, const struct managed_port *p,
                    const uint8_t pdu[LACP_PDU]);
-// Also hands it to lacp_repeat.h, until lag_send_stop.
+// Also passes it to lacp_repeat.h, until lag_send_stop.
 void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]);
 void lag_send_stop(struct managed_port *p);
-// Announces the MACs of the LAG's interfaces by a new active member.
+// Announces the MACs of the LAG's interfaces through a new active member.
 void lag_announce(struct lag_port *l, const struct managed_port *p);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/thread.h"
 #include "port/lag_port.h"
 
-// --- statistics: what members counted while they were members ---
+// --- statistics: packets counted by members while they belonged to the LAG ---
 
 void lag_member_opened(struct managed_port *p)
 {

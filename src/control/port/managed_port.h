@@ -15,29 +15,29 @@ struct carrier;
 struct managed_port {
     struct port_config wish; // as configured, 0 = choose
     struct port_device device;
-    // False while the card is gone, and when neither the new configuration nor the old one worked.
+    // False while the card is gone, and if neither the new nor the old configuration worked.
     bool open;
     bool gone;          // the card was pulled out; opened again when it is back
     unsigned n_returns; // attempts to open it again
     bool leaves;        // the kernel wants the card back
     bool started, link_up;
-    bool has_kernel_mac; // the operator gave its TAP another MAC, in force until one is configured
+    bool has_kernel_mac; // the operator changed its TAP's MAC; in force until a MAC is configured
     uint8_t kernel_mac[6];
-    bool waiting; // enabled, not started: no program has the other end of its socket yet
+    bool waiting; // enabled, not started: no program is at the other end of its socket yet
     unsigned n_silent, n_patient; // polls without link since its start; restarted after n_patient
     uint64_t link_changes;        // while started
     struct counter_offload offload_before; // counters of its DPDK port when it was opened
     uint64_t cleared_wall_ns;              // when the operator cleared the statistics
-    struct port_statistics cleared;        // their values then
+    struct port_statistics cleared;        // their values at that time
     struct port_statistics before;         // counted by an earlier process
     struct carrier *carrier;               // of its kernel interface, if any
-    // Of a member of a LAG; lag_active.c's.
+    // Only for members of a LAG; owned by lag_active.c.
 
     struct lacp_port lacp;
     bool lag_active, lag_changed; // in use; changed by this lag_update
-    bool lag_kept;                // lacp_repeat.h has its last LACPDU
+    bool lag_kept;                // lacp_repeat.h holds its last LACPDU
     uint64_t lag_changes, lag_changed_ns;
-    struct port_statistics lag_counted; // its statistics that the LAG's already contain
+    struct port_statistics lag_counted; // statistics that the LAG's already contain
 };
 
 extern struct managed {
@@ -49,7 +49,7 @@ struct managed_port *managed_port_find(const char *name);
 int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err,
                         size_t err_size);
 
-// Starts it, or lets it wait for the other end of its socket.
+// Starts it, or makes it wait for the other end of its socket.
 int managed_port_start(struct managed_port *p, char *err, size_t err_size);
 void managed_port_stop(struct managed_port *p);
 
@@ -57,11 +57,11 @@ void managed_port_stop(struct managed_port *p);
 // sub-interfaces stay.
 void managed_port_lose(struct managed_port *p);
 
-// port_stats.c. False, and all 0: the device gives none.
+// port_stats.c. Returns false and zeros if the device has no statistics.
 bool managed_port_statistics(struct managed_port *p, struct port_statistics *s);
 
 // port_link.c
-// Events of driver and kernel about the link of an open device.
+// Subscribes to link events of driver and kernel for an open device.
 void port_link_subscribe(struct managed_port *p);
 void port_link_unsubscribe(struct managed_port *p);
 void port_link_update(struct managed_port *p); // reads the link and announces a change

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metalink_ends.c - the two interfaces of a metalink: their names, MAC addresses and VLANs
 //
-// Control makes them in a pair and takes them away in a pair. An index that has been given up is
-// used again when no forwarder can have frames of the former metalink (src/data/table/metalink.h).
+// Control creates and deletes them in pairs. An index is reused once no forwarder can have frames
+// of the former metalink (src/data/table/metalink.h).
 #include "port/iface_manager.h"
 
 #include <arpa/inet.h>
@@ -18,9 +18,9 @@
 #include "table/metalink.h"
 #include "table/port.h"
 
-static uint64_t vacant[METALINK_MAX]; // grace tickets: nobody has frames of the former one after it
+static uint64_t vacant[METALINK_MAX]; // grace tickets; then no frames of the former one remain
 
-// 0 .. METALINK_MAX - 1, or METALINK_MAX: all are taken.
+// Returns 0 .. METALINK_MAX - 1, or METALINK_MAX if all are taken.
 static unsigned metalink_index_take(void)
 {
     const struct port *p = port_get(PORT_METALINK);
@@ -35,7 +35,8 @@ static unsigned metalink_index_take(void)
     return METALINK_MAX;
 }
 
-// By the name, so that it is the same after a restart; the two of a metalink always differ.
+// Derived from the name, so that it is the same after a restart; the ends of a metalink always
+// differ.
 static void metalink_mac(uint8_t mac[6], const char *name, unsigned end)
 {
     uint64_t hash = hash_bytes(name, strlen(name), 0);
@@ -92,7 +93,7 @@ int iface_manager_add_metalink(const char *name, const char *a, const char *b, u
     }
     metalink_end_name(end[0], name, 0);
     metalink_end_name(end[1], name, 1);
-    port->used = true; // captures and traces see it
+    port->used = true; // visible to captures and traces
     snprintf(port->name, sizeof port->name, "metalink");
     int r = metalink_end_add(name, index, 0, a, mtu, err, err_size);
     if (r)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mirror_manager.c - see mirror_manager.h
-// Forwarders copy frames for a TAP into slots, which tap_manager writes; they send frames for a
-// port themselves (forwarder/mirror.c).
+// For a TAP, forwarders copy frames into slots, which tap_manager writes. For a port, they send the
+// frames themselves (forwarder/mirror.c).
 #include "port/mirror_manager.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct mirror_entry {
     unsigned watch;
 } mirrors[WATCH_MAX];
 
-static struct monitor { // a TAP of mirrors
+static struct monitor { // a mirror TAP
     unsigned users;
     struct tap tap;
 } monitor[WATCH_MAX];
@@ -39,7 +39,7 @@ static struct monitor *monitor_find(const char *name)
     return NULL;
 }
 
-// The kernel sends nothing by it: it is for listeners only.
+// Keeps the kernel from sending on it: the TAP is for listeners only.
 static void silence_tap(const char *name)
 {
     char path[64];
@@ -78,7 +78,7 @@ static void monitor_put(const char *name)
     struct monitor *m = monitor_find(name);
 
     if (m && !--m->users)
-        tap_close(&m->tap); // its last descriptor: the TAP goes
+        tap_close(&m->tap); // closes the last descriptor, which removes the TAP
 }
 
 static int mirror_to_tap(struct mirror_entry *k, struct watch_spec *s, char *err, size_t err_size)

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plan_compute.c - which forwarder polls what
 // Receive: an assigned queue goes to the forwarder of its core. The others go round robin to the
-// worker cores or, when there are assignments, to the cores these name: no queue of a started port
+// worker cores or, if there are assignments, to the cores named there: no queue of a started port
 // stays unpolled.
-// Transmit: every forwarder may send by every port. If a port has too few transmit queues, the
+// Transmit: every forwarder may send through every port. If a port has too few transmit queues, the
 // forwarders that poll it own them first, and the others pass their packets to an owner.
-// Queue: the forwarder of the core that was wished, which may poll nothing; else the one that owns
-// the fewest so far, those that do not poll the port first: they have less to do for it.
+// Queue: goes to the forwarder of the requested core, which may poll nothing; otherwise to the
+// forwarder that owns the fewest so far, preferably one that does not poll the port and so has less
+// to do for it.
 #include "port/plan_compute.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-// Forwarder of a core: the one that runs there, or a free slot. -1: no slot left.
+// Forwarder of a core: the running one, or a free slot. -1: no slot left.
 static int forwarder_of_core(const struct plan_input *in, struct plan_output *out, int core)
 {
     int free_slot = -1;
@@ -64,7 +65,7 @@ static int assigned_core(const struct plan_input *in, const struct plan_port *p,
     return -1;
 }
 
-// Distinct cores of the assignments, in order; their number.
+// Lists the distinct cores of the assignments in order; returns their number.
 static unsigned list_assigned_cores(const struct plan_input *in, int *core)
 {
     unsigned n = 0;
@@ -192,7 +193,7 @@ int plan_compute(const struct plan_input *in, struct plan_output *out, char *err
     for (unsigned p = 0; !r && p < in->n_ports; p++)
         if (in->port[p].queue && in->port[p].n_tx)
             plan_queue(in, out, &in->port[p]);
-    for (unsigned p = 0; !r && p < in->n_ports; p++) // to all forwarders that there are
+    for (unsigned p = 0; !r && p < in->n_ports; p++) // for all existing forwarders
         if (!in->port[p].queue)
             plan_transmit_port(out, &in->port[p]);
     return r;
@@ -205,8 +206,8 @@ static bool owns_queue(const struct plan *plan, unsigned f, uint16_t port)
     return plan->tx_owner[port] == PLAN_TX_QUEUE && plan->queue_owner[port] == f;
 }
 
-// The transmit queue of the port that forwarder f's plan lets it use, -1: none. A port's queue
-// sends by its first one.
+// Transmit queue of the port that forwarder f may use by its plan, -1: none. A port with a queue
+// manager sends on its first transmit queue.
 static int tx_of(const struct plan *plan, unsigned f, uint16_t port)
 {
     if (!plan)
@@ -214,7 +215,7 @@ static int tx_of(const struct plan *plan, unsigned f, uint16_t port)
     return plan->tx_owner[port] == f ? plan->tx_queue[port] : owns_queue(plan, f, port) ? 0 : -1;
 }
 
-// The (port, queue) of forwarder f's next plan still belongs to another forwarder.
+// True if the transmit queue in forwarder f's next plan still belongs to another forwarder.
 static bool tx_comes_from_another(struct plan *const old[FORWARDER_MAX], const struct plan *next,
                                   unsigned f, uint16_t port)
 {
@@ -226,7 +227,8 @@ static bool tx_comes_from_another(struct plan *const old[FORWARDER_MAX], const s
     return false;
 }
 
-// Nobody sends by the port: packets for its queue wait in the rings, others are not expected.
+// No forwarder sends through the port: packets for its queue wait in the rings, others are not
+// expected.
 static void remove_moving_tx(struct plan_output *mid, unsigned f, uint16_t port)
 {
     struct plan *plan = &mid->plan[f];
@@ -253,7 +255,7 @@ static bool rx_comes_from_another(struct plan *const old[FORWARDER_MAX], unsigne
     return false;
 }
 
-// Removes from mid's receive list what changes hands; true if anything does.
+// Removes queues that change hands from mid's receive list; true if there are any.
 static bool remove_moving_rx(struct plan *const old[FORWARDER_MAX], unsigned f, struct plan *mid)
 {
     unsigned n = 0, before = mid->n_rx;

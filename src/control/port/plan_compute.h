@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plan_compute.h - which forwarder polls what: a pure function of ports, cores and assignments
 //
-// Apart from thread_manager.c, its caller, so that every case is tested without threads or ports.
-// Any thread; no state.
+// Separate from its caller thread_manager.c, so that every case can be tested without threads or
+// ports. Any thread; no state.
 #ifndef PORT_PLAN_COMPUTE_H
 #define PORT_PLAN_COMPUTE_H
 
@@ -17,16 +17,16 @@ struct plan_port { // a started port
     uint16_t id;
     char name[16];
     uint16_t n_rx, n_tx; // queues
-    struct port_queue *queue; // NULL: sends straight
-    int queue_core;           // whose forwarder owns `queue`, -1: chosen
+    struct port_queue *queue; // NULL: sends directly
+    int queue_core;           // core of the forwarder that owns `queue`, -1: chosen
 };
 
 struct plan_input {
     const struct plan_port *port; // in order of attachment
     unsigned n_ports;
-    const struct thread_assignment *assignment; // none: spread over `core`
+    const struct thread_assignment *assignment; // none: queues are spread over `core`
     unsigned n_assignments;
-    const int *core; // worker cores of the default
+    const int *core; // worker cores without assignments
     unsigned n_cores;
     int slot_core[FORWARDER_MAX]; // core of each running forwarder, which keeps its slot; -1 = free
 };
@@ -37,12 +37,12 @@ struct plan_output {
     unsigned n_unpolled; // queues for which no core had room (PLAN_RX_MAX)
 };
 
-// 0, or -EINVAL / -E2BIG with a sentence.
+// Returns 0, or -EINVAL / -E2BIG with a message in `err`.
 int plan_compute(const struct plan_input *in, struct plan_output *out, char *err, size_t err_size);
 
-// True when a queue changes hands between the plans (old[i] may be NULL): then *mid holds for one
-// grace period. A receive queue that moves is polled by nobody meanwhile; while a transmit queue
-// moves nobody receives, so nothing has to be sent by it.
+// Returns true if a queue changes hands between the plans (old[i] may be NULL); then *mid must be
+// in force for one grace period. No forwarder polls a receive queue while it moves. While a
+// transmit queue moves, no forwarder receives, so no packet needs it.
 bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_output *next,
                   struct plan_output *mid);
 

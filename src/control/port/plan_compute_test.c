@@ -31,7 +31,7 @@ static int poller(const struct plan_output *o, uint16_t port, uint16_t queue)
     for (int f = 0; f < FORWARDER_MAX; f++)
         for (unsigned i = 0; i < o->plan[f].n_rx; i++)
             if (o->plan[f].rx[i].port == port && o->plan[f].rx[i].queue == queue) {
-                assert_int_equal(found, -1); // one poller only
+                assert_int_equal(found, -1); // only one poller
                 found = f;
             }
     return found;
@@ -46,7 +46,7 @@ static unsigned n_forwarders(const struct plan_output *o)
     return n;
 }
 
-// Each forwarder sends by a queue of its own, or hands over to one that does; no queue has two
+// Each forwarder sends on its own queue, or hands over to a forwarder that does; no queue has two
 // users.
 static void check_transmit(const struct plan_output *o, const struct plan_port *p)
 {
@@ -172,7 +172,7 @@ static void same_plans_need_no_step_between(void **state)
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         old[f] = &out.plan[f];
     assert_false(plan_between(old, &out, &mid));
-    memset(old, 0, sizeof old); // and nothing changes hands when there was nothing
+    memset(old, 0, sizeof old); // without old plans nothing changes hands
     assert_false(plan_between(old, &out, &mid));
 }
 
@@ -190,7 +190,7 @@ static int transmits_by(const struct plan *p, unsigned f, uint16_t port)
     return p->tx_owner[port] == f ? p->tx_queue[port] : owns(p, port) ? 0 : -1;
 }
 
-// Each forwarder feeds the port's queue, one of them owns it.
+// Each forwarder feeds the port's queue; one of them owns it.
 static void check_queue(const struct plan_output *o, const struct plan_port *p)
 {
     unsigned n_owners = 0;
@@ -209,7 +209,7 @@ static void check_queue(const struct plan_output *o, const struct plan_port *p)
     assert_int_equal(n_owners, 1);
 }
 
-static struct port_queue *const a_queue = (struct port_queue *)(void *)err; // never looked into
+static struct port_queue *const a_queue = (struct port_queue *)(void *)err; // never dereferenced
 
 static void a_queue_is_owned_by_who_has_least_to_do(void **state)
 {
@@ -238,7 +238,7 @@ static void a_queue_may_have_a_core_that_polls_nothing(void **state)
     assert_int_equal(out.plan[out.plan[f].queue_owner[1]].n_rx, 0);
 }
 
-// For random changes: old and mid, and mid and next, never give one queue to two forwarders.
+// For random changes: neither old and mid nor mid and next give one queue to two forwarders.
 static void check_disjoint(const struct plan_output *a, const struct plan_output *b)
 {
     for (unsigned f = 0; f < FORWARDER_MAX; f++)

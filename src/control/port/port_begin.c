@@ -14,7 +14,7 @@
 #include "table/plan.h"
 
 #define LOOK_US 1000
-#define PATIENCE_NS (5 * NS_PER_SECOND) // longer would cost sessions as well
+#define PATIENCE_NS (5 * NS_PER_SECOND) // waiting longer would cost routing sessions, too
 #define UPGRADE_PATIENCE_NS (60 * NS_PER_SECOND) // another kamueed forwards meanwhile
 
 static struct event *timer;
@@ -63,7 +63,7 @@ void port_begin_instead(void (*fn)(bool all_read))
     tell_instead = fn;
 }
 
-// Control packets pass, those that need a route are kept.
+// Control packets pass; packets that need a route are kept.
 static void begin_control(void)
 {
     thread_manager_begin(PLAN_BEGIN_CONTROL);

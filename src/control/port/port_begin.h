@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_begin.h - at the start, ports forward last
+// port_begin.h - at the start, ports forward only once there are routes
 //
-// The first packet is to find a complete FIB: without routes it would be answered by ICMP errors.
-// So until the configuration is in force, no forwarder polls a port and no TAP is read; and until
-// the kernel's tables are read, forwarders let control packets pass and keep the others (plan.h's
-// plan_begin). In an upgrade all packets wait in their queues. Control.
+// The first packet should find a complete FIB: without routes it would be answered with an ICMP
+// error. So until the configuration is in force, no forwarder polls a port and no TAP is read.
+// Until the kernel's tables are read, forwarders pass control packets and keep the others
+// (plan_begin in plan.h). In an upgrade all packets wait in their queues. Control role.
 #ifndef PORT_PORT_BEGIN_H
 #define PORT_PORT_BEGIN_H
 
@@ -12,10 +12,10 @@
 
 struct event_base;
 
-int port_begin_init(struct event_base *loop); // before the first port; holds them
+int port_begin_init(struct event_base *loop); // holds all ports; call before the first one
 void port_begin(void);                        // the configuration is in force
-// In an upgrade: when the tables are read, or after a minute, `fn` is called, and ports forward
-// when port_begin_now is.
+// In an upgrade, calls `fn` once the tables are read or after a minute; ports then forward only
+// after port_begin_now.
 void port_begin_instead(void (*fn)(bool all_read));
 void port_begin_now(void);
 void port_begin_fini(void);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_device.c - one DPDK device
-// Requests what the device offers and reads back what the driver granted, which may be less: only
-// that is used and shown.
+// Requests the features that the device offers and reads back the granted ones, which may be fewer:
+// only those are used and shown.
 //
 //     RSS         all fields of the driver, with more than one queue; if it refuses them together,
 //                 the IP and transport ones; then none
-//     receive     IPv4 checksum (forwarders check what is not marked good), VLAN strip
+//     receive     IPv4 checksum (forwarders check packets not marked good), VLAN strip
 //     interrupts  of the receive queues, unless rx-mode is poll, the driver refuses them or they
 //                 never come
 //     transmit    FAST_FREE where a frame fits one buffer of exchange_pool and the machine has one
@@ -33,7 +33,7 @@
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 #define BUFFER_STANDARD (2048 + RTE_PKTMBUF_HEADROOM)
 #define MTU_MAX 9600
-#define SOCKET_QUEUES 4u // at most, if not configured, on a kernel interface
+#define SOCKET_QUEUES 4u // limit for a kernel interface, unless configured
 #define POOL_SLACK 4096  // buffers in rings, caches and bursts
 
 static const uint64_t rss_basic =
@@ -54,12 +54,12 @@ static uint16_t clamp_queues(const struct port_config *cfg, const char *what, ui
 
 // --- choosing ---
 
-// The driver's largest MTU, which some give only as a frame length.
+// The driver's largest MTU; some drivers give it only as a frame length.
 static uint16_t device_mtu_max(const struct port_device *d, const struct rte_eth_dev_info *info)
 {
     uint32_t most = info->max_mtu ? info->max_mtu : UINT16_MAX;
 
-    if (d->frame_size) // net_af_packet says 1500 and carries whatever fits its ring
+    if (d->frame_size) // net_af_packet reports 1500 and carries all frames that fit its ring
         return MTU_MAX;
     if (most == UINT16_MAX && info->max_rx_pktlen > RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
         most = info->max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN;
@@ -88,7 +88,7 @@ static unsigned pool_size(const struct port_config *c)
            POOL_SLACK;
 }
 
-// Size of a buffer with headroom; *scatter: frames may take several.
+// Size of a buffer with headroom; *scatter: a frame may take several buffers.
 static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_dev_info *info,
                               bool *scatter)
 {
@@ -109,8 +109,8 @@ static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_
     return (uint16_t)(whole < least && least <= UINT16_MAX ? least : whole);
 }
 
-// The driver offers interrupts, but none comes: vfio-pci delivers them by MSI-X, and the driver
-// neither checks that the card has it (82540) nor assigns vectors (82574).
+// The driver offers interrupts, but none arrives: vfio-pci delivers them by MSI-X, and the driver
+// neither checks that the card has MSI-X (82540) nor assigns vectors (82574).
 static bool lacks_interrupts(const struct port_device *d)
 {
     return !strcmp(d->driver, "net_e1000_em") && port_probe_by_vfio(d->config.devargs);
@@ -126,7 +126,8 @@ static bool lacks_link_interrupt(const struct port_device *d)
 static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_eth_dev_info *info)
 {
     const uint64_t rx_wish = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
-    // A packet socket's driver refuses more than 1500, but only the kernel interface's MTU counts.
+    // The driver of packet sockets refuses more than 1500, but only the kernel interface's MTU
+    // counts.
     struct rte_eth_conf conf = {.rxmode.mtu = d->frame_size ? RTE_MIN(d->config.mtu, RTE_ETHER_MTU)
                                                             : d->config.mtu};
 
@@ -162,7 +163,7 @@ static int try_configure(struct port_device *d, struct rte_eth_conf *conf)
         conf->rx_adv_conf.rss_conf.rss_hf = all & rss_basic;
         r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
     }
-    if (r && conf->intr_conf.lsc) { // some announce the interrupt and then refuse it
+    if (r && conf->intr_conf.lsc) { // some drivers announce the interrupt and then refuse it
         conf->intr_conf.lsc = 0;
         d->has_lsc = false;
         r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
@@ -276,7 +277,7 @@ static int configure_device(struct port_device *d, unsigned workers, char *err, 
         return r;
     }
     snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
-    // The driver says 2 for all its cards, but the older ones have one; it never sets up RSS.
+    // The driver reports 2 for all its cards, but older cards have one; it never sets up RSS.
     bool has_one_queue = !strcmp(d->driver, "net_e1000_em");
     d->max_rx_queues = has_one_queue ? 1 : info.max_rx_queues;
     d->max_tx_queues = has_one_queue ? 1 : info.max_tx_queues;
@@ -325,8 +326,8 @@ static int accept_unsupported(int r)
     return r == -ENOTSUP || r == -ENOSYS ? 0 : r;
 }
 
-// For virtual devices without a MAC address: a local one, the same for the port's name at each
-// start.
+// Makes a local MAC for virtual devices without one; it depends only on the port's name, so it is
+// the same at each start.
 static void make_local_mac(struct rte_ether_addr *mac, const char *name)
 {
     uint64_t h = hash_bytes(name, strlen(name), 0);
@@ -336,7 +337,7 @@ static void make_local_mac(struct rte_ether_addr *mac, const char *name)
         (uint8_t)((mac->addr_bytes[0] | RTE_ETHER_LOCAL_ADMIN_ADDR) & ~RTE_ETHER_GROUP_ADDR);
 }
 
-// What drivers accept only after their queues are set up.
+// Sets values that drivers accept only after their queues are set up.
 static int set_mac_mtu_promiscuous(struct port_device *d, char *err, size_t err_size)
 {
     struct rte_ether_addr mac;
@@ -376,7 +377,7 @@ static int open_device_in_netns(struct port_device *d, unsigned workers, char *e
         d->config.rx_queues > d->config.tx_queues ? d->config.rx_queues : d->config.tx_queues;
 
     devargs_kernel_link(d->config.devargs, name, sizeof name);
-    if (name[0] && workers > SOCKET_QUEUES) // each costs rings in the kernel; more is not faster
+    if (name[0] && workers > SOCKET_QUEUES) // each costs kernel rings; more is no faster
         workers = SOCKET_QUEUES;
     int r = devargs_complete(d->config.devargs, queues ? queues : workers, d->config.mtu,
                              d->config.rx_descriptors, devargs, sizeof devargs);
@@ -442,7 +443,7 @@ void port_device_close(struct port_device *d)
 
 // --- while it is open ---
 
-// No driver says whether it has receive interrupts; some refuse to start with them.
+// No driver tells whether it has receive interrupts; some refuse to start with them.
 static int start_polled(struct port_device *d)
 {
     struct rte_eth_dev_info info;
@@ -520,7 +521,7 @@ int port_device_set_mtu(struct port_device *d, uint16_t mtu)
             : d->frame_size ? kernel_link_set_mtu(&d->kernel_link, mtu)
                             : rte_eth_dev_set_mtu(d->id, mtu);
     if (back >= 0)
-        kernel_link_keep(&d->kernel_link); // before its duplicate-address probe
+        kernel_link_keep(&d->kernel_link); // before the kernel's duplicate-address probe
     netns_leave(back);
     if (!r)
         d->config.mtu = mtu;
@@ -587,7 +588,7 @@ int port_device_set_mac(struct port_device *d, const uint8_t mac[6])
 bool port_device_link(struct port_device *d, struct rte_eth_link *link)
 {
     bool by_kernel = d->kernel_link.name[0];
-    // Drivers on a kernel interface do not read its link here, and say "up" always.
+    // Drivers on a kernel interface do not read its link here; they always report "up".
     int back = netns_enter(by_kernel ? NETNS_OWN : d->netns);
 
     memset(link, 0, sizeof *link);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_history.h - each port's counters during the last hour
 //
-// One point every ten seconds, recorded all the time, so that a new graph has a past. At most 17
-// KiB a port. port_manager starts it; `show port-history` reads it. Control role.
+// Records one point every ten seconds, always, so that a new graph has a past. At most 17 KiB per
+// port. port_manager starts it; `show port-history` reads it. Control role.
 #ifndef PORT_PORT_HISTORY_H
 #define PORT_PORT_HISTORY_H
 
@@ -15,7 +15,7 @@ struct event_base;
 
 struct port_point {
     uint64_t wall_ns; // since 1970
-    // Since the device was opened: a smaller value than before is a new start.
+    // Since the device was opened: a smaller value than before means that it was reopened.
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed;
 };
 

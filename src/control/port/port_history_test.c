@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_history_test.c - an hour of points and no more, in order
+// port_history_test.c - keeps an hour of points and no more, in order
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

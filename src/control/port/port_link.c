@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_link.c - the link of each port
 //
-// Polls it twice a second, or 40 times with a kernel interface behind the port (its carrier is one
-// ioctl); link interrupts of the driver and the kernel's announcements (carrier.h) come at once.
-// DPDK's interrupt thread posts polls and interrupts to control's mailbox. Also reopens ports whose
-// kernel interface, peer or card came back.
+// Polls it twice a second, or 40 times if there is a kernel interface behind the port (one ioctl
+// reads its carrier). Link interrupts of the driver and kernel announcements (carrier.h) arrive at
+// once. DPDK's interrupt thread posts polls and interrupts to control's mailbox. Also reopens ports
+// whose kernel interface, peer or card came back.
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_register
 #include <rte_alarm.h>
 #include <rte_dev.h>
@@ -29,7 +29,7 @@
 
 #define PRESUMED_POLLS 10 // five seconds for links to come back after a restart
 
-static _Atomic bool poll_posted, poll_running, poll_fast; // some port has a kernel interface
+static _Atomic bool poll_posted, poll_running, poll_fast; // fast: some port has a kernel interface
 static unsigned n_polls, n_slow_polls;
 static struct event_base *loop; // control's
 
@@ -68,8 +68,9 @@ static void follow_kernel_link(struct managed_port *p)
 #define PATIENCE_LEAST 2u // polls, twice a second
 #define PATIENCE_MOST 64u
 
-// A device that calls another program once starts again when that program comes, and when the link
-// stays down: the program went, or refused the port, and is called ever more rarely.
+// Restarts a device that connects to another program only at its start: when that program appears,
+// and when the link stays down because the program left or refused the port. The interval between
+// attempts grows.
 static void follow_peer(struct managed_port *p)
 {
     char err[480];
@@ -99,7 +100,7 @@ static void follow_card(struct managed_port *p)
 
     if (!p->gone || p->n_returns > RETURNS_MOST || !port_probe_is_there(cfg.devargs))
         return;
-    if (!p->n_returns++) // it may still be on its way out
+    if (!p->n_returns++) // it may still be leaving
         return;
     if (!managed_port_reopen(p, &cfg, err, sizeof err))
         log_notice("port_manager: its card is back: port=%s", p->wish.name);
@@ -168,7 +169,7 @@ static void follow_port(struct managed_port *p, bool slow)
     follow_card(p);
 }
 
-// Links that have not come up by now were presumed in vain (iface_manager.h).
+// Links that are not up by now were presumed wrongly (iface_manager.h).
 static void end_presumed(void)
 {
     if (thread_manager_is_held() || ++n_slow_polls != PRESUMED_POLLS)
@@ -225,13 +226,13 @@ static void device_removed(void *arg)
     vec_foreach (&managed.port, p)
         if ((*p)->device.id == id && (*p)->open) {
             (*p)->leaves = true;
-            if (!aside_busy(ASIDE_CHANGE)) // else the poll after it does
+            if (!aside_busy(ASIDE_CHANGE)) // otherwise the next poll does
                 follow_removal(*p);
             return;
         }
 }
 
-// DPDK's interrupt thread: the driver reports it
+// DPDK's interrupt thread: the driver reports a removal
 static int removal_interrupt(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
     return mailbox_post(ROLE_CONTROL, device_removed, (void *)(uintptr_t)id) ? -1 : 0;

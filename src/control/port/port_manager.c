@@ -4,8 +4,8 @@
 // forwarders' plans, and back in the opposite order. Before a device stops, thread_manager takes it
 // out of all plans and a grace period passes, so no forwarder is inside its driver.
 //
-// port_link.c follows its link, port_stats.c reads it, lag_manager.c has ports that are LAGs; a
-// member of a LAG has no interface.
+// port_link.c follows the link, port_stats.c reads state and statistics, lag_manager.c handles
+// ports that are LAGs. A member of a LAG has no interface.
 #include "port/port_manager.h"
 
 #include <errno.h>
@@ -200,7 +200,7 @@ static bool id_is_taken(const struct managed_port *but, uint16_t id)
     return false;
 }
 
-// In an upgrade: until the other kamueed closes the device, an id stands for it.
+// In an upgrade, a placeholder id stands for the device until the other kamueed closes it.
 static int defer_device(struct managed_port *p, const uint8_t mac[6], char *err, size_t err_size)
 {
     uint16_t id = PORT_DEVICE_MAX;
@@ -249,7 +249,7 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
         return 0;
     if (cfg->enabled)
         r = managed_port_start(p, err, err_size);
-    // The kernel's word on its interface holds at once; other devices need a moment for theirs.
+    // The kernel reports the link of its interfaces at once; other devices need a moment.
     if (!r && !p->link_up && (!p->started || p->device.kernel_link.name[0]) && !p->waiting)
         iface_manager_end_presumed(p->device.id);
     if (!r)
@@ -293,7 +293,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 
 // --- losing the card ---
 
-// Until the port has a device again, its interfaces point to an id that DPDK gives to no other.
+// Until the port has a device again, its interfaces point to an id that DPDK never assigns.
 static void assign_unused_port_id(struct managed_port *p)
 {
     for (uint16_t id = PORT_DEVICE_MAX - 1; id >= RTE_MAX_ETHPORTS; id--) {
@@ -458,7 +458,7 @@ void port_manager_update_filter(uint16_t port)
     vec_foreach (&managed.port, p) {
         if ((*p)->device.id != port || !(*p)->open)
             continue;
-        bool all = (*p)->device.other_mac || port_get(port)->lag; // a member: its LAG's MACs
+        bool all = (*p)->device.other_mac || port_get(port)->lag; // a member accepts its LAG's MACs
         for (unsigned i = 1; i < IFACE_MAX && !all; i++) {
             const struct iface *f = iface_get((uint16_t)i);
             all = f->kind != IFACE_NONE && f->port == port &&
@@ -528,13 +528,13 @@ void port_manager_fini(void)
         port_get((*p)->device.id)->started = false;
     thread_manager_update(); // takes all ports out of the plans at once
     rcu_synchronize();
-    vec_foreach (&managed.port, p) { // routes need not move any more: no managed_port_stop
+    vec_foreach (&managed.port, p) { // routes need not move any more, so no managed_port_stop
         if ((*p)->started)
             port_queue_manager_port_stopped((*p)->device.id);
         if ((*p)->started)
             port_device_stop(&(*p)->device);
     }
-    vec_foreach (&managed.port, p) { // when no queue asks for its port any more
+    vec_foreach (&managed.port, p) { // now no queue uses its port any more
         close_device(*p);
         free(*p);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_manager.h - attaching, configuring, starting and stopping DPDK ports
 // Writes table/port.h. Attaching, detaching, starting or stopping a port does not disturb the
-// others: it leaves every forwarder's plan first, and a grace period passes. Called by the steps of
-// a change and by the state's readers; control role. An int is 0 or -errno with a sentence in
-// `err`; a failed call changes nothing.
+// others: the port first leaves every forwarder's plan, and a grace period passes. Called by the
+// steps of a change and by readers of the state; control role. An int is 0 or -errno with a message
+// in `err`; a failed call changes nothing.
 #ifndef PORT_PORT_MANAGER_H
 #define PORT_PORT_MANAGER_H
 
@@ -16,7 +16,7 @@
 
 struct event_base;
 
-// How a sleeping forwarder learns of packets: the receive queue wakes it, or it polls.
+// How a sleeping forwarder notices packets: the receive queue wakes it, or it polls.
 enum port_rx_mode { PORT_RX_INTERRUPT, PORT_RX_POLL };
 static inline const char *port_rx_mode_name(enum port_rx_mode m) // as in the configuration
 {
@@ -32,13 +32,13 @@ struct lag_config {
     enum lag_mode mode;
     uint8_t min_links;  // fewer active members: its link is down
     char primary[16];   // active-backup: the preferred member, "" = none
-    bool slow, passive; // LACP: a LACPDU every 30 s; waits for the partner's
+    bool slow, passive; // LACP: one LACPDU every 30 s; lets the partner speak first
     uint16_t system_priority;
 };
 
 struct port_config {
     char name[16]; // also of the interface and its TAP
-    char vr[16];   // that the interface comes into, if it exists; else into the default one
+    char vr[16];   // virtual router of the interface; the default one if it does not exist
     struct lag_config lag;
     char member_of[16];        // its LAG, then it has no interface; "" = none
     char kernel_interface[16]; // behind it; "" = none
@@ -54,7 +54,7 @@ struct port_config {
     bool enabled; // started
 };
 
-// Do both name the same hardware or kernel interface, whatever drives it?
+// Do both name the same hardware or kernel interface, with whatever driver?
 static inline bool port_config_same_device(const struct port_config *a, const struct port_config *b)
 {
     if (a->lag.mode || b->lag.mode)
@@ -69,27 +69,28 @@ static inline bool port_config_same_device(const struct port_config *a, const st
 // Attaches and configures, and starts when enabled.
 int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size);
 int port_manager_detach(const char *name, char *err, size_t err_size);
-// While it runs where possible (mtu, promiscuous, mac, enabled), else by reopening this port alone.
+// Changes the port while it runs if possible (mtu, promiscuous, mac, enabled), else reopens only
+// this port.
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size);
 
 // The operator gave the port's TAP another MAC: the device takes it, unless one is configured.
 int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, size_t err_size);
-// MACs of its interfaces have changed: makes the device promiscuous if needed.
+// The MACs of its interfaces changed: makes the device promiscuous if needed.
 void port_manager_update_filter(uint16_t port);
 
 // DPDK's own statistics of the device.
 struct port_statistics {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer,
         tx_errors;
-    uint64_t checksum_completed, offload_cut; // by us: struct counter_offload
+    uint64_t checksum_completed, offload_cut; // counted by us: struct counter_offload
 };
 
 struct port_state {
-    struct port_config config; // as applied: 0 replaced by what was chosen
+    struct port_config config; // as applied: 0 replaced by the chosen value
     uint16_t id;
     char driver[32];
     bool started, link_up, full_duplex;
-    char why[240]; // it is down, or would not start again; "": unknown
+    char why[240]; // reason why it is down or would not start again; "": unknown
     enum port_rx_mode rx_mode; // in force
     uint32_t speed_mbps;       // 0 = unknown
     uint8_t mac[6];
@@ -98,7 +99,7 @@ struct port_state {
     int socket;
     struct port_statistics statistics;
     uint64_t cleared_wall_ns;       // since 1970; 0: never since the device was opened
-    struct port_statistics cleared; // their values then; `statistics` only grows
+    struct port_statistics cleared; // their values at that time; `statistics` only grows
 };
 int port_manager_state(const char *name, struct port_state *s); // 0 or -ENOENT
 unsigned port_manager_list(char (*name)[16], unsigned max); // attached ports in order of attachment
@@ -106,21 +107,21 @@ unsigned port_manager_list(char (*name)[16], unsigned max); // attached ports in
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value),
                         void *ctx);
 
-// fn is called at each change of a port's link; NULL: nobody.
+// fn is called at each change of a port's link; NULL: no callback.
 void port_manager_on_link(void (*fn)(const char *port, bool up));
 
-// Readers subtract the present statistics from now on. 0 or -ENOENT.
+// Readers subtract the present statistics from now on. Returns 0 or -ENOENT.
 int port_manager_clear(const char *name);
 
-// What an earlier process had counted goes on: added until the device is opened again.
+// Continues the counters of an earlier process: adds them until the device is opened again.
 void port_manager_restore(const char *name, const struct port_statistics *before);
 
 struct counter_offload port_manager_offload(const char *name); // since its device was opened
 uint64_t port_manager_link_changes(const char *name);          // while the port was started
-// Should it have a carrier, and has none? Not of one that is stopped, nor while its interface (a
-// member's: that of its LAG) is set down in Linux.
+// True if the port should have carrier but has none. Stopped ports do not count, nor ports whose
+// interface (of a member: its LAG's interface) is set down in Linux.
 bool port_manager_is_down(const char *name);
-// Of the device or its optical module; -ENODATA: unknown.
+// Temperature of the device or its optical module; -ENODATA: unknown.
 int port_manager_temperature(const char *name, int *celsius);
 
 int port_manager_init(struct event_base *loop); // control's

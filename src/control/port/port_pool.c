@@ -17,7 +17,7 @@
 
 static unsigned n_reserved; // buffers of exchange_pool for ports
 static VEC(struct rte_mempool *) free_when_full;
-static unsigned serial; // for names that differ from those of waiting pools
+static unsigned serial; // for names that differ from waiting pools
 
 uint64_t port_pool_bytes(unsigned n, uint16_t data_room)
 {
@@ -25,7 +25,7 @@ uint64_t port_pool_bytes(unsigned n, uint16_t data_room)
            (sizeof(struct rte_mbuf) + sizeof(struct packet_meta) + data_room + RTE_CACHE_LINE_SIZE);
 }
 
-// Frees pools that have all their buffers back; returns one that can serve instead of a new one.
+// Frees pools whose buffers are all back; returns a waiting pool that can replace a new one.
 static struct rte_mempool *reuse_or_free_pools(unsigned n, uint16_t data_room)
 {
     struct rte_mempool *fit = NULL;
@@ -82,7 +82,7 @@ void port_pool_put(struct rte_mempool *pool, unsigned n)
         *vec_push(&free_when_full) = pool;
 }
 
-// What is still out is in rings, which end with the process.
+// Buffers that are still out are in rings, which end with the process.
 void port_pool_fini(void)
 {
     reuse_or_free_pools(0, 0);

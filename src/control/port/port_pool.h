@@ -2,8 +2,9 @@
 // port_pool.h - packet buffers of ports
 //
 // Most ports share exchange_pool. Buffers of a closed port may still be in rings, hold queues or
-// other ports' transmit queues: its own pool waits until all are back, and meanwhile serves a later
-// port of the same shape. port_device.c's helper; control role.
+// transmit queues of other ports. So a port's own pool waits until all its buffers are back, and
+// meanwhile can serve a later port with the same shape of buffers. Used by port_device.c; control
+// role.
 #ifndef PORT_PORT_POOL_H
 #define PORT_PORT_POOL_H
 
@@ -11,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// n buffers with `data_room` bytes (headroom included), preferably on memory node `socket`.
-// `within_pages`: no buffer crosses a page, because the driver shows them to the kernel
-// (net_af_xdp). NULL with errno.
+// Returns a pool of n buffers with `data_room` bytes (headroom included), preferably on memory node
+// `socket`. `within_pages`: no buffer crosses a page, because the driver shares the buffers with
+// the kernel (net_af_xdp). NULL with errno on failure.
 struct rte_mempool *port_pool_get(unsigned n, uint16_t data_room, int socket, bool within_pages);
-void port_pool_put(struct rte_mempool *pool, unsigned n); // n of port_pool_get; NULL does nothing
-uint64_t port_pool_bytes(unsigned n, uint16_t data_room); // memory such a pool takes
-void port_pool_fini(void);                                // all ports are closed
+void port_pool_put(struct rte_mempool *pool, unsigned n); // n as in port_pool_get; or NULL
+uint64_t port_pool_bytes(unsigned n, uint16_t data_room); // memory that such a pool takes
+void port_pool_fini(void);                                // all ports must be closed
 
 #endif

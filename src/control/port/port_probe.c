@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_probe.c - finding, attaching and removing the device that devargs name
 //
-// DPDK returns little more than -1 when it cannot attach a device. The first line of its log, and
-// what sysfs knows of a PCI address, make the sentence for the operator.
+// DPDK returns little more than -1 when it cannot attach a device. The operator gets the first line
+// of DPDK's log, together with sysfs's data on a PCI address.
 #include "port/port_probe.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static bool read_pci_driver(const char *address, char name[33])
     return true;
 }
 
-// Why DPDK cannot use a PCI device; "" = it can.
+// Explains why DPDK cannot use a PCI device; "" = it can.
 static void explain_pci_device(const char *devargs, char *why, size_t size)
 {
     char address[24], path[96], driver[33];
@@ -67,7 +67,7 @@ static void explain_pci_device(const char *devargs, char *why, size_t size)
                  address, driver, address);
 }
 
-// "/dev/vfio/7", through which a program has the card.
+// Path such as "/dev/vfio/7", through which a program has the card.
 static bool vfio_group(const char *address, char *path, size_t size)
 {
     char link[96], target[PATH_MAX];
@@ -87,7 +87,7 @@ static bool is_withheld(const char *group)
 void port_probe_explain_rights(const char *devargs, char *why, size_t size)
 {
     static const struct {
-        const char *driver, *words; // of DPDK's complaint where memory could not be locked
+        const char *driver, *words; // in DPDK's log when memory could not be locked
     } locks[] = {{"net_af_packet", "mmap failed"}, {"net_af_xdp", "umem"}};
     const char *words = eal_complaint();
     char address[24], group[64];
@@ -199,8 +199,8 @@ static bool awaits_udev(const char *address)
     return vfio_group(address, group, sizeof group) && is_withheld(group);
 }
 
-// At boot, driverctl binds each card by a service that udev starts, and udev gives what it is bound
-// to to our user: no unit can be ordered after them.
+// At boot, udev starts a service for each card, in which driverctl binds it; then udev gives the
+// device to our user. No unit can be ordered after that.
 static void await_driverctl(const char *devargs)
 {
     char address[24], override[64], why[200];

@@ -10,7 +10,7 @@
 
 struct port_queue_watched; // port_queue_watch.c
 
-struct port_queue_vport { // a sub-interface that has a queue, or had one
+struct port_queue_vport { // a sub-interface that has or had a queue
     char name[16];
     bool wanted;
 };
@@ -21,10 +21,10 @@ struct port_queue_entry {
     VEC(struct port_queue_vport) vport; // at place i: client VR_MAX + i
     struct port_queue *queue;
     // port_queue_watch.c
-    uint64_t lowered_bps; // what the device takes, 0: all of C
-    unsigned n_refusing, n_quiet; // seconds in a row in which it refused packets, and did not
+    uint64_t lowered_bps; // rate that the device takes, 0: all of C
+    unsigned n_refusing, n_quiet; // seconds in a row in which it refused packets, or not
     uint64_t refused_before;
-    struct port_queue_watched *watched[PORT_QUEUE_CLIENTS]; // NULL: it has sent nothing yet
+    struct port_queue_watched *watched[PORT_QUEUE_CLIENTS]; // NULL: has sent nothing yet
 };
 
 extern struct port_queues {
@@ -34,14 +34,14 @@ extern struct port_queues {
 struct port_queue_entry *port_queue_find(const char *port); // NULL: it has no queue
 uint64_t port_queue_rate(const struct port_queue_entry *e); // in force
 uint32_t port_queue_packets_max(const struct port_queue_config *c);
-// Of the queue manager; -1: no such virtual router, or too many sub-interfaces.
+// Client number in the queue manager; -1: no such virtual router, or too many sub-interfaces.
 int port_queue_client_id(struct port_queue_entry *e, const struct port_queue_client *c);
 
-// What was sent and waited of late; false: nothing was ever sent.
+// Reads the recent rate and waiting times of a class; false if its client never sent.
 bool port_queue_watched(const struct port_queue_entry *e, unsigned client, unsigned class,
                         struct port_queue_class_state *s);
-void port_queue_watch_restart(struct port_queue_entry *e); // its queue manager is a new one
-void port_queue_watch_forget(struct port_queue_entry *e);  // it ends
+void port_queue_watch_restart(struct port_queue_entry *e); // the queue manager was replaced
+void port_queue_watch_forget(struct port_queue_entry *e);  // the entry is deleted
 int port_queue_watch_init(struct event_base *loop);
 void port_queue_watch_fini(void);
 

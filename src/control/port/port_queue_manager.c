@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_queue_manager.c - the queue managers of ports: what is wanted, and what is in force
+// port_queue_manager.c - the queue managers of ports: wanted and effective settings
 //
-// The configuration names virtual routers and sub-interfaces; forwarders know ids.
-// settings_build() turns one into the other and is called again whenever ids may have changed: at
-// the end of each change, when the port starts, and once a second. Nothing is published that is as
-// before.
+// The configuration names virtual routers and sub-interfaces; forwarders know ids. settings_build()
+// converts names to ids and runs again whenever ids may have changed: at the end of each change,
+// when the port starts, and once a second. Unchanged settings are not published.
 //
-// A port's queue exists from its first configuration to its removal. While the port is stopped it
-// is in no plan, and what waited in it is dropped, as what waits in a device is. See also
-// port_queue_watch.c: rates, waits, and devices that take less than they should.
+// A port's queue exists from its first configuration to its removal. While the port is stopped the
+// queue is in no plan, and its waiting packets are dropped, as packets waiting in a device are.
+// port_queue_watch.c handles rates, waiting times, and devices that take less than they should.
 #define ALLOW_EXPERIMENTAL_API // rte_ring_elem
 #include "port/port_queue_manager.h"
 
@@ -35,7 +34,7 @@
 
 #define FRAME_MIN 64u
 #define FRAME_OVERHEAD 22u // Ethernet header, two tags
-#define RATE_UNKNOWN_BPS 10000000000ull // of a port whose speed nobody knows
+#define RATE_UNKNOWN_BPS 10000000000ull // of a port whose speed is unknown
 #define PER_MILLE_OF_LINK 995u // so that packets wait here, and not in the device's ring
 #define PER_MILLE_GUARANTEED 980u
 #define DRAIN_TRIES 1000u // of 100 us
@@ -69,7 +68,7 @@ uint64_t port_queue_rate(const struct port_queue_entry *e)
     return e->lowered_bps && e->lowered_bps < rate ? e->lowered_bps : rate;
 }
 
-struct granted { // to the clients that are configured, together
+struct granted { // sum over the configured clients
     uint64_t bps, packets;
 };
 
@@ -86,8 +85,8 @@ static struct granted granted_by(const struct port_queue_config *c)
 
 // --- settings ------------------------------------------------------------------------------------
 
-// The place of a sub-interface among the port's clients; kept when it has no queue any more, since
-// packets may wait there, until another one needs it. -1: none is free.
+// Place of a sub-interface among the port's clients. It stays reserved after the queue is removed,
+// since packets may wait there, until another sub-interface needs it. -1: none is free.
 static int vport_place(struct port_queue_entry *e, const char *name)
 {
     int empty = -1;
@@ -123,7 +122,7 @@ int port_queue_client_id(struct port_queue_entry *e, const struct port_queue_cli
     return v ? v->id : -1;
 }
 
-// Where the rate is lower than was configured, guarantees are cut by as much.
+// If the rate is lower than configured, cuts all guarantees in proportion.
 static void guarantees_fit(struct port_queue_settings *s, uint64_t sum)
 {
     uint64_t most = s->rate_bps / 1000 * PER_MILLE_GUARANTEED;
@@ -133,8 +132,8 @@ static void guarantees_fit(struct port_queue_settings *s, uint64_t sum)
             (uint64_t)((unsigned __int128)s->client[i].guarantee_bps * most / sum);
 }
 
-// Virtual routers that there are, and those that there were, of which packets may wait. One that is
-// made later has the reserve of `other` if there is room.
+// Fills in existing virtual routers, and former ones whose packets may still wait. One that is
+// created later has the reserve of `other` if there is room.
 static void others_fill(struct port_queue_entry *e, struct port_queue_settings *s)
 {
     const struct port_queue_settings *old = e->queue->settings;
@@ -168,7 +167,7 @@ static void clients_fill(struct port_queue_entry *e, struct port_queue_settings 
     s->n = VR_MAX + (unsigned)e->vport.n;
     for (unsigned i = VR_MAX; i < s->n; i++)
         if (!e->vport.item[i - VR_MAX].wanted)
-            s->client[i] = c->other; // for what still waits there
+            s->client[i] = c->other; // for packets still waiting there
 }
 
 static void ifaces_fill(struct port_queue_entry *e, struct port_queue_settings *s)
@@ -211,7 +210,7 @@ static void settings_free(struct rcu_retired *r)
     free(r); // `retired` is the first member
 }
 
-// Publishes the settings if they are not as before.
+// Publishes the settings if they changed.
 static void settings_update(struct port_queue_entry *e)
 {
     const size_t head = offsetof(struct port_queue_settings, rate_bps);
@@ -304,7 +303,7 @@ static struct port_queue *queue_new(const struct port_queue_entry *e)
     return NULL;
 }
 
-// --- what waits, when nobody owns the queue ------------------------------------------------------
+// --- waiting packets of a queue without an owner -------------------------------------------------
 
 static void packet_discard(void *ctx, void *packet)
 {
@@ -316,7 +315,7 @@ static void packet_discard(void *ctx, void *packet)
     rte_pktmbuf_free(packet);
 }
 
-// To the forwarder that sends by the port now.
+// Passes the packet to the forwarder that sends through the port now.
 static void packet_pass_on(void *ctx, void *packet)
 {
     uint16_t port = *(const uint16_t *)ctx;
@@ -334,7 +333,8 @@ static void packet_pass_on(void *ctx, void *packet)
     packet_discard(NULL, packet);
 }
 
-// In the order in which they would have left, as far as that is known: first what has had its turn.
+// Empties the queue in the order in which packets would have left, as far as known: first packets
+// that already had their turn.
 static void queue_empty(struct port_queue *q, void (*end)(void *ctx, void *packet), void *ctx)
 {
     struct port_queue_element e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_queue_state.c - what the queues of ports do now, for the readers of the state
+// port_queue_state.c - present state of the queues of ports, for readers of the state
 #include <stdio.h>
 #include <string.h>
 
@@ -55,7 +55,8 @@ static void fill_client(struct port_queue_entry *e, unsigned client,
     }
 }
 
-// The i-th virtual router that has sent by the port though it is not configured there; -1.
+// Returns the i-th virtual router that has sent through the port without being configured there, or
+// -1.
 static int other_client(struct port_queue_entry *e, unsigned i)
 {
     bool configured[PORT_QUEUE_CLIENTS] = {false};

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_queue_watch.c - once a second: what queues have sent, how long packets waited, and whether
-// the device takes what it should
+// port_queue_watch.c - once a second: rates, waiting times, and devices that take too little
 //
-// A client is watched from its first packet on. Waits are those since the earlier one of two
-// readings, ten seconds apart: of the last ten to twenty seconds.
+// A client is watched from its first packet on. Waiting times are read every ten seconds and
+// counted from the earlier of the last two readings: they cover the last ten to twenty seconds.
 //
 // A device that takes less than C would make packets wait in its own ring, where no guarantee
-// counts. When it refuses packets REFUSING_MAX seconds in a row, C becomes what it takes; when it
-// refuses none for QUIET_S, C rises again by a tenth.
+// applies. If it refuses packets for REFUSING_MAX seconds in a row, C becomes the rate that it
+// takes; if it refuses none for QUIET_S, C rises again by a tenth.
 //
-// A client that has packets waiting whenever it is looked at, and for SHORT_S is sent at less than
-// its guarantee, lacks the rest: mostly because the forwarder that sends does not get its core.
+// A client misses part of its guarantee if it has packets waiting at every check and sends below
+// its guarantee for SHORT_S. The usual cause is that the sending forwarder does not get its core.
 #include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
@@ -29,14 +28,14 @@
 
 struct reading { // of a class
     uint64_t sent_bytes, rate_bps;
-    uint32_t wait[2][QUEUE_WAIT_N]; // the earlier one, the later one
+    uint32_t wait[2][QUEUE_WAIT_N]; // earlier and later reading
 };
 
 struct port_queue_watched {
     struct reading class[QUEUE_CLASSES];
-    unsigned n_short;       // seconds in a row in which packets waited
-    uint64_t short_bits;    // that its guarantee would have sent in these, and it was not
-    uint64_t guarantee_bps; // then
+    unsigned n_short;       // seconds in a row below the guarantee with packets waiting
+    uint64_t short_bits;    // bits by which it missed its guarantee in these seconds
+    uint64_t guarantee_bps; // its guarantee in these seconds
 };
 
 static struct event *timer;
@@ -69,7 +68,7 @@ static bool has_sent(const struct port_queue_entry *e, unsigned client)
     return false;
 }
 
-// Bits that were sent in the last second.
+// Reads all clients; returns the bits sent in the last second.
 static uint64_t read_clients(struct port_queue_entry *e)
 {
     uint64_t sum = 0;

@@ -71,7 +71,7 @@ int port_sensor_of_module(uint32_t type, const uint8_t *eeprom, size_t n, int *c
         return -ENODATA;
     if (at + 2 > n || (!eeprom[at] && !eeprom[at + 1])) // no diagnostics: all zero
         return -ENODATA;
-    *celsius = (int8_t)eeprom[at]; // and 256ths
+    *celsius = (int8_t)eeprom[at]; // the next byte has 256ths
     return 0;
 }
 

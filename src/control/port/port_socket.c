@@ -24,13 +24,13 @@ static bool file_is_taken(const char *path)
     strcpy(a.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return true; // unknown: the caller tries
+        return true; // unknown: let the caller try
     bool taken = !connect(fd, (struct sockaddr *)&a, sizeof a) || errno == EPROTOTYPE;
     close(fd);
     return taken;
 }
 
-// Each socket type has its own abstract names. The kernel's list has all: "Num: RefCount Protocol
+// Each socket type has its own abstract names. The kernel lists them all: "Num: RefCount Protocol
 // Flags Type St Inode Path" (proc(5)).
 static bool name_is_taken(const char *name)
 {

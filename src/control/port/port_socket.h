@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_socket.h - the Unix sockets by which memif, vhost and virtio-user devices meet other
+// port_socket.h - the Unix sockets that connect memif, vhost and virtio-user devices to other
 // programs
 //
 // PATH as devargs_socket gives it: a file, or '@' and an abstract name of the current network
@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Does a program listen there? It does not notice the question.
+// True if a program listens there; the program does not notice the check.
 bool port_socket_is_taken(const char *path);
-// Removes the socket file of a program that is gone (kill -9), so that a device can listen there.
-// 0, also while a living program has it, or -errno with a sentence.
+// Removes the socket file of a program that was killed (kill -9), so that a device can listen
+// there. Returns 0, also while a living program has it, or -errno with a message in `err`.
 int port_socket_clear(const char *path, char *err, size_t err_size);
 
 #endif

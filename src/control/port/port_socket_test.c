@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_socket_test.c - sockets of programs that are gone make way, those of living ones and other
-// files stay
+// port_socket_test.c - removes sockets of dead programs, but no living ones and no other files
 #include "port/port_socket.h"
 
 #include <errno.h>
@@ -55,7 +54,7 @@ static void a_file_that_nobody_listens_on_goes(void **state)
     assert_false(port_socket_is_taken(path));
     assert_int_equal(port_socket_clear(path, err, sizeof err), 0);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(port_socket_clear(path, err, sizeof err), 0); // none there
+    assert_int_equal(port_socket_clear(path, err, sizeof err), 0); // there is none
     assert_false(port_socket_is_taken(path));
 }
 

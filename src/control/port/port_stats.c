@@ -69,7 +69,7 @@ void port_manager_restore(const char *name, const struct port_statistics *before
     if (!p->open)
         return;
     p->before = *before;
-    add_statistics(&p->lag_counted, before); // its LAG has its own
+    add_statistics(&p->lag_counted, before); // the LAG restores its own statistics
 }
 
 int port_manager_clear(const char *name)

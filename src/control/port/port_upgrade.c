@@ -16,7 +16,7 @@
 #include "port/thread_manager.h"
 
 #define BURST 64
-#define ROUNDS_MAX 1024 // of a queue: frames may come faster than they are thrown away
+#define ROUNDS_MAX 1024 // per queue: frames may arrive faster than they are discarded
 
 static const struct port_upgrade *(*told)(const char *port);
 
@@ -61,7 +61,7 @@ static uint32_t discard_queue(uint16_t port, uint16_t queue)
     return all;
 }
 
-// Statistics of the new one's port begin with what is forwarded.
+// Statistics of the new kamueed's port start with the first forwarded frame.
 void port_upgrade_discard(void (*fn)(const char *port, uint32_t n))
 {
     thread_must_be(ROLE_CONTROL);
@@ -92,14 +92,14 @@ static void close_device(struct managed_port *p)
 void port_upgrade_close(void)
 {
     thread_must_be(ROLE_CONTROL);
-    for (unsigned overlap = 0; overlap < 2; overlap++) // first what the new one waits for
+    for (unsigned overlap = 0; overlap < 2; overlap++) // first the devices the new kamueed awaits
         vec_foreach (&managed.port, p)
             if ((*p)->open &&
                 (overlap || !port_upgrade_overlaps(&(*p)->device.config)))
                 close_device(*p);
 }
 
-// With the MAC that it had, for drivers choose one at random.
+// Opens it with its former MAC, because drivers choose one at random.
 static int open_again(struct managed_port *p, char *err, size_t err_size)
 {
     struct port_config cfg = p->wish;
@@ -112,7 +112,7 @@ static int open_again(struct managed_port *p, char *err, size_t err_size)
     return r;
 }
 
-// From the last one: the ids that stood for them lie above those that DPDK gives.
+// From the last port to the first: placeholder ids are above the ids that DPDK assigns.
 void port_upgrade_open(void)
 {
     struct progress w = {0};

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_upgrade.h - ports in an upgrade, when two kamueeds have them (docs/adr/0020)
+// port_upgrade.h - ports during an upgrade, while two kamueeds have them (docs/adr/0020)
 //
-//     the new one                              the old one
+//     new kamueed                              old kamueed
 //     port_upgrade_defer   before its ports
 //                                              stops receiving, port_upgrade_discard
 //     port_upgrade_discard, and forwards
 //                                              port_upgrade_close, when nothing waits to be sent
 //     port_upgrade_open
 //
-// A packet socket (net_af_packet) is open in both: each gets all frames, so the new one throws away
-// what came before it forwards. Any other device can be open once: the new one has its interface
-// and TAP, and opens the device when the old one has closed it. Called by main; control.
+// A packet socket (net_af_packet) is open in both: each gets all frames, so the new kamueed
+// discards the frames that came before it forwards. Any other device can be open only once: the new
+// kamueed has its interface and TAP, and opens the device after the old one has closed it. Called
+// by main; control role.
 #ifndef PORT_PORT_UPGRADE_H
 #define PORT_PORT_UPGRADE_H
 
@@ -19,21 +20,22 @@
 
 struct port_config;
 
-struct port_upgrade { // what the new one is told of a port
+struct port_upgrade { // state of a port that the old kamueed reports to the new one
     char name[16];
     uint8_t mac[6];
     bool up;
 };
 
 void port_upgrade_each(void (*fn)(void *ctx, const struct port_upgrade *p), void *ctx);
-// From now on devices that can be open once are not opened; fn: what was told, NULL: nothing.
+// Stops opening devices that can be open only once; fn returns the port's reported state, or NULL
+// if there is none.
 void port_upgrade_defer(const struct port_upgrade *(*fn)(const char *port));
 bool port_upgrade_overlaps(const struct port_config *c); // both can have it open
 const struct port_upgrade *port_upgrade_deferred(const struct port_config *c); // NULL: open it
-// Throws away what was received until now, while no forwarder polls it; fn: how many frames, or
+// Discards the frames received so far, while no forwarder polls; fn gets their number and may be
 // NULL.
 void port_upgrade_discard(void (*fn)(const char *port, uint32_t n));
-void port_upgrade_close(void);       // no forwarder runs; tells nobody that the links went
-void port_upgrade_open(void);        // what was deferred
+void port_upgrade_close(void);       // no forwarder runs; does not announce links down
+void port_upgrade_open(void);        // opens the deferred devices
 
 #endif

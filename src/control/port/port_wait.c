@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_wait.c - how a port's receive queues wake the forwarder that sleeps
+// port_wait.c - how a port's receive queues wake a sleeping forwarder
 //     net_af_packet           its packet sockets, which DPDK does not show (kernel_link.c)
 //     net_tap                 the queue's file, readable while packets wait
 //     NICs with VFIO, virtio  an eventfd for each queue
@@ -7,7 +7,7 @@
 //     NICs with UIO           the UIO device, for the only queue
 //     memif, net_ring, …      nothing: they must be polled
 //
-// No driver says what it can do: we request the file and try the interrupt.
+// Drivers do not report which: we request the file and try the interrupt.
 #define ALLOW_EXPERIMENTAL_API // rte_eth_dev_rx_intr_ctl_q_get_fd
 #include "port/port_wait.h"
 
@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "core/waker.h"
 
-// By the kind of file of a queue whose interrupt can be switched.
+// Chooses by the kind of file of a queue whose interrupt can be switched.
 static enum plan_wake wake_of_file(int fd)
 {
     char path[64], link[64];
@@ -43,7 +43,7 @@ static enum plan_wake find_queue_interrupt(const struct port_device *d, uint16_t
         return strcmp(d->driver, "net_tap") ? WAKE_POLL : WAKE_READABLE;
     rte_eth_dev_rx_intr_disable(d->id, queue);
     enum plan_wake wake = r ? WAKE_POLL : wake_of_file(*fd);
-    // The driver neither shows nor drains what the set holds.
+    // The driver neither shows nor drains the descriptors in the epoll set.
     return wake == WAKE_EDGE && (*fd = waker_edge_new(*fd)) < 0 ? WAKE_POLL : wake;
 }
 

@@ -10,7 +10,7 @@
 // Fills d->wait[] of a device that was just started and is in no plan; leaves interrupts off.
 void port_wait_open(struct port_device *d);
 void port_wait_close(struct port_device *d); // before the device stops, once it is in no plan
-// PORT_RX_INTERRUPT: every receive queue wakes its forwarder. Else PORT_RX_POLL.
+// PORT_RX_INTERRUPT if every receive queue wakes its forwarder, else PORT_RX_POLL.
 enum port_rx_mode port_wait_mode(const struct port_device *d);
 
 #endif

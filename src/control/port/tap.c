@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap.c - one TAP device of Linux
 // Offloads are off (TUNSETOFFLOAD 0): the kernel completes checksums and segments packets before we
-// read a frame, and ethtool cannot change that. tap_sysctl.c has the kernel's settings of it.
+// read a frame, and ethtool cannot change that. tap_sysctl.c has the kernel's settings of a TAP.
 #include "port/tap.h"
 
 #include <errno.h>
@@ -57,13 +57,13 @@ int tap_set_mac(const struct tap *t, const uint8_t mac[6])
 
     r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
     memcpy(r.ifr_hwaddr.sa_data, mac, 6);
-    // Setting the same MAC would still be an event and flush neighbor entries.
+    // Setting the same MAC would still raise an event and flush neighbor entries.
     if (!ioctl(t->sock, SIOCGIFHWADDR, &now) && !memcmp(now.ifr_hwaddr.sa_data, mac, 6))
         return 0;
     return ioctl(t->sock, SIOCSIFHWADDR, &r) ? -errno : 0;
 }
 
-// By its index: it may have been renamed.
+// Uses the index, because the TAP may have been renamed.
 int tap_read_state(const struct tap *t, struct tap_state *s)
 {
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
@@ -130,7 +130,7 @@ int tap_set_noarp(const struct tap *t)
     return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
-// They would be directories of settings for all interfaces: /proc/sys/net/ipv4/conf.
+// These names would be directories of settings for all interfaces: /proc/sys/net/ipv4/conf.
 static bool linux_forbids(const char *name)
 {
     return !strcmp(name, "all") || !strcmp(name, "default") || !strcmp(name, ".") ||
@@ -174,7 +174,7 @@ static int set_framing(struct tap *t)
     return find_ifindex(t);
 }
 
-// Opens the TAP of this name in the current namespace, or makes it.
+// Opens or creates the TAP of this name in the current namespace.
 static int open_tap_in_netns(struct tap *t)
 {
     struct ifreq r = ifreq_of(t);
@@ -186,7 +186,7 @@ static int open_tap_in_netns(struct tap *t)
     return set_framing(t);
 }
 
-// Makes one with this ifindex. An error: it is taken, or anything else.
+// Creates a TAP with this ifindex. Fails if the ifindex is taken, or for any other reason.
 static int make_tap_with_index(struct tap *t, int index)
 {
     struct ifreq r = ifreq_of(t);
@@ -203,7 +203,7 @@ static int make_tap_with_index(struct tap *t, int index)
     return -e;
 }
 
-// Makes a TAP with this MAC in a namespace that systemd-udevd does not see, and moves it here,
+// Creates a TAP with this MAC in a namespace that systemd-udevd does not see, and moves it here,
 // which takes the kernel some milliseconds. Otherwise udevd would replace the random MAC of a new
 // device after we have set ours (MACAddressPolicy=persistent).
 static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
@@ -232,7 +232,7 @@ static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
     return r;
 }
 
-// Attaches to the TAP of this name or makes it; *fresh tells which.
+// Attaches to the TAP of this name or creates it; *fresh tells which.
 static int attach_or_make(struct tap *t, bool *fresh, int netns, int index, const uint8_t mac[6])
 {
     t->fd = tap_keep_claim(t->name);
@@ -247,13 +247,13 @@ static int attach_or_make(struct tap *t, bool *fresh, int netns, int index, cons
     int r = make_tap_in_private_netns(t, mac);
     if (!r)
         return 0;
-    // As in a container that may make no namespaces.
+    // For example in a container that may not create namespaces.
     log_debug("tap: not made aside: name=%s error=\"%s\"", t->name, strerror(-r));
     return open_tap_in_netns(t);
 }
 
-// The carrier of a new TAP is on, and of one that is found until tap_start off. When it changes,
-// Linux has something to do later, for some hundred devices in a second.
+// A new TAP has carrier, a found TAP has none until tap_start. A change makes Linux do deferred
+// work, which it does for some hundred devices a second.
 static int configure_tap(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t mtu)
 {
     int r = fresh || t->kept ? 0 : tap_set_carrier(t, false);
@@ -302,7 +302,7 @@ int tap_open(struct tap *t, const char *name, int netns, int index, const uint8_
     return 0;
 }
 
-// "UP" to Linux' users, "UNKNOWN" otherwise: its carrier has never changed.
+// Makes Linux show "UP" instead of "UNKNOWN", since its carrier has never changed.
 static void set_operstate_up(const struct tap *t)
 {
     char buf[256];
@@ -408,7 +408,7 @@ void tap_clear_persist(const struct tap *t)
         log_warning("tap: not deleted: name=%s error=\"%m\"", t->name);
 }
 
-// By its descriptor: it may have been renamed or moved.
+// Uses the descriptor, because the TAP may have been renamed or moved.
 static void delete_link(const struct tap *t)
 {
     struct ifreq r = {0};
@@ -429,7 +429,7 @@ static void delete_link(const struct tap *t)
         close(netns);
 }
 
-// Without a keeper it would go with its last descriptor alone.
+// Without a keeper, closing the last descriptor would be enough to delete it.
 void tap_delete(struct tap *t)
 {
     tap_clear_persist(t);
@@ -445,8 +445,8 @@ void tap_delete_orphan(const char *name, int netns)
     snprintf(t.name, sizeof t.name, "%s", name);
     if (back >= 0) {
         t.sock = tap_socket_get();
-        // Only if it exists, because attaching would make it. Fails on another kind of device and
-        // on one in use.
+        // Only if it exists, because attaching would create it. Fails if the device is of another
+        // kind or in use.
         if (t.sock >= 0 && !find_ifindex(&t) && !open_tap_in_netns(&t)) {
             log_info("tap: deleted, no longer configured: name=%s", name);
             tap_delete(&t);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_address.c - see tap_address.h
 //
-// Sends each row of the kernel's dump back as a request with another ifindex. The rows keep their
-// order, and so the primary address stays primary.
+// Sends each row of the kernel's dump back as a request with another ifindex. Rows keep their
+// order, so the primary address stays primary.
 #include "port/tap_address.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static int add_address(struct address_copy *c, const struct nlmsghdr *row, uint3
         }
     mnl_attr_put_u32(h, IFA_FLAGS, flags);
     int r = tap_rtnetlink_request(c->to, h, NULL, NULL);
-    return r == -EEXIST ? 0 : r; // the kernel made the link-local address meanwhile
+    return r == -EEXIST ? 0 : r; // the kernel generated the link-local address meanwhile
 }
 
 static int copy_address(const struct nlmsghdr *row, void *arg)
@@ -103,7 +103,7 @@ static void dump_addresses(struct mnl_socket *from, struct address_copy *c)
 
     h->nlmsg_type = RTM_GETADDR;
     h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    mnl_nlmsg_put_extra_header(h, sizeof(struct ifaddrmsg)); // zeros: of both families
+    mnl_nlmsg_put_extra_header(h, sizeof(struct ifaddrmsg)); // zeros: both families
     if (mnl_socket_sendto(from, h, h->nlmsg_len) < 0)
         return;
     while (r > 0 && (n = mnl_socket_recvfrom(from, buf, sizeof buf)) > 0)

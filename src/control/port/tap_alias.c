@@ -38,7 +38,7 @@ int tap_alias_set(const struct tap *t, const char *alias)
     return request_alias(t, RTM_SETLINK, alias, NULL, NULL);
 }
 
-// Whoever may change the TAP writes it: it need not even be text.
+// Any program that may change the TAP can write the alias: it need not even be text.
 static int read_alias(const struct nlmsghdr *h, void *alias)
 {
     const struct nlattr *a;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_delete_batch.c - see tap_delete_batch.h
 //
-// rtnetlink deletes a group of devices of one namespace by one message (RTM_DELLINK with
-// IFLA_GROUP, `ip link del group N`). We put the TAPs of each namespace into a group of our own
-// number and delete it. A failure is no error: closing a TAP that is not persistent deletes it as
-// well, one by one.
+// rtnetlink deletes a group of devices of one namespace with one message (RTM_DELLINK with
+// IFLA_GROUP, `ip link del group N`). We put the TAPs of each namespace into a group with a number
+// of our own and delete the group. A failure is no error: closing a TAP that is not persistent
+// deletes it as well, one by one.
 #include "port/tap_delete_batch.h"
 
 #include <linux/rtnetlink.h>
@@ -20,12 +20,12 @@
 #include "port/tap_rtnetlink.h"
 
 #define GROUP 0x4b616d75u // "Kamu"
-#define TOGETHER 64 // the kernel holds its lock of all links meanwhile, which control needs too
+#define TOGETHER 64 // the kernel locks all links meanwhile, and control needs them, too
 
 struct deleted_tap {
     struct tap tap;
     ino_t inode; // of its socket's namespace; 0 = not known
-    bool tried;  // to delete it by its group
+    bool tried;  // deletion by its group
     bool gone;   // from the kernel
 };
 
@@ -49,7 +49,7 @@ void tap_delete_batch_add(struct tap *t)
     *t = (struct tap){.fd = -1, .sock = -1};
 }
 
-// A request about our group, or one that puts the link `ifindex` into it. 0 or -errno.
+// Sends a request about our group, or puts the link `ifindex` into it. Returns 0 or -errno.
 static int request_link(struct mnl_socket *nl, uint16_t type, int ifindex)
 {
     char buf[256];
@@ -103,7 +103,7 @@ static void delete_taps(void *arg)
 {
     deleted_taps *taps = arg;
 
-    for (size_t i = 0; taps->n > 1 && i < taps->n; i++) // a single one: by tap_delete
+    for (size_t i = 0; taps->n > 1 && i < taps->n; i++) // tap_delete handles a single one
         if (taps->item[i].inode && !taps->item[i].tried)
             delete_group(taps, &taps->item[i].tap, taps->item[i].inode);
     vec_foreach (taps, g) {

@@ -16,7 +16,7 @@ struct l4 {
     uint16_t len;    // of the header
 };
 
-// The TCP or UDP header. False: there is none, or not all of it.
+// Finds the TCP or UDP header. Returns false if there is none or it is incomplete.
 static bool find_l4(const struct rte_mbuf *m, struct l4 *l)
 {
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *), *ip = frame + ETHER_HDR;

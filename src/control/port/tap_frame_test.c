@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_frame_test.c - what the port knows of a checksum reaches the kernel, and nothing it does not
-// know
+// tap_frame_test.c - the kernel learns the port's knowledge of a checksum, and nothing beyond it
 #include "port/tap_frame.h"
 
 #include <setjmp.h>

@@ -28,10 +28,10 @@ struct offer {
     struct ifreq tap; // name and flags
 };
 static VEC(struct offer) all;
-static size_t first; // nothing is left before it
+static size_t first; // all offers before it are claimed
 static void (*put_copy)(int fd);
 
-// Name and flags of its TAP. False: the TAP is gone, or this is no TAP.
+// Reads name and flags of the descriptor's TAP. Returns false if the TAP is gone or fd is no TAP.
 static bool identify(int fd, struct offer *o)
 {
     struct stat s;
@@ -87,7 +87,7 @@ static bool is_of(const struct offer *o, const char *name, ino_t netns)
     return o->fd >= 0 && o->netns == netns && !strcmp(o->tap.ifr_name, name);
 }
 
-// Only the first one is used; others would let the TAP live when the first one is closed.
+// Uses only the first descriptor; others would keep the TAP alive after the first one is closed.
 static int take_offer(const char *name, ino_t netns)
 {
     int fd = -1;
@@ -183,7 +183,7 @@ bool tap_keep_restore_name(const char *name, int netns, int ifindex)
     return found;
 }
 
-// What cannot be recognized later is not kept: nobody could attach to the TAP again.
+// Does not keep a TAP that could not be recognized later: no process could attach to it again.
 void tap_keep_put(int fd)
 {
     struct offer o;

@@ -36,14 +36,14 @@ int tap_link_local_hold(const struct tap *t)
 {
     char path[64];
 
-    snprintf(path, sizeof path, MODE, "default"); // its own may be of a start that was killed
+    snprintf(path, sizeof path, MODE, "default"); // its own value may be left from a killed start
     int mode = netns_sysctl_get(path);
     if (mode >= 0)
         mode_set(t, IN6_ADDR_GEN_MODE_NONE);
     return mode;
 }
 
-// Modified EUI-64 (RFC 4291 appendix A). False: it cannot be read.
+// Makes the address from the MAC: modified EUI-64 (RFC 4291 appendix A). False: no MAC.
 static bool address_of(const struct tap *t, struct ifreq *r, uint8_t address[16])
 {
     const uint8_t *mac = (const uint8_t *)r->ifr_hwaddr.sa_data;
@@ -58,12 +58,13 @@ static bool address_of(const struct tap *t, struct ifreq *r, uint8_t address[16]
     return true;
 }
 
-// If the kernel refuses it, as where IPv6 is off, tap_link_local_finish leaves it to the kernel.
+// If the kernel refuses the address, as without IPv6, tap_link_local_finish leaves it to the
+// kernel.
 static void address_add(const struct tap *t)
 {
     char buf[256] __attribute__((aligned(8)));
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = tap_rtnetlink_open_in(NETNS_OWN); // the current one
+    struct mnl_socket *nl = tap_rtnetlink_open_in(NETNS_OWN); // the current namespace
     struct ifreq r = {0};
     struct ifaddrmsg *m;
     uint8_t address[16];
@@ -107,6 +108,6 @@ void tap_link_local_start(struct tap *t, int mode)
 
 void tap_link_local_finish(const struct tap *t)
 {
-    if (mode_get(t) == IN6_ADDR_GEN_MODE_NONE) // else the operator has changed it meanwhile
+    if (mode_get(t) == IN6_ADDR_GEN_MODE_NONE) // otherwise the operator has changed it meanwhile
         mode_set(t, IN6_ADDR_GEN_MODE_EUI64);
 }

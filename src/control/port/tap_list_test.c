@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_list_test.c - what is written is read again; rubbish is skipped
+// tap_list_test.c - a written list is read again; malformed lines are skipped
 #include "port/tap_list.h"
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static int remove_dir(void **state)
 {
     unlink(path);
     *strrchr(path, '/') = 0;
-    return rmdir(path); // nothing else was left
+    return rmdir(path); // nothing else is left
 }
 
 static void what_is_written_is_read_again(void **state)
@@ -58,7 +58,7 @@ static void rubbish_is_skipped(void **state)
     fputs("one\n\n- sixteen-letters-\n- p1\n- p2x\tno\n- cut-of", f);
     fclose(f);
     assert_int_equal(tap_list_read(path, &read), 1);
-    assert_string_equal(read[0].name, "p1"); // as it was written before there was an ifindex
+    assert_string_equal(read[0].name, "p1"); // format from before there was an ifindex
     assert_int_equal(read[0].ifindex, 0);
     free(read);
 }

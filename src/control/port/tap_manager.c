@@ -3,15 +3,15 @@
 //
 //     punt rings --strict class order, policed--> write() to the TAP      up.    punt_round
 //     TAPs --epoll, read()--> inject ring of the port's forwarder                inject_round
-// Each batch of PUNT_BATCH packets comes from the best class that has one, so a packet waits for at
-// most one batch of a lower class. A class over its rate (table/punt.h) has one batch dropped and
-// is then skipped for the round, so its flood takes no time from the classes below. Both directions
-// get the same budget per round. The free room of the inject ring limits how much is read: the rest
-// waits in the kernel's queue, where TCP notices.
+// Each batch of PUNT_BATCH packets comes from the best class that has packets, so a packet waits
+// for at most one batch of a lower class. A class over its rate (table/punt.h) has the rest of a
+// batch dropped and is skipped for the round, so its flood takes no time from the classes below.
+// Both directions have the same budget per round. The free room of the inject ring limits how much
+// is read: the rest waits in the kernel's queue, where TCP notices.
 //
 // With traffic, the thread polls the rings every 100 us, so that forwarders need no system call to
-// wake it. Without, it sleeps until the first punted packet (exchange_punt_waker), a frame from the
-// kernel, or a call of control.
+// wake it. Without traffic, it sleeps until the first punted packet (exchange_punt_waker), a frame
+// from the kernel, or a call from control.
 #include "port/tap_manager.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@
 #define BATCH 64
 #define PUNT_BATCH 32
 #define BUDGET 512                 // packets per round and direction
-#define ACTIVE_NS (20 * NS_PER_MS) // since the last traffic: poll
+#define ACTIVE_NS (20 * NS_PER_MS) // polls for so long after the last traffic
 #define WAIT_ACTIVE_NS (100 * NS_PER_US)
 #define WAIT_IDLE_NS (100 * NS_PER_MS) // unless woken
 #define ID_WAKER IFACE_MAX             // in the epoll set, beside interface ids
@@ -63,18 +63,18 @@ static int *tap_fd; // [IFACE_MAX], -1 = none; tap_manager only
 static struct counter_block *counter;
 static struct rte_mbuf *spare[BATCH]; // empty buffers for the next reads
 static unsigned n_spare;
-static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
+static uint8_t overflow[FRAME_MAX]; // part of a frame that does not fit one buffer
 static uint64_t bucket[PUNT_CLASS_N];
-static bool reflecting[IFACE_MAX]; // being tested; tap_manager only
-static bool waiting[IFACE_MAX];    // with frames of before it was read; tap_manager only
+static bool reflecting[IFACE_MAX]; // in a self-test; tap_manager only
+static bool waiting[IFACE_MAX];    // frames from before it was read; tap_manager only
 static unsigned n_waited[IFACE_MAX];
-static bool mail;                  // there are calls
+static bool mail;                  // calls are waiting
 
 // --- to the kernel ---
 
 #define IOVS 34
 
-// Behind what iov[0] to iov[n - 1] have; without the first `skip` bytes.
+// Writes the packet after iov[0] to iov[n - 1], without its first `skip` bytes.
 static ssize_t write_segments(int fd, struct iovec *iov, int n, const struct rte_mbuf *m,
                               uint16_t skip)
 {
@@ -96,7 +96,7 @@ static ssize_t write_tap_frame(int fd, const struct rte_mbuf *m)
     return write_segments(fd, iov, 1, m, 0);
 }
 
-// Of interface `id`, a tunnel of Linux, to the TAP of `by`.
+// Writes a packet of interface `id`, a Linux tunnel, to the TAP of `by`.
 static ssize_t write_outer_packet(uint16_t id, uint16_t by, const struct rte_mbuf *m)
 {
     struct tunnel_back b;
@@ -115,9 +115,9 @@ static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
     iface_count_drop(counter, packet_meta((struct rte_mbuf *)m)->iface % IFACE_MAX, reason);
 }
 
-// --- slow-protocol frames of members of a LAG, for control, which runs LACP ---
+// --- slow-protocol frames of LAG members, for control, which runs LACP ---
 
-#define SLOW_PER_S 32 // of a port: a partner sends three LACPDUs, and perhaps markers
+#define SLOW_PER_S 32 // per port: a partner sends three LACPDUs, and perhaps markers
 
 struct slow_call {
     uint16_t port;
@@ -147,7 +147,7 @@ static bool slow_rate_allows(uint16_t port)
     return seen[port].n++ < SLOW_PER_S;
 }
 
-// True: control got it.
+// Returns true if control gets it.
 static bool pass_slow_frame(const struct rte_mbuf *m, uint16_t port)
 {
     struct slow_call *c =
@@ -186,8 +186,8 @@ static void punt_one(struct rte_mbuf *m, enum punt_class class)
     }
 }
 
-// Punts a batch of one class; its number of packets. *within false: the class is over its rate, and
-// the rest of the batch was dropped.
+// Punts a batch of one class; returns its number of packets. *within false: the class is over its
+// rate, and the rest of the batch was dropped.
 static unsigned punt_batch(enum punt_class class, bool *within)
 {
     struct rte_mbuf *m[PUNT_BATCH];
@@ -209,7 +209,8 @@ static unsigned punt_batch(enum punt_class class, bool *within)
     return n;
 }
 
-// Punts batches of the best class within its rate until the budget is spent; the number of packets.
+// Punts batches of the best class within its rate until the budget is spent; returns the number of
+// packets.
 static unsigned punt_round(void)
 {
     bool over[PUNT_CLASS_N] = {false};
@@ -220,14 +221,14 @@ static unsigned punt_round(void)
         unsigned n = over[c] ? 0 : punt_batch(c, &within);
         over[c] |= !within;
         total += n;
-        c = n ? 0 : c + 1; // after each batch from the best class again
+        c = n ? 0 : c + 1; // each batch comes from the best class again
     }
     return total;
 }
 
 // --- from the kernel ---
 
-// False: no buffers; frames must be read and dropped.
+// Returns false without buffers: frames must be read and dropped.
 static bool fill_spare(void)
 {
     if (!n_spare && !rte_pktmbuf_alloc_bulk(exchange_pool, spare, BATCH))
@@ -235,7 +236,7 @@ static bool fill_spare(void)
     return n_spare;
 }
 
-// Appends what did not fit the first buffer. False: no buffers.
+// Appends the part that did not fit the first buffer. Returns false without buffers.
 static bool append_segments(struct rte_mbuf *m, const uint8_t *p, size_t n)
 {
     struct rte_mbuf *last = m;
@@ -307,7 +308,7 @@ static unsigned drop_tap_frames(int fd, uint16_t id)
     return n;
 }
 
-// Takes a frame for the made-up neighbor of a self-test.
+// Takes a frame for the simulated neighbor of a self-test.
 static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
 {
     enum punt_class class;
@@ -323,8 +324,8 @@ static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
     return true;
 }
 
-// Frames that waited in a TAP are sent like others: they are few, and mostly what a routing
-// daemon sent last. `done`: its queue is empty.
+// Frames that waited in a TAP are sent like others: there are few, mostly the last messages of a
+// routing daemon. `done`: its queue is empty.
 static void count_waited(uint16_t id, unsigned n, bool done)
 {
     n_waited[id] += n;
@@ -337,7 +338,7 @@ static void count_waited(uint16_t id, unsigned n, bool done)
     n_waited[id] = 0;
 }
 
-// Injects one batch of one TAP; the number of frames read, 0 also when the ring is full.
+// Injects one batch of one TAP; returns the number of frames read, 0 also if the ring is full.
 static unsigned inject_batch(int fd, uint16_t id)
 {
     const struct iface *iface = iface_get(id);
@@ -362,7 +363,7 @@ static unsigned inject_batch(int fd, uint16_t id)
             .iface = id, .port = iface->port, .vr = iface->vr, .kind = INJECT_FRAME};
     unsigned sent = rte_ring_enqueue_burst(exchange_inject[home], (void **)m, n, NULL);
     waker_wake(&forwarder_slot[home].waker);
-    for (unsigned i = sent; i < n; i++) { // others filled it meanwhile
+    for (unsigned i = sent; i < n; i++) { // other threads filled it meanwhile
         inject_drop(id, DROP_INJECT_RING_FULL);
         rte_pktmbuf_free(m[i]);
     }
@@ -379,8 +380,8 @@ static void tap_forget(uint16_t id)
     tap_fd[id] = -1;
 }
 
-// Waits at most wait_ns for frames of the kernel and injects them. False: none came, and nobody
-// woke us.
+// Waits at most wait_ns for frames from the kernel and injects them. Returns false if none came and
+// nothing woke the thread.
 static bool inject_round(uint64_t wait_ns)
 {
     struct epoll_event e[BUDGET / BATCH];
@@ -397,7 +398,7 @@ static bool inject_round(uint64_t wait_ns)
             mail = true;
         else if (e[i].events & EPOLLIN)
             n_read += inject_batch(tap_fd[id], id);
-        else // the TAP was deleted; iface_manager will learn it from the kernel and pass a new one
+        else // the TAP was deleted; iface_manager learns that from the kernel and passes a new one
             epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
     }
     if (n > 0 && !n_read && !woken && !mail) // inject rings are full: epoll would return at once
@@ -408,7 +409,7 @@ static bool inject_round(uint64_t wait_ns)
 
 // --- the thread ---
 
-// Without traffic for a while: waits until woken.
+// No traffic for a while: sleeps until woken.
 static bool sleep_round(void)
 {
     waker_prepare(&exchange_punt_waker);
@@ -438,7 +439,7 @@ static void run_rounds(struct event_base *loop)
     }
 }
 
-struct tap_manager_ready { // beyond thread_start: the mailbox is open
+struct tap_manager_ready { // tells, unlike thread_start, that the mailbox is open
     _Atomic int result;
 };
 

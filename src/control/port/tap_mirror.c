@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_mirror.c - see tap_mirror.h
-// One batch of each mirror a round, so that busy mirrors do not delay the control plane's packets.
-// A frame that a TAP rejects, because nobody reads it fast enough, is missed.
+// Writes one batch of each mirror per round, so that busy mirrors do not delay packets of the
+// control plane. A frame that a TAP rejects, because its reader is too slow, is missed.
 #include "port/tap_mirror.h"
 
 #include <linux/virtio_net.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_socket.c - see tap_socket.h
 //
-// A namespace is known by its inode, which nobody else gets while our socket is in it.
+// A namespace is identified by its inode, which is not reused while our socket is in it.
 #include "port/tap_socket.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ int tap_socket_get(void)
     return sock;
 }
 
-// True: others use it.
+// Returns true if others use it.
 static bool unshare_socket(int sock)
 {
     vec_foreach (&all, s)

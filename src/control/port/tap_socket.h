@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_socket.h - a socket for ioctls in a network namespace, which all TAPs there share
+// tap_socket.h - a socket for ioctls in a network namespace, shared by all its TAPs
 //
-// With one for each of 10,000 TAPs, limits of open files would be in the way. Called by tap.c;
-// control role, also aside.
+// One socket for each of 10,000 TAPs would exceed the limit of open files. Called by tap.c; control
+// role, also aside.
 #ifndef PORT_TAP_SOCKET_H
 #define PORT_TAP_SOCKET_H
 
 int tap_socket_get(void);     // in the current namespace; -1 with errno
-void tap_socket_put(int sock); // -1: nothing
+void tap_socket_put(int sock); // -1: does nothing
 
 #endif

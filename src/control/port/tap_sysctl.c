@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_sysctl.c - the kernel behind a TAP behaves as a router's
-// Until its `forwarding` is on, an interface is a host's: the kernel accepts router advertisements
-// and redirects, tells its neighbors that it is no router (so that they drop their default route),
-// and joins neither the all-routers group nor the subnet-router anycast address. With it on, the
+// tap_sysctl.c - makes the kernel behind a TAP behave as a router
+// Without `forwarding`, an interface is a host's: the kernel accepts router advertisements and
+// redirects, tells its neighbors that it is no router (so that they drop their default route), and
+// joins neither the all-routers group nor the subnet-router anycast address. With `forwarding`, the
 // kernel still forwards nothing, because forwarders send only packets for the router itself up a
 // TAP (fwd_exit.c, ip4_in.c, ip6_in.c).
 //
-// KEPT settings make a router, or keep the kernel from forwarding what it was given; they are
+// KEPT settings make a router, or keep the kernel from forwarding packets that it gets; they are
 // restored. START settings only make a new TAP independent of the namespace's `default`; afterwards
-// they are the operator's, or keepalived's. All others are the operator's alone; `all` and
+// they belong to the operator or to keepalived. All others belong to the operator alone; `all` and
 // `default` are never written. docs/features/tap.md has the same table; tests/e2e/test_router.py
 // compares the two.
 //
-// A tunnel that Linux made (tunnel_linux.h) has no `forwarding` of IPv4: of what kamueed leaves to
-// the kernel there, that forwards nothing past access lists. IPv6's only says "a router" to
-// neighbors: the kernel forwards by that of `all`.
+// A tunnel made by Linux (tunnel_linux.h) has no IPv4 `forwarding`, so that the kernel cannot
+// forward packets that kamueed leaves to it past access lists. For IPv6, `forwarding` of a device
+// only tells neighbors "a router"; the kernel forwards according to `all`.
 //
-// A device on a TAP, such as the macvlan of keepalived and vrrpd for VRRP's MAC, receives what the
-// TAP receives: KEPT settings hold there too.
+// A device stacked on a TAP, such as the macvlan of keepalived and vrrpd for VRRP's MAC, receives
+// the packets of the TAP: KEPT settings hold there, too.
 //
 // The kernel announces changes of forwarding and rp_filter (rib_iface.h), of one interface or of
-// all in a namespace; a timer checks the others. LOOK_AT interfaces at a time: clients wait.
+// all in a namespace; a timer checks the other settings. Each turn checks LOOK_AT interfaces,
+// because clients wait meanwhile.
 #include "port/tap_sysctl.h"
 
 #include <errno.h>
@@ -44,10 +45,10 @@
 #define LOOK_S 5
 #define LOOK_AT 32
 #define LOOSE_ENOUGH -1 // of rp_filter: see below
-#define OF_A_TAP -2     // 1; 0 of a device of Linux
+#define OF_A_TAP -2     // 1; for a Linux device 0
 
 #define UNTOLD -1
-#define VALUES 128 // room for more than Linux has
+#define VALUES 128 // more than Linux has
 
 enum kind { KEPT, START };
 
@@ -55,10 +56,10 @@ static const struct setting {
     const char *path;
     int value;
     enum kind kind;
-    int index; // of RTM_NEWLINK's IFLA_INET_CONF or IFLA_INET6_CONF; UNTOLD: not there
+    int index; // in RTM_NEWLINK's IFLA_INET_CONF or IFLA_INET6_CONF; UNTOLD: not contained
 } settings[] = {
     {"ipv4/conf/%s/forwarding", OF_A_TAP, KEPT, IPV4_DEVCONF_FORWARDING},
-    // With forwarding, "all" alone cannot allow them.
+    // With forwarding, "all" alone cannot allow redirects.
     {"ipv4/conf/%s/accept_redirects", 0, KEPT, IPV4_DEVCONF_ACCEPT_REDIRECTS},
     {"ipv4/conf/%s/send_redirects", 0, KEPT, IPV4_DEVCONF_SEND_REDIRECTS},
     {"ipv4/conf/%s/rp_filter", LOOSE_ENOUGH, KEPT, IPV4_DEVCONF_RP_FILTER},
@@ -89,18 +90,18 @@ static const struct setting {
 };
 #define N_SETTINGS (sizeof settings / sizeof *settings)
 
-static struct event *timer, *turn; // `turn`: the next of those announced
+static struct event *timer, *turn; // `turn`: checks announced interfaces
 static bool announced[IFACE_MAX];
-static uint16_t next_id = 1; // of the interface that the timer checks next
+static uint16_t next_id = 1; // the next interface that the timer checks
 static VEC(struct upper {
     uint16_t vr;
     int lower; // ifindex of the TAP
     char name[16];
-}) uppers; // devices that stand on TAPs
+}) uppers; // devices stacked on TAPs
 
-// A punted packet may have a source that the kernel would route another way, so the reverse-path
-// filter must not be strict. The kernel uses the larger value of "all" and the device: with a
-// filter in "all", 2 (loose) is the least.
+// The kernel might route the source of a punted packet another way, so the reverse-path filter must
+// not be strict. The kernel uses the larger value of "all" and the device: with a filter in "all",
+// 2 (loose) is the weakest.
 static int loosest_rp_filter(void)
 {
     return netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
@@ -113,9 +114,9 @@ static int setting_value(const struct setting *s, bool foreign)
                                     : s->value;
 }
 
-// What an interface has, as one message tells all of it; most of a new one is as it should be.
+// Values of an interface, all reported in one message; most of a new interface's are right already.
 struct values {
-    int n4, n6; // told, 0 = nothing
+    int n4, n6; // number reported, 0 = none
     int32_t v4[VALUES], v6[VALUES];
 };
 
@@ -152,7 +153,7 @@ static int values_of_link(const struct nlmsghdr *h, void *values)
     return MNL_CB_OK;
 }
 
-// In the current namespace. What cannot be read is not told.
+// Reads the values in the current namespace; reports none on failure.
 static void values_read(const struct tap *t, struct values *v)
 {
     char buf[256] __attribute__((aligned(8)));
@@ -220,7 +221,7 @@ void tap_sysctl_give_back(const struct tap *t, int netns)
     netns_leave(back);
 }
 
-// Of an interface of the current namespace.
+// Restores the KEPT settings of an interface of the current namespace.
 static void restore_settings(const char *name, bool foreign)
 {
     for (unsigned k = 0; k < N_SETTINGS && settings[k].kind == KEPT; k++) {
@@ -285,7 +286,7 @@ static void restore_uppers(void)
     }
 }
 
-// By the timer, not event_active(): the loop looks at its sockets first.
+// Uses the timer, not event_active(), so that the loop looks at its sockets first.
 static void next_turn(void)
 {
     if (turn)

@@ -21,10 +21,10 @@
 #include "table/tunnel.h"
 
 #define PATIENCE_NS (3 * NS_PER_SECOND) // the kernel solicits three times, once a second
-#define OPENED_AT_ONCE 64               // interfaces whose sockets are opened in a step
+#define OPENED_AT_ONCE 64               // interfaces whose sockets are opened in one step
 #define AGAIN_NS (200 * NS_PER_MS)      // a datagram may be dropped while the neighbor is resolved
 #define LAST_WORDS_NS                                                                              \
-    (100 * NS_PER_MS) // what sockets say when they are closed must not get outside either
+    (100 * NS_PER_MS) // frames of sockets that are being closed must not get outside, either
 #define RAW_PROTO 253 // for experiments (RFC 3692)
 
 struct probe {
@@ -42,8 +42,8 @@ static VEC(struct probe) probes;
 static VEC(struct tap_test_result) results;
 static uint64_t until_ns, quiet_ns; // quiet_ns: the end of reflecting, 0 = probes are running
 static bool running;
-static char only[16];       // the interface; empty: all
-static uint16_t next_iface; // whose sockets are opened next
+static char only[16];       // interface; empty: all
+static uint16_t next_iface; // next interface whose sockets are opened
 
 static void finish_probe(struct probe *p, const char *why, int e)
 {
@@ -58,7 +58,7 @@ static void finish_probe(struct probe *p, const char *why, int e)
     p->fd = -1;
 }
 
-// What may have dropped an answer in the kernel, and the remedy. In the TAP's namespace.
+// Guesses why the kernel dropped an answer, with the remedy. In the TAP's namespace.
 static void explain_silence(const struct iface *i, bool four, char *buf, size_t n)
 {
     char path[64];
@@ -67,7 +67,7 @@ static void explain_silence(const struct iface *i, bool four, char *buf, size_t 
     snprintf(path, sizeof path, "ipv4/conf/%s/rp_filter", i->name);
     own = netns_sysctl_get(path);
     if (four &&
-        (all > 0 || own > 0)) // the larger one counts; even loose (2) needs a route to the source
+        (all > 0 || own > 0)) // the larger value counts; even loose (2) needs a route to the source
         snprintf(buf, n,
                  "nothing came back: rp_filter is %s; sysctl -w net.ipv4.conf.all.rp_filter=0 "
                  "net.ipv4.conf.%s.rp_filter=0",
@@ -90,7 +90,7 @@ static void finish_silent_probe(struct probe *p)
     finish_probe(p, why, 0);
 }
 
-// The made-up neighbor, at `port` (network order).
+// Address of the simulated neighbor with `port` (network byte order).
 static socklen_t neighbor_address(struct sockaddr_storage *to, int family, uint16_t port,
                                   int ifindex)
 {
@@ -110,7 +110,7 @@ static socklen_t neighbor_address(struct sockaddr_storage *to, int family, uint1
     return sizeof *a6;
 }
 
-// Binds a port of the kernel's choice: the reflector swaps ports, so both ends have the same.
+// Binds a port chosen by the kernel: the reflector swaps ports, so both ends have the same port.
 static int bind_any_port(int fd, int family, uint16_t *port)
 {
     struct sockaddr_storage own = {.ss_family = (sa_family_t)family};
@@ -126,7 +126,7 @@ static int bind_any_port(int fd, int family, uint16_t *port)
 static void probe_open(struct probe *p, int family)
 {
     const struct iface *i = iface_get(p->iface);
-    const struct linger reset = {.l_onoff = 1}; // no FIN that is retransmitted later
+    const struct linger reset = {.l_onoff = 1}; // no FIN to be retransmitted later
     struct sockaddr_storage to;
     uint16_t port = 0;
     int yes = 1;
@@ -184,7 +184,8 @@ static bool is_tested(const struct iface *i, const char *name)
     return i->kind != IFACE_NONE && !tunnel_is_by_linux(i) && (!name || !strcmp(i->name, name));
 }
 
-// Sockets for hundreds of interfaces at once would keep other clients waiting. True: all have them.
+// Opens sockets in steps, because hundreds of interfaces at once would keep clients waiting.
+// Returns true when all are open.
 static bool open_some(uint64_t now)
 {
     if (next_iface == IFACE_MAX)

@@ -2,8 +2,8 @@
 // tap_test.h - the self-test of TAPs: do sockets work through them, in both directions?
 //
 // Opens TCP, UDP and raw sockets on each TAP, in its namespace, towards a neighbor that tap_manager
-// makes up (tap_reflect.h). What they send goes down the TAP and comes up again through the punt
-// queue, with everything a packet for the router meets: classes, limits, checksum metadata,
+// simulates (tap_reflect.h). Their packets go down the TAP and come up again through the punt
+// queue, with everything that a packet for the router meets: classes, limits, checksum metadata,
 // rp_filter, the operator's packet filter. One test at a time. The operation `test tap` steps it
 // from control's loop; it never waits.
 #ifndef PORT_TAP_TEST_H
@@ -20,7 +20,8 @@ struct tap_test_result {
     const char *reason; // "" when passed
 };
 
-// Of the interface `name`, or of all (NULL). 0; -ENOENT: no such interface; -EBUSY: a test runs.
+// Tests interface `name`, or all (NULL). Returns 0; -ENOENT: no such interface; -EBUSY: a test is
+// running.
 int tap_test_start(const char *name);
 #define TAP_TEST_STEP_MS 10
 bool tap_test_step(void); // true when all results are there; else call again in TAP_TEST_STEP_MS

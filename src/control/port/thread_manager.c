@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thread_manager.c - forwarders: starting, stopping, and moving queues between them
-// thread_manager_update() computes the next plans (plan_compute.c) and moves there from the present
-// ones in steps that never give a queue to two threads:
-//     1  plans between: what changes hands is in no plan           -> grace period
-//     2  new forwarders start with their plan, running ones get theirs
-//     3  no plan leads to forwarders that stop                     -> grace period
+// thread_manager_update() computes the next plans (plan_compute.c) and moves to them from the
+// present ones in steps that never give a queue to two threads:
+//     1  plans between: queues that move are in no plan            -> grace period
+//     2  new forwarders start with their plan, running forwarders get theirs
+//     3  no plan leads to stopping forwarders                      -> grace period
 //     4  they stop, and packets left in their inject ring are dropped and counted
-// A forwarder exists while it has a queue to poll. The managers run on the cores without forwarders
-// or, if there are none, on the first core.
+// A forwarder exists while it has a queue to poll. The managers run on cores without forwarders or,
+// if there are none, on the first core.
 #include "port/thread_manager.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@
 static void (*forwarder_main)(void *arg);
 static VEC(struct thread_assignment) assignments;
 static struct thread *threads[FORWARDER_MAX];
-static int all_core[CORES_MAX]; // that this process may use
+static int all_core[CORES_MAX]; // cores that this process may use
 static unsigned n_all_cores;
 static struct plan_output next, mid; // large, so not on the stack
 static uint32_t plan_serial;
@@ -54,7 +54,7 @@ int thread_manager_init(void)
     return 0;
 }
 
-// Worker cores of the default: all but the first one, which is the managers'.
+// Worker cores without assignments: all but the first, which belongs to the managers.
 static unsigned worker_cores(const int **core)
 {
     *core = n_all_cores > 1 ? all_core + 1 : all_core;
@@ -92,7 +92,7 @@ static unsigned list_started_ports(struct plan_port *port)
     return n;
 }
 
-// Every forwarder sends to a LAG by its members.
+// Every forwarder sends to a LAG through its members.
 static void plan_lag_transmit(struct plan_output *o)
 {
     for (uint16_t id = LAG_FIRST; id < PORT_MAX; id++)
@@ -127,7 +127,7 @@ void thread_manager_set_rx_wait(struct plan_wait (*fn)(uint16_t port, uint16_t q
     rx_wait = fn;
 }
 
-// What the forwarder can sleep on, for those of its queues that have it.
+// Finds the descriptors on which the forwarder can sleep, for queues that have one.
 static void find_queue_waits(struct plan *plan)
 {
     plan->n_wait = 0;
@@ -141,7 +141,7 @@ static void find_queue_waits(struct plan *plan)
     }
 }
 
-// For queues that nobody polls while they change hands: a forwarder that slept left their
+// For queues that no forwarder polls while they change hands: a forwarder that slept left their
 // interrupts on.
 static void disable_moving_interrupts(void)
 {
@@ -207,7 +207,8 @@ static void start_forwarder(unsigned f)
              next.plan[f].n_rx);
 }
 
-// In the ledger of its virtual router, too. That has a finished frame (INJECT_TX) as sent.
+// Also counts in the ledger of the virtual router, where a finished frame (INJECT_TX) is already
+// sent.
 static void count_undelivered(struct counter_block *c, const struct packet_meta *meta)
 {
     const enum drop_reason why = DROP_INJECT_NO_FORWARDER;
@@ -234,7 +235,7 @@ static void drain_inject_ring(unsigned f)
     }
 }
 
-// After a grace period in which no plan of another forwarder led to it.
+// Call after a grace period in which no plan of another forwarder led to it.
 static void stop_forwarder(unsigned f)
 {
     publish_plan(f, NULL);

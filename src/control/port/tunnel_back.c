@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_back.c - see tunnel_back.h
 //
-// The outer header is the template of table/tunnel.h with its ends exchanged. ECN and DSCP of the
-// packet that came are in the inner one already. UDP over IPv6 gets the sum of its pseudo header,
-// and the kernel is told that the rest is to be added: so it takes it as right.
+// The outer header is the template of table/tunnel.h with its ends exchanged. The inner packet
+// already has the ECN and DSCP of the received packet. UDP over IPv6 gets the sum of its pseudo
+// header, and the kernel is told to add the rest, so it accepts the checksum.
 #include "port/tunnel_back.h"
 
 #include <netinet/in.h>
@@ -82,8 +82,8 @@ static void put_ether(uint8_t *frame, const uint8_t mac[6], bool six)
     put16(frame + 12, six ? TYPE_IP6 : TYPE_IP4);
 }
 
-// A device that does not forward accepts redirects as long as `all` does; a router does not
-// (RFC 1812 5.2.7.2).
+// A device that does not forward accepts redirects as long as `all` does; a router does not (RFC
+// 1812 5.2.7.2).
 static bool is_redirect(const struct rte_mbuf *m, uint16_t type)
 {
     const uint8_t *ip = rte_pktmbuf_mtod_offset(m, const uint8_t *, ETHER_HDR);

@@ -94,7 +94,7 @@ static void a_redirect_does_not_reach_a_device_that_forwards_nothing(void **stat
     ip[9] = 17;
     assert_true(tunnel_back_make(&b, t, &m, mac));
     ip[9] = 1;
-    ip[0] = 0x4f; // beyond what there is
+    ip[0] = 0x4f; // beyond the end of the packet
     assert_true(tunnel_back_make(&b, t, &m, mac));
 }
 
@@ -110,7 +110,7 @@ static void vxlan_carries_the_frame_and_the_kernel_adds_the_sum(void **state)
     assert_int_equal(b.header.csum_start, 14 + 40);
     uint8_t *udp = b.bytes + 14 + 40;
     assert_memory_equal(udp + 2, "\x12\xb5\0\x3a", 4); // 4789, 58 bytes
-    // The pseudo header alone: so all of the datagram still has to be added.
+    // Only the sum of the pseudo header: the rest of the datagram must still be added.
     uint16_t have, want = (uint16_t)~checksum_finish(checksum_pseudo6(udp - 32, udp - 16, 58, 17));
     memcpy(&have, udp + 6, sizeof have);
     assert_int_equal(have, want);
@@ -132,7 +132,7 @@ static void it_goes_by_the_way_to_the_remote_end(void **state)
     assert_int_equal(tunnel_back_iface(i->id), 0);
     tunnel_set_out(t, by->id);
     assert_int_equal(tunnel_back_iface(i->id), by->id);
-    tunnel_set_out(t, i->id); // ends all the same
+    tunnel_set_out(t, i->id); // a loop must end, too
     assert_int_equal(tunnel_back_iface(i->id), 0);
     t->by_linux = false;
     assert_int_equal(tunnel_back_iface(i->id), i->id);

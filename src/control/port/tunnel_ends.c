@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_ends.c - the interface of a tunnel: its entry in the table, its MAC address and MTU
 //
-// The entry is complete before the interface is, and packets from outside find the tunnel last
-// (src/data/table/tunnel.h). rib_manager reports the MTU of the path to the remote end.
+// The table entry is complete before the interface exists, and packets from outside find the tunnel
+// last (src/data/table/tunnel.h). rib_manager reports the MTU of the path to the remote end.
 #include "port/tunnel_ends.h"
 
 #include <arpa/inet.h>
@@ -23,11 +23,11 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 
-static uint16_t mtu_wanted[TUNNEL_NUMBERS]; // as configured, 0 = what the way takes
+static uint16_t mtu_wanted[TUNNEL_NUMBERS]; // as configured, 0 = as the path allows
 
 #define TUNNEL_MTU_MIN 68 // RFC 791 3.2
 
-// What the way takes, less the outer header, and no more than is configured.
+// MTU of the path less the outer header, and at most the configured MTU.
 static uint16_t tunnel_mtu(uint16_t number, uint16_t wanted)
 {
     const struct tunnel *t = tunnel_get(number);
@@ -99,7 +99,7 @@ void tunnel_ends_end_change(void)
         rib_manager_tunnels_changed();
 }
 
-// By name and local end, so that it is the same after a restart, and the two ends differ.
+// Derived from name and local end, so that it is the same after a restart and the two ends differ.
 static void tunnel_mac(uint8_t mac[6], const char *name, const struct tunnel_settings *s)
 {
     uint64_t hash = hash_bytes(&s->id.local, sizeof s->id.local, hash_bytes(name, strlen(name), 0));
@@ -108,7 +108,7 @@ static void tunnel_mac(uint8_t mac[6], const char *name, const struct tunnel_set
     mac[0] = 0x02; // locally administered, unicast
 }
 
-// A tunnel of Linux makes room for one of the configuration: one with the same ends, or any.
+// A Linux tunnel makes room for a configured one: a tunnel with the same ends, or any other.
 static uint16_t tunnel_reserve(const char *name, const struct tunnel_settings *s, char *err,
                                size_t err_size)
 {
@@ -146,7 +146,7 @@ int tunnel_end_add(const char *name, const struct tunnel_settings *s, uint16_t m
         memcpy(wish.mac, device->mac, sizeof wish.mac);
     else
         tunnel_mac(wish.mac, name, s);
-    port->used = true; // captures and traces see it; all have that name
+    port->used = true; // visible to captures and traces; all tunnels share that name
     snprintf(port->name, sizeof port->name, "tunnel");
     int r = iface_add(&wish, IFACE_TUNNEL, mtu, vr, err, err_size);
     if (r) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_icmp.c - see tunnel_icmp.h
 //
-// The error quotes the outer packet as we have sent it: its source is the tunnel's local end. The
-// kernel gets the error as well; it knows of no tunnel. A key or VNI that the quotation does not
-// reach is any: then all tunnels between these ends learn it.
+// The error quotes the outer packet as we sent it: its source is the tunnel's local end. The kernel
+// also gets the error, but knows no tunnel. If the quotation does not reach the key or VNI, the
+// error concerns all tunnels between these ends.
 #include "port/tunnel_icmp.h"
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static uint32_t be(const uint8_t *p, unsigned n)
     return w;
 }
 
-// What stands behind the quoted IP header. False: it is no tunnel's.
+// Reads the tunnel header behind the quoted IP header. Returns false if it is not a tunnel's.
 static bool read_shim(struct tunnel_key *k, bool *has_key, uint8_t proto, const uint8_t *at,
                       uint32_t n)
 {

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-// A punted frame, untagged, of `n` readable bytes, that virtual router `vr` has received: if it
-// says that a tunnel's packet was too big, rib_manager gets to know. tap_manager.
+// Takes a punted, untagged frame of `n` readable bytes that virtual router `vr` received: if it
+// reports that a tunnel's packet was too big, informs rib_manager. Called by tap_manager.
 void tunnel_icmp(const uint8_t *frame, uint32_t n, uint16_t vr);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_judge.c - see tunnel_judge.h
 //
-// What a device has that is not named here makes no difference to another router: path MTU
+// Properties of a device that are not named here make no difference to another router: path MTU
 // discovery off (our outer packets always have DF), the encapsulation limit of RFC 2473 (we send
-// none and take it), flow labels, VXLAN's range of source ports and its checksum over IPv4.
+// none and accept it), flow labels, VXLAN's range of source ports and its checksum over IPv4.
 #include "port/tunnel_judge.h"
 
 #include <linux/if_tunnel.h>
@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-enum { KEY = 0x2000, SEQUENCE = 0x1000, CHECKSUM = 0x8000 }; // GRE_*, the host's order
+enum { KEY = 0x2000, SEQUENCE = 0x1000, CHECKSUM = 0x8000 }; // GRE_* in host byte order
 enum { TOS_INHERITED = 1, TCLASS_SHIFT = 20, HOPS = 64 };
 
 bool tunnel_is_fallback(const struct netlink_link *l)

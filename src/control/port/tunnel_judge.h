@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_judge.h - whether a tunnel of ours can do what a tunnel device of Linux does
+// tunnel_judge.h - decides whether a tunnel of ours can do the work of a Linux tunnel device
 #ifndef PORT_TUNNEL_JUDGE_H
 #define PORT_TUNNEL_JUDGE_H
 
@@ -8,10 +8,11 @@
 #include "netlink/netlink.h"
 #include "table/tunnel.h"
 
-// The device that every namespace has, which has no ends.
+// True for the device without ends that exists in every namespace.
 bool tunnel_is_fallback(const struct netlink_link *l);
-// NULL: *s is complete but for the outer virtual router; or why not, in words that follow "it".
-// The ends and the key in *s, as far as the device has them, tell what it shares with others.
+// Returns NULL if *s is complete except for the outer virtual router; otherwise the reason in words
+// that follow "it". In any case *s has the ends and the key, as far as the device has them, for the
+// comparison with other devices.
 const char *tunnel_judge(const struct netlink_link *l, struct tunnel_settings *s);
 
 #endif

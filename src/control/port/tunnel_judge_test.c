@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_judge_test.c - which tunnel devices of Linux a tunnel of ours can be, and why others not
+// tunnel_judge_test.c - which Linux tunnel devices our tunnels can represent, and why not others
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_linux.c - see tunnel_linux.h
 //
-// What rib_manager tells waits in `news` until a turn takes it, because that of a change may be
-// suspended: `devices` is the same throughout a turn. Devices that packets cannot tell apart are
-// all left, so that the order in which they were made does not matter.
+// Reports of rib_manager wait in `news` until a turn takes them, because the turn of a change may
+// be suspended: `devices` stays the same throughout a turn. If packets cannot tell devices apart,
+// all of these are left to Linux, so that the order in which they were made does not matter.
 #include "port/tunnel_linux.h"
 
 #include <errno.h>
@@ -28,31 +28,31 @@
 #include "table/vr_budget.h"
 
 #define IPSEC_S 1
-#define PAUSE_US 20000 // so that many devices that come together are one change
+#define PAUSE_US 20000 // makes one change of many devices that appear together
 
 struct device {
     struct iface_tunnel_event told;
-    struct tunnel_settings settings; // of its tunnel, as it should be
-    uint16_t iface;                  // of its tunnel, 0 = left to Linux
-    struct tunnel_settings made;     // as it is
+    struct tunnel_settings settings; // wanted settings of its tunnel
+    uint16_t iface;                  // interface of its tunnel, 0 = left to Linux
+    struct tunnel_settings made;     // actual settings of its tunnel
     uint8_t mac[6];
     uint16_t mtu;
-    char why[240]; // it is left; "" = not known yet
+    char why[240]; // reason for leaving it to Linux; "" = none so far
 };
 
-static VEC(struct device) devices; // by virtual router and ifindex
+static VEC(struct device) devices; // sorted by virtual router and ifindex
 static VEC(struct iface_tunnel_event) news;
 static struct event *timer, *ipsec_timer;
-static bool ipsec[VR_MAX]; // there are policies: forwarding would send in the clear
+static bool ipsec[VR_MAX]; // IPsec policies exist: forwarding would send in the clear
 
-// --- what Linux tells ---
+// --- reports of Linux ---
 
 static int compare_device(const struct device *d, uint16_t vr, int ifindex)
 {
     return d->told.vr != vr ? d->told.vr - vr : d->told.link.ifindex - ifindex;
 }
 
-// The first one that is not before.
+// Index of the first device that is not before (vr, ifindex).
 static size_t device_at(uint16_t vr, int ifindex)
 {
     size_t low = 0, high = devices.n;
@@ -97,7 +97,7 @@ static void take_one(const struct iface_tunnel_event *e)
         (known ? &devices.item[at] : insert_at(at))->told = *e;
 }
 
-// More may come meanwhile.
+// More reports may arrive meanwhile.
 static void take_news(void)
 {
     for (size_t k = 0; k < news.n; k++) {
@@ -118,7 +118,7 @@ static void on_told(const struct iface_tunnel_event *e)
 
 // --- may it be taken over? ---
 
-// Of all virtual routers that have devices; true: some has others than before.
+// Checks all virtual routers that have devices; returns true if one of them changed.
 static bool look_at_ipsec(void)
 {
     bool news_of_it = false;
@@ -200,8 +200,8 @@ static void judge_pairs(void)
     free(by_id);
 }
 
-// The configuration comes first: devices have what its interfaces leave of a virtual router's
-// budgets.
+// The configuration comes first: devices get only the part of a virtual router's budgets that its
+// configured interfaces leave.
 static void judge_budgets(void)
 {
     static const enum vr_budget_kind kinds[] = {VR_BUDGET_INTERFACES, VR_BUDGET_TUNNELS};
@@ -257,7 +257,7 @@ static void take_over(struct device *d)
     log_info("tunnel_linux: taken over: interface=%s vr=%s kind=%s", l->name, vr, l->tunnel.word);
 }
 
-// What cannot be changed while it is there.
+// Compares the properties that cannot be changed while it exists.
 static bool is_as_made(const struct device *d)
 {
     const struct netlink_link *l = &d->told.link;

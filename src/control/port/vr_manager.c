@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr_manager.c - see vr_manager.h
 //
-// Two virtual routers with the same namespace and table are refused: the kernel's events could not
-// tell them apart. The namespace stays open while the virtual router exists, so that `ip netns del`
-// does not destroy it.
+// Two virtual routers with the same namespace and table are refused, because events of the kernel
+// could not be assigned to one of them. The namespace stays open while the virtual router exists,
+// so that `ip netns del` does not destroy it.
 #include "port/vr_manager.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ bool vr_manager_has_vrf(const char *netns, uint32_t table)
     return has;
 }
 
-// Which namespace it is; inode 0: not known, so it is none that another one is.
+// Identifies a namespace; inode 0: unknown, so it is the same as no other.
 static struct netns_held held_of(int fd)
 {
     struct stat s = {0};
@@ -68,7 +68,7 @@ static bool is_same(const struct netns_held *a, const struct netns_held *b)
     return a->inode && a->inode == b->inode && a->device == b->device;
 }
 
-// After `ip netns del`, and perhaps `ip netns add` of the same name, operators work in another
+// After `ip netns del`, and perhaps `ip netns add` of the same name, the operator works in another
 // namespace than the virtual router.
 static void check_namespace(const struct vr *v)
 {
@@ -285,7 +285,7 @@ static int vr_add(const char *name, const char *netns, uint32_t table,
         vr_free(v);
         return r;
     }
-    port_queue_manager_refresh(); // what it sends has a place in queues
+    port_queue_manager_refresh(); // its packets need a place in queues
     log_info("vr_manager: added: vr=%s id=%u netns=%s table=%u", name, v->id,
              netns[0] ? netns : "-", table);
     return 0;
@@ -297,10 +297,10 @@ static void vr_remove(struct vr *v)
 
     kernel_state_forget(v->name);
     rib_manager_vr_del(id);
-    tunnel_linux_leave(id); // what it has told last
+    tunnel_linux_leave(id); // drops its last reports
     vr_budget_set(id, &(struct vr_limits){0});
     vr_free(v);
-    watch_manager_port_changed(); // before another one has its id
+    watch_manager_port_changed(); // before its id is reused
     netns_close(held[id].fd);
     held[id].fd = NETNS_OWN;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch_manager.c - see watch_manager.h
-// A watch refers to ports and interfaces by name. Its bits and ids are derived again whenever a
-// port comes or goes, so that it also sees ports that come later or come back.
+// A watch names ports and interfaces. Its bits and ids are derived again whenever a port comes or
+// goes, so that it also sees ports that come later or come back.
 #include "port/watch_manager.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static struct port *port_by_name(const char *name)
     return NULL;
 }
 
-// Has the port an interface with sampling?
+// True if the port has an interface with sampling.
 static bool has_sampled(const struct watch_spec *s, const struct port *p)
 {
     for (uint16_t id = 1; id < IFACE_MAX; id++) {
@@ -41,7 +41,7 @@ static bool has_sampled(const struct watch_spec *s, const struct port *p)
     return false;
 }
 
-// Does the watch see frames of the port?
+// True if the watch sees frames of the port.
 static bool sees_port(const struct watch_spec *s, const struct port *p)
 {
     const struct iface *i = s->interface[0] ? iface_find_name(s->interface) : NULL;
@@ -64,7 +64,7 @@ static void update_watch_bits(unsigned index)
             points &&
             (sees_port(&k->spec, port) ||
              (port->lag &&
-              sees_port(&k->spec, port_get(port->lag)))); // frames of a LAG are its members'
+              sees_port(&k->spec, port_get(port->lag)))); // a LAG's frames belong to its members
         watch_bit_set(&port->watch_rx, index, sees && points & 1u << WATCH_RX);
         watch_bit_set(&port->watch_tx, index, sees && points & 1u << WATCH_TX);
     }
@@ -135,7 +135,8 @@ void watch_manager_del(unsigned index)
     watches[index] = (struct watch_entry){0};
 }
 
-// Ids of ports and interfaces may have changed. Each is one word, read once for a frame.
+// Updates the ids of ports and interfaces, which may have changed. Each is one word, read once per
+// frame.
 static void update_watch_ids(unsigned index)
 {
     const struct watch_spec *s = &watches[index].spec;

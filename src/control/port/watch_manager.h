@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch_manager.h - which frames are watched: adding and deleting captures, mirrors and samplers
 //
-// Writes table/watch.h and the watch words of struct port, and keeps both right when ports come and
-// go. Called by captures, mirror_manager.c and the export of flows; control role.
+// Writes table/watch.h and the watch words of struct port, and updates both when ports come and go.
+// Called by captures, mirror_manager.c and the export of flows; control role.
 #ifndef PORT_WATCH_MANAGER_H
 #define PORT_WATCH_MANAGER_H
 
@@ -24,16 +24,16 @@ struct watch_spec {
     uint32_t snap;
     unsigned n_slots; // a power of two
     bool wakes;       // tap_manager reads
-    uint32_t every;   // at rx: samples one packet in so many, 0 = takes all
-    uint8_t sample;   // of interfaces whose policy has this bit of enum iface_sample
+    uint32_t every;   // at rx: samples one packet in `every`, 0 = takes all
+    uint8_t sample;   // only interfaces whose policy has this bit of enum iface_sample
 };
 
-// Starts a watch, which owns `filter` from then on. Its index, or -errno with a sentence (then the
-// filter stays the caller's): -ENOENT no such port, interface
-// or virtual router, -EBUSY too many watches.
+// Starts a watch, which owns `filter` from then on. Returns its index, or -errno with a message in
+// `err` (then the caller still owns the filter): -ENOENT no such port, interface or virtual router,
+// -EBUSY too many watches.
 int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err,
                       size_t err_size);
-// Ends it: no forwarder uses it any more when this returns. What its slots still hold is lost.
+// Ends it: no forwarder uses it any more when this returns. Frames left in its slots are lost.
 void watch_manager_del(unsigned index);
 // A port, interface or virtual router was added, deleted or reopened.
 void watch_manager_port_changed(void);

@@ -38,7 +38,7 @@ static int load_program(uint32_t flags)
 int xdp_pass_attach(int ifindex)
 {
     union bpf_attr attr;
-    int program = load_program(BPF_F_XDP_HAS_FRAGS); // or no MTU above a page is allowed
+    int program = load_program(BPF_F_XDP_HAS_FRAGS); // otherwise no MTU above a page is allowed
 
     if (program < 0)
         program = load_program(0); // Linux before 5.18
