@@ -10,7 +10,7 @@
 
 struct iface;
 
-// `recreate`: called when the TAP of an existing interface is gone from its namespace.
+// `recreate` is called when the TAP of an existing interface has left its namespace.
 void iface_follow_init(void (*recreate)(struct iface *i));
 
 #endif

@@ -53,8 +53,8 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
 int managed_port_start(struct managed_port *p, char *err, size_t err_size);
 void managed_port_stop(struct managed_port *p);
 
-// The card leaves the machine: closes the device, for which the kernel waits. Interface, TAP and
-// sub-interfaces stay.
+// The card leaves the machine: closes the device, because the kernel waits for that. Interface, TAP
+// and sub-interfaces stay.
 void managed_port_lose(struct managed_port *p);
 
 // port_stats.c. Returns false and zeros if the device has no statistics.

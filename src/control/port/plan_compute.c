@@ -150,7 +150,7 @@ static void plan_transmit_port(struct plan_output *out, const struct plan_port *
     }
 }
 
-// The forwarder that owns the port's queue; -1: no forwarder runs.
+// Forwarder that owns the port's queue; -1: no forwarder runs.
 static int queue_owner(const struct plan_input *in, struct plan_output *out,
                        const struct plan_port *p)
 {

@@ -14,7 +14,7 @@
 
 // --- Linux' sensors ---
 
-// The hottest of the sensors whose files match; the files have thousandths of a degree.
+// Reads the hottest sensor whose file matches; the files hold thousandths of a degree.
 static int read_hottest(const char *pattern, int *celsius)
 {
     glob_t found = {0};

@@ -14,7 +14,7 @@
 #include "base/log.h"
 
 // Connecting a datagram socket to a listening stream or seqpacket socket fails with EPROTOTYPE,
-// without a connection at the other end; nobody listening is ECONNREFUSED (unix(7)).
+// without a connection at the other end; without a listener it fails with ECONNREFUSED (unix(7)).
 static bool file_is_taken(const char *path)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};

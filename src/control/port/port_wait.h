@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_wait.h - how a port's receive queues wake a sleeping forwarder (table/plan.h)
 //
-// port_device.c's helper; control role.
+// Used by port_device.c; control role.
 #ifndef PORT_PORT_WAIT_H
 #define PORT_PORT_WAIT_H
 
