@@ -4,8 +4,8 @@
 // The kernel's cookie identifies a namespace: the kernel does not reuse it before the next boot,
 // but reuses an inode number at once. A mark holds the cookie and the boot ID.
 //
-//     make:    mark, name        a name without a mark, or with another namespace, is another's
-//     rename:  mark of the new one, new name, old name, old mark
+//     make:    mark, name        without a mark, or with another identity, a name is foreign
+//     rename:  new mark, new name, old name, old mark
 //     remove:  name, mark
 #include "netlink/netns_own.h"
 
