@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh.h - neighbors: the kernel resolves them, the FIB learns of it
+// neigh.h - neighbors: the kernel resolves them, the FIB follows
 //
-// Mirrors the kernel's neighbor tables (ARP, ND), keeps gateways resolved, gives each resolved
-// host on a link its own /32 or /128 in the FIB, and holds packets for hosts that are being
-// resolved (neigh_take.c, neigh_hold.c). There is one struct neigh per (vr, link, address), with
-// one next-hop id, whose kind follows the state:
+// Mirrors the kernel's neighbor tables (ARP, ND), keeps gateways resolved, gives each resolved host
+// on a link its own /32 or /128 in the FIB, and holds packets for hosts being resolved
+// (neigh_take.c, neigh_hold.c). There is one struct neigh per (vr, link, address), with one
+// next-hop id, whose kind follows the state:
 //
 //     HOLD       not resolved: packets come here and start the resolution
 //     ADJACENCY  resolved
@@ -26,52 +26,53 @@ struct rib_link;
 struct rib_vr;
 struct rte_mbuf;
 
-#define NEIGH_HOLD_MAX 32 // packets that wait for one neighbor
+#define NEIGH_HOLD_MAX 32 // packets waiting for one neighbor
 // Hosts being resolved at a time, or half of the kernel's table if that is less.
 #define NEIGH_PENDING_MAX 1024
-#define NEIGH_RATE 500                  // new resolutions a second, and as many at once
-#define NEIGH_HOLD_NS 3000000000ull     // how long a packet waits
+#define NEIGH_RATE 500                  // new resolutions per second, and burst size
+#define NEIGH_HOLD_NS 3000000000ull     // maximum wait of a packet
 #define NEIGH_NEGATIVE_NS 3000000000ull // how long a failure is remembered
-#define NEIGH_KEPT_NS 10000000000ull    // how long a host in use outlives its entry in the kernel
-#define NEIGH_EPOCH_NS 4000000000ull    // of the marks "used lately"
+#define NEIGH_KEPT_NS 10000000000ull    // how long a host in use outlives its kernel entry
+#define NEIGH_EPOCH_NS 4000000000ull    // of the "used lately" marks
 
 struct neigh {
-    uint32_t next; // number of a neighbor with this address on another link; the pool's free link
+    uint32_t next; // number of a neighbor with this address on another link; free link in the pool
     int ifindex;
     struct rib_vr *vr; // NULL: a freed record
     struct ip_addr addr;
     LIST_ENTRY(neigh) on_link;
-    // the kernel's view
+    // Kernel's view
     uint16_t state; // NUD_*
     bool in_kernel, has_mac;
     uint8_t mac[6];
     uint8_t gen;
-    // ours
+    // Our view
     bool host;     // has a host route in the FIB
     bool managed;  // the kernel was asked to keep it resolved
     bool pending;  // packets or a resolution wait: in the pending list
-    uint8_t kind;  // enum nexthop_kind of its id now
+    uint8_t kind;  // current enum nexthop_kind of its id
     uint16_t iface; // of its id
-    uint16_t way_iface; // that its id's rewrite leads out of; another one while it is on a detour
+    uint16_t way_iface; // outgoing interface of its id's rewrite; differs from iface on a detour
     uint8_t way_mac[6];
     bool detour;   // rib_detour.c
-    uint8_t told, told_mac[6]; // what neigh_feed.c told last
+    uint8_t told, told_mac[6]; // last state reported by neigh_feed.c
     uint32_t refs; // hops that lead through it
     uint32_t nexthop; // held, 0 = none yet
     uint64_t failed_until_ns, asked_ns;
-    uint64_t kept_until_ns; // in use, and pushed out by the kernel: its MAC is believed until then
+    uint64_t kept_until_ns; // in use, but evicted by the kernel: its MAC stays valid until then
     uint32_t n_held;
     struct rte_mbuf *held, **held_tail; // oldest first
     LIST_ENTRY(neigh) on_pending;
 };
 
-// What the route store does for neighbors; it stands above them, so it names itself at the start.
+// Services of the route store for neighbors. The store is layered above neighbors, so it registers
+// itself at the start.
 struct neigh_routes {
     // Does the host's longest route lead onto that link?
     bool (*is_connected)(struct rib_vr *v, const struct ip_addr *addr, int ifindex);
     // The host's own FIB entry comes or goes.
     void (*set_host)(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on);
-    // Gateway of the default route whose rewrite the neighbor's next hop takes over, or NULL.
+    // Gateway of the default route whose rewrite the neighbor's next hop borrows, or NULL.
     const struct neigh *(*detour)(const struct neigh *n);
 };
 int neigh_manager_init(const struct neigh_routes *routes);
@@ -81,18 +82,18 @@ void neigh_manager_fini(void);
 // One more hop leads through it, or one less.
 struct neigh *neigh_get(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
 void neigh_put(struct neigh *n);         // NULL is fine
-bool neigh_lacks_nexthop(const struct neigh *n); // the budget of next hops has none for it
-uint32_t neigh_nexthop(struct neigh *n); // its id; 0 when its link is not one of our interfaces
+bool neigh_lacks_nexthop(const struct neigh *n); // budget of next hops has none for it
+uint32_t neigh_nexthop(struct neigh *n); // its id; 0 if its link is not one of our interfaces
 
 // --- for the event loop ---
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del);
-void neigh_sweep(struct rib_vr *v, uint8_t gen); // forgets entries that this dump did not show
+void neigh_sweep(struct rib_vr *v, uint8_t gen); // forgets entries missing from this dump
 bool neigh_is_group(const struct ip_addr *a);    // multicast
 void neigh_groups_keep(struct rib_vr *v, const struct rib_link *l); // neigh_groups.c
-// Up, down, carrier, became ours or no longer is.
+// Up, down, carrier, became ours or is no longer ours.
 void neigh_link_changed(struct rib_vr *v, struct rib_link *l);
 void neigh_link_gone(struct rib_vr *v, struct rib_link *l);
-// The carrier of the link's port has changed: its gateways begin or end their detours.
+// Carrier of the link's port changed: its gateways begin or end their detours.
 void neigh_carrier_changed(struct rib_link *l);
 void neigh_tick(uint64_t now_ns); // a few times a second: timeouts, refresh, epoch
 void neigh_refused(struct rib_vr *v, int error); // the kernel refused a request
@@ -103,33 +104,33 @@ void neigh_vr_gone(struct rib_vr *v);            // forgets all of its neighbors
 void neigh_recheck(struct rib_vr *v, const struct prefix *p);
 
 // --- neigh_take.c: packets from forwarders ---
-unsigned neigh_hold_poll(uint64_t now_ns); // takes what forwarders gave; number of packets
-void neigh_pending_tick(uint64_t now_ns);  // resolutions that took too long
+unsigned neigh_hold_poll(uint64_t now_ns); // takes packets of forwarders; returns their number
+void neigh_pending_tick(uint64_t now_ns);  // ends resolutions that took too long
 
-// --- neigh_hold.c: packets that wait, hosts that are being resolved ---
+// --- neigh_hold.c: waiting packets, hosts being resolved ---
 void neigh_hold_add(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns);
-void neigh_hold_flush(struct neigh *n); // resolved: sends them
-void neigh_hold_fail(struct neigh *n);  // nobody answered: a forwarder tells the senders
+void neigh_hold_flush(struct neigh *n); // resolved: send its packets
+void neigh_hold_fail(struct neigh *n);  // no answer: a forwarder informs the senders
 void neigh_hold_drop(struct neigh *n, int reason); // enum drop_reason
-void neigh_hold_send(struct rte_mbuf *m, uint32_t nexthop); // one that need not wait
-void neigh_hold_count(int reason, struct rte_mbuf *m);      // nor one that may not
+void neigh_hold_send(struct rte_mbuf *m, uint32_t nexthop); // sends a packet that need not wait
+void neigh_hold_count(int reason, struct rte_mbuf *m);      // counts a packet that may not wait
 void neigh_pending_add(struct neigh *n);
 void neigh_pending_del(struct neigh *n);
 unsigned neigh_pending_count(void);
-struct neigh *neigh_pending_first(void); // the next by LIST_NEXT(n, on_pending)
+struct neigh *neigh_pending_first(void); // next: LIST_NEXT(n, on_pending)
 
-// --- acl_target_resolve.c: addresses that access lists redirect to are kept resolved ---
+// --- acl_target_resolve.c: keeps redirect targets of access lists resolved ---
 void acl_target_resolve_tick(uint64_t now_ns); // a few times a second
 void acl_target_resolve_vr_gone(const struct rib_vr *v);
 
 // --- shared by the files, and for show ---
 struct neigh *neigh_find(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
-struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *addr); // or found
-struct neigh *neigh_of_nexthop(uint32_t id); // NULL when the id is no neighbor's
-// Has its virtual router room for one more neighbor, within its budget?
+struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *addr); // or finds it
+struct neigh *neigh_of_nexthop(uint32_t id); // NULL if the id is not a neighbor's
+// Does the virtual router's budget allow one more neighbor?
 bool neigh_has_room(struct rib_vr *v);
-void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel, once a second at most
-// Kind, host route and life follow the state; n may be freed.
+void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel, at most once a second
+// Kind, host route and lifetime follow the state; n may be freed.
 void neigh_update(struct neigh *n, uint64_t now_ns);
 // By the kernel, now.
 static inline bool neigh_is_resolved(const struct neigh *n)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_calls.c - what control has rib_manager do, and waits for
+// rib_calls.c - synchronous calls from control to rib_manager
 //
-// Each call runs on rib_manager's thread with a copy of its argument (core/manager.h).
+// Each call runs on rib_manager's thread with a copy of its argument (core/manager.h), while
+// control waits for the result.
 #include <errno.h>
 
 #include "base/clock.h"
@@ -171,7 +172,7 @@ int rib_manager_port_link(uint16_t port)
     return manager_call(ROLE_RIB_MANAGER, rehop_port, &port, sizeof port);
 }
 
-// --- multicast routes and counted prefixes of the configuration ---
+// --- configured multicast routes and counted prefixes ---
 
 struct multicast_change {
     uint16_t vr;
@@ -284,7 +285,7 @@ int rib_manager_counted_del(const char *vr, const struct prefix *p)
     return call_counted(vr, delete_counted, p);
 }
 
-// --- settings; before the thread runs they take effect with its start, or not at all ---
+// --- settings; before the thread runs they take effect when it starts, or not at all ---
 
 static int set_receive_buffer(void *arg)
 {

@@ -59,7 +59,7 @@ bool rib_link_has_legs(const struct rib_vr *v, int ifindex)
 
 bool rib_link_is_alive(const struct rib_link *l)
 {
-    // The port's own carrier is known before the kernel announces that of the TAP.
+    // The port's own carrier is known before the kernel announces the TAP's.
     return l->up && l->carrier &&
            (!l->via || __atomic_load_n(&iface_get(l->via)->carrier, __ATOMIC_RELAXED));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_manager.c - the thread that turns kernel state into the FIB
 //
-// One libevent loop with, per virtual router, an event socket and a request socket, and one timer.
-// The first packet that a forwarder gives us to hold wakes the loop (exchange_hold_waker); while
-// packets come the timer polls their ring every millisecond, so that forwarders make no system
-// call. The timer also starts what waits for its time: dumps, refreshes, negative answers, and
-// copies to a GPU.
-// Control's other calls are in rib_calls.c.
+// One libevent loop with an event socket and a request socket per virtual router, and one timer.
+// The first packet that a forwarder hands over for holding wakes the loop (exchange_hold_waker);
+// while packets come, the timer polls their ring every millisecond, so that forwarders make no
+// system call. The timer also starts periodic work: dumps, refreshes, negative answers, and copies
+// to a GPU.
+// Other calls from control are in rib_calls.c.
 #include "rib/rib_manager.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ static bool is_storm(struct rib_vr *v, uint64_t n_messages)
     return v->window_messages >= STORM_MESSAGES;
 }
 
-// Each message wakes a reader that sleeps on the socket, and the program that changes routes pays
-// for it. So in a storm a timer reads the socket; the first quiet turn goes back to waking.
+// Each message wakes a reader that sleeps on the socket, at the cost of the program that changes
+// routes. So in a storm a timer reads the socket; the first quiet turn returns to waking.
 static void turn_vr(struct rib_vr *v)
 {
     static const struct timeval now = {0}, pause = {.tv_usec = STORM_PAUSE_US};
@@ -78,15 +78,15 @@ static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
         rib_budget_due(v))
         turn_vr(v);
     else
-        rib_commit(v); // what neighbors changed
+        rib_commit(v); // changes by neighbors
     if (neigh_time) {
         rib_budget_tick(v, now);
         rib_link_free_unused(v, false);
     }
 }
 
-// Until the next tick. After a silence forwarders wake us by the first packet, once we have asked
-// for that; a packet that came before is taken at once.
+// Time until the next tick. After a silence we ask forwarders to wake us with the next packet; a
+// packet that came earlier is taken at once.
 static struct timeval tick_pause(uint64_t now)
 {
     if (now - held_ns < BUSY_NS)
@@ -169,7 +169,7 @@ static void end_manager(void)
     tick_event = held_event = NULL;
 }
 
-// Control's calls are about interfaces.
+// Calls from control concern interfaces.
 static void before_call(void)
 {
     journal_because(JOURNAL_LINK);
@@ -193,7 +193,7 @@ void rib_manager_stop(void)
     manager_stop(&manager);
 }
 
-// --- calls that concern the loop ---
+// --- calls for the loop ---
 
 struct new_vr {
     uint16_t id;

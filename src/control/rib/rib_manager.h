@@ -2,8 +2,8 @@
 // rib_manager.h - the thread that turns kernel state into the FIB
 //
 // netlink (libmnl) -> RIB -> next hops -> FIB commit, one commit per drained netlink batch;
-// neigh_manager runs on the same thread. Control changes things by calls that wait, and asks
-// questions whose answers come as calls on the control loop: a long walk pauses neither of them.
+// neigh_manager runs on the same thread. Control makes changes by calls that wait, and queries by
+// calls whose answers arrive on the control loop: a long walk blocks neither thread.
 #ifndef RIB_RIB_MANAGER_H
 #define RIB_RIB_MANAGER_H
 
@@ -17,41 +17,41 @@
 
 int rib_manager_start(void); // control; starts the thread
 void rib_manager_stop(void);
-// SO_RCVBUFFORCE of sockets opened from now on and of open ones.
+// SO_RCVBUFFORCE of open and future sockets.
 void rib_manager_set_receive_buffer(size_t bytes);
 
-// --- control, waiting: used by vr_manager and iface_manager ---
+// --- synchronous calls from control: used by vr_manager and iface_manager ---
 // Opens a socket in the namespace (netns_fd, -1 = own), dumps links, addresses, neighbors, routes,
 // and follows events.
 int rib_manager_vr_add(uint16_t vr, int netns_fd, uint32_t table);
 int rib_manager_vr_del(uint16_t vr);
-bool rib_manager_is_behind(void); // some virtual router's first dump is not complete; any thread
-// Live. 0; -errno; or > 0: the MiB of DPDK memory that it needs and has not got. Then the old
-// engines stay.
+bool rib_manager_is_behind(void); // the first dump of some virtual router is incomplete; any thread
+// Works while it runs. 0; -errno; or > 0: MiB of DPDK memory that it needs but could not get; then
+// the old engines stay.
 int rib_manager_vr_engine(uint16_t vr, enum fib_engine engine);
-// What reverse-path checks of its interfaces ask of the FIB of a family.
+// Facts that reverse-path checks of its interfaces need from the FIB of a family.
 enum rib_sources {
-    RIB_SOURCES_DEFAULT = 1, // which is the default route
+    RIB_SOURCES_DEFAULT = 1, // whether the prefix is the default route
     RIB_SOURCES_ALL = 2      // all routes to a prefix
 };
 int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources);
-// Its limits (table/vr_budget.h) have changed.
+// Its limits (table/vr_budget.h) changed.
 int rib_manager_vr_budget(uint16_t vr);
-// The interface has its TAP (ifindex) now: adjacencies and routes may use it.
+// The interface now has its TAP (ifindex): adjacencies and routes may use it.
 int rib_manager_iface_add(uint16_t iface);
-// Nothing in next-hop table or FIB refers to it when this returns.
+// When this returns, no next hop or FIB entry refers to it.
 int rib_manager_iface_del(uint16_t iface);
 int rib_manager_iface_changed(uint16_t iface); // MTU, MAC or VLAN: refresh adjacencies, next hops
-// A tunnel has come or gone: when this returns, the ones that are there have their next hop, and
-// rib_manager looks at no other.
+// A tunnel came or went. When this returns, existing tunnels have their next hop, and rib_manager
+// uses no other tunnel.
 int rib_manager_tunnels_changed(void);
-// The carrier of the port's interfaces (table/iface.h) changed: groups leave their legs out, or
-// take them in.
+// The carrier of the port's interfaces (table/iface.h) changed: groups drop or add their legs.
 int rib_manager_iface_link(uint16_t iface); // the same of one interface
 int rib_manager_port_link(uint16_t port);
 
-// Whether a virtual router has routes of another one in its FIB: those below the prefix, `ge` to
-// `le` bits long. They follow the source's FIB; what is itself imported there is not passed on.
+// Import rule: a virtual router puts another one's routes into its FIB: prefixes below `prefix`,
+// `ge` to `le` bits long. They follow the source's FIB; routes that the source itself imports are
+// not passed on.
 struct rib_import_rule {
     char source[16];
     struct prefix prefix;
@@ -59,7 +59,7 @@ struct rib_import_rule {
 };
 int rib_manager_import(const char *vr, const struct rib_import_rule *r, bool on);
 
-// A multicast route of the configuration; interfaces by name, since they come and go.
+// A multicast route from the configuration; interfaces by name, since they come and go.
 struct multicast_output {
     char iface[16];
     uint8_t ttl; // threshold
@@ -74,12 +74,12 @@ struct multicast_static {
 int rib_manager_multicast_set(const char *vr, const struct multicast_static *s);
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k);
 
-// A prefix whose packets are counted from now on (table/prefix_count.h), or no longer. 0; -ENOENT:
-// no such virtual router or prefix; -EEXIST; -ENOSPC: PREFIX_COUNT_MAX - 1 are counted.
+// Starts or stops counting the packets of a prefix (table/prefix_count.h). 0; -ENOENT: no such
+// virtual router or prefix; -EEXIST; -ENOSPC: PREFIX_COUNT_MAX - 1 are counted.
 int rib_manager_counted_add(const char *vr, const struct prefix *p);
 int rib_manager_counted_del(const char *vr, const struct prefix *p);
 
-// --- control, asking: rows are delivered in chunks by calls on the control loop ---
+// --- queries from control: rows arrive in chunks as calls on the control loop ---
 enum rib_route_type {
     RIB_UNICAST,
     RIB_LOCAL,
@@ -97,7 +97,7 @@ struct rib_hop {
     struct ip_addr gateway; // family 0 = on link
     uint16_t weight;
     bool resolved, alive;
-    bool foreign; // a unicast route by a link that is none of our interfaces
+    bool foreign; // a unicast route by a link that is not one of our interfaces
 };
 
 struct rib_row {
@@ -107,12 +107,12 @@ struct rib_row {
     uint32_t metric;
     uint16_t mtu; // of the route, 0 = none
     bool active; // in the FIB
-    bool waits;  // would be, but for the virtual router's budget
+    bool waits;  // would be, but exceeds the virtual router's budget
     const char *waits_for; // name of that budget (vr_budget.def)
     uint32_t nexthop; // id in the FIB, 0 = none
     const char *nexthop_kind; // nexthop_kind_name()
     bool imported;      // of another virtual router (rib_manager_import)
-    uint16_t source_vr; // of which
+    uint16_t source_vr; // that virtual router
     uint16_t n_hops;  // hops shown, at most RIB_ROW_HOPS
 #define RIB_ROW_HOPS 16
     struct rib_hop hop[RIB_ROW_HOPS];
@@ -126,61 +126,62 @@ struct rib_query {
         RIB_EXACT,
         RIB_LONGEST_MATCH, // prefix = host
         RIB_LONGER,        // at or below prefix
-        RIB_FROM           // prefix and all behind it
+        RIB_FROM           // prefix and all that follow
     } match;
     struct prefix prefix;
     int protocol; // -1 = any
     int type;     // -1 = any
-    bool all_waiting; // of RIB_LONGEST_MATCH: a match that waits, and then also what is in force
+    bool all_waiting; // RIB_LONGEST_MATCH: also a waiting match, followed by the active one
 };
 
 struct rib_walk; // an open query
-// `rows` is called on the control loop with 1..256 rows; it returns true for "more, please" at
-// once, or false to pause until rib_walk_more(). `done(ctx, 0 or -errno)` ends it. Changes during
-// the walk are seen or not, never a crash or a duplicate.
+// `rows` is called on the control loop with 1..256 rows; it returns true to get more at once, or
+// false to pause until rib_walk_more(). `done(ctx, 0 or -errno)` ends it. Concurrent changes may or
+// may not be seen, but cause no crash and no duplicate.
 struct rib_walk *rib_walk_open(const struct rib_query *q,
                                bool (*rows)(void *ctx, const struct rib_row *row, unsigned n),
                                void (*done)(void *ctx, int result), void *ctx);
 void rib_walk_more(struct rib_walk *w);
-void rib_walk_close(struct rib_walk *w); // before done(): cancels; no call comes afterwards
+void rib_walk_close(struct rib_walk *w); // before done(): cancels; no more calls follow
 
-// How long the prefixes are by which addresses are routed.
+// Length of the prefix that routes an address.
 struct rib_length {
     uint16_t vr;
-    struct ip_addr addr; // family 0: nothing is asked
-    uint8_t len; // of the longest matching prefix in force by a route of the kernel; 0 = none
+    struct ip_addr addr; // family 0: no query
+    uint8_t len; // of the longest matching prefix whose active route is the kernel's; 0 = none
 };
-// All of `ask` in one answer on the control loop; it is the callee's until then. 0 or -errno.
+// Answers all of `ask` in one call on the control loop; the callee owns `ask` until then. 0 or
+// -errno.
 int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx);
 
 struct neigh_row {
     uint16_t vr;
-    uint16_t iface_id; // 0: the link is none of our interfaces
+    uint16_t iface_id; // 0: the link is not one of our interfaces
     struct ip_addr addr;
     char iface[16];
     uint8_t mac[6];
     const char *state; // "reachable", "stale", "incomplete", "failed" …
     uint32_t nexthop;  // id of its adjacency
     uint32_t held;     // packets waiting
-    bool gateway;      // a route uses it: kept resolved
+    bool gateway;      // used by a route: kept resolved
     bool in_use;       // traffic lately
 };
-// All neighbors of a vr (-1: of all). Here and below, one answer on the control loop has all rows,
-// and they are rib_manager's again when `done` returns.
+// All neighbors of a vr (-1: of all). Here and below, one answer on the control loop has all rows;
+// they belong to rib_manager again when `done` returns.
 int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
                       void *ctx);
 
-// Has the kernel delete the neighbors of a vr (-1: of all), of the interface ("": of any), of the
-// address (family IP_NONE: all), but none that is permanent; `done` on the control loop: of how
-// many, and the last -errno. 0 or -errno.
+// Asks the kernel to delete the neighbors of a vr (-1: of all), of the interface ("": of any), with
+// the address (family IP_NONE: all), except permanent ones. `done` runs on the control loop with
+// the number deleted and the last -errno. 0 or -errno.
 int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr,
                             void (*done)(void *ctx, unsigned n, int error), void *ctx);
 
-struct address_row { // of an interface of ours
+struct address_row { // address of one of our interfaces
     uint16_t vr, iface; // its id
     struct ip_addr addr;
     uint8_t len;
-    bool secondary, usable; // usable: neither tentative nor failed
+    bool secondary, usable; // neither tentative nor failed
 };
 // All addresses of our interfaces in a vr (-1: in all).
 int rib_manager_addresses(int vr,
@@ -188,7 +189,7 @@ int rib_manager_addresses(int vr,
                           void *ctx);
 
 struct nexthop_leg { // of a group
-    uint32_t nexthop; // 0 = it leaves by none of our interfaces
+    uint32_t nexthop; // 0 = it does not leave by one of our interfaces
     char iface[16];
     struct ip_addr gateway; // family 0 = on link
     uint16_t weight;
@@ -205,10 +206,10 @@ struct nexthop_row {
     struct ip_addr gateway;
     uint8_t mac[6]; // of an adjacency
     uint16_t mtu;
-    uint32_t holders;   // prefixes, groups, neighbors that name it
-    uint64_t packets;   // that groups gave it
+    uint32_t holders;   // prefixes, groups, neighbors that use it
+    uint64_t packets;   // sent to it by groups
     uint64_t sent_packets, sent_bytes; // while next hops are counted
-    uint32_t kernel_id; // of a group that is a next-hop object
+    uint32_t kernel_id; // of a group made from a next-hop object
     uint32_t buckets, first_leg, n_legs; // of a group
 };
 // All next hops in order of id.
@@ -219,9 +220,9 @@ int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, 
 struct counted_row {
     uint16_t vr;
     struct prefix prefix;
-    bool active; // packets are counted: the prefix has a route, and it leads not to ourselves
+    bool active; // packets are counted: the prefix has a route, not to ourselves
     uint32_t nexthop;       // id in the FIB, 0 = none
-    uint64_t packets, bytes; // of IP packets whose longest match it was
+    uint64_t packets, bytes; // IP packets with this longest match
 };
 // All counted prefixes in order.
 int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
@@ -232,13 +233,13 @@ struct multicast_row {
     uint8_t family;
     struct ip_addr source, group; // source.family 0: any
     bool is_static; // configured, not the kernel's
-    bool by_kernel; // it has an output that is none of ours: the kernel forwards
-    char in[16];    // links by their names in Linux; "" = none
+    bool by_kernel; // some output is not ours: the kernel forwards
+    char in[16];    // Linux names of links; "" = none
     uint16_t n_out;
     struct multicast_output out[MULTICAST_OUT_MAX];
-    uint64_t packets, bytes, wrong; // wrong: came by another interface
+    uint64_t packets, bytes, wrong; // wrong: arrived on another interface
 };
-struct multicast_join_row { // the host has joined a group that may come from beyond the link
+struct multicast_join_row { // a group joined by the host, with traffic from beyond the link
     uint16_t vr;
     char iface[16];
     struct ip_addr group;
@@ -248,7 +249,7 @@ int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *ro
                                        const struct multicast_join_row *join, unsigned n_join),
                           void *ctx);
 
-// What Linux routes by and forwarding does not (unfollowed.def).
+// Rules and routes that Linux follows and forwarding does not (unfollowed.def).
 enum rib_unfollowed_kind {
 #define UNFOLLOWED(name, word, counts, sentence) UNFOLLOWED_##name,
 #include "rib/unfollowed.def"
@@ -266,41 +267,41 @@ struct rib_unfollowed {
 
 struct rib_stats {
     struct rib_family_stats {
-        uint64_t routes; // that the kernel has: all candidates
+        uint64_t routes; // in the kernel: all candidates
         uint64_t by_protocol[256];
-        uint64_t fib_routes, updates; // prefixes in the FIB; changes of them
+        uint64_t fib_routes, updates; // prefixes in the FIB; their changes
         struct fib_stats fib;
     } family[2];                      // IPv4, IPv6
     uint64_t messages, batches;       // netlink messages; drained batches
     uint64_t overruns, resyncs;       // ENOBUFS; dumps after it, or for verification
-    uint64_t swept;                   // entries that dumps removed
-    uint64_t diverged;                // prefixes that dumps found different and no event explains:
-                                      // silent changes that we had not derived
+    uint64_t swept;                   // entries removed by dumps
+    uint64_t diverged;                // prefixes found different by dumps and explained by no
+                                      // event: silent changes that we had not derived
     uint64_t ignored_rules;           // policy rules seen and ignored
     uint64_t unfollowed;              // rules and routes that Linux follows and we do not
-    uint32_t netlink_port;            // of our socket for announcements
+    uint32_t netlink_port;            // of our event socket
     uint64_t nexthops, neighbors, held;
     bool synced;                      // the first dump is complete
     uint64_t rib_bytes;
-    struct rib_budget_stats {   // what is charged to the virtual router's budget
+    struct rib_budget_stats {   // charged to the virtual router's budget
         uint64_t routes[2], waiting[2]; // IPv4, IPv6; prefixes beyond the budget
         uint64_t nexthops, neighbors, refused_neighbors, memory;
     } budget;
 };
 int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx);
 
-// Audit: kernel, RIB, FIB and what forwarders find are compared and repaired (rib_audit.h).
+// Audit: compares kernel, RIB, FIB and the forwarders' lookup, and repairs them (audit.h).
 #define RIB_FINDINGS 16
 struct rib_audit_report {
     int result;                // 0 or -errno
     uint64_t checked;          // rows of the kernel's dump
     uint64_t prefixes;         // of the FIB, added up
     uint64_t lookups;
-    uint64_t blocks;           // whose sums differed and were compared prefix by prefix
+    uint64_t blocks;           // compared prefix by prefix because their sums differed
     uint64_t diverged;         // differences, each repaired
-    uint64_t took_ns, longest_ns; // the longest time in which rib_manager did nothing else
+    uint64_t took_ns, longest_ns; // longest time in which rib_manager did nothing else
     uint64_t ended_ns;         // CLOCK_MONOTONIC; 0 = no audit yet
-    uint64_t runs, total;      // audits so far; differences of all of them
+    uint64_t runs, total;      // audits so far; differences in all of them
     unsigned n_findings;       // the first ones
     struct rib_finding {
         struct prefix prefix;
@@ -308,13 +309,13 @@ struct rib_audit_report {
     } finding[RIB_FINDINGS];
     struct rib_unfollowed unfollowed; // now
 };
-// The next audit of a router, at once and at full speed.
+// Runs the next audit of a router at once and at full speed.
 int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
                       void *ctx);
-// The report of the last one, whoever asked for it.
+// Report of the last audit, by any trigger.
 int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
                              void *ctx);
-// Between periodic audits of each router; 0 = none.
+// Time between periodic audits of each router; 0 = none.
 void rib_manager_set_audit_interval(uint32_t seconds);
 int rib_manager_set_journal(uint32_t mib); // 0 or -ENOMEM
 extern struct rib_audit_totals { // of all routers; any thread, relaxed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_map.h - from a kernel number (ifindex, next-hop id) to what we know of it
+// rib_map.h - map from a kernel number (ifindex, next-hop id) to our record
 //
 // Open addressing with linear probing, at most half full; deletion shifts the followers back, so
 // there are no tombstones. Key 0 means none. One thread.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_pool.h - many small equal things, named by 32-bit numbers
+// rib_pool.h - many small records of equal size, named by 32-bit numbers
 //
-// A route table is a million little records that point at each other. Numbers of 4 bytes instead
-// of pointers of 8 halve them, and chunks of RIB_POOL_CHUNK items never move, so a pointer taken
-// from a number stays good while the item lives. Number 0 means none. A freed item's first word
-// links it to the next free one. One thread; everything is given back by rib_pool_fini at once.
+// A route table is a million little records that point at each other. Numbers of 4 bytes instead of
+// pointers of 8 halve them, and chunks of RIB_POOL_CHUNK items never move, so a pointer obtained
+// from a number stays valid while the item lives. Number 0 means none. The first word of a freed
+// item links it to the next free one. One thread; rib_pool_fini frees everything at once.
 #ifndef RIB_RIB_POOL_H
 #define RIB_RIB_POOL_H
 
@@ -18,22 +18,22 @@
 
 #define RIB_POOL_CHUNK_BITS 13
 #define RIB_POOL_CHUNK (1u << RIB_POOL_CHUNK_BITS) // items
-// A large table's chunks lie together on transparent huge pages: a million records on small pages
-// are 10,000 page faults. The first ones, of small tables, come one by one.
+// Chunks of a large table lie together on transparent huge pages: on small pages, a million records
+// cost 10,000 page faults. The first chunks, for small tables, are allocated one by one.
 #define RIB_POOL_SMALL 8 // chunks
 #define RIB_POOL_PIECE (2u << 20)
 
 struct rib_pool {
     uint32_t size;     // bytes of an item, a multiple of 4
     uint32_t n_used;   // items alive
-    uint32_t top;      // numbers below it have been given out at least once
+    uint32_t top;      // all numbers below it were given out at least once
     uint32_t free;     // first free item, 0 = none
     uint32_t n_chunks;
     char **chunk;
 };
 
-// A chunk, of which a small virtual router touches little. Not by malloc: it would keep what was
-// touched, and of a thousand routers that come and go that would become all of it.
+// Maps a chunk; a small virtual router touches little of it. Not malloc: malloc keeps touched
+// pages, and after a thousand routers have come and gone those would be the whole chunk.
 static inline char *rib_pool_map(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -71,7 +71,7 @@ static inline char *rib_pool_piece(const struct rib_pool *p, uint32_t chunk)
         return rib_pool_map((size_t)RIB_POOL_CHUNK * p->size);
     char *piece = aligned_alloc(RIB_POOL_PIECE, RIB_POOL_PIECE);
     bug_on(!piece);
-    madvise(piece, RIB_POOL_PIECE, MADV_HUGEPAGE); // a wish
+    madvise(piece, RIB_POOL_PIECE, MADV_HUGEPAGE); // only a hint
     return piece;
 }
 
@@ -91,8 +91,8 @@ static inline void *rib_pool_at(const struct rib_pool *p, uint32_t id)
     return p->chunk[id >> RIB_POOL_CHUNK_BITS] + (size_t)(id & (RIB_POOL_CHUNK - 1)) * p->size;
 }
 
-// A zeroed item's number. Aborts when the machine is out of memory, like every small allocation of
-// a manager.
+// Number of a new zeroed item. Aborts when the machine is out of memory, like every small
+// allocation of a manager.
 static inline uint32_t rib_pool_new(struct rib_pool *p)
 {
     uint32_t id = p->free;
@@ -123,7 +123,7 @@ static inline void rib_pool_free(struct rib_pool *p, uint32_t id)
     p->n_used--;
 }
 
-// What has been written to: numbers are given out in order, and pieces are huge pages.
+// Bytes that were written to: numbers are given out in order, and pieces are huge pages.
 static inline size_t rib_pool_bytes(const struct rib_pool *p)
 {
     size_t page = p->n_chunks > RIB_POOL_SMALL ? RIB_POOL_PIECE : 4096,

@@ -19,17 +19,17 @@
 struct rib_node {
     uint32_t child[2]; // node numbers; child[0] is also the pool's free link
     uint32_t parent;
-    uint32_t head;    // the owner's content, 0 = a fork
-    uint16_t nexthop; // what the FIB holds for this prefix, 0 = nothing (route store)
+    uint32_t head;    // the owner's data, 0 = a fork
+    uint16_t nexthop; // next hop of this prefix in the FIB, 0 = none (route store)
     uint8_t len;      // bits
-    uint8_t protocol; // who made the route that the FIB holds (route store)
+    uint8_t protocol; // protocol of the route in the FIB (route store)
     uint8_t key[];    // 4 or 16 bytes
 };
 
 struct rib_trie {
     struct rib_pool node;
     uint32_t root; // 0 = empty
-    uint32_t last; // found or made by the last rib_trie_add, 0 = none: the next one begins near it
+    uint32_t last; // found or made by the last rib_trie_add, 0 = none: start of the next search
     uint8_t family;
     uint8_t bytes; // of a key
 };
@@ -50,10 +50,10 @@ static inline struct rib_node *rib_trie_at(const struct rib_trie *t, uint32_t id
     return rib_pool_at(&t->node, id);
 }
 
-// Exact, forks included; 0 = absent.
+// Exact match, forks included; 0 = absent.
 uint32_t rib_trie_find(const struct rib_trie *t, const struct prefix *p);
 uint32_t rib_trie_add(struct rib_trie *t, const struct prefix *p); // found or made
-// The node has lost its content: unlinks it, and forks that are no longer needed.
+// The node has lost its content: unlinks it and the forks that are no longer needed.
 void rib_trie_prune(struct rib_trie *t, uint32_t id);
 
 // Longest node with content (or a FIB entry) that covers p; 0 = none. `strict`: shorter than p.
@@ -61,7 +61,7 @@ uint32_t rib_trie_cover(const struct rib_trie *t, const struct prefix *p, bool s
 uint32_t rib_trie_parent(const struct rib_trie *t, uint32_t id); // next covering node with content
 
 // In order. first_in: first node at or below p; after: first node behind p, whether p is there or
-// not; next: of a node; 0 = end. Forks are among them.
+// not; next: successor of a node; 0 = end. The walk includes forks.
 uint32_t rib_trie_first(const struct rib_trie *t);
 uint32_t rib_trie_first_in(const struct rib_trie *t, const struct prefix *p);
 uint32_t rib_trie_after(const struct rib_trie *t, const struct prefix *p);

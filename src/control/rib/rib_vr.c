@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_vr.c - a virtual router's life in rib_manager: sockets, turns, end
+// rib_vr.c - life of a virtual router in rib_manager: sockets, turns, end
 //
-// A turn reads events for at most TURN_NS, re-examines some prefixes of dirty paths, lets a dump
-// take its next step, and commits: what one turn read is one FIB commit. Then mailbox, held packets
-// and the other routers get their turn, however long the queue is.
+// A turn reads events for at most TURN_NS, re-examines some prefixes of dirty paths, advances a
+// dump by one step, and commits: all that one turn reads is one FIB commit. Then the mailbox, held
+// packets and the other routers get their turn, however long the queue is.
 #include <errno.h>
 #include <stdatomic.h>
 #include <linux/netlink.h>
@@ -17,11 +17,11 @@
 #include "rib/vr.h"
 
 #define TURN_NS (4 * NS_PER_MS)
-#define DUMP_BATCH 8 // a datagram of a dump has hundreds of rows, one of events a single message
+#define DUMP_BATCH 8 // a datagram of a dump has hundreds of rows, a datagram of events one message
 #define TURN_PREFIXES 4096 // re-examined per turn
 
 size_t rib_receive_bytes = NETLINK_RECEIVE_DEFAULT;
-static _Atomic unsigned n_behind; // virtual routers whose first dump is not complete
+static _Atomic unsigned n_behind; // virtual routers with an incomplete first dump
 
 bool rib_manager_is_behind(void)
 {
@@ -55,7 +55,7 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
     if (err)
         goto fail_events;
     if (v->table != RIB_TABLE_MAIN)
-        netlink_filter_table(&v->events, v->table); // a wish: others are not wanted anyway
+        netlink_filter_table(&v->events, v->table); // best effort: others are discarded anyway
     v->namespace = netlink_namespace(&v->events);
     int back = netns_enter(netns_fd);
     v->has_mpls = netns_sysctl_get("mpls/platform_labels") >= 0;
@@ -75,8 +75,8 @@ fail:
     return NULL;
 }
 
-// The prefixes stay in the router's two FIBs, which control frees next, after a grace period: only
-// the next hops let go.
+// The prefixes stay in the router's two FIBs, which control frees next, after a grace period; only
+// the next hops are released.
 static void release_nodes(struct rib *r)
 {
     for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
@@ -90,7 +90,7 @@ void rib_vr_free(struct rib_vr *v)
     struct rib_link *l;
 
     rib_vr_set_synced(v);                           // nobody waits for it any more
-    v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB
+    v->rib[0].deferred = v->rib[1].deferred = true; // stop writing to the FIB
     rib_import_vr_gone(v);
     rib_vr_set(v->id, NULL);
     netlink_close(&v->events);
@@ -128,9 +128,9 @@ static void take_message(void *ctx, const struct nlmsghdr *h)
     rib_sync_message(ctx, h);
 }
 
-// Is there another batch to read at once? A batch that is not full was all there was. Only a dump
-// waits for an empty socket; else the next turn reads the few messages that have come since.
-// Reading each as it is made would hold up the program that changes routes at each.
+// Should the turn read another batch at once? A batch that was not full emptied the socket. Only a
+// dump waits for an empty socket; otherwise the next turn reads the few new messages. Reading each
+// message as it is made would delay the program that changes routes every time.
 static bool reads_on(const struct rib_vr *v, int got)
 {
     const struct rib_sync *s = &v->sync;
@@ -176,7 +176,7 @@ static void take_answer(void *ctx, const struct nlmsghdr *h)
         return;
     memcpy(&e, NLMSG_DATA(h), sizeof e);
     if (e.error && e.msg.nlmsg_seq != NETLINK_NEIGH_GROUP &&
-        e.msg.nlmsg_seq != NETLINK_NEIGH_DELETE) // an interface without IPv6 has no groups of it
+        e.msg.nlmsg_seq != NETLINK_NEIGH_DELETE) // an interface without IPv6 has no IPv6 groups
         neigh_refused(v, e.error);
 }
 

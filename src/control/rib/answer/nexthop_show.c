@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_show.c - answers control: the table of next hops
 //
-// table/nexthop.h says what an entry does; neighbors, paths and next-hop objects know whose it is
-// and which legs it has. The answer joins both.
+// table/nexthop.h has the forwarding part of an entry; neighbors, paths and next-hop objects know
+// its owner and its legs. The answer joins both.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_length.c - answers control: how long the prefixes are by which addresses are routed
+// rib_length.c - answers control: length of the prefix that routes an address
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

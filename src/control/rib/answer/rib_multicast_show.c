@@ -104,7 +104,7 @@ static void answer_multicast(void *arg)
     free(q);
 }
 
-// In a lasting order: by router, family, group, source.
+// Stable order: by router, family, group, source.
 static int compare_route(const void *pa, const void *pb)
 {
     const struct multicast_row *a = pa, *b = pb;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_show.c - answers control: neighbors, statistics, the audit
 //
-// As in the other files of this folder, a question is a block of memory: it crosses to rib_manager,
-// which fills it, and back to control, which calls the asker and frees it.
+// As in the other files of this folder, a query is a block of memory: it crosses to rib_manager,
+// which fills it, and back to control, which calls the callback and frees it.
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@
 #include "rib/vr.h"
 
 #define ROWS 256
-#define NODES_PER_STEP 16384 // prefixes looked at per chunk, when a filter lets few through
+#define NODES_PER_STEP 16384 // prefixes examined per chunk if a filter passes few
 
 struct rib_walk {
     struct rib_query q;
@@ -100,7 +100,7 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
     }
 }
 
-// As its source has it, but what is in force is the importer's.
+// Uses the source's route, but `active` is the importer's.
 static void fill_import(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route, bool active,
                         struct rib_row *row)
 {
@@ -129,7 +129,7 @@ static bool is_asked(struct rib_vr *v, const struct rib_query *q, uint32_t route
            (q->type < 0 || q->type == type_of(rib_path_at(v, t->path), t));
 }
 
-// All asked candidates of a node; false when they do not fit into this chunk.
+// Adds all requested candidates of a node; false when they do not fit into this chunk.
 static bool fill_node(struct rib_walk *w, struct rib_vr *v, struct rib *r, uint32_t node)
 {
     uint32_t best = 0, id = rib_trie_at(&r->trie, node)->head;
@@ -192,8 +192,8 @@ static void fill_range(struct rib_walk *w, struct rib_vr *v, struct rib *r)
 
 static void take_chunk(void *arg);
 
-// The first of `node` and those above it that is in force, but for its budget, by a route of the
-// kernel or an import.
+// First node among `node` and its ancestors that is in force, or would be within the budget, by a
+// route of the kernel or an import.
 static uint32_t in_force_from(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     uint32_t best;

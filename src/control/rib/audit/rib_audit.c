@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_audit.c - the course of an audit, and its report (steps: audit.h)
 //
-// A periodic audit gets one slice a tick, some percent of the thread; one that was asked for goes
-// on in every turn. While paths are dirty it compares no routes: they are about to change.
+// A periodic audit gets one slice per tick, some percent of the thread; an audit on demand
+// continues in every turn. While paths are dirty it compares no routes, because they are about to
+// change.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 static uint64_t interval_ns;
 struct rib_audit_totals rib_audit_totals;
 
-// --- what is reported ---
+// --- report ---
 
 static void log_report(const struct rib_vr *v)
 {
@@ -38,7 +39,7 @@ static void log_report(const struct rib_vr *v)
                     prefix_format(&r->finding[i].prefix, text), r->finding[i].what);
 }
 
-// --- the course ---
+// --- course ---
 
 static void begin_audit(struct rib_vr *v, bool asked)
 {
@@ -106,7 +107,7 @@ void rib_audit_kernel_done(struct rib_vr *v, uint64_t rows, uint64_t diverged)
     a->begun = a->family6 = false;
 }
 
-// The step is done: what is next?
+// The step is done: go to the next one.
 static void next_step(struct rib_vr *v)
 {
     struct rib_audit *a = &v->audit;
@@ -166,7 +167,7 @@ void rib_audit_ask(struct rib_vr *v, void (*done)(void *ctx, const struct rib_au
     if (v->audit.step == AUDIT_IDLE)
         begin_audit(v, true);
     else
-        v->audit.asked = true; // the running one makes haste; this asker gets one of its own
+        v->audit.asked = true; // the running audit speeds up; this caller gets the next one
 }
 
 void rib_audit_end(struct rib_vr *v)

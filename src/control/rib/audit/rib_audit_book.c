@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit_book.c - what the rest of rib_manager tells the audit
+// rib_audit_book.c - notifications to the audit from the rest of rib_manager
 //
-// The code that changes the FIB keeps the sums; the code that sees a difference names it.
+// Code that changes the FIB updates the sums; code that finds a difference reports it here.
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ void rib_audit_restart(struct rib_vr *v, uint8_t family)
     a->begun = false;
 }
 
-// --- what was found ---
+// --- findings ---
 
 void rib_audit_finding(struct rib_vr *v, const struct prefix *p, const char *what)
 {
@@ -70,7 +70,7 @@ void rib_audit_finding(struct rib_vr *v, const struct prefix *p, const char *wha
         return;
     if (r->n_findings < RIB_FINDINGS)
         r->finding[r->n_findings++] = (struct rib_finding){*p, what};
-    if (v->audit.step != AUDIT_KERNEL) // those are counted when the dump has ended
+    if (v->audit.step != AUDIT_KERNEL) // those are counted at the end of the dump
         r->diverged++;
     log_debug("rib: audit: differs: vr=%u prefix=%s what=\"%s\"", v->id, prefix_format(p, text),
               what);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_compare.c - the slices of an audit: RIB against FIB, FIB against the forwarders' lookup
 //
-// A comparison looks at one moment, on the only thread that changes what it compares; so changes
-// between two slices do no harm. The place is kept as a prefix (a->cursor).
+// A comparison looks at a single moment, on the only thread that changes the compared tables, so
+// changes between two slices do no harm. The position is kept as a prefix (a->cursor).
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 #include "table/fib.h"
 
 #define SLICE_NS (500 * NS_PER_US)
-#define PER_LOOK 64     // prefixes between two looks at the clock
-#define PER_WALK 1024   // prefixes of the FIB added up before a look at the clock
-#define SURPLUS_MAX 64  // prefixes repaired at once
-#define SAMPLE 16       // a periodic audit looks up one prefix of so many
+#define PER_LOOK 64     // prefixes between two clock readings
+#define PER_WALK 1024   // FIB prefixes added up between two clock readings
+#define SURPLUS_MAX 64  // prefixes repaired in one go
+#define SAMPLE 16       // a periodic audit looks up one in so many prefixes
 
-// --- fib: its prefixes, added up ---
+// --- fib: sum of its prefixes ---
 
 struct adding {
     struct rib_audit *a;
@@ -81,7 +81,7 @@ void rib_compare_sums(struct rib_vr *v, struct rib *r)
     a->sample = 0;
 }
 
-// --- blocks: prefixes that the FIB has and should not have, or otherwise ---
+// --- blocks: surplus or wrong prefixes of the FIB ---
 
 struct surplus {
     struct rib_vr *v;
@@ -141,7 +141,7 @@ static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)
     return more;
 }
 
-// --- routes: the best candidate, and what forwarders find ---
+// --- routes: best candidate, forwarders' lookup ---
 
 static bool look_up(struct rib_vr *v, struct rib *r, const uint8_t *b)
 {
@@ -161,7 +161,7 @@ static bool look_up(struct rib_vr *v, struct rib *r, const uint8_t *b)
     return false;
 }
 
-// The address one before (-1) or behind (+1); it wraps.
+// Steps to the previous (-1) or the next (+1) address; wraps.
 static void step_address(uint8_t *b, unsigned bytes, int step)
 {
     for (int i = (int)bytes - 1; i >= 0; i--) {
@@ -171,7 +171,7 @@ static void step_address(uint8_t *b, unsigned bytes, int step)
     }
 }
 
-// First and last address of the prefix, and the ones beside them.
+// Looks up the first and last address of the prefix, and their outer neighbors.
 static void look_around(struct rib_vr *v, struct rib *r, const struct prefix *p)
 {
     uint8_t first[16], last[16], b[16];
@@ -182,7 +182,7 @@ static void look_around(struct rib_vr *v, struct rib *r, const struct prefix *p)
     for (unsigned i = p->len; i < bytes * 8; i++)
         last[i / 8] |= (uint8_t)(0x80 >> i % 8);
     if (!look_up(v, r, first) || !look_up(v, r, last))
-        return; // one finding a prefix
+        return; // one finding per prefix
     memcpy(b, first, 16);
     step_address(b, bytes, -1);
     if (!look_up(v, r, b))
@@ -217,7 +217,7 @@ static bool slice_routes(struct rib_vr *v, struct rib *r, uint64_t until)
     struct rib_audit *a = &v->audit;
     uint32_t node = a->begun ? rib_trie_after(&r->trie, &a->cursor) : rib_trie_first(&r->trie);
 
-    if (!a->begun) // periodic audits begin their samples at different places
+    if (!a->begun) // periodic audits start their samples at different places
         a->sample = a->asked ? 0 : (uint32_t)(a->last.runs % SAMPLE);
     journal_because(JOURNAL_AUDIT);
     for (unsigned i = 1; node; i++) {

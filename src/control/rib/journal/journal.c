@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal.c - the ring of route changes
 //
-// The ring is allocated whole and touched as it fills. A record that is overwritten lets go of its
-// next hops. The clock is read once a batch of events, not once a record.
+// The ring is allocated whole and touched as it fills. An overwritten record releases its next
+// hops. The clock is read once per batch of events, not once per record.
 //
-// Always true:
-//   J1  records oldest..next-1 are there, in order of time;
+// Invariants:
+//   J1  records oldest..next-1 exist, in order of time;
 //   J2  they hold each next hop that they name;
-//   J3  the journal knows what each id means that a prefix of the FIB names.
+//   J3  the journal knows the meaning of each id that a prefix of the FIB names.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +20,10 @@
 
 struct ring journal_ring;
 static uint32_t size_mib;
-static uint64_t now_ns; // of this batch, 0 = not looked yet
+static uint64_t now_ns; // of this batch, 0 = not read yet
 static enum journal_cause because;
-static uint64_t begin_ns[VR_MAX][2]; // when the table came; 0 = not yet
-// Of the newest record that is no longer there, or when the journal was switched on.
+static uint64_t begin_ns[VR_MAX][2]; // time of the table's load; 0 = not loaded yet
+// Time of the newest record already dropped, or when the journal was switched on.
 static uint64_t dropped_ns;
 
 static void set_nexthop_limit(void)
@@ -181,9 +181,9 @@ void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t wa
     r->protocol = protocol;
 }
 
-// --- what outlives a planned stop ---
+// --- saved across a planned stop ---
 
-// Before the oldest one; false: no space, or it would not be older (J1).
+// Inserts before the oldest record; false: no space, or it would not be older (J1).
 static bool put_before(const struct journal_answer *a, const struct journal_row *row,
                        uint64_t time_ns)
 {

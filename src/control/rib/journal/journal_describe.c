@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_describe.c - tells the journal what next-hop ids mean
+// journal_describe.c - tells the journal the meaning of next-hop ids
 //
 // It describes an id when the first route with it goes to the FIB, and a group again whenever its
 // legs change. Legs that carry no packets are left out.

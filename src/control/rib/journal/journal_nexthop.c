@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_nexthop.c - what ids of the next-hop table stood for, each stored once and counted
+// journal_nexthop.c - past meanings of next-hop ids, each stored once and counted
 //
-// Holders are the records that name a next hop, and the id that means it now. A router has a
-// handful of them; but each next-hop object that comes and goes leaves one as long as a record
-// names it, so their legs are bounded too: beyond the limit a next hop is kept by its kind alone.
+// A stored next hop is held by the records that name it and by the id that has this meaning now. A
+// router has a handful of them, but each next-hop object that comes and goes leaves one behind
+// while a record names it. So memory for legs is limited, too: beyond the limit only the kind of a
+// next hop is kept.
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,14 +19,14 @@ struct stored {
     uint32_t holders, hash_next;
     uint64_t hash;
     uint32_t bytes;
-    struct journal_nexthop w; // only its first n_legs legs are there
+    struct journal_nexthop w; // only the first n_legs legs are allocated
 };
 
 static VEC(struct stored *) stored; // number 0 is "no route"
 static VEC(uint32_t) free_ids;
 static uint32_t *bucket, n_buckets;
 static uint64_t n_stored, n_bytes, max_bytes, n_refused;
-static uint32_t *meaning; // [NEXTHOP_MAX] -> number here
+static uint32_t *meaning; // [NEXTHOP_MAX] -> number in `stored`
 
 static size_t nexthop_size(const struct journal_nexthop *w)
 {

@@ -17,13 +17,13 @@ struct record {
 };
 _Static_assert(sizeof(struct record) == 40, "the size documents tell");
 
-#define FIRST_RECORD (1ull << 40) // room for those of an earlier process before it
+#define FIRST_RECORD (1ull << 40) // leaves room for records of an earlier process before it
 
 struct ring {
     struct record *at; // [room]
     uint64_t room;
-    uint64_t next;   // number of the next record, from FIRST_RECORD; record n stands at n % room
-    uint64_t oldest; // number of the oldest one that is there
+    uint64_t next;   // number of the next record, from FIRST_RECORD; record n is at[n % room]
+    uint64_t oldest; // number of the oldest record kept
 };
 extern struct ring journal_ring;
 
@@ -32,22 +32,21 @@ static inline const struct record *record_at(uint64_t n)
     return &journal_ring.at[n % journal_ring.room];
 }
 
-// Since when the ring can tell about a table: monotonic ns; UINT64_MAX = its table has not come
-// yet.
+// Start of the journal's knowledge about a table: monotonic ns; UINT64_MAX = table not loaded yet.
 uint64_t journal_reach(uint16_t vr, uint8_t family);
 
 // --- journal_nexthop.c: next hops by number, counted ---
 int journal_nexthop_init(void);
 void journal_nexthop_fini(void);
-void journal_nexthop_limit(uint64_t bytes); // for legs; the kinds alone are always kept
-uint32_t journal_nexthop_get(const struct journal_nexthop *w); // found or made, held
+void journal_nexthop_limit(uint64_t bytes); // for legs; the kind is always kept
+uint32_t journal_nexthop_get(const struct journal_nexthop *w); // finds or makes it, held
 void journal_nexthop_hold(uint32_t id);
 void journal_nexthop_put(uint32_t id);
 void journal_nexthop_copy(uint32_t id, struct journal_nexthop *to);
 bool journal_nexthop_is(uint32_t id, const struct journal_nexthop *w);
-uint32_t journal_nexthop_top(void); // numbers are below it
+uint32_t journal_nexthop_top(void); // all numbers are below it
 void journal_nexthop_stats(struct journal_stats *s);
-// What next-hop ids mean now.
+// Current meaning of next-hop ids.
 uint32_t journal_nexthop_of(uint32_t nexthop);
 void journal_nexthop_set(uint32_t nexthop, uint32_t kept); // takes over the caller's hold
 

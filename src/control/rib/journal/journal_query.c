@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_query.c - questions of control to the journal: what changed, what was, and what is new
+// journal_query.c - queries of the journal by control: changes, routes of an earlier time, new
+// records
 //
-// A question reads the ring newest first, RECORDS_PER_STEP at a time, so that rib_manager's other
-// work goes on in between; records written meanwhile do not count. To find the route of an earlier
-// time, it takes the prefixes that cover the address as they are now, and undoes each record of one
-// of them, or of a next hop that one of them has. Between two steps control only passes it on.
+// A query reads the ring newest first, RECORDS_PER_STEP at a time, so that rib_manager's other work
+// continues in between; records written meanwhile do not count. To find the route of an earlier
+// time, it takes the prefixes that cover the address now, and undoes each record of one of these
+// prefixes or of its next hop. Between two steps control only passes the query on.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 #define RECORDS_PER_STEP (1u << 16)
 
-struct state { // of one prefix, at the time the walk has come to
+struct state { // one prefix at the time that the walk has reached
     uint32_t nexthop; // held
     uint8_t protocol;
 };
@@ -29,7 +30,7 @@ struct journal_question {
     void *ctx;
     enum { CHANGES, AT, TAIL } kind;
     bool started, ended;
-    uint64_t next; // records from here on have been looked at
+    uint64_t next; // records from here on have been examined
     struct state cover[129];
     uint32_t *copied; // next hop -> 1 + index in the answer
     uint32_t n_copied;
@@ -44,7 +45,7 @@ static uint64_t wall_of(uint64_t mono_ns)
     return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (clock_now_ns() - mono_ns);
 }
 
-// The next hop in the answer; 1 + its index.
+// Copies the next hop into the answer; returns 1 + its index.
 static uint32_t copy_nexthop(struct journal_question *q, uint32_t nexthop)
 {
     if (!nexthop)
@@ -84,9 +85,10 @@ static bool is_asked(const struct journal_question *q, const struct record *r)
     return false;
 }
 
-// --- what changed ---
+// --- changes ---
 
-// The number of a next hop may be another one's by the next step, so a translation lasts one step.
+// By the next step, the number of a next hop may belong to another one, so a translation lasts one
+// step.
 static void forget_numbers(struct journal_question *q)
 {
     free(q->copied);
@@ -114,7 +116,7 @@ static void add_row(struct journal_question *q, const struct record *r)
     row->is = copy_nexthop(q, r->is);
 }
 
-// --- what is new ---
+// --- new records ---
 
 static void add_tail(struct journal_question *q)
 {
@@ -132,7 +134,7 @@ static void add_tail(struct journal_question *q)
     q->ended = true;
 }
 
-// --- what was ---
+// --- earlier routes ---
 
 static void put_state(struct journal_question *q, unsigned len, uint32_t nexthop, uint8_t protocol)
 {
@@ -141,7 +143,7 @@ static void put_state(struct journal_question *q, unsigned len, uint32_t nexthop
     q->cover[len] = (struct state){nexthop, protocol};
 }
 
-// The prefixes that cover the address (or are the prefix), as the FIB has them now.
+// Starts with the prefixes that cover the address (or equal the prefix) in the current FIB.
 static void start_at(struct journal_question *q, struct rib_vr *v)
 {
     struct rib *r = rib_of(v, q->q.family);
@@ -187,7 +189,7 @@ static void copy_longest(struct journal_question *q)
     }
 }
 
-// --- both ---
+// --- common ---
 
 static uint64_t reach_of_vr(const struct journal_question *q, uint16_t vr)
 {
@@ -202,8 +204,8 @@ static uint64_t reach_of_vr(const struct journal_question *q, uint16_t vr)
     return since;
 }
 
-// How far back what was asked can be told. Of several virtual routers the oldest one counts: before
-// a younger one was there nothing of it changed.
+// Start of the journal's knowledge for this query. With several virtual routers it is the oldest
+// one's: a younger router had no changes before it existed.
 static uint64_t reach_of_query(const struct journal_question *q)
 {
     uint64_t since = UINT64_MAX;
@@ -243,7 +245,7 @@ static void end_query(struct journal_question *q)
 {
     bool lost = q->kind == AT && q->next < journal_ring.oldest && !q->a.result;
 
-    if (lost) { // overwritten while it was read
+    if (lost) { // overwritten while being read
         q->a.reached = false;
         q->a.since_ns = wall_of(reach_of_query(q));
         for (unsigned len = 0; len <= 128; len++)
@@ -278,7 +280,7 @@ static void step_query(void *arg)
             add_row(q, record_at(q->next));
     }
     if (q->ended && q->kind == CHANGES)
-        q->a.next = q->next + q->a.cut; // the one that was too many comes first then
+        q->a.next = q->next + q->a.cut; // then the row beyond the limit comes first
     if (q->ended)
         end_query(q);
     forget_numbers(q);
@@ -295,8 +297,8 @@ static void answer_query(void *arg)
     free(q);
 }
 
-// The next hops that a question holds stay held if it cannot go on: rib_manager is ending, or its
-// mailbox is full.
+// If the query cannot continue (rib_manager is ending, or its mailbox is full), its next hops stay
+// held.
 static void continue_query(void *arg)
 {
     struct journal_question *q = arg;
@@ -335,7 +337,7 @@ int journal_tail(const struct journal_query *q,
     return ask_journal(q, TAIL, done, ctx);
 }
 
-// --- what outlives a planned stop ---
+// --- saved across a planned stop ---
 
 struct newest {
     struct journal_answer *a;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// resync_request.c - requests for the next dump, and what events say while one runs
+// resync_request.c - requests for the next dump, and events during a dump
 //
-// The half of rib_sync.c that everything else calls: code that notices that we may be wrong asks
-// for a dump, code that takes an event or a row names its prefix.
+// The half of rib_sync.c that all other files call: code that doubts our state requests a dump;
+// code that processes an event or a row names its prefix.
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "rib/vr.h"
 
-#define DIFFERS (1ull << 63) // in sync.diverged, beside the links
+#define DIFFERS (1ull << 63) // in sync.diverged, next to the links
 
 static uint32_t key_of(const struct prefix *p)
 {
@@ -57,9 +57,9 @@ void rib_sync_diverge_key(struct rib_vr *v, uint32_t key)
     note_difference(v, key, 0);
 }
 
-// Linux deletes IPv4 routes in silence with their link, its address or their next-hop object. It
-// announces that just before, or, when a carrier is lost, afterwards; a dump may stand between the
-// two.
+// Linux deletes IPv4 routes without an event when their link, their address or their next-hop
+// object goes. It announces the cause just before, or, for a lost carrier, afterwards; a dump may
+// come between the two.
 void rib_sync_link_lost(struct rib_vr *v, int ifindex)
 {
     const struct rib_map *m = &v->sync.diverged;
@@ -91,7 +91,7 @@ void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how,
     note_difference(v, key_of(p), added ? 0 : gone);
     if (!v->synced)
         return;
-    // Differences in another dump are not the audit's: events may explain them later.
+    // Differences found by another dump do not count for the audit: events may explain them later.
     if (v->audit.step == AUDIT_KERNEL)
         rib_audit_finding(v, p, how);
     if (log_get_level() >= LOG_LEVEL_DEBUG)

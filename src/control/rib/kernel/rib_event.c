@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_event.c - what a route event means for the lists (rows of a dump: rib_row.c)
+// rib_event.c - applies route events to the lists (rows of a dump: rib_row.c)
 //
 // IPv4. The kernel keeps an ordered list of routes per prefix and metric, and the flags of
-// RTM_NEWROUTE say what it did: REPLACE changed the first one of that metric, APPEND put it last,
-// CREATE alone put it first, and CREATE|EXCL means that there was none.
+// RTM_NEWROUTE tell the change: REPLACE changed the first route of that metric, APPEND added one at
+// the end, CREATE alone added one at the front, and CREATE|EXCL means that there was none.
 //
 // IPv6. Routes with a gateway and the same metric are one multipath route: an announcement carries
 // the whole set, RTM_DELROUTE the set or one leg. Routes without gateway, or by a next-hop object,
 // live side by side. Linux keeps each leg as a route of its own, at the end of its metric. So a
 // route without gateway may stand between two legs: dumps skip it (rib_row.c), and when the first
-// leg goes it comes to the front. We do not know which leg is the first, so we ask for a dump.
+// leg goes it comes to the front. We do not know which leg is the first, so we request a dump.
 //
-// Events may repeat what a dump has shown (both stand in one queue), so each is idempotent. One
-// that does not fit what we have (the deletion of a route we never saw) is counted, and we ask for
-// a dump: the kernel is right.
+// Events may repeat rows of a dump (both stand in one queue), so each event is idempotent. An event
+// that does not match our state (the deletion of an unknown route) is counted and triggers a dump:
+// the kernel is right.
 #include <linux/rtnetlink.h>
 
 #include "base/clock.h"
@@ -31,8 +31,8 @@ bool rib_wants(struct rib_vr *v, const struct netlink_route *m)
         return false;
     if (v->table == RIB_TABLE_MAIN)
         return true;
-    // The namespace's local table serves several routers; a VRF's takes what is on its own
-    // interfaces.
+    // One local table serves all routers of the namespace; a VRF's router takes only the routes on
+    // its own interfaces.
     for (unsigned i = 0; i < m->n_hops; i++) {
         const struct rib_link *l = rib_link_find(v, m->hop[i].ifindex);
 
@@ -49,7 +49,7 @@ static uint8_t flags_of(const struct netlink_route *m, const struct rib_vr *v)
 
 // Candidates of one table and metric within a node's list: [first, ...), behind `prev`.
 struct span {
-    uint32_t prev;  // last candidate that is better, 0 = none
+    uint32_t prev;  // last better candidate, 0 = none
     uint32_t first; // first with this metric, 0 = none
     uint32_t last;  // last with this metric; prev when there is none
 };
@@ -132,8 +132,7 @@ static void want_resync(struct rib_vr *v, const struct prefix *p)
     rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 200 * NS_PER_MS);
 }
 
-// A multipath route loses legs, and there is more behind it: the kernel's order may be another one
-// now.
+// A multipath route loses legs while other routes follow it: the kernel's order may have changed.
 static void lose_legs(struct rib_vr *v, const struct rib *r, const struct span *s, uint32_t id)
 {
     const struct rib_path *p = rib_path_at(v, rib_route_at(r, id)->path);
@@ -154,7 +153,7 @@ static void new_route4(struct rib_vr *v, struct rib *r, uint32_t node,
         s.first = same = 0;
         s.last = s.prev;
     }
-    // Shown by a dump already; or its next-hop object was replaced, which Linux announces as a
+    // Already shown by a dump; or its next-hop object was replaced, which Linux announces as a
     // replacement of the route by itself.
     if (same) {
         rib_route_at(r, same)->gen = r->gen;
@@ -179,8 +178,8 @@ static void new_route6(struct rib_vr *v, struct rib *r, uint32_t node,
         const struct rib_route *t = rib_route_at(r, id);
 
         if (t->path ==
-            path->id) { // known: a repeated announcement, or that of an object that was replaced
-            if (e->replace && victim) // or it has taken the place of the victim and is there twice
+            path->id) { // known: a repeated announcement, or its object was replaced
+            if (e->replace && victim) // or it took the victim's place and exists twice
                 want_resync(v, &m->prefix);
             replace_route(v, r, id, path, m->protocol);
             return;
@@ -199,12 +198,12 @@ static void new_route6(struct rib_vr *v, struct rib *r, uint32_t node,
     }
 }
 
-// One leg of a multipath route was deleted: the route goes on with the others. False when no route
-// has it.
+// One leg of a multipath route was deleted: the route keeps the others. False when no route has the
+// leg.
 static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s,
                        const struct netlink_route *m)
 {
-    static struct netlink_route rest; // large; of the one manager thread
+    static struct netlink_route rest; // large; only the manager thread uses it
 
     if (m->n_hops != 1)
         return false;
@@ -254,11 +253,11 @@ static void delete_route(struct rib_vr *v, struct rib *r, uint32_t node,
         rib_path_put(v, path); // it may have been made for the search
     }
     if (!id && !(m->prefix.family == IP6 && delete_leg(v, r, &s, m)) && s.first)
-        want_resync(v, &m->prefix); // nothing at all to delete is normal: silence came first
+        want_resync(v, &m->prefix); // nothing to delete is normal: it was deleted silently before
 }
 
-// What the kernel has deleted in silence is not there for what it does next, even if it still waits
-// here (rib_work.c).
+// Routes that the kernel deleted silently must not take part in its later changes, even if they
+// still wait here (rib_path_work()).
 bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     uint32_t id = v->n_condemned ? rib_trie_at(&r->trie, node)->head : 0, next;
@@ -297,7 +296,7 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
     } else {
         struct rib_path *path = rib_path_get(v, m);
 
-        path->n_routes++; // so that it outlives what the lists lose
+        path->n_routes++; // keeps it alive while the lists lose routes
         node = rib_trie_add(&r->trie, &m->prefix);
         rib_drop_condemned(v, r, node);
         if (m->prefix.family == IP4)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_gap.c - of which prefixes a dump of routes says nothing certain (rib_gap.h)
+// rib_gap.c - prefixes for which a route dump is not conclusive (rib_gap.h)
 //
-// A table's gaps ascend, and share at most their ends: each begins at the farthest row so far. The
-// kernel may repeat rows when prefixes were added before them; what is between those, it has shown
-// before.
+// The gaps of a table ascend and share at most their ends: each begins at the farthest row so far.
+// The kernel may repeat rows after prefixes were added before them; prefixes between repeated rows
+// were already shown.
 #include "rib/rib_gap.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ bool rib_gap_walks_before(const struct prefix *a, const struct prefix *b)
 
         return d ? d < 0 : a->len > b->len;
     }
-    if (prefix_covers(a, b)) // or is it
+    if (prefix_covers(a, b)) // or equal
         return false;
     return prefix_covers(b, a) || memcmp(a->b, b->b, sizeof a->b) < 0;
 }
@@ -46,7 +46,7 @@ void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct
     struct rib_gaps_deleted *d = &g->deleted[0];
 
     if (g->family == IP4 &&
-        g->deleted_since != g->datagram) { // only what was deleted lately matters
+        g->deleted_since != g->datagram) { // only recent deletions matter
         struct rib_gaps_deleted before = *d;
 
         *d = g->deleted[1];
@@ -67,8 +67,8 @@ void rib_gaps_deleted_any(struct rib_gaps *g)
     g->deleted_any = true;
 }
 
-// Was something deleted because of which the kernel may have skipped something between those rows
-// (`to` NULL: the end)?
+// Was a prefix deleted that may have made the kernel skip some between those rows (`to` NULL: the
+// end)?
 static bool is_deleted(const struct rib_gaps *g, enum rib_gap_table table,
                        const struct prefix *from, const struct prefix *to)
 {
@@ -86,7 +86,7 @@ static bool is_deleted(const struct rib_gaps *g, enum rib_gap_table table,
     return g->deleted_any;
 }
 
-static const struct prefix first4 = {.family = IP4, .len = 32}; // of IPv4's walk
+static const struct prefix first4 = {.family = IP4, .len = 32}; // first of the IPv4 walk
 
 static void add_gap(struct rib_gap_walk *w, const struct prefix *from, const struct prefix *to,
                  enum rib_gap_end end)
@@ -94,12 +94,12 @@ static void add_gap(struct rib_gap_walk *w, const struct prefix *from, const str
     struct rib_gap *last = w->gap.n ? &w->gap.item[w->gap.n - 1] : NULL;
 
     if (!last ||
-        !prefix_equal(&last->from, from)) // one that begins there is no longer than this one
+        !prefix_equal(&last->from, from)) // a gap that begins there is no longer than this one
         last = vec_push(&w->gap);
     *last = (struct rib_gap){*from, to ? *to : *from, to ? end : RIB_GAP_OPEN};
 }
 
-// What is between the farthest row and `to` (NULL: the end) was perhaps not shown.
+// Prefixes between the farthest row and `to` (NULL: the end) were perhaps not shown.
 static void note_skipped(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *to)
 {
     struct rib_gap_walk *w = &g->walk[table];
@@ -145,7 +145,7 @@ void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const stru
 {
     struct rib_gap_walk *w = &g->walk[table];
 
-    // Before the last gap: it has been shown before, too, and that counts.
+    // Before the last gap: the prefix was already shown before, and those rows count.
     if (rib_gaps_have(g, table, p) ||
         (w->gap.n && rib_gap_walks_before(p, &w->gap.item[w->gap.n - 1].from)))
         return;
@@ -165,7 +165,7 @@ bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const str
 {
     const struct rib_gap_walk *w = &g->walk[table];
     const struct rib_gap *last;
-    size_t low = 0, high = w->gap.n; // the last one that does not begin behind p is before `high`
+    size_t low = 0, high = w->gap.n; // the last gap that does not begin behind p is before `high`
 
     if (g->unordered)
         return true;

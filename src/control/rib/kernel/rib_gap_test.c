@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_gap_test.c - a model of the kernel's dump, changed under way: whatever it skips is in a gap
+// rib_gap_test.c - a model of the kernel's dump, changed while it runs: each skipped prefix is in a
+// gap
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +13,8 @@
 #include "base/hash.h"
 #include "rib/rib_gap.h"
 
-#define N 400     // prefixes that may be there
-#define ROWS 7    // of a datagram at most
+#define N 400     // possible prefixes
+#define ROWS 7    // per datagram at most
 
 static struct prefix universe[N]; // in the order of the walk
 static bool there[N], whole_time[N], shown[N];
@@ -32,8 +33,8 @@ static struct prefix prefix_of(const char *text)
     return p;
 }
 
-// What is below a prefix before the prefix, smaller addresses first: said without rib_gap.c's
-// words, by the address that ends it.
+// A prefix comes after everything below it, smaller addresses first. Implemented independently of
+// rib_gap.c: by the last address of the prefix.
 static int by_walk(const void *a, const void *b)
 {
     const struct prefix *p = a, *q = b;
@@ -83,8 +84,8 @@ static void change(struct rib_gaps *g, bool only_add)
     }
 }
 
-// As the kernel does: a datagram after a change begins behind as many prefixes as were shown.
-// Returns how many were skipped.
+// Like the kernel: after a change, a datagram begins behind as many prefixes as were shown. Returns
+// the number of skipped prefixes.
 static unsigned dump(struct rib_gaps *g, unsigned changes, bool only_add)
 {
     unsigned position = 0, count = 0, skipped = 0;
@@ -134,8 +135,8 @@ static void what_a_dump_skips_is_in_a_gap(void **state)
             apart += !there[i] && !rib_gaps_have(&g, RIB_GAP_ROUTER, &universe[i]);
         }
     }
-    assert_true(skipped > 1000); // else the model does not do what the kernel does
-    assert_true(apart > 100000); // what is not there is seen not to be, nearly always
+    assert_true(skipped > 1000); // otherwise the model does not behave like the kernel
+    assert_true(apart > 100000); // absent prefixes are nearly always recognized as absent
     rib_gaps_fini(&g);
 }
 
@@ -176,20 +177,20 @@ static void only_a_deletion_before_it_opens_a_gap(void **state)
     rib_gaps_deleted(&g, RIB_GAP_ROUTER, &late); // its count does not matter yet
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:5::/48");
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:a::/48");
-    row(&g, RIB_GAP_ROUTER, 3, NULL); // tells nothing of where the datagram begins
+    row(&g, RIB_GAP_ROUTER, 3, NULL); // does not tell where the datagram begins
     row(&g, RIB_GAP_ROUTER, 3, "2001:db8:c::/48");
     rib_gaps_end(&g, 3);
     assert_false(have(&g, RIB_GAP_ROUTER, "2001:db8:3::/48"));
     assert_false(have(&g, RIB_GAP_ROUTER, "2001:db8:6::/48")); // between rows of one datagram
     assert_true(have(&g, RIB_GAP_ROUTER, "2001:db8:b::/48"));
     assert_true(have(&g, RIB_GAP_ROUTER, "2001:db8:a::/48")); // another route of the same prefix
-    assert_true(have(&g, RIB_GAP_ROUTER, "2001:db8:a:1::/64") == false); // below it: before it
+    assert_true(have(&g, RIB_GAP_ROUTER, "2001:db8:a:1::/64") == false); // precedes it
     assert_false(have(&g, RIB_GAP_ROUTER, "2001:db8:c::/48"));
     assert_false(have(&g, RIB_GAP_ROUTER, "::/0")); // the end came in the same datagram
     rib_gaps_fini(&g);
 }
 
-// The kernel counts from the root for the rest of its dump; later deletions do not change that.
+// The kernel counts from the root for the rest of its dump, also after later deletions.
 static void a_deletion_opens_gaps_however_long_ago_it_was(void **state)
 {
     struct prefix first = prefix_of("2001:db8:1::/48"), late = prefix_of("2001:db8:f0::/48");
@@ -213,8 +214,8 @@ static void the_end_of_a_table_may_be_skipped(void **state)
 {
     struct rib_gaps g = {0};
 
-    for (unsigned how = 0; how < 4; how++) { // the next table in the same datagram, or in another;
-                                             // nothing more, in the same, in another
+    for (unsigned how = 0; how < 4; how++) { // how: next table in the same datagram, in another;
+                                             // end in the same datagram, in another
         rib_gaps_begin(&g, IP6);
         rib_gaps_deleted_any(&g);
         row(&g, RIB_GAP_LOCAL, 1, "::1/128");
@@ -226,7 +227,7 @@ static void the_end_of_a_table_may_be_skipped(void **state)
             rib_gaps_end(&g, how - 1);
         }
         assert_int_equal(have(&g, RIB_GAP_LOCAL, "fd00::1/128"), how & 1);
-        assert_false(have(&g, RIB_GAP_ROUTER, "2001::/48")); // a table's beginning is not
+        assert_false(have(&g, RIB_GAP_ROUTER, "2001::/48")); // no gap at a table's beginning
     }
     rib_gaps_fini(&g);
 }
@@ -239,7 +240,7 @@ static void rows_in_another_order_are_seen(void **state)
     row(&g, RIB_GAP_ROUTER, 1, "2001:db8:5::/48");
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:1::/48"); // shown again, after an addition
     assert_false(have(&g, RIB_GAP_ROUTER, "2001:db8:3::/48"));
-    row(&g, RIB_GAP_ROUTER, 2, "2001:db8:1:1::/64"); // a prefix before what is below it
+    row(&g, RIB_GAP_ROUTER, 2, "2001:db8:1:1::/64"); // a prefix before the one below it
     assert_true(have(&g, RIB_GAP_ROUTER, "2001:db8:3::/48"));
     rib_gaps_fini(&g);
 }

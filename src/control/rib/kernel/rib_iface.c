@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_iface.c - our interfaces among the kernel's links
 //
-// Control says when a link becomes one of our interfaces (its TAP has an ifindex) and when it stops
-// being one; what leads by it is resolved again each time. In the other direction, control hears
-// what the operator does to the TAP with iproute2, and table/iface.h gets the primary addresses for
-// ICMP errors.
+// Control reports when a link becomes one of our interfaces (its TAP has an ifindex) and when it
+// stops being one; each time, next hops by that link are resolved again. In the other direction,
+// control learns of the operator's iproute2 changes to the TAP, and table/iface.h gets the primary
+// addresses for ICMP errors.
 //
-// A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. Routes by it leave by the
-// TAP's interface. Its MAC is one of the interface's while it is up and has an address besides the
-// link-local one that the kernel makes. A backup has none, or its macvlan is down, because it must
-// not take what a switch floods (RFC 5798 6.4.2).
+// A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. Its routes leave by the
+// TAP's interface. Its MAC belongs to the interface while it is up and has an address besides the
+// link-local one that the kernel makes. A VRRP backup has no address, or its macvlan is down,
+// because it must not accept frames that a switch floods (RFC 5798 6.4.2).
 //
 // Virtual routers that are tables of one namespace see each other's links, and a route of one may
 // leave by an interface of another: routing daemons leak routes between VRFs that way. Linux
@@ -136,7 +136,7 @@ void rib_iface_rehop_others(struct rib_vr *v, int ifindex)
     each_other(v, ifindex, rehop_link);
 }
 
-// Nothing names the interface when this returns, if the link has no way out any more.
+// If the link no longer has an outgoing interface, nothing names the interface when this returns.
 static void settle_paths(struct rib_vr *v, struct rib_link *l)
 {
     while (rib_path_work(v, 1u << 20))
@@ -168,14 +168,14 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
     rib_multicast_bind(v, l);
     each_stacked(v, l, follow_stacked);
     each_other(v, l->ifindex, rib_iface_update_via);
-    if (v->table != RIB_TABLE_MAIN) // its local routes are ours from now on
+    if (v->table != RIB_TABLE_MAIN) // from now on we keep its local routes
         rib_sync_want(v, 1u << RIB_STAGE_ROUTE4 | 1u << RIB_STAGE_ROUTE6, 0);
     if (l->known)
         rib_iface_report(v, l, false);
     if (!v->n_uppers)
         return;
     rib_map_each (&v->link, l)
-        rib_iface_upper(v, l); // what stood there before
+        rib_iface_upper(v, l); // devices already on top of it
 }
 
 static struct rib_link *link_of_iface(struct rib_vr *v, uint16_t iface)
@@ -215,7 +215,7 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
     each_other(v, l->ifindex, settle_paths);
 }
 
-// The first that may be used; one that is deprecated only for want of another (RFC 6724 5, rule 3).
+// The first usable address; a deprecated one only if there is no other (RFC 6724 5, rule 3).
 static const struct rib_address *primary_address(const struct rib_link *l, uint8_t family,
                                                  uint8_t scope)
 {
@@ -239,8 +239,8 @@ static void write_addr6(uint8_t to[16], const struct rib_address *a)
         memcpy(to, a ? a->addr.b : none, 16);
 }
 
-// Has `b` a better claim than `a` to give the router its address? The loopback device first, then
-// the lowest ifindex.
+// Is `b` a better link than `a` for the router's own address? The loopback device first, then the
+// lowest ifindex.
 static bool is_better(const struct rib_link *a, const struct rib_link *b)
 {
     bool lo_a = a && !strcmp(a->name, "lo"), lo_b = !strcmp(b->name, "lo");
@@ -248,7 +248,7 @@ static bool is_better(const struct rib_link *a, const struct rib_link *b)
     return !a || (lo_b != lo_a ? lo_b : b->ifindex < a->ifindex);
 }
 
-// The address of the virtual router where an interface has none.
+// Address of the virtual router, used where an interface has none.
 static const struct rib_address *router_address(struct rib_vr *v, uint8_t family, int *of)
 {
     struct rib_link *l, *best = NULL;
@@ -260,7 +260,7 @@ static const struct rib_address *router_address(struct rib_vr *v, uint8_t family
     return best ? primary_address(best, family, RT_SCOPE_UNIVERSE) : NULL;
 }
 
-// After a change on this link.
+// Updates them after a change on this link.
 static void router_addresses(struct rib_vr *v, const struct rib_link *changed)
 {
     const struct rib_address *a;
@@ -404,7 +404,7 @@ static void ask_to_look(struct rib_vr *v, int ifindex, uint16_t iface, const cha
     *e = (struct iface_kernel_event){
         .vr = v->id, .iface = iface, .ifindex = ifindex, .settings = true};
     memcpy(e->upper, upper, strnlen(upper, sizeof e->upper - 1));
-    if (mailbox_post(ROLE_CONTROL, deliver_event, e)) // control looks by the clock, too
+    if (mailbox_post(ROLE_CONTROL, deliver_event, e)) // control also checks periodically
         free(e);
 }
 
@@ -428,7 +428,7 @@ void rib_iface_upper(struct rib_vr *v, const struct rib_link *l)
                     l->told.odd_name[0] ? l->told.odd_name : l->name);
 }
 
-// --- tunnels of Linux ---
+// --- Linux tunnels ---
 
 static void (*on_tunnel)(const struct iface_tunnel_event *e);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_link.c - links and addresses, and the routes that the kernel deletes silently
 //
-// rtnetlink announces that a link went down, but not the IPv4 routes and the next-hop objects that
-// went with it. So we do the same as the kernel:
+// rtnetlink announces that a link went down, but not the loss of its IPv4 routes and next-hop
+// objects. So we repeat the kernel's changes:
 //
 //     link down                 IPv4 routes whose legs are all dead, except local ones; next-hop
 //                               objects on the link
@@ -14,9 +14,9 @@
 //                               until there is an address again
 //     next-hop object deleted   IPv4 routes that name it (nexthop_object.c)
 //
-// Then we ask for a dump, because the kernel is right and we only guess. IPv6 routes are announced,
-// except that a leg of a multipath route dies silently; we judge legs of both families by their
-// link each time.
+// Then we request a dump, because the kernel is right and we only guess. IPv6 routes are announced,
+// except that a leg of a multipath route dies silently; so we check the link of each leg in both
+// families.
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@
 
 enum loss { LOSS_DOWN, LOSS_ADDRESS, LOSS_GONE };
 
-// Not hop_is_dead(): a leg without carrier may be left out, but does not count as dead here.
+// Unlike hop_is_dead(): a leg without carrier may be left out, but does not count as dead here.
 static bool is_up(const struct rib_vr *v, int ifindex)
 {
     const struct rib_link *l = rib_link_find(v, ifindex);
@@ -40,7 +40,7 @@ static bool is_up(const struct rib_vr *v, int ifindex)
     return l && l->up;
 }
 
-// Would the kernel delete the path's routes, now that the link is lost in this way?
+// Does this kind of link loss make the kernel delete the path's routes?
 static bool is_lost(struct rib_vr *v, const struct rib_path *p, int ifindex, enum loss loss)
 {
     bool on_it = false, all_dead = true;
@@ -69,8 +69,7 @@ static void lose_paths(struct rib_vr *v, int ifindex, enum loss loss)
     rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
 }
 
-// IPv4 legs on the link die with its last address, without a word, and live again with the next
-// one.
+// IPv4 legs on the link die silently with its last address, and come back with the next one.
 static void set_lost(struct rib_vr *v, int ifindex, bool lost)
 {
     if (!rib_link_has_legs(v, ifindex))
@@ -147,7 +146,7 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     was_up = l->up;
     had_carrier = l->carrier;
     is_news = !l->known || memcmp(&l->told, m, sizeof *m);
-    // Linux changes the MTU of IPv6 routes with that of their link, without a word.
+    // Linux changes the MTU of IPv6 routes silently when that of their link changes.
     if (l->known && l->told.mtu != m->mtu && v->n_mtu_paths)
         rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
     if (l->known)
@@ -197,7 +196,7 @@ static void addr_del(struct rib_vr *v, struct rib_link *l, struct rib_address *a
     size_t i = (size_t)(a - l->addr.item);
 
     rib_multicast_own(v, l, &a->addr, false);
-    memmove(a, a + 1, (l->addr.n - i - 1) * sizeof *a); // the order tells which one is primary
+    memmove(a, a + 1, (l->addr.n - i - 1) * sizeof *a); // the order determines the primary one
     l->addr.n--;
     rib_iface_addresses(v, l);
     if (four)
@@ -246,7 +245,7 @@ void rib_link_sweep_addr(struct rib_vr *v)
     }
 }
 
-// A tunnel that Linux made, which must not forward (port/tap_sysctl.h).
+// A tunnel made by Linux, which must not forward (port/tap_sysctl.h).
 static bool is_of_linux(struct rib_vr *v, int ifindex)
 {
     const struct rib_link *l = ifindex > 0 ? rib_link_find(v, ifindex) : NULL;
@@ -265,8 +264,8 @@ void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
         rib_multicast_daemon(v, rib_link_get(v, m->ifindex), m->family, m->multicast);
     if (!m->has_ignore_linkdown)
         return;
-    // "all" counts for IPv4 only: the kernel asks "all or this link" there, and just the link in
-    // IPv6.
+    // "all" counts for IPv4 only: the kernel checks "all or this link" for IPv4, and only the link
+    // for IPv6.
     if (m->ifindex == NETCONFA_IFINDEX_ALL && !six)
         flag = &v->ignore_linkdown_all4;
     else if ((l = rib_link_get(v, m->ifindex)))

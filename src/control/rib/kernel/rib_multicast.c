@@ -2,9 +2,9 @@
 // rib_multicast.c - multicast routes of configuration and kernel, for the forwarders' table
 //
 // The kernel's routes come as events and dumps like the others (rib_sync.c): a row confirms its
-// route, and the sweep deletes routes that no row confirmed. A (*,G) of the kernel takes packets
-// from each of its outputs, too. A route with an output that is none of our interfaces is left to
-// the kernel as a whole (MULTICAST_SLOW).
+// route, and the sweep deletes routes that no row confirmed. A (*,G) route of the kernel also
+// accepts packets from each of its outputs. A route with an output that is not one of our
+// interfaces is left entirely to the kernel (MULTICAST_SLOW).
 #include "rib/rib_multicast.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "table/iface.h"
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
-#define GROUPS_MAX 4096 // of a link
+#define GROUPS_MAX 4096 // per link
 #define TABLE4_DEFAULT 253 // of IPv4 multicast routes without a VRF; IPv6 ones are in main
 
 static struct rib_mroute **find_place(struct rib_mroutes *t, const struct multicast_key *k)
@@ -27,7 +27,7 @@ static struct rib_mroute **find_place(struct rib_mroutes *t, const struct multic
     return at;
 }
 
-// What rib_sync.c knows it by.
+// Id of a route for rib_sync.c.
 static uint32_t id_of(const struct multicast_key *k)
 {
     return (uint32_t)hash_bytes(k, sizeof *k, 1) | 1;
@@ -59,7 +59,7 @@ static uint16_t iface_of_link(const struct rib_vr *v, int ifindex)
     return l ? l->iface : 0;
 }
 
-// 0: none of this router's.
+// 0: not an interface of this router.
 static uint16_t iface_of_name(const struct rib_vr *v, const char *name)
 {
     const struct iface *i = iface_find_name(name);
@@ -98,8 +98,7 @@ static void from_kernel(const struct rib_vr *v, struct multicast_entry *e,
     }
 }
 
-// Forwarders have it so already: most routes do not concern the interface for which all are looked
-// at.
+// Forwarders have it already: most routes do not use the interface whose change triggers this.
 static bool is_published(const struct rib_vr *v, const struct multicast_entry *e)
 {
     const struct multicast_table *t = multicast_table[v->id][e->key.family == IP6];
@@ -131,7 +130,7 @@ static int publish_route(struct rib_vr *v, const struct rib_mroute *r)
     return err;
 }
 
-// After one of its two parts changed.
+// Call after one of its two parts changed.
 static void settle_route(struct rib_vr *v, struct rib_mroute *r)
 {
     struct rib_mroute **at;
@@ -194,7 +193,7 @@ void rib_multicast_event(struct rib_vr *v, const struct netlink_event *e, bool i
     memcpy(k.group, m->group, 16);
     v->sync.checked += is_row;
     if (!is_row)
-        rib_sync_touch_key(v, id_of(&k)); // explains what a row of it has shown
+        rib_sync_touch_key(v, id_of(&k)); // explains a difference shown by a row
     if (!e->del) {
         take_kernel(v, &k, m, is_row);
         return;
@@ -247,15 +246,15 @@ int rib_multicast_unfix(struct rib_vr *v, const struct multicast_key *k)
     return 0;
 }
 
-// --- what the host has joined, and where a daemon works ---
+// --- groups joined by the host, links of daemons ---
 
-// Groups of the link alone are none of the table's: their packets go up anyway.
+// Link-local groups are not in the table: their packets are punted anyway.
 static bool is_wide(const struct ip_addr *a)
 {
     return a->family == IP4 ? a->b[0] != 224 || a->b[1] || a->b[2] : (a->b[1] & 15) > 2;
 }
 
-// Our interface that its packets come by: its own, or that of the device it stands on (VRRP's
+// Our interface that receives its packets: the link's own, or that of its parent device (VRRP's
 // macvlan on a TAP). 0: none.
 static uint16_t iface_under(const struct rib_vr *v, const struct rib_link *l)
 {
@@ -294,8 +293,8 @@ static bool is_link_local(const struct ip_addr *a)
     return a->family == IP6 && a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80;
 }
 
-// A link-local address means something on its link alone, so no FIB has it. It stands beside the
-// groups joined there.
+// A link-local address is valid only on its link, so no FIB has it. It is kept with the groups
+// joined there.
 void rib_multicast_own(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *a, bool on)
 {
     if (!is_link_local(a))
@@ -371,7 +370,7 @@ void rib_multicast_daemon(struct rib_vr *v, struct rib_link *l, uint8_t family, 
     l->multicast[family == IP6] = runs;
     if (l->iface)
         multicast_daemon_set(l->iface, family, runs);
-    // outputs on it come and go in silence
+    // outputs on it come and go silently
     rib_sync_want(v, 1u << (family == IP6 ? RIB_STAGE_MROUTE6 : RIB_STAGE_MROUTE4),
                   VERIFY_DELAY_NS);
 }

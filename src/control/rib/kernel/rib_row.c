@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_row.c - the rows of a dump, taken prefix by prefix
+// rib_row.c - the rows of a dump, processed prefix by prefix
 //
 // The kernel shows the routes of a prefix (of one table) one after another, in its order. So the
-// rows of a prefix are its list, and we take them as a whole: the list in the store becomes what
-// the rows say, candidates and order.
+// rows of a prefix are its list, and we take them as a whole: the list in the store is made equal
+// to the rows, in candidates and order.
 //
-// Why that is right. Let R be the moment at which the kernel read the list. A change of the prefix
-// before R is in the rows, whether we have heard of it or not. A change after R is announced after
-// R, and stands behind the rows in the queue: we apply it to what the rows said. There are two
-// exceptions. In both we leave the list alone, and the prefix is a gap of the dump (rib_gap.h), so
-// the next dump shows it:
+// Why this is right: let R be the moment at which the kernel read the list. A change of the prefix
+// before R is in the rows, whether its event has arrived or not. A change after R is announced
+// after R, and its event stands behind the rows in the queue: we apply it to the list made from the
+// rows. There are two exceptions. In both we leave the list alone, and the prefix is a gap of the
+// dump (rib_gap.h), so the next dump shows it:
 // - A datagram of rows joins the queue some time after it was filled. An event between it and the
-//   datagram before may be newer than its rows (`touched`). An event before that datagram, too, is
-//   older: Linux changes IPv4 routes one at a time, so between a change and its announcement there
-//   is no other change; IPv6 does both under one lock, or announces last. Only an IPv4 deletion is
-//   announced first, and may be the last announcement of all, so `touched` lasts until the next
+//   previous datagram may be newer than its rows (`touched`). An event before the previous datagram
+//   is older: Linux changes IPv4 routes one at a time, so there is no other change between a change
+//   and its announcement; IPv6 does both under one lock, or announces last. Only an IPv4 deletion
+//   is announced first, and may be the last announcement of all, so `touched` lasts until the next
 //   event of the family.
-// - The rows may be incomplete: the prefix stood at the end of a datagram, and the next one did not
-//   go on with it where it should have.
-// An event about what is already in the rows does no harm: there is one at most, and rib_event.c
-// takes it twice without effect.
+// - The rows may be incomplete: the prefix stood at the end of a datagram, and the next datagram
+//   did not continue where it should have.
+// An event about a change that is already in the rows does no harm: there is one at most, and
+// rib_event.c is idempotent.
 //
-// So a prefix that is in no gap is right from its rows on, and the next dump covers the gaps. It
-// does not judge again what other events overtook: that was right before, and events kept it so.
-// The gaps of successive dumps have less and less in common, however much changes meanwhile.
+// So a prefix outside every gap is right from its rows on, and the next dump covers the gaps. The
+// next dump does not doubt a prefix again because other events overtook its rows: the prefix was
+// right before, and events kept it right. The gaps of successive dumps have less and less in
+// common, however fast routes change.
 //
-// The rows never show one kind of IPv6 route: what stands between two legs of a multipath route,
-// since Linux jumps from the first leg to the last. A route that we have behind such a route and
-// that the rows do not show may be there or not. Linux announces all IPv6 deletions, so it stays;
-// when the legs go, rib_event.c asks for a dump, which shows it.
+// The rows never show one kind of IPv6 route: a route between two legs of a multipath route, since
+// Linux jumps from the first leg to the last. If the store has a route behind a multipath route and
+// the rows do not show it, it may exist or not. Linux announces all IPv6 deletions, so we keep it;
+// when the legs go, rib_event.c requests a dump, which shows it.
 #include "rib/vr.h"
 
 enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table)
@@ -56,7 +57,7 @@ static void forget_rows(struct rib_vr *v)
     vec_clear(&v->sync.shown.row);
 }
 
-// The first route of the table in the node's list, 0 = none; *prev: the one before it.
+// First route of the table in the node's list, 0 = none; *prev: its predecessor.
 static uint32_t first_of(const struct rib *r, uint32_t node, uint8_t flags, uint32_t *prev)
 {
     uint32_t id = rib_trie_at(&r->trie, node)->head;
@@ -80,8 +81,8 @@ static bool is_row(const struct rib_route *t, const struct rib_shown_row *row)
     return t->path == row->path->id && t->metric == row->metric && t->protocol == row->protocol;
 }
 
-// The multipath route behind whose first leg the walk is, and no row of its metric since; NULL:
-// none.
+// Multipath route whose hidden routes may come next: the walk has passed its first leg, and no
+// later row of its metric; NULL: none.
 static const struct rib_shown_row *veil_of(const struct rib_shown_row *row,
                                            const struct rib_shown_row *veil)
 {
@@ -90,7 +91,7 @@ static const struct rib_shown_row *veil_of(const struct rib_shown_row *row,
     return veil && veil->metric != row->metric ? veil : NULL;
 }
 
-// The first route from `id` on that the rows would show; *prev: the one before it.
+// First route from `id` on that the rows would show; *prev: its predecessor.
 static uint32_t pass_hidden(struct rib_vr *v, struct rib *r, uint32_t id,
                             const struct rib_shown_row *veil, uint32_t *prev)
 {
@@ -110,7 +111,7 @@ static uint32_t pass_hidden(struct rib_vr *v, struct rib *r, uint32_t id,
     return id;
 }
 
-// The list says what the rows say: its routes are confirmed.
+// The list equals the rows: confirms its routes.
 static bool confirm_list(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     const struct rib_shown *s = &v->sync.shown;
@@ -132,7 +133,7 @@ static bool confirm_list(struct rib_vr *v, struct rib *r, uint32_t node)
     return true;
 }
 
-// The list becomes what the rows say.
+// Makes the list equal to the rows.
 static void take_rows(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     const struct rib_shown *s = &v->sync.shown;
@@ -143,7 +144,7 @@ static void take_rows(struct rib_vr *v, struct rib *r, uint32_t node)
     uint64_t gone = 0, added = 0;
 
     vec_foreach (&s->row,
-                 row) { // what is before `prev`, and that, is done; `id` is the first that is not
+                 row) { // routes up to and including `prev` are done; `id` is the next one
         uint32_t same = id = pass_hidden(v, r, id, veil, &prev);
 
         while (same && !is_row(rib_route_at(r, same), row))
@@ -180,7 +181,7 @@ void rib_rows_end(struct rib_vr *v)
     if (!s->row.n && !s->overtaken)
         return;
     vec_foreach (&s->row, row)
-        s->overtaken |= row->path->condemned; // its routes went in silence meanwhile
+        s->overtaken |= row->path->condemned; // its routes vanished silently meanwhile
     node = rib_trie_add(&r->trie, &s->prefix);
     changed = rib_drop_condemned(v, r, node);
     if (s->overtaken || !confirm_list(v, r, node)) {
@@ -204,7 +205,7 @@ void rib_rows_drop(struct rib_vr *v)
 
 void rib_rows_fini(struct rib_vr *v)
 {
-    vec_free(&v->sync.shown.row); // their paths are gone already
+    vec_free(&v->sync.shown.row); // their paths are already gone
 }
 
 void rib_rows_event(struct rib_vr *v, const struct prefix *p)
@@ -242,8 +243,8 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
 
     rib_gaps_row(&v->sync.gaps, table, v->events.datagrams, in_tree ? &m->prefix : NULL);
     if (in_tree && (s->table != table || !prefix_equal(&s->prefix, &m->prefix))) {
-        // IPv6: the kernel has begun again before it had shown all routes of that prefix, perhaps.
-        // It shows it again.
+        // IPv6: the kernel may have restarted before it had shown all routes of that prefix. It
+        // will show it again.
         if (s->table == table && m->prefix.family == IP6 &&
             rib_gap_walks_before(&m->prefix, &s->prefix))
             rib_rows_drop(v);
@@ -259,9 +260,9 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
     s->table = table;
     s->overtaken |= rib_sync_is_touched(v, &m->prefix);
     row = (struct rib_shown_row){rib_path_get(v, m), m->metric, m->protocol};
-    row.path->n_routes++; // so that it outlives the changes until the rows are taken
-    // Shown again, because something was added before it: in IPv6 the kernel begins again with the
-    // prefix, in IPv4 it goes on some routes earlier.
+    row.path->n_routes++; // keeps it alive until the rows are taken
+    // Shown again because a prefix was added before it: IPv6 restarts with the whole prefix, IPv4
+    // continues some routes earlier.
     if (is_shown(s, &row)) {
         if (m->prefix.family == IP4) {
             release_row(v, &row);

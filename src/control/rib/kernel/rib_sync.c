@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_sync.c - dumps: the first one, resync after lost events, verification, audit
 //
-// All four are the same: dump some stages from the kernel, mark what a row confirms, sweep what
-// none confirmed. A million routes take about half a second, so this is the backbone of
-// correctness; everything clever elsewhere only makes us right sooner.
+// All four work alike: dump some stages from the kernel, mark each object confirmed by a row, sweep
+// the objects that no row confirmed. A million routes take about half a second. So correctness
+// rests on dumps; all other mechanisms only make the state right sooner.
 //
-// We ask for the dump on the event socket. Rows and events stand in one queue in the order in which
+// We request the dump on the event socket. Rows and events stand in one queue in the order in which
 // the kernel made them, with one exception: the kernel fills a datagram of rows while we read the
-// one before it, so an event between the two may be newer than the rows behind it (`touched`). If
-// an event describes the thing as a whole (a link, an address, an object, a neighbor, a multicast
-// route), it counts and the row is ignored. A prefix has many candidates, and an event describes
-// one of them: see rib_row.c. This is also why a difference that a dump finds counts as one
-// ("diverged") only if no event explains it until the queue is empty.
+// previous one, so an event between the two may be newer than the rows behind it (`touched`). If
+// the event describes a whole object (a link, an address, a next-hop object, a neighbor, a
+// multicast route), the event wins and the row is ignored. A prefix has many candidates, and an
+// event describes one of them: see rib_row.c. For the same reason, a difference found by a dump
+// counts ("diverged") only if no event explains it until the queue is empty.
 //
 //     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep
 //          --> ending --(drained)--> end
 //
 // NLM_F_DUMP_INTR: we take the rows, sweep nothing, and dump the stage again.
 //
-// Gaps: dumps of routes skip some while others are deleted, and the kernel does not say so. The
-// prefixes of which a dump says nothing certain (rib_gap.h) are not swept, and the dump is repeated
-// for them. After it a prefix is in doubt only if it is a gap again; so repeating comes to an end
-// even with 10,000 changes a second. Dumps of neighbors and multicast are small: if there were
-// events of the kind, nothing is swept and the dump is repeated.
+// Gaps: route dumps skip some routes while others are deleted, and the kernel does not report it.
+// Prefixes for which a dump is not conclusive (rib_gap.h) are not swept, and the dump is repeated
+// for them. After the repetition a prefix stays in doubt only if it is in a gap again, so the
+// repetitions end even at 10,000 changes a second. Dumps of neighbors and multicast routes are
+// small: if such events came meanwhile, nothing is swept and the dump is repeated.
 //
 // ENOBUFS: once the socket is empty, everything is dumped again (the kernel drops events until
 // then).
 //
 // Verifications, and dumps repeated for the fifth time, wait ten times as long as the last dump
-// took: at most a tenth of the time goes into them.
+// took, so dumps use at most a tenth of the time.
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -42,11 +42,11 @@
 #include "rib/vr.h"
 #include "table/fib.h"
 
-#define SWEEP_BUDGET (1u << 16) // routes looked at per turn
-#define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
-#define DOUBT_DELAY_NS (10 * NS_PER_MS) // at least, before the next ones for what is in doubt
-#define FIRST_NS (10 * NS_PER_SECOND)   // a router counts as synced then, even if in doubt
-#define SILENCE_NS NS_PER_SECOND        // of the kernel in the middle of a dump
+#define SWEEP_BUDGET (1u << 16) // routes examined per turn
+#define TRIES_AT_ONCE 5         // dumps repeated without a pause
+#define DOUBT_DELAY_NS (10 * NS_PER_MS) // minimum delay of the next dumps for prefixes in doubt
+#define FIRST_NS (10 * NS_PER_SECOND)   // after that a router counts as synced, even if in doubt
+#define SILENCE_NS NS_PER_SECOND        // maximum silence of the kernel during a dump
 
 static const struct {
     uint16_t type;
@@ -82,9 +82,9 @@ static bool is_of_routes(const struct rib_sync *s)
     return s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6;
 }
 
-// Asks for the rows of the stage. A namespace with a thousand tables would show all of them to each
-// router: so where the kernel can, one that has not the main table gets its own, then the local
-// one. Main's router looks at all (rib_unfollowed.c).
+// Requests the rows of the stage. A namespace with a thousand tables would show all of them to each
+// router. So if the kernel can filter, a router without the main table requests its own table, then
+// the local one. Main's router reads all tables (rib_unfollowed.c).
 static int ask_rows(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -100,7 +100,8 @@ static int ask_rows(struct rib_vr *v)
     return netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
 }
 
-// The rows of its own table are all here. False: those of the local one are not to come.
+// All rows of its own table are here: requests the local table. False: the local table is not
+// wanted.
 static bool ask_local_rows(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -135,7 +136,7 @@ static void next_stage(struct rib_vr *v)
     s->seq = v->events.seq;
     s->heard = true;
     if (s->stage == RIB_STAGE_NEXTHOP)
-        s->going.family = 0; // to answer that the kernel waited for it
+        s->going.family = 0; // the kernel answered only after the deletion
     if (s->stage == RIB_STAGE_ROUTE4 && s->going.family) {
         rib_sync_touch(v, &s->going);
         rib_gaps_deleted(&s->gaps, RIB_GAP_OTHER, &s->going); // IPv4 has one list for all tables
@@ -156,7 +157,7 @@ static void begin_dump(struct rib_vr *v)
     s->todo = s->served = s->overrun ? RIB_STAGES_ALL : s->want;
     s->judged = s->overrun ? RIB_STAGES_ALL : s->whole;
     if (!v->has_mpls)
-        s->todo &= ~(1u << RIB_STAGE_MPLS); // a kernel without it would show all IP routes instead
+        s->todo &= ~(1u << RIB_STAGE_MPLS); // without MPLS, a kernel would show all IP routes
     s->want = s->whole = 0;
     s->overrun = s->broken = s->asked_again = false;
     s->begin_ns = clock_now_ns();
@@ -170,7 +171,7 @@ static void begin_dump(struct rib_vr *v)
     next_stage(v);
 }
 
-// Removes up to SWEEP_BUDGET routes' worth of unconfirmed ones; true when there is more to look at.
+// Sweeps unconfirmed routes, examining up to SWEEP_BUDGET; true when there are more to examine.
 static bool sweep_routes(struct rib_vr *v, struct rib *r)
 {
     uint32_t id = v->sync.sweep, end = id + SWEEP_BUDGET;
@@ -182,12 +183,12 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         struct prefix p;
         uint32_t node;
 
-        // A freed record: its first word is a free link, the rest is as it was; node 0 marks it
+        // A freed record: its first word is a free link, the rest is unchanged; node 0 marks it
         // (rib_route_del).
         if (!t->node || (t->flags & RIB_ROUTE_DERIVED) || t->gen == r->gen)
             continue;
         if (rib_path_at(v, t->path)
-                ->condemned) // an event has said so before: rib_path_work() is about to delete it
+                ->condemned) // already announced: rib_path_work() is about to delete it
             continue;
         node = t->node;
         rib_trie_prefix(&r->trie, node, &p);
@@ -205,10 +206,10 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
     return id < r->route.top;
 }
 
-// When the socket is full at the wrong moment, the kernel loses the end of a dump, or the refusal
-// of its request, and nothing more comes of it. So silence is an answer too: the stage is asked for
-// again. Should the old dump still run in the kernel, the new request is refused (EBUSY) and
-// repeated later; late rows of the old one are ignored by their number.
+// If the socket is full at the wrong moment, the kernel loses the end of a dump, or the refusal of
+// its request, and sends nothing more. So after a silence we request the stage again. If the old
+// dump still runs in the kernel, the new request is refused (EBUSY) and repeated later; late rows
+// of the old dump are ignored by their sequence number.
 void rib_sync_watch(struct rib_vr *v, uint64_t now_ns)
 {
     struct rib_sync *s = &v->sync;
@@ -225,9 +226,9 @@ void rib_sync_watch(struct rib_vr *v, uint64_t now_ns)
     }
 }
 
-// What the dump did not tell is asked for again; what had been in doubt is so no longer where it
-// told. Next-hop objects are asked for, too, because the kernel answers that under the lock that it
-// changes IPv4 routes under: what it was about to do is done then.
+// Requests a dump of the prefixes that this dump lacked; prefixes covered by it are no longer in
+// doubt. Also dumps next-hop objects: the kernel answers that request under the lock for IPv4 route
+// changes, so pending changes are complete by then.
 static void settle_doubt(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -242,7 +243,7 @@ static void settle_doubt(struct rib_vr *v)
                             s->tries < TRIES_AT_ONCE ? 0 : DOUBT_DELAY_NS);
 }
 
-// All rows of the stage are here: sweeps. True when it is done and the next stage may begin.
+// All rows of the stage are here: sweeps. True when the stage is done and the next one may begin.
 static bool end_stage(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -318,7 +319,7 @@ static void log_dump(struct rib_vr *v)
                    (unsigned long long)v->rib[1].n_routes, (unsigned long long)v->rib[0].n_fib,
                    (unsigned long long)v->rib[1].n_fib,
                    (unsigned long long)(s->took_ns / NS_PER_MS));
-    else if (s->served != 1u << RIB_STAGE_NEIGH) // which is small, and may come every second
+    else if (s->served != 1u << RIB_STAGE_NEIGH) // a neighbor dump is small and frequent
         log_info("rib: resync: vr=%u stages=%#x rows=%llu diverged=%u swept=%llu ms=%llu", v->id,
                  s->served, (unsigned long long)s->checked, s->diverged.n,
                  (unsigned long long)v->swept, (unsigned long long)(s->took_ns / NS_PER_MS));
@@ -328,12 +329,12 @@ static void end_dump(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
     bool awaited = v->audit.step == AUDIT_KERNEL && v->audit.asked &&
-                   !s->broken; // somebody waits for the next dump
+                   !s->broken; // a caller waits for the next dump
 
     s->ending = false;
-    // A link whose loss explains what was found may not have been announced yet. The kernel does
-    // that, and answers for next-hop objects, under one lock: so that answer stands behind the
-    // announcement.
+    // The loss of a link that explains the findings may not have been announced yet. The kernel
+    // announces it and dumps next-hop objects under one lock, so the end of that dump stands behind
+    // the announcement.
     if (!s->broken && s->diverged.n && v->audit.step == AUDIT_KERNEL &&
         s->served == RIB_STAGES_ALL && !s->asked_again) {
         s->asked_again = true;
@@ -350,11 +351,11 @@ static void end_dump(struct rib_vr *v)
         s->tries = 0;
     }
     if (s->broken)
-        return; // the askers wait for the next one
+        return; // the callers wait for the next one
     v->resyncs++;
     v->diverged += s->diverged.n;
     log_dump(v);
-    // What the first dump did not tell for certain belongs to it, unless that takes too long.
+    // The first dump is complete when no prefix is in doubt, unless that takes too long.
     if (!(rib_gaps_any(&s->doubt[0]) || rib_gaps_any(&s->doubt[1])) ||
         clock_now_ns() - s->since_ns >= FIRST_NS)
         rib_vr_set_synced(v);
@@ -397,8 +398,8 @@ static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_
                                             : JOURNAL_LINK;
 }
 
-// May routes have gone with the link? Not when it has only come up, got its carrier, another name:
-// our own TAPs do that while the first dump runs, which is not to be repeated for them.
+// May routes have vanished with the link? Not if it only came up, got its carrier or another name:
+// our own TAPs do that during the first dump, which must not be repeated for them.
 static bool link_may_take_routes(const struct rib_vr *v, const struct netlink_event *e)
 {
     const struct rib_link *l = rib_link_find(v, e->link.ifindex);
@@ -409,7 +410,7 @@ static bool link_may_take_routes(const struct rib_vr *v, const struct netlink_ev
            l->told.mtu != e->link.mtu || l->told.master != e->link.master;
 }
 
-// Without a word.
+// May routes vanish without an event of their own?
 static bool may_take_routes(const struct rib_vr *v, const struct netlink_event *e)
 {
     return e->kind == NETLINK_EVENT_LINK   ? link_may_take_routes(v, e)
@@ -417,7 +418,8 @@ static bool may_take_routes(const struct rib_vr *v, const struct netlink_event *
                                            : e->kind == NETLINK_EVENT_NEXTHOP;
 }
 
-// What a dump of routes may have skipped follows from its rows and from what was deleted meanwhile.
+// Notes deletions: together with the rows, they determine the prefixes that a route dump may have
+// skipped.
 static void note_deletions(struct rib_vr *v, const struct netlink_event *e)
 {
     if (may_take_routes(v, e))
@@ -426,8 +428,8 @@ static void note_deletions(struct rib_vr *v, const struct netlink_event *e)
         rib_gaps_deleted(&v->sync.gaps, rib_gap_table(v, e->route.table), &e->route.prefix);
 }
 
-// Things that an event describes whole, by what they are; 0: a route's candidates are many
-// (rib_row.c).
+// Identifies objects that an event describes as a whole; 0: not for routes, since a prefix has many
+// candidates (rib_row.c).
 static uint32_t key_of(const struct netlink_event *e)
 {
     struct {
@@ -437,7 +439,7 @@ static uint32_t key_of(const struct netlink_event *e)
         uint8_t a[32];
     } k;
 
-    memset(&k, 0, sizeof k); // its holes, too
+    memset(&k, 0, sizeof k); // padding, too
     k.kind = e->kind;
     switch (e->kind) {
     case NETLINK_EVENT_LINK: k.ifindex = e->link.ifindex; break;
@@ -473,7 +475,7 @@ static uint32_t key_of(const struct netlink_event *e)
     return (uint32_t)hash_bytes(&k, sizeof k, 1) | 1;
 }
 
-// Is an event that may be newer than the row about the same object?
+// May an event of the same object be newer than the row?
 static bool is_overtaken(const struct rib_vr *v, const struct netlink_event *e)
 {
     uint32_t key = key_of(e);
@@ -488,7 +490,7 @@ static void note_event(struct rib_vr *v, const struct netlink_event *e)
 
     if (v->sync.row && (!of_routes || (e->kind == NETLINK_EVENT_ROUTE &&
                                        e->route.prefix.family == v->sync.gaps.family))) {
-        rib_map_fini(&v->sync.touched); // that was before the last datagram of rows
+        rib_map_fini(&v->sync.touched); // state of the time before the last datagram of rows
         v->sync.row = false;
     }
     if (e->kind == NETLINK_EVENT_ROUTE && e->route.prefix.family == IP4) {
@@ -503,7 +505,7 @@ static void note_event(struct rib_vr *v, const struct netlink_event *e)
 
 static void take_event(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
 {
-    static struct netlink_event e; // large; of the one manager thread
+    static struct netlink_event e; // large; only the manager thread uses it
     int got = netlink_parse(h, &e);
 
     if (got < 0)
@@ -560,7 +562,7 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
 
     v->messages++;
     if (!ours && h->nlmsg_pid == v->events.portid)
-        return; // of a dump that was given up
+        return; // of an abandoned dump
     if (!ours) {
         take_event(v, h, false);
         return;
@@ -573,8 +575,8 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
 
         if (h->nlmsg_len >= NLMSG_LENGTH(sizeof error))
             memcpy(&error, NLMSG_DATA(h), sizeof error);
-        // A kernel without next-hop objects or netconf says so, and so does one without the table;
-        // anything else is tried again.
+        // A kernel without next-hop objects or netconf reports these errors, as does a kernel
+        // without the table; all other errors are retried.
         if (error && error != -EOPNOTSUPP && error != -EINVAL &&
             (error != -ENOENT || v->table == RIB_TABLE_MAIN || !is_of_routes(s)))
             s->interrupted = true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_unfollowed.c - what Linux routes by and forwarding does not
+// rib_unfollowed.c - rules and routes that Linux follows and forwarding does not
 //
-// The FIB is one table, looked up by destination. Linux may ask more tables, in the order of its
+// The FIB is one table, looked up by destination. Linux may search more tables, in the order of its
 // rules, and choose a route by TOS or source as well. This file keeps such rules and routes by a
-// hash of what they are, so that a repeated announcement counts once, and a dump sweeps those that
-// Linux deleted silently. The first of each kind is the example that is shown.
+// hash of their content, so that a repeated announcement counts once, and a dump sweeps those
+// deleted silently by Linux. The first item of each kind is the example shown to the operator.
 //
-// The rules that every namespace begins with are what we do anyway: here it counts if they are
-// missing.
+// Forwarding already behaves like the rules that every namespace begins with: here a missing one
+// counts.
 #include "rib/vr.h"
 
 #include <linux/lwtunnel.h>
@@ -40,7 +40,7 @@ struct item {
     uint32_t table, selectors; // of a rule
 };
 
-// --- what is kept ---
+// --- store ---
 
 static uint32_t key_of(const struct item *i)
 {
@@ -134,10 +134,10 @@ void rib_unfollowed_fini(struct rib_vr *v)
 
 // --- rules ---
 
-// The rules that every namespace begins with; NOT_DEFAULT: none of them. What else does no harm is
+// Rules that every namespace begins with; NOT_DEFAULT: none of them. Other harmless rules are
 // HARMLESS: the table `default` is judged by its routes, and a VRF's tables have virtual routers of
-// their own. The local table may be asked later, as VRF devices need it, as long as that is before
-// main.
+// their own. The local table may be searched later, as VRF devices require, as long as that is
+// before main.
 enum { LOCAL, LOCAL_LATER, MAIN, HARMLESS, NOT_DEFAULT };
 _Static_assert(HARMLESS == RIB_DEFAULT_RULES, "those that are missed");
 
@@ -176,12 +176,13 @@ void rib_unfollowed_rule(struct rib_vr *v, const struct netlink_rule *m, bool de
 
 // --- routes ---
 
-// Why Linux may route by it and the RIB has it not; UNFOLLOWED_KIND_N: it does not.
+// Why the route is in Linux's lookup but not in the RIB; UNFOLLOWED_KIND_N: it is not.
 static enum rib_unfollowed_kind why_route(const struct rib_vr *v, const struct netlink_route *m)
 {
     if (m->cloned || !m->type || m->type > RTN_THROW)
         return UNFOLLOWED_KIND_N;
-    // Rule 32767 of IPv4, which is there from the start, asks it after main; IPv6 has no such rule.
+    // Rule 32767 of IPv4, which exists from the start, searches it after main; IPv6 has no such
+    // rule.
     if (m->table == TABLE_DEFAULT && v->table == RIB_TABLE_MAIN && m->prefix.family == IP4)
         return UNFOLLOWED_TABLE;
     if (m->table != v->table && !(m->table == RIB_TABLE_LOCAL && v->table == RIB_TABLE_MAIN))
@@ -205,7 +206,7 @@ void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool 
         keep_item(v, &i);
 }
 
-// Labels are the namespace's, whatever VRFs it has: reported once.
+// Labels are global to the namespace, including its VRFs: reported once.
 void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool del)
 {
     struct item i = {.kind = UNFOLLOWED_MPLS, .number = m->label};
@@ -219,7 +220,7 @@ void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool de
         keep_item(v, &i);
 }
 
-// --- the report ---
+// --- report ---
 
 static void add_example(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n,
                 const char *example)
@@ -257,8 +258,8 @@ static void report_rules(struct rib_vr *v, struct rib_unfollowed *u)
     }
 }
 
-// By a link that is none of our interfaces: a management port, say. What is on its own subnets is
-// not to be routed there.
+// The path leaves by a link that is not one of our interfaces, for example a management port.
+// Routes to the link's own subnets are not meant for forwarding and do not count.
 static bool leaves_elsewhere(struct rib_vr *v, struct rib_path *p)
 {
     const struct hop_set *s = rib_path_hops(p);
@@ -278,8 +279,8 @@ static uint8_t encap_of(const struct rib_path *p)
     return p->encap ? p->encap : p->object ? p->object->encap : 0;
 }
 
-// Of a type of encapsulation, as iproute2 has it; NULL: another, or a route that only gives packets
-// another destination.
+// iproute2's name of an encapsulation type; NULL: unknown type, or the route only rewrites the
+// packet's destination.
 static const char *encap_word(uint8_t encap)
 {
     static const char *const word[] = {
@@ -298,7 +299,7 @@ static const char *encap_word(uint8_t encap)
     return encap < sizeof word / sizeof *word ? word[encap] : NULL;
 }
 
-// The VRF device of another table that it leads into: Linux looks there once more. NULL: none.
+// VRF device of another table that the path leads into: Linux then searches that table. NULL: none.
 static const struct rib_link *enters_vrf(const struct rib_vr *v, struct rib_path *p)
 {
     const struct hop_set *s = rib_path_hops(p);
@@ -364,7 +365,7 @@ static void report_paths(struct rib_vr *v, struct rib_unfollowed *u)
     }
 }
 
-// Routes of interfaces, which only a VRF device makes in its table.
+// Interface routes in a table without a VRF device; only a VRF device makes them there.
 static void report_device(struct rib_vr *v, struct rib_unfollowed *u)
 {
     char text[RIB_UNFOLLOWED_TEXT];
@@ -378,7 +379,7 @@ static void report_device(struct rib_vr *v, struct rib_unfollowed *u)
     add_example(u, UNFOLLOWED_DEVICE, 1, text);
 }
 
-// Prefixes that wait, and paths that have not got the next hops that they lead to.
+// Prefixes beyond the budget of routes.
 static void report_budget(struct rib_vr *v, struct rib_unfollowed *u)
 {
     char text[RIB_UNFOLLOWED_TEXT];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_target_resolve.c - keeps the addresses resolved that access lists redirect to
+// acl_target_resolve.c - keeps redirect targets of access lists resolved
 //
 // In every virtual router that has the address on a link, the neighbor is treated like a gateway:
-// resolved before the first packet, and not forgotten after the last. Forwarders ask the FIB for
-// the next hop (forwarder/acl_act.c). Since routes, links and lists change, all addresses are
-// looked up again once a second.
+// resolved before the first packet, and kept after the last. Forwarders get the next hop from the
+// FIB (forwarder/acl_act.c). Since routes, links and lists change, all addresses are looked up
+// again once a second.
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 static VEC(struct neigh *) kept;
 static uint64_t looked_ns;
 
-// The link on which the kernel finds the address without a gateway, 0 = none.
+// Link on which the kernel reaches the address without a gateway, 0 = none.
 static int link_of(struct rib_vr *v, const struct ip_addr *a)
 {
     const struct rib_path *p = rib_path_to(v, a);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_clear.c - has neighbors resolved anew, for an operator
+// neigh_clear.c - has neighbors resolved again, on the operator's request
 //
-// Asks the kernel to delete them (as `ip neigh flush` does, but no permanent ones). The FIB follows
-// the kernel's announcements, and gateways are asked for again at once.
+// Asks the kernel to delete them (as `ip neigh flush` does, except permanent ones). The FIB follows
+// the kernel's announcements, and gateways are requested again at once.
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_feed.c - a ring of neighbors that were resolved, failed or went (neigh_feed.h)
+// neigh_feed.c - ring of resolved, failed and removed neighbors (neigh_feed.h)
 #include "rib/neigh_feed.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 #include "table/nexthop.h"
 
 static struct neigh_news ring[NEIGH_FEED_ROOM];
-static _Atomic uint32_t head, tail; // written, read; release by who moves it, acquire by the other
+static _Atomic uint32_t head, tail; // written, read; writer releases, other side acquires
 static _Atomic bool wanted;
 static _Atomic uint64_t missed;
 
@@ -31,7 +31,7 @@ static void put_news(const struct neigh *n, enum neigh_change change)
     atomic_store_explicit(&head, at + 1, memory_order_release);
 }
 
-// 0: nothing that is worth telling.
+// 0: nothing to report.
 static uint8_t status_of(const struct neigh *n)
 {
     if (neigh_is_resolved(n))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_groups.c - lets routing protocols reach their groups when the neighbor table is full
+// neigh_groups.c - keeps the groups of routing protocols reachable when the neighbor table is full
 //
-// To the kernel 224.0.0.5 is a neighbor like any other: an entry of a table of about a thousand
-// (gc_thresh3), made when something is sent there. When an ARP flood fills the table, the kernel
-// evicts entries of groups first and cannot make new ones: OSPF sends no hello any more, and its
-// adjacencies end. So each of our interfaces gets the entries of the groups that routing protocols
-// use, exempt from garbage collection. The kernel forgets them with the link, so we ask for them
-// whenever it comes up.
+// The kernel treats 224.0.0.5 like any other neighbor: as an entry of a table of about a thousand
+// (gc_thresh3), made when a packet is sent there. When an ARP flood fills the table, the kernel
+// evicts group entries first and cannot make new ones: OSPF sends no more hellos, and its
+// adjacencies end. So each of our interfaces gets permanent entries, exempt from garbage
+// collection, for the groups that routing protocols use. The kernel drops them with the link, so we
+// request them whenever it comes up.
 #include "rib/neigh.h"
 #include "rib/vr.h"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neigh_hold.c - packets that wait for a neighbor, and the limits of waiting
 //
-// A forwarder that meets HOLD (gateway not resolved) or GLEAN (host on a link) puts the packet on
+// A forwarder that finds HOLD (gateway not resolved) or GLEAN (host on a link) puts the packet on
 // exchange_hold. The packet waits in its neighbor's queue while the kernel resolves, and leaves by
-// INJECT_NEXTHOP or with a named drop. When nobody answers, it leaves by INJECT_NEXTHOP as well, to
-// the next hop that says FAILED by then, so that the forwarder tells the sender by ICMP.
+// INJECT_NEXTHOP or with a named drop. If the neighbor does not answer, the packet also leaves by
+// INJECT_NEXTHOP, to a next hop that is FAILED by then, so that the forwarder informs the sender by
+// ICMP.
 //
-// An address scan of a /16 or /64 must not hurt anybody (RFC 6583):
-//   - at most NEIGH_HOLD_MAX packets a neighbor, oldest dropped first;
+// Limits against an address scan of a /16 or /64 (RFC 6583):
+//   - at most NEIGH_HOLD_MAX packets per neighbor, oldest dropped first;
 //   - new hosts spend a token (NEIGH_RATE a second), and at most NEIGH_PENDING_MAX are being
 //     resolved at a time (neigh_limit_pending), half of them on one link;
 //   - gateways and known hosts spend none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_limit.c - how many neighbors the kernel has room for (neigh_limit.h)
+// neigh_limit.c - capacity of the kernel's neighbor tables (neigh_limit.h)
 #include "rib/neigh_limit.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #define TELL_INTERVAL_NS (60 * NS_PER_SECOND)
 #define ENLARGE                                                                                    \
     "sysctl -w net.%s.neigh.default.gc_thresh2=%u net.%s.neigh.default.gc_thresh3=%u"
-#define LIMIT_DEFAULT 1024u // the kernel's gc_thresh3 unless somebody has changed it
+#define LIMIT_DEFAULT 1024u // the kernel's gc_thresh3 unless changed
 
 static struct netlink socket_of = {.fd = -1};
 static struct table {
@@ -98,7 +98,7 @@ uint8_t neigh_limit_parse(const struct nlmsghdr *h, struct neigh_table *t)
     const struct ndtmsg *m = mnl_nlmsg_get_payload(h);
     const struct nlattr *a;
     bool parms = true,
-         bad = false; // parameters of one device only; an attribute that goes beyond the message
+         bad = false; // parameters of a single device; an attribute that exceeds the message
 
     *t = (struct neigh_table){0};
     if (h->nlmsg_type != RTM_NEWNEIGHTBL || h->nlmsg_len < NLMSG_LENGTH(sizeof *m))
@@ -140,7 +140,7 @@ static void take_answer(void *ctx, const struct nlmsghdr *h)
     if (!family)
         return;
     struct table *t = table_of(family);
-    if (!t->now.limit) { // what was before we came concerns nobody
+    if (!t->now.limit) { // events before our start are not reported
         t->told_refused = now.refused;
         t->told_evictions = now.evictions;
     }
@@ -163,5 +163,5 @@ void neigh_limit_tick(uint64_t now_ns)
 
 void neigh_limit_refused(void)
 {
-    asked_ns = 0; // its count tells whose table it was
+    asked_ns = 0; // its counter shows which table was full
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_manager.c - neighbors: the kernel resolves them, the FIB learns of it
+// neigh_manager.c - neighbors: the kernel resolves them, the FIB follows
 //
-// neigh_update() is the heart. Whatever changed (the kernel's entry, the link, the routes, time),
-// it computes from the state what the next-hop id should be, whether the host has its own route in
-// the FIB, and whether the record is still needed, and makes it so.
+// neigh_update() is the core. After any change (the kernel's entry, the link, the routes, time), it
+// computes from the state the right kind of the next-hop id, whether the host has its own route in
+// the FIB, and whether the record is still needed, and applies the result.
 //
 // A host gets a FIB entry of its own when the longest kernel route to it leads onto its link
 // without a gateway: then the kernel, too, would send straight to it. Link-local addresses never
-// do; they are next hops only. A host that does not answer keeps its entry (kind FAILED), so that
-// forwarders answer "unreachable" themselves while an address scan goes on.
+// get one; they are next hops only. A host that does not answer keeps its entry (kind FAILED), so
+// that forwarders answer "unreachable" themselves during an address scan.
 //
-// NTF_MANAGED has the kernel keep gateways resolved. Entries of hosts go stale after half a minute,
-// because the kernel does not see our traffic; those that forwarders used lately are probed again
+// NTF_MANAGED makes the kernel keep gateways resolved. Entries of hosts go stale after half a
+// minute, because the kernel does not see our traffic; recently used ones are probed again
 // (NTF_USE). A full table evicts stale entries, whether we use them or not: such a host keeps its
-// MAC while we ask the kernel again, so that neither a scan nor its end costs it a packet.
+// MAC while we ask the kernel again, so that it loses no packet during or after a scan.
 #include "rib/neigh.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ static bool is_link_local_or_group(const struct ip_addr *a)
     return a->b[0] == 0xff || (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80);
 }
 
-// Does the longest route of the kernel to the host lead onto its link without a gateway?
+// Does the kernel's longest route to the host lead onto its link without a gateway?
 static bool is_connected(const struct neigh *n)
 {
     return !is_link_local_or_group(&n->addr) && routes.is_connected(n->vr, &n->addr, n->ifindex);
@@ -154,7 +154,7 @@ static void drop_id(struct neigh *n)
         routes.set_host(n->vr, &n->addr, n->nexthop, false);
     n->host = false;
     owner[n->nexthop] = 0;
-    if (!n->detour) // a detour lasts, like "unreachable", until no FIB entry has the next hop
+    if (!n->detour) // like "unreachable", a detour lasts until no FIB entry has the next hop
         nexthop_set_kind(n->nexthop, NEXTHOP_UNREACHABLE);
     n->detour = false;
     nexthop_put(n->nexthop);
@@ -211,7 +211,7 @@ static void tell_detour(const struct neigh *n, const struct neigh *by)
                    n->vr->id, gateway, iface);
 }
 
-// Its next hop does what the neighbor's state says.
+// Makes its next hop follow the neighbor's state.
 static void apply_state(struct neigh *n, const struct rib_link *l, bool resolved, bool failed)
 {
     const struct neigh *by = routes.detour(n);
@@ -236,7 +236,7 @@ void neigh_update(struct neigh *n, uint64_t now_ns)
          resolved = neigh_is_resolved(n) || n->kept_until_ns > now_ns;
     bool failed = n->failed_until_ns > now_ns;
     uint16_t iface = l ? l->via : 0;
-    if (iface && tunnel_is_point_to_point(iface_get(iface))) { // the way is always known
+    if (iface && tunnel_is_point_to_point(iface_get(iface))) { // needs no resolution
         memcpy(n->mac, iface_get(iface)->mac, sizeof n->mac);
         resolved = true;
         failed = false;
@@ -334,8 +334,8 @@ void neigh_refused(struct rib_vr *v, int error)
                v->id);
 }
 
-// Does the kernel delete a good entry that we use? Who deletes one on purpose (`ip neigh del`, a
-// link that goes) has the kernel call it failed first.
+// Did the kernel evict a valid entry that we use? Before a deliberate deletion (`ip neigh del`, a
+// link that goes), the kernel reports the entry as failed.
 static bool is_pushed_out(const struct neigh *n, bool del)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
@@ -344,9 +344,9 @@ static bool is_pushed_out(const struct neigh *n, bool del)
            !(n->state & (NUD_PERMANENT | NUD_NOARP)) && neigh_is_used(n);
 }
 
-// A MAC of a group is no host's, whatever an ARP or ND answer says (RFC 1812 3.3.2): one frame to
-// it would be many. An operator may mean it (a cluster that shares a group MAC), and makes the
-// entry permanent.
+// A group MAC never belongs to a host, whatever an ARP or ND answer claims (RFC 1812 3.3.2): each
+// frame to it would reach many hosts. An operator can allow it (a cluster with a shared group MAC)
+// by a permanent entry.
 static bool is_believed(const struct rib_vr *v, const struct netlink_neigh *m)
 {
     char addr[IP_TEXT_MAX], mac[MAC_TEXT_MAX];
@@ -358,8 +358,8 @@ static bool is_believed(const struct rib_vr *v, const struct netlink_neigh *m)
     return false;
 }
 
-// Whom the event is about; NULL: nobody, or one for whom the budget has no room. A gateway always
-// has its neighbor (neigh_get): the budget of next hops is about those.
+// Neighbor that the event concerns; NULL if there is none, or a new one exceeds the budget of
+// neighbors. Gateways always have their record (neigh_get): the budget of next hops covers them.
 static struct neigh *of_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
 {
     struct neigh *n = neigh_is_group(&m->addr) ? NULL : neigh_find(v, m->ifindex, &m->addr);
@@ -386,7 +386,7 @@ void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
     n->in_kernel = !del;
     n->state = del ? NUD_NONE : m->state;
     n->has_mac =
-        believed || (!del && m->has_mac && n->has_mac); // the MAC from before it stays in force
+        believed || (!del && m->has_mac && n->has_mac); // the previous MAC stays in force
     if (believed)
         memcpy(n->mac, m->mac, 6);
     if (del)
@@ -488,7 +488,7 @@ void neigh_sweep(struct rib_vr *v, uint8_t gen)
     neigh_each(v->id, sweep_one, &gen);
 }
 
-// Is it a gateway of another virtual router, too? To the kernel it is one entry.
+// Is it also a gateway of another virtual router? The kernel has a single entry for both.
 static bool is_gateway_elsewhere(const struct neigh *n)
 {
     rib_vr_each (v) {
@@ -510,10 +510,10 @@ static void tick_one(void *ctx, struct neigh *n)
         neigh_want(n, now);
     else if ((stale && !n->managed && neigh_is_used(n)) || n->kept_until_ns > now)
         neigh_want(n, now);
-    // Asked for, but the kernel is silent: it has the entry and we have lost it.
+    // Requested, but the kernel is silent: it has the entry and we have lost it.
     if (n->refs && !n->in_kernel && n->asked_ns && now - n->asked_ns > 2 * ASK_INTERVAL_NS)
         rib_sync_want(n->vr, 1u << RIB_STAGE_NEIGH, NS_PER_SECOND);
-    if (!n->refs && n->managed) { // no longer a gateway: NTF_USE alone takes the mark away
+    if (!n->refs && n->managed) { // no longer a gateway: NTF_USE alone clears the mark
         n->managed = false;
         if (n->in_kernel && !(n->state & (NUD_PERMANENT | NUD_NOARP)) && !is_gateway_elsewhere(n))
             netlink_neigh_request(&n->vr->requests, n->ifindex, &n->addr, NETLINK_NEIGH_USE);

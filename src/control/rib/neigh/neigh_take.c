@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_take.c - takes packets from forwarders that have to wait, and admits hosts
+// neigh_take.c - takes packets that must wait from forwarders, and admits hosts
 //
-// rib_manager polls the ring. Each packet finds its neighbor and waits there (neigh_hold.c has the
+// rib_manager polls the ring. Each packet waits in its neighbor's queue (neigh_hold.c has the
 // limits), or is refused with a named drop.
 #include <rte_mbuf.h>
 #include <rte_ring.h>
@@ -26,12 +26,12 @@ void neigh_pending_tick(uint64_t now_ns)
         next = LIST_NEXT(n, on_pending);
         if (now_ns - (n->held ? packet_meta(n->held)->since_ns : n->asked_ns) < NEIGH_HOLD_NS)
             continue;
-        n->failed_until_ns = now_ns + NEIGH_NEGATIVE_NS; // the kernel has not said so yet
+        n->failed_until_ns = now_ns + NEIGH_NEGATIVE_NS; // before the kernel reports it
         neigh_update(n, now_ns);
     }
 }
 
-// May one more host be resolved? Spends a token.
+// May another host be resolved? Spends a token.
 static bool admit_host(const struct rib_link *l, uint8_t family, uint64_t now_ns)
 {
     unsigned most = neigh_limit_pending(family);
@@ -50,7 +50,7 @@ static bool admit_host(const struct rib_link *l, uint8_t family, uint64_t now_ns
 static void hold_packet(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
 {
     switch (n->nexthop ? n->kind : NEXTHOP_NONE) {
-    case NEXTHOP_ADJACENCY: // resolved while the packet was under way
+    case NEXTHOP_ADJACENCY: // resolved while the packet was in the ring
         neigh_hold_send(m, n->nexthop);
         return;
     case NEXTHOP_FAILED: neigh_hold_count(DROP_NEIGH_FAILED, m); return;
@@ -59,7 +59,7 @@ static void hold_packet(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
         neigh_pending_add(n);
     neigh_want(n, now_ns);
     neigh_hold_add(n, m, now_ns);
-    if (neigh_is_resolved(n)) // but without a next hop until now: it gets one, or the packets go
+    if (neigh_is_resolved(n)) // no next hop so far: gets one, or the packets are dropped
         neigh_update(n, now_ns);
 }
 
@@ -75,8 +75,8 @@ static bool read_destination(struct rte_mbuf *m, struct ip_addr *dst)
     return true;
 }
 
-// The link on which the host is looked for: the interface's own, or a macvlan on it when only that
-// one leads to the host.
+// Link on which to look for the host: the interface's own, or a macvlan on it when only that one
+// leads to the host.
 static struct rib_link *link_to(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst)
 {
     struct rib_link *own = rib_link_find(v, iface_get(iface)->ifindex), *l;
@@ -115,7 +115,7 @@ static void hold_for_host(struct rib_vr *v, uint16_t iface, const struct ip_addr
     hold_packet(n ? n : neigh_make(v, l->ifindex, dst), m, now_ns);
 }
 
-// Does the FIB lead the host there now, by an id that another virtual router has made?
+// Does the FIB now send the host's packets to this id, which another virtual router made?
 static bool leads_there(struct rib_vr *v, const struct ip_addr *dst, uint32_t id)
 {
     uint32_t now = nexthop_real(fib_find(rib_fib(v, dst->family), dst));
@@ -125,8 +125,8 @@ static bool leads_there(struct rib_vr *v, const struct ip_addr *dst, uint32_t id
             nexthop_group_count(now, id));
 }
 
-// Who knows the link of the interface: the virtual router itself, or, of an imported route, the one
-// that has the interface.
+// Router that knows the link of the interface: the virtual router itself, or, for an imported
+// route, the owner of the interface.
 static struct rib_vr *link_owner(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst,
                                  uint32_t id)
 {
@@ -149,8 +149,7 @@ static void take_packet(struct rte_mbuf *m, uint64_t now_ns)
         neigh_hold_count(DROP_HOLD_GONE, m);
         return;
     }
-    // The id is what a forwarder saw some time ago; when it has been given to something else, ask
-    // the FIB again.
+    // The forwarder read the id some time ago; if it has been reused, ask the FIB again.
     for (int again = 0; again < 2; again++) {
         const struct nexthop *nh = nexthop_get(id);
         enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nh));
@@ -174,7 +173,7 @@ unsigned neigh_hold_poll(uint64_t now_ns)
     void *m[64];
     unsigned total = 0, n;
 
-    if (!exchange_hold) // no forwarder can be there either
+    if (!exchange_hold) // then there is no forwarder either
         return 0;
     do {
         n = rte_ring_dequeue_burst(exchange_hold, m, 64, NULL);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hop_set.c - sets of hops that become one next-hop id
 //
-// A hop set asks, for each leg, two different questions. "Would the kernel use it?" (hop_is_dead)
-// decides whether the route is a candidate at all: admin down is dead, carrier loss only if the
-// operator said ignore_routes_with_linkdown. "Does a packet get through?" (hop_is_alive) decides
-// whether the leg is a member of the group: there, carrier loss counts at once, and the other legs
-// take over without a single prefix being touched.
+// A hop set checks two different conditions of each leg. "Would the kernel use it?" (hop_is_dead)
+// decides whether the route is a candidate at all: admin down is dead, carrier loss only with
+// ignore_routes_with_linkdown. "Does a packet get through?" (hop_is_alive) decides whether the leg
+// is a member of the group: there, carrier loss counts at once, and the other legs take over
+// without a change to any prefix.
 //
 // A set with more than one leg keeps its group id while members come and go, down to none (the
-// forwarder then drops as ECMP_EMPTY): prefix-independent. A leg that leaves by a link that is
-// none of our interfaces cannot be served; if that is the only way, the set is "unreachable", as a
-// kernel that does not forward would answer, rather than falling back to a shorter prefix.
+// forwarder then drops as ECMP_EMPTY): prefix-independent. A leg on a link that is not one of our
+// interfaces cannot be used. If there is no other leg, the set is "unreachable", as a kernel that
+// does not forward would answer, rather than falling back to a shorter prefix.
 //
-// A set for which its virtual router's budget has no next hop lacks it: a group then forwards by
+// A set lacks its next hop if the virtual router's budget has none left: a group then forwards by
 // its first live leg alone, a single gateway is "unreachable". Both are resolved again when there
 // is room (rib_budget.c).
 #include <stdlib.h>
@@ -72,9 +72,9 @@ static bool set_id(struct rib_vr *v, struct hop_set *s, uint32_t id, bool group)
     v->n_nexthops -= changed && s->group;
     v->n_nexthops += changed && group;
     if (changed && s->group)
-        nexthop_group_set(s->id, NULL, NULL, 0); // members may go before the last prefix has left
+        nexthop_group_set(s->id, NULL, NULL, 0); // even while prefixes still have the group
     if (changed) {
-        if (!group) // a group is made for us and held by its making
+        if (!group) // a new group is already held
             nexthop_hold(id);
         nexthop_put(s->id);
     }
@@ -120,7 +120,7 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
     return set_id(v, s, id, true);
 }
 
-// The kernel's own business when its link is none of our interfaces.
+// The kernel handles broadcasts on a link that is not one of our interfaces.
 static uint32_t broadcast_nexthop(struct rib_vr *v, const struct hop_set *s)
 {
     const struct rib_link *l = s->n ? rib_link_find(v, s->hop[0].key.ifindex) : NULL;
@@ -177,14 +177,14 @@ bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop 
     for (unsigned i = 0; i < n; i++) {
         s->hop[i].key = hop[i];
         s->hop[i].lost =
-            hop[i].dead && !hop_is_dead(v, &hop[i], s->family); // not for its link's sake
+            hop[i].dead && !hop_is_dead(v, &hop[i], s->family); // dead, but not due to its link
         if (hop[i].gateway.family)
             s->hop[i].neigh = neigh_get(v, hop[i].ifindex, &hop[i].gateway);
     }
     count_legs(v, s->hop, n, 1);
     count_legs(v, old, n_old, -1u);
     changed = hop_set_resolve(v, s);
-    for (unsigned i = 0; i < n_old; i++) // after the group has let go of them
+    for (unsigned i = 0; i < n_old; i++) // after the group has released them
         neigh_put(old[i].neigh);
     free(old);
     return changed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_id.c - counted next-hop ids, those that all share, and aliases
+// nexthop_id.c - counted next-hop ids, shared ids, and aliases
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "table/vr_budget.h"
 
 static uint32_t *holders; // [NEXTHOP_MAX]
-static bool *is_unused;   // [NEXTHOP_MAX] in `unused`; it may have found a new holder since
+static bool *is_unused;   // [NEXTHOP_MAX] in `unused`; may have a new holder again
 static VEC(uint32_t) unused;
 static uint32_t shared[NEXTHOP_KIND_N];
 
@@ -22,7 +22,7 @@ int nexthop_manager_init(void)
     static const enum nexthop_kind kind[] = {NEXTHOP_LOCAL, NEXTHOP_BLACKHOLE, NEXTHOP_UNREACHABLE,
                                              NEXTHOP_PROHIBIT, NEXTHOP_NO_ROUTE};
 
-    int err = journal_init(); // it hears of freed ids
+    int err = journal_init(); // it needs to know of freed ids
 
     if (err)
         return err;
@@ -134,7 +134,7 @@ uint32_t nexthop_alias(const struct nexthop_alias *a)
     alias_next[id] = *list;
     *list = (uint16_t)id;
     holders[id] = 1;
-    nexthop_put(id); // gone after the next commit unless a prefix holds it then
+    nexthop_put(id); // freed after the next commit unless a prefix holds it by then
     return id;
 }
 
@@ -154,7 +154,7 @@ static void nexthop_alias_gone(uint32_t id)
 
 void nexthop_free_unused(void)
 {
-    for (size_t i = 0; i < unused.n; i++) { // an alias lets go of others, which join the list
+    for (size_t i = 0; i < unused.n; i++) { // an alias releases other ids, which join the list
         uint32_t id = unused.item[i];
         is_unused[id] = false;
         if (holders[id])

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_object.c - the kernel's next-hop objects and groups (`ip nexthop`)
 //
-// FRR installs its routes by object: a route names a number, the number a gateway or a group of
-// numbers. An object owns one hop set and so one id of the next-hop table; replacing a group's
-// members changes that entry and no prefix. We repeat what the kernel does silently:
-//   - deleting an object takes it out of its groups, deletes groups that become empty, and deletes
+// FRR installs its routes by object: a route names a number, and the number stands for a gateway or
+// a group of numbers. An object owns one hop set and so one id of the next-hop table; replacing a
+// group's members changes that entry and no prefix. We repeat the kernel's silent changes:
+//   - deleting an object removes it from its groups, deletes groups that become empty, and deletes
 //     the IPv4 routes that name it (IPv6 ones are announced);
 //   - a link that goes down or loses its carrier deletes the objects on it.
 // A number may be named before it is announced (a dump reads routes after objects, but an event may
-// cross); such an object is empty and unusable.
+// overtake it); such an object is empty and unusable.
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static bool has_member(const struct nexthop_object *o, uint32_t id)
     return false;
 }
 
-// Fills the object's hop set from what the kernel said of it (and of its members).
+// Fills the object's hop set from the kernel's announcement of the object and its members.
 static void refill_object(struct rib_vr *v, struct nexthop_object *o)
 {
     struct netlink_hop hop[NETLINK_HOPS];
@@ -67,7 +67,7 @@ static void refill_object(struct rib_vr *v, struct nexthop_object *o)
 
             if (!single || !single->announced || n == NETLINK_HOPS)
                 continue;
-            if (single->blackhole) // the kernel allows it as the only member
+            if (single->blackhole) // the kernel allows a blackhole only as single member
                 o->set.fixed = NEXTHOP_BLACKHOLE;
             if (single->blackhole || single->unusable)
                 continue;
@@ -116,7 +116,7 @@ void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m)
         refill_groups_of(v, o->id);
 }
 
-// Takes the object out of its groups; true when one of them is empty now.
+// Removes the object from its groups; true when one of them is now empty.
 static bool leave_groups(struct rib_vr *v, uint32_t id)
 {
     struct nexthop_object *o;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_budget.c - which prefixes of a virtual router wait outside the FIB for its budget of routes
+// rib_budget.c - prefixes of a virtual router that wait outside the FIB for its budget of routes
 //
-// The RIB has all routes of the kernel, whatever the budget: that is how we know what is missing. A
-// prefix over the budget is waiting: its routes are in the RIB, and the FIB does not have it. Those
-// that wait stand in a queue; rib_budget_work() takes the first as soon as there is room, and
-// nobody overtakes: while one waits, a new prefix joins the end. So it depends on the order of
-// arrival alone who waits, and to evaluate a prefix once more, as audits do, changes nothing.
+// The RIB has all routes of the kernel regardless of the budget, so the missing ones are known. A
+// prefix over the budget is waiting: its routes are in the RIB, but not in the FIB. Waiting
+// prefixes stand in a queue; rib_budget_work() admits the first as soon as there is room, and none
+// overtakes another: while one waits, a new prefix joins the end. So only the order of arrival
+// decides which prefixes wait, and evaluating a prefix again, as audits do, changes nothing.
 //
-// When the limit falls below what is installed, and when a table is loaded at once, those that come
-// last in the order of prefixes wait: the same ones after each restart.
+// When the limit falls below the installed number, and when a whole table is loaded, the last
+// prefixes in prefix order wait: the same ones after each restart.
 //
-// Without them nothing else works, so these are never charged and never wait, up to FREE_MAX of a
-// family: the default route, the routes that the kernel makes for addresses (connected, local,
-// broadcast), and hosts, which the budget of neighbors is about. What is more than FREE_MAX is
-// charged: a tenant cannot call his whole table connected.
+// Some routes are necessary for all others, so they are never charged and never wait, up to
+// FREE_MAX of a family: the default route, the routes that the kernel makes for addresses
+// (connected, local, broadcast), and hosts, which the budget of neighbors covers. Beyond FREE_MAX
+// they are charged: a tenant cannot declare a whole table connected.
 //
-// rib->n_charged and n_free follow from what the FIB holds: node->nexthop and node->protocol.
+// rib->n_charged and n_free follow from the contents of the FIB: node->nexthop and node->protocol.
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 
@@ -26,8 +26,8 @@
 #include "table/vr_budget.h"
 
 #define FREE_MAX 4096u
-#define NAMED 3          // of those that wait
-#define MEMORY_EVERY 64u // admissions between two looks at the memory in use
+#define NAMED 3          // waiting prefixes
+#define MEMORY_EVERY 64u // admissions between two measurements of the memory in use
 
 struct waiting {
     uint32_t node, prev, next;
@@ -105,9 +105,10 @@ void rib_budget_leave(struct rib *r, uint32_t node)
     rib_pool_free(&b->waiting, id);
 }
 
-// --- what is charged ---
+// --- charging ---
 
-// By what rib_node says of an installed prefix; protocol 0 is a host's (rib_protocol_of).
+// From the fields that rib_node keeps of an installed prefix; protocol 0 is a host's
+// (rib_protocol_of).
 static bool is_free(uint8_t len, uint8_t protocol)
 {
     return !len || protocol == RTPROT_UNSPEC || protocol == RTPROT_KERNEL;
@@ -122,7 +123,7 @@ uint8_t rib_protocol_of(const struct rib_route *t)
 {
     if (t->flags & RIB_ROUTE_HOST)
         return RTPROT_UNSPEC;
-    return t->protocol ? t->protocol : RTPROT_BOOT; // a route of the kernel is never taken for one
+    return t->protocol ? t->protocol : RTPROT_BOOT; // 0 would mark a kernel route as a host
 }
 
 void rib_budget_count(struct rib *r, const struct rib_node *n, bool add)
@@ -152,7 +153,7 @@ static enum vr_budget_kind kind_of(const struct rib *r)
     return r->trie.family == IP6 ? VR_BUDGET_IPV6_ROUTES : VR_BUDGET_IPV4_ROUTES;
 }
 
-// Asked before each new prefix, so that the memory is not added up each time.
+// Called before each new prefix, so it does not add up the memory every time.
 static bool has_memory(struct rib_vr *v)
 {
     uint64_t limit = v->limits.of[VR_BUDGET_MEMORY];
@@ -174,7 +175,7 @@ static bool has_room(struct rib_vr *v, struct rib *r)
     return has_room_by_number(v, r) && has_memory(v);
 }
 
-// --- who comes in, and who has to leave ---
+// --- admission and eviction ---
 
 static bool is_admitted(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
@@ -206,7 +207,7 @@ static bool rib_is_over(const struct rib_vr *v, const struct rib *r)
     return limit && rib_budget_used(r) > limit && !r->budget.stuck;
 }
 
-// The node at which a pass goes on; it begins anew behind the last one.
+// Node at which a pass continues; a new pass begins at the first node.
 static uint32_t evict_from(struct rib *r)
 {
     struct rib_budget *b = &r->budget;
@@ -219,7 +220,7 @@ static uint32_t evict_from(struct rib *r)
     return rib_trie_first(&r->trie);
 }
 
-// The first prefixes stay, up to the limit, and the others wait.
+// Keeps the first prefixes up to the limit; the others wait.
 static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
 {
     struct rib_budget *b = &r->budget;
@@ -240,7 +241,7 @@ static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
     if (node && rib_is_over(v, r))
         return; // for now
     b->passing = false;
-    b->stuck = !b->evicted && rib_is_over(v, r); // what is over is connected
+    b->stuck = !b->evicted && rib_is_over(v, r); // the excess is connected routes
 }
 
 static void admit(struct rib_vr *v, struct rib *r, unsigned *budget)
@@ -288,7 +289,7 @@ void rib_budget_changed(struct rib_vr *v)
     v->memory_asked = 0;
 }
 
-// --- once a second: memory that routes have left; next hops, neighbors that have been refused ---
+// --- once a second: frees memory of removed routes, retries refused next hops and neighbors ---
 
 static void update_neigh(void *ctx, struct neigh *n)
 {
@@ -318,7 +319,7 @@ void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
     }
 }
 
-// --- the report ---
+// --- report ---
 
 const char *rib_budget_short(const struct rib_vr *v, const struct rib *r)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_counted.c - prefixes whose packets are counted
+// rib_counted.c - prefixes with packet counters
 //
 // The configuration names them. A counted prefix keeps its slot (table/prefix_count.h) while routes
-// come and go; while its route leads to somebody else, its leaf in the FIB is an alias
+// come and go; while its route leads to another host, its leaf in the FIB is an alias
 // (table/nexthop_alias.c) that names the slot. Packets to ourselves are delivered, not routed, and
 // not counted.
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "rib/vr.h"
 #include "table/prefix_count.h"
 
-// Where the prefix stands, or would.
+// Index of the prefix, or where to insert it.
 static size_t find_place(const struct rib_vr *v, const struct prefix *p)
 {
     size_t low = 0, high = v->counted[p->family == IP6].n;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_detour.c - a way around gateways on an interface without carrier (IP fast reroute, RFC 5714)
+// rib_detour.c - a detour around gateways on an interface without carrier (IP fast reroute, RFC
+// 5714)
 //
 // With a full table Linux takes seconds to delete the routes of a link that has lost its carrier,
-// and a routing daemon takes tens of seconds to put others in their place. Until then the FIB's
-// prefixes name the next hop of a gateway that nobody can reach. Where the operator has set
-// `fast-reroute`, that next hop takes over the rewrite of a gateway of the default route: all its
-// prefixes follow the default route at once, and none of them is touched.
+// and a routing daemon takes tens of seconds to replace them. Until then the FIB's prefixes use the
+// next hop of an unreachable gateway. With `fast-reroute`, that next hop takes over the rewrite of
+// a gateway of the default route: all its prefixes follow the default route at once, and none of
+// them is changed.
 //
 // A next hop on a detour is in no group, since a leg without carrier leaves its groups first; it
-// has its own rewrite again before it joins them.
+// gets its own rewrite back before it joins them again.
 #include "rib/neigh.h"
 #include "rib/vr.h"
 #include "table/iface.h"

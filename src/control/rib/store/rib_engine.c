@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_engine.c - changes the structure behind a virtual router's FIB while it runs
+// rib_engine.c - changes a virtual router's FIB structure at run time
 //
-// A new FIB is filled with what the old one has, published, and the old one is freed a grace period
-// later: forwarders see the same routes before and after. If the new engine cannot take the table,
-// the old one stays.
+// A new FIB is filled with the routes of the old one and published, and the old one is freed a
+// grace period later: forwarders see the same routes before and after. If the new engine cannot
+// hold the table, the old one stays.
 //
 // DPDK's engines live in DPDK's memory, which does not grow, and rte_lpm limits the number of
-// routes. A router that stops forwarding because an engine is full is worse than one with another
-// engine: such a FIB goes back to poptrie, the log says so, and `show fib` shows the engine in use.
+// routes. A router that stops forwarding because an engine is full is worse than a router with
+// another engine: such a FIB falls back to poptrie, the log reports it, and `show fib` shows the
+// engine in use.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@
 #include "core/rcu.h"
 #include "rib/vr.h"
 
-// The routes that the FIB has, as the nodes remember them. NULL without memory.
+// Routes in the FIB, as recorded in the nodes. NULL if out of memory.
 static struct fib_route *installed_routes(struct rib *r, size_t *n)
 {
     struct fib_route *route = malloc((r->trie.node.n_used + 1) * sizeof *route);
@@ -55,7 +56,7 @@ int rib_engine_set(struct rib_vr *v, uint8_t family, enum fib_engine engine)
         return err;
     }
     vr_publish(vr, family, new);
-    rcu_synchronize(); // no burst holds the old one any more
+    rcu_synchronize(); // no burst uses the old one any more
     fib_free(old);
     rib_audit_restart(v, family);
     v->changed = true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_fib.c - the best candidate of each prefix goes to the FIB
+// rib_fib.c - installs the best candidate of each prefix in the FIB
 //
-// The kernel looks into the local table first and into main only when that has no answer, whatever
-// the lengths. The FIB is one table: so a prefix of the local table that is no host (127.0.0.0/8,
-// or "any IP") shadows main's longer prefixes under it (r->wide_local). The rest follows from the
-// order of the lists (store.h). A route of the kernel to one host on a link gets the neighbor's
-// next hop as soon as there is one.
+// The kernel searches the local table first, and main only if local has no match, whatever the
+// lengths. The FIB is one table: so a local prefix that is not a host (127.0.0.0/8, or "any IP")
+// shadows main's longer prefixes below it (r->wide_local). The rest follows from the order of the
+// lists (store.h). A kernel route to one host on a link gets the neighbor's next hop as soon as it
+// exists.
 #include "rib/vr.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "table/fib.h"
 #include "table/vr_budget.h"
 
-#define IMPORTED_PREFIXES 4096 // looked at per commit
+#define IMPORTED_PREFIXES 4096 // examined per commit
 
 bool rib_in_fib(const struct prefix *p, uint8_t type)
 {
@@ -47,7 +47,7 @@ uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node)
     bool shadowed;
 
     rib_trie_prefix(&r->trie, node, &p);
-    if (!rib_in_fib(&p, RTN_LOCAL)) // nor of any type: each link has a route to ff00::/8
+    if (!rib_in_fib(&p, RTN_LOCAL)) // of any type: each link has a route to ff00::/8
         return 0;
     shadowed = r->wide_local.n && is_shadowed(r, &p);
     for (uint32_t id = rib_trie_at(&r->trie, node)->head; id; id = rib_route_at(r, id)->next) {
@@ -103,8 +103,7 @@ static uint32_t nexthop_of(struct rib_vr *v, struct rib *r, uint32_t route)
     return t->flags & RIB_ROUTE_DERIVED ? t->path : rib_path_nexthop(rib_path_at(v, t->path));
 }
 
-// The host candidate behind `best`, a route of the kernel, when that leads onto the host's link; 0
-// = none.
+// Host candidate behind `best`, a kernel route, if that leads onto the host's link; 0 = none.
 static uint32_t host_behind(struct rib_vr *v, struct rib *r, uint32_t best)
 {
     const struct rib_path *path = rib_path_at(v, rib_route_at(r, best)->path);
@@ -125,7 +124,7 @@ static bool is_host(struct rib *r, uint32_t node)
     return p.len == ip_bits(p.family);
 }
 
-// Whose next hop the FIB is to have for a node with this best route.
+// Route whose next hop the FIB gets for a node with this best route.
 static uint32_t leading_route(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     uint32_t host = 0;
@@ -135,8 +134,8 @@ static uint32_t leading_route(struct rib_vr *v, struct rib *r, uint32_t node, ui
     return host ? host : route;
 }
 
-// MTU of the route, or of the one that a neighbor's host is reached by. RFC 8200 5 lets no link of
-// IPv6 have less than 1280, and Linux no route.
+// MTU of the route; for a neighbor's host route, MTU of the route that covers it. IPv6 links have
+// at least 1280 (RFC 8200 5), and so do routes in Linux.
 static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     const struct rib_route *t = rib_route_at(r, route);
@@ -144,7 +143,7 @@ static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
     struct prefix p;
     uint16_t mtu;
 
-    if (t->flags & RIB_ROUTE_IMPORT) // its source's may be a neighbor's, but no import
+    if (t->flags & RIB_ROUTE_IMPORT) // source's route: may be a neighbor's, never an import
         return rib_import_source(v, r->trie.family, route, &s) ||
                        (s.route && rib_route_at(s.rib, s.route)->flags & RIB_ROUTE_HOST)
                    ? mtu_of(s.vr, s.rib, s.node, s.route)
@@ -160,7 +159,7 @@ static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
     return mtu && r->trie.family == IP6 && mtu < IP6_MTU_MIN ? IP6_MTU_MIN : mtu;
 }
 
-// That next hop, or an alias of it when there is something to say of the prefix that is its own.
+// The next hop, or an alias of it if the prefix has properties of its own.
 static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route,
                          uint32_t nexthop)
 {
@@ -175,7 +174,7 @@ static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_
     return a.is_default || a.n || a.counter || a.mtu ? nexthop_alias(&a) : nexthop;
 }
 
-// What the FIB is to have for a node.
+// Next hop that the FIB should have for a node.
 static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     uint32_t nexthop = nexthop_of(v, r, leading_route(v, r, node, route));
@@ -200,8 +199,8 @@ static void log_refusal(struct rib_vr *v, const struct prefix *p, int error)
                   10 * NS_PER_SECOND);
 }
 
-// Tells the journal of a next hop that no route had yet, before the FIB changes. An alias is
-// told as what it stands for.
+// Tells the journal of a next hop that is new to the FIB, before the FIB changes. An alias is
+// described by its target.
 static void describe_nexthop(struct rib_vr *v, struct rib *r, uint32_t route,
                              const struct prefix *p, uint32_t nexthop)
 {
@@ -273,7 +272,7 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
     return true;
 }
 
-// The hosts of a prefix take its MTU.
+// Hosts below the prefix take over its MTU.
 static void hosts_follow(struct rib_vr *v, struct rib *r, const struct prefix *p)
 {
     uint32_t n = rib_trie_first_in(&r->neigh, p), host;
@@ -305,7 +304,8 @@ void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node)
     struct prefix p;
     bool changed = install_best(v, r, node, &p);
 
-    // A route to one host may go without a change of the FIB, which has had the host's next hop.
+    // A route to one host may go without a change of the FIB, which already had the host's next
+    // hop.
     if (changed || (!r->deferred && p.len == ip_bits(p.family)))
         neigh_recheck(v, &p);
 }
@@ -346,8 +346,8 @@ static size_t collect_best(struct rib_vr *v, struct rib *r, struct fib_route *ro
     return n;
 }
 
-// One by one: the bulk load had no memory, and this tells about each failure; or what each takes
-// has to be known.
+// Loads one by one: the bulk load ran out of memory, and this reports each failure; or the memory
+// that each takes must be known.
 static void load_singly(struct rib_vr *v, struct rib *r)
 {
     rib_audit_forget(r);
@@ -420,7 +420,7 @@ void rib_commit(struct rib_vr *v)
     journal_new_moment();
 }
 
-// --- uRPF asks for more or less of each prefix (rib_source.c) ---
+// --- a change in the facts that uRPF needs (rib_source.c) ---
 
 static bool may_need_alias(struct rib *r, uint32_t node)
 {

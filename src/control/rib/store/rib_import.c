@@ -4,13 +4,13 @@
 // A virtual router imports prefixes of another one, its source. Where the source's FIB has a route
 // for an imported prefix, to a next hop or to nowhere (blackhole, unreachable), the importer's list
 // of the prefix gets a candidate with the same next hop, in the source. It is the last of the list:
-// the kernel's routes for the virtual router, and its own neighbors, win. Neighbors on an imported
-// link route are imported with it, because that route reaches a host only after resolving it.
+// the virtual router's kernel routes and its own neighbors win. Neighbors on an imported link route
+// are imported with it, because that route reaches a host only after resolving it.
 //
 // Each change of a source's FIB entry calls rib_import_note; the next commit of rib_manager reads
-// what the source has then, so the order of changes does not matter. Imported routes are not
-// imported again, so there are no loops, and a candidate always says where the route really is. A
-// new line of the configuration walks the source's prefixes, some thousand a turn.
+// the source's state at that time, so the order of changes does not matter. Imported routes are not
+// imported again, so there are no loops, and a candidate always names the router that has the
+// route. A new line of the configuration walks the source's prefixes, some thousand a turn.
 //
 // Only forwarders use these candidates; Linux does not have them.
 #include <errno.h>
@@ -25,7 +25,7 @@ struct changed_import {
     uint16_t source;
     struct prefix prefix;
 };
-struct walk { // of a source's prefixes below `in`, for one importer
+struct walk { // walk through the source's prefixes below `in`, for one importer
     uint16_t importer, source;
     bool begun;
     struct prefix in, cursor;
@@ -33,7 +33,7 @@ struct walk { // of a source's prefixes below `in`, for one importer
 static VEC(struct changed_import) changes;
 static VEC(struct walk) walks;
 
-// --- what is let in ---
+// --- import rules ---
 
 static bool lets_in(const struct rib_import *i, uint16_t source, const struct prefix *p)
 {
@@ -66,15 +66,15 @@ static bool may_be_imported(uint32_t nexthop)
 {
     switch (nexthop_word_kind(nexthop_word(nexthop_get(nexthop)))) {
     case NEXTHOP_LOCAL:     // the source's own addresses
-    case NEXTHOP_BROADCAST: // and those of its links
+    case NEXTHOP_BROADCAST: // and addresses of its links
     case NEXTHOP_NO_ROUTE:
     case NEXTHOP_NONE: return false;
     default: return true;
     }
 }
 
-// The next hop that the importer takes from the source for the prefix, 0 = none, and whose route it
-// is.
+// Next hop that the importer takes from the source for the prefix, 0 = none, and the protocol of
+// that route.
 static uint32_t offered(const struct rib_vr *v, struct rib_vr *source, const struct prefix *p,
                         uint8_t *protocol)
 {
@@ -145,7 +145,7 @@ static uint32_t walk_next(const struct walk *w, const struct rib *r)
     return node && rib_trie_is_in(&r->trie, node, &w->in) ? node : 0;
 }
 
-// One prefix; false: that was all.
+// Handles one prefix; false: that was the last.
 static bool walk_on(struct walk *w)
 {
     struct rib_vr *v = rib_vr_find(w->importer), *source = rib_vr_find(w->source);
@@ -166,7 +166,7 @@ bool rib_import_work(unsigned budget)
 
     if (any)
         journal_because(JOURNAL_IMPORT);
-    for (size_t i = 0; i < changes.n; i++) { // they may cause others
+    for (size_t i = 0; i < changes.n; i++) { // these may cause others
         struct changed_import c = changes.item[i];
         pass_on_change(&c);
     }

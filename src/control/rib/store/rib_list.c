@@ -87,8 +87,7 @@ static void unlink_node(struct rib *r, uint32_t id)
     *(prev ? &rib_route_at(r, prev)->next : &rib_trie_at(&r->trie, t->node)->head) = t->next;
 }
 
-// A prefix of the local table that is no host shadows every longer one of the other tables:
-// remember it.
+// A local prefix that is not a host shadows all longer ones of the other tables: remembers it.
 static void wide_local_count(struct rib_vr *v, struct rib *r, const struct rib_route *t, bool add)
 {
     struct prefix p;
@@ -144,7 +143,7 @@ void rib_route_del(struct rib_vr *v, struct rib *r, uint32_t route)
     if (t->flags & RIB_ROUTE_LOCAL)
         wide_local_count(v, r, t, false);
     unlink_path(v, r, route);
-    t->node = 0; // the sweep looks at the pool's records one by one, freed ones too
+    t->node = 0; // marks the freed record: the sweep reads all records of the pool
     rib_pool_free(&r->route, route);
 }
 
@@ -190,7 +189,7 @@ void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop
     id = find_host(r, node, &last);
     if (!on && id &&
         rib_route_at(r, id)->path !=
-            nexthop) // the same address on another link has taken its place
+            nexthop) // another link has taken over the address
         return;
     if (!id && on) {
         id = rib_pool_new(&r->route);
@@ -250,7 +249,7 @@ bool rib_import_set(struct rib *r, uint32_t node, uint16_t source, uint32_t next
     return true;
 }
 
-// Rank of R1; main's routes come behind the local table's.
+// Rank for R1; main's routes come behind the local table's.
 static uint64_t rank_of(const struct rib_route *t)
 {
     return (uint64_t)!!(t->flags & RIB_ROUTE_IMPORT) << 34 |
@@ -292,7 +291,7 @@ static const char *check_node(struct rib_vr *v, struct rib *r, uint32_t node, ui
     return NULL;
 }
 
-// What is charged, added up anew.
+// Adds up the charge again.
 static bool check_charged(const struct rib *r)
 {
     struct rib sum = {0};

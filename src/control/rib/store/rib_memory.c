@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_memory.c - what memory a virtual router has of rib_manager's, and of the FIBs
+// rib_memory.c - memory that a virtual router uses in rib_manager and the FIBs
 //
-// Two sums. What it has is what it has written to: address space costs nothing, and free items stay
-// its own until it goes. What it is charged with leaves free items out: a routing daemon that takes
-// routes back must have room for others. Both count FIB blocks that other virtual routers have as
-// well, which is what they would cost without those, and a copy on each memory node.
+// There are two sums. Used memory is all that was written to: address space costs nothing, and free
+// items stay with the router until its end. Charged memory leaves free items out: a routing daemon
+// that withdraws routes must get room for others. Both count shared FIB blocks in full, as if other
+// virtual routers did not share them, and one copy per memory node.
 #include "rib/neigh.h"
 #include "rib/vr.h"
 

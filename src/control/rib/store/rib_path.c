@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_path.c - paths: what routes share, and the re-examination of their prefixes (store.h)
+// rib_path.c - paths: the common part of routes, and the re-examination of their prefixes (store.h)
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
@@ -70,7 +70,7 @@ static void grow_buckets(struct rib_vr *v)
     }
 }
 
-// What a type without hops becomes in the FIB; 0 = its hops decide, or it has no place there.
+// FIB kind of a type without hops; 0 = its hops decide, or it is not for the FIB.
 static uint8_t fixed_kind(const struct rib_path *p)
 {
     switch (p->type) {
@@ -80,7 +80,7 @@ static uint8_t fixed_kind(const struct rib_path *p)
     case RTN_BLACKHOLE: return NEXTHOP_BLACKHOLE;
     case RTN_PROHIBIT: return NEXTHOP_PROHIBIT;
     case RTN_UNREACHABLE: return NEXTHOP_UNREACHABLE;
-    // It ends the table's lookup. What tables Linux asks next (rule 32767: default) are not
+    // Ends the table's lookup. The tables that Linux searches next (rule 32767: default) are not
     // followed: rib_unfollowed.c.
     case RTN_THROW: return NEXTHOP_NO_ROUTE;
     default: return p->encap ? NEXTHOP_UNREACHABLE : 0;
@@ -95,8 +95,8 @@ static void fill_path(struct rib_vr *v, struct rib_path *p)
         p->object = nexthop_object_get(v, p->nhid);
         *vec_push(&p->object->path) = p->id;
     } else {
-        // A broadcast address is ours as long as its link is up; the others do not depend on a
-        // link.
+        // A broadcast address is ours while its link is up; the other fixed types do not depend on
+        // a link.
         unsigned n = !p->own.fixed || p->type == RTN_BROADCAST ? p->n_hops : 0;
 
         hop_set_fill(v, &p->own, p->hop, n, n > 1 && !p->own.fixed);
@@ -114,7 +114,7 @@ static struct rib_path *make_path(struct rib_vr *v, const struct rib_path *key,
     p->hash = key->hash;
     memcpy(p->hop, key->hop, size);
     if (!v->path.n)
-        *vec_push(&v->path) = NULL; // number 0
+        *vec_push(&v->path) = NULL; // number 0 is unused
     if (v->path_free.n) {
         p->id = v->path_free.item[--v->path_free.n];
     } else {
@@ -198,7 +198,7 @@ uint64_t rib_path_links(const struct rib_path *p)
 {
     const struct hop_set *s = p->object ? &p->object->set : &p->own;
     uint64_t links =
-        p->object && !p->object->announced ? UINT64_MAX >> 1 : 0; // no longer known by which
+        p->object && !p->object->announced ? UINT64_MAX >> 1 : 0; // its links are no longer known
 
     for (unsigned i = 0; i < s->n; i++)
         links |= rib_link_bit(s->hop[i].key.ifindex);
@@ -247,7 +247,7 @@ void rib_path_condemn(struct rib_vr *v, struct rib_path *p)
     queue_path(v, p);
 }
 
-// One route of a queued path; false when the path is through (and perhaps no longer there).
+// Handles one route of a queued path; false when the path is finished (and perhaps freed).
 static bool examine_route(struct rib_vr *v, struct rib_path *p)
 {
     struct rib *r = rib_of(v, p->family);
@@ -259,7 +259,7 @@ static bool examine_route(struct rib_vr *v, struct rib_path *p)
     if (p->condemned) {
         bool last = p->n_routes == 1;
 
-        rib_route_del(v, r, route); // with the last one the path goes, too
+        rib_route_del(v, r, route); // frees the path with the last route
         rib_evaluate(v, r, node);
         return !last;
     }
@@ -274,7 +274,7 @@ bool rib_path_work(struct rib_vr *v, unsigned budget)
         size_t at = v->dirty.n - 1;
         uint32_t id = v->dirty.item[at];
 
-        if (!id) { // ended by rib_path_put
+        if (!id) { // freed by rib_path_put
             v->dirty.n--;
         } else if (examine_route(v, rib_path_at(v, id))) {
             budget--;

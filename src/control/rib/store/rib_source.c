@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_source.c - what uRPF has to know of a prefix
+// rib_source.c - facts about a prefix for uRPF
 //
-// The FIB's leaf is a next hop that many prefixes share: it says by which interface the best route
-// leaves, and no more. Checks of source addresses (table/iface.h) may need two more facts:
+// The FIB's leaf is a next hop that many prefixes share: it names the interface of the best route,
+// and no more. Checks of source addresses (table/iface.h) may need two more facts:
 //
 //     RIB_SOURCES_DEFAULT  the prefix is the default route, which does not count as a route to a
 //                          source
-//     RIB_SOURCES_ALL      the other candidates of the prefix, which the kernel has with a worse
-//                          metric (feasible-path uRPF)
+//     RIB_SOURCES_ALL      the other candidates of the prefix, with a worse metric in the kernel
+//                          (feasible-path uRPF)
 //
 // A prefix with such facts gets an alias (table/nexthop_alias.c) of its next hop; for all other
 // prefixes, and for routers without such checks, nothing changes. The alias names other candidates
 // by next-hop id, so it stays right when a gateway moves or a group changes its members.
 //
-// A neighbor's host route has no other candidates, and does not inherit those of its connected
-// prefix.
+// A neighbor's host route has no other candidates, and does not inherit the candidates of its
+// connected prefix.
 #include <linux/rtnetlink.h>
 
 #include "rib/rib_manager.h"

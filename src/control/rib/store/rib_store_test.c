@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_store_test.c - random route events against a naive model of the kernel's lists
 //
-// The model is what fib_table_insert() of the kernel does, on small arrays: it makes the events
-// that the store gets. Some changes are kept from the store, as if events had been lost, and a
-// dump has to bring it back. After each step every prefix of the FIB and random addresses are
-// compared, and rib_check().
+// The model does the same as the kernel's fib_table_insert(), on small arrays, and makes the events
+// for the store. Some changes are withheld from the store, as if events had been lost, and a dump
+// has to correct it. After each step, every prefix of the FIB and random addresses are compared,
+// and rib_check() runs.
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -32,7 +32,7 @@
 #define WAYS 6
 
 struct entry {
-    unsigned way; // which of WAYS
+    unsigned way; // index into WAYS
     uint32_t metric;
     uint8_t protocol;
 };
@@ -107,7 +107,7 @@ static void erase(unsigned i, unsigned at)
     memmove(&model[i].e[at], &model[i].e[at + 1], (--model[i].n - at) * sizeof model[i].e[0]);
 }
 
-// One random `ip route` command on the model; the event it makes, or false.
+// Runs one random `ip route` command on the model; sets its event, or returns false.
 static bool command(struct netlink_event *ev)
 {
     unsigned i = pick(PREFIXES), first = 0, end, k;
@@ -168,8 +168,8 @@ static uint32_t nexthop_of_way(unsigned i)
     return nexthop_of_entry(i, 0);
 }
 
-// The FIB's leaf says of prefix i what reverse-path checks ask and where it is counted, and no
-// more.
+// The FIB leaf of prefix i has exactly the facts for reverse-path checks and the counter that it
+// should have.
 static void compare_sources(unsigned i)
 {
     uint32_t leaf = fib_get(store_vr->fib4, &model[i].p), other[LIST];
@@ -186,7 +186,7 @@ static void compare_sources(unsigned i)
     }
     assert_int_equal(nexthop_real(leaf), nexthop_of_way(i));
     uint16_t slot = model[i].n ? rib_counted_slot(v, &model[i].p, nexthop_of_way(i)) : 0;
-    assert_true(!model[i].n || !!slot == counted[i]); // no way of theirs leads to ourselves
+    assert_true(!model[i].n || !!slot == counted[i]); // none of these ways leads to ourselves
     assert_int_equal(nexthop_real(leaf) != leaf, is_default || n || slot);
     if (nexthop_real(leaf) == leaf)
         return;
@@ -233,7 +233,7 @@ static void compare(void)
     }
 }
 
-// As the kernel shows them: by address, longer ones first.
+// In the kernel's order: by address, longer ones first.
 static int by_walk(const void *a, const void *b)
 {
     const struct prefix *p = a, *q = b; // the first member
@@ -264,7 +264,7 @@ static void make_prefixes(void)
     qsort(model, PREFIXES, sizeof *model, by_walk);
 }
 
-// A dump of the model through the sync machine.
+// Dumps the model through rib_sync.c.
 static void dump(void)
 {
     struct nlmsghdr done = {.nlmsg_len = NLMSG_LENGTH(0), .nlmsg_type = NLMSG_DONE,
@@ -289,7 +289,7 @@ static void dump(void)
     v->sync.want = 0;
 }
 
-// One more prefix is counted, or one no longer.
+// Starts counting another prefix, or stops counting one.
 static void count_another(void)
 {
     unsigned i = pick(PREFIXES);
@@ -312,7 +312,7 @@ static void events_and_dumps_lead_to_the_kernels_lists(void **state)
     for (int i = 0; i < 20000; i++) {
         if (!command(&ev))
             continue;
-        if (pick(200) == 0) { // lost, with some more, until the dump
+        if (pick(200) == 0) { // this and some more events are lost, until the dump
             lost++;
             for (unsigned k = pick(30); k; k--)
                 command(&ev);
@@ -361,7 +361,7 @@ static void condemned_routes_go_in_pieces_and_may_come_back(void **state)
     compare();
     link_event(12, false); // ways 3 and 4 die, 5 keeps its leg on 11
     assert_true(rib_path_work(v, 3));
-    for (i = 0; i < PREFIXES; i++) // one of them is announced again meanwhile
+    for (i = 0; i < PREFIXES; i++) // meanwhile, announce one of them again
         if (model[i].n && model[i].e[0].way == 3)
             break;
     for (unsigned k = 0; k < PREFIXES; k++)
@@ -432,7 +432,8 @@ static void budget_work(void)
     rib_commit(v);
 }
 
-// The rule of rib_budget.c, from the model: as many as may be are in, and nobody is missing.
+// Applies the rule of rib_budget.c to the model: as many prefixes as allowed are in, and none is
+// missing.
 static void compare_budget(uint64_t limit)
 {
     uint32_t in = 0, waiting = 0, free = 0;
@@ -447,7 +448,7 @@ static void compare_budget(uint64_t limit)
             continue;
         assert_true(node);
         if (rib_budget_waits(&v->rib[0], node)) {
-            assert_true(model[i].p.len); // never the default route
+            assert_true(model[i].p.len); // the default route never waits
             waiting++;
         } else {
             assert_int_equal(nexthop_real(fib_get(store_vr->fib4, &model[i].p)), nexthop_of_way(i));
@@ -492,7 +493,7 @@ static void prefixes_beyond_the_budget_wait(void **state)
         compare_budget(limit);
         for (unsigned k = 0; k < PREFIXES; k++)
             before[k] = waits_at(k);
-        dump(); // a dump of what is known already, and an evaluation as an audit makes it
+        dump(); // a dump without news, and an evaluation as in an audit
         for (unsigned k = 0; k < PREFIXES; k++) {
             rib_evaluate_prefix(v, &model[k].p);
             assert_int_equal(waits_at(k), before[k]);
@@ -503,7 +504,7 @@ static void prefixes_beyond_the_budget_wait(void **state)
     compare();
 }
 
-// Lower: the last ones of the order of prefixes wait, the same ones as after a load.
+// After a decrease, the last prefixes in order wait, the same ones as after a load.
 static void lower_budget_keeps_the_first(void **state)
 {
     struct netlink_event ev;
@@ -536,7 +537,7 @@ static void lower_budget_keeps_the_first(void **state)
     compare();
 }
 
-// Route i: a /24 of its own, far from the one before.
+// Route i: a /24 of its own, far from the previous one.
 static void far_route(unsigned i, bool del)
 {
     struct netlink_event ev = {.kind = NETLINK_EVENT_ROUTE, .create = !del, .excl = !del,
@@ -575,12 +576,12 @@ static void a_mebibyte_has_room_for_a_thousand_routes(void **state)
     budget_work();
     full = rib_memory_charged(v);
     assert_true(rib_budget_waiting(&v->rib[0]) > 0);
-    // what waits is charged, too: its places in the RIB
+    // waiting prefixes are charged, too: for their places in the RIB
     assert_true(v->rib[0].n_fib > 1000 && full > 1 << 20);
     for (unsigned i = 0; i < most; i++)
         far_route(i, true);
     rib_commit(v);
-    rib_budget_tick(v, clock_now_ns() + NS_PER_SECOND); // memory was short, so it is given back
+    rib_budget_tick(v, clock_now_ns() + NS_PER_SECOND); // memory was short, so it is freed
     assert_true(rib_memory_charged(v) < 1 << 20);
     assert_int_equal(rib_budget_waiting(&v->rib[0]), 0);
     set_budget(0);
@@ -613,7 +614,7 @@ static void groups_beyond_the_budget_use_one_leg(void **state)
     uint64_t now_ns = clock_now_ns();
     v->retried_ns = now_ns + 1 - NS_PER_SECOND;
     rib_budget_tick(v, now_ns);
-    assert_true(v->lacks_nexthops); // it is asked for once a second
+    assert_true(v->lacks_nexthops); // retried once a second
     rib_budget_tick(v, now_ns + 1);
     assert_false(v->lacks_nexthops);
     while (rib_path_work(v, 100))
@@ -662,7 +663,7 @@ static void set_carrier(uint16_t iface, bool up)
     neigh_carrier_changed(rib_link_find(v, iface_get(iface)->ifindex));
 }
 
-// Does a packet to the prefix leave by that interface for that MAC?
+// Asserts that packets to the prefix leave by that interface to that MAC.
 static void assert_way(const struct prefix *p, uint16_t iface, uint8_t mac)
 {
     const struct nexthop *nh = nexthop_get(nexthop_real(fib_get(store_vr->fib4, p)));
@@ -684,27 +685,27 @@ static void gateways_without_carrier_take_the_way_of_the_default_route(void **st
     set_carrier(1, true);
     set_carrier(2, true);
     send_route(24, first, 11, 0, false);
-    send_route(0, first, 11, 10, false); // no way around by the lost link itself
+    send_route(0, first, 11, 10, false); // the lost link itself is no detour
     send_route(0, second, 12, 20, false);
     resolve(11, first, 2);
     resolve(12, second, 4);
     assert_way(&p, 1, 2);
-    set_carrier(1, false); // not asked for
+    set_carrier(1, false); // fast reroute is off
     assert_way(&p, 1, 2);
     set_carrier(1, true);
     iface_get(1)->policy.fast_reroute = true;
     set_carrier(1, false);
     assert_way(&p, 2, 4);
-    resolve(12, second, 6); // the default gateway has another MAC; the neighbors' tick sees it
+    resolve(12, second, 6); // the default gateway gets another MAC; the neighbors' tick notices
     set_carrier(1, false);
     assert_way(&p, 2, 6);
     set_carrier(1, true);
     assert_way(&p, 1, 2);
     set_carrier(1, false);
-    set_carrier(2, false); // no other gateway is reached
+    set_carrier(2, false); // no other gateway is reachable
     assert_int_equal(
         nexthop_word_kind(nexthop_word(nexthop_get(nexthop_real(fib_get(store_vr->fib4, &p))))),
-        NEXTHOP_ADJACENCY); // out of an interface without carrier, where it is dropped
+        NEXTHOP_ADJACENCY); // the interface has no carrier and drops them
     set_carrier(2, true);
     set_carrier(1, true);
     send_route(24, first, 11, 0, true);

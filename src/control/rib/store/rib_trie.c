@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_trie.c - prefixes in order: a path-compressed binary trie
 //
-// Always true (the unit test checks it after random operations):
-//   T1  a child's prefix is longer than its parent's and lies under it, on the side its next bit
-//   says; T2  a node without content has two children (else it is pruned), except while its owner
-//   fills it.
+// Invariants (the unit test checks them after random operations):
+//   T1  a child's prefix is longer than its parent's and lies under it, on the side of its next
+//       bit;
+//   T2  a node without content has two children (else it is pruned), except while its owner fills
+//       it.
 // A path has at most 33 (129) nodes; every function is a loop along one path. Dumps come in order,
 // so the path is in the cache; random changes miss on the last few nodes only.
 #include <endian.h>
 
 #include "rib/rib_trie.h"
 
-#define CLIMB_MAX 6 // nodes: more than a sorted dump needs, less than a way from the root
+#define CLIMB_MAX 6 // nodes: more than a sorted dump needs, fewer than a path from the root
 
 void rib_trie_init(struct rib_trie *t, uint8_t family)
 {
@@ -30,7 +31,7 @@ static inline unsigned bit_of(const uint8_t *key, unsigned i)
     return key[i >> 3] >> (7 - (i & 7)) & 1;
 }
 
-// Length of the common beginning of two keys, at most `max` bits.
+// Length of the common prefix of two keys, at most `max` bits.
 static inline unsigned common_bits(const struct rib_trie *t, const uint8_t *a, const uint8_t *b,
                                    unsigned max)
 {
@@ -68,7 +69,7 @@ static uint32_t node_new(struct rib_trie *t, const uint8_t *key, unsigned len, u
     return id;
 }
 
-// The link that leads to a node: its parent's child word or the root.
+// The link to a node: its parent's child word or the root.
 static uint32_t *link_to(struct rib_trie *t, uint32_t id)
 {
     struct rib_node *n = rib_trie_at(t, id), *parent;
@@ -93,8 +94,8 @@ uint32_t rib_trie_find(const struct rib_trie *t, const struct prefix *p)
     return 0;
 }
 
-// Where the way to p may begin: at a node above it that is near the last one, since prefixes mostly
-// come in order, or at the root.
+// Start node of the path to p: an ancestor of p near the last node, since prefixes mostly come in
+// order, or the root.
 static uint32_t way_to(const struct rib_trie *t, const struct prefix *p)
 {
     uint32_t id = t->last;
@@ -168,7 +169,7 @@ void rib_trie_prune(struct rib_trie *t, uint32_t id)
         if (t->last == id)
             t->last = parent;
         rib_pool_free(&t->node, id);
-        id = parent; // which may be a fork with one child now
+        id = parent; // may now be a fork with one child
     }
 }
 
@@ -253,7 +254,7 @@ uint32_t rib_trie_after(const struct rib_trie *t, const struct prefix *p)
         const struct rib_node *n = rib_trie_at(t, id);
         unsigned min = min_len(n->len, p->len), same = common_bits(t, n->key, p->b, min), bit;
 
-        if (same < min) // apart: the subtree lies wholly before or behind p
+        if (same < min) // disjoint: the subtree lies entirely before or behind p
             return bit_of(p->b, same) < bit_of(n->key, same) ? id : next_outside(t, id);
         if (n->len > p->len)
             return id;

@@ -26,7 +26,7 @@ static struct prefix random_prefix(uint8_t family)
     return p;
 }
 
-static unsigned place(const struct prefix *p) // first model entry not before p
+static unsigned place(const struct prefix *p) // first model entry that is not before p
 {
     unsigned i = 0;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_tunnel.c - see rib_tunnel.h
+// rib_tunnel.c - the path to the remote end of each tunnel (rib_tunnel.h)
 //
-// A tunnel's next hop is what its outer virtual router's FIB has for the remote address. After a
-// commit that changed a FIB it is looked up again for the tunnels whose remote address is in a
-// prefix that changed, and soon afterwards for all. No reference is held: the commit that takes a
-// next hop out of the FIB comes before the one that frees it.
+// A tunnel's next hop is the FIB entry of its outer virtual router for the remote address. After a
+// commit that changed a FIB, it is looked up again for the tunnels whose remote address is in a
+// changed prefix, and soon afterwards for all. No reference is held: the commit that removes a next
+// hop from the FIB comes before the commit that frees it.
 //
-// A path into the tunnel itself is refused, and one through more than TUNNEL_NESTED_MAX tunnels
-// (RFC 2473 4.1.1 has the packet carry a limit; here the router knows).
+// A path into the tunnel itself is refused, and so is a path through more than TUNNEL_NESTED_MAX
+// tunnels (RFC 2473 4.1.1 lets the packet carry a limit; here the router knows).
 #include "rib/rib_tunnel.h"
 
 #include <stdbool.h>
@@ -24,14 +24,14 @@
 #include "table/nexthop.h"
 #include "table/tunnel.h"
 
-#define TOLD_PER_TICK 64 // ICMP errors that are looked at
+#define TOLD_PER_TICK 64 // ICMP errors processed
 #define NOTED_MAX 256u   // prefixes of one commit
-#define IP4_PATH_MIN 576 // no less is believed
+#define IP4_PATH_MIN 576 // smaller reports are not accepted
 
 static void (*changed)(uint16_t number);
 
-static struct told { // by ICMP
-    uint32_t made; // of the tunnel that it is about
+static struct told { // reports by ICMP
+    uint32_t made; // identifies the reported tunnel
     uint64_t until_ns;
     uint16_t mtu; // 0 = nothing
 } * told;         // [TUNNEL_NUMBERS]
@@ -42,7 +42,7 @@ void rib_tunnel_set_event(void (*fn)(uint16_t number))
     changed = fn;
 }
 
-// The interfaces by which a next hop leads, at most NEXTHOP_GROUP_IFACES.
+// Interfaces that a next hop leads through, at most NEXTHOP_GROUP_IFACES.
 static unsigned ways_out(uint32_t nexthop, uint16_t iface[NEXTHOP_GROUP_IFACES])
 {
     const struct nexthop *nh = nexthop_get(nexthop_real(nexthop));
@@ -75,8 +75,7 @@ static bool leads_into(uint32_t nexthop, const struct tunnel *t, unsigned depth)
     return false;
 }
 
-// What the way takes: the route's MTU, or the smallest of its interfaces. A group of very many may
-// not say.
+// MTU of the path: the route's, or the smallest of its interfaces. Unknown for a very large group.
 static uint16_t path_mtu(uint32_t nexthop)
 {
     uint16_t iface[NEXTHOP_GROUP_IFACES], least = nexthop_route_mtu(nexthop);
@@ -89,7 +88,8 @@ static uint16_t path_mtu(uint32_t nexthop)
     return least ? least : TUNNEL_PATH_ANY;
 }
 
-// The smaller of both; `t` is another tunnel than the one of which it was told.
+// The smaller of the reported MTU and `mtu`; drops a report about an earlier tunnel with this
+// number.
 static uint16_t told_mtu(const struct tunnel *t, uint16_t number, uint16_t mtu)
 {
     struct told *o = n_told ? &told[number] : NULL;
@@ -152,7 +152,7 @@ static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t number)
         tell_control(number);
 }
 
-// Of tunnels that are gone.
+// Drops reports about removed tunnels.
 static void forget_told(void)
 {
     for (uint16_t number = 1; n_told && number < tunnel_end; number++)
@@ -162,9 +162,10 @@ static void forget_told(void)
         }
 }
 
-// --- whose way may have changed ---
+// --- tunnels whose path may have changed ---
 
-// All tunnels, in the order of their remote ends. A tunnel has no next hop before it is here.
+// All tunnels, in the order of their remote ends. A tunnel gets a next hop only after it is listed
+// here.
 static struct remote_end {
     uint16_t vr, number;
     uint8_t family, remote[16];
@@ -176,7 +177,7 @@ static struct { // since the last commit
     struct prefix prefix;
 } noted[NOTED_MAX];
 static unsigned n_noted; // NOTED_MAX + 1: more, or all
-static bool due;         // all are looked up
+static bool due;         // look up all
 
 static int compare_ends(const void *x, const void *y)
 {
@@ -205,7 +206,7 @@ static void refresh_all(void)
     due = false;
 }
 
-// Those in a prefix: they follow each other.
+// Refreshes the tunnels in a prefix: they are adjacent in the array.
 static void refresh_in(uint16_t vr, const struct prefix *p)
 {
     struct remote_end first = {.vr = vr, .family = p->family};
@@ -256,13 +257,13 @@ void rib_tunnel_commit(void)
     due = true;
 }
 
-// Forwarders take a tunnel's path MTU for that of its next hop, so it may not be late.
+// Forwarders use a tunnel's path MTU as that of its next hop, so the update must not be late.
 void rib_tunnel_iface_changed(uint16_t iface)
 {
     uint16_t out[NEXTHOP_GROUP_IFACES];
 
     due = true;
-    if (iface_get(iface)->kind == IFACE_TUNNEL) // then each tunnel takes care of its own size
+    if (iface_get(iface)->kind == IFACE_TUNNEL) // then each tunnel checks its own size
         return;
     for (unsigned k = 0; k < n_remote_ends; k++) {
         uint32_t nexthop = tunnel_get(remote_ends[k].number)->nexthop;
@@ -290,7 +291,7 @@ void rib_tunnel_changed(void)
     refresh_all();
 }
 
-// --- what ICMP says ---
+// --- ICMP reports ---
 
 struct too_big {
     struct tunnel_key id;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit_test.c - faults put into RIB and FIB on purpose: each is found, named and repaired;
-// churn is no fault
+// rib_audit_test.c - deliberate faults in RIB and FIB: each is found, named and repaired; churn is
+// not a fault
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static int close_fixture(void **state)
 // --- faults, made on rib_manager's thread ---
 
 struct fault {
-    const char *prefix, *nexthop_of; // the next hop that this prefix has
+    const char *prefix, *nexthop_of; // prefix whose next hop is used
 };
 
 static struct rib_vr *router(void)
@@ -82,7 +82,7 @@ static void fault_fib_del(void *arg)
     fib_commit(fib);
 }
 
-// The RIB loses a route that the kernel has, as if an event had never come.
+// The RIB loses a route of the kernel, as if an event had never come.
 static void fault_rib_del(void *arg)
 {
     struct fault *f = arg;
@@ -95,7 +95,7 @@ static void fault_rib_del(void *arg)
     rib_commit(router());
 }
 
-// A candidate that should be first and is not installed, as if it had never been evaluated.
+// A candidate that should be first is not installed, as if it had never been evaluated.
 static void fault_not_best(void *arg)
 {
     struct fault *f = arg;
@@ -107,8 +107,8 @@ static void fault_not_best(void *arg)
     rib_commit(router());
 }
 
-// What readers of a poptrie look at first: answers by the first six bits of the address where no
-// longer route is (its second cache line).
+// Corrupts the FIB's floor (its second cache line): the answers, by the first six bits, for
+// addresses without a longer route. Poptrie readers look there first.
 static void fault_lookup(void *arg)
 {
     uint16_t *floor = (uint16_t *)rib_fib(router(), IP4)->trie + 32;
@@ -169,7 +169,7 @@ static void a_structure_that_looks_up_wrongly_is_made_anew(void **state)
 
     fixture_in_rib_manager(fault_lookup, NULL);
     assert_string_equal(fixture_fib("99.9.9.9"),
-                        "none"); // the default route is not found; FIB and RIB are equal
+                        "none"); // the lookup misses the default route; FIB and RIB are equal
     fixture_audit_report(true, &r);
     assert_true(r.diverged > 0);
     assert_int_equal(r.blocks, 0);
@@ -198,7 +198,7 @@ static void a_periodic_audit_comes_by_itself_and_repairs(void **state)
     fixture_run(1500);
     uint64_t runs = r.runs;
     fixture_audit_report(false, &r);
-    assert_true(r.runs <= runs + 1); // one may have been under way
+    assert_true(r.runs <= runs + 1); // one may have been running
     assert_true(r.prefixes > 5 && r.ended_ns > 0 && r.took_ns > 0 && r.longest_ns > 0);
 }
 
@@ -260,12 +260,12 @@ static unsigned audits_beside(bool six)
 static void changes_meanwhile_are_no_divergence(void **state)
 {
     for (unsigned six = 0; six < 2; six++)
-        for (unsigned n = 0; n < 4;) // beside a busy machine, few fit into one churn
+        for (unsigned n = 0; n < 4;) // on a busy machine, few audits fit into one churn
             n += audits_beside(six);
     assert_int_equal(fixture_audit(), 0);
 }
 
-// A fault is found although everything around it changes.
+// A fault is found while everything around it changes.
 static void a_fault_is_found_during_churn(void **state)
 {
     struct rib_audit_report r;
@@ -298,7 +298,7 @@ static void a_walk_of_the_sums_survives_another_engine(void **state)
     rib_manager_set_audit_interval(1);
     for (unsigned i = 0; i < 30; i++) {
         assert_int_equal(rib_manager_vr_engine(VR_DEFAULT, FIB_POPTRIE),
-                         0); // the same one, made anew
+                         0); // the same id, made again
         fixture_run(50);
     }
     fixture_eventually((fixture_audit_report(false, &r), r.runs > 0));

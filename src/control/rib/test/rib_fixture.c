@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_fixture.c - for tests: a real kernel in a fresh namespace, rib_manager on it
 //
-// The main thread is control; rib_manager is the real thread. Questions that are answered by
-// mailbox run control's loop until the answer is there.
+// The main thread is control; rib_manager is the real thread. For questions answered by mailbox,
+// the main thread runs control's loop until the answer arrives.
 #include "rib/test/rib_fixture.h"
 
 #include <errno.h>
@@ -40,10 +40,10 @@ unsigned fixture_reports, fixture_gone;
 bool fixture_has_vrf;
 static struct event_base *loop;
 static pid_t peer;
-static struct vr *vr; // asked about
-static sem_t stalled, stall_end; // rib_manager stands still; it may go on
+static struct vr *vr; // router to query
+static sem_t stalled, stall_end; // rib_manager stands still; it may continue
 
-// Control's end of what rib_manager reports: in the daemon, iface_manager.c.
+// Control's receiver for reports of rib_manager: in the daemon, iface_manager.c.
 static void count_event(const struct iface_kernel_event *e)
 {
     fixture_reports++;
@@ -169,7 +169,7 @@ static void peer_start(void)
     bug_on(pipe(up));
     peer = fork();
     if (!peer) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that crashes leaves nobody behind
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // so that a crashed test leaves no process behind
         if (!unshare(CLONE_NEWNET) && write(up[1], "x", 1) == 1)
             for (;;)
                 pause();
@@ -251,7 +251,7 @@ void fixture_open_with(size_t receive_bytes)
                    i, i);
         fixture_do("ip link set e%d addrgenmode none; ip link set e%d up", i, i);
         fixture_do("ip addr add fe80::%d/64 dev e%d nodad", i,
-               i); // else the kernel has no source for ND
+               i); // otherwise the kernel has no source address for ND
         fixture_peer("ip link set p%d up", i);
         fixture_peer("ip addr add 10.0.%d.2/24 dev p%d", i, i);
         fixture_peer("ip addr add fd0%d::2/64 dev p%d nodad", i, i);
@@ -313,7 +313,7 @@ void fixture_close(void)
     waitpid(peer, NULL, 0);
     rcu_barrier();
     assert_true(before >= nexthop_used());
-    assert_int_equal(nexthop_used(), 0); // nobody forgot one
+    assert_int_equal(nexthop_used(), 0); // no holder was forgotten
 }
 
 static struct iface *iface_of(const struct nexthop *nh)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_history_test.c - random interleavings of changes, their announcements and a dump: the RIB
-// ends equal to the kernel
+// rib_history_test.c - random interleavings of changes, their announcements and a dump: in the end
+// the RIB equals the kernel
 //
-// The kernel is a naive one (rib_model.h). Each history begins with a reason to read everything or
-// something (a start, lost events, a silent change that was not derived), goes on with changes
-// while dumps run, and ends when nothing is queued and the RIB asks for nothing more. No audit
-// helps. Numbers of next-hop objects and flaps of links are among the changes.
+// The kernel is a naive model (rib_model.h). Each history begins with a reason for a full or
+// partial dump (a start, lost events, a silent change that was not derived), goes on with changes
+// while dumps run, and ends when nothing is queued and the RIB requests nothing more. No audit
+// helps. Changes include numbers of next-hop objects and link flaps.
 //
-// RIB_HISTORIES=1000000 makes so many; RIB_SEED=N repeats the one that failed.
+// RIB_HISTORIES=1000000 runs that many; RIB_SEED=N repeats a failed one.
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/nexthop.h>
@@ -32,12 +32,12 @@
 #include "table/iface.h"
 
 #define HISTORIES 20000
-#define CHANGES 12      // of a history, at most
-#define DUMPS_MAX 60    // of a history: more are an endless loop
+#define CHANGES 12      // per history, at most
+#define DUMPS_MAX 60    // per history: more are an endless loop
 #define TURNS_MAX 100000 // likewise
 
 static unsigned seed, most_dumps;
-static uint32_t asked; // number of the last request that the kernel has seen
+static uint32_t asked; // number of the last request seen by the kernel
 
 static int open_store(void **state)
 {
@@ -48,14 +48,14 @@ static int open_store(void **state)
     return 0;
 }
 
-// --- the reader ---
+// --- reader ---
 
 static void hear(void *ctx, const struct nlmsghdr *h)
 {
     rib_sync_message(v, h);
 }
 
-// A request that the RIB has made reaches the kernel.
+// Passes a new request of the RIB to the kernel.
 static void look_for_request(void)
 {
     static const struct {
@@ -107,7 +107,7 @@ static bool is_quiet(void)
     return s->stage < 0 && !s->ending && !s->want && !s->overrun && !v->dirty.n;
 }
 
-// --- comparing ---
+// --- comparison ---
 
 static struct rib_path *path_of(const struct model_place *p, const struct model_route *t)
 {
@@ -185,7 +185,7 @@ static void compare(void)
 
 // --- histories ---
 
-// As a process that begins: it knows nothing.
+// Starts like a new process, without any state.
 static void forget_everything(void)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -198,7 +198,7 @@ static void forget_everything(void)
                 rib_route_del(v, r, rib_trie_at(&r->trie, node)->head);
             rib_evaluate(v, r, node);
         }
-        r->deferred = false; // to load a FIB whole costs too much here
+        r->deferred = false; // loading a whole FIB costs too much here
     }
     for (unsigned i = 0; i < 2; i++)
         nexthop_object_del(v, 10 + i);
@@ -247,7 +247,8 @@ static void history(void)
     compare();
 }
 
-// Changes alone: what the kernel does in silence is derived, and no dump has to mend it.
+// Changes without a dump: silent changes of the kernel are derived, and no dump has to repair
+// anything.
 static void history_without_a_dump(void)
 {
     unsigned changes = model_pick(2 * CHANGES + 1);
@@ -271,7 +272,7 @@ static void tell(void *ctx, const struct rib_audit_report *r)
     told.runs = 1;
 }
 
-// An audit while changes come, some of them without a word: they are no difference.
+// An audit during changes, some of them silent: they are not differences.
 static void history_with_an_audit(void)
 {
     unsigned changes = model_pick(CHANGES + 1), turns = 0;
@@ -317,7 +318,7 @@ static void the_rib_ends_as_the_kernel(void **state)
         model_make(v->events.portid);
         v->synced = false;
         for (unsigned i = 0; i < 4;
-             i++) // the first is a start; the others begin with what the one before has left
+             i++) // the first is a start; each other begins in the state left by the previous one
             history();
         history_without_a_dump();
         history_with_an_audit();
@@ -326,7 +327,7 @@ static void the_rib_ends_as_the_kernel(void **state)
     forget_everything();
 }
 
-// --- things that an event describes whole ---
+// --- objects that an event describes as a whole ---
 
 static struct nlmsghdr *address_message(uint16_t type)
 {
@@ -409,7 +410,7 @@ static void an_older_row_does_not_undo_an_event(void **state)
     struct rib_link *l;
 
     v->sync.stage = RIB_STAGE_LINK;
-    for (unsigned i = 0; i < 2; i++) { // 0: as rows that nothing contradicts
+    for (unsigned i = 0; i < 2; i++) { // 0: as rows that no event contradicts
         if (i) {
             hear_event(link_message(false));
             hear_event(address_message(RTM_DELADDR));
@@ -426,7 +427,7 @@ static void an_older_row_does_not_undo_an_event(void **state)
         assert_int_equal(has_object(), !i);
         assert_int_equal(has_neigh(), !i);
     }
-    hear_event(link_message(true)); // newer than all of those rows: what follows is newer still
+    hear_event(link_message(true)); // newer than all of those rows: later ones are newer still
     hear_row(address_message(RTM_NEWADDR));
     assert_int_equal(l->addr.n, 1);
     hear_event(address_message(RTM_DELADDR));

@@ -149,7 +149,7 @@ static void what_is_imported_is_not_imported_again(void **state)
     fixture_select(vr_find("default"));
     fixture_expect("10.9.0.1", BY1);
     fixture_do("ip route del 10.7.0.0/16; ip route del 10.9.0.0/16 table 77");
-    fixture_expect("10.7.0.1", "none"); // red had it of us
+    fixture_expect("10.7.0.1", "none"); // red imports it from us
     fixture_expect("10.9.0.1", "none");
     fixture_select(fixture_red);
     fixture_expect("10.7.0.1", "none");
@@ -181,7 +181,7 @@ static void imports_name_virtual_routers_that_exist(void **state)
     assert_int_equal(change("red", "default", "10.0.0.0/8", 0, 0, false), -ENOENT);
 }
 
-// Many changes at once, and the importer's FIB is what the source's is.
+// After many changes at once, the importer's FIB equals the source's.
 static void a_storm_of_changes_ends_in_the_same_routes(void **state)
 {
     import("20.0.0.0/8", 9, 24);

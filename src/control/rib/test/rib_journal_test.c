@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_journal_test.c - what the journal says of earlier times, against a model that was there
+// rib_journal_test.c - the journal's answers about earlier times, against a model that recorded
+// them
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@ static int close_fixture(void **state)
     return 0;
 }
 
-// --- asking ---
+// --- queries ---
 
 static struct journal_answer answer; // its vectors are copies
 static bool there;
@@ -65,7 +66,7 @@ static const char *nexthop_text(uint32_t way)
     return text;
 }
 
-// "PREFIX kind gateway@iface …" of the route that a packet took at that time.
+// "PREFIX kind gateway@iface …" of the route used by packets at that time.
 static const char *was(const char *prefix, uint64_t at_ns)
 {
     static char text[300];
@@ -104,7 +105,7 @@ static void changes(const char *prefix, int match, uint64_t from_ns, unsigned li
     fixture_eventually(there);
 }
 
-// --- changing ---
+// --- changes ---
 
 static uint64_t updates(void)
 {
@@ -114,14 +115,14 @@ static uint64_t updates(void)
     return s.family[0].updates + s.family[1].updates;
 }
 
-// A command that changes one route of the FIB; the time after it has.
+// Runs a command that changes one route of the FIB; returns the time after the change.
 static uint64_t change(const char *command)
 {
     uint64_t before = updates();
 
     fixture_do("%s", command);
     fixture_eventually(updates() > before);
-    fixture_run(2); // so that two changes do not share a moment
+    fixture_run(2); // so that no two changes share a moment
     return clock_now_ns();
 }
 
@@ -190,7 +191,7 @@ static void ipv6_and_legs_of_groups_are_told_too(void **state)
     before = clock_now_ns();
     fixture_run(5);
     fixture_peer(
-        "ip link set p2 down"); // carrier of e2: the group shrinks, and no prefix changes for it
+        "ip link set p2 down"); // e2 loses its carrier: the group shrinks, and no prefix changes
     fixture_expect("21.1.1.1", "group e1");
     fixture_run(5);
     t2 = clock_now_ns();
@@ -210,7 +211,7 @@ static void ipv6_and_legs_of_groups_are_told_too(void **state)
     fixture_peer("ip link set p2 up");
 }
 
-// Random changes of nested prefixes; every earlier moment is asked for afterwards.
+// Random changes of nested prefixes; afterwards every earlier moment is queried.
 #define PREFIXES 12
 #define MOMENTS 60
 
@@ -232,8 +233,8 @@ static void random_histories_are_told_as_they_were(void **state)
 
         if (w == now[p])
             w = now[p] ? 0 : 1;
-        // 40.0.0.0/8, 40.0.0.0/9, … each within the one before; Linux takes "replace blackhole P"
-        // and "replace P via G".
+        // 40.0.0.0/8, 40.0.0.0/9, … each within the previous one; Linux accepts "replace blackhole
+        // P" and "replace P via G".
         snprintf(command, sizeof command, "ip route %s %s 40.0.0.0/%u %s", w ? "replace" : "del",
                  w > 2 ? way[w] : "", 8 + p, w == 1 || w == 2 ? way[w] : "");
         now[p] = w;
@@ -269,7 +270,7 @@ static struct journal_stats stats(void)
     return s;
 }
 
-// Each route a gateway of its own: as many ways, which are told apart and given back.
+// Each route has its own gateway: these ways are kept apart, and freed.
 static void many_ways_are_told_apart(void **state)
 {
     char name[] = "/tmp/fixture-journal-XXXXXX", want[80], prefix[32];
@@ -299,8 +300,8 @@ static void many_ways_are_told_apart(void **state)
     assert_true(stats().nexthops < 40); // no record holds them any more
 }
 
-// More changes than the ring has room for: the oldest go, what is left is right, and it says since
-// when.
+// More changes than the ring can hold: the oldest are dropped, the rest stays right, and the
+// journal reports since when.
 static void a_full_journal_forgets_the_oldest(void **state)
 {
     char name[] = "/tmp/fixture-journal-XXXXXX";
@@ -338,7 +339,7 @@ static void a_full_journal_forgets_the_oldest(void **state)
     assert_string_equal(was("50.0.0.1", end), "too early");
     assert_string_equal(was("50.0.0.1", clock_now_ns()), "none");
     s = stats();
-    assert_true(s.nexthops < 100); // those of the next hops in use: nobody else holds one
+    assert_true(s.nexthops < 100); // only the next hops in use: no record holds one
 }
 
 int main(void)

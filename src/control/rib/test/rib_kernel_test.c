@@ -3,8 +3,8 @@
 //
 // The oracle is the kernel's own lookup (RTM_GETROUTE with RTM_F_FIB_MATCH) for addresses in and
 // around the prefixes that the commands use. Commands may fail; both sides then have to agree on
-// that, too. A failure prints the seed; run with FIXTURE_SEED=N to repeat it and FIXTURE_LOG=1 to
-// see the commands.
+// that, too. A failure prints the seed; run with FIXTURE_SEED=N to repeat it and with FIXTURE_LOG=1
+// to see the commands.
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
@@ -53,8 +53,8 @@ struct verdict {
 
 static struct netlink_event answer;
 
-// Flags of the legs of a multipath answer, which netlink_parse does not keep: they are the kernel's
-// opinion.
+// Flags of the legs of a multipath answer, which netlink_parse does not keep: the kernel's view of
+// the legs.
 static void read_flags(const struct nlmsghdr *h, struct verdict *v)
 {
     const struct nlattr *a;
@@ -100,7 +100,7 @@ static int ask_kernel(const struct ip_addr *a, struct verdict *v)
         return ((struct nlmsgerr *)NLMSG_DATA(&m.h))->error;
     assert_int_equal(netlink_parse(&m.h, &answer), 1);
     read_flags(&m.h, v);
-    if (answer.route.nhid) { // parse dropped the copy of the hops: take it back
+    if (answer.route.nhid) { // netlink_parse dropped the copy of the hops: restore it
         struct nlattr *x;
 
         mnl_attr_for_each(x, &m.h, sizeof(struct rtmsg))
@@ -127,7 +127,7 @@ static const char *hop_text(const struct netlink_hop *hop)
     return text;
 }
 
-// The kernel's answer in the words of fixture_fib().
+// The kernel's answer in the format of fixture_fib().
 static const char *kernel_says(const struct ip_addr *a)
 {
     struct verdict v;
@@ -164,8 +164,8 @@ static const char *kernel_says(const struct ip_addr *a)
     return text;
 }
 
-// "No route" and "unreachable" are one answer to a packet, a group of one leg and the leg are, and
-// a gateway behind a link without carrier is "failed" where the kernel still names it.
+// These count as equal: "no route" and "unreachable"; a group of one leg and that leg; "failed" and
+// a gateway behind a link without carrier that the kernel still names.
 static bool agree(const char *kernel, const char *fib)
 {
     if (!strcmp(kernel, fib))
@@ -326,7 +326,7 @@ static void fib_answers_like_the_kernel_after_random_commands(void **state)
 
     seed = getenv("FIXTURE_SEED") ? (unsigned)atoi(getenv("FIXTURE_SEED")) : 7;
     fixture_open();
-    for (int i = 1; i <= 2; i++) // nobody answers but the permanent entries
+    for (int i = 1; i <= 2; i++) // only the permanent entries answer
         fixture_peer("sh -c 'ip addr flush dev p%d; ip link set p%d addrgenmode none'", i, i);
     gateways();
     for (unsigned i = 0; i < rounds; i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_leak_test.c - routes of one virtual router by interfaces of another: tables of one namespace
 //
-// What FRR writes for `import vrf`. Red is table 77 of the namespace; e1 and e2 belong to the
-// default router.
+// FRR writes such routes for `import vrf`. Red is table 77 of the namespace; e1 and e2 belong to
+// the default router.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void it_ends_with_the_interface_and_begins_again(void **state)
     fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
     assert_int_equal(rib_manager_iface_del(fixture_iface[2]), 0);
     assert_string_equal(fixture_fib("10.7.0.1"),
-                        "unreachable"); // at once: nothing names it any more
+                        "unreachable"); // at once: no reference is left
     assert_int_equal(rib_manager_iface_add(fixture_iface[2]), 0);
     fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
 }

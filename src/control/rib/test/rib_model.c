@@ -18,7 +18,7 @@
 #define STEPS 64
 #define OBJECTS 2   // next-hop objects, from OBJECT on; the first is on link 11, the second on 12
 #define OBJECT 10
-#define N4 10       // places of IPv4, then those of IPv6
+#define N4 10       // places of IPv4, then of IPv6
 
 struct model_place model_place[MODEL_PLACES];
 unsigned model_dumps;
@@ -31,11 +31,11 @@ static struct datagram {
 } queue[QUEUE], taken;
 static unsigned queue_from, queue_n;
 
-// What is still to be done of a change.
+// Remaining steps of a change.
 static struct step {
     enum { SEND, INSERT, ERASE, LEG_ADD, LEG_DEL, OBJECT_DEL } what;
-    bool with_next; // under one lock
-    bool soon;      // it takes less time than to fill a datagram
+    bool with_next; // in one step with the next, under one lock
+    bool soon;      // takes less time than filling a datagram
     unsigned place, at;
     struct model_route route;
     struct datagram message;
@@ -49,8 +49,8 @@ static struct {
     uint16_t type;
     uint8_t family;
     uint32_t seq;
-    bool local;      // the table that it is in
-    unsigned place;  // IPv4: the leaf's first one; IPv6: the node
+    bool local;      // the route is in the local table
+    unsigned place;  // IPv4: first place of the leaf; IPv6: the node
     unsigned in;     // rows of the leaf or node already done
     unsigned count, sernum; // IPv6
 } dump;
@@ -328,7 +328,7 @@ static void flush4(uint8_t nhid, uint8_t legs)
         }
 }
 
-// Links and objects: their IPv4 routes go without a word.
+// Links and objects: their IPv4 routes vanish without an event.
 static void change_object(void)
 {
     unsigned i = model_pick(OBJECTS);
@@ -370,7 +370,7 @@ static void change_carrier(void)
     plan_link(i);
 }
 
-// __dev_notify_flags(): it comes first.
+// __dev_notify_flags(): the announcement comes first.
 static void change_link(void)
 {
     unsigned i = model_pick(2);
@@ -383,7 +383,7 @@ static void change_link(void)
     flush4((uint8_t)(OBJECT + i), (uint8_t)(link_up[!i] ? (i ? 0xc : 3) : 0xf));
 }
 
-// ip6_route_del(): a leg, or all of them; fib6_del_route() announces under the tree's lock.
+// ip6_route_del(): deletes one leg or all; fib6_del_route() announces under the tree's lock.
 static void delete6(unsigned place)
 {
     const struct model_place *p = &model_place[place];
@@ -404,7 +404,7 @@ static void delete6(unsigned place)
     steps[step_n - 1].soon = true;
 }
 
-// ip6_route_multipath_add(): leg by leg, and one announcement at the end.
+// ip6_route_multipath_add(): adds leg by leg, with one announcement at the end.
 static void insert6(unsigned place)
 {
     const struct model_place *p = &model_place[place];
@@ -468,7 +468,7 @@ void model_dump(uint16_t type, uint8_t family, uint32_t seq)
     dump.sernum = sernum[0];
     model_dumps += type == RTM_GETROUTE;
     if (type != RTM_GETROUTE)
-        finish(); // these are asked under the lock that changes are made under
+        finish(); // these are dumped under the lock for changes
     model_fill();
 }
 
@@ -525,8 +525,8 @@ static bool fill_leaf(struct datagram *d, unsigned first, unsigned *rows)
     return false;
 }
 
-// fib_table_dump(): it goes on at the first leaf from where it was, and leaves out as many routes
-// as it had shown of that one.
+// fib_table_dump(): continues at the first leaf not before its position, and skips as many routes
+// as it has shown of that leaf.
 static bool fill4(struct datagram *d, unsigned *rows)
 {
     unsigned next;
@@ -539,7 +539,7 @@ static bool fill4(struct datagram *d, unsigned *rows)
         if (fill_leaf(d, dump.place, rows))
             return true;
         dump.in = 0;
-        if (model_pick(4) == 0) // changes go on meanwhile
+        if (model_pick(4) == 0) // changes continue meanwhile
             model_step();
     }
     dump.in = 0;
@@ -547,8 +547,7 @@ static bool fill4(struct datagram *d, unsigned *rows)
     return false;
 }
 
-// fib6_dump_table(): a tree that has changed is walked again, leaving out as many prefixes as were
-// shown.
+// fib6_dump_table(): walks a changed tree again, skipping as many prefixes as it has shown.
 static bool fill6(struct datagram *d, unsigned *rows)
 {
     if (dump.sernum != sernum[dump.local]) {
@@ -621,7 +620,7 @@ bool model_fill(void)
         dump.running = false;
     }
     while (dump.type == RTM_GETROUTE && (model_pick(3) == 0 || steps[step_from].soon) &&
-           model_step()) // before it stands in the queue
+           model_step()) // before it enters the queue
         ;
     enqueue(&d);
     return true;

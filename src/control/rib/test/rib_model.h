@@ -5,9 +5,9 @@
 // lengths and of both tables in one list; IPv6 in a tree for each table, multipath legs under one
 // route. A change and its announcement are separate steps, in Linux's order (an IPv4 deletion is
 // announced before it is made, everything else after), and a dump is filled datagram by datagram,
-// between any two steps. Where a datagram ends, the next one goes on by counting, as Linux does:
-// in the leaf (IPv4), or in the tree, from its root, when that has changed (IPv6). What it sends
-// are real messages of netlink.
+// between any two steps. At the start of a datagram the dump finds its place by counting, as Linux
+// does: in the leaf (IPv4), or from the root of a changed tree (IPv6). Its messages are real
+// netlink messages.
 #ifndef RIB_TEST_RIB_MODEL_H
 #define RIB_TEST_RIB_MODEL_H
 
@@ -34,21 +34,22 @@ struct model_place {
 };
 
 extern struct model_place model_place[MODEL_PLACES]; // in the order of a walk
-extern unsigned model_dumps;                          // of routes, answered so far
+extern unsigned model_dumps;                          // route dumps answered so far
 
 unsigned model_pick(unsigned n); // random, below n
 void model_seed(unsigned seed);
 void model_make(uint32_t portid);
-void model_change(void);  // begins a random change; whatever has begun before is finished first
-bool model_step(void);    // the next step of what has begun; false: nothing has
-void model_dump(uint16_t type, uint8_t family, uint32_t seq); // asked for
-bool model_fill(void);    // the next datagram of the dump; false: none runs
-// The oldest datagram, or NULL; good until the next call. Who takes one makes a running dump go on.
+void model_change(void);  // begins a random change, after finishing any earlier one
+bool model_step(void);    // runs the next step of the change; false: none is in progress
+void model_dump(uint16_t type, uint8_t family, uint32_t seq); // a dump is requested
+bool model_fill(void);    // fills the next datagram of the dump; false: none runs
+// The oldest datagram, or NULL; valid until the next call. Taking one makes a running dump
+// continue.
 const struct nlmsghdr *model_take(unsigned *len);
 bool model_is_drained(void); // nothing is queued
-bool model_is_busy(void);    // something is, or has begun
-void model_lose(void);    // whatever is queued
-// The announcement of a route.
+bool model_is_busy(void);    // something is queued, or in progress
+void model_lose(void);    // loses all queued messages
+// Announcement of a route.
 const struct nlmsghdr *model_message(const struct model_place *p, const struct model_route *t);
 
 #endif

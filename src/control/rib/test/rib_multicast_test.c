@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_multicast_test.c - multicast routes of a real kernel, which this program makes as a routing
-// daemon does, and configured ones
+// rib_multicast_test.c - configured multicast routes, and kernel routes made by this program like a
+// routing daemon, on a real kernel
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/mroute.h>
@@ -22,7 +22,7 @@
 #include "table/multicast.h"
 #include "table/vr.h"
 
-static int daemon4 = -1, daemon6 = -1; // the sockets by which a daemon speaks to the kernel
+static int daemon4 = -1, daemon6 = -1; // a daemon's sockets to the kernel
 
 static void must(int result)
 {
@@ -59,7 +59,7 @@ static void daemon_stop(void)
     daemon4 = daemon6 = -1;
 }
 
-// In by e1, out by e2, from any source when none is given.
+// Route from e1 to e2, for any source if none is given.
 static void kernel_route4(const char *source, const char *group, bool add)
 {
     struct mfcctl c = {.mfcc_parent = 0};
@@ -68,7 +68,7 @@ static void kernel_route4(const char *source, const char *group, bool add)
     c.mfcc_mcastgrp.s_addr = inet_addr(group);
     c.mfcc_ttls[1] = 5;
     if (!source)
-        c.mfcc_ttls[0] = 1; // the kernel asks for it
+        c.mfcc_ttls[0] = 1; // required by the kernel
     must(setsockopt(daemon4, IPPROTO_IP,
                     source ? (add ? MRT_ADD_MFC : MRT_DEL_MFC)
                     : add  ? MRT_ADD_MFC_PROXY
@@ -99,7 +99,7 @@ static struct multicast_key key(const char *source, const char *group)
 
 static uint16_t looked_at; // virtual router
 
-// What the table has: "e1 > e2/5 kernel", "none".
+// The table's entry: "e1 > e2/5 kernel", "none".
 static const char *entry(const char *source, const char *group)
 {
     static char text[200];
@@ -183,8 +183,8 @@ static void what_was_there_before_us_is_dumped(void **state)
     daemon_start();
     kernel_route4("10.0.1.2", "239.1.1.1", true);
     fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
-    // a router that begins now: the same kernel, seen for the first time; the interfaces are the
-    // other's
+    // a router that begins now: the same kernel, dumped for the first time; the interfaces belong
+    // to the other router
     struct vr *late = vr_new("late");
     assert_non_null(late);
     assert_int_equal(rib_manager_vr_add(late->id, -1, 254), 0);
@@ -214,7 +214,7 @@ static void an_output_that_is_not_ours_leaves_the_route_to_the_kernel(void **sta
     must(setsockopt(daemon4, IPPROTO_IP, MRT_ADD_MFC, &c, sizeof c));
     fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/1 kernel slow"));
     must(setsockopt(daemon4, IPPROTO_IP, MRT_DEL_VIF, &v,
-                    sizeof v)); // of which the kernel does not tell
+                    sizeof v)); // which the kernel does not announce
     fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/1 kernel"));
     fixture_do("ip link del foreign");
 }
@@ -277,12 +277,12 @@ static void groups_that_the_host_joins_are_known(void **state)
     inet_pton(AF_INET6, "ff1e::1", &m6.ipv6mr_multiaddr);
     if (fixture_try(
             "test $(uname -r | cut -d. -f1)$(printf %%03d $(uname -r | cut -d. -f2)) -ge 6014"))
-        skip(); // the kernel does not tell
+        skip(); // not supported by the kernel
     must(setsockopt(s, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m, sizeof m));
     must(setsockopt(s6, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &m6, sizeof m6));
     fixture_eventually(has_join(1, "239.1.1.1") && has_join(2, "ff1e::1"));
     assert_false(has_join(2, "239.1.1.1"));
-    assert_false(has_join(1, "224.0.0.1")); // of the link alone
+    assert_false(has_join(1, "224.0.0.1")); // link-local group
     assert_false(has_join(1, "ff02::1"));
     assert_int_equal(fixture_audit(), 0);
     assert_true(has_join(1, "239.1.1.1")); // dumped again meanwhile

@@ -2,8 +2,8 @@
 // rib_neigh_test.c - neighbors and held packets: real kernel, real ARP and ND, the test plays the
 // forwarder
 //
-// The test puts packets on the hold ring as a forwarder would and reads what comes to its inject
-// ring. The peers in the second namespace answer. Every test ends with each packet accounted for.
+// The test puts packets on the hold ring like a forwarder and reads its inject ring. The peers in
+// the second namespace answer. At the end of every test each packet is accounted for.
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@
 #include "table/vr.h"
 
 static uint64_t sent, received;
-static uint64_t returned; // of those received: nobody answered, their senders are to be told
+static uint64_t returned; // received packets without an answer: their senders must be informed
 static uint64_t drops_before[DROP_N];
 
 static uint64_t drops(enum drop_reason reason)
@@ -80,7 +80,7 @@ static void put_on_hold(const struct ip_addr *dst, uint32_t nexthop)
     sent++;
 }
 
-// As a forwarder does with a burst of n: the id from the FIB, once; its kind says whether the
+// Like a forwarder with a burst of n: reads the id from the FIB once; its kind decides whether the
 // packets have to wait.
 static bool send_burst_to(const char *text, unsigned n)
 {
@@ -105,7 +105,7 @@ static bool send_to(const char *text)
     return send_burst_to(text, 1);
 }
 
-// A packet that came to our inject ring; its next hop must be resolved, or failed.
+// Takes a packet from our inject ring; its next hop must be resolved, or failed.
 static bool receive(uint32_t *nexthop)
 {
     struct rte_mbuf *m = NULL;
@@ -121,7 +121,7 @@ static bool receive(uint32_t *nexthop)
     *nexthop = packet_meta(m)->nexthop;
     kind = nexthop_word_kind(nexthop_word(nexthop_get(*nexthop)));
     if (kind == NEXTHOP_FAILED ||
-        kind == NEXTHOP_UNREACHABLE) // the latter when read seconds later only
+        kind == NEXTHOP_UNREACHABLE) // UNREACHABLE only if the packet is read seconds later
         returned++;
     else
         assert_int_equal(kind, NEXTHOP_ADJACENCY);
@@ -198,7 +198,7 @@ static void a_gateway_is_kept_resolved_without_traffic(void **state)
     for (unsigned i = 0; i < n; i++)
         gateways += row[i].gateway && row[i].nexthop;
     assert_int_equal(gateways, 2);
-    fixture_do("ip neigh flush dev e1"); // whatever happens to the entry, it is asked for again
+    fixture_do("ip neigh flush dev e1"); // whatever happens to the entry, it is requested again
     fixture_expect("1.1.1.1", peer_adjacency(1));
     fixture_do("ip route del 1.1.1.0/24");
     fixture_expect("1.1.1.1", "none");
@@ -250,9 +250,9 @@ static void an_address_scan_is_bounded_and_hurts_nobody(void **state)
         snprintf(text, sizeof text, "10.3.%u.%u", 1 + i / 250, 1 + i % 250);
         send_to(text);
     }
-    assert_true(held() <= neigh_limit_pending(IP4) / 2); // of one link
+    assert_true(held() <= neigh_limit_pending(IP4) / 2); // on one link
     fixture_eventually(drops(DROP_HOLD_LIMIT) > 4000);
-    fixture_expect("1.1.1.1", peer_adjacency(2)); // a gateway is resolved all the same
+    fixture_expect("1.1.1.1", peer_adjacency(2)); // a gateway is still resolved
     for (int i = 0; i < 600 && strncmp(fixture_fib("fd02::2"), "adj", 3); i++) { // tokens come back
         send_to("fd02::2");
         fixture_run(100);
@@ -263,7 +263,7 @@ static void an_address_scan_is_bounded_and_hurts_nobody(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void use(uint32_t nexthop) // as a forwarder does with each packet
+static void use(uint32_t nexthop) // like a forwarder with each packet
 {
     __atomic_store_n(&nexthop_used_mark[0][nexthop],
                      __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
@@ -294,11 +294,11 @@ static void used_hosts_do_not_go_stale(void **state)
         fresh = !fixture_try("ip neigh show 10.0.1.2 | grep -Eq 'DELAY|PROBE|REACHABLE'");
     }
     assert_true(fresh);
-    fixture_do("ip neigh show 10.0.2.2 | grep -q STALE"); // nobody uses this one
+    fixture_do("ip neigh show 10.0.2.2 | grep -q STALE"); // this one is not in use
 }
 
-// Sends until the host is resolved on link `i`: others may fill the kernel's table meanwhile, which
-// is one for all namespaces.
+// Sends until the host is resolved on link `i`: other tests may be filling the kernel's table,
+// which all namespaces share.
 static void resolve(const char *host, int i)
 {
     for (int k = 0; k < 600 && strncmp(fixture_fib(host), "adj", 3); k++) {
@@ -308,8 +308,8 @@ static void resolve(const char *host, int i)
     fixture_expect(host, peer_adjacency(i));
 }
 
-// The kernel's table is one for all namespaces. Entries nobody refreshes, and more than there is
-// room for.
+// The kernel's table is shared by all namespaces. Adds entries that are not refreshed, more than
+// the table can hold.
 static void fill_the_kernels_table(void)
 {
     fixture_try(
@@ -346,9 +346,9 @@ static void a_host_in_use_outlives_a_full_table_of_the_kernel(void **state)
             "ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr "
             "//;s/ .*//') nud stale; "
             "ip neigh flush to 172.16.0.0/16");
-        fixture_run(6000); // what was confirmed within five seconds stays
+        fixture_run(6000); // entries confirmed within five seconds stay
         use(nexthop);
-        fixture_stall(); // else its next tick may refresh the entry before
+        fixture_stall(); // otherwise the next tick may refresh the entry first
         fill_the_kernels_table();
         pushed_out = fixture_try("ip neigh show 10.0.1.2 dev e1 | grep -q lladdr");
         fixture_go_on();
@@ -359,7 +359,7 @@ static void a_host_in_use_outlives_a_full_table_of_the_kernel(void **state)
         assert_string_equal(fixture_fib("10.0.1.2"), peer_adjacency(1));
         fixture_run(10);
     }
-    fixture_expect("10.0.2.2", "glean e2"); // nobody uses this one
+    fixture_expect("10.0.2.2", "glean e2"); // not in use
     fixture_eventually(neigh_limit_table(IP4)->refused > 0);
     fixture_do("ip neigh flush to 172.16.0.0/16");
     fixture_expect("10.0.1.2", "glean e1"); // the host does not answer, and its time is over
@@ -392,7 +392,7 @@ static void entries_that_the_kernel_does_not_count_are_not_warned_of(void **stat
     log_set_sink(count_warnings);
     add_1200_neighbors("extern_learn nud noarp");
     fixture_eventually(neigh_limit_table(IP4)->entries > neigh_limit_table(IP4)->limit);
-    assert_true(!n_warnings || neigh_limit_table(IP4)->evictions > evictions); // somebody else's
+    assert_true(!n_warnings || neigh_limit_table(IP4)->evictions > evictions); // elsewhere
     fill_the_kernels_table();
     fixture_eventually(n_warnings > 0);
     log_set_sink(NULL);
@@ -416,8 +416,8 @@ static void the_kernels_table_tells_its_size(void **state)
                 neigh_limit_pending(IP4) == 2);
 }
 
-// A more specific route onto another link, and away again: the prefix of the route is that of the
-// host itself.
+// A more specific route moves the host to another link and back: the prefix of the route is that of
+// the host itself.
 static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **state)
 {
     static const char *const host[2] = {"10.0.1.2", "fd01::2"};
@@ -434,8 +434,8 @@ static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **s
     }
 }
 
-// The kernel believes it; what was known before stays in force, and nobody new gets a group's MAC,
-// unless the operator says so.
+// The kernel accepts a group MAC. Here the previous MAC stays in force, and no new host gets a
+// group MAC, unless the operator configures it.
 static void a_group_mac_is_believed_of_nobody(void **state)
 {
     resolve("10.0.1.2", 1);
@@ -443,7 +443,7 @@ static void a_group_mac_is_believed_of_nobody(void **state)
     fixture_do("ip neigh replace 10.0.1.77 dev e1 lladdr ff:ff:ff:ff:ff:ff nud reachable");
     fixture_do("ip neigh replace 10.0.1.78 dev e1 lladdr 01:00:5e:00:00:01 nud permanent");
     fixture_expect("10.0.1.78",
-               "adjacency e1 01:00:5e:00:00:01"); // what was said before it has been heard
+               "adjacency e1 01:00:5e:00:00:01"); // earlier announcements have been read
     assert_string_equal(fixture_fib("10.0.1.2"), peer_adjacency(1));
     assert_string_equal(fixture_fib("10.0.1.77"), "glean e1");
 }
@@ -472,7 +472,7 @@ static void read_no_managed(void *arg)
     *(bool *)arg = rib_vr_find(VR_DEFAULT)->no_managed;
 }
 
-// The kernel refuses the groups' entries there. That says nothing about NTF_MANAGED.
+// The kernel refuses the group entries there. That does not mean that it lacks NTF_MANAGED.
 static void an_interface_without_ipv6_leaves_gateways_to_the_kernel(void **state)
 {
     bool no_managed = false;
@@ -483,7 +483,7 @@ static void an_interface_without_ipv6_leaves_gateways_to_the_kernel(void **state
     assert_false(no_managed);
 }
 
-// rib_neigh_test full: the test that fills the kernel's table, which all namespaces share.
+// `rib_neigh_test full` runs the test that fills the kernel's table, which all namespaces share.
 int main(int argc, char **argv)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_silent_test.c - what the kernel does without a word, one test per event, against the real
-// kernel
+// rib_silent_test.c - silent changes of the kernel, one test per change, against the real kernel
 //
-// Each test sets routes, does one thing, looks at the FIB, and then lets the verifying dump run:
-// it must find nothing to sweep, that is, the silent change had been derived. FIXTURE_LOG=1 shows
+// Each test sets routes, makes one change, checks the FIB, and then lets the verifying dump run: it
+// must find nothing to sweep, that is, the silent change had been derived. FIXTURE_LOG=1 shows
 // commands and log.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +82,7 @@ static void carrier_loss_keeps_plain_routes(void **state)
     routes();
     fixture_peer("ip link set p1 down");
     fixture_expect("1.1.1.1",
-                   "failed e1"); // the kernel keeps it, "linkdown"; nobody can be reached
+                   "failed e1"); // the kernel keeps it, "linkdown"; no host is reachable
     fixture_expect_derived(&before);
     fixture_peer("ip link set p1 up");
     fixture_expect("1.1.1.1", A1);
@@ -162,7 +161,7 @@ static void nexthop_replace_keeps_the_order_of_candidates(void **state)
     fixture_do("ip route prepend 1.1.1.0/24 via 10.0.2.2");
     fixture_expect("1.1.1.1", A2);
     fixture_do("ip nexthop replace id 10 via 10.0.1.3 dev e1"); // announces the second candidate as
-                                                                // one that replaces
+                                                                // a replacement
     fixture_do("ip route add 1.9.9.0/24 via 10.0.2.2");
     fixture_expect("1.9.9.1", A2);
     fixture_expect("1.1.1.1", A2);
@@ -279,8 +278,8 @@ static void ipv6_append_replace_and_leg_deletion(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-// Dumps pass over what stands between two legs of a multipath route: it is kept, and comes to the
-// front with the loss of the first leg.
+// Dumps skip routes between two legs of a multipath route: such a route is kept, and comes to the
+// front when the first leg goes.
 static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void **state)
 {
     static const char prefix[] = "2001:db8:9::/48", addr[] = "2001:db8:9::1";
@@ -293,7 +292,7 @@ static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void 
     fixture_expect(addr, "group e1");
     assert_int_equal(fixture_audit(), 0);
     assert_non_null(strstr(fixture_routes(prefix), "fd02::2@e2 m1024"));
-    fixture_do("ip -6 route del %s via fd01::2", prefix); // the one between is before the other leg
+    fixture_do("ip -6 route del %s via fd01::2", prefix); // the one between is first
     fixture_expect(addr, B2);
     assert_int_equal(fixture_audit(), 0);
     fixture_do("ip -6 route append %s via fd01::2", prefix); // and now it is before both
@@ -305,7 +304,7 @@ static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void 
     fixture_do("ip -6 route del %s", prefix);
 
     fixture_do(between, prefix, prefix, prefix);
-    fixture_do("ip -6 route del %s nhid 14", prefix); // unseen
+    fixture_do("ip -6 route del %s nhid 14", prefix); // not seen
     assert_int_equal(fixture_audit(), 0);
     fixture_eventually(!strstr(fixture_routes(prefix), "fd02::2@e2"));
     fixture_do(
@@ -313,7 +312,7 @@ static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void 
         "fd02::3",
         prefix, prefix, prefix);
     assert_int_equal(fixture_audit(), 0);
-    fixture_do("ip -6 route replace %s via fd01::2", prefix); // nothing is between any more
+    fixture_do("ip -6 route replace %s via fd01::2", prefix); // nothing in between any more
     fixture_expect(addr, B1);
     assert_int_equal(fixture_audit(), 0);
     fixture_do("ip -6 route del %s via fd01::2", prefix);
@@ -321,7 +320,7 @@ static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void 
     assert_int_equal(fixture_audit(), 0);
 
     fixture_do("ip -6 route replace %s dev e2",
-           prefix); // it takes the place of the object, and is there twice
+           prefix); // it takes the place of the object, and exists twice
     fixture_expect(addr, "glean e2");
     assert_int_equal(fixture_audit(), 0);
 }
@@ -380,7 +379,7 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
         "to 1.0.0.0/8 lookup 77");
     fixture_eventually(unfollowed(UNFOLLOWED_RULE) == 3 && unfollowed(UNFOLLOWED_TOS) == 1 &&
                    unfollowed(UNFOLLOWED_TABLE) == 1 && unfollowed(UNFOLLOWED_SOURCE) == 1);
-    fixture_audit_report(true, &r); // a dump tells all of it again
+    fixture_audit_report(true, &r); // a dump shows all of it again
     assert_int_equal(r.diverged, 0);
     assert_int_equal(r.unfollowed.n, 6);
     assert_string_equal(r.unfollowed.of[UNFOLLOWED_TOS].example, "1.1.1.0/24 tos 0x10");
@@ -390,7 +389,7 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
     assert_string_equal(r.unfollowed.of[UNFOLLOWED_ENCAP].example, "1.3.0.0/16 encap ip");
     fixture_do("ip route del 1.3.0.0/16; ip rule del pref 100 from 10.8.0.0/24 lookup 77");
     fixture_eventually(unfollowed(UNFOLLOWED_RULE) == 2);
-    fixture_do("ip link set e1 down"); // Linux deletes the IPv4 routes without a word
+    fixture_do("ip link set e1 down"); // Linux deletes the IPv4 routes silently
     fixture_eventually(unfollowed(UNFOLLOWED_TOS) == 0 && unfollowed(UNFOLLOWED_TABLE) == 0 &&
                    unfollowed(UNFOLLOWED_SOURCE) == 0);
     fixture_do("ip rule del pref 100; ip rule del pref 101");
@@ -410,7 +409,7 @@ static void routes_by_an_object_with_an_encapsulation_go_with_it(void **state)
     fixture_expect("1.4.0.1", "unreachable");
     assert_int_equal(unfollowed(UNFOLLOWED_ENCAP), 1);
     fixture_stats(&before);
-    fixture_do("ip nexthop del id 10"); // Linux deletes the route without a word
+    fixture_do("ip nexthop del id 10"); // Linux deletes the route silently
     fixture_expect_derived(&before);
     fixture_expect("1.4.0.1", "none");
 }
@@ -450,7 +449,7 @@ static void routes_of_one_gateway_have_an_mtu_each(void **state)
     assert_int_equal(mtu_of("1.3.0.1"), 0);
     fixture_expect("1.1.1.1", A1);
     fixture_expect("1.4.0.1", A1);
-    fixture_do("ip link set e1 mtu 1290"); // takes the MTU of IPv6 routes along, in silence
+    fixture_do("ip link set e1 mtu 1290"); // changes the MTU of IPv6 routes, too, silently
     fixture_eventually(mtu_of("2001:db8:1::1") == 1290);
     fixture_do("ip link set e1 mtu 1500");
     fixture_eventually(mtu_of("2001:db8:1::1") == 1500);
@@ -492,9 +491,9 @@ static void every_type_of_route_has_its_next_hop(void **state)
     fixture_expect("1.3.0.1", "unreachable");
     fixture_expect("1.4.0.1", "prohibit");
     fixture_expect("1.5.0.1",
-               "no-route"); // although 1.0.0.0/8 has one: the tables after main are empty
+               "no-route"); // although 1.0.0.0/8 has a route: the tables after main are empty
     fixture_expect("1.6.0.1", "hold e2");
-    fixture_expect("1.7.0.1", "unreachable"); // leaves by none of our interfaces
+    fixture_expect("1.7.0.1", "unreachable"); // leaves by a link that is not one of our interfaces
     fixture_expect("239.1.0.1", "none");
     fixture_expect("2001:db8:1::1", "blackhole");
     fixture_expect("2001:db8:2::1", "unreachable");
@@ -552,9 +551,9 @@ static void neighbor_changes_reach_the_adjacency(void **state)
     fixture_do("ip neigh del 10.0.1.3 dev e1");
     fixture_expect("10.0.1.3", "glean e1"); // back to "somewhere on the link"
     fixture_do("ip neigh replace 10.0.2.77 lladdr 02:00:00:00:00:77 dev e1 nud permanent");
-    fixture_expect("10.0.2.77", "glean e2"); // not where the kernel would send it
+    fixture_expect("10.0.2.77", "glean e2"); // a different link than the kernel's
     fixture_do("ip route add 10.0.1.2/32 via 10.0.2.2");
-    fixture_expect("10.0.1.2", A2); // a route of the kernel for exactly this host wins
+    fixture_expect("10.0.1.2", A2); // a kernel route for exactly this host wins
     fixture_do("ip route del 10.0.1.2/32");
     fixture_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
     fixture_do("ip route add 10.0.1.0/30 via 10.0.2.2");
@@ -587,7 +586,7 @@ static void policy_rules_are_counted_and_ignored(void **state)
     fixture_eventually((fixture_stats(&s), s.ignored_rules == 1));
     assert_int_equal(fixture_audit(), 0);
     fixture_stats(&s);
-    assert_int_equal(s.ignored_rules, 1); // the audit's dump tells again, it counts once
+    assert_int_equal(s.ignored_rules, 1); // the audit's dump repeats it; it counts once
     fixture_do("ip rule del from 10.7.0.0/16 table 100");
     fixture_eventually((fixture_stats(&s), s.ignored_rules == 0));
 }
@@ -609,7 +608,7 @@ static void route_before_its_interface_is_ours(void **state)
         "ip link add e3 type veth peer name p3; ip addr add 10.0.3.1/24 dev e3; ip link set p3 "
         "up; ip link set e3 up");
     fixture_do("ip route add 1.3.0.0/16 via 10.0.3.2");
-    fixture_expect("1.3.0.1", "unreachable"); // not one of ours: nothing shorter may catch it
+    fixture_expect("1.3.0.1", "unreachable"); // not ours: nothing shorter may catch it
     assert_int_equal(rib_manager_iface_del(fixture_iface[2]), 0);
     fixture_expect("10.0.2.9", "unreachable");
     assert_int_equal(rib_manager_iface_add(fixture_iface[2]), 0);
@@ -630,7 +629,7 @@ static void local_table_shadows_longer_routes_of_main(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-// The kernel of many a test machine has no VRF devices, so it is announced by hand.
+// Many test machines have a kernel without VRF devices, so the test announces one itself.
 static struct {
     uint16_t vr;
     struct netlink_event event;
@@ -655,7 +654,7 @@ static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(v
     assert_int_equal(rib_manager_iface_add(e1->id), 0);
     vrf.vr = red->id;
     for (unsigned i = 0; i < 3;
-         i++) { // 0: a device of another table; 1: that of this one; 2: it is deleted
+         i++) { // 0: a device of another table; 1: of this table; 2: deleted
         unsigned reports;
 
         fixture_run(300); // what the start reports

@@ -97,7 +97,7 @@ static void overrun_ends_with_fib_equal_to_kernel(void **state)
     fixture_go_on();
     assert_int_equal(wait_routes(2000), 2000);
     fixture_stats(&s);
-    assert_true(s.overruns > 0);                            // else the buffer was not tiny
+    assert_true(s.overruns > 0);                            // otherwise the buffer was not tiny
     fixture_eventually((fixture_stats(&s), s.resyncs > 1)); // it ends after the routes
     expect_same("30.15.1.1", "30.14.1.1");
     assert_string_equal(fixture_fib("30.5.0.1"), "none");
@@ -133,12 +133,12 @@ static void overrun_by_link_and_route_churn_is_repaired(void **state)
     fixture_stats(&s);
     assert_true(s.overruns > 0);
     for (int i = 0; i < 10 && fixture_audit();
-         i++) // the first finds what the tail of the churn had lost
+         i++) // the first finds the changes that the tail of the churn had lost
         fixture_run(100);
     assert_int_equal(fixture_audit(), 0);
 }
 
-// Route number i, straight to the kernel: faster than `ip -batch`.
+// Changes route number i directly in the kernel: faster than `ip -batch`.
 static void change6(struct mnl_socket *nl, unsigned i, bool del)
 {
     static char buf[64 * 128];
@@ -175,8 +175,8 @@ static struct mnl_socket *open_kernel(void)
     return nl;
 }
 
-// Changes at random until the pipe is closed; at most 4,096 for each byte that came through it, so
-// that no socket overruns however late the reader is.
+// Random changes until the pipe is closed; at most 4,096 per byte received from the pipe, so that
+// no socket overruns however late the reader is.
 static void churn6(int credit)
 {
     struct mnl_socket *nl = open_kernel();
@@ -192,8 +192,8 @@ static void churn6(int credit)
     _exit(0);
 }
 
-// The kernel's IPv6 dump counts its way through a tree that changes, and skips rows: they must not
-// be taken for deleted.
+// The kernel's IPv6 dump counts its way through a changing tree, and skips rows: these must not be
+// taken for deletions.
 static void audits_during_ipv6_changes_find_nothing(void **state)
 {
     uint64_t until = clock_now_ns() + 2 * NS_PER_SECOND;
@@ -218,12 +218,12 @@ static void audits_during_ipv6_changes_find_nothing(void **state)
     close(credit[0]);
     do {
         assert_int_equal(write(credit[1], "", 1), 1);
-        fixture_audit(); // may see what an event will tell a moment later, but must not lose
+        fixture_audit(); // may see a change whose event comes a moment later, but must not lose
                          // anything
     } while (clock_now_ns() < until);
     close(credit[1]);
     waitpid(pid, NULL, 0);
-    fixture_run(200); // the last events are read: then nothing may differ
+    fixture_run(200); // all events are read: now nothing may differ
     fixture_stats(&s);
     assert_true(rib_vr_find(VR_DEFAULT)->events.ahead_batches > 0); // events among them
     assert_int_equal(s.overruns, before.overruns);
@@ -249,7 +249,7 @@ static void a_router_in_another_namespace_has_its_own_routes(void **state)
     fixture_select(blue);
     fixture_expect("10.0.1.2", "local");
     fixture_expect("7.1.1.1", "blackhole");
-    fixture_expect("10.0.1.1", "unreachable"); // p1 is none of our interfaces
+    fixture_expect("10.0.1.1", "unreachable"); // p1 is not one of our interfaces
     assert_int_equal(fixture_audit(), 0);
     assert_int_equal(rib_manager_vr_del(blue->id), 0);
     assert_int_equal(rib_manager_vr_del(blue->id), -ENOENT);
@@ -275,7 +275,7 @@ static void a_router_may_be_a_kernel_table(void **state)
     fixture_select(red);
     fixture_expect("8.1.1.1", "adjacency e1 02:00:00:00:01:02");
     fixture_expect("10.0.1.1",
-                   "local"); // the namespace's local table, but only what is on its interfaces
+                   "local"); // the namespace's local table, but only its routes on our interfaces
     fixture_expect("10.0.2.1", "none");
     assert_int_equal(fixture_audit(), 0);
     batch("add", 0, 2000, "via 10.0.2.2 proto static");
@@ -297,7 +297,7 @@ static void a_router_may_be_a_kernel_table(void **state)
     assert_int_equal(rib_manager_iface_add(fixture_iface[1]), 0);
 }
 
-// Of 2,000 routes of another table it is sent none, neither as rows nor as events.
+// Asserts that of 2,000 routes of another table none is sent to it, neither as rows nor as events.
 static void hears_of_no_other(uint32_t own, uint32_t other)
 {
     struct vr *first = vr_get(VR_DEFAULT), *red = vr_new("red");
@@ -430,7 +430,7 @@ static void queries_choose_rows(void **state)
         .vr = 0, .family = IP4, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
     struct rib_row row[4];
 
-    // Before the routes: to ask the kernel for a neighbor takes "permanent" away from it.
+    // Before the routes: a request to resolve a neighbor would clear "permanent".
     fixture_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
     batch("add", 0, 600, "via 10.0.1.2 proto static");
     fixture_do(
@@ -480,8 +480,8 @@ static void addresses_for_icmp_errors_follow_the_kernel(void **state)
     fixture_eventually(!address4(i) && !i->addr6[0] && !i->addr6_ll[0]);
 }
 
-// rib_manager is late, as it is with a hundred routers that read their tables: the rest of the dump
-// is there, but not read.
+// Delays rib_manager, as a hundred routers that read their tables would: the rest of the dump has
+// arrived, but is not read.
 static void be_late(void *missed)
 {
     struct rib_vr *v = rib_vr_find(VR_DEFAULT);
@@ -504,7 +504,7 @@ static void a_dump_that_waits_to_be_read_is_not_silent(void **state)
     assert_false(missed);
 }
 
-// In the middle of a dump of routes the kernel tells of e1 anew. Is the dump unsure from there on?
+// In the middle of a route dump the kernel announces e1 again. Is the dump in doubt from there on?
 static bool is_unsure_after(struct rib_vr *v, unsigned flags, uint32_t mtu)
 {
     struct rib_link *l = rib_link_find(v, iface_get(fixture_iface[1])->ifindex);
@@ -535,7 +535,7 @@ static void tell_of_links(void *unsure)
     is[3] = is_unsure_after(v, IFF_UP | IFF_RUNNING, 1400);
     is[4] = is_unsure_after(v, 0, 0);                    // down
     is[5] = is_unsure_after(v, IFF_UP | IFF_RUNNING, 0); // up
-    rib_sync_want(v, RIB_STAGES_ALL, 0);                 // none of it was true
+    rib_sync_want(v, RIB_STAGES_ALL, 0);                 // none of it was true: dump again
 }
 
 static void a_link_that_takes_no_routes_spoils_no_dump(void **state)
