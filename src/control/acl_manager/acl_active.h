@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_active.h - the access lists and address sets in force, and changes of them; for acl_manager's
-// own files
+// acl_active.h - the access lists and address sets in force, and their changes; acl_manager's own
 //
-// acl_prepare.c prepares a change aside; acl_change.c carries it out at once and takes it back if
-// something else of the same commit fails. Nothing else changes in between. Only acl_manager's
-// thread comes here.
+// acl_prepare.c prepares a change aside; acl_change.c commits it quickly and reverts it if another
+// part of the same commit fails. Nothing else changes in between. acl_manager's thread only.
 #ifndef ACL_MANAGER_ACL_ACTIVE_H
 #define ACL_MANAGER_ACL_ACTIVE_H
 
@@ -41,9 +39,9 @@ struct acl_active_list *acl_active_list_find(const char *name);
 uint64_t acl_active_bytes(void);
 // once a second: looks for hits, at a limited number of counters
 void acl_active_sample_hits(void);
-bool acl_active_tidy(void); // frees what grace periods have released; true: some are not over yet
+bool acl_active_tidy(void); // frees memory after grace periods; true: some are not over yet
 
-// Adds and deletes members of a set in place. 0 or -errno with nothing changed.
+// Adds and deletes members of a set in place. 0, or -errno and nothing changed.
 int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
                        const struct acl_members *add, uint64_t *skipped);
 
@@ -63,18 +61,18 @@ struct acl_list_change {
     char name[ACL_NAME_MAX];
     uint16_t id;
     struct acl_build *fresh, *old; // NEW, REPLACE
-    bool adds;                     // IN_PLACE: one rule is added, else deleted
+    bool adds;                     // IN_PLACE: a rule is added, otherwise deleted
     struct acl_rule rule;
     uint8_t verb;
     bool has_more;
     struct acl_more more;
-    struct acl_hits hits; // of the rule, before it was deleted
+    struct acl_hits hits; // hits of the rule before its deletion
     struct acl_last_hit seen;
-    // IN_PLACE: the list's file now; after the change, the one before
+    // IN_PLACE: signature of the list's file now; after the change, the previous one
     struct acl_file_sign file;
 };
 
-// How much is in each list and set of `wanted`, in its order, that of files included.
+// Sizes of the lists and sets of `wanted`, in its order, including the content of files.
 struct acl_sizes {
     VEC(uint64_t) rules;
     VEC(uint64_t) members;
@@ -82,28 +80,28 @@ struct acl_sizes {
 
 struct acl_change {
     struct acl_desired *wanted, *old_wanted;
-    struct acl_sizes sizes; // when it is carried out
+    struct acl_sizes sizes; // after the change
     VEC(struct acl_set_change) set;
     VEC(struct acl_list_change) list;
-    size_t sets_done, lists_done; // how many have been carried out
+    size_t sets_done, lists_done; // number already committed
 };
 
-// What to read and compare again although the configuration is the same: a name, NULL = none, "" =
-// all.
+// Files to read and compare again although the configuration is unchanged: a name, NULL = none, ""
+// = all.
 struct acl_reread {
     const char *set, *list;
 };
 
 void acl_sizes_free(struct acl_sizes *s);
 
-// Prepares the change from what is in force to `w`. NULL with sentences in `why`, and nothing is
+// Prepares the change from the current state to `w`. NULL with sentences in `why`, and nothing
 // changed.
 struct acl_change *acl_prepare(struct acl_desired *w, const struct acl_reread *again,
                                struct text *why);
-int acl_change_do(struct acl_change *c, struct text *why); // 0, or -errno: taken back
+int acl_change_do(struct acl_change *c, struct text *why); // 0, or -errno: reverted
 void acl_change_undo(struct acl_change *c);
-// frees it; what was replaced goes after a grace period. `stays` false: it was not carried out, or
-// was undone
+// frees it; replaced content goes after a grace period. `stays` false: it was not committed, or was
+// undone
 void acl_change_end(struct acl_change *c, bool stays);
 
 #endif

@@ -3,7 +3,7 @@
 // (acl_build.h)
 //
 // Invariant: when forwarders find a rule, its action is there. The engine chooses the slot of an
-// added rule: a freed one, or the next one. Forwarders use none of these yet, so all of them get
+// added rule: a freed slot, or the next one. Forwarders use none of these yet, so all of them get
 // the action first.
 #include "acl_manager/acl_build.h"
 
@@ -18,7 +18,7 @@
 #include "table/grace.h"
 
 #define SPARE(slots) ((slots) / 4 + 64) // rules that may be added in place
-#define COUNTED_ROWS 4 // forwarders to account for; counters of others are never touched
+#define COUNTED_ROWS 4 // forwarders to account for; counters of other rows are never touched
 
 static size_t array_bytes(uint32_t slots)
 {
@@ -42,7 +42,7 @@ size_t acl_build_bytes(const struct acl_build *b)
 #define BURST_MS 100 // of the rate, by default
 #define BURST_MIN_KIB 16u
 
-// --- what few rules have -------------------------------------------------------------------------
+// --- options of few rules -----------------------------------------------------------------------
 
 static uint16_t new_meter(const struct acl_more *m)
 {
@@ -64,7 +64,7 @@ static void targets_put(const struct acl_action *a)
 }
 
 // Makes the action, with its meter, mirror session and redirect. NULL; or a sentence, and nothing
-// is taken.
+// is allocated.
 static const char *make_action(struct acl_action *a, uint32_t number, uint8_t verb,
                                const struct acl_more *m)
 {
@@ -89,7 +89,7 @@ static const char *make_action(struct acl_action *a, uint32_t number, uint8_t ve
     return why;
 }
 
-// Releases what the slot's deleted rule had; no forwarder uses it any more.
+// Releases the options of the slot's deleted rule; no forwarder uses it any more.
 static void more_forget(struct acl_build *b, uint32_t slot)
 {
     uint32_t at = b->more_of[slot];
@@ -102,7 +102,7 @@ static void more_forget(struct acl_build *b, uint32_t slot)
     b->more_of[slot] = 0;
 }
 
-// Returns 1 + index; 0 = nothing to keep.
+// Returns 1 + index; 0 = no options.
 static uint32_t more_keep(struct acl_build *b, const struct acl_more *m)
 {
     if (!m)
@@ -312,7 +312,7 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
     size_t at = place_of(b, number);
     memmove(&b->number.item[at], &b->number.item[at + 1],
             (--b->number.n - at) * sizeof *b->number.item);
-    // the rule names nothing any more; its targets are released after the grace period
+    // the rule has no options any more; its targets are released after the grace period
     if (b->more_of[slot])
         memset(&b->more.item[b->more_of[slot] - 1], 0, sizeof *b->more.item);
     content_changed(b, id, slot);
@@ -360,7 +360,7 @@ static void counters_absorb_rule(struct acl_build *b, const struct acl_rule *r, 
     *acl_build_last_hit(b, slot) = *acl_build_last_hit(b->before, before);
 }
 
-// Takes over the counters of `before`, in which no forwarder counts any more.
+// Takes over the counters of `before`, which no forwarder updates any more.
 static void counters_absorb(struct acl_build *b)
 {
     vec_foreach (&b->number, number) {
@@ -408,7 +408,7 @@ bool acl_build_tidy(struct acl_build *b)
 
 static void counters_clear(struct acl_build *b, uint32_t slot)
 {
-    struct acl_hits now = acl_build_hits(b, rule_at(b, slot)); // those of `before` included
+    struct acl_hits now = acl_build_hits(b, rule_at(b, slot)); // with the counts of `before`
 
     acl_hits_add(b->content, slot, (struct acl_hits){-now.packets, -now.bytes});
 }

@@ -2,8 +2,8 @@
 // acl_build.h - the content of an access list, built aside, with the counters of its rules;
 // acl_manager's own
 //
-// A replaced content stays linked to its successor (`before`) until acl_build_tidy has added its
-// counters there, later, because that takes long for long lists.
+// Replaced content stays linked to its successor (`before`) until acl_build_tidy has added its
+// counters there. That happens later, because it takes long for long lists.
 #ifndef ACL_MANAGER_ACL_BUILD_H
 #define ACL_MANAGER_ACL_BUILD_H
 
@@ -26,16 +26,16 @@ struct acl_last_hit { // when a rule's counter was last found changed
 };
 
 struct acl_build {
-    struct acl_content *content; // its engine is owned here, too
+    struct acl_content *content; // owns its engine, too
     uint8_t otherwise;           // enum acl_verb
-    uint32_t *more_of;           // [content->slots] 1 + index; 0 = nothing more
+    uint32_t *more_of;           // [content->slots] 1 + index; 0 = no options
     struct acl_last_hit *seen;   // [content->slots + 1]; the last: packets that no rule matched
     VEC(struct acl_more) more;
     VEC(uint32_t) more_free; // free entries of `more`
     struct acl_set *set[ACL_SETS_MAX];
     char set_name[ACL_SETS_MAX][ACL_NAME_MAX];
     unsigned n_sets;
-    struct acl_file_sign file;    // the file that some of the rules come from, as it was when read
+    struct acl_file_sign file;    // signature of the file with some of the rules, as of its reading
     VEC(uint32_t) number;         // of all rules, sorted
     VEC(struct acl_retired) gone; // changes in place that wait for a grace period
     VEC(uint32_t) free;           // slots for reuse
@@ -46,13 +46,12 @@ struct acl_build {
     uint64_t lately_until_ns;                                 // CLOCK_MONOTONIC
 };
 
-// What content and engine of n rules would take, about.
+// Approximate size of content and engine for n rules.
 size_t acl_build_need(const struct acl_rule *r, size_t n);
-// Makes engine and content. `l` is sorted, and the sets it names are in `set`. NULL with a
-// sentence.
+// Makes engine and content. `l` is sorted, and its sets are in `set`. NULL with a sentence.
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set,
                                 uint8_t otherwise, size_t max_bytes, char *why, size_t why_size);
-// when no forwarder has it; frees `before`, too. NULL is fine
+// when no forwarder uses it; frees `before`, too. NULL is fine
 void acl_build_free(struct acl_build *b);
 size_t acl_build_bytes(const struct acl_build *b);
 
@@ -62,16 +61,16 @@ bool acl_build_room(const struct acl_build *b);
 int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb,
                   const struct acl_more *more);
 int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number);
-// Frees what grace periods have released and takes over the counters of `before`; true: there is
-// more to do.
+// Frees memory after grace periods and takes over the counters of `before`; true: there is more to
+// do.
 bool acl_build_tidy(struct acl_build *b);
 
 // Packets that matched a rule, or (rule = NULL) none.
 struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule *r);
 void acl_build_clear(struct acl_build *b);
-// Adds to `total` all that the list has decided since it exists or was cleared, deleted rules
-// included. Reads each slot's counters: milliseconds per million rules and forwarder. _lately: at
-// most a hundredth of the time.
+// Adds to `total` the counts of all decisions since the list was made or cleared, including deleted
+// rules. Reads each slot's counters: milliseconds per million rules and forwarder. _lately: at most
+// a hundredth of the time.
 void acl_build_totals(const struct acl_build *b, struct acl_hits total[ACL_VERDICTS]);
 const struct acl_hits *acl_build_totals_lately(struct acl_build *b); // [ACL_VERDICTS]
 // gives a slot without a rule another action
@@ -84,7 +83,7 @@ void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t 
 uint32_t acl_last_hit_now_s(void); // as in acl_last_hit.at_s
 // ACL_MISS: of packets that no rule matched
 struct acl_last_hit *acl_build_last_hit(struct acl_build *b, uint32_t slot);
-// The rule of that number and its slot; NULL and ACL_MISS: there is none.
+// The rule with that number and its slot; NULL and ACL_MISS if there is none.
 const struct acl_rule *acl_build_rule(const struct acl_build *b, uint32_t number, uint32_t *slot);
 const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot); // or NULL
 

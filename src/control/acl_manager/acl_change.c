@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_change.c - carries out a prepared change, and takes it back
+// acl_change.c - commits a prepared change, and reverts it
 //
-// Sets first: new lists name new sets. What is replaced or removed stays readable until a grace
-// period after acl_change_end, so undoing means publishing it again. All steps are short:
-// acl_prepare has done what takes time.
+// Sets first: new lists name new sets. Replaced or removed content stays readable until a grace
+// period after acl_change_end, so reverting means publishing it again. All steps are short:
+// acl_prepare has done the long work.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,8 @@ uint64_t acl_active_bytes(void)
 
 // --- grace periods -------------------------------------------------------------------------------
 
-// Reclaims what changes in place left behind. One ticket at a time, so that a set that changes all
-// the time gets its memory back, too.
+// Reclaims memory of changes in place. One ticket at a time, so that a set that changes all the
+// time gets its memory back, too.
 static bool set_tidy(struct acl_active_set *h)
 {
     if (h->ticket && grace_over(h->ticket)) {
@@ -122,7 +122,7 @@ static void list_swap_build(struct acl_list_change *x, struct acl_build *to)
 {
     struct acl_active_list *l = acl_active_list_find(x->name);
 
-    if (to == x->fresh) { // it goes on counting where the old one stopped
+    if (to == x->fresh) { // it continues counting where the old one stopped
         x->old = l->build;
         to->before = x->old;
     } else {
@@ -145,7 +145,7 @@ static int list_change_rule(struct acl_list_change *x, bool forward)
     x->file = file;
     if (x->adds == forward) {
         r = acl_build_add(b, x->id, &x->rule, x->verb, x->has_more ? &x->more : NULL);
-        if (!r && !forward) { // restore what it had counted
+        if (!r && !forward) { // restore its counts
             uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), x->rule.number);
             acl_hits_add(b->content, slot, x->hits);
             *acl_build_last_hit(b, slot) = x->seen;
@@ -342,7 +342,7 @@ static void list_end(struct acl_list_change *x, bool stays)
     }
 }
 
-// After the lists: those that named the set are gone or name another one.
+// After the lists: lists that named the set are gone or name another one.
 static void set_end(struct acl_set_change *x, bool stays)
 {
     struct acl_set *going = stays ? x->old : x->fresh;

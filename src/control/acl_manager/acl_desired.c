@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_desired.c - see acl_desired.h
+// acl_desired.c - access lists and address sets of the configuration (acl_desired.h)
 #include "acl_manager/acl_desired.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_desired.h - access lists and address sets as the configuration wants them
+// acl_desired.h - access lists and address sets of the configuration
 //
 // Control makes it from the configuration and never changes it afterwards; control and acl_manager
 // share it by reference count. Each list and set has its canonical text: equal text means equal
@@ -18,7 +18,7 @@
 struct acl_desired_set {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX]; // file "" = none
     char owner[16];                              // virtual router, "" = none
-    struct acl_members member;                   // those in the configuration itself
+    struct acl_members member;                   // without the members from the file
     struct text text;
     unsigned line;
 };
@@ -27,7 +27,7 @@ struct acl_desired_list {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX];
     char owner[16];         // virtual router, "" = none
     uint8_t otherwise;      // enum acl_verb
-    struct acl_lines rules; // those in the configuration itself
+    struct acl_lines rules; // without the rules from the file
     struct text text;
     unsigned line;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_diff.c - see acl_diff.h
+// acl_diff.c - differences between desired rules and rules in force (acl_diff.h)
 #include "acl_manager/acl_diff.h"
 
 #include <string.h>

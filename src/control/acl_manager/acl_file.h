@@ -13,20 +13,20 @@
 #include "acl/set.h"
 #include "acl_manager/acl_line.h"
 
-// of a set, by a file; the schema allows as many in the configuration
+// per set, from a file; the schema allows as many in the configuration
 #define ACL_MEMBERS_MAX (1u << 22)
 
 struct acl_members {
     VEC(struct acl_prefix) item;
 };
 
-// Append the file's content. 0, or -errno with "FILE:LINE: what is wrong" in why; then discard what
-// was appended.
+// Append the file's content. 0, or -errno with "FILE:LINE: error" in why; then discard the appended
+// part.
 int acl_file_rules(const char *path, struct acl_lines *l, char *why, size_t why_size);
 int acl_file_members(const char *path, struct acl_members *m, char *why, size_t why_size);
 
-// Tells whether a file has changed; all zero = unknown. A file that changed a moment ago is
-// unknown: it may change again without a new time.
+// Signature that tells whether a file has changed; all zero = unknown. A file that changed a moment
+// ago is unknown: it may change again without a new time.
 struct acl_file_sign {
     uint64_t device, inode, bytes, changed_ns, modified_ns;
 };

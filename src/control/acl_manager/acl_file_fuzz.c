@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_file_fuzz.c - libFuzzer harness of files of rules and sets
 //
-// Whatever a file says is refused with its line, or is rules that, printed, say the same again.
+// Any file is either refused with a line number, or yields rules that stay the same when printed
+// and parsed again.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_last_hit.c - when each rule was last hit
+// acl_last_hit.c - time of the last hit of each rule
 //
 // Forwarders only count. acl_manager samples the counters: a counter that changed was hit since the
-// last sample. A content that replaces another takes over its last hits together with its counters
-// (acl_build.c: counters_absorb); until then nothing is sampled.
+// last sample. New content takes over the last hits of the content it replaces, together with its
+// counters (acl_build.c: counters_absorb); until then nothing is sampled.
 #include "acl_manager/acl_build.h"
 
 #include "base/clock.h"

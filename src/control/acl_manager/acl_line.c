@@ -297,7 +297,7 @@ static bool read_unfragmented(struct parse *p)
     return set_part(p, ACL_WHOLE);
 }
 
-// --- what is done --------------------------------------------------------------------------------
+// --- actions -------------------------------------------------------------------------------------
 
 static bool read_log(struct parse *p)
 {
@@ -491,7 +491,7 @@ static const struct {
                    {ACL_CLASS, "class"},
                    {ACL_REMARK, "remark-dscp"}};
 
-// What acl_rule_check would find, too, but in the words of the line.
+// Finds the same errors as acl_rule_check, but reports them in the words of the line.
 static bool rule_check(struct parse *p)
 {
     struct acl_rule *r = &p->r;

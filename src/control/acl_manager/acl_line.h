@@ -5,8 +5,7 @@
 //     100 permit tcp from set customers to any port 443
 //
 // Words behind the protocol come in any order. Lines go into a `struct acl_lines`: rules in one
-// array, as a classifier takes them, and beside it what to do with packets that match. Any thread;
-// no state.
+// array, in the format of the classifier, and next to it their actions. Any thread; no state.
 #ifndef ACL_MANAGER_ACL_LINE_H
 #define ACL_MANAGER_ACL_LINE_H
 
@@ -37,7 +36,7 @@ struct acl_more {  // options that few rules have
 
 struct acl_how {   // for the rule with the same index
     uint8_t verb;  // enum acl_verb
-    uint32_t more; // 1 + index; 0 = nothing more
+    uint32_t more; // 1 + index; 0 = no options
     uint32_t line; // line of the configuration or the file
 };
 
@@ -50,14 +49,15 @@ struct acl_lines {
 };
 
 void acl_lines_free(struct acl_lines *l);
-// Appends all of `from`; sets that `to` knows keep their indexes. 0, or -ENOSPC: too many sets.
+// Appends all of `from`; sets that are already in `to` keep their indexes. 0, or -ENOSPC: too many
+// sets.
 int acl_lines_copy(struct acl_lines *to, const struct acl_lines *from);
 // index of a set, known or new; -1: too many, or name too long
 int acl_lines_set(struct acl_lines *l, const char *name);
 // Appends the rule in word[0..n). 0; -EINVAL with a sentence in why, and nothing appended.
 int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t line, char *why,
                    size_t why_size);
-// Sorts by number. 0; -EEXIST, and *which is the index of the second rule of a number.
+// Sorts by number. 0; -EEXIST with the index of the second rule of a duplicate number in *which.
 int acl_lines_sort(struct acl_lines *l, size_t *which);
 
 // Appends a rule's line: "100 permit tcp from set customers to any port 443". more: NULL = none.
@@ -65,13 +65,13 @@ void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_mo
                      const char (*set)[ACL_NAME_MAX], struct text *t);
 extern const char *const acl_verb_name[3]; // by enum acl_verb
 
-// What a list decides. The first three are enum acl_verb; rules that redirect count apart from
-// other permits, packets that no rule matched apart from all.
+// Decisions of a list. The first three are enum acl_verb; redirects are counted separately from
+// other permits, and packets that no rule matched separately from all.
 enum acl_verdicts { ACL_REDIRECTS = ACL_REJECT + 1, ACL_DEFAULT, ACL_VERDICTS };
 extern const char *const acl_verdict_name[ACL_VERDICTS];
 
-// Do both match the same packets and do the same with them? Then the counters of one are the
-// other's.
+// Do both rules match the same packets with the same action? Then the counters of one belong to the
+// other.
 bool acl_rule_equal(const struct acl_rule *a, const struct acl_rule *b);
 
 #endif

@@ -143,7 +143,7 @@ static void put_port(const uint16_t port[2], struct text *t)
     text_printf(t, port[0] == port[1] ? " port %u" : " port %u-%u", port[0], port[1]);
 }
 
-// `any`: of no address in particular.
+// `any`: the text for "no particular address".
 static void put_side(const char *word, const struct acl_side *s, uint8_t families,
                      const uint16_t *port, const char *any, const char (*set)[ACL_NAME_MAX],
                      struct text *t)

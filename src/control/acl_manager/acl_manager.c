@@ -29,7 +29,7 @@ static struct event *tidy_event, *look_event;
 static enum { IDLE, PREPARING, READY } change_state;
 static struct acl_change *current_change;
 static struct preparing *current_preparing;
-static struct { // of what is in force; control asks without waiting for a build
+static struct { // of the state in force; control reads it without waiting for a build
     struct acl_desired *wanted;
     struct acl_sizes sizes;
     unsigned version;
@@ -258,7 +258,7 @@ const struct acl_desired *acl_manager_desired(void)
     return acl_active.wanted; // written while control waits
 }
 
-// --- carrying out --------------------------------------------------------------------------------
+// --- commit --------------------------------------------------------------------------------------
 
 struct change_call {
     struct acl_change *change;
@@ -277,7 +277,7 @@ static struct change_call *change_call(void (*fn)(void *arg), bool stays)
     c->change = current_change;
     c->stays = stays;
     r = mailbox_call(ROLE_ACL_MANAGER, fn, c, NULL, CALL_TIMEOUT_MS);
-    bug_on(r == -ETIMEDOUT); // nothing that takes long is under way
+    bug_on(r == -ETIMEDOUT); // nothing that takes long is running
     if (r)
         c->result = r;
     return c;

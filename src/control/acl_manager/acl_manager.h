@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_manager.h - the thread that builds access lists and address sets, and writes table/acl.h
 //
-// Building takes up to minutes, so control does not wait: it asks for a change to be prepared, is
-// called when it is ready, commits it in a short call, perhaps undoes it, and ends it. One change
-// at a time. All calls: control role.
+// Building takes up to minutes, so control does not wait: it requests the preparation of a change,
+// is called when it is ready, commits it in a short call, perhaps undoes it, and ends it. One
+// change at a time. All calls: control role.
 //
 //     acl_manager_prepare(w)  ... done(0)      everything is read, checked, built aside
 //     acl_manager_commit()                     forwarders find it
@@ -36,19 +36,19 @@ int acl_manager_prepare(const struct acl_prepare_request *ask);
 // rollback.
 int acl_manager_prepare_now(const struct acl_desired *wanted, struct text *why);
 bool acl_manager_is_building(void);                   // queries are answered when the build is over
-const struct acl_desired *acl_manager_prepared(void); // what is ready, or NULL
-const struct acl_desired *acl_manager_desired(void);  // what is in force
-// Rules of a list, members of a set, those of their files included: of what is ready, or else of
-// what is in force. 0: there is none of that name.
+const struct acl_desired *acl_manager_prepared(void); // the prepared state, or NULL
+const struct acl_desired *acl_manager_desired(void);  // the state in force
+// Number of rules of a list, or members of a set, with the content of their files: of the prepared
+// state, otherwise of the state in force. 0: no such list or set.
 uint64_t acl_manager_rules(const char *list);
 uint64_t acl_manager_members(const char *set);
-unsigned acl_manager_version(void); // another one after each change of what is in force
+unsigned acl_manager_version(void); // changes with each change of the state in force
 // 0, or -errno with a sentence and nothing changed
 int acl_manager_commit(char *err, size_t err_size);
 void acl_manager_undo(void);
-// `stays`: what was committed remains; false after undo, or if it was only prepared
+// `stays`: the committed change remains; false after undo, or if it was only prepared
 void acl_manager_end(bool stays);
-// of a list, also of one that the current commit removes; 0 = none
+// id of a list, also of one that the current commit removes; 0 = none
 uint16_t acl_manager_id(const char *name);
 
 #endif

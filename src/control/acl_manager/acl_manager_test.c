@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_manager_test.c - access lists and sets from files to what forwarders find: replaced, changed
-// in place, refused, taken back
+// acl_manager_test.c - access lists and sets from files to lookups by forwarders: replaced, changed
+// in place, refused, reverted
 //
-// acl_manager's own work is called without its thread, with real engines and sets. What is in force
-// is compared with the linear oracle, counters with what a forwarder would have counted.
+// Calls acl_manager's work without its thread, with real engines and sets. Compares the state in
+// force with the linear oracle, and counters with the counts of a forwarder.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void write_file(const char *name, const char *text)
     fclose(f);
 }
 
-// --- what is wanted ------------------------------------------------------------------------------
+// --- desired state -------------------------------------------------------------------------------
 
 static struct acl_desired *wanted_new(void)
 {
@@ -79,7 +79,7 @@ static void want_list(struct acl_desired *w, const char *name, const char *rules
     text_printf(&l->text, "%s%s", rules, from);
 }
 
-// What was said before it was carried out.
+// The sizes predicted before the change.
 static void assert_sizes(const struct acl_change *c)
 {
     for (size_t i = 0; i < c->wanted->list.n; i++)
@@ -127,7 +127,7 @@ static struct acl_key4 key(const char *src, const char *dst, uint8_t proto, uint
     return k;
 }
 
-// Classifies as a forwarder, counts, and gives the number of the rule.
+// Classifies and counts like a forwarder, and returns the number of the rule.
 static uint32_t pass(const char *list, struct acl_key4 k)
 {
     const struct acl_content *c = content(list);
@@ -188,7 +188,7 @@ static void counters_of_rules_that_stay_are_kept(void **state)
               "");
     assert_int_equal(go_to(w, true), 0);
     assert_ptr_not_equal(content("edge"), before); // more than one rule: built aside
-    assert_int_equal(packets("edge", 10), 5); // it matches the same, though it does something else
+    assert_int_equal(packets("edge", 10), 5); // it matches the same packets, with another action
     assert_int_equal(packets("edge", 20), 0);
     assert_int_equal(packets("edge", 0), 1);
     pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
@@ -225,8 +225,8 @@ static void go_to_rules(const char *rules, bool stays)
     assert_int_equal(go_to(w, stays), 0);
 }
 
-// Of rules that come, go, do something else, and take each other's slots; with what is taken back,
-// and what is cleared.
+// Rules are added, deleted, get another action, and reuse each other's slots; some changes are
+// reverted, and counters are cleared.
 static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **state)
 {
     const struct acl_key4 web = key("1.1.1.1", "10.0.0.1", 6, 443),
@@ -238,14 +238,14 @@ static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **st
     pass("edge", bad);
     pass("edge", other);
     assert_totals(1, 1, 0, 0, 1);
-    // one goes in place, and comes back
+    // one rule is deleted in place, and comes back
     go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", false);
     assert_int_equal(packets("edge", 20), 1);
     assert_totals(1, 1, 0, 0, 1);
     go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", true);
     pass("edge", bad);
     assert_totals(1, 1, 0, 0, 2);
-    // takes its slot
+    // reuses its slot
     go_to_rules("10 permit tcp from any to any port 443\n25 reject ip from set bad\n30 permit udp "
                 "from 10.0.0.0/8\n",
                 true);
@@ -266,7 +266,7 @@ static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **st
     assert_totals(0, 0, 0, 0, 0);
     pass("edge", web);
     assert_totals(0, 1, 0, 0, 0);
-    for (unsigned i = 0; i < 200; i++) { // rules that take each other's slots
+    for (unsigned i = 0; i < 200; i++) { // rules that reuse each other's slots
         go_to_rules(
             i % 2   ? "10 deny tcp from any to any port 443\n30 permit udp redirect to 192.0.2.9\n"
             : i % 4 ? "10 deny tcp from any to any port 443\n20 permit tcp\n30 permit udp redirect "
@@ -300,14 +300,14 @@ static void one_rule_comes_and_goes_in_place(void **state)
         if (round % 2 == 0) {
             uint32_t slot = acl_slot_of(acl_engine_list(before->engine), 15);
             assert_int_equal(before->verb[slot], round % 4 ? ACL_PERMIT : ACL_REJECT);
-            // not what a rule before had counted in its slot
+            // not the count of the previous rule in its slot
             assert_int_equal(packets("edge", 15), 1);
         }
     }
     assert_int_equal(packets("edge", 10), 100);
 }
 
-// A rule for every bucket of a side, all of which are full, takes more room than there is:
+// A rule for every bucket of a side, all of which are full, needs more room than there is:
 // reclaiming builds a new classifier, and the old one is garbage in turn.
 static void what_reclaiming_leaves_is_reclaimed_too(void **state)
 {
@@ -468,7 +468,7 @@ static void files_are_plain_gzip_or_columns(void **state)
     assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said), -ENOENT);
 }
 
-// A gz of `line` so many times.
+// A gzip file of n times `line`.
 static void write_gz(const char *name, const char *line, unsigned long n)
 {
     gzFile g = gzopen(name, "wb1");
@@ -501,7 +501,7 @@ static void a_file_is_bounded_and_is_one(void **state)
     unlink(csv);
     unlink(gz);
     assert_int_equal(mkfifo(gz, 0600), 0);
-    // and nobody waits for a writer
+    // and it does not wait for a writer
     assert_int_equal(acl_file_members(gz, &m, said, sizeof said), -EINVAL);
     assert_non_null(strstr(said, "not a regular file"));
     unlink(gz);
@@ -541,7 +541,7 @@ static void files_lie_in_stated_directories(void **state)
     assert_int_equal(acl_file_members(file, &m, said, sizeof said), -EXDEV);
     assert_int_equal(acl_file_members(link, &m, said, sizeof said), -EXDEV);
     assert_non_null(strstr(said, "start kamueed with --file-dir"));
-    // nor is told what there is
+    // nor reveals whether the path exists
     assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said), -EXDEV);
     assert_int_equal(file_allow(FILE_READ, "/tmp"), 0);
     assert_int_equal(acl_file_members(link, &m, said, sizeof said), 0);
@@ -560,13 +560,14 @@ static int go_to_file_and(const char *own)
     return go_to(w, true);
 }
 
-// Its own rules come and go beside those of a file, which is read again only when it has changed.
+// A list's own rules come and go next to the rules of a file, which is read again only when it has
+// changed.
 static void list_with_a_file_takes_rules_of_its_own(void **state)
 {
     const struct timespec moment = {.tv_nsec = 200000000};
 
     write_file(file, "20 deny ip from set bad\n30 permit udp from 10.0.0.0/8 log\n");
-    nanosleep(&moment, NULL); // a file that was written just now may be written again
+    nanosleep(&moment, NULL); // a file that was just written may be written again
     assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n"), 0);
     const struct acl_content *before = content("edge");
     assert_int_equal(
@@ -626,7 +627,7 @@ static void last_hit_is_when_a_counter_was_found_changed(void **state)
     acl_build_sample_hits(b, 1, 10, 104);
     assert_int_equal(seen_at(30), 104);
 
-    struct acl_desired *w = wanted_new(); // another content: rules that stay keep it
+    struct acl_desired *w = wanted_new(); // another content: unchanged rules keep the last hit
     want_set(w, "bad", "192.0.2.0/24\n", "");
     want_list(w, "edge", "10 permit tcp from any to any port 443\n30 permit tcp\n40 deny tcp\n",
               "");
@@ -634,13 +635,13 @@ static void last_hit_is_when_a_counter_was_found_changed(void **state)
     b = acl_active_list_find("edge")->build;
     acl_build_sample_hits(b, 0, 10, 110);
     assert_int_equal(seen_at(10), 101);
-    assert_int_equal(seen_at(30), 0); // another rule of this number
+    assert_int_equal(seen_at(30), 0); // a different rule with this number
     acl_build_clear(b);
     acl_build_sample_hits(b, 0, 10, 111);
     assert_int_equal(seen_at(10), 0);
 }
 
-// What few rules have is let go of with the rule, in place or with its list.
+// Options of few rules are released with the rule, in place or with its list.
 static void meters_sessions_and_redirects_go_with_their_rules(void **state)
 {
     static const char with[] =
@@ -663,8 +664,8 @@ static void meters_sessions_and_redirects_go_with_their_rules(void **state)
     assert_non_null(strstr(text_str(&why), "there is no mirror-session 'ids'"));
 }
 
-// Lists that grow and shrink at random, one or many rules at a time, some taken back: always what
-// the oracle says.
+// Lists grow and shrink at random, one or many rules at a time, some reverted: always in agreement
+// with the oracle.
 static void random_changes_agree_with_the_oracle(void **state)
 {
     unsigned seed = 7;

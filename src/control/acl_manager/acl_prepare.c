@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_prepare.c - prepares the change from the access lists and sets in force to the desired ones
 //
-// Reads files, builds sets and lists aside, and refuses what is wrong or too large before anything
-// has changed. A set of which few members differ changes in place, and so does a list in which one
-// rule is added or deleted. Otherwise it builds a new one; and with a new set, the lists that name
-// it, because lists hold the set's address.
+// Reads files, builds sets and lists aside, and refuses errors and excessive sizes before anything
+// has changed. A set with few differing members changes in place, and so does a list in which one
+// rule is added or deleted. Otherwise a new one is built; a new set also requires new lists where
+// it is named, because lists hold the set's address.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 
 #define MEMBERS_IN_PLACE 4096 // of a set, in one publication
 #define READ_BYTE_NS 60       // of a file, about: a million rules are 50 MB, a million members 17
-// shorter lists say nothing about the time for long ones: rte_acl, which is slow, compiles only
-// short ones
+// shorter lists do not predict the time of long ones: rte_acl, which is slow, compiles only short
+// ones
 #define RULES_MEASURED 10000
 
 struct prepare {
@@ -194,7 +194,7 @@ done:
     vec_free(&x.del.item);
 }
 
-// The set that lists will find under this name; *another: it is not the present one.
+// The set that lists will find under this name; *another: it differs from the present one.
 static struct acl_set *future_set(const struct prepare *p, const char *name, bool *another)
 {
     const struct acl_active_set *held = acl_active_set_find(name);
@@ -207,7 +207,8 @@ static struct acl_set *future_set(const struct prepare *p, const char *name, boo
 
 // --- lists ---------------------------------------------------------------------------------------
 
-// Is the list's file the one read for the list in force, and need not be read again?
+// Is the list's file the same as the one read for the list in force, so that it need not be read
+// again?
 static bool file_is_as_read(const struct prepare *p, const struct acl_desired_list *w,
                             const struct acl_desired_list *was, const struct acl_active_list *held,
                             const struct acl_file_sign *now)
@@ -217,7 +218,7 @@ static bool file_is_as_read(const struct prepare *p, const struct acl_desired_li
 }
 
 // All desired rules, sorted. Sets keep the indexes that they have in the list in force. `file_of`:
-// take the file's rules from the list in force, as those that this configuration did not have;
+// take the file's rules from the list in force, as the rules that this configuration did not have;
 // NULL: read the file.
 static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
                           const struct acl_desired_list *file_of,
@@ -259,8 +260,8 @@ static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
     return true;
 }
 
-// Finds the sets that the rules name; *another: one is not the list's present one. False: one is
-// missing, and the error is reported.
+// Finds the sets that the rules name; *another: some set differs from the list's present one.
+// False: one is missing, and the error is reported.
 static bool sets_resolve(struct prepare *p, const char *name, const struct acl_lines *l,
                          struct acl_set **set, bool *another)
 {
@@ -380,7 +381,7 @@ static bool mirrors_exist(struct prepare *p, const char *name, const struct acl_
     return true;
 }
 
-// The configuration's own rules of a list, with the sets' indexes of the list in force; false: they
+// The configuration's own rules of a list, with the set indexes of the list in force; false: they
 // name another set.
 static bool rules_of_config(const struct acl_desired_list *w, const struct acl_build *b,
                             struct acl_lines *l)
@@ -392,8 +393,8 @@ static bool rules_of_config(const struct acl_desired_list *w, const struct acl_b
     return !acl_lines_copy(l, &w->rules) && l->n_sets == b->n_sets && !acl_lines_sort(l, &at);
 }
 
-// A list whose file is unchanged and of whose own rules one is added or deleted: only that rule is
-// looked at.
+// For a list with an unchanged file and one rule of its own added or deleted: handles that rule
+// only.
 static bool prepare_single_rule(struct prepare *p, const struct acl_desired_list *w,
                                 const struct acl_desired_list *was,
                                 const struct acl_active_list *held)
@@ -485,7 +486,7 @@ static void note_sizes(struct acl_change *c)
         *vec_push(&c->sizes.members) = members_after(c, s->name);
 }
 
-// --- all of it -----------------------------------------------------------------------------------
+// --- the whole change ----------------------------------------------------------------------------
 
 static void prepare_removals(struct prepare *p)
 {

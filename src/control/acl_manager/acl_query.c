@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_query.c - answers queries about access lists and address sets in force (acl_query.h)
 //
-// All are answered at once, except for the one in acl_query_lint.c.
+// All are answered at once, except for the query in acl_query_lint.c.
 #include "acl_manager/acl_query.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_query.h - queries about access lists and address sets in force, asked by control
 //
-// acl_manager answers between two builds. The answer is a call on the control loop and owns what it
-// points at. Each function: 0, or -errno and no call.
+// acl_manager answers between two builds. The answer is a call on the control loop and owns the
+// data that it points to. Each function: 0, or -errno and no call.
 #ifndef ACL_MANAGER_ACL_QUERY_H
 #define ACL_MANAGER_ACL_QUERY_H
 
@@ -24,9 +24,9 @@ struct acl_list_row {
     uint64_t bytes;                     // all memory
     uint64_t changed_ns;                // CLOCK_MONOTONIC
     struct acl_hits matched, unmatched; // by present rules
-    // deleted rules included: falls only when cleared (acl_build_totals_lately)
+    // including deleted rules: falls only when cleared (acl_build_totals_lately)
     struct acl_hits total[ACL_VERDICTS];
-    uint32_t unmatched_s; // since the last packet that no rule matched; ACL_NEVER
+    uint32_t unmatched_s; // since the last unmatched packet; ACL_NEVER
     struct acl_engine_cost cost;
 };
 
@@ -44,7 +44,7 @@ struct acl_rule_row {
     const char *line; // "permit tcp from any to any"
 };
 
-struct acl_counter_row { // of a rule of the configuration
+struct acl_counter_row { // of a rule in the configuration
     uint32_t list;       // index in acl_answer.list
     uint32_t number;
     uint8_t verb; // enum acl_verb
@@ -53,26 +53,26 @@ struct acl_counter_row { // of a rule of the configuration
 
 struct acl_lint_row {
     uint32_t rule, until, count; // first and last number, of `count` adjacent rules
-    uint32_t by;  // the covering rule's number; 0: the rules have matched nothing. Else count = 1
+    uint32_t by;  // covering rule; 0: no packet matched the rules. Otherwise count = 1
     uint8_t kind; // enum acl_finding_kind
 };
 
 struct acl_answer {
-    int result; // -ENOENT: no list or set of that name
+    int result; // -ENOENT: no such list or set
     VEC(struct acl_list_row) list;
     VEC(struct acl_set_row) set;
     VEC(struct acl_rule_row) rule;
     VEC(struct acl_counter_row) counter;
     VEC(struct acl_lint_row) lint;
     uint64_t rules; // of the list; counters: configured rules of all lists
-    // rules: number of the first one that did not fit; lint: the next finding; 0 = complete
+    // rules: number of the first row that did not fit; lint: the next finding; 0 = complete
     uint32_t next;
     unsigned progress; // lint: percent; 100: the findings are complete
     bool complete;     // all pairs were compared
     // contains: the longest member around each address; family 0 = none
     VEC(struct prefix)
     found;
-    uint64_t skipped; // members that were there already, or not there
+    uint64_t skipped; // members to add that were present, or to delete that were absent
 };
 typedef void (*acl_query_done)(void *ctx, const struct acl_answer *a);
 
@@ -85,8 +85,8 @@ int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_don
 // only with the progress: asking again continues the work.
 int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx);
 // All lists and sets, and the counters of the first ACL_COUNTED_MAX configured rules. Leaves out
-// what takes long for long lists: `matched`, `unmatched_s` and `cost` except cost.rules. `total`
-// may be some time old where summing takes milliseconds.
+// fields that take long for long lists: `matched`, `unmatched_s` and `cost` except cost.rules.
+// `total` may be some time old where summing takes milliseconds.
 int acl_query_counters(acl_query_done done, void *ctx);
 int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,
                        acl_query_done done, void *ctx);

@@ -33,7 +33,7 @@ struct lint_job {
     uint32_t epoch;
     unsigned beginnings;
     uint64_t asked_ns;     // 0: the job is free
-    struct acl_lint *lint; // NULL: done, `row` says what was found
+    struct acl_lint *lint; // NULL: done, `row` has the findings
     size_t looked, rules;
     bool complete;
     VEC(struct acl_lint_row) row;
@@ -65,7 +65,7 @@ void acl_lint_forget(bool all)
             job_free(j);
 }
 
-// The list's job; else a free one, or the one not asked for longest.
+// The list's job; otherwise a free one, or the one not queried for longest.
 static struct lint_job *job_of(const char *name)
 {
     struct lint_job *oldest = jobs;
@@ -81,7 +81,7 @@ static struct lint_job *job_of(const char *name)
     return oldest;
 }
 
-// Equal for two rules that do the same. Rules with options equal only themselves.
+// Equal for two rules with the same effect. Rules with options equal only themselves.
 static uint32_t rule_effect(const struct acl_build *b, uint32_t slot)
 {
     return b->content->action[slot].extra ? slot + 3 : b->content->action[slot].verb;
@@ -110,7 +110,7 @@ static void job_begin(struct lint_job *j, const struct acl_build *b)
     free(does);
 }
 
-// Adds a rule that matched nothing; adjacent ones share a row.
+// Adds a rule without a match; adjacent ones share a row.
 static void never_hit(struct lint_job *j, uint32_t number, bool next_to_last)
 {
     if (next_to_last) {
@@ -212,7 +212,7 @@ static void lint_question_slice(void *arg)
     struct lint_job *j = job_of(q->name);
     j->asked_ns = clock_now_ns();
     bool changed = j->content != l->build->content || j->epoch != l->build->content->epoch;
-    // done, and asked from the start: counters have changed, too
+    // done, and read from the start: counters have changed, too
     if (!j->content || (j->lint ? changed : !q->from))
         job_begin(j, l->build);
     if (j->beginnings > BEGINNINGS) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_word.c - the names that rules of access lists may have for numbers (IANA's registries)
+// acl_word.c - names for numbers in rules of access lists (IANA's registries)
 #include "acl_manager/acl_word.h"
 
 #include <stddef.h>
