@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// access.c - who a client is, and what it may do
+// access.c - identity and rights of a client
 //
-// Group names are looked up again every few seconds, so that a group made, or
-// a user added to one, counts without a reload. A user's own groups are those
-// that the kernel noted when it connected (SO_PEERGROUPS).
+// Group names are looked up again every few seconds, so that a new group, or a user added to one,
+// takes effect without a reload. The kernel records a user's own groups when the user connects
+// (SO_PEERGROUPS).
 #include "http/access.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "base/plain.h"
 #include "http/token.h"
 
-#define GROUPS_MAX 256         // of one user that are looked at
+#define GROUPS_MAX 256         // groups examined per user
 #define LOOKUP_NS (5 * NS_PER_SECOND)
 
 static const struct access_config usual = {.group = {[ACCESS_READ] = {"kamuee-read"},
@@ -82,8 +82,9 @@ static int compare_names(const void *a, const void *b)
     return strcmp(config.vr_group[*x].name, config.vr_group[*y].name);
 }
 
-// Of a configuration with few, each is asked for. Of many that would read the host's list of groups
-// as often; it is read once, and only at a configuration those are asked for that are not in it.
+// Up to this number of configured groups, each is looked up by name. For more groups that would
+// read the host's group file once for each. It is read once instead; groups missing from it are
+// looked up by name only when the configuration changes.
 #define ASKED_EACH 64
 
 static void look_up_listed(void)
@@ -162,8 +163,8 @@ static bool is_in_group(const struct found_group *g, const gid_t *gid, unsigned 
     return false;
 }
 
-// The highest role of a user whose groups are bound to a virtual router. Who is in groups of two
-// of them has none: nobody has said which is meant.
+// The highest role of a user whose groups are bound to a virtual router. A user in groups of two
+// virtual routers gets no role, because it is not clear which one is meant.
 static enum access_level access_of_vr_groups(const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE])
 {
     enum access_level best = ACCESS_NONE;
@@ -211,7 +212,7 @@ static void name_user(uid_t uid, char *name, size_t n)
         snprintf(name, n, "uid %u", (unsigned)uid);
 }
 
-// As Linux's tools and directories make them.
+// User names as Linux's tools and directories make them.
 static bool is_user_name(const char *s)
 {
     size_t n = strlen(s);
@@ -268,7 +269,7 @@ static int hex_digit(char c)
     return at ? (int)(at - hex) % 16 : -1;
 }
 
-// One character of a value, of which *n bytes are written; -1: not one that a name has.
+// Reads one character of a value, of *n bytes; -1: not allowed in a name.
 static int read_character(const char *s, size_t left, size_t *n)
 {
     int high = left > 2 ? hex_digit(s[1]) : -1, low = left > 2 ? hex_digit(s[2]) : -1;
@@ -285,12 +286,12 @@ static int read_character(const char *s, size_t left, size_t *n)
     return high << 4 | low;
 }
 
-// A value up to an unescaped ',' or '+': how many bytes it takes. `name`: "" where it is none that
-// can be configured.
+// Reads a value up to an unescaped ',' or '+'; returns its length in bytes. `name`: "" if the value
+// cannot be a configured name.
 static size_t read_value(const char *s, size_t left, char name[ACCESS_CLIENT_SIZE])
 {
     size_t at = 0, used = 0, n;
-    bool good = left && *s != '#'; // which begins a value in hexadecimal digits
+    bool good = left && *s != '#'; // '#' begins a value in hexadecimal digits
 
     for (; at < left && s[at] != ',' && s[at] != '+'; at += n) {
         int c = read_character(s + at, left - at, &n);
@@ -308,7 +309,7 @@ void access_by_certificate(const char *subject, size_t n, struct who *w)
     char name[ACCESS_CLIENT_SIZE];
 
     *w = (struct who){.known = true};
-    for (size_t at = 0; at < n; at++) { // behind each value
+    for (size_t at = 0; at < n; at++) { // skips the separator
         bool is_common_name = n - at > 3 && !memcmp(subject + at, "CN=", 3);
 
         at += is_common_name ? 3 : 0;
@@ -320,7 +321,7 @@ void access_by_certificate(const char *subject, size_t n, struct who *w)
         snprintf(w->name, sizeof w->name, "certificate without a name");
 }
 
-// The password of "NAME:PASSWORD" in base64, and the name; NULL: not well-formed.
+// Decodes "NAME:PASSWORD" in base64 to the password and the name; NULL: not well-formed.
 static const char *password(const char *base64, char *buf, size_t size, const char **name)
 {
     size_t n = strlen(base64);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// api.c - the management interface as it is configured: who may do what, and the proxy's socket
+// api.c - the configured management interface: users, tokens, the proxy's socket
 //
-// What can be refused comes first; then the rest follows at once.
+// Steps that can fail come first; then the rest takes effect at once.
 #include "http/api.h"
 
 #include "core/thread.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // error_body.c - JSON bodies of answers: a value, a list of errors (RFC 8040, 7.1)
 //
-// Text only: who sends it, and as what answer, is restconf_reply.c's, or
-// http_page.c's for the errors that evhttp makes itself.
+// Text only: restconf/reply.c sends it, or http_page.c for the errors that evhttp makes itself.
 #include "http/error_body.h"
 
 #include <stdlib.h>

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http.c - HTTP/1.1 by libevent's evhttp: requests and their answers
 //
-// evhttp parses, keeps connections alive and limits sizes; this file adds what
-// RESTCONF needs: an answer that may come later, long answers with flow control
-// (at most STREAM_ROOM bytes wait in memory for a slow reader, the producer
-// pauses), and who the peer is. Connections are http_listen.c's.
+// evhttp parses, keeps connections alive and limits sizes; this file adds RESTCONF's needs: delayed
+// answers, long answers with flow control (at most STREAM_ROOM bytes wait in memory for a slow
+// reader, the producer pauses), and the identity of the peer. http_listen.c handles connections.
 //
-// Lifetime. evhttp frees a request when its answer has been sent. If the
-// client leaves before, evhttp takes the request out of its connection and
-// leaves it to us (its connection is then NULL): replying frees it without
-// sending. When the server stops first, evhttp frees requests itself: all open
-// ones are on a list, and lose their request here (http_gone): no headers, and an answer goes
-// nowhere.
+// Lifetime. evhttp frees a request when its answer has been sent. If the client leaves earlier,
+// evhttp removes the request from its connection and leaves it to us (its connection is then NULL):
+// replying frees it without sending. When the server stops first, evhttp frees requests itself: all
+// open requests are on a list, and are detached here (http_gone): they have no headers, and answers
+// are discarded.
 #include "http/http.h"
 
 #include <errno.h>
@@ -36,15 +34,15 @@
 #include "http/refuse.h"
 
 #define STREAM_ROOM (64u << 10)
-#define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
-#define QUIET_WRITE_S 60   // the same, of a stream that may be silent
-#define RIGHTS_S 1         // between two looks at the rights of streams
-#define USERS 1024         // who take turns
-#define AT_WORK_MAX 4      // requests of one that are worked on at a time
-#define AT_WORK_ROOT 16    // of root
+#define STREAM_IDLE_S 3600 // a reader that pauses, e.g. a pager
+#define QUIET_WRITE_S 60   // the same, for a stream that may be silent
+#define RIGHTS_S 1         // between two checks of streams' rights
+#define USERS 1024         // slots of users that take turns
+#define AT_WORK_MAX 4      // requests of one user processed at a time
+#define AT_WORK_ROOT 16    // for root
 #define LOOP_QUEUE (HTTP_QUEUES - 1)
 
-struct user { // who takes turns
+struct user { // a user in the turns
     struct fair_share share[HTTP_QUEUES];
     unsigned at_work; // requests
 };
@@ -52,18 +50,18 @@ struct user { // who takes turns
 struct http {
     struct http_turn turn;
     struct user *user;
-    bool at_work; // counted there
-    bool admitted; // http_admit() has said who it is
+    bool at_work; // counted in user->at_work
+    bool admitted; // http_admit() has set its identity
     struct evhttp_request *req; // NULL: the server stopped
     struct evkeyvalq query;
-    const struct http_door *door; // that it came by
+    const struct http_door *door; // door of its connection
     enum http_via via;
     char *path;
     enum evhttp_cmd_type method;
-    struct text body; // as far as somebody has asked for it
+    struct text body; // read on first use
     struct who who;
     struct http_peer *peer;
-    uint64_t body_bytes; // taken of its peer's
+    uint64_t body_bytes; // charged to its peer
     bool (*filter)(const void *ctx, const char *vr, struct text *body);
     const void *filter_ctx;
     bool for_anyone; // the answer needs no filter
@@ -82,11 +80,11 @@ static struct http *open_requests;
 static struct user users[USERS];
 static struct fair_queue waiting; // for a turn of the loop
 static struct event *turns;
-static struct event *rights; // looks at those of streams
+static struct event *rights; // checks streams' rights
 
 // --- turns --------------------------------------------------------------------------------------
 
-// Two that meet in one place, which is rare, take turns as one.
+// Users with the same hash, which are rare, share a slot.
 static struct user *user_of(const char *name)
 {
     static uint64_t seed;
@@ -108,7 +106,7 @@ static bool may_begin(const struct http *h)
 
 static void begin_request(void *ctx);
 
-// A request that begins, if its user has not too many at work; what has begun goes on.
+// A new request runs only if its user has not too many at work; a request in progress always runs.
 static bool is_runnable(const struct fair_item *i)
 {
     const struct http_turn *t = (const struct http_turn *)i;
@@ -120,7 +118,7 @@ static void run_later(void)
 {
     static const struct timeval at_once = {0};
 
-    if (waiting.n) // behind what has become readable meanwhile
+    if (waiting.n) // after events that have become readable meanwhile
         bug_on(event_add(turns, &at_once));
 }
 
@@ -132,7 +130,7 @@ static bool run_one(void)
 
     if (!t)
         return false;
-    t->fn(t->ctx); // frees t, perhaps
+    t->fn(t->ctx); // may free t
     fair_used(&waiting, share, clock_now_ns() - since_ns);
     return true;
 }
@@ -228,7 +226,7 @@ const char *http_method(const struct http *h)
         return "DELETE";
     case EVHTTP_REQ_OPTIONS:
         return "OPTIONS";
-    case EVHTTP_REQ_TRACE: // which no resource has, as CONNECT
+    case EVHTTP_REQ_TRACE: // no resource has these, nor CONNECT
         return "TRACE";
     case EVHTTP_REQ_CONNECT:
         return "CONNECT";
@@ -260,8 +258,8 @@ const char *http_header(const struct http *h, const char *name)
     return h->req ? evhttp_find_header(evhttp_request_get_input_headers(h->req), name) : NULL;
 }
 
-// Taken out of the request, which evhttp frees when the server stops: somebody may be reading the
-// body on another thread.
+// Taken out of the request, which evhttp frees when the server stops: another thread may still be
+// reading the body.
 const char *http_body(struct http *h, size_t *n)
 {
     struct evbuffer *b = h->req ? evhttp_request_get_input_buffer(h->req) : NULL;
@@ -364,8 +362,8 @@ static void drop_body(struct http *h, struct evbuffer *b)
     evbuffer_drain(b, evbuffer_get_length(b));
 }
 
-// Whether the client has so much to read already that this is too much: who asks and does not read
-// would fill the memory.
+// Has the client too much unread data already? A client that sends requests but does not read would
+// fill the memory.
 static bool is_too_much(const struct http *h, size_t bytes)
 {
     uint64_t mine = bytes > STREAM_ROOM && h->req ? http_unread(h->peer) : 0;
@@ -387,7 +385,7 @@ void http_for_anyone(struct http *h)
     h->for_anyone = true;
 }
 
-// False: there is nothing that the client may see.
+// False: nothing in it is visible to the client.
 static bool filter_body(const struct http *h, int code, struct text *body)
 {
     if (!*h->who.vr || h->for_anyone || code >= 300 || !body || !body->n)
@@ -428,7 +426,7 @@ void http_reply(struct http *h, int code, const char *type, struct text *body)
     http_free(h);
 }
 
-// evhttp calls this when the connection ends for whatever reason while a stream is on it.
+// evhttp calls this when a connection with a stream ends for any reason.
 static void stream_closed(struct evhttp_connection *c, void *arg)
 {
     struct http *h = arg;
@@ -456,7 +454,7 @@ static struct http_word word_of(const struct http *h, const char *header)
     return (struct http_word){value, value ? strlen(value) : 0};
 }
 
-// A stream lasts, and rights may be withdrawn meanwhile: a token's line goes, a group changes.
+// A stream lasts, and rights may be withdrawn meanwhile: a token is removed, a group changes.
 static bool has_lost_rights(const struct http *h)
 {
     struct evhttp_connection *c = h->gone && h->req ? evhttp_request_get_connection(h->req) : NULL;
@@ -499,7 +497,7 @@ void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx)
 {
     struct evhttp_connection *c = evhttp_request_get_connection(h->req);
 
-    http_not_at_work(h); // it goes on as its client reads
+    http_not_at_work(h); // it continues as its client reads
     if (!event_pending(rights, EV_TIMEOUT, NULL))
         event_add(rights, &(struct timeval){.tv_sec = RIGHTS_S});
     h->room = room;
@@ -603,7 +601,7 @@ static void begin_request(void *ctx)
     h->at_work = true;
     h->user->at_work++;
     if (http_left(h))
-        http_reply(h, 503, NULL, NULL); // to nobody
+        http_reply(h, 503, NULL, NULL); // no reader is left
     else
         answer_of[h->via](h);
 }
@@ -649,7 +647,7 @@ struct evhttp *http_new_server(struct http_door *door, int idle_s)
     evhttp_set_allowed_methods(e, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                       EVHTTP_REQ_PUT | EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE |
                                       EVHTTP_REQ_OPTIONS | EVHTTP_REQ_TRACE | EVHTTP_REQ_CONNECT);
-    evhttp_set_max_body_size(e, HTTP_BODY_MAX); // the gate knows whose may be how long
+    evhttp_set_max_body_size(e, HTTP_BODY_MAX); // the gate enforces limits per role
     evhttp_set_max_headers_size(e, 2 * HTTP_HEADER_MAX);
     evhttp_set_timeout(e, idle_s);
     evhttp_set_gencb(e, on_request, door);
@@ -669,7 +667,7 @@ int http_init(struct event_base *loop, const char *run_dir)
     return http_page_start(loop);
 }
 
-// Streams are told; who waits for a manager's answer finds its request gone.
+// Streams are notified; code that waits for a manager's answer finds its request gone.
 void http_forget(const struct http_door *door)
 {
     for (struct http *h = open_requests, *next; h; h = next) {

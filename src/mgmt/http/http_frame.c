@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_frame.c - where a request begins and ends, read strictly (RFC 9112)
+// http_frame.c - start and end of a request, parsed strictly (RFC 9112)
 #include "http/http_frame.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #include "http/access.h"
 
-#define TRAILER_MAX 4096 // bytes, all of them
-#define DIGITS_MAX 15    // of a length: less than 2^63 in any base
+#define TRAILER_MAX 4096 // bytes, all together
+#define DIGITS_MAX 15    // digits of a length: less than 2^63 in any base
 
 // --- the header ---------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ static bool parse_number(const char *s, size_t n, unsigned base, uint64_t *value
     return true;
 }
 
-struct once { // headers that may stand once, as far as they decide where a request ends
+struct once { // headers that may occur once, if they decide the end of a request
     bool length, encoding, host, type;
 };
 
@@ -102,7 +102,7 @@ static bool again(bool *seen)
     return before;
 }
 
-// The headers that decide who asks: each may stand once. True: it is one of them.
+// The headers that identify the sender: each may occur once. True: it is one of them.
 static bool parse_claim(const char *name, size_t n, struct http_word value, struct http_claim *c,
                         const char **why)
 {
@@ -208,7 +208,7 @@ void http_body_begin(struct http_body *b, const struct http_frame *f, uint64_t r
                             .room = room};
 }
 
-// A line of a size or a trailer is whole, without its CRLF.
+// A line of a size or a trailer is complete, without its CRLF.
 static void end_line(struct http_body *b)
 {
     const char *extension = memchr(b->line, ';', b->n);

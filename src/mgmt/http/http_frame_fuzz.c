@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Like http_gate.c: how many bytes belong to the request, or SIZE_MAX when they are not one.
+// Like http_gate.c: number of bytes of the request, or SIZE_MAX if they are not a request.
 static size_t end_of(const char *s, size_t n, size_t piece)
 {
     struct http_frame f;
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *s = malloc(size + 1);
 
     bug_on(!s);
-    memcpy(s, data, size); // of its own: what lies behind is found by the sanitizer
+    memcpy(s, data, size); // a separate buffer, so that the sanitizer finds reads behind it
     size_t whole = end_of(s, size, size + 1);
     for (size_t piece = 1; piece < 8; piece += 3)
         bug_on(end_of(s, size, piece) != whole);

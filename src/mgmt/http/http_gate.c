@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_gate.c - what evhttp gets to read: whole headers of well-formed requests, and bodies of
-// permitted ones
+// http_gate.c - the input that evhttp may read: whole headers of well-formed requests, and bodies
+// of permitted ones
 //
-// A callback on the connection's input buffer sees the bytes before evhttp does, takes them, and
-// returns them as far as they may pass:
+// A callback on the connection's input buffer sees the bytes before evhttp does, removes them, and
+// puts the permitted ones back:
 //
-//     header   kept until it is whole; then it is parsed strictly (http_frame.c), the sender is
-//              found, and for a body whether its role allows one and there is space for it
-//     body     passes as it comes; that of HEAD and TRACE, which evhttp does not read, is dropped,
-//              or evhttp would take it for the next request
+//     header   kept until it is complete; then it is parsed strictly (http_frame.c), the sender is
+//              identified, and for a body its role and the free space are checked
+//     body     passes as it comes; the body of HEAD and TRACE, which evhttp does not read, is
+//              dropped, or evhttp would take it for the next request
 //
-// Bytes behind a whole request stay in the input buffer until evhttp has taken it, which is after
-// the answer to the one before; once there are AHEAD_MAX of them the socket is not read. So a
-// client that sends and does not wait fills a header and AHEAD_MAX, and then its own buffers.
+// Bytes behind a whole request stay in the input buffer until evhttp has taken it, after the answer
+// to the previous request; once there are AHEAD_MAX of them the socket is not read. So a client
+// that sends without waiting fills a header and AHEAD_MAX, and then its own buffers.
 //
-// One request passes at a time, so what was found belongs to the one that on_request() is called
-// for next. A refused request reaches evhttp as another one without a body, which http.c answers
-// with the reason; its own body is dropped as it comes, so the connection can continue. The end of
-// a malformed request is not known: then all further bytes are dropped and the answer ends the
-// connection.
+// One request passes at a time, so the verdict belongs to the next call of on_request(). A refused
+// request reaches evhttp as a substitute without a body, which http.c answers with the reason; its
+// own body is dropped as it comes, so the connection can continue. The end of a malformed request
+// is unknown: then all further bytes are dropped and the answer ends the connection.
 #include <event2/buffer.h>
 #include <openssl/sha.h>
 #include <stdarg.h>
@@ -41,7 +40,7 @@ void http_ask_role(enum access_level (*fn)(const char *method, const char *path)
     needed_role = fn;
 }
 
-// --- what is to be said of a request ------------------------------------------------------------
+// --- verdict on a request -----------------------------------------------------------------------
 
 __attribute__((format(printf, 5, 6))) static void refuse(struct http_verdict *v,
                                                          enum http_refusal refusal, int code,
@@ -67,7 +66,7 @@ static void copy_word(char *to, size_t size, const struct http_word *w)
     snprintf(to, size, "%.*s", (int)w->n, w->at ? w->at : "");
 }
 
-// A token before a certificate: who sends one means it.
+// A token takes precedence over a certificate, because the client sends it on purpose.
 void http_who_now(const struct http_live *c, enum http_via via, const struct http_claim *claim,
                   struct who *w)
 {
@@ -117,7 +116,7 @@ static void find_out_who(struct http_live *c, const struct http_claim *claim,
         http_who_now(c, v->via, claim, &v->who);
 }
 
-// Only administrators of the socket send whole configurations.
+// Only administrators on the socket send whole configurations.
 static uint64_t longest_body(const struct http_live *c, const struct http_verdict *v)
 {
     const struct who *who = &v->who;
@@ -138,7 +137,7 @@ static enum access_level role_for(const struct http_verdict *v, const struct htt
     return needed_role(f->method, path);
 }
 
-// Of a request with a body: whether it may come at all.
+// For a request with a body: may the body come at all?
 static void judge_body(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
 {
     uint64_t longest = longest_body(c, v), bytes = f->chunked ? longest : f->length;
@@ -162,7 +161,7 @@ static void judge_body(struct http_live *c, const struct http_frame *f, struct h
     }
 }
 
-// As evhttp has it.
+// Same rule as evhttp's.
 static bool body_is_read(const char *method)
 {
     return strcmp(method, "HEAD") && strcmp(method, "TRACE");
@@ -190,7 +189,7 @@ static bool read_client(const struct http_word *w, struct ip_addr *address)
     return !ip_parse(text, address);
 }
 
-// Whose request it is; what is wrong with what the proxy says of that, or NULL.
+// Identifies the client from the proxy's headers; returns an error in them, or NULL.
 static const char *read_proxy(struct http_live *c, const struct http_claim *claim,
                               enum http_via *via)
 {
@@ -227,7 +226,7 @@ static void pass(struct http_gate *g, size_t n, struct evbuffer *out)
         evbuffer_drain(g->held, n);
 }
 
-// What evhttp reads in place of a request that is refused.
+// Passes to evhttp a substitute for a refused request.
 static void pass_substitute(const struct http_frame *f, struct evbuffer *out)
 {
     evbuffer_add_printf(out, "%s / HTTP/1.%c\r\nHost: k\r\n%s\r\n",
@@ -235,7 +234,8 @@ static void pass_substitute(const struct http_frame *f, struct evbuffer *out)
                         f->last ? "Connection: close\r\n" : "");
 }
 
-// A header is whole, or cannot be one: `n` bytes of it, -1, or 0 for one that is too long.
+// A header is complete, or invalid: `n` is its length, -1 if it is malformed, or 0 if it is too
+// long.
 static void take_head(struct http_live *c, const char *text, long n, struct evbuffer *out)
 {
     struct http_gate *g = &c->gate;
@@ -286,13 +286,13 @@ static bool run_head(struct http_live *c, struct evbuffer *out)
     return true;
 }
 
-// The body goes wrong where it stands: evhttp gets its end there, and the request is refused.
+// The body is malformed at this point: ends it for evhttp, and refuses the request.
 static void break_body(struct http_live *c, struct evbuffer *out)
 {
     struct http_gate *g = &c->gate;
 
     g->dead = true;
-    if (!g->pending || g->discard) { // its answer is on the way
+    if (!g->pending || g->discard) { // its answer is already on the way
         http_refused(REFUSED_MALFORMED);
         shutdown(bufferevent_getfd(c->bev), SHUT_RD);
         return;
@@ -307,8 +307,8 @@ static void break_body(struct http_live *c, struct evbuffer *out)
                "the request is not well-formed HTTP: malformed chunks");
 }
 
-// False: more bytes are needed. A line of chunks passes when it is whole; its first `fed` bytes
-// have been looked at.
+// False: more bytes are needed. A chunk line passes when it is complete; its first `fed` bytes have
+// been parsed.
 static bool run_body(struct http_live *c, struct evbuffer *out)
 {
     struct http_gate *g = &c->gate;
@@ -350,8 +350,9 @@ static bool is_full(const struct http_gate *g)
     return g->pending && g->body.state == BODY_END && !g->dead;
 }
 
-// Runs what is held, and puts what may pass behind what evhttp has not read yet: it may only be put
-// in front of nothing. What follows a whole request stays behind it.
+// Processes the held bytes, and puts the permitted ones behind the bytes that evhttp has not read
+// yet; so those are removed first, and everything is prepended to an empty buffer. Bytes behind a
+// whole request stay behind it.
 static void pass_to(struct http_live *c, struct evbuffer *in, size_t unread)
 {
     struct evbuffer *out = evbuffer_new();
@@ -365,7 +366,7 @@ static void pass_to(struct http_live *c, struct evbuffer *in, size_t unread)
         evbuffer_add_buffer(out, c->gate.held);
     evbuffer_prepend_buffer(in, out);
     c->gate.inside = false;
-    // evhttp takes a body when it is whole, so there is no mark while one comes
+    // evhttp takes a body only when it is complete, so there is no watermark during a body
     bufferevent_setwatermark(c->bev, EV_READ, 0, is_full(&c->gate) ? AHEAD_MAX : 0);
     evbuffer_free(out);
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_listen.c - where requests come from: the UNIX sockets of this host's users and of the proxy
+// http_listen.c - listeners: the UNIX sockets of this host's users and of the proxy
 //
-// A connection to the proxy's socket is of its client (Kamuee-Client) from its first header on.
+// A connection to the proxy's socket belongs to its client (Kamuee-Client) from its first header
+// on.
 //
-// Each listener has an evhttp of its own, because how a connection is made belongs to that. What
-// its clients can hold is bounded: a peer (http_peer.h) has at most PEER_LIVE_… connections; a
-// further one closes the one silent for longest. While all connections of a listener are in use
-// nothing is accepted, and those silent for SILENT_MS are closed, so that silent clients lock
-// nobody out. The last LIVE_RESERVE of the socket are root's. A connection is gone when evhttp has
-// taken its callbacks off the bufferevent of which a reference is kept here.
+// Each listener has an evhttp of its own, because the way to make a connection is a property of
+// evhttp. The resources of its clients are limited: a peer (http_peer.h) has at most PEER_LIVE_…
+// connections; a further one closes its connection with the longest silence. While all connections
+// of a listener are in use nothing is accepted, and connections silent for SILENT_MS are closed, so
+// that silent clients lock no one out. The last LIVE_RESERVE of the socket are root's. A connection
+// is gone when evhttp has removed its callbacks from the bufferevent, to which we hold a reference.
 //
 // Without a free file descriptor, silent connections are closed and the listener rests instead of
 // spinning.
@@ -37,16 +38,16 @@
 #define LIVE_MAX_PROXY 512     // connections of the proxy
 #define LIVE_MAX_LOCAL 1024    // of this host's users
 #define LIVE_RESERVE 64        // of these, root's
-#define SPARE_FILES 16         // descriptors that connections leave to everything else
-#define SILENT_MS 1000         // of a listener whose connections are all in use
+#define SPARE_FILES 16         // descriptors reserved for uses other than connections
+#define SILENT_MS 1000         // silence limit while all connections of a listener are in use
 #define REST_US 200000
 #define BACKLOG 128
-#define DESCRIPTORS 65536      // wanted: a thousand clients beside a thousand interfaces
+#define DESCRIPTORS 65536      // desired: a thousand clients plus a thousand interfaces
 
 static struct http_door *local, *proxy;
 static bool
-    few_left; // an accept failed for lack of descriptors, and there are not yet enough again
-static VEC(struct http_door *) doors; // all that are open
+    few_left; // an accept failed for lack of descriptors, and there are still too few
+static VEC(struct http_door *) doors; // all open listeners
 static char *socket_path, *proxy_path;
 static VEC(int) offered; // of the former kamueed, in an upgrade
 static bool held;         // clients wait
@@ -116,7 +117,7 @@ uint64_t http_unread(const struct http_peer *p)
     return n;
 }
 
-// --- those that are shut ------------------------------------------------------------------------
+// --- closing connections ------------------------------------------------------------------------
 
 static bool is_idle(const struct http_live *c)
 {
@@ -146,7 +147,7 @@ static void shut_silent(struct http_door *l)
             shut(*c);
 }
 
-// The connection that has been silent longest, of the peer, or of all (NULL); never `but`.
+// The connection of the peer with the longest silence, or of all peers (NULL); never `but`.
 static struct http_live *most_silent(const struct http_peer *p, const struct http_live *but)
 {
     struct http_live *found = NULL;
@@ -174,7 +175,7 @@ static void tell_shut(const struct http_peer *p, const char *why)
                 (unsigned long long)http_stats()->refused[REFUSED_CONNECTIONS], why);
 }
 
-// Makes room for a connection that has just come by shutting one that is silent, or this one.
+// Makes room for a new connection by closing a silent one, or the new one itself.
 static void make_room(struct http_live *c, const struct http_peer *of, const char *why)
 {
     struct http_live *silent = most_silent(of, c);
@@ -218,7 +219,7 @@ static bool is_proxy(const struct http_live *c)
            peer.uid == c->door->proxy;
 }
 
-// Before anything of it is read: the loop has not turned since it was accepted.
+// Runs before anything is read from it: the loop has not turned since it was accepted.
 static void arrived(evutil_socket_t fd, short what, void *arg)
 {
     struct http_door *l = arg;
@@ -241,12 +242,12 @@ static void rest(struct http_door *l, bool accept)
 
     if (!accept)
         evconnlistener_disable(l->listener);
-    if (!event_pending(l->rest, EV_TIMEOUT, NULL)) // connections that keep coming do not put it off
+    if (!event_pending(l->rest, EV_TIMEOUT, NULL)) // steady new connections do not postpone it
         event_add(l->rest, &t);
 }
 
-// Connections that came at once have taken the spare descriptors as well: as many go as are needed
-// to have them again.
+// Connections accepted together have also used up the spare descriptors: closes as many as needed
+// to get these back.
 static void give_spare_back(void)
 {
     struct http_live *silent;
@@ -299,7 +300,7 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
 {
     struct http_door *l = arg;
     struct http_live *c = calloc(1, sizeof *c);
-    // or its descriptor were another's before we know that it is gone
+    // otherwise its descriptor could be reused before we know that it is gone
     struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
 
     bug_on(!c || !bev);
@@ -311,7 +312,7 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
     http_gate_begin(c);
     *vec_push(&l->live) = c;
     rest(l, l->live.n < live_max(l));
-    event_active(l->arrived, EV_TIMEOUT, 0); // it has its descriptor then
+    event_active(l->arrived, EV_TIMEOUT, 0); // by then it has its descriptor
     return bev;
 }
 
@@ -397,7 +398,7 @@ void http_hold(bool on)
     vec_free(&offered);
 }
 
-// The one that listens at this address; -1: none.
+// Takes the socket that listens at this address; -1: none.
 static int take_offered(const void *at, socklen_t n)
 {
     for (size_t i = 0; i < offered.n; i++) {
@@ -432,8 +433,8 @@ static int bind_socket(const char *path, struct evconnlistener **listener)
                                        LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
         return *listener ? 0 : -ENOMEM;
     }
-    unlink(path); // of a kamueed that was killed: the run directory's lock says that none lives
-    mode_t was = umask(0177); // until it is guarded only root may connect
+    unlink(path); // of a killed kamueed: the run directory is locked, so none runs
+    mode_t was = umask(0177); // only root may connect until it is guarded
     *listener = evconnlistener_new_bind(http_base, NULL, NULL,
                                         LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, BACKLOG,
                                         (struct sockaddr *)&a, sizeof a);
@@ -476,7 +477,7 @@ int http_start(char *err, size_t err_size)
     return local ? 0 : -EADDRNOTAVAIL;
 }
 
-// The answer to who closed it by a request through it is still to be sent.
+// A request that closes its own listener must still get its answer.
 static void close_soon(struct http_door *l)
 {
     const struct timeval t = {.tv_sec = 1};
@@ -530,7 +531,7 @@ int http_proxy(const char *user, char *err, size_t err_size)
     return 0;
 }
 
-// --- all of them --------------------------------------------------------------------------------
+// --- all listeners ------------------------------------------------------------------------------
 
 static rlim_t raise_limit(void)
 {
@@ -563,14 +564,14 @@ void http_listen_start(const char *run_dir)
     socket_path = path_of(run_dir, HTTP_SOCKET);
     proxy_path = path_of(run_dir, HTTP_PROXY_SOCKET);
     // Whenever the kernel doubles the table of descriptors, the call that needs it waits for a
-    // grace period, up to 0.25 s. Now nobody does.
+    // grace period, up to 0.25 s. Doing it here makes no one wait later.
     int last = limit ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)limit - 1) : -1;
 
     if (last >= 0)
         close(last);
 }
 
-// Also those that have been closed but have answers to send.
+// Also stops listeners that are closed but have answers to send.
 void http_listen_stop(void)
 {
     close_proxy();

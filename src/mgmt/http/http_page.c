@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_page.c - error answers that evhttp makes itself, as RFC 8040 JSON
 //
-// A request that is no HTTP, is too large or has an unknown method never
-// reaches a handler: evhttp answers with a page of HTML and closes the
-// connection. libevent 2.1 has no hook for that page, but it lets us make the
-// connections' bufferevents, and nothing is written before the loop has turned
-// once. So: a callback on the output buffer notices an answer that begins with
-// a 4xx or 5xx status, an event activated at once looks at the finished answer
-// before any of it can be written, and if it is text/html, which no handler of
-// ours ever sends, it puts JSON in its place.
+// A request that is not HTTP, is too large or has an unknown method never reaches a handler: evhttp
+// answers with an HTML page and closes the connection. libevent 2.1 has no hook for that page, but
+// it lets us make the connections' bufferevents, and nothing is written before the loop has turned
+// once. So a callback on the output buffer notices an answer that begins with a 4xx or 5xx status,
+// and activates an event that examines the complete answer before any of it can be written. If it
+// is text/html, which our own handlers never send, the event replaces it by JSON.
 #include "http/http_page.h"
 
 #include <errno.h>
@@ -19,7 +17,7 @@
 #include "http/error_body.h"
 #include "http/http_priv.h"
 
-static struct event *look;              // looks at the answers begun in this turn of the loop
+static struct event *look;              // examines the answers begun in this turn of the loop
 static VEC(struct bufferevent *) begun; // each with a reference of ours
 
 static void output_changed(struct evbuffer *b, const struct evbuffer_cb_info *info, void *arg)
@@ -56,7 +54,7 @@ static void replace(struct evbuffer *b, int status)
     struct text body = {0};
 
     error_body_http(status, &body);
-    evbuffer_unfreeze(b, 1); // a bufferevent keeps the front of its output from everyone else
+    evbuffer_unfreeze(b, 1); // a bufferevent keeps the front of its output from other code
     evbuffer_drain(b, evbuffer_get_length(b));
     evbuffer_add_printf(b,
                         "HTTP/1.1 %d Refused\r\nContent-Type: " HTTP_JSON

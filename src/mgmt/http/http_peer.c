@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_peer.c - what one user of the socket, or address behind the proxy, may hold
+// http_peer.c - resource limits of a user of the socket, or an address behind the proxy
 #include "http/http_peer.h"
 
 #include <arpa/inet.h>
@@ -32,7 +32,7 @@ void http_refused(enum http_refusal why)
     stats.refused[why]++;
 }
 
-// --- who it is ----------------------------------------------------------------------------------
+// --- identity -----------------------------------------------------------------------------------
 
 static struct http_peer key_of_address(const struct ip_addr *a)
 {
@@ -88,7 +88,7 @@ static uint64_t last_token_ns(const struct http_peer *p)
     return p->guess_ns > p->proof_ns ? p->guess_ns : p->proof_ns;
 }
 
-// Those that nothing is known of any more, and the oldest when there are too many.
+// Frees idle peers without recorded tokens, and the oldest one when there are too many.
 static void forget(void)
 {
     struct http_peer **oldest = NULL, *gone;
@@ -171,7 +171,7 @@ void http_peer_name(const struct http_peer *p, char name[64])
     snprintf(name, 64, "%s%s", text, p->uid == IP6 ? "/64" : "");
 }
 
-// Those with requests that wait for a manager's answer go with it.
+// Peers with requests that wait for a manager's answer are freed with these.
 void http_peers_end(void)
 {
     for (struct http_peer *p = peers; p; p = p->next)
@@ -193,7 +193,7 @@ bool http_peer_body(struct http_peer *p, uint64_t bytes, uint64_t longest)
     return true;
 }
 
-// --- tokens that are nobody's -------------------------------------------------------------------
+// --- wrong tokens -------------------------------------------------------------------------------
 
 bool http_peer_paused(const struct http_peer *p, const uint8_t proof[PEER_PROOF])
 {
@@ -203,7 +203,7 @@ bool http_peer_paused(const struct http_peer *p, const uint8_t proof[PEER_PROOF]
     return is_paused(p) && !was_right;
 }
 
-// One line a second, of whoever comes first; how many there were in all tells the metric.
+// Logs at most one line a second, for the first such peer; the metric has the total.
 static void tell_guess(const struct http_peer *p)
 {
     static uint64_t told_ns;

@@ -6,15 +6,16 @@
 #include "base/errors.h"
 #include "http/http.h"
 
-// Each answers; `tag` is an error-tag of RFC 8040, 7, the sentence says what to do.
+// Each answers the request; `tag` is an error-tag of RFC 8040, 7, the sentence tells the client how
+// to proceed.
 void http_refuse(struct http *h, int code, const char *tag, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void http_refuse_all(struct http *h, int code, const char *tag, const struct errors *e);
 void http_refuse_busy(struct http *h, const char *manager,
-                      int error); // a manager took no question: too many wait there
+                      int error); // a manager rejected the query: too many are waiting
 void http_refuse_method(struct http *h, const char *allow);
-bool http_may(struct http *h, enum access_level needed); // false: an answer has been given
+bool http_may(struct http *h, enum access_level needed); // false: already answered
 bool http_may_enter(
-    struct http *h); // whether it may do anything at all; false: an answer has been given
+    struct http *h); // may it do anything at all? False: already answered
 
 #endif

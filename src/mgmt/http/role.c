@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// role.c - how each role is called
+// role.c - names of the roles
 #include "http/role.h"
 
 #include <string.h>

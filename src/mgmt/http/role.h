@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// role.h - what a client may do, and how each role is called
+// role.h - rights of a client, and the names of the roles
 #ifndef HTTP_ROLE_H
 #define HTTP_ROLE_H
 
-// Each may do what those before it may.
+// Each role includes the rights of those before it.
 enum access_level {
     ACCESS_NONE,
     ACCESS_READ,    // "read-only": read everything
-    ACCESS_OPERATE, // "operator": run what does not change the configuration
+    ACCESS_OPERATE, // "operator": operations that do not change the configuration
     ACCESS_ADMIN    // "admin": everything
 };
 #define ACCESS_N 4

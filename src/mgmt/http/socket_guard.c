@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// socket_guard.c - see socket_guard.h
+// socket_guard.c - sets the access rights of a UNIX socket (socket_guard.h)
 #include "http/socket_guard.h"
 
 #include <endian.h>
@@ -28,8 +28,8 @@ enum {
     ACL_NO_ID = ~0u
 };
 
-// These may connect (ACL_USER or ACL_GROUP), and nobody else but the owner. Linux wants the entries
-// in the order of their tags.
+// Lets only these connect (ACL_USER or ACL_GROUP), and the owner. Linux requires the entries in the
+// order of their tags.
 static int set_acl(const char *path, uint16_t tag, const uint32_t *id, unsigned n)
 {
     struct {
@@ -86,8 +86,8 @@ void socket_guard(const char *path)
         log_warning("api: socket: groups not set: path=%s error=\"%s\"", path, strerror(-r));
 }
 
-// Where the file system has no access control lists anybody may connect, and is turned away
-// (http_listen.c).
+// If the file system has no access control lists, any user may connect; http_listen.c turns others
+// away.
 void socket_guard_user(const char *path, uid_t uid)
 {
     int r = chmod(path, 0660) ? -errno : set_acl(path, ACL_USER, &uid, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// socket_guard.h - who may connect to a UNIX socket: the groups of access.h, or one user
+// socket_guard.h - limits connections to a UNIX socket to the groups of access.h, or to one user
 //
-// By an access control list; where the file system has none, by the first group alone. Until it has
-// been called only root may connect. Called by http_listen.c.
+// Uses an access control list; without support in the file system, only the first group. Until
+// these are called, only root may connect. Called by http_listen.c.
 #ifndef HTTP_SOCKET_GUARD_H
 #define HTTP_SOCKET_GUARD_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // token.c - bearer tokens by their hashes
 //
-// All hashes are compared, in constant time each, so that how long it takes
-// tells nothing about any of them.
+// All hashes are compared, each in constant time, so that the duration reveals nothing about any of
+// them.
 #include "http/token.h"
 
 #include <errno.h>
@@ -149,8 +149,8 @@ int token_file(const char *file, char *err, size_t err_size)
     return 0;
 }
 
-// A file that changed counts from now on; one that is wrong leaves the tokens as they are, but one
-// that is gone leaves none.
+// Follows changes of the file: an invalid file leaves the tokens unchanged, a removed file leaves
+// none.
 static void follow_file(void)
 {
     char err[512], same[sizeof path];
@@ -168,7 +168,7 @@ static void follow_file(void)
     memcpy(same, path, sizeof same);
     if (token_file(same, err, sizeof err)) {
         log_warning("api: tokens not reloaded, keeping the old ones: %s", err);
-        list->as = now; // told once
+        list->as = now; // logged once
     }
 }
 

@@ -24,13 +24,14 @@ struct token {
     uint8_t hash[32];
 };
 
-// A secret of one virtual router, made of one that is good for all; it does not lead back.
+// Derives the secret of one virtual router from the global one; it does not reveal the global
+// secret.
 #define TOKEN_HEX 33
 void token_of_vr(const char *secret, const char *vr, char hex[TOKEN_HEX]);
 
 int token_file(const char *path, char *err,
                size_t err_size); // "" = none; 0 or -errno with a sentence: the old file stays
-const struct token *token_find(const char *token);            // NULL: nobody's
-const struct token *token_of(const char *vr); // the first one that is bound to it, or NULL
+const struct token *token_find(const char *token);            // NULL: unknown
+const struct token *token_of(const char *vr); // first token bound to it, or NULL
 
 #endif
