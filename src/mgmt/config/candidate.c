@@ -28,14 +28,14 @@ struct candidate {
     struct snapshot *base;
     struct snapshot *edited; // the tree alone; NULL: nothing was edited
     unsigned n_changes;
-    uint64_t base_version; // of what ran when it began
+    uint64_t base_version; // version of the running configuration at its begin
 };
 
 static struct candidate all[CANDIDATES_MAX];
 static uint64_t last_id;
 
-// Numbers begin anywhere: a shell that outlives a daemon must not find somebody else's session
-// under the number of its own.
+// Numbers start at a random value: a shell that outlives a daemon must not find another session
+// under its own number.
 static uint64_t next_id(void)
 {
     uint32_t begin;
@@ -109,7 +109,7 @@ static void end_idle(uint64_t now)
     }
 }
 
-// A number that says nothing about others.
+// A random number, which reveals nothing about other sessions.
 static uint64_t bound_id(void)
 {
     uint32_t id = 0;
@@ -119,7 +119,7 @@ static uint64_t bound_id(void)
     return id;
 }
 
-// Whether another session of the virtual router may have a free place.
+// May another session of the virtual router take a free place?
 static bool may_have_place(const char *vr)
 {
     unsigned mine = 0, bound = 0;
@@ -131,7 +131,8 @@ static bool may_have_place(const char *vr)
     return !*vr || (mine < CANDIDATES_BOUND && bound < CANDIDATES_MAX - CANDIDATES_RESERVE);
 }
 
-// A free one; else the one without changes that has been idle longest, of a virtual router's own.
+// A free one; otherwise the unchanged one that has been idle longest, for a virtual router only
+// among its own.
 static struct candidate *find_room(const char *vr)
 {
     struct candidate *best = NULL;
@@ -244,7 +245,7 @@ static void rebase(void *arg)
     r->tree = config_rebase(r->base, r->mine, r->theirs, r->conflicts);
 }
 
-// My changes on what runs now.
+// My changes applied to the running configuration.
 static struct lyd_node *rebased(const struct candidate *c, struct errors *conflicts)
 {
     struct snapshot *now = *c->vr ? config_bound(c->vr) : snapshot_ref(config_snapshot());
@@ -267,7 +268,7 @@ void candidate_update(struct candidate *c, struct errors *notes)
     }
 }
 
-// What is to be committed; with what collides, if anything does.
+// The tree to commit; conflicts are added to `e`.
 static struct lyd_node *to_commit(const struct candidate *c, struct config_result *result,
                                   struct errors *e)
 {

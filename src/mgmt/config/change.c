@@ -106,10 +106,10 @@ static int apply_steps(const struct change *c, struct errors *e)
         char err[256] = "";
 
         progress_at(&w, i + 1, c->step.n);
-        aside_pause(); // not after the last one, which may close the listener of the answer
+        aside_pause(); // not after the last step, which may close the listener of the answer
         if (aside_stopped()) {
             errors_add(e, 0, "kamueed is stopping: the change was not completed");
-            return -ECANCELED; // nothing is undone, since all of it ends
+            return -ECANCELED; // undoes nothing, since the process ends
         }
         int r = apply_step(&c->step.item[i], err, sizeof err);
         if (r) {
@@ -137,7 +137,7 @@ int change_make(const struct model *from, const struct model *to, struct errors 
     return r;
 }
 
-// --- what is made ready before -------------------------------------------------------------------
+// --- preparation --------------------------------------------------------------------------------
 
 int commit_prepare(const struct model *from, const struct model *to, struct errors *e)
 {

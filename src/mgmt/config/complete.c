@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// complete.c - what may stand at the end of a set/delete line
+// complete.c - completion of a set/delete line
 //
-// Walks the words before the last over the schema, like the real line, and over the running
-// configuration as far as it has them. The schema then says what may follow: names of children, or
-// a value: the words of its type, live names (k:complete), names in use, its form. `delete` offers
-// only what exists. A line that is already wrong gets nothing.
+// Walks all words but the last over the schema, like the real line, and over the running
+// configuration as far as it contains them. The schema then tells what may follow: names of
+// children, or a value: the words of its type, live names (k:complete), names in use, its form.
+// `delete` offers only existing entries and values. A line that is already wrong gets nothing.
 #include "config/complete.h"
 
 #include <libyang/libyang.h>
@@ -27,14 +27,14 @@ struct candidate {
 
 struct completion {
     bool deleting;
-    const char *part;              // the word under the cursor, maybe ""
-    const struct lysc_node *place; // whose children may follow
-    const struct lysc_node *value; // the leaf whose value may follow, or NULL
-    const struct lyd_node *first;  // instances there, NULL when there are none
+    const char *part;              // word under the cursor, may be ""
+    const struct lysc_node *place; // its children may follow
+    const struct lysc_node *value; // leaf whose value may follow, or NULL
+    const struct lyd_node *first;  // instances there, NULL if none
     const struct lyd_node *tree;   // the whole configuration
-    bool live;                     // names of what is there, configured or not, are offered
+    bool live;                     // offers names of existing objects, configured or not
     VEC(struct candidate) found;
-    const struct lysc_node *given[GIVEN_MAX]; // values without keywords that the line has
+    const struct lysc_node *given[GIVEN_MAX]; // keywordless values already in the line
     unsigned n_given;
 };
 
@@ -81,7 +81,7 @@ static const struct lysc_node *key_number(const struct lysc_node *list, unsigned
     return k && lysc_is_key(k) ? k : NULL;
 }
 
-// Goes into `s` with the words behind its name; false: wrong. c->value is set where the words end
+// Enters `s` with the words behind its name; false: wrong. c->value is set where the words end
 // inside its value.
 static bool walk_into(struct completion *c, const struct lysc_node *s, const struct words *w,
                  unsigned *i, unsigned n)
@@ -128,13 +128,13 @@ static const struct lysc_node *word_at(struct completion *c, const struct lysc_n
             continue;
         if (yang_value_ok(s, word) && c->n_given < GIVEN_MAX)
             return c->given[c->n_given++] = s;
-        if (s->flags & LYS_MAND_TRUE) // it comes first
+        if (s->flags & LYS_MAND_TRUE) // must come first
             return NULL;
     }
     return NULL;
 }
 
-// As config_line.c finds it: what the word is here or, in a one-line entry, above.
+// Like config_line.c: the meaning of the word here or, in a one-line entry, above.
 static const struct lysc_node *find_word(struct completion *c, const char *word)
 {
     for (const struct lysc_node *place = c->place; place || !c->place;
@@ -166,7 +166,7 @@ static bool walk_words(struct completion *c, const struct words *w, unsigned n)
     return true;
 }
 
-// --- what may follow ----------------------------------------------------------------------------
+// --- candidates ---------------------------------------------------------------------------------
 
 static bool is_there(const struct completion *c, const struct lysc_node *s)
 {
@@ -189,7 +189,7 @@ static void each_name(const char *source, name_fn *fn, void *ctx)
     }
 }
 
-// Values of leaves without keywords. False: one of them must come first.
+// Offers values of keywordless leaves. False: one of them must come first.
 static bool offer_values_alone(struct completion *c, const struct lysc_node *place)
 {
     for (const struct lysc_node *s = NULL; (s = yang_keywordless(s, place));) {
@@ -220,7 +220,7 @@ static void offer_children(struct completion *c)
     }
 }
 
-// What helps to recognize an entry: its description by other leaves, e.g. the devargs of a port.
+// Help to recognize an entry: the value of another leaf, e.g. the devargs of a port.
 static const char *entry_help(const struct lyd_node *entry)
 {
     for (const struct lyd_node *n = lyd_child(entry); n; n = n->next)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// complete.h - what may stand at the end of a set/delete line; control role
+// complete.h - completion of a set/delete line; control role
 #ifndef CONFIG_COMPLETE_H
 #define CONFIG_COMPLETE_H
 
@@ -11,8 +11,8 @@
 // Writes the members of the output of the operation `complete`: "candidate": [{word, help}], and
 // "expect" where a value is due.
 struct lyd_node;
-// `tree`: the configuration that the line is to be added to. `live`: names of what is there are
-// offered too, whoever's they are.
+// `tree`: configuration that the line will be added to. `live`: also offers names of existing
+// objects of any owner.
 void complete_line(const char *line, const struct lyd_node *tree, bool live, struct jwrite *out);
 
 #endif

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config.c - transactions: how the running configuration changes
+// config.c - transactions: changes of the running configuration
 //
 //     candidate --check--> model --> revision aside --> apply --> revision counts --> running
 //                   |                      |              |             |
 //                errors                nothing done    undone        undone
 //
-// The revision is written, which may fail for lack of space or permission, before anything changes;
-// one rename makes it valid. A crash at any point leaves the revision before or the new one.
+// The revision is written before any change, since writing may fail for lack of space or
+// permission; one rename makes it valid. A crash at any point leaves the previous revision or the
+// new one.
 //
-// Checking, comparing, printing and writing are done aside; control asks and changes the managers
+// Checking, comparing, printing and writing run aside; control asks and changes the managers
 // (core/aside.h).
 #include "config/config.h"
 
@@ -59,7 +60,7 @@ void config_result_free(struct config_result *r)
 
 // --- start --------------------------------------------------------------------------------------
 
-// The newest revision that counts, unless the file was changed since it was committed.
+// The newest valid revision, unless the file was changed since its commit.
 static const struct revision *last_word(void)
 {
     const struct revision *r = revision_confirmed();
@@ -93,7 +94,7 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
     return config_read_file(may_be_missing, false, candidate, e);
 }
 
-// As its lines are, without comments.
+// Of the lines as they are, without comments.
 static uint64_t digest_of_lines(const struct text *t)
 {
     struct text lines = {0};
@@ -121,7 +122,7 @@ uint64_t config_start_digest(bool file_only)
     return digest;
 }
 
-// Whether the revision (NULL: none) says this and nothing else.
+// Is the revision (NULL: none) equal to this text?
 static bool revision_says(const struct revision *r, const struct text *config)
 {
     struct text t = {0};
@@ -148,7 +149,7 @@ int config_start(struct lyd_node *candidate, struct model *m, struct errors *e)
     char err[600] = "";
     struct progress w;
 
-    progress_begin(&w, 0, "config: applying"); // whatever takes long in it says so itself
+    progress_begin(&w, 0, "config: applying"); // long operations in it report their own progress
     int r = config_running_apply(s, e);
     progress_end(&w, "config: applied: errors=%zu", (size_t)e->n);
     if (r) {
@@ -171,7 +172,7 @@ int config_start(struct lyd_node *candidate, struct model *m, struct errors *e)
 
 // --- transactions -------------------------------------------------------------------------------
 
-// A commit that waits stands in the way of all but a `commit` of the same session.
+// A pending commit blocks all others except a `commit` of the same session.
 static int look_at_waiting(const struct commit *how, struct errors *e)
 {
     const struct confirm *w = confirm_waiting();
@@ -192,7 +193,7 @@ struct file_look {
     bool changed;
 };
 
-// Whether the file says something else than this revision, as it does not after `save`.
+// Does the file differ in content from this revision? After `save` it does not.
 static void look_at_file(void *arg)
 {
     struct file_look *l = arg;
@@ -230,7 +231,7 @@ static void note_file_changed(struct errors *notes)
                    config_file());
 }
 
-// The model may have the lines of an entry, which is quicker than to print it.
+// The model may have the lines of an entry, which is faster than printing it.
 static bool print_entry(void *ctx, const struct lyd_node *entry, struct text *t)
 {
     for (unsigned i = 0; i < FEATURE_N; i++)
@@ -259,7 +260,7 @@ static void write_revision(void *arg)
     text_free(&t);
 }
 
-// The running configuration becomes `s`, as a revision, or nothing happens.
+// Makes `s` the running configuration, with a revision, or changes nothing.
 static int make_it_run(struct snapshot *s, const struct commit *how,
                        const struct config_result *result, struct errors *e)
 {
@@ -298,7 +299,7 @@ static int make_it_run(struct snapshot *s, const struct commit *how,
     return 0;
 }
 
-#define CHANGE_LINES 100 // told in an event
+#define CHANGE_LINES 100 // reported in an event
 
 static void tell_change(const struct config_result *result, const struct commit *how,
                         const struct snapshot *s)
@@ -334,7 +335,7 @@ static void note_change(const struct model *from, const struct model *to, struct
             features[i]->config->note(from, to, notes);
 }
 
-// A commit of nothing: what waits is confirmed.
+// A commit without changes confirms the pending commit.
 static int confirm_by_commit(const struct commit *how, struct config_result *result,
                              struct errors *e)
 {
@@ -350,7 +351,7 @@ static int confirm_by_commit(const struct commit *how, struct config_result *res
     return r;
 }
 
-// What the machine and others say, which may be different a moment later.
+// Checks that depend on the host and on other sessions, whose results may change a moment later.
 static int is_possible(const struct snapshot *s, const struct commit *how, struct errors *e)
 {
     if (!e->n && host_is_known())
@@ -358,7 +359,7 @@ static int is_possible(const struct snapshot *s, const struct commit *how, struc
     return e->n ? -EINVAL : look_at_waiting(how, e);
 }
 
-// A candidate that is valid and compared.
+// The candidate is valid and compared.
 static int finish_commit(struct snapshot *s, const struct commit *how, struct config_result *result,
                          struct errors *e)
 {
@@ -372,7 +373,7 @@ static int finish_commit(struct snapshot *s, const struct commit *how, struct co
         if (!r)
             tell_change(result, how, s);
     }
-    commit_abandon(); // unless it was made
+    commit_abandon(); // no effect after success
     return r;
 }
 

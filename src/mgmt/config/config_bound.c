@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_bound.c - commits of clients that are bound to a virtual router
 //
-// The whole configuration is checked and committed. Its errors may be about other virtual routers,
+// The whole configuration is checked and committed. Its errors may concern other virtual routers,
 // so they go to the log, and the client learns only that the commit failed.
 #include "config/config_bound.h"
 
@@ -14,7 +14,8 @@
 #include "yang/config_tree.h"
 #include "yang/owner.h"
 
-// Not aside: it asks for the interfaces of now, and is as long as what the virtual router has.
+// Not aside: it reads the current interfaces, and takes as long as the virtual router's part is
+// large.
 struct snapshot *config_bound(const char *vr)
 {
     struct lyd_node *tree = owner_tree(vr, config_running());
@@ -26,8 +27,8 @@ struct snapshot *config_bound(const char *vr)
 struct judging {
     const struct bound_change *change;
     const struct lyd_node *all;
-    struct text path; // of what may not be changed
-    struct text why;  // what else is wrong with the part
+    struct text path; // of a forbidden change
+    struct text why;  // other error in the part
     struct config_result *result;
     struct lyd_node *tree; // the whole configuration with the change
 };
@@ -39,7 +40,7 @@ static void judge(void *arg)
 
     owner_fill_in(c->vr, c->to);
     config_settle(c->to);
-    // names first: what has the name of somebody else's is not looked for there
+    // names first: a name that belongs to another owner must not be looked up
     if (!owner_names_fit(c->vr, c->to, &j->why) ||
         !owner_may_change(&(struct owner_change){c->vr, c->from, c->to, j->all}, &j->path) ||
         !owner_references_fit(c->to, &j->why))

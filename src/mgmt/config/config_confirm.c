@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_confirm.c - a commit that waits to be confirmed, and is rolled back otherwise
+// config_confirm.c - a commit that must be confirmed, or is rolled back
 #include "config/config_confirm.h"
 
 #include <errno.h>
@@ -18,11 +18,11 @@
 #include "core/thread.h"
 #include "event/event.h"
 
-#define AGAIN_S 10 // when going back failed
+#define AGAIN_S 10 // after a failed rollback
 
 static struct {
     struct event *timer;
-    struct snapshot *back; // NULL: nothing waits
+    struct snapshot *back; // NULL: no commit is pending
     uint64_t until_ns;
     struct confirm told;
 } wait;
@@ -48,7 +48,7 @@ static void tell_rollback(void)
                             "not confirmed, rolled back", "change"));
 }
 
-static void go_back(void *ctx) // the revision
+static void go_back(void *ctx) // ctx: the revision
 {
     struct errors e = {0};
     struct text t = {0};
@@ -73,7 +73,7 @@ static void go_back(void *ctx) // the revision
     errors_free(&e);
 }
 
-static void stays(void *ctx) // kamueed stops, and starts with what is confirmed
+static void stays(void *ctx) // kamueed stops, and will start with the confirmed revision
 {
 }
 
@@ -166,7 +166,7 @@ void confirm_superseded(const char *by)
     char err[600];
 
     if (confirm_now(by, err,
-                    sizeof err)) { // it only is not marked as confirmed: the later one counts
+                    sizeof err)) { // it is just not marked as confirmed: the later one is valid
         log_warning("config: %s", err);
         end_waiting();
     }

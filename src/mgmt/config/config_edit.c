@@ -35,7 +35,7 @@ const struct revision *config_revision(unsigned back)
     return NULL;
 }
 
-// The largest number that config_revision() knows.
+// Largest number that config_revision() accepts.
 static unsigned last_back(void)
 {
     unsigned back = 0;
@@ -45,7 +45,7 @@ static unsigned last_back(void)
     return back;
 }
 
-// The revision that `back` names; -ENOENT with a sentence. NULL: what runs.
+// Revision of the number `back`; -ENOENT with a sentence. NULL: the running one.
 static int find_revision(const char *back, const struct revision **r, struct errors *e)
 {
     uint64_t n = 0;
@@ -86,7 +86,7 @@ static int read_revision(const struct revision *r, const char *back, struct lyd_
 struct editing {
     const struct config_edit *how;
     const struct lyd_node *from;
-    const struct revision *revision; // that is read; or NULL
+    const struct revision *revision; // revision to read, or NULL
     struct lyd_node *tree;
     struct errors *e;
     int result;

@@ -10,24 +10,24 @@
 struct lyd_node;
 struct revision;
 
-struct config_edit { // in this order
-    const char *revision; // becomes that revision: how many back, "0" is the running one; or NULL
-    bool file;                // becomes what the configuration file says
-    bool replace;             // becomes empty, for what follows
-    const char *text; // set/delete lines, or JSON of RFC 7951 when `json`, that are added; or NULL
+struct config_edit { // edits, in this order
+    const char *revision; // start from that revision: steps back, "0" is the running one; or NULL
+    bool file;                // start from the configuration file
+    bool replace;             // start empty, before the following edits
+    const char *text; // set/delete lines to add, or JSON of RFC 7951 when `json`; or NULL
     bool json;
     const char *const *line; // set/delete lines
     unsigned n_lines;
 };
 
-// Makes a tree of `from`, which is to stay meanwhile (core/aside.h), so edited. 0; or -EINVAL,
-// -ENOENT or another -errno with errors, and there is none.
+// Makes an edited copy of `from`, which must not change meanwhile (core/aside.h). 0; or -EINVAL,
+// -ENOENT or another -errno with errors, and no tree.
 int config_edited(const struct lyd_node *from, const struct config_edit *how,
                   struct lyd_node **tree, struct errors *e);
 
-// The revision that is so many before the one that runs, which is 0; or NULL. One that nobody
-// confirmed is not counted: nobody means it by "the one before".
+// The revision that is so many steps before the running one, which is 0; or NULL. Revisions that
+// were never confirmed are not counted: "the previous one" never means those.
 const struct revision *config_revision(unsigned back);
-bool config_was_rolled_back(const struct revision *r); // nobody confirmed it
+bool config_was_rolled_back(const struct revision *r); // it was never confirmed
 
 #endif

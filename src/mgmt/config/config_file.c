@@ -36,7 +36,7 @@ const char *config_file(void)
     return path;
 }
 
-// Whether the file is /dev/null: an empty configuration, for kamueed started by hand
+// Is the file /dev/null? That is an empty configuration, for kamueed started by hand.
 static bool is_null_device(void)
 {
     struct stat s;
@@ -95,7 +95,7 @@ int config_save(const struct lyd_node *tree, char *err, size_t err_size)
     struct saving s = {.tree = tree};
 
     thread_must_be(ROLE_CONTROL);
-    if (is_null_device()) { // which a rename would replace
+    if (is_null_device()) { // a rename would replace the device
         snprintf(err, err_size, "kamueed was started without a configuration file; expected a "
                                 "file to save to, as in 'save FILE'");
         return -EINVAL;

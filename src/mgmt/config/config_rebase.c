@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_rebase.c - two people changed the same configuration
+// config_rebase.c - merges two changes of the same configuration
 //
-// Each one's difference from the base becomes a list of changes of single values or of things that
-// went, by path, sorted. Paths are words with blanks between, so what lies below a path follows it
-// and begins with it and a blank.
+// The difference of each side from the base becomes a list of changed values and deletions, sorted
+// by path. Paths are words separated by blanks, so everything below a path follows it and begins
+// with it and a blank.
 #include "config/config_rebase.h"
 
 #include <libyang/libyang.h>
@@ -16,9 +16,9 @@
 
 struct node_change {
     char *path;  // "port p0 mtu", "thread 1 forwarder port p0 rx-queue 3"
-    char *value; // as a word, of the entry of a one-line list as words; "" of what is all path
+    char *value; // as a word, or words for the entry of a one-line list; "" if the path is all
     bool set;
-    bool keywordless; // a line has its value in place of the last word of the path
+    bool keywordless; // in a line, the value replaces the last word of the path
 };
 
 struct node_changes {
@@ -44,7 +44,7 @@ static void add_change(struct node_changes *c, const struct lyd_node *n, bool se
         (struct node_change){path.s, value.s ? value.s : strdup(""), set, keywordless};
 }
 
-// What is new, value by value; an entry that has no values but its keys as such.
+// Adds new values one by one; an entry without values except its keys as such.
 static void add_values(struct node_changes *c, const struct lyd_node *n)
 {
     bool any = false;
@@ -70,7 +70,7 @@ static void add_difference(void *ctx, const struct lyd_node *node, bool set)
         add_change(ctx, node, false);
 }
 
-// What a container lost, value by value: the tree may have more in it than the two that differ.
+// Adds deleted values of a container one by one: the tree may contain more than the two sides.
 static void add_losses(struct node_changes *c, const struct lyd_node *n)
 {
     if (n->schema->nodetype != LYS_CONTAINER || yang_is_presence(n->schema)) {
@@ -104,7 +104,7 @@ static void changes_free(struct node_changes *c)
     vec_free(&c->item);
 }
 
-// The first change at the path or behind it.
+// The first change at or behind the path.
 static size_t at_or_behind(const struct node_changes *c, const char *path)
 {
     size_t lo = 0, hi = c->item.n;
@@ -127,7 +127,7 @@ static const struct node_change *find_change(const struct node_changes *c, const
     return i < c->item.n && !strcmp(c->item.item[i].path, path) ? &c->item.item[i] : NULL;
 }
 
-// Something above the path that they took away.
+// A deletion by them above the path.
 static const struct node_change *gone_above(const struct node_changes *theirs, const char *path)
 {
     const struct node_change *found = NULL;
@@ -144,7 +144,7 @@ static const struct node_change *gone_above(const struct node_changes *theirs, c
     return found;
 }
 
-// Something below the path that they set.
+// A value set by them below the path.
 static const struct node_change *set_below(const struct node_changes *theirs, const char *path)
 {
     const struct node_change *found = NULL;
@@ -204,7 +204,7 @@ static char *line_of(const struct node_change *c)
 
 static void repeat(struct lyd_node **tree, const struct node_changes *mine)
 {
-    struct errors none = {0}; // what I take away may be gone already
+    struct errors none = {0}; // a value that I delete may be gone already
     VEC(char *) line = {0};
 
     vec_foreach (&mine->item, c)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_rebase.h - two people changed the same configuration: both changes together, or where they
-// collide
+// config_rebase.h - merges two changes of the same configuration, or reports where they conflict
 #ifndef CONFIG_CONFIG_REBASE_H
 #define CONFIG_CONFIG_REBASE_H
 
@@ -10,13 +9,13 @@
 
 struct lyd_node;
 
-// `mine` and `theirs` both come from `base`. Makes `theirs` with my changes. Where both changed the
-// same value in different ways, or one took away what the other changed, a sentence is added to
-// `conflicts` and mine holds.
+// `mine` and `theirs` both derive from `base`. Applies my changes to `theirs`. Where both changed
+// the same value in different ways, or one deleted what the other changed, a sentence is added to
+// `conflicts` and mine wins.
 struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_node *mine,
                                const struct lyd_node *theirs, struct errors *conflicts);
 
-// Makes the changes from `base` to `mine` in another tree, which has more than they.
+// Repeats the changes from `base` to `mine` in another tree, which contains more than these.
 void config_repeat(const struct lyd_node *base, const struct lyd_node *mine,
                    struct lyd_node **tree);
 

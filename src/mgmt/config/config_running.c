@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_running.c - the configuration that is in force
+// config_running.c - the running configuration
 #include "config/config_running.h"
 
 #include <libyang/libyang.h>
@@ -137,7 +137,7 @@ static void make_model(void *arg)
 
     if (k->known)
         config_mark_known(k->known->tree, *k->candidate);
-    if (!config_check(k->candidate, k->e)) // what there is too much of is not compared in pairs
+    if (!config_check(k->candidate, k->e)) // too many entries are not compared in pairs
         return;
     k->model = model_make(*k->candidate, k->known ? k->known->model : NULL, k->e);
     config_settle(*k->candidate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// host.c - what this host has: for checks whether it has what a configuration names
+// host.c - resources of this host, to check the names in a configuration
 #include "config/host.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// leaf.c - values out of a checked tree, for features that read it
+// leaf.c - reads values from a checked tree, for features
 #include "config/leaf.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// leaf.h - values out of a checked tree, for features that read it; control role
+// leaf.h - reads values from a checked tree, for features; control role
 #ifndef CONFIG_LEAF_H
 #define CONFIG_LEAF_H
 
@@ -8,24 +8,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Of a leaf among the siblings `first`; `absent` when it is not there.
+// Value of a leaf among the siblings `first`; `absent` if it is missing.
 uint64_t leaf_number(const struct lyd_node *first, const char *leaf, uint64_t absent);
 void leaf_copy(char *to, size_t size, const struct lyd_node *first, const char *leaf,
                const char *absent);
 bool leaf_true(const struct lyd_node *first, const char *leaf);
-// Which of n words the value is; -1: none, or the leaf is not there.
+// Index of the value among n words; -1: none, or the leaf is missing.
 int leaf_word(const struct lyd_node *first, const char *leaf, const char *const *words, size_t n);
 
 // Children of the container `name` (of `parent`; NULL: at the top of `first`), or NULL.
 const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct lysc_node *parent,
                                    const char *name);
 
-// Line to blame for an entry: of the leaf that decides, else of the entry, else of any of its
-// leaves (an edit of an old entry).
+// Line to report for an entry: of the leaf at fault, otherwise of the entry, otherwise of any of
+// its leaves (an edit of an old entry).
 unsigned leaf_line(const struct lyd_node *entry, const char *leaf);
 
-// "2.5G", which the schema has judged: each of `suffixes` ("kMGT") is a thousand times the one
-// before.
+// "2.5G", already checked by the schema: each of `suffixes` ("kMGT") is a thousand times the
+// previous one.
 uint64_t leaf_scaled(const char *text, const char *suffixes);
 
 #endif

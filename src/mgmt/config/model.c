@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model.c - from a tree to the model of it: every feature reads, resolves and judges its part
+// model.c - makes the model of a tree: every feature reads, resolves and checks its part
 #include "config/model.h"
 
 #include <libyang/libyang.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model.h - a configuration as plain structs, which the managers get
+// model.h - a configuration as plain structs, for the managers
 //
-// Made from a checked tree, with defaults filled in. Each feature has a part, which it alone knows
-// the shape of; others ask it (feature/port.h: model_find_port). A part remembers the line of each
-// entry, so that a manager's refusal names it. Heap; constant once it is made.
+// Made from a checked tree, with defaults filled in. Each feature has a part with a format that
+// only the feature knows; others use its functions (feature/port.h: model_find_port). A part
+// remembers the line of each entry, so that a manager's refusal names it. On the heap; constant
+// once made.
 #ifndef CONFIG_MODEL_H
 #define CONFIG_MODEL_H
 
@@ -12,13 +13,13 @@
 
 struct lyd_node;
 struct model {
-    void *part[FEATURE_N]; // NULL: the feature has none
+    void *part[FEATURE_N]; // NULL: the feature has no part
 };
 
-// NULL tree: the empty configuration. `tree` has been through config_check. Adds to `e` what breaks
-// rules that the schema cannot say: they cross lists (a name that is a port and a vport), compare
-// values of two entries, or would cost XPath a product of two lists. Each is n log n here. Entries
-// that are marked (config_mark_known) are taken from `known`, NULL = none.
+// NULL tree: the empty configuration. `tree` has passed config_check. Adds to `e` violations of
+// rules that the schema cannot express: they cross lists (a name that is a port and a vport),
+// compare values of two entries, or would cost XPath a product of two lists. Each takes n log n
+// here. Marked entries (config_mark_known) are copied from `known`, NULL = none.
 struct model *model_make(const struct lyd_node *tree, const struct model *known, struct errors *e);
 void model_free(struct model *m);
 
@@ -27,9 +28,10 @@ void model_read_list(struct model *m, const struct lyd_node *tree, const char *i
                      const char *name,
                      void (*read)(struct model *m, const struct lyd_node *entry));
 
-// The order of a part's elements: naturally, then by bytes.
+// Order of a part's elements: natural, then by bytes.
 int model_compare_names(const char *a, const char *b);
-// The element of n sorted ones whose first member, a string, is `name`; or NULL.
+// Finds the element named `name` among n sorted ones whose first member is the name, a string; or
+// NULL.
 void *model_find(const void *item, size_t n, size_t size, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // revision.c - committed configurations, kept on disk
 //
-//     # kamuee revision 118          what a revision is, a line each, in this order
+//     # kamuee revision 118          header, a line each, in this order
 //     # time 1795341600123456789
 //     # by alice
 //     # changes 2
@@ -65,7 +65,7 @@ static void write_header(const struct revision *r, struct text *t)
                 "# kamuee revision %" PRIu64 "\n# time %" PRIu64
                 "\n# by %s\n# changes %u\n# file %016" PRIx64 "\n# comment %s\n",
                 r->id, r->time_ns, r->by, r->n_changes, r->file_digest, r->comment);
-    if (*r->first_change) // behind the comment, where an earlier kamueed takes it for one more
+    if (*r->first_change) // after the comment, where an earlier kamueed reads it as another comment
         text_printf(t, FIRST "%s\n", r->first_change);
 }
 
@@ -74,7 +74,7 @@ static uint64_t digest(const char *s, size_t n)
     return hash_bytes(s, n, 1);
 }
 
-// Whether the text ends with its own checksum.
+// Does the text end with its own checksum?
 static bool is_whole(const struct text *t)
 {
     char want[END_LENGTH + 1];
@@ -154,7 +154,7 @@ static const char *why_aside(int e)
            : e && e != -EBADMSG ? strerror(-e) : "damaged: truncated, or wrong checksum";
 }
 
-#define ID_MAX 1000000000000000000u // a commit a nanosecond for thirty years: no number of ours
+#define ID_MAX 1000000000000000000u // a commit per nanosecond for thirty years: never a real number
 
 static void look_at(const char *name)
 {
@@ -168,7 +168,7 @@ static void look_at(const char *name)
     text_printf(&path, "%s/%s", store.dir, name);
     r.confirmed = !strcmp(name + end, "conf");
     if (!strcmp(name + end, "conf.new") || !strcmp(name + end, "unconfirmed.new")) {
-        unlink(path.s); // of a commit that never was
+        unlink(path.s); // of an unfinished commit
     } else if (r.confirmed || !strcmp(name + end, "unconfirmed")) {
         int e = id > ID_MAX ? -ERANGE : read_file(path.s, &t, &r);
 
@@ -183,8 +183,8 @@ static void look_at(const char *name)
     text_free(&t);
 }
 
-// The directory and those above it that are missing, as the first start in a run directory of one's
-// own finds it.
+// Opens the directory; makes it and missing parents, as at the first start in a private run
+// directory.
 static DIR *open_or_make(const char *dir)
 {
     struct text above = {0};
@@ -192,7 +192,7 @@ static DIR *open_or_make(const char *dir)
     for (const char *slash = dir; (slash = strchr(slash + 1, '/'));) {
         text_clear(&above);
         text_printf(&above, "%.*s", (int)(slash - dir), dir);
-        mkdir(above.s, 0755); // there already, or opendir says what is wrong
+        mkdir(above.s, 0755); // exists already, or opendir reports the error
     }
     text_free(&above);
     mkdir(dir, 0750);
@@ -309,7 +309,7 @@ int revision_prepare(struct revision *r, const struct text *config, char *err, s
     return e;
 }
 
-// The oldest goes, but never the one that a restart needs.
+// Removes the oldest, but never the one that a restart needs.
 static void forget_oldest(void)
 {
     size_t i = &store.item.item[0] == revision_confirmed();
