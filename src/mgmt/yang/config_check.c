@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_check.c - whether a whole configuration makes sense to the schema
+// config_check.c - checks a whole configuration against the schema
 //
-// libyang could validate the tree, but keeps only its first complaint, in terms of schema paths and
+// libyang could validate the tree, but it keeps only its first error, in terms of schema paths and
 // without the entry that lacks a value, and compares the entries at the top in pairs. So every rule
-// that the schema has is looked for here, in the words of a set line and in time that grows with
-// the tree: values are checked as they are made, then counts, required values, references, choices,
-// and entries that are there twice. A test fails when the schema gets a rule of another kind, and
-// has libyang validate what was accepted here. What the schema cannot say is model_X.c's.
+// of the schema is checked here, with messages in the words of a set line and in time that grows
+// with the tree: values are checked as they are made, then counts, required values, references,
+// choices, and duplicate entries. A test fails when the schema gets a new kind of rule, and has
+// libyang validate the trees accepted here. Features check rules that the schema cannot express
+// (config/model.h).
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static void add_required(struct errors *e, const struct lyd_node *place,
     text_free(&expect);
 }
 
-// The choice that has to be made, if `s` begins it.
+// The mandatory choice that begins with `s`, or NULL.
 static const struct lysc_node *choice_begun(const struct lysc_node *s)
 {
     const struct lysc_node *a_case =
@@ -107,7 +108,7 @@ static void add_too_many(struct errors *e, const struct lyd_node *place, const s
     text_free(&where);
 }
 
-// How many entries the schema allows; UINT32_MAX: as many as you like.
+// Number of entries that the schema allows; UINT32_MAX: no limit.
 static void entries_allowed(const struct lysc_node *s, unsigned *min, unsigned *max)
 {
     const struct lysc_node_leaflist *leaves =
@@ -119,7 +120,7 @@ static void entries_allowed(const struct lysc_node *s, unsigned *min, unsigned *
     *max = leaves ? leaves->max : list ? list->max : UINT32_MAX;
 }
 
-// How many children there are of this schema node; at the top the index has counted them.
+// Number of children of this schema node; at the top the index has counted them.
 static unsigned count_children(struct config_index *top, const struct lyd_node *place,
                       const struct lyd_node *first, const struct lysc_node *s)
 {
@@ -182,7 +183,7 @@ static const struct lyd_node *entry_around(const struct lyd_node *leaf,
     return n;
 }
 
-// The entries of the list but for the one that `leaf` is a part of: nothing refers to itself.
+// The entries of the list except the one that contains `leaf`: an entry cannot refer to itself.
 static void list_names(const struct lyd_node *tree, const struct lysc_node *list,
                        const struct lyd_node *leaf, struct text *t)
 {
@@ -240,7 +241,7 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
     text_free(&names);
 }
 
-// Whatever the type says: a value is printed as a part of a line, and on terminals.
+// For all types: a value is printed as a part of a line, and on terminals.
 static void check_plain(const struct lyd_node *leaf, struct errors *e)
 {
     const char *value = lyd_get_value(leaf);
@@ -256,7 +257,7 @@ static void check_plain(const struct lyd_node *leaf, struct errors *e)
     text_free(&where);
 }
 
-// --- only JSON can say these ---------------------------------------------------------------------
+// --- possible only with JSON ---------------------------------------------------------------------
 
 static bool excludes(const struct lyd_node *a, const struct lyd_node *b)
 {
@@ -265,8 +266,8 @@ static bool excludes(const struct lyd_node *a, const struct lyd_node *b)
     return mine && other && mine != other && mine->parent == other->parent;
 }
 
-// Of two cases of a choice the one that has just been merged stays (RFC 7950, 7.9): this one goes.
-// NULL: there are no two.
+// Of two cases of a choice, the one just merged stays (RFC 7950, 7.9): returns the other one. NULL:
+// there are no two.
 static struct lyd_node *superseded(struct lyd_node *place, struct errors *e)
 {
     struct text where = {0};
@@ -281,7 +282,7 @@ static struct lyd_node *superseded(struct lyd_node *place, struct errors *e)
             errors_add(e, line_above(n), "%s: '%s' and '%s' exclude each other, expected only one",
                        text_str(&where), n->schema->name, m->schema->name);
             text_free(&where);
-            return m; // all the same: nobody else is to complain
+            return m; // in any case: libyang must not report it
         }
     return NULL;
 }
@@ -315,7 +316,7 @@ static void check_twice(const struct lyd_node *n, struct errors *e)
         add_twice(n, e);
 }
 
-// --- all of it -----------------------------------------------------------------------------------
+// --- the whole check -----------------------------------------------------------------------------
 
 static bool is_value(const struct lyd_node *n)
 {

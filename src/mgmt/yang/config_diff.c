@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_diff.c - what differs between two configurations, as set/delete lines, and what it will do
+// config_diff.c - differences between two configurations, as set/delete lines, and their effects
 //
-// libyang's own difference is quadratic in the entries of a list; this one
-// leaves out what stands side by side and is alike (config_known.c), sorts the rest of the explicit
-// entries of both sides as the printer does, and merges them. Reading the lines into `old` gives
-// `new`.
+// libyang's own difference is quadratic in the entries of a list. This one leaves out equal entries
+// found side by side (config_known.c), sorts the other explicit entries of both sides as the
+// printer does, and merges them. Reading the lines into `old` gives `new`.
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,7 @@ static void diff_same(const struct lyd_node *a, const struct lyd_node *b, const 
     if (a->schema->nodetype == LYS_LEAF) {
         if (strcmp(lyd_get_value(a), lyd_get_value(b)))
             d->fn(d->ctx, b, true);
-    } else if (yang_is_one_line(a->schema)) { // the line says the whole entry
+    } else if (yang_is_one_line(a->schema)) { // the line has the whole entry
         bool differs = false;
 
         diff_children(lyd_child(a), lyd_child(b), a->schema,
@@ -122,10 +121,10 @@ unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, str
     return config_lines_from(t, from);
 }
 
-// --- what it will do beyond taking effect --------------------------------------------------------
+// --- effects beyond the change itself ------------------------------------------------------------
 //
-// A value whose k:apply is port-restart, in an entry that was there before, restarts the thing that
-// the entry describes: a port, a vport, a virtual router. Values of an entry that comes or goes
+// A value whose k:apply is port-restart, in an entry that existed before, restarts the object that
+// the entry describes: a port, a vport, a virtual router. Values of an added or deleted entry
 // restart nothing.
 
 const char *config_apply_of(const struct lysc_node *s)
@@ -153,7 +152,7 @@ static void flush_restarts(struct effects *f)
     text_clear(&f->restarts);
 }
 
-// Differences of one entry follow each other.
+// Differences of one entry are consecutive.
 static void add_restart(struct effects *f, const struct lyd_node *entry, const char *leaf)
 {
     struct text subject = {0};
@@ -177,7 +176,7 @@ static const struct lyd_node *entry_of(const struct lyd_node *n)
     return n;
 }
 
-// `n` is new or gone, or is a leaf of something that stays.
+// `n` is new or gone, or is a leaf of an entry that stays.
 static void look_at_effect(struct effects *f, const struct lyd_node *n, bool entry_stays)
 {
     if (!(n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_find.c - nodes of a configuration tree by schema and key
+// config_find.c - finds nodes of a configuration tree by schema and key
 //
 // Inside a container or list entry libyang finds by hash; at the top it walks the siblings, which
-// is right for one look and wrong for many: they go by a config_index.
+// is fine for one search and too slow for many: those use a config_index.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,8 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-// "[name='p0']"; NULL for a value that no XPath literal can hold, which then is in no tree either.
+// "[name='p0']"; NULL for a value that cannot be an XPath literal, and so cannot be in a tree
+// either.
 static bool key_predicate(const struct lysc_node *list, const char *const *key, struct text *t)
 {
     unsigned i = 0;
@@ -68,7 +69,7 @@ void config_delete_node(struct lyd_node **tree, struct lyd_node *node)
 
 void config_link_behind(struct lyd_node **tree, struct lyd_node *last, struct lyd_node *node)
 {
-    if (!last) { // libyang knows where
+    if (!last) { // libyang finds the place
         lyd_insert_sibling(*tree, node, tree);
         return;
     }
@@ -91,7 +92,7 @@ void config_link_first(struct lyd_node **tree, struct lyd_node *node)
     *tree = node;
 }
 
-// libyang's own copy of all siblings looks for the place of each from the first on.
+// libyang's own copy of all siblings searches the place of each from the first sibling on.
 struct lyd_node *config_dup(const struct lyd_node *tree)
 {
     struct lyd_node *copy = NULL, *last = NULL, *mine;
@@ -109,7 +110,7 @@ struct lyd_node *config_dup(const struct lyd_node *tree)
 static void settle_value(const struct lyd_value *v)
 {
     lyd_value_get_canonical(yang_ctx, v);
-    if (v->realtype->basetype == LY_TYPE_UNION) // which prints by its member
+    if (v->realtype->basetype == LY_TYPE_UNION) // prints through its member type
         settle_value(&v->subvalue->value);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_index.c - what stands at the top of a tree, by its schema node and its keys
+// config_index.c - index of the top of a tree, by schema node and keys
 #include "yang/config_index.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "yang/config_tree.h"
 
-static struct lyd_node gone; // stood here once: a search goes on
+static struct lyd_node gone; // marks a deleted slot: a search continues
 
 static uint64_t add_hash(uint64_t h, const char *key)
 {
@@ -67,7 +67,7 @@ static size_t entries(const struct config_index *x)
     return n;
 }
 
-// Twice as many slots, or as many when most of what took them is gone.
+// Doubles the slots, or rebuilds the same number if most used ones are deleted.
 static void make_room(struct config_index *x)
 {
     struct lyd_node **old = x->slot;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_index.h - what stands at the top of a tree (leaf-lists excepted), by its schema node and
-// its keys
+// config_index.h - index of the top of a tree (except leaf-lists), by schema node and keys
 //
-// Inside a node libyang finds children by hash; at the top of a tree it walks. Whoever looks up
-// many entries there (the reader of lines, the check of references) keeps one of these meanwhile.
-// It is filled when it is asked first, and costs nothing before. The thread that has the tree.
+// Inside a node libyang finds children by hash; at the top of a tree it walks. Code that looks up
+// many entries there (the reader of lines, the check of references) uses this index meanwhile. It
+// is filled by the first query, and costs nothing before. Used by the thread that owns the tree.
 #ifndef YANG_CONFIG_INDEX_H
 #define YANG_CONFIG_INDEX_H
 
@@ -15,9 +14,9 @@
 
 struct config_index {
     struct lyd_node **tree;
-    const struct lyd_node *twice; // an entry whose keys another one has, too; only JSON can say so
+    const struct lyd_node *twice; // an entry with the keys of another one; possible only with JSON
     struct lyd_node **slot;       // NULL: not filled yet
-    size_t slots, used;           // used: taken, or taken once
+    size_t slots, used;           // used: taken or deleted
     struct index_list {
         const struct lysc_node *schema;
         struct lyd_node *last;
@@ -32,7 +31,7 @@ struct lyd_node *config_index_like(struct config_index *x,
                                    const struct lyd_node *node); // of the same schema and keys
 unsigned config_index_count(struct config_index *x, const struct lysc_node *schema);
 void config_index_add(struct config_index *x,
-                      struct lyd_node *entry); // links it behind the last of its list
+                      struct lyd_node *entry); // appends it to its list
 void config_index_del(struct config_index *x, struct lyd_node *entry); // and frees it
 void config_index_free(struct config_index *x);
 

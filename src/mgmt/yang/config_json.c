@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_json.c - a tree as JSON (RFC 7951), as libyang writes and reads it
+// config_json.c - a tree as JSON (RFC 7951), written and read by libyang
 #include "yang/config_json.h"
 
 #include <stdlib.h>
@@ -44,8 +44,7 @@ json_t *config_json(const struct lyd_node *node, const char *defaults, bool sibl
 
 // --- reading ------------------------------------------------------------------------------------
 
-// Out of its siblings, for a while: libyang looks for what it merges into from the first of them
-// on.
+// Unlinks the node meanwhile, because libyang searches its merge target from the first sibling on.
 static void merge_into(struct lyd_node **tree, struct lyd_node *old, struct lyd_node *new)
 {
     struct lyd_node *before = old == *tree ? NULL : old->prev;
@@ -105,7 +104,7 @@ static void read_part(struct lyd_node **tree, const char *name, json_t *value, s
     json_decref(part);
 }
 
-#define ENTRIES_AT_A_TIME 128 // libyang looks for the place of each among those before it
+#define ENTRIES_AT_A_TIME 128 // libyang searches the place of each among those before it
 
 static void read_entries(struct lyd_node **tree, const char *name, json_t *entries,
                          struct errors *e)
@@ -122,7 +121,7 @@ static void read_entries(struct lyd_node **tree, const char *name, json_t *entri
     } while (i < n && !e->n);
 }
 
-// Whether it is, or has in a container, a setting of former versions.
+// Is it a retired setting, or a container with one?
 static bool is_retired(const struct lysc_node *parent, const char *name, json_t *value,
                        struct errors *e)
 {
@@ -141,8 +140,7 @@ static bool is_retired(const struct lysc_node *parent, const char *name, json_t 
     return false;
 }
 
-// More than twice as many as the schema allows need not be read to be refused; config_check counts
-// exactly.
+// More than twice the allowed number is refused without reading all; config_check counts exactly.
 static bool far_too_many(const char *name, const json_t *value, struct errors *e)
 {
     const char *colon = strchr(name, ':');

@@ -9,10 +9,10 @@
 
 #include "base/errors.h"
 
-// All siblings, indented, for people; explicit values alone. The caller's.
+// All siblings, indented, for people; explicit values only. Owned by the caller.
 char *config_json_text(const struct lyd_node *tree);
-// {"kamuee:x": …}; `defaults` as ?with-defaults= has it (RFC 8040, 4.8.9), NULL: explicit. The
-// caller owns it.
+// {"kamuee:x": …}; `defaults` as in ?with-defaults= (RFC 8040, 4.8.9), NULL: explicit. The caller
+// owns it.
 json_t *config_json(const struct lyd_node *node, const char *defaults, bool siblings);
 
 void config_read_json(struct lyd_node **tree, const char *text,

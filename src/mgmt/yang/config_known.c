@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_known.c - what a candidate has in common with a configuration that has been looked at
-// already
+// config_known.c - equal parts of a candidate and an already checked configuration
 //
-// A candidate begins as a copy, so almost all of it stands where it stood in the original: walking
-// both side by side finds what differs without sorting either. What is as it was is marked, and
-// needs no second look:
+// A candidate begins as a copy, so almost all nodes stand where they stood in the original: walking
+// both side by side finds the differences without sorting. Unchanged nodes are marked, and need no
+// second check:
 //
-//   - an entry of a list at the top, all of it. If an entry of such a list went, what the others
-//     refer to is looked at all the same (config_is_certain);
-//   - where there are entries of one-line lists below, these: they are many (rules of access
-//     lists), stand for themselves and are referred to by nobody. They are marked only if nothing
-//     went.
+//   - an entry of a list at the top, as a whole. If an entry of such a list was deleted, the
+//     references of the others are checked all the same (config_is_certain);
+//   - in changed entries, the entries of one-line lists below: they are numerous (rules of access
+//     lists), independent, and not referred to. They are marked only if none was deleted.
 #include <string.h>
 
 #include "base/vec.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-static const char certain, alike; // alike: but what it refers to may have gone
+static const char certain, alike; // alike: but an entry that it refers to may be deleted
 
 bool config_is_known(const struct lyd_node *node)
 {
@@ -35,7 +33,7 @@ bool config_same(const struct lyd_node *a, const struct lyd_node *b)
         return false;
     if (a->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
         const char *x = lyd_get_value(a), *y = lyd_get_value(b);
-        return x == y || !strcmp(x, y); // libyang keeps one copy of most
+        return x == y || !strcmp(x, y); // libyang shares most strings
     }
     const struct lyd_node *x = lyd_child(a), *y = lyd_child(b);
     while (x && y && config_same(x, y)) {
@@ -58,8 +56,8 @@ static const struct lyd_node *behind(const struct lyd_node *n)
 }
 
 struct twins {
-    struct lyd_nodes *old, *new; // that have no twin; NULL: not wanted
-    const char *mark;            // for those of `new` that have one; NULL: none
+    struct lyd_nodes *old, *new; // nodes without a twin; NULL: not wanted
+    const char *mark;            // for nodes of `new` with a twin; NULL: none
 };
 
 static void alone(struct lyd_nodes *v, const struct lyd_node *n)
@@ -84,11 +82,11 @@ static void find_twins(const struct lyd_node *old, const struct lyd_node *new,
 
         if (config_same(a, b)) {
             twin(w, b);
-        } else if (next_b && config_same(a, next_b)) { // b has come
+        } else if (next_b && config_same(a, next_b)) { // b is new
             alone(w->new, b);
             b = next_b;
             continue;
-        } else if (next_a && config_same(next_a, b)) { // a has gone
+        } else if (next_a && config_same(next_a, b)) { // a was deleted
             alone(w->old, a);
             a = next_a;
             continue;
@@ -123,8 +121,8 @@ static bool has_one_line(const struct lysc_node *parent)
     return false;
 }
 
-// Whether each old entry is there, in the old order. An entry that moved counts as gone: then more
-// is looked at than need be.
+// Do all old entries exist, in the old order? A moved entry counts as deleted: then more is checked
+// than necessary.
 static bool all_there(const struct lyd_node *old, const struct lyd_node *new,
                       const struct lysc_node *s)
 {
@@ -194,7 +192,7 @@ static bool has_default(const struct lysc_node *s)
     return s->nodetype == LYS_CONTAINER && !yang_is_presence(s);
 }
 
-// Whether libyang would add something right here.
+// Would libyang add a default directly here?
 static bool lacks_default(const struct lyd_node *first, const struct lysc_node *parent)
 {
     for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));)

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_line.c - "set …" and "delete …" lines, walked over the schema
+// config_line.c - reads "set …" and "delete …" lines, walking over the schema
 //
-// A line is a path: containers and leaves by their names, the keys of a list
-// positional behind its name, a leaf's value behind it, and then more leaves
-// of the same place if one likes:
+// A line is a path: containers and leaves by their names, the keys of a list positional behind its
+// name, a leaf's value behind its name, and optionally more leaves of the same place:
 //
 //     set port p0 devargs net_af_packet0,iface=eth1 mtu 9000
 //     set thread 1 forwarder port p0 rx-queue 0
 //     delete port p0 mtu
 //
-// A leaf without keyword is its value alone, one of type empty its name alone, and of a choice the
-// last word wins. The entry of a one-line list (yang_line.c) is replaced by a line that begins with
-// its first value; a line that does not changes it:
+// A keywordless leaf is only its value, a leaf of type empty only its name, and of a choice the
+// last word wins. For the entry of a one-line list (yang_line.c), a line that begins with its first
+// value replaces the entry; any other line changes it:
 //
 //     set acl edge rule 100 permit tcp from set customers to any port 443
 //     set acl edge rule 100 log
 //
-// The walker knows no feature: it asks the schema what may follow. Each refusal
-// says what was expected and names the nearest word. What only the whole
-// configuration can tell (required values, references) is config_check.c's.
+// The walker has no code for single features: it asks the schema what may follow. Each refusal
+// tells the expected input and the nearest word. Rules about the whole configuration (required
+// values, references) are in config_check.c.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,24 +32,24 @@
 #define SAID_MAX 32
 #define VALUE_SHOWN 120 // letters of a wrong value
 
-struct kept { // of a text in which retired settings are passed over
-    const char *file;          // for the log; NULL: not told
-    bool told[CONFIG_RETIRED]; // once each
+struct kept { // a text whose retired settings are ignored
+    const char *file;          // for the log; NULL: not logged
+    bool told[CONFIG_RETIRED]; // warned; once each
 };
 
 struct walk {
     struct config_index *top;
-    struct lyd_node *place;         // where the next word belongs, NULL = top
+    struct lyd_node *place;         // parent of the next word, NULL = top
     const struct lysc_node *schema; // its schema node, NULL = top
     const struct words *w;
     unsigned i; // next word
     unsigned line;
     struct errors *e;
-    const struct lysc_node *given[GIVEN_MAX]; // values without keywords, of the entry
+    const struct lysc_node *given[GIVEN_MAX]; // keywordless values of the entry
     unsigned n_given;
     bool too_many;
     struct kept *kept; // NULL: retired settings are refused
-    struct { // what the line has set so far: leaves, and where
+    struct { // leaves set by this line so far, and their parents
         const struct lyd_node *place;
         const struct lysc_node *leaf;
     } said[SAID_MAX];
@@ -78,8 +77,8 @@ static void drop(const struct walk *k, struct lyd_node *n)
         config_index_del(k->top, n);
 }
 
-// "port p0: " as a prefix of a sentence; nothing at the top. Words rather than nodes, because a bad
-// line has no node yet.
+// "port p0: " as a prefix of a sentence; nothing at the top. From words rather than nodes, because
+// a bad line has no node yet.
 static const char *subject_of(const struct walk *k, unsigned n_words, struct text *t)
 {
     for (unsigned j = 1; j < n_words; j++) {
@@ -110,7 +109,7 @@ static void list_children(const struct lysc_node *parent, struct text *t)
     }
 }
 
-// False: it is refused. Else the rest of the line belongs to it, and is passed over.
+// False: it is refused. True: the rest of the line belongs to it, and is skipped.
 static bool retired_word(struct walk *k, const struct config_retired *r)
 {
     struct kept *kept = k->kept;
@@ -204,7 +203,7 @@ static bool bad_value(struct walk *k, const struct lysc_node *leaf, const char *
 
 #define KEYS_MAX 4
 
-// The key values behind a list's name; k->i is at its name and then behind its last key.
+// Reads the key values behind a list's name; k->i goes from the name to behind the last key.
 static bool take_keys(struct walk *k, const struct lysc_node *list, const char *key[KEYS_MAX])
 {
     unsigned n = 0, name_at = k->i++;
@@ -244,7 +243,7 @@ static const struct lys_module *module_at(const struct walk *k)
 
 // --- set ----------------------------------------------------------------------------------------
 
-// A line that begins with the value of the first keywordless leaf says the whole entry.
+// A line that begins with the value of the first keywordless leaf replaces the whole entry.
 static void forget_entry(struct walk *k, struct lyd_node *entry)
 {
     const struct lysc_node *first = yang_keywordless(NULL, entry->schema);
@@ -261,8 +260,8 @@ static void forget_entry(struct walk *k, struct lyd_node *entry)
     remember_line(k, entry);
 }
 
-// Far more than the schema allows: they need not all be read to be refused. config_check counts
-// exactly, at the end: lines that come later may delete.
+// Far more than the schema allows: refused without reading all. config_check counts exactly, at the
+// end: later lines may delete some.
 static bool far_too_many(struct walk *k, const struct lysc_node *s)
 {
     unsigned max = k->place ? UINT32_MAX : ((const struct lysc_node_list *)s)->max;
@@ -313,7 +312,7 @@ static bool set_container(struct walk *k, const struct lysc_node *s)
     return yang_is_presence(s) || k->i < k->w->n || missing_child(k);
 }
 
-// Of the cases of a choice the one named last stays.
+// Of the cases of a choice, the last one in the line stays.
 static void forget_other_cases(struct walk *k, const struct lysc_node *s)
 {
     const struct lysc_node *mine = yang_case(s);
@@ -327,7 +326,7 @@ static void forget_other_cases(struct walk *k, const struct lysc_node *s)
     }
 }
 
-// A leaf that one line sets twice: which of the two is meant?
+// A line that sets a leaf twice is ambiguous.
 static bool is_said_twice(struct walk *k, const struct lysc_node *s)
 {
     struct text where = {0};
@@ -380,7 +379,7 @@ static bool is_given(const struct walk *k, const struct lysc_node *s)
     return false;
 }
 
-// What the word is here: a name, or a value that has none and that the line has not given yet.
+// Meaning of the word here: a child's name, or a keywordless value that the line has not given yet.
 static const struct lysc_node *word_here(const struct walk *k)
 {
     const char *word = k->w->word[k->i];
@@ -391,13 +390,13 @@ static const struct lysc_node *word_here(const struct walk *k)
     for (s = NULL; (s = yang_keywordless(s, k->schema));) {
         if (yang_value_ok(s, word) && !is_given(k, s))
             return s;
-        if (s->flags & LYS_MAND_TRUE && !config_find(siblings(k), s, NULL)) // it comes first
+        if (s->flags & LYS_MAND_TRUE && !config_find(siblings(k), s, NULL)) // must come first
             return NULL;
     }
     return NULL;
 }
 
-// The same; in a one-line entry also of what lies above the place, which then is the new place.
+// The same; in a one-line entry also searches the nodes above the place, and moves the place there.
 static const struct lysc_node *find_word(struct walk *k)
 {
     const struct lysc_node *was = k->schema, *s;
@@ -463,7 +462,7 @@ static struct lyd_node *delete_list(struct walk *k, const struct lysc_node *s)
     return n;
 }
 
-// What a word names: a child, or the leaf that is written as this value.
+// Node for a word: a child, or the leaf that is written as this value.
 static const struct lysc_node *delete_word(const struct walk *k)
 {
     const char *word = k->w->word[k->i];
@@ -477,7 +476,7 @@ static const struct lysc_node *delete_word(const struct walk *k)
     return NULL;
 }
 
-// The leaf, or the one value of a leaf-list that the line names, or its first when it names none.
+// The leaf, or the value of a leaf-list that the line names, or its first value if none is named.
 static struct lyd_node *delete_value(struct walk *k, const struct lysc_node *s)
 {
     bool bare = yang_is_keywordless(s) && strcmp(k->w->word[k->i], s->name);
@@ -560,7 +559,7 @@ static bool delete_line(struct walk *k)
     return true;
 }
 
-// False: the rest need not be read.
+// False: stop reading.
 static bool read_line(struct config_index *top, const char *line, unsigned number,
                       struct kept *kept, struct errors *e)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_print.c - a configuration tree as canonical text
 //
-// Canonical: schema order, entries of system-ordered lists by their keys in
-// natural order (p2 before p10), one line for each value, defaults left out.
-// Text that came from here gives the same tree and the same text again, byte
-// by byte; a value that was set to its default on purpose stays. Entries of one-line lists are one
-// line each.
+// Canonical: schema order, entries of system-ordered lists by their keys in natural order (p2
+// before p10), one line for each value, defaults left out. Text printed here gives the same tree
+// and the same text again, byte by byte; a value explicitly set to its default stays. Entries of
+// one-line lists are one line each.
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +29,7 @@ int config_compare(const struct lyd_node *a, const struct lyd_node *b)
     const struct lyd_node *x = lyd_child(a), *y = lyd_child(b);
     int d = 0;
 
-    // Different texts with equal numbers ("p01", "p1") still need one order: strcmp after the
+    // Different texts with equal numbers ("p01", "p1") still need an order: strcmp after the
     // natural comparison.
     if (a->schema->nodetype == LYS_LEAFLIST) {
         d = natural_compare(lyd_get_value(a), lyd_get_value(b));
@@ -50,7 +49,7 @@ static int compare_items(const void *a, const void *b)
     return config_compare(*(const struct lyd_node *const *)a, *(const struct lyd_node *const *)b);
 }
 
-// Puts item n, the first that is out of order, among those before it.
+// Inserts item n, the first that is out of order, among the previous ones.
 static void insert_item(struct lyd_nodes *v, size_t n)
 {
     const struct lyd_node *item = v->item[n];
@@ -70,7 +69,7 @@ static void insert_item(struct lyd_nodes *v, size_t n)
 
 #define OUT_OF_ORDER_MAX 32
 
-// Entries stand in the order in which they were made: mostly sorted, but for a few that came last.
+// Entries are in the order of creation: mostly sorted, except for a few late ones.
 void config_sort(const struct lysc_node *s, struct lyd_nodes *v)
 {
     unsigned n = 0;
@@ -126,7 +125,7 @@ static void next_word(struct text *t)
         text_append(t, " ", 1);
 }
 
-// What the entry of a one-line list holds, as words behind it.
+// The content of an entry of a one-line list, as words behind it.
 static void print_words(const struct lyd_node *first, const struct lysc_node *parent,
                         struct text *t)
 {
@@ -163,7 +162,7 @@ void config_print_entry(const struct lyd_node *entry, struct text *t)
     config_print_words(entry, t);
 }
 
-// `place` is "port p0 ": what stands between "set" and the node's name.
+// `place` is "port p0 ": the words between "set" and the node's name.
 static void print_node(const struct lyd_node *node, struct text *place,
                        const struct config_lines *lines, struct text *t);
 

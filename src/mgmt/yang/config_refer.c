@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_refer.c - who refers to an entry of a list in a configuration tree, by the schema's
+// config_refer.c - references to an entry of a list in a configuration tree, by the schema's
 // leafrefs
 #include "base/vec.h"
 #include "yang/config_tree.h"

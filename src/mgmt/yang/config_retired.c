@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_retired.c - settings that only former versions have, and what has replaced them
+// config_retired.c - settings that only former versions have, and their replacements
 //
-// A file or revision of a former version may have them: kamueed passes them over with a warning
+// A file or revision of a former version may have them: kamueed ignores them with a warning
 // (config_read_kept), because a router must start after its software has been replaced. A line or
-// JSON that sets one is refused. All that follows such a word on its line belongs to it.
+// JSON that sets one is refused. All words behind it on its line belong to it.
 #include <libyang/libyang.h>
 #include <stdio.h>
 #include <string.h>

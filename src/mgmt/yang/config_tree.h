@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_tree.h - a configuration as a libyang tree: from lines, to lines, checked, compared
+// config_tree.h - a configuration as a libyang tree: read from lines, printed, checked, compared
 //
 //     text --config_read_text--> tree --config_check--> valid tree --config_print--> canonical text
 //                                 old, new --config_diff--> set/delete lines
 //
-// A tree is a list of sibling nodes (NULL when empty). Default values are in
-// it, marked LYD_DEFAULT, after config_check. Nodes that lines made remember
-// their line in `priv`; a copy (config_dup) forgets it. Any thread, each tree one, or several that
-// only read one that has been settled; nothing here touches the running router.
+// A tree is a list of sibling nodes (NULL when empty). After config_check it contains default
+// values, marked LYD_DEFAULT. Nodes made by lines remember their line in `priv`; a copy
+// (config_dup) forgets it. Any thread: one thread per tree, or several readers of a settled tree.
+// Nothing here touches the running router.
 #ifndef YANG_CONFIG_TREE_H
 #define YANG_CONFIG_TREE_H
 
@@ -24,15 +24,15 @@ void config_read_line(struct lyd_node **tree, const char *line, unsigned number,
 void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number,
                        struct errors *e); // numbered from 1, or not
 
-// Of a file or revision, which a former version may have written: retired settings are passed over,
-// with one warning for each that names the file, or silently where that is NULL.
+// For a file or revision, which a former version may have written: retired settings are ignored,
+// with one warning for each that names the file, or silently if it is NULL.
 void config_read_kept(struct lyd_node **tree, const char *text, const char *file,
                       struct errors *e);
 
 // --- config_retired.c: settings that only former versions have ---
 #define CONFIG_RETIRED 5
 extern const struct config_retired {
-    const char *parent; // a container at the top; NULL: it is at the top itself
+    const char *parent; // a container at the top; NULL: top-level setting
     const char *name, *instead; // a sentence
 } config_retired[CONFIG_RETIRED];
 const struct config_retired *config_retired_find(const struct lysc_node *parent,
@@ -49,8 +49,8 @@ struct words {
     bool open; // the line ends inside a word: no space behind it
     char *buffer;
 };
-// 0, or -EINVAL with what is wrong in `why`. A comment ends the line. `lenient`: an open quote is
-// no error.
+// 0, or -EINVAL with the error in `why`. A comment ends the line. `lenient`: an open quote is not
+// an error.
 int words_split(const char *line, bool lenient, struct words *w, const char **why);
 void words_free(struct words *w);
 void words_quote(const char *word,
@@ -60,7 +60,8 @@ void words_quote(const char *word,
 void config_print(const struct lyd_node *tree,
                   struct text *t); // every explicit value, canonical order
 void config_print_node(const struct lyd_node *node, struct text *t); // "set" lines of one subtree
-// The same, and whoever knows the lines of a list's entry appends them himself and says so.
+// The same, but a caller that already has the lines of a list's entry appends them itself and
+// returns true.
 struct config_lines {
     bool (*known)(void *ctx, const struct lyd_node *entry, struct text *t);
     void *ctx;
@@ -69,7 +70,7 @@ void config_print_with(const struct lyd_node *tree, const struct config_lines *l
                        struct text *t);
 void config_print_node_with(const struct lyd_node *node, const struct config_lines *lines,
                             struct text *t);
-// Of a one-line list: "permit tcp from any", and with the key before it " 100 permit tcp from any".
+// For a one-line list: "permit tcp from any", or with the key before it " 100 permit tcp from any".
 void config_print_words(const struct lyd_node *entry, struct text *t);
 void config_print_entry(const struct lyd_node *entry, struct text *t);
 void config_path(const struct lyd_node *node,
@@ -86,26 +87,26 @@ int config_compare(const struct lyd_node *a,
                    const struct lyd_node *b); // canonical order of two nodes of one schema node
 
 // --- config_check.c ---
-// Counts, required values, references, choices; fills in defaults. False: there are more entries
-// than there may be, and with the errors nothing further is to be looked at.
+// Counts, required values, references, choices; fills in defaults. False: some list has too many
+// entries; then nothing else should be checked.
 bool config_check(struct lyd_node **tree, struct errors *e);
-unsigned config_line_of(const struct lyd_node *node); // 0 = no line made it
+unsigned config_line_of(const struct lyd_node *node); // 0 = not made by a line
 
-// --- config_known.c: what a candidate has in common with a valid configuration ---
+// --- config_known.c: equal parts of a candidate and a valid configuration ---
 bool config_same(
     const struct lyd_node *a,
-    const struct lyd_node *b); // values and order; false also for what only stands in another order
-// Explicit children of one schema node that the other side has not, or not alike, or elsewhere; in
-// canonical order, to be freed.
+    const struct lyd_node *b); // values and order; false also for a mere difference in order
+// Explicit children of one schema node that are missing, different or elsewhere on the other side;
+// in canonical order, to be freed.
 void config_unlike(const struct lyd_node *old, const struct lyd_node *new,
                    const struct lysc_node *s, struct lyd_nodes *a, struct lyd_nodes *b);
-// Marks entries in `new` that are as in `old` and need not be checked again. Before any check of
-// `new`, once.
+// Marks entries in `new` that are equal to `old` and need no second check. Call once, before any
+// check of `new`.
 void config_mark_known(const struct lyd_node *old, const struct lyd_node *new);
 bool config_is_known(const struct lyd_node *node);
-bool config_is_certain(const struct lyd_node *node); // known, and so is what it refers to
+bool config_is_certain(const struct lyd_node *node); // known, and so are its references
 void config_add_defaults(
-    struct lyd_node **tree); // that are missing, as libyang does, but not below what is marked
+    struct lyd_node **tree); // missing ones, like libyang, but not below marked nodes
 
 // --- config_diff.c ---
 // Calls fn for each difference: the topmost node that is new or has another value (set), or is
@@ -116,10 +117,10 @@ void config_print_difference(const struct lyd_node *node, bool set, struct text 
 unsigned config_lines_from(const struct text *t, size_t from); // how many there are
 // Appends one line for each difference; returns their number.
 unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, struct text *t);
-// live, port-restart or daemon-restart: of the node or the nearest one above that says so.
+// live, port-restart or daemon-restart: of the node or its nearest ancestor with this extension.
 const char *config_apply_of(const struct lysc_node *s);
-// As config_diff, and adds a sentence for each thing that restarts, and each value that waits for
-// the next start.
+// Like config_diff, and adds a sentence for each object that restarts, and for each value that
+// takes effect at the next start.
 unsigned config_diff_with_effects(const struct lyd_node *old, const struct lyd_node *new,
                                   struct text *t, struct errors *notes);
 
@@ -129,22 +130,22 @@ struct lyd_node *config_find(const struct lyd_node *first, const struct lysc_nod
 const char *config_value(const struct lyd_node *first,
                          const char *leaf); // value of a leaf among siblings, or NULL
 void config_delete_node(struct lyd_node **tree, struct lyd_node *node);
-// At the top of a tree, behind this sibling, which is the last of its list; NULL: it is the first
-// of its kind.
+// Inserts at the top of a tree, after this sibling, which is the last of its list; NULL: it is the
+// first of its kind.
 void config_link_behind(struct lyd_node **tree, struct lyd_node *last, struct lyd_node *node);
-void config_link_first(struct lyd_node **tree, struct lyd_node *node); // where it has been before
+void config_link_first(struct lyd_node **tree, struct lyd_node *node); // at its previous place
 struct lyd_node *config_dup(const struct lyd_node *tree);
 // --- config_refer.c ---
 // Leaves whose value is a reference to that entry of a list at the top; vector to be freed.
 void config_referrers(const struct lyd_node *tree, const struct lysc_node *list, const char *name,
                       struct lyd_nodes *v);
-// Gives an entry another key, there and where it is referred to. False: there is none such, or the
-// key is none.
+// Changes the key of an entry, in the entry and all references. False: there is no such entry, or
+// the key is not valid.
 bool config_rename(struct lyd_node *tree, const struct lysc_node *list, const char *name,
                    const char *to);
 
-// Before several threads read it: libyang writes the canonical text of some values into them when
-// it is first asked for it.
+// Call before several threads read it: libyang stores the canonical text of some values when it is
+// first requested.
 void config_settle(const struct lyd_node *tree);
 
 #endif

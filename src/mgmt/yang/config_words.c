@@ -2,7 +2,7 @@
 // config_words.c - the words of a configuration line, and their quoting
 //
 // Words are separated by spaces or tabs. "…" keeps spaces in a word; inside,
-// \" \\ \n \t stand for themselves. A '#' where a word would begin starts a
+// \" \\ \n \t stand for themselves. A '#' at the beginning of a word starts a
 // comment that ends the line: a '#' inside a word is a letter like any other.
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static char unescape(char c)
     return c == 'n' ? '\n' : c == 't' ? '\t' : c;
 }
 
-// Copies one word from p to out; returns the end in the line, or NULL when a quote is not closed.
+// Copies one word from p to out; returns its end in the line, or NULL if a quote is not closed.
 static const char *take_word(const char *p, char **out)
 {
     bool quoted = false;

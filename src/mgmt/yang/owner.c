@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owner.c - what belongs to which virtual router, as the schema says it
+// owner.c - ownership of entries by virtual routers, as marked in the schema
 //
-// Two walks do the same: one over JSON (state, outputs, notifications), one over a tree
-// (configuration). Below a node that is shown everything is, unless it has marks of its own.
+// Two walks follow the same rules: one over JSON (state, outputs, notifications), one over a tree
+// (configuration). Everything below a visible node is visible, unless it has marks of its own.
 #include "yang/owner.h"
 
 #include <stdio.h>
@@ -31,10 +31,10 @@ bool owner_has_interface(const char *vr, const char *interface)
 
 // --- marks --------------------------------------------------------------------------------------
 
-// k:owner: "vr LEAF" or "interface LEAF" says whose an entry is; "subject LEAF": the leaf begins
-// with the name of a virtual router; "parts": it is there if something
-// in it is; "children": always. Of a leaf, "vr" or "interface": what its value names. Any other
-// word is a list at the top, whose entries have owners.
+// k:owner: "vr LEAF" or "interface LEAF" names the leaf with the owner of an entry; "subject LEAF":
+// the leaf begins with the name of a virtual router; "parts": visible if some part of it is;
+// "children": always. On a leaf, "vr" or "interface": kind of its value. Any other word is a list
+// at the top, whose entries have owners.
 struct mark {
     enum { OWNER_NONE, OWNER_VR, OWNER_INTERFACE, OWNER_SUBJECT, OWNER_PARTS, OWNER_ENTRY } kind;
     const char *leaf;             // "" = its own value
@@ -97,13 +97,13 @@ bool owner_shows(const struct lysc_node *s, const char *child)
     return list && has_word(list, child);
 }
 
-// `all`: it stands below what is shown.
+// `all`: it is below a visible node.
 static bool is_shown(const struct lysc_node *s, const struct lysc_node *child, bool all)
 {
     return lysc_is_key(child) || (yang_extension(s, "shown") ? owner_shows(s, child->name) : all);
 }
 
-// Whose the entry of that name is in what runs, "": nobody's, or there is none.
+// Owner of the entry of that name in the running configuration; "": none, or no such entry.
 static const char *owner_of(const struct lysc_node *list, const char *name)
 {
     struct mark m = mark_of(list);
@@ -148,7 +148,7 @@ static bool is_empty(const json_t *v)
            (json_is_object(v) && !json_object_size(v));
 }
 
-// A leaf that is about an interface or virtual router that another leaf beside it names.
+// A leaf about an interface or virtual router that a sibling leaf names.
 static bool goes_with(const char *vr, const struct lysc_node *s, const json_t *object)
 {
     struct mark m = mark_of(s);
@@ -157,7 +157,7 @@ static bool goes_with(const char *vr, const struct lysc_node *s, const json_t *o
            is_own(vr, &m, json_string_value(json_object_get(object, m.leaf)));
 }
 
-// Returns how many members are left that say something and are no keys.
+// Returns how many members are left that have content and are not keys.
 static unsigned keep_members(const char *vr, const struct lysc_node *s, json_t *v, bool all)
 {
     unsigned left = 0;
@@ -178,8 +178,8 @@ static unsigned keep_members(const char *vr, const struct lysc_node *s, json_t *
     return left;
 }
 
-// k:owner-only "LEAF WORD…": entries whose leaf is one of these words; others may have the name of
-// a virtual router there by chance.
+// k:owner-only "LEAF WORD…": only entries whose leaf has one of these words; others may contain the
+// name of a virtual router by chance.
 static bool is_of_kind(const struct lysc_node *s, const json_t *v)
 {
     const char *only = yang_extension(s, "owner-only"), *value;
@@ -284,13 +284,14 @@ struct lyd_node *owner_tree(const char *vr, const struct lyd_node *tree)
 
 // --- changes ------------------------------------------------------------------------------------
 
-// The leaf that says whose an entry is that the client may make, or NULL.
+// The leaf that names the owner of an entry that the client may make, or NULL.
 static const char *makes_of(const struct lysc_node *s)
 {
     return yang_extension(s, "owner-makes");
 }
 
-// k:owner-changes lists the children of an entry that its owner may change, with all in them.
+// k:owner-changes lists the children of an entry that its owner may change, including everything in
+// them.
 static bool is_changeable(const struct lyd_node *n)
 {
     for (const struct lyd_node *above; (above = lyd_parent(n)); n = above) {
@@ -317,7 +318,7 @@ static const struct lyd_node *find_unchangeable(const struct lyd_node *n)
     return any ? found : n;
 }
 
-// Of a new entry, which may say that it is the client's.
+// Of a new entry, which may be marked as the client's.
 static const struct lyd_node *find_unmakeable(const char *vr, const struct lyd_node *entry)
 {
     const char *leaf = makes_of(entry->schema);
@@ -330,11 +331,11 @@ static const struct lyd_node *find_unmakeable(const char *vr, const struct lyd_n
     return found;
 }
 
-// --- what the client does not see ---------------------------------------------------------------
+// --- nodes that the client does not see ---------------------------------------------------------
 
 #define KEYS_MAX 8
 
-// The node of the same path in another tree, or NULL.
+// The node at the same path in another tree, or NULL.
 static const struct lyd_node *same_in(const struct lyd_node *tree, const struct lyd_node *n)
 {
     const struct lyd_node *above = lyd_parent(n), *there = above ? same_in(tree, above) : NULL;
@@ -352,7 +353,7 @@ static const struct lyd_node *same_in(const struct lyd_node *tree, const struct 
     return found && config_is_explicit(found) ? found : NULL;
 }
 
-// Where the client sets something, there is something that it does not see: the provider's.
+// Where the client sets a node, an existing one that it does not see: the provider's.
 static const struct lyd_node *find_hidden(const struct lyd_node *n, const struct lyd_node *part,
                                           const struct lyd_node *all)
 {
@@ -443,7 +444,8 @@ static bool name_fits(const char *vr, const struct lyd_node *entry, struct text 
     return false;
 }
 
-// To what has owners, or is the router's own; other lists are no secret or shown whole.
+// Checks references to lists with owners, or to the router's own; other lists are not secret or
+// visible as a whole.
 static bool is_found(const struct lyd_node *part, const struct lyd_node *leaf, struct text *why)
 {
     const struct lysc_node *list = yang_reference(yang_type(leaf->schema));
@@ -517,7 +519,7 @@ static void fill_in_vr(const char *vr, struct lyd_node *op, const char *leaf)
     bug_on(lyd_new_term(op, NULL, leaf, vr, 0, NULL));
 }
 
-// What the rpc itself is marked with: whose it is about.
+// The mark of the rpc itself: owner of the subject.
 static bool look_at_subject(const char *vr, struct lyd_node *op, struct text *why)
 {
     struct mark m = mark_of(op->schema);

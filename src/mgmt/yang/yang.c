@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // yang.c - the schema kamuee.yang, loaded once, and questions about it
 //
-// libyang compiles the module into a tree of lysc nodes; the functions here
-// walk it so that no other file needs to know libyang's type structures. What
-// the schema cannot say in YANG's own words (what to offer for TAB, what a
-// device string looks like) it says by the extensions k:apply, k:expect and
+// libyang compiles the module into a tree of lysc nodes; the functions here walk it so that no
+// other file needs to know libyang's type structures. Facts that YANG itself cannot express
+// (candidates for TAB, the format of a device string) are in the extensions k:apply, k:expect and
 // k:complete, which are read from the compiled nodes.
 #include "yang/yang.h"
 
@@ -20,8 +19,8 @@
 struct ly_ctx *yang_ctx;
 const struct lys_module *yang_module;
 
-// What was asked lately: a line's walker asks of the same word more than once, and thousands of
-// lines have the same words.
+// Recent queries: a line's walker asks about the same word more than once, and thousands of lines
+// have the same words.
 static _Thread_local struct {
     const struct lysc_node *leaf; // NULL: empty
     char value[48];
@@ -46,7 +45,7 @@ int yang_load(char *err, size_t err_size)
     thread_must_be(ROLE_CONTROL);
     if (yang_ctx)
         return 0;
-    ly_log_options(LY_LOSTORE_LAST); // messages are ours; libyang writes nothing to stderr
+    ly_log_options(LY_LOSTORE_LAST); // we print messages; libyang writes nothing to stderr
     if (ly_ctx_new(dir, LY_CTX_DISABLE_SEARCHDIR_CWD, &yang_ctx)) {
         yang_ctx = NULL;
         snprintf(err, err_size,
@@ -94,7 +93,7 @@ static bool read_source(const char *name, struct text *t)
     return t->n;
 }
 
-// kamuee-routing is read from its file alone: what it is about, RFC 8349's model, is not loaded.
+// kamuee-routing is read from its file only: the model that it extends, RFC 8349's, is not loaded.
 bool yang_source(const char *name, const char *revision, struct text *t)
 {
     const struct lys_module *m = revision ? ly_ctx_get_module(yang_ctx, name, revision)
@@ -244,7 +243,7 @@ bool yang_value_ok(const struct lysc_node *leaf, const char *value)
         return asked[i].ok;
     LY_ERR r = lyd_value_validate(yang_ctx, leaf, value, n, NULL, NULL, NULL);
     bool ok = r == LY_SUCCESS ||
-              r == LY_EINCOMPLETE; // incomplete: a reference, looked at when all lines are read
+              r == LY_EINCOMPLETE; // incomplete: a reference, checked when all lines are read
     if (n < sizeof asked->value) {
         asked[i].leaf = leaf;
         memcpy(asked[i].value, value, n + 1);

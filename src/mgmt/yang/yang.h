@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // yang.h - the schema kamuee.yang, loaded once, and questions about it
 //
-// Everything that reads or prints configuration asks here what a word means:
-// the walker, the printer, completion, RESTCONF and error messages. The schema
-// never changes while the process lives. Loaded by control, read by any thread.
+// All code that reads or prints configuration asks here for the meaning of a word: the walker, the
+// printer, completion, RESTCONF and error messages. The schema never changes while the process
+// lives. Loaded by control, read by any thread.
 #ifndef YANG_YANG_H
 #define YANG_YANG_H
 
@@ -16,24 +16,24 @@
 extern struct ly_ctx *yang_ctx;              // NULL before yang_load
 extern const struct lys_module *yang_module; // kamuee
 
-// Looks in $KAMUEE_YANG_DIR, the source tree this was built from, the installed share directory. 0
-// or -errno with a sentence.
+// Searches $KAMUEE_YANG_DIR, the source tree of the build, and the installed share directory. 0 or
+// -errno with a sentence.
 int yang_load(char *err, size_t err_size);
 void yang_unload(void);
-// The text of a module that kamueed has: its file, or as libyang prints it. `revision`: NULL =
-// whichever. False: it has none such.
+// The text of a known module: its file, or as libyang prints it. `revision`: NULL = any. False:
+// unknown.
 bool yang_source(const char *name, const char *revision, struct text *t);
 
 // Next child of `parent` (NULL: the module's top) after `last`, in schema order; keys of lists are
 // included.
 const struct lysc_node *yang_next(const struct lysc_node *last, const struct lysc_node *parent);
-// Child by name; NULL when absent. Configuration only when `config`.
+// Child by name; NULL when absent. `config`: only configuration.
 const struct lysc_node *yang_child(const struct lysc_node *parent, const char *name, bool config);
 const struct lysc_node *yang_rpc(const char *name); // or NULL
 // Next RPC after `last` (NULL: the first), in schema order.
 const struct lysc_node *yang_next_rpc(const struct lysc_node *last);
 bool yang_is_config(const struct lysc_node *s);
-bool yang_is_presence(const struct lysc_node *s); // container that means something by being there
+bool yang_is_presence(const struct lysc_node *s); // container whose presence has a meaning
 
 // Argument of extension k:NAME at this node, or NULL.
 const char *yang_extension(const struct lysc_node *s, const char *name);
@@ -44,35 +44,34 @@ const struct lysc_type *yang_type(const struct lysc_node *s); // of a leaf or le
 // description, members of unions included.
 void yang_each_word(const struct lysc_type *t,
                     void (*fn)(void *ctx, const char *word, const char *help), void *ctx);
-// The list whose key a leafref (alone or in a union) points at, NULL otherwise.
+// The list to whose key a leafref (alone or in a union) points, NULL otherwise.
 const struct lysc_node *yang_reference(const struct lysc_type *t);
 
-// --- yang_line.c: how nodes stand in a line ---
-bool yang_is_keywordless(const struct lysc_node *s); // a leaf that is written by its value alone
-bool yang_is_flag(const struct lysc_node *s);        // a leaf that is written by its name alone
+// --- yang_line.c: format of nodes in a line ---
+bool yang_is_keywordless(const struct lysc_node *s); // a leaf written as its value only
+bool yang_is_flag(const struct lysc_node *s);        // a leaf written as its name only
 bool yang_is_one_line(const struct lysc_node *s);    // a list whose entries are one line each
 // Next keywordless leaf of `parent` after `last`.
 const struct lysc_node *yang_keywordless(const struct lysc_node *last,
                                          const struct lysc_node *parent);
-// Where the line may go on when `place` has no such word: what lies above it within the entry of a
+// Where the line may continue when `place` has no such word: the parent within the entry of a
 // one-line list, or NULL.
 const struct lysc_node *yang_line_above(const struct lysc_node *place);
 const struct lysc_node *
 yang_case(const struct lysc_node *s); // the case of a choice that the node belongs to, or NULL
 
-// Appends what a value must look like: "68..9600 (bytes)", "one of auto, never", "the name of a
+// Appends the expected form of a value: "68..9600 (bytes)", "one of auto, never", "the name of a
 // port".
 void yang_expected(const struct lysc_node *leaf, struct text *t);
 uint64_t
-yang_longest(const struct lysc_node *leaf); // letters that a value may have; UINT64_MAX: any number
-bool yang_value_ok(const struct lysc_node *leaf, const char *value); // references are not followed
+yang_longest(const struct lysc_node *leaf); // longest value, in letters; UINT64_MAX: no limit
+bool yang_value_ok(const struct lysc_node *leaf, const char *value); // does not follow references
 
-// Appends libyang's last complaint in the words of a set line, with what was expected where that is
-// known.
+// Appends libyang's last error in the words of a set line, with the expected form if it is known.
 void yang_say_error(struct text *t);
 
-// Nearest word by spelling among the children (when `config`: those that a line of configuration
-// names), or NULL when nothing is near.
+// Nearest word by spelling among the children (when `config`: only those in configuration lines),
+// or NULL when none is near.
 const char *yang_nearest(const struct lysc_node *parent, const char *word, bool config);
 // Number of edits (insert, delete, replace, swap neighbors) from a to b.
 unsigned yang_distance(const char *a, const char *b);

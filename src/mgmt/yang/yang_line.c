@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// yang_line.c - how the schema's nodes stand in a line: by name and value, by value alone, by name
-// alone
+// yang_line.c - format of the schema's nodes in a line: name and value, value only, name only
 //
-// A leaf with k:keywordless is written by its value, one of type empty by its name. An entry of a
-// list with k:one-line is one line: behind what a container of it holds, words of the entry itself
-// may follow, so that the walker goes up.
+// A leaf with k:keywordless is written as its value, a leaf of type empty as its name. An entry of
+// a list with k:one-line is one line: after the words of a container in it, words of the entry
+// itself may follow, so that the walker goes up.
 #include <string.h>
 
 #include "yang/yang.h"
@@ -47,7 +46,7 @@ const struct lysc_node *yang_keywordless(const struct lysc_node *last,
     return s;
 }
 
-// The data node above: choices and cases are no places.
+// The data node above: skips choices and cases.
 static const struct lysc_node *above(const struct lysc_node *s)
 {
     do

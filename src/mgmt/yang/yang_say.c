@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// yang_say.c - the schema in an operator's words: what is expected, which word is near
+// yang_say.c - the schema in an operator's words: expected input, nearest word
 //
-// libyang's messages name types and schema paths; yang_expected() says the same
-// for an operator, so that every refusal ends with "expected …", and
-// yang_say_error() puts what only libyang found into the words of a set line.
+// libyang's messages name types and schema paths; yang_expected() says the same for an operator, so
+// that every refusal ends with "expected …", and yang_say_error() translates errors that only
+// libyang finds into the words of a set line.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static void append_string(const struct lysc_type_str *type, struct text *t)
     const char *form = form_of(type);
 
     text_printf(t, "%s", form);
-    if (type->length && !strncmp(form, "text", 4)) { // others say their lengths themselves
+    if (type->length && !strncmp(form, "text", 4)) { // the others tell their lengths themselves
         text_printf(t, " of ");
         append_range(type->length, false, t);
         text_printf(t, " characters");
@@ -182,8 +182,8 @@ static void split_path(const char *path, const char *end, struct text *words, st
     }
 }
 
-// What stands in quotes in libyang's words about a value: 'Value "99999" is out of type uint16
-// min/max bounds.'
+// The quoted text in libyang's message about a value: 'Value "99999" is out of type uint16 min/max
+// bounds.'
 static bool find_value(const char *msg, char value[128])
 {
     static const char *const before[] = {"alue \"", "- \"", "tring \""};
@@ -213,7 +213,7 @@ static void say_value(const struct lysc_node *leaf, const struct text *words, co
     yang_expected(leaf, t);
 }
 
-// Where libyang found it: version 3 has the path alone, version 2 quotes it in a sentence.
+// The path in libyang's error: version 3 has the path alone, version 2 quotes it in a sentence.
 static const char *find_path(const char *where, const char **end)
 {
     const char *quoted = where ? strstr(where, "\"/kamuee:") : NULL,
@@ -241,7 +241,7 @@ void yang_say_error(struct text *t)
             yang_expected(s, &expect);
         text_printf(t, "%s%s", text_str(&words), words.n ? ": " : "");
         n -= n && msg[n - 1] == '.';
-        // Not the message of a pattern; a leaf without a value has nothing to expect.
+        // Not the message of a pattern; a leaf without a value has no expected form.
         if (!expect.n || strncmp(expect.s, msg ? msg : "", (size_t)n))
             text_printf(t, "%.*s%s", n, msg ? msg : "", expect.n ? "; " : "");
         if (expect.n)
