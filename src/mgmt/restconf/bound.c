@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bound.c - answers to a client that is bound to a virtual router
 //
-// They are everybody's answers without what is not the virtual router's; http_reply() sends no
-// other. What belongs to somebody else is not found, by the same code and with the same words as
-// what does not exist.
+// They are the usual answers without everything that does not belong to the virtual router;
+// http_reply() sends no others. Entries of other owners are reported as not found, with the same
+// code and words as entries that do not exist.
 #include "restconf/bound.h"
 
 #include <jansson.h>
@@ -85,13 +85,14 @@ static void keep_children(const char *vr, const struct lysc_node *parent, json_t
         const struct lysc_node *s = yang_child(parent, colon ? colon + 1 : name, false);
 
         if (s && !owner_is_marked(s) && json_is_array(value) && !json_array_size(value))
-            continue; // a list as if without entries
+            continue; // the list appears without entries
         if (!s || !owner_keep_json(vr, s, value))
             json_object_del(object, name);
     }
 }
 
-// The state in what the datastore is; its configuration is the client's already.
+// Filters the state in an answer with the whole datastore; the configuration in it is already the
+// client's.
 void bound_keep_state(const char *vr, struct text *t)
 {
     const struct lysc_node *state = yang_child(NULL, "state", false);
@@ -178,7 +179,8 @@ static bool is_word(const char *name, size_t n, const char *word)
     return strlen(word) == n && !memcmp(name, word, n);
 }
 
-// Labels that name nothing of the router; a sample with any other may be about somebody else.
+// Labels that name no object of an owner; a sample with any other label may belong to another
+// owner.
 static bool is_plain_label(const char *name, size_t n)
 {
     static const char *const plain[] = {"family",   "direction", "class",   "color",
@@ -193,8 +195,8 @@ static bool is_plain_label(const char *name, size_t n)
     return false;
 }
 
-// `own`: it names the virtual router, or an interface, list, set or program of it. False: it is not
-// for the client.
+// `own`: the label names the virtual router, or an interface, list, set or program of it. False:
+// the sample is not for the client.
 static bool judge_label(const char *vr, const char *name, size_t n, const char *value, bool *own)
 {
     static const struct {
@@ -211,7 +213,8 @@ static bool judge_label(const char *vr, const char *name, size_t n, const char *
     return is_plain_label(name, n);
 }
 
-// kamuee_NAME{name="value",…} NUMBER: whether all labels are the virtual router's, and one says so.
+// kamuee_NAME{name="value",…} NUMBER: true if no label belongs to another owner, and one belongs to
+// the virtual router.
 static bool is_own_sample(const char *vr, const char *line, size_t n)
 {
     const char *at = memchr(line, '{', n), *end = line + n;
@@ -235,7 +238,7 @@ static bool is_own_sample(const char *vr, const char *line, size_t n)
     return own;
 }
 
-// A family's head stays only in front of a sample of it.
+// Keeps the head of a family only before one of its samples.
 static bool keep_metrics(const void *ctx, const char *vr, struct text *body)
 {
     struct text out = {0}, head = {0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_write.c - a part of a configuration as JSON (RFC 7951), in slices
 //
-// libyang prints what is small, as one piece; into what is large (more than PIECE_NODES) this walks
-// down itself and opens and closes its brackets. What ?fields= and ?depth= do not want is taken out
-// of each piece.
+// libyang prints small nodes, as one piece; large nodes (more than PIECE_NODES) are walked here,
+// with their brackets opened and closed. Nodes excluded by ?fields= and ?depth= are removed from
+// each piece.
 #include "restconf/config_write.h"
 
 #include <stdio.h>
@@ -14,13 +14,13 @@
 #include "restconf/reply.h"
 
 #define PIECE_NODES 200 // printed in about a millisecond
-#define FRAMES 24       // deeper than the schema
+#define FRAMES 24       // more than the schema's depth
 
-struct frame { // siblings on their way out
+struct frame { // siblings being written
     const struct lyd_node *next;
-    const struct lysc_node *list; // whose array is open
+    const struct lysc_node *list; // list whose array is open
     const struct field *fields;   // of the parent; NULL: everything
-    uint32_t levels;              // that the values may have
+    uint32_t levels;              // left for the values
 };
 
 struct config_writer {
@@ -69,7 +69,7 @@ static bool is_large(const struct lyd_node *n)
     return false;
 }
 
-// The field of a node; false: it is not wanted.
+// Finds the field of a node; false: the node is excluded.
 static bool wants(const struct config_writer *w, const struct lyd_node *n, const struct field **of)
 {
     const struct frame *f = &w->frame[w->depth - 1];
@@ -139,7 +139,7 @@ static void begin_large(struct config_writer *w, const struct lyd_node *n,
     w->depth++;
 }
 
-// The value in libyang's {"kamuee:name":VALUE} or {"kamuee:name":[VALUE]}; NULL: nothing of it is
+// The value in libyang's {"kamuee:name":VALUE} or {"kamuee:name":[VALUE]}; NULL: nothing was
 // printed.
 static char *value_of(const struct lyd_node *n, char *s)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fields.c - ?fields=, ?limit= and ?offset=: which part of an answer a client wants
+// fields.c - ?fields=, ?limit= and ?offset=: selects a part of an answer
 //
-// The expression becomes a tree of names; a value is cut to it member by
-// member. What one name wants twice it wants together: "a/b;a/c" is "a(b;c)".
+// The expression becomes a tree of names; a value is cut to it member by member. Repeated names are
+// merged: "a/b;a/c" is "a(b;c)".
 #include "restconf/fields.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 struct field {
     char *name;   // without its module; of the root NULL
-    bool whole;   // with all that is in it
+    bool whole;   // including everything in it
     struct field *child, *next;
 };
 
@@ -59,7 +59,7 @@ static void add_keys(struct field *f, const struct lysc_node *s)
         get_child(f, k->name, strlen(k->name))->whole = true;
 }
 
-// A name, and the schema node it means.
+// Reads a name, and finds its schema node.
 static struct field *read_name(struct reader *r, struct field *in, const struct lysc_node **s,
                                bool any)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fields.h - ?fields=, ?depth=, ?limit= and ?offset=: which part of an answer a client wants
+// fields.h - ?fields=, ?depth=, ?limit= and ?offset=: selects a part of an answer
 //
-// "name;statistics(rx-packets;tx-packets)" (RFC 8040, 4.8.3). The keys of list entries come
-// unasked, so that entries can be told apart. limit and offset are those of
+// "name;statistics(rx-packets;tx-packets)" (RFC 8040, 4.8.3). The keys of list entries are always
+// included, so that entries can be told apart. limit and offset are those of
 // draft-ietf-netconf-list-pagination. Control role.
 #ifndef RESTCONF_FIELDS_H
 #define RESTCONF_FIELDS_H
@@ -16,21 +16,21 @@
 struct lysc_node;
 struct field;
 
-// Reads an expression about what is in `schema` (NULL: at the top; `any`: in nothing known). NULL
+// Reads an expression about the children of `schema` (NULL: the top; `any`: unknown schema). NULL
 // with a sentence.
 struct field *fields_parse(const char *expression, const struct lysc_node *schema, bool any,
                            struct text *why);
 void fields_free(struct field *f);
 const struct field *fields_child(const struct field *f,
-                                 const char *name);     // what is wanted of a child; NULL: nothing
-bool fields_whole(const struct field *f);               // it is wanted with all that is in it
-void fields_keep(json_t *value, const struct field *f); // takes everything else out of it
+                                 const char *name);     // fields selected in a child; NULL: none
+bool fields_whole(const struct field *f);               // selected with everything in it
+void fields_keep(json_t *value, const struct field *f); // removes everything else
 
 struct page {
     uint64_t offset, limit; // limit: UINT64_MAX = none
 };
 bool page_parse(const char *offset, const char *limit,
-                struct page *p); // texts or NULL; false: wrong
+                struct page *p); // texts or NULL; false: invalid
 void page_keep(json_t *array, const struct page *p);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metric.c - writing metrics as OpenMetrics 1.0 or as Prometheus' text format 0.0.4
 //
-// The two differ in little: OpenMetrics names a counter's family without its "_total", tells units
-// and ends in "# EOF".
+// The two differ in little: OpenMetrics names a counter's family without its "_total", includes
+// units and ends in "# EOF".
 #include "restconf/metric.h"
 
 #include <inttypes.h>

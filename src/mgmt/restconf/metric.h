@@ -4,9 +4,9 @@
 //     metric_family(&m, METRIC_COUNTER, "port_rx_packets", "packets", "Packets received.");
 //     metric_u64(&m, 7, "port", "p0", NULL);     // kamuee_port_rx_packets_total{port="p0"} 7
 //
-// A family's samples follow it directly. Names get "kamuee_" in front, and what the type wants
-// behind; labels come in pairs of name and value, any bytes: base/plain.h says how they are shown.
-// Control role; no state but the struct.
+// A family's samples follow it directly. Names get the prefix "kamuee_" and the suffix of the type;
+// labels come in pairs of name and value, any bytes: base/plain.h defines their output. Control
+// role; no state except the struct.
 #ifndef RESTCONF_METRIC_H
 #define RESTCONF_METRIC_H
 
@@ -25,7 +25,7 @@ struct metrics {
     enum metric_type type;
 };
 
-// `unit`: the name's last word when it is one, "" otherwise.
+// `unit`: the last word of the name if that is a unit, "" otherwise.
 void metric_family(struct metrics *m, enum metric_type type, const char *name, const char *unit,
                    const char *help);
 void metric_u64(struct metrics *m, uint64_t value, ...) __attribute__((sentinel)); // of an info: 1

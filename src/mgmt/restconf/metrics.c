@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics.c - GET /metrics: what a Prometheus collects
+// metrics.c - GET /metrics: the metrics for Prometheus
 //
-// Which format is the client's choice (RFC 9110, 12.5.1): OpenMetrics where its Accept header
-// prefers it to text/plain.
+// The client chooses the format (RFC 9110, 12.5.1): OpenMetrics if its Accept header prefers it to
+// text/plain.
 #include "restconf/metrics.h"
 
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 #define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-// --- which format -------------------------------------------------------------------------------
+// --- choice of the format -----------------------------------------------------------------------
 
-// The media range at `p`, up to the comma: how much it is wanted, 0..1.
+// Quality of the media range at `p`, up to the comma: 0..1.
 static double quality(const char *p, size_t n)
 {
     for (const char *end = p + n; p < end && (p = memchr(p, ';', (size_t)(end - p)));) {
@@ -82,7 +82,7 @@ static void write_scrape(struct scrape *s)
     scrape_free(s);
 }
 
-// From feature s->at on.
+// Starts with feature s->at.
 static void scrape_collect(struct scrape *s)
 {
     while (s->at < FEATURE_N && !(features[s->at]->metrics && features[s->at]->metrics->collect))
@@ -100,7 +100,7 @@ void scrape_collected(struct scrape *s)
         scrape_collect(s);
         return;
     }
-    http_reply(s->http, 200, NULL, NULL); // nobody waits for it any more
+    http_reply(s->http, 200, NULL, NULL); // no reader is left
     scrape_free(s);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics.h - GET /metrics: what a Prometheus collects, and which feature writes which families
+// metrics.h - GET /metrics: the metrics for Prometheus, and the features' functions that write them
 //
-// All features collect first what they have to ask another thread for, one after the other; then
-// all write at once, so that a scrape shows one moment. Control role.
+// All features first collect data from other threads, one after the other; then all write at once,
+// so that a scrape shows one moment. Control role.
 #ifndef RESTCONF_METRICS_H
 #define RESTCONF_METRICS_H
 
@@ -13,22 +13,22 @@
 
 struct http;
 
-// Lives until the last answer has come, though the client may have left, and the server may have
-// stopped, meanwhile.
+// Lives until the last answer has come, even if the client has left or the server has stopped
+// meanwhile.
 struct scrape {
     struct http *http;
     bool openmetrics;
-    unsigned at;           // enum feature_id: who collects
-    void *kept[FEATURE_N]; // what each has collected, from malloc(); NULL: nothing
+    unsigned at;           // enum feature_id: collecting now
+    void *kept[FEATURE_N]; // collected data of each feature, from malloc(); NULL: none
 };
 
 struct feature_metrics {
-    // Fills s->kept[FEATURE_word], then calls one of those below, perhaps later. NULL: nothing has
-    // to be asked for.
+    // Fills s->kept[FEATURE_word], then calls one of the functions below, perhaps later. NULL: no
+    // data from other threads.
     void (*collect)(struct scrape *s);
     void (*write)(struct metrics *m, const void *kept);
 };
-// Each is the last thing to do with a scrape.
+// Each must be the last use of a scrape.
 void scrape_collected(struct scrape *s);
 void scrape_keep(struct scrape *s, const void *row, size_t n, size_t size); // struct scrape_rows
 void scrape_asked(struct scrape *s, const char *manager, int error); // 0: an answer will come

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation.h - the RPCs of kamuee.yang: who runs which, their input and output; control role
+// operation.h - the RPCs of kamuee.yang: their functions, input and output; control role
 //
-// Who may run it, and what its input must be, the schema says.
+// The schema defines the required role and the format of the input.
 #ifndef RESTCONF_OPERATION_H
 #define RESTCONF_OPERATION_H
 
@@ -13,30 +13,30 @@ struct lyd_node;
 
 enum operation_turn { // core/aside.h
     OPERATION_AT_ONCE,
-    OPERATION_READS, // in the lane of those that read the configuration
+    OPERATION_READS, // in the lane of readers of the configuration
     OPERATION_CHANGES,
 };
 
-// An RPC. Each of the schema has one, and the other way round.
+// An RPC. Each RPC of the schema has exactly one, and vice versa.
 struct feature_operation {
     const char *rpc;
     void (*run)(struct http *h, const struct lyd_node *op); // answers, perhaps later
     enum operation_turn turn;
 };
 
-void operation_bind(void); // to the schema, once it is loaded
+void operation_bind(void); // to the schema, after loading it
 
-// Value of a leaf of the input, "" or `otherwise` when it is not given.
+// Value of a leaf of the input, "" or `otherwise` if it is missing.
 const char *operation_input(const struct lyd_node *op, const char *leaf);
 uint64_t operation_input_number(const struct lyd_node *op, const char *leaf, uint64_t otherwise);
 bool operation_input_is_true(const struct lyd_node *op, const char *leaf);
 
-// {"kamuee:output": { … }}: the members are written between the two.
+// {"kamuee:output": { … }}: members are written between the two calls.
 void output_begin(struct jwrite *j, struct text *t);
-void output_end(struct jwrite *j); // these two on any thread
+void output_end(struct jwrite *j); // output_begin, output_end: any thread
 void output_send(struct http *h, struct jwrite *j);
 
-// What config_commit and config_edited() say.
+// Answers with the errors of config_commit() or config_edited().
 void operation_refuse(struct http *h, int r, struct errors *e);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path.c - "kamuee:port=p0/mtu" to schema nodes and keys (RFC 8040, 3.5.3)
+// path.c - parses "kamuee:port=p0/mtu" to schema nodes and keys (RFC 8040, 3.5.3)
 //
-// Names are separated by '/', the keys of a list entry stand behind '=' with
-// commas between them, all of it percent-encoded. A name that is not in the
-// schema is answered with the nearest one that is.
+// Names are separated by '/', the keys of a list entry stand behind '=' with commas between them,
+// all of it percent-encoded. For a name that is not in the schema, the error suggests the nearest
+// one.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

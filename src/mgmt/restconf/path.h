@@ -24,17 +24,18 @@ struct path {
     unsigned n;
     char *buffer;
 };
-// Reads what follows /restconf/data/. 0; -ENOENT (no such name) or -EINVAL (keys) with a sentence.
+// Parses the text after /restconf/data/. 0; -ENOENT (no such name) or -EINVAL (keys) with a
+// sentence.
 int path_parse(const char *text, struct path *p, struct text *why);
 void path_free(struct path *p);
 const struct path_segment *path_last(const struct path *p);
-// The node the path names in a tree, or NULL.
+// The node of the path in a tree, or NULL.
 struct lyd_node *path_find(const struct path *p, unsigned n_segments, const struct lyd_node *tree);
-// "%-decodes" in place; false when malformed or with a NUL in it.
+// Decodes %XX in place; false if malformed or if it contains a NUL.
 bool percent_decode(char *s);
 // "kamuee:port", or "port" inside another node of the module; returns buf.
 const char *path_member_name(const struct lysc_node *s, bool with_module, char *buf, size_t n);
-// Value of a key as the JSON type RFC 7951 wants for its leaf.
+// Value of a key in the JSON type of its leaf (RFC 7951).
 json_t *path_key_json(const struct lysc_node *leaf, const char *value);
 
 // --- answers ---

@@ -9,7 +9,7 @@
 #include "http/error_body.h"
 #include "restconf/path.h"
 
-// Empties what lies deeper than `depth` levels of containers and list entries (RFC 8040, 4.8.2).
+// Empties nodes below `depth` levels of containers and list entries (RFC 8040, 4.8.2).
 void restconf_prune(json_t *v, unsigned depth)
 {
     const char *key;

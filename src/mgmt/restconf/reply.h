@@ -12,7 +12,7 @@
 void restconf_json(struct http *h, int code,
                    json_t *body); // takes over the body; obeys ?fields=, ?depth=, …
 
-// What the query wants of an answer, read from it at once: cutting may then happen aside.
+// Part of an answer selected by the query, read at once: cutting may then run aside.
 struct cut {
     struct page page;
     struct field *fields; // NULL: all
@@ -22,7 +22,7 @@ struct cut restconf_cut(const struct http *h); // the query has been checked
 void restconf_cut_free(struct cut *c);
 void restconf_shorten(const struct cut *c, json_t *body); // its only member is the target
 bool restconf_is_cut(const struct http *h);                 // the query wants a part of the answer
-void restconf_prune(json_t *v, unsigned depth);             // empties what lies deeper
-unsigned restconf_depth(const struct http *h, bool *ok); // ?depth=, 0 = all; *ok false: no number
+void restconf_prune(json_t *v, unsigned depth);             // empties deeper nodes
+unsigned restconf_depth(const struct http *h, bool *ok); // ?depth=, 0 = all; *ok false: invalid
 
 #endif

@@ -4,12 +4,12 @@
 //     /restconf                          root: data, operations, yang-library-version
 //     /restconf/data/kamuee:…            configuration (read, edit) and state (read)
 //     /restconf/operations/kamuee:NAME   operations (POST)
-//     /restconf/streams/events           what happens, as server-sent events
-//     /.well-known/host-meta             where all this lies (RFC 6415)
+//     /restconf/streams/events           events, as server-sent events
+//     /.well-known/host-meta             location of these resources (RFC 6415)
 //     /metrics                           for Prometheus (metrics.c)
 //
-// Everything is JSON as of RFC 7951, errors too (7.1), those that evhttp makes
-// itself included (http_page.c). Who may do what is access.c's.
+// Everything is JSON as of RFC 7951, including errors (7.1), even those that evhttp makes itself
+// (http_page.c). access.c decides on rights.
 #include "restconf/restconf.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-// --- which resource -----------------------------------------------------------------------------
+// --- finding the resource -----------------------------------------------------------------------
 
 static bool is_read(const char *method)
 {
@@ -62,7 +62,7 @@ static bool known_parameter(void *ctx, const char *name, const char *value)
     return false;
 }
 
-// A list, or what streams one: only there a page can be had.
+// A list, or a streamed one: only these have pages.
 static bool has_rows(const struct path *p)
 {
     const struct path_segment *g = p->n ? path_last(p) : NULL;
@@ -71,7 +71,7 @@ static bool has_rows(const struct path *p)
            (!g->n_keys || state_is_streamed(g->schema->name));
 }
 
-// What of the answer is wanted; false: an answer has been given.
+// Reads the selection from the query; false: already answered.
 static bool read_cut(struct http *h, const struct path *p)
 {
     const char *fields = http_query(h, "fields"), *limit = http_query(h, "limit"),
@@ -97,7 +97,7 @@ static bool read_cut(struct http *h, const struct path *p)
     return ok;
 }
 
-// The query of a read; false: an answer has been given.
+// Reads the query of a GET; false: already answered.
 static bool read_content(struct http *h, struct content *c)
 {
     const char *v = http_query(h, "content"), *unknown = NULL;
@@ -140,13 +140,13 @@ static void get_data(struct http *h, const struct path *p)
     if (!read_content(h, &c) || !read_cut(h, p))
         return;
     if (!p->n && c.state)
-        condition_tell(h); // state has changed in any case
+        condition_tell(h); // state has always changed
     else if (!state && !condition_read(h))
         return;
     if (!p->n)
         datastore_get(h, &c);
     else if (state ? !c.state : !c.config)
-        send_nothing(h); // nothing of this kind is here
+        send_nothing(h); // not a resource of this kind
     else if (state)
         state_get(h, p);
     else
@@ -224,7 +224,7 @@ static void operation_resource(struct http *h, const char *text)
         http_refuse_method(h, *text ? "OPTIONS, POST" : "GET, HEAD, OPTIONS");
 }
 
-// What follows `root` in the path ("" when nothing does), or NULL when the path lies elsewhere.
+// The part of the path after `root` ("" if there is none), or NULL if the path is elsewhere.
 static const char *path_below(const char *path, const char *root)
 {
     size_t n = strlen(root);
@@ -250,7 +250,7 @@ static bool sends_json(struct http *h)
     return !n || !type || strcasestr(type, "json");
 }
 
-// The resources that answer with something other than JSON.
+// Resources with answers other than JSON.
 static bool stream_resource(struct http *h, const char *path)
 {
     if (strcmp(path, "/restconf/streams/events"))
@@ -293,10 +293,10 @@ static void answer_resource(struct http *h)
             "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
 }
 
-// A resource of another model than kamuee.yang, of the feature that has it; false: there is none.
+// A resource of a model other than kamuee.yang, served by a feature; false: there is none.
 static bool view_get(struct http *h, const char *path)
 {
-    if (bound_is(h)) // they know nothing of owners
+    if (bound_is(h)) // views do not know owners
         return false;
     for (unsigned f = 0; f < FEATURE_N; f++)
         if (features[f]->view && features[f]->view->get(h, path))
@@ -309,7 +309,7 @@ static bool view_get(struct http *h, const char *path)
 static void run_in_turn(void *h)
 {
     if (http_left(h))
-        http_reply(h, 503, NULL, NULL); // to nobody
+        http_reply(h, 503, NULL, NULL); // no reader is left
     else
         answer_resource(h);
 }

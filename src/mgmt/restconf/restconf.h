@@ -13,9 +13,9 @@ struct http;
 int restconf_start(char *err, size_t err_size); // on the UNIX socket
 void restconf_stop(void);
 void restconf_answer(struct http *h); // a request by VIA_API
-// Of a read whose schema is not known; false: an answer has been given.
+// Checks the query of a read without a known schema; false: already answered.
 bool restconf_query_ok(struct http *h);
 enum access_level restconf_needs(const char *method,
-                                 const char *path); // the least role whose body is worth reading
+                                 const char *path); // lowest role whose request body is accepted
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_condition.c - requests that depend on the configuration being what the client thinks
+// restconf_condition.c - conditional requests, which depend on an unchanged configuration
 //
-// One tag and one time for the whole configuration (RFC 8040, 3.4.1; RFC 9110,
-// 13): each commit makes a new tag, and so does each start, for a client cannot
-// know what happened meanwhile.
+// There is one tag and one time for the whole configuration (RFC 8040, 3.4.1; RFC 9110, 13). Each
+// commit makes a new tag, and so does each start, because a client cannot know what happened
+// meanwhile.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,7 +15,8 @@
 #include "restconf/restconf_priv.h"
 #include "yang/config_tree.h"
 
-// Of a part of the configuration: what it says. Others' commits do not change it.
+// Tag of a part of the configuration: a hash of its content. Commits to other parts do not change
+// it.
 static const char *tag_of_part(struct http *h, char buf[48])
 {
     struct text t = {0};
@@ -50,13 +51,13 @@ void condition_tell(struct http *h)
     struct tm tm;
 
     http_set_header(h, "ETag", entity_tag(h, buf));
-    if (bound_is(h)) // when others last changed theirs is not for it
+    if (bound_is(h)) // times of other owners' changes are hidden from it
         return;
     strftime(buf, sizeof buf, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&t, &tm));
     http_set_header(h, "Last-Modified", buf);
 }
 
-// Whether one of the tags of the header is ours; "*" is when there is something.
+// Is one of the tags in the header ours? "*" matches if the resource exists.
 static bool matches(struct http *h, const char *header, bool exists)
 {
     char mine[48];
@@ -68,7 +69,7 @@ static bool matches(struct http *h, const char *header, bool exists)
     return at && exists;
 }
 
-// 1: changed since, 0: not, -1: the header is not there, or is no date (and so is ignored).
+// 1: changed since, 0: unchanged, -1: the header is missing, or not a date (and so ignored).
 static int changed_since(const struct http *h, const char *header)
 {
     const char *v = bound_is(h) ? NULL : http_header(h, header);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_config.c - reading the configuration by RESTCONF
 //
-// A large one is written in slices (config_write.c), between which the loop serves others; it is
-// read from the snapshot that was in force when the request came.
+// A large configuration is written in slices (config_write.c), between which the loop serves other
+// requests; it is read from the snapshot that was in force when the request came.
 #include <event2/event.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 // --- in slices ----------------------------------------------------------------------------------
 
 struct reading {
-    struct snapshot *snapshot; // what is read stays while others commit
+    struct snapshot *snapshot; // keeps the tree while others commit
     struct config_writer *writer;
     struct field *fields;
     struct http *http;
@@ -126,7 +126,7 @@ static void read_resource(struct http *h, struct config_part *p, const struct ly
     p->levels = c->depth ? c->depth - 1 : CONFIG_ALL_LEVELS;
     page_parse(http_query(h, "offset"), http_query(h, "limit"), &p->page);
     jwrite_begin(&a->out, NULL, '{');
-    http_for_anyone(h); // it is the client's part
+    http_for_anyone(h); // already the client's part
     read_part(h, p, wanted_fields(h, s), &a->out, send_config, a);
 }
 

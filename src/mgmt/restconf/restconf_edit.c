@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_edit.c - editing the configuration by RESTCONF
 //
-// Every edit is a transaction on a copy of the running configuration: the body
-// is wrapped into the containers and entries of its path, so that one JSON tree
-// from the root remains, whatever the depth of the resource; that tree is
-// merged (PATCH, POST) or takes the place of what was there (PUT), and the
+// Every edit is a transaction on a copy of the running configuration: the body is wrapped into the
+// containers and entries of its path, which gives one JSON tree from the root, whatever the depth
+// of the resource; that tree is merged (PATCH, POST) or replaces the old content (PUT), and the
 // copy is committed like any other candidate (config.c).
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@
 
 // --- the body of an edit ------------------------------------------------------------------------
 
-// The one member of the body: its name without module, and its value.
+// The single member of the body: its name without module, and its value.
 static json_t *only_member(json_t *body, const char **name)
 {
     void *i = json_object_iter(body);
@@ -46,8 +45,8 @@ static bool same_key(const json_t *v, const struct lysc_node *leaf, const char *
     return same;
 }
 
-// Whether the entry in the body has the keys of the path; absent ones are filled in, and they come
-// first: what is wrong behind them is told by them.
+// Does the entry in the body have the keys of the path? Missing keys are filled in, and keys come
+// first: errors in later members name the entry by them.
 static bool match_keys(const struct path_segment *g, json_t *entry, struct errors *e)
 {
     const struct lysc_node *k = lysc_node_child(g->schema);
@@ -69,7 +68,7 @@ static bool match_keys(const struct path_segment *g, json_t *entry, struct error
     return ok;
 }
 
-// Value of the target as it stands under its name in the tree: one entry in an array for a list.
+// Value of the target in the form for its name in the tree: one entry in an array for a list.
 static json_t *target_value(const struct path_segment *g, json_t *value, struct errors *e)
 {
     bool many = g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST);
@@ -98,7 +97,7 @@ static void set_member(json_t *object, const struct lysc_node *s, bool top, json
     json_object_set_new(object, path_member_name(s, top, name, sizeof name), value);
 }
 
-// Puts the value of segment n-1 into its ancestors: one object from the root.
+// Wraps the value of segment n-1 into its ancestors: one object from the root.
 static json_t *wrap(const struct path *p, unsigned n, json_t *value)
 {
     while (n--) {
@@ -171,11 +170,11 @@ static int commit_candidate(struct http *h, struct lyd_node *candidate,
     int r = config_bound_commit(
         &(struct bound_change){http_vr(h), bound_running(h), candidate}, &how, result, e);
     config_drop(candidate);
-    http_keep(h, NULL, NULL); // what it changed shows, in its ETag
+    http_keep(h, NULL, NULL); // the ETag then shows its changes
     return r;
 }
 
-// `created`: where the new resource lies, or NULL.
+// `created`: path of the new resource, or NULL.
 static void send_edited(struct http *h, struct lyd_node *candidate, int code,
                         const struct path *created)
 {
@@ -204,16 +203,16 @@ static void refuse_edit(struct http *h, struct errors *e)
 // --- the candidate, made aside -------------------------------------------------------------------
 
 struct editing {
-    const char *body; // NULL: what is there goes
+    const char *body; // NULL: deletes the target
     size_t n;
-    const struct path *path; // of what the body names
-    bool replace;            // what is there; else the body is added
+    const struct path *path; // parent of the members in the body
+    bool replace;            // replaces the content; otherwise the body is merged
     const struct lyd_node *running;
     struct lyd_node *candidate;
     struct errors e;
 };
 
-// The body as a tree from the root.
+// Converts the body to a tree from the root.
 static struct lyd_node *resource_tree(const struct path *p, json_t *body, struct errors *e)
 {
     struct lyd_node *tree = NULL;
@@ -272,8 +271,7 @@ static void make_candidate(void *arg)
     }
 }
 
-// Commits what the body makes of the configuration, or the configuration without the target.
-// `created`: as above.
+// Commits the configuration edited by the body, or without the target. `created`: as above.
 static void edit(struct http *h, const struct path *p, bool replace, bool has_body, int code,
                  const struct path *created)
 {
@@ -320,8 +318,8 @@ static char *key_text(const json_t *v)
     return s;
 }
 
-// POST: the body's only member is a new child of the path; its keys make the rest of the path. The
-// key texts are the caller's to free.
+// POST: the only member of the body is a new child of the path; its keys complete the path. The
+// caller frees the key texts.
 static bool child_path(const struct path *p, json_t *body, struct path *child, char *key[PATH_KEYS],
                        struct errors *e)
 {
@@ -365,7 +363,7 @@ static void post_child(struct http *h, const struct path *child)
         edit(h, child, false, true, 201, child);
 }
 
-// What POST makes is named by its body.
+// The body names the resource made by POST.
 struct naming {
     const char *body;
     size_t n;
@@ -417,7 +415,7 @@ static bool is_whole_list(const struct path *p)
            !path_last(p)->n_keys;
 }
 
-// What an entry is known by stays as long as it (RFC 8040, 4.5 to 4.7).
+// Keys of an entry are immutable (RFC 8040, 4.5 to 4.7).
 static bool is_key(const struct path *p)
 {
     return p->n && lysc_is_key(path_last(p)->schema);

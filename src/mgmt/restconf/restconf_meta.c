@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_meta.c - what RFC 8040 requires a server to say about itself
+// restconf_meta.c - self-description of the server as required by RFC 8040
 //
 // The root resource (3.3), its location (3.1), the YANG library (10; RFC 8525) and the capabilities
 // (9.1). All fixed for the life of the process.
@@ -42,7 +42,8 @@ static json_t *monitoring(void)
 #undef CAPABILITY
 }
 
-// One of the two containers libyang makes: yang-library, or modules-state of the older RFC 7895.
+// One of the two containers that libyang makes: yang-library, or modules-state of the older RFC
+// 7895.
 static json_t *yang_library(const char *container)
 {
     struct lyd_node *tree = NULL;
@@ -57,7 +58,7 @@ static json_t *yang_library(const char *container)
     return j;
 }
 
-// Where each module's text is had (RFC 8040, 3.7), as far as kamueed has it.
+// Adds the location of each module's text (RFC 8040, 3.7), if kamueed has it.
 static void add_locations(json_t *modules)
 {
     json_t *m;
@@ -78,7 +79,7 @@ static void add_locations(json_t *modules)
     }
 }
 
-// libyang knows what it has loaded; the models of views are told beside that.
+// libyang lists the modules that it has loaded; the models of views are added.
 static json_t *library(void)
 {
     json_t *j = yang_library("yang-library");

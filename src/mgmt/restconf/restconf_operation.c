@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_operation.c - POST /restconf/operations/kamuee:NAME
 //
-// The input is checked against the schema by libyang, so that a feature finds what it needs.
+// libyang checks the input against the schema, so that features can rely on it.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -23,9 +23,9 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-#define BODY_SHORT (64u << 10) // bytes of input that are read at once
+#define BODY_SHORT (64u << 10) // bytes of input that are parsed at once
 
-// --- what an operation was given, and how it answers --------------------------------------------
+// --- input and output of an operation -----------------------------------------------------------
 
 const char *operation_input(const struct lyd_node *op, const char *leaf)
 {
@@ -76,7 +76,7 @@ void operation_refuse(struct http *h, int r, struct errors *e)
         http_refuse_all(h, 409, r == -EBUSY || r == -EAGAIN ? "in-use" : "resource-denied", e);
 }
 
-// --- who runs what ------------------------------------------------------------------------------
+// --- functions of operations --------------------------------------------------------------------
 
 static VEC(const struct feature_operation *) operations; // the RPCs, in the schema's order
 
@@ -116,16 +116,16 @@ void operation_bind(void)
 
 // --- dispatch -----------------------------------------------------------------------------------
 
-// {"kamuee:input": {…}} or nothing, as the tree libyang makes of {"kamuee:NAME": {…}}.
+// {"kamuee:input": {…}} or nothing, as the tree that libyang makes of {"kamuee:NAME": {…}}.
 struct input {
     const char *name, *body;
     size_t n;
-    struct lyd_node *tree; // NULL: it is wrong
+    struct lyd_node *tree; // NULL: invalid
     const char *tag;
     struct text why;
 };
 
-// Lines of configuration are text of several lines. What is one line has a type that says so.
+// Configuration lines are text of several lines. Types of single-line values exclude line ends.
 static bool is_plain(const char *s)
 {
     while (*s) {
@@ -200,7 +200,7 @@ static void parse_input(void *arg)
     json_decref(root);
 }
 
-// Who may run it: the schema says so, and what it does not say is for admins.
+// Required role by the schema; admin if it names none.
 static enum access_level access_of(const char *name)
 {
     const struct lysc_node *rpc = yang_rpc(name);

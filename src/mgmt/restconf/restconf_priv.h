@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_priv.h - what the files of the RESTCONF server share
+// restconf_priv.h - shared by the files of the RESTCONF server
 //
-//     restconf.c            which resource is meant, methods
+//     restconf.c            finding the resource, methods
 //     restconf_condition.c  ETag and the like
 //     restconf_config.c     reading the configuration
 //     restconf_edit.c       editing it
 //     restconf_state.c      reading state; features write it
-//     restconf_meta.c       what the protocol wants to be told about itself
+//     restconf_meta.c       self-description required by the protocol
 //     restconf_operation.c  POST /restconf/operations/kamuee:NAME; features run it
 //
-// Edits, and operations on the configuration, have a turn (core/aside.h): restconf.c sees to that.
+// restconf.c makes edits, and operations on the configuration, wait for a turn (core/aside.h).
 #ifndef RESTCONF_RESTCONF_PRIV_H
 #define RESTCONF_RESTCONF_PRIV_H
 
@@ -25,9 +25,9 @@
 // --- ETag and the like (RFC 8040, 3.4.1) ---
 bool condition_read(struct http *h);
 bool condition_edit(struct http *h, bool exists);
-void condition_tell(struct http *h); // ETag and Last-Modified of what is now
+void condition_tell(struct http *h); // current ETag and Last-Modified
 
-// A feature and the schema do not fit: `name` of one is not in the other, or twice there.
+// A feature and the schema do not match: `name` of one is missing in the other, or occurs twice.
 _Noreturn void restconf_unbound(const char *what, const char *name);
 
 // --- resources ---
@@ -37,7 +37,8 @@ struct content {
     unsigned depth;       // 0 = all
 };
 void config_get(struct http *h, const struct path *p, const struct content *c);
-// Members of the whole configuration into the open object; `done` is called once, perhaps later.
+// Writes the members of the whole configuration into the open object; `done` is called once,
+// perhaps later.
 struct jwrite;
 void config_read_all(struct http *h, const struct content *c, struct jwrite *out,
                      void (*done)(void *ctx), void *ctx);
@@ -48,9 +49,9 @@ void datastore_get(struct http *h, const struct content *c);
 bool meta_get(struct http *h, const char *path); // false: not one of its resources
 void operation_post(struct http *h, const char *name);
 bool operation_turn(const char *name, size_t body_bytes,
-                    enum aside_lane *lane); // whether it has a turn, and in which lane
+                    enum aside_lane *lane); // true: needs a turn, in *lane
 void operations_list(struct http *h);
 enum access_level
-operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
+operation_needs(const char *name); // "kamuee:NAME"; any role may learn that an operation is unknown
 
 #endif

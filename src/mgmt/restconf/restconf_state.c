@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_state.c - reading state: which feature writes it, and when it is done
+// restconf_state.c - reading state: calls the features that write it
 //
 // Children of `state` are written one after the other, in the schema's order, into one text; a
-// writer that has to ask another thread goes on later, and the next follows. A path that leads
-// further down is served by writing the child (or its one entry) and then cutting the part out.
-// The client may have left, and the server may have stopped, before the last writer is done: the
-// answer lives until then.
+// writer that asks another thread continues later, followed by the next writer. For a path that
+// leads further down, the child (or its one entry) is written, and then the part is cut out. The
+// client may have left, and the server may have stopped, before the last writer is done: the answer
+// lives until then.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@
 #include "restconf/state.h"
 #include "yang/yang.h"
 
-#define SHORTEN_AT_ONCE (128u << 10) // bytes of JSON; more is cut aside, for others wait
+#define SHORTEN_AT_ONCE (128u << 10) // bytes of JSON; more is cut aside, because others wait
 
-// --- who writes what ----------------------------------------------------------------------------
+// --- writers ------------------------------------------------------------------------------------
 
 static VEC(const struct feature_state *) nodes; // children of `state`, in the schema's order
 
@@ -40,7 +40,7 @@ static const struct feature_state *writer_of(const char *node)
     restconf_unbound("state", node);
 }
 
-static unsigned index_of(const char *node) // nodes.n: it is none
+static unsigned index_of(const char *node) // nodes.n: not found
 {
     unsigned i = 0;
 
@@ -81,16 +81,16 @@ bool state_knows_parameter(const char *name)
 struct answer {
     struct show show;
     struct http *http;
-    unsigned node, last;   // the writer at work, the last one to run
-    bool whole, datastore; // all children; around them the whole datastore
+    unsigned node, last;   // the current writer, the last one to run
+    bool whole, datastore; // all children; within the whole datastore
     bool with_state;
     char defaults[16];     // of the configuration
-    struct path path;      // with texts of its own
+    struct path path;      // points to path_text
     char *path_text;
     char name[80];
-    struct cut cut; // what the query wants of it
+    struct cut cut; // part selected by the query
     struct http_turn turn;
-    bool found;     // the path's part is in it
+    bool found;     // the path's part was found in it
 };
 
 static bool is_part(const struct answer *a)
@@ -105,7 +105,7 @@ int show_later(struct show *s, int asked)
     return SHOW_LATER;
 }
 
-// --- finding a part of what was written ---------------------------------------------------------
+// --- cutting out a part -------------------------------------------------------------------------
 
 static bool has_keys(const json_t *entry, const struct path_segment *g)
 {
@@ -122,7 +122,7 @@ static bool has_keys(const json_t *entry, const struct path_segment *g)
     return true;
 }
 
-// The value a segment names inside `v`; a list entry comes as an array of one. New reference or
+// The value of a segment inside `v`; a list entry is returned as an array of one. New reference or
 // NULL.
 static json_t *child_of_segment(json_t *v, const struct path_segment *g, const char *member)
 {
@@ -141,8 +141,8 @@ static json_t *child_of_segment(json_t *v, const struct path_segment *g, const c
     return NULL;
 }
 
-// What path segments from the second on name in `root`, as an RFC 8040 answer; NULL when it is not
-// there.
+// The part of `root` for the path segments from the second on, as an RFC 8040 answer; NULL if it
+// does not exist.
 static json_t *part_of_path(json_t *root, const struct path *p)
 {
     json_t *at = json_incref(root), *body;
@@ -189,7 +189,7 @@ static void refuse_not_there(struct http *h, const struct path *p)
         http_refuse(h, 404, "invalid-value", "'%s' has no value", g->schema->name);
 }
 
-// Touches the answer alone.
+// Uses only the answer.
 static void shorten(void *arg)
 {
     struct answer *a = arg;
@@ -216,7 +216,7 @@ static void send_shortened(void *arg)
     else if (!http_left(a->http))
         aside(shorten, a);
     if (http_left(a->http))
-        http_reply(a->http, 503, NULL, NULL); // to nobody
+        http_reply(a->http, 503, NULL, NULL); // no reader is left
     else if (a->found)
         http_reply(a->http, 200, HTTP_JSON, &a->show.text);
     else
@@ -237,14 +237,14 @@ static void send_answer(struct answer *a, int result)
     bool cut = is_part(a) || restconf_is_cut(a->http);
 
     if (http_left(a->http)) {
-        http_reply(a->http, 503, NULL, NULL); // to nobody
+        http_reply(a->http, 503, NULL, NULL); // no reader is left
         state_answer_free(a);
         return;
     }
     if (!result && bound_is(a->http)) {
         bound_keep_state(http_vr(a->http), &a->show.text);
         http_for_anyone(a->http);
-        cut = true; // a child that is not there any more is not found
+        cut = true; // so that a removed child is not found
     }
     if (!result && cut) {
         a->cut = restconf_cut(a->http);
@@ -276,7 +276,7 @@ static bool is_hidden(const struct answer *a, const struct feature_state *s)
     return !bound_sees(a->http, schema_of(s));
 }
 
-// As if there were none: a list without entries. A container has no value.
+// Writes an empty list, as if there were no entries. A container gets no value.
 static void write_hidden(struct answer *a, const struct feature_state *s)
 {
     if (a->whole || schema_of(s)->nodetype != LYS_LIST)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// state.h - state on its way into an answer, and the writers of its parts
+// state.h - writers of state for answers
 //
-// A feature writes children of the container `state` of kamuee.yang, by exactly the names of the
-// schema. Control's own state is written at once; another thread's comes by a call on the loop,
-// perhaps after the client has gone: so a struct show lives until its last call has come. Control
-// role.
+// A feature writes children of the container `state` of kamuee.yang, with exactly the names of the
+// schema. Control's own state is written at once; state of another thread arrives in a call on the
+// loop, perhaps after the client has gone: so a struct show lives until its last call has come.
+// Control role.
 #ifndef RESTCONF_STATE_H
 #define RESTCONF_STATE_H
 
@@ -25,26 +25,27 @@ struct show {
     void (*done)(struct show *s, int result); // called once by a writer that returned SHOW_LATER;
                                               // -errno: `text` holds a sentence
     struct text text;
-    unsigned cursor;            // of a writer that asks more than once
-    int (*ask)(struct show *s); // what it asks
+    unsigned cursor;            // of a writer with several queries
+    int (*ask)(struct show *s); // sends the query
 };
 
 enum { SHOW_NOW, SHOW_LATER };
-// SHOW_LATER; `asked`: what asking another thread returned: -errno, and there will be no answer.
+// Returns SHOW_LATER; `asked`: result of asking another thread; -errno means that no answer will
+// come.
 int show_later(struct show *s, int asked);
 
-// A child of `state`. Each of the schema has one, and the other way round.
+// A child of `state`. Each child in the schema has exactly one, and vice versa.
 struct feature_state {
     const char *node;
     // Writes "node": value into s->out. SHOW_NOW, or SHOW_LATER and s->done() will be called.
     int (*write)(struct show *s);
-    // Instead: answers a request for this child itself, by a stream. It is left out where all
-    // state is read.
+    // Alternative: answers a request for this child itself, by a stream. The child is left out when
+    // all state is read.
     void (*stream)(struct http *h, const struct path *p);
-    const char *const *parameters; // of the query, that a stream knows; ended by NULL
+    const char *const *parameters; // query parameters supported by the stream; ended by NULL
 };
 
-void state_bind(void); // to the schema, once it is loaded
+void state_bind(void); // to the schema, after loading it
 bool state_is_streamed(const char *node);
 bool state_knows_parameter(const char *name);
 
