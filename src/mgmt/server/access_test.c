@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// access_test.c - who may do what: users of the socket, clients of the proxy
+// access_test.c - rights of users of the socket and clients of the proxy
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,7 +67,7 @@ static int set_up_files(void **state)
     return r;
 }
 
-// A pipe would hold the control thread until somebody writes into it.
+// A pipe would block the control thread until a program writes into it.
 static void files_of_the_api_are_files(void **state)
 {
     char pipe[80], err[1200];
@@ -84,7 +84,7 @@ static void a_long_line_of_the_token_file_is_one_line(void **state)
     char path[80], err[1200];
 
     name_file(path, "long");
-    FILE *f = fopen(path, "w"); // a second half that would count
+    FILE *f = fopen(path, "w"); // a second half that must not be accepted
     assert_non_null(f);
     fprintf(f, "#%510smallory admin sha256:%064d\n", "", 0);
     fclose(f);
@@ -145,7 +145,7 @@ static int configure(const char *fmt, ...)
     return r;
 }
 
-// We are the proxy, of this client.
+// We play the proxy, for this client.
 struct client {
     const char *via, *address, *certificate, *token, *more;
 };
@@ -280,9 +280,9 @@ static void a_group_may_be_bound_to_a_vr(void **state)
     assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_ADMIN);
     assert_string_equal(vr, "blue");
     assert_int_equal(configure("set api group vr green admin users"), 200);
-    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_NONE); // which is meant?
+    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_NONE); // ambiguous
     assert_int_equal(configure("set api group operator users"), 200);
-    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_OPERATE); // bound to none
+    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_OPERATE); // not bound
     assert_string_equal(vr, "");
     assert_int_equal(configure("delete vr blue"), 400); // in use
     assert_int_equal(configure("delete api"), 200);
@@ -310,7 +310,7 @@ static void a_group_may_be_bound_to_a_vr(void **state)
     assert_int_equal(configure("delete vr green"), 200);
 }
 
-// As a user of the groups asks: in a process of its own. Returns the status, or 0: not even a
+// Asks like a user of the groups: in a process of its own. Returns the status, or 0 without a
 // connection.
 static int ask_as(uid_t uid, gid_t gid, const char *request)
 {
@@ -360,12 +360,12 @@ static void a_stranger_gets_nothing(void **state)
     assert_int_equal(ask_as(65534, 65534, "GET /restconf/data/kamuee:state/ledger"), 0);
     assert_int_equal(ask_as(65534, staff, "GET /restconf/data/kamuee:state/ledger"), 200);
     assert_int_equal(ask_as(65534, staff, "POST " AUDIT), 400); // 403, in tens
-    // Even when the door is left open.
+    // Even if the socket is open to all.
     assert_int_equal(chmod(sock, 0666), 0);
     assert_int_equal(ask_as(65534, 65534, "GET /restconf/data/kamuee:state/ledger"), 400);
 }
 
-// Opens a session with this in the header; what the newest session is then called by.
+// Opens a session with this header; returns the name shown for the newest session.
 static const char *opened_by(uid_t uid, gid_t gid, const char *sudo_user)
 {
     static char name[80];
@@ -453,13 +453,13 @@ static void who_guesses_tokens_has_to_wait(void **state)
         assert_int_equal(ask_tcp("GET", MTU, i & 1 ? "guess" : "Basic cmVhZGVyOnJ1bm5lcg==", ""),
                          401);
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429); // it is not even looked at
+        assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429); // it is not even checked
         assert_has(reply.head.s, "Retry-After: 10");
         assert_said("wrong tokens from this address");
     }
     assert_int_equal(http_stats()->refused[REFUSED_UNKNOWN], GUESSES_MAX);
     assert_int_equal(http_stats()->refused[REFUSED_PAUSED], 3);
-    assert_int_equal(ask_tcp("GET", MTU, "reader", ""), 200); // which was right before
+    assert_int_equal(ask_tcp("GET", MTU, "reader", ""), 200); // it was right before
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429);
     other.address = "192.0.2.8";
     assert_int_equal(ask_by(other, "GET", MTU, ""), 200);
@@ -487,7 +487,7 @@ static int listen_to_events(struct client c)
     return fd;
 }
 
-// Whether the server ends it within so many seconds.
+// Does the server end it within so many seconds?
 static bool is_ended(int fd, unsigned seconds)
 {
     char bytes[4096];
@@ -502,7 +502,7 @@ static bool is_ended(int fd, unsigned seconds)
     return false;
 }
 
-// A stream ends when its token's line goes, or its certificate's name; others go on.
+// A stream ends when its token is removed, or its certificate's name; others continue.
 static void who_loses_rights_loses_streams(void **state)
 {
     open_proxy();
@@ -529,7 +529,7 @@ static void who_loses_rights_loses_streams(void **state)
     close(certificate);
 }
 
-// Or one token that is good for little would open the way to the others.
+// Otherwise a token with few rights would help to guess the others.
 static void a_right_token_in_between_helps_no_guesser(void **state)
 {
     unsigned looked_at = 0;
@@ -557,7 +557,7 @@ static void guesses_count_for_a_network_of_ipv6(void **state)
     assert_int_equal(ask_by(c, "GET", MTU, ""), 401);
 }
 
-// --- what the proxy says ------------------------------------------------------------------------
+// --- headers of the proxy -----------------------------------------------------------------------
 
 static void what_the_proxy_does_not_say_is_refused(void **state)
 {
@@ -575,7 +575,7 @@ static void what_the_proxy_does_not_say_is_refused(void **state)
     c.via = "apis";
     assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
     assert_said("expected api, metrics or web");
-    // What a client has smuggled in beside what the proxy sets.
+    // A header that a client smuggles in next to the proxy's own.
     c = with_certificate("CN=machine 7");
     c.more = "Kamuee-Certificate: CN=boss\r\n";
     assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
@@ -600,7 +600,7 @@ static void a_connection_is_of_one_client(void **state)
     close(fd);
 }
 
-// Headers of the proxy mean nothing on the socket of this host's users.
+// Headers of the proxy have no effect on the socket of this host's users.
 static void a_user_of_the_socket_is_no_proxy(void **state)
 {
     const struct group *g = getgrnam("staff");
@@ -633,14 +633,14 @@ static void only_the_proxy_is_served_by_its_socket(void **state)
     char saved[sizeof sock];
     strcpy(saved, sock);
     strcpy(sock, proxy_sock);
-    assert_int_equal(chmod(sock, 0666), 0); // the door is left open
+    assert_int_equal(chmod(sock, 0666), 0); // the socket is open to all
     assert_int_equal(ask_as(65534, 65534,
                             "GET " MTU " HTTP/1.1\r\nKamuee-Via: api\r\n"
                             "Kamuee-Client: 192.0.2.7\r\nAuthorization: Bearer boss\r\nRest:"),
                      0);
     strcpy(sock, saved);
     assert_int_equal(configure("set api proxy nobody"), 200);
-    assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 0); // nor is root, now
+    assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 0); // nor root, now
 }
 
 static void what_cannot_be_is_refused(void **state)
@@ -678,7 +678,7 @@ static void a_large_body_is_refused(void **state)
     text_free(&body);
 }
 
-// --- clients that say nothing of themselves -----------------------------------------------------
+// --- clients without identification -------------------------------------------------------------
 
 static void by_metrics_there_are_metrics_alone(void **state)
 {
@@ -715,13 +715,13 @@ static void a_certificate_may_what_its_name_may(void **state)
     assert_int_equal(ask_by(both, "GET", MTU, ""), 200);
     assert_int_equal(ask_by(both, "DELETE", MTU, ""), 403);
     assert_said("certificate noc.example.net has role operator");
-    both.token = "boss"; // who sends a token means it
+    both.token = "boss"; // a token takes precedence
     assert_int_equal(ask_by(both, "DELETE", MTU, ""), 204);
     assert_int_equal(configure("set api client \\\"machine 7\\\" role admin"), 200);
     assert_int_equal(ask_by(with_certificate("CN=machine 7"), "DELETE", MTU, ""), 404);
 }
 
-// What `subject` makes of the client "boss", who is an admin, and of "é,b", an operator.
+// Rights of `subject`, where the client "boss" is an admin, and "é,b" an operator.
 static enum access_level access_of(const char *subject)
 {
     struct who w;

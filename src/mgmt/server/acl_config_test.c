@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_config_test.c - access lists in the configuration: one line a rule, its words without
-// keywords, completion, refusals
+// acl_config_test.c - access lists in the configuration: one line per rule, keywordless words,
+// completion, refusals
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 
 static struct text said;
 
-// The canonical text of the lines, or what is wrong with them.
+// The canonical text of the lines, or their errors.
 static const char *reads(const char *lines)
 {
     struct lyd_node *tree = NULL;
@@ -200,7 +200,7 @@ static void difference_of_a_rule_is_its_line(void **state)
     lyd_free_all(b);
 }
 
-// The words that completion offers at the end of the line.
+// The words offered by completion at the end of the line.
 static const char *offered(const char *line)
 {
     struct jwrite j = {.t = &said};
@@ -243,7 +243,7 @@ static void completion_knows_where_a_word_of_a_rule_may_stand(void **state)
     assert_false(offers("set acl e rule 10 permit tcp nonsense ", "log"));
 }
 
-// --- what is known is not looked at again --------------------------------------------------------
+// --- known entries are not checked again ---------------------------------------------------------
 
 static void random_line(struct text *t)
 {
@@ -272,7 +272,7 @@ static void random_line(struct text *t)
     }
 }
 
-// Everything that a model says of access lists, and the errors.
+// Everything in the model about access lists, and the errors.
 static void tell_model(const struct model *m, struct errors *e, struct text *t)
 {
     vec_foreach (&model_acls(m)->list, l) {
@@ -342,7 +342,7 @@ static void model_made_with_what_is_known_is_the_one_made_without(void **state)
             lyd_free_all(a);
             continue;
         }
-        struct lyd_node *copy = config_dup(a); // libyang has no objection
+        struct lyd_node *copy = config_dup(a); // libyang agrees
         assert_int_equal(lyd_validate_module(&copy, yang_module, LYD_VALIDATE_NO_STATE, NULL), 0);
         lyd_free_all(copy);
         for (const struct lyd_node *l = a; l; l = l->next)
@@ -367,8 +367,8 @@ static void model_made_with_what_is_known_is_the_one_made_without(void **state)
 #define RULE(from)                                                                                 \
     "{\"number\": 10, \"action\": \"deny\", \"protocol\": \"ip\", \"from\": {" from "}}"
 
-// The canonical text of both, the second merged into the first when that has been found right; or
-// what is wrong.
+// The canonical text of both, after merging the second into the first if that is valid; or the
+// errors.
 static const char *merged(const char *first, const char *second)
 {
     struct lyd_node *tree = NULL;
@@ -414,7 +414,7 @@ static void what_json_says_twice_is_refused(void **state)
         merged(
             "{\"kamuee:address-set\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"s\"}]}",
             "{}"),
-        "set address-set s\nset address-set t\n"); // one entry, in two places
+        "set address-set s\nset address-set t\n"); // a single entry, in two places
     assert_string_equal(merged("{\"kamuee:memory\": 64, \"kamuee:memory\": 65}", "{}"),
                         "not JSON: duplicate object key near '\"kamuee:memory\"' in line 1");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_test.c - access lists as a client of RESTCONF sees them: commits that acl_manager refuses;
-// packets that are logged
+// acl_test.c - access lists seen by a RESTCONF client: commits refused by acl_manager; logged
+// packets
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void state_of_all(struct text *t)
     fake_acl_state(t);
 }
 
-// Nothing of the commit is in force, its other lines neither; and the next one is asked about anew.
+// Nothing of the commit takes effect, not even its other lines; the next commit starts afresh.
 static void refused_commit_says_why_and_changes_nothing(void **state)
 {
     static const char *const reasons[] = {
@@ -69,7 +69,7 @@ static void refused_commit_says_why_and_changes_nothing(void **state)
     free(running);
 }
 
-// --- packets that are logged ---------------------------------------------------------------------
+// --- logged packets ------------------------------------------------------------------------------
 
 static void hear(int fd, struct text *heard, const char *word)
 {
@@ -123,8 +123,8 @@ static void logged_packets_become_events(void **state)
                         "\"interface\":\"p0\",\"source\":\"10.0.0.1\","
                         "\"destination\":\"10.0.0.1\",\"protocol\":6,\"source-port\":1024,"
                         "\"destination-port\":443,\"length\":60");
-    // What the ring has no room for is lost and counted; of the rest a bounded number is told at a
-    // time.
+    // Packets that exceed the ring are lost and counted; the others are reported in limited
+    // numbers.
     uint64_t lost = acl_log_lost;
     log_packets(100, IP4);
     assert_int_equal(acl_log_lost - lost, 100 - 63);

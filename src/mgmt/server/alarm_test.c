@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm_test.c - alarms are raised and end, by a clock of the test's own: each for what it is about
+// alarm_test.c - alarms are raised and end, by a clock of the test's own: each for its subject
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #include "table/nexthop.h"
 
 static uint64_t now_s = 1000;
-static int64_t clock_set_s; // by so much the wall clock was set
+static int64_t clock_set_s; // seconds that the wall clock was set forward or back
 
 static uint64_t wall_ns(void)
 {
@@ -45,7 +45,7 @@ static bool is_raised(enum alarm_name name)
     return alarm_active(name);
 }
 
-// --- the engine ---------------------------------------------------------------------------------
+// --- engine -------------------------------------------------------------------------------------
 
 static void observe(uint64_t value)
 {
@@ -96,17 +96,17 @@ static void one_that_is_silenced_is_kept_and_counts_when_the_time_is_over(void *
     assert_int_equal(alarm_silence(ALARM_BUFFERS, "pool", 3, "alice"), 0);
     assert_false(is_raised(ALARM_BUFFERS));
     observe(0);
-    observe(99); // raised anew, within the time
+    observe(99); // raised again, within the time
     assert_false(is_raised(ALARM_BUFFERS));
     assert_int_equal(alarm_raised_total(ALARM_BUFFERS), 2);
     for (unsigned i = 0; i < 3; i++)
         observe(99);
     assert_true(is_raised(ALARM_BUFFERS));
-    assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 100, "alice"), 0); // whatever it is about
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 100, "alice"), 0); // for any subject
     assert_false(is_raised(ALARM_BUFFERS));
     assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 0, "alice"), 0);
     assert_true(is_raised(ALARM_BUFFERS));
-    for (unsigned i = 0; i < ALARM_SILENCES - 1; i++) { // and the one of "another"
+    for (unsigned i = 0; i < ALARM_SILENCES - 1; i++) { // plus the silence of "another"
         char subject[8];
         snprintf(subject, sizeof subject, "p%u", i);
         assert_int_equal(alarm_silence(ALARM_BUFFERS, subject, 100, "alice"), 0);
@@ -114,7 +114,7 @@ static void one_that_is_silenced_is_kept_and_counts_when_the_time_is_over(void *
     assert_int_equal(alarm_silence(ALARM_BUFFERS, "one more", 100, "alice"), -ENOSPC);
 }
 
-// Back by a day, and forward by an hour: a silence lasts as long as it was asked for.
+// Set back by a day, and forward by an hour: a silence lasts for its requested time.
 static void a_silence_lasts_its_time_though_the_clock_is_set(void **state)
 {
     for (int i = 0; i < 2; i++) {
@@ -139,7 +139,7 @@ static void what_is_gone_or_switched_off_has_no_alarm(void **state)
     observe(100);
     assert_true(is_raised(ALARM_BUFFERS));
     alarm_round_begin(now_s * NS_PER_SECOND, wall_ns());
-    alarm_round_end(); // the pool was not seen
+    alarm_round_end(); // no sample of the pool
     assert_false(is_raised(ALARM_BUFFERS));
     observe(100);
     alarm_set_limits(limit);
@@ -171,20 +171,20 @@ static void a_window_counts_what_grew_lately(void **state)
     struct window w = {.span_s = 60};
 
     assert_int_equal(window_grown(&w, 1000, 500 * NS_PER_SECOND),
-                     0); // what was before does not count
+                     0); // earlier values do not count
     assert_int_equal(window_grown(&w, 1005, 501 * NS_PER_SECOND), 5);
     assert_int_equal(window_grown(&w, 1007, 530 * NS_PER_SECOND), 7);
     assert_int_equal(window_grown(&w, 1007, 559 * NS_PER_SECOND), 7);
     assert_int_equal(window_grown(&w, 1007, 562 * NS_PER_SECOND), 2);
     assert_int_equal(window_grown(&w, 1007, 592 * NS_PER_SECOND), 0);
     assert_int_equal(window_grown(&w, 1107, 10000 * NS_PER_SECOND),
-                     100); // looked at late: it grew since the last look
+                     100); // sampled late: it grew since the last sample
     assert_int_equal(window_grown(&(struct window){.span_s = 3600}, 7, 5 * NS_PER_SECOND),
                      0); // soon after the machine's start
-    assert_int_equal(window_grown(&w, 3, 10001 * NS_PER_SECOND), 0);      // counted from new
+    assert_int_equal(window_grown(&w, 3, 10001 * NS_PER_SECOND), 0);      // counting restarted
 }
 
-// --- what they are about ------------------------------------------------------------------------
+// --- subjects -----------------------------------------------------------------------------------
 
 static void packets_that_nobody_counted_raise_ledger(void **state)
 {
@@ -210,7 +210,7 @@ static void packets_that_nobody_counted_raise_ledger(void **state)
 static void differences_found_by_audits_raise_fib_divergence_for_an_hour(void **state)
 {
     seconds_pass(2);
-    assert_false(is_raised(ALARM_FIB_DIVERGENCE)); // 7 of long ago
+    assert_false(is_raised(ALARM_FIB_DIVERGENCE)); // 7 old ones
     rib_audit_totals.fib_divergence++;
     seconds_pass(1);
     assert_true(is_raised(ALARM_FIB_DIVERGENCE));
@@ -257,7 +257,7 @@ static void a_link_that_comes_and_goes_raises_link_flapping(void **state)
 static void a_port_without_carrier_raises_port_down(void **state)
 {
     fake_down = true;
-    seconds_pass(5); // from when it is seen
+    seconds_pass(5); // from the first time it is seen
     assert_false(is_raised(ALARM_PORT_DOWN));
     seconds_pass(1);
     assert_int_equal(alarm_active(ALARM_PORT_DOWN), 2); // p0 and p1
@@ -292,7 +292,7 @@ static void a_device_that_takes_less_than_the_queues_rate_raises_queue_rate(void
     fake_queue_shape("p0", "v40");
     seconds_pass(1);
     assert_false(is_raised(ALARM_QUEUE_RATE));
-    fake_queue_takes_bps = 999999999; // one percent begins with the first bit that is missing
+    fake_queue_takes_bps = 999999999; // one percent begins with the first missing bit
     seconds_pass(1);
     assert_int_equal(alarm_active(ALARM_QUEUE_RATE), 1);
     fake_queue_takes_bps = 750000000;
@@ -439,7 +439,7 @@ static void full_buffers_raise_buffers_and_end(void **state)
     alarm_observe(ALARM_BUFFERS, "mbuf pool 0", 95);
     alarm_round_end();
     assert_true(is_raised(ALARM_BUFFERS));
-    seconds_pass(1); // there is no such pool
+    seconds_pass(1); // no such pool exists
     assert_false(is_raised(ALARM_BUFFERS));
 }
 
@@ -465,13 +465,13 @@ static void too_few_routes_raise_routing_daemon(void **state)
     fake_readers = 1;
     fake_waiting = 0;
     seconds_pass(100);
-    assert_false(is_raised(ALARM_ROUTING_DAEMON)); // nobody is expected
+    assert_false(is_raised(ALARM_ROUTING_DAEMON)); // no daemon is expected
     expect_bgp("900000");
     seconds_pass(100);
     assert_false(is_raised(ALARM_ROUTING_DAEMON));
     fake_rib_bgp = 899999;
     seconds_pass(29);
-    assert_false(is_raised(ALARM_ROUTING_DAEMON)); // it may be starting again
+    assert_false(is_raised(ALARM_ROUTING_DAEMON)); // it may be restarting
     seconds_pass(12);
     assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
     assert_int_equal(
@@ -483,7 +483,7 @@ static void too_few_routes_raise_routing_daemon(void **state)
     expect_nothing();
     seconds_pass(100);
     expect_bgp("900000");
-    seconds_pass(29); // from when it is expected again
+    seconds_pass(29); // counted from when it is expected again
     assert_false(is_raised(ALARM_ROUTING_DAEMON));
     seconds_pass(15);
     assert_true(is_raised(ALARM_ROUTING_DAEMON));
@@ -508,7 +508,7 @@ static void a_daemon_that_ended_or_hangs_raises_routing_daemon(void **state)
     for (fake_waiting = 5000; fake_waiting > 1000; fake_waiting -= 100) // it is slow
         seconds_pass(1);
     assert_false(is_raised(ALARM_ROUTING_DAEMON));
-    seconds_pass(32); // nothing is read any more
+    seconds_pass(32); // it stopped reading
     assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
     fake_waiting = 0;
     seconds_pass(1);
@@ -527,7 +527,7 @@ static unsigned clear_session(const char *subject)
 static void a_bgp_session_that_was_up_and_ends_raises_session_down(void **state)
 {
     fake_bgp_peer = "2001:db8:1111:2222:3333:4444:5555:6666";
-    seconds_pass(5); // too short to be one
+    seconds_pass(5); // too short to count
     fake_bgp_peer = NULL;
     seconds_pass(30);
     assert_false(is_raised(ALARM_SESSION_DOWN));
@@ -574,7 +574,7 @@ static void a_protocol_that_loses_its_last_route_raises_session_down(void **stat
 static void what_linux_has_and_we_do_not_follow_raises_kernel_state(void **state)
 {
     kernel_state_set("p0", "master", "its TAP is part of br0");
-    kernel_state_set("p0", "master", "its TAP is part of br1"); // the same one
+    kernel_state_set("p0", "master", "its TAP is part of br1"); // the same alarm
     kernel_state_set("red", "namespace", "it was deleted");
     seconds_pass(1);
     assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 2);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// candidate_test.c - several people edit at once, and nobody's change is lost; what a change will
-// do
+// candidate_test.c - concurrent edits lose no change; predicted effects of a change
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +33,7 @@ static const struct commit alice = {.by = "alice"}, bob = {.by = "bob"};
     "set vport v1 port p0\nset vport v1 vlan 1\n"
 
 #define RANDOM 123456u
-static uint64_t first_id; // of the first session of all tests
+static uint64_t first_id; // of the first session in all tests
 ssize_t __real_getrandom(void *bytes, size_t n, unsigned flags);
 ssize_t __wrap_getrandom(void *bytes, size_t n, unsigned flags);
 
@@ -133,8 +132,7 @@ static void changes_of_two_editors_are_added(void **state)
         "set port p1 devargs net_null1\nset port p1 mtu 4000\n");
 }
 
-// Bob commits his lines, then alice's are refused with this sentence, and an update makes hers
-// hold.
+// Bob commits his lines, then alice's are refused with this sentence, and after an update hers win.
 static void assert_collision(const char *hers, const char *his, const char *sentence,
                              const char *after_update)
 {
@@ -216,7 +214,7 @@ static struct lyd_node *random_edit(void)
     config_read_text(&tree, BASE, &e);
     for (int i = 0; i < 3; i++)
         config_read_text(&tree, change[(unsigned)rand() % (sizeof change / sizeof *change)], &e);
-    errors_free(&e); // what is gone cannot be deleted again
+    errors_free(&e); // a deleted node cannot be deleted again
     return tree;
 }
 
@@ -262,7 +260,7 @@ static struct lyd_node *tree_of(const char *lines, const char *more)
     return tree;
 }
 
-// Of a change that meets no other one, nothing is lost: neither there nor back.
+// A change without conflicts is repeated completely: in both directions.
 static void assert_repeated(const struct lyd_node *from, const struct lyd_node *to)
 {
     struct errors e = {0};
@@ -303,7 +301,7 @@ static void a_change_alone_is_repeated_whole_in_each_form_of_a_line(void **state
     }
 }
 
-// A shell that outlives a daemon must not find somebody else's session under its own number.
+// A shell that outlives a daemon must not find another session under its own number.
 static void numbers_of_sessions_begin_anywhere(void **state)
 {
     uint64_t id = candidate_id(open_as("alice"));
@@ -395,7 +393,7 @@ static void what_a_change_will_do_is_told_before_and_after(void **state)
 
 static char machine[] = "/tmp/candidate-test-XXXXXX";
 
-// A file below `machine`, whose folders are made.
+// Writes a file below `machine`, and makes its directories.
 static void put(const char *path, const char *text)
 {
     char full[200];
@@ -454,7 +452,7 @@ static void what_the_machine_lacks_is_refused_before_anything_happens(void **sta
     assert_int_equal(commit(c, &alice), -EINVAL);
     assert_string_equal(text_str(&fake_calls), "");
     host_set_root(NULL);
-    assert_int_equal(commit(c, &alice), 0); // and what is there already is no hindrance to others
+    assert_int_equal(commit(c, &alice), 0); // resources that exist already do not block others
     host_set_root(machine);
     assert_int_equal(edit(c, "set port p0 mtu 3000\n"), 0);
     assert_int_equal(commit(c, &alice), 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// change_test.c - the order of changes, and that a refused change leaves no trace
+// change_test.c - order of changes; a refused change leaves no trace
 //
-// The fake managers abort on anything out of order: a vport on a port that is
-// not there, a virtual router deleted under an interface, an MTU above the
-// port's. Each pair of configurations is tried with every single call failing.
+// The fake managers abort on anything out of order: a vport on a missing port, a virtual router
+// deleted under an interface, an MTU above the port's. Each pair of configurations is tried with
+// every single call failing.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,8 +62,8 @@ static void apply(const struct model *from, const struct model *to)
     assert_int_equal(e.n, 0);
 }
 
-// From `a` to `b` with the n-th call failing: nothing has changed. False when there are not n
-// calls.
+// Changes `a` to `b` with the n-th call failing: nothing has changed. False if there are fewer than
+// n calls.
 static bool fails_cleanly_at(int n, const struct model *empty, const struct model *a,
                              const struct model *b)
 {
@@ -240,7 +240,7 @@ static void a_mirror_comes_after_its_ports_and_goes_before_them(void **state)
 static void who_is_told_is_set_last_and_set_back(void **state)
 {
     struct model *empty =
-        model_of("set sflow sample-rate 7\n"); // nobody is told: as good as nothing
+        model_of("set sflow sample-rate 7\n"); // no collector is configured: same as nothing
     struct model *m = model_of("set port p0 devargs a\nset sflow collector "
                                "192.0.2.1\nset ipfix collector 2001:db8::1\n");
     struct errors e = {0};
@@ -271,7 +271,7 @@ static void another_device_is_a_change_of_the_port(void **state)
     assert_int_equal(try_pair("set port p0 devargs a\nset vport v port p0 vlan 1\n",
                               "set port p0 devargs b\nset vport v port p0 vlan 1\n"),
                      1);
-    // unless another port has it still: a chain frees it first, a ring has to go and come
+    // unless another port still has it: a chain frees it first, a ring is removed and added
     assert_int_equal(try_pair("set port p0 devargs a\nset port p1 devargs b\n",
                               "set port p0 devargs b\nset port p1 devargs c\n"),
                      3);
@@ -323,8 +323,8 @@ static void a_changed_port_is_changed_not_replaced(void **state)
     model_free(b);
 }
 
-// One call of each kind for what has the name as its key, none for what is in it; and with any of
-// them failing it has the old name.
+// One call for each object whose key is the name, none for its contents; and if any of them fails,
+// it keeps the old name.
 static void another_name_moves_no_interface(void **state)
 {
     static const char text[] = "set port p0 devargs x\nset vr %s\nset interface p0 vr %s\n"
@@ -352,7 +352,7 @@ static void another_name_moves_no_interface(void **state)
     assert_int_equal(try_pair("set vr red table 7\n", "set vr green table 7\n"), 1);
     assert_int_equal(try_pair("set vr red table 7\n", "set vr green table 8\n"), 2);
     vr_rename_end();
-    assert_int_equal(try_pair("set vr red\n", "set vr green\n"), 3); // del, make, add
+    assert_int_equal(try_pair("set vr red\n", "set vr green\n"), 3); // delete, make, add
     free(red);
     free(green);
 }
@@ -422,7 +422,7 @@ static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void 
     model_free(b);
 }
 
-// No address space is left but 16 MiB: counters of next hops need more.
+// Only 16 MiB of address space is left: counters of next hops need more.
 static void a_setting_without_memory_takes_the_others_back(void **state)
 {
     struct model *a = model_of(""),
@@ -505,7 +505,8 @@ static void flow_hash_of_a_router_follows_its_own_line_before_the_global_one(voi
         strstr(text_str(&t), "vr blue ns= table=8 engine=poptrie flow-hash=l3/1/5 cpu=1\n"));
     assert_non_null(strstr(text_str(&t), "vr default engine=poptrie flow-hash=l3/0/0 cpu=1\n"));
     text_free(&t);
-    // Changed in place, each way: "default" and both that follow it, or one alone.
+    // Changed in place, in both directions: "default" and both routers that follow it, or one
+    // alone.
     try_pair("set vr red table 7\n", "set vr red table 7\nset forwarding flow-hash l3\n");
     try_pair("set vr red table 7\n", "set vr red table 7 flow-hash-seed 9\n");
 }
@@ -576,7 +577,7 @@ static void a_policy_comes_with_its_interface_and_goes_with_it(void **state)
     assert_int_equal(
         try_pair(with, "set port p0 devargs a\nset vport v1 port p0 vlan 2\n"
                        "set interface p0 urpf ipv4 feasible\nset interface v1 redirect true\n"),
-        2 + 2 + 1); // v1 goes and comes with its policy, p0 changes
+        2 + 2 + 1); // v1 is removed and added with its policy, p0 changes
 }
 
 int main(void)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// commit_bench.c - what a commit of one line takes, beside so many rules of an access list
+// commit_bench.c - time of a commit of one line, next to so many rules of an access list
 //
-//     commit_bench [RULES [COMMITS [rule]]]     of a setting, or with "rule" of one rule; revisions
+//     commit_bench [RULES [COMMITS [rule]]]     a setting per commit, or with "rule" a rule;
+//     revisions
 //     go to a directory in $TMPDIR
 //
-// Real configuration code on fake managers: the answer is what copying, checking, comparing,
-// printing and keeping take, in microseconds, on whichever thread (core/aside.h). What is freed
-// after a commit is not counted.
+// Real configuration code on fake managers: the result is the time for copying, checking,
+// comparing, printing and storing, in microseconds, on any thread (core/aside.h). Freeing memory
+// after a commit is not included.
 #include <event2/event.h>
 #include <libyang/libyang.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 // commit_test.c - a commit is all or nothing, on disk too: every step of it fails once, and dies
 // once
 //
-// The linker hands this program's system calls on files to the __wrap functions below, and the fake
-// managers call `step` before each of theirs, so that a test can let the n-th step fail, as a full
-// disk does, or be the last one of the process, as kill -9 does.
+// The linker redirects this program's system calls on files to the __wrap functions below, and the
+// fake managers call `step` before each call. So a test can make the n-th step fail, like a full
+// disk, or be the last one of the process, like kill -9.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void step(void)
         kill(getpid(), SIGKILL);
 }
 
-// Whether this system call is to fail.
+// Should this system call fail?
 static bool fails(void)
 {
     step();
@@ -61,7 +61,7 @@ static bool fails(void)
     return true;
 }
 
-static time_t clock_back_s; // the clock of the wall has been set back by so much
+static time_t clock_back_s; // the wall clock was set back by so much
 
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
@@ -98,7 +98,7 @@ int __wrap_open64(const char *path, int flags, ...)
     return fails() ? -1 : __real_open64(path, flags, 0640);
 }
 
-// A disk that fills up takes a part first.
+// A disk that fills up accepts a part first.
 ssize_t __wrap_write(int fd, const void *p, size_t n)
 {
     return n > 100 ? __real_write(fd, p, 100) : fails() ? -1 : __real_write(fd, p, n);
@@ -157,7 +157,7 @@ static void stop(void)
     config_fini();
 }
 
-// A process begins: with fresh managers, whatever is on disk.
+// Starts like a new process: with fresh managers and the files on disk.
 static int start_with(struct lyd_node *tree, struct errors *e)
 {
     struct model *m = config_model_of(&tree, e);
@@ -191,7 +191,7 @@ static void start_anew(const char *config)
 static struct errors said;
 static bool file_noted; // by the last commit
 
-// Commits the lines on top of what runs.
+// Commits the lines on top of the running configuration.
 static int commit_lines(const char *lines, const struct commit *how)
 {
     struct config_result result = {0};
@@ -211,7 +211,7 @@ static int commit_lines(const char *lines, const struct commit *how)
 
 static const struct commit at_once = {.by = "alice", .comment = "because"};
 
-// What runs, and what the managers hold; to be freed.
+// The running configuration, and the state of the managers; the caller frees it.
 static char *now(void)
 {
     struct text t = {0};
@@ -240,7 +240,7 @@ static void assert_now(const char *wanted)
 
 static void count_file(const char *path)
 {
-    failed = failed || strstr(path, ".new"); // nothing is left lying about
+    failed = failed || strstr(path, ".new"); // no temporary file is left
 }
 
 // --- tests --------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ static void an_unconfirmed_commit_is_not_what_a_restart_begins_with(void **state
     start();
     assert_now(before);
     assert_int_equal(revision_count(), 2);
-    assert_null(config_revision(1)); // nobody means it by "the one before"
+    assert_null(config_revision(1)); // "the previous one" never means it
     assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
     assert_int_equal(confirm_now("bob", (char[9]){0}, 9), 0);
     char *after = now();
@@ -361,7 +361,7 @@ static void without_a_session_the_same_person_confirms(void **state)
     assert_null(confirm_waiting());
 }
 
-// The configuration of the revision that is so many back.
+// Asserts the configuration of the revision that is so many back.
 static void assert_back(const char *back, const char *config)
 {
     struct text t = {0};
@@ -371,7 +371,7 @@ static void assert_back(const char *back, const char *config)
     assert_int_equal(
         config_edited(config_running(), &(struct config_edit){.revision = back}, &tree, &said), 0);
     config_print(tree, &t);
-    text_printf(&t, "--"); // as now() says it
+    text_printf(&t, "--"); // as now() writes it
     assert_int_equal(strncmp(text_str(&t), config, t.n), 0);
     lyd_free_all(tree);
     text_free(&t);
@@ -408,7 +408,7 @@ static void what_was_rolled_back_is_never_the_one_before(void **state)
     free(after);
 }
 
-// The n-th system call finds the disk full. False: there are not so many.
+// The n-th system call finds the disk full. False if there are fewer.
 static bool refused_at(int n)
 {
     start_anew(A);
@@ -429,7 +429,7 @@ static bool refused_at(int n)
     failed = false;
     each_revision_file(count_file);
     assert_false(failed);
-    assert_int_equal(commit_lines(C, &at_once), 0); // there is room again
+    assert_int_equal(commit_lines(C, &at_once), 0); // there is space again
     free(before);
     return was;
 }
@@ -464,7 +464,7 @@ static void what_a_manager_refuses_leaves_no_revision(void **state)
     assert_true(n > 5);
 }
 
-// The process dies at the n-th step. False: there are not so many.
+// The process dies at the n-th step. False if there are fewer.
 static bool dies_at(int n, const struct commit *how, bool confirm)
 {
     int status = 0;
@@ -557,7 +557,7 @@ static void a_name_out_of_range_or_a_pipe_is_left_aside(void **state)
     snprintf(path, sizeof path, "%s/revision-81.conf", state_dir);
     assert_int_equal(mkfifo(path, 0600), 0);
     stop();
-    start(); // nobody waits for a writer
+    start(); // it does not wait for a writer
     assert_now(before);
     assert_int_equal(revision_count(), 1);
     assert_int_equal(commit_lines(C, &at_once), 0);
@@ -568,8 +568,8 @@ static void a_name_out_of_range_or_a_pipe_is_left_aside(void **state)
     free(before);
 }
 
-// The newest revision as an earlier kamueed would have kept it, which knew a leaf that is gone:
-// whole, with its own checksum.
+// Writes the newest revision like an earlier kamueed with a leaf that is gone: complete, with its
+// own checksum.
 static void write_as_of_an_older_schema(const char *line)
 {
     char path[128], end[32];
@@ -629,7 +629,7 @@ static void assert_no_retired_setting(void)
     assert_non_null(model_find_port(config_model(), "p0"));
 }
 
-// Or a router would not start with a new version.
+// Otherwise a router would not start with a new version.
 static void retired_settings_of_a_file_are_passed_over(void **state)
 {
     struct lyd_node *tree;
@@ -664,13 +664,13 @@ static void retired_settings_of_a_revision_are_passed_over(void **state)
     assert_no_retired_setting();
     text_free(&t);
 
-    // A former version that runs it says the same of it, in an upgrade.
+    // A former version that runs it reports the same digest, in an upgrade.
     assert_non_null(strstr(lines.s, "set web listen"));
     write_file(lines.s);
     assert_true(config_start_digest(true) == (hash_bytes(lines.s, lines.n, 1) | 1));
     text_free(&lines);
 
-    // It can also be gone back to.
+    // It is also possible to return to it.
     assert_int_equal(
         config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &e), 0);
     lyd_free_all(tree);
@@ -706,7 +706,7 @@ static void a_clock_that_goes_back_changes_neither_the_order_nor_what_waits(void
     free(last);
 }
 
-// Text that replays to `wanted` in a router that knows nothing else.
+// Asserts that a router with nothing else gets `wanted` by reading the text.
 static void assert_replays(const char *text, const char *wanted)
 {
     start_anew(text);
@@ -728,7 +728,7 @@ static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **stat
         assert_int_equal(
             config_edited(NULL, &(struct config_edit){.text = text_str(&t)}, &tree, &said), 0);
         assert_int_equal(config_commit(tree, &at_once, &result, &said), 0);
-        if (result.n_changes) // not the same by chance
+        if (result.n_changes) // not equal by chance
             past[i++] = now();
         config_result_free(&result);
     }
@@ -750,7 +750,7 @@ static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **stat
     text_free(&t);
 }
 
-// `save` writes what runs already: nobody has to be told of it. An edit of the file is told at the
+// `save` writes the running configuration: no note is needed. An edit of the file is noted at the
 // next commit.
 static void a_file_that_says_what_runs_is_not_noted(void **state)
 {

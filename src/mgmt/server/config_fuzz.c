@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_fuzz.c - any bytes as a configuration file
 //
-// A byte below 64 or above 127 stands for a word of the language (so that chance writes
-// lines that mean something), any other for itself. What is accepted must come
-// back from its canonical text byte by byte, and the difference to the empty
-// configuration must be that text. What is refused must say why, with a line.
+// A byte below 64 or above 127 stands for a word of the language (so that chance writes meaningful
+// lines), any other for itself. Accepted text must be reproduced from its canonical text byte by
+// byte, and its difference from the empty configuration must be that text. A refusal must have a
+// reason and a line.
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static void check_accepted(const struct lyd_node *tree)
     struct text once = {0}, twice = {0}, diff = {0};
     struct errors e = {0};
 
-    struct lyd_node *copy = config_dup(tree); // of another mind than config_check.c
+    struct lyd_node *copy = config_dup(tree); // it disagrees with config_check.c
     bug_on(lyd_validate_module(&copy, yang_module, LYD_VALIDATE_NO_STATE, NULL));
     lyd_free_all(copy);
     config_print(tree, &once);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_test.c - lines to tree to text and back, and what is said about wrong ones
+// config_test.c - lines to tree to text and back, and the errors for wrong lines
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-// What a line may begin with, in the order of the schema.
+// Possible first words of a line, in the order of the schema.
 #define TOP_WORDS                                                                                  \
     "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, "           \
     "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, "                 \
@@ -120,7 +120,7 @@ static void quotes_and_backslashes_survive(void **state)
                   "set vr red description \"\xe6\x9d\xb1\xe4\xba\xac \xf0\x9f\x9a\x80\"\n");
 }
 
-// In a line or in JSON: a line that is printed later would be two, or a terminal would obey it.
+// In a line or in JSON: otherwise a line printed later would be two, or a terminal would obey it.
 static void a_value_is_text_of_one_line(void **state)
 {
     static const char *const row[][3] = {// in a line, in JSON, as shown
@@ -145,7 +145,7 @@ static void a_value_is_text_of_one_line(void **state)
         if (row[i][2])
             assert_non_null(strstr(said, row[i][2]));
         snprintf(text, sizeof text, "set port p0 namespace \"%s\" devargs x", row[i][0]);
-        assert_true(*errors_of(text)); // a type that says nothing of it
+        assert_true(*errors_of(text)); // a type that does not exclude it
         if (!row[i][1])
             continue;
         snprintf(text, sizeof text, "{\"kamuee:port\": [{\"name\": \"p0\", \"devargs\": \"x\", "
@@ -201,7 +201,7 @@ static void what_a_former_version_kept_is_read_without_retired_settings(void **s
                      "set api listen ::1\nset port p0 color red\n",
                      "c", &e);
     errors_text(&e, "c", &t);
-    assert_int_equal(e.n, 1); // all else is judged as ever
+    assert_int_equal(e.n, 1); // all else is checked as before
     assert_non_null(strstr(text_str(&t), "c:8: port p0: unknown word 'color'"));
     text_clear(&t);
     config_print(tree, &t);
@@ -463,7 +463,7 @@ static void reference_left_behind_by_a_delete_is_named(void **state)
     struct text t = {0};
 
     struct lyd_node *copy =
-        config_dup(tree); // forgets lines, as the running configuration has none
+        config_dup(tree); // forgets lines, like the running configuration
     config_read_line(&copy, "delete port p0", 1, &e);
     model_free(config_model_of(&copy, &e));
     errors_text(&e, NULL, &t);
@@ -478,14 +478,14 @@ static void reference_left_behind_by_a_delete_is_named(void **state)
     lyd_free_all(tree);
 }
 
-// --- what is as it was is taken from what is known -----------------------------------------------
+// --- unchanged entries are copied from the known model -------------------------------------------
 
 #define KNOWN_VRS                                                                                  \
     "set port p0 devargs x\nset vr a\nset vr b table 7\nset vr c description \"a b\"\n"            \
     "set vr c import a prefix 10.0.0.0/8\nset vr d10 budget memory 3\nset vr d9 flow-hash l3\n"    \
     "set interface p0 vr a\nset policer x kind srtcm cir 10M cbs 1000000\n"
 
-// A configuration changed by a line, as text: its errors, or its virtual routers and its lines.
+// Changes a configuration by a line, and prints its errors, or its virtual routers and its lines.
 static void tell_changed(const struct lyd_node *from, const struct model *known, const char *line,
                          struct text *t)
 {
@@ -538,7 +538,7 @@ static void virtual_routers_that_are_known_are_those_read_anew(void **state)
     lyd_free_all(first);
 }
 
-// Reads `old`, then the difference to `new`: gives `new`. Checks the number of lines too.
+// Reads `old`, then the difference to `new`: gives `new`. Also checks the number of lines.
 static void assert_diff(const char *old, const char *new, const char *lines)
 {
     struct errors e;

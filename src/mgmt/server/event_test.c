@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// event_test.c - the stream of events as a client reads it
+// event_test.c - the event stream as a client reads it
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "server/test_server.h"
 #include "yang/yang.h"
 
-#define TURNS 2000 // of the loop, a millisecond each, until what is waited for must have come
+#define TURNS 2000 // turns of the loop, a millisecond each, until the expected event must have come
 
 static struct text heard;
 
@@ -36,7 +36,7 @@ static int listen_to(const char *query)
     return fd;
 }
 
-// Reads until `word` is among what was heard.
+// Reads until `word` is in the received text.
 static void hear(int fd, const char *word)
 {
     char buf[4096];
@@ -74,7 +74,7 @@ static void leave(int fd)
     assert_false(event_wanted());
 }
 
-// Each notification that was heard, parsed by libyang.
+// Each received notification, parsed by libyang.
 static void all_are_as_the_schema_says(unsigned at_least)
 {
     unsigned n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gate_test.c - raw bytes at the server's door: where requests end, whose bodies are read, what a
-// peer may hold
+// gate_test.c - raw bytes at the server's door: ends of requests, permitted bodies, limits of a
+// peer
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,8 +27,8 @@
 
 static struct text got;
 
-// What comes back until `n` answers are there, the connection ends, or nothing comes any more; in
-// `got`. Returns how many answers.
+// Reads into `got` until `n` answers are there, the connection ends, or nothing more comes. Returns
+// the number of answers.
 static unsigned hear(int fd, unsigned n)
 {
     unsigned answers = 0;
@@ -73,7 +73,7 @@ static int say(const char *bytes, size_t n)
     return fd;
 }
 
-// --- where requests end -------------------------------------------------------------------------
+// --- ends of requests ---------------------------------------------------------------------------
 
 static void what_others_might_read_otherwise_is_refused(void **state)
 {
@@ -122,7 +122,7 @@ static void what_others_might_read_otherwise_is_refused(void **state)
         if (hear(fd, 1) != 1 || !strstr(got.s, " 400 ") || !strstr(got.s, "malformed-message"))
             fail_msg("%s\nis answered by %s", bad[i], text_str(&got));
         client_send(loop, fd, GET_MTU, strlen(GET_MTU));
-        assert_true(has_ended(fd)); // nothing behind it is a request
+        assert_true(has_ended(fd)); // nothing after it is a request
         close(fd);
     }
     static const char nul[] = "GET " MTU " HTTP/1.1\r\nHost: k\r\nX: a\0b\r\n\r\n";
@@ -134,7 +134,7 @@ static void what_others_might_read_otherwise_is_refused(void **state)
     assert_said("9000");
 }
 
-// evhttp reads no body of HEAD and TRACE: what stands in it was the next request.
+// evhttp reads no body of HEAD and TRACE: its content used to become the next request.
 static void a_body_is_never_the_next_request(void **state)
 {
     static const char inner[] = "DELETE " MTU " HTTP/1.1\r\nHost: k\r\n\r\n";
@@ -200,10 +200,10 @@ static void a_header_without_an_end_is_refused(void **state)
     text_free(&t);
 }
 
-// --- whose bodies are read ----------------------------------------------------------------------
+// --- permitted bodies ---------------------------------------------------------------------------
 
-// As a user of the group asks: in a process of its own, which sends `head`, waits for an answer,
-// then sends `body` zero bytes and GET_MTU. Returns both answers' statuses in `got`.
+// Asks like a user of the group: in a process of its own, which sends `head`, waits for an answer,
+// then sends `body` zero bytes and GET_MTU. Returns both statuses in `got`.
 static void ask_as_reader(gid_t gid, const char *head, size_t body)
 {
     int told[2], status;
@@ -273,7 +273,7 @@ static void a_body_that_the_role_forbids_is_refused_before_it_comes(void **state
         ask_as_reader(staff, t.s, 16u << 20);
         assert_has(got.s, " 403 ");
         assert_has(got.s, "has role read-only, but this needs role admin");
-        assert_has(got.s, " 200 "); // and the connection goes on
+        assert_has(got.s, " 200 "); // and the connection continues
     }
     ask_as_reader(staff,
                   "POST /restconf/operations/kamuee:configure HTTP/1.1\r\nHost: "
@@ -310,7 +310,7 @@ static void what_a_peer_may_send_at_a_time_is_bounded(void **state)
     text_free(&t);
 }
 
-// How many bytes of requests the server takes from a connection until it reads no more.
+// Bytes of requests that the server accepts from a connection until it stops reading.
 static size_t push(int fd, const char *request)
 {
     struct text t = {0};
@@ -349,7 +349,7 @@ static void what_comes_while_an_answer_waits_is_not_read(void **state)
     fd = say(stream, strlen(stream));
     assert_int_equal(hear(fd, 1), 1);
     assert_in_range(push(fd, large.s), 1, (size_t)kernel + 2 * HTTP_HEADER_MAX);
-    for (unsigned i = 0; i < 50; i++) // nor does an event that is sent let more in
+    for (unsigned i = 0; i < 50; i++) // nor does sending an event let more in
         assert_in_range(ask("PUT", MTU, i & 1 ? "{\"kamuee:mtu\":9000}" : "{\"kamuee:mtu\":1400}"),
                         200, 204);
     assert_in_range(push(fd, large.s), 0, HTTP_HEADER_MAX);
@@ -357,7 +357,7 @@ static void what_comes_while_an_answer_waits_is_not_read(void **state)
     text_free(&large);
 }
 
-// All that a client sends ahead is answered, in order, when it reads.
+// All requests that a client sends ahead are answered, in order, when it reads.
 static void what_was_not_read_is_answered_later(void **state)
 {
     enum { ASKED = 3000 };

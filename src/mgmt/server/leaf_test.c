@@ -2,7 +2,7 @@
 // leaf_test.c - no leaf of the configuration is read and then forgotten
 //
 // One configuration has every leaf of the schema at a value that is not its default. Each leaf in
-// turn is taken away, or given another value where it must be there: the change must make a step.
+// turn is removed, or gets another value if it is mandatory: the change must make a step.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static const char everything[] =
     "set api client c role admin vr red\nset api group read-only r operator o admin a\n"
     "set api group vr red read-only r operator o admin a\n";
 
-// Leaves that must be there: another value. The rest is taken away.
+// Mandatory leaves, with another value. The others are removed.
 static const struct {
     const char *leaf, *value;
 } instead[] = {
@@ -151,14 +151,14 @@ static const struct {
     {"/kamuee:api/proxy", "root"},
     {"/kamuee:api/client/role", "operator"},
 };
-// Leaves whose change makes no step: the first two are read when kamueed starts, the third allows
-// what a check refuses, the fourth is taken away where it says the default: another kind needs
-// other leaves. The others are read where they are asked for.
+// Leaves whose change makes no step: the first two are read when kamueed starts, the third permits
+// values that a check refuses, the fourth has its default here, so removing it changes nothing, and
+// another kind needs other leaves. The others are read at their use.
 static const char *const no_step[] = {"/kamuee:memory",         "/kamuee:huge-pages",
                                       "/kamuee:port/force",     "/kamuee:policer/kind",
                                       "/kamuee:vr/description", "/kamuee:vr/routing-daemon"};
 
-// Leaves that go with the key of their entry: "red:l" is of red.
+// Leaves that depend on the key of their entry: "red:l" belongs to red.
 static const char *const with_key[] = {"/kamuee:acl/vr", "/kamuee:address-set/vr",
                                        "/kamuee:policer/vr", "/kamuee:program/vr"};
 
@@ -202,8 +202,7 @@ static size_t steps_between(const struct model *from, const struct model *to)
     return n;
 }
 
-// The whole tree without this node, or with another value in it. NULL: such a configuration is
-// refused.
+// The whole tree without this node, or with another value in it. NULL: refused.
 static struct model *model_without(struct lyd_node *tree, const struct lyd_node *node,
                                    const char *value)
 {
@@ -234,7 +233,7 @@ static struct model *model_without(struct lyd_node *tree, const struct lyd_node 
 struct walk {
     struct lyd_node *tree;
     struct model *all;
-    const struct lysc_node *leaf; // being looked at
+    const struct lysc_node *leaf; // current leaf
     unsigned tried, stepless;
 };
 
@@ -245,7 +244,7 @@ static void try_each(struct walk *w, struct lyd_node *from)
         if (node->schema != w->leaf || !config_is_explicit(node))
             continue;
         char *path = schema_path(w->leaf);
-        // A key names its entry: without the key there is no entry.
+        // A key names its entry: removing the key removes the entry.
         const struct lyd_node *gone = lysc_is_key(w->leaf) ? lyd_parent(node) : node;
         struct model *m = model_without(w->tree, gone, other_value(path));
         if (m) {
@@ -275,7 +274,7 @@ static bool goes_with_key(const char *path)
     return is_among(path, with_key, sizeof with_key / sizeof *with_key);
 }
 
-// Returns how many leaves there are.
+// Returns the number of leaves.
 static unsigned try_leaves(struct walk *w, const struct lysc_node *parent)
 {
     unsigned n = 0;
@@ -291,7 +290,7 @@ static unsigned try_leaves(struct walk *w, const struct lysc_node *parent)
         w->leaf = s;
         w->tried = w->stepless = 0;
         try_each(w, w->tree);
-        // others may refer to the entry of a key
+        // other leaves may refer to the entry of a key
         if (!w->tried && !lysc_is_key(s) && !goes_with_key(path))
             fail_msg("%s: not in `everything`, or cannot be taken away: give it another value in "
                      "`instead`",
@@ -342,7 +341,7 @@ static void expect_order(const struct model *from, const struct model *to, const
     text_free(&t);
 }
 
-// What is used comes before what uses it, and goes after it.
+// Used objects come before their users, and go after them.
 static void steps_come_in_the_safe_order(void **state)
 {
     struct lyd_node *tree = tree_of(everything), *none = tree_of("");
@@ -397,7 +396,7 @@ static void steps_come_in_the_safe_order(void **state)
     lyd_free_all(none);
 }
 
-// What is committed is kept as text, and is what the next start reads.
+// Commits are stored as text, and the next start reads it.
 static void what_is_printed_is_read_as_the_same(void **state)
 {
     struct lyd_node *tree = tree_of(everything), *again;
@@ -413,7 +412,7 @@ static void what_is_printed_is_read_as_the_same(void **state)
     text_free(&t);
 }
 
-// A difference as lines makes the one of the other, also of leaves that are written as their value.
+// A difference as lines turns one configuration into the other, including keywordless leaves.
 static void a_difference_as_lines_makes_the_other(void **state)
 {
     struct lyd_node *old = tree_of("set policer s kind srtcm cir 1M cbs 9000\n"

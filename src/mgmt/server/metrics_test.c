@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics_test.c - GET /metrics from a client's side: formats, escapes, what is there
+// metrics_test.c - GET /metrics from a client's side: formats, escapes, contents
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void labels_are_escaped_and_types_named(void **state)
     text_free(&m.text);
 }
 
-// A list of a rule of its own and a file, a set.
+// A list with a rule of its own and a file, and a set.
 static void lists_and_sets_have_metrics(void **state)
 {
     struct acl_list_row list = {.name = "edge",
@@ -152,7 +152,7 @@ static void members_of_a_lag_have_their_states(void **state)
     text_free(&m.text);
 }
 
-// Classes that have done nothing have no series.
+// Unused classes have no series.
 static void queues_have_metrics_of_what_was_used(void **state)
 {
     static const char *const said[] = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mgmt.c - start, reload and stop of management, as main/ sees them
+// mgmt.c - start, reload and stop of management, called by main/
 //
-//     mgmt_load   schema and file are read and checked; nothing is touched, DPDK does not run yet
-//     mgmt_start  the checked configuration is applied, then the socket opens
-//     mgmt_reload the file again, as one transaction
+//     mgmt_load   reads and checks schema and file; changes nothing, DPDK does not run yet
+//     mgmt_start  applies the checked configuration, then opens the socket
+//     mgmt_reload applies the file again, as one transaction
 #include "server/mgmt.h"
 
 #include <errno.h>
@@ -37,13 +37,13 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-#define READ_BYTE_NS 1000 // reading and checking a configuration of many rules, about
+#define READ_BYTE_NS 1000 // approximate time for reading and checking a configuration of many rules
 
 static struct lyd_node *loaded; // between mgmt_load and mgmt_start
 static struct model *loaded_model;
-static struct text source;      // the file it came from
+static struct text source;      // its source file
 
-// As many errors as fit, whole lines.
+// As many errors as fit, in whole lines.
 static void say_errors(struct errors *e, const char *file, char *err, size_t err_size)
 {
     struct text t = {0};
@@ -62,7 +62,7 @@ static void say_errors(struct errors *e, const char *file, char *err, size_t err
     errors_free(e);
 }
 
-// What a commit of earlier leads to can be left aside.
+// If the last commit is at fault, also tells how to start without it.
 static void say_start_errors(struct errors *e, char *err, size_t err_size)
 {
     if (strcmp(text_str(&source), config_file()))
@@ -128,7 +128,7 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
     return r;
 }
 
-// What the empty configuration says: a change tells the managers only what differs from it.
+// Passes the empty configuration to the features, since a change passes only differences from it.
 static void begin_features(void)
 {
     for (unsigned i = 0; i < FEATURE_N; i++)
@@ -159,7 +159,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     }
     serve(loop);
     begin_features();
-    enum log_level level = log_get_level(); // main has set it, perhaps by its command line
+    enum log_level level = log_get_level(); // set by main, perhaps from its command line
     confirm_init(loop);
     r = config_start(loaded, loaded_model, &e);
     loaded = NULL;

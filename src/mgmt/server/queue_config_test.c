@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_config_test.c - queues of ports in the configuration: what is built in, what is refused and
-// in which words, and that a change reaches the ports it is about, live
+// queue_config_test.c - queues of ports in the configuration: built-in profiles, refusals and their
+// words, live changes only on the affected ports
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static struct model *read_model(const char *lines, struct errors *e)
     return m;
 }
 
-// What is wrong with the lines, one a line; "" when nothing is.
+// Errors of the lines, one per line; "" if there are none.
 static const char *refusal(const char *lines)
 {
     struct errors e = {0};
@@ -57,7 +57,7 @@ static struct model *model_of(const char *lines)
     return m;
 }
 
-// Makes `to` out of `from`; the calls that it took.
+// Changes `from` to `to`; returns the calls.
 static const char *calls_between(const char *from, const char *to)
 {
     struct model *empty = model_of(""), *a = model_of(from), *b = model_of(to);
@@ -114,7 +114,7 @@ static void the_built_in_class_map_is_that_of_rfc_4594_and_rfc_8622(void **state
     calls_between("", PORT "set port p1 queue\n");
     const struct class_map *map = &fake_queue("p1")->map;
     static const struct {
-        uint8_t class, dscp[8]; // 0 ends
+        uint8_t class, dscp[8]; // ends with 0
     } expected[] = {
         {0, {48, 56}},         {1, {46, 44}},     {2, {24, 32, 40, 34, 36, 38}},
         {3, {26, 28, 30}},     {4, {16, 18, 20, 22}}, {5, {10, 12, 14}},
@@ -186,7 +186,7 @@ static void a_slow_client_may_have_four_frames_waiting(void **state)
     const struct queue_client_config *c = &fake_queue("p1")->other;
 
     assert_int_equal(c->class[6].limit_bytes, 4 * (1500 + 14 + 8 + 24));
-    assert_int_equal(c->class[0].rate_bps, 8000); // not 6400, which cannot be kept
+    assert_int_equal(c->class[0].rate_bps, 8000); // not 6400, which cannot be enforced
 }
 
 static void without_a_rate_limits_follow_the_links_speed(void **state)
@@ -384,7 +384,7 @@ static void a_queue_goes_before_what_it_names_and_comes_after(void **state)
     assert_string_equal(calls_between(with, ""),
                         "remove-queue p1\ndel-vport v1\ndel-vport v2\ndetach p1\ndel-vr blue\n"
                         "del-vr red\n");
-    // Another VLAN: the sub-interface goes and comes, and its queue with it.
+    // Another VLAN: the sub-interface and its queue are removed and added again.
     assert_string_equal(calls_between(with, PORT "set vr red table 7\nset vr blue table 8\n"
                                                  "set vport v1 port p1 vlan 9\n"
                                                  "set vport v2 port p1 vlan 2\n"
@@ -395,7 +395,7 @@ static void a_queue_goes_before_what_it_names_and_comes_after(void **state)
                         "set-queue p1\ndel-vport v1\nadd-vport v1\nset-queue p1\n");
 }
 
-// Each call of the change fails once: what was there is there again.
+// Each call of the change fails once: afterwards the old state is back.
 static void a_change_that_fails_leaves_the_queues_as_they_were(void **state)
 {
     struct model *empty = model_of(""),

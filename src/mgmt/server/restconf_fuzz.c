@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_fuzz.c - any bytes on the RESTCONF socket, managers faked
+// restconf_fuzz.c - any bytes on the RESTCONF socket, with fake managers
 //
-// A small byte stands for a piece of a request, any other for itself. When
-// the first byte is odd, a byte 255 parts method and path from the body, and the
-// rest of a well-formed request is put around them. Each input is a connection of its own;
-// afterwards the managers must hold what the running configuration says, and no walk may be left
-// open. Then the running configuration is put back, so that an input does the same every time.
+// A small byte stands for a piece of a request, any other for itself. When the first byte is odd, a
+// byte 255 separates method and path from the body, and the rest of a well-formed request is put
+// around them. Each input is a connection of its own; afterwards the managers must hold the state
+// of the running configuration, and no walk may be left open. Then the running configuration is
+// restored, so that an input has the same effect every time.
 #include <event2/event.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
@@ -155,7 +155,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     rcu_init();
     rcu_thread_register();
     rcu_offline();
-    __lsan_disable(); // what tables hold: the leak checker does not look into mapped memory
+    __lsan_disable(); // contents of tables: the leak checker does not scan mapped memory
     bug_on(counter_init() || port_table_init() || iface_table_init() || nexthop_table_init() ||
            vr_table_init() || plan_init() || !vr_new("default"));
     __lsan_enable();
@@ -175,7 +175,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-// The managers hold exactly what applying the running configuration from nothing gives.
+// The managers hold exactly the state that results from applying the running configuration to
+// nothing.
 static void check_managers(void)
 {
     struct text now = {0}, fresh = {0}, calls = {0};

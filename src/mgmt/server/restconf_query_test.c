@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_query_test.c - parts of answers, pages, requests on a condition
+// restconf_query_test.c - parts of answers, pages, conditional requests
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ static void what_has_not_changed_is_not_sent_again(void **state)
     assert_int_equal(ask_with("GET", PORT, line, ""), 304);
     assert_int_equal(reply.body.n, 0);
     assert_int_equal(ask_with("GET", "/restconf/data?content=config", line, ""), 304);
-    assert_int_equal(ask_with("GET", "/restconf/data", line, ""), 200); // with state
+    assert_int_equal(ask_with("GET", "/restconf/data", line, ""), 200); // including state
     assert_int_equal(ask_with("GET", "/restconf/data/kamuee:state/ledger", line, ""), 200);
     assert_int_equal(
         ask_with("GET", PORT, "If-Modified-Since: Fri, 06 Nov 2294 08:49:37 GMT\r\n", ""), 304);
@@ -143,7 +143,7 @@ static void wrong_fields_are_refused(void **state)
     }
 }
 
-// Expressions made at random neither crash nor are misread: what is accepted keeps at most what it
+// Random expressions neither crash nor are misread: an accepted one keeps at most the nodes that it
 // names.
 static void expressions_at_random(void **state)
 {
@@ -333,7 +333,7 @@ static json_t *entry(json_t *all, const char *list, size_t i)
     return json_array_get(json_object_get(all, list), i);
 }
 
-// It is written in slices and walked into: all of it comes, whatever part is asked for.
+// It is written in slices and walked: the answer is complete, for the whole and for any part.
 static void a_large_configuration_comes_whole_and_in_parts(void **state)
 {
     struct text t = {0};
@@ -412,7 +412,7 @@ static void a_large_configuration_is_read_as_it_was(void **state)
     assert_int_equal(json_array_size(json_object_get(entry(j, "kamuee:acl", 0), "rule")), 6000);
     json_decref(j);
     close(fd);
-    for (unsigned i = 0; i < 3; i++) { // and who leaves in between leaves nothing behind
+    for (unsigned i = 0; i < 3; i++) { // a client that leaves in between leaves nothing behind
         fd = client_connect(sock);
         client_send(loop, fd, t.s, t.n);
         event_base_loop(loop, EVLOOP_NONBLOCK);

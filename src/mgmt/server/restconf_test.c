@@ -155,7 +155,7 @@ static void refusal_of_a_manager_is_told_and_undone(void **state)
     struct text before = {0}, after = {0};
 
     fake_state(&before);
-    fake_fail_at = 3; // the MTU of v40 and that of p0 have been lowered by then
+    fake_fail_at = 3; // the MTU of v40 and of p0 have been lowered by then
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
                          "{\"kamuee:input\":{\"line\":[\"set port p0 mtu 1600\",\"set port p7 "
                          "devargs net_bad\"]}}"),
@@ -263,7 +263,7 @@ static void save_writes_what_reload_reads(void **state)
     char *text = strdup(running_text());
     text_clear(&fake_calls);
     assert_int_equal(mgmt_reload(err, sizeof err), 0);
-    assert_string_equal(text_str(&fake_calls), "change acl\n"); // their files are read again
+    assert_string_equal(text_str(&fake_calls), "change acl\n"); // its files are read again
     assert_string_equal(running_text(), text);
     write_config("set port p1 devargs net_null1 mtu 1300\n");
     assert_int_equal(mgmt_reload(err, sizeof err), 0);
@@ -309,7 +309,7 @@ static void completion_knows_schema_and_names(void **state)
     assert_said("\"expect\":\"a DPDK device");
     complete("delete port p1 ");
     assert_said("\"word\":\"devargs\"");
-    assert_null(strstr(reply.body.s, "\"mtu\"")); // a default is nothing to delete
+    assert_null(strstr(reply.body.s, "\"mtu\"")); // a default cannot be deleted
     complete("delete ");
     assert_null(strstr(reply.body.s, "\"memory\""));
     complete("set nonsense ");
@@ -375,7 +375,7 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"blue\"}}"),
         404);
-    // The empty name is no virtual router's either.
+    // The empty name is not a virtual router either.
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"\"}}"), 404);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",

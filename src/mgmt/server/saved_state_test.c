@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// saved_state_test.c - what is saved is restored; a file that is whole by its checksum, but says
-// what cannot be, is refused as a whole
+// saved_state_test.c - saved state is restored; a file with a valid checksum but impossible
+// contents is refused as a whole
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static void what_is_saved_comes_back_once(void **state)
     counter_mine()->drop[DROP_IP4_NO_ROUTE] += 30;
     counter_mine()->iface[p0].rx_packets += 30;
     saved_state_write(dir);
-    saved_state_restore(dir); // as if into another process: it adds up
+    saved_state_restore(dir); // like in another process: it adds up
     assert_int_equal(received(), 60);
     assert_int_equal(counter_sum_drop(DROP_IP4_NO_ROUTE), 60);
     counter_sum_iface(p0, &sum);
@@ -61,7 +61,7 @@ static void what_is_saved_comes_back_once(void **state)
     counter_mine()->drop[DROP_IP4_NO_ROUTE] -= 60;
 }
 
-// Behind a ledger that would be taken over.
+// After a ledger that would be accepted.
 #define GOOD                                                                                       \
     "{\"kamuee-saved-state\":1,\"forwarding\":{\"rx\":7,\"inject\":0,\"tx\":7,\"punt\":0,"       \
     "\"drop\":{}}"
@@ -100,7 +100,7 @@ static void what_cannot_be_is_refused_as_a_whole(void **state)
             fail_msg("it was taken over: %s", wrong[i]);
         assert_int_equal(access(path, F_OK), -1);
     }
-    write_saved(GOOD "}"); // and without a fault it is
+    write_saved(GOOD "}"); // without an error it is accepted
     saved_state_restore(dir);
     assert_int_equal(received(), 7);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scale_test.c - what a configuration costs grows with its size and no faster
+// scale_test.c - the cost of a configuration grows linearly with its size
 //
-//     scale_test [LIST N]      without arguments: the tests; else the seconds that N entries of
-//     this list take
+//     scale_test [LIST N]      without arguments: the tests; otherwise prints the seconds that N
+//     entries of this list take
 //
-// A pair of loops over the same list is quick in every test and stops the router for a minute when
-// somebody sends 200,000 entries, so each list of the schema is read, checked, compared, printed
-// and copied at two sizes, and eight times as many may take at most sixteen times as long; pairs
-// would take 64. The measure is processor time, the least of three.
+// A nested loop over one list is fast in every test, and stops the router for a minute when a
+// client sends 200,000 entries. So each list of the schema is read, checked, compared, printed and
+// copied at two sizes; eight times the entries may take at most sixteen times as long (quadratic
+// code would take 64). The measure is processor time, the least of three.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -179,7 +179,7 @@ static double cpu_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-// What a commit does with a text before anything is applied; the seconds.
+// Does the work of a commit before applying; returns the seconds.
 static double check(const struct many *k, const char *text, unsigned *errors)
 {
     struct lyd_node *tree = NULL;
@@ -251,7 +251,8 @@ static const struct many *kind(const char *what)
 #define REFUSED_WITHIN_S 1
 #endif
 
-// By far: most of the time would be compiling patterns and moving memory, none of it comparing.
+// With a wide margin: most of the time would go into compiling patterns and moving memory, none
+// into comparing.
 static void a_hopeless_number_is_refused_within_a_second(void **state)
 {
     double vports_s = cost(kind("vport"), 200000, 1), lists_s = cost(kind("acl"), 20000, 1);
@@ -276,7 +277,7 @@ static char *json_of(unsigned n)
     return t.s;
 }
 
-// Read, and merged into what is the same.
+// Read, and merged into an equal configuration.
 static double json_cost(unsigned n)
 {
     char *json = json_of(n);
@@ -323,14 +324,14 @@ static void look_at_node(const struct lysc_node *s, bool at_top, struct text *wr
     if (list && list->uniques && strcmp(s->name, "vport")) // feature/vport.c
         text_printf(wrong, "%s: unique\n", s->name);
     if (list && at_top && list->max == UINT32_MAX && strcmp(s->name, "punt") &&
-        strcmp(s->name, "alarm")) // their keys are few
+        strcmp(s->name, "alarm")) // few possible keys
         text_printf(wrong, "%s: no max-elements\n", s->name);
     for (const struct lysc_node *c = lysc_node_child(s); c; c = c->next)
         if (c->flags & LYS_CONFIG_W)
             look_at_node(c, false, wrong);
 }
 
-// What config_check.c does not look for must not be asked of it.
+// The schema must not have rules that config_check.c does not check.
 static void the_schema_has_no_rule_that_nobody_checks(void **state)
 {
     struct text wrong = {0};

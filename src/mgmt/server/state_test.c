@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// state_test.c - state and route tables from a client's side: against the schema, stalled, leaving
+// state_test.c - state and route tables from a client's side: against the schema; stalled, leaving
 // and late readers
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,8 @@ static void all_state_is_as_the_schema_says(void **state)
     assert_null(strstr(reply.body.s, "\"kamuee:port\":[{\"name\":\"p0\""));
 }
 
-// Starts with a schema in which `to` stands for `from`, in a process of its own. What that died of.
+// Starts in a process of its own, with `from` replaced by `to` in the schema. Returns the signal
+// that ended it.
 static int signal_of_start(const char *schema, const char *from, const char *to)
 {
     char dir[] = "/tmp/state-test-XXXXXX", path[64], err[1024];
@@ -156,7 +157,7 @@ static void queues_are_told_by_port_client_and_class(void **state)
     fake_queue_reset();
 }
 
-// Wraps {"kamuee:X": …} of a child of state as the whole tree has it.
+// Wraps {"kamuee:X": …} of a child of state into the whole tree.
 static void assert_child_in_schema(void)
 {
     struct text t = {0};
@@ -356,7 +357,7 @@ static void stalled_readers_harm_nobody(void **state)
         event_base_loop(loop, EVLOOP_NONBLOCK);
     assert_int_equal(fake_rib_walks, 50);
     uint64_t rows = fake_rib_rows;
-    assert_true(rows < 50 * 10000); // each stopped after what its socket and one block hold
+    assert_true(rows < 50 * 10000); // each walk stopped when its socket and one block were full
     uint64_t from = clock_now_ns();
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/ledger", NULL), 200);
     print_message("50 stalled readers: %zu KiB of heap, another client waited %.2f ms\n",
@@ -367,7 +368,7 @@ static void stalled_readers_harm_nobody(void **state)
         close(fd[i]);
     for (int i = 0; i < 100; i++)
         event_base_loop(loop, EVLOOP_NONBLOCK);
-    assert_int_equal(fake_rib_walks, 25); // who leaves closes its walk
+    assert_int_equal(fake_rib_walks, 25); // a leaving client closes its walk
     mgmt_stop();                          // and so does the end of the server
     for (int i = 0; i < 10; i++)
         event_base_loop(loop, EVLOOP_NONBLOCK);

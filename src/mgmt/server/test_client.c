@@ -28,15 +28,15 @@ void client_send(struct event_base *loop, int fd, const char *bytes, size_t n)
         ssize_t w = send(fd, bytes, n, MSG_NOSIGNAL);
 
         if (w < 0 && errno != EAGAIN)
-            return; // refused early: the answer tells why
+            return; // refused early: the answer has the reason
         bytes += w > 0 ? w : 0;
         n -= w > 0 ? (size_t)w : 0;
         event_base_loop(loop, EVLOOP_NONBLOCK);
     }
 }
 
-// Appends the next chunk to the body; false when more bytes are needed. *at moves behind it; size 0
-// ends.
+// Appends the next chunk to the body; false when more bytes are needed. *at moves behind the chunk;
+// the chunk of size 0 is the last.
 static bool take_chunk(const struct text *raw, size_t *at, struct text *body, bool *last)
 {
     const char *line = raw->s + *at, *end = memmem(line, raw->n - *at, "\r\n", 2);
@@ -52,7 +52,7 @@ static bool take_chunk(const struct text *raw, size_t *at, struct text *body, bo
     return true;
 }
 
-// Whether `raw` holds a whole answer; fills it in then.
+// Does `raw` hold a complete answer? Then fills it in.
 static bool parse(const struct text *raw, struct answer *a)
 {
     const char *end = raw->n ? memmem(raw->s, raw->n, "\r\n\r\n", 4) : NULL, *p;

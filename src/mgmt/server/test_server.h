@@ -7,19 +7,19 @@
 
 extern struct event_base *loop;
 extern char sock[64], file[64]; // the server's socket and configuration file
-extern struct answer reply;     // of the last ask()
+extern struct answer reply;     // to the last ask()
 
-int server_set_up(void **state); // of a group: tables, event loop, directory
+int server_set_up(void **state); // for a group of tests: tables, event loop, directory
 int server_tear_down(void **state);
-int server_start(void **state);  // of a test: base configuration, fresh fakes
+int server_start(void **state);  // for a test: base configuration, fresh fakes
 int server_stop(void **state);
 
 int ask(const char *method, const char *target,
         const char *body); // status; the answer is in `reply`
 void assert_has(const char *text, const char *word);
 #define assert_said(word) assert_has(text_str(&reply.body), word)
-void write_config(const char *text); // into `file`
-char *running_text(void);            // answer of configuration
+void write_config(const char *text); // writes `file`
+char *running_text(void);            // the operation `configuration`'s answer
 
 #define ROUTES "/restconf/data/kamuee:state/routes=default,ipv4"
 #define served(test) cmocka_unit_test_setup_teardown(test, server_start, server_stop)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// turn_test.c - requests that take long, as clients see them: others are answered, edits follow
-// each other, a client may leave
+// turn_test.c - long requests as clients see them: others are answered, edits are serialized, a
+// client may leave
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,9 +23,9 @@
 #define CONFIGURE "/restconf/operations/kamuee:configure"
 #define CONFIGURATION "/restconf/operations/kamuee:configuration"
 #define MTU "/restconf/data/kamuee:port=p0/mtu"
-#define RULES 12000 // as many as fit into an answer that client_read() reads
+#define RULES 12000 // as many as client_read() can read in one answer
 
-static struct text long_body; // of `configure`: rules, and what is to be seen of it afterwards
+static struct text long_body; // body of `configure`: rules, and a visible change
 
 static int make_body(void **state)
 {
@@ -44,7 +44,7 @@ static int drop_body(void **state)
     return server_tear_down(state);
 }
 
-// The connection on which a request is under way.
+// Sends a request; returns its connection.
 static int begin(const char *method, const char *target, const char *body)
 {
     struct text t = {0};
@@ -100,11 +100,11 @@ static void edits_follow_each_other(void **state)
     assert_string_equal(reply.body.s, "{\"kamuee:mtu\":9000}\n");
     assert_nothing_from(second);
     assert_int_equal(answer_of(second), 204);
-    assert_int_equal(answer_of(first), 200); // it is there already, or waits for its access list
+    assert_int_equal(answer_of(first), 200); // already committed, or waiting for its access list
     assert_int_equal(ask("GET", MTU, NULL), 200);
 }
 
-#define AT_ONCE 100 // clients, each of which commits an address set and a rule
+#define AT_ONCE 100 // clients that each commit an address set and a rule
 
 static void each_commit_of_many_at_once_is_answered_in_its_turn(void **state)
 {
@@ -150,7 +150,7 @@ static void who_leaves_is_not_waited_for(void **state)
     assert_has(running_text(), "set acl long rule 12000 ");
 }
 
-// More connections than a peer may have, so that the idle ones are looked for, while one has left a
+// More connections than a peer may have, so that idle ones are closed, while one client has left a
 // request behind.
 static void connections_are_counted_when_a_client_has_left(void **state)
 {
@@ -179,7 +179,7 @@ static void stopping_ends_what_is_under_way(void **state)
     assert_int_equal(answer_of(waits), 503);
     assert_has(reply.body.s, "kamueed is stopping; nothing was changed");
     assert_int_equal(answer_of(reads), 200);
-    close(under_way); // waits for its access list, for ever: mgmt_stop() comes
+    close(under_way); // waits for its access list until mgmt_stop() comes
 }
 
 int main(void)

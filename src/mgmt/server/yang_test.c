@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// yang_test.c - every node of the configuration says what an operator has to know of it
+// yang_test.c - every node of the configuration has the description that an operator needs
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,8 +33,8 @@ static bool is_number(const struct lysc_type *t)
            t->basetype != LY_TYPE_STRING;
 }
 
-// Numbers that name something, or count the things that the leaf is named after, have no unit;
-// those of an alarm have its.
+// Numbers that name something, or count the objects in the leaf's name, have no unit; alarm
+// settings have the alarm's unit.
 static bool has_no_unit(const char *name)
 {
     static const char *const names[] = {"core",
@@ -97,7 +97,8 @@ static void check_type(const struct lysc_node *s)
         wrong(s, "a string without length or pattern");
 }
 
-// What a value is when nobody sets it: YANG's default, or the last sentence of the description.
+// The value without configuration is documented: by YANG's default, or the last sentence of the
+// description.
 static void check_default(const struct lysc_node *s)
 {
     bool has = s->nodetype != LYS_LEAF || ((const struct lysc_node_leaf *)s)->dflt;
@@ -139,7 +140,7 @@ static void every_node_has_description_range_units_default_and_when_it_applies(v
     assert_int_equal(n_wrong, 0);
 }
 
-// --- and what it says is so ----------------------------------------------------------------------
+// --- and the description is true -----------------------------------------------------------------
 
 #define BASE                                                                                       \
     "set port p0 devargs net_null0\nset port p1 devargs net_null1\nset vport v port p0 vlan 5 "    \
@@ -159,7 +160,7 @@ static void commit(const char *lines)
     assert_int_equal(config_commit(tree, &(struct commit){.by = "test"}, &result, &e), 0);
 }
 
-// Whether a thing goes and comes when this value of it changes, and whether that was told.
+// An object is removed and added by a change of the value exactly if this was announced.
 static void a_thing_goes_and_comes_exactly_if_the_schema_says_so(void **state)
 {
     static const struct {
@@ -200,8 +201,7 @@ static void a_thing_goes_and_comes_exactly_if_the_schema_says_so(void **state)
     config_result_free(&result);
 }
 
-// How many values get their text, or the text of the member of their union, only when it is asked
-// for.
+// Number of values whose text, or the text of their union's member, is only made on demand.
 static unsigned unsettled(const struct lyd_node *first)
 {
     unsigned n = 0;
@@ -231,13 +231,13 @@ static void reading_writes_nothing_into_what_is_settled(void **state)
                      "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p0\nset sflow "
                      "agent-address ::1\nset sflow collector ::1\n",
                      &e);
-    assert_int_not_equal(unsettled(tree), 0); // or nothing of this would be needed
+    assert_int_not_equal(unsettled(tree), 0); // otherwise the call would be unnecessary
     config_check(&tree, &e);
     assert_int_equal(e.n, 0);
     config_settle(tree);
     assert_int_equal(unsettled(tree), 0);
     copy = config_dup(tree);
-    assert_int_not_equal(unsettled(copy), 0); // a copy begins anew
+    assert_int_not_equal(unsettled(copy), 0); // a copy starts again
     config_settle(copy);
     assert_int_equal(unsettled(copy), 0);
     lyd_free_all(copy);

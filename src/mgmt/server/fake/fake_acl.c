@@ -105,7 +105,7 @@ const struct acl_desired *acl_manager_desired(void)
     return held;
 }
 
-// Files have nothing in them here.
+// Files are empty here.
 uint64_t acl_manager_rules(const char *list)
 {
     const struct acl_desired *w = ready ? ready : held;
@@ -152,7 +152,7 @@ void acl_manager_end(bool stays)
     put(&ready);
 }
 
-// A list's id is its place among those held, and behind them those that are about to go.
+// A list's id is its index among the held lists, followed by those about to go.
 uint16_t acl_manager_id(const char *name)
 {
     for (size_t i = 0; held && i < held->list.n; i++)
@@ -192,7 +192,7 @@ void fake_acl_state(struct text *t)
                         bindings[i].out);
 }
 
-// --- questions: an empty answer, at once ---
+// --- queries: an empty answer, at once ---
 
 static int nothing(acl_query_done done, void *ctx)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_call.c - the calls that fakes get, recorded, and made to fail on demand
+// fake_call.c - records the calls to fakes, and makes them fail on demand
 #include "server/fake/fake_call.h"
 
 #include <errno.h>

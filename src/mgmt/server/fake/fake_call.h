@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_call.h - the calls that fakes get, recorded, and made to fail on demand
+// fake_call.h - records the calls to fakes, and makes them fail on demand
 #ifndef CONFIG_FAKE_FAKE_CALL_H
 #define CONFIG_FAKE_FAKE_CALL_H
 
@@ -11,7 +11,7 @@ extern struct text fake_calls;  // "attach p0\n" …
 extern int fake_fail_at;        // the n-th call from now fails (1 = the next), 0 = none
 extern void (*fake_step)(void); // called at each call, or NULL
 
-// Records a call; 0, or -EIO with a sentence: it is the one that is to fail.
+// Records a call; 0, or -EIO with a sentence for the call that should fail.
 int fake_called(char *err, size_t n, const char *what, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_export.c - exporters that only note what they were told, for unit tests of mgmt
+// fake_export.c - exporters that only record their settings, for unit tests of mgmt
 #include "server/fake/fake_call.h"
 #include "export/export.h"
 

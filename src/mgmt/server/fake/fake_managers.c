@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_managers.c - managers that hold what they were told and fail on demand, for unit tests of
-// mgmt
+// fake_managers.c - managers that hold their settings and fail on demand, for unit tests of mgmt
 #include "server/fake/fake_managers.h"
 #include "config/host.h"
 
@@ -63,7 +62,7 @@ static struct text assignments;
 
 void fake_reset(void)
 {
-    host_set_root(NULL); // what configurations of tests name is there
+    host_set_root(NULL); // resources in tests' configurations always exist
     text_clear(&fake_calls);
     text_clear(&assignments);
     n_ports = n_ifaces = n_vrs = n_multicast = n_counted = 0;
@@ -118,7 +117,7 @@ bool fake_has_vr(const char *name)
     return !strcmp(name, "default");
 }
 
-// Only one port may hold a device.
+// A device belongs to one port only.
 static bool device_taken(const struct port_config *cfg)
 {
     for (unsigned i = 0; i < n_ports; i++)
@@ -256,7 +255,7 @@ int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size
     return r;
 }
 
-// No kernel tells of tunnels.
+// No kernel reports tunnels.
 void tunnel_linux_each_left(void (*fn)(void *ctx, const struct tunnel_left *t), void *ctx) {}
 
 static struct fake_iface *find_end(const char *name, unsigned k)
@@ -510,7 +509,7 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
     int r = fake_called(err, err_size, "del-vr", name);
 
     for (unsigned i = 0; i < n_ifaces; i++)
-        bug_on(!strcmp(ifaces[i].vr, name)); // nobody may live in it
+        bug_on(!strcmp(ifaces[i].vr, name)); // must be empty
     bug_on(fake_queue_names(name));
     for (unsigned i = 0; i < n_multicast; i++)
         bug_on(!strcmp(multicast[i].vr, name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_program.c - programs that are only noted, for unit tests of mgmt
+// fake_program.c - programs that are only recorded, for unit tests of mgmt
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_queue.c - queues of ports that hold what they were told, for unit tests of mgmt
+// fake_queue.c - queues of ports that hold their settings, for unit tests of mgmt
 //
-// Each virtual router and sub-interface that is configured has sent a little in class 1 and dropped
-// a little in class 6; so has the virtual router "default", configured or not.
+// Each configured virtual router and sub-interface has sent a little in class 1 and dropped a
+// little in class 6; so has the virtual router "default", configured or not.
 #include "server/fake/fake_queue.h"
 
 #include <errno.h>

@@ -260,7 +260,7 @@ int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct r
     return ask(answer_audit, done, ctx);
 }
 
-// --- news of neighbors -------------------------------------------------------------------------
+// --- changes of neighbors -----------------------------------------------------------------------
 
 static bool news_wanted, news_taken;
 
@@ -346,7 +346,7 @@ int journal_at(const struct journal_query *q,
     return ask(answer_journal, done, ctx);
 }
 
-// The look after the first finds two new records, and three more that were too many.
+// The second query finds two new records, and three more beyond the limit.
 static void answer_journal_tail(struct question *q)
 {
     void (*done)(void *ctx, const struct journal_answer *a) = q->done;

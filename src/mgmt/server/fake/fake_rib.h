@@ -9,12 +9,12 @@
 struct event_base;
 
 void fake_rib_start(struct event_base *loop);
-extern uint64_t fake_rib_bgp, fake_rib_overruns; // what rib_manager says of each virtual router
+extern uint64_t fake_rib_bgp, fake_rib_overruns; // rib_manager's statistics of each virtual router
 extern uint64_t fake_rib_routes; // rows of a walk over everything
 extern unsigned fake_rib_walks;  // open walks
 extern uint64_t fake_rib_rows;   // rows handed over since fake_rib_start
-extern int fake_rib_error;       // what the next question is refused with, 0 = answered
-extern bool fake_rib_silent;     // questions are taken and never answered until fake_rib_answer()
+extern int fake_rib_error;       // error of the next query, 0 = answered
+extern bool fake_rib_silent;     // queries are accepted, but not answered until fake_rib_answer()
 void fake_rib_answer(void);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_tellers.c - managers that hold nothing: each says the same whatever it was told, or what a
-// test has set
+// fake_tellers.c - managers without state: each returns constants, or values set by a test
 #include "server/fake/fake_managers.h"
 
 #include <errno.h>
