@@ -49,9 +49,9 @@ int rib_manager_tunnels_changed(void);
 int rib_manager_iface_link(uint16_t iface); // the same of one interface
 int rib_manager_port_link(uint16_t port);
 
-// Import rule: a virtual router puts another one's routes into its FIB: prefixes below `prefix`,
-// `ge` to `le` bits long. They follow the source's FIB; routes that the source itself imports are
-// not passed on.
+// Import rule for routes of the virtual router `source`: prefixes below `prefix`, `ge` to `le` bits
+// long, go into the importer's FIB. They follow the source's FIB; routes that the source itself
+// imports are not passed on.
 struct rib_import_rule {
     char source[16];
     struct prefix prefix;

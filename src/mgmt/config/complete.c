@@ -2,7 +2,7 @@
 // complete.c - completion of a set/delete line
 //
 // Walks all words but the last over the schema, like the real line, and over the running
-// configuration as far as it contains them. The schema then tells what may follow: names of
+// configuration as far as it contains them. The schema then gives the candidates: names of
 // children, or a value: the words of its type, live names (k:complete), names in use, its form.
 // `delete` offers only existing entries and values. A line that is already wrong gets nothing.
 #include "config/complete.h"

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_edit.c - edits of a candidate
+//
+// An edit starts from a copy of the candidate, a revision, the configuration file or nothing, and
+// adds lines or JSON. It runs aside (core/aside.h). The resulting tree is not checked; after an
+// error there is none. Numbers of revisions count backwards from the running one, without revisions
+// that were rolled back.
 #include "config/config_edit.h"
 
 #include <errno.h>

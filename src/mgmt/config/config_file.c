@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_file.c - the configuration file: lines of 'set', for people and for the first start
+//
+// Reading ignores retired settings, because a router must start after its software has been
+// replaced. Saving writes the canonical text to a new file and renames it, so a crash leaves the
+// old file or the new one.
 #include "config/config_file.h"
 
 #include <errno.h>

@@ -309,7 +309,7 @@ int revision_prepare(struct revision *r, const struct text *config, char *err, s
     return e;
 }
 
-// Removes the oldest, but never the one that a restart needs.
+// Removes the oldest revision, except the one needed for a restart.
 static void forget_oldest(void)
 {
     size_t i = &store.item.item[0] == revision_confirmed();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_frame.c - start and end of a request, parsed strictly (RFC 9112)
+//
+// A header is parsed when it is complete. A body is followed byte by byte, because it arrives in
+// pieces of any size; struct http_body is the state between two pieces.
 #include "http/http_frame.h"
 
 #include <stdio.h>

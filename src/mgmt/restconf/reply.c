@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // reply.c - values in answers, cut to ?fields=, ?depth=, ?limit= and ?offset=
+//
+// The only member of the body is the target. It is cut to the page first, then to the fields, then
+// to the depth.
 #include "restconf/reply.h"
 
 #include <string.h>

@@ -206,7 +206,7 @@ struct editing {
     const char *body; // NULL: deletes the target
     size_t n;
     const struct path *path; // parent of the members in the body
-    bool replace;            // replaces the content; otherwise the body is merged
+    bool replace;            // path of the resource in the body
     const struct lyd_node *running;
     struct lyd_node *candidate;
     struct errors e;

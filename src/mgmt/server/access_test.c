@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // access_test.c - rights of users of the socket and clients of the proxy
+//
+// The server uses real sockets, groups and token files. The test plays users of the socket in child
+// processes with other uids, and the proxy by sending its headers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alarm_test.c - alarms are raised and end, by a clock of the test's own: each for its subject
+//
+// The engine is tested with values of one alarm, the subjects with the state of fake managers. Time
+// passes only when a test lets it pass.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_test.c - lines to tree to text and back, and the errors for wrong lines
+//
+// The real code parses, checks, prints and compares with the real schema. Random configurations
+// must survive printing, parsing and differences.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

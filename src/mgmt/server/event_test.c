@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // event_test.c - the event stream as a client reads it
+//
+// A client reads /restconf/streams/events while fake managers report changes. Each notification
+// must be valid in the schema.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

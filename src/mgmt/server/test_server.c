@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // test_server.c - a RESTCONF server with faked managers and a client, for unit tests
+//
+// Server and client share one thread and one loop: ask() runs the loop until the answer has come.
+// Each test starts mgmt with base_config and fresh fakes, and stops it at the end.
 #include "server/test_server.h"
 
 #include <setjmp.h>

@@ -183,7 +183,7 @@ static const struct lyd_node *entry_around(const struct lyd_node *leaf,
     return n;
 }
 
-// The entries of the list except the one that contains `leaf`: an entry cannot refer to itself.
+// The entries of the list, except the entry of `leaf`, which cannot refer to itself.
 static void list_names(const struct lyd_node *tree, const struct lysc_node *list,
                        const struct lyd_node *leaf, struct text *t)
 {

@@ -2,8 +2,8 @@
 // config_index.h - index of the top of a tree (except leaf-lists), by schema node and keys
 //
 // Inside a node libyang finds children by hash; at the top of a tree it walks. Code that looks up
-// many entries there (the reader of lines, the check of references) uses this index meanwhile. It
-// is filled by the first query, and costs nothing before. Used by the thread that owns the tree.
+// many entries there (the reader of lines, the check of references) uses this index. It is filled
+// by the first query, and costs nothing before. Used by the thread that owns the tree.
 #ifndef YANG_CONFIG_INDEX_H
 #define YANG_CONFIG_INDEX_H
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_json.c - a tree as JSON (RFC 7951), written and read by libyang
+//
+// libyang searches siblings from the first one on, which is quadratic in long lists. So the reader
+// parses lists in pieces of ENTRIES_AT_A_TIME entries, and merges nodes at the top through a
+// config_index. It only parses; config_check.c validates the tree.
 #include "yang/config_json.h"
 
 #include <stdlib.h>
@@ -44,7 +48,8 @@ json_t *config_json(const struct lyd_node *node, const char *defaults, bool sibl
 
 // --- reading ------------------------------------------------------------------------------------
 
-// Unlinks the node meanwhile, because libyang searches its merge target from the first sibling on.
+// Unlinks the node during the merge, because libyang searches its merge target from the first
+// sibling on.
 static void merge_into(struct lyd_node **tree, struct lyd_node *old, struct lyd_node *new)
 {
     struct lyd_node *before = old == *tree ? NULL : old->prev;

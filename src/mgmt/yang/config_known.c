@@ -7,8 +7,9 @@
 //
 //   - an entry of a list at the top, as a whole. If an entry of such a list was deleted, the
 //     references of the others are checked all the same (config_is_certain);
-//   - in changed entries, the entries of one-line lists below: they are numerous (rules of access
-//     lists), independent, and not referred to. They are marked only if none was deleted.
+//   - where an entry contains one-line lists, only the entries of these: they are numerous (rules
+//     of access lists), independent, and not referred to. They are marked only if no entry of a
+//     list at the top was deleted.
 #include <string.h>
 
 #include "base/vec.h"

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_id.c - counted next-hop ids, shared ids, and aliases
+//
+// holders[] counts the references to each id. nexthop_put() of the last reference only lists the id
+// as unused; nexthop_free_unused() frees it after the FIB commit, unless it has a holder again. An
+// alias holds its target, its counter and the next hops of the other candidates. Equal aliases
+// share one id, found by hash.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_sync_test.c - lost events, several routers, walks during change, against the real kernel
+//
+// The tests lose events in a tiny receive buffer, delay rib_manager, and change routes during dumps
+// and walks. Afterwards they compare the RIB with the kernel.
 #include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
