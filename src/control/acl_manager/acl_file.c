@@ -97,8 +97,8 @@ static int read_failed(const struct source *s, int e, char *why, size_t why_size
     return e;
 }
 
-// Messages repeat the file's content only if it is world-readable: an administrator who may
-// configure is not necessarily allowed to read it.
+// Messages repeat the file's content only if it is world-readable: the right to configure does not
+// include the right to read it.
 static int line_error(const struct source *s, const char *said, char *why, size_t why_size)
 {
     if (s->secret)

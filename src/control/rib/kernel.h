@@ -114,7 +114,7 @@ void rib_unfollowed_fini(struct rib_vr *v);
 
 // --- dumps ---
 
-enum rib_stage { // of a dump, in this order
+enum rib_stage { // stages of a dump, in this order
     RIB_STAGE_LINK,
     RIB_STAGE_NETCONF4,
     RIB_STAGE_NETCONF6,

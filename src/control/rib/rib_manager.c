@@ -120,7 +120,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     evtimer_add(tick_event, &again);
 }
 
-// The ring has a packet after a silence.
+// The first packet in the ring after a silence wakes the loop.
 static void on_held(evutil_socket_t fd, short what, void *arg)
 {
     waker_done(&exchange_hold_waker);

@@ -258,7 +258,7 @@ enum rib_unfollowed_kind {
 };
 #define RIB_UNFOLLOWED_TEXT 128
 struct rib_unfollowed {
-    uint64_t n; // of the kinds that count
+    uint64_t n; // items of the kinds that count
     struct rib_unfollowed_of {
         uint64_t n;
         char example[RIB_UNFOLLOWED_TEXT];

@@ -116,7 +116,7 @@ struct rib_path {
 struct rib_budget { // rib_budget.c
     uint32_t n_charged, n_free;  // prefixes in the FIB, without hosts
     struct rib_pool waiting;     // prefixes beyond the budget
-    struct rib_map place;        // of a node in it
+    struct rib_map place;        // queue entry of a node
     uint32_t first, last;        // of the queue, 0 = none
     uint32_t admitted;           // node that may be admitted now, 0 = none
     // Pass that evicts prefixes for a lower limit, and continues behind the cursor.
@@ -132,7 +132,7 @@ struct rib { // of one family
     bool deferred; // nothing goes to the FIB until the first dump is complete
     uint64_t n_fib, updates;
     uint64_t by_protocol[256], n_routes; // without hosts
-    VEC(struct prefix) wide_local;       // of the local table and no host: 127.0.0.0/8
+    VEC(struct prefix) wide_local;       // local prefixes that are not hosts: 127.0.0.0/8
     struct rib_trie neigh;               // neighbors by address
     uint64_t *sum; // [RIB_BLOCKS] sums of installed prefixes, by block (audit.h); NULL: never any
     struct rib_budget budget;

@@ -35,14 +35,14 @@ struct rib_vr {
     bool changed; // fib_commit has something to do
     // store.h
     struct rib rib[2];           // IPv4, IPv6
-    VEC(struct rib_path *) path; // by number, from 1 on
+    VEC(struct rib_path *) path; // paths by number, from 1 on
     VEC(uint32_t) path_free;
     uint32_t *path_bucket, n_path_buckets, n_paths;
     uint32_t n_mtu_paths;                // with an MTU
     uint32_t n_condemned;                // condemned paths
     VEC(uint32_t) dirty;                 // paths whose prefixes have to be re-examined
     struct rib_map object;               // struct nexthop_object
-    uint32_t n_nexthops, n_neighbors;    // charged to its budget: neighbors' and groups'; all
+    uint32_t n_nexthops, n_neighbors;    // charged: neighbors' and groups' next hops; neighbors
     uint64_t refused_neighbors;          // for lack of budget
     bool lacks_nexthops, lacks_neighbors; // some were refused for lack of budget
     uint64_t retried_ns;                  // time of the last retry

@@ -415,7 +415,7 @@ void http_reply(struct http *h, int code, const char *type, struct text *body)
     if (body)
         give_text(b, body);
     if (h->req) {
-        if (type || code != 204) // evhttp would call it HTML
+        if (type || code != 204) // evhttp would set text/html
             http_set_header(h, "Content-Type", type ? type : HTTP_JSON);
         http_set_header(h, "Cache-Control", "no-cache");
         if (h->method == EVHTTP_REQ_HEAD)

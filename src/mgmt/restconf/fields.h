@@ -2,7 +2,7 @@
 // fields.h - ?fields=, ?depth=, ?limit= and ?offset=: selects a part of an answer
 //
 // "name;statistics(rx-packets;tx-packets)" (RFC 8040, 4.8.3). The keys of list entries are always
-// included, so that entries can be told apart. limit and offset are those of
+// included, so that entries can be told apart. limit and offset follow
 // draft-ietf-netconf-list-pagination. Control role.
 #ifndef RESTCONF_FIELDS_H
 #define RESTCONF_FIELDS_H

@@ -8,8 +8,8 @@
 //     /.well-known/host-meta             location of these resources (RFC 6415)
 //     /metrics                           for Prometheus (metrics.c)
 //
-// Everything is JSON as of RFC 7951, including errors (7.1), even those that evhttp makes itself
-// (http_page.c). access.c decides on rights.
+// Everything is JSON as of RFC 7951, including errors (7.1), even the errors that evhttp makes
+// itself (http_page.c). access.c decides on rights.
 #include "restconf/restconf.h"
 
 #include <errno.h>

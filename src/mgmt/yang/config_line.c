@@ -15,7 +15,7 @@
 //     set acl edge rule 100 permit tcp from set customers to any port 443
 //     set acl edge rule 100 log
 //
-// The walker has no code for single features: it asks the schema what may follow. Each refusal
+// The walker has no code for single features: the schema determines the next words. Each refusal
 // tells the expected input and the nearest word. Rules about the whole configuration (required
 // values, references) are in config_check.c.
 #include <inttypes.h>

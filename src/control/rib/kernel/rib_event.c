@@ -11,7 +11,7 @@
 // route without gateway may stand between two legs: dumps skip it (rib_row.c), and when the first
 // leg goes it comes to the front. We do not know which leg is the first, so we request a dump.
 //
-// Events may repeat rows of a dump (both stand in one queue), so each event is idempotent. An event
+// Events may repeat rows of a dump (both are in one queue), so each event is idempotent. An event
 // that does not match our state (the deletion of an unknown route) is counted and triggers a dump:
 // the kernel is right.
 #include <linux/rtnetlink.h>

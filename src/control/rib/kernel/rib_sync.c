@@ -5,7 +5,7 @@
 // the objects that no row confirmed. A million routes take about half a second. So correctness
 // rests on dumps; all other mechanisms only make the state right sooner.
 //
-// We request the dump on the event socket. Rows and events stand in one queue in the order in which
+// We request the dump on the event socket. Rows and events are in one queue, in the order in which
 // the kernel made them, with one exception: the kernel fills a datagram of rows while we read the
 // previous one, so an event between the two may be newer than the rows behind it (`touched`). If
 // the event describes a whole object (a link, an address, a next-hop object, a neighbor, a

@@ -288,7 +288,7 @@ static void used_hosts_do_not_go_stale(void **state)
     nexthop =
         fib_find(vr_get(0)->fib4, &(struct ip_addr){.family = IP4, .ip4 = RTE_BE32(0x0a000102)});
     rcu_offline();
-    for (int i = 0; i < 600 && !fresh; i++) { // forwarders mark what they use
+    for (int i = 0; i < 600 && !fresh; i++) { // forwarders mark next hops in use
         use(nexthop);
         fixture_run(100);
         fresh = !fixture_try("ip neigh show 10.0.1.2 | grep -Eq 'DELAY|PROBE|REACHABLE'");
@@ -382,7 +382,7 @@ static void add_1200_neighbors(const char *how)
                 how);
 }
 
-// As many interfaces of a large router have: more entries than the limit, none of which counts.
+// A large router has more of these entries for its interfaces than the limit; none of them counts.
 static void entries_that_the_kernel_does_not_count_are_not_warned_of(void **state)
 {
     fixture_eventually(neigh_limit_table(IP4)->limit);
