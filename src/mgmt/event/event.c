@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // event.c - events, sent at once to all listeners (RFC 8040, 6)
 //
-// Each event is formatted once and written to each listener that has space; http.c keeps at most 64
-// KiB for one that does not read. A listener without space misses events, and gets their number as
-// soon as it has space again (events-missed). Its filter (filter.c) selects events.
+// An event is formatted once and written to every listener whose connection has space; http.c
+// buffers at most 64 KiB for a listener that does not read. A listener without space misses events
+// and gets their number (events-missed) as soon as it has space again. filter.c selects the events
+// that a listener wants. A listener that is bound to a virtual router gets its own copy, with its
+// own event numbers.
 #include "event/event.h"
 
 #include <event2/event.h>
@@ -22,13 +24,13 @@
 #include "yang/owner.h"
 #include "yang/yang.h"
 
-#define KEEPALIVE_S 15 // proxies and clients take a longer silence for death
+#define KEEPALIVE_S 15 // proxies and clients give up a connection that is silent for longer
 
 struct listener {
     LIST_ENTRY(listener) next;
     struct http *http;
-    struct filter *filter; // NULL: everything
-    uint64_t number;       // of its last event, if it is bound to a virtual router
+    struct filter *filter; // NULL: all events
+    uint64_t number;       // last event sent, for a listener bound to a virtual router
     bool full;
     uint64_t missed;
 };
@@ -36,7 +38,7 @@ struct listener {
 static LIST_HEAD(, listener) listeners;
 static unsigned n_listeners;
 static struct event *keepalive;
-static uint64_t number; // of the last event
+static uint64_t number; // last event sent
 
 bool event_wanted(void)
 {
@@ -65,7 +67,7 @@ static void write_event(struct text *t, uint64_t id, const char *name, const jso
     free(s);
 }
 
-// --- features that make events, while somebody listens -------------------------------------------
+// --- features that produce events while there are listeners --------------------------------------
 
 #define LOOK_US 200000
 
@@ -129,7 +131,7 @@ static void tell_listener(struct listener *l, const struct text *t)
         write_to_listener(l, t);
 }
 
-// To a client that is bound to a virtual router: what is left of it, if that is what it wants.
+// Sends a listener bound to a virtual router its part of the event, if the filter passes that part.
 static void tell_bound(struct listener *l, const char *name, const json_t *body)
 {
     const struct lysc_node *s =
@@ -225,7 +227,7 @@ static bool may_be_one_more(const struct http *h)
                n_listeners < EVENT_LISTENERS_MAX - EVENT_LISTENERS_RESERVE;
 }
 
-// False: an answer has been given.
+// False: the request has been refused.
 static bool may_listen(struct http *h, struct filter **filter)
 {
     const char *text = http_query(h, "filter");
@@ -269,7 +271,7 @@ void event_stream(struct http *h)
         bug_on(!keepalive || event_add(keepalive, &every));
     }
     LIST_INSERT_HEAD(&listeners, l, next);
-    http_for_anyone(h); // each event is looked at
+    http_for_anyone(h); // each event is filtered for a bound listener
     http_stream_begin(h, "text/event-stream", on_room, on_gone, l);
     http_stream_quiet(h);
     text_printf(&hello, ": events of kamueed\n\n");

@@ -2,8 +2,8 @@
 // event.h - events, sent at once to all listeners (RFC 8040, 6)
 //
 // A client listens by GET /restconf/streams/events: server-sent events, each a notification of
-// kamuee.yang. No listener delays the router: events that a slow one misses are counted, and it
-// gets the number. Control role.
+// kamuee.yang. No listener delays the router: events that a slow listener misses are counted, and
+// it gets their number. Control role.
 #ifndef EVENT_EVENT_H
 #define EVENT_EVENT_H
 
@@ -12,23 +12,23 @@
 #include <stdint.h>
 
 #define EVENT_LISTENERS_MAX 128
-#define EVENT_LISTENERS_PEER 32    // of one user of the socket, or one address
-#define EVENT_LISTENERS_RESERVE 16 // of all, root's
+#define EVENT_LISTENERS_PEER 32    // for one user of the socket, or one address
+#define EVENT_LISTENERS_RESERVE 16 // of the total, reserved for root
 
-// What a feature does to make events, only while somebody listens; each may be NULL.
+// How a feature produces events, only while there are listeners; each may be NULL.
 struct feature_events {
-    void (*start)(void); // the first listener has come
-    void (*stop)(void);  // the last one has gone
-    void (*look)(void);  // five times a second, and at once after start
+    void (*start)(void); // first listener connected
+    void (*stop)(void);  // last listener disconnected
+    void (*look)(void);  // five times a second, and right after start
 };
 
-// `name`: a notification of kamuee.yang; `body`: its leaves, taken over. Without listeners nothing
-// happens.
+// `name` is a notification of kamuee.yang; `body` has its leaves, ownership passes to this
+// function. Does nothing without listeners.
 void event_publish(const char *name, json_t *body);
-void event_publish_missed(uint64_t n); // so many could not be told; none of 0
-bool event_wanted(void); // anyone listens: for who would have to make the body with much work
+void event_publish_missed(uint64_t n); // number of events that were not published; 0 sends nothing
+bool event_wanted(void); // there are listeners; ask before an expensive body is built
 
 struct http;
-void event_stream(struct http *h); // GET /restconf/streams/events: answers by a stream
+void event_stream(struct http *h); // GET /restconf/streams/events, answered by a stream
 
 #endif

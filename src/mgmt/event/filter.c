@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// filter.c - which events a client wants: names, and leaves that must have a value
+// filter.c - selects the events that a client wants: names, and leaves that must have a value
 //
 //     filter = event { "|" event }
 //     event  = "/kamuee:" NAME { "[" test { "and" test } "]" }
 //     test   = LEAF "=" ( "'" VALUE "'" | '"' VALUE '"' )
 //
-// Blanks may stand between all of these. Names and values are looked up in the schema when the
-// filter is read, so a filter that could never let anything through is refused and not obeyed in
-// silence. A leaf-list passes when one of its values is equal.
+// Blanks may separate all tokens. Names and values are checked against the schema when the filter
+// is read, so a filter that can never match is refused instead of silently obeyed. A leaf-list
+// matches if one of its values is equal.
 #include "event/filter.h"
 
 #include <libyang/libyang.h>
@@ -20,12 +20,12 @@
 #define NAME_MAX_BYTES 64
 
 struct test {
-    const char *leaf, *value; // the schema's name; inside the filter's text
+    const char *leaf, *value; // name in the schema; inside the filter's text
 };
 
 struct wanted { // an event
-    const char *name;          // the schema's
-    unsigned first, n;         // its tests
+    const char *name;          // name in the schema
+    unsigned first, n;         // index and number of its tests
 };
 
 struct filter {
@@ -41,7 +41,7 @@ struct reader {
     struct text *why;
 };
 
-// --- reading ------------------------------------------------------------------------------------
+// --- parser -------------------------------------------------------------------------------------
 
 static void skip_blanks(struct reader *r)
 {
@@ -70,7 +70,7 @@ static bool take_name(struct reader *r, char name[NAME_MAX_BYTES])
     return true;
 }
 
-// What stands in quotes, ended where its second quote was.
+// Returns the quoted value and replaces the closing quote by a terminating zero.
 static const char *take_value(struct reader *r)
 {
     skip_blanks(r);
@@ -231,7 +231,7 @@ void filter_free(struct filter *f)
     free(f);
 }
 
-// --- asking -------------------------------------------------------------------------------------
+// --- matching -----------------------------------------------------------------------------------
 
 static bool is_equal(const json_t *v, const char *text)
 {

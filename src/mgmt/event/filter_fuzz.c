@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// filter_fuzz.c - any text as a filter of events: it is refused with a sentence, or answers about
+// filter_fuzz.c - any text as an event filter: it is refused with a sentence, or gives a result for
 // any event
 #include <stdlib.h>
 #include <string.h>
