@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collector.h - UDP sockets towards collectors: datagrams go or are lost, and both are counted
+// collector.h - UDP sockets to collectors: a datagram is sent or lost, and both are counted
 //
-// Nothing waits. A collector without a route, or that refuses datagrams, is tried again with the
-// next ones. Control role.
+// Nothing waits. A collector that has no route or refuses datagrams is tried again with the next
+// datagram. Control role.
 #ifndef EXPORT_COLLECTOR_H
 #define EXPORT_COLLECTOR_H
 
@@ -10,7 +10,7 @@
 
 struct collector {
     struct collector_state state;
-    int fd; // -1: no socket
+    int fd; // -1 = no socket
 };
 struct collectors {
     unsigned n;
@@ -19,8 +19,8 @@ struct collectors {
 
 void collectors_open(struct collectors *c, const struct export_collector *config, unsigned n);
 void collectors_close(struct collectors *c);
-void collectors_send(struct collectors *c, const void *p, size_t n); // to each
-// The address that the first collector sees us by; family 0: none does.
+void collectors_send(struct collectors *c, const void *p, size_t n); // to every collector
+// Source address that the first collector sees; family 0 if there is none.
 struct ip_addr collectors_source(const struct collectors *c);
 
 #endif

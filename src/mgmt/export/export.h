@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// export.h - exporters to collectors of sFlow and IPFIX
+// export.h - exporters to sFlow and IPFIX collectors
 //
 //     sflow.c   sampled packets and interface counters as sFlow version 5
-//     ipfix.c   flows, made of sampled packets, as IPFIX
+//     ipfix.c   flows, built from sampled packets, as IPFIX
 //
-// Both run on control's event loop and never wait: sockets do not block. What cannot be sent is
-// counted. Control role.
+// Both run on control's event loop and never wait: their sockets do not block. A datagram that
+// cannot be sent is counted as lost. Control role.
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 
@@ -26,33 +26,33 @@ struct export_collector {
     uint16_t port;
 };
 
-// In memory that was all zero before they were filled: compared as bytes.
+// Compared with memcmp: zero the memory before you fill it.
 struct sflow_config {
     struct export_collector collector[EXPORT_COLLECTORS];
     unsigned n_collectors;    // 0 = off
-    uint32_t sample_rate;     // one packet in so many
-    uint16_t polling_s;       // between counter samples of an interface, 0 = none
-    struct ip_addr agent;     // family 0: the address that the first collector sees
+    uint32_t sample_rate;     // one in N packets
+    uint16_t polling_s;       // seconds between counter samples of an interface, 0 = none
+    struct ip_addr agent;     // family 0 = the source address that the first collector sees
 };
 
 struct ipfix_config {
     struct export_collector collector[EXPORT_COLLECTORS];
     unsigned n_collectors; // 0 = off
-    uint32_t sample_rate;  // one packet in so many
+    uint32_t sample_rate;  // one in N packets
     uint32_t active_s, inactive_s, template_s, flows_max, domain;
 };
 
-int export_start(struct event_base *loop); // nothing is exported yet. 0 or -errno
+int export_start(struct event_base *loop); // exports nothing yet. 0 or -errno
 void export_stop(void);
-// From now on. 0, or -errno with a sentence: the old configuration stays.
+// Takes effect at once. 0, or -errno with a sentence and the old configuration in force.
 int sflow_set(const struct sflow_config *c, char *err, size_t err_size);
 int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size);
 
-// --- what is going on ---
+// --- state ---
 
 struct collector_state {
     struct export_collector to;
-    char error[64];             // why the last datagram was lost
+    char error[64];             // reason for the last loss
     uint64_t datagrams, bytes;  // sent
     uint64_t lost;              // datagrams
 };
@@ -62,7 +62,7 @@ struct sflow_state {
     uint32_t sample_rate;
     struct ip_addr agent;
     uint64_t samples;         // packets
-    uint64_t samples_missed;  // there was no room for them
+    uint64_t samples_missed;  // packets lost because all slots were full
     uint64_t counter_samples;
     unsigned n_collectors;
     struct collector_state collector[EXPORT_COLLECTORS];
@@ -73,8 +73,8 @@ struct ipfix_state {
     bool on;
     uint32_t sample_rate;
     uint64_t samples, samples_missed, samples_no_ip; // packets
-    uint64_t flows;                                  // told of
-    uint64_t flows_no_room; // of them because there was no room for another one
+    uint64_t flows;                                  // reported
+    uint64_t flows_no_room; // of these, flows that ended to make room for a new flow
     uint32_t flows_now, flows_max;
     unsigned n_collectors;
     struct collector_state collector[EXPORT_COLLECTORS];

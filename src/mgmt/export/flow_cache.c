@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flow_cache.c - see flow_cache.h
 //
-// An array of flows; rows of a hash table lead to them, and a list in the order of their last
-// packets.
+// The flows are in an array. A hash table finds them by key, and a list links them in the order of
+// their last packets.
 #include "export/flow_cache.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 struct flow_cache {
     flow_tell *tell;
-    uint32_t max, used, free; // free: first of the free ones, by next_in_row
+    uint32_t max, used, free; // free: first free flow, linked by next_in_row
     uint32_t oldest, newest;
     uint32_t mask;
     uint64_t seed;  // flows come from outside: nobody may choose the row
@@ -105,7 +105,7 @@ static uint32_t make_flow(struct flow_cache *c, const struct flow_key *key)
     struct flow *f = &c->flow[i];
     c->free = f->next_in_row;
     *f = (struct flow){.next_in_row = *row};
-    memcpy(&f->key, key, sizeof *key); // padding too: it is compared
+    memcpy(&f->key, key, sizeof *key); // with its padding, which is compared too
     *row = i;
     list_append(c, i);
     c->used++;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_cache.h - flows that are being counted, bounded in number
+// flow_cache.h - active flows, bounded in number
 //
 // A flow ends after the inactive timeout without a packet. At the active timeout it is reported and
-// continues. When the cache is full, the flow idle for longest ends. Times are milliseconds of any
-// clock that does not go back.
-// Control role.
+// continues. If the cache is full, the flow idle for longest ends. Times are milliseconds of any
+// clock that does not go back. Control role.
 #ifndef EXPORT_FLOW_CACHE_H
 #define EXPORT_FLOW_CACHE_H
 
@@ -20,31 +19,32 @@ enum flow_end {
     FLOW_END_NO_ROOM = 5
 }; // flowEndReason of RFC 5102
 
-struct flow_key { // of memory that was all zero
+struct flow_key { // compared with memcmp: zero the memory first
     struct ip_addr src, dst;
     uint16_t sport, dport;
     uint8_t proto, tos;
-    uint32_t in, out; // numbers of interfaces, 0 = none
+    uint32_t in, out; // interface numbers, 0 = none
 };
 
 struct flow {
     struct flow_key key;
     struct ip_addr gateway;
-    uint8_t tcp_flags; // of all packets
+    uint8_t tcp_flags; // OR of all packets
     uint64_t packets, bytes, first_ms, last_ms;
-    // the cache's own
-    uint32_t next_in_row, older, newer; // indexes, 0 = none
+    // Private to the cache.
+    uint32_t next_in_row, older, newer; // indices, 0 = none
 };
 
 struct flow_cache;
 typedef void flow_tell(const struct flow *f, enum flow_end why);
 
 struct flow_cache *flow_cache_new(uint32_t flows_max, flow_tell *tell); // NULL: no memory
-void flow_cache_free(struct flow_cache *c);                             // tells nobody
-// A packet; `active_ms`: the flow's age at which it is told of.
+void flow_cache_free(struct flow_cache *c);                             // reports nothing
+// Adds a packet; a flow of age `active_ms` is reported.
 void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const struct ip_addr *gateway,
                     uint32_t bytes, uint8_t tcp_flags, uint64_t now_ms, uint64_t active_ms);
-// Ends flows without packets since `before_ms`, at most `max` of them, for that reason. How many.
+// Ends at most `max` flows that had no packet since `before_ms`, with that reason. Returns their
+// number.
 unsigned flow_cache_end(struct flow_cache *c, uint64_t before_ms, unsigned max, enum flow_end why);
 uint32_t flow_cache_used(const struct flow_cache *c);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_test.c - datagrams of sFlow and IPFIX byte by byte; the flow cache against a naive one;
-// frames cut anywhere
+// flow_test.c - sFlow and IPFIX datagrams byte by byte; the flow cache against a naive model;
+// frames cut at any length
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -239,7 +239,7 @@ static void frames_cut_anywhere_are_read_as_far_as_they_go(void **state)
     struct sample_packet p;
 
     for (unsigned n = 0; n <= sizeof frame; n++) {
-        uint8_t *cut = malloc(n ? n : 1); // its end is where AddressSanitizer looks
+        uint8_t *cut = malloc(n ? n : 1); // exact size: AddressSanitizer sees reads beyond it
         memcpy(cut, frame, n);
         sample_packet_read(cut, n, &p);
         assert_int_equal(p.src.family, n >= 22 + 20 ? IP4 : IP_NONE);
@@ -270,7 +270,7 @@ static void ports_of_ipv6_and_the_type_of_icmp_are_read(void **state)
     assert_true(p.proto == 58 && p.sport == 0 && p.dport == 0x8003);
 }
 
-// Behind each header and behind all of them; sample_packet.c reads as access lists do.
+// After each header and after all of them; sample_packet.c reads headers as access lists do.
 static void ports_behind_ipv6_extension_headers_are_read(void **state)
 {
     static const struct {
@@ -295,7 +295,7 @@ static void ports_behind_ipv6_extension_headers_are_read(void **state)
         memcpy(frame + 54, row[i].chain, row[i].n);
         memcpy(frame + at, (uint8_t[14]){0, 80, 1, 187, [13] = 0x12}, 14);
         for (unsigned n = 54; n <= at + 20; n++) {
-            uint8_t *cut = malloc(n); // its end is where AddressSanitizer looks
+            uint8_t *cut = malloc(n); // exact size: AddressSanitizer sees reads beyond it
             memcpy(cut, frame, n);
             sample_packet_read(cut, n, &p);
             free(cut);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ipfix.c - IPFIX: flows, made of sampled packets
+// ipfix.c - IPFIX: flows, built from sampled packets
 //
 //     forwarders --watch's slots--> take_samples --> flow_cache --> send_flow() --> collectors
 //
-// Every TICK_MS at most BATCH samples are counted, and at most ENDS flows end. Templates and the
-// sampling options go out with the first message, and again every template interval, since
-// datagrams may be lost. Counts are those of the samples: collectors multiply them by
-// samplingInterval. A flow is addresses, protocol, ports, type of service, and interfaces.
+// Every TICK_MS at most BATCH samples are counted and at most ENDS flows end. Templates and the
+// sampling options go out with the first message and then every template interval, since datagrams
+// may be lost. Counts are of samples: the collector multiplies them by samplingInterval. A flow is
+// addresses, protocol, ports, type of service and interfaces.
 #include "export/ipfix.h"
 
 #include <errno.h>
@@ -34,11 +34,11 @@
 static struct ipfix {
     struct ipfix_config config;
     struct event *tick;
-    int watch; // -1: off
+    int watch; // -1 = off
     struct collectors collectors;
     struct flow_cache *cache;
-    struct ipfix_message message; // being filled
-    uint32_t sequence;            // data records sent
+    struct ipfix_message message; // under construction
+    uint32_t sequence;            // data records sent so far
     uint64_t templates_due_ms;
     uint64_t samples, flows, no_room, no_ip;
 } ipfix = {.watch = -1};
@@ -143,7 +143,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
     send_message();
 }
 
-// --- the outside --------------------------------------------------------------------------------
+// --- interface to export.c ----------------------------------------------------------------------
 
 void ipfix_start(struct event_base *loop)
 {

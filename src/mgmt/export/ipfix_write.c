@@ -18,7 +18,7 @@ struct field {
     uint16_t element, bytes;
 };
 
-// In the order in which ipfix_flow() writes them.
+// In the order of ipfix_flow().
 static const struct field flow_fields[2][15] = {{{8, 4},
                                                  {12, 4},
                                                  {15, 4},
@@ -90,7 +90,7 @@ void ipfix_begin(struct ipfix_message *m, uint32_t export_s, uint32_t sequence, 
     m->set = 0;
     m->records = 0;
     put16(&m->t, 10);
-    put16(&m->t, 0); // length
+    put16(&m->t, 0); // length, set later
     put32(&m->t, export_s);
     put32(&m->t, sequence);
     put32(&m->t, domain);
@@ -111,7 +111,7 @@ static void set_begin(struct ipfix_message *m, uint16_t set)
     m->set = set;
     m->set_at = m->t.n;
     put16(&m->t, set);
-    put16(&m->t, 0); // length
+    put16(&m->t, 0); // length, set later
 }
 
 static void put_fields(struct text *t, const struct field *f, unsigned n)
@@ -137,7 +137,7 @@ void ipfix_templates(struct ipfix_message *m, uint32_t domain, uint32_t sample_r
     set_begin(m, SET_OPTIONS_TEMPLATE);
     put16(t, TEMPLATE_SAMPLING);
     put16(t, (uint16_t)n_sampling);
-    put16(t, 1); // of them scope
+    put16(t, 1); // scope fields among them
     put_fields(t, sampling_fields, n_sampling);
     set_begin(m, TEMPLATE_SAMPLING);
     put32(t, domain);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sample_packet.h - what a sampled frame says of its flow
+// sample_packet.h - reads the flow fields of a sampled frame
 //
-// Frames come from outside and are cut: what is not there is 0. Any thread; no state.
+// Frames come from outside and may be cut: missing fields are 0. Any thread; no state.
 #ifndef EXPORT_SAMPLE_PACKET_H
 #define EXPORT_SAMPLE_PACKET_H
 
@@ -10,10 +10,10 @@
 #include "base/ip.h"
 
 struct sample_packet {
-    struct ip_addr src, dst; // family 0: no IP
-    uint16_t sport, dport;   // host order; of ICMP: 0, type << 8 | code; of fragments 0
+    struct ip_addr src, dst; // family 0 = not IP
+    uint16_t sport, dport;   // host order; ICMP: 0, type << 8 | code; later fragments: 0
     uint8_t proto, tos, tcp_flags;
-    uint32_t length;         // of the IP packet, as its header says
+    uint32_t length;         // of the IP packet, from its header
 };
 void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *p);
 

@@ -4,10 +4,10 @@
 //     forwarders --watch's slots--> take_samples --rib_manager: prefix lengths--> write_samples -->
 //     collectors
 //
-// Every TICK_MS at most BATCH samples are taken and sent; more wait in the slots, and packets that
-// find no slot are counted in the samples' `drops`. One batch is with rib_manager at a time.
-// Counters of the interfaces follow each other within the polling interval. ifIndex is the
-// interface's id. An interface samples what it receives.
+// Every TICK_MS at most BATCH samples are taken and sent; more samples wait in the slots, and
+// packets that find no free slot are counted in the samples' `drops`. rib_manager has at most one
+// batch at a time. Counter samples of all interfaces are spread over the polling interval. ifIndex
+// is Linux's (iface_manager_number). An interface samples its received packets.
 #include "export/sflow.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@
 #define BATCH 128
 #define SLOTS 1024
 
-struct kept { // a sample, taken out of its slot
+struct kept { // a sample, copied out of its slot
     struct watch_tag tag;
     uint32_t length, kept;
     uint8_t frame[SFLOW_HEADER_MAX];
@@ -43,21 +43,21 @@ struct kept { // a sample, taken out of its slot
 
 struct batch { // with rib_manager
     unsigned n;
-    bool stale; // nobody wants the answer any more
+    bool stale; // sFlow was stopped or changed: discard the answer
     struct kept sample[BATCH];
-    struct rib_length ask[2 * BATCH]; // of each sample: source, destination
+    struct rib_length ask[2 * BATCH]; // per sample: source, destination
 };
 
 static struct sflow {
     struct sflow_config config;
     struct event *tick;
-    int watch; // -1: off
+    int watch; // -1 = off
     struct collectors collectors;
-    struct batch *asked; // NULL: rib_manager has answered
+    struct batch *asked; // NULL: no question pending
     struct text datagram;
-    uint32_t datagrams;  // sequence number of the next one
+    uint32_t datagrams;  // sequence number of the next datagram
     uint64_t samples, counter_samples, began_ns, missed;
-    uint16_t next_counters;  // interface
+    uint16_t next_counters;  // next interface to poll
     uint64_t counters_due_ns;
     uint32_t flow_sequence[IFACE_MAX], counter_sequence[IFACE_MAX];
 } sflow = {.watch = -1};
@@ -79,7 +79,7 @@ static void send_datagram(void)
     text_clear(&sflow.datagram);
 }
 
-// There is room for one more sample.
+// Returns the current datagram with room for one more sample.
 static struct text *datagram(void)
 {
     if (sflow.datagram.n + SFLOW_SAMPLE_MAX > SFLOW_DATAGRAM_MAX)
@@ -112,7 +112,7 @@ static uint32_t output_of(const struct watch_tag *tag)
     case NEXTHOP_FAILED:
     case NEXTHOP_UNREACHABLE: return SFLOW_OUT_DISCARDED | SFLOW_DISCARD_HOST_UNREACHABLE;
     }
-    return SFLOW_OUT_UNKNOWN; // no unicast IP, or no route
+    return SFLOW_OUT_UNKNOWN; // not unicast IP, or no route
 }
 
 static void write_sample(const struct kept *k, const struct rib_length *ask)
@@ -188,7 +188,7 @@ static void take_samples(void)
     }
     sflow.asked = b;
     if (rib_manager_lengths(b->ask, 2 * n, lengths_known, b))
-        lengths_known(b); // it has no time: without lengths
+        lengths_known(b); // rib_manager is busy: send without prefix lengths
 }
 
 // --- counters -----------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ static void write_counters(const struct iface *i)
     sflow.counter_samples++;
 }
 
-// All interfaces with sFlow, once in each interval, a share in each tick.
+// Polls all interfaces with sFlow once in each interval, a share in each tick.
 static void poll_counters(uint64_t now)
 {
     const unsigned share = 1 + IFACE_MAX * TICK_MS / (sflow.config.polling_s * 1000u);
@@ -246,7 +246,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
         poll_counters(clock_now_ns());
 }
 
-// --- the outside --------------------------------------------------------------------------------
+// --- interface to export.c ----------------------------------------------------------------------
 
 void sflow_start(struct event_base *loop)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sflow.h - between export.c and sflow.c
+// sflow.h - interface between export.c and sflow.c
 #ifndef EXPORT_SFLOW_H
 #define EXPORT_SFLOW_H
 

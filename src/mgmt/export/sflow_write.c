@@ -31,11 +31,11 @@ static void put64(struct text *t, uint64_t v)
 
 static void put_address(struct text *t, const struct ip_addr *a)
 {
-    put_u32(t, a->family == IP6 ? 2 : 1); // 0.0.0.0 when there is none
+    put_u32(t, a->family == IP6 ? 2 : 1); // 0.0.0.0 if there is none
     text_append(t, a->b, a->family == IP6 ? 16 : 4);
 }
 
-// A length that is known when what it counts has been written.
+// Reserves a length field, which length_end fills in.
 static size_t length_begin(struct text *t)
 {
     put_u32(t, 0);
@@ -77,7 +77,7 @@ void sflow_begin(struct text *t, const struct ip_addr *agent, uint32_t sequence,
     put_u32(t, 0); // sub-agent
     put_u32(t, sequence);
     put_u32(t, uptime_ms);
-    put_u32(t, 0); // samples
+    put_u32(t, 0); // number of samples
 }
 
 static void put_header(struct text *t, const struct sflow_packet *p)
@@ -88,7 +88,7 @@ static void put_header(struct text *t, const struct sflow_packet *p)
     size_t begun = length_begin(t);
     put_u32(t, HEADER_ETHERNET);
     put_u32(t, p->length + FCS);
-    put_u32(t, FCS); // taken off
+    put_u32(t, FCS); // FCS bytes removed
     put_u32(t, kept);
     text_append(t, p->frame, kept);
     text_append(t, "\0\0\0", -kept & 3);
@@ -107,13 +107,13 @@ void sflow_packet(struct text *t, const struct sflow_packet *p)
     put_u32(t, p->drops);
     put_u32(t, p->input);
     put_u32(t, p->output);
-    put_u32(t, 3); // records
+    put_u32(t, 3); // number of records
     put_header(t, p);
     put_u32(t, EXTENDED_SWITCH);
     put_u32(t, 16);
     put_u32(t, p->vlan);
     put_u32(t, p->priority);
-    put_u32(t, 0); // what it leaves with
+    put_u32(t, 0); // output VLAN and priority
     put_u32(t, 0);
     put_u32(t, EXTENDED_ROUTER);
     size_t router = length_begin(t);
@@ -131,7 +131,7 @@ void sflow_counters(struct text *t, const struct sflow_counters *c)
     size_t begun = length_begin(t);
     put_u32(t, c->sequence);
     put_u32(t, c->source);
-    put_u32(t, 1); // records
+    put_u32(t, 1); // number of records
     put_u32(t, IF_COUNTERS);
     size_t counters = length_begin(t);
     put_u32(t, c->source); // ifIndex

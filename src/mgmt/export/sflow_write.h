@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sflow_write.h - datagrams of sFlow version 5 (sflow.org/sflow_version_5.txt)
+// sflow_write.h - writes datagrams of sFlow version 5 (sflow.org/sflow_version_5.txt)
 //
-//     begin, then samples; `t` is the datagram. Nothing but bytes; no state.
+// Call sflow_begin, then write samples; `t` is the datagram. No I/O, no state.
 #ifndef EXPORT_SFLOW_WRITE_H
 #define EXPORT_SFLOW_WRITE_H
 
@@ -27,14 +27,14 @@ enum {
 };
 
 struct sflow_packet {
-    uint32_t sequence, source, rate, pool, drops; // of the interface that samples
+    uint32_t sequence, source, rate, pool, drops; // of the sampling interface
     uint32_t input, output;
     uint32_t length;      // of the frame, without FCS
-    const uint8_t *frame; // its first bytes
+    const uint8_t *frame; // start of the frame
     uint32_t kept;
-    uint16_t vlan, priority; // of the frame as received
+    uint16_t vlan, priority; // as received
     struct ip_addr gateway;
-    uint8_t src_len, dst_len; // prefixes that source and destination are routed by
+    uint8_t src_len, dst_len; // prefix lengths of the routes to source and destination
 };
 
 struct sflow_counters {
@@ -47,11 +47,11 @@ struct sflow_counters {
 };
 
 void sflow_begin(struct text *t, const struct ip_addr *agent, uint32_t sequence,
-                 uint32_t uptime_ms); // no samples yet
+                 uint32_t uptime_ms); // without samples
 void sflow_packet(struct text *t, const struct sflow_packet *p);
 void sflow_counters(struct text *t, const struct sflow_counters *c);
-unsigned sflow_samples(const struct text *t); // in the datagram
-// An upper bound of what one more takes.
+unsigned sflow_samples(const struct text *t); // number of samples in the datagram
+// Upper bound of the bytes of one more sample.
 #define SFLOW_SAMPLE_MAX (60 + SFLOW_HEADER_MAX + 24 + 44)
 
 #endif
