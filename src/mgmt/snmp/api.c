@@ -17,8 +17,8 @@
 #define ANSWER_MAX (256u << 20)
 
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
-static int kept = -1;      // connection
-static uint64_t failed_ns; // kamueed did not answer in time
+static int kept = -1;      // connection, -1 = none
+static uint64_t failed_ns; // time of the last timeout, 0 = none
 
 void api_use(const char *socket_path)
 {
@@ -48,17 +48,17 @@ static int send_request(int fd, const char *path)
     return send(fd, text, (size_t)n, MSG_NOSIGNAL) == n ? 0 : -EPIPE;
 }
 
-// --- an answer -----------------------------------------------------------------------------------
+// --- reading an answer ---------------------------------------------------------------------------
 
 struct answer {
     int fd;
     uint64_t until_ns;
-    VEC(char) in; // as received
-    size_t at;    // of it has been taken
+    VEC(char) in; // received bytes
+    size_t at;    // bytes of `in` consumed
     VEC(char) body;
 };
 
-// More bytes. 0 or -errno; -EPIPE: the connection has ended.
+// Receives more bytes. 0 or -errno; -EPIPE: connection closed.
 static int receive(struct answer *a)
 {
     uint64_t now = clock_now_ns();
@@ -77,7 +77,7 @@ static int receive(struct answer *a)
     return 0;
 }
 
-// A line without its end, 0-terminated, at *line until more is received.
+// Takes a line without its end, 0-terminated; *line is valid until the next receive.
 static int take_line(struct answer *a, char **line)
 {
     for (size_t i = a->at;; i++) {
@@ -124,13 +124,13 @@ static int take_chunks(struct answer *a)
             return r;
         size_t n = strtoul(line, NULL, 16);
         r = take_bytes(a, n);
-        r = r ? r : take_line(a, &line); // behind each chunk, and behind the last one
+        r = r ? r : take_line(a, &line); // empty line after each chunk, also after the last
         if (r || !n)
             return r;
     }
 }
 
-// Its head and body. The status, or -errno.
+// Reads head and body. Returns the status, or -errno.
 static int take_answer(struct answer *a)
 {
     size_t length = 0;
@@ -149,7 +149,7 @@ static int take_answer(struct answer *a)
     return r ? r : status;
 }
 
-// The only member's value: {"kamuee:port": VALUE}.
+// Value of the only member: {"kamuee:port": VALUE}.
 static json_t *value_of(const struct answer *a)
 {
     json_t *root = json_loadb(a->body.item ? a->body.item : "", a->body.n, 0, NULL);
@@ -186,12 +186,12 @@ int api_get(const char *path, json_t **value)
         return -ETIMEDOUT;
     failed_ns = 0;
     snprintf(full, sizeof full, "data/%s", path);
-    // A kept connection may have ended meanwhile, a new one has not.
+    // A kept connection may have been closed meanwhile, a new one has not.
     for (unsigned attempt = 0; attempt < 2 && r == -EPIPE; attempt++) {
         bool fresh = kept < 0;
         kept = fresh ? connect_now() : kept;
         if (kept < 0)
-            return -ECONNREFUSED; // whatever it is: no answer of kamueed's
+            return -ECONNREFUSED; // whatever the reason, kamueed does not answer
         r = request_on(kept, full, until_ns, value);
         if (r && r != -ENOENT && r != -EAGAIN) {
             close(kept);

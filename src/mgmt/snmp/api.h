@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// api.h - reads from kamueed by RESTCONF on its UNIX socket
+// api.h - reads from kamueed by RESTCONF over its UNIX socket
 //
-// One connection is kept for requests. A request has API_PATIENCE_MS in all: an SNMP agent that
-// waits for us forgets us after some seconds.
+// One connection is kept open for requests. A request takes at most API_PATIENCE_MS: an SNMP agent
+// gives up on us after some seconds.
 #ifndef SNMP_ROUTER_API_H
 #define SNMP_ROUTER_API_H
 
@@ -13,14 +13,14 @@
 #define API_PATIENCE_MS 2500
 
 void api_use(const char *socket_path);
-// After a request without an answer, others fail at once for a second: their askers wait, too.
-// GET of a path below /restconf/data/. 0 with the value, -ENOENT: there is no such thing, or
-// another -errno: kamueed does not answer, or not in time.
+// GET of a path below /restconf/data/. 0 with the value; -ENOENT: there is no such resource;
+// another -errno: no answer from kamueed, or not in time. After a timeout, requests fail at once
+// for a second, because the agent behind each of them waits too.
 int api_get(const char *path, json_t **value);
-// A new connection on which events arrive, without waiting for the first; or -errno.
+// Returns a new connection on which events arrive, without waiting for the first event; or -errno.
 int api_listen(const char *filter);
 
-// Of an object; "" and 0 when it is not there. Numbers of 64 bits are strings (RFC 7951).
+// Members of an object; "" and 0 if missing. 64-bit numbers are strings (RFC 7951).
 const char *api_text(const json_t *object, const char *key);
 uint64_t api_number(const json_t *object, const char *key);
 bool api_mac(const json_t *object, const char *key, uint8_t mac[6]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// api_json.c - see api.h: values in what kamueed answers
+// api_json.c - see api.h: reads values from kamueed's answers
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -18,20 +18,20 @@ enum { UP = 1, DOWN = 2 };
 
 static struct interfaces now;
 static struct fresh fresh;
-static uint64_t answered_ns;      // kamueed, last
+static uint64_t answered_ns;      // time of kamueed's last answer
 static uint32_t changed, epoch = 1;
-static VEC(uint32_t) numbers; // of the rows before, for ifTableLastChange
+static VEC(uint32_t) numbers; // of the previous rows, for ifTableLastChange
 static bool numbers_known;
 
 struct named {
     char name[16];
     uint32_t number;
 };
-static VEC(struct named) names; // kamueed's, as it said last; by name
+static VEC(struct named) names; // kamueed's interfaces in its last answer; sorted by name
 
-// --- points of time ------------------------------------------------------------------------------
+// --- times ---------------------------------------------------------------------------------------
 
-// Hundredths of a second ago; 0: it is not a time, or in the future.
+// Age in hundredths of a second; 0: not a time, or in the future.
 static uint64_t age_of(const char *text)
 {
     struct tm tm = {0};
@@ -46,7 +46,7 @@ static uint64_t age_of(const char *text)
     return age > 0 ? (uint64_t)(age * 100) : 0;
 }
 
-// Counted once, when it is new: the wall clock may be set later.
+// Converted once, when the time is new: the wall clock may be set later.
 static struct since since_of(const char *text, const struct since *before)
 {
     struct since s = {.epoch = epoch};
@@ -172,7 +172,7 @@ static void take_answer(const json_t *list, const json_t *ports, interface_vec *
     }
 }
 
-// --- both ----------------------------------------------------------------------------------------
+// --- merging both --------------------------------------------------------------------------------
 
 static int by_number(const void *a, const void *b)
 {
@@ -199,17 +199,17 @@ static void note_names(const interface_vec *all)
         qsort(names.item, names.n, sizeof *names.item, by_name);
 }
 
-// Linux's, without the TAPs: kamueed has rows of them, or is gone.
+// Adds Linux's interfaces without the TAPs: kamueed has rows for those, or does not run.
 static void add_links(interface_vec *all)
 {
     size_t ours = all->n, n = all->n;
 
     links_read(&all->item, &n);
-    all->cap = n; // at least
+    all->cap = n; // lower bound
     for (size_t k = ours; k < n; k++)
         if (interfaces_number(all->item[k].name) != all->item[k].key.id[0])
             all->item[all->n++] = all->item[k];
-    // Linux's and a foreign device of another namespace may have the same number: one row each.
+    // A Linux interface and a foreign device of another namespace may share a number: keep one row.
     size_t kept = 0;
     if (all->n)
         qsort(all->item, all->n, sizeof *all->item, by_number);
@@ -250,7 +250,7 @@ int interfaces_read_again(const struct interfaces **all)
     address_vec addresses = {0};
     int r = api_get("kamuee:state/interface", &list);
 
-    if (!r || r == -ENOENT) // it has none
+    if (!r || r == -ENOENT) // there are no interfaces
         r = api_get("kamuee:state/port?fields=name;speed;promiscuous", &ports);
     r = r == -ENOENT ? 0 : r;
     *all = &now;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// interfaces.h - all interfaces that IF-MIB shows: kamueed's, and the others that Linux has in our
-// network namespace
+// interfaces.h - all interfaces in IF-MIB: kamueed's, and the other Linux interfaces of our network
+// namespace
 //
-// ifIndex is Linux's ifindex; kamueed sees to it that its own are unique over namespaces. Read
-// together, and kept for as long as struct fresh says.
+// ifIndex is Linux's ifindex; kamueed makes its own unique across namespaces. All are read together
+// and kept as long as struct fresh allows.
 #ifndef SNMP_INTERFACES_H
 #define SNMP_INTERFACES_H
 
@@ -14,15 +14,15 @@
 #include "base/ip.h"
 #include "snmp/mib.h"
 
-struct since { // a point of time, in sysUpTime
-    char text[32]; // as kamueed tells it; "" = before sysUpTime began
+struct since { // a time, in sysUpTime
+    char text[32]; // as in kamueed's answer; "" = before sysUpTime began
     uint32_t ticks, epoch;
 };
 
 struct interface {
     struct key key; // ifIndex
     char name[16], vr[16], port[16], kind[12], alias[256];
-    bool ours; // kamueed's
+    bool ours; // an interface of kamueed
     uint32_t type, mtu, speed_mbps;
     uint8_t mac[8];
     unsigned n_mac;
@@ -32,7 +32,7 @@ struct interface {
     uint64_t rx_bytes, rx_packets, tx_bytes, tx_packets, rx_drops, tx_drops;
 };
 
-struct interface_address { // of one of kamueed's
+struct interface_address { // address of an interface of kamueed
     char vr[16];
     uint32_t ifindex;
     struct ip_addr ip;
@@ -41,23 +41,24 @@ struct interface_address { // of one of kamueed's
 };
 
 struct interfaces {
-    struct interface *item; // by ifIndex
+    struct interface *item; // sorted by ifIndex
     size_t n;
     struct interface_address *address;
     size_t n_addresses;
-    uint64_t version; // another one with each reading
+    uint64_t version; // changes with each reading
 };
 
-// 0, or -errno: kamueed does not answer. What it said last is not told then, for it may restart and
-// its counters go on; after GONE_S without it, only Linux's are left.
+// 0, or -errno if kamueed does not answer: its last rows are not shown then, since it may be
+// restarting and will continue its counters. After GONE_S without an answer, only Linux's
+// interfaces are left.
 #define GONE_S 60
 int interfaces_read(const struct interfaces **all);
-int interfaces_read_again(const struct interfaces **all); // whatever is kept
-uint32_t interfaces_number(const char *name);     // of kamueed's, as read last; 0 = unknown
+int interfaces_read_again(const struct interfaces **all); // ignores kept rows
+uint32_t interfaces_number(const char *name);     // as last read, of kamueed's; 0 = unknown
 uint32_t interfaces_changed_ticks(void);          // ifTableLastChange
-void interfaces_new_epoch(void);                  // sysUpTime has begun anew
+void interfaces_new_epoch(void);                  // sysUpTime starts again
 
-// links.c: those that Linux has, appended to *item
+// links.c: appends Linux's interfaces to *item.
 void links_read(struct interface **item, size_t *n);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// links.c - the interfaces that Linux has in our network namespace, by rtnetlink
+// links.c - reads the Linux interfaces of our network namespace by rtnetlink
 #include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
@@ -35,7 +35,7 @@ static uint32_t type_of(unsigned arp)
     return IF_OTHER;
 }
 
-// RFC 2863's of Linux's; without one of a driver, as its flags say.
+// RFC 2863 status from Linux's operational state; from the flags if the driver reports none.
 static long oper_of(uint8_t state, unsigned flags)
 {
     switch (state) {
@@ -128,7 +128,7 @@ static void dump(struct mnl_socket *nl, struct found *f)
 
 void links_read(struct interface **item, size_t *n)
 {
-    struct found f = {.all = {*item, *n, *n}}; // its room is used up, as far as we know
+    struct found f = {.all = {*item, *n, *n}}; // full, as far as we know
     struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 
     if (nl && !mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID))

@@ -116,26 +116,26 @@ void value_bytes(netsnmp_variable_list *v, const void *s, size_t n)
     snmp_set_var_typed_value(v, ASN_OCTET_STR, n ? s : "", n);
 }
 
-// NVT ASCII: each character that is not printable ASCII is one '?', however many bytes it has.
+// NVT ASCII: each character that is not printable ASCII becomes one '?', however many bytes it has.
 void value_text(netsnmp_variable_list *v, const char *s, size_t max)
 {
     char out[256];
     size_t n = 0;
 
     for (; *s && n < max && n < sizeof out; s++)
-        if ((*s & 0xc0) != 0x80) // not within a character of UTF-8
+        if ((*s & 0xc0) != 0x80) // not a continuation byte of UTF-8
             out[n++] = *s < ' ' || *s > '~' ? '?' : *s;
     value_bytes(v, out, n);
 }
 
-// --- questions -----------------------------------------------------------------------------------
+// --- requests ------------------------------------------------------------------------------------
 
-struct mib_place { // of a question in a tree: ROOT.1.column.key
+struct mib_place { // of a request in a tree: ROOT.1.column.key
     unsigned column;
     struct key key;
 };
 
-// False: behind all of the tree.
+// False: the name is after the whole tree.
 static bool place_of(const struct mib_tree *t, const netsnmp_variable_list *v, struct mib_place *p)
 {
     size_t n = v->name_length;
@@ -182,7 +182,7 @@ static const char *vr_of(const netsnmp_handler_registration *reg)
     return reg->contextName && *reg->contextName ? reg->contextName : "default";
 }
 
-// 0: answered, or there is nothing; else the error to be told.
+// 0: answered, or there is no such object; otherwise the SNMP error.
 static int answer_get(const struct mib_tree *t, const char *vr, netsnmp_request_info *r,
                netsnmp_agent_request_info *info)
 {
@@ -211,7 +211,7 @@ static int answer_get_next(const struct mib_tree *t, const char *vr, netsnmp_req
         return 0;
     bool include = r->inclusive;
     for (unsigned c = p.column; c <= (t->columns ? 31 : 0); c++) {
-        if (c != p.column) { // from its first row on
+        if (c != p.column) { // next column: from its first row
             p.key.n = 0;
             include = false;
         }
@@ -226,7 +226,7 @@ static int answer_get_next(const struct mib_tree *t, const char *vr, netsnmp_req
         t->value(r->requestvb, row, c);
         return 0;
     }
-    return 0; // the library goes on behind the tree
+    return 0; // the library continues after the tree
 }
 
 static int answer_requests(netsnmp_mib_handler *handler, netsnmp_handler_registration *reg,
@@ -248,7 +248,7 @@ static int answer_requests(netsnmp_mib_handler *handler, netsnmp_handler_registr
 
 // --- registration --------------------------------------------------------------------------------
 
-#define PRIORITY 100 // before the agent's own modules, whose is 127
+#define PRIORITY 100 // above the agent's own modules, which have 127
 
 static const struct mib_tree *const trees[] = {mib_if_trees, mib_ip_trees, mib_route_trees};
 
@@ -276,7 +276,7 @@ void mib_register(const char *vr)
         for (const struct mib_tree *t = trees[i]; t->name; t++) {
             if (!has_tree(t, vr))
                 continue;
-            // A scalar with its instance, as the agent registers its own: the longer one wins.
+            // Registers a scalar with its instance, as the agent does: the longer name wins.
             netsnmp_handler_registration *reg = netsnmp_create_handler_registration(
                 t->name, answer_requests, t->root, t->n + !t->columns, HANDLER_CAN_RONLY);
             bug_on(!reg);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mib.h - subtrees of objects, each with the rows that it has
+// mib.h - MIB subtrees and their rows
 //
 //     mib_if.c     IF-MIB (RFC 2863): interfaces of kamueed and of Linux in our namespace
 //     mib_ip.c     IP-MIB (RFC 4293): addresses, prefixes, neighbors of a virtual router
 //     mib_route.c  IP-FORWARD-MIB (RFC 4292): routes in the FIB of a virtual router
 //
-// mib.c registers them with the library and answers its questions: a row is found by its key, the
-// numbers behind the column. Each virtual router has the context of its name, `default` the default
-// context; interfaces are in the default context alone.
+// mib.c registers the trees with the library and answers its requests: it finds a row by its key,
+// the numbers after the column. Each virtual router has the context of its name, `default` the
+// default context; interfaces are only in the default context.
 #ifndef SNMP_MIB_H
 #define SNMP_MIB_H
 
@@ -28,27 +28,28 @@ struct key {
     uint32_t id[KEY_MAX];
 };
 int key_compare(const struct key *a, const struct key *b);
-static inline void key_add(struct key *k, uint32_t id) // what is too long stays as it is
+static inline void key_add(struct key *k, uint32_t id) // ignored if the key is full
 {
     if (k->n < KEY_MAX)
         k->id[k->n++] = id;
 }
-// InetAddressType, length, bytes; of `zone` (0 = none) with it behind them: ipv6z (RFC 4001).
+// Adds InetAddressType, length, bytes; with a `zone` (0 = none) as ipv6z (RFC 4001), which ends
+// with the zone.
 void key_add_address(struct key *k, const struct ip_addr *a, uint32_t zone);
 
-// `n` rows of `size` bytes, each beginning with its key, in order: the first behind `key`, or at it
-// when `include`; NULL: none.
+// `rows` are `n` sorted rows of `size` bytes that begin with their key. Returns the first row after
+// `key`, or at `key` if `include`; NULL if there is none.
 const struct key *rows_behind(const void *rows, size_t n, size_t size, const struct key *key,
                               bool include);
-int scalar_find(const struct key *key, bool include, const struct key **row); // its only row, 0
-void rows_sort(void *rows, size_t *n, size_t size); // each key once
+int scalar_find(const struct key *key, bool include, const struct key **row); // its only row is 0
+void rows_sort(void *rows, size_t *n, size_t size); // removes duplicate keys
 
 // --- freshness -----------------------------------------------------------------------------------
 
-// What was read is used for a second, or ten times as long as the reading took: a manager that asks
-// without a pause never occupies more than a tenth of kamueed.
+// A reading is used for a second, or ten times as long as it took: a manager that polls without a
+// pause never takes more than a tenth of kamueed's time.
 struct fresh {
-    uint64_t until_ns; // 0 = not read
+    uint64_t until_ns; // 0 = not read yet
 };
 bool fresh_is(const struct fresh *f);
 uint64_t fresh_begin(void);
@@ -56,30 +57,30 @@ void fresh_end(struct fresh *f, uint64_t begun);
 
 // --- trees ---------------------------------------------------------------------------------------
 
-enum who_has { DEFAULT_CONTEXT, EACH_VR, OTHER_VRS }; // OTHER_VRS: all but `default`
+enum who_has { DEFAULT_CONTEXT, EACH_VR, OTHER_VRS }; // OTHER_VRS: all except `default`
 
 struct mib_tree {
     const char *name;
-    oid root[12]; // `n` numbers, and zeros
+    oid root[12]; // `n` numbers, rest zero
     unsigned n;
-    uint32_t columns; // bit N: column N can be read; 0: a scalar, whose instance is 0
+    uint32_t columns; // bit N: column N is readable; 0: a scalar, whose instance is 0
     enum who_has who;
-    // The first row of the virtual router behind `key`, or at it when `include`; NULL: there is
-    // none. 0, or -errno: not known now.
+    // Finds the first row of the virtual router after `key`, or at `key` if `include`; NULL if
+    // there is none. 0, or -errno: not known now.
     int (*find)(const char *vr, const struct key *key, bool include, const struct key **row);
     void (*value)(netsnmp_variable_list *v, const struct key *row, unsigned column);
-    unsigned to; // the root's last number stands for all up to this one; 0: for itself
+    unsigned to; // the last root number covers all up to this one; 0: only itself
 };
 
 extern const struct mib_tree mib_if_trees[], mib_ip_trees[], mib_route_trees[]; // ended by {0}
 
-void mib_register(const char *vr);   // all trees that it has
+void mib_register(const char *vr);   // all trees of the virtual router
 void mib_unregister(const char *vr);
 
 // --- values --------------------------------------------------------------------------------------
 
 void value_integer(netsnmp_variable_list *v, long n);
-void value_unsigned(netsnmp_variable_list *v, u_char type, uint64_t n); // ASN_COUNTER64 as well
+void value_unsigned(netsnmp_variable_list *v, u_char type, uint64_t n); // also ASN_COUNTER64
 void value_bytes(netsnmp_variable_list *v, const void *s, size_t n);
 void value_text(netsnmp_variable_list *v, const char *s, size_t max); // DisplayString (RFC 2579)
 

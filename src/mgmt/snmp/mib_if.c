@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mib_if.c - IF-MIB (RFC 2863): ifTable, ifXTable with 64-bit counters, ifStackTable
 //
-// Forwarders count packets and bytes of an interface, not whom they are for, so all are counted as
-// unicast, and the columns for multicast and broadcast are not there. What is not counted is not
-// shown as 0.
+// Forwarders count packets and bytes of an interface without their kind of destination, so all
+// count as unicast, and the multicast and broadcast columns are missing. A counter that does not
+// exist is missing instead of 0.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static void ifx_value(netsnmp_variable_list *v, const struct key *row, unsigned 
     case 7: value_unsigned(v, ASN_COUNTER64, i->rx_packets); break;
     case 10: value_unsigned(v, ASN_COUNTER64, i->tx_bytes); break;
     case 11: value_unsigned(v, ASN_COUNTER64, i->tx_packets); break;
-    case 14: value_integer(v, i->ours ? 1 : 2); break; // linkUp and linkDown are told: enabled
+    case 14: value_integer(v, i->ours ? 1 : 2); break; // linkUp and linkDown are sent: enabled
     case 15: value_unsigned(v, ASN_GAUGE, i->speed_mbps); break;
     case 16: value_integer(v, i->promiscuous ? TRUTH_TRUE : TRUTH_FALSE); break;
     case 17:
@@ -112,13 +112,13 @@ static void changed_value(netsnmp_variable_list *v, const struct key *row, unsig
     value_unsigned(v, ASN_TIMETICKS, interfaces_changed_ticks());
 }
 
-// --- ifStackTable: who runs on top of whom -------------------------------------------------------
+// --- ifStackTable: interface layers --------------------------------------------------------------
 
 struct stacked {
     struct key key; // higher, lower
 };
 static VEC(struct stacked) stack;
-static uint64_t stack_version; // of the interfaces that it was made of
+static uint64_t stack_version; // version of the interfaces it was built from
 
 static void add_pair(uint32_t higher, uint32_t lower)
 {

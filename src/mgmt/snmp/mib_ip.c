@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mib_ip.c - IP-MIB (RFC 4293) in the contexts of virtual routers: addresses of their interfaces,
-// the prefixes of those, and the neighbors on their links
+// mib_ip.c - IP-MIB (RFC 4293) in the contexts of virtual routers: interface addresses, their
+// prefixes, and neighbors
 //
 //     ipAddressPrefixTable   TREE.1.column . ifIndex . type.length.prefix . prefix-length
 //     ipAddressTable         TREE.1.column . type.length.address
 //     ipNetToPhysicalTable   TREE.1.column . ifIndex . type.length.address
 //
-// In the default context the agent itself has them, of all that Linux has in its namespace, with
-// the same ifIndex. Addresses of a link (fe80::/10) have its ifIndex behind them (ipv6z, RFC 4001),
-// since two links may have the same ones.
+// In the default context, net-snmp's own modules serve these tables for all of Linux's interfaces
+// in its namespace, with the same ifIndex. Link-local addresses (fe80::/10) end with their ifIndex
+// (ipv6z, RFC 4001), since two links may have the same address.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static uint32_t zone_of(const struct ip_addr *a, uint32_t ifindex)
     return is_link_local(a) ? ifindex : 0;
 }
 
-// --- addresses and prefixes: of one virtual router at a time -------------------------------------
+// --- addresses and prefixes, of one virtual router at a time -------------------------------------
 
 struct ip_row {
     struct key key;
@@ -48,7 +48,7 @@ struct ip_row {
 
 static struct {
     char vr[16];
-    uint64_t version; // of the interfaces that they were made of
+    uint64_t version; // version of the interfaces they were built from
     VEC(struct ip_row) addresses, prefixes;
 } kept;
 
@@ -119,14 +119,14 @@ static int find_prefix(const char *vr, const struct key *key, bool include, cons
 static void prefix_value(netsnmp_variable_list *v, const struct key *row, unsigned column)
 {
     switch (column) {
-    case 5: value_integer(v, ORIGIN_OTHER); break; // the kernel does not say
+    case 5: value_integer(v, ORIGIN_OTHER); break; // the kernel does not report it
     case 6: value_integer(v, TRUTH_TRUE); break;   // on link
     case 7: value_integer(v, TRUTH_FALSE); break;  // autonomous
-    default: value_unsigned(v, ASN_GAUGE, UINT32_MAX); // 8, 9: lives for ever
+    default: value_unsigned(v, ASN_GAUGE, UINT32_MAX); // 8, 9: infinite lifetimes
     }
 }
 
-// The row of ipAddressPrefixTable: its first readable column.
+// Points to the row of ipAddressPrefixTable by its first readable column.
 static void put_prefix_pointer(netsnmp_variable_list *v, const struct interface_address *a)
 {
     oid name[11 + KEY_MAX] = {1, 3, 6, 1, 2, 1, 4, 32, 1, 5};
@@ -152,11 +152,11 @@ static void address_value(netsnmp_variable_list *v, const struct key *row, unsig
     case 7: value_integer(v, a->usable ? PREFERRED : TENTATIVE); break;
     case 10: value_integer(v, ROW_ACTIVE); break;
     case 11: value_integer(v, STORAGE_VOLATILE); break;
-    default: value_unsigned(v, ASN_TIMETICKS, 0); // 8, 9: kamueed does not say when
+    default: value_unsigned(v, ASN_TIMETICKS, 0); // 8, 9: kamueed does not report the time
     }
 }
 
-// --- neighbors: of one virtual router at a time -------------------------------------------------
+// --- neighbors, of one virtual router at a time -------------------------------------------------
 
 struct neighbor_row {
     struct key key;
@@ -238,7 +238,7 @@ static void neighbor_value(netsnmp_variable_list *v, const struct key *row, unsi
 
     switch (column) {
     case 4: value_bytes(v, n->mac, n->known ? sizeof n->mac : 0); break;
-    case 5: value_unsigned(v, ASN_TIMETICKS, 0); break; // kamueed does not say when
+    case 5: value_unsigned(v, ASN_TIMETICKS, 0); break; // kamueed does not report the time
     case 6: value_integer(v, n->permanent ? STATIC : DYNAMIC); break;
     case 7: value_integer(v, n->state); break;
     default: value_integer(v, ROW_ACTIVE); // 8

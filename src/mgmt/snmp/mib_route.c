@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mib_route.c - IP-FORWARD-MIB (RFC 4292): inetCidrRouteTable of the routes in the FIB
 //
-// A row is a next hop of a route that is in the FIB; kamueed tells the first 16 of a route. Its
-// index is
+// A row is a next hop of a route in the FIB; kamueed reports at most 16 next hops of a route. The
+// index of a row is
 //
 //     type.length.address.prefix-length . 3.0.0.ifIndex . type.length.gateway
 //
-// where the policy in the middle tells next hops without a gateway apart, as net-snmp does it. That
-// order is the order of kamueed's table, so the row behind a name is found by reading a page of
-// routes from the name's prefix on. PAGES of them are kept: a walk reads each page once, whatever
-// others do meanwhile, and neither side ever holds more of the table than a page.
+// The policy in the middle distinguishes next hops without a gateway, as in net-snmp. This is also
+// the order of kamueed's table, so a row is found by reading a page of routes from the prefix in
+// its name on. PAGES pages are kept: a walk reads each page once, whatever other walks do
+// meanwhile, and neither side ever holds more of the table than a page.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 #define PAGES 32
 #define PAGE_ROUTES 2000
-#define PAGE_LIFE_NS (5 * NS_PER_SECOND) // how old a row may be
+#define PAGE_LIFE_NS (5 * NS_PER_SECOND) // maximum age of a row
 
 struct row {
     struct key key;
@@ -33,13 +33,13 @@ struct row {
 };
 
 struct route_page {
-    VEC(struct row) row; // in order
+    VEC(struct row) row; // sorted
     char vr[16];
     struct prefix from;  // rows from here on,
-    struct prefix last;  // to here, with all of its own
+    struct prefix last;  // up to this prefix, without it
     bool whole;          // to the end of the family
-    uint64_t read_ns;    // 0 = nothing is in it
-    uint64_t used;       // the lower, the sooner it makes room for another one
+    uint64_t read_ns;    // 0 = empty
+    uint64_t used;       // the page with the lowest value is replaced first
 };
 static struct route_page pages[PAGES];
 static uint64_t uses;
@@ -59,10 +59,10 @@ static uint8_t protocol_of(const char *name)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, name))
             return all[i].is;
-    return 1; // other: BIRD does not say which protocol
+    return 1; // other: BIRD does not report its protocol
 }
 
-// inetCidrRouteType; 0: not to be shown.
+// inetCidrRouteType; 0: not shown.
 static uint8_t type_of(const char *name, bool gateway)
 {
     enum { REJECT = 2, LOCAL = 3, REMOTE = 4, BLACKHOLE = 5 };
@@ -116,7 +116,7 @@ static void take_route(struct route_page *p, const json_t *route, const struct p
         add_row(p, route, prefix, NULL);
 }
 
-// The last prefix's routes may go on behind a page that is full: they are left for the next one.
+// If the page is full, its last prefix may have more routes: that prefix is left for the next page.
 static void take_page(struct route_page *p, const json_t *routes, size_t limit)
 {
     size_t n = json_array_size(routes);
@@ -168,7 +168,7 @@ static int read_page(const char *vr, const struct prefix *from, struct route_pag
         vec_clear(&p->row);
         take_page(p, json_object_get(json_array_get(answer, 0), "route"), limit);
         json_decref(answer);
-        if (p->whole || !prefix_equal(&p->last, from)) // else one prefix fills a page
+        if (p->whole || !prefix_equal(&p->last, from)) // otherwise one prefix fills the page
             break;
     }
     if (r)
@@ -207,7 +207,7 @@ static int get_page(const char *vr, const struct prefix *from, struct route_page
 
 // --- finding -------------------------------------------------------------------------------------
 
-// The first prefix that may have a row behind `key`; false: behind all of them.
+// First prefix that may have a row after `key`; false: the key is after all of them.
 static bool prefix_from(const struct key *key, struct prefix *p)
 {
     uint32_t type = key->n ? key->id[0] : 0;
@@ -223,7 +223,7 @@ static bool prefix_from(const struct key *key, struct prefix *p)
         return type == 1;
     }
     for (unsigned i = 0; i < bytes && 2 + i < key->n; i++) {
-        if (key->id[2 + i] > 255) { // behind all that begins so
+        if (key->id[2 + i] > 255) { // after all prefixes that begin with these bytes
             memset(p->b + i, 255, bytes - i);
             p->len = (uint8_t)(bytes * 8);
             return true;
@@ -232,7 +232,7 @@ static bool prefix_from(const struct key *key, struct prefix *p)
     }
     uint32_t len = key->n > 2 + bytes ? key->id[2 + bytes] : 0;
     p->len = (uint8_t)(len > bytes * 8 ? bytes * 8 : len);
-    while (p->len < bytes * 8) { // a prefix has no bits behind its length
+    while (p->len < bytes * 8) { // a prefix has no bits set after its length
         struct prefix canon = *p;
         prefix_canon(&canon);
         if (prefix_equal(&canon, p))
@@ -253,7 +253,7 @@ static int find_route(const char *vr, const struct key *key, bool include, const
     for (;;) {
         int r = get_page(vr, &from, &p);
         if (r)
-            return r == -ENOENT ? 0 : r; // a virtual router that is gone has no routes
+            return r == -ENOENT ? 0 : r; // a deleted virtual router has no routes
         *row = rows_behind(p->row.item, p->row.n, sizeof *p->row.item, key, include);
         if (*row)
             return 0;
@@ -274,11 +274,11 @@ static void route_value(netsnmp_variable_list *v, const struct key *row, unsigne
     case 7: value_integer(v, r->ifindex); break;
     case 8: value_integer(v, r->type); break;
     case 9: value_integer(v, r->protocol); break;
-    case 10: value_unsigned(v, ASN_GAUGE, 0); break; // age: the table keeps no time
+    case 10: value_unsigned(v, ASN_GAUGE, 0); break; // age: the table has no times
     case 11: value_unsigned(v, ASN_GAUGE, 0); break; // AS of the next hop: not known
     case 12: value_integer(v, r->metric > INT32_MAX ? INT32_MAX : (long)r->metric); break;
     case 17: value_integer(v, 1); break; // active
-    default: value_integer(v, -1);       // 13 to 16: metrics that are not used
+    default: value_integer(v, -1);       // 13 to 16: unused metrics
     }
 }
 
@@ -317,10 +317,10 @@ static void number_value(netsnmp_variable_list *v, const struct key *row, unsign
     value_unsigned(v, ASN_GAUGE, number.n);
 }
 
-// --- older tables of routes: empty ---------------------------------------------------------------
+// --- older route tables: empty -------------------------------------------------------------------
 
-// The agent's own read the kernel's whole table again and again, and with a full one the agent
-// answers nobody any more.
+// net-snmp's own modules read the kernel's whole table again and again; with a full table the agent
+// stops answering.
 static int find_nothing(const char *vr, const struct key *key, bool include, const struct key **row)
 {
     *row = NULL;
@@ -366,7 +366,7 @@ const struct mib_tree mib_route_trees[] = {
     {.name = "inetCidrRouteTable",
      .root = {1, 3, 6, 1, 2, 1, 4, 24, 7},
      .n = 9,
-     .columns = 0x3ff80, // 7 to 17: those before are the index, not to be read
+     .columns = 0x3ff80, // 7 to 17: columns before are the index, not readable
      .who = EACH_VR,
      .find = find_route,
      .value = route_value},

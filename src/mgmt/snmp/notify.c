@@ -20,8 +20,8 @@
 #define LOOK_NS (NS_PER_SECOND / 5)
 #define RETRY_NS NS_PER_SECOND
 
-static int events = -1;         // connection
-static bool asked_to_look;      // an event has come, or may have been missed
+static int events = -1;         // connection, -1 = none
+static bool asked_to_look;      // an event arrived, or may have been missed
 static uint64_t look_at_ns, connect_at_ns;
 
 // --- links ---------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ static void lose_events(void)
     log_notice("snmp: kamueed's events have ended");
 }
 
-// Whatever is said: a look tells what has changed.
+// The content does not matter: look_at_router finds the change.
 static void on_events(int fd, void *ctx)
 {
     char some[65536];
@@ -184,14 +184,14 @@ static void look_at_router(void)
 
     asked_to_look = false;
     if (look_at_contexts() || interfaces_read_again(&all))
-        asked_to_look = true; // once more
+        asked_to_look = true; // try again
     else
         tell_changes(all);
     uint64_t now = clock_now_ns(), ten = (now - begun) * 10;
     look_at_ns = now + (ten > LOOK_NS ? ten : LOOK_NS);
 }
 
-static void on_tick(unsigned id, void *ctx) // ends the loop's wait
+static void on_tick(unsigned id, void *ctx) // wakes the loop
 {
 }
 

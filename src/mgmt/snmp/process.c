@@ -3,9 +3,9 @@
 //
 //     manager -- SNMP -- snmpd -- AgentX -- kamuee-snmp -- RESTCONF, UNIX socket -- kamueed
 //
-// net-snmp's agent library speaks AgentX, keeps the session, and knows sysUpTime; communities,
-// users and views are snmpd's. This process holds no state but what it has just read (mib.h), and
-// kamueed knows it as one of its read-only clients.
+// net-snmp's agent library speaks AgentX, keeps the session and knows sysUpTime; snmpd has
+// communities, users and views. This process holds no state except its last readings (mib.h), and
+// is one of kamueed's read-only clients.
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static int on_session(int major, int minor, void *server, void *client)
 {
     log_notice("snmp: session opened: master=%s",
                netsnmp_ds_get_string(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_X_SOCKET));
-    interfaces_new_epoch(); // sysUpTime is another one
+    interfaces_new_epoch(); // sysUpTime has restarted
     return 0;
 }
 
@@ -48,7 +48,7 @@ static int on_library_log(int major, int minor, void *server, void *client)
 
     snprintf(text, sizeof text, "%s", m->msg);
     text[strcspn(text, "\n")] = 0;
-    // In each new context the library registers the roots, which the agent has there already.
+    // In each new context the library registers roots that the agent already has.
     if (!strncmp(text, "registering pdu failed: 263", 27))
         log_info("snmp: net-snmp registers twice: text=%s", LOG_VALUE(text));
     else if (m->priority <= LOG_WARNING)
@@ -58,7 +58,7 @@ static int on_library_log(int major, int minor, void *server, void *client)
 
 static void set_up_library(const char *master)
 {
-    setenv("MIBS", "", 1); // names of objects are not needed
+    setenv("MIBS", "", 1); // object names are not needed
     snmp_disable_stderrlog();
     netsnmp_register_loghandler(NETSNMP_LOGHANDLER_CALLBACK, LOG_DEBUG);
     snmp_register_callback(SNMP_CALLBACK_LIBRARY, SNMP_CALLBACK_LOGGING, on_library_log, NULL);

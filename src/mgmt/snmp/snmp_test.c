@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// snmp_test.c - tables of kamuee-snmp against a naive model, with a kamueed that only answers
+// snmp_test.c - tables of kamuee-snmp against a naive model, with a fake kamueed
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "snmp/interfaces.h"
 #include "snmp/mib.h"
 
-// --- a kamueed -----------------------------------------------------------------------------------
+// --- the fake kamueed ----------------------------------------------------------------------------
 
 struct route {
     uint32_t prefix; // host order
@@ -94,7 +94,7 @@ void links_read(struct interface **item, size_t *n)
     (*item)[(*n)++] = (struct interface){.key = {1, {2}}, .name = "eth0"};
 }
 
-// --- questions -----------------------------------------------------------------------------------
+// --- requests ------------------------------------------------------------------------------------
 
 static const struct mib_tree *tree_of(const struct mib_tree *of, const char *name)
 {
@@ -103,7 +103,7 @@ static const struct mib_tree *tree_of(const struct mib_tree *of, const char *nam
     return of;
 }
 
-// All keys that a walk finds, by a naive order of questions.
+// Walks the tree by one request per row and counts the rows.
 static size_t walk(const struct mib_tree *t, struct key *last)
 {
     struct key key = {0};
@@ -151,7 +151,7 @@ static void a_walk_finds_each_route_once_in_order(void **state)
     asked = 0;
     assert_int_equal(walk(t, &last), rows);
     assert_int_equal(walk(t, &last), rows);
-    assert_in_range(asked, routes.n / 2000, rows / 100); // pages, not rows
+    assert_in_range(asked, routes.n / 2000, rows / 100); // requests for pages, not for rows
 }
 
 static void a_key_is_found_from_wherever_it_is_asked(void **state)
@@ -169,7 +169,7 @@ static void a_key_is_found_from_wherever_it_is_asked(void **state)
         vec_foreach (&routes, r)
             if (by_prefix(r, &at) >= 0 && (wanted = r))
                 break;
-        key.n = i & 1 ? 7 : 2 + (unsigned)(rand() % 6); // a part of it
+        key.n = i & 1 ? 7 : 2 + (unsigned)(rand() % 6); // a partial key
         assert_int_equal(t->find("default", &key, true, &row), 0);
         assert_true(!row || key_compare(row, &key) >= 0);
         if (key.n < 7)
@@ -198,7 +198,7 @@ static void keys_beyond_the_table_end_it(void **state)
     }
 }
 
-// Without all its routes, a prefix whose routes fill a page would never end.
+// Unless it is read with all its routes, a prefix whose routes fill a page would never end.
 static void a_prefix_may_have_more_routes_than_a_page(void **state)
 {
     const struct mib_tree *t = tree_of(mib_route_trees, "inetCidrRouteTable");
@@ -253,7 +253,7 @@ static void interfaces_are_ours_and_linux_s(void **state)
     t->value(&v, row, 6);
     assert_true(v.type == ASN_COUNTER64 && v.val.counter64->high == UINT32_MAX &&
                 v.val.counter64->low == UINT32_MAX);
-    // A kamueed that is away has no row, and its TAPs are not Linux's.
+    // While kamueed does not answer it has no rows, and its TAPs are not shown as Linux's.
     silent = true;
     assert_int_equal(interfaces_read_again(&all), -ETIMEDOUT);
     silent = false;
