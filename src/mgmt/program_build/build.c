@@ -16,9 +16,9 @@
 
 #define SLOTS_AT (WASM_PAGE - PROGRAM_SLOTS * (unsigned)sizeof(struct kamuee_packet))
 #define STACK_SIZE "4096"
-#define FRAME_MAX "8192" // bytes of the machine's stack, of one function
+#define FRAME_MAX "8192" // bytes of machine stack per function
 #define TOOL_MAX 64
-// A sanitizer checks by calls instead of code in place: the compiler takes two thirds of the time.
+// Makes the sanitizer check by calls instead of inline code, which cuts compile time by a third.
 #define CHECKED_BY_CALLS "--param=asan-instrumentation-with-call-threshold=0"
 
 static int fail(char *why, size_t n, const char *what, const char *with)
@@ -156,7 +156,7 @@ static int take_declared(struct build *b, const struct wasm_module *m, char *why
         if (c == '\n' || c == '\t')
             c = ' ';
         if (!c && i + 1 == m->declared_size)
-            break; // the end of a string
+            break; // end of a string
         if (c < ' ' || c > '~')
             return fail(why, n, "declared: %s", "a byte that is no printable ASCII");
         b->declared_text[i] = c;
@@ -180,7 +180,7 @@ static int check_module(struct build *b, struct wasm_module *m, char *why, size_
         return r;
     hash_module(b);
     text_clear(&b->object);
-    wasm_write(m, true, &b->object); // until the object is there
+    wasm_write(m, true, &b->object); // replaced when the object is built
     return 0;
 }
 
@@ -213,7 +213,7 @@ static int validate(struct build *b, const struct text *module, char *why, size_
     return r ? r : RUN(b, argv, input, NULL, NULL);
 }
 
-// It takes no switch that turns a feature off: wasm-validate has refused them before.
+// Passes no switch that turns a feature off: wasm-validate has refused those features before.
 static int translate(struct build *b, const struct text *module, const char *output,
                      struct text *result, char *why, size_t n)
 {
@@ -225,7 +225,7 @@ static int translate(struct build *b, const struct text *module, const char *out
     return r ? r : RUN(b, argv, input, output, result);
 }
 
-// What wasm2c writes before this line is the same for every module: our prelude takes its place.
+// wasm2c writes the same text before this line for every module; our prelude replaces it.
 static const char *after_prelude(const struct text *c)
 {
     static const char mark[] = "\nstatic bool s_module_initialized = false;\n";
@@ -266,7 +266,7 @@ static int compile_object(struct build *b, const struct text *c, const struct te
 {
     char cc[TOOL_MAX];
     int r = find_tool("cc", "gcc", cc, why, n);
-    // The last words: with a sanitizer it is as large and has as many libraries as that needs.
+    // The last arguments: a sanitizer needs larger stack frames and the symbols of its library.
     const char *const argv[] = {cc,
                                 "-std=gnu17",
                                 b->sanitize ? "-O1" : "-O2",

@@ -39,7 +39,7 @@ static bool is_vlan_tag(uint16_t type)
     return type == 0x8100 || type == 0x88a8;
 }
 
-// What an IP header says of its packet's length and family; the rest of the frame is padding.
+// Sets family and length from the IP header; the rest of the frame is padding.
 static void look_at_ip(struct capture_frame *f)
 {
     uint32_t said = f->length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capture.h - Ethernet frames of a capture file, as a hook of the router sees them
+// capture.h - reads Ethernet frames of a capture file as a router hook sees them
 //
 // Used by offline.c. Files of tcpdump, Wireshark and `kamuee capture`.
 #ifndef PROGRAM_BUILD_CAPTURE_H
@@ -15,16 +15,16 @@
 
 struct capture_frame {
     uint64_t number, time; // from 1; nanoseconds
-    uint16_t ether_type;   // behind VLAN tags
+    uint16_t ether_type;   // after VLAN tags
     uint8_t family;        // 4, 6 or 0
-    uint32_t length;       // of what is behind the EtherType, without padding of IP packets
+    uint32_t length;       // bytes after the EtherType, without padding of IP packets
     uint8_t data[CAPTURE_FRAME_MAX];
 };
 
 struct capture;
 
-struct capture *capture_open(const char *path, char *why, size_t n); // NULL, and why
-bool capture_next(struct capture *c, struct capture_frame *f);       // false: the end
+struct capture *capture_open(const char *path, char *why, size_t n); // NULL, and `why`
+bool capture_next(struct capture *c, struct capture_frame *f);       // false: end of file
 void capture_close(struct capture *c);
 
 #endif

@@ -72,7 +72,7 @@ static int take_output(const char *path, const struct child_run *run)
     if (!r && (!S_ISREG(st.st_mode) || st.st_size > CHILD_OUTPUT_MAX))
         r = -EFBIG;
     if (!r && (st.st_uid != child_user() || st.st_nlink != 1))
-        r = -EPERM; // a link to what is not its own
+        r = -EPERM; // a hard link to another user's file
     for (ssize_t n = 1; !r && n && run->result->n <= CHILD_OUTPUT_MAX;) {
         n = read(fd, buf, sizeof buf);
         r = n < 0 ? -errno : 0;
@@ -102,7 +102,7 @@ static long now_ms(void)
     return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-// What it says until it ends or its time is over; then it is killed with all that it has started.
+// Collects the child's output until it ends or its time is up, then kills its process group.
 static bool listen_until_end(pid_t pid, int from, struct text *said, int *status)
 {
     long end = now_ms() + CHILD_WALL_S * 1000;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child.h - a compiler's run on a stranger's bytes: a process that can reach nothing else
+// child.h - runs a compiler on untrusted input, in a process that can reach nothing else
 //
-// Each run has a directory of its own with copies of its inputs, no network, no privilege, and
-// limits of time, memory and size of files; what it leaves is gone when it ends. So no run can
-// change what another one reads. As root it becomes a user that has nothing else. Called by
-// build.c, one at a time.
+// Each run has its own directory with copies of its inputs, no network, no privileges, and limits
+// of time, memory and file size; the directory is removed at the end. So no run can change the
+// input of another. If the caller is root, the child becomes a user that owns nothing else. Called
+// by build.c, one run at a time.
 #ifndef PROGRAM_BUILD_CHILD_H
 #define PROGRAM_BUILD_CHILD_H
 
@@ -18,21 +18,21 @@
 #define CHILD_OUTPUT_MAX (4u << 20) // bytes of the result
 
 struct child_input {
-    const char *name; // a file's, or kamuee/ and a file's
+    const char *name; // file name, or kamuee/ and a file name
     const void *data;
     size_t size;
 };
 
 struct child_run {
-    const char *const *argv; // [0]: a path; the rest relative to its directory; NULL at the end
+    const char *const *argv; // [0]: a path; the rest relative to the directory; NULL at the end
     const struct child_input *input;
     size_t n_inputs;
-    const char *output; // a file's name; NULL: none wanted
+    const char *output; // file name; NULL: none wanted
     struct text *result;
-    struct text *said; // standard error, cut
+    struct text *said; // standard output and error, truncated
 };
 
-// 0: it ended with 0 and left its output. -errno; `why` names the program and what happened.
+// 0: the program exited with 0 and wrote its output. -errno: `why` has its name and the reason.
 int child_run(const struct child_run *run, char *why, size_t why_size);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child_confine.c - see child_priv.h: what a compiler's process gives up before it runs
+// child_confine.c - see child_priv.h: confines a compiler's process before it runs
 //
-// Namespaces (no network, no other process) and Landlock (no file but the system's and its own) are
-// taken where the kernel has them; user, limits, no_new_privs and the filter of system calls are
-// there always, or nothing runs.
+// Namespaces (no network, no other process) and Landlock (only system files and its own directory)
+// are used if the kernel has them. User, limits, no_new_privs and the system call filter are
+// mandatory: without them nothing runs.
 #include "program_build/child_priv.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@
 
 #include "program_build/child.h"
 
-#define NOBODY 65534          // user and group, where only the first 65,536 are there
-#define OWN_USERS 0x70000000u // from here on, one for each run; nobody else has it
+#define NOBODY 65534          // user and group, where only the first 65,536 exist
+#define OWN_USERS 0x70000000u // first user id for runs, one per run; used by nobody else
 
 #define C(name) SCMP_SYS(name)
 static const int allowed[] = {
@@ -53,7 +53,7 @@ static const int allowed[] = {
 };
 #undef C
 
-static uid_t user = NOBODY; // whom it becomes, as root
+static uid_t user = NOBODY; // the child's user if we are root
 
 int child_own(const char *path)
 {
@@ -93,8 +93,8 @@ static int set_limits(void)
     (CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER |  \
      CLONE_NEWUTS)
 
-// Everything else is answered as by a kernel that lacks it. Threads and processes, but no namespace
-// of its own, in which it would be root.
+// All other calls return ENOSYS, as from a kernel without them. Threads and processes are allowed,
+// but not a new namespace, in which the child would be root.
 static int load_filter(void)
 {
     scmp_filter_ctx f = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
@@ -102,7 +102,7 @@ static int load_filter(void)
 
     for (size_t i = 0; !r && i < sizeof allowed / sizeof *allowed; i++) {
         r = seccomp_rule_add(f, SCMP_ACT_ALLOW, allowed[i], 0);
-        r = r == -EDOM ? 0 : r; // this machine has no such call
+        r = r == -EDOM ? 0 : r; // this architecture lacks the call
     }
     r = r ? r :
             seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
@@ -125,8 +125,8 @@ static int allow_below(int ruleset, const char *path, uint64_t access)
     return r ? -errno : 0;
 }
 
-// Files: the system's programs and libraries, and its own directory. A kernel without Landlock: the
-// files' modes alone protect them.
+// The child may use only system programs and libraries and its own directory. Without Landlock,
+// only the file modes protect files.
 static int close_files(const char *path)
 {
     const uint64_t look =
@@ -156,7 +156,7 @@ static int give_up_user(void)
 {
     if (geteuid())
         return 0;
-    int r = limit(RLIMIT_NPROC, 256); // as another user than root its own would count
+    int r = limit(RLIMIT_NPROC, 256); // not for other users: it counts all processes of a user
     if (r)
         return r;
     if (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user))
@@ -174,7 +174,7 @@ static int confine_child(const char *path)
     r = r ? r : close_files(path);
     r = r ? r : chdir(path) ? -errno : 0;
     r = r ? r : load_filter();
-    // Last: a sanitizer's shadow in this process is larger.
+    // Last, because the shadow memory of a sanitizer in this process is larger.
     return r ? r : limit(RLIMIT_AS, CHILD_MEMORY);
 }
 
@@ -184,7 +184,7 @@ static void fail(const char *what, int e)
     _exit(CHILD_UNCONFINED);
 }
 
-// Waits for the first process of the namespace: with it all others there end.
+// Waits for the first process of the namespace; when it ends, the kernel kills the others in it.
 static void wait_for(pid_t pid)
 {
     int status = 0;
@@ -199,7 +199,7 @@ static void enter_namespaces(void)
     const int spaces = CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC;
 
     if (unshare(spaces) && unshare(CLONE_NEWUSER | spaces))
-        return; // a container that has no more: the filter has no socket either
+        return; // in a container without namespaces: the filter allows no socket either
     pid_t pid = fork();
     if (pid < 0)
         fail("fork", errno);
@@ -214,7 +214,7 @@ void child_become(const char *path, const char *const *argv)
 
     int none = open("/dev/null", O_RDONLY);
 
-    setsid(); // no terminal, to which it could type
+    setsid(); // no terminal to send input to
     if (none < 0 || dup2(none, 0) < 0 || close_range(3, ~0u, 0))
         fail("/dev/null", errno);
     enter_namespaces();

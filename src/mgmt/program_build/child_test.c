@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child_test.c - what a compiler that a source has taken over can do: a shell stands in its place
+// child_test.c - limits of a compiler that hostile source has taken over, played by a shell
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void test_it_reaches_no_network(void **state)
 
 static bool has_landlock(void)
 {
-    return syscall(SYS_landlock_create_ruleset, NULL, 0, 1u) > 0; // its version
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, 1u) > 0; // ABI version
 }
 
 static void test_it_sees_only_its_own_files(void **state)
@@ -69,7 +69,7 @@ static void test_it_sees_only_its_own_files(void **state)
 static void test_an_output_that_is_no_file_is_refused(void **state)
 {
     assert_int_not_equal(run_script("mkdir out", "out"), 0);
-    assert_int_not_equal(run_script("ln in.txt out", "out"), 0); // two names
+    assert_int_not_equal(run_script("ln in.txt out", "out"), 0); // two links to one file
     assert_int_not_equal(run_script(":", "out"), 0);
     assert_int_not_equal(run_script("head -c 5000000 /dev/zero >out", "out"), 0);
 }

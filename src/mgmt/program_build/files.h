@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// files.h - sources that go into each program, as bytes of kamuee-program itself
+// files.h - sources that are compiled into each program, embedded in kamuee-program
 //
-// Made by the build (tools/embed) of src/data/program/*.h and programs/object, so that what
-// is compiled does not depend on what lies on the machine. Used by build.c.
+// The build (tools/embed) makes them from src/data/program/*.h and programs/object, so that the
+// compiled text does not depend on files of the machine. Used by build.c.
 #ifndef PROGRAM_BUILD_FILES_H
 #define PROGRAM_BUILD_FILES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main.c - kamuee-program: builds, checks and tries packet programs
+// main.c - kamuee-program: builds, checks and tests packet programs
 //
-// Run by `kamuee program …`, by users and in tests; kamueed does not run it. Exit
-// status: 0; 1: the program is refused; 2: wrong words, or a file.
+// Run by `kamuee program …`, by users and by tests; kamueed does not run it. Exit status: 0; 1: the
+// program is refused; 2: usage or file error.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static int read_source(struct build *b, const char *path)
     return r ? 2 : 0;
 }
 
-// Everybody may read it, as kamueed must.
+// Makes the object world-readable, since kamueed must read it.
 static int write_object(const struct build *b, const char *path)
 {
     bool is_new = access(path, F_OK);
@@ -173,7 +173,7 @@ static int make_object(struct build *b, const struct command *o)
     char why[512] = "";
     int r = operator? build_operator(b, why, sizeof why) : build_check(b, why, sizeof why);
 
-    if (*text_str(&b->said)) // warnings, or why it is refused
+    if (*text_str(&b->said)) // warnings, or the reason of the refusal
         fputs(text_str(&b->said), stderr);
     text_clear(&b->said);
     if (!r && !operator&& !is_word(o, "check"))

@@ -23,7 +23,7 @@ struct offline_run {
     struct program_host host;
     struct verdict_list verdicts;
     void *library, *memory;
-    uint64_t counted[KAMUEE_COUNTERS]; // by instances before this one
+    uint64_t counted[KAMUEE_COUNTERS]; // by earlier instances
     struct capture_frame frame[PROGRAM_SLOTS];
 };
 
@@ -137,7 +137,7 @@ static void fill_slot(const struct offline_run *r, const struct capture_frame *f
     memcpy(p->data, f->data, p->readable);
 }
 
-// The n frames from `first` on; after a fault in a new instance, from the next frame on.
+// Runs n frames starting at `first`; after a fault continues in a new instance with the next frame.
 static int run_burst(struct offline_run *r, unsigned first, unsigned n)
 {
     struct kamuee_packet *slot = r->object->slots(r->memory);

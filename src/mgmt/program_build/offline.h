@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offline.h - a built program run on a capture, off the router: `kamuee-program test`
+// offline.h - runs a built program on a capture, off the router: `kamuee-program test`
 //
-// The same object and the same bursts as on the router; each verdict is checked by its rules
-// (docs/features/program.md). What is not the same: the field hash is another function, and next
-// hops and interfaces are numbers that nobody looks up. Called by main.c.
+// Uses the same object and the same bursts as the router; each verdict is checked by its rules
+// (docs/features/program.md). Differences: another function computes the field hash, and next hops
+// and interfaces are numbers that nothing resolves. Called by main.c.
 #ifndef PROGRAM_BUILD_OFFLINE_H
 #define PROGRAM_BUILD_OFFLINE_H
 
@@ -24,11 +24,11 @@ struct offline_options {
     uint32_t interface;
     uint8_t class;
     bool json;
-    const char *entry[OFFLINE_ENTRIES_MAX]; // NAME:KEY=VALUE, in this order
+    const char *entry[OFFLINE_ENTRIES_MAX]; // NAME:KEY=VALUE, added in this order
     unsigned n_entries;
 };
 
-// Runs the object, a file's path, and prints to standard output. 0; -EINVAL: `why`.
+// Runs the object in this file and prints to standard output. 0, or -EINVAL and `why`.
 int offline_run(const char *object, const struct offline_options *o, char *why, size_t n);
 
 #endif

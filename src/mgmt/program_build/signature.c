@@ -25,7 +25,7 @@ static EVP_PKEY *read_private_key(const char *path, char *why, size_t n)
         refuse(why, n, path, strerror(errno));
         return NULL;
     }
-    // No callback and a password of nothing: a key with a password is refused, not asked for.
+    // With no callback and an empty password, a key with a password is refused without a prompt.
     EVP_PKEY *key = PEM_read_PrivateKey(f, NULL, NULL, (char[]){""});
     fclose(f);
     if (key && EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tables.c - see tables.h: open addressing, twice as many slots as entries; removed ones stay taken
-// by their key, so that others are still found
+// tables.c - see tables.h: open addressing, with twice as many slots as entries; a removed entry
+// keeps its key in its slot, so that later entries of the probe sequence are still found
 #include "program_build/tables.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ void tables_free(struct tables *t)
         free(t->entry[i]);
 }
 
-// The key's slot, or a free one where it would be; NULL: none.
+// The key's slot, or the free slot for it; NULL if there is none.
 static struct table_entry *find_slot(const struct tables *t, uint32_t table, uint64_t key)
 {
     uint32_t mask = t->n_slots[table] - 1;

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HEADROOM 64 // bytes that a program may take off or add in front
+#define HEADROOM 64 // most bytes that a program may remove or add at the front
 #define ETHER_IP4 0x0800
 #define ETHER_IP6 0x86dd
 
 static const char *const action_name[KAMUEE_ACTIONS + 1] = {
     "continue", "drop", "class", "next-hop", "redirect", "punt", "mirror", "fault"};
 
-// Of a verdict's argument; NULL: in range.
+// Error in a verdict's argument; NULL if it is in range.
 static const char *wrong_argument(const struct verdict_list *r, unsigned action, uint32_t argument)
 {
     unsigned reasons = r->declared->n_reasons ? r->declared->n_reasons : 1;
@@ -42,7 +42,7 @@ static const char *wrong_action(const struct verdict_list *r, unsigned action)
     return NULL;
 }
 
-// What the router reads of an IP header afterwards must still be so.
+// A program must not change the IP header fields that the router reads afterwards.
 static const char *wrong_ip(const struct capture_frame *f, const uint8_t *data, unsigned changed)
 {
     static const struct {

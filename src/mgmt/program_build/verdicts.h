@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verdicts.h - what `kamuee-program test` prints: each packet's verdict, totals, counters
+// verdicts.h - prints the results of `kamuee-program test`: verdict of each packet, totals,
+// counters
 //
-// A verdict is checked by the rules of docs/features/program.md, as kamueed checks it; one that
+// Verdicts are checked by the rules of docs/features/program.md, as in kamueed; a verdict that
 // breaks them is a fault. Used by offline.c.
 #ifndef PROGRAM_BUILD_VERDICTS_H
 #define PROGRAM_BUILD_VERDICTS_H
@@ -17,14 +18,14 @@ struct verdict_list {
     bool json;
     struct text out;
     struct jwrite j;
-    uint64_t n[KAMUEE_ACTIONS + 1]; // packets by their verdict; the last: faults
-    uint64_t elsewhere;             // frames that this hook does not see
+    uint64_t n[KAMUEE_ACTIONS + 1]; // packets by verdict; the last entry: faults
+    uint64_t elsewhere;             // frames that do not reach this hook
 };
 
 void verdicts_begin(struct verdict_list *r);
 void verdicts_take(struct verdict_list *r, const struct capture_frame *f,
                    const struct kamuee_packet *p, uint32_t verdict);
-void verdicts_fault(struct verdict_list *r, const struct capture_frame *f); // it had no verdict
+void verdicts_fault(struct verdict_list *r, const struct capture_frame *f); // no verdict
 void verdicts_log(struct verdict_list *r, uint32_t number, uint64_t value);
 void verdicts_end(struct verdict_list *r, const uint64_t *counter);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wasm_body.c - see wasm.h: the instructions of functions
+// wasm_body.c - see wasm.h: reads the instructions of functions
 //
-// What is read is well nested, and each index is of something that is there.
+// After it, blocks are properly nested and every index refers to something that exists.
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ struct body {
     struct wasm_reader *r;
     int function;
     unsigned n_locals, depth;
-    uint8_t open[WASM_NESTING_MAX]; // the instruction that opened each block; [0] the function's
+    uint8_t open[WASM_NESTING_MAX]; // instruction that opened each block; [0] the function
 };
 
 static const char *reason_of(uint8_t code)
@@ -145,7 +145,7 @@ static int read_immediate(struct body *b, struct wasm_op *op)
                        op->code, reason_of(op->code));
 }
 
-// Opens and closes blocks; *end: the function's own `end` has come.
+// Opens and closes blocks; sets *end at the function's own `end`.
 static int nest(struct body *b, const struct wasm_op *op, bool *end)
 {
     switch (op->code) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wasm_check.c - see wasm.h: no recursion, and the most that a call executes
+// wasm_check.c - see wasm.h: no recursion, and a bound on the instructions of a call
 //
-// The cost of a function is that of its longest way, from its beginning to any point of it, each
-// loop left out; what a function that it calls costs is in it. Each loop has a price of its own:
-// the longest way from its head to any point in it, loops within left out. packet() pays its own
-// cost, and whoever passes a loop's head pays that loop's price; so what has been executed is never
-// more than what has been paid, and a limit on the sum bounds both.
+// The cost of a function is the cost of its longest path, from its start to any point in it,
+// without loops; calls are included at the cost of the called function. Each loop has its own
+// price: the longest path from its head to any point in it, without inner loops. packet() pays its
+// own cost, and each pass of a loop head pays the price of the loop. So a call never executes more
+// than it has paid, and a limit on the sum bounds both.
 #include <string.h>
 
 #include "program_build/wasm_priv.h"
 
-#define COST_MAX (1u << 30) // sums of two stay in range
+#define COST_MAX (1u << 30) // the sum of two fits
 
-// A way to a point: what it has cost within the loop that the point is in. Dead: no way.
+// Longest path to a point: its cost within the innermost loop around the point. Dead: unreachable.
 struct way {
     uint32_t cost;
     bool dead;
@@ -20,9 +20,9 @@ struct way {
 
 struct frame {
     uint8_t code;
-    struct way begin; // of `if`: its other arm; of a loop: to its head, in the loop around it
-    struct way end;   // the longest way to the label behind it
-    uint32_t region;  // the loop that it is in, by its frame; 0: the function
+    struct way begin; // `if`: start of the other arm; loop: path to its head, in the loop around it
+    struct way end;   // longest path to the label at its end
+    uint32_t region;  // frame of the loop around it; 0 = the function
 };
 
 struct walk {
@@ -30,7 +30,7 @@ struct walk {
     struct wasm_refusal *why;
     int function;
     struct frame frame[WASM_NESTING_MAX + 1];
-    uint32_t price[WASM_NESTING_MAX + 1]; // of a loop, by its frame; [0] the function
+    uint32_t price[WASM_NESTING_MAX + 1]; // of a loop, by its frame; [0] = the function
     unsigned depth, region;
     struct way now;
 };
@@ -48,7 +48,8 @@ static void longer(struct way *a, struct way b)
         *a = b;
 }
 
-// Leaves loops up to `region`: there the way is as long as when it came to them.
+// Leaves loops up to `region`; the path there is as long as it was at the head of the outermost
+// loop left.
 static struct way leave_to(const struct walk *w, unsigned region)
 {
     struct way at = w->now;
@@ -62,7 +63,7 @@ static void jump(struct walk *w, uint32_t label)
 {
     struct frame *f = &w->frame[w->depth - label];
 
-    if (f->code != WASM_OP_LOOP) // back to its head: its price has that way
+    if (f->code != WASM_OP_LOOP) // a jump back to the head is covered by the loop's price
         longer(&f->end, leave_to(w, f->region));
 }
 
@@ -97,7 +98,7 @@ static void close_block(struct walk *w, struct wasm_op *loop)
         w->region = f->region;
     } else {
         longer(&f->end, w->now);
-        if (f->code == WASM_OP_IF) // without else
+        if (f->code == WASM_OP_IF) // no else
             longer(&f->end, f->begin);
         w->now = f->end;
     }
@@ -173,19 +174,19 @@ static int price_is_payable(struct walk *w, const struct wasm_op *loop)
                              (long long)loop->value, WASM_COST_MAX);
 }
 
-// The function's own cost, and each loop's price; of what it calls they are known.
+// Computes the function's cost and the price of each loop; costs of called functions are known.
 static int walk_function(struct wasm_module *m, int function, struct wasm_refusal *why)
 {
     struct wasm_function *f = &m->function[function];
     struct walk w = {.m = m, .why = why, .function = function};
-    uint32_t opened[WASM_NESTING_MAX + 1] = {0}; // the instruction that opened each block
+    uint32_t opened[WASM_NESTING_MAX + 1] = {0}; // instruction that opened each block
     int e = 0;
 
     w.frame[0] = (struct frame){.code = WASM_OP_BLOCK, .end = {.dead = true}};
     pay(&w, 2u + f->n_locals + m->type[f->type].n_params);
     for (uint32_t i = f->first; !e && i < f->first + f->n_ops; i++) {
         struct wasm_op *op = &m->op[i], *loop = &m->op[opened[w.depth]];
-        if (op->code == WASM_OP_END && !w.depth) // the function's
+        if (op->code == WASM_OP_END && !w.depth) // end of the function
             break;
         bool ends_loop = op->code == WASM_OP_END && w.frame[w.depth].code == WASM_OP_LOOP;
         take_op(&w, op, loop);
@@ -240,8 +241,8 @@ static int visit(struct wasm_module *m, int function, struct wasm_refusal *why)
     return e;
 }
 
-// prepare() has no loops, so that its cost is known, and what it leaves of a packet's instructions
-// is for packet().
+// prepare() has no loops, so its cost is fixed, and the rest of a packet's instructions is left to
+// packet().
 static int check_prepare(struct wasm_module *m, struct wasm_refusal *why)
 {
     const struct wasm_function *f = &m->function[m->prepare];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wasm_priv.h - what wasm_read.c, wasm_body.c, wasm_check.c and wasm_write.c share
+// wasm_priv.h - shared by wasm_read.c, wasm_body.c, wasm_check.c and wasm_write.c
 #ifndef PROGRAM_BUILD_WASM_PRIV_H
 #define PROGRAM_BUILD_WASM_PRIV_H
 
 #include "program_build/wasm.h"
 
 enum wasm_immediate {
-    IMM_UNKNOWN, // no instruction of ours
+    IMM_UNKNOWN, // not an instruction of ours
     IMM_NONE,
     IMM_BLOCK,
     IMM_LABEL,
@@ -42,7 +42,7 @@ struct wasm_known_import {
 };
 extern const struct wasm_known_import wasm_known_import[IMPORTS];
 
-// Reads of [at, end); what is not there or too long sets `broken`, and is 0.
+// Reads [at, end); missing bytes or an oversized number set `broken` and read as 0.
 struct wasm_reader {
     struct wasm_module *m;
     struct wasm_refusal *why;
@@ -54,6 +54,6 @@ struct wasm_reader {
 uint8_t wasm_byte(struct wasm_reader *r);
 uint32_t wasm_u32(struct wasm_reader *r);
 int64_t wasm_signed(struct wasm_reader *r, unsigned bits); // 32 or 64
-int wasm_read_code(struct wasm_reader *r);                 // the code section
+int wasm_read_code(struct wasm_reader *r);                 // reads the code section
 
 #endif

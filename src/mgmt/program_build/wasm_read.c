@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wasm_read.c - see wasm.h: sections and their entries; wasm_body.c reads the instructions
+// wasm_read.c - see wasm.h: reads sections and their entries; wasm_body.c reads the instructions
 #include "program_build/wasm.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ uint8_t wasm_byte(struct wasm_reader *r)
     return 0;
 }
 
-// LEB128 of at most `bits` bits; what does not fit is broken.
+// LEB128 of at most `bits` bits; a larger number is broken.
 static uint64_t leb(struct wasm_reader *r, unsigned bits, bool is_signed)
 {
     uint64_t v = 0;
@@ -31,7 +31,7 @@ static uint64_t leb(struct wasm_reader *r, unsigned bits, bool is_signed)
     } while (b & 0x80 && shift < bits && !r->broken);
     if (b & 0x80)
         r->broken = true;
-    if (shift > bits) { // the last byte: bits that do not fit are zero, or the sign's
+    if (shift > bits) { // last byte: excess bits are zero, or copies of the sign
         unsigned used = 7 - (shift - bits);
         uint8_t rest = (uint8_t)((b & 0x7f) >> (is_signed ? used - 1 : used));
         uint8_t ones = (uint8_t)(0x7f >> (used - 1));
@@ -53,7 +53,7 @@ int64_t wasm_signed(struct wasm_reader *r, unsigned bits)
     return (int64_t)leb(r, bits, true);
 }
 
-// Names serve refusals alone: what is wrong with them is passed over.
+// Names are only for refusals, so errors in them are ignored.
 static void find_name(const struct wasm_module *m, uint32_t function, char *name, size_t n)
 {
     struct wasm_reader r = {.m = (struct wasm_module *)m, .at = m->names_at, .end = m->names_end};
@@ -103,7 +103,7 @@ static int too_many(const struct wasm_reader *r, const char *what, unsigned max)
     return wasm_refuse(r->m, r->why, -1, NULL, "more than %u %s", max, what);
 }
 
-// The number of a section's entries.
+// Reads the number of a section's entries.
 static int read_count(struct wasm_reader *r, unsigned *n, unsigned max, const char *what)
 {
     uint32_t v = wasm_u32(r);
@@ -274,7 +274,7 @@ static int read_memory(struct wasm_reader *r)
     return 0;
 }
 
-// `i32.const N end`, or i64.
+// Reads `i32.const N end`, or i64.
 static int read_constant(struct wasm_reader *r, uint8_t type, int64_t *value)
 {
     uint8_t op = wasm_byte(r);
@@ -394,7 +394,7 @@ static int read_start(struct wasm_reader *r)
                        "a start function: a program runs only when a packet comes");
 }
 
-// A table and its elements serve indirect calls alone, which are refused: not taken over.
+// Tables and elements are only for indirect calls, which are refused: skip them.
 static int pass_over(struct wasm_reader *r)
 {
     r->at = r->end;
@@ -403,7 +403,7 @@ static int pass_over(struct wasm_reader *r)
 
 static const struct section {
     int (*read)(struct wasm_reader *r);
-    uint8_t order; // rising, each once; custom sections anywhere
+    uint8_t order; // ascending, each once; custom sections anywhere
 } sections[] = {
     {read_custom, 0},     {read_types, 1},   {read_imports, 2}, {read_functions, 3}, {pass_over, 4},
     {read_memory, 5},     {read_globals, 6}, {read_exports, 7}, {read_start, 8},     {pass_over, 9},
@@ -430,7 +430,7 @@ static int read_section(struct wasm_reader *r, uint8_t *last)
     return e;
 }
 
-// The section of names stands last, and refusals of what is before need it.
+// The name section comes last, but refusals in earlier sections need it.
 static void find_names(struct wasm_reader r)
 {
     while (r.at < r.end && !r.broken) {

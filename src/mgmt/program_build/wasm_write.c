@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wasm_write.c - see wasm.h: the module that wabt sees, with a charge at each loop's head
+// wasm_write.c - see wasm.h: writes the module for wabt, with a charge at each loop's head
 #include <string.h>
 
 #include "program_build/wasm_priv.h"
@@ -53,7 +53,7 @@ static void put_type(struct text *t, const struct wasm_type *type)
         put_byte(t, type->result);
 }
 
-// The program's types, then those of all imports in their order.
+// Writes the program's types, then the types of the imports in import order.
 static void put_types_and_imports(const struct wasm_module *m, unsigned imports, struct text *out)
 {
     struct text t = {0};
