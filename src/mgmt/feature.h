@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// feature.h - a word of the router as management knows it: one table entry
+// feature.h - table entry of a feature: one word of the router as management knows it
 //
-// The engines under src/mgmt (yang, config, http, restconf, event) know no word of the router. What
-// management knows about one - its part of the configuration and the steps of a change, its state,
-// operations, metrics and events - is in src/mgmt/feature/WORD.c, which ends with its entry:
+// The engines under src/mgmt (yang, config, http, restconf, event) know no feature. Everything that
+// management knows about a feature - its part of the configuration and the steps of a change, its
+// state, operations, metrics and events - is in src/mgmt/feature/WORD.c, which ends with its entry:
 //
 //     const struct feature mirror_feature = {"mirror", .config = &mirror_config, .state = …};
 //
-// and with one line in features.def. The engines walk the table. Constant; any thread.
+// and in one line in features.def. The engines walk the table. Constant; any thread.
 #ifndef MGMT_FEATURE_H
 #define MGMT_FEATURE_H
 
@@ -20,7 +20,7 @@ struct feature_saved;     // feature/saved_state.h
 struct feature_state;     // restconf/state.h
 struct feature_view;      // restconf/view.h
 
-enum feature_id { // also the place of its part in a model and in a scrape
+enum feature_id { // also the index of the feature's part in a model and in a scrape
 #define FEATURE(word) FEATURE_##word,
 #include "mgmt/features.def"
 #undef FEATURE
@@ -33,11 +33,11 @@ struct feature {
     const struct feature_state *state;         // children of the schema's `state`; ended by {0}
     const struct feature_operation *operations; // the schema's RPCs; ended by {0}
     const struct feature_metrics *metrics;
-    const struct feature_events *events; // what it does while somebody listens to events
-    const struct feature_view *view;     // its state in other models than kamuee.yang
-    const struct feature_saved *saved; // what of it outlives a planned stop
-    // What it does by itself: from before the first configuration is applied until the listeners
-    // have closed.
+    const struct feature_events *events; // while there are event listeners
+    const struct feature_view *view;     // its state in models other than kamuee.yang
+    const struct feature_saved *saved; // state that is kept over a planned stop
+    // Own activity, started before the first configuration is applied, and stopped after the
+    // listeners have closed.
     void (*start)(struct event_base *loop), (*stop)(void);
 };
 

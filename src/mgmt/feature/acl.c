@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.c - access lists and address sets in force: their state, their metrics, packets they log
+// acl.c - access lists and address sets in force: state, metrics, and packets logged by rules
 //
-// Rules of the configuration have counters of their own; rules of files do not: a million of them
-// would make a million series. They are in what their list decided in all.
+// Rules of the configuration have a counter each. Rules of files do not, because a million rules
+// would make a million series; the counters of their list include them.
 #include <event2/event.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void write_list_cost(struct jwrite *j, const struct acl_engine_cost *c)
     jwrite_string(j, "reason", c->why);
     jwrite_int(j, "few",
                strcmp(acl_kernel_name(), "scalar") ? c->ours.few
-                                                   : 0); // in plain C tuples are asked
+                                                   : 0); // plain C uses tuples instead
     jwrite_int(j, "shelf", c->ours.shelf);
     jwrite_int(j, "tuples", c->ours.tuples);
     jwrite_int(j, "probes-max", c->ours.probes_max);
@@ -287,7 +287,7 @@ static void write_acl_metrics(struct metrics *m, const void *kept)
         write_set_families(m, a);
 }
 
-// A vector's rows to *at, behind the answer that is kept, and so in one piece of memory with it.
+// Copies a vector's rows to *at, so that they share one allocation with the kept answer.
 static void *copy_rows(char **at, const void *row, size_t bytes)
 {
     void *copy = *at;
@@ -316,7 +316,7 @@ static void keep_counters(void *ctx, const struct acl_answer *a)
     scrape_collected(s);
 }
 
-// Not while acl_manager builds, which takes up to minutes.
+// Skipped while acl_manager builds, which can take minutes.
 static void collect_acl_counters(struct scrape *s)
 {
     if (acl_manager_is_building())
@@ -325,10 +325,10 @@ static void collect_acl_counters(struct scrape *s)
         scrape_asked(s, "acl_manager", acl_query_counters(keep_counters, s));
 }
 
-// --- packets that rules log: lines of the log, and events (table/acl_log.h) ----------------------
+// --- packets that rules log: log lines and events (table/acl_log.h) ------------------------------
 
-// Five times a second, at most LOG_LINES_A_LOOK packets: the rest stays in the ring. If the ring is
-// full, entries are dropped and the number is logged. A list that was deleted meanwhile keeps its
+// Runs five times a second and takes at most LOG_LINES_A_LOOK packets; the rest stays in the ring.
+// If the ring is full, entries are dropped and their number is logged. A deleted list keeps its
 // name here until another list takes its id.
 
 #define LOG_LOOK_US 200000

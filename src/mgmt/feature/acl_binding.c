@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_binding.c - access lists that an interface has
+// acl_binding.c - access lists of an interface
 #include "feature/acl_binding.h"
 
 #include <errno.h>

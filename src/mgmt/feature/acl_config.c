@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_config.c - access lists and address sets of a configuration
 //
-// A rule of the tree is printed as its line and read by the grammar of rule files
-// (acl_manager/acl_line.h), so that there is one meaning of a rule.
+// A rule in the tree is printed as a line and read by the grammar of rule files
+// (acl_manager/acl_line.h), so that a rule has one meaning.
 #include "feature/acl.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ const struct acl_desired *model_acls(const struct model *m)
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// Line to blame: the rule's own, or that of any word of it.
+// Line to report in an error: the rule's own, or the line of any word in it.
 static unsigned line_below(const struct lyd_node *n)
 {
     unsigned line = config_line_of(n);
@@ -55,7 +55,7 @@ static void read_rule(struct acl_desired_list *l, const struct lyd_node *entry, 
     char why[256] = "";
 
     config_print_entry(entry, &t);
-    bug_on(words_split(text_str(&t), false, &w, &why_words)); // as the printer quotes them
+    bug_on(words_split(text_str(&t), false, &w, &why_words)); // quoted by the printer
     if (acl_line_parse(&l->rules, w.word, w.n, 0, why, sizeof why))
         errors_add_of(e, l->owner, line_below(entry), "acl %s rule %s: %s", l->name, w.word[0],
                       why);
@@ -63,11 +63,11 @@ static void read_rule(struct acl_desired_list *l, const struct lyd_node *entry, 
     text_free(&t);
 }
 
-// --- rules that are as they were -----------------------------------------------------------------
+// --- unchanged rules -----------------------------------------------------------------------------
 
-// Goes through the rules of a list and the lines of its text, which are in the same order.
+// Walks the rules of a list and the lines of its text, which have the same order.
 struct earlier {
-    const struct acl_desired_list *list; // NULL: there was none
+    const struct acl_desired_list *list; // NULL: no earlier list
     size_t i;
     const char *line; // of rule i
 };
@@ -89,12 +89,12 @@ static struct earlier earlier_begin(const struct acl_desired_list *l)
     for (const char *at = text_str(&l->text); *at; at = next_line(at))
         n++;
     was.line = text_str(&l->text);
-    for (; n > l->rules.rule.n; n--) // what stands before the rules
+    for (; n > l->rules.rule.n; n--) // lines before the rules
         was.line = next_line(was.line);
     return was;
 }
 
-// Whether the entry is known; `was` is at its rule then.
+// Whether the entry is known; then `was` points to its rule.
 static bool earlier_find(struct earlier *was, const struct lyd_node *entry)
 {
     if (!was->list || !config_is_known(entry))
@@ -146,7 +146,7 @@ static void read_list(struct acl_desired *a, const struct lyd_node *entry,
     l->otherwise = verb < 0 ? ACL_DENY : (uint8_t)verb;
     l->line = leaf_line(entry, "file");
     config_children(first, yang_child(entry->schema, "rule", true), &v);
-    if (known) { // rules name sets by their index
+    if (known) { // rules refer to sets by index
         memcpy(l->rules.set, known->rules.set, sizeof l->rules.set);
         l->rules.n_sets = known->rules.n_sets;
     }
@@ -175,7 +175,7 @@ static void read_set(struct acl_desired *a, const struct lyd_node *entry)
     config_children(first, yang_child(entry->schema, "prefix", true), &v);
     for (size_t i = 0; i < v.n; i++)
         bug_on(acl_member_parse(lyd_get_value(v.item[i]),
-                                vec_push(&s->member.item))); // the schema has looked at it
+                                vec_push(&s->member.item))); // checked by the schema
     free(v.item);
     config_print_node(entry, &s->text);
 }
@@ -187,7 +187,7 @@ static uint64_t host_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 1ull << 32;
 }
 
-// Of a list that has no known rule, there may be none of the sets any more.
+// NULL for a list without known rules, because its sets may be gone.
 static const struct acl_desired_list *find_known(const struct model *known,
                                                 const struct lyd_node *entry)
 {
@@ -247,7 +247,7 @@ static void check_set_of_list(const struct acl_desired *a, const struct acl_desi
                    l->name, l->owner, set, l->owner, l->owner);
 }
 
-// Sessions, and the addresses that packets are redirected to, are few, and all share them.
+// All lists share mirror sessions and redirect addresses, which are few.
 static void check_owned_rule(const struct acl_desired_list *l, size_t rule, struct errors *e)
 {
     const struct acl_how *how = &l->rules.how.item[rule];
@@ -276,7 +276,7 @@ static void check_acls(const struct model *m, struct errors *e)
     }
 }
 
-// The model has the lines of each list.
+// Prints a list from its lines in the model.
 static bool print_list(const struct model *m, const struct lyd_node *entry, struct text *t)
 {
     const struct acl_desired_list *l = NULL;
@@ -288,11 +288,11 @@ static bool print_list(const struct model *m, const struct lyd_node *entry, stru
     return l;
 }
 
-// --- building, which takes long ------------------------------------------------------------------
+// --- building, which may take long ---------------------------------------------------------------
 
-// Changes have turns, so one preparation is under way at a time.
+// Changes run in turns, so there is at most one preparation.
 static struct {
-    struct aside_wait *turn; // that waits for it; NULL: none does
+    struct aside_wait *turn; // turn that waits for it, or NULL
     int result;
     struct text why;
 } preparing;
@@ -315,7 +315,7 @@ static void add_lines(struct errors *e, const char *lines)
 
 static void prepared(void *ctx, int result, const char *why)
 {
-    if (!preparing.turn) { // kamueed stops
+    if (!preparing.turn) { // kamueed is stopping
         abandon_prepared();
         return;
     }
@@ -352,7 +352,7 @@ static int prepare_now(const struct acl_desired *wanted, struct errors *e) // ou
     return r;
 }
 
-// With what files hold, which is known when they have been read.
+// Checks budgets with the contents of files, which are known now.
 static int check_budgets(const struct model *m, struct errors *e)
 {
     unsigned n = e->n;
@@ -408,9 +408,9 @@ int acl_reload(const char *set, const char *list, struct errors *e)
 
 // --- steps ---------------------------------------------------------------------------------------
 
-// acl_manager has everything ready, so that the step itself is one short call, forwards or
-// backwards. Only at the start, and when a commit is taken back because it cannot be kept on disk,
-// nothing is prepared, and it waits.
+// acl_manager has prepared everything, so the step is one short call, forward or backward. It
+// prepares and waits only at the start, and when a commit is reverted because it cannot be saved on
+// disk.
 static int run_acls(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     const struct acl_desired *ready = acl_manager_prepared(), *wanted = to;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_operation.c - operations on access lists and address sets
 //
-// Each asks acl_manager and answers when it does; `reload` waits in a turn, like a commit.
+// Each operation asks acl_manager and replies when the answer arrives; `reload` waits in a turn,
+// like a commit.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "http/refuse.h"
 #include "restconf/operation.h"
 
-struct acl_question { // until the answer comes
+struct acl_question { // kept until the answer arrives
     struct http *http;
     const char *what; // "acl", "address-set"
     char name[ACL_NAME_MAX];
@@ -39,7 +40,7 @@ static void question_free(struct acl_question *q)
     free(q);
 }
 
-// `r`: what asking acl_manager returned. 0, or there will be no other answer.
+// Refuses the request if acl_manager could not be asked: `r` is not 0.
 static void refuse_unsent(struct acl_question *q, int r)
 {
     if (!r)
@@ -51,7 +52,7 @@ static void refuse_unsent(struct acl_question *q, int r)
 typedef void (*write_output)(struct jwrite *j, const struct acl_question *q,
                              const struct acl_answer *a);
 
-// The one answer: what is wrong, or the members that `write` writes; NULL: there are none.
+// Sends the answer: an error, or the members that `write` adds; `write` may be NULL.
 static void answer_question(struct acl_question *q, const struct acl_answer *a, write_output write)
 {
     struct text t = {0};
@@ -217,7 +218,7 @@ static void run_set_contains(struct http *h, const struct lyd_node *op)
 
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
         if (!strcmp(n->schema->name, "address"))
-            bug_on(ip_parse(lyd_get_value(n), vec_push(&q->address))); // libyang has looked at it
+            bug_on(ip_parse(lyd_get_value(n), vec_push(&q->address))); // checked by libyang
 
     refuse_unsent(q, acl_query_contains(q->name, q->address.item, q->address.n, send_contains, q));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm.c - present problems: thresholds with hysteresis, and a history of those that are over
+// alarm.c - current problems: thresholds with hysteresis, and a history of cleared alarms
 //
-// Few alarms are raised at a time, so they are a list. One that is over moves to the history, a
-// ring. One raised again within the history continues its count.
+// Few alarms are raised at a time, so they are a list. A cleared alarm moves to the history, a
+// ring. If an alarm of the history is raised again, its count continues.
 #include "feature/alarm.h"
 
 #include <errno.h>
@@ -177,7 +177,7 @@ static struct {
     VEC(struct alarm_silence) silence;
     struct alarm past[ALARM_HISTORY]; // ring; newest at (n_past - 1) % ALARM_HISTORY
     uint64_t n_past;
-    uint64_t round, now_ns, wall_ns; // of the last round
+    uint64_t round, now_ns, wall_ns; // time of the last round
 } state;
 
 void alarm_init(void)
@@ -230,7 +230,7 @@ int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, c
 
     thread_must_be(ROLE_CONTROL);
     for (size_t i = 0; i < state.silence.n;
-         i++) { // those that are over go, and the one that this takes the place of
+         i++) { // removes expired silences and the one to be replaced
         struct alarm_silence *s = &state.silence.item[i];
         if (s->until_ns > state.now_ns && (s->name != name || strcmp(s->subject, subject)))
             state.silence.item[n++] = *s;
@@ -299,7 +299,7 @@ static void raise_alarm(enum alarm_name name, const char *subject, uint64_t valu
     report_unless_silenced(a);
 }
 
-// Takes active[i] out, in order.
+// Moves active[i] to the history; the others keep their order.
 static void end_alarm(size_t i)
 {
     struct alarm *a = &state.past[state.n_past++ % ALARM_HISTORY];
@@ -449,7 +449,7 @@ static const struct feature_config alarm_config = {
     .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_alarms}, {0}},
 };
 
-// --- state, metrics, silence-alarm ---------------------------------------------------------------
+// --- state, metrics, operation silence-alarm -----------------------------------------------------
 
 static void write_alarm_state(void *ctx, const struct alarm *a)
 {
@@ -497,7 +497,7 @@ static int show_alarm_history(struct show *s)
     return SHOW_NOW;
 }
 
-static enum alarm_name alarm_of_name(const char *name) // the schema knows the same
+static enum alarm_name alarm_of_name(const char *name) // the schema allows only these
 {
     unsigned n = 0;
 
@@ -557,7 +557,7 @@ static void write_alarm_metrics(struct metrics *m, const void *kept)
         metric_u64(m, alarm_raised_total(n), "name", alarm_kind[n].name, NULL);
 }
 
-// --- what outlives a stop: the history -----------------------------------------------------------
+// --- state kept over a stop: the history ---------------------------------------------------------
 
 static const char *const saved_key[] = {"value", "peak", "raised", "cleared", "count"};
 
@@ -572,7 +572,7 @@ static json_t *save_alarm(const struct alarm *a, uint64_t cleared_wall_ns)
     return o;
 }
 
-// The oldest first. Those that are raised end with this process.
+// Oldest first. Raised alarms end with this process.
 static json_t *save_alarms(void)
 {
     json_t *history = json_array();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm.h - present problems: thresholds with hysteresis, and a history of those that are over
+// alarm.h - current problems: thresholds with hysteresis, and a history of cleared alarms
 //
 //     alarm_watch.c looks once a second         alarm.c
 //     alarm_round_begin()
 //     alarm_observe(ALARM_BUFFERS, "pool", 97)  97 >= raise: raised, reported once
-//     alarm_observe(ALARM_BUFFERS, "pool", 92)  between the two: stays as it is
-//     alarm_observe(ALARM_BUFFERS, "pool", 80)  <= clear: over
-//     alarm_round_end()                         what was not observed any more is over, too
+//     alarm_observe(ALARM_BUFFERS, "pool", 92)  between the two: unchanged
+//     alarm_observe(ALARM_BUFFERS, "pool", 80)  <= clear: cleared
+//     alarm_round_end()                         alarms without an observation are cleared
 //
-// When raised and when over, an alarm is logged, published as an event and kept in the history. A
-// silenced one is kept, but reported and counted by alarm_active() only if it outlasts the silence.
-// Control role.
+// When it is raised and when it is cleared, an alarm is logged, published as an event and kept in
+// the history. A silenced alarm is kept, but reported and counted by alarm_active() only if it
+// outlasts the silence. Control role.
 #ifndef FEATURE_ALARM_H
 #define FEATURE_ALARM_H
 
@@ -54,30 +54,30 @@ struct alarm_kind {
     const char *name;     // "punt-drops"
     const char *severity; // "critical", "major", "minor"
     const char *unit;     // of value and limits
-    const char *sentence; // what it means
-    struct alarm_limit limit; // unless configured
+    const char *sentence; // the meaning
+    struct alarm_limit limit; // default
 };
 extern const struct alarm_kind alarm_kind[ALARM_N];
 
 #define ALARM_SUBJECT 80
 #define ALARM_HISTORY 256
 
-struct alarm { // one that is raised, or was
+struct alarm { // a raised or cleared alarm
     enum alarm_name name;
-    char subject[ALARM_SUBJECT]; // of whom: a port, a table, ""; what one kind is about
-    uint64_t value, peak;        // now (at the end, of one that is over), the worst
-    uint64_t raised_wall_ns, cleared_wall_ns; // since 1970; cleared 0: not over
-    uint32_t count;              // times that it was raised so far
-    // alarm.c's own
+    char subject[ALARM_SUBJECT]; // port, table, or "", depending on the kind
+    uint64_t value, peak;        // now (the last value once cleared), and the highest
+    uint64_t raised_wall_ns, cleared_wall_ns; // since 1970; cleared 0: still raised
+    uint32_t count;              // times raised so far
+    // Private to alarm.c.
     uint64_t round;
     bool told;
 };
 
 void alarm_set_limits(const struct alarm_limit limit[ALARM_N]);
-void alarm_init(void); // none, default limits
+void alarm_init(void); // no alarms, default limits
 void alarm_fini(void);
 
-// Times that are shown are by the wall clock, which may jump; silences end by the monotonic one.
+// Shown times are of the wall clock, which may jump; silences end by the monotonic clock.
 void alarm_round_begin(uint64_t now_ns, uint64_t wall_ns);
 void alarm_observe(enum alarm_name name, const char *subject, uint64_t value);
 void alarm_round_end(void);
@@ -85,19 +85,19 @@ void alarm_round_end(void);
 #define ALARM_SILENCES 64
 struct alarm_silence {
     enum alarm_name name;
-    char subject[ALARM_SUBJECT]; // "": whatever it is about
+    char subject[ALARM_SUBJECT]; // "" = any subject
     uint64_t until_ns; // monotonic
     char by[64];
 };
-// For so many seconds from now; 0 ends it. -ENOSPC: there are as many as possible.
+// Silences an alarm for `seconds` from now; 0 ends the silence. -ENOSPC: too many silences.
 int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, const char *by);
 const struct alarm_silence *alarm_silenced(const struct alarm *a); // or NULL
-uint64_t alarm_silence_until_wall(const struct alarm_silence *s);  // as the clock is set now
+uint64_t alarm_silence_until_wall(const struct alarm_silence *s);  // by the present wall clock
 
-// Those that are raised, the oldest first; those that are over, the newest first.
+// Raised alarms, oldest first; cleared alarms, newest first.
 void alarm_each(void (*fn)(void *ctx, const struct alarm *a), void *ctx);
 void alarm_each_past(void (*fn)(void *ctx, const struct alarm *a), void *ctx);
-unsigned alarm_active(enum alarm_name name);       // raised now, and not silenced
+unsigned alarm_active(enum alarm_name name);       // raised now, not silenced
 uint64_t alarm_raised_total(enum alarm_name name); // since the start
 struct text;
 void alarm_message(const struct alarm *a, struct text *t); // "3 link changes in a minute of p0 …"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm_watch.c - observes once a second what alarms are about
+// alarm_watch.c - observes the alarm conditions once a second
 //
-// Forwarders pay nothing: counters are read where they are. rib_manager is asked for the numbers of
-// one virtual router at a time; the time to its answer shows whether it still runs.
+// Forwarders pay nothing: counters are read in place. rib_manager is asked for the numbers of one
+// virtual router at a time; the time to its answer shows whether it still runs.
 #include "feature/alarm_watch.h"
 
 #include <event2/event.h>
@@ -40,7 +40,7 @@
 #include "table/vr.h"
 
 #define ASK_EVERY_NS (10 * NS_PER_SECOND) // all virtual routers, one after the other
-#define SLOW_EVERY_NS (60 * NS_PER_SECOND) // what takes milliseconds: memory, sensors
+#define SLOW_EVERY_NS (60 * NS_PER_SECOND) // slow readings, of milliseconds: memory, sensors
 #define DAY_NS (86400 * NS_PER_SECOND)
 #define LEDGER_LOOKS 10
 #define LEDGER_TRIES 20
@@ -48,8 +48,8 @@
 struct port_watch {
     char name[16];
     struct window flaps, cut;
-    int celsius; // at the last slow look; INT32_MIN: the device does not tell
-    uint64_t well_ns; // at the last look at which it was not down
+    int celsius; // at the last slow look; INT32_MIN = not reported
+    uint64_t well_ns; // last look at which it was not down
 };
 
 struct memory_watch {
@@ -59,7 +59,7 @@ struct memory_watch {
 
 static struct {
     struct event *timer;
-    unsigned generation; // of starts: an answer may come after a stop
+    unsigned generation; // counts starts: an answer may arrive after a stop
     uint64_t imbalance[LEDGER_LOOKS];
     unsigned n_looks;
     struct window divergence, punt[PUNT_CLASS_N], overruns[VR_MAX];
@@ -67,13 +67,13 @@ static struct {
         came_round_ns[FORWARDER_MAX];
     VEC(struct port_watch) port;
     VEC(struct memory_watch) memory;
-    uint64_t slow_ns, asked_ns, round_ns; // asked_ns 0: no answer is to come
-    unsigned vr;                          // asked about, or next
-    struct vr_limits budget_percent[VR_MAX]; // of each budget, what is used
+    uint64_t slow_ns, asked_ns, round_ns; // asked_ns 0: no answer pending
+    unsigned vr;                          // asked now, or next
+    struct vr_limits budget_percent[VR_MAX]; // used percentage of each budget
 } watch;
 
-// Under traffic the two sides of the ledger differ by what is between two counters: what is missing
-// is what they always differ by.
+// Under traffic, packets between two counters unbalance the ledger for a moment: only the least
+// imbalance of the last looks counts as missing packets.
 static void look_ledger(void)
 {
     struct ledger l;
@@ -156,7 +156,7 @@ static struct port_watch *port_of(const char *name)
         if (!strcmp(p->name, name))
             return p;
     struct port_watch *p = vec_push(&watch.port);
-    const struct window from_0 = {.span_s = 60, .begun = true}; // the port is new
+    const struct window from_0 = {.span_s = 60, .begun = true}; // a new port
     *p = (struct port_watch){.flaps = from_0, .cut = from_0, .celsius = INT32_MIN};
     memcpy(p->name, name, sizeof p->name);
     return p;
@@ -217,7 +217,7 @@ static void look_guarantees(const char *port)
     }
 }
 
-// How much of its rate each lacks, in percent, upward.
+// Missing part of each queue's rate, in percent, rounded up.
 static void look_queues(void)
 {
     struct port_queue_state q;
@@ -250,7 +250,7 @@ static void look_memory(void)
 
 // --- threads ------------------------------------------------------------------------------------
 
-// A forwarder that sleeps wakes ten times a second at least (forwarder/idle.c).
+// A sleeping forwarder wakes up at least ten times a second (forwarder/idle.c).
 static void look_forwarder(const struct thread_state *t, uint64_t now_ns)
 {
     unsigned f = (unsigned)t->forwarder;
@@ -329,7 +329,7 @@ static void look_routers(uint64_t now_ns)
         watch.asked_ns = now_ns;
     for (unsigned v = 0; v < VR_MAX; v++) {
         if (!vr_get((uint16_t)v)->used) {
-            watch.unfollowed[v] = 0; // the next one of that number has answered nothing yet
+            watch.unfollowed[v] = 0; // the next virtual router with this id has no answer yet
             watch.budget_percent[v] = (struct vr_limits){0};
             continue;
         }

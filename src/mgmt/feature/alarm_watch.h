@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm_watch.h - observes once a second what alarms are about; control role
+// alarm_watch.h - observes the alarm conditions once a second; control role
 #ifndef FEATURE_ALARM_WATCH_H
 #define FEATURE_ALARM_WATCH_H
 
@@ -10,6 +10,6 @@ struct event_base;
 void alarm_watch_start(struct event_base *loop);
 void alarm_watch_stop(void);
 void alarm_watch_look(
-    uint64_t now_ns, uint64_t wall_ns); // what the timer does; for tests, with a clock of their own
+    uint64_t now_ns, uint64_t wall_ns); // body of the timer; for tests with their own clock
 
 #endif

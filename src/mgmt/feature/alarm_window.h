@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm_window.h - how much a counter grew lately
+// alarm_window.h - recent growth of a counter
 //
 //     struct window w = {.span_s = 60};
-//     grown = window_grown(&w, counter, now_ns);    within the last minute, to a sixtieth of it
+//     grown = window_grown(&w, counter, now_ns);    in the last minute, to a sixtieth of it
 //
-// The first look counts from there: what was before is not lately; unless `begun` says that the
-// counter is known to begin with 0.
+// Growth counts from the first look on, unless `begun` says that the counter is known to start at
+// 0.
 #ifndef FEATURE_ALARM_WINDOW_H
 #define FEATURE_ALARM_WINDOW_H
 
@@ -19,8 +19,8 @@
 struct window {
     uint32_t span_s;
     bool begun;
-    uint64_t slice, last;           // that is being written; the counter at the last look
-    uint64_t before[WINDOW_SLICES]; // the counter at the begin of each slice
+    uint64_t slice, last;           // slice being written; counter at the last look
+    uint64_t before[WINDOW_SLICES]; // counter at the start of each slice
 };
 
 static inline uint64_t window_grown(struct window *w, uint64_t counter, uint64_t now_ns)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// api.c - the management interface: who may do what, and the proxy for other hosts
+// api.c - the management interface: roles of clients, and the proxy for other hosts
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// audit.c - audits: the FIB against the kernel's routes; the last one of each virtual router
+// audit.c - audits of the FIB against the kernel's routes; the last audit of each virtual router
 #include <string.h>
 
 #include "base/clock.h"
@@ -103,7 +103,7 @@ static void write_audit_state(void *ctx, const struct rib_audit_report *r)
     struct jwrite *j = &s->out;
     const struct vr *v = vr_get((uint16_t)s->cursor);
 
-    if (v->used && !r->result) { // it may have been deleted meanwhile
+    if (v->used && !r->result) { // the virtual router may have been deleted meanwhile
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "vr", v->name);
         jwrite_u64(j, "audits", r->runs);

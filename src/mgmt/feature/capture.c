@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capture.c - captures: frames of a watch, streamed to the client that asked for them
+// capture.c - captures: streams the frames of a watch to the client that asked for them
 //
 //     begin_capture -> filter compiled -> watch added -> stream started -> tick, tick … -> client
 //     gone, or `count` reached
 //
-// Every TICK_MS control takes what forwarders have copied and writes it to the connection as
-// pcapng. While the client has more than http.c's bound to read, slots stay full, and forwarders
-// count what they miss. So a slow reader costs neither memory nor time. The next tick notices a
-// client that has left: the watch ends with the connection.
+// Every TICK_MS control takes the frames that forwarders have copied and writes them to the
+// connection as pcapng. While the client is behind by http.c's limit, slots stay full and
+// forwarders count missed frames, so a slow reader costs neither memory nor time. The next tick
+// notices that a client has left: the watch ends with the connection.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <rte_cycles.h>
@@ -41,9 +41,9 @@
 struct capture {
     unsigned id; // 1, 2, … since kamueed started
     struct watch_spec spec;
-    char filter[WATCH_FILTER_MAX + 1]; // as it was given
-    uint64_t count;                    // frames wanted, 0 = all
-    uint64_t sent;                     // frames given to the client
+    char filter[WATCH_FILTER_MAX + 1]; // as given
+    uint64_t count;                    // frames wanted, 0 = no limit
+    uint64_t sent;                     // frames sent to the client
     uint64_t began_ns;                 // clock_now_ns
     char peer[24];
     int watch; // index, -1 while the filter is compiled
@@ -54,17 +54,17 @@ struct capture {
 #define BATCH 64
 #define BLOCK_BYTES (48u << 10)
 #define TICK_BYTES                                                                                 \
-    (2u << 20) // of one capture, so that others and the rest of control have their turn
+    (2u << 20) // for one capture, so that other captures and control get their turn
 #define SLOTS_BYTES (16u << 20)
 
 struct session {
     struct capture c;
     struct text block;
-    bool full;                                         // the client has to read first
-    uint64_t missed;                                   // of the watch, told to the client
-    uint32_t n_interfaces;                             // in the file
+    bool full;                                         // wait for the client to read
+    uint64_t missed;                                   // missed frames reported to the client
+    uint32_t n_interfaces;                             // interfaces in the file
     uint32_t interface[PORT_MAX + 1]
-                      [WATCH_POINT_N]; // number in the file + 1; port PORT_MAX = not known
+                      [WATCH_POINT_N]; // number in the file + 1; port PORT_MAX = unknown
 };
 
 static struct session *session[CAPTURE_MAX];
@@ -100,7 +100,8 @@ static uint64_t real_now_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
-// Frames are a few milliseconds old: taken from now, the error of the TSC's rate is nothing.
+// Frame times are computed back from now: frames are milliseconds old, so the error of the TSC rate
+// is negligible.
 struct now {
     uint64_t tsc, real_ns;
     double ns_per_tick;
@@ -116,7 +117,7 @@ static uint64_t time_of(const struct now *now, uint64_t tsc)
     return now->real_ns - (uint64_t)((double)(int64_t)(now->tsc - tsc) * now->ns_per_tick);
 }
 
-// The number in the file of the interface that stands for a port and a point.
+// Number in the file of the interface for a port and a point.
 static uint32_t interface_of(struct session *s, const struct watch_slot *slot)
 {
     static const char *const meaning[] = {
@@ -128,7 +129,7 @@ static uint32_t interface_of(struct session *s, const struct watch_slot *slot)
     if (*number)
         return *number - 1;
     const char *port = known ? port_get(slot->tag.port)->name : "";
-    if (*http_vr(s->c.http)) // whose the port is, and its name, is not for it
+    if (*http_vr(s->c.http)) // a bound client must not learn the port or its owner
         port = s->c.spec.interface;
     snprintf(name, sizeof name, "%s%s%s", port, known ? "-" : "", watch_point_name[slot->point]);
     snprintf(description, sizeof description, "%s%s: %s",
@@ -186,7 +187,7 @@ static void send_block(struct session *s)
         s->full = !http_stream_write(s->c.http, &s->block);
 }
 
-// What lies in the slots goes to the client, as far as it reads.
+// Sends frames from the slots to the client, as far as it reads.
 static void send_frames(struct session *s)
 {
     struct watch_slot *slot[BATCH];
@@ -258,9 +259,9 @@ static void stream_begin(struct session *s)
 
     log_notice("capture: started: id=%u by=%s snaplen=%u filter=%s", s->c.id, LOG_VALUE(s->c.peer),
                s->c.spec.snap, LOG_VALUE(s->c.filter));
-    snprintf(id, sizeof id, "%u", *http_vr(s->c.http) ? 1 : s->c.id); // others' are not counted
+    snprintf(id, sizeof id, "%u", *http_vr(s->c.http) ? 1 : s->c.id); // hide the number of others
     http_set_header(s->c.http, "Capture", id);
-    http_for_anyone(s->c.http); // frames of an interface of its own
+    http_for_anyone(s->c.http); // only frames of its own interface
     http_stream_begin(s->c.http, "application/x-pcapng", on_room, on_gone, s);
     snprintf(application, sizeof application, "kamueed %s", kamuee_version);
     pcapng_begin(&s->block, application);
@@ -299,7 +300,7 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
     stream_begin(s);
 }
 
-// As many as fit into SLOTS_BYTES.
+// Most slots that fit into SLOTS_BYTES.
 static unsigned slots_for(uint32_t snap)
 {
     unsigned n = WATCH_SLOTS_MAX;
@@ -309,7 +310,7 @@ static unsigned slots_for(uint32_t snap)
     return n;
 }
 
-// Whose budget it is charged to.
+// Virtual router whose budget is charged.
 static uint16_t vr_of(const struct capture *c)
 {
     const struct iface *i = c->spec.interface[0] ? iface_find_name(c->spec.interface) : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collector.c - what sFlow and IPFIX share: their collectors, and the interfaces they sample
+// collector.c - shared by sFlow and IPFIX: collectors, and sampled interfaces
 #include "feature/collector.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ void collector_read_address(struct ip_addr *a, const char *text)
 
     if (!text)
         return;
-    bug_on(ip_parse(text, &parsed)); // of the schema's type
+    bug_on(ip_parse(text, &parsed)); // checked by the schema's type
     a->family = parsed.family;
     memcpy(a->b, parsed.b, 16);
 }

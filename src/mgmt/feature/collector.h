@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collector.h - what sFlow and IPFIX share: collectors, sampled interfaces; control role
+// collector.h - shared by sFlow and IPFIX: collectors, sampled interfaces; control role
 #ifndef FEATURE_COLLECTOR_H
 #define FEATURE_COLLECTOR_H
 
@@ -8,13 +8,13 @@
 #include "base/jwrite.h"
 #include "export/export.h"
 
-// The list `collector` among the children of a container at the top: how many, at most
-// EXPORT_COLLECTORS.
+// Reads the list `collector` from the children of a top-level container. Returns the number, at
+// most EXPORT_COLLECTORS.
 unsigned collector_read(struct export_collector *c, const struct lyd_node *first,
                         const char *container);
-void collector_read_address(struct ip_addr *a, const char *text); // NULL: a stays
+void collector_read_address(struct ip_addr *a, const char *text); // NULL leaves *a unchanged
 
-// State: interfaces whose packets are sampled (IFACE_SAMPLE_…), and the collectors.
+// Write state: interfaces whose packets are sampled (IFACE_SAMPLE_…), and the collectors.
 void collector_write_interfaces(struct jwrite *j, uint8_t sample);
 void collector_write_states(struct jwrite *j, const struct collector_state *c, unsigned n);
 

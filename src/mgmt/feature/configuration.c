@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// configuration.c - the configuration as clients see it: operations that read or change it, who
-// edits, revisions, what waits to be confirmed
+// configuration.c - the configuration as clients see it: operations that read or change it, editing
+// sessions, revisions, and the commit that waits for confirmation
 //
-// `configure` commits: lines, a text, a revision or the file on top of what runs, or what a session
-// has edited. `edit` changes a session's candidate. All of them have a turn (core/aside.h): what is
-// long is done aside.
+// `configure` commits lines, a text, a revision or the file on top of the running configuration, or
+// the candidate of a session. `edit` changes a session's candidate. All operations have a turn
+// (core/aside.h) and do long work aside.
 #include "feature/configuration.h"
 
 #include <errno.h>
@@ -83,8 +83,8 @@ static void read_edit(const struct lyd_node *op, struct input *in)
         in->edit.revision || in->edit.file || in->edit.replace || in->edit.text || in->lines.n;
 }
 
-// The candidate of the session that the input names. False: an answer has been given. NULL: it
-// names none.
+// Finds the candidate of the session in the input; NULL if there is no session in it. False: the
+// request has been refused.
 static bool find_session(struct http *h, const struct lyd_node *op, struct candidate **c)
 {
     const char *id = input_or_null(op, "session");
@@ -108,7 +108,7 @@ static struct commit read_commit(struct http *h, const struct lyd_node *op)
                            .confirm_s = (unsigned)operation_input_number(op, "confirm-within", 0)};
 }
 
-// Of a client that is bound to a virtual router: what it changes is all it knows.
+// Commits for a client that is bound to a virtual router: it changes only the part that it sees.
 static int commit_bound(struct http *h, const struct input *in, const struct commit *how,
                         struct config_result *result, struct errors *e)
 {
@@ -184,7 +184,7 @@ static void run_configure(struct http *h, const struct lyd_node *op)
     struct commit how = read_commit(h, op);
     read_edit(op, &in);
     int r = commit_input(h, c, &in, &how, &result, &e);
-    if (in.lines.n == 1) // "line 1: " tells nothing then
+    if (in.lines.n == 1) // "line 1: " would be useless
         for (unsigned i = 0; i < e.n; i++)
             e.item[i].line = 0;
     configuration_answer(h, r, &result, &e);
@@ -222,7 +222,7 @@ static void run_edit(struct http *h, const struct lyd_node *op)
     errors_free(&notes);
 }
 
-// Whether the commit that waits is the client's, or the one that it names.
+// Whether the waiting commit belongs to the client, or is the revision in the input.
 static bool may_confirm(struct http *h, const struct lyd_node *op)
 {
     const char *revision = input_or_null(op, "revision"), *session = input_or_null(op, "session");
@@ -286,15 +286,15 @@ static void run_session_close(struct http *h, const struct lyd_node *op)
 
 // --- reading ------------------------------------------------------------------------------------
 //
-// Others may commit meanwhile: what is read is held.
+// Other clients may commit meanwhile, so a reader holds a reference to the snapshot.
 
 static const struct snapshot *snapshot_of(struct http *h, const struct candidate *c)
 {
     return c ? candidate_snapshot(c) : bound_snapshot(h);
 }
 
-// What the input names: a revision, the file, or what the candidate says or runs; the caller's.
-// NULL: an answer has been given.
+// Returns the revision, the file, or the candidate or running configuration, as the input says; the
+// caller owns it. NULL: the request has been refused.
 static struct snapshot *read_snapshot(struct http *h, const struct lyd_node *op,
                                       const struct candidate *c)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// configuration.h - what an operation that commits answers; control role
+// configuration.h - replies to operations that commit; control role
 #ifndef FEATURE_CONFIGURATION_H
 #define FEATURE_CONFIGURATION_H
 
@@ -9,7 +9,7 @@
 
 struct jwrite;
 
-// After a commit that returned `r`: what changed, or why nothing did. Frees both.
+// Replies to a commit that returned `r` with its changes, or with its errors. Frees both.
 void configuration_answer(struct http *h, int r, struct config_result *result, struct errors *e);
 void configuration_write_lines(struct jwrite *j, const char *key, const struct text *t);
 

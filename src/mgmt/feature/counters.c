@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counters.c - counters of next hops and prefixes, and how counters are cleared
+// counters.c - counters of next hops and prefixes, and clearing of counters
 //
-// Clearing: counters of interfaces and ports begin anew where people read them (table/counter.h).
+// Clearing restarts interface and port counters only in the output for people (table/counter.h).
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 
 // --- configuration -------------------------------------------------------------------------------
 
-struct model_counted { // a prefix whose packets are counted
+struct model_counted { // a prefix with a packet counter
     char vr[16];
     struct prefix prefix;
     unsigned line;
@@ -50,7 +50,7 @@ static void read_prefix(struct model *m, const struct lyd_node *entry)
     *c = (struct model_counted){.line = leaf_line(entry, NULL)};
     leaf_copy(c->vr, sizeof c->vr, first, "vr", "");
     bug_on(prefix_parse(config_value(first, "prefix"), &c->prefix,
-                        false)); // libyang has zeroed the bits behind its length
+                        false)); // libyang zeroes the host bits
 }
 
 static void read_counters(struct model *m, const struct lyd_node *tree, const struct model *known,
@@ -196,7 +196,7 @@ static void write_prefix_metrics(struct metrics *m, const void *kept)
     write_prefix_counter(m, kept, true);
 }
 
-// Each returns how many of that name there are; "": all.
+// Each returns the number of objects of that name; "" = all.
 static unsigned clear_interface_counters(const char *name)
 {
     unsigned n = 0;

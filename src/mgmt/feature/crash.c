@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// crash.c - reports at the start the crash notes of earlier processes, and shows them
+// crash.c - reports crash notes of earlier processes at the start, and shows them
 //
 //     crash-TIME-PID.untold    written by core/crash.c
 //     crash-TIME-PID.note      reported in the log; the newest NOTES_MAX are kept
 //
-// An incomplete note is reported, too, and not shown. Called by mgmt at the start; alarm_watch.c
-// asks how many there were lately. The wall clock says how old a note is once, at the start: an
-// untold note is of now whatever its time says, as is one with a time of the future. From then on
-// the monotonic clock counts.
+// An incomplete note is reported but not shown. mgmt calls this at the start; alarm_watch.c asks
+// for the number of recent notes. The wall clock gives the age of a note only at the start: an
+// unreported note, and a note with a future time, have age 0. After that the monotonic clock
+// counts.
 #include "feature/crash.h"
 
 #include <dirent.h>
@@ -33,15 +33,15 @@
 #define END "# end\n"
 
 struct note {
-    uint64_t time_s, pid; // time_s: as its name says, by the wall clock of then
+    uint64_t time_s, pid; // from the file name; time_s by the wall clock
     uint64_t age_ns;      // at the start
     char *path, *text;
 };
 
 static VEC(struct note) notes; // newest first
-static uint64_t start_ns;      // monotonic: when they were read
+static uint64_t start_ns;      // monotonic time of reading them
 
-// "stage ip4_fwd" -> "ip4_fwd"; "" without such a line. Of lines before the first backtrace.
+// "stage ip4_fwd" -> "ip4_fwd", from the lines before the first backtrace; "" if there is none.
 static const char *note_value(const struct note *n, const char *key, char buf[128])
 {
     size_t length = strlen(key);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// drain.c - `set drain`: forwarding continues for a time while traffic moves elsewhere
+// drain.c - `set drain`: forwarding continues for some time while traffic moves elsewhere
 //
-//     SIGTERM -> drain_begin() -> the script runs, BFD packets are dropped -> the time is over, or
-//     its end -> done()
+//     SIGTERM -> drain_begin() -> script runs, BFD packets are dropped -> time is up, or the script
+//     has ended -> done()
 //
-// At the end of the time a running script is ended (its process group), but not waited for.
-// main/service.c calls this at the first stop signal; a second one stops at once.
+// When the time is up, a running script is stopped (its process group), without waiting for it.
+// main/service.c calls drain_begin at the first stop signal; a second one stops at once.
 #include "feature/drain.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #define TIME_DEFAULT_S 10
 #define LOOK_US 50000
-#define SCRIPT_END_MS 200 // of a stop, for the script's end
+#define SCRIPT_END_MS 200 // time for the script to end during a stop
 
 struct model_drain {
     uint32_t seconds;
@@ -35,11 +35,11 @@ struct model_drain {
 };
 
 static struct {
-    struct model_drain wish; // in force
+    struct model_drain wish; // configuration in force
     struct event_base *loop;
     struct event *timer;
     void (*done)(void);
-    uint64_t until_ns; // 0: it does not run
+    uint64_t until_ns; // 0 = not draining
 } drain;
 
 // --- configuration -------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ static const struct feature_config drain_config = {
 static void script_ended(struct child *c)
 {
     if (c->stage)
-        return; // by us
+        return; // stopped by us
     if (!c->status)
         log_notice("drain: the script has ended");
     else
@@ -136,8 +136,8 @@ static void give_up_script(void)
 
 // --- the time ------------------------------------------------------------------------------------
 
-// No class queues what has room for none (forwarder/punt.c); FRR and BIRD hear no more and tell
-// their peers at their own detection time.
+// A class with a queue length of 0 drops its packets (forwarder/punt.c). FRR and BIRD receive no
+// BFD packets and tell their peers after their own detection time.
 static void silence_bfd(void)
 {
     struct punt_limit none = punt_policy[PUNT_BFD].limit;

@@ -54,7 +54,7 @@ static int show_drop(struct show *s)
 
 static void write_ledger_metrics(struct metrics *m)
 {
-    static struct ledger_vr of[VR_MAX]; // control's
+    static struct ledger_vr of[VR_MAX]; // only control uses it
 
     metric_family(m, METRIC_COUNTER, "vr_ledger_packets", "packets",
                   "Packets of a virtual router by where they came from and went: rx + inject + "
@@ -98,11 +98,11 @@ static void write_drop_metrics(struct metrics *m, const void *kept)
     write_ledger_metrics(m);
 }
 
-// --- what outlives a stop: the drops and the ledger of each virtual router -----------------------
+// --- state kept over a stop: drops and ledger of each virtual router -----------------------------
 
 #define SAVE_TRIES 1000
 
-// As of the whole router (feature/forwarding.c): what is held ends as the ports stop.
+// Held packets are counted as dropped, since the ports stop (as in feature/forwarding.c).
 static json_t *save_vr(uint16_t vr)
 {
     json_t *o = json_object();
@@ -130,7 +130,7 @@ static json_t *save_vrs(void)
     return all;
 }
 
-// `vr`: NULL, it is not there any more.
+// `vr` is NULL if it no longer exists.
 static bool restore_vr(const struct vr *vr, const json_t *of, bool apply)
 {
     const json_t *ledger = json_object_get(of, "ledger");

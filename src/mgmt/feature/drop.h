@@ -7,7 +7,7 @@
 
 #include "base/jwrite.h"
 
-// The list `drop` of a virtual router: reasons with packets, since it exists.
+// Writes the list `drop` of a virtual router: reasons with packets since it was created.
 void drop_write_vr(struct jwrite *j, uint16_t vr);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain.c - the operation explain: what would happen to this packet
+// explain.c - the operation explain: shows how a packet would be forwarded
 //
-// The packet is a frame that was given byte by byte, or one made of what is said about it. The
-// forwarder's dry run takes microseconds and is done here, on control's thread; telling it waits
-// for rib_manager.
+// The packet is a frame given byte by byte, or built from the input's fields. The forwarder's dry
+// run takes microseconds and runs here, on control's thread; the answer waits for rib_manager.
 #include "feature/explain.h"
 
 #include <libyang/libyang.h>
@@ -22,7 +21,7 @@
 
 #define BYTES_ROOM 65536u
 
-static packet_trace_explain *dry_run; // the forwarder's; NULL: there is none here
+static packet_trace_explain *dry_run; // the forwarder's; NULL = not available
 
 void explain_set_dry_run(int (*fn)(uint16_t port, const void *frame, uint32_t n,
                                    struct packet_trace *p))
@@ -42,7 +41,7 @@ struct explain_question {
 static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0'
-                                : (c | 32) - 'a' + 10; // the schema lets nothing else pass
+                                : (c | 32) - 'a' + 10; // the schema allows nothing else
 }
 
 static uint32_t frame_of_bytes(const char *text, uint8_t *frame)
@@ -54,7 +53,7 @@ static uint32_t frame_of_bytes(const char *text, uint8_t *frame)
     return text[0] ? 0 : n;
 }
 
-// What is not said: UDP like a traceroute's, TTL 64, from a host of no name to the interface's MAC.
+// Defaults: UDP as from traceroute, TTL 64, from an unknown host to the interface's MAC.
 static bool read_packet(struct http *h, const struct lyd_node *op, const struct iface *iface,
                         struct packet_spec *s)
 {

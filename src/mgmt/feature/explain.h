@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain.h - the dry run of a packet through the forwarder's stages, which management does not
-// know
+// explain.h - hook for the dry run of a packet through the forwarder's stages, which management
+// does not know
 #ifndef FEATURE_EXPLAIN_H
 #define FEATURE_EXPLAIN_H
 

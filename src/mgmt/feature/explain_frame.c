@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain_frame.c - the frame that `explain` asks about
+// explain_frame.c - builds the frame for `explain`
 #include "feature/explain_frame.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static void put32(uint8_t *p, uint32_t v)
     put16(p + 2, v & 0xffff);
 }
 
-// --- what is behind the IP header ---
+// --- payload of IP ---
 
 static unsigned l4_header(uint8_t proto)
 {
@@ -76,7 +76,7 @@ static void put_checksum(const struct packet_spec *s, uint8_t *p, unsigned len)
     memcpy(p + at, &(uint16_t){value ? value : 0xffff}, 2);
 }
 
-// `len` bytes at p, zeroed before. A later fragment is the middle of something.
+// Writes `len` bytes at p, which are zero. A later fragment has no header.
 static void put_l4(const struct packet_spec *s, uint8_t *p, unsigned len)
 {
     if (s->offset || len < l4_header(s->proto))

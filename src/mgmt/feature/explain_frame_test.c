@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain_frame_test.c - frames made of what is said: lengths, fields, and checksums that add up
+// explain_frame_test.c - frames built from a specification: lengths, fields and checksums
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void a_frame_is_what_was_said(void **state)
     s.offset = 1480;
     explain_frame(&s, frame);
     assert_int_equal(u16(24), 0x4000 | 0x2000 | 1480 / 8);
-    assert_int_equal(u16(38), 0); // the middle of something
+    assert_int_equal(u16(38), 0); // a later fragment has no header
 }
 
 static void headers_alone_are_padded_as_ethernet_does(void **state)
@@ -62,7 +62,7 @@ static void headers_alone_are_padded_as_ethernet_does(void **state)
     }
 }
 
-// Over the pseudo header and what is behind the IP header.
+// Checks the checksum over pseudo header and IP payload.
 static void adds_up(uint8_t family, uint8_t proto, unsigned at, unsigned len)
 {
     uint8_t tail[4] = {0, proto, (uint8_t)(len >> 8), (uint8_t)len};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// features.c - the table of features, of features.def
+// features.c - the table of features, from features.def
 #include "mgmt/feature.h"
 
 #define FEATURE(word) extern const struct feature word##_feature;

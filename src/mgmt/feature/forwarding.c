@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forwarding.c - what is configured of all forwarders at once, and the ledger
+// forwarding.c - settings of all forwarders, and the ledger
 #include "feature/acl.h"
 #include "feature/forwarding.h"
 
@@ -90,7 +90,7 @@ static const struct feature_config forwarding_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
-#define LEDGER_TRIES 20 // passes over the counters until two agree; under traffic they never do
+#define LEDGER_TRIES 20 // reads of the counters until two agree; under traffic they never do
 
 static int show_ledger(struct show *s)
 {
@@ -132,7 +132,7 @@ static void write_ledger_metrics(struct metrics *m, const void *kept)
     metric_real(m, (double)l.imbalance, NULL);
 }
 
-// --- what outlives a stop: the ledger ------------------------------------------------------------
+// --- state kept over a stop: the ledger ----------------------------------------------------------
 
 #define SAVE_TRIES 1000
 
@@ -150,8 +150,8 @@ static json_t *save_drops(uint64_t held)
     return o;
 }
 
-// What is held then ends as the ports stop: it is counted so. A ledger that does not balance, which
-// is a bug and an alarm, is not kept.
+// Held packets are counted as dropped, since the ports stop. An unbalanced ledger, which is a bug
+// and an alarm, is not kept.
 static json_t *save_ledger(void)
 {
     struct ledger l;

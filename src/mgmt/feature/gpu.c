@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu.c - the GPU that looks up and classifies: configuration, state, opening it again
+// gpu.c - the GPU for lookups and classification: configuration, state, reopening
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,12 +30,12 @@ static const char *const status_name[] = {"on", "failed", "lacking"};
 // --- configuration -------------------------------------------------------------------------------
 
 struct model_gpu {
-    struct gpu_config config; // its name comes first
+    struct gpu_config config; // name comes first
     enum gpu_fault fault;
     unsigned line;
 };
 
-struct model_gpus { // one at most
+struct model_gpus { // at most one
     VEC(struct model_gpu) gpu;
 };
 
@@ -98,7 +98,7 @@ static uint8_t engine_of(const struct model *m, const char *vr)
 
 // --- steps ---------------------------------------------------------------------------------------
 
-static bool started; // a configuration has been applied: a GPU that is not there is an error
+static bool started; // a configuration has been applied: from now on a missing GPU is an error
 
 static int may_have_fault(const struct model_gpu *g, char *err, size_t n)
 {
@@ -123,7 +123,7 @@ static int run_gpu(const struct step *s, const void *from, const void *to, char 
     return r;
 }
 
-// What changes while the device is open.
+// Applies settings that may change while the device is open.
 static int run_live(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     const struct model_gpu *old = from, *new = to;
@@ -143,17 +143,17 @@ static const struct model_gpu *find_gpu(const struct model *m, const char *name)
     return model_find(gpus_of(m)->gpu.item, gpus_of(m)->gpu.n, sizeof(struct model_gpu), name);
 }
 
-// But for what run_live changes.
+// Equal except for the settings of run_live.
 static bool is_open_alike(const struct gpu_config *a, const struct gpu_config *b)
 {
     struct gpu_config like;
 
-    memcpy(&like, a, sizeof like); // gaps and all: read_gpu has cleared it
+    memcpy(&like, a, sizeof like); // with padding, which read_gpu has zeroed
     like.max_latency_us = b->max_latency_us;
     return !memcmp(&like, b, sizeof like);
 }
 
-// With the same tables on the same device.
+// The device stays open, with the same tables.
 static bool stays(const struct change *c, const struct model_gpu *a, const struct model_gpu *b)
 {
     bool same = a && b && is_open_alike(&a->config, &b->config);
@@ -209,7 +209,7 @@ static const struct feature_config gpu_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
-// Forwarders whose last verdict it is.
+// Number of forwarders whose last verdict is `v`.
 static unsigned verdicts(const struct gpu_use *u, enum gpu_work w, enum gpu_verdict v)
 {
     unsigned n = 0;
@@ -299,7 +299,7 @@ static void write_lists(struct jwrite *j)
     jwrite_end(j, ']');
 }
 
-// What it does now of one kind of work, in a sentence.
+// Its present activity for one kind of work, in words.
 static const char *activity(const struct gpu_manager_state *s, enum gpu_work w)
 {
     if (s->status == GPU_STATUS_LACKING)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu.h - what others ask about the GPU; control role
+// gpu.h - state of the GPU for other features; control role
 #ifndef FEATURE_GPU_H
 #define FEATURE_GPU_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Is a GPU configured, which is not used? name: of the one that is configured.
+// Whether a GPU is configured but not used; `name` gets its name.
 bool gpu_is_out(char *name, size_t n);
-// The GPU to which lookups of the virtual router may go, and what it does now; NULL: none.
+// Name and present activity of the GPU that may do lookups of the virtual router; NULL if none.
 const char *gpu_of_vr(uint16_t vr, const char **activity);
 // The same for packets of an access list.
 const char *gpu_of_list(uint16_t list, const char **activity);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp.c - limits of ICMP messages of our own, and how many they held back
+// icmp.c - limits of our own ICMP messages, and the number of suppressed messages
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/saved_state.h"
@@ -75,7 +75,7 @@ static void write_icmp_metrics(struct metrics *m, const void *kept)
     metric_u64(m, c.forbidden, "result", "forbidden", NULL);
 }
 
-// --- what outlives a stop ------------------------------------------------------------------------
+// --- state kept over a stop ----------------------------------------------------------------------
 
 static const char *const count_key[] = {"sent", "limited", "forbidden"};
 

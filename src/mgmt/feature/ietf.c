@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ietf.c - state in the models of the IETF: which resource is meant
+// ietf.c - state in IETF models: finds the resource
 //
 //     /restconf/data/ietf-interfaces:interfaces/…               and ietf-ip: addresses, neighbors
 //     /restconf/data/ietf-routing:routing/…                     without the routes,
 //     /restconf/data/ietf-routing:routing/ribs/rib=NAME/routes  which are streamed
 //
-// A rib is a family of a virtual router: default-ipv4.
+// A rib is one family of a virtual router: default-ipv4.
 #include "feature/ietf.h"
 
 #include <stdio.h>
@@ -52,8 +52,8 @@ static const char *without_module(const char *name)
     return colon ? colon + 1 : name;
 }
 
-// The child that the segment names: a new reference, of a list entry in an array of one. NULL: it
-// is not there.
+// New reference to the child in the segment; a list entry comes in an array of one. NULL: it does
+// not exist.
 static json_t *child_named(const json_t *at, char *segment)
 {
     char *key = strchr(segment, '=');
@@ -63,7 +63,7 @@ static json_t *child_named(const json_t *at, char *segment)
     if (key)
         *key++ = 0;
     const json_t *holder = json_is_array(at) ? json_array_get(at, 0) : at;
-    v = json_object_get(holder, segment); // of another module than what it is in
+    v = json_object_get(holder, segment); // of a module other than its parent's
     v = v ? v : json_object_get(holder, without_module(segment));
     if (!key || !percent_decode(key))
         return key ? NULL : json_incref(v);
@@ -77,7 +77,7 @@ static json_t *child_named(const json_t *at, char *segment)
     return NULL;
 }
 
-// `made`: all that is below the top; taken.
+// `made` is everything below the top; this function frees it.
 static void send_part(struct http *h, enum top top, const char *rest, json_t *made)
 {
     char *copy = strdup(rest), *next = copy, *last = NULL, name[120], module[40];
@@ -102,11 +102,11 @@ static void send_part(struct http *h, enum top top, const char *rest, json_t *ma
     free(copy);
 }
 
-// --- interfaces: rib_manager is asked for addresses, then for neighbors ------------------------
+// --- interfaces: asks rib_manager for addresses, then for neighbors ----------------------------
 
 struct ietf_question {
     struct http *http;
-    char *rest; // of the path
+    char *rest; // rest of the path
     struct ietf_ip ip;
 };
 
@@ -154,7 +154,7 @@ static void get_interfaces(struct http *h, const char *rest)
         send_interfaces(q, r);
 }
 
-// "ribs/rib=NAME/routes": the table of that name. False: the path is another.
+// "ribs/rib=NAME/routes": streams that table. False: another path.
 static bool get_routes(struct http *h, const char *rest)
 {
     static const struct route_dialect ietf = {"{\"ietf-routing:routes\":{\"route\":[", "]}}\n",
@@ -188,7 +188,7 @@ static bool get_view(struct http *h, const char *path)
         if (strcmp(http_method(h), "GET") && strcmp(http_method(h), "HEAD"))
             http_refuse_method(h, "GET, HEAD");
         else if (!restconf_query_ok(h))
-            ; // answered
+            ; // done
         else if (i == INTERFACES)
             get_interfaces(h, rest);
         else if (!get_routes(h, rest))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ietf.h - state in the models of the IETF: ietf-interfaces (RFC 8343), ietf-ip (RFC 8344),
-// ietf-routing (RFC 8349)
+// ietf.h - state in IETF models: ietf-interfaces (RFC 8343), ietf-ip (RFC 8344), ietf-routing (RFC
+// 8349)
 //
-// Read-only, made of the same tables as kamuee:state. The modules themselves are not loaded: their
-// lists are few, and all keyed by a name or an address. Control role.
+// Read-only, built from the same tables as kamuee:state. The modules are not loaded: they have few
+// lists, all keyed by a name or an address. Control role.
 #ifndef FEATURE_IETF_H
 #define FEATURE_IETF_H
 
@@ -13,14 +13,14 @@
 #include "base/vec.h"
 #include "rib/rib_manager.h"
 
-struct ietf_ip { // what rib_manager knows of interfaces
+struct ietf_ip { // rib_manager's rows of interfaces
     VEC(struct address_row) address;
     VEC(struct neigh_row) neighbor;
 };
 json_t *ietf_interfaces(const struct ietf_ip *ip);
 void ietf_ip_add(json_t *const interface[],
-                 const struct ietf_ip *ip); // [IFACE_MAX] by id, NULL: there is none
+                 const struct ietf_ip *ip); // [IFACE_MAX] by id, NULL = no interface
 void ietf_route_write(struct jwrite *j,
-                      const struct rib_row *r); // a row of ietf-routing's routes
+                      const struct rib_row *r); // a row in routes of ietf-routing
 
 #endif

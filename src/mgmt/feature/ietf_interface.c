@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ietf_interface.c - interfaces as ietf-interfaces has them (RFC 8343)
+// ietf_interface.c - interfaces in ietf-interfaces (RFC 8343)
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -33,7 +33,7 @@ static json_t *statistics_json(const struct iface *i)
     struct counter_iface c;
 
     counter_sum_iface(i->id, &c);
-    // No counter has gone back since: what an operator clears is cleared for `show` alone.
+    // These counters never go back: clearing affects only `show`.
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "discontinuity-time",
                      time_json(counter_since_iface(i->id)),
                      "in-octets", counter_json(c.rx_bytes), "in-unicast-pkts",

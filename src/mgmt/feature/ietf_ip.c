@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ietf_ip.c - addresses and neighbors of interfaces as ietf-ip has them (RFC 8344)
+// ietf_ip.c - addresses and neighbors of interfaces in ietf-ip (RFC 8344)
 //
-// Where an address came from and whether a neighbor is a router the kernel does not say: those
-// leaves are not there. Neither are neighbors without a MAC, which the model wants of each.
+// The kernel does not report the origin of an address or whether a neighbor is a router, so those
+// leaves are missing. Neighbors without a MAC are missing too, because the model requires one.
 #include <string.h>
 
 #include "base/text.h"
 #include "feature/ietf.h"
 #include "table/iface.h"
 
-#define IPV6_MTU_MIN 1280 // RFC 8200 5: the model has no less
+#define IPV6_MTU_MIN 1280 // RFC 8200 5: minimum in the model
 
-// The family's container of the interface, made when it is the first thing in it.
+// Returns the interface's container of the family; creates it at first use.
 static json_t *family_of(json_t *interface, uint16_t id, uint8_t family)
 {
     const char *name = family == IP4 ? "ietf-ip:ipv4" : "ietf-ip:ipv6";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ietf_route.c - a route as ietf-routing has it (RFC 8349)
+// ietf_route.c - a route in ietf-routing (RFC 8349)
 #include <stdio.h>
 
 #include "feature/ietf.h"
@@ -33,7 +33,8 @@ static const char *special_nexthop(const struct rib_row *r)
     return r->type < sizeof names / sizeof *names ? names[r->type] : NULL;
 }
 
-// The list of several and the container of one have other names for an address (RFC 8349, 7).
+// The list of several next hops and the container of one name the address differently (RFC 8349,
+// 7).
 static void write_hop(struct jwrite *j, const struct rib_row *r, const struct rib_hop *h,
                       bool in_list)
 {

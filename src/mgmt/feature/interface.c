@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// interface.c - interfaces: where they belong, their policy, addresses, counters
+// interface.c - interfaces: virtual router, policy, addresses, counters
 //
-// Every port that is no member of a LAG, every vport, every end of a metalink and every tunnel has
-// an interface, whether the configuration mentions it or not.
+// Every port outside a LAG, every vport, every end of a metalink and every tunnel has an interface,
+// even if the configuration does not mention it.
 #include "feature/interface.h"
 
 #include <arpa/inet.h>
@@ -43,9 +43,9 @@
 
 // --- configuration -------------------------------------------------------------------------------
 
-struct model_interfaces { // both sorted by name, naturally
+struct model_interfaces { // both in natural order of names
     VEC(struct model_interface) configured;
-    VEC(struct model_interface) interface; // all that there are
+    VEC(struct model_interface) interface; // all interfaces
 };
 
 static struct model_interfaces *interfaces_of(const struct model *m)
@@ -233,7 +233,7 @@ static void check_interface(const struct model *m, const struct model_interface 
                    i->name, i->name);
 }
 
-// Its own lists: those of virtual routers and of `forwarding` are looked at there.
+// Checks its own lists; lists of virtual routers and `forwarding` are checked there.
 static void check_lists(const struct model *m, const struct model_interface *i, struct errors *e)
 {
     const struct model_interface *is = model_find_interface(m, i->name);
@@ -294,7 +294,7 @@ static int run_description(const struct step *s, const void *from, const void *t
 static const struct step_kind vr_kind = {"interface", run_vr},
                               policy_kind = {"interface", run_policy},
                               description_kind = {"interface", run_description};
-static const struct model_interface bare; // nothing is bound to it
+static const struct model_interface bare; // nothing bound to it
 
 static bool interface_stays(const struct change *c, const char *name)
 {
@@ -319,8 +319,8 @@ static void plan_bound(struct change *c, const char *name, const struct model_in
     acl_binding_plan(c, name, &from->acls, &to->acls, to->line);
 }
 
-// What goes has nothing bound to it any more, so that undoing brings it back. A port goes from the
-// default virtual router, a vport from its own.
+// Unbinds everything from interfaces that are removed, so that undoing binds it again. A port is
+// removed from the default virtual router, a vport from its own.
 static void plan_unbind(struct change *c)
 {
     vec_foreach (&interfaces_of(c->from)->interface, i) {
@@ -333,7 +333,8 @@ static void plan_unbind(struct change *c)
     }
 }
 
-// What comes is in its virtual router at once if that exists by then.
+// Moves interfaces that stay, and new ports. Other new interfaces are created in their virtual
+// router.
 static void plan_move(struct change *c)
 {
     vec_foreach (&interfaces_of(c->to)->interface, i) {
@@ -420,7 +421,7 @@ static const char *status_name(const struct iface *i)
     return !i->admin_up ? "admin-down" : i->carrier ? "up" : "down";
 }
 
-// Of the interface, as the kernel has them: of `n` rows.
+// Writes the interface's addresses in the kernel, out of `n` rows.
 static void write_addresses(struct jwrite *j, uint16_t id, const struct address_row *row,
                             unsigned n)
 {
@@ -615,7 +616,7 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
 
 // --- events --------------------------------------------------------------------------------------
 
-static const char *told[IFACE_MAX]; // status_name of each that there is, as listeners know it
+static const char *told[IFACE_MAX]; // status_name of each interface as last published
 
 static void publish_status(const struct iface *i, const char *status)
 {
@@ -647,7 +648,7 @@ static void look_for_status_events(void)
     look_at_interfaces(true);
 }
 
-// --- what outlives a stop ------------------------------------------------------------------------
+// --- state kept over a stop ----------------------------------------------------------------------
 
 static const char *const count_key[] = {"rx-packets",   "rx-bytes",     "tx-packets",
                                         "tx-bytes",     "drop-packets", "punt-packets",
@@ -709,8 +710,8 @@ static const char *restore_interfaces(const json_t *part, bool apply)
     return NULL;
 }
 
-// Of many routes in a row the interface is the same: the last one is remembered until a commit may
-// have moved it.
+// Many routes in a row have the same interface: remember the last one until a commit may have moved
+// it.
 static const char *vr_of_interface(const char *name)
 {
     static const struct iface *last;

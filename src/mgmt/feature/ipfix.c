@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ipfix.c - IPFIX: what is sampled, the flows, and the collectors
+// ipfix.c - IPFIX: sampled interfaces, flows, and collectors
 //
-// Off is all zero, whatever else is configured: it does not differ from the empty configuration.
+// If IPFIX is off, its settings are all zero even if some are configured, so they equal the empty
+// configuration's.
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "export/export.h"

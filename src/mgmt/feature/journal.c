@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal.c - the journal of routes: what changed, what was, and the events of it
+// journal.c - the journal of routes: changes, routes at an earlier time, and events
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "table/nexthop.h"
 #include "table/vr.h"
 
-static uint32_t size_mib(const struct model *m) // 0 = there is no journal
+static uint32_t size_mib(const struct model *m) // 0 = no journal
 {
     return *(const uint32_t *)m->part[FEATURE_journal];
 }
@@ -83,7 +83,7 @@ static const struct feature_config journal_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
-// The leaves of the grouping `way`; `way` as in struct journal_row.
+// Writes the leaves of the grouping `way`; `way` as in struct journal_row.
 static void write_nexthop_set(struct jwrite *j, const struct journal_answer *a, uint32_t way,
                               uint8_t protocol)
 {
@@ -128,7 +128,7 @@ static void write_change(struct jwrite *j, const struct journal_answer *a,
     jwrite_end(j, '}');
 }
 
-// What an answer is written from; one for each question under way.
+// Context of a pending question.
 struct journal_question {
     struct http *http;
     uint64_t at_wall_ns;
@@ -142,7 +142,7 @@ static uint64_t wall_now_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
-// False: an answer has been given.
+// False: the request has been refused.
 static bool has_answer(struct http *h, int result)
 {
     if (result == -ENODATA)
@@ -162,7 +162,7 @@ static void question_failed(struct journal_question *q, int err)
     free(q);
 }
 
-// At most since the clock began.
+// Limited to the start of the clock.
 static uint64_t ago_ns(const struct lyd_node *op)
 {
     uint64_t ago_ms = operation_input_number(op, "ago", 0), now = clock_now_ns();
@@ -193,18 +193,18 @@ static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_qu
     return true;
 }
 
-// --- what changed -------------------------------------------------------------------------------
+// --- changes ------------------------------------------------------------------------------------
 
-// In pages, because there may be a million: a further one is asked for when the client has read,
-// and it is its turn.
+// Answers in pages, since there may be a million changes: the next page is asked for when the
+// client has read the last one and has its turn.
 #define CHANGES_A_PAGE 512
 
 struct changes {
     struct http *http;
     struct journal_query query; // of the next page
-    unsigned left;              // rows that may still come
+    unsigned left;              // rows still allowed
     bool streams, gone;
-    bool coming; // a page is; else the client has to read first
+    bool coming; // a page is on its way; false: the client has to read first
     struct text text;
     struct jwrite out;
     struct http_turn turn;
@@ -221,7 +221,7 @@ static void begin_changes(struct changes *c, const struct journal_answer *a)
     output_begin(&c->out, &c->text);
     jwrite_time(&c->out, "since", a->since_ns);
     jwrite_bool(&c->out, "complete", a->reached);
-    if (!c->streams) // else nobody knows yet
+    if (!c->streams) // a stream does not know it yet
         jwrite_bool(&c->out, "cut", a->cut);
     jwrite_begin(&c->out, "change", '[');
 }
@@ -251,9 +251,9 @@ static void ask_page(void *ctx)
     if (!r)
         return;
     if (c->gone)
-        ; // its client has left
+        ; // the client has left
     else if (c->streams)
-        http_stream_cut(c->http); // not well-formed, which is how the reader learns of it
+        http_stream_cut(c->http); // malformed JSON tells the reader
     else
         http_refuse_busy(c->http, "rib_manager", r);
     changes_free(c);
@@ -298,7 +298,7 @@ static void take_page(void *ctx, const struct journal_answer *a)
 
     if (c->gone || (first && http_left(c->http))) {
         if (!c->gone)
-            http_reply(c->http, 503, NULL, NULL); // to nobody
+            http_reply(c->http, 503, NULL, NULL); // nobody reads it
         changes_free(c);
         return;
     }
@@ -308,7 +308,7 @@ static void take_page(void *ctx, const struct journal_answer *a)
     }
     if (first && !last) {
         c->streams = true;
-        http_for_anyone(c->http); // write_rows() keeps what the client may see
+        http_for_anyone(c->http); // write_rows() filters for a bound client
         http_stream_begin(c->http, HTTP_JSON, changes_room, changes_gone, c);
     }
     if (first)
@@ -333,7 +333,7 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
     if (!read_vr(h, op, &q))
         return;
     if (*prefix) {
-        bug_on(prefix_parse(prefix, &q.prefix, true)); // libyang has looked at it
+        bug_on(prefix_parse(prefix, &q.prefix, true)); // checked by libyang
         q.family = q.prefix.family;
         q.match = strcmp(operation_input(op, "longer"), "true") ? JOURNAL_EXACT : JOURNAL_LONGER;
     }
@@ -345,7 +345,7 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
     ask_page(c);
 }
 
-// --- what was -----------------------------------------------------------------------------------
+// --- routes at an earlier time ------------------------------------------------------------------
 
 static void send_route_at(void *ctx, const struct journal_answer *a)
 {
@@ -418,11 +418,11 @@ static int show_journal(struct show *s)
 
 // --- events: the end of the journal --------------------------------------------------------------
 
-#define CHANGES_A_LOOK 1024 // of a flood the newest are sent, the others counted
+#define CHANGES_A_LOOK 1024 // of a flood, the newest are sent and the others counted
 
 static uint64_t next_record;
-static bool tail_asked;     // an answer of the journal is to come
-static unsigned generation; // of starts: an answer may come after a stop
+static bool tail_asked;     // an answer of the journal is pending
+static unsigned generation; // counts starts: an answer may arrive after a stop
 
 static json_t *json_of_text(struct text *t)
 {
@@ -447,7 +447,7 @@ static void publish_changes(void *ctx, const struct journal_answer *a)
     if ((unsigned)(uintptr_t)ctx != generation)
         return;
     tail_asked = false;
-    if (a->result) // no journal: nothing to tell, now
+    if (a->result) // no journal, so nothing to report now
         return;
     bool first = next_record == UINT64_MAX;
     next_record = a->next;
@@ -469,7 +469,7 @@ static void look_for_changes(void)
 
 static void start_changes(void)
 {
-    next_record = UINT64_MAX; // begin where the journal ends now
+    next_record = UINT64_MAX; // start at the present end of the journal
 }
 
 static void stop_changes(void)
@@ -478,7 +478,7 @@ static void stop_changes(void)
     generation++;
 }
 
-// --- what outlives a stop: the newest changes ----------------------------------------------------
+// --- state kept over a stop: the newest changes --------------------------------------------------
 
 #define SAVED_MAX 10000
 
@@ -569,7 +569,7 @@ static bool read_nexthop(const json_t *saved, struct journal_nexthop *w)
     return true;
 }
 
-// *v: of a virtual router that is there; NULL: it is not, which is no fault of the row.
+// *v: the row's virtual router; NULL if it no longer exists, which is not an error in the row.
 static bool read_row(const json_t *saved, size_t n_nexthops, struct journal_row *r,
                      const struct vr **v)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag.c - LAGs: which members are in use, why the others are not, what LACP says
+// lag.c - LAGs: members in use, reasons why others are not, and LACP state
 //
-// What a LAG counts as a port is in port.c.
+// A LAG's port counters are in port.c.
 #include "feature/lag.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 // --- configuration -------------------------------------------------------------------------------
 
-// A leaf that somebody has set and only a port with a device may have; NULL: none.
+// Explicit leaf that only a port with a device may have; NULL if there is none.
 static const char *device_leaf_of(const struct lyd_node *first)
 {
     static const char *const leaf[] = {"force",     "namespace",      "rx-queues",
@@ -118,7 +118,7 @@ static void check_lag(const struct model *m, const struct model_port *lag, struc
     for (unsigned k = 0; k < lag->n_members; k++) {
         const struct model_port *p = model_find_port(m, lag->member[k]);
 
-        if (p) // else the schema says so
+        if (p) // otherwise the schema reports it
             check_member(lag, p, lag->member_line[k], e);
         primary |= !strcmp(lag->member[k], c->primary);
     }
@@ -281,7 +281,7 @@ static void write_lag_families(struct metrics *m, const struct lags *all)
         metric_u64(m, all->lag[i].n_active, "lag", all->lag[i].config.name, NULL);
 }
 
-// 1 for the word that holds, 0 for the others.
+// Writes 1 for the word that applies, 0 for the others.
 static void write_state_set(struct metrics *m, const struct lag_member_row *p, const char *label,
                             const char *word, const char *holds)
 {

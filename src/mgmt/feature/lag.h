@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag.h - LAGs of a configuration: ports without a device that have members; control role
+// lag.h - configured LAGs: ports without a device, with members; control role
 #ifndef FEATURE_LAG_H
 #define FEATURE_LAG_H
 

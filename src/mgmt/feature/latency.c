@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency.c - how long packets were inside a forwarder, by pair of ports
+// latency.c - time of packets inside a forwarder, by pair of ports
 #include <errno.h>
 #include <rte_cycles.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 static void read_sample(struct model *m, const struct lyd_node *tree, const struct model *known,
                         struct errors *e)
 {
-    uint32_t *bursts = m->part[FEATURE_latency]; // 0 = none is measured
+    uint32_t *bursts = m->part[FEATURE_latency]; // 0 = not measured
 
     *bursts = (uint32_t)leaf_number(leaf_inside(tree, NULL, "forwarding"), "latency-sample", 0);
 }

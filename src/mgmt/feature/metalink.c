@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metalink.c - metalinks: pairs of interfaces that join virtual routers inside the forwarder
 //
-// An end is an interface like any other, but the metalink decides its virtual router. A metalink
-// whose virtual routers change is deleted and made again.
+// An end is an ordinary interface, except that the metalink decides its virtual router. If the
+// virtual routers of a metalink change, it is deleted and created again.
 #include "feature/metalink.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics.c - what the proxy gets for /metrics from clients that say nothing of themselves
+// metrics.c - serves /metrics to clients of the proxy that do not identify themselves
 #include "http/http.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"

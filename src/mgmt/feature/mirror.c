@@ -28,7 +28,7 @@ struct model_mirror {
     unsigned line;
 };
 
-struct model_mirrors { // of each port in the order of the ports, then sessions
+struct model_mirrors { // mirrors of ports in port order, then sessions
     VEC(struct model_mirror) mirror;
 };
 
@@ -95,7 +95,7 @@ static void free_mirrors(struct model *m)
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// Those of one port stand side by side, ports in the order of their names.
+// Mirrors of one port are adjacent, and ports are sorted by name.
 static bool is_mirrored(const struct model *m, const char *port)
 {
     const struct model_mirrors *all = mirrors_of(m);
@@ -179,7 +179,7 @@ static int run_mirror(const struct step *s, const void *from, const void *to, ch
 static bool has_mirror(const struct model *m, const struct model_mirror *wanted)
 {
     vec_foreach (&mirrors_of(m)->mirror, i)
-        if (!memcmp(&i->mirror, &wanted->mirror, sizeof i->mirror)) // of memory that was all zero
+        if (!memcmp(&i->mirror, &wanted->mirror, sizeof i->mirror)) // padding is zero
             return true;
     return false;
 }
@@ -230,7 +230,7 @@ static const char *mirror_direction(const struct mirror *m)
     return rx && tx ? "both" : rx ? "rx" : "tx";
 }
 
-// The rest of an entry.
+// Writes the rest of an entry.
 static void write_sent(struct jwrite *j, const struct mirror *m, const struct watch_count *n)
 {
     if (m->to_port[0])

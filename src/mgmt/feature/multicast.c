@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast.c - static multicast routes, and all that are in force
+// multicast.c - static multicast routes, and all multicast routes in force
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct model_multicast { // a multicast route
 };
 
 struct model_routes {
-    VEC(struct model_multicast) route; // in the order of the configuration
+    VEC(struct model_multicast) route; // in configuration order
     VEC(struct model_multicast *) by_key;
 };
 
@@ -39,7 +39,7 @@ static struct model_routes *routes_of(const struct model *m)
 
 // --- reading -------------------------------------------------------------------------------------
 
-// An address of the schema's type is one.
+// Reads an address, which the schema's type has checked.
 static uint8_t read_address(uint8_t b[16], const char *text)
 {
     struct ip_addr a = {0};
@@ -63,7 +63,7 @@ static void read_route(struct model *m, const struct lyd_node *entry)
     leaf_copy(s->in, sizeof s->in, first, "input", "");
     s->key.family = read_address(s->key.group, config_value(first, "group"));
     if (read_address(s->key.source, source) != s->key.family && strcmp(source, "any"))
-        s->key.iface = 1; // of another family: check_route says so
+        s->key.iface = 1; // another family: check_route reports it
     config_children(first, yang_child(entry->schema, "output", true), &v);
     for (size_t i = 0; i < v.n && i < MULTICAST_OUT_MAX; i++) {
         const struct lyd_node *output = lyd_child(v.item[i]);
@@ -134,7 +134,7 @@ static void check_interface(const struct model *m, const struct model_multicast 
                    what, leaf, name, r->vr, i->vr);
 }
 
-// 224.0.0/24 and groups of narrower scope than a site never leave their link.
+// Groups of 224.0.0/24, and IPv6 groups of a scope below site-local, never leave their link.
 static bool is_forwardable(const struct multicast_key *k)
 {
     const uint8_t *g = k->group;
@@ -170,7 +170,7 @@ static void check_route(const struct model *m, const struct model_multicast *r, 
             e, r->line,
             "%s: the source cannot be a host beyond the link, expected a unicast address, or 'any'",
             what);
-    if (s->in[0]) // else that has been said
+    if (s->in[0]) // otherwise already reported
         check_interface(m, r, "input", s->in, what, e);
     for (unsigned i = 0; i < s->n_out; i++) {
         check_interface(m, r, "output", s->out[i].iface, what, e);
@@ -218,7 +218,7 @@ static int run_route(const struct step *s, const void *from, const void *to, cha
 
 static const struct step_kind route_kind = {"multicast route", run_route};
 
-// Their interfaces are names and may come and go.
+// Routes refer to interfaces by name, and interfaces may come and go.
 static void plan_remove(struct change *c)
 {
     vec_foreach (&routes_of(c->from)->route, r)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbor.c - neighbors: rib_manager's table, clear-neighbor, and events of changes
+// neighbor.c - neighbors: rib_manager's table, clear-neighbor, and change events
 #include <string.h>
 
 #include "base/log.h"
@@ -94,7 +94,7 @@ static void run_clear_neighbor(struct http *h, const struct lyd_node *op)
         http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);
     else if (*address && ip_parse(address, &addr))
         http_refuse(h, 400, "invalid-value", "'%s' is not an address", address);
-    else { // the kernel announces those that go
+    else { // the kernel announces the deleted neighbors
         log_notice("operation: neighbors cleared: vr=\"%s\" interface=\"%s\" address=\"%s\" by=%s",
                    vr, name, address, LOG_VALUE(http_peer(h)));
         int r = rib_manager_neigh_clear(v ? v->id : -1, name, &addr, send_cleared, h);
@@ -103,7 +103,7 @@ static void run_clear_neighbor(struct http *h, const struct lyd_node *op)
     }
 }
 
-// --- events: the ring that rib_manager fills while somebody listens ------------------------------
+// --- events: the ring that rib_manager fills while there are listeners ---------------------------
 
 static void publish_neighbor(const struct neigh_news *n)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop.c - the table of next hops, by rib_manager's answer
+// nexthop.c - the next hop table, from rib_manager's answer
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -130,7 +130,7 @@ static void write_nexthop_metrics(struct metrics *m, const void *kept)
     metric_u64(m, nexthop_used(), NULL);
     metric_family(m, METRIC_GAUGE, "nexthops_max", "", "Size of the next-hop table.");
     metric_u64(m, NEXTHOP_MAX, NULL);
-    if (!kept || !any_sent(kept)) // NULL: they are not counted
+    if (!kept || !any_sent(kept)) // NULL: not counted
         return;
     metric_family(m, METRIC_COUNTER, "nexthop_sent_packets", "packets",
                   "Packets sent to the next hop.");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// packet_trace_json.c - what became of a packet, as JSON
+// packet_trace_json.c - a packet's path through the router, as JSON
 //
-// Asks rib_manager for the active route of each lookup, one after the other, and then once for its
-// neighbors if some next hop is one. What rib_manager does not answer in time is left out; the
-// steps themselves are in the trace.
+// Asks rib_manager for the active route of each lookup, one by one, and then once for the neighbors
+// if a next hop is one. Answers that do not arrive in time are left out; the steps themselves are
+// in the trace.
 #include "feature/packet_trace_json.h"
 
 #include <errno.h>
@@ -29,10 +29,10 @@ struct telling {
     struct jwrite *j;
     void (*done)(void *ctx);
     void *ctx;
-    unsigned i; // step whose route is asked for
-    struct rib_row row[TRACED_STEPS];     // family 0 = none found
-    struct rib_row waiting[TRACED_STEPS]; // the longest match, if it waits for the vr's budget
-    struct neigh_row neigh[TRACED_STEPS]; // the same
+    unsigned i; // step whose route is being asked for
+    struct rib_row row[TRACED_STEPS];     // family 0 = not found
+    struct rib_row waiting[TRACED_STEPS]; // longest match, if it waits for the vr's budget
+    struct neigh_row neigh[TRACED_STEPS]; // likewise
 };
 
 // --- names ---
@@ -113,7 +113,7 @@ static void write_route(struct jwrite *j, const struct rib_row *row)
         jwrite_string(j, "imported-from", vr_get(row->source_vr)->name);
 }
 
-// Why a route of Linux leads nowhere here.
+// Writes why a route of Linux is not followed here.
 static void write_foreign(struct jwrite *j, const struct rib_row *row)
 {
     if (row->prefix.family && row->n_hops && row->hop[0].foreign)
@@ -143,8 +143,8 @@ static void write_nodes(struct jwrite *j, const struct packet_trace_lookup *l)
     jwrite_end(j, ']');
 }
 
-// A packet that is followed does not wait: the CPU looks it up, and finds its rule. What others do
-// is said beside it.
+// A traced packet does not wait: the CPU does its lookup and finds its rule. The GPU's activity for
+// other packets is shown next to it.
 static void write_gpu(struct jwrite *j, const char *name, const char *now)
 {
     if (!name)
@@ -360,7 +360,7 @@ static void write_steps(struct telling *t)
     free(t);
 }
 
-// --- what rib_manager knows ---
+// --- rib_manager's answers ---
 
 static bool is_neighbor(const struct packet_trace_lookup *l)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// packet_trace_json.h - what became of a packet (table/packet_trace.h), as JSON; control role
+// packet_trace_json.h - a packet's path through the router (table/packet_trace.h), as JSON; control
+// role
 //
-// The forwarder has recorded the steps. rib_manager adds to each lookup what it knows now: the
-// route and its origin, the neighbor behind the next hop. That takes a call or two on the loop;
-// `done` is called at the end.
+// The forwarder has recorded the steps. rib_manager adds its present knowledge to each lookup: the
+// route and its origin, and the neighbor behind the next hop. That takes a call or two on the loop;
+// then `done` is called.
 #ifndef FEATURE_PASSAGE_TELL_H
 #define FEATURE_PASSAGE_TELL_H
 
@@ -11,7 +12,7 @@
 #include "table/packet_trace.h"
 
 // Writes the members of the grouping `passage` of kamuee.yang into the object that is open in *j,
-// then calls done(ctx). `p` and `j` stay until then.
+// then calls done(ctx). `p` and `j` must live until then.
 void packet_trace_json(const struct packet_trace *p, struct jwrite *j, void (*done)(void *ctx),
                        void *ctx);
 

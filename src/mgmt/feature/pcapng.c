@@ -35,13 +35,13 @@ static void put_padded(struct text *t, const void *p, size_t n)
     text_append(t, "\0\0\0", -n & 3);
 }
 
-// Where the block begins, for block_end.
+// Returns the block's offset for block_end.
 static size_t block_begin(struct text *t, uint32_t type)
 {
     size_t at = t->n;
 
     put32(t, type);
-    put32(t, 0); // its length, not known yet
+    put32(t, 0); // length, set later
     return at;
 }
 
@@ -74,7 +74,7 @@ void pcapng_begin(struct text *t, const char *application)
 {
     size_t at = block_begin(t, BLOCK_SECTION);
     uint16_t version[2] = {1, 0};
-    int64_t length = -1; // of the section: not known
+    int64_t length = -1; // section length: unknown
 
     put32(t, MAGIC);
     text_append(t, version, sizeof version);
@@ -97,7 +97,7 @@ void pcapng_interface(struct text *t, const char *name, const char *description,
     option(t, INTERFACE_TIME, &time, 1);
     if (*filter) {
         struct text f = {0};
-        text_append(&f, "\0", 1); // a string as libpcap takes it
+        text_append(&f, "\0", 1); // zero-terminated, as libpcap expects
         text_append(&f, filter, strlen(filter));
         option(t, INTERFACE_FILTER, f.s, f.n);
         text_free(&f);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pcapng.h - frames as a pcapng file (draft-ietf-opsawg-pcapng), into a text
+// pcapng.h - writes frames as a pcapng file (draft-ietf-opsawg-pcapng) into a text
 //
-// DPDK 22.11's rte_pcapng knows no comments, one interface for each port only, and waits for a file
-// to take what it writes; so the three blocks a capture needs are made here. Byte order is this
-// machine's, as the format allows. Any thread; no state.
+// DPDK 22.11's rte_pcapng has no comments, only one interface per port, and waits until a file
+// takes its output; so the three block types that a capture needs are written here. Host byte
+// order, as the format allows. Any thread; no state.
 #ifndef FEATURE_PCAPNG_H
 #define FEATURE_PCAPNG_H
 
@@ -14,12 +14,12 @@
 enum pcapng_direction { PCAPNG_UNKNOWN, PCAPNG_IN, PCAPNG_OUT };
 
 struct pcapng_packet {
-    uint32_t interface; // its number, in the order of pcapng_interface()
+    uint32_t interface; // number, in the order of pcapng_interface()
     uint64_t time_ns;   // since 1970
     const void *data;
-    uint32_t kept, len; // bytes of data, of the frame
+    uint32_t kept, len; // bytes of `data`, bytes of the frame
     enum pcapng_direction direction;
-    uint64_t missed;     // frames since the one before that are not here
+    uint64_t missed;     // frames lost since the previous one
     const char *comment; // NULL = none
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// policer.c - policers, and the interfaces that have them
+// policer.c - policers, and their interfaces
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +25,14 @@
 #include "yang/yang.h"
 
 #define RATE_MIN 8000ull          // bit/s
-#define RATE_MAX 1000000000000ull // bit/s: what a byte takes is known to a thousandth
-#define BURST_MIN 1500ull         // bytes: a frame
-#define BURST_MS 100u             // of the rate, by default
+#define RATE_MAX 1000000000000ull // bit/s: the time of a byte is exact to a thousandth
+#define BURST_MIN 1500ull         // bytes: one frame
+#define BURST_MS 100u             // default, in ms of the rate
 #define BURST_DEFAULT_MIN 16000ull
 
 static const char *const kind_name[] = {"none", "srtcm", "trtcm"};
 static const char *const direction_name[POLICER_DIRECTIONS] = {"in", "out"};
-// By color, in the configuration.
+// By color, as in the configuration.
 static const char *const case_name[POLICER_COLORS] = {"conform", "exceed", "violate"};
 
 // --- configuration -------------------------------------------------------------------------------
@@ -42,18 +42,18 @@ struct model_policer {
     char owner[16]; // virtual router, "" = none
     struct policer policer;
     bool has_pir, has_pbs, has_ebs;
-    const char *bad_dscp; // the case that names an unknown codepoint, or NULL
+    const char *bad_dscp; // case with an unknown codepoint, or NULL
     unsigned line;
 };
 
 struct model_police { // of an interface
     char interface[16];
-    char name[POLICER_DIRECTIONS][POLICER_NAME_SIZE]; // "": none
-    struct policer policer[POLICER_DIRECTIONS];       // as resolved
+    char name[POLICER_DIRECTIONS][POLICER_NAME_SIZE]; // "" = none
+    struct policer policer[POLICER_DIRECTIONS];       // resolved
     unsigned line;
 };
 
-struct model_policers { // both sorted by name, naturally
+struct model_policers { // both in natural order of names
     VEC(struct model_policer) policer;
     VEC(struct model_police) police;
 };
@@ -247,7 +247,7 @@ static void check_policer(const struct model_policer *m, struct errors *e)
                    m->name, m->bad_dscp);
 }
 
-// Of an interface; 0: there is none of that name.
+// MTU of an interface; 0 if there is none.
 static uint16_t mtu_of(const struct model *m, const char *interface)
 {
     const struct model_metalink *l = model_find_metalink(m, interface, NULL);
@@ -262,7 +262,7 @@ static uint16_t mtu_of(const struct model *m, const char *interface)
     return v && v->mtu ? v->mtu : p ? p->config.mtu : 0;
 }
 
-// A packet as large as the interface takes must find room in the bucket, or it never passes.
+// The bucket must hold a packet of the interface's MTU, otherwise such a packet never passes.
 static void check_police(const struct model *m, const struct model_police *p, struct errors *e)
 {
     uint16_t mtu = mtu_of(m, p->interface);
@@ -280,7 +280,7 @@ static void check_police(const struct model *m, const struct model_police *p, st
     }
 }
 
-// A policer that belongs to a virtual router is for its interfaces alone.
+// A policer that belongs to a virtual router is only for interfaces of that virtual router.
 static void check_police_owner(const struct model *m, const struct model_police *p,
                                struct errors *e)
 {
@@ -344,7 +344,8 @@ static bool interface_is_kept(const struct change *c, const char *name)
            tunnel_stays(c, name);
 }
 
-// Of an interface that goes, so that undoing brings them back; the others in plan_bind.
+// Unbinds policers from interfaces that are removed, so that undoing binds them again; the rest is
+// in plan_bind.
 static void plan_unbind(struct change *c)
 {
     vec_foreach (&policers_of(c->from)->police, p)
@@ -358,7 +359,7 @@ static void plan_bind(struct change *c)
         const struct model_police *was =
             interface_is_kept(c, p->interface) ? find_police(c->from, p->interface) : NULL;
 
-        if (!was || memcmp(was->policer, p->policer, sizeof p->policer)) // memory was all zero
+        if (!was || memcmp(was->policer, p->policer, sizeof p->policer)) // padding is zero
             step_add(c, &police_kind, p->interface, was, p, p->line);
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// policer.h - policers of a configuration, for the budgets of virtual routers; control role
+// policer.h - configured policers, for the budgets of virtual routers; control role
 #ifndef FEATURE_POLICER_H
 #define FEATURE_POLICER_H
 
 #include "config/model.h"
 
-unsigned model_policers_of(const struct model *m, const char *vr); // that belong to it
+unsigned model_policers_of(const struct model *m, const char *vr); // owned by vr
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port.c - ports: device, link, queues, statistics, what they counted in the last hour
+// port.c - ports: device, link, queues, statistics, and the counter history of the last hour
 #include <rte_ethdev.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static void write_rss(struct jwrite *j, uint64_t hf)
     jwrite_end(j, ']');
 }
 
-// "rx-VLAN_STRIP" by DPDK's own names.
+// Writes "rx-VLAN_STRIP", with DPDK's names.
 static void write_offload_bits(struct jwrite *j, const char *direction, uint64_t bits,
                                const char *(*name)(uint64_t bit))
 {
@@ -93,7 +93,7 @@ static void write_extended_counter(void *ctx, const char *stat, uint64_t value)
     jwrite_end(j, '}');
 }
 
-// Who polls the queue now, -1 = nobody. The plan is control's own work, so it cannot change here.
+// Forwarder that polls the queue, -1 = none. The plan is control's own, so it cannot change here.
 static int polled_by(uint16_t port, uint16_t queue)
 {
     for (int f = 0; f < FORWARDER_MAX; f++) {
@@ -255,8 +255,8 @@ static void write_link_families(struct metrics *m, const struct port_state *p, u
                    p[i].config.devargs, NULL);
 }
 
-// Of the ports that are LAGs, in families of their own, or of those that are none: a packet of a
-// LAG is one of a member, too, and counts once in a sum over ports.
+// LAGs have families of their own, separate from other ports: a packet of a LAG is also a packet of
+// a member, and a sum over ports must count it once.
 static void write_traffic_families(struct metrics *m, const struct port_state *p, unsigned n,
                                    bool lag)
 {
@@ -391,7 +391,7 @@ static void stop_link_events(void)
 }
 
 extern const struct feature_config port_config;
-// --- what outlives a stop: what was counted, and the last hour -----------------------------------
+// --- state kept over a stop: counters, and the history of the last hour --------------------------
 
 static const char *const count_key[] = {
     "rx-packets", "rx-bytes",     "tx-packets", "tx-bytes",           "rx-missed",
@@ -442,7 +442,7 @@ static bool read_point(const json_t *numbers, struct port_point *p)
     return true;
 }
 
-// Points come back in their order, none of them from the future: the clock may have been set.
+// Restores points in ascending order and none from the future: the clock may have been set.
 static const char *restore_history(const char *port, const json_t *history, bool apply)
 {
     uint64_t last_ns = 0, now_ns = clock_wall_ns();

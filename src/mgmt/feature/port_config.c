@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_config.c - ports of a configuration
+// port_config.c - configured ports
 #include "feature/metalink.h"
 #include "feature/port.h"
 
@@ -46,7 +46,7 @@ static void read_port(struct model *m, const struct lyd_node *entry)
     leaf_copy(c->name, sizeof c->name, first, "name", "");
     leaf_copy(c->kernel_interface, sizeof c->kernel_interface, first, "kernel-interface", "");
     leaf_copy(c->devargs, sizeof c->devargs, first, "devargs", "");
-    if (c->kernel_interface[0]) // named after the port: no two devices have one name
+    if (c->kernel_interface[0]) // named after the port, so that device names are unique
         snprintf(c->devargs, sizeof c->devargs, "net_af_packet-%s,iface=%s", c->name,
                  c->kernel_interface);
     else
@@ -81,8 +81,8 @@ static void free_ports(struct model *m)
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// At most 64 (the schema's max-elements): compared in pairs, as two different texts may name one
-// device. The later line of the two is to blame.
+// At most 64 ports (max-elements in the schema): compared in pairs, since two different texts may
+// name the same device. The later of the two lines is reported.
 static void check_unique_device(const struct model *m, struct errors *e)
 {
     const struct model_ports *all = model_ports(m);
@@ -136,7 +136,7 @@ static void check_ports(const struct model *m, struct errors *e)
 
 // --- the host ------------------------------------------------------------------------------------
 
-// A kernel interface that none of `from` has.
+// A kernel interface that no port of `from` uses.
 static bool takes_anew(const struct model *from, const struct model_port *p)
 {
     vec_foreach (&model_ports(from)->port, old)
@@ -145,7 +145,7 @@ static bool takes_anew(const struct model *from, const struct model_port *p)
     return p->config.kernel_interface[0];
 }
 
-// What it is used for that would stop, in words; "": nothing.
+// Lists uses of the interface that would stop, in words; "" = none.
 static void put_uses(const struct kernel_link_use *u, struct text *t)
 {
     const struct {
@@ -161,7 +161,8 @@ static void put_uses(const struct kernel_link_use *u, struct text *t)
             text_printf(t, "%s%s%s", t->n ? " and " : "", use[i].what, use[i].with);
 }
 
-// The machine must not lose what it is reached by without a word.
+// Refuses an interface without Ethernet headers, a member of another device, and, unless forced, an
+// interface that carries the host's own connections.
 static void check_use(const struct model_port *p, const struct kernel_link_use *u, struct errors *e)
 {
     const struct port_config *c = &p->config;
@@ -282,8 +283,8 @@ static bool port_same(const struct model_port *a, const struct model_port *b) //
            (!x->has_mac || !memcmp(x->mac, y->mac, 6)) && !memcmp(&x->lag, &y->lag, sizeof x->lag);
 }
 
-// A port whose device changes stays, with its interface and the addresses on its TAP, unless the
-// device is another port's until now: then both have to go first.
+// A port whose device changes keeps its interface and the addresses on its TAP, unless another port
+// has used the new device until now: then both ports are removed first.
 bool port_stays(const struct change *c, const char *name)
 {
     const struct model_port *a = model_find_port(c->from, name), *b = model_find_port(c->to, name);
@@ -307,8 +308,8 @@ static void plan_remove(struct change *c)
             step_add(c, &port_kind, p->config.name, p, NULL, 0);
 }
 
-// Changes first: one may give up the device that a port to be attached takes. LAGs last: they have
-// their MAC from their members.
+// Changed ports first: they may release a device that a new port takes. LAGs last: they take their
+// MAC from their members.
 static void plan_add(struct change *c)
 {
     vec_foreach (&model_ports(c->to)->port, p) {
@@ -345,7 +346,7 @@ struct netdev {
     unsigned number;
 };
 
-// A kernel interface as a DPDK device; our own TAPs and the loopback are none.
+// Offers a kernel interface as a DPDK device, except our own TAPs and the loopback.
 static void offer_netdev(void *ctx, const char *word, const char *help)
 {
     const struct netdev *n = ctx;
@@ -365,7 +366,7 @@ static void offer_kernel_interface(void *ctx, const char *word, const char *help
         n->fn(n->ctx, word, "");
 }
 
-// DPDK wants each virtual device to have a number of its own.
+// DPDK requires a unique number for each virtual device.
 static unsigned free_number(void)
 {
     unsigned next = 0, used;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_operation.c - operations on ports edit the configuration, as `configure` does with lines: so
-// the running configuration is always what runs
+// port_operation.c - operations on ports: they edit the configuration, like `configure` with lines,
+// so that it always describes the running state
 #include <string.h>
 
 #include "config/config.h"
@@ -12,8 +12,8 @@
 #include "http/refuse.h"
 #include "yang/config_tree.h"
 
-// Commits the lines of `t`; 204 or the errors without line numbers, which the client has not
-// written.
+// Commits the lines of `t`; replies 204, or the errors without line numbers, since the client has
+// not written the lines.
 static void commit_lines(struct http *h, struct text *t)
 {
     struct commit how = {.by = http_peer(h)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program.c - packet programs of virtual routers: configuration, state, tables, replacing
+// program.c - packet programs of virtual routers: configuration, state, tables, replacement
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include "yang/owner.h"
 
 #define ORDER_DEFAULT 100
-#define ETHER_TYPE_MIN 0x600 // below it are lengths
+#define ETHER_TYPE_MIN 0x600 // lower values are lengths
 #define ENTRIES_MAX 1000     // of a table, in one answer
 
 static const char *const target_name[] = {"tenant", "operator"};
@@ -82,7 +82,7 @@ static void free_programs(struct model *m)
     vec_free(&programs_of(m)->program);
 }
 
-// What the router itself does with the EtherType; NULL: nothing.
+// The router's own use of the EtherType; NULL if there is none.
 static const char *type_taken(uint16_t type)
 {
     static const struct {
@@ -177,7 +177,7 @@ static void plan_add(struct change *c)
         const struct model_program *was = find_kept(c, c->from, p->config.name);
         bool kept = was && vr_stays(c, p->config.vr);
 
-        if (!kept || memcmp(&was->config, &p->config, sizeof p->config)) // memory was all zero
+        if (!kept || memcmp(&was->config, &p->config, sizeof p->config)) // padding is zero
             step_add(c, &program_kind, p->config.name, kept ? was : NULL, p, p->line);
     }
 }
@@ -337,7 +337,7 @@ static void run_replace(struct http *h, const struct lyd_node *op)
         http_reply(h, 204, NULL, NULL);
 }
 
-// The table that the operation names; NULL: refused.
+// The table in the input; NULL: the request has been refused.
 static struct program_table *find_table(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "name"), *table = operation_input(op, "table");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program.h - packet programs as configured, for features that look at all of them
+// program.h - configured packet programs, for features that need all of them
 #ifndef FEATURE_PROGRAM_H
 #define FEATURE_PROGRAM_H
 
@@ -8,12 +8,12 @@
 #include "program_manager/program_manager.h"
 
 struct model_program {
-    struct program_config config; // its name comes first
-    char owner[16];               // virtual router, "" = none, it is the default one's
+    struct program_config config; // name comes first
+    char owner[16];               // virtual router; "" = none, it belongs to the default one
     unsigned line;
 };
 
-struct model_programs { // sorted by name, naturally
+struct model_programs { // in natural order of names
     VEC(struct model_program) program;
 };
 

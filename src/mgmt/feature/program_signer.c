@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_signer.c - whose packet programs kamueed loads: signers and their public keys
+// program_signer.c - signers whose packet programs kamueed loads, and their public keys
 //
-// The signers are in force before any program of the same change is loaded. A change of signers
-// asks first about each program that there will be, so that it is refused while all is as it was.
+// Signers take effect before any program of the same change is loaded. A change of signers first
+// checks each program of the new configuration, so that it can be refused before anything has
+// changed.
 #include <string.h>
 
 #include "config/feature_config.h"
@@ -42,7 +43,7 @@ static int run_signers(const struct step *s, const void *from, const void *to, c
 
 static const struct step_kind signers_kind = {"program-signer", run_signers};
 
-// Undone: nothing was done.
+// There is nothing to undo.
 static int run_check(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     return to ? program_manager_check(to, err, n) : 0;
@@ -54,7 +55,7 @@ static void plan_signers(struct change *c)
 {
     const struct program_signers *from = signers_of(c->from), *to = signers_of(c->to);
 
-    if (!memcmp(from, to, sizeof *to)) // memory was all zero
+    if (!memcmp(from, to, sizeof *to)) // padding is zero
         return;
     step_add(c, &signers_kind, "", from, to, 0);
     vec_foreach (&programs_of(c->to)->program, p)

@@ -111,7 +111,7 @@ static void write_punt_metrics(struct metrics *m, const void *kept)
                    punt_class_name[c], NULL);
 }
 
-// --- what outlives a stop ------------------------------------------------------------------------
+// --- state kept over a stop ----------------------------------------------------------------------
 
 static const char *const count_key[] = {"passed", "policed", "full"};
 

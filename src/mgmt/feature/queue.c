@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue.c - queues of ports: what they have sent, what waits, what they dropped
+// queue.c - port queues: sent, waiting and dropped packets
 #include "feature/queue.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "restconf/state.h"
 
 static const struct {
-    const char *reason; // a leaf of the state, a label of the metric
+    const char *reason; // leaf of the state, label of the metric
     size_t at;
 } drops[] = {
     {"class-full", offsetof(struct queue_class_stats, refused_class)},
@@ -23,7 +23,7 @@ static const struct {
 };
 #define DROPS (sizeof drops / sizeof *drops)
 
-// Waits are measured up to a bound; longer ones count as that.
+// Waiting times are measured up to a bound; longer ones count as the bound.
 static uint64_t told_ns(uint64_t ns)
 {
     uint64_t most = queue_wait_ns(QUEUE_WAIT_N - 2);
@@ -174,7 +174,7 @@ static void rows_free(struct rows *r)
     vec_free(&r->client);
 }
 
-// Few classes of a client are used: series of the others would all be 0.
+// Most classes of a client are unused, and their series would be 0.
 static bool is_used(const struct queue_class_stats *t)
 {
     for (size_t i = 0; i < DROPS; i++)
@@ -242,7 +242,7 @@ static void write_client_families(struct metrics *m, const struct rows *r)
 static const struct {
     enum metric_type type;
     const char *name, *unit, *help;
-    size_t at; // in struct port_queue_class_state
+    size_t at; // offset in struct port_queue_class_state
 } class_families[] = {
 #define AT(member) offsetof(struct port_queue_class_state, member)
     {METRIC_COUNTER, "queue_sent_packets", "packets", "Packets that left the queue for the device.",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue.h - queues of ports, class maps and queue profiles of a configuration; control role
+// queue.h - configured port queues, class maps and queue profiles; control role
 #ifndef FEATURE_QUEUE_H
 #define FEATURE_QUEUE_H
 
@@ -12,7 +12,7 @@ struct lyd_node;
 // --- queue_profile.c -----------------------------------------------------------------------------
 
 struct class_map_dscp { // a line of a class map
-    int dscp;           // -1: there is none of that name
+    int dscp;           // -1 = unknown name
     char word[8];
     unsigned line;
 };
@@ -25,8 +25,8 @@ struct model_class_map {
 
 struct queue_profile_class {
     struct queue_class_config config; // limit_bytes 0: QUEUE_LIMIT_MS of the client's rate
-    uint8_t percent;                  // of the client's rate, when strict; 0: no limit
-    unsigned line;                    // 0: as in the built-in profile
+    uint8_t percent;                  // of the client's rate, for a strict class; 0 = no limit
+    unsigned line;                    // 0 = from the built-in profile
 };
 
 struct model_queue_profile {
@@ -34,39 +34,39 @@ struct model_queue_profile {
     struct queue_profile_class class[QUEUE_CLASSES];
 };
 
-#define QUEUE_LIMIT_MS 100u    // what a class may have waiting by default
-#define QUEUE_LIMIT_FRAMES 4u  // at least
-#define QUEUE_RATE_MIN 8000ull // bits/s: lower ones cannot be kept
+#define QUEUE_LIMIT_MS 100u    // default limit of a class, as time at its rate
+#define QUEUE_LIMIT_FRAMES 4u  // minimum
+#define QUEUE_RATE_MIN 8000ull // bits/s: lower rates cannot be kept
 
 struct model_queue_profiles {
-    VEC(struct model_class_map) map; // sorted by name, naturally
+    VEC(struct model_class_map) map; // in natural order of names
     VEC(struct model_queue_profile) profile;
 };
 
 void queue_profiles_read(struct model_queue_profiles *all, const struct lyd_node *tree);
 void queue_profiles_check(const struct model_queue_profiles *all, struct errors *e);
 void queue_profiles_free(struct model_queue_profiles *all);
-// The built-in one when there is none of that name.
+// Returns the built-in one if there is none of that name.
 const struct class_map *queue_class_map(const struct model_queue_profiles *all, const char *name);
 const struct model_queue_profile *queue_profile(const struct model_queue_profiles *all,
                                                 const char *name);
-// The classes of a client whose rate, its maximum or else the port's, is `bps`; `frame`: the bytes
-// of the port's longest frame.
+// Computes the classes of a client with the rate `bps`, its maximum or else the port's; `frame`:
+// bytes of the port's longest frame.
 void queue_profile_apply(const struct model_queue_profile *p, uint64_t bps, uint32_t frame,
                          struct queue_client_config *c);
 
-uint64_t queue_bps_of(const char *text);   // "2.5G"; of NULL: 0
-uint32_t queue_bytes_of(const char *text); // "100k"; of NULL: 0
+uint64_t queue_bps_of(const char *text);   // "2.5G"; NULL gives 0
+uint32_t queue_bytes_of(const char *text); // "100k"; NULL gives 0
 #define QUEUE_BPS_TEXT 24
 const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT]); // "2.5G"; returns buf
 
 // --- queue_config.c ------------------------------------------------------------------------------
 
 struct model_queue_client {
-    struct port_queue_client set; // its classes are those of the profile
-    char profile_name[32];        // "": the port's
+    struct port_queue_client set; // with the classes of the profile
+    char profile_name[32];        // "" = the port's
     const struct model_queue_profile *profile;
-    bool on_port; // a virtual router has an interface there
+    bool on_port; // the virtual router has an interface on the port
     unsigned line;
 };
 
@@ -75,7 +75,7 @@ struct model_queue {
     struct port_queue_config config;
     char profile_name[32], map_name[32];
     struct model_queue_client other;       // as config.other
-    VEC(struct model_queue_client) client; // virtual routers, then sub-interfaces; each by name
+    VEC(struct model_queue_client) client; // virtual routers, then sub-interfaces, by name
     unsigned n_vrs;
     bool has_rate;
     uint32_t frame;                        // bytes of the port's longest frame
@@ -85,7 +85,7 @@ struct model_queue {
 
 struct model_queues {
     struct model_queue_profiles profiles;
-    VEC(struct model_queue) queue; // sorted by port, naturally
+    VEC(struct model_queue) queue; // in natural order of ports
 };
 const struct model_queue *model_find_queue(const struct model *m, const char *port);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_config.c - queues of ports of a configuration: rules, and the steps of a change
+// queue_config.c - configured port queues: rules, and the steps of a change
 //
-// A port's queue gets complete settings: its class map, and the classes of each client out of the
+// A port's queue gets complete settings: its class map, and the classes of each client from the
 // profile. So a changed profile or class map is a step of each port that uses it. Default limits
-// follow from a rate; if that is the link's, the step asks for it.
+// follow from a rate; if that is the link's, the step reads it.
 #include "feature/queue.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-#define ASSUMED_BPS 10000000000ull // of a link, as long as it does not matter
+#define ASSUMED_BPS 10000000000ull // of a link, where the exact rate does not matter
 
 static struct model_queues *queues_of(const struct model *m)
 {
@@ -124,7 +124,7 @@ static void complete_client(const struct model_queue_client *c, uint64_t port_bp
     queue_profile_apply(c->profile, i->maximum_bps ? i->maximum_bps : port_bps, frame, out);
 }
 
-// Fills in q->config, for a link of that speed where no rate is configured.
+// Fills in q->config, with `link_bps` where no rate is configured.
 static void complete(struct model_queue *q, uint64_t link_bps)
 {
     uint64_t bps = q->config.rate_bps ? q->config.rate_bps : link_bps;
@@ -143,7 +143,7 @@ static const struct model_queue_profile *profile_of(const struct model_queues *a
     return queue_profile(&all->profiles, c->profile_name[0] ? c->profile_name : q->profile_name);
 }
 
-// A member of a LAG sends what leaves by the LAG's interfaces.
+// A member sends the packets of the LAG's interfaces.
 static const char *interfaces_port(const struct model *m, const char *port)
 {
     const struct model_port *p = model_find_port(m, port);
@@ -179,7 +179,7 @@ static void resolve_queues(struct model *m)
         const struct model_port *p = model_find_port(m, q->port);
 
         memcpy(&q->config.map, queue_class_map(&all->profiles, q->map_name), sizeof q->config.map);
-        q->frame = (p ? p->config.mtu : 1500) + 14 + 8 + q->config.overhead; // two VLAN tags
+        q->frame = (p ? p->config.mtu : 1500) + 14 + 8 + q->config.overhead; // with two VLAN tags
         vec_foreach (&q->client, c)
             c->profile = profile_of(all, q, c);
         q->other.profile = profile_of(all, q, &q->other);
@@ -212,7 +212,7 @@ static void check_place(const struct model *m, const struct model_queue *q,
     const char *port = interfaces_port(m, q->port);
     const struct model_vport *v = model_find_vport(m, c->set.vport);
 
-    if (v && strcmp(v->port, port)) // else the schema says so
+    if (v && strcmp(v->port, port)) // otherwise the schema reports it
         errors_add(e, c->line,
                    "port %s: queue vport '%s' is a sub-interface of port %s, expected one of "
                    "port %s",
@@ -257,7 +257,7 @@ static void check_rates(const struct model_queue *q, const struct model_queue_cl
                    i->limit_bytes, q->frame);
 }
 
-// 98 %: what is left serves those without a guarantee.
+// At most 98 %: the rest serves clients without a guarantee.
 static void check_guarantees(const struct model_queue *q, struct errors *e)
 {
     char sum[QUEUE_BPS_TEXT], most[QUEUE_BPS_TEXT], rate[QUEUE_BPS_TEXT];
@@ -309,7 +309,7 @@ static void check_client(const struct model *m, const struct model_queue *q,
     if (c != &q->other)
         check_place(m, q, c, e);
     check_rates(q, c, e);
-    if (e->n == before && queue_config_check(complete)) // what nobody thought of
+    if (e->n == before && queue_config_check(complete)) // anything that no rule covers
         errors_add(e, c->line, "%s: a rate, a weight or its profile is out of range",
                    client_words(q, c, words, sizeof words));
 }
@@ -343,7 +343,7 @@ static void check_queues(const struct model *m, struct errors *e)
         check_queue(m, q, e);
 }
 
-// A strict class without a rate may starve those behind it, which may be what is wanted.
+// A strict class without a rate may starve the classes after it, which may be intended.
 static void note_strict(const struct model *from, const struct model *to, struct errors *notes)
 {
     vec_foreach (&queues_of(to)->profiles.profile, p) {
@@ -374,7 +374,7 @@ static uint64_t link_bps_of(const char *port)
     return bps;
 }
 
-// The step's subject says it already.
+// Removes the port name, which the step's subject already has.
 static void strip_port(const char *port, char *err)
 {
     char words[32];
@@ -392,7 +392,7 @@ static int run_queue(const struct step *s, const void *from, const void *to, cha
         port_queue_manager_remove(s->name);
         return 0;
     }
-    struct model_queue now = *q; // the model itself stays comparable
+    struct model_queue now = *q; // a copy, so that the model stays comparable
     now.complete = calloc(q->client.n + 1, sizeof *now.complete);
     bug_on(!now.complete);
     now.config.client = now.complete;
@@ -429,7 +429,8 @@ static bool clients_stay(const struct change *c, const struct model_queue *q)
     return true;
 }
 
-// The queue without clients that go: between their going and the rest of the change.
+// The queue without clients that are removed, for use between their removal and the rest of the
+// change.
 static const struct model_queue *without_leaving(struct change *c, const struct model_queue *q)
 {
     struct model_queue *r = malloc(sizeof *r + (q->client.n + 1) * sizeof *r->client.item);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_drops.c - see queue_drops.h; all interfaces are read together, at most once a second
+// queue_drops.c - see queue_drops.h; reads all interfaces together, at most once a second
 #include "feature/queue_drops.h"
 
 #include <string.h>

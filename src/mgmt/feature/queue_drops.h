@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_drops.h - how many packets a port's queue has dropped, by interface
+// queue_drops.h - packets dropped by a port's queue, by interface
 //
 // Control role.
 #ifndef FEATURE_QUEUE_DROPS_H
@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-// On output; of a sub-interface only with a queue of its own: otherwise it is served as its virtual
-// router, and the port's interface has the drops. At most a second old.
+// Drops on output, at most a second old. A sub-interface has drops only if it has a queue of its
+// own: otherwise its virtual router's queue serves it, and the port's interface has the drops.
 uint64_t queue_drops_of(uint16_t iface);
 
 #endif

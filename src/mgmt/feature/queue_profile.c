@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_profile.c - class maps and queue profiles of a configuration, and the built-in ones
+// queue_profile.c - configured class maps and queue profiles, and the built-in ones
 //
-// A class map or profile says what differs from the built-in one. What is built in follows RFC 4594
-// and RFC 8622: network control and telephony first, each with a rate of its own so that neither
+// A class map or profile lists its differences from the built-in one. The built-in ones follow RFC
+// 4594 and RFC 8622: network control and telephony first, each with its own rate so that neither
 // starves the rest, and lower effort last.
 #include "feature/queue.h"
 
@@ -53,13 +53,13 @@ static uint32_t microseconds_of(const char *text, uint32_t absent)
     return n < 1000000000 ? (uint32_t)n : 1000000000;
 }
 
-// --- built in ------------------------------------------------------------------------------------
+// --- built-in ones -------------------------------------------------------------------------------
 
 static const struct class_map map_default = {
     .of_dscp =
         {
             6, 7, 6, 6, 6, 6, 6, 6, // DF; LE (RFC 8622): lower effort
-            7, 6, 5, 6, 5, 6, 5, 6, // CS1: what LE was before; AF1x: high-throughput data
+            7, 6, 5, 6, 5, 6, 5, 6, // CS1: older codepoint of LE; AF1x: high-throughput data
             4, 6, 4, 6, 4, 6, 4, 6, // CS2: operation and management; AF2x: low-latency data
             2, 6, 3, 6, 3, 6, 3, 6, // CS3: broadcast video; AF3x: streams
             2, 6, 2, 6, 2, 6, 2, 6, // CS4: real time; AF4x: conferences
@@ -171,7 +171,7 @@ static void read_service(struct queue_profile_class *c, const struct lyd_node *f
 
 static void read_class(struct model_queue_profile *p, const struct lyd_node *entry)
 {
-    static const char *const disciplines[] = {"tail-drop", "codel", "fq-codel"}; // as the enum
+    static const char *const disciplines[] = {"tail-drop", "codel", "fq-codel"}; // enum order
     const struct lyd_node *first = lyd_child(entry);
     struct queue_profile_class *c = &p->class[leaf_number(first, "class", 0)];
     struct queue_class_config *i = &c->config;
@@ -242,7 +242,7 @@ static void check_map(const struct model_class_map *m, struct errors *e)
                        m->name, d->word);
             continue;
         }
-        if (by[d->dscp] && by[d->dscp]->line > d->line) // blame the later line of the two
+        if (by[d->dscp] && by[d->dscp]->line > d->line) // report the later of the two lines
             a = by[d->dscp];
         else if (by[d->dscp])
             b = by[d->dscp];

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// route.c - the routing table, streamed, and what the FIB does with a destination
+// route.c - streams the routing table, and looks up a destination in the FIB
 //
 //     GET
 //     /restconf/data/kamuee:state/routes=default,ipv4?prefix=10.0.0.0/8&match=longer&protocol=bgp
 //
-// A full table is 180 MB of JSON. rib_manager hands rows over in chunks; they
-// are written into one block of text, the block goes out, and the walk pauses
-// until the client has read it: neither loop is held up and memory does not
-// grow, however slow the reader is.
+// A full table is 180 MB of JSON. rib_manager hands over rows in chunks; they are written into a
+// block of text, the block is sent, and the walk pauses until the client has read it. So neither
+// loop is blocked and memory does not grow, however slow the reader is.
 #include "feature/route.h"
 
 #include <errno.h>
@@ -105,9 +104,9 @@ struct route_stream {
     struct rib_walk *walk;
     struct text block;
     struct jwrite out;
-    struct field *fields;      // of the query, or NULL
-    const struct field *wanted; // of a row; NULL: rows have nothing
-    struct page page;          // rows still to be left out, to be told
+    struct field *fields;      // fields in the query, or NULL
+    const struct field *wanted; // fields of a row; NULL: rows are empty
+    struct page page;          // rows still to skip, and to send
 };
 
 static void stream_free(struct route_stream *s)
@@ -125,7 +124,7 @@ static const struct lysc_node *row_schema(void)
                       false);
 }
 
-// Only what the query wants of it, and what the client may see.
+// Writes only the fields in the query that the client may see.
 static void write_part(struct route_stream *s, const struct rib_row *r)
 {
     struct text t = {0};
@@ -160,7 +159,7 @@ static bool write_rows(void *ctx, const struct rib_row *row, unsigned n)
         else if (!s->fields || s->wanted)
             write_part(s, &row[i]);
     }
-    if (!s->page.limit) { // the rest is not looked at
+    if (!s->page.limit) { // skip the rest
         rib_walk_close(s->walk);
         end_stream(s, 0);
         return false;
@@ -172,8 +171,8 @@ static void end_stream(void *ctx, int result)
 {
     struct route_stream *s = ctx;
 
-    // An answer that breaks off is not well-formed, which is how the reader learns of it: its
-    // status has been sent.
+    // The status has been sent already, so the reader learns of an incomplete answer by its
+    // malformed JSON.
     if (!result)
         text_printf(&s->block, "%s", s->dialect->tail);
     else
@@ -201,7 +200,7 @@ static void on_gone(void *ctx)
 
 static const struct route_dialect own_dialect = {"{\"kamuee:routes\":[", "]}]}\n", write_route};
 
-// The query's filters; false: an answer has been given.
+// Reads the query's filters; false: the request has been refused.
 static bool read_route_query(struct http *h, struct rib_query *q)
 {
     const char *prefix = http_query(h, "prefix"), *match = http_query(h, "match"),
@@ -255,7 +254,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family,
     q.vr = v->id;
     if (!read_route_query(h, &q))
         return;
-    if (!strcmp(http_method(h), "HEAD")) { // there is no body to stream
+    if (!strcmp(http_method(h), "HEAD")) { // no body to stream
         http_reply(h, 200, HTTP_JSON, NULL);
         return;
     }
@@ -265,7 +264,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family,
     s->dialect = dialect;
     s->out.t = &s->block;
     bug_on(
-        !page_parse(http_query(h, "offset"), http_query(h, "limit"), &s->page)); // looked at before
+        !page_parse(http_query(h, "offset"), http_query(h, "limit"), &s->page)); // checked before
     if (http_query(h, "fields"))
         s->fields = fields_parse(http_query(h, "fields"), NULL, true, &why);
     s->wanted = s->fields ? fields_child(s->fields, "route") : NULL;
@@ -276,7 +275,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family,
         http_refuse_busy(h, "rib_manager", error);
         return;
     }
-    http_for_anyone(h); // each row is looked at
+    http_for_anyone(h); // write_rows filters for a bound client
     http_stream_begin(h, HTTP_JSON, on_room, on_gone, s);
     text_printf(&s->block, "%s", dialect->head);
     if (dialect == &own_dialect)
@@ -296,9 +295,9 @@ static void stream_routes(struct http *h, const struct path *p)
 
 // --- lookup --------------------------------------------------------------------------------------
 
-// The next hop is read from the FIB itself, exactly as a forwarder does it; the prefix and the hops
-// come from the RIB's active route (rib_manager), one address after the other. Where the two
-// disagree the answer shows it: a next hop without a prefix, or a prefix with next hop 0.
+// The next hop is read from the FIB itself, exactly as a forwarder does; prefix and hops come from
+// rib_manager's active route, one address at a time. If the two disagree, the answer shows it: a
+// next hop without a prefix, or a prefix with next hop 0.
 
 struct lookup {
     struct http *http;
@@ -307,7 +306,7 @@ struct lookup {
     uint16_t vr;
     struct ip_addr *address;
     unsigned n, i;
-    struct rib_row row; // active route of address[i]; family 0 = none seen
+    struct rib_row row; // active route of address[i]; family 0 = not found
 };
 
 static void lookup_free(struct lookup *l)
@@ -436,7 +435,7 @@ static void run_lookup(struct http *h, const struct lyd_node *op)
     l->vr = v->id;
     for (const struct lyd_node *i = lyd_child(op); i; i = i->next)
         if (!strcmp(i->schema->name, "address") && !ip_parse(lyd_get_value(i), &l->address[l->n]))
-            l->n++; // one with a zone ("fe80::1%p0") has no FIB entry
+            l->n++; // an address with a zone ("fe80::1%p0") has no FIB entry
     output_begin(&l->out, &l->text);
     jwrite_begin(&l->out, "result", '[');
     look_up_next(l);

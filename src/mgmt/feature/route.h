@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// route.h - routes for other features: their words, and the stream in another model; control role
+// route.h - routes for other features: names, and streaming in another model; control role
 #ifndef FEATURE_ROUTE_H
 #define FEATURE_ROUTE_H
 
@@ -10,11 +10,11 @@ struct rib_row;
 
 const char *route_type_name(unsigned type); // enum rib_route_type
 
-struct route_dialect { // how a model writes routes; lives for ever
+struct route_dialect { // output format of a model; static
     const char *head, *tail;
     void (*write)(struct jwrite *j, const struct rib_row *r);
 };
-// Streams the routes with the query's filters, and ends the answer.
+// Streams the routes that pass the query's filters, and ends the answer.
 void route_stream_as(struct http *h, const char *vr, const char *family,
                      const struct route_dialect *d);
 

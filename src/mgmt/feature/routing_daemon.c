@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// routing_daemon.c - expected routing daemons, and whether they are silent
+// routing_daemon.c - detects expected routing daemons that are silent
 //
 // Two checks:
 //
 //     "red bgp"      fewer routes of the protocol than expected: bgpd has ended, its sessions are
-//                    down, or it withdrew them
+//                    down, or it withdrew the routes
 //     "red netlink"  only kamueed reads the kernel's route announcements in the virtual router's
 //                    namespace: zebra or BIRD has ended (the kernel keeps its routes), or hangs
 //
-// The alarm's value is how long this has lasted while the daemon is expected. A reader hangs when
-// its backlog has not shrunk since the last check. A second reader (`ip monitor`) hides that one of
-// them has gone.
+// The alarm's value is the duration of this state while the daemon is expected. A reader hangs if
+// its backlog has not shrunk since the last check. A second reader (`ip monitor`) hides the loss of
+// one.
 #include "feature/routing_daemon.h"
 
 #include <stdio.h>
@@ -37,34 +37,34 @@
 #define ROUTING_DAEMON_MAX 64
 
 struct routing_daemon {
-    char vr[32];             // as struct vr has it
+    char vr[32];             // as in struct vr
     char protocol[12];       // "bgp"
     uint32_t minimum_routes; // of both families together
 };
 
-static struct routing_daemons { // that are expected
+static struct routing_daemons { // expected daemons
     unsigned n;
-    struct routing_daemon item[ROUTING_DAEMON_MAX]; // all zero behind them
+    struct routing_daemon item[ROUTING_DAEMON_MAX]; // unused items are zero
 } expected;
 
 // --- silence -------------------------------------------------------------------------------------
 
 struct silence {
-    unsigned round;  // it was looked at last
-    uint64_t end_ns; // it was not silent then
+    unsigned round;  // round of the last check
+    uint64_t end_ns; // last time it was not silent
 };
 
 static struct router { // a virtual router
-    char name[32];     // ids are used again
-    unsigned round;    // it was looked at last
+    char name[32];     // ids are reused
+    unsigned round;    // round of the last check
     bool known;        // rib_manager has answered since
     uint32_t own_port;
     uint64_t routes[256]; // by protocol, both families
     struct silence protocol[256], netlink;
     unsigned n_readers;
-    struct netlink_reader reader[READERS_MAX]; // at the last look
+    struct netlink_reader reader[READERS_MAX]; // at the last check
 } *routers[VR_MAX];
-static unsigned round_now = 1; // 0 is never
+static unsigned round_now = 1; // 0 = never
 
 void routing_daemon_reset(void)
 {
@@ -75,7 +75,7 @@ void routing_daemon_reset(void)
     round_now = 1;
 }
 
-// The virtual router's, anew where it was not looked at in the round before.
+// Record of the virtual router; a new one if the previous round skipped it.
 static struct router *router_of(const struct vr *v)
 {
     struct router *o = routers[v->id];
@@ -95,7 +95,7 @@ void routing_daemon_answered(uint16_t vr, const struct rib_stats *r)
     struct router *o = routers[vr];
 
     if (!o)
-        return; // nothing is expected
+        return; // no daemon expected
     o->known = true;
     o->own_port = r->netlink_port;
     for (unsigned p = 0; p < 256; p++)
@@ -121,14 +121,14 @@ static bool has_read(const struct router *o, const struct netlink_reader *now)
     for (unsigned i = 0; i < o->n_readers; i++)
         if (o->reader[i].inode == now->inode)
             return now->waiting_bytes < o->reader[i].waiting_bytes;
-    return true; // it is new
+    return true; // a new reader
 }
 
 static void look_readers(const struct vr *v, struct router *o, uint64_t now_ns)
 {
     struct netlink_reader reader[READERS_MAX];
     int n = netlink_readers(vr_manager_netns(v->id), o->own_port, reader, READERS_MAX);
-    bool any = n < 0; // what cannot be seen is not wrong
+    bool any = n < 0; // an unknown state is not an error
 
     for (int i = 0; i < n; i++)
         any |= has_read(o, &reader[i]);
@@ -137,7 +137,7 @@ static void look_readers(const struct vr *v, struct router *o, uint64_t now_ns)
     observe_silence(v->name, "netlink", &o->netlink, !any, now_ns);
 }
 
-// A virtual router with a daemon of its own: only whether it reads.
+// A virtual router with its own daemon: checks only that the daemon reads.
 static void look_own(uint64_t now_ns)
 {
     vec_foreach (&model_vrs(config_model())->vr, c) {
@@ -162,7 +162,7 @@ void routing_daemon_look(uint64_t now_ns)
         struct router *o = v ? router_of(v) : NULL;
         int p = protocol_number(item->protocol);
 
-        bug_on(p < 0); // the schema has none without a number
+        bug_on(p < 0); // the schema allows only protocols with a number
         if (o && o->known) {
             if (o->round != round_now)
                 look_readers(v, o, now_ns);
@@ -182,7 +182,7 @@ static void read_daemon(struct model *m, const struct lyd_node *entry)
     struct routing_daemons *all = m->part[FEATURE_routing_daemon];
 
     if (all->n == ROUTING_DAEMON_MAX)
-        return; // the schema has refused it
+        return; // the schema refuses it
     struct routing_daemon *d = &all->item[all->n++];
     leaf_copy(d->vr, sizeof d->vr, first, "vr", "");
     leaf_copy(d->protocol, sizeof d->protocol, first, "protocol", "");

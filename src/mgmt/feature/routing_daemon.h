@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// routing_daemon.h - looks whether routing daemons are silent; for alarm_watch.c
+// routing_daemon.h - checks whether routing daemons are silent; for alarm_watch.c
 #ifndef FEATURE_ROUTING_DAEMON_H
 #define FEATURE_ROUTING_DAEMON_H
 
@@ -8,8 +8,8 @@
 #include "rib/rib_manager.h"
 
 void routing_daemon_reset(void);
-// What rib_manager said of a virtual router.
+// Takes rib_manager's answer for a virtual router.
 void routing_daemon_answered(uint16_t vr, const struct rib_stats *r);
-void routing_daemon_look(uint64_t now_ns); // within a round of alarm.h
+void routing_daemon_look(uint64_t now_ns); // in a round of alarm.h
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// saved_state.c - see saved_state.h; docs/features/restart.md says what is kept
+// saved_state.c - see saved_state.h; docs/features/restart.md lists the kept state
 //
 //     {"kamuee-saved-state":1,"version":"…","time":1795341600,"interface":{…},"port":{…},…}
-//     # end 9a31c04be2750f66         of everything above, as in a revision
+//     # end 9a31c04be2750f66         checksum of the text above, as in a revision
 #include "feature/saved_state.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ static const char *parse(const struct text *t, json_t **all)
     return format == FORMAT ? NULL : "of another format: saved by another version of kamueed";
 }
 
-// The first reason not to take it over; NULL: it has been.
+// First reason to refuse the state; NULL: accepted.
 static const char *restore_features(const json_t *all, bool apply)
 {
     static char why[160];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// session.c - routing sessions that were up and are gone
+// session.c - routing sessions that were up and are lost
 //
-// Daemons tell the kernel nothing of their sessions, and kamueed asks no daemon. What the kernel
-// knows by itself is followed, whoever made it:
+// Daemons do not report sessions to the kernel, and kamueed asks no daemon. It follows the kernel's
+// own state, whoever created it:
 //
 //     "red bgp 192.0.2.1"  a TCP connection with port 179 in the namespace of red was established
 //     "red ospf"           the protocol had routes in red
 //
-// What lasted KNOWN_NS is expected from then on, and the alarm's value is how long it has been
-// gone. It ends when it is back, when the operator clears it, or with its virtual router.
+// A session that lasted KNOWN_NS is expected from then on; the alarm's value is the time since its
+// loss. It ends when the session is back, when the operator clears it, or with its virtual router.
 #include "feature/session.h"
 
 #include <stdio.h>
@@ -27,24 +27,24 @@
 #include "table/vr.h"
 
 #define KNOWN_NS (10 * NS_PER_SECOND)
-#define SESSIONS_MAX 1024 // of a namespace
+#define SESSIONS_MAX 1024 // per namespace
 
 struct session {
-    struct ip_addr peer; // family 0: all routes of the protocol
+    struct ip_addr peer; // family 0 = all routes of the protocol
     uint8_t protocol;
-    bool known, there, seen; // seen: in the round that is under way
-    uint64_t since_ns; // it has been there, or away
+    bool known, there, seen; // seen: in the present round
+    uint64_t since_ns; // start of its presence or absence
 };
 
 static struct router { // a virtual router
-    char name[32];     // ids are used again
+    char name[32];     // ids are reused
     bool answered;
     uint64_t routes[256]; // by protocol, both families
     VEC(struct session) session;
 } *routers[VR_MAX];
-static unsigned next_vr; // whose namespace is looked at next
+static unsigned next_vr; // next namespace to look at
 
-// Static routes and those of the kernel come and go with the operator.
+// Static and kernel routes follow the operator's configuration and show no session.
 static bool has_sessions(unsigned protocol)
 {
     static const uint8_t dynamic[] = {12 /* bird */, 42 /* babel */, 186 /* bgp */,  187 /* isis */,
@@ -114,7 +114,7 @@ static void session_seen(struct router *o, unsigned protocol, const struct ip_ad
     s->seen = true;
 }
 
-// All sessions with peers, or all protocols, have been seen that are there.
+// Called when all present sessions with peers, or all present protocols, have been seen.
 static void sessions_judge(struct router *o, bool with_peer, uint64_t now_ns)
 {
     for (size_t i = o->session.n; i-- > 0;) {
@@ -148,7 +148,7 @@ static bool is_first_of_namespace(const struct vr *v)
     return true;
 }
 
-// One namespace at a time: the kernel walks a table of all connections of the machine.
+// One namespace at a time, since the kernel walks a table of all connections of the machine.
 static void look_peers(uint64_t now_ns)
 {
     static struct ip_addr peer[SESSIONS_MAX];
@@ -161,7 +161,7 @@ static void look_peers(uint64_t now_ns)
         int n = bgp_sessions(vr_manager_netns(v->id), peer, SESSIONS_MAX);
         for (int i = 0; i < n; i++)
             session_seen(router_of(v), (unsigned)bgp, &peer[i], now_ns);
-        if (n >= 0) // what cannot be seen is not wrong
+        if (n >= 0) // an unknown state is not an error
             sessions_judge(router_of(v), true, now_ns);
         return;
     }

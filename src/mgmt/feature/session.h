@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// session.h - routing sessions that were up and are gone; for alarm_watch.c; control role
+// session.h - routing sessions that were up and are lost; for alarm_watch.c; control role
 #ifndef FEATURE_SESSION_H
 #define FEATURE_SESSION_H
 
@@ -9,11 +9,10 @@
 #include "rib/rib_manager.h"
 
 void session_reset(void);
-// What rib_manager said of a virtual router.
+// Takes rib_manager's answer for a virtual router.
 void session_answered(uint16_t vr, const struct rib_stats *r);
-void session_look(uint64_t now_ns); // within a round of alarm.h
-// The one that an alarm is about is not expected any more; "": none of those that are gone. False:
-// none was.
+void session_look(uint64_t now_ns); // in a round of alarm.h
+// Stops expecting the session of this alarm; "": every lost session. False: there was none.
 bool session_forget(const char *subject);
 
 #endif

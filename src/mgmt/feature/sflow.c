@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sflow.c - sFlow: what is sampled, and the collectors
+// sflow.c - sFlow: sampled interfaces, and collectors
 //
-// Off is all zero, whatever else is configured: it does not differ from the empty configuration.
+// If sFlow is off, its settings are all zero even if some are configured, so they equal the empty
+// configuration's.
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "export/export.h"

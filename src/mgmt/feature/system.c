@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// system.c - the process: version, memory, packet buffers; and how it is stopped
+// system.c - the process: version, memory, packet buffers, and its stop
 #include "feature/system.h"
 
 #include <limits.h>
@@ -133,7 +133,7 @@ static void write_audit_totals(struct jwrite *j)
 
 static void write_name(struct jwrite *j)
 {
-    const char *given = getenv("KAMUEE_NAME"); // several routers of a lab are on one host
+    const char *given = getenv("KAMUEE_NAME"); // several routers of a lab share one host
     char host[HOST_NAME_MAX + 1] = "";
 
     gethostname(host, sizeof host - 1);
@@ -194,7 +194,7 @@ static void write_pool_size(struct rte_mempool *pool, void *metrics)
 
 static void write_buffer_families(struct metrics *m)
 {
-    if (!exchange_pool) // nor any other
+    if (!exchange_pool) // then no pool exists
         return;
     metric_family(m, METRIC_GAUGE, "buffers_free", "", "Free packet buffers in the pool.");
     rte_mempool_walk(write_pool_free, m);
@@ -218,7 +218,7 @@ static void write_system_metrics(struct metrics *m, const void *kept)
 
 static void stop_now(void)
 {
-    kill(getpid(), SIGTERM); // the same way as systemd's
+    kill(getpid(), SIGTERM); // as systemd does
 }
 
 static void run_shutdown(struct http *h, const struct lyd_node *op)

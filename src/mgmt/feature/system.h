@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// system.h - what a configuration says of the process as a whole; control role
+// system.h - settings of the process as a whole; control role
 #ifndef FEATURE_SYSTEM_H
 #define FEATURE_SYSTEM_H
 
@@ -9,7 +9,7 @@
 #include "config/model.h"
 
 struct model_system {
-    unsigned memory_mib; // 0 = chosen from the host
+    unsigned memory_mib; // 0 = chosen from the host's memory
     bool no_huge;
     int log_level;           // enum log_level
     uint32_t receive_buffer; // of netlink, bytes

@@ -7,7 +7,7 @@
 #include "port/tap_test.h"
 #include "restconf/operation.h"
 
-static struct http *test_asker; // one test at a time
+static struct http *test_asker; // request of the running test; one at a time
 
 static void write_test_result(struct jwrite *j, const struct tap_test_result *r)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// thread.c - threads: role, core, queues, what they did and what it cost
+// thread.c - threads: role, core, queues, work and cost
 #include <rte_cycles.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 static uint64_t load_counter(const uint64_t *word)
 {
-    return __atomic_load_n(word, __ATOMIC_RELAXED); // its thread goes on counting
+    return __atomic_load_n(word, __ATOMIC_RELAXED); // its thread keeps counting
 }
 
 static void write_counter(struct jwrite *j, const char *key, const uint64_t *word)
@@ -48,7 +48,7 @@ static void write_thread_statistics(struct jwrite *j, const struct thread_state 
     jwrite_end(j, '}');
 }
 
-// Bursts by size; each entry begins at `packets` and ends before the next one.
+// Bursts by size; each entry starts at `packets` and ends before the next one.
 static void write_burst_sizes(struct jwrite *j, const struct counter_block *c)
 {
     jwrite_begin(j, "burst-size", '[');
@@ -161,7 +161,7 @@ static void write_cpu_family(struct metrics *m, const struct threads *t)
     }
 }
 
-// The words of forwarders' counter blocks that are one number each.
+// Counter words of forwarders that are one number each.
 static void write_counter_families(struct metrics *m, const struct threads *t)
 {
 #define FIELD(member, name, unit, help)                                                            \

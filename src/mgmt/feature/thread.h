@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// thread.h - which thread polls which queues, by the configuration; control role
+// thread.h - configured assignment of queues to threads; control role
 #ifndef FEATURE_THREAD_H
 #define FEATURE_THREAD_H
 
 #include "base/text.h"
 #include "config/model.h"
 
-// Appends the lines that delete a port's queues from the configuration.
+// Appends lines that delete a port's queues from the configuration.
 void thread_print_without_port(const struct model *m, const char *port, struct text *t);
 
 #endif

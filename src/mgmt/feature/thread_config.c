@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// thread_config.c - which thread polls which queues, by the configuration
+// thread_config.c - configured assignment of queues to threads
 #include "feature/thread.h"
 
 #include <ctype.h>
@@ -130,7 +130,7 @@ static void check_threads(const struct model *m, struct errors *e)
         check_queue(m, &t->queue.item[i], t->line.item[i], e);
 }
 
-// "0-3,8": whether the list of ranges has it.
+// Whether a list of ranges such as "0-3,8" has the number.
 static bool range_has(const char *ranges, long wanted)
 {
     for (const char *p = ranges; isdigit((unsigned char)*p);) {
@@ -194,8 +194,8 @@ static bool has_queue(const struct model_threads *t, const struct thread_assignm
     return false;
 }
 
-// What stays while ports change: the queues that are assigned before and after. An empty set would
-// mean "choose yourself", so then nothing is taken away. Lives as long as the change.
+// Queues that stay assigned while ports change: those before and after. An empty set would mean
+// automatic assignment, so then nothing is taken away. Lives as long as the change.
 static const struct model_threads *staying_queues(struct change *c)
 {
     const struct model_threads *from = threads_of(c->from), *to = threads_of(c->to);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trace.c - the operation trace: what happens to real packets, reported as it happens
+// trace.c - the operation trace: reports the path of real packets as they pass
 //
 //     filter compiled -> watch added, trace started -> stream started -> tick, tick … -> `count`
-//     packets reported, time over, or client gone
+//     packets reported, time up, or client gone
 //
-// A tick reports the packets that forwarders have traced since, one after the other
+// A tick reports the packets that forwarders have traced since the last one, one after the other
 // (packet_trace_json.h), with rib_manager's knowledge; it pauses while the client has too much to
-// read. `count` bounds from the start what is traced, so nothing grows and nothing is missed. A
-// client that is bound to a virtual router gets of each packet what is its own.
+// read. `count` limits the traced packets from the start, so nothing grows and nothing is missed. A
+// client bound to a virtual router gets only its own part of each packet's path.
 #include <libyang/libyang.h>
 #include <rte_cycles.h>
 #include <stdio.h>
@@ -32,23 +32,23 @@
 #include "yang/yang.h"
 
 #define TICK_MS 20
-#define TRACES_MAX 4 // each of up to 30 MB
+#define TRACES_MAX 4 // up to 30 MB each
 
 struct session {
-    struct http *http; // NULL: the client has left
-    uint16_t vr;       // of its interface when it began: whose budget it is charged to
+    struct http *http; // NULL = the client has left
+    uint16_t vr;       // of its interface at the start; its budget is charged
     struct watch_spec spec;
     char filter[WATCH_FILTER_MAX + 1];
-    int watch;          // -1: none yet
+    int watch;          // -1 = none yet
     unsigned count, told;
     uint64_t seconds, until_ns;
     struct text block;
     struct jwrite out;
-    struct text passage; // the one that is being told
+    struct text passage; // path being written
     struct jwrite passage_out;
-    bool telling; // passage `told` is being told
+    bool telling; // path number `told` is being written
     bool going;   // inside tell_passages()
-    bool full;    // the client has to read first
+    bool full;    // wait for the client to read
 };
 
 static struct session *session[TRACES_MAX];
@@ -72,7 +72,7 @@ static void session_free(struct session *s)
 
 // --- telling ---
 
-// The forwarder's clock as a date (RFC 3339), to the microsecond.
+// The forwarder's clock as a date (RFC 3339), in microseconds.
 static void write_time(struct jwrite *j, uint64_t tsc)
 {
     struct timespec t;
@@ -133,7 +133,7 @@ static bool trace_is_over(const struct session *s)
     return s->told == s->count || clock_now_ns() >= s->until_ns;
 }
 
-// Tells what there is. The last thing to do with `s`.
+// Reports traced packets. May free `s`, so call it last.
 static void tell_passages(struct session *s)
 {
     const struct packet_trace *p;
@@ -163,7 +163,7 @@ static void tick_later(void)
 
 static void tick(struct session *s)
 {
-    if (!s || s->watch < 0 || !s->http) // its filter is compiled; it waits for the last word
+    if (!s || s->watch < 0 || !s->http) // filter not compiled yet; or waiting for the last answer
         return;
     if (http_left(s->http))
         http_stream_cut(s->http); // calls on_gone
@@ -211,7 +211,7 @@ static void stream_begin(struct session *s)
     log_notice("trace: started: interface=%s%s count=%u filter=%s by=%s", s->spec.port,
                s->spec.interface, s->count, LOG_VALUE(s->filter), LOG_VALUE(http_peer(s->http)));
     s->until_ns = clock_now_ns() + s->seconds * NS_PER_SECOND;
-    http_for_anyone(s->http); // each packet is looked at
+    http_for_anyone(s->http); // each packet is filtered for a bound client
     http_stream_begin(s->http, HTTP_JSON, on_room, on_gone, s);
     output_begin(&s->out, &s->block);
     jwrite_begin(&s->out, "passage", '[');
@@ -249,8 +249,8 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         stream_begin(s);
 }
 
-// All frames of a port when its own interface is meant, else those of the interface. What else a
-// port receives is not for a client that is bound to a virtual router.
+// All frames of a port for its own interface, otherwise the frames of the interface. A bound client
+// sees only frames of the interface, since the port may receive frames of others.
 static void spec_set(struct watch_spec *s, const struct iface *i, bool bound)
 {
     s->points = 1u << WATCH_RX;
@@ -270,7 +270,7 @@ unsigned trace_count(uint16_t vr)
     return n;
 }
 
-// NULL: refused.
+// NULL: the request has been refused.
 static struct session *session_new(struct http *h, const struct iface *iface)
 {
     unsigned i = 0;

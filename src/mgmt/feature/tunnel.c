@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel.c - tunnels: interfaces whose packets travel inside packets of another network
 //
-// A tunnel is an interface like any other, in the virtual router of `interface NAME vr`. A change
-// of kind, end, key, outer virtual router, TTL or DSCP deletes it and makes it again.
+// A tunnel is an ordinary interface in the virtual router of `interface NAME vr`. A change of kind,
+// end, key, outer virtual router, TTL or DSCP deletes it and creates it again.
 #include "feature/tunnel.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static uint8_t read_end(uint8_t to[16], const struct lyd_node *first, const char
     const char *text = config_value(first, leaf);
     struct ip_addr a;
 
-    if (!text || ip_parse(text, &a)) // the schema says so
+    if (!text || ip_parse(text, &a)) // the schema reports it
         return IP_NONE;
     memcpy(to, a.b, a.family == IP4 ? 4 : 16);
     return a.family;
@@ -77,7 +77,7 @@ static void read_settings(struct model_tunnel *t, const struct lyd_node *first)
     s->id.family = read_end(s->id.local, first, "local");
     uint8_t remote = read_end(s->id.remote, first, "remote");
     t->two_families = s->id.family && remote && s->id.family != remote;
-    if (s->id.family != remote) // or one of them is missing, which has its own error
+    if (s->id.family != remote) // or an end is missing, which is a separate error
         s->id.family = IP_NONE;
     t->has_key = s->keyed = config_value(first, "key");
     t->has_vni = config_value(first, "vni");
@@ -166,7 +166,7 @@ static int compare_packets(const void *x, const void *y)
     return by_id ? by_id : by_vr ? by_vr : (a > b) - (a < b);
 }
 
-// Packets must tell tunnels apart.
+// Two tunnels must differ in a field that packets carry.
 static void check_distinct(const struct model *m, struct errors *e)
 {
     size_t n = tunnels_of(m)->tunnel.n;

@@ -112,7 +112,7 @@ static void check_unique_vlan(const struct model *m, struct errors *e)
         by[i] = &all->vport.item[i];
     qsort(by, all->vport.n, sizeof *by, compare_vlan);
     for (size_t i = 1; i < all->vport.n; i++) {
-        // Blame the later line of the two.
+        // Report the later of the two lines.
         const struct model_vport *a = by[i - 1], *b = by[i];
         char words[48];
 

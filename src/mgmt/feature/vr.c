@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr.c - virtual routers and their FIBs
 //
-// The numbers are rib_manager's: one question for each virtual router, the next when the answer has
-// come, so that a client never has more than one call in rib_manager's mailbox.
+// The numbers come from rib_manager: one question per virtual router, the next after the answer, so
+// that a client never has more than one call in rib_manager's mailbox.
 #include "feature/vr.h"
 #include "feature/vr_budget.h"
 #include "feature/vr_show.h"
@@ -51,7 +51,7 @@ bool vr_of_input_or_all(struct http *h, const struct lyd_node *op, const struct 
     return !*operation_input(op, "vr") || (*v = vr_of_input(h, op));
 }
 
-// --- state with an entry for each virtual router -------------------------------------------------
+// --- state with an entry per virtual router ------------------------------------------------------
 
 static bool is_wanted_vr(const struct show *s, const struct vr *v)
 {
@@ -105,7 +105,7 @@ static void write_protocol_states(struct jwrite *j, const uint64_t routes[256])
     jwrite_end(j, ']');
 }
 
-// Where each memory node has a copy.
+// Memory nodes that have a copy.
 static void write_memory_nodes(struct jwrite *j, unsigned copies, uint64_t bytes)
 {
     if (!copies)
@@ -233,7 +233,7 @@ static int show_vr(struct show *s)
 
 // --- metrics -------------------------------------------------------------------------------------
 
-struct kept_vr { // what rib_manager said of one
+struct kept_vr { // rib_manager's answer for one virtual router
     char name[16];
     uint16_t id;
     struct rib_stats stats;
@@ -241,15 +241,15 @@ struct kept_vr { // what rib_manager said of one
 };
 
 struct kept_vrs {
-    unsigned vr; // to be asked about next
+    unsigned vr; // next to ask about
     unsigned n;
     struct kept_vr row[];
 };
 
-struct stats_field { // of struct rib_stats: a number of each virtual router, or one of each family
+struct stats_field { // number in struct rib_stats, per virtual router or per family
     enum metric_type type;
     const char *name, *unit, *help;
-    size_t at, at6; // at6 0: of both families
+    size_t at, at6; // at6 0 = of both families
 };
 
 #define ONE(member, type, name, unit, help)                                                        \
@@ -401,8 +401,7 @@ static void collect_vrs(struct scrape *s)
 
 // --- operations ---------------------------------------------------------------------------------
 
-// The entry that a name of the input names, as far as the client sees it; NULL: an answer has been
-// given.
+// The virtual router's entry as the client sees it; NULL: the request has been refused.
 static const struct lyd_node *find_entry(struct http *h, const char *name)
 {
     const struct lyd_node *entry =
@@ -418,7 +417,7 @@ struct owned {
     char name[32];
 };
 
-// Names of what belongs to a virtual router begin with its name (yang/owner.h).
+// Renames objects of the virtual router, whose names begin with its name (yang/owner.h).
 static bool rename_owned(struct lyd_node *tree, const char *from, const char *to)
 {
     VEC(struct owned) owned = {0};
@@ -458,7 +457,7 @@ static int commit_renamed(const char *from, const char *to, const struct commit 
     return -EINVAL;
 }
 
-// A token outlives its virtual router, and would see nothing.
+// A token would outlive its virtual router and see nothing.
 static bool refuse_for_token(struct http *h, const char *from, const char *to)
 {
     const struct token *t = token_of(from);
@@ -498,9 +497,9 @@ static const struct lyd_node *find_named(const struct lyd_node *tree, const char
     return config_find(tree, yang_child(NULL, list, true), (const char *[]){name});
 }
 
-// What a leaf that refers to the virtual router stands for: its list's entry with all it says
-// ("interface p1", "port p0 queue vr red"), because without the leaf it would say something else: a
-// client that is bound to nothing may do everything. With an interface goes its vport.
+// Prints what refers to the virtual router: the whole list entry of the leaf ("interface p1", "port
+// p0 queue vr red"), because the entry would mean something else without the leaf: a client that is
+// bound to nothing may do everything. The vport of an interface is included.
 static void add_referrer(const struct lyd_node *tree, const struct lyd_node *leaf,
                          struct text *lines, struct text *uses)
 {

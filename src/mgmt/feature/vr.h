@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr.h - virtual routers of a configuration; control role
+// vr.h - configured virtual routers; control role
 #ifndef FEATURE_VR_H
 #define FEATURE_VR_H
 
@@ -18,12 +18,12 @@ struct model_vr {
     char name[16];
     char description[256];
     char netns[64]; // "" = kamueed's own
-    bool own_netns; // that kamueed makes, and names as the virtual router
+    bool own_netns; // kamueed creates the namespace, named after the virtual router
     bool enabled;
     uint8_t daemon; // enum vr_daemon
     uint32_t table;
-    uint8_t engine;             // enum fib_engine; that of the default one when it has none
-    struct flow_hash flow_hash; // likewise; its seed then follows from that one's and the name
+    uint8_t engine;             // enum fib_engine; the default one's unless configured
+    struct flow_hash flow_hash; // likewise; its seed follows from the default one's and the name
     uint8_t cpu_weight;
     struct vr_limits budget;
     struct acl_binding acls;
@@ -34,30 +34,30 @@ struct model_vrs {
     uint8_t engine, cpu_weight; // of "default"
     struct flow_hash flow_hash;
     struct vr_limits budget;
-    VEC(struct model_vr) vr; // sorted by name, naturally
+    VEC(struct model_vr) vr; // in natural order of names
 };
 const struct model_vrs *model_vrs(const struct model *m);
 const struct model_vr *model_find_vr(const struct model *m, const char *name);
 
-// Whether the virtual router of that name, before or after a change, is there before and after,
-// with the same kernel table, perhaps under another name.
+// Whether the virtual router of that name, before or after a change, exists on both sides with the
+// same kernel table, perhaps under another name.
 bool vr_stays(const struct change *c, const char *name);
-// The same one before and after.
+// Whether `from` before and `to` after the change are the same virtual router.
 bool vr_is_same(const struct change *c, const char *from, const char *to);
 bool vr_is_renamed(const struct change *c, const char *name); // before or after
 
-// Until the end, a change in which one of these names goes and the other comes keeps the virtual
-// router; without, it would be another one.
+// Begins a change in which the name is replaced by `to` but the virtual router is kept; otherwise
+// it would be another virtual router.
 void vr_rename_begin(const char *name, const char *to);
 void vr_rename_end(void);
-const char *vr_other_name(const char *name); // what it is called on the other side of the change
+const char *vr_other_name(const char *name); // its name on the other side of the change
 
-// The virtual router that the leaf `vr` of an operation's input names. NULL: there is none of that
-// name, and an answer has been given.
+// The virtual router in the leaf `vr` of an operation's input. NULL: it does not exist, and the
+// request has been refused.
 struct http;
 struct lyd_node;
 const struct vr *vr_of_input(struct http *h, const struct lyd_node *op);
-// The same where the leaf may be missing: then *v is NULL. False: an answer has been given.
+// The same for an optional leaf: without it *v is NULL. False: the request has been refused.
 bool vr_of_input_or_all(struct http *h, const struct lyd_node *op, const struct vr **v);
 
 #endif

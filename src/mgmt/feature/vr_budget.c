@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr_budget.c - see vr_budget.h
 //
-// The writers enforce budgets (table/vr_budget.h). This file has what only control knows: the
-// interfaces, rules and set members of a configuration, and how many packets were punted in the
-// last second.
+// The writers enforce budgets (table/vr_budget.h). This file has the parts that only control knows:
+// interfaces, rules and set members of a configuration, and the punted packets of the last second.
 #include "feature/vr_budget.h"
 
 #include <stdio.h>
@@ -35,9 +34,9 @@ struct vr_limits vr_budget_read(const struct lyd_node *first, const struct lysc_
     return l;
 }
 
-// --- rules and set members of a configuration ----------------------------------------------------
+// --- configured rules and set members ------------------------------------------------------------
 
-struct bound { // to the interfaces of one virtual router
+struct bound { // bound to interfaces of one virtual router
     VEC(const struct acl_desired_list *) list;
     VEC(const struct acl_desired_set *) set;
 };
@@ -89,8 +88,8 @@ static uint64_t members_of(const struct acl_desired_set *s, bool files)
     return (files ? acl_manager_members(s->name) : s->member.item.n) + (s->owner[0] != 0);
 }
 
-// What files hold is not known before they are read. A list or policer that belongs to the virtual
-// router is one rule more, for a list without rules takes a place, too.
+// Contents of files are not known before they are read. A list or policer that belongs to the
+// virtual router counts as one more rule, since a list without rules takes space too.
 static void count_bound(const struct model *m, const char *vr, bool files, struct vr_limits *used)
 {
     struct bound b = {0};
@@ -108,10 +107,10 @@ static void count_bound(const struct model *m, const char *vr, bool files, struc
     vec_free(&b.set);
 }
 
-// Of the running configuration, counted again after each change.
+// Of the running configuration, recounted after each change.
 static struct {
     uint64_t version; // of the configuration, + 1; 0 = none
-    unsigned lists;   // version of what is in force
+    unsigned lists;   // version of the lists in force
     struct vr_limits used;
 } counted[VR_MAX];
 
@@ -128,7 +127,7 @@ static struct vr_limits running_bound(uint16_t vr)
     return counted[vr].used;
 }
 
-// "set vr blue budget", "set forwarding budget": what raises it.
+// Command that raises the budget: "set vr blue budget", "set forwarding budget".
 static const char *raise_command(const char *vr, char *buf, size_t n)
 {
     if (!strcmp(vr, VR_DEFAULT_NAME))
@@ -143,8 +142,8 @@ static void count_one(void *ctx, const struct model *m, const struct model_inter
     ++*(uint64_t *)ctx;
 }
 
-// Interfaces and tunnels of the configuration. Those that Linux made are left to it beyond the
-// budget (port/tunnel_linux.c).
+// Checks configured interfaces and tunnels. Above the budget, interfaces created by Linux are left
+// to Linux (port/tunnel_linux.c).
 static void check_interfaces(const struct model *m, const char *vr, const struct vr_limits *limits,
                              unsigned line, struct errors *e)
 {
@@ -206,16 +205,16 @@ void vr_budget_check_files(const struct model *m, struct errors *e)
     check_vrs(m, true, e);
 }
 
-// --- what is used --------------------------------------------------------------------------------
+// --- use of budgets ------------------------------------------------------------------------------
 
 static struct {
     uint64_t at_ns;
-    uint64_t punted[VR_MAX]; // so far
-    uint64_t rate[VR_MAX];   // packets in a second, lately
+    uint64_t punted[VR_MAX]; // total
+    uint64_t rate[VR_MAX];   // packets per second, recent
 } punts;
 
-static struct { // that there are
-    uint32_t changes; // of the table when they were counted
+static struct { // existing ones
+    uint32_t changes; // version of the table when they were counted
     uint16_t n[VR_MAX], n_tunnels[VR_MAX];
 } interfaces;
 
@@ -250,7 +249,7 @@ void vr_budget_look(uint64_t now_ns)
         punts.punted[v] = sum[v];
     }
     punts.at_ns = now_ns;
-    count_interfaces(true); // one may have been on its way into the table
+    count_interfaces(true); // a new one may not have been in the table at the last count
 }
 
 struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r)
@@ -270,7 +269,7 @@ struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r)
     return used;
 }
 
-// What waits for room, or was refused since the start.
+// Number of routes that wait for space, or of neighbors refused since the start.
 static void write_refused(struct jwrite *j, unsigned kind, const struct rib_budget_stats *b)
 {
     if (kind == VR_BUDGET_IPV4_ROUTES || kind == VR_BUDGET_IPV6_ROUTES)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr_budget.h - budgets of virtual routers: configured, checked, shown; control role
+// vr_budget.h - budgets of virtual routers: configuration, checks, state; control role
 #ifndef FEATURE_VR_BUDGET_H
 #define FEATURE_VR_BUDGET_H
 
@@ -12,18 +12,18 @@
 struct lyd_node;
 struct lysc_node;
 
-// The container `budget` among the children `first` of that schema node.
+// Reads the container `budget` from the children `first` of that schema node.
 struct vr_limits vr_budget_read(const struct lyd_node *first, const struct lysc_node *parent);
-// Rules and set members that are bound to a virtual router's interfaces are within its budget.
+// Checks that rules and set members bound to a virtual router's interfaces fit its budget.
 void vr_budget_check(const struct model *m, struct errors *e);
-// The same once access lists are prepared, or in force: with what their files hold.
+// The same after access lists are prepared or in force, with the contents of their files.
 void vr_budget_check_files(const struct model *m, struct errors *e);
 
-// What a virtual router uses of each budget; `r`: rib_manager's answer.
+// Use of each budget by a virtual router; `r`: rib_manager's answer.
 struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r);
-// The list `budget` of its state.
+// Writes the list `budget` of its state.
 void vr_budget_write(struct jwrite *j, uint16_t vr, const struct rib_stats *r);
-// Once a second: counts what was punted.
+// Counts punted packets; called once a second.
 void vr_budget_look(uint64_t now_ns);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr_config.c - virtual routers of a configuration
+// vr_config.c - configured virtual routers
 #include "feature/vr.h"
 
 #include <stddef.h>
@@ -60,8 +60,8 @@ static struct flow_hash read_flow_hash(const struct lyd_node *first, struct flow
     return h;
 }
 
-// The default one's seed and the name make one that no other virtual router has: a packet that
-// passes two of them is not to be split alike by both.
+// Derives a unique seed from the default one's and the name: two virtual routers on a packet's path
+// must not split flows alike.
 static uint32_t seed_of_name(uint32_t seed, const char *name)
 {
     uint32_t own = seed ? (uint32_t)hash_bytes(name, strlen(name), seed) : 0;
@@ -112,7 +112,7 @@ static void read_vr(struct model_vrs *all, const struct lyd_node *entry)
     v->acls = acl_binding_read(first, entry->schema);
 }
 
-// Entries come in the order of `known`; those that are marked are taken from it.
+// Entries are in the order of `known`; entries marked as known are copied from it.
 static void read_entries(struct model_vrs *all, const struct lyd_nodes *entry,
                          const struct model_vrs *known)
 {
@@ -130,11 +130,11 @@ static void read_entries(struct model_vrs *all, const struct lyd_nodes *entry,
         bug_on(k == known->vr.n);
         struct model_vr *v = vec_push(&all->vr);
         *v = known->vr.item[k++];
-        v->line = v->engine_line = 0; // no line of this candidate has made it
+        v->line = v->engine_line = 0; // it has no line in this candidate
     }
 }
 
-// What an entry without values of its own has.
+// Whether both give the same values to an entry without its own.
 static bool inherits_as(const struct model_vrs *a, const struct model_vrs *b)
 {
     return a->engine == b->engine && !memcmp(&a->flow_hash, &b->flow_hash, sizeof a->flow_hash);
@@ -176,7 +176,7 @@ static int compare_table(const void *pa, const void *pb)
                                   : a > b;
 }
 
-// Two virtual routers of one kernel table would fight over its routes.
+// Two virtual routers with one kernel table would fight over its routes.
 static void check_unique_table(const struct model_vrs *all, struct errors *e)
 {
     const struct model_vr **by = malloc((all->vr.n + 1) * sizeof *by);
@@ -193,7 +193,7 @@ static void check_unique_table(const struct model_vrs *all, struct errors *e)
     free(by);
 }
 
-// A daemon of its own would read and write the routes of others.
+// Its own daemon would read and write routes of other virtual routers.
 static void check_daemon(const struct model_vr *v, struct errors *e)
 {
     if (v->daemon == VR_DAEMON_NONE)
@@ -233,7 +233,7 @@ static void check_vrs(const struct model *m, struct errors *e)
     vr_budget_check(m, e);
 }
 
-// --- another name --------------------------------------------------------------------------------
+// --- renaming ------------------------------------------------------------------------------------
 
 static struct renaming {
     char name[2][16]; // "" = none
@@ -265,8 +265,8 @@ static bool is_new_name(const char *name)
 
 // --- host ----------------------------------------------------------------------------------------
 
-// Calls fn for each virtual router that is not the same in both: one that comes (old NULL), goes
-// (new NULL), or has other settings. Both are sorted by name.
+// Calls fn for each difference: a new virtual router (old NULL), a removed one (new NULL), or
+// changed settings. Both lists are sorted by name.
 static void each_unlike(const struct model *from, const struct model *to,
                         void (*fn)(void *ctx, const struct model_vr *old,
                                    const struct model_vr *new),
@@ -310,7 +310,7 @@ static void check_namespaces(const struct model *from, const struct model *to, s
     each_unlike(from, to, check_namespace, e);
 }
 
-// A virtual router that is to follow a table in which Linux makes no routes of interfaces.
+// Notes a virtual router whose table gets no interface routes from Linux.
 static void note_vrf(void *ctx, const struct model_vr *old, const struct model_vr *v)
 {
     struct errors *notes = ctx;
@@ -504,9 +504,9 @@ static bool is_needed(void *ctx, const char *netns)
     return v && v->own_netns;
 }
 
-// A namespace of a virtual router that is gone goes when all steps are done, and none that failed
-// could need it again; one that the configuration names from now on is the operator's. A start that
-// fails leaves everything to the next one.
+// Namespaces of removed virtual routers are deleted after all steps, when no failed step can need
+// them again; a namespace that the configuration now names belongs to the operator. A start that
+// fails leaves everything to the next start.
 static void yield_netns(void *ctx, const struct model_vr *old, const struct model_vr *new)
 {
     const struct model_vr *now = *(const bool *)ctx ? new : old;

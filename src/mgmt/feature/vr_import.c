@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr_import.c - routes that a virtual router has of another one
+// vr_import.c - routes that a virtual router imports from another one
 //
-// rib_manager does it (control/rib/store/rib_import.c); a line of the configuration is one rule.
+// rib_manager does the work (control/rib/store/rib_import.c); a configuration line is one rule.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct model_import {
 };
 
 struct model_imports {
-    VEC(struct model_import) import; // in the order of the configuration
+    VEC(struct model_import) import; // in configuration order
 };
 
 static struct model_imports *imports_of(const struct model *m)
@@ -44,7 +44,7 @@ static void read_prefix(struct model *m, const char *vr, const char *source,
     snprintf(i->vr, sizeof i->vr, "%s", vr);
     snprintf(i->rule.source, sizeof i->rule.source, "%s", source);
     bug_on(prefix_parse(config_value(first, "prefix"), &i->rule.prefix,
-                        false)); // libyang has zeroed the bits behind its length
+                        false)); // libyang zeroes the host bits
     unsigned ge = (unsigned)leaf_number(first, "ge", 0), le = (unsigned)leaf_number(first, "le", 0);
     i->rule.ge = (uint8_t)(ge ? ge : i->rule.prefix.len);
     i->rule.le = (uint8_t)(le ? le : ge ? ip_bits(i->rule.prefix.family) : i->rule.prefix.len);
@@ -72,7 +72,7 @@ static void read_sources(struct model *m, const char *vr, const struct lyd_node 
     free(source.item);
 }
 
-// Few have any, and thousands may be looked at.
+// Few virtual routers have imports, and there may be thousands of virtual routers.
 static void read_vr(struct model *m, const struct lyd_node *entry)
 {
     const struct lyd_node *first = lyd_child(entry), *c = first;

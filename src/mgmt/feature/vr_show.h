@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr_show.h - state with an entry for each virtual router that rib_manager has to be asked about
+// vr_show.h - state with an entry per virtual router that needs an answer from rib_manager
 //
-// `ask` asks about virtual router s->cursor, and when the answer has been written vr_show_next goes
-// on. The key, if there is one, is the name. Control role.
+// `ask` asks about virtual router s->cursor; vr_show_next continues after the answer has been
+// written. The optional key is the name. Control role.
 #ifndef FEATURE_VR_SHOW_H
 #define FEATURE_VR_SHOW_H
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// web.c - what the web page asks, for a browser on this host
+// web.c - requests of the web page, from a browser on this host
 //
 //     /restconf/data/kamuee:state/…    GET, with the key
 //     /restconf/streams/events         GET, with the key
-//     /restconf/operations/kamuee:…    POST, with the key, of those that change nothing (may_call)
+//     /restconf/operations/kamuee:…    POST, with the key, if it changes nothing (may_call)
 //     all else                         refused
 //
-// The proxy has the page itself, which holds nothing of the router, and says which requests come by
-// it (VIA_WEB); it refuses other hosts and names of hosts.
+// The proxy serves the page itself, which has no data of the router, and marks requests of the page
+// (VIA_WEB). It refuses requests from other hosts and for other host names.
 //
-// A client that is bound to a virtual router has its own key, KEY.VR: KEY is a hash of the key and
-// the virtual router, and requests with it are bound to that one, too.
+// A client bound to a virtual router has its own key, KEY.VR: KEY is a hash of the key and the
+// virtual router, and requests with it are bound to that virtual router.
 //
-// Every local user reaches a loopback address, so data needs a key, which only clients of the UNIX
-// socket get (`kamuee web`). It comes in a header of our own, which a page of another origin cannot
-// send without being asked about first (CORS), and never in a cookie: so no other page can use it.
-// The key is new at each start.
+// Every local user can reach a loopback address, so data needs a key, which only clients of the
+// UNIX socket get (`kamuee web`). It is sent in our own header, which a page of another origin
+// cannot send without a preflight request (CORS), and never in a cookie: so no other page can use
+// it. The key is new at each start.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void make_key(void)
         snprintf(key + 2 * i, 3, "%02x", random[i]);
 }
 
-// The key of clients bound to a virtual router, or the one of all others ("").
+// Key for clients bound to a virtual router, or the general key ("").
 static void key_of(const char *vr, char mine[2 * KEY_BYTES + 1])
 {
     if (*vr)
@@ -54,7 +54,7 @@ static void key_of(const char *vr, char mine[2 * KEY_BYTES + 1])
         strcpy(mine, key);
 }
 
-// Takes as long whatever is wrong with it. *vr: what the key is bound to.
+// Compares the key in constant time. *vr: virtual router that the key is bound to, or "".
 static bool has_key(const struct http *h, const char **vr)
 {
     const char *given = http_header(h, "X-Kamuee-Key");
@@ -116,7 +116,7 @@ static void answer_web(struct http *h)
     }
 }
 
-// --- the operation web-address: where the page is ------------------------------------------------
+// --- the operation web-address: URL of the page --------------------------------------------------
 
 #define WEB_PAGE "http://127.0.0.1:8080/" // deploy/proxy/proxy.conf
 
