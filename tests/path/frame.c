@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// frame.c - frames for path tests: made from a few words, looked at in return
+// frame.c - builds and checks frames of path tests
 #include "harness.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_fixture.h - for path tests: an emulated GPU that the rig's forwarders use, numbered frames
+// gpu_fixture.h - for path tests: an emulated GPU for the rig's forwarders, numbered frames
 #ifndef GPU_PATH_FIXTURE_H
 #define GPU_PATH_FIXTURE_H
 
@@ -19,7 +19,7 @@
 
 static struct gpu_use *use;
 static uint16_t out, out2;
-static unsigned number; // of the next frame
+static unsigned number; // number of the next frame
 
 static void pause_ms(unsigned ms)
 {
@@ -36,13 +36,13 @@ static void copies_arrive(void)
             return;
         if (k == 2000)
             fail_msg("the copies have not arrived within 2 s");
-        rig_step(0); // batches from before come back
+        rig_step(0); // completes earlier batches
         pause_ms(1);
     }
 }
 
-// Lookups of so many virtual routers (the default one), and the lists "edge" and "other" if
-// `lists`, go to an emulated device.
+// An emulated device gets the lookups of `vrs` virtual routers (the default one), and, if `lists`,
+// of the lists "edge" and "other".
 static void gpu_on_with(uint32_t max_latency_us, uint32_t timeout_ms, uint16_t vrs, bool lists)
 {
     const struct gpu_settings s = {.name = "g",
@@ -59,7 +59,7 @@ static void gpu_on_with(uint32_t max_latency_us, uint32_t timeout_ms, uint16_t v
     router_role(ROLE_CONTROL);
     if (gpu_use_open(&use, &s, err, sizeof err) || gpu_use_mirror(use, err, sizeof err))
         fail_msg("%s", err);
-    use->rest_tsc = UINT64_MAX / 2; // a test says when it wants a grace period
+    use->rest_tsc = UINT64_MAX / 2; // no grace period unless the test asks for one
     if (use->lists)
         acl_gpu_begin(use->lists, use->settings.list, use->settings.n_lists);
     copies_arrive();
@@ -77,7 +77,7 @@ static void gpu_off(void)
     router_role(ROLE_CONTROL);
     rcu_publish(&gpu_in_use, NULL);
     for (unsigned i = 0; i < RIG_FORWARDERS; i++)
-        rig_step(i); // lets go of it
+        rig_step(i); // releases it
     router_role(ROLE_CONTROL);
     gpu_use_close(use);
     use = NULL;
@@ -90,8 +90,8 @@ static inline int teardown(void **state)
     return rig_teardown(state);
 }
 
-// n frames to `dst` on port 0, numbered by their UDP source port. With options the packet is not
-// plain.
+// Sends n frames to `dst` on port 0, numbered by their UDP source port. A packet with options is
+// not plain.
 static inline void send_n(unsigned n, const char *dst, unsigned options)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -112,7 +112,7 @@ static inline unsigned number_of(struct frame *f)
     return (unsigned)(udp[0] << 8 | udp[1]) - 1000;
 }
 
-// All that left by port 1 since then, in order from number `first` on: how many.
+// Number of frames that left by port 1 since then; asserts that they are in order from `first` on.
 static inline unsigned received_in_order(unsigned first)
 {
     struct frame f;
@@ -141,7 +141,7 @@ static inline uint64_t held(void)
     return l.held;
 }
 
-// Steps until the device has answered all.
+// Steps until the device has answered everything.
 static inline void answered(void)
 {
     for (unsigned k = 0; rig_forwarder(0)->gpu.n; k++) {

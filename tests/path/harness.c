@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#ifdef __has_feature // clang's way to tell
+#ifdef __has_feature // clang's test
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1
 #endif
@@ -35,7 +35,7 @@ static struct rte_mempool *pool;
 static struct rte_ring *rx_ring[RIG_PORTS][RIG_QUEUES], *tx_ring[RIG_PORTS][RIG_QUEUES];
 static uint16_t port_id[RIG_PORTS];
 static struct forwarder *forwarder[RIG_FORWARDERS];
-static unsigned filler[RIG_PORTS][RIG_QUEUES]; // buffers that block a transmit ring
+static unsigned filler[RIG_PORTS][RIG_QUEUES]; // buffers that fill a transmit ring
 
 static void be_forwarder(unsigned i)
 {
@@ -134,7 +134,7 @@ static void drain_rest(void)
     }
 }
 
-// The same of each virtual router, when all rings are empty.
+// Checks the ledger of a virtual router when all rings are empty.
 static void check_vr(uint16_t vr)
 {
     struct ledger_vr l;
@@ -270,7 +270,7 @@ void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop)
     const struct nexthop *nh = nexthop_get(nexthop_real(nexthop));
     if (nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_GROUP)
         nh = nexthop_get(nexthop_member(nh, 0));
-    if (iface_get(nh->iface)->vr != vr) // as rib_manager does
+    if (iface_get(nh->iface)->vr != vr) // like rib_manager
         nexthop_cross_begin();
     assert_int_equal(fib_set(f, &p, nexthop), 0);
     fib_commit(f);
@@ -326,11 +326,11 @@ struct forwarder *rig_forwarder(unsigned i)
     return forwarder[i];
 }
 
-#define POISON_FRONT 80u // so far in front of the data headers are put: of a tunnel, with tags
+#define POISON_FRONT 80u // headers are put at most so far before the data: of a tunnel, with tags
 unsigned rig_reach = 64;
 
-// Nobody has a reason to look beyond the data; but a short first segment gets more of the packet
-// appended.
+// Nothing may read beyond the data, except that more of the packet is appended to a short first
+// segment.
 static void poison(struct rte_mbuf *m, bool grows)
 {
     uint8_t *buf = m->buf_addr, *data = rte_pktmbuf_mtod(m, uint8_t *), *end = buf + m->buf_len;
@@ -365,7 +365,7 @@ struct rte_mbuf *rig_mbuf_before(const struct frame *f, unsigned segment, uint8_
     return first;
 }
 
-// Behind the data lies what a careless reader would take for a packet to somewhere.
+// Bytes after the data look like an IPv4 packet to a careless reader.
 struct rte_mbuf *rig_mbuf(const struct frame *f, unsigned segment)
 {
     return rig_mbuf_before(f, segment, 0x45);
@@ -490,8 +490,7 @@ bool rig_punted(enum punt_class c, struct frame *f, uint16_t *iface)
     return true;
 }
 
-// From here to rig_inject or rig_release the packet is in a private queue of the rib_manager
-// thread.
+// Until rig_inject or rig_release the packet is in a private queue of the rib_manager thread.
 struct rte_mbuf *rig_held(void)
 {
     struct rte_mbuf *m;
@@ -529,7 +528,7 @@ void rig_inject_frame(unsigned i, uint16_t iface, const struct frame *f)
     *packet_meta(m) = (struct packet_meta){.iface = iface, .kind = INJECT_FRAME};
     router_role(ROLE_TAP_MANAGER);
     counter_mine()->inject++;
-    // There are tests of ids that no interface had; they count as none.
+    // Some tests use ids without an interface; they count as none.
     counter_mine()->iface[iface < iface_id_end() ? iface : 0].inject_packets++;
     assert_int_equal(rte_ring_enqueue(exchange_inject[i], m), 0);
 }

@@ -6,7 +6,7 @@
 
 uint16_t in, one, two, sub;
 
-const uint8_t group_mac[6] = {0x01, 0, 0x5e, 1, 2, 3}; // 239.129.2.3: the 24th bit is not in it
+const uint8_t group_mac[6] = {0x01, 0, 0x5e, 1, 2, 3}; // of 239.129.2.3, without its top 9 bits
 const uint8_t group6_mac[6] = {0x33, 0x33, 0xab, 0xcd, 0x12, 0x34};
 const struct ip_spec stream4 = {
     .src = "192.0.2.1", .dst = "239.129.2.3", .dst_mac = group_mac, .ttl = 20};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_test.c - what becomes of packets by the rules of access lists, in and out, and what is
-// counted
+// acl_test.c - the effect of access list rules on packets, in and out, and counters
 #include "acl_fixture.h"
 
 #include "acl/set.h"
@@ -32,7 +31,7 @@ static void send(const char *src, const char *dst)
     rig_send(0, &f);
 }
 
-// Denies what comes from 10.1/16 and 2001:db8:a:1::/64 by rules 10 and 20.
+// Rules 10 and 20 deny packets from 10.1/16 and 2001:db8:a:1::/64.
 static struct list denies(enum acl_verb verb)
 {
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
@@ -66,7 +65,7 @@ static void the_first_rule_that_matches_decides_and_counts(void **state)
     assert_hits(id, 10, 2);
     assert_hits(id, 20, 2);
     assert_hits(id, 0, 4);
-    assert_int_equal(list_hits(id, 10).bytes, 2 * 28); // of layer 3
+    assert_int_equal(list_hits(id, 10).bytes, 2 * 28); // layer 3 bytes
     assert_int_equal(list_hits(id, 0).bytes, 2 * 28 + 2 * 48);
 }
 
@@ -77,7 +76,7 @@ static void an_output_list_is_asked_about_what_leaves_by_its_interface(void **st
     uint16_t id = list_publish(&l, "edge");
     list_bind(out, 0, id);
     send_both();
-    send("10.1.0.1", "10.0.0.9"); // leaves by another one
+    send("10.1.0.1", "10.0.0.9"); // leaves by another interface
     rig_poll();
     assert_int_equal(rig_discard(1), 2);
     assert_int_equal(rig_discard(0), 1);
@@ -133,12 +132,12 @@ static void who_is_rejected_is_told_that_it_is_prohibited(void **state)
     }
     assert_in_range(
         four + six, 2,
-        3); // the burst of the interface's bucket; one more when the test takes a second
+        3); // burst of the interface's bucket; one more if the test takes a second
     assert_in_range(four, 1, 2);
 }
 
-// A segment to 20.0.0.1 or 2001:db8:b::1 port 80 with these flags, sequence number 0x01020304,
-// acknowledgement 0x0a0b0c0d.
+// Sends a segment to 20.0.0.1 or 2001:db8:b::1 port 80 with these flags, sequence number
+// 0x01020304, acknowledgement 0x0a0b0c0d.
 static void send_segment(bool six, uint8_t flags, unsigned data)
 {
     uint8_t tcp[64] = {0x30, 0x39, 0, 80, 1, 2, 3, 4, 10, 11, 12, 13, 0x50, flags};
@@ -203,7 +202,7 @@ static void rejected_tcp_is_reset(void **state)
     rig_icmp_rate(1, 3);
     for (unsigned i = 0; i < 9; i++)
         send_segment(false, SYN, 0);
-    assert_in_range(rig_discard(0), 3, 4); // in the limits of ICMP errors
+    assert_in_range(rig_discard(0), 3, 4); // ICMP error limits apply
 }
 
 static void what_a_meter_does_not_let_pass_is_policed(void **state)
@@ -251,13 +250,13 @@ static void a_mirror_gets_what_the_rule_matches(void **state)
     list_bind(in, list_publish(&l, "edge"), 0);
     send_both();
     assert_int_equal(rig_discard(1), 3);
-    assert_int_equal(rig_discard(2), 1); // what is denied; the other session does not exist
+    assert_int_equal(rig_discard(2), 1); // denied packets; the other session does not exist
     router_role(ROLE_CONTROL);
     assert_int_equal(acl_mirror_lead("other", (unsigned)watch), 0);
     assert_int_equal(acl_mirror_lead("ids", WATCH_MAX), 0);
     send_both();
     assert_int_equal(rig_discard(1), 3);
-    assert_int_equal(rig_discard(2), 1); // what is permitted
+    assert_int_equal(rig_discard(2), 1); // permitted packets
     list_bind(in, 0, 0);
     rcu_synchronize();
     router_role(ROLE_CONTROL);
@@ -305,7 +304,7 @@ static void a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can(voi
     rig_route(VR_DEFAULT, "30.0.0.9/32", way);
     rig_route(VR_DEFAULT, "2001:db8:c::/64", way);
     send_both();
-    send("10.1.0.1", "20.0.0.99"); // for us
+    send("10.1.0.1", "20.0.0.99"); // to the router itself
     send("10.1.0.1", "99.0.0.1"); // no route needed
     rig_poll();
     assert_int_equal(rig_discard(1), 2);
@@ -315,7 +314,7 @@ static void a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can(voi
     router_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(way, NEXTHOP_HOLD);
     send_both();
-    assert_int_equal(rig_discard(1), 4); // as the FIB says
+    assert_int_equal(rig_discard(1), 4); // by the FIB
     rig_route(VR_DEFAULT, "30.0.0.9/32",
               rig_group((uint32_t[]){rig_adjacency(third, 4), rig_adjacency(third, 5)}, 2));
     rig_route(VR_DEFAULT, "2001:db8:c::/64", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
@@ -329,7 +328,7 @@ static void a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can(voi
     redirect_put(l.action[1].redirect);
     assert_redirected(0, 0, 0);
     redirect_put((uint16_t[]){redirect_to("30.0.0.10")}[0]);
-    uint16_t again = redirect_to("30.0.0.11"); // in the same place: begins at 0
+    uint16_t again = redirect_to("30.0.0.11"); // in the same slot: starts at 0
     assert_redirected(1, 0, 0);
     redirect_put(again);
 }
@@ -390,8 +389,8 @@ static struct acl_set *set_of(const char *const *address)
     return set;
 }
 
-// Of 40 packets the first ones are in the set and four are beside a member; every other one is
-// tagged, and in another virtual router.
+// Of 40 packets, the first ones are in the set and the last four come from an address next to a
+// member; every second one is tagged, in another virtual router.
 static void send_forty(uint16_t tagged, unsigned listed)
 {
     for (unsigned i = 0; i < 40; i++) {
@@ -408,8 +407,8 @@ static void send_forty(uint16_t tagged, unsigned listed)
     assert_int_equal(rig_discard(2), (40 - listed) / 2);
 }
 
-// The filter leaves eight of 40 open: while these are looked for, next hops are, of packets that
-// end, too.
+// The filter leaves eight of 40 packets open; while the set is searched for these, next hops are
+// looked up, also for packets that are denied.
 static void next_hops_are_looked_up_while_a_set_waits(void **state)
 {
     two_interfaces();
@@ -424,7 +423,7 @@ static void next_hops_are_looked_up_while_a_set_waits(void **state)
     list_bind(tagged, id, 0);
     send_forty(tagged, 4);
     assert_true(f->in4.found);
-    send_forty(tagged, 36); // most end: nothing is done for them
+    send_forty(tagged, 36); // most are denied: no next hops are looked up
     assert_false(f->in4.found);
     iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
     send_forty(tagged, 4);
@@ -435,7 +434,7 @@ static void next_hops_are_looked_up_while_a_set_waits(void **state)
     assert_only_drop(DROP_ACL_DENIED, 44);
     list_bind(in, 0, 0);
     list_bind(tagged, 0, 0);
-    list_bind(out, 0, id); // the lookup is over
+    list_bind(out, 0, id); // after the lookup
     list_bind(third, 0, id);
     send_forty(tagged, 4);
     assert_false(f->in4.found);
@@ -465,7 +464,7 @@ static void what_is_logged_is_told_with_rule_and_addresses(void **state)
     assert_int_equal(rig_discard(1), 200);
     router_role(ROLE_CONTROL);
     unsigned n = acl_log_take(e, 4);
-    assert_in_range(n, 1, 2); // one of 65535
+    assert_in_range(n, 1, 2); // one in 65535
     assert_int_equal(e[0].rule, 10);
     assert_int_equal(e[0].list, id);
     assert_int_equal(e[0].iface, in);
@@ -479,7 +478,7 @@ static void what_is_logged_is_told_with_rule_and_addresses(void **state)
     assert_int_equal(e[0].key.l4.proto, 17);
 }
 
-// The class of what port 1 sent next, and its DSCP and ECN bits.
+// Checks class, DSCP and ECN bits of the next packet from port 1.
 static void assert_leaves(int class, uint8_t tos)
 {
     struct rte_mbuf *m = rig_receive_mbuf(1);
@@ -527,7 +526,7 @@ static void a_packet_leaves_with_the_class_and_the_dscp_of_its_rule(void **state
     two_interfaces();
     struct list l = marks(3, 46), other = marks(0, 63);
     uint16_t id = list_publish(&l, "in"), last = list_publish(&other, "out");
-    for (unsigned way = 0; way < 4; way++) { // by the cache or not; in, or out
+    for (unsigned way = 0; way < 4; way++) { // cached or not; in or out
         list_cached(id, way & 1);
         list_bind(in, way & 2 ? 0 : id, 0);
         list_bind(out, 0, way & 2 ? id : 0);
@@ -540,7 +539,7 @@ static void a_packet_leaves_with_the_class_and_the_dscp_of_its_rule(void **state
         send_marked("2001:db8:a:2::1", "2001:db8:b::1", 0);
         assert_leaves(PACKET_CLASS_NONE, 0x2b);
     }
-    list_bind(in, id, 0); // the list that decides last has the last word
+    list_bind(in, id, 0); // the last list decides
     list_bind(out, 0, last);
     send_marked("10.1.0.1", "20.0.0.1", 0);
     assert_leaves(0, 63 << 2 | 3);

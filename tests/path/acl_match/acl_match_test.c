@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_match_test.c - which packets rules match, whom lists are asked about, and what holds while
-// they change
+// acl_match_test.c - packets matched by rules, packets that lists apply to, and lists that change
+// under traffic
 #include "acl_fixture.h"
 
 #include "core/rcu.h"
@@ -18,7 +18,7 @@ static void two_interfaces(void)
     rig_route(VR_DEFAULT, "2001:db8:b::/48", on);
 }
 
-// Sends f; whether it passed the list.
+// Sends f and returns whether it passed the list.
 static bool passes(const struct frame *f)
 {
     rig_send(0, f);
@@ -41,8 +41,8 @@ static bool passes6(struct ip_spec s)
     return passes4(s);
 }
 
-// A list that permits what the one rule matches, bound to `in`; the test narrows the rule and then
-// calls it.
+// Binds a list that permits only packets of one rule to `in`; the test narrows the rule first and
+// then calls it.
 static struct acl_rule *only(struct list *l)
 {
     *l = (struct list){.otherwise = {.verb = ACL_DENY}};
@@ -85,7 +85,7 @@ static void ports_match_whole_packets_and_first_fragments(void **state)
     }
     assert_true(passes4((struct ip_spec){.dport = 2000, .fragment = 0x2000, .payload = 64}));
     assert_false(passes4((struct ip_spec){
-        .dport = 2000, .fragment = 0x2008, .payload = 64})); // no ports behind the first one
+        .dport = 2000, .fragment = 0x2008, .payload = 64})); // later fragments have no ports
     assert_true(passes4((struct ip_spec){.dport = 2000, .options = 8}));
     assert_int_equal(rig_drops_all(), rig_drops(DROP_ACL_DENIED));
 }
@@ -93,7 +93,7 @@ static void ports_match_whole_packets_and_first_fragments(void **state)
 static void fragments_are_matched_by_what_they_are(void **state)
 {
     static const uint8_t part[] = {ACL_WHOLE, ACL_FIRST, ACL_LATER};
-    static const uint16_t field[] = {0, 0x2000, 0x2008, 0x0008}; // the last two are later ones
+    static const uint16_t field[] = {0, 0x2000, 0x2008, 0x0008}; // the last two are later fragments
     struct list l;
 
     two_interfaces();
@@ -170,8 +170,8 @@ static void icmp_type_and_code_and_dscp(void **state)
     assert_false(passes6((struct ip_spec){0}));
 }
 
-// An IPv6 packet of n destination options headers of 8 bytes each and UDP to port 2000 behind;
-// fragment: this header in front of UDP.
+// An IPv6 packet of n destination options headers of 8 bytes each, then UDP to port 2000;
+// `fragment`: this header before UDP.
 static struct frame chained(unsigned n, const uint8_t *fragment)
 {
     uint8_t l4[256] = {0};
@@ -211,7 +211,7 @@ static void the_upper_layer_is_found_behind_extension_headers(void **state)
     for (unsigned n = 0; n <= 8; n++) {
         f = chained(n, NULL);
         assert_true(passes(&f));
-        rig_send_mbuf(0, 0, rig_mbuf(&f, 60)); // in segments that cut the chain
+        rig_send_mbuf(0, 0, rig_mbuf(&f, 60)); // segments cut the chain
         rig_poll();
         assert_int_equal(rig_discard(1), 1);
     }
@@ -222,7 +222,7 @@ static void the_upper_layer_is_found_behind_extension_headers(void **state)
     f = chained(3, later);
     assert_false(passes(&f));
     assert_only_drop(DROP_ACL_DENIED, 1);
-    f = chained(9, NULL); // more than anybody looks through
+    f = chained(9, NULL); // more than any code searches
     assert_false(passes(&f));
     f = chained(2, NULL);
     f.b[14 + 4] = 0;
@@ -244,7 +244,7 @@ static void what_cuts_its_own_headers_is_dropped_by_name(void **state)
     t.l4_len = 13; // without flags (RFC 1858)
     assert_false(passes4(t));
     t.l4_len = 20;
-    t.fragment = 1; // begins within the TCP header (RFC 3128)
+    t.fragment = 1; // starts within the TCP header (RFC 3128)
     assert_false(passes4(t));
     t.fragment = 2;
     assert_true(passes4(t));
@@ -323,7 +323,7 @@ static void neighbors_of_the_link_are_found_whatever_a_list_says(void **state)
         rig_send(0, &f);
         rig_poll();
     }
-    assert_only_drop(DROP_ACL_DENIED, 2); // the router solicitation; what came from further away
+    assert_only_drop(DROP_ACL_DENIED, 2); // router solicitation; packet from farther away
     assert_hits(id, 0, 2);
     assert_true(rig_punted(PUNT_NEIGH, &f, NULL));
 }
@@ -341,9 +341,9 @@ static void what_was_held_or_must_be_cut_is_asked_about_before_it_leaves(void **
     uint16_t id = list_publish(&l, "out");
     list_bind(out, 0, id);
     assert_false(passes4((struct ip_spec){.src = "10.1.0.1", .dst = "30.0.0.1", .payload = 1000}));
-    assert_hits(id, 10, 1); // once, not for each piece
+    assert_hits(id, 10, 1); // once, not per fragment
     assert_false(passes4(
-        (struct ip_spec){.src = "10.2.0.1", .dst = "30.0.0.1", .payload = 1000})); // two pieces
+        (struct ip_spec){.src = "10.2.0.1", .dst = "30.0.0.1", .payload = 1000})); // two fragments
     assert_hits(id, 0, 1);
     passes4((struct ip_spec){.src = "10.1.0.1", .dst = "40.0.0.1"});
     passes4((struct ip_spec){.src = "10.2.0.1", .dst = "40.0.0.1"});
@@ -382,7 +382,7 @@ static void counters_are_exact_while_the_list_changes(void **state)
         }
         rig_step(round % 2);
         list_cached(id, round % 3);
-        l.n = round % 2 ? 2 : 3; // another rule, so that the first ones have other slots
+        l.n = round % 2 ? 2 : 3; // one more rule, so that the first rules get other slots
         if (l.n == 3) {
             l.rule[2] = l.rule[1];
             l.rule[2].number = 5;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bursts of one destination, of one next hop, and those that are nearly so: each packet goes its
-// own way, in order, and is counted.
+// alike_test.c - bursts of one destination, of one next hop, and bursts with one exception: each
+// packet is forwarded correctly, in order, and counted
 #include "harness.h"
 
 #include <stdio.h>
@@ -26,9 +26,9 @@ static void router(void)
 
 struct burst_like {
     enum ip_family family;
-    unsigned n, odd;     // packets; the place of one that is not like the others, n = none
-    unsigned hop;        // of that one; FIRST: another host behind the others' next hop
-    bool hosts, padded;  // each to a host of its own; now and then with bytes behind the packet
+    unsigned n, odd;     // packets; index of the packet that differs, n = none
+    unsigned hop;        // its next hop; FIRST: another host behind the same next hop
+    bool hosts, padded;  // each to its own host; some with bytes after the packet
 };
 
 static struct frame packet(const struct burst_like *l, unsigned i)
@@ -44,7 +44,7 @@ static struct frame packet(const struct burst_like *l, unsigned i)
                                       .pad_to = l->padded && i % 3 == 1 ? 90 : 0});
 }
 
-// What packet i, sent as `sent`, looks like behind the router.
+// Checks packet i, sent as `sent`, after forwarding.
 static void assert_forwarded(const struct burst_like *l, unsigned i, const struct frame *sent)
 {
     unsigned hop = i == l->odd ? l->hop : FIRST,
@@ -116,8 +116,8 @@ static void ipv6_packets_that_are_alike_and_one_that_is_not(void **state)
     bursts_of(IP6);
 }
 
-// Bursts of up to a few destinations, and of one or two more than a few, in any order: each packet
-// goes its own way.
+// Bursts with at most a few destinations, or one or two more, in any order: each packet is
+// forwarded correctly.
 static void assert_few(enum ip_family family, unsigned dsts, unsigned n, unsigned order)
 {
     static struct frame sent[BURST_MAX];
@@ -158,7 +158,7 @@ static void bursts_of_few_destinations(void **state)
             }
 }
 
-// The next hop of a burst of one destination may be a group: the flows still part.
+// The next hop of a burst of one destination may be a group: flows still spread.
 static void flows_to_one_destination_part_in_a_group(void **state)
 {
     router();
@@ -175,7 +175,7 @@ static void flows_to_one_destination_part_in_a_group(void **state)
     assert_true(one > 10 && two > 10);
 }
 
-// What is alike and may not be forwarded leaves by its exit, all of it.
+// A uniform burst that may not be forwarded leaves as a whole by its exit.
 static void packets_alike_that_have_no_route_are_all_dropped(void **state)
 {
     router();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// begin_test.c - while the routes are being read: control packets go up, all others wait
+// begin_test.c - while routes are being read, control packets are punted and all others wait
 #include "harness.h"
 
 #include "forwarder/begin.h"
@@ -98,7 +98,7 @@ static void all_others_wait_and_take_their_way_in_order(void **state)
     no_route_is_known();
     for (uint16_t i = 0; i < 100; i++)
         send_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .sport = i + 1});
-    send_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = OWN4, .proto = 1}); // a ping
+    send_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = OWN4, .proto = 1}); // an echo request
     send_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = OWN4, .dport = 53});
     send_ip(&(struct ip_spec){.src = "10.255.0.9", .dst = "10.255.0.8", .proto = 6, .dport = 179});
     assert_int_equal(held(), 103);
@@ -165,7 +165,7 @@ static void a_frame_that_needs_no_route_to_be_dropped_is_dropped(void **state)
     the_routes_are_known();
 }
 
-// A burst of both kinds: the counters of its interface and queue are right.
+// A burst of both kinds: counters of interface and queue are right.
 static void each_packet_is_counted_once(void **state)
 {
     struct counter_iface sum;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// broadcast_test.c - packets to the broadcast address of a subnet: 10.1.0.0/24 is at `out`
+// broadcast_test.c - packets to the broadcast address of a subnet: 10.1.0.0/24 on `out`
 #include "harness.h"
 
 static uint16_t in, out;
@@ -49,7 +49,7 @@ static void leaves_as_broadcast(uint16_t vlan)
     struct frame g, f = to_subnet(64, 20),
                     other = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.9"});
     iface_get(out)->policy.directed_broadcast = true;
-    rig_send(0, &other); // the packets around it go their way
+    rig_send(0, &other); // other packets of the burst are forwarded
     rig_send(0, &f);
     rig_send(0, &other);
     rig_poll();
@@ -113,7 +113,7 @@ static void from_the_subnet_itself_it_is_for_us(void **state)
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_int_equal(rig_drops_all(), 0);
-    // a broadcast frame to another subnet's address is neither for us nor forwarded
+    // A broadcast frame to another subnet's broadcast address is neither for us nor forwarded.
     iface_get(out)->policy.directed_broadcast = true;
     f = frame_ip(
         &(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.255", .dst_mac = broadcast_mac});

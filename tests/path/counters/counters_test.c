@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counters_test.c - packets and bytes of next hops and of prefixes are counted where that is asked
-// for, and only there
+// counters_test.c - packets and bytes of next hops and prefixes are counted where configured, and
+// only there
 #include "harness.h"
 
 #include "core/rcu.h"
@@ -69,7 +69,7 @@ static void every_next_hop_is_counted_while_it_is_on(void **state)
     nexthop_count_fini();
 }
 
-// A route of the prefix to what `id` stands for, counted in `slot`.
+// Routes the prefix to next hop `id`, counted in `slot`.
 static void counted(const char *prefix, uint32_t id, uint16_t slot)
 {
     router_role(ROLE_RIB_MANAGER);
@@ -109,7 +109,7 @@ static void packets_of_a_counted_prefix_are_counted_exactly(void **state)
 
     routes();
     counted("203.0.113.0/25", alone, four);
-    rig_route(VR_DEFAULT, "203.0.113.128/25", alone); // the same next hop, not counted
+    rig_route(VR_DEFAULT, "203.0.113.128/25", alone); // same next hop, not counted
     counted("2001:db8:3::/48", alone, six);
     send_to("203.0.113.1", 70, 100);
     send_to("203.0.113.129", 30, 100);
@@ -119,14 +119,14 @@ static void packets_of_a_counted_prefix_are_counted_exactly(void **state)
     assert_counted(four, 70, 70 * (20 + 8 + 100));
     assert_counted(six, 20, 20 * (40 + 8 + 200));
     counted("203.0.113.0/25", rig_group(member, 2),
-            four); // the route changes, what was counted stays
+            four); // the route changes, its counts stay
     send_to("203.0.113.1", 40, 10);
     assert_int_equal(rig_discard(1) + rig_discard(2), 40);
     assert_counted(four, 110, 70 * 128 + 40 * 38);
     rig_unroute(VR_DEFAULT, "203.0.113.0/25");
     send_to("203.0.113.1", 3, 10);
     assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 3);
-    counted("203.0.113.0/25", member[0], four); // and comes again
+    counted("203.0.113.0/25", member[0], four); // and returns
     send_to("203.0.113.1", 1, 10);
     assert_int_equal(rig_discard(1), 1);
     assert_counted(four, 111, 70 * 128 + 41 * 38);
@@ -140,7 +140,7 @@ static void what_a_counted_prefix_drops_or_holds_is_counted_once(void **state)
     counted("203.0.113.0/24", rig_nexthop(NEXTHOP_BLACKHOLE, 0), dead);
     uint32_t hop = rig_nexthop(NEXTHOP_HOLD, nexthop_get(alone)->iface);
     counted("198.18.0.0/15", hop, held);
-    counted("198.18.5.0/24", alone, none); // nobody sends there
+    counted("198.18.5.0/24", alone, none); // no packets
     send_to("203.0.113.1", 9, 10);
     assert_only_drop(DROP_BLACKHOLE, 9);
     assert_counted(dead, 9, 9 * 38);
@@ -152,9 +152,9 @@ static void what_a_counted_prefix_drops_or_holds_is_counted_once(void **state)
         assert_int_equal(rig_inject(0, rig_held()), 0);
     rig_poll();
     assert_int_equal(rig_discard(3), 2);
-    assert_counted(held, 2, 2 * 38); // not again when they go on
+    assert_counted(held, 2, 2 * 38); // not counted again when released
     send_to("198.18.0.1", 1, 10);
-    assert_int_equal(rig_discard(3), 1); // its MAC is seen through the alias
+    assert_int_equal(rig_discard(3), 1); // the alias does not hide its MAC
     assert_counted(held, 3, 3 * 38);
     assert_counted(none, 0, 0);
 }
@@ -185,7 +185,7 @@ static void drops_are_those_of_a_virtual_router(void **state)
     assert_int_equal(counter_sum_vr_drop(VR_DEFAULT, DROP_IP4_NO_ROUTE), 2);
 }
 
-// --- the ledger of each virtual router; the harness checks at each test's end that they balance --
+// --- ledgers of virtual routers; the harness checks their balance after each test ----------------
 
 #define assert_ledger_vr(vr, in, more, from, out, up, to, ended, waits)                            \
     do {                                                                                           \
@@ -200,7 +200,7 @@ static void drops_are_those_of_a_virtual_router(void **state)
         assert_int_equal(l_.imbalance, 0);                                                         \
     } while (0)
 
-// n packets by sub-interface 7 of port 0, which is red's.
+// Sends n packets on sub-interface 7 of port 0, in red.
 static void send_red(uint16_t iface, const char *dst, unsigned n, unsigned payload)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -223,14 +223,14 @@ static void a_route_into_another_virtual_router_leaves_one_ledger_and_enters_the
     rig_route(red, "198.51.100.0/24", hop);
     rig_route(red, "198.18.0.0/15", hold);
     send_red(in, "198.51.100.1", 5, 10);
-    send_red(in, "203.0.113.1", 2, 10); // no route: red's
+    send_red(in, "203.0.113.1", 2, 10); // no route: counted in red
     assert_int_equal(rig_discard(1), 5);
     assert_ledger_vr(red, 7, 0, 0, 0, 0, 5, 2, 0);
     assert_ledger_vr(VR_DEFAULT, 0, 0, 5, 5, 0, 0, 0, 0);
-    send_red(in, "198.51.100.1", 1, 900); // two fragments, the second a copy of red's
+    send_red(in, "198.51.100.1", 1, 900); // two fragments, the second copied in red
     assert_int_equal(rig_discard(1), 2);
     assert_ledger_vr(red, 8, 1, 0, 0, 0, 7, 2, 0);
-    send_red(in, "198.18.0.1", 3, 10); // waits in red, and leaves it when it is sent
+    send_red(in, "198.18.0.1", 3, 10); // waits in red, and leaves it when sent
     assert_ledger_vr(red, 11, 1, 0, 0, 0, 7, 2, 3);
     router_role(ROLE_RIB_MANAGER);
     nexthop_set_adjacency(hold, out, neighbor_mac(1));
@@ -257,7 +257,7 @@ static void an_interface_that_moves_leaves_what_it_has_counted(void **state)
     iface_set_vr(iface_get(in), VR_DEFAULT);
     assert_ledger_vr(red, 7, 0, 0, 4, 0, 0, 2, 1);
     assert_ledger_vr(VR_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0);
-    rig_release(rig_held()); // it was red's when it came
+    rig_release(rig_held()); // received in red
     send_red(in, "203.0.113.1", 3, 10);
     assert_ledger_vr(red, 7, 0, 0, 4, 0, 0, 3, 0);
     assert_ledger_vr(VR_DEFAULT, 3, 0, 0, 0, 0, 0, 3, 0);
@@ -272,13 +272,13 @@ static void an_interface_that_ends_leaves_what_it_has_counted(void **state)
     iface_free(iface_get(in));
     assert_ledger_vr(red, 2, 0, 0, 0, 0, 0, 2, 0);
     rcu_barrier();
-    for (again = 0; again != in;) { // until its id means another one
+    for (again = 0; again != in;) { // until its id is reused
         struct iface *i = iface_new("again");
         assert_non_null(i);
         again = i->id;
     }
     assert_ledger_vr(red, 2, 0, 0, 0, 0, 0, 2, 0);
-    counter_begin_vr(red); // another one with the same number
+    counter_begin_vr(red); // a new one with the same id
     assert_ledger_vr(red, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
@@ -296,7 +296,7 @@ static void what_was_restored_is_there_once(void **state)
         red, (const uint64_t[LEDGER_VR_N]){[LEDGER_VR_RX] = 100, [LEDGER_VR_DROPS] = 100});
     assert_ledger_vr(red, 102, 0, 0, 0, 0, 0, 102, 0);
     assert_int_equal(counter_sum_vr_drop(red, DROP_IP4_TTL), 100);
-    counter_mine()->iface[in].rx_packets -= 60; // the ledger of all does not know of them
+    counter_mine()->iface[in].rx_packets -= 60; // not part of the global ledger
     counter_mine()->vr_drop[red][DROP_IP4_TTL] -= 100;
     counter_begin_vr(red);
 }

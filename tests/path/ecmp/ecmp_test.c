@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ecmp_test.c - how flows are told apart: what counts in each mode, both directions, fragments;
-// shares and polarization
+// ecmp_test.c - flow hashing: fields of each mode, both directions, fragments; shares and
+// polarization
 #include "harness.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void hash_by(enum flow_hash_mode mode, bool label, uint32_t seed)
                      (struct flow_hash){.seed = seed, .mode = (uint8_t)mode, .label = label});
 }
 
-// The port by which the packet leaves.
+// Port by which the packet leaves.
 static unsigned way(const struct ip_spec *s)
 {
     struct frame f = frame_ip(s), g;
@@ -52,8 +52,8 @@ static const char *address(bool six, unsigned k)
     return b;
 }
 
-// How many of n flows that differ as `flow` makes them go by each port; asserts that all are used,
-// or only one.
+// Counts the ports used by n flows that differ as `flow` makes them; asserts that all ports are
+// used, or only one.
 static void ways_of(struct ip_spec (*flow)(bool six, unsigned k), bool six, bool spread)
 {
     unsigned n[RIG_PORTS] = {0}, used = 0;
@@ -124,7 +124,7 @@ static void the_flow_label_may_be_left_out(void **state)
     ways_of(other_label, true, false);
 }
 
-// Flows in both directions: how many come back by the way they went.
+// Number of flows whose return direction uses the same port.
 static unsigned same_way_back(bool six, unsigned n)
 {
     unsigned same = 0;
@@ -160,7 +160,7 @@ static void symmetric_takes_both_directions_of_a_flow_by_the_same_member(void **
     ways_of(other_label, true, false);
     hash_by(FLOW_HASH_L4, true, 5);
     for (unsigned six = 0; six < 2; six++)
-        assert_in_range(same_way_back(six, 300), 60, 140); // a third by chance: the test can tell
+        assert_in_range(same_way_back(six, 300), 60, 140); // by chance a third
 }
 
 // An ICMP error about a packet of the flow's host, sent to it by a router on the path.
@@ -186,7 +186,7 @@ static struct ip_spec error_about(const struct ip_spec *flow, bool six, unsigned
                             .flow_label = six ? 4711 : 0};
 }
 
-// Clients of one address that several hosts have: what a router tells one of these reaches it.
+// For anycast clients: an error from a router reaches the host whose packet it quotes.
 // rfc: 7690 3 SHOULD
 static void an_icmp_error_takes_the_way_of_the_flow_that_it_quotes(void **state)
 {
@@ -206,10 +206,10 @@ static void an_icmp_error_takes_the_way_of_the_flow_that_it_quotes(void **state)
                 unsigned by = way(&flow);
                 struct ip_spec error = error_about(&flow, six, types[six][k % 3]);
                 assert_int_equal(way(&error), by);
-                ((uint8_t *)error.l4)[0] = six ? 128 : 8; // an echo request is no error
+                ((uint8_t *)error.l4)[0] = six ? 128 : 8; // an echo request is not an error
                 by_chance += way(&error) == by;
             }
-    assert_in_range(by_chance, 120, 480); // of 720, a third by chance: the test can tell
+    assert_in_range(by_chance, 120, 480); // of 720, a third by chance, so the test is meaningful
 }
 
 static void a_cut_or_strange_quotation_is_hashed_like_any_packet(void **state)
@@ -225,7 +225,7 @@ static void a_cut_or_strange_quotation_is_hashed_like_any_packet(void **state)
             struct ip_spec error = error_about(&flow, six, six ? 2 : 3);
             error.l4_len = n;
             way(&error);
-            ((uint8_t *)error.l4)[8] = 0xff; // no IP packet
+            ((uint8_t *)error.l4)[8] = 0xff; // not an IP packet
             way(&error);
         }
 }
@@ -243,7 +243,7 @@ static void fragments_stay_together_in_every_mode(void **state)
                            last = {
                                .src = address(false, k), .dst = address(false, 3), .fragment = 185};
             assert_int_equal(way(&first), way(&last));
-            // Fragment header: next header UDP, offset 0 with more to come, or offset 181 and the
+            // Fragment header: next header UDP, offset 0 with more fragments, or offset 181 as the
             // last.
             uint8_t f6[16] = {17, 0, 0, 1, 0, 0, 0, 9, 3, (uint8_t)k, 0, 80},
                     l6[16] = {17, 0, 5, 0xa8, 0, 0, 0, 9, 1, 2, 3, 4};
@@ -279,17 +279,16 @@ static void packets_of_each_member_are_counted_where_a_group_chooses(void **stat
         struct ip_spec s = other_ports(k % 2, k);
         n[way(&s)]++;
     }
-    way(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"}); // by no group
+    way(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"}); // without a group
     for (unsigned p = 1; p <= 3; p++)
         assert_int_equal(nexthop_chosen_packets(member[p - 1]), n[p]);
 }
 
-// --- shares, by the functions alone: many flows ---
+// --- shares, by the functions alone, with many flows ---
 
 enum { FLOWS = 64000 };
 
-// Flow k of traffic as it is: clients in a few subnets with ports that count up, towards a few
-// servers.
+// Flow k of realistic traffic: clients in a few subnets with ascending ports, and a few servers.
 static uint32_t realistic(bool six, unsigned k, struct flow_hash how)
 {
     unsigned client = k / 20 % 3200, port = 32768 + k % 20 * 2 + k / 64000, server = k % 5;
@@ -340,7 +339,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-// The largest deviation from equal shares, as a fraction.
+// Largest deviation from equal shares, as a fraction.
 static double worst(const unsigned *count, unsigned n)
 {
     double sum = 0, w = 0;
@@ -367,7 +366,7 @@ static void every_member_gets_its_share_of_realistic_flows(void **state)
                             group,
                             realistic(six, i, (struct flow_hash){seed, (uint8_t)mode, true, 0}),
                             member)]++;
-                    // 4000 flows a member: 1.6 % is one standard deviation of chance
+                    // 4000 flows per member: one standard deviation is 1.6 %.
                     if (worst(count, sizes[k]) > 0.07)
                         fail_msg("%u members, %s, mode %u, seed %u: %.1f %% off", sizes[k],
                                  six ? "IPv6" : "IPv4", mode, seed, 100 * worst(count, sizes[k]));
@@ -375,8 +374,8 @@ static void every_member_gets_its_share_of_realistic_flows(void **state)
     }
 }
 
-// Two routers in a row, four ways each: of the flows that the first gives one member, how far is
-// the second from equal shares?
+// Two routers in a row with four paths each: the second router's deviation from equal shares for
+// flows of one member of the first.
 static double second_router(bool six, uint32_t seed1, uint32_t seed2, unsigned mode, uint32_t group,
                             const uint32_t *member)
 {
@@ -399,14 +398,14 @@ static void two_routers_in_a_row_with_different_seeds_do_not_split_alike(void **
 
     for (unsigned six = 0; six < 2; six++)
         for (unsigned mode = FLOW_HASH_L4; mode < FLOW_HASH_MODES; mode++) {
-            for (uint32_t seed = 1; seed < 8; seed++) { // seeds as people write them: 1, 2, 3 …
+            for (uint32_t seed = 1; seed < 8; seed++) { // seeds as people choose them: 1, 2, 3 …
                 double w = second_router(six, seed, seed + 1, mode, group, member);
                 if (w > 0.12) // 4000 flows in each of 16
                     fail_msg("%s, mode %u, seeds %u and %u: %.1f %% off", six ? "IPv6" : "IPv4",
                              mode, seed, seed + 1, 100 * w);
             }
             assert_true(second_router(six, 9, 9, mode, group, member) >
-                        2.9); // the same seed: all on one of four
+                        2.9); // same seed: all on one of four
         }
 }
 

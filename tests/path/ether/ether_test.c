@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ether_test.c - whose frame is it: MAC filter, VLANs, EtherTypes, lengths
+// ether_test.c - accepted frames: MAC filter, VLANs, EtherTypes, lengths
 #include "harness.h"
 
 #include <rte_mbuf.h>
 
 static uint16_t in, out;
 
-// One interface on port 0, one on port 1, everything routed to neighbor 1 behind the latter.
+// Port 0 and port 1 have one interface each; everything is routed to neighbor 1 behind port 1.
 static void two_interfaces(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
@@ -86,7 +86,7 @@ static void packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own(void
     rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
     router_role(ROLE_CONTROL);
     assert_true(iface_set_macs(iface_get(in), &word, 1));
-    assert_false(iface_set_macs(iface_get(in), &word, 1)); // no news
+    assert_false(iface_set_macs(iface_get(in), &word, 1)); // unchanged
     struct frame transit = packet(),
                  six = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"}), g;
     struct frame ours = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254"}),
@@ -104,7 +104,7 @@ static void packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own(void
     assert_true(rig_receive(1, &g) && rig_receive(1, &g));
     assert_memory_equal(g.b + 6, iface_get(out)->mac, 6);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
-    assert_memory_equal(g.b, virtual_mac, 6); // the kernel's macvlan knows it by that
+    assert_memory_equal(g.b, virtual_mac, 6); // the kernel's macvlan needs its own MAC
     assert_true(rig_punted(PUNT_NEIGH, &g, NULL));
     assert_int_equal(rig_drops_all(), 0);
     memcpy(transit.b, other, 6);
@@ -149,7 +149,7 @@ static void a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded(void 
     assert_only_drop(DROP_ETHER_BROADCAST, 2);
 }
 
-// One host's mistake, or a trick to have all routers of a link answer.
+// It may be one host's mistake, or an attempt to make all routers of a link answer.
 // rfc: 1122 3.3.6 SHOULD
 static void a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped(void **state)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain_test.c - what explain says is what happens, and asking changes nothing
+// explain_test.c - explain tells the truth, and changes nothing
 //
-// The random frames of the ledger test, one at a time: first explained, then sent through the
-// real forwarder. Drop reasons, punt class and interface, held or not, and every byte of every
-// frame that leaves have to be the same. KAMUEE_SEED=n repeats a run.
+// Explains each random frame of the ledger test, then sends it through the real forwarder. Drop
+// reasons, punt class and interface, hold state, and every byte of every sent frame must be the
+// same. KAMUEE_SEED=n repeats a run.
 #include "random.h"
 
 #include <rte_mbuf.h>
@@ -66,10 +66,9 @@ static void nothing_has_changed(void)
     assert_int_equal(exchange_held(), 0);
 }
 
-// --- the same as in earnest ---
+// --- same result as the forwarder ---
 
-// What differs from one run to the next is made equal: the identification of our errors, and the
-// time in options.
+// Masks fields that differ between runs: the identification of our errors, and the time in options.
 static void mask(struct frame *f, bool error)
 {
     uint8_t *ip = frame_l3(f);
@@ -122,7 +121,7 @@ static void same_step(const struct packet_trace *p, const struct packet_trace_st
                       uint64_t *drop, struct tally *t)
 {
     switch (s->end) {
-    case TRACED_ON: // something about the packet has left, it goes on
+    case TRACED_ON: // another packet was sent because of it, and it continues
         same_sent(p, s);
         t->beside += s->n_frames;
         break;
@@ -189,7 +188,7 @@ static void the_same_happens(unsigned port, const struct frame *f, struct tally 
     nothing_is_left();
 }
 
-// A time stamp asked for: no two runs give the same.
+// A requested time stamp: it differs in each run.
 static bool is_timestamped(const struct frame *f)
 {
     return f->n > 40 && memchr(f->b + 34, 68, 24);
@@ -221,7 +220,7 @@ static void explain_says_what_happens_to_random_frames(void **state)
     assert_in_range(t.errors, 500, FRAMES);
 }
 
-// --- what it tells ---
+// --- contents ---
 
 static const struct packet_trace_step *stage_of(const struct packet_trace *p, const char *stage,
                                            enum packet_trace_of of)
@@ -269,7 +268,7 @@ static void an_error_is_told_and_takes_no_token(void **state)
     rig_icmp_rate(1, 1);
     struct frame f =
         frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
-    for (unsigned i = 0; i < 10; i++) { // never limited: none is taken
+    for (unsigned i = 0; i < 10; i++) { // not rate-limited, since no token is taken
         const struct packet_trace *p = explain(0, &f);
         const struct packet_trace_step *s = stage_of(p, "ip4_fwd", TRACED_PACKET);
         assert_int_equal(s->end, TRACED_DROPPED);
@@ -296,7 +295,7 @@ static uint32_t neighbor(uint16_t iface, unsigned k, const char *address)
     return id;
 }
 
-// Something about the packet leaves, and the packet goes on.
+// A redirect is sent about the packet, and the packet is forwarded.
 static void a_redirect_is_told_beside_the_packet(void **state)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT);
@@ -317,7 +316,7 @@ static void a_redirect_is_told_beside_the_packet(void **state)
         frame_ip(&(struct ip_spec){.src = "2001:db8:1::1", .dst = "2001:db8:b::1", .to_iface = in});
     the_same_happens(0, &f4, &t);
     the_same_happens(0, &f6, &t);
-    assert_int_equal(t.sent, 3); // both packets, and the IPv4 redirect by a lookup of its own
+    assert_int_equal(t.sent, 3); // both packets, and the IPv4 redirect by its own lookup
     assert_int_equal(t.beside, 1);
     assert_int_equal(t.errors, 2);
     assert_int_equal(t.dropped, 0);

@@ -18,7 +18,7 @@ static int setup(void **state)
     return r;
 }
 
-// --- the usual ---
+// --- normal operation ---
 
 static void bursts_wait_and_go_on_in_order(void **state)
 {
@@ -70,7 +70,7 @@ static void a_packet_without_a_route_has_its_drop(void **state)
     assert_int_equal(sum().answered[GPU_LOOKUP], 3);
 }
 
-// For virtual router red, which is made.
+// A frame for virtual router red, which this creates.
 static struct frame red_frame(void)
 {
     uint16_t red = rig_vr("red");
@@ -91,7 +91,7 @@ static void another_router_does_not_wait(void **state)
     rig_send(0, &f);
     rig_step(0);
     assert_int_equal(rig_discard(1), 1);
-    send_n(1, "10.1.2.3", 0); // a burst of both waits
+    send_n(1, "10.1.2.3", 0); // a burst with packets of both virtual routers waits
     rig_send(0, &f);
     rig_step(0);
     gpu_use_fault(use, GPU_FAULT_NONE);
@@ -100,7 +100,7 @@ static void another_router_does_not_wait(void **state)
     assert_int_equal(held(), 0);
 }
 
-// A burst of both waits, and then whatever comes behind it.
+// A burst with packets of both virtual routers waits, and so does every later one.
 static void what_comes_behind_a_burst_of_both_waits(void **state)
 {
     struct frame f = red_frame();
@@ -112,7 +112,7 @@ static void what_comes_behind_a_burst_of_both_waits(void **state)
     send_n(1, "10.1.2.3", 0);
     rig_send(0, &f);
     rig_step(0);
-    rig_send(0, &f); // would overtake the one before
+    rig_send(0, &f); // would overtake the earlier one
     rig_step(0);
     assert_int_equal(rig_discard(1), 0);
     assert_int_equal(held(), 4);
@@ -137,7 +137,7 @@ static void no_packet_waits_longer_than_it_may(void **state)
     assert_int_equal(received_in_order(0), 50);
     assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_LATE], 50);
     assert_int_equal(gpu_mirror_state(use->mirror), GPU_ON);
-    // The answer to them comes now, and concerns nobody; the next ones are answered by the device.
+    // The late answer to them is ignored; the device answers the next ones.
     use->max_latency_tsc = UINT64_MAX / 4;
     gpu_use_fault(use, GPU_FAULT_NONE);
     send_n(50, "10.9.9.9", 0);
@@ -177,7 +177,7 @@ static void the_oldest_burst_makes_room(void **state)
     assert_int_equal(held(), 0);
 }
 
-// --- failure: nothing is lost, and the CPU does it from then on ---
+// --- failure: nothing is lost, and the CPU takes over ---
 
 static void expect_failure(enum gpu_state state, unsigned sent)
 {
@@ -217,8 +217,8 @@ static void a_device_does_not_answer(void **state)
     expect_failure(GPU_LATE, 100);
 }
 
-// Until a sample has shown it, wrong answers are believed: the packets leave by the wrong way, or
-// have none.
+// Until a sample detects it, wrong answers are used: packets leave by the wrong port, or have no
+// route.
 static void a_device_answers_wrongly(void **state)
 {
     unsigned n = 0;
@@ -269,7 +269,7 @@ static void a_route_goes_while_packets_wait(void **state)
     rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out2, 2));
     gpu_use_fault(use, GPU_FAULT_NONE);
     answered();
-    assert_int_equal(rig_discard(1) + rig_discard(2), 30); // by the old way or by the new one
+    assert_int_equal(rig_discard(1) + rig_discard(2), 30); // by the old route or by the new one
     copies_arrive();
     send_n(30, "10.1.2.3", 0);
     rig_step(0);
@@ -277,7 +277,7 @@ static void a_route_goes_while_packets_wait(void **state)
     assert_int_equal(rig_discard(2), 30);
 }
 
-// Many changes, with packets under way all the time: each goes by the way of before or of after.
+// Many changes with packets on the way: each packet takes the old or the new route.
 static void routes_change_all_the_time(void **state)
 {
     unsigned by_gpu, n = 0, left = 0;
@@ -331,7 +331,7 @@ static void the_forwarder_ends_while_packets_wait(void **state)
     rig_step(0);
     uint64_t begun_ns = clock_now_ns();
     gpu_end(rig_forwarder(0));
-    assert_true(clock_now_ns() - begun_ns < LONG_MS / 2 * NS_PER_MS); // the device itself: LONG_MS
+    assert_true(clock_now_ns() - begun_ns < LONG_MS / 2 * NS_PER_MS); // the device: LONG_MS
     assert_int_equal(received_in_order(0), 30);
     assert_int_equal(held(), 0);
     assert_int_equal(gpu_queue_waiting(use->queue[0]), 0);
@@ -339,7 +339,7 @@ static void the_forwarder_ends_while_packets_wait(void **state)
     gpu_use_fault(use, GPU_FAULT_NONE);
 }
 
-// What an audit that repairs does: another FIB in place of a mirrored one.
+// As a repairing audit does: another FIB replaces a mirrored one.
 static void a_mirrored_fib_is_replaced(void **state)
 {
     struct vr *v = vr_get(VR_DEFAULT);
@@ -395,8 +395,8 @@ static void the_split_decides_by_cost_and_age(void **state)
     assert_int_equal(gpu_split(1000, 100, 11), GPU_IS_LATE);
 }
 
-// On this machine a thread in a GPU's place is no help: after a window or two the CPU does it, and
-// all but the probes are its own.
+// On this machine a thread that plays a GPU is no faster: after a window or two the CPU does all
+// work except the probes.
 static void a_device_that_does_not_pay_is_left_alone(void **state)
 {
     struct gpu_count c;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_list_test.c - bursts whose access list an (emulated) GPU searches: the same drops and
-// counters as by the CPU, order, and a device that fails
+// gpu_list_test.c - an (emulated) GPU searches access lists for bursts: same drops and counters as
+// on the CPU, same order, and failing devices
 #include "gpu_fixture.h"
 
 #include "acl/set.h"
 
 static uint16_t in, list;
 
-// What comes from these sources: rule 10 denies, 20 rejects, 30 permits by port; the rest passes.
+// Packets from these sources: rule 10 denies, 20 rejects, 30 permits by port; the rest passes.
 #define GOOD "192.0.2.1"
 #define DENIED "198.51.100.7"
 #define REJECTED "203.0.113.9"
@@ -70,7 +70,7 @@ static uint64_t answered_lists(void)
     return sum().answered[GPU_LIST];
 }
 
-// 30 good ones among 12 that are not.
+// 30 permitted packets among 12 others.
 static void send_mixture(void)
 {
     for (unsigned k = 0; k < 3; k++) {
@@ -81,7 +81,7 @@ static void send_mixture(void)
     send_from("2001:db8:2::1", "2001:db8:1::7", 2);
 }
 
-// Each time as many are denied.
+// The same number is denied each time.
 static void expect_mixture(unsigned first, unsigned denied)
 {
     struct frame f;
@@ -98,7 +98,7 @@ static void expect_mixture(unsigned first, unsigned denied)
     assert_int_equal(held(), 0);
 }
 
-// --- the usual ---
+// --- normal operation ---
 
 static void the_gpu_finds_the_rules_that_the_cpu_would(void **state)
 {
@@ -200,13 +200,13 @@ static void packets_without_a_key_are_the_cpus(void **state)
     struct frame f = frame_ip(&(struct ip_spec){.src = GOOD, .dst = "10.1.2.3", .sport = 1000});
 
     gpu_on_with(LONG_US, LONG_MS, 0, true);
-    frame_l3(&f)[7] = 1; // a later fragment of UDP, which has no ports
+    frame_l3(&f)[7] = 1; // a later fragment of UDP has no ports
     ip4_fix_checksum(&f);
     rig_send(0, &f);
     rig_step(0);
     answered();
     assert_int_equal(rig_discard(1), 1);
-    frame_l3(&f)[9] = 6; // of TCP, within the header
+    frame_l3(&f)[9] = 6; // of TCP, inside the header
     ip4_fix_checksum(&f);
     rig_send(0, &f);
     send_from(GOOD, "10.1.2.3", 2);
@@ -276,7 +276,7 @@ static void while_the_image_is_old_the_cpu_classifies(void **state)
     assert_only_drop(DROP_ACL_DENIED, 9);
     assert_int_equal(by_cpu(GPU_BY_CHANGE), 9);
     gpu_use_fault(use, GPU_FAULT_NONE);
-    pause_ms(50); // an image costs acl_manager a tenth of its time
+    pause_ms(50); // acl_manager spends at most a tenth of its time on images
     copies_arrive();
     send_from(GOOD, "10.1.2.3", 9);
     rig_step(0);
@@ -285,7 +285,7 @@ static void while_the_image_is_old_the_cpu_classifies(void **state)
     assert_int_equal(answered_lists(), 9);
 }
 
-// The answer comes when the list is another one: it is thrown away.
+// The list changes before the answer arrives: the answer is discarded.
 static void a_list_changes_while_packets_wait(void **state)
 {
     struct list l = {.otherwise = {.verb = ACL_DENY}};
@@ -295,7 +295,7 @@ static void a_list_changes_while_packets_wait(void **state)
     send_from(GOOD, "10.1.2.3", 9);
     rig_step(0);
     assert_int_equal(held(), 9);
-    list_replace(list, &l); // a list without rules, even
+    list_replace(list, &l); // even without rules
     gpu_use_fault(use, GPU_FAULT_NONE);
     answered();
     assert_only_drop(DROP_ACL_DENIED, 9);
@@ -350,7 +350,7 @@ static void a_list_that_does_not_suit_stays_on_the_cpu(void **state)
     assert_int_equal(received_in_order(0), 9);
     assert_int_equal(answered_lists(), 0);
     l = rules();
-    list_replace(list, &l); // and comes back
+    list_replace(list, &l); // returns
     pause_ms(50);
     copies_arrive();
     assert_int_equal(state_of_list().status, ACL_GPU_ON);
@@ -445,7 +445,7 @@ static void wrong_rules_end_its_use(void **state)
     }
     assert_int_equal(gpu_mirror_state(use->mirror), GPU_WRONG);
     assert_int_equal(rig_discard(1) + rig_drops_all(), n);
-    rig_discard(0); // what was rejected
+    rig_discard(0); // rejected packets
     number = 0;
     send_from(GOOD, "10.1.2.3", 30);
     rig_step(0);

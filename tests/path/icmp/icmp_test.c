@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_test.c - which ICMP errors the router sends, about what, to whom, how often
+// icmp_test.c - ICMP errors of the router: cause, receiver, contents, rate
 #include "harness.h"
 
 #include <arpa/inet.h>
@@ -25,7 +25,7 @@ static void two_interfaces(void)
 static const struct ip_spec plain4 = {.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100};
 static const struct ip_spec plain6 = {.src = "2001:db8::1", .dst = "2001:db8:1::1", .payload = 100};
 
-// Sends what `spec` says by port 0; true with the error that came back by it.
+// Sends the packet `spec` to port 0; true with the error that port 0 sends back.
 static bool error_about(const struct ip_spec *spec, struct frame *f, struct frame *error)
 {
     *f = frame_ip(spec);
@@ -165,7 +165,7 @@ static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
     assert_error6(&f, &e, 2, 0, 1400);
 }
 
-// The route's next hop, or a group of two of it.
+// To the route's next hop, or to a group of two of it.
 static void with_route_mtu(uint32_t to, uint16_t mtu4, uint16_t mtu6)
 {
     router_role(ROLE_RIB_MANAGER);
@@ -268,7 +268,7 @@ static void a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well(void **sta
     assert_true(rig_receive(0, &e));
     assert_int_equal(e.b[54], 2);
     assert_int_equal(e.b[60] << 8 | e.b[61], 1300);
-    assert_false(error_about(&plain4, &f, &e)); // small ones take the way that is there now
+    assert_false(error_about(&plain4, &f, &e)); // small packets take the present path
     assert_int_equal(rig_discard(1), 1);
 }
 
@@ -300,8 +300,8 @@ static void a_quote_is_gathered_from_all_segments(void **state)
     assert_error4(&f, &e, 11, 0, 0);
 }
 
-// Rows: a packet whose TTL runs out, and whether its sender may be told (RFC 1812 4.3.2.7, RFC
-// 4443 2.4).
+// Each row: a packet whose TTL expires, and whether its sender may get an error (RFC 1812 4.3.2.7,
+// RFC 4443 2.4).
 // rfc: 1812 4.3.2.7 MUST
 // rfc: 4443 2.4e MUST
 static void the_rules_say_about_what_an_error_may_be_sent(void **state)
@@ -429,7 +429,7 @@ static void a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one(voi
     assert_memory_equal(e.b + 14 + 20, "\3\4", 2);
 }
 
-// To the MAC that sent the packet: a link-local address is of one link.
+// To the MAC that sent the packet: a link-local address is valid on one link.
 // rfc: 4443 2.2 MUST
 // rfc: 7404 2.1 SHOULD
 static void a_router_with_link_local_addresses_only_tells_senders_on_its_link(void **state)
@@ -459,7 +459,7 @@ static void a_router_with_link_local_addresses_only_tells_senders_on_its_link(vo
     assert_only_drop(DROP_IP6_TOO_BIG, 2);
 }
 
-// How many of n errors about packets of this source come back.
+// Number of errors for n packets of this source.
 static unsigned errors_for(struct ip_spec s, const char *src, unsigned n)
 {
     struct frame f, e;
@@ -480,14 +480,14 @@ static void a_sender_does_not_use_up_the_errors_of_others(void **state)
     s4.ttl = s6.ttl = 1;
     two_interfaces();
     rig_icmp_rate(100, 50);
-    assert_in_range(errors_for(s4, "192.0.2.66", 2000), 10, 30); // 20 a second
+    assert_in_range(errors_for(s4, "192.0.2.66", 2000), 10, 30); // 20 per second
     assert_int_equal(errors_for(s4, "192.0.2.1", 5), 5);
     rig_icmp_rate(100, 50);
     assert_in_range(errors_for(s6, "2001:db8::66", 2000), 10, 30);
     assert_int_equal(errors_for(s6, "2001:db8::1", 5), 5);
 }
 
-// Many senders use up the interface's errors; path MTU discovery goes on, for each of them, too.
+// Many senders use up the interface's errors; path MTU discovery still works for each of them.
 // rfc: 4443 2.4f MUST
 static void packet_too_big_has_buckets_of_its_own(void **state)
 {
@@ -519,7 +519,7 @@ static void an_error_about_an_error_of_ours_is_not_made(void **state)
     struct frame f, e;
     s.ttl = 1;
     two_interfaces();
-    rig_unroute(VR_DEFAULT, "192.0.2.0/24"); // no way back
+    rig_unroute(VR_DEFAULT, "192.0.2.0/24"); // no route back
     assert_false(error_about(&s, &f, &e));
     assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
     assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 1); // the error itself
@@ -533,7 +533,7 @@ static void an_error_to_our_own_address_ends_as_a_martian(void **state)
     s.ttl = 1;
     two_interfaces();
     rig_route(VR_DEFAULT, "192.0.2.1/32",
-              rig_nexthop(NEXTHOP_LOCAL, in)); // the source claims to be us
+              rig_nexthop(NEXTHOP_LOCAL, in)); // the source claims our address
     assert_false(error_about(&s, &f, &e));
     assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
     assert_int_equal(rig_drops(DROP_IP4_MARTIAN_SRC), 1);
@@ -639,7 +639,7 @@ static void the_bucket_fills_again_at_its_rate(void **state)
     assert_true(error_about(&s, &f, &e));
     bool told = false;
     unsigned quiet = 0;
-    // one in 200 ms: there are packets that are not answered, and after them one that is
+    // One in 200 ms: first packets without an error, then one with it.
     for (unsigned i = 0; i < 100000000 && !told; i++) {
         bool answered = error_about(&s, &f, &e);
         quiet += !answered;
@@ -694,7 +694,7 @@ static void beyond_scope(uint16_t vlan)
     assert_int_equal(checksum_finish(checksum_add(sum, icmp, 1240)), 0);
 }
 
-// As many as fit in the packet, and what is behind them still decides.
+// As many as fit in the packet, and the header after them still decides.
 // rfc: 4443 3.3 MUST
 static void a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_told(void **state)
 {
@@ -715,7 +715,7 @@ static void a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_
                             .l4_len = 8 * n + 8};
         assert_true(error_about(&s, &f, &e));
         assert_error6(&f, &e, 3, 0, 0);
-        chain[8 * (n - 1)] = 58; // an error of ICMPv6 is none to tell about
+        chain[8 * (n - 1)] = 58; // no error about an ICMPv6 error
         chain[8 * n] = 1;
         assert_false(error_about(&s, &f, &e));
     }
@@ -740,7 +740,7 @@ static void not_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed(
 
     two_interfaces();
     assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1"}, &f,
-                             &e)); // we have no link-local one
+                             &e)); // we have no link-local address
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
     assert_false(error_about(&s, &f, &e));
     assert_false(error_about(

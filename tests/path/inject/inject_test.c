@@ -166,13 +166,13 @@ static void what_the_kernel_sends_without_df_is_cut(void **state)
         assert_memory_equal(g.b + 34, f.b + 34 + (k ? 976 : 0), bytes);
     }
     assert_false(rig_receive(1, &g));
-    iface_get(out)->mtu = 30; // no room for a piece
+    iface_get(out)->mtu = 30; // too small for any fragment
     rig_inject_frame(0, out, &f);
     rig_poll();
     assert_only_drop(DROP_IP4_TOO_BIG, 1);
 }
 
-// Sends one packet to an unresolved neighbor and takes it as its manager does.
+// Sends one packet to an unresolved neighbor and takes it like neigh_manager.
 static struct rte_mbuf *held_packet(const struct ip_spec *s)
 {
     struct frame f = frame_ip(s);
@@ -211,7 +211,7 @@ static void held_packets_of_both_families_leave_when_the_neighbor_answers(void *
         assert_true(rig_receive(1, &g));
         assert_memory_equal(g.b, neighbor_mac(8), 6);
         assert_int_equal(g.b[12] << 8 | g.b[13], i % 2 ? 0x86dd : 0x0800);
-        assert_int_equal(g.b[i % 2 ? 14 + 7 : 14 + 8], 1); // lowered once, not twice
+        assert_int_equal(g.b[i % 2 ? 14 + 7 : 14 + 8], 1); // decremented once, not twice
         if (i % 2 == 0)
             assert_true(frame_is_ip4_sound(&g));
     }
@@ -283,7 +283,7 @@ static void a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented(
     assert_int_equal(rig_discard(1), 2);
 }
 
-// Two forwarders, port 1 has one transmit queue, forwarder 0's; forwarder 1 receives from port 0.
+// Two forwarders: port 1 has one transmit queue, of forwarder 0; forwarder 1 receives from port 0.
 static void shared_queue_plans(void)
 {
     struct plan_rx rx[] = {{port_get(0) - port_table, 0}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ip4_test.c - which IPv4 packets may be forwarded, and what happens to the TTL
+// ip4_test.c - IPv4 packets that may be forwarded, and their TTL
 #include "harness.h"
 
 #include <arpa/inet.h>
@@ -126,7 +126,7 @@ static void a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_compu
     two_interfaces();
     struct frame g, f = packet();
     struct rte_mbuf *m = rig_mbuf(&f, 2048);
-    m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD; // and yet it is right
+    m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD; // although it is right
     rig_send_mbuf(0, 0, m);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -147,7 +147,7 @@ static void the_checksum_stays_right_for_every_value(void **state)
     two_interfaces();
     struct frame g, f = packet();
     for (unsigned id = 0; id < 65536;
-         id += 7) { // walks the checksum through its values, 0xffff's neighbors included
+         id += 7) { // steps through checksum values, including the neighbors of 0xffff
         f.b[18] = (uint8_t)(id >> 8);
         f.b[19] = (uint8_t)id;
         f.b[22] = (uint8_t)(2 + id % 254);
@@ -306,7 +306,7 @@ static void good_packets_keep_their_order_around_bad_ones(void **state)
     rig_poll();
     struct frame g;
     unsigned n = 0;
-    // Plain packets go first; those with options, each looked at alone, after them.
+    // Plain packets go first; packets with options, which are handled singly, after them.
     for (unsigned options = 0; options <= 1; options++)
         for (unsigned i = 0; i < 64; i++) {
             if (i % 5 == 1 || i % 7 == 3 || (i % 3 == 0) != options)
@@ -387,7 +387,7 @@ static void record_route_and_timestamp_are_dropped_ignored_or_processed(void **s
     assert_true(rig_receive(1, &g));
     assert_true(frame_is_ip4_sound(&g));
     assert_int_equal(g.b[36], 9);
-    assert_true(g.b[38] & 0x80); // not the time of day, and says so
+    assert_true(g.b[38] & 0x80); // not the time of day, and marked as such
     assert_only_drop(DROP_IP4_OPTION, 2);
 }
 
@@ -406,7 +406,7 @@ static void a_full_record_passes_and_a_timestamp_counts_that(void **state)
     assert_true(rig_receive(1, &g));
     assert_memory_equal(g.b + 34, route, 8);
     assert_true(rig_receive(1, &g));
-    assert_int_equal(g.b[37], 0x30); // one more that found no room
+    assert_int_equal(g.b[37], 0x30); // one more without room
     assert_true(frame_is_ip4_sound(&g));
     assert_int_equal(rig_drops_all(), 0);
 }
@@ -436,7 +436,7 @@ static void a_timestamp_is_given_where_our_address_is_asked_for(void **state)
     assert_int_equal(g.b[36], 13);
 }
 
-static unsigned slower = 1; // the TSC is said to have this part of its rate
+static unsigned slower = 1; // divides the reported TSC rate
 uint64_t __real_rte_get_tsc_hz(void);
 uint64_t __wrap_rte_get_tsc_hz(void);
 
@@ -445,9 +445,9 @@ uint64_t __wrap_rte_get_tsc_hz(void)
     return __real_rte_get_tsc_hz() / slower;
 }
 
-// Whatever the TSC's rate; the clock is read around each packet. The rate that is said is an eighth
-// of the true one: eight milliseconds pass in each, and no shift that happens to suit the true rate
-// finds them.
+// Holds for any TSC rate; the clock is read around each packet. The reported rate is an eighth of
+// the true one, so that eight milliseconds pass per reported millisecond, and a shift that happens
+// to fit the true rate gives wrong results.
 static void timestamps_count_milliseconds(void **state)
 {
     static const uint8_t ask[8] = {68, 8, 5};
@@ -473,7 +473,7 @@ static void timestamps_count_milliseconds(void **state)
                     8 * (after[1] - before[0]) / 1000000 + 1);
 }
 
-// The kernel would send it on itself. Whoever is to see it is addressed by it, or has joined its
+// The kernel would forward it. Nodes that should see it are its destination or have joined its
 // group.
 // rfc: 2113 2 MUST, only as a router that does not know the option
 static void a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up(void **state)
@@ -507,8 +507,8 @@ static void options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong(v
         {{7, 6, 4}, IP4_OPTIONS_PROCESS, 22},  // room for part of an address
         {{68, 12, 4, 0}, IP4_OPTIONS_PROCESS, 22},
         {{68, 12, 5, 2}, IP4_OPTIONS_PROCESS, 23},   // a kind nobody knows
-        {{68, 8, 9, 0xf0}, IP4_OPTIONS_PROCESS, 23}, // the count of those without room runs over
-        {{68, 8, 5, 1}, IP4_OPTIONS_PROCESS, 22},    // room for the address only
+        {{68, 8, 9, 0xf0}, IP4_OPTIONS_PROCESS, 23}, // count of entries without room would overflow
+        {{68, 8, 5, 1}, IP4_OPTIONS_PROCESS, 22},    // room only for the address
     };
     two_interfaces();
     rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 3));

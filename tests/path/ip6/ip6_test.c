@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ip6_test.c - which IPv6 packets may be forwarded, and what stays on its link
+// ip6_test.c - IPv6 packets that may be forwarded, and packets that stay on their link
 #include "harness.h"
 
 static uint16_t in, out;
@@ -145,7 +145,7 @@ static void our_link_local_addresses_and_link_scope_groups_go_up(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-// The kernel behind the TAP is a router: what it is given that is not for us, it would send on.
+// The kernel behind the TAP is a router: it would forward a punted packet that is not for us.
 // rfc: 4291 2.5.6 MUST NOT
 static void a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on(void **state)
 {
@@ -154,7 +154,7 @@ static void a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on(voi
                                           {"fe80::2", "fe80::4"},
                                           {"fe80::2", "fe80:1::"}};
     two_interfaces();
-    rig_link_local(out, "fe80::4"); // an address of ours, on another link
+    rig_link_local(out, "fe80::4"); // our address on another link
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
     memcpy(iface_get(in)->addr6, (uint8_t[16]){0x20, 0x01, 0x0d, 0xb8, [15] = 0xfe}, 16);
     send_all_between(pair, 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_test.c - link aggregation: what members receive, how flows are spread, members that go,
+// lag_test.c - link aggregation: reception by members, spreading of flows, removal of members,
 // slow-protocol frames
 #include "harness.h"
 
@@ -9,7 +9,7 @@
 #include "table/lag.h"
 
 #define LAG LAG_FIRST
-#define MEMBERS 3u // ports 1, 2, 3; traffic comes in by port 0
+#define MEMBERS 3u // ports 1, 2, 3; traffic arrives on port 0
 
 static uint16_t in, lag0;
 
@@ -32,7 +32,7 @@ static uint16_t lag_iface(uint16_t vlan)
     return i->id;
 }
 
-static void members_set(unsigned set) // bit p: port p is in use
+static void members_set(unsigned set) // bit p: port p is a member
 {
     uint8_t member[MEMBERS];
     unsigned n = 0;
@@ -48,8 +48,8 @@ static void members_set(unsigned set) // bit p: port p is in use
     lag_share(lag_get(LAG), member, n);
 }
 
-// What forwarders 0 and 1 are to do; all ports are sent by forwarder 0's queue, or each forwarder
-// has its own.
+// Plans of forwarders 0 and 1; all ports are sent by forwarder 0's queue, or each forwarder has its
+// own.
 static void plans_set(bool one_owner)
 {
     struct plan_rx q[RIG_PORTS];
@@ -95,7 +95,7 @@ static struct frame flow(unsigned k, bool six)
                                       .to_iface = in});
 }
 
-static unsigned left_by(void) // the only frame that was sent, by which port
+static unsigned left_by(void) // port of the only sent frame
 {
     struct frame g;
     unsigned by = 0, n = 0;
@@ -365,7 +365,7 @@ static void each_fault_of_a_slow_protocol_frame_has_a_name(void **state)
         {37, 0, 124, DROP_LACP_LENGTH},
         {57, 20, 124, DROP_LACP_LENGTH},
         {73, 1, 124, DROP_LACP_LENGTH},
-        {14, 2, 124, DROP_LACP_LENGTH}, // a marker has 16 where this has 20
+        {14, 2, 124, DROP_LACP_LENGTH}, // value 20 in a field that must be 16
         {21, 0xbb, 124, DROP_LACP_LOOPED},
     };
     uint64_t drops = 0;

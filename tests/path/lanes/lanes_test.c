@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sets of lanes give the same results, on frames from near-sense to nonsense, and on next hops
-// of all kinds.
+// lanes_test.c - all sets of lanes give the same results, on plausible and random frames, and on
+// all kinds of next hops
 #include <rte_mbuf.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@
 
 enum { BURSTS = 4000 };
 
-static const struct lanes *scalar, *wide; // compared
+static const struct lanes *scalar, *wide; // the two compared sets
 static struct random rnd = {.state = 20151001};
 
-// As a port takes off the tag, the outer one of two; or what it says of a frame that had none.
+// Strips the tag like a port, the outer one of two; or claims a stripped tag for an untagged frame.
 static void tag_off(struct rte_mbuf *m)
 {
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
@@ -29,8 +29,8 @@ static void tag_off(struct rte_mbuf *m)
     rte_pktmbuf_adj(m, 4);
 }
 
-// Frames as ports hand them over: now and then in segments, with the tag in the mbuf, with the
-// checksum found good or bad.
+// Frames as ports deliver them: sometimes in segments, with the tag in the mbuf, with the checksum
+// found good or bad.
 static unsigned arrive(struct arrivals *a)
 {
     static struct frame f;
@@ -76,7 +76,7 @@ static void assert_same_bursts(const struct burst *x, const struct burst *y)
         SAME(dst6);
 }
 
-// Numbers that are the same but for what is above a byte.
+// Gives virtual routers ids that differ only above the low byte.
 static void number_vrs_apart(void)
 {
     for (unsigned i = 1; i < IFACE_MAX; i++) {
@@ -153,7 +153,7 @@ static void random_burst(struct burst *b, unsigned family)
         b->nh[i] = alike ? 1 : random_below(&rnd, nexthop_used() + 1);
         b->hop[i] = random_next(&rnd);
         if (random_below(&rnd, 4) == 0)
-            b->hop[i] |= 0xffff0000; // sums that wrap
+            b->hop[i] |= 0xffff0000; // sums that overflow
         b->len[i] = (uint16_t)(alike                   ? 100
                                : random_below(&rnd, 2) ? random_next(&rnd)
                                                        : 1500 + random_below(&rnd, 3));
@@ -226,8 +226,8 @@ int main(void)
     };
 
     scalar = lanes_by_name("scalar");
-    rig_reach += 4; // tag_off() moves the data so far after the rest of the buffer was poisoned
+    rig_reach += 4; // tag_off() moves the data by this much after the poisoning
     if (!lanes_by_name("avx2"))
-        return 77; // one set only: skipped
+        return 77; // only one set: skipped
     return cmocka_run_group_tests(tests, rig_group_setup, rig_group_teardown);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency_test.c - packets of sampled bursts are measured from port to port, and no others
+// latency_test.c - packets of sampled bursts are measured from port to port, and no other packets
 #include "harness.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ static void nothing_is_measured_unless_asked_for(void **state)
 static void one_burst_in_so_many_is_measured(void **state)
 {
     routes();
-    sample(1); // every timed one
+    sample(1); // every timed burst
     traffic();
     sample(0);
     look();

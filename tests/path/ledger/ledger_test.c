@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ledger_test.c - every packet ends in exactly one place, whatever it is
+// ledger_test.c - every packet ends in exactly one place
 //
-// Random frames through a router that has one of everything, in bursts of random
-// size, whole or cut into segments, while transmit rings fill up, held packets come
-// back or do not, and next hops change. After each round nothing is in the
-// router, and rx + inject = tx + punt + drops; at the end no buffer is missing
-// (rig_teardown). KAMUEE_SEED=n repeats a run.
+// Sends random frames through a router with one of everything, in bursts of random size, whole or
+// in segments, while transmit rings fill up, held packets are released or dropped, and next hops
+// change. After each round the router is empty, and rx + inject = tx + punt + drops; at the end no
+// buffer is missing (rig_teardown). KAMUEE_SEED=n repeats a run.
 #include "random.h"
 
 #include <rte_mbuf.h>
@@ -14,7 +13,7 @@
 
 #define FRAMES 50000u
 
-// Plays neigh_manager: some packets come back, some are dropped.
+// Plays neigh_manager: releases some packets and drops some.
 static void neighbors_answer(struct random *r)
 {
     for (struct rte_mbuf *m; (m = rig_held());)
@@ -85,7 +84,7 @@ static void fifty_thousand_random_frames_leave_the_ledger_at_zero(void **state)
     assert_int_equal(l.held, 0);
 }
 
-// The random frames are worth something only if they reach all corners.
+// Random frames are useful only if they reach nearly every code path.
 static void random_frames_reach_nearly_every_drop_reason(void **state)
 {
     static const enum drop_reason not_reached[] = {
@@ -94,20 +93,20 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
         DROP_INJECT_NO_FORWARDER, DROP_INJECT_RING_FULL, DROP_INJECT_NO_BUFFER, DROP_TX_FULL,
         DROP_TX_NO_BUFFER, DROP_TX_NO_QUEUE, DROP_VR_CPU_BUDGET,
         DROP_START_FULL, // path/begin
-        // no virtual router has a budget here: path/punt, e2e/test_vr_budget.py
+        // No virtual router has a budget here: path/punt, e2e/test_vr_budget.py.
         DROP_VR_PUNT_BUDGET, DROP_VR_NEIGHBOR_BUDGET,
-        // no port has a queue here: path/queue, queue_test
+        // No port has a queue here: path/queue, queue_test.
         DROP_QUEUE_FULL, DROP_QUEUE_SHARE, DROP_QUEUE_PORT_FULL, DROP_QUEUE_RING_FULL,
         DROP_QUEUE_CODEL, DROP_QUEUE_TIME, DROP_QUEUE_FLOW,
-        // there is no metalink here: path/metalink
+        // There is no metalink here: path/metalink.
         DROP_METALINK_HOPS, DROP_METALINK_FULL,
-        // there is no tunnel here: path/tunnel
+        // There is no tunnel here: path/tunnel.
         DROP_TUNNEL_NO_ROUTE, DROP_TUNNEL_RECURSION, DROP_TUNNEL_PROTOCOL, DROP_TUNNEL_ROOM,
         DROP_TUNNEL_TOO_BIG, DROP_TUNNEL_FULL, DROP_TUNNEL_SOURCE, DROP_TUNNEL_HEADER,
         DROP_TUNNEL_FRAGMENT, DROP_TUNNEL_CHECKSUM, DROP_TUNNEL_ECN,
-        // there is no packet program here: e2e/test_program.py
+        // There is no packet program here: e2e/test_program.py.
         DROP_PROGRAM_DROP, DROP_PROGRAM_FAULT, DROP_PROGRAM_NO_WAY,
-        // there is no LAG here: path/lag
+        // There is no LAG here: path/lag.
         DROP_LAG_INACTIVE, DROP_LAG_NO_MEMBER, DROP_SLOW_TAGGED, DROP_SLOW_DESTINATION,
         DROP_SLOW_TRUNCATED, DROP_SLOW_SUBTYPE, DROP_SLOW_POLICED, DROP_LACP_LENGTH,
         DROP_LACP_LOOPED, DROP_LACP_NOT_CONFIGURED};
@@ -119,7 +118,7 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
     iface_put_flags(checked, IFACE_URPF4 | IFACE_URPF6, IFACE_URPF4 | IFACE_URPF6);
     checked->policy.urpf[0] = checked->policy.urpf[1] = URPF_STRICT;
     for (unsigned i = 0; i < 20000; i++) {
-        if (i == 10000) { // reverse-path checks: strict by the first port, loose by the second
+        if (i == 10000) { // reverse-path checks: strict on the first port, loose on the second
             iface_get(1)->policy.urpf[0] = iface_get(1)->policy.urpf[1] = URPF_STRICT;
             iface_get(2)->policy.urpf[0] = iface_get(2)->policy.urpf[1] = URPF_LOOSE;
             iface_put_flags(iface_get(1), IFACE_URPF4 | IFACE_URPF6, IFACE_URPF4 | IFACE_URPF6);

@@ -27,7 +27,7 @@ static void random_multicast(uint16_t vr, uint8_t family, uint8_t last, uint16_t
     assert_int_equal(multicast_set(vr, &e), 0);
 }
 
-// Groups 1 to 4, by interface 0 in the default router and 2 in the other; 5 has no route.
+// Groups 1 to 4 by interface 0 in the default router, and 2 in the other; 5 has no route.
 static void random_groups(uint16_t blue)
 {
     for (uint8_t family = IP4; family <= IP6; family += IP6 - IP4) {
@@ -59,7 +59,7 @@ void random_router(void)
     iface_get(iface[5])->flags = 0;
     iface_get(iface[4])->mtu = 300;
     nh[0] = rig_adjacency(iface[1], 1);
-    nh[1] = rig_adjacency(iface[4], 2); // narrow
+    nh[1] = rig_adjacency(iface[4], 2); // small MTU
     nh[2] = rig_nexthop(NEXTHOP_LOCAL, iface[0]);
     nh[3] = rig_nexthop(NEXTHOP_HOLD, iface[1]);
     nh[4] = rig_nexthop(NEXTHOP_GLEAN, iface[1]);
@@ -81,7 +81,7 @@ void random_router(void)
     uint32_t everybody = rig_nexthop(NEXTHOP_BROADCAST, iface[1]);
     nexthop_set_broadcast(everybody, iface[1]);
     rig_route(VR_DEFAULT, "10.3.1.0/24",
-              everybody); // wider than any, so that random packets hit it
+              everybody); // very short prefix, so that random packets match
     uint32_t there = rig_adjacency(iface[3], 4), back = rig_adjacency(iface[2], 5);
     for (unsigned k = 0; k < 12; k++) {
         char text[PREFIX_TEXT_MAX];
@@ -100,7 +100,7 @@ static void random_rule(struct list *l, uint32_t number, const char *src, enum a
     list_action(l)->extra = (uint8_t)extra;
 }
 
-// Drops AFx3 and remarks AFx2, and never runs out of tokens: an answer that time does not change.
+// Drops AFx3 and remarks AFx2, with unlimited tokens: time does not change the result.
 static void random_policers(void)
 {
     static const struct policer p = {.name = "random",
@@ -127,7 +127,7 @@ void random_lists(void)
     random_rule(&l, 30, "10.3.0.0/16", ACL_PERMIT, ACL_POLICE);
     router_role(ROLE_ACL_MANAGER);
     list_action(&l)->meter =
-        acl_meter_new(1, 1); // nothing passes: an answer that time does not change
+        acl_meter_new(1, 1); // nothing passes, at any time
     random_rule(&l, 40, "10.4.0.0/16", ACL_PERMIT, ACL_REDIRECT);
     list_action(&l)->redirect = redirect_to("30.0.0.9");
     random_rule(&l, 50, "2001:db8:1::/48", ACL_DENY, ACL_LOG);
@@ -183,7 +183,7 @@ unsigned random_frame(struct random *r, struct frame *f)
     static const uint8_t protos[] = {1, 2, 6, 17, 17, 17, 44, 58, 60, 0, 89, 132};
     char src[IP_TEXT_MAX], dst[IP_TEXT_MAX];
     bool is4 = random_below(r, 2);
-    unsigned way = random_below(r, 4) ? 0 : random_below(r, 8); // comes in by
+    unsigned way = random_below(r, 4) ? 0 : random_below(r, 8); // input port
     struct ip_spec s = {
         .src = pick(r, is4, src),
         .dst = pick(r, is4, dst),
@@ -202,7 +202,7 @@ unsigned random_frame(struct random *r, struct frame *f)
         .pad_to = random_below(r, 2) ? 60 : 0,
     };
     *f = frame_ip(&s);
-    if (is4 && s.options) { // one that routers know
+    if (is4 && s.options) { // options that routers know
         static const uint8_t option[] = {7, 68, 131, 137, 148, 94};
         uint8_t *at = frame_l3(f) + 20;
         at[0] = option[random_below(r, sizeof option)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metalink_test.c - packets from one virtual router to the next without leaving the forwarder
+// metalink_test.c - packets between virtual routers inside the forwarder
 #include "acl_fixture.h"
 #include "harness.h"
 
@@ -29,8 +29,8 @@ static void route_all(uint16_t of, uint32_t nexthop)
         rig_route(of, any[six].all, nexthop);
 }
 
-// n virtual routers in a row: what comes by port 0 into the first leaves the last by port 1. What
-// goes to 192.0.2.0/24 finds its way back.
+// A chain of n virtual routers: packets that enter the first by port 0 leave the last by port 1.
+// Packets to 192.0.2.0/24 find their way back.
 static void chain(unsigned n)
 {
     for (unsigned k = 0; k < n; k++)
@@ -98,7 +98,7 @@ static void a_packet_comes_out_at_the_other_end(void **state)
         assert_true(rig_receive(1, &g));
         assert_int_equal(g.n, f.n);
         assert_memory_equal(g.b, neighbor_mac(9), 6);
-        assert_int_equal(ttl_of_frame(&g), 62); // once for each virtual router
+        assert_int_equal(ttl_of_frame(&g), 62); // once per virtual router
         assert_true(six || frame_is_ip4_sound(&g));
     }
     assert_int_equal(count(end[0][0]).tx_packets, 2);
@@ -156,7 +156,7 @@ static void a_loop_of_virtual_routers_ends(void **state)
     assert_only_drop(DROP_METALINK_HOPS, 100);
 }
 
-// The error begins at 0 hops: it finds its way back from wherever the packet has come.
+// The error starts with a hop count of 0, so it can return from anywhere.
 static void a_ttl_that_ends_behind_eight_hops_is_told_to_the_sender(void **state)
 {
     chain(9);
@@ -202,7 +202,7 @@ static void pieces_have_passed_as_many_metalinks_as_the_whole(void **state)
     assert_only_drop(DROP_METALINK_HOPS, 2);
 }
 
-// A burst that becomes many more packets than fit is cut, and nothing is lost without a name.
+// A burst that multiplies to more packets than fit is cut, and every lost packet has a drop reason.
 static void packets_that_multiply_are_bounded(void **state)
 {
     chain(4);
@@ -220,7 +220,7 @@ static void packets_that_multiply_are_bounded(void **state)
     assert_true(rig_drops(DROP_METALINK_FULL) > 0);
 }
 
-// What Linux sends into the TAP of an end arrives at the other end's TAP: ARP, ND, routing
+// Frames that Linux sends to the TAP of an end arrive at the other end's TAP: ARP, ND, routing
 // protocols.
 static void frames_of_one_tap_reach_the_other(void **state)
 {
@@ -236,7 +236,7 @@ static void frames_of_one_tap_reach_the_other(void **state)
     rig_poll();
     assert_true(rig_punted(PUNT_NEIGH, &g, &by));
     assert_int_equal(by, end[0][1]);
-    assert_int_equal(g.n, sizeof arp); // without the tag that only the forwarder knows
+    assert_int_equal(g.n, sizeof arp); // without the internal tag of the forwarder
     assert_memory_equal(g.b, arp, sizeof arp);
     rig_inject_frame(0, end[0][1], &f);
     rig_poll();
@@ -274,7 +274,7 @@ static void a_packet_held_for_the_neighbor_crosses_afterwards(void **state)
     assert_int_equal(ttl_of_frame(&g), 62);
 }
 
-// A tag that the port has taken off is not taken for one of the metalink's.
+// A tag stripped by the port is not mistaken for a tag of the metalink.
 static void a_stripped_tag_is_forgotten(void **state)
 {
     chain(2);
@@ -336,8 +336,8 @@ static void explain_follows_through(void **state)
     last = packet_trace_last(p, TRACED_PACKET);
     assert_int_equal(last->end, TRACED_SENT);
     assert_int_equal(p->frame[last->frame].iface, out);
-    assert_int_equal(p->frame[p->step[2].frame].iface, end[0][0]); // left by it
-    assert_int_equal(p->step[3].iface, end[0][1]);                // came by it
+    assert_int_equal(p->frame[p->step[2].frame].iface, end[0][0]); // sent by it
+    assert_int_equal(p->step[3].iface, end[0][1]);                // received by it
     forwarder_explain_fini();
     free(p);
     assert_int_equal(count(end[0][0]).tx_packets, 0);

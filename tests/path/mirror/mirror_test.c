@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mirror_test.c - copies leave by another port; the originals know nothing of it
+// mirror_test.c - copies leave by another port; the originals are unaffected
 #include "harness.h"
 
 #include "core/rcu.h"
@@ -57,7 +57,7 @@ static void what_is_received_leaves_by_the_other_port_as_it_came(void **state)
     assert_true(rig_receive(2, &g));
     assert_same(&g, &forwarded);
     assert_true(rig_receive(2, &g));
-    assert_same(&g, &lost); // dropped, and mirrored
+    assert_same(&g, &lost); // dropped but mirrored
     assert_false(rig_receive(2, &g));
     assert_int_equal(rig_discard(1), 1);
     assert_only_drop(DROP_IP4_NO_ROUTE, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_test.c - who gets a copy of a multicast packet, and how it leaves
+// multicast_test.c - receivers of copies of a multicast packet, and the copies themselves
 #include "multicast_fixture.h"
 
 // rfc: 1812 5.2.1.3 SHOULD
@@ -89,7 +89,7 @@ static void without_a_route_it_is_dropped(void **state)
     interfaces();
     send_one(0, &stream4);
     assert_only_drop(DROP_IP4_MULTICAST, 1);
-    route(red, NULL, "239.129.2.3", 0, (const uint16_t[]){one, 1, 0}); // another virtual router's
+    route(red, NULL, "239.129.2.3", 0, (const uint16_t[]){one, 1, 0}); // of another virtual router
     ROUTE("192.0.2.9", "239.129.2.3", 0, one, 1);
     send_one(0, &stream4);
     assert_only_drop(DROP_IP4_MULTICAST, 2);
@@ -103,12 +103,12 @@ static void by_the_wrong_interface_it_is_dropped_and_counted(void **state)
 {
     interfaces();
     ROUTE(NULL, "239.129.2.3", 0, one, 1, two, 1);
-    send_one(2, &stream4); // an output, at that
+    send_one(2, &stream4); // which is an output
     send_one(2, &stream4);
     assert_only_drop(DROP_MULTICAST_WRONG_IF, 2);
     assert_int_equal(counter(NULL, "239.129.2.3")->wrong, 2);
     assert_int_equal(counter(NULL, "239.129.2.3")->packets, 0);
-    ROUTE(NULL, "239.129.2.3", 0, one, 1); // what was counted goes over
+    ROUTE(NULL, "239.129.2.3", 0, one, 1); // counters are kept
     assert_int_equal(counter(NULL, "239.129.2.3")->wrong, 2);
     nothing_left();
 }

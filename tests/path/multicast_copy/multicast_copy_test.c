@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_copy_test.c - copies by size, buffers and ports: too big, cut, in segments, too many
+// multicast_copy_test.c - copies by size, buffers and ports: too big, fragmented, in segments, too
+// many
 #include "multicast_fixture.h"
 
 #include <rte_mbuf.h>
@@ -65,7 +66,7 @@ static void ipv6_too_big_is_told_once_by_the_smallest_mtu(void **state)
     assert_only_drop(DROP_IP6_TOO_BIG, 2);
 }
 
-// Ports that free without looking take whole buffers of one pool, with one owner.
+// Ports with fast free take whole buffers of one pool, with one owner.
 static void copies_suit_ports_that_free_without_looking(void **state)
 {
     struct rte_mbuf *m;
@@ -73,7 +74,7 @@ static void copies_suit_ports_that_free_without_looking(void **state)
     interfaces();
     port_get(iface_get(one)->port)->fast_free = true;
     port_get(iface_get(two)->port)->fast_free = true;
-    exchange_mix(); // the packet itself is of another pool here
+    exchange_mix(); // the packet itself is in another pool here
     ROUTE(NULL, "239.129.2.3", 0, one, 1, sub, 1, two, 1);
     struct frame f = frame_ip(&stream4);
     rig_send(0, &f);
@@ -145,7 +146,7 @@ static void a_burst_to_many_outputs_leaves_none_behind(void **state)
     rig_step(0);
     rig_poll();
     n = rig_discard(1) + rig_discard(2);
-    // the rings behind the ports take less: the rest has the port's reason
+    // The rings of the ports take fewer: the rest has the port's drop reason.
     assert_int_equal(n + rig_drops(DROP_TX_FULL), 64 * MULTICAST_OUT_MAX);
     assert_int_equal(rig_drops(DROP_TX_FULL), rig_drops_all());
 }

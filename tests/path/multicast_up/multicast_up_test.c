@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_up_test.c - which multicast packets the host, the kernel and routing daemons get to see
+// multicast_up_test.c - multicast packets for the host, the kernel and routing daemons
 #include "multicast_fixture.h"
 
 #include "table/packet_trace.h"
@@ -67,12 +67,12 @@ static void a_group_that_the_host_has_joined_goes_up_too(void **state)
     interfaces();
     join(in, "239.129.2.3");
     struct frame f = send_one(0, &stream4);
-    assert_true(rig_punted(PUNT_OTHER, &g, &by)); // no route: the packet itself
+    assert_true(rig_punted(PUNT_OTHER, &g, &by)); // no route: punts the packet itself
     assert_int_equal(by, in);
     assert_memory_equal(g.b, f.b, f.n);
     ROUTE(NULL, "239.129.2.3", 0, one, 1, two, 1);
     f = send_one(0, &stream4);
-    assert_true(rig_punted(PUNT_OTHER, &g, NULL)); // a copy, as it came
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL)); // an unchanged copy
     assert_memory_equal(g.b, f.b, f.n);
     assert_copy(1, one, &f);
     assert_copy(2, two, &f);
@@ -94,7 +94,7 @@ static void a_daemon_is_shown_unknown_groups(void **state)
     send_one(0, &stream6);
     assert_true(rig_punted(PUNT_MULTICAST, &g, NULL));
     assert_int_equal(rig_drops_all(), 0);
-    send_one(2, &stream4); // it does not run there
+    send_one(2, &stream4); // no daemon there
     assert_only_drop(DROP_IP4_MULTICAST, 1);
     nothing_left();
 }
@@ -129,19 +129,19 @@ static void the_kernel_sees_a_packet_of_its_routes_now_and_then(void **state)
     daemon_on(two);
     ROUTE("192.0.2.1", "239.129.2.3", MULTICAST_KERNEL, one, 1);
     struct frame f = send_one(0, &stream4);
-    assert_copy(1, one, &f); // it has just seen one
+    assert_copy(1, one, &f); // it has just got one
     uint64_t was = multicast_sample_cycles;
     multicast_sample_cycles = 0;
     f = send_one(0, &stream4);
     assert_true(
-        rig_punted(PUNT_MULTICAST, &g, NULL)); // instead of the copies: the kernel makes them
+        rig_punted(PUNT_MULTICAST, &g, NULL)); // instead of copies: the kernel makes them
     assert_memory_equal(g.b, f.b, f.n);
     nothing_left();
     multicast_sample_cycles = was;
     f = send_one(0, &stream4);
     assert_copy(1, one, &f);
     assert_int_equal(counter("192.0.2.1", "239.129.2.3")->packets, 3);
-    for (unsigned i = 0; i < 5; i++) { // of those that come by the wrong interface, the first
+    for (unsigned i = 0; i < 5; i++) { // punts only the first packet from a wrong interface
         send_one(2, &stream4);
         up += rig_punted(PUNT_MULTICAST, &g, NULL);
     }
@@ -185,7 +185,7 @@ static void explaining_counts_nothing_and_takes_no_turn(void **state)
     assert_int_equal(counter(NULL, "239.129.2.3")->packets, 0);
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_MULTICAST, &g, NULL)); // the turn was not taken
+    assert_true(rig_punted(PUNT_MULTICAST, &g, NULL)); // explain does not use up the turn
     multicast_sample_cycles = was;
     router_role(ROLE_CONTROL);
     forwarder_explain_fini();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_test.c - what each kind of next hop does to a packet; groups; virtual routers
+// nexthop_test.c - the effect of each kind of next hop on a packet; groups; virtual routers
 #include "harness.h"
 
 #include <rte_mbuf.h>
@@ -140,8 +140,8 @@ static void a_used_adjacency_is_marked_and_an_unused_one_is_not(void **state)
     assert_false(nexthop_used_since(idle, 1));
 }
 
-// Sends one packet of each of n flows and notes by which of the ports 1..3 it left (0 = none), from
-// `spec` with its port.
+// Sends one packet of each of n flows, with ports counted up from `spec`, and notes which of the
+// ports 1..3 it left by (0 = none).
 static void spread(const struct ip_spec *spec, unsigned n, uint8_t *left_by)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -209,7 +209,7 @@ static void a_member_that_fails_moves_only_its_own_flows(void **state)
     for (unsigned i = 0; i < 400; i++)
         moved += again[i] != after[i];
     assert_in_range(moved, 80,
-                    190); // about a third comes back to the new member, nothing else moves
+                    190); // about a third returns to the new member, nothing else moves
 }
 
 static void fragments_of_a_packet_stay_together(void **state)

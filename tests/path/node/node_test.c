@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_test.c - forwarders on two memory nodes look up in a copy of the FIB each, and do the same
-// to every packet
+// node_test.c - forwarders on two memory nodes look up in their own copies of the FIB, with the
+// same results
 #include "harness.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void address(bool v6, unsigned n, char *text, size_t size)
         snprintf(text, size, "198.51.%u.%u", n & 0xf, n >> 4 & 0xff);
 }
 
-// A host, and two nets that it lies in.
+// A host route, or one of two networks around it.
 static void some_prefix(bool v6, unsigned n, unsigned kind, char *text, size_t size)
 {
     char host[64];
@@ -52,7 +52,7 @@ static void some_prefix(bool v6, unsigned n, unsigned kind, char *text, size_t s
         snprintf(text, size, "%s", v6 ? "2001:db8:0::/45" : "198.51.0.0/21");
 }
 
-// The same packet to both: sent alike, or not at all by both.
+// Sends the same packet to both forwarders: both forward it alike, or neither does.
 static bool both_do_alike(const char *dst, bool v6)
 {
     struct frame f = frame_ip(

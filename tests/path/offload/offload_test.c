@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload_test.c - packets whose sender left checksum and cutting to a card
+// offload_test.c - packets whose sender left checksum and segmentation to a card
 #include <stdlib.h>
 
 #include "harness.h"
@@ -21,7 +21,7 @@ static void two_interfaces(void)
     rig_link_local(in, "fe80::1");
 }
 
-// The sum of RFC 1071 byte by byte, as far from the router's own as can be.
+// RFC 1071 sum byte by byte, independent of the router's own code.
 static uint32_t sum_of(uint32_t sum, const uint8_t *p, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -145,7 +145,7 @@ static void what_goes_up_is_completed_too(void **state)
     }
 }
 
-// A wrong checksum that is not the pseudo-header's stays wrong: who receives it is to see the
+// A wrong checksum other than the pseudo-header sum stays wrong, so that the receiver detects the
 // damage.
 static void right_wrong_and_absent_checksums_are_left_alone(void **state)
 {
@@ -167,7 +167,7 @@ static void right_wrong_and_absent_checksums_are_left_alone(void **state)
     assert_int_equal(completed(), before);
 }
 
-// The payload adds up to what makes the right checksum the pseudo-header's sum.
+// The payload makes the right checksum equal to the pseudo-header sum.
 static void a_right_checksum_that_looks_unfinished_is_left_alone(void **state)
 {
     uint64_t before = completed();
@@ -250,7 +250,7 @@ static void fragments_and_other_interfaces_are_left_alone(void **state)
     assert_int_equal(completed(), before);
 }
 
-// The driver has taken the first 2,000 bytes of a segment of 40,000.
+// The driver has sent the first 2,000 bytes of a segment of 40,000.
 static void a_segment_of_which_the_port_took_the_beginning_has_a_name(void **state)
 {
     uint64_t cut = counter_sum_offload(0).cut;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plan_test.c - who polls which queue, who sends by which, what an idle forwarder does
+// plan_test.c - assignment of receive and transmit queues to forwarders, and idle forwarders
 #include "harness.h"
 
 #include <rte_ethdev.h>
@@ -39,7 +39,7 @@ static void a_queue_moves_between_running_forwarders_without_losing_a_packet(voi
         if (i == 100)
             rig_plan_set(
                 0,
-                rig_plan_new(0, both, 1)); // out of the old plan, a grace period, into the new one
+                rig_plan_new(0, both, 1)); // old plan, a grace period, new plan
         if (i == 101)
             rig_plan_set(1, rig_plan_new(1, both + 1, 1));
         if (i % 10 == 0) {
@@ -138,7 +138,7 @@ static void a_port_that_frees_without_looking_gets_copies_of_foreign_buffers(voi
     rig_send(0, &f);
     rig_poll();
     assert_int_equal(rte_mempool_in_use_count(exchange_pool),
-                     0); // nobody has said that there are others
+                     0); // no other forwarders are known
     assert_true(rig_receive(1, &g));
     exchange_mix();
     rig_send(0, &f);
@@ -203,11 +203,11 @@ static void each_burst_is_counted_by_its_size_and_one_in_61_is_timed(void **stat
     for (unsigned i = 0; i < sizeof passed / sizeof *passed; i++) {
         const struct counter_stage *s = &c->stage[passed[i]];
         assert_int_equal(s->calls,
-                         3); // the first burst, the 62nd and the 123rd, of one packet each
+                         3); // bursts 1, 62 and 123, of one packet each
         assert_int_equal(s->packets, 3);
         assert_true(s->cycles > 0);
     }
-    assert_int_equal(c->stage[STAGE_IP4_IN].calls, 0); // none was odd
+    assert_int_equal(c->stage[STAGE_IP4_IN].calls, 0); // no odd packets
     assert_int_equal(c->stage[STAGE_IP6_IN].calls, 0);
     assert_int_equal(c->stage[STAGE_IP6_FWD].calls, 0);
     assert_int_equal(c->stage[STAGE_OTHER].calls, 0);
@@ -226,7 +226,7 @@ static void what_leaves_the_common_path_is_told_as_other(void **state)
     assert_int_equal(c->stage[STAGE_OTHER].packets, 1);
 }
 
-// net_ring cannot say how full it is; a driver that can is played for the moment.
+// net_ring cannot report its fill level; plays a driver that can.
 static unsigned waiting;
 static uint32_t count_waiting(void *queue)
 {
@@ -261,7 +261,7 @@ static void queue_depth_is_what_waited_before_the_burst(void **state)
 
 #define LINE 64u
 
-static const struct region { // all that forwarders 0 and 1 write besides what only they know
+static const struct region { // all shared memory that forwarders 0 and 1 write
     const void *at;
     size_t n;
 } *shared_regions(unsigned *n)
@@ -276,7 +276,7 @@ static const struct region { // all that forwarders 0 and 1 write besides what o
     return r;
 }
 
-// Marks the lines of the regions that differ from `before`, and takes the regions as they are now.
+// Marks the lines of the regions that differ from `before`, and updates `before`.
 static unsigned lines_written(uint8_t *before, uint8_t *mark, uint8_t bit)
 {
     unsigned n_regions, n = 0, line = 0;
@@ -411,7 +411,7 @@ static void idle_sleep_grows_at_once_when_a_packet_has_not_ended_the_silence(voi
         p.last_us = idle_sleep_us(IDLE_BALANCED, &p);
         assert_int_equal(p.last_us, want);
     }
-    p.silence_us = 300000; // but not long ago there were many
+    p.silence_us = 300000; // but there was recent traffic
     assert_int_equal(idle_sleep_us(IDLE_BALANCED, &p), 300);
 }
 

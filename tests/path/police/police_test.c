@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// police_test.c - the colors of policers against a model that counts bytes as the RFCs say, and
-// what becomes of packets by them, in and out; also where the TSC is slow, as on many arm64
-// machines
+// police_test.c - policer colors against a byte-counting model of the RFCs, and the effect on
+// packets, in and out; also with a slow TSC, as on many arm64 machines
 #include "acl_fixture.h"
 
 #include <rte_cycles.h>
@@ -17,7 +16,7 @@ static uint16_t in, out;
 
 #define SLOW_HZ 25000000u // Ampere Altra
 
-static uint64_t hz_said; // 0: the true one
+static uint64_t hz_said; // reported rate; 0 = the true one
 uint64_t __real_rte_get_tsc_hz(void);
 uint64_t __wrap_rte_get_tsc_hz(void);
 
@@ -51,12 +50,12 @@ static void bind_policer(uint16_t iface, enum policer_direction d, const struct 
 
 // --- colors --------------------------------------------------------------------------------------
 
-// RFC 2697 and 2698 in bytes: buckets C and E, or C and P, filled before each packet.
+// RFC 2697 and 2698 in bytes: buckets C and E, or C and P, refilled before each packet.
 struct model {
     bool two, aware;
     long double c, e, cbs, ebs, cir, pir; // bytes; per cycle
     uint64_t at;
-    long double near; // how far the closest decision was from the other one
+    long double near; // distance of the closest decision from its threshold
 };
 
 static void model_fill(struct model *m, uint64_t now)
@@ -143,7 +142,7 @@ static void compare_with_model(void)
         for (unsigned i = 0; i < 200; i++) {
             unsigned bytes = 20 + (unsigned)rand_r(&seed) % 1480;
             enum policer_color came = (enum policer_color)(rand_r(&seed) % 3), want, is;
-            // about the rate, sometimes a pause that fills the buckets in part or wholly
+            // About the rate, sometimes with a pause that refills the buckets partly or wholly.
             now += (uint64_t)(bytes / m.cir * (rand_r(&seed) % 200) / 100);
             now += rand_r(&seed) % 40 ? 0 : (uint64_t)(bytes / m.cir * (rand_r(&seed) % 40));
             model_fill(&m, now);
@@ -152,7 +151,7 @@ static void compare_with_model(void)
             enum policer_color would = policer_color_of(meter, bytes, as, now, true);
             is = policer_color_of(meter, bytes, as, now, false);
             assert_int_equal(would, is);
-            if (is != want && m.near > 2) // bytes
+            if (is != want && m.near > 2) // 2 bytes
                 fail_msg("round %u packet %u: %d, expected %d", round, i, is, want);
             unsure += is != want;
             model_pay(&m, bytes, is);
@@ -187,7 +186,7 @@ static void small_packets_at_a_high_rate_count_by_a_slow_counter(void **state)
     router_role(ROLE_ACL_MANAGER);
     uint16_t id = acl_meter_new(100000000, 1000000); // 100 Gbit/s
     assert_int_not_equal(id, 0);
-    for (unsigned i = 0; i < 5000000; i++) // eight times the rate for 3.2 ms
+    for (unsigned i = 0; i < 5000000; i++) // eight times the rate, for 3.2 ms
         passed += acl_meter_passes(id, 64, now + i / 64, false);
     assert_in_range(passed * 64, 40000000, 42500000);
     acl_meter_free(id);
@@ -220,8 +219,8 @@ static void codepoints_come_in_the_color_of_their_drop_precedence(void **state)
 
 // --- packets -------------------------------------------------------------------------------------
 
-// 1 and 2 kbit/s: three packets of 1028 bytes are green, two more yellow, and then one in eight or
-// four seconds, which may be one more in a slow test.
+// 1 and 2 kbit/s: three packets of 1028 bytes are green and two more yellow, then one in eight or
+// four seconds; a slow test may see one more.
 static struct policer slow(void)
 {
     return (struct policer){.name = "slow",
@@ -245,7 +244,7 @@ static void send(const char *src, const char *dst, uint8_t dscp, unsigned n)
     rig_poll();
 }
 
-// How many frames left by port 1 with each codepoint; all are sound, and their ECN bits are 1.
+// Counts frames that left by port 1 by codepoint; all are valid, with ECN bits 1.
 static void take_dscp(unsigned n[64])
 {
     struct frame f;
@@ -285,7 +284,7 @@ static void a_policer_colors_what_comes_in_by_its_interface(void **state)
     assert_only_drop(DROP_POLICED_IN, 15);
     assert_counts(in, POLICER_IN, 3, 2, 15);
     assert_int_equal(policer_sum(in, POLICER_IN).bytes[POLICER_YELLOW], 2 * 1028);
-    bind_policer(in, POLICER_IN, &p); // full again, counters stay
+    bind_policer(in, POLICER_IN, &p); // full again; counters stay
     send("2001:db8:a::1", "2001:db8:b::1", EF, 20);
     take_dscp(n);
     assert_int_equal(n[EF], 3);
@@ -301,7 +300,7 @@ static void a_policer_colors_what_comes_in_by_its_interface(void **state)
     assert_null(policer_of(in, POLICER_IN));
 }
 
-// What others send, and what leaves elsewhere, is not its.
+// Packets that do not leave by its interface do not count.
 static void a_policer_colors_what_leaves_by_its_interface(void **state)
 {
     unsigned n[64];
@@ -346,7 +345,7 @@ static void packets_with_a_color_keep_it_where_the_policer_looks(void **state)
     assert_only_drop(DROP_POLICED_IN, 6);
 }
 
-// Pieces of what is too large, and a list that decides beside the policer.
+// Fragments, and an access list next to the policer.
 static void what_leaves_otherwise_is_policed_too(void **state)
 {
     two_interfaces();
@@ -360,7 +359,7 @@ static void what_leaves_otherwise_is_policed_too(void **state)
     bind_policer(out, POLICER_OUT, &p);
     send("10.2.0.1", "20.0.0.1", EF, 4);
     assert_int_equal(rig_discard(1), 8);
-    send("10.1.0.1", "20.0.0.1", EF, 9); // denied before it is policed
+    send("10.1.0.1", "20.0.0.1", EF, 9); // denied before policing
     send("10.2.0.1", "20.0.0.1", EF, 9);
     assert_int_equal(rig_discard(1), 2);
     assert_int_equal(rig_drops(DROP_ACL_DENIED), 9);

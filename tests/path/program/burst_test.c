@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// burst_test.c - bursts of 1 to 64 packets of several virtual routers, each with a fate of its own
+// burst_test.c - bursts of 1 to 64 packets of several virtual routers, each with its own fate
 //
-// A model says of each packet by its number whether it leaves, where, with which bytes and in which
+// A model decides by a packet's number whether it leaves, by which port, with which bytes and
 // class. It shares nothing with the forwarder. KAMUEE_SEED=n repeats a run.
 #include "fixture.h"
 
@@ -29,24 +29,24 @@ static struct fate {
     bool six;
     enum verdict verdict;
     unsigned class;
-    bool second, far;        // it comes by the other interface; it is on its way to `aside`
-    bool marks, ages, moves; // another DSCP, a smaller TTL, another destination: to `aside`
+    bool second, far;        // arrives on the other interface; destined to `aside`
+    bool marks, ages, moves; // changes DSCP, TTL, or destination (to `aside`)
     uint8_t ttl;
     struct frame in;
-    unsigned seen; // times
-    int place;     // among those that its program has seen
+    unsigned seen; // number of times
+    int place;     // rank among the packets that its program has seen
 } fate[BURST_MAX];
 
 static enum program_hook hook;
 
-// Packets of one family that come by one interface keep their order.
+// Packets of one family and one interface keep their order.
 #define STREAMS (4 * NETS)
 static unsigned stream_of(const struct fate *t)
 {
     return 4 * t->net + 2 * t->second + t->six;
 }
 
-static int places[NETS]; // packets that each net's program has seen in this burst
+static int places[NETS]; // packets seen by each net's program in this burst
 
 static uint16_t way_in(const struct fate *t)
 {
@@ -109,14 +109,14 @@ static uint64_t code_red(struct kamuee_packet *p)
     return code_of(RED, p);
 }
 
-// The packet as it is after the program.
+// The packet after the program.
 static struct frame changed(const struct fate *t)
 {
     struct kamuee_packet p = {.family = t->six ? 6 : 4};
     struct frame f = t->in;
     uint8_t *ip = frame_l3(&f);
 
-    if (t->net == BLUE) // has no program
+    if (t->net == BLUE) // it has no program
         return f;
     memcpy(p.data, ip, 40);
     change(t, &p);
@@ -131,7 +131,7 @@ static void make_packet(struct fate *t, unsigned number)
     uint8_t *ip;
 
     t->in = packet(t->net, t->six, number, dice(120));
-    if (t->second) { // in the VLAN above
+    if (t->second) { // in the next VLAN
         unsigned tags = net[t->net].vlan ? 4 : 0;
         memmove(t->in.b + 16, t->in.b + 12 + tags, t->in.n - 12 - tags);
         t->in.n += 4 - tags;
@@ -148,7 +148,7 @@ static void make_packet(struct fate *t, unsigned number)
         ip4_fix_checksum(&t->in);
 }
 
-// What happens to all: mostly alike, so that bursts take the short ways, too.
+// Chooses the packets' fates: mostly alike, so that bursts also take the fast paths.
 static void roll(unsigned n, bool mixed, bool alike)
 {
     const unsigned most = hook == PROGRAM_OUTPUT ? NEXT_HOP : VERDICTS;
@@ -220,7 +220,7 @@ static void take_punted(void)
         const uint8_t *ip = frame_l3(&f);
         struct fate *t = &fate[load16_host(ip + (ip[0] >> 4 == 6 ? 40 : 20)) - 1000u];
         struct frame in = changed(t);
-        if (net[t->net].vlan || t->second) { // its TAP has no tags
+        if (net[t->net].vlan || t->second) { // its TAP shows no tags
             memmove(in.b + 12, in.b + 16, in.n - 16);
             in.n -= 4;
         }
@@ -230,7 +230,7 @@ static void take_punted(void)
     }
 }
 
-// One burst of n packets.
+// Sends one burst of n packets.
 static void burst(unsigned n, bool mixed, bool alike)
 {
     uint64_t drops = rig_drops(DROP_PROGRAM_DROP), dropped = 0;
@@ -318,7 +318,8 @@ static uint64_t drops_odd(struct kamuee_packet *p)
     return number & 1 ? KAMUEE_DROP : KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 1);
 }
 
-// Between IP packets, and frames of the same EtherType in a virtual router that does not know it.
+// Between IP packets, and between frames of the same EtherType in a virtual router without that
+// program.
 static void frames_of_an_ether_type_are_found_among_others(void **state)
 {
     struct native n = {.hook = PROGRAM_ETHER_TYPE,

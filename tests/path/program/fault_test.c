@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fault_test.c - a packet program that goes wrong is off from that packet on; nobody else notices
+// fault_test.c - a faulty packet program is off from that packet on, without effect on others
 #include "fixture.h"
 
 #include "core/rcu.h"
 #include "forwarder/packet.h"
 
-static struct kamuee_packet *now; // what `fault.change` changes
+static struct kamuee_packet *now; // packet that `fault.change` changes
 
 static void ip_byte(unsigned at, uint8_t v)
 {
@@ -13,7 +13,7 @@ static void ip_byte(unsigned at, uint8_t v)
     now->changed = (uint16_t)(at + 1 > now->changed ? at + 1 : now->changed);
 }
 
-// --- what is wrong with packets ------------------------------------------------------------------
+// --- faults in packets ---------------------------------------------------------------------------
 
 static void too_much(void)
 {
@@ -93,7 +93,7 @@ static void other_type(void)
     ip_byte(0, now->data[0]);
 }
 
-// Of what leaves as a frame.
+// EtherType of a frame as it leaves.
 static uint16_t frame_type;
 
 static void refused_type(void)
@@ -124,7 +124,7 @@ static void front_is_not_written(void)
 {
     now->ether_type = 0x88b5;
     now->adjust = -8;
-    now->changed = 7; // one byte would be another's
+    now->changed = 7; // one byte would belong to another packet
 }
 
 static void writes_beyond_its_window(void)
@@ -139,7 +139,7 @@ static void writes_beyond_its_window(void)
 static struct {
     uint64_t verdict;
     void (*change)(void);
-    unsigned after; // packets that are sound before
+    unsigned after; // good packets before the fault
 } fault;
 static unsigned calls;
 
@@ -170,7 +170,7 @@ static struct frame one_packet(enum program_hook hook, bool six)
     return hook == PROGRAM_ETHER_TYPE ? typed(DEFAULT, 0x88b5, 0, 20) : packet(DEFAULT, six, 0, 20);
 }
 
-// Two packets: the fault is in the second burst, its packets are dropped or pass as they came.
+// Sends two packets: the fault is in the second burst, whose packets are dropped or pass unchanged.
 static void goes_wrong(enum program_hook hook, bool six, bool passes, enum program_fault expected)
 {
     struct native n = faulty(hook, passes);
@@ -235,14 +235,14 @@ static void a_verdict_out_of_range(void **state)
         0xff,
         0xffffffff,
         KAMUEE_VERDICT(KAMUEE_CONTINUE, 1),
-        KAMUEE_VERDICT(KAMUEE_DROP, 2), // it declares two
+        KAMUEE_VERDICT(KAMUEE_DROP, 2), // only two are declared
         KAMUEE_VERDICT(KAMUEE_CLASS, 8),
         KAMUEE_VERDICT(KAMUEE_CLASS, 0xffffff),
         KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0), // not configured
         KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 3),
         KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 256),
         KAMUEE_VERDICT(KAMUEE_PUNT, 1),
-        KAMUEE_MIRROR, // no session
+        KAMUEE_MIRROR, // no mirror session
         KAMUEE_VERDICT(KAMUEE_MIRROR, 1),
     };
 
@@ -276,7 +276,7 @@ static void ip_goes_wrong(enum program_hook hook, const struct wrong_change *w, 
 
 #define IP_GOES_WRONG(hook, list) ip_goes_wrong(hook, list, sizeof(list) / sizeof *(list))
 
-// Whatever the verdict is.
+// For any verdict.
 static void an_ip_packet_that_is_another_then(void **state)
 {
     static const struct wrong_change wrong[] = {
@@ -348,7 +348,7 @@ static void an_ether_type_that_is_not_a_programs(void **state)
     }
 }
 
-// --- within a burst, and beside others -----------------------------------------------------------
+// --- inside a burst, and next to other programs --------------------------------------------------
 
 static void it_is_off_from_the_packet_on(enum program_hook hook, bool passes, uint64_t verdict)
 {
@@ -402,7 +402,7 @@ static void nobody_else_notices(void **state)
 
     red.name = "red";
     red.net = RED;
-    second.name = "second"; // of the same virtual router
+    second.name = "second"; // in the same virtual router
     red.code = second.code = other;
     native_add(&n);
     native_add(&red);

@@ -9,7 +9,7 @@
 #include "table/acl_target.h"
 #include "table/watch.h"
 
-#define REACH 160u // a window's bytes behind the largest Ethernet header, see harness.h
+#define REACH 160u // window size after the largest Ethernet header, see harness.h
 
 struct native_next native_next;
 struct native_instance *native_running;
@@ -211,7 +211,7 @@ struct program_status native_status(const char *name)
     return s;
 }
 
-// --- a program that looks ------------------------------------------------------------------------
+// --- a recording program -------------------------------------------------------------------------
 
 struct kamuee_packet look[LOOKS];
 unsigned looks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory_test.c - a thousand packet programs are affordable: memory is used where packets come
+// memory_test.c - a thousand packet programs are affordable: only programs with traffic use memory
 #include "fixture.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void a_thousand_programs_take_little_until_packets_come(void **state)
         snprintf(name, sizeof name, "v%u", k);
         rig_vr(name);
     }
-    send_bursts(); // what the router itself touches
+    send_bursts(); // touches the router's own memory
     struct memory before = memory_now();
     for (unsigned k = 0; k < PROGRAMS; k++)
         add_program(k);

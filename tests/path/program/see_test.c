@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// see_test.c - what packet programs see at each hook
+// see_test.c - data that packet programs see at each hook
 #include "fixture.h"
 
 #include "forwarder/packet.h"
 
-// The only look is at this IP packet, of which a window of so many bytes was wanted.
+// The only recorded packet is this IP packet, with a window of `window` bytes.
 static void assert_look(struct frame *f, uint16_t iface, unsigned window)
 {
     const uint8_t *ip = frame_l3(f);
@@ -29,7 +29,7 @@ static void assert_look(struct frame *f, uint16_t iface, unsigned window)
     looks = 0;
 }
 
-// --- what a program sees -------------------------------------------------------------------------
+// --- contents ------------------------------------------------------------------------------------
 
 static void sees(enum program_hook hook, unsigned window)
 {
@@ -45,7 +45,7 @@ static void sees(enum program_hook hook, unsigned window)
     does(KAMUEE_CONTINUE, NULL);
     for (unsigned i = 0; i < 2 * sizeof payloads / sizeof *payloads; i++) {
         struct frame f = packet(RED, i % 2, 0, payloads[i / 2]), g = forwarded(&f, RED, false);
-        while (f.n < 64) // of the frame, not of the packet
+        while (f.n < 64) // length of the frame, not of the packet
             f.b[f.n++] = 0xa5;
         forward(&f);
         assert_sent(1, &g);
@@ -64,7 +64,7 @@ static void it_sees_the_packet_and_nothing_behind_it(void **state)
             sees(hook, window);
 }
 
-// What is not in the first buffer is not readable; that one has the headers at least.
+// Only bytes in the first buffer are readable; it has at least the headers.
 static void of_a_packet_in_pieces_it_sees_the_first(void **state)
 {
     struct native n = at_hook(PROGRAM_INPUT);

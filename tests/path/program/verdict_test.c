@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verdict_test.c - what becomes of a packet by each verdict; programs' order, counters and tables
+// verdict_test.c - the effect of each verdict; order, counters and tables of programs
 #include "acl_fixture.h"
 #include "acl/set.h"
 #include "fixture.h"
@@ -62,7 +62,7 @@ static void it_continues_drops_classifies_and_mirrors(void **state)
             verdicts_of_all_hooks(hook, six);
 }
 
-// As a broadcast frame out of `aside`.
+// The frame as a broadcast out of `aside`.
 static struct frame broadcast_frame(const struct frame *f)
 {
     struct frame g = *f;
@@ -108,10 +108,10 @@ static void what_cannot_be_sent_there_is_dropped(void **state)
     struct frame f = packet(DEFAULT, false, 5, 30);
     struct native n = at_hook(PROGRAM_INPUT);
     const uint64_t nowhere[] = {
-        KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 2),                          // of the other family
+        KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 2),                          // next hop of the other family
         KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 3),                          // no route to it
         KAMUEE_VERDICT(KAMUEE_REDIRECT, ifindex_of(net[RED].aside)), // another virtual router's
-        KAMUEE_VERDICT(KAMUEE_REDIRECT, 99),                         // nobody's
+        KAMUEE_VERDICT(KAMUEE_REDIRECT, 99),                         // unknown interface
         KAMUEE_VERDICT(KAMUEE_REDIRECT, 0),
     };
     const unsigned n_nowhere = sizeof nowhere / sizeof *nowhere;
@@ -124,7 +124,7 @@ static void what_cannot_be_sent_there_is_dropped(void **state)
         assert_only_drop(DROP_PROGRAM_NO_WAY, i + 1);
     }
     does(KAMUEE_VERDICT(KAMUEE_REDIRECT, ifindex_of(net[DEFAULT].aside)), NULL);
-    iface_get(net[DEFAULT].aside)->mtu = 57; // one less
+    iface_get(net[DEFAULT].aside)->mtu = 57; // one byte too small
     forward(&f);
     assert_only_drop(DROP_PROGRAM_NO_WAY, n_nowhere + 1);
     iface_get(net[DEFAULT].aside)->mtu = 58;
@@ -134,7 +134,7 @@ static void what_cannot_be_sent_there_is_dropped(void **state)
     assert_int_equal(native_status("one").off, 0);
 }
 
-// --- behind an access list -----------------------------------------------------------------------
+// --- after an access list ------------------------------------------------------------------------
 
 static void goes_aside(struct kamuee_packet *p)
 {
@@ -142,7 +142,7 @@ static void goes_aside(struct kamuee_packet *p)
     p->changed = 20;
 }
 
-// Four are beside the member of the set.
+// The last four come from an address next to the set's member.
 static void send_forty(void)
 {
     for (unsigned i = 0; i < 40; i++) {
@@ -153,7 +153,8 @@ static void send_forty(void)
     rig_poll();
 }
 
-// While the list waits for its set, it looks up next hops: of destinations that are others then.
+// While the list waits for its set, it looks up next hops, and then the program changes the
+// destinations.
 static void it_moves_packets_whose_next_hop_is_found_already(void **state)
 {
     struct list l = {.otherwise = {.verb = ACL_PERMIT}, .set = acl_set_new(0)};
@@ -179,7 +180,7 @@ static void it_moves_packets_whose_next_hop_is_found_already(void **state)
 static void becomes_ip(struct kamuee_packet *p)
 {
     p->ether_type = 0x0800;
-    p->adjust = 8; // what lies in front of it
+    p->adjust = 8; // removes the bytes before the IP header
 }
 
 static void typed_frames_leave_as_frames_or_become_ip(void **state)
@@ -191,7 +192,7 @@ static void typed_frames_leave_as_frames_or_become_ip(void **state)
     native_add(&n);
     memcpy(g.b, neighbor_mac(ASIDE_NEIGHBOR), 6);
     memcpy(g.b + 6, iface_get(net[DEFAULT].aside)->mac, 6);
-    for (unsigned to = 1; to <= 2; to++) { // of any family
+    for (unsigned to = 1; to <= 2; to++) { // for both families
         does(KAMUEE_VERDICT(KAMUEE_NEXT_HOP, to), NULL);
         forward(&f);
         assert_sent(2, &g);
@@ -206,7 +207,7 @@ static void typed_frames_leave_as_frames_or_become_ip(void **state)
     does(KAMUEE_MIRROR, NULL);
     forward(&f);
     assert_sent(3, &f);
-    assert_only_drop(DROP_ETHER_TYPE_UNKNOWN, 1); // and it went on
+    assert_only_drop(DROP_ETHER_TYPE_UNKNOWN, 1); // it continued
     struct frame ip = packet(DEFAULT, false, 9, 40), in = ip, out = forwarded(&ip, DEFAULT, false);
     memmove(in.b + 22, in.b + 14, in.n - 14);
     memset(in.b + 14, 7, 8);
@@ -250,7 +251,7 @@ static void a_label_is_put_in_front(void **state)
 
 // --- several programs, tables --------------------------------------------------------------------
 
-static char order[16]; // who ran
+static char order[16]; // programs in the order they ran
 
 static uint64_t run_as(char who, uint64_t verdict)
 {
@@ -294,7 +295,7 @@ static void programs_run_in_order_until_one_takes_the_packet(void **state)
 {
     for (enum program_hook hook = PROGRAM_ETHER; hook <= PROGRAM_INPUT; hook++) {
         struct native a = at_hook(hook), b = at_hook(hook), c = at_hook(hook);
-        c.name = "a-name", c.order = 200, c.code = code_c; // the order counts before the name
+        c.name = "a-name", c.order = 200, c.code = code_c; // order comes before the name
         c.declared = hook == PROGRAM_ETHER ? "window 64" : "window 128";
         b.name = "m", b.order = 100, b.code = code_b;
         a.name = "l", a.order = 100, a.code = code_a;
@@ -328,8 +329,8 @@ static uint64_t counts_and_puts(struct kamuee_packet *p)
 
     i->counter[1] += p->length;
     assert_int_equal(i->host.put(i->host.host, 0, 7, was == UINT64_MAX ? 1 : was + 1), 0);
-    assert_int_equal(i->host.put(i->host.host, 1, 0, 1), -1);      // the operator's alone
-    assert_int_equal(i->host.get(i->host.host, 2, 0), UINT64_MAX); // there is none
+    assert_int_equal(i->host.put(i->host.host, 1, 0, 1), -1);      // only the operator may write it
+    assert_int_equal(i->host.get(i->host.host, 2, 0), UINT64_MAX); // no such table
     i->host.log(i->host.host, 4, was);
     return KAMUEE_CONTINUE;
 }
@@ -355,7 +356,7 @@ static void counters_and_tables_are_its_own_and_explain_leaves_them(void **state
     assert_int_equal(s.count.counter[0], 0);
     assert_int_equal(s.count.counter[1], 3 * 48);
     assert_int_equal(program_table_get(s.table[0], 7), 3);
-    assert_int_equal(s.log.lines, 1); // one a second
+    assert_int_equal(s.log.lines, 1); // one per second
     assert_int_equal(s.log.number, 4);
     bool told = false;
     for (unsigned i = 0; i < trace->n_steps; i++)
@@ -363,7 +364,7 @@ static void counters_and_tables_are_its_own_and_explain_leaves_them(void **state
     assert_true(told);
     assert_int_equal(rig_discard(1), 3);
     free(trace);
-    native_again(&n); // counters and tables go on
+    native_again(&n); // counters and tables are kept
     forward(&f);
     s = native_status("one");
     assert_int_equal(s.count.counter[1], 4 * 48);
@@ -381,7 +382,7 @@ static uint64_t puts_a_number(struct kamuee_packet *p)
     return i->host.put(i->host.host, 0, 7, 2) ? KAMUEE_DROP : KAMUEE_CONTINUE;
 }
 
-// A table that goes on in the next version is as that one declares it.
+// A table that is kept by the next version takes its declaration.
 static void a_table_that_becomes_the_operators_is_kept(void **state)
 {
     struct native n = {.hook = PROGRAM_INPUT, .code = puts_a_number};

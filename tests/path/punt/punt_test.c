@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// punt_test.c - what goes up to the control plane, in which class, and as it came
+// punt_test.c - packets punted to the control plane: selection, class, and unchanged content
 #include "harness.h"
 
 #include <rte_mbuf.h>
@@ -32,7 +32,7 @@ static void a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface(void **s
     rig_poll();
     assert_true(rig_punted(PUNT_OTHER, &g, &iface));
     assert_int_equal(iface, sub);
-    assert_int_equal(g.n, f.n - 4); // padding kept: the frame as it was received, but for the tag
+    assert_int_equal(g.n, f.n - 4); // padding kept: as received, except for the tag
     assert_memory_equal(g.b, f.b, 12);
     assert_memory_equal(g.b + 12, f.b + 16, g.n - 12);
 }
@@ -212,13 +212,13 @@ static void the_length_of_a_queue_can_be_changed(void **state)
     send_many(&ping, 10);
     assert_only_drop(DROP_PUNT_RING_FULL, 15);
     router_role(ROLE_CONTROL);
-    punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 2}); // shorter than what waits
+    punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 2}); // shorter than the present queue
     send_many(&ping, 1);
     assert_only_drop(DROP_PUNT_RING_FULL, 16);
 }
 
-// A virtual router's budget: the other one punts as before, and routing has the half of a burst
-// that the other classes leave.
+// A virtual router over its budget: the other one punts as before, and routing packets get the half
+// of a burst that the other classes must leave.
 static void a_virtual_router_over_its_punt_budget_loses_its_own_packets(void **state)
 {
     struct vr_limits limits = {.of[VR_BUDGET_PUNT_RATE] = 1}; // a burst of 32

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_test.c - a port with a queue: who feeds it, who owns it, what becomes of packets in it
+// queue_test.c - a port with a queue: feeders, owner, and packets in it
 //
-// The clock is the TSC. Rates are either so high that nothing waits, or so low that, once the
-// first packets are gone, nothing leaves in the time of a test.
+// The clock is the TSC. Rates are either so high that nothing waits, or so low that after the first
+// packets nothing leaves during a test.
 #include "harness.h"
 
 #include <rte_cycles.h>
@@ -33,7 +33,7 @@ static uint64_t held(void)
     return l.held;
 }
 
-// --- the fixture: what port_queue_manager makes --------------------------------------------------
+// --- fixture, instead of port_queue_manager ------------------------------------------------------
 
 static struct queue_client_config weights(void)
 {
@@ -118,7 +118,7 @@ static void router(uint64_t rate_bps)
     plans_set(0);
 }
 
-// Lets everything go, and takes the queue away.
+// Sends all packets and removes the queue.
 static void router_end(void)
 {
     settings_set(settings_new(FAST));
@@ -191,7 +191,7 @@ static void what_waits_is_held_and_leaves_when_the_rate_allows_it(void **state)
     assert_int_equal(held(), 100 - sent);
     uint64_t due = queue_due(queue.manager), now = rte_rdtsc();
     assert_in_range(due, now - rte_get_tsc_hz() / 50, now + rte_get_tsc_hz() / 50);
-    settings_set(settings_new(FAST)); // while they wait
+    settings_set(settings_new(FAST)); // with waiting packets
     for (unsigned i = 0; i < 5; i++)
         rig_step(0);
     assert_int_equal(sent + rig_discard(1), 100);
@@ -258,7 +258,7 @@ static void a_sub_interface_may_have_a_queue_of_its_own(void **state)
     router_end();
 }
 
-// An access list's class is tested in tests/path/policer and tests/path/acl.
+// tests/path/policer and tests/path/acl test the class of an access list.
 static void the_priority_of_a_tag_comes_before_the_dscp(void **state)
 {
     struct queue_class_stats s;
@@ -381,7 +381,7 @@ static void frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm(void *
     assert_int_equal(rig_discard(1), 2);
     queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_DEFAULT, &s);
     queue_class_stats(queue.manager, VR_DEFAULT, 0, &s);
-    assert_int_equal(s.sent_packets, 2); // the router's own: class 0
+    assert_int_equal(s.sent_packets, 2); // from the router itself: class 0
     router_end();
 }
 
@@ -436,7 +436,7 @@ static void who_is_full_takes_no_places_in_a_busy_ring(void **state)
         send_numbered(1, 1, 60);
         rig_step(1);
         if (round < 4)
-            rig_step(0); // the owner learns of it
+            rig_step(0); // the owner notices it
     }
     assert_int_equal(queue.full[VR_DEFAULT], 1);
     unsigned busy = rte_ring_count(queue.ring[1]);
@@ -462,7 +462,7 @@ static void the_owner_changes_without_loss_and_order_stays(void **state)
         sent += 20;
         rig_step(0);
         if (round % 5 == 4) {
-            plans_set(PLAN_TX_NONE); // between: packets wait in the rings
+            plans_set(PLAN_TX_NONE); // no sender: packets wait in the rings
             send_numbered(0, sent, 20);
             sent += 20;
             rig_step(0);
@@ -496,7 +496,7 @@ static void threads_start(void)
 
 static void threads_stop(void)
 {
-    rcu_offline(); // or the threads' grace periods would wait for us
+    rcu_offline(); // otherwise the threads' grace periods would wait for us
     for (unsigned f = 0; f < RIG_FORWARDERS; f++) {
         __atomic_store_n(&forwarder_slot[f].stop, 1, __ATOMIC_RELEASE);
         waker_wake(&forwarder_slot[f].waker);
@@ -505,7 +505,7 @@ static void threads_stop(void)
     rcu_online();
 }
 
-// With real threads, for ThreadSanitizer: both feed, settings and owner change all the time.
+// Real threads, for ThreadSanitizer: both feed while settings and owner keep changing.
 static void owner_and_feeders_are_threads(void **state)
 {
     unsigned sent = 0, received = 0, owner = 0;
@@ -541,7 +541,7 @@ static void owner_and_feeders_are_threads(void **state)
     router_end();
 }
 
-// --- a core that does not keep up ----------------------------------------------------------------
+// --- an overloaded core --------------------------------------------------------------------------
 
 static void who_floods_a_core_loses_and_the_others_do_not(void **state)
 {
@@ -556,7 +556,7 @@ static void who_floods_a_core_loses_and_the_others_do_not(void **state)
     }
     uint64_t end = rte_rdtsc() + 10 * rte_get_tsc_hz();
     while (rig_drops(DROP_VR_CPU_BUDGET) < 1000 && rte_rdtsc() < end) {
-        for (unsigned i = 0; i < 14 * BURST_MAX; i++) { // each burst is full
+        for (unsigned i = 0; i < 14 * BURST_MAX; i++) { // full bursts
             bool floods = i % 16;
             struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
                                                         .dst = "198.51.100.1",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// redirect_test.c - who is told of a better next hop, and what
+// redirect_test.c - receivers and contents of redirects
 //
-// On `in` are the host 10.1.0.1 / 2001:db8:1::1 (neighbor 1) and the router 10.1.0.2 / fe80::2
-// (neighbor 2), behind which 20/8 and 2001:db8:b::/48 are.
+// `in` has the host 10.1.0.1 / 2001:db8:1::1 (neighbor 1) and the router 10.1.0.2 / fe80::2
+// (neighbor 2), the next hop of 20/8 and 2001:db8:b::/48.
 #include "harness.h"
 
 #include "base/checksum.h"
@@ -47,7 +47,7 @@ static void send(const char *src, const char *dst, uint8_t ttl)
     rig_poll();
 }
 
-// What port 0 sent: the number of frames, the redirect among them in *r (n = 0: none).
+// Number of frames that port 0 sent; *r is the redirect among them (n = 0: none).
 static unsigned sent(struct frame *r)
 {
     static struct frame f;
@@ -70,17 +70,17 @@ static void a_host_on_the_link_is_told_of_the_router_there(void **state)
 
     one_link();
     send("10.1.0.1", "20.0.0.1", 64);
-    assert_int_equal(sent(&r), 2); // the packet itself goes its way
+    assert_int_equal(sent(&r), 2); // the packet itself is forwarded
     assert_memory_equal(r.b, neighbor_mac(1), 6);
     assert_true(frame_is_ip4_sound(&r));
     assert_memory_equal(r.b + 26,
                         "\x0a\xff\0\0"
                         "\x0a\1\0\1",
-                        8);                   // from the address of the interface
+                        8);                   // from the interface's address
     assert_memory_equal(r.b + 34, "\5\1", 2); // for the host, not for a network
     assert_memory_equal(r.b + 38, "\x0a\1\0\2", 4);
     assert_memory_equal(r.b + 42 + 12, "\x0a\1\0\1" "\x14\0\0\1", 8);
-    assert_int_equal(r.b[42 + 8], 64); // as it was received
+    assert_int_equal(r.b[42 + 8], 64); // TTL as received
     assert_int_equal(checksum(r.b + 34, r.n - 34), 0);
     assert_int_equal(rig_drops_all(), 0);
 }
@@ -139,14 +139,14 @@ static void nobody_else_is_told(void **state)
         uint8_t ttl;
         unsigned frames; // out of port 0
     } quiet[] = {
-        {"10.1.0.1", "30.0.0.1", 64, 0},           // leaves elsewhere
+        {"10.1.0.1", "30.0.0.1", 64, 0},           // leaves by another interface
         {"2001:db8:1::1", "2001:db8:c::1", 64, 0},
-        {"192.0.2.1", "20.0.0.1", 64, 1},          // sender is nobody on this link
+        {"192.0.2.1", "20.0.0.1", 64, 1},          // sender is not on this link
         {"2001:db8:9::1", "2001:db8:b::1", 64, 1},
         {"20.0.0.5", "20.0.0.1", 64, 1},           // sender is behind the router itself
-        {"10.1.0.77", "20.0.0.1", 64, 1},          // on the link, but never seen there
+        {"10.1.0.77", "20.0.0.1", 64, 1},          // on the link, but not a known neighbor
         {"10.1.0.1", "40.0.0.1", 64, 1},           // next hop of the other family
-        {"2001:db8:1::1", "2001:db8:d::1", 64, 1}, // router without a link-local name
+        {"2001:db8:1::1", "2001:db8:d::1", 64, 1}, // router without a link-local address
     };
     struct frame r;
 
@@ -158,7 +158,7 @@ static void nobody_else_is_told(void **state)
         assert_int_equal(sent(&r), quiet[i].frames);
         assert_int_equal(r.n, 0);
     }
-    rig_icmp_rate(0, 0); // a packet that ends here is no reason
+    rig_icmp_rate(0, 0); // a packet that ends here is no cause
     send("10.1.0.1", "20.0.0.1", 1);
     assert_int_equal(sent(&r), 0);
     assert_only_drop(DROP_IP4_TTL, 1);
@@ -181,7 +181,7 @@ static void their_rate_is_limited_apart_from_errors(void **state)
         told += r.n > 0;
     }
     assert_int_equal(told, 3);
-    send("10.1.0.1", "99.0.0.1", 64); // and an error is still sent
+    send("10.1.0.1", "99.0.0.1", 64); // an error is still sent
     assert_int_equal(sent(&r), 1);
     assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 1);
 }

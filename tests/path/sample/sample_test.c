@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sample_test.c - one packet in so many: how many, which, and where they are to go
+// sample_test.c - one packet in N: number of samples, choice, and destination
 #include "harness.h"
 
 #include "core/rcu.h"
@@ -50,8 +50,8 @@ static struct frame packet(const char *dst, uint16_t sport)
         .src = "192.0.2.1", .dst = dst, .sport = sport, .payload = 200, .to_iface = in});
 }
 
-// Sends n packets, numbered by their source port, in bursts of `burst`; the numbers of the samples
-// go to `number`. How many.
+// Sends n packets, numbered by their source port, in bursts of `burst`; stores the numbers of the
+// samples in `number`. Returns their number.
 static unsigned samples(unsigned n, unsigned burst, uint16_t *number)
 {
     unsigned taken = 0;
@@ -106,7 +106,7 @@ static void the_same_seed_takes_the_same_packets_and_another_seed_others(void **
     assert_true(samples(2000, 32, b) != n || memcmp(a, b, n * sizeof *a));
     end();
     begin(10, 1);
-    assert_int_equal(samples(2000, 5, b), n); // however they come
+    assert_int_equal(samples(2000, 5, b), n); // for any burst size
     assert_memory_equal(a, b, n * sizeof *a);
     end();
 }
@@ -170,9 +170,9 @@ static void a_sample_tells_where_its_packet_goes(void **state)
     f = packet("10.0.0.1", 1);
     tag = sample_of(&f);
     assert_int_equal(tag.way, NEXTHOP_LOCAL);
-    f = frame_raw("\xff\xff\xff\xff\xff\xff\0\0\0\0\0\1\x08\x06\0", 15); // no IP
+    f = frame_raw("\xff\xff\xff\xff\xff\xff\0\0\0\0\0\1\x08\x06\0", 15); // not IP
     assert_int_equal(sample_of(&f).way, NEXTHOP_NONE);
-    f = frame_raw("\xff\xff\xff\xff\xff\xff\0\0\0\0\0\1\x08\x00\x45", 15); // a header cut off
+    f = frame_raw("\xff\xff\xff\xff\xff\xff\0\0\0\0\0\1\x08\x00\x45", 15); // truncated header
     assert_int_equal(sample_of(&f).way, NEXTHOP_NONE);
     rig_discard(1);
     struct frame h;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// separation_test.c - no packet gets where its virtual router does not lead
+// separation_test.c - no packet leaves the reach of its virtual router
 //
 // Random topologies in which everything that could be confused is the same: prefixes, addresses,
-// VLANs, and one MAC address for all interfaces. Virtual routers are joined by metalinks, and some
-// routes are imported: their next hop is in another virtual router. Between bursts, routes and
-// interfaces change their virtual router.
+// VLANs, and one MAC address for all interfaces. Metalinks join virtual routers, and some routes
+// are imported: their next hop is in another virtual router. Routes and interfaces change their
+// virtual router between bursts.
 //
-// The model knows of each virtual router a list of routes, searched from end to end, and follows a
-// packet by it; it shares nothing with the forwarder. Each packet carries its number, so every
-// frame that leaves is compared with what the model says of just this packet: interface, neighbor,
-// TTL. Whatever does not leave must be a drop of the model's reason.
+// The model has a list of routes per virtual router, searched linearly, and traces each packet by
+// it; it shares nothing with the forwarder. Each packet carries its number, so the model predicts
+// interface, neighbor and TTL of every sent frame. Every other packet must be dropped for the
+// model's reason.
 //
 // KAMUEE_PACKETS=10000000 for a long run, KAMUEE_SEED=n repeats one.
 #include "harness.h"
@@ -24,11 +24,11 @@
 #define PER_TOPOLOGY 20000u
 #define BATCH 256u
 #define VRS 12u
-#define VLANS 5u // of each port, beside the untagged interface
+#define VLANS 5u // per port, besides the untagged interface
 #define LINKS 10u
 #define ENDS (2 * LINKS)
 #define NEIGHBORS 3u
-#define ROUTES 24u // of a virtual router
+#define ROUTES 24u // per virtual router
 #define WAYS (RIG_PORTS * (VLANS + 1) + ENDS)
 
 static uint64_t seed;
@@ -43,20 +43,20 @@ static uint32_t dice(uint32_t n)
 
 struct route {
     bool six, blackhole;
-    uint8_t len; // 8, 16, 24 or 0 bits that count, behind the first byte(s)
+    uint8_t len; // 8, 16, 24 or 0 significant bits after the first byte(s)
     uint8_t at[3];
     unsigned way, neighbor;
 };
 
-struct way { // out
+struct way { // output
     uint16_t iface;
     unsigned port, vlan;
     unsigned vr;
-    int peer; // the other end of the metalink, -1: it leads to a port
+    int peer; // other end of the metalink, -1 = leads to a port
 };
 
 struct fate {
-    enum drop_reason why; // NONE: it leaves
+    enum drop_reason why; // NONE: it is sent
     unsigned way, neighbor;
     uint8_t ttl;
 };
@@ -167,7 +167,7 @@ static void choose_address(uint8_t at[3])
     at[2] = (uint8_t)dice(3);
 }
 
-// Own ways for the most part; the others are imports.
+// Mostly its own paths; the others are imports.
 static unsigned choose_way(unsigned vr)
 {
     unsigned w = dice(WAYS);
@@ -177,7 +177,7 @@ static unsigned choose_way(unsigned vr)
     return w;
 }
 
-// Another one in the place of route i.
+// Replaces route i.
 static void new_route(unsigned vr, unsigned i)
 {
     struct route *r = &table[vr][i];
@@ -196,7 +196,7 @@ static void new_route(unsigned vr, unsigned i)
 
 static void make_topology(void)
 {
-    memset(table, 0xff, sizeof table); // of no length that is asked for
+    memset(table, 0xff, sizeof table); // prefix length of no route
     for (unsigned v = 0; v < VRS; v++) {
         char name[8];
         snprintf(name, sizeof name, "v%u", v);

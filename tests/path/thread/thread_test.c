@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// thread_test.c - forwarders as threads: forwarding beside a writer, sleeping, stopping
+// thread_test.c - forwarders as threads: forwarding next to a writer, sleeping, stopping
 //
-// Here time is real: the test sends, writes tables and waits with a deadline
-// while forwarder_main runs on a thread of its own.
+// These tests use real time: they send, write tables and wait with a deadline while forwarder_main
+// runs on its own thread.
 #include "harness.h"
 
 #include <poll.h>
@@ -46,7 +46,7 @@ static void start(void)
 
 static void stop(void)
 {
-    rcu_offline(); // or the thread's grace periods would wait for us
+    rcu_offline(); // otherwise the thread's grace periods would wait for us
     __atomic_store_n(&forwarder_slot[0].stop, 1, __ATOMIC_RELEASE);
     waker_wake(&forwarder_slot[0].waker);
     thread_join(running);
@@ -66,7 +66,7 @@ static void send_chunk(void)
         rig_send(0, &f);
 }
 
-// Takes n frames within the deadline; `check` looks at each.
+// Takes n frames within the deadline and passes each to `check`.
 static void receive_all(unsigned n, void (*check)(const struct frame *f))
 {
     static struct frame g;
@@ -125,7 +125,7 @@ static void an_idle_forwarder_sleeps_and_does_not_hold_up_writers(void **state)
 
 // --- a forwarder that need not poll ---
 
-static int queue_fd; // readable when the test says that a queue has packets
+static int queue_fd; // readable when the queue has packets, as the test decides
 
 static void start_waiting_by(enum plan_wake wake)
 {
@@ -139,7 +139,7 @@ static void start_waiting_by(enum plan_wake wake)
     rig_plan_set(0, p);
 }
 
-// Forwarder 0 sleeps until woken: for 100 ms, if nobody wakes it.
+// Forwarder 0 sleeps until woken, or for 100 ms.
 static void start_waiting(void)
 {
     start_waiting_by(WAKE_READABLE);
@@ -162,7 +162,7 @@ static void until_asleep(void)
     rcu_online();
 }
 
-#define ROUNDS 400u // asleep for 100 ms in each of them, it would miss the deadline
+#define ROUNDS 400u // if it slept for 100 ms in each, it would miss the deadline
 
 static void a_sleeping_forwarder_wakes_for_each_injected_packet(void **state)
 {
@@ -229,7 +229,7 @@ static void a_queue_that_is_always_readable_but_empty_does_not_keep_the_forwarde
     start_waiting();
     assert_int_equal(write(queue_fd, &one, sizeof one), sizeof one);
     until_asleep();
-    until_polls(polls() + 100); // past the sleeps in vain, and the short ones
+    until_polls(polls() + 100); // past the vain and the short sleeps
     uint64_t begin = now_ns();
     until_polls(polls() + 1000);
     assert_true(now_ns() - begin >= 1000 * 90000); // a sleep of 100 us is never shorter
@@ -246,8 +246,7 @@ static bool is_readable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
-// The ports here have no interrupts: switching them on fails, as for a vhost device without a
-// guest.
+// These ports have no interrupts: enabling one fails, as for a vhost device without a guest.
 static void a_queue_whose_interrupt_cannot_be_switched_on_is_polled(void **state)
 {
     uint64_t one = 1;
@@ -256,10 +255,10 @@ static void a_queue_whose_interrupt_cannot_be_switched_on_is_polled(void **state
     until_asleep();
     uint64_t begin = now_ns();
     until_polls(polls() + 100);
-    assert_true(now_ns() - begin < 100 * 50 * MS); // by the clock, not until woken
+    assert_true(now_ns() - begin < 100 * 50 * MS); // woken by the clock
     assert_int_equal(write(queue_fd, &one, sizeof one), sizeof one);
     begin = now_ns();
-    while (is_readable(queue_fd)) // whoever is woken by it empties it
+    while (is_readable(queue_fd)) // the woken forwarder empties it
         if (now_ns() - begin > DEADLINE_NS)
             fail_msg("the eventfd of an interrupt is not emptied");
     for (unsigned i = 0; i < 20; i++) {
@@ -290,7 +289,7 @@ static void a_new_plan_wakes_a_sleeping_forwarder(void **state)
     stop_waiting();
 }
 
-// --- a forwarder wakes who sleeps ---
+// --- a forwarder wakes a sleeper ---
 
 static bool is_woken(const struct waker *w)
 {
@@ -316,7 +315,7 @@ static void the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_n
     waker_prepare(&exchange_punt_waker);
     send_chunk();
     receive_all(CHUNK, NULL);
-    until_polls(polls() + 2); // wakes are after the poll that took the packets
+    until_polls(polls() + 2); // wakes follow the poll that took the packets
     assert_false(is_woken(&exchange_punt_waker));
     rig_send(0, &ours);
     until_woken(&exchange_punt_waker);
@@ -375,7 +374,7 @@ static void routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing(vo
         for (unsigned i = 0; i < 100; i++) {
             char text[PREFIX_TEXT_MAX];
             snprintf(text, sizeof text, "198.51.100.%u/32",
-                     2 + i); // next to the one in use, below its prefix
+                     2 + i); // next to the prefix in use, below its covering prefix
             rig_route(VR_DEFAULT, text, adjacency);
             rig_unroute(VR_DEFAULT, text);
         }

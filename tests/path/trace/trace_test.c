@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trace_test.c - traced packets go their way like the others, and what is written down is what
-// happened
+// trace_test.c - traced packets are forwarded like others, and the recorded steps are true
 #include "random.h"
 
 #include <rte_mbuf.h>
@@ -9,10 +8,10 @@
 
 #include "table/trace.h"
 
-static unsigned watch; // of the trace that begin() began last
+static unsigned watch; // of the last trace
 
-// Traces `count` packets received by port 0 (`port` of the watch) that `wanted` says yes to; NULL:
-// all.
+// Traces `count` packets received by port 0 (`port` of the watch) for which `wanted` returns 1;
+// NULL: all.
 static void begin(unsigned count, uint64_t (*wanted)(void *m))
 {
     struct watch w = {
@@ -60,7 +59,7 @@ static uint8_t *l4_of(struct rte_mbuf *m)
     return rte_pktmbuf_mtod_offset(m, uint8_t *, 34);
 }
 
-// Source port 7 modulo 10.
+// Source port is 7 modulo 10.
 static uint64_t is_seventh(void *m)
 {
     return l4_of(m)[1] % 10 == 7;
@@ -79,7 +78,7 @@ static void traced_packets_keep_their_place_among_the_others(void **state)
         rig_send(0, &f);
     }
     rig_poll();
-    for (uint16_t sport = 0; sport < 200; sport++) { // sport 0 stands for 1000
+    for (uint16_t sport = 0; sport < 200; sport++) { // 0 means 1000
         assert_true(rig_receive(1, &got));
         assert_int_equal(frame_l3(&got)[20] << 8 | frame_l3(&got)[21], sport ? sport : 1000);
     }
@@ -112,7 +111,7 @@ static void no_more_are_traced_than_asked_for(void **state)
     end();
 }
 
-// Each of three has what it wants of the same packets, the same as if it were alone.
+// Each of three traces gets its own selection of the same packets, as if it were alone.
 static void traces_do_not_disturb_each_other(void **state)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
@@ -169,8 +168,8 @@ static void what_no_queue_takes_is_told(void **state)
     end();
 }
 
-// Every second random frame is traced, in bursts with the others: the same counts as explain tells
-// of each alone, and the ledger.
+// Traces every second random frame, in bursts with the others: its counts equal the ledger's, and
+// the results of explain for each frame alone.
 static uint64_t every_second(void *m)
 {
     static unsigned n;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_test.c - packets into tunnels and out of them
+// tunnel_test.c - encapsulation and decapsulation of packets in tunnels
 //
-// Two tunnels that are each other's remote end, in four virtual routers of one router:
+// Two tunnels, each the other's remote end, in four virtual routers of one router:
 //
 //     port 0 -> a -> tunnel 0 -> x -> port 1          port 2 -> y -> tunnel 1 -> b -> port 3
 //
-// The test carries frames from port 1 to port 2, and may change them on the way.
+// The test carries frames from port 1 to port 2, and may change them in between.
 #include "harness.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void topology(const struct variant *v, unsigned outer6)
     rig_route(b, "::/0", on);
 }
 
-// Every test is of some tunnels, and takes them away again.
+// Every test creates tunnels and removes them again.
 static int no_tunnels(void **state)
 {
     tunnel_table_fini();
@@ -87,7 +87,7 @@ static struct frame packet(unsigned six, uint8_t tos, unsigned payload, uint16_t
                                       .to_iface = in});
 }
 
-// What leaves port 1 when f comes by port 0. False: nothing.
+// Sends f to port 0 and takes the frame that leaves by port 1. False: none.
 static bool into(const struct frame *f, struct frame *g)
 {
     rig_send(0, f);
@@ -95,7 +95,7 @@ static bool into(const struct frame *f, struct frame *g)
     return rig_receive(1, g);
 }
 
-// The same from port 2 to port 3: frames of the wire, for our MAC.
+// The same from port 2 to port 3: f is the frame on the wire, for our MAC.
 static bool out_of(struct frame *f, struct frame *g)
 {
     memcpy(f->b, iface_get(under[1])->mac, 6);
@@ -116,7 +116,7 @@ static const struct variant every[] = {
 };
 static const struct variant ipip = {.kind = TUNNEL_IPIP}, gre = {.kind = TUNNEL_GRE};
 
-// Runs fn for each kind, either outer and either inner family, each with new tables.
+// Runs fn for each kind, outer family and inner family, with new tables each time.
 static void for_each_variant(void **state,
                              void (*fn)(const struct variant *v, unsigned outer6, unsigned inner6))
 {
@@ -202,7 +202,7 @@ static void one_packet_both_ways(const struct variant *v, unsigned outer6, unsig
     assert_true(out_of(&g, &h));
     assert_int_equal(h.n, f.n);
     assert_memory_equal(h.b, neighbor_mac(9), 6);
-    assert_int_equal(frame_l3(&h)[inner6 ? 7 : 8], 62); // once for each router, not for the tunnel
+    assert_int_equal(frame_l3(&h)[inner6 ? 7 : 8], 62); // once per router, not for the tunnel
     assert_true(inner6 || frame_is_ip4_sound(&h));
     unsigned from = inner6 ? 8 : 12;
     assert_memory_equal(frame_l3(&h) + from, frame_l3(&f) + from, l3 - from);
@@ -271,7 +271,7 @@ static void all_pairs_of_ecn(const struct variant *v, unsigned outer6, unsigned 
     unsigned dropped = 0;
 
     if (!v->zero_checksum && outer6 && tunnel_is_udp(v->kind))
-        return; // the checksum is not of the traffic class, but let others do
+        return; // the checksum does not cover the traffic class; check other fields
     for (unsigned i = 0; i < 4; i++)
         for (unsigned o = 0; o < 4; o++) {
             struct frame f = packet(inner6, (uint8_t)(0x28 | i), 40, 0), g, h;
@@ -429,7 +429,7 @@ static void without_df_the_inner_packet_is_cut(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-// The first tunnel and its path take packets of these sizes.
+// Sets the sizes of packets that the first tunnel and its path take.
 static void set_sizes(uint16_t inside, uint16_t path)
 {
     struct tunnel *t = tunnel_get(tunnel_of_iface(iface_get(end[0])));
@@ -445,7 +445,7 @@ static void too_big_with_its_outer_header(void **state)
     struct frame f, g;
 
     topology(&ipip, 1);
-    set_sizes(1500, TUNNEL_PATH_ANY); // configured, though the way out takes 1460
+    set_sizes(1500, TUNNEL_PATH_ANY); // configured, although the output interface takes 1460
     uint32_t group =
         rig_group((uint32_t[2]){rig_adjacency(under[0], 1), rig_adjacency(under[0], 2)}, 2);
     router_role(ROLE_RIB_MANAGER);
@@ -457,7 +457,7 @@ static void too_big_with_its_outer_header(void **state)
     assert_only_drop(DROP_TUNNEL_TOO_BIG, 1);
 }
 
-// Puts pieces of an outer packet together that leave port 1 in order. How many there were.
+// Reassembles the fragments of an outer packet, which leave port 1 in order. Returns their number.
 static unsigned put_together(struct frame *whole, unsigned outer6, unsigned path, bool df)
 {
     const unsigned head = outer6 ? 40 : 20;
@@ -508,8 +508,8 @@ static unsigned put_together(struct frame *whole, unsigned outer6, unsigned path
     return n;
 }
 
-// Are IPv6 packets of 1280 bytes carried where the path takes no more? `here`: our link is the
-// narrow one. Others are told the sizes that are right for their family.
+// IPv6 packets of 1280 bytes pass although the path takes no more. `here`: our own link is the
+// narrow one. Larger packets are reported with the right size of their family.
 static void least_of_ipv6_passes(const struct variant *v, unsigned outer6, bool here)
 {
     const unsigned more = tunnel_overhead(v->kind, outer6 ? IP6 : IP4, v->keyed);
@@ -588,7 +588,7 @@ static void flows_differ_outside(void **state)
             seen[k / 2][k % 2] = outer6 ? port ^ label << 16 : port;
             assert_true(!outer6 || label);
         }
-        assert_int_equal(seen[0][0], seen[0][1]); // a flow keeps its way
+        assert_int_equal(seen[0][0], seen[0][1]); // a flow keeps its path
         assert_int_equal(seen[1][0], seen[1][1]);
         assert_int_not_equal(seen[0][0], seen[1][0]);
         no_tunnels(state);
@@ -596,7 +596,7 @@ static void flows_differ_outside(void **state)
     }
 }
 
-// --- what is not let in ---
+// --- refused packets ---
 
 static struct frame outer_frame(const struct variant *v, unsigned outer6)
 {
@@ -636,7 +636,7 @@ static void a_stranger_or_another_key_is_refused(void **state)
                 frame_l3(&h)[at] ^= 1;
                 refused(&h, DROP_TUNNEL_SOURCE);
             }
-            assert_true(out_of(&g, &h)); // and the right one is not
+            assert_true(out_of(&g, &h)); // the right one is accepted
             no_tunnels(state);
             rig_setup(state);
         }
@@ -645,7 +645,7 @@ static void a_stranger_or_another_key_is_refused(void **state)
 static void another_virtual_router_is_no_way_in(void **state)
 {
     struct frame g = outer_frame(&gre, 0), h;
-    uint16_t other = rig_iface(2, 9, a); // of the inner virtual router
+    uint16_t other = rig_iface(2, 9, a); // in the inner virtual router
 
     rig_route(a, local[0][1], rig_nexthop(NEXTHOP_LOCAL, 0));
     memmove(g.b + 16, g.b + 12, g.n - 12);
@@ -655,7 +655,7 @@ static void another_virtual_router_is_no_way_in(void **state)
     rig_send(2, &g);
     rig_poll();
     assert_false(rig_receive(3, &h));
-    assert_true(rig_punted(PUNT_OTHER, &h, &other)); // no tunnel ends there: it is the kernel's
+    assert_true(rig_punted(PUNT_OTHER, &h, &other)); // no tunnel ends there: for the kernel
 }
 
 static void what_is_no_tunnels_is_punted(void **state)
@@ -705,11 +705,11 @@ static void malformed_headers_are_refused(void **state)
     refused(&h, DROP_TUNNEL_HEADER);
     h = g, frame_l3(&h)[23] = 0xff; // protocol type
     refused(&h, DROP_TUNNEL_PROTOCOL);
-    h = g, frame_l3(&h)[24] = 0x65; // says IPv6
+    h = g, frame_l3(&h)[24] = 0x65; // claims IPv6
     refused(&h, DROP_TUNNEL_HEADER);
     h = g, frame_l3(&h)[6] = 0x20; // more fragments
     refused(&h, DROP_TUNNEL_FRAGMENT);
-    h = g, frame_l3(&h)[3] = 30, h.n = 14 + 30; // the inner header is not whole
+    h = g, frame_l3(&h)[3] = 30, h.n = 14 + 30; // incomplete inner header
     refused(&h, DROP_TUNNEL_HEADER);
     no_tunnels(state);
     rig_setup(state);
@@ -718,25 +718,25 @@ static void malformed_headers_are_refused(void **state)
     refused(&h, DROP_TUNNEL_HEADER);
     h = g, memcpy(frame_l3(&h) + 36 + 12, (uint8_t[2]){0x81, 0}, 2); // inner VLAN tag
     refused(&h, DROP_TUNNEL_HEADER);
-    h = g, frame_l3(&h)[36] ^= 0x10; // not for the tunnel's MAC
+    h = g, frame_l3(&h)[36] ^= 0x10; // not the tunnel's MAC
     refused(&h, DROP_ETHER_NOT_OURS);
     no_tunnels(state);
     rig_setup(state);
     g = outer_frame(&udp, 0);
-    h = g, frame_l3(&h)[25] = 200; // UDP's length is beyond the packet
+    h = g, frame_l3(&h)[25] = 200; // UDP length beyond the packet
     refused(&h, DROP_TUNNEL_HEADER);
-    h = g, frame_l3(&h)[26] = 1; // a checksum, and a wrong one
+    h = g, frame_l3(&h)[26] = 1; // wrong checksum
     refused(&h, DROP_TUNNEL_CHECKSUM);
     no_tunnels(state);
     rig_setup(state);
     g = outer_frame(&udp, 1);
-    h = g, frame_l3(&h)[60] ^= 1; // the payload
+    h = g, frame_l3(&h)[60] ^= 1; // payload
     refused(&h, DROP_TUNNEL_CHECKSUM);
-    h = g, memset(frame_l3(&h) + 46, 0, 2); // none, though it is not configured
+    h = g, memset(frame_l3(&h) + 46, 0, 2); // no checksum, although that is not configured
     refused(&h, DROP_TUNNEL_CHECKSUM);
 }
 
-// UDP's length leaves out the header behind it, or a part of the inner one.
+// The UDP length excludes the next header, or a part of the inner header.
 static void udp_that_is_too_short_is_refused(void **state)
 {
     static const struct variant kind[] = {{.kind = TUNNEL_GRE_UDP},
@@ -794,7 +794,7 @@ static void an_encapsulation_limit_is_skipped(void **state)
     assert_true(frame_is_ip4_sound(&h));
 }
 
-// Puts a header of IPv6 behind the outer one.
+// Inserts an IPv6 extension header after the outer header.
 static void put_extension(struct frame *g, uint8_t proto, const uint8_t *header, unsigned n)
 {
     uint8_t *ip = frame_l3(g);
@@ -819,17 +819,17 @@ static void options_before_a_tunnel(const struct variant *v, unsigned outer6, un
     if (!outer6)
         return;
     assert_true(into(&f, &g));
-    for (unsigned k = 0; k < 2; k++) { // the second one might be taken for one that is alike
+    for (unsigned k = 0; k < 2; k++) { // the second one might be taken for a packet like the first
         f = g, put_extension(&f, 0, alert, 8);
         assert_true(out_of(&f, &h));
         f = g, put_extension(&f, 60, pad, 16), put_extension(&f, 60, limit, 8);
         put_extension(&f, 0, pad, 16);
         assert_true(out_of(&f, &h));
-        f = g, put_extension(&f, 44, whole, 8); // no other fragment is of this packet (RFC 6946)
+        f = g, put_extension(&f, 44, whole, 8); // an atomic fragment (RFC 6946)
         assert_true(out_of(&f, &h));
         assert_int_equal(frame_l3(&h)[inner6 ? 7 : 8], 62);
     }
-    f = g, put_extension(&f, 0, unknown, 8); // the kernel says so
+    f = g, put_extension(&f, 0, unknown, 8); // the kernel reports it
     assert_false(out_of(&f, &h));
     assert_true(rig_punted(PUNT_OTHER, &h, &iface));
     f = g, put_extension(&f, 60, beyond, 8);
@@ -907,7 +907,7 @@ static void fragments_of(const struct variant *v, unsigned outer6, unsigned inne
         }
         if (!outer6)
             ip4_fix_checksum(&f);
-        assert_false(out_of(&f, &h)); // no ports: the kernel waits for the first one in vain
+        assert_false(out_of(&f, &h)); // no ports: the kernel waits for the first fragment in vain
         assert_true(rig_punted(PUNT_OTHER, &h, &iface));
     }
 }
@@ -932,7 +932,7 @@ static void inner_martians_do_not_come_in(void **state)
     refused(&h, DROP_IP4_CHECKSUM);
 }
 
-// --- ways out ---
+// --- outgoing paths ---
 
 static void an_unresolved_remote_holds_the_outer_packet(void **state)
 {
@@ -989,7 +989,7 @@ static void no_route_and_recursion_have_names(void **state)
     tunnel_set_path(tunnel_get(1), 0, TUNNEL_RECURSION, TUNNEL_PATH_ANY);
     assert_false(into(&f, &g));
     assert_int_equal(rig_drops(DROP_TUNNEL_RECURSION), 1);
-    // even if nobody has refused it
+    // even if nothing has refused it
     tunnel_set_path(tunnel_get(1), router_adjacency_new(end[0], iface_get(end[0])->mac), TUNNEL_UP,
                     TUNNEL_PATH_ANY);
     assert_false(into(&f, &g));
@@ -1070,7 +1070,7 @@ static void the_kernels_frames_go_in_too(void **state)
     assert_false(out_of(&g, &h));
     assert_true(rig_punted(PUNT_ROUTING, &h, &iface));
     assert_int_equal(iface, end[1]);
-    assert_int_equal(h.n, f.n); // untagged, as the TAP shows it
+    assert_int_equal(h.n, f.n); // untagged, as on the TAP
     f = frame_raw((const uint8_t[64]){0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6},
                   64);
     rig_inject_frame(0, end[0], &f);
@@ -1078,7 +1078,7 @@ static void the_kernels_frames_go_in_too(void **state)
     assert_only_drop(DROP_TUNNEL_PROTOCOL, 1); // ARP
 }
 
-// So many numbers of tunnels are in use.
+// Takes n tunnel ids.
 static void take_numbers(unsigned n)
 {
     struct tunnel_settings s = settings(TUNNEL_GRE, 0, 0, x);
@@ -1089,7 +1089,8 @@ static void take_numbers(unsigned n)
         assert_int_not_equal(tunnel_new(&s, &taken), 0);
 }
 
-// The kernel may be quicker than we are: the tag leads to no interface that a drop could be of.
+// The kernel may be faster than we are: the tag no longer leads to an interface that could count a
+// drop.
 static void the_kernels_frames_do_not_go_into_a_hidden_tunnel(void **state)
 {
     struct frame f, g;
@@ -1124,7 +1125,7 @@ static void the_kernels_frames_do_not_go_into_a_hidden_tunnel(void **state)
 
 struct outcome {
     unsigned n;
-    uint64_t frame[256]; // hashes of what was sent and punted, with where
+    uint64_t frame[256]; // hashes of sent and punted frames, with their place
     uint64_t drops[DROP_N];
     struct counter_iface iface[3];
 };
@@ -1173,7 +1174,7 @@ static void outcome_totals(struct outcome *o, int sign)
     }
 }
 
-// All at once, or one after the other.
+// Sends all frames in one burst, or one by one.
 static void outcome_of(struct outcome *o, const struct frame *f, unsigned n, bool burst)
 {
     memset(o, 0, sizeof *o);
@@ -1189,8 +1190,7 @@ static void outcome_of(struct outcome *o, const struct frame *f, unsigned n, boo
     qsort(o->frame, o->n, sizeof *o->frame, compare_hashes);
 }
 
-// Something is wrong, or only rare, in the frame: in the outer header, behind it, or in what is
-// carried.
+// Makes the frame wrong or unusual: in the outer header, after it, or in the inner packet.
 static void damage(struct frame *g, const struct variant *v, unsigned outer6)
 {
     const unsigned header = outer6 ? 40 : 20, inner_at = header + behind_ip(v);
@@ -1200,13 +1200,13 @@ static void damage(struct frame *g, const struct variant *v, unsigned outer6)
     case 0:
         set_tos(g, (uint8_t)rand());
         break;
-    case 1: // a stranger
+    case 1: // unknown sender
         ip[outer6 ? 23 : 15] ^= 1;
         break;
     case 2: // a fragment; in IPv6 another protocol
         ip[6] = (uint8_t)rand();
         break;
-    case 3: // shorter than it says
+    case 3: // shorter than its length field
         g->n -= RTE_MIN((unsigned)rand() % 60, g->n - 1);
         break;
     case 4: // padded
@@ -1215,19 +1215,19 @@ static void damage(struct frame *g, const struct variant *v, unsigned outer6)
     case 5:
         ip[outer6 ? 5 : 3] = (uint8_t)rand();
         break;
-    case 6: // behind the outer IP header
+    case 6: // after the outer IP header
         ip[header + (unsigned)rand() % 16] ^= (uint8_t)(1 << rand() % 8);
         break;
     case 7:
-        ip[header] = (uint8_t)(0x10 << rand() % 4); // GRE: numbered, keyed, with a checksum
+        ip[header] = (uint8_t)(0x10 << rand() % 4); // GRE: sequence number, key, or checksum
         break;
     case 8:
         ip[inner_at] ^= (uint8_t)(1 << rand() % 8);
         break;
-    case 9: // the inner ECN and DSCP, its length, TTL and addresses
+    case 9: // inner ECN and DSCP, length, TTL and addresses
         ip[inner_at + (unsigned)rand() % 20] ^= (uint8_t)(1 << rand() % 8);
         break;
-    case 10: // an inner Ethernet header
+    case 10: // inner Ethernet header
         ip[inner_at - (tunnel_is_ethernet(v->kind) ? (unsigned)rand() % 14 : 0)] ^= 0x10;
         break;
     case 11:
@@ -1267,7 +1267,7 @@ static void a_burst_of(const struct variant *v, unsigned outer6, unsigned rounds
     }
 }
 
-// Headers that are alike are not read again: who may come in and what becomes of it is the same.
+// Like headers are read only once: access and result are the same for all packets.
 static void a_burst_is_what_its_packets_are(void **state)
 {
     static const struct variant uniform[] = {
@@ -1285,7 +1285,7 @@ static void a_burst_is_what_its_packets_are(void **state)
         }
 }
 
-// By turns from two ends; one of them stops to be alike.
+// Packets from two ends alternate; one end stops being like the others.
 static void two_tunnels_in_a_burst(unsigned numbers_between)
 {
     struct frame f, g[2], h;
@@ -1317,7 +1317,7 @@ static void two_tunnels_in_a_burst(unsigned numbers_between)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-// Virtual routers may have the same addresses, and so tunnels with the same ends.
+// Virtual routers may use the same addresses, and so tunnels with the same ends.
 static void the_same_ends_in_two_virtual_routers_in_one_burst(void **state)
 {
     for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
@@ -1366,7 +1366,7 @@ static void three_come(const struct frame *g)
     rig_discard(3);
 }
 
-// Neither while it is hidden nor when another one has its ends.
+// Not while it is hidden, and not when another tunnel has its ends.
 static void a_tunnel_that_went_is_not_remembered(void **state)
 {
     for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
@@ -1387,7 +1387,7 @@ static void a_tunnel_that_went_is_not_remembered(void **state)
             assert_int_equal(received(end[1]), 6);
             router_role(ROLE_CONTROL);
             tunnel_free(number);
-            take_numbers(1); // its own, if that is free
+            take_numbers(1); // its own id, if free
             uint16_t second = router_tunnel_new(&s, b, rig_adjacency(under[1], 7));
             three_come(&g);
             three_come(&g);
@@ -1408,7 +1408,7 @@ static void tunnels_of_two_ports_in_one_burst(void **state)
     two_tunnels_in_a_burst(4094);
 }
 
-// Those of the second kind take the long way.
+// Packets of the second tunnel take the slow path.
 static void tunnels_of_two_ports_to_one_way_out(void **state)
 {
     struct frame f[2], g;
@@ -1436,7 +1436,7 @@ static void tunnels_of_two_ports_to_one_way_out(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-// Also what is counted for interfaces, and which next hops are in use.
+// Also checks interface counters and use of next hops.
 static void a_burst_of_packets_with_a_tunnel_and_without(void **state)
 {
     struct frame f[2], g;
@@ -1517,6 +1517,6 @@ int main(void)
         tunnel_test(a_burst_of_packets_with_a_tunnel_and_without),
     };
 
-    rig_reach += 84; // an inner packet begins so far after the rest of the buffer was poisoned
+    rig_reach += 84; // an inner packet starts so much later than the data when it was poisoned
     return path_run(tests);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// urpf_test.c - whose sources are believed, by interface and family
+// urpf_test.c - accepted sources, by interface and family
 #include "harness.h"
 
 static uint16_t in, out;
@@ -124,7 +124,7 @@ static void a_group_with_more_ways_out_than_it_can_list_knows_them_all(void **st
         member[i] = rig_adjacency(iface[i], i);
     }
     uint32_t group = rig_group(member, WAYS), one[] = {[0 ... WAYS - 1] = 1};
-    for (unsigned left = WAYS; left > 0; left--) { // members go, and come back all at once
+    for (unsigned left = WAYS; left > 0; left--) { // members disappear, and return all at once
         for (unsigned i = 0; i < WAYS; i++)
             assert_int_equal(nexthop_leads_out(group, iface[i]), i < left);
         assert_false(nexthop_leads_out(group, stranger));
@@ -182,7 +182,7 @@ static void feasible_believes_a_source_by_any_route_to_it(void **state)
         rig_send(port, &f);
         rig_poll();
         assert_int_equal(rig_drops_all(), port ? port - 1 : 0);
-        urpf_set(iface[port], URPF_STRICT, URPF_OFF); // only the best one
+        urpf_set(iface[port], URPF_STRICT, URPF_OFF); // only the best path
         rig_send(port, &f);
         rig_poll();
         assert_int_equal(rig_drops(DROP_URPF_INTERFACE), port);
@@ -278,14 +278,14 @@ static void a_spoofed_source_does_not_reach_us_either(void **state)
     rig_route(VR_DEFAULT, "10.0.0.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
     send("20.0.0.1", "10.0.0.254");
     struct frame f = frame_ip(
-        &(struct ip_spec){.src = "20.0.0.1", .dst = "20.0.0.2", .ttl = 1}); // and nobody is told
+        &(struct ip_spec){.src = "20.0.0.1", .dst = "20.0.0.2", .ttl = 1}); // and no error is sent
     rig_send(0, &f);
     rig_poll();
     assert_only_drop(DROP_URPF_INTERFACE, 2);
     assert_int_equal(rig_discard(0) + rig_discard(1), 0);
 }
 
-// The alias that uRPF asks for is no obstacle: to one next hop and to a group.
+// The alias for uRPF does not prevent forwarding: to one next hop and to a group.
 static void packets_to_a_prefix_with_an_alias_are_forwarded(void **state)
 {
     two_interfaces();
@@ -314,7 +314,7 @@ static void each_interface_asks_its_own_virtual_router(void **state)
     urpf_set(vlan, URPF_STRICT, URPF_OFF);
     rig_route(blue, "20.0.0.0/8", rig_adjacency(vlan, 6));
     rig_route(blue, "10.0.0.0/8", rig_adjacency(vlan, 6));
-    for (unsigned k = 0; k < 4; k++) { // 20.0.0.9 is behind the VLAN there, and not here
+    for (unsigned k = 0; k < 4; k++) { // 20.0.0.9 is behind the other VLAN
         struct frame f = frame_ip(&(struct ip_spec){.src = "20.0.0.9",
                                                     .dst = "10.0.0.1",
                                                     .vlan = k & 1 ? 7 : 0,

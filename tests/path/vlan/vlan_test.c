@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vlan_test.c - two tags, priority tags, and VLANs that nobody has (one tag: tests/path/ether)
+// vlan_test.c - two tags, priority tags, and unknown VLANs (one tag: tests/path/ether)
 #include "harness.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 static uint16_t in, out;
 
-// One interface on port 0, one on port 1, everything routed to neighbor 1 behind the latter.
+// Port 0 and port 1 have one interface each; everything is routed to neighbor 1 behind port 1.
 static void two_interfaces(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
@@ -26,7 +26,7 @@ static const struct {
     const char *src, *dst;
 } any[2] = {{"192.0.2.1", "198.51.100.1"}, {"2001:db8::1", "2001:db8:1::1"}};
 
-// A packet with VLAN `vlan` behind a tag of type `tpid`; the second of `any`: IPv6.
+// A packet with VLAN `vlan` inside a tag of type `tpid`; the second family is IPv6.
 static struct frame pair_packet(unsigned family, uint16_t tpid, uint16_t outer, uint16_t vlan,
                                 uint16_t to)
 {
@@ -92,7 +92,7 @@ static void two_tags_go_out_by_a_sub_interface_with_two(void **state)
             if (!(family && i == 1))
                 assert_true(frame_is_ip4_sound(&g));
             unsigned l3 = came[i].n - (unsigned)(frame_l3(&came[i]) - came[i].b);
-            assert_int_equal(g.n, 22 + (i == 2 ? 28 : l3)); // padding goes
+            assert_int_equal(g.n, 22 + (i == 2 ? 28 : l3)); // without padding
         }
     }
     struct counter_iface c;
@@ -122,7 +122,7 @@ static void a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order(voi
     struct frame g;
     for (unsigned n = 0; rig_receive(1, &g); n++) {
         unsigned sport = (unsigned)g.b[34] << 8 | g.b[35];
-        next = n % 20 + 1; // each kind by itself
+        next = n % 20 + 1; // each kind alone
         assert_int_equal(sport, next);
         assert_true(frame_is_ip4_sound(&g));
     }
@@ -131,8 +131,8 @@ static void a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order(voi
     assert_int_equal(rig_drops_all(), 0);
 }
 
-// What ports do with tags: nothing; the outer one off, which names no type; both off; the outer one
-// of both off.
+// What ports do with tags: nothing; strip the outer one without its type; strip both; strip the
+// outer one of two.
 static void tags_the_port_has_taken_off_count_like_those_in_the_frame(void **state)
 {
     two_interfaces();
@@ -164,21 +164,21 @@ static void tags_the_port_has_taken_off_count_like_those_in_the_frame(void **sta
     assert_int_equal(rig_drops_all(), 0);
 }
 
-// A tag with VLAN 0 is a priority only, wherever it stands: Linux takes it off as well.
+// A tag with VLAN 0 is only a priority, anywhere: Linux strips it too.
 static void priority_tags_are_taken_off_in_front_of_and_behind_others(void **state)
 {
     two_interfaces();
     uint16_t one = rig_iface(0, 10, VR_DEFAULT),
              two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     struct frame f[4] = {
-        pair_packet(0, 0x8100, 0xa000, 10, one),      // priority 5 in front of VLAN 10
+        pair_packet(0, 0x8100, 0xa000, 10, one),      // priority 5 before VLAN 10
         pair_packet(0, 0x88a8, 0x2000, 10, one),      // and in an S-tag
-        pair_packet(0, 0x8100, 10, 0x6000, one),      // behind VLAN 10
+        pair_packet(0, 0x8100, 10, 0x6000, one),      // after VLAN 10
         pair_packet(0, 0x88a8, 0xe000 | 100, 10, two) // a pair with priorities
     };
     struct frame three = pair_packet(0, 0x88a8, 100, 10, two), g;
     memmove(three.b + 16, three.b + 12, three.n - 12);
-    memcpy(three.b + 12, (uint8_t[4]){0x81, 0x00, 0xe0, 0x00}, 4); // in front of a pair
+    memcpy(three.b + 12, (uint8_t[4]){0x81, 0x00, 0xe0, 0x00}, 4); // before a pair
     three.n += 4;
     for (unsigned i = 0; i < 4; i++)
         rig_send(0, &f[i]);
@@ -204,13 +204,13 @@ static void vlans_nobody_has_are_dropped_by_name_at_both_levels(void **state)
     static const struct {
         uint16_t tpid, outer, vlan, reason;
     } odd[] = {
-        {0, 0, 100, DROP_VLAN_UNKNOWN},          // the outer VLAN of a pair alone
-        {0x88a8, 101, 10, DROP_VLAN_UNKNOWN},    // the outer one is unknown
+        {0, 0, 100, DROP_VLAN_UNKNOWN},          // only the outer VLAN of a pair
+        {0x88a8, 101, 10, DROP_VLAN_UNKNOWN},    // unknown outer VLAN
         {0x88a8, 100, 11, DROP_VLAN_INNER_UNKNOWN},
         {0x8100, 7, 10, DROP_VLAN_INNER_UNKNOWN}, // VLAN 7 has no pairs
         {0x8100, 100, 10, DROP_VLAN_TPID},
         {0x9100, 200, 10, DROP_VLAN_TPID},
-        {0x88a8, 0xe000, 0xe007, DROP_NONE},     // priority in front of VLAN 7: known
+        {0x88a8, 0xe000, 0xe007, DROP_NONE},     // priority before VLAN 7: known
         {0, 0, 0xfff, DROP_VLAN_RESERVED},
         {0x88a8, 0xfff, 10, DROP_VLAN_RESERVED},
         {0x88a8, 100, 0xffff, DROP_VLAN_RESERVED},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch_test.c - frames are shown at the four points as they are there, and no watch delays or
-// changes them
+// watch_test.c - watches copy frames unchanged at the four points, and delay or change no frame
 #include "harness.h"
 
 #include <errno.h>
@@ -47,7 +46,7 @@ static void watch_all(unsigned points)
     begin(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = SNAP}, SLOTS, points);
 }
 
-// The next copy, which must be of `f` as it is at `point`.
+// The next copy must be f as it is at `point`.
 static struct watch_tag seen(enum watch_point point, const struct frame *f)
 {
     struct watch_slot *s;
@@ -132,7 +131,7 @@ static void every_drop_is_seen_once_and_buffers_that_are_done_are_not(void **sta
     watch_all(1u << WATCH_DROP);
     struct frame big = frame_ip(&(struct ip_spec){
         .src = "192.0.2.1", .dst = "198.51.100.9", .payload = 1900, .to_iface = in});
-    rig_send(0, &big); // cut into two: its own buffer is freed
+    rig_send(0, &big); // cut into two fragments: its own buffer is freed
     rig_poll();
     assert_int_equal(rig_discard(1), 2);
     nothing_more_is_seen();
@@ -158,7 +157,7 @@ static void a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header(void *
     assert_int_equal(s->tag.why, DROP_NEIGH_FAILED);
     assert_int_equal(s->len, f.n);
     assert_memory_equal(s->data + 12, f.b + 12, 10); // EtherType, header up to the TTL
-    assert_int_equal(s->data[14 + 8], 63);           // which is lowered before a packet is held
+    assert_int_equal(s->data[14 + 8], 63);           // lowered before a packet is held
     assert_memory_equal(s->data + 14 + 12, f.b + 14 + 12, f.n - 26);
     watch_give_back(watch, &s, 1);
     end();
