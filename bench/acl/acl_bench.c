@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_bench.c - access lists and address sets against DPDK's rte_acl, in one process
+// acl_bench.c - compares access lists and address sets with DPDK's rte_acl, in one process
 //
 //     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15]
 //               [--seed 1] [--memory MIB] [--promote-from RULES] [--shelve-from RULES] [--quick]
 //               [--json]
 //
-// SHAPE is one, acl, fw, ipc, blocklist or hosts (rules.c); FAMILY 4 or 6; PEER, how many rules
-// rte_acl gets where it cannot hold all of them (its own rules and its own packets, made the same
-// way), 0 = it takes no part. Traffic: traffic.c.
+// SHAPE is one, acl, fw, ipc, blocklist or hosts (rules.c); FAMILY is 4 or 6; PEER is the number of
+// rules for rte_acl if it cannot hold all (its own rules and packets, made the same way), 0 =
+// rte_acl is left out. Traffic: traffic.c.
 //
 // All engines get the same packets. Rounds are interleaved; a ratio is the median of the rounds'
-// own ratios. Times are of the thread's own. Before anything is timed, the engines' answers are
-// compared with each other, and some with a search from the first rule to the last. rte_acl's build
-// may take --memory MiB more than there is (4,096): a set that needs more is said to be refused.
+// own ratios. Times are of the thread itself. Before the measurements, the engines' answers are
+// compared with each other, and some with a linear search of the rules. rte_acl's build may take
+// --memory MiB of additional memory (4,096): a set that needs more is reported as refused.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "lib/report.h"
 
 #define CHECKED (1u << 16)
-#define SEARCHED 200000000u // comparisons with rules, of the check from the first rule to the last
+#define SEARCHED 200000000u // comparisons with rules in the check by linear search
 #define SETS_MAX 64u
 
 struct wanted {
@@ -44,7 +44,7 @@ static struct {
     "one:4:1,acl:4:1000,acl:4:10000,acl:4:100000,acl:4:1000000:100000,blocklist:4:1000000:100000," \
     "blocklist:6:100000:10000"
 
-static struct packets packets[2][2]; // of the set, of the peer's; IPv4, IPv6
+static struct packets packets[2][2]; // of the set, of the peer; IPv4, IPv6
 static struct rules rules, peer_rules;
 
 // --- building ---
@@ -74,7 +74,7 @@ static bool same_rules(const struct rules *r, const struct wanted *w, size_t n)
     return r->shape == w->shape && r->family == w->family && r->n == n;
 }
 
-// The peer's rules may be those of the set before: they are not built twice.
+// If the peer's rules are the previous set's, they are not built again.
 static void peer_prepare(const struct wanted *w)
 {
     if (peer->built && same_rules(&peer_rules, w, w->peer_n))
@@ -132,7 +132,7 @@ static void answers_compare(const struct wanted *w, const struct packets *p)
 
 // --- measuring ---
 
-// n packets from `from` on, where the trace is shorter from the start again.
+// Plays n packets from `from` on; a shorter trace starts over.
 static void packets_play(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
 {
     while (n) {
@@ -146,7 +146,7 @@ static void packets_play(const struct engine *e, const struct packets *p, uint32
 static double cycles_of(const struct engine *e, const struct packets *p, uint32_t from)
 {
     packets_play(e, p, from % p->n,
-         opt.packets / 2); // what the others have pushed out of the caches comes back
+         opt.packets / 2); // reloads caches after the other engines
     double start = bench_cpu_s();
     packets_play(e, p, (from + opt.packets / 2) % p->n, opt.packets);
     return (bench_cpu_s() - start) * (double)rte_get_tsc_hz() / opt.packets;
@@ -168,7 +168,7 @@ static void traffic_measure(struct packets *p, struct packets *peer_p, enum patt
 
 // --- telling ---
 
-// The least, the median and the most, in that order.
+// Minimum, median and maximum, in that order.
 static const double share_of[3] = {0, 0.5, 1};
 
 static void changes_report(const struct engine *e, const struct changes *c)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_bench.h - what the parts of acl_bench share: rule sets, traffic, engines
+// acl_bench.h - shared by the parts of acl_bench: rule sets, traffic, engines
 #ifndef BENCH_ACL_BENCH_H
 #define BENCH_ACL_BENCH_H
 
@@ -14,10 +14,10 @@
 
 #define BURST 64u
 #define PACKETS (1u << 20)     // pre-generated, read in order
-// Of hot flows: a forwarder has just read its packets, they do not come from memory.
+// Packets of hot flows, which stay in the caches: a forwarder has just read its packets.
 #define PACKETS_HOT (1u << 17)
 
-// --- rules.c: rules that look like somebody's; the same seed makes the same on every machine ---
+// --- rules.c: realistic rules; the same seed gives the same rules on every machine --- ---------
 
 enum shape { SHAPE_ONE, SHAPE_ACL, SHAPE_FW, SHAPE_IPC, SHAPE_BLOCKLIST, SHAPE_HOSTS, N_SHAPES };
 extern const char *const shape_name[N_SHAPES];
@@ -28,28 +28,28 @@ struct rules {
     size_t n;
     struct acl_rule *rule;   // sorted by number, 1..n
     struct acl_prefix
-        *prefix; // of a blocklist and of hosts, the same in the form of address sets; else NULL
+        *prefix; // of blocklists and hosts, in the form of address sets; otherwise NULL
 };
-// Fewer than n where the shape has no more to give.
+// Fewer than n rules if the shape has no more.
 void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, uint64_t seed);
 void rules_free(struct rules *r);
-// The number of the first rule that matches packet i, 0 = none: one after the other.
+// Number of the first rule that matches packet i, 0 = none, by linear search.
 uint32_t rules_search(const struct rules *r, const void *key);
 
 // --- traffic.c ---
 
 enum pattern_of {
-    TRAFFIC_HOT,      // 16,384 flows, each as often as the other
+    TRAFFIC_HOT,      // 16,384 flows, all equally frequent
     TRAFFIC_ZIPF,     // 262,144 flows, popularity 1/rank
     TRAFFIC_SCATTER,  // no flow twice, each matches a rule
-    TRAFFIC_UNLISTED, // no flow twice, 19 in 20 random
-    TRAFFIC_HOSTILE,  // no flow twice, source, destination and ports of different rules: much
-                      // agrees, little matches
+    TRAFFIC_UNLISTED, // no flow twice, 19 of 20 random
+    TRAFFIC_HOSTILE,  // no flow twice; source, destination and ports of different rules:
+                      // many fields agree, few rules match
     N_TRAFFIC
 };
 extern const char *const traffic_name[N_TRAFFIC];
 
-struct rte_key { // as rte_acl reads it
+struct rte_key { // in rte_acl's layout
     uint8_t proto, pad[3];
     uint32_t src_be, dst_be;
     uint16_t sport_be, dport_be;
@@ -61,13 +61,13 @@ struct rte_key6 {
 };
 struct packets {
     unsigned family;
-    uint32_t n; // of them; a trace is read from the start again
+    uint32_t n; // number of packets; a trace starts over
     void *key;           // struct acl_key4 or acl_key6 [PACKETS]
     void *rte;           // struct rte_key or rte_key6 [PACKETS]
-    const uint8_t **ptr; // to each of them
+    const uint8_t **ptr; // to each packet
     void *src;           // uint32_t (network order) or uint8_t[16] [PACKETS]
 };
-void packets_init(struct packets *p, unsigned family); // once a family
+void packets_init(struct packets *p, unsigned family); // once per family
 void packets_make(struct packets *p, const struct rules *r, enum pattern_of t);
 
 static inline const void *packet_key(const struct packets *p, uint32_t i)
@@ -83,13 +83,13 @@ struct engine {
     int (*build)(struct engine *e, const struct rules *r); // 0 or -errno
     void (*free)(struct engine *e);
     void (*run)(const struct engine *e, const struct packets *p, uint32_t from,
-                uint32_t n); // bursts; answers of the last one stay
+                uint32_t n); // in bursts; the answers of the last one stay
     uint32_t (*answer)(const struct engine *e,
                        unsigned i); // number of the rule, 0 = none; of a blocklist 1 = listed
     bool (*wanted)(const struct rules *r);
     const char *kernel;
     void *state;
-    char note[96]; // why it is not there
+    char note[96]; // reason why it is missing
     bool built;
     uint64_t bytes, writer_bytes;
     double build_ms;
@@ -99,13 +99,13 @@ enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_CHOSEN, ENGINE_PEER, N_ENGI
 extern struct engine engines[N_ENGINES];
 extern struct engine *const peer; // rte_acl
 extern uint32_t prefix_rules_from, buckets_from; // as in acl_config
-void engines_init(size_t memory_mib); // so much for building one of rte_acl's
+void engines_init(size_t memory_mib); // memory limit for one build of rte_acl
 void engine_cache_fresh(void);
-void peer_choose(const struct packets *p); // the fastest variant for these packets
-struct acl_set *engine_set(void);   // of the blocklist that is built, or NULL
+void peer_choose(const struct packets *p); // fastest variant for these packets
+struct acl_set *engine_set(void);   // of the built blocklist, or NULL
 struct acl *engine_list(void);
 
-// --- change.c: changes a second while another thread asks ---
+// --- change.c: changes per second while another thread does lookups --- ---
 struct changes {
     double single_per_s, batched_per_s; // batches of 1,000; 0 = not measured
 };

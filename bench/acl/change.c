@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// change.c - members of sets and rules of lists, deleted and added while another thread asks all
-// the time
+// change.c - deletes and adds members of sets and rules of lists while another thread does lookups
 //
-// A grace period is over when the reader has begun and finished two bursts since; nobody waits for
+// A grace period has ended when the reader has begun and finished two bursts since; nothing waits
+// for it: memory is freed afterwards, as with forwarders.
 // it: memory is given back when it has passed, as forwarders' is.
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include "acl/acl_bench.h"
 
 #define BATCH 1000u
-#define AT_ONCE 64u // single changes between two looks at the clock
+#define AT_ONCE 64u // single changes between two reads of the clock
 
 static _Atomic bool stop;
 static _Atomic uint64_t bursts;
@@ -50,7 +50,7 @@ static void memory_collect(struct grace *g)
         acl_reclaim(engine_list(), g->epoch);
     g->epoch = set ? acl_set_epoch(set) : acl_epoch(engine_list());
     atomic_thread_fence(
-        memory_order_seq_cst); // what was changed is out before the reader's count is read
+        memory_order_seq_cst); // the change is visible before the reader's count is read
     g->seen = atomic_load(&bursts);
     g->waiting = true;
 }

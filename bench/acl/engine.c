@@ -2,9 +2,9 @@
 // engine.c - our lists, with and without the verdict cache, our address sets, and DPDK's rte_acl
 // behind one interface
 //
-// rte_acl gets every advantage: only the fields that some rule looks at, transparent huge pages,
-// and of its vector variants the fastest one. What it takes to build is limited, so that the
-// machine survives a set that it cannot hold.
+// rte_acl gets every advantage: only fields that some rule uses, transparent huge pages, and its
+// fastest vector variant. Memory for its build is limited, so that the machine survives a set that
+// is too large.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,20 +19,20 @@
 #include "lib/eal.h"
 #include "table/acl_engine.h"
 
-#define HEAP_BYTES (1536ull << 20) // DPDK clears it all
-#define EAL_MIB 128u  // rte_acl of the engine that is chosen takes up to 64
+#define HEAP_BYTES (1536ull << 20) // DPDK zeroes all of it
+#define EAL_MIB 128u  // rte_acl of the chosen engine takes up to 64
 #define CACHE_BYTES (4u << 20)
 #define FIELDS 11
 
 static struct acl *list;
 static struct acl_set *set;
 static struct acl_cache *cache;
-static struct acl_engine *chosen; // as a router makes it: measured against rte_acl, the faster one
-                                  // is kept; asked by way of a verdict cache
+static struct acl_engine *chosen; // as in a router: compared with rte_acl, the faster one is
+                                  // kept; used with a verdict cache
 static struct acl_cache *chosen_cache;
 static uint32_t slot[BURST], found_rte[BURST];
 static uint64_t found_set;
-static bool set_only; // a blocklist: the list is one rule that names the set
+static bool set_only; // a blocklist: the list is one rule that refers to the set
 uint32_t prefix_rules_from, buckets_from;
 static int heap_socket;
 static size_t build_limit;
@@ -47,7 +47,7 @@ struct acl_set *engine_set(void)
     return set;
 }
 
-// Bursts of the packets from..from + n, those from i on by the call of the family.
+// Bursts of the packets from..from + n; the family's call handles those from i on.
 #define RUN(name, setup, four, six)                                                                \
     static void name(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)   \
     {                                                                                              \
@@ -95,7 +95,7 @@ static uint32_t set_answer(const struct engine *e, unsigned i)
     return found_set >> i & 1;
 }
 
-// A blocklist is a list of this one rule.
+// A blocklist is a list of only this rule.
 static const struct acl_rule *rules_of(const struct rules *r, size_t *n)
 {
     static struct acl_rule blocked;
@@ -215,7 +215,7 @@ static uint32_t chosen_answer(const struct engine *e, unsigned i)
 
 // --- rte_acl ---
 
-struct shape_of { // which fields some rule looks at
+struct shape_of { // fields that some rule uses
     bool src, dst, ports;
 };
 
@@ -322,7 +322,7 @@ static size_t address_space(void)
     return pages * 4096;
 }
 
-// No more memory than was granted: what rte_acl needs on the way is many times what remains.
+// Limits memory: rte_acl's build temporarily needs many times the size of its result.
 static int build_limited(struct rte_acl_ctx *x, const struct rte_acl_config *c)
 {
     struct rlimit old, now;
@@ -410,7 +410,7 @@ static bool any_rules(const struct rules *r)
     return true;
 }
 
-// In the order of building: a list may name the set.
+// In build order: a list may refer to the set.
 struct engine engines[N_ENGINES] = {
     [ENGINE_SET] = {"set", set_build, set_drop, set_run, set_answer, set_wanted, ""},
     [ENGINE_LIST] = {"list", list_build, list_drop, list_run, list_answer, any_rules, ""},
@@ -425,6 +425,6 @@ struct engine *const peer = &engines[ENGINE_PEER];
 void engines_init(size_t memory_mib)
 {
     build_limit = memory_mib << 20;
-    // As kamueed does: where DPDK keeps the engine that is chosen must not be what makes it slow.
+    // As in kamueed: the memory in which DPDK keeps the chosen engine must not slow it down.
     heap_socket = bench_eal_heap(EAL_MIB, HEAP_BYTES, true);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rules.c - made-up access lists of known kinds
+// rules.c - synthetic access lists of known kinds
 //
-// acl: a server's list, most rules for hosts and services; fw: a perimeter's, wide on one side;
-// ipc: between hosts. Addresses come from a tree of /16s, /24s and hosts (IPv6: /48s, /64s,
-// interfaces), so that they nest and cluster. The tables are hand-made mixtures. A blocklist is
-// hosts and networks by source alone, most of them in bad neighborhoods; `hosts` is one as rules of
-// their own, whose lengths are more mixed (IPv4: /8 to /32).
+// acl: a server's list, most rules for hosts and services; fw: a perimeter's list, wide on one
+// side; ipc: between hosts. Addresses come from a tree of /16s, /24s and hosts (IPv6: /48s, /64s,
+// interfaces), so that they nest and cluster. The tables are hand-made mixtures. A blocklist has
+// hosts and networks by source only, most of them in bad neighborhoods; `hosts` is a blocklist of
+// ordinary rules with more mixed lengths (IPv4: /8 to /32).
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +122,7 @@ static const struct share blocked4[16] = {{32, 0, 164}, {24, 0, 18}, {22, 0, 4},
                                           {20, 0, 2},   {16, 0, 1},  {29, 0, 4}, {28, 0, 4}};
 static const struct share blocked6[16] = {
     {128, 0, 55}, {64, 0, 25}, {48, 0, 12}, {56, 0, 5}, {32, 0, 3}};
-#define WIDE 0.0005 // so many of `hosts` are wider than all others
+#define WIDE 0.0005 // share of `hosts` that is wider than all others
 static const uint16_t service[] = {80,   443,  53,   22,   25,   123,  110,  143,  161,  162,  179,
                                    389,  445,  465,  514,  587,  636,  993,  995,  1433, 1521, 1723,
                                    3306, 3389, 5060, 5432, 6379, 8080, 8443, 9200, 27017};
@@ -151,7 +151,7 @@ static unsigned length_of(unsigned len4, unsigned family)
         [8] = 29,  [16] = 32, [20] = 40, [22] = 44, [23] = 46, [24] = 48, [25] = 48,
         [26] = 52, [27] = 56, [28] = 60, [29] = 64, [30] = 64, [32] = 128};
 
-    if (len4 > 9 && random_unit() < 0.1) // a tail of odd lengths
+    if (len4 > 9 && random_unit() < 0.1) // a few odd lengths
         len4 -= 1 + random_below(3);
     return family == 4 ? len4 : len6[len4] || !len4 ? len6[len4] : len4 * 2;
 }
@@ -271,7 +271,7 @@ void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, ui
         if (!is_new(seen, slots - 1, &m->rule))
             continue;
         m->order = -(double)(m->rule.src.len + m->rule.dst.len) +
-                   random_unit() * (family == 4 ? 16 : 64); // the specific ones first, about
+                   random_unit() * (family == 4 ? 16 : 64); // specific ones first, roughly
         r->n++;
     }
     qsort(made, r->n, sizeof *made, by_order);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// traffic.c - packets for a set of rules, as keys in the form that each engine wants
+// traffic.c - packets for a set of rules, as keys in each engine's layout
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define HOT 16384u
 #define ZIPF_FLOWS 262144u
-#define HITS_IN_HOT 0.9 // so many of the flows match a rule
+#define HITS_IN_HOT 0.9 // share of the flows that match a rule
 
 const char *const traffic_name[N_TRAFFIC] = {"hot", "zipf", "scatter", "unlisted", "hostile"};
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// change.c - how fast a table follows route changes while it is read
+// change.c - measures how fast a table follows route changes while it is read
 //
-// A random route is withdrawn and announced again, each timed by itself, while a thread on another
-// core looks up all the time.  Twice: once by the wall's clock, for rate and latency; once more by
-// the clock of the thread, because the slowest of 100,000 changes is usually one that the kernel
-// interrupted (reading that clock is a system call of half a microsecond: it is in worst_cpu_us).
+// Withdraws and announces a random route, and measures both, while a thread on another core does
+// lookups. Twice: by wall time, for rate and latency; then by the thread's CPU time, because the
+// slowest of 100,000 changes is usually one that the kernel interrupted (reading that clock is a
+// system call of half a microsecond, which is included in worst_cpu_us).
 #include "fib/fib_bench.h"
 
 #include <pthread.h>
@@ -33,7 +33,7 @@ static void *read_on(void *arg)
     return NULL;
 }
 
-// Changes until the time is over or us[] is full; how long each took, by this clock.
+// Makes changes until the time is up or us[] is full; stores the duration of each by this clock.
 static unsigned change_routes(const struct engine *e, const struct table *t, double (*clock)(void),
                               double seconds, double us[CHANGES], unsigned *refused)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine.c - poptrie and DPDK's four libraries behind one interface
 //
-// All DPDK tables live in one external heap of transparent huge pages, as poptrie's do, so neither
-// hugetlbfs nor root is needed and nobody is slowed by small pages.  Sizes are those that hold the
-// table; what DPDK reserves beyond it counts as its memory, since it cannot be had back.
+// All DPDK tables live in one external heap of transparent huge pages, like poptrie's, so neither
+// hugetlbfs nor root is needed and small pages slow nothing. Tables are sized to hold the routes;
+// memory that DPDK reserves beyond that counts too, since it cannot be returned.
 #include "fib/fib_bench.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static uint32_t ip4_of(const struct poptrie_route *r)
     return (uint32_t)r->key[0] << 24 | r->key[1] << 16 | r->key[2] << 8 | r->key[3];
 }
 
-// --- what all engines have, each with a call of its own ---
+// --- functions of each engine, with its own call --- ---
 
 // Bursts of the packets from..from + n; `call` looks up those from i on.
 #define RUN(name, call)                                                                            \
@@ -49,7 +49,7 @@ static uint32_t ip4_of(const struct poptrie_route *r)
         for (unsigned i = from; i < from + n; i += burst)                                          \
             call;                                                                                  \
     }
-// The same with one address a call, the j-th of the burst.
+// The same with one address per call, the j-th of the burst.
 #define RUN_SINGLE(name, call)                                                                     \
     RUN(name, for (unsigned j = 0; j < burst; j++) call)
 #define DROP(name, call)                                                                           \
@@ -92,7 +92,7 @@ static bool poptrie_select(const struct engine *e)
     return poptrie_set_kernel(e->variant, 0) == 0;
 }
 
-// The family is asked at each burst.
+// The family is tested for each burst.
 #define BY_FAMILY(four, six) e->family == 4 ? four : six
 RUN(poptrie_run,
     BY_FAMILY(poptrie_find4_bulk(e->fib, a->net + i, results, burst),
@@ -101,8 +101,8 @@ RUN_SINGLE(poptrie_run_single,
            results[j] = BY_FAMILY(poptrie_find4(e->fib, a->net[i + j]),
                                   poptrie_find6(e->fib, a->ip6[i + j])))
 
-// As a batch of route changes is followed by a grace period: the reader has begun and finished a
-// lookup since the epoch was closed.
+// As a grace period follows a batch of route changes: the reader has begun and finished a lookup
+// since the epoch was closed.
 static void poptrie_collect(struct poptrie *p)
 {
     static struct poptrie *of;
@@ -242,7 +242,7 @@ static struct rte_fib6 *fib6_try(struct engine *e, const struct table *t, unsign
     return f;
 }
 
-// rte_fib6 reserves tbl8s by prefix length, not by what is shared: ask for more until it takes all.
+// rte_fib6 reserves tbl8s by prefix length, without sharing: ask for more until all routes fit.
 static void *fib6_build(struct engine *e, const struct table *t)
 {
     void *f = NULL;
@@ -284,7 +284,7 @@ RUN(lpm6_run, rte_lpm6_lookup_bulk_func(e->fib, (void *)(a->ip6 + i), results6, 
 CHANGE(lpm6_withdraw, rte_lpm6_delete(e->fib, (void *)r->key, r->len))
 CHANGE(lpm6_announce, rte_lpm6_add(e->fib, (const void *)r->key, r->len, r->value))
 
-// --- all of them; a family's peer is its rte_fib(6), with the kernel that is the fastest here ---
+// --- all engines; a family's peer is its rte_fib(6) with the fastest kernel of this CPU --- -----
 
 #define POPTRIE(family_, kernel_, variant_)                                                        \
     {                                                                                              \

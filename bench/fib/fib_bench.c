@@ -5,17 +5,17 @@
 //               [--next-hops 4,64,500,5000,60000] [--patterns uniform,prefix,zipf,sequential]
 //               [--rounds 21] [--burst 64] [--engines NAME,...] [--all] [--quick] [--json]
 //
-// Every engine is built with the same routes and looks up the same pre-generated addresses.  The
-// rounds are interleaved (round 1 of all engines, round 2 of all ...), because the machine's speed
-// drifts by more than the engines differ; what counts is the ratio: the median over the rounds of
-// each round's speed divided by rte_fib's (rte_fib6's) in the same round, by its fastest kernel on
-// this CPU.  Answers are compared with each other before anything is timed.
+// All engines have the same routes and look up the same pre-generated addresses. Rounds are
+// interleaved (round 1 of all engines, round 2 of all ...), because the machine's speed drifts by
+// more than the engines differ. The result is a ratio: the median over the rounds of each round's
+// speed divided by rte_fib's (rte_fib6's) in the same round, with its fastest kernel on this CPU.
+// Answers are compared before the measurements.
 //
 // Patterns: uniform over all addresses; prefix: a random address in a random route; zipf: routes
-// drawn by popularity 1/rank; sequential.  "single" is one address a call, through poptrie_find4
-// and through rte_fib_lookup_bulk with n = 1 and rte_fib's scalar code; calls do not wait for each
-// other's answers.  Times are the thread's own, so what else runs on the core hardly counts.
-// Changes of routes: change.c.  rte_lpm takes a minute to build a full table: only with --all.
+// drawn by popularity 1/rank; sequential. "single" is one address per call, through poptrie_find4
+// and through rte_fib_lookup_bulk with n = 1 and rte_fib's scalar code; calls do not depend on each
+// other's answers. Times are the thread's own, so other programs on the core hardly count. Route
+// changes: change.c. rte_lpm takes a minute to build a full table: only with --all.
 //
 // --quick: IPv4 with 64, 500, 5,000 and 60,000 next hops and IPv6 with 64, in few rounds.
 #include "fib/fib_bench.h"
@@ -38,7 +38,7 @@ static struct {
          .update_seconds = 2};
 
 static struct table table;
-static struct traffic traffic[N_PATTERNS]; // of this table, made when first needed
+static struct traffic traffic[N_PATTERNS]; // of this table, made on first use
 static struct series { // the rounds, reported after the rows
     char what[80], variant[32];
     double mlps[ROUNDS_MAX];
@@ -55,8 +55,7 @@ static double mlps_median(const struct engine *e, enum pattern p)
     return stat_median(e->mlps[p], opt.rounds);
 }
 
-// rte_fib or rte_fib6 with its fastest kernel, in bursts or one address a call; NULL if it takes no
-// part.
+// rte_fib or rte_fib6 with its fastest kernel, in bursts or one address per call; NULL if left out.
 static const struct engine *peer_of(unsigned family, bool single, enum pattern p)
 {
     const struct engine *best = NULL;
@@ -133,7 +132,7 @@ static void free_all(void)
 
 // --- looking up ---
 
-// Engines share tables, so each says which kernel it is before it looks up.
+// Engines share tables, so each selects its kernel before it looks up.
 static bool engine_prepare(const struct engine *e)
 {
     return e->runs && (e->select == NULL || e->select(e));
@@ -202,7 +201,7 @@ static void measure_all_changes(void)
         if (e->fib == NULL || e->announce == NULL || !last)
             continue;
         changes_measure(e, &table, &traffic[PREFIX], opt.update_seconds);
-        for (unsigned j = 0; j < n_engines; j++) // of one table, whoever reads it
+        for (unsigned j = 0; j < n_engines; j++) // once per table
             if (engines[j].fib == e->fib)
                 engines[j].changes = e->changes;
     }
@@ -210,7 +209,7 @@ static void measure_all_changes(void)
 
 // --- printing ---
 
-// The median of the rounds' own ratios.
+// Median of the rounds' own ratios.
 static double paired_ratio(const struct engine *e, const struct engine *to, enum pattern p)
 {
     return to ? stat_ratio(e->mlps[p], to->mlps[p], opt.rounds) : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_bench.h - what the parts of fib_bench share: engines, and changes of their routes
+// fib_bench.h - shared by the parts of fib_bench: engines, and changes of their routes
 #ifndef BENCH_FIB_BENCH_H
 #define BENCH_FIB_BENCH_H
 
@@ -12,7 +12,7 @@
 
 // --- change.c ---
 struct engine;
-// Withdraws and announces random routes for so long, while a thread on another core looks up.
+// Withdraws and announces random routes for `seconds`, while a thread on another core does lookups.
 void changes_measure(struct engine *e, const struct table *t, const struct traffic *a,
                      double seconds);
 
@@ -23,26 +23,26 @@ struct engine {
     void *(*build)(struct engine *e, const struct table *t);
     void (*free)(struct engine *e);
     void (*lookup)(const struct engine *e, const struct traffic *a, unsigned from, unsigned n);
-    bool (*select)(const struct engine *e); // before each timed run; false = not on this CPU
-    int (*withdraw)(const struct engine *e, const struct poptrie_route *r); // NULL: not measured
+    bool (*select)(const struct engine *e); // before each measured run; false = not on this CPU
+    int (*withdraw)(const struct engine *e, const struct poptrie_route *r); // NULL = not measured
     int (*announce)(const struct engine *e, const struct poptrie_route *r);
     int variant;
-    bool slow_build; // more than seconds on a full table
-    void *fib;       // NULL: refused
+    bool slow_build; // more than seconds for a full table
+    void *fib;       // NULL = refused
     bool runs;       // this kernel, on this CPU
-    bool told;       // that it does not
+    bool told;       // already reported that it does not run
     uint64_t bytes;
     double build_ms;
     double mlps[N_PATTERNS][ROUNDS_MAX];
     struct changes {
-        double per_s, p50_us, p99_us, worst_us; // by the clock on the wall
-        double worst_cpu_us;                    // of the writer's own time
+        double per_s, p50_us, p99_us, worst_us; // by wall time
+        double worst_cpu_us;                    // by the writer's CPU time
     } changes;
 };
 extern struct engine engines[];
 extern const unsigned n_engines;
 extern unsigned burst;
-extern _Atomic uint64_t reader_lookups; // finished by the thread that reads during updates
+extern _Atomic uint64_t reader_lookups; // by the thread that reads during updates
 void engines_init(void);                // DPDK without huge pages, devices or shared files
 uint32_t engine_answer(const struct engine *e, unsigned at); // of the last burst
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory.h - what measuring programs begin with: memory in large pages, numbers at random
+// memory.h - for benchmarks: memory in large pages, random numbers
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
 
@@ -8,6 +8,6 @@
 
 // --- table.c ---
 uint64_t bench_random(void);
-void *memory_huge(size_t bytes); // or the process ends
+void *memory_huge(size_t bytes); // or ends the process
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// read_bench.c - what a read of memory costs on this machine, by how much memory is read
+// read_bench.c - measures a memory read on this machine, by size of the memory
 //
 //     read_bench [--rounds 9] [--json]
 //
-// Random reads of one word a cache line in 1 to 256 MiB of huge-page memory, in two ways: a burst's
-// worth under way together, as vector lookups read their tables (independent); and each only when
-// the one before has answered (chained). The first is what the model in docs/performance.md calls
-// c: no lookup of a table that does not fit the caches gets below one such read. Sizes take turns
-// within a round. Prints JSON: for each size and way the TSC cycles a read of every round.
+// Random reads of one word per cache line in 1 to 256 MiB of huge-page memory, in two ways: a burst
+// of reads in flight together, as vector lookups do (independent); and each read after the previous
+// one has returned (chained). The first is c in the model of docs/performance.md: no lookup in a
+// table larger than the caches is faster than one such read. Sizes take turns within a round.
+// Prints JSON: TSC cycles per read of every round, for each size and way.
 #include <string.h>
 #include <x86intrin.h>
 
@@ -21,7 +21,7 @@
 static const unsigned sizes_mib[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 #define SIZES (sizeof sizes_mib / sizeof *sizes_mib)
 
-static uint32_t at[READS]; // where to read, in lines
+static uint32_t at[READS]; // line numbers to read
 static double independent[SIZES][ROUNDS_MAX], chained[SIZES][ROUNDS_MAX];
 static volatile uint32_t sink;
 
@@ -42,7 +42,7 @@ static double read_independent(const uint8_t *p)
     return (double)(__rdtsc() - begun) / READS;
 }
 
-// What is read is zero, and the next place depends on it.
+// The value read is zero, and the next address depends on it.
 static double read_chained(const uint8_t *p)
 {
     uint32_t last = 0;
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned s = 0; s < SIZES; s++) {
             places_choose((size_t)sizes_mib[s] << 20);
-            (void)read_independent(p); // warm, as far as it fits
+            (void)read_independent(p); // warms the caches, as far as it fits
             places_choose((size_t)sizes_mib[s] << 20);
             independent[s][r] = read_independent(p);
             places_choose((size_t)sizes_mib[s] << 20);

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forward_bench.c - what one packet costs from rx to tx, in TSC cycles
+// forward_bench.c - measures TSC cycles of a packet from rx to tx
 //
 //     forward_bench [--prefixes FILE] [--routes N] [--rounds 21] [--only TEXT | --acl] [--tunnel]
 //                   [--queue] [--sets] [--quick] [--json]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
 //              --polls 2000
 //
-// --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those
-// with packets for access lists, of which "acl-none" has nothing bound. --tunnel: a router with
-// tunnels; without --only those cases and the plain one. --queue: 16 virtual routers that all send
+// --only: cases whose names contain TEXT, or after "=" the case with exactly that name. --acl:
+// cases with packets for access lists, where "acl-none" has no list bound. --tunnel: a router with
+// tunnels; without --only, those cases and the plain one. --queue: 16 virtual routers that all send
 // by one port, with and without a queue manager on it; no IPv6, no peer. --routes: a generated
-// table of so many in place of the full one. --sets: each case with every set of lanes and every
-// lookup kernel that this CPU runs, in place of those that are chosen at start. --polls: so many
-// polls a trial instead of a time, and how many packets they were: for counting instructions.
+// table of N routes instead of the full one. --sets: each case with every set of lanes and every
+// lookup kernel of this CPU, instead of the automatic choice. --polls: N polls per trial instead of
+// a time; prints the number of packets, for counting instructions.
 //
-// The forwarder of the product, its tables written as its managers write them,
-// between ports in memory (lib/port_memory.h): a full table, 64 next hops on four
-// ports, 64-byte frames. Cases take turns within each round, so that a slow
-// hour of the machine slows all of them. "harness" sends packets straight from rx to
-// tx: the cost that is in all the others; a forwarder's own share is the difference,
-// round by round. Frames of tunnels are longer, and have a harness of their own: on a
+// The product's forwarder, with tables written as by its managers, between ports in memory
+// (lib/port_memory.h): a full table, 64 next hops on four ports, 64-byte frames. Cases take turns
+// within each round, so that a slow hour of the machine slows all of them. "harness" sends packets
+// straight from rx to tx: the cost included in all others; a forwarder's own share is the
+// difference, round by round. Tunnel frames are longer and have their own harness: on a real
 // machine a NIC writes them, not the core. "minimal" is the yardstick of peer.c.
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -58,27 +57,27 @@
 #define NEXT_HOPS 64
 #define LINES (1u << 18)
 #define VLAN 7
-// VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share the
-// first one's; 16 more are the first one's own.
+// VLANs 7 .. 22, each in its own virtual router with the full table; the next 16 share the first
+// one's table; 16 more are in the first virtual router.
 #define ROUTERS 16
-// Two more have nothing but a default route, over a metalink to a virtual router with the full
-// table: the first to the default one, for untagged frames; the second, of VLAN 55, to VLAN 7's.
+// Two more have only a default route, over a metalink to a virtual router with the full table: the
+// first to the default one, for untagged frames; the second, of VLAN 55, to VLAN 7's.
 #define LINKED (1 + 2 * ROUTERS)
 #define LINKED_VLAN (VLAN + 3 * ROUTERS)
-// The others of untagged frames: one with tunnels' outer packets; the full table by next hops at
-// the end of four tunnels; the same by one next hop.
+// More virtual routers for untagged frames: one with tunnels' outer packets; the full table with
+// next hops at the ends of four tunnels; the same with one next hop.
 #define UNDER (LINKED + 2)
 #define INTO_TUNNELS (LINKED + 3)
 #define INTO_TUNNEL (LINKED + 4)
-#define TUNNELS 1000 // the first PORTS of them leave by a port of their own each
-#define OUT_PORT 2 // of --queue: one that receives nothing
+#define TUNNELS 1000 // the first PORTS tunnels leave by a port each
+#define OUT_PORT 2 // of --queue: a port that receives nothing
 #define POOL_SIZE 8191
 #define FRAME_BYTES 60u // without checksum
 #define SAMPLE_RATE 1000
 #define TESTS_MAX 160
 
 static uint16_t port_id[PORTS];                        // DPDK's ids
-static uint16_t own[PORTS], vport[3 * ROUTERS][PORTS]; // the interfaces, and those of the VLANs
+static uint16_t own[PORTS], vport[3 * ROUTERS][PORTS]; // the interfaces, and the VLANs'
 static struct tunnel *tunnel[TUNNELS];                 // VXLAN
 static struct forwarder *forwarder;
 static const char *prefixes, *routes = "full"; // file; table_make()'s name
@@ -92,15 +91,15 @@ struct test {
     int family; // 4, 6, 46 = in turn
     unsigned (*poll)(void);
     bool skip, one_flow, computed; // `computed`: checksums not verified by the port
-    unsigned tagged, vlan;         // frames are of so many VLANs in turn, from this one on
+    unsigned tagged, vlan;         // frames use this many VLANs in turn, starting at `vlan`
     enum lists_case lists;
-    bool out; // of what leaves, not of what comes in
+    bool out; // output list, not input
     enum queue_case { QUEUE_NO_CASE, UNSHAPED, SHAPED, SHAPED_FLOWS } queue;
-    unsigned vr;               // untagged frames come into this virtual router
-    unsigned tunnels;          // frames are of so many tunnels in turn
-    bool gpu;                  // an emulated one may look up, which does not pay
-    bool sampled;              // a watch takes one packet in SAMPLE_RATE, with its reader
-    const struct lanes *lanes; // NULL, POPTRIE_KERNEL_AUTO: as chosen at start
+    unsigned vr;               // virtual router of untagged frames
+    unsigned tunnels;          // frames use this many tunnels in turn
+    bool gpu;                  // an emulated GPU may look up, which does not pay
+    bool sampled;              // a watch samples one packet in SAMPLE_RATE, and its reader runs
+    const struct lanes *lanes; // NULL, POPTRIE_KERNEL_AUTO: automatic choice
     enum poptrie_kernel kernel;
     uint8_t *line;
     double cycles[ROUNDS_MAX];
@@ -173,7 +172,7 @@ static uint16_t iface_make(unsigned p, uint16_t vlan)
     return i->id;
 }
 
-// Next hops 1..64 by value, on the ports' interfaces in turn; with --queue all by one port.
+// Next hops 1..64 by value, on the ports' interfaces in turn; with --queue all on one port.
 static void next_hops_make(uint32_t hop[NEXT_HOPS + 1], const uint16_t iface[PORTS], unsigned v)
 {
     for (unsigned k = 0; k < NEXT_HOPS; k++)
@@ -210,7 +209,7 @@ static void plans_make(void)
             port_id[OUT_PORT], 0, 0);
 }
 
-// A virtual router that knows no more than where virtual router `to` is.
+// A virtual router that only has a default route to virtual router `to`.
 static void linked_make(unsigned index, uint16_t to)
 {
     const struct prefix all = {.family = IP4};
@@ -258,7 +257,7 @@ static void tunnels_make(void)
     fib_commit(vr_get(UNDER)->fib4);
 }
 
-// The virtual routers whose packets go into tunnels, or come out of them, to the default one.
+// Virtual routers whose packets enter tunnels, or leave them for the default virtual router.
 static void tunnel_routers_make(const struct table *t4)
 {
     uint32_t hop[NEXT_HOPS + 1];
@@ -329,7 +328,7 @@ static bool is_forwarded(const struct traffic *a, unsigned i)
     return dst[0] != 169 || dst[1] != 254;
 }
 
-// CS0 .. CS7: one class after the other.
+// CS0 .. CS7, one class after the other.
 static void class_write(uint8_t *ip, unsigned class)
 {
     uint16_t sum;
@@ -340,8 +339,8 @@ static void class_write(uint8_t *ip, unsigned class)
     memcpy(ip + 10, &sum, 2);
 }
 
-// The headers of a tunnel's packet as the other end sends it, and the inner Ethernet addresses:
-// returns what follows them.
+// Writes the headers of a tunnel packet as sent by the other end, and the inner Ethernet addresses;
+// returns the place after them.
 static uint8_t *outer_write(uint8_t *p, const struct tunnel *t, unsigned flow)
 {
     uint8_t *ip = p + ETHER_HDR, *udp = ip + IP4_HDR, *inner = ip + t->size;
@@ -375,7 +374,7 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
     if (t->tunnels)
         p = outer_write(p, tunnel[i % t->tunnels], i & 0x3fff);
     else
-        p = frame_ether(p); // whichever of two ports receives it: both have port 0's MAC (main)
+        p = frame_ether(p); // for any of the two receiving ports: both have port 0's MAC (main)
     if (t->tagged) {
         memcpy(p, (uint8_t[4]){0x81, 0, 0, (uint8_t)(t->vlan + i % t->tagged)}, 4);
         p += 4;
@@ -406,7 +405,7 @@ static void lines_make(struct test *t, const struct traffic *a)
 
 // --- the measurement ---
 
-// What is in all figures: buffers, lines, the calls into the driver.
+// The cost included in all figures: buffers, lines, the calls into the driver.
 static unsigned harness_poll(void)
 {
     struct rte_mbuf *pkt[64];
@@ -437,7 +436,7 @@ static void lists_bind(const struct test *t)
     router_role(ROLE_FORWARDER);
 }
 
-// To the plan of this test. What waits in the queue of the one before is sent first.
+// Switches to the plan of this test. First sends packets left in the previous test's queue.
 static void make_plan_of(const struct test *t)
 {
     static struct plan rest;
@@ -455,7 +454,7 @@ static void make_plan_of(const struct test *t)
     rcu_publish(&forwarder_slot[0].plan, &plans[t->queue]);
 }
 
-// What the exporter does first: takes the samples, and gives the slots back.
+// Reads the samples and returns the slots, like the first step of an exporter.
 static void samples_read(void)
 {
     struct watch_slot *slot[64];
@@ -463,7 +462,7 @@ static void samples_read(void)
     watch_give_back(sampler, slot, watch_take(sampler, slot, 64));
 }
 
-// The split is to find out that the CPU is faster.
+// The split should find out that the CPU is faster.
 static void gpu_set(bool on)
 {
     static const struct gpu_settings settings = {.name = "bench",
@@ -504,9 +503,10 @@ static double cycles_per_packet(const struct test *t)
                                      .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
     for (unsigned p = 0; p < PORTS; p++)
         watch_bit_set(&port_get(port_id[p])->watch_rx, sampler, t->sampled);
-    for (unsigned i = 0; i < 100; i++) // warm
+    for (unsigned i = 0; i < 100; i++) // warm up
         (void)t->poll();
-    // What the last test's virtual routers may spend of a core (budget.h) is judged again each ms.
+    // CPU shares of virtual routers (budget.h) are adjusted every ms, so the last test affects the
+    // next.
     for (end_of_warm = rte_rdtsc() + rte_get_tsc_hz() / 200; !polls && rte_rdtsc() < end_of_warm;)
         (void)t->poll();
     uint64_t sent = port_lines_sent;
@@ -522,7 +522,7 @@ static double cycles_per_packet(const struct test *t)
         printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets,
                polls);
     rcu_quiescent();
-    if (t->queue >= SHAPED || t->gpu) // packets count when they come in and when they leave
+    if (t->queue >= SHAPED || t->gpu) // packets count when they arrive and when they leave
         packets = port_lines_sent - sent;
     if (port_lines_sent - sent != packets) {
         fprintf(stderr, "forward_bench: %s: %lu of %lu sent\n", t->name, port_lines_sent - sent,
@@ -535,7 +535,7 @@ static double cycles_per_packet(const struct test *t)
     return (now - start) / (double)packets;
 }
 
-// Round by round less what the harness took in it.
+// Net cycles: each round less the harness in the same round.
 static void net_of(const struct test *t, double net[ROUNDS_MAX])
 {
     for (unsigned r = 0; r < rounds; r++)
@@ -602,7 +602,7 @@ static bool test_wanted(const struct test *t)
         return false;
     if (tunnel_only && !*only)
         return is_of_tunnels(t) || !strcmp(name, "IPv4 full table");
-    if (queue_only != (t->queue != QUEUE_NO_CASE)) // their next hops are not those of the others
+    if (queue_only != (t->queue != QUEUE_NO_CASE)) // their next hops differ
         return false;
     return *only == '=' ? !strcmp(name, only + 1) : strstr(name, only) != NULL;
 }
@@ -625,7 +625,7 @@ static const struct bench_option options[] = {OPTION_TEXT("prefixes", &prefixes)
                                               OPTION_FLAG("json", &json),
                                               {0}};
 
-// The wanted cases once more with these lanes and this kernel, where they run.
+// Adds the wanted cases with these lanes and this kernel, if they run here.
 static void set_add(unsigned n, const char *lanes, enum poptrie_kernel kernel)
 {
     if (!lanes_by_name(lanes) || poptrie_set_kernel(kernel, 0))
@@ -647,7 +647,7 @@ static void set_add(unsigned n, const char *lanes, enum poptrie_kernel kernel)
     }
 }
 
-// What runs: the wanted cases; with --sets, those in all ways.
+// Selects the wanted cases; with --sets, in all ways.
 static void tests_choose(void)
 {
     while (tests[n_tests].name)
@@ -688,7 +688,7 @@ int main(int argc, char **argv)
     router_make(&t4, &t6);
     bench_check(queue_only || !peer_make(&t4, port_id, NEXT_HOPS),
                 "rte_fib does not take the table");
-    // Both receiving ports and their sub-interfaces answer to one MAC: either may get any line.
+    // Both receiving ports and their sub-interfaces have one MAC: either may get any line.
     memcpy(iface_get(port_get(port_id[1])->untagged)->mac,
            iface_get(port_get(port_id[0])->untagged)->mac, 6);
     for (unsigned v = 0; v < 3 * ROUTERS; v++)

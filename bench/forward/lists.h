@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lists.h - access lists for forward_bench, and packets for them
 //
-// All rules permit, so that every packet goes the whole way and its verdict costs what it costs.
+// All rules permit, so that every packet takes the whole path and its verdict has its full cost.
 #ifndef BENCH_LISTS_H
 #define BENCH_LISTS_H
 
@@ -9,10 +9,10 @@
 
 enum lists_case {
     LISTS_NO_CASE, // packets as in all other cases
-    LISTS_NONE,    // packets for lists, and nothing bound
+    LISTS_NONE,    // packets for lists, without a list
     LISTS_EMPTY,   // a list without rules
     LISTS_BLOCKLIST, // one rule, an address set of a million members
-    LISTS_FULL,    // that, and 10,000 five-tuple rules behind it
+    LISTS_FULL,    // also 10,000 five-tuple rules after it
     N_LISTS
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// peer.c - the least a program can do and still call itself an IPv4 forwarder
+// peer.c - the least that a program can do as an IPv4 forwarder
 //
-// A yardstick for forward_bench, measured in the same rounds: DPDK's DIR-24-8
-// (rte_fib, widest vector kernel) in bursts of 64, TTL and checksum, 12 bytes of new header, one
-// array per port. No interfaces, VLANs, martians, MTU, next-hop kinds, counters: what kamueed costs
-// above it is the price of being a router.
+// A yardstick for forward_bench, measured in the same rounds: DPDK's DIR-24-8 (rte_fib, widest
+// vector kernel) in bursts of 64, TTL and checksum, 12 bytes of new header, one array per port. No
+// interfaces, VLANs, martians, MTU, next-hop kinds, counters: kamueed's cost above it is the price
+// of being a router.
 #include <rte_ethdev.h>
 #include <rte_fib.h>
 #include <rte_prefetch.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_bench.c - lookups and access lists on a device against the CPU's own: rate, CPU cycles, age
+// gpu_bench.c - compares lookups and access lists on a device with the CPU: rate, CPU cycles, age
 //
 //     gpu_bench [--emulated] [--device 0] [--quick] [--routes N] [--json]
 //
-// One forwarder's part alone: it fills batches, sends them, and reads what comes back. The CPU's
-// part is counted in TSC ticks around its work (not while it waits for answers), median of the
-// batches, so being preempted does not count. The CPU alone asks the same in bursts of 64. Every
-// n-th answer is compared with its own. lists.c has the access lists.
+// Does one forwarder's part: fills batches, sends them, and reads the results. The CPU's part is
+// counted in TSC ticks around its work (not while it waits for answers), median of the batches, so
+// preemption does not count. The CPU alone looks up the same keys in bursts of 64. Every n-th
+// answer is compared with the CPU's. lists.c has the access lists.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@
 #define SAMPLES (1u << 16)
 #define BURST 64u
 #define SAMPLE_EVERY 1021u
-#define TIMEOUT_NS 5000000000u // a loaded machine is no reason to give a device up
-#define CHANGES 10u            // a millisecond
+#define TIMEOUT_NS 5000000000u // a loaded machine must not make the device fail
+#define CHANGES 10u            // per millisecond
 #define MIB ((size_t)1 << 20)
 
 bool bench_quick;
@@ -59,7 +59,7 @@ static void route_random(uint8_t address[16], unsigned *len)
     *len = r >> 40 & 1 ? 24 : 16 + (unsigned)(r >> 41) % 9;
 }
 
-// Each table has routes of its own: nothing in them is equal.
+// Each table has its own routes: tables share nothing.
 static void tables_make(unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -208,7 +208,7 @@ static bool batch_receive(struct gpu_queue *q, unsigned n)
     bench_check(!b.by_cpu, "%s", gpu_mirror_why(bench_mirror));
     for (unsigned i = 0; i < b.n; i++)
         sum += b.kind >= GPU_CLASSIFY4 ? b.rule[i] : b.value[i];
-    __asm__ volatile("" : : "r"(sum)); // it is used
+    __asm__ volatile("" : : "r"(sum)); // keeps the result used
     receive_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
     age_us[n % SAMPLES] = (double)b.age_ns / 1e3;
     return true;
@@ -219,7 +219,7 @@ void bench_row(struct row *r, const struct asked *a, const struct gpu_lists *lis
     struct gpu_queue *q =
         gpu_queue_new(bench_mirror, &(struct gpu_queue_settings){r->batch, r->persistent,
                                                                  TIMEOUT_NS, SAMPLE_EVERY, lists});
-    // two batches on the way hide the device's time; more would only age
+    // Two batches in flight hide the device's time; more would only add age.
     unsigned at = 0, sent = 0, received = 0, most = 2;
     uint64_t begin = bench_now_ns(), end = begin + bench_case_ms * 1000000ull;
     uint64_t copied = gpu_mirror_copied_bytes(bench_mirror);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lists.c - access lists on a device: lists like a server's (acl/rules.c), packets of which no flow
-// comes twice, so that no cache helps, and each of which matches a rule
+// lists.c - access lists on a device: lists like a server's (acl/rules.c), with packets that all
+// match a rule and never repeat a flow, so that no cache helps
 #include <string.h>
 #include <time.h>
 

@@ -50,7 +50,7 @@ static _Noreturn void usage_print(const struct bench_option *known, const char *
     exit(2);
 }
 
-// Whether the value is what the option takes.
+// Whether the value is valid for the option; stores it.
 static bool option_take(const struct bench_option *o, const char *value)
 {
     char *end = NULL;
@@ -145,7 +145,7 @@ unsigned bench_cores(void)
     return (unsigned)CPU_COUNT(allowed_cores());
 }
 
-// Round and round: with one core only, all threads share it.
+// Wraps around: with one core, all threads share it.
 void bench_pin(unsigned n)
 {
     unsigned wanted = bench_cores() - n % bench_cores();

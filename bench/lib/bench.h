@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench.h - what every measuring program begins with: options, an end with a sentence, random
-// numbers, memory in large pages, cores, and the CPU time of a thread
+// bench.h - basics of every benchmark: options, exit with a message, random numbers, memory in
+// large pages, cores, and the CPU time of a thread
 //
-// All messages begin with the program's name. Nothing here needs DPDK.
+// All messages start with the program's name. Nothing here needs DPDK.
 #ifndef BENCH_LIB_BENCH_H
 #define BENCH_LIB_BENCH_H
 
@@ -26,18 +26,18 @@ struct bench_option {
 #define OPTION_REAL(name, to) {name, OPTION_REAL, to, NULL, 0, 0}              // double
 #define OPTION_TEXT(name, to) {name, OPTION_TEXT, to, NULL, 0, 0}              // const char *
 #define OPTION_CALL(name, call) {name, OPTION_CALL, NULL, call, 0, 0}          // with its value
-#define OPTION_DO(name, call) {name, OPTION_DO, NULL, call, 0, 0}              // without one
-// Index of the first argument that is no option. Ends the program with status 2 and the list of
-// options where one is unknown, a number out of range, or an argument is left and `arguments` is
-// NULL (else it names them in that list).
+#define OPTION_DO(name, call) {name, OPTION_DO, NULL, call, 0, 0}              // without a value
+// Index of the first argument that is not an option. Ends the program with status 2 and the list of
+// options if an option is unknown, a number is out of range, or an argument is left and `arguments`
+// is NULL (otherwise it names them in that list).
 int bench_options(int argc, char **argv, const struct bench_option *known, const char *arguments);
 
 uint64_t bench_random(void); // the same numbers in each run
 double bench_random_unit(void);
-void *memory_huge(size_t bytes); // or the program ends
-void bench_pin(unsigned n);      // the calling thread, to the n-th last core of those we may use
-unsigned bench_cores(void);      // that we may use
-double bench_cpu_s(void);        // of this thread: one that is preempted counts like any other
+void *memory_huge(size_t bytes); // or ends the program
+void bench_pin(unsigned n);      // pins the calling thread to the n-th last of its cores
+unsigned bench_cores(void);      // number of usable cores
+double bench_cpu_s(void);        // CPU time of this thread: preemption does not count
 double bench_wall_s(void);
 
 #endif

@@ -16,7 +16,7 @@
 #include "core/thread.h"
 #include "lib/bench.h"
 
-// A benchmark ends with its tables, whose memory the sanitizer does not search for pointers.
+// A benchmark exits with its tables, and the sanitizer does not search their memory for pointers.
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

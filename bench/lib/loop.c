@@ -19,7 +19,7 @@
 #include "table/vr.h"
 
 #define WARM_POLLS 100u
-#define POLLS_AT_ONCE 50u // between two looks at the clock
+#define POLLS_AT_ONCE 50u // between two reads of the clock
 
 struct loop_settings loop = {.rounds = 21, .round_ms = 20};
 
@@ -87,7 +87,7 @@ static void burst_write(const struct loop_case *c, unsigned first)
         write_frames(c, first, 128);
 }
 
-// How many of the burst have come out.
+// Number of packets of the burst that have been sent.
 static unsigned poll_burst(const struct loop_case *c, unsigned first)
 {
     burst_write(c, first);
@@ -102,8 +102,8 @@ static void poll_once(const struct loop_case *c, unsigned first)
                 c->name[0], c->name[1]);
 }
 
-// What the last case's virtual routers may spend of a core (budget.h) is judged again each ms:
-// until then packets may be dropped.
+// CPU shares of virtual routers (budget.h) are adjusted every ms: until then, packets of this case
+// may be dropped because of the last one.
 static void warm_up(const struct loop_case *c)
 {
     const uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 200;

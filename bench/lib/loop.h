@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// loop.h - a burst that goes through one forwarder again and again, and what cases of it cost
+// loop.h - sends a burst through one forwarder again and again, and compares cases
 //
-// The router has one port, whose queues are rings: a burst is written anew, received from a ring,
-// sent into a ring, and taken from there. A case is a kind of packets, or a way through the router;
-// the first one is what all others are compared with, round by round. Cycles are TSC cycles of CPU
-// time. Used by tunnel_bench and program_bench.
+// The router has one port whose queues are rings: a burst is written, received from a ring, sent
+// into a ring, and taken from there. A case is a kind of packets, or a path through the router; the
+// first case is the reference, round by round. Cycles are TSC cycles of CPU time. Used by
+// tunnel_bench and program_bench.
 #ifndef BENCH_LIB_LOOP_H
 #define BENCH_LIB_LOOP_H
 
@@ -17,18 +17,18 @@
 
 struct loop_case {
     char name[2][16];
-    // Its packets: `n` frames, a power of two, of `bytes`, `stride` bytes from each other; 64 bytes
-    // of each are copied, or 128 where they are longer.
+    // Its packets: `n` frames, a power of two, of `bytes`, `stride` bytes apart; 64 bytes of each
+    // are copied, or 128 if they are longer.
     const uint8_t *frame;
     unsigned n, bytes, stride;
-    double cycles[ROUNDS_MAX]; // a packet, of each round
+    double cycles[ROUNDS_MAX]; // per packet, of each round
 };
 
 struct loop_settings {
-    const char *word;   // what is measured: "tunnel"
-    const char *key[2]; // what the two names are: "kind", "direction"
+    const char *word;   // subject: "tunnel"
+    const char *key[2]; // meaning of the two names: "kind", "direction"
     unsigned rounds, round_ms;
-    unsigned polls; // in place of round_ms, 0: not
+    unsigned polls; // instead of round_ms; 0 = by time
     bool json;
 };
 extern struct loop_settings loop; // rounds 21, round_ms 20
@@ -38,12 +38,12 @@ extern struct loop_settings loop; // rounds 21, round_ms 20
         OPTION_FLAG("json", &loop.json)
 void loop_quick(const char *unused);
 
-// Tables, the port, and its interface, whose id it is.
+// Creates tables, the port, and its interface; returns the interface id.
 uint16_t loop_router(void);
-// A route for all IPv4 addresses; takes role control.
+// Routes all IPv4 addresses; takes role control.
 void loop_route_all(uint16_t vr, uint32_t nexthop);
-// After the cases are prepared. Each round `begin` lets the case's packets take their way, role
-// control; a case without frames is left out.
+// Call it after the cases are prepared. In each round `begin` sets up the path of the case's
+// packets, in role control; a case without frames is left out.
 void loop_measure(struct loop_case *cases, unsigned n, void (*begin)(unsigned k));
 void loop_report(const struct loop_case *cases, unsigned n);
 

@@ -21,7 +21,7 @@ static const uint8_t payload[2048];
 
 // --- queues, an offered load, a clock ---
 
-// What has arrived since we looked last joins those that wait, or is lost.
+// New arrivals join the waiting packets, or are lost.
 static void packets_arrive(struct source *s)
 {
     double now = (double)rte_rdtsc();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report.h - what a program has measured, on stdout: one JSON object, or its rows as a table
+// report.h - prints the results of a benchmark: one JSON object, or its rows as a table
 //
 //     report_begin(json);
 //     report_open("rows", '[');
@@ -9,15 +9,15 @@
 //     report_series("cycles", 2, v, rounds);  // in a table: median (least - most)
 //     report_close(); report_close(); report_end();
 //
-// In the table an object in an array is a row, its members are the columns, members of objects
-// in it too; what stands outside of arrays becomes a line of its own.
+// In the table an object in an array is a row; its members, and members of objects in it, are the
+// columns. Everything outside of arrays is a line of its own.
 #ifndef BENCH_LIB_REPORT_H
 #define BENCH_LIB_REPORT_H
 
 #include <stdbool.h>
 
 void report_begin(bool json);
-void report_open(const char *key, char bracket); // key NULL: an element of an array
+void report_open(const char *key, char bracket); // key NULL = an element of an array
 void report_close(void);
 void report_text(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void report_number(const char *key, unsigned decimals, double value); // not finite: null, or -

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // router_fib.c - see router_fib.h
 //
-// Tables: the papers' own are not public, so they are made up, of the same size and
-// shape (base/table_gen.h):
+// Tables: the papers' own are not public, so they are generated, with the same size and shape
+// (base/table_gen.h):
 //     linx      518,231 routes, out by ports 1 and 2 in turn       80 Gb/s PC router, 5.2
 //     ntt       531,489 routes, 16,140 of them longer than /24      "
 //     full      901,899 routes, 64 next hops on four ports          today's Internet
@@ -10,8 +10,8 @@
 //     bhole4    default4 and 9.0.0.0/8 as a blackhole
 //     N         N routes, 64 next hops
 // and NAME/D: a table with a D-th of the routes (rte_lpm takes 150,000, fib_lpm.c).
-// All hold 1.0.0.0/24 by port 1 and 1.0.4.0/24 by port 2, and a route for everything
-// else by two halves: the 80 Gb/s router forwards what it has no route for.
+// All have 1.0.0.0/24 by port 1, 1.0.4.0/24 by port 2, and two halves for everything else: the
+// 80 Gb/s router also forwards packets without a route.
 #include "lib/router_fib.h"
 
 #include <arpa/inet.h>
@@ -29,13 +29,13 @@
 #include "table/vr.h"
 
 #define NEXT_HOPS 64u
-#define BLACKHOLE 255u // in routes: not a next hop of these
+#define BLACKHOLE 255u // value in routes that is not one of these next hops
 #define NTT_LONG 16140u
 
 struct router_fib router_fib[ROUTER_FIBS];
 unsigned router_n_fibs;
 static const char *prefixes;
-static uint32_t nexthop[256]; // by the value in a route
+static uint32_t nexthop[256]; // by value in a route
 static uint16_t iface_id[SOURCE_PORTS];
 static uint16_t empty_list;
 static struct {
@@ -54,7 +54,7 @@ static bool is_table(const char *name, const char *of)
     return !strncmp(name, of, n) && (name[n] == '/' || !name[n]);
 }
 
-// The D of NAME/D.
+// D of NAME/D.
 static size_t divided_by(const char *name)
 {
     const char *slash = strchr(name, '/');
@@ -73,7 +73,7 @@ static bool is_default4(const char *name)
     return !strcmp(name, "default4") || !strcmp(name, "bhole4");
 }
 
-// How many routes it has, or is sure not to exceed.
+// Number of routes, or an upper bound.
 static size_t table_routes(const char *name)
 {
     if (is_table(name, "linx"))
@@ -252,7 +252,7 @@ void router_use(const struct router_fib *f)
 
 // --- ports and next hops ---
 
-// A list without rules permits everything.
+// A list without rules permits all packets.
 static void empty_list_make(void)
 {
     router_role(ROLE_ACL_MANAGER);

@@ -61,7 +61,7 @@ static struct rte_ring *ring_new(unsigned owner)
                                 SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
-// As the owner does with new settings at its first poll.
+// As the owner applies new settings at its first poll.
 static void settings_apply(struct port_queue *q)
 {
     const struct port_queue_settings *s = q->settings;

@@ -22,7 +22,7 @@ struct flow { // host order
     uint16_t from_port;
 };
 
-// A router may forward it: not link-local (RFC 3927) either.
+// Whether a router may forward it: link-local addresses (RFC 3927) are excluded too.
 static bool is_unicast(uint32_t dst)
 {
     uint32_t first = dst >> 24;

@@ -5,10 +5,10 @@
 
 #define ROUNDS_MAX 101u
 
-// The value that a share q of all do not exceed, 0 the least, 1 the largest; NaN of none.
+// Quantile q of the values, 0 the minimum, 1 the maximum; NaN without values.
 double stat_quantile(const double *v, unsigned n, double q);
 double stat_median(const double *v, unsigned n);
-// The median of the rounds' own ratios a / b: what disturbs a round disturbs both.
+// Median of the rounds' own ratios a / b: a disturbance in a round affects both.
 double stat_ratio(const double *a, const double *b, unsigned n);
 
 #endif

@@ -25,7 +25,7 @@ void table_add(struct table *t, const uint8_t *key, unsigned len, uint32_t value
     memcpy(r->key, key, t->family == 4 ? 4 : 16);
 }
 
-// The routes of a file, both families.  It is opened once, so that a pipe will do.
+// Routes of a file, both families. It is opened once, so a pipe works too.
 static const struct table *file_read(const char *path, unsigned family)
 {
     static struct table file[2];
@@ -72,7 +72,7 @@ static int table_read(struct table *t, const char *path)
     return 0;
 }
 
-// Making four million takes a while: a smaller table is the beginning of a larger one made before.
+// Generating four million takes a while: a smaller table is a prefix of a larger one made before.
 static void table_generate(struct table *t, size_t n)
 {
     static struct prefix *made;
@@ -83,7 +83,7 @@ static void table_generate(struct table *t, size_t n)
         free(made);
         made = calloc(n, sizeof(*made));
         n_made = 0;
-        for (unsigned seed = 1; seed <= 4 && n_made < n; seed++) // one crowds only so many together
+        for (unsigned seed = 1; seed <= 4 && n_made < n; seed++) // a seed gives only so many
             n_made += table_gen(made + n_made, n - n_made, seed, t->family);
         family_made = t->family;
     }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path_bench.c - the router's path under the conditions of a paper's experiment
+// path_bench.c - measures the router's path under the conditions of a paper's experiment
 //
 //     path_bench [OPTIONS] CASE...
 //     path_bench --rounds 5 --simd 256 engine=lpm,table=linx engine=poptrie,table=linx
 //
-// A case is what differs, as key=value,...:
-//     mode      forward | io (rx to tx unseen) | rx (and free) | tx (headers of our own) | lookup
+// A case lists its settings as key=value,...:
+//     mode      forward | io (rx to tx unseen) | rx (and free) | tx (our own headers) | lookup
 //               (addresses only)
 //     engine    poptrie dir24_8 lpm
 //     table     linx ntt full (or a part: linx/4) default4 bhole4, or a number of routes
 //               (lib/router_fib.c)
 //     pattern   straight cross random loopback prefix flows ports; flows=N (lib/rss.h)
-//     acl       none, or empty: a list without rules for what all ports receive
-//     rss       all ip none: what spreads packets over a port's queues
-//     bytes     of a frame, checksum included; whole=1: its payload is written and read as well
-//     burst     packets a port gives at a time, at most
+//     acl       none, or empty: all ports have an input list without rules
+//     rss       all ip none: fields that spread packets over a port's queues
+//     bytes     of a frame, with checksum; whole=1: its payload is written and read as well
+//     burst     most packets that a port returns at a time
 //     ports, queues, threads
-//               receiving ports, queues of each, forwarders: queues go to them in turn
-//     pipeline  1: one thread receives, the other forwards and sends, a ring between them
-//     queue     1: each port has a queue manager, eight classes, a rate that holds nothing back
-//     mpps      packets offered to each receiving port; 0: as many as are taken
+//               receiving ports, queues per port, forwarders: queues are assigned to them in turn
+//     pipeline  1: one thread receives, the other forwards and sends, with a ring between them
+//     queue     1: each port has a queue manager, eight classes, and a rate that delays nothing
+//     mpps      packets offered to each receiving port; 0: as many as it takes
 //
-// All cases take turns within each round. Cycles are of the TSC and of the thread's own CPU time:
-// what others do on the core in the meantime does not count. One JSON object goes to stdout.
+// All cases take turns within each round. Cycles are TSC cycles of the thread's own CPU time: other
+// programs on the core do not count. Prints one JSON object.
 #include <math.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -56,17 +56,17 @@
 #define BURST 64u
 #define WARM_MS 2u
 #define PIPE_SIZE 1024u
-#define TURN 16u // polls between two looks at the clock
+#define TURN 16u // polls between two reads of the clock
 
 enum mode { FORWARD, IO, RX, TX, LOOKUP, MODES };
 static const char *const mode_name[MODES] = {"forward", "io", "rx", "tx", "lookup"};
 
 struct trial {
-    uint64_t packets;          // within the measured time
-    double cycles, seconds;    // CPU time of all threads, wall time
-    uint64_t received, sent, dropped; // of the whole trial, warming up included
-    uint64_t offered, lost;    // where there is an offered load
-    double delay_us[3];        // least, mean, most: from arrival to tx
+    uint64_t packets;          // in the measured time
+    double cycles, seconds;    // CPU time of all threads; wall time
+    uint64_t received, sent, dropped; // in the whole trial, with warm-up
+    uint64_t offered, lost;    // if there is an offered load
+    double delay_us[3];        // min, mean, max: from arrival to tx
     struct counter_stage stage[STAGE_N]; // of the bursts that the forwarders timed
 };
 
@@ -97,8 +97,8 @@ static struct worker workers[FORWARDER_MAX];
 static struct rte_mempool *pool;
 static struct rte_ring *pipe_ring;
 static struct port_queue *port_queue[SOURCE_PORTS];
-static unsigned n_cases, rounds = 3, trial_ms = 20, count; // count: packets of a trial, 0 = by time
-static const char *prefixes, *simd = "512"; // bits of a vector at most, 64 = none
+static unsigned n_cases, rounds = 3, trial_ms = 20, count; // count: packets per trial, 0 = by time
+static const char *prefixes, *simd = "512"; // widest vectors in bits, 64 = none
 static bool small_pages;
 static int core[CPU_SETSIZE];
 static uint16_t port_id[SOURCE_PORTS];
@@ -106,12 +106,12 @@ static unsigned n_cores;
 static const unsigned rx_order[SOURCE_PORTS] = {
     0, 3, 1, 2}; // as in the papers: in by 0 and 3, out by 1 and 2
 static uint8_t (*lines[SOURCE_PORTS])[SOURCE_LINE];
-static uint32_t *addresses; // the lines' destinations, for mode=lookup
+static uint32_t *addresses; // destinations of the lines, for mode=lookup
 static uint64_t n_addresses;
 static _Atomic unsigned ready, receiving;
 static _Atomic uint64_t warm_until, measure_until;
 
-// --- what a thread does at each turn: the packets it took ---
+// --- one turn of a thread; returns the packets taken ---
 
 static unsigned poll_io(struct worker *w)
 {
@@ -156,7 +156,7 @@ static unsigned poll_lookup(struct worker *w)
     return w->c->burst;
 }
 
-// The first half of the pipeline: waits while the other is behind.
+// First half of the pipeline: waits while the second is behind.
 static unsigned poll_receive(struct worker *w)
 {
     struct rte_mbuf *pkt[BURST];
@@ -187,8 +187,8 @@ static inline unsigned worker_poll(struct worker *w)
     }
 }
 
-// A forwarder with a queue counts a packet when it comes in and when it leaves; the sources know
-// better. They are this thread's while it runs.
+// With a queue, a forwarder counts a packet when it arrives and when it leaves; so use the counts
+// of the sources, which only this thread changes while it runs.
 static uint64_t given_to(const struct worker *w)
 {
     uint64_t n = 0;
@@ -200,8 +200,8 @@ static uint64_t given_to(const struct worker *w)
     return n;
 }
 
-// Until the time has come, or there were so many packets. A function of its own: callgrind counts
-// what is in it.
+// Runs until `until`, or for that many packets. A separate function, because callgrind counts
+// inside it.
 __attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, uint64_t packets);
 __attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, uint64_t packets)
 {
@@ -222,14 +222,14 @@ static void pipe_drain(struct worker *w)
         return;
     if (!w->index) {
         atomic_fetch_sub(&receiving,
-                         1); // partner: the load below; what was received is in the ring
+                         1); // partner: the load below; received packets are in the ring
         return;
     }
     while (atomic_load(&receiving) || !rte_ring_empty(pipe_ring))
         w->received += worker_poll(w);
 }
 
-// Nothing comes any more, and what waits in queues and on its way to them is sent.
+// Stops the sources, and sends all packets in queues and in rings to them.
 static void queues_drain(struct worker *w)
 {
     if (!w->c->queue)
@@ -238,7 +238,7 @@ static void queues_drain(struct worker *w)
         for (unsigned i = 0; i < w->plan.n_rx; i++)
             if (w->plan.rx[i].port == port_id[p])
                 source[p][w->plan.rx[i].queue].line = NULL;
-    atomic_fetch_sub(&receiving, 1); // partner: the load below; what was received is in the rings
+    atomic_fetch_sub(&receiving, 1); // partner: the load below; received packets are in the rings
     for (bool all_fed = false, empty = false; !all_fed || !empty;) {
         all_fed = !atomic_load(&receiving);
         empty = !forwarder_poll(w->forwarder) && w->forwarder->queue_due == QUEUE_NEVER;
@@ -313,9 +313,9 @@ static void sinks_clear(const struct path_case *c)
                 (struct sink){.stamped = c->mpps > 0, .whole = c->whole, .delay_min = UINT64_MAX};
 }
 
-// Receive queue k of all goes to thread k in turn; transmit queue i of each port is thread i's.
-// Queue managers go to the threads in turn. Behind the pipeline's ring stands one forwarder, which
-// finds the ring where port 0 has its last queue.
+// Receive queue k of all belongs to thread k in turn; transmit queue i of each port to thread i.
+// Queue managers belong to the threads in turn. After the pipeline's ring there is one forwarder,
+// which finds the ring in place of port 0's last queue.
 static void plans_make(const struct path_case *c)
 {
     for (unsigned i = 0; i < c->threads; i++) {
@@ -388,7 +388,7 @@ static void delays_sum(struct trial *t)
         memcpy(t->delay_us, (double[3]){least * us, sum / n * us, most * us}, sizeof t->delay_us);
 }
 
-// What all forwarders have counted since they were made, added `times` times (-1: taken away).
+// Adds the forwarders' counters since their creation, multiplied by `times` (-1 subtracts).
 static void stages_add(struct trial *t, int times)
 {
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
@@ -423,7 +423,7 @@ static void trial_run(const struct path_case *c, struct trial *t)
     plans_make(c);
     threads_run(c);
     for (unsigned i = 0; i < c->threads; i++) {
-        bool last = !c->pipeline || i == 1; // packets are counted where they leave
+        bool last = !c->pipeline || i == 1; // packets count where they leave
         t->packets += last ? workers[i].packets : 0;
         t->received += last ? workers[i].received : 0;
         t->cycles += workers[i].cycles;
@@ -436,7 +436,7 @@ static void trial_run(const struct path_case *c, struct trial *t)
         t->sent = t->received;
     bench_check(t->received == t->sent + t->dropped,
                 "not every packet was forwarded or counted as dropped: %s", c->text);
-    if (c->queue) // those that found the ring to a queue full have not been forwarded
+    if (c->queue) // packets dropped at a full ring to a queue were not forwarded
         t->packets = (uint64_t)((double)t->packets * (double)t->sent / (double)t->received);
 }
 
@@ -542,7 +542,7 @@ static void cases_read(int n, char **text)
         case_read(&cases[n_cases++], *text++);
 }
 
-// DPDK's memory: packets, and each table of DPDK's once, with half as much again for its pieces.
+// DPDK's memory: packets, and each DPDK table once, plus half for its parts.
 static unsigned memory_mib(void)
 {
     unsigned mib = 256;
@@ -624,7 +624,7 @@ static void trial_print(const struct trial *t)
     report_number("cycles", 0, t->cycles);
     report_number("seconds", 6, t->seconds);
     report_series("delay_us", 3, t->delay_us, 3);
-    report_open("stages", '{'); // TSC cycles a packet; none where the forwarder did not work
+    report_open("stages", '{'); // TSC cycles per packet; empty without forwarder
     for (unsigned k = 0; k < STAGE_N; k++)
         if (t->stage[k].packets)
             report_number(stage_name[k], 2,

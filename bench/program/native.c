@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// native.c - an example program as plain C, for comparison: no sandbox around it
+// native.c - an example program as plain C without a sandbox, for comparison
 //
-// Built by `kamuee bench program` with -DEXAMPLE=…, the source of a program, and -DDECLARED=…, what
-// it declares. The program is included as it would be built for the operator.
+// `kamuee bench program` builds it with -DEXAMPLE=…, the program's source, and -DDECLARED=…, its
+// declaration. The program is included as for the operator's target.
 #include <stddef.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden) // so that calls may be inlined
 
-// What it calls, here.
+// Functions that the program calls.
 #define kamuee_count native_count
 #define kamuee_get native_get
 #define kamuee_put native_put

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_bench.c - what a packet program adds to a packet
+// program_bench.c - measures the extra cost of a packet program per packet
 //
-//     program_bench [OPTIONS] TARGET:PROGRAM:FILE...     dscp, syn-guard: what fills their tables
+//     program_bench [OPTIONS] TARGET:PROGRAM:FILE...     dscp, syn-guard: their tables are filled
 //
 // A burst goes through one forwarder again and again (lib/loop.h). Each program is at hook input of
-// a virtual router of its own; a case is compared with a virtual router without one: the same
-// packets, each by a default route. So all is counted that a program costs: copying packets into
-// the sandbox, the call, the program, its verdicts.
+// its own virtual router; a case is compared with a virtual router without a program: the same
+// packets, each by a default route. So all costs of a program count: copying packets into the
+// sandbox, the call, the program, and its verdicts.
 //
-// Program syn-guard has a million sources in its table, and SYNs come from all of them.
+// Program syn-guard has a million sources in its table, and receives SYNs from all of them.
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@
 
 #define FLOWS 65536u
 #define SOURCES 1000000u
-#define BYTES 60u // of a frame
+#define BYTES 60u // per frame
 #define CASES_MAX 17
 #define SYN 2
 
@@ -46,7 +46,7 @@ static void routers_make(void)
         bench_check(vr_new(name), "no memory for the virtual routers");
         loop_route_all(vr_find(name)->id, adjacency);
     }
-    vr_count = 1; // a process that waits for its core looks overloaded: no shares of it, no drops
+    vr_count = 1; // a process that waits for its core looks overloaded: no shares, no drops
 }
 
 // --- packets ---

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_count.c - a packet program under valgrind's lackey: what it executes, and which memory
+// program_count.c - runs a packet program under valgrind's lackey, to count instructions and
+// accesses
 //
 //     program_count OBJECT PACKETS HOOK HEX [TABLE:KEY=VALUE]...
 //
-// Runs a built object on PACKETS packets with these bytes, and prints where its slots are and where
-// a mark is: before and after the measured call of run() the mark is written to. So whoever reads
-// lackey's trace (paper/program.py) knows what belongs to the packets, and what of it is accesses
-// to packets. Tables are kamueed's. The first call, in which things are bound, is not measured.
+// Runs a built object on PACKETS packets with these bytes, and prints the addresses of its slots
+// and of a mark, which is written before and after the measured call of run(). So the reader of
+// lackey's trace (paper/program.py) finds the measured call and its accesses to packets. Tables are
+// kamueed's. The first call, which resolves symbols, is not measured.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

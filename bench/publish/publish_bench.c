@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// publish_bench.c - forwarding while the routes change
+// publish_bench.c - measures forwarding while routes change
 //
 //     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N]
 //                   [--window 300] [--quick] [--aside] [--json]
 //
-// kamueed's own forwarder thread on the last core, on four ports in memory
-// (lib/port_memory.h), a full table, random addresses of its prefixes. A manager on
-// core 0 changes the routes that are forwarded by: half of the changes give a
-// prefix another next hop, the others withdraw one and announce it again. What is
-// due is applied and committed every TICK_US, as rib_manager does with what
-// a read of its socket brought.
+// kamueed's own forwarder thread on the last core, with four ports in memory (lib/port_memory.h), a
+// full table, and random addresses of its prefixes. A manager on core 0 changes the routes in use:
+// half of the changes replace a prefix's next hop, the others withdraw a prefix and announce it
+// again. Changes that are due are applied and committed every TICK_US, as rib_manager does with one
+// read of its socket.
 //
-// In each round, 0 changes a second and each rate take turns, twice: flooded
-// (how much of the throughput is left?), and at a load of --load percent of what
-// the flood reached, in queues as deep as a NIC's (is a packet lost?). A grace period is
-// timed from the commit until what it unlinked may be used again.
+// In each round, 0 changes per second and each rate take turns, twice: flooded (how much throughput
+// is left?), and with a load of --load percent of the flooded throughput, in queues as deep as a
+// NIC's (is a packet lost?). A grace period is measured from the commit until unlinked memory may
+// be reused.
 //
-// --window: milliseconds of each turn. Short ones and many rounds are for small differences on a
+// --window: milliseconds per turn. Short windows and many rounds show small differences on a
 // machine whose speed drifts.
 //
-// --aside: each rate also changes an equal table that no packet is looked up in; a manager works as
-// long without changing any; and one asks for as many grace periods and changes nothing: what of
-// the cost is lines that move between the caches, what is there being another core at work, and
-// what are the grace periods?
+// --aside: three more variants of each rate: changes of an equal table without lookups; a manager
+// that computes as long without changes; and one that only requests as many grace periods. They
+// tell apart the costs of moving cache lines, of another busy core, and of grace periods.
 //
-// Before each round nothing runs but a loop on each of the two cores that looks at the time: how
-// long it was kept from its core, in all and by more than a millisecond at once, is what the
-// machine takes from everybody, forwarder and manager too. A grace period ends when both have run:
-// where more than a hundredth of the time lies in such gaps, p99 is over a millisecond whatever the
-// program does.
+// Before each round, only a loop that reads the clock runs on each of the two cores: the time that
+// it was preempted, in total and for more than a millisecond at once, is the machine's disturbance
+// of all programs, including forwarder and manager. A grace period ends after both have run: if
+// more than a hundredth of the time is in such gaps, p99 is over a millisecond for any program.
 #include <math.h>
 #include <rte_cycles.h>
 #include <stddef.h>
@@ -62,18 +59,18 @@
 #define HOPS 64u
 #define GAP_NS 20000
 #define GAP_LONG_NS 1000000
-#define GRACES_MAX (1u << 18) // timed in one window
+#define GRACES_MAX (1u << 18) // measured in one window
 
 enum load { FLOOD, PART, LOADS };
-// Of the forwarder's table; one like it; none, and computes for as long; none.
+// Of the forwarder's table; of an equal table; none, but computes as long; none.
 enum writer { CHANGES, ASIDE, SPINS, GRACES, WRITERS };
 static const char *const writer_name[WRITERS] = {"", "aside", "spins", "graces"};
 
-// What was measured in the windows of a load and rate, one a round.
+// Measurements in the windows of a load and rate, one per round.
 enum value {
     REACHED, // changes/s
-    MPPS,    // by the clock on the wall
-    CYCLES,  // TSC cycles of the forwarder's CPU time for each packet
+    MPPS,    // by wall time
+    CYCLES,  // TSC cycles of the forwarder's CPU time per packet
     GRACE_P50,
     GRACE_P99,
     GRACE_MAX, // us
@@ -90,21 +87,21 @@ static const struct {
                         {"offered", 0},      {"lost", 0},         {"dropped", 0}};
 typedef double rounds_t[ROUNDS_MAX];
 
-// Of a loop that does nothing else, in percent of the time.
+// Of a loop that only reads the clock, in percent of the time.
 enum gap {
-    KEPT,      // from its core for more than GAP_NS at once
-    KEPT_LONG, // the part of that in gaps of more than a millisecond
+    KEPT,      // preempted for more than GAP_NS at once
+    KEPT_LONG, // part of it in gaps of more than a millisecond
     GAPS
 };
 static const char *const core_name[2] = {"manager", "forwarder"};
 static const char *const gap_name[GAPS] = {"kept", "kept_long"};
 
-struct probe { // one grace period that is being timed
+struct probe { // a grace period being measured
     struct rcu_retired retired;
     uint64_t begun_ns;
 };
 
-static unsigned rate[RATES_MAX] = {0, 10000, 100000}; // changes a second; the first is 0
+static unsigned rate[RATES_MAX] = {0, 10000, 100000}; // changes per second; the first is 0
 static unsigned n_rates = 3;
 static enum writer writer[RATES_MAX];
 static unsigned rounds = 11, window_ms = 300, load_percent = 80;
@@ -119,7 +116,7 @@ static uint8_t (*lines[SOURCE_PORTS])[SOURCE_LINE];
 static uint32_t n_lines[SOURCE_PORTS];
 static struct rte_mempool *pool;
 static const struct router_fib *router;
-static struct fib *fib, *aside; // the one of the packets; one like it
+static struct fib *fib, *aside; // the table of the packets; an equal one
 static uint32_t hop[HOPS];
 static struct plan plan;
 static struct thread *forwarder;
@@ -138,7 +135,7 @@ static void grace_over_now(struct rcu_retired *r)
     free(p);
 }
 
-static void changes_commit(struct fib *to) // NULL: a grace period alone
+static void changes_commit(struct fib *to) // NULL: only a grace period
 {
     struct probe *p = malloc(sizeof *p);
 
@@ -154,8 +151,9 @@ static bool is_default(const struct prefix *p)
     return p->len < 8;
 }
 
-// A change or two of a random prefix; how many. A prefix that is withdrawn is announced again at
-// once, so that the table stays what it is; its packets have a shorter prefix to follow meanwhile.
+// Makes one or two changes of a random prefix; returns their number. A withdrawn prefix is
+// announced again at once, so that the table stays the same; meanwhile its packets use a shorter
+// prefix.
 static unsigned route_change(struct fib *to, unsigned left)
 {
     uint64_t x = hash_mix64(bench_random());
@@ -174,9 +172,9 @@ static unsigned route_change(struct fib *to, unsigned left)
     return n + 1;
 }
 
-#define CHANGE_NS 400u // a change on one of the machines of docs/measurements.md, about
+#define CHANGE_NS 400u // about the time of a change on a machine of docs/measurements.md
 
-// As long as `n` changes take, in registers alone.
+// Computes as long as `n` changes take, only in registers.
 static unsigned cpu_spin(unsigned n)
 {
     for (uint64_t end = rte_rdtsc() + n * rte_get_tsc_hz() / 1000000 * CHANGE_NS / 1000;
@@ -185,7 +183,7 @@ static unsigned cpu_spin(unsigned n)
     return n;
 }
 
-// Until `end_ns`; how many changes.
+// Changes routes until `end_ns`; returns the number of changes.
 static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns, uint64_t end_ns)
 {
     struct fib *to = how == CHANGES ? fib : how == ASIDE ? aside : NULL;
@@ -194,8 +192,8 @@ static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns
 
     for (; (now = clock_now_ns()) < end_ns; clock_nanosleep(CLOCK_MONOTONIC, 0, &tick, NULL)) {
         uint64_t due = (now - begun_ns) * per_s / 1000000000u, before = done;
-        // A manager that was held up catches up in batches of a millisecond, as after a burst on
-        // its socket.
+        // After a preemption the manager catches up in batches of a millisecond, as after a burst
+        // on its socket.
         due = RTE_MIN(due, done + per_s / 1000 + 2);
         while (done < due)
             done += to             ? route_change(to, (unsigned)(due - done))
@@ -281,7 +279,7 @@ static uint64_t packets_dropped(void)
     return n;
 }
 
-// Stops it when it has sent what it took: every packet is either sent or counted as dropped.
+// Stops it when it has sent all its packets: each is either sent or counted as dropped.
 static void forwarder_stop(void)
 {
     const struct counter_block *c = counter_of_slot(THREAD_SLOT_FORWARDER);
@@ -298,7 +296,7 @@ static void window_measure(rounds_t *to, unsigned round, unsigned per_s, enum wr
 {
     uint64_t offered_before, offered_after;
 
-    usleep(10000); // warm
+    usleep(10000); // warm up
     rcu_barrier();
     n_graces = 0;
     uint64_t lost_before = packets_lost(&offered_before), dropped_before = packets_dropped(),
@@ -308,7 +306,7 @@ static void window_measure(rounds_t *to, unsigned round, unsigned per_s, enum wr
     uint64_t ns = clock_now_ns() - begun, n = packets_sent() - sent_before;
     cpu_ns = thread_cpu_time_ns(forwarder) - cpu_ns;
     uint64_t lost_now = packets_lost(&offered_after) - lost_before;
-    rcu_barrier(); // all grace periods are over and timed
+    rcu_barrier(); // all grace periods have ended and were measured
     unsigned graces = RTE_MIN(n_graces, GRACES_MAX);
     const double found[VALUES] = {
         [REACHED] = (double)changes * 1e9 / (double)ns,

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// publisher.h - the ways to give forwarders a new table while they work
+// publisher.h - ways to replace a table that forwarders are using
 //
-// The ones of the Kamuee Zero paper (figure 8) and liburcu's others, behind one
-// struct. A reader surrounds its work with read_lock and read_unlock and says
-// quiescent() once a burst; the writer calls publish(), which stores the new
-// pointer and returns when nobody can hold the old one any more.
+// The publishers of the Kamuee Zero paper (figure 8) and others of liburcu, behind one struct. A
+// reader encloses its work in read_lock and read_unlock and calls quiescent() once per burst; the
+// writer calls publish(), which stores the new pointer and returns when no reader can hold the old
+// one.
 //
-//     name      a reader pays                            the writer pays
-//     qsbr      a load and a comparison a burst          until every reader has been quiescent
-//     memb      two stores a section                     the same, and membarrier() twice or more
-//     signal    two stores a section                     the same, and a signal to each reader
-//     mb        two stores, three barriers a section     until every reader has left its section
-//     bp        as memb, one pointer further             as memb
+//     name      cost for a reader                        the writer waits for
+//     qsbr      a load and a comparison per burst        every reader to be quiescent
+//     memb      two stores per section                   the same, and membarrier() twice or more
+//     signal    two stores per section                   the same, and a signal to each reader
+//     mb        two stores, three barriers per section   every reader to leave its section
+//     bp        as memb, with one more pointer           as memb
 //     global    a mutex of all readers                   the mutex
-//     thread    a mutex of its own                       the mutex of each reader, one by one
-//     rwlock    two atomic additions on one line         until all readers are out at once
+//     thread    its own mutex                            the mutex of each reader, one by one
+//     rwlock    two atomic additions on one line         all readers to be out at once
 //     none      nothing                                  nothing: it protects nothing, and shows
-//                                                        what the others cost
+//                                                        the cost of the others
 //
-// Everything is always_inline and the structs are constants, so a loop made for
-// one of them (READER) has no indirect call in it.
+// Everything is always_inline and the structs are constants, so a loop compiled for one of them
+// (READER) has no indirect call.
 #ifndef BENCH_PUBLISH_PUBLISHER_H
 #define BENCH_PUBLISH_PUBLISHER_H
 
-// The small functions of liburcu inline, as a program that cares would have them.
+// liburcu's small functions inline, as in a program that needs speed.
 #define _LGPL_SOURCE
 #include <urcu/urcu-bp.h>
 #include <urcu/urcu-mb.h>
 #include <urcu/urcu-memb.h>
 #include <urcu/urcu-qsbr.h>
-#if __has_include(<urcu/urcu-signal.h>) // liburcu 0.15 has it no more
+#if __has_include(<urcu/urcu-signal.h>) // removed in liburcu 0.15
 #include <urcu/urcu-signal.h>
 #define HAS_SIGNAL 1
 #else
@@ -43,7 +43,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 struct publisher {
-    const char *name, *paper; // the paper's word for it, NULL: not in the paper
+    const char *name, *paper; // name in the paper; NULL: not in the paper
     void (*begin)(unsigned reader), (*end)(unsigned reader); // of a reader thread
     void (*read_lock)(unsigned reader), (*read_unlock)(unsigned reader);
     void (*quiescent)(void);
@@ -133,7 +133,7 @@ INLINE void thread_read_unlock(unsigned reader)
     pthread_mutex_unlock(&publisher_slot[reader].mutex);
 }
 
-// Readers that are stopped one by one: whoever is passed has left the section in which it could
+// Stops the readers one by one: a reader that was stopped has left any section in which it could
 // have loaded the old pointer.
 INLINE void thread_publish(void **root, void *next, unsigned n_readers)
 {
@@ -177,7 +177,7 @@ LOCK publisher_none = {.name = "none", .begin = nothing_of, .end = nothing_of,
                        .read_lock = nothing_of, .read_unlock = nothing_of, .quiescent = nothing,
                        .publish = none_publish};
 
-// X(word of the constant): all that protect. `none` is for who says so.
+// X(word of the constant): all that protect. `none` must be asked for by name.
 #define PUBLISHERS(X)                                                                              \
     X(qsbr) X(memb) PUBLISHER_SIGNAL(X) X(mb) X(bp) X(global) X(thread) X(rwlock)
 

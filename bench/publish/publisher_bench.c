@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// publisher_bench.c - what each way of publishing costs readers, and how long it takes
+// publisher_bench.c - measures the cost of each way of publishing for readers, and its duration
 //
 //     publisher_bench [--prefixes FILE] [--readers N] [--rounds N] [--only NAME] [--quick] [--json]
 //
-// The Kamuee Zero paper's figure 8 without NICs. A reader does a forwarder's
-// work on packets in memory: copies the headers of 64 packets into buffers as a
-// NIC would, looks all of them up in a full table (src/data/poptrie), writes new
-// Ethernet headers, TTL and checksum. Readers are pinned, one to a core, the
-// writer's core last. The section that the publisher protects is the lookup of
-// one packet, as in the paper, or of a burst, as kamueed does it.
+// Figure 8 of the Kamuee Zero paper, without NICs. A reader does a forwarder's work on packets in
+// memory: it copies the headers of 64 packets into buffers like a NIC, looks them up in a full
+// table (src/data/poptrie), and writes new Ethernet headers, TTL and checksum. Readers are pinned,
+// one per core, the writer's core last. The protected section is the lookup of one packet, as in
+// the paper, or of a burst, as in kamueed.
 //
-// Each trial measures the readers alone, then again while the writer publishes
-// and times each publication under that load. Publishers, sections and numbers
-// of readers take turns in each round. Per packet: wall time over all readers
-// (Mpps: waiting for locks counts) and CPU time (ns).
+// Each trial measures the readers alone, then again while the writer publishes and measures each
+// publication under that load. Publishers, sections and numbers of readers take turns in each
+// round. Per packet: wall time over all readers (Mpps: waiting for locks counts) and CPU time (ns).
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +33,7 @@
 #define PUBLICATIONS_MAX (1u << 20)
 #define SECTIONS 2u
 
-struct version { // what is published
+struct version { // the published version
     const struct poptrie *trie;
 } __attribute__((aligned(64)));
 
@@ -49,13 +47,13 @@ struct reader {
 
 struct way {
     const struct publisher *publisher;
-    void (*read)(struct reader *r); // the loop, made for this publisher and each section
+    void (*read)(struct reader *r); // loop for this publisher and each section
     void (*publish)(void **root, void *next, unsigned n_readers);
 };
 
 struct trial {
     double mpps[ROUNDS_MAX], ns[ROUNDS_MAX], published_mpps[ROUNDS_MAX];
-    double *us; // of each publication, all rounds
+    double *us; // per publication, all rounds
     unsigned n_us;
 };
 
@@ -221,7 +219,7 @@ static void measure(const struct way *w, unsigned section, unsigned n, unsigned 
     struct trial *t = &trials[n - 1][w - ways][section];
 
     readers_start(w, section, n);
-    usleep(2000); // warm
+    usleep(2000); // warm up
     struct reading a = readers_read(n);
     usleep(window_ms * 1000);
     struct reading b = readers_read(n);
@@ -263,7 +261,7 @@ static void trials_make(void)
     trials = calloc(readers_max, sizeof *trials);
     for (unsigned n = 0; trials && n < readers_max; n++)
         for (unsigned w = 0; w < N_WAYS; w++)
-            for (unsigned s = 0; s < SECTIONS; s++) // taken when touched
+            for (unsigned s = 0; s < SECTIONS; s++) // pages are allocated when touched
                 trials[n][w][s].us = memory_huge(PUBLICATIONS_MAX * sizeof(double));
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // publisher_test.c - each publisher keeps the old version alive while a reader is in its section
 //
-// Two questions to each. Held: a reader loads the version, says so, and stays
-// in its section for a while; the writer publishes meanwhile and poisons the
-// old version as soon as it may. Torture: readers read as fast as they can
-// while the writer publishes and poisons. Neither may ever see poison.
+// Two tests of each. Held: a reader loads the version, signals that, and stays in its section for a
+// while; meanwhile the writer publishes and poisons the old version as soon as it may. Torture:
+// readers read as fast as they can while the writer publishes and poisons. Readers must never see
+// poison.
 //
-// The reader of the first stays for a fixed time whatever the writer does, so a
-// right publisher passes on any machine. "none", which waits for nobody, must be
-// caught: rounds are repeated until the writer was quick enough once.
+// The reader of the first test stays for a fixed time regardless of the writer, so a correct
+// publisher passes on any machine. "none", which never waits, must be caught: rounds are repeated
+// until the writer was fast enough once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -25,7 +25,7 @@
 #define POISON 0xdeadbeefu
 #define STAY_MS 5
 #define HELD_ROUNDS 20
-#define HELD_ROUNDS_MAX 20000 // of "none": 100 s, in which it is caught in the first ones
+#define HELD_ROUNDS_MAX 20000 // of "none": 100 s, but the first rounds catch it
 #define READERS 2u
 #define PUBLICATIONS 3000u
 
@@ -70,7 +70,7 @@ INLINE void stay_with(struct publisher p)
     p.end(0);
 }
 
-// One publication while a reader stays inside.
+// One publication while a reader stays in its section.
 static void held_round(void *(*reader)(void *), void (*publish)(void *next, unsigned n_readers))
 {
     pthread_t id;
@@ -117,8 +117,7 @@ static void torture(void *(*reader)(void *), void (*publish)(void *next, unsigne
         usleep(10);
     struct timespec begun;
     clock_gettime(CLOCK_MONOTONIC, &begun);
-    // With fewer cores than threads a publication may take a time slice: what fits into two seconds
-    // is enough.
+    // With fewer cores than threads a publication may take a time slice: stop after two seconds.
     for (unsigned i = 1; i <= PUBLICATIONS && !ms_passed(&begun, 2000); i++) {
         publish(&version[i], READERS);
         version[i - 1].word = POISON;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // drr.c - see drr.h
 //
-// Queues are lists of entries from one array; virtual routers with packets are a circle, of which
-// the last one is known, so that its next is the first.
+// Queues are lists of entries in one array. Virtual routers with packets form a circle; `last` is
+// known, so its next is the first.
 #include "queue/drr.h"
 
 #include <stdlib.h>
@@ -17,13 +17,13 @@ struct entry {
 struct vr {
     uint32_t head[DRR_CLASSES], tail[DRR_CLASSES];
     uint32_t next, deficit, quantum;
-    uint8_t waiting; // bit of each class with packets
+    uint8_t waiting; // one bit per class with packets
 };
 
 struct drr {
     struct vr *vr;
     struct entry *entry;
-    uint32_t quantum, free, last, active; // `free`: the first of the list
+    uint32_t quantum, free, last, active; // `free`: head of the free list
 };
 
 struct drr *drr_make(unsigned vrs, unsigned packets_max, uint32_t quantum)
@@ -80,7 +80,7 @@ void drr_put(struct drr *d, void *packet, uint32_t len, unsigned vr, unsigned cl
     v->waiting |= (uint8_t)(1u << class);
 }
 
-// The first one's turn is over: it goes to the end, or leaves the circle.
+// Ends the first one's turn: moves it to the end, or out of the circle.
 static void turn_end(struct drr *d, struct vr *v)
 {
     if (v->waiting) {

@@ -14,10 +14,10 @@
 #define CLIENTS KEPT_CLIENTS
 #define FRAME KEPT_FRAME
 #define BATCH 32u
-#define GAP_US 10u // a poll that took longer was not ours alone: more credit is not saved
+#define GAP_US 10u // a longer poll was preempted: no credit is saved for it
 #define WINDOW_MS 100u
 #define DISTURBED 0.01 // share of a run in gaps
-#define WAITING 64u // packets that a flooding client keeps in its queue
+#define WAITING 64u // packets that a flooding client keeps queued
 #define DELAYS_MAX 65536u
 #define DELAY_BPS 2500000000ull
 #define SHARE_BPS 10000000000ull
@@ -26,7 +26,7 @@ static struct {
     const struct kept_engine *engine;
     uint64_t now, last; // of the scheduler's clock, of the TSC
     uint64_t lost;      // ticks in gaps
-    double offer[CLIENTS]; // bytes a tick; 0: floods
+    double offer[CLIENTS]; // bytes per tick; 0 = floods
     double owed[CLIENTS];
     unsigned waiting[CLIENTS];
     uint64_t sent[CLIENTS];
@@ -112,7 +112,7 @@ static void run_ms(unsigned ms)
         poll_once();
 }
 
-// One that reads the TSC by itself cannot be judged by a run that was disturbed: NaN then.
+// An engine that reads the TSC itself cannot be judged by a disturbed run: returns NaN.
 static double undisturbed(double value)
 {
     bool ok = !k.engine->own_clock || (double)k.lost < DISTURBED * (double)k.now;
@@ -142,7 +142,7 @@ double kept_share(unsigned engine, unsigned windows)
     kept_begin(engine, KEPT_SHARE, SHARE_BPS);
     for (unsigned i = 0; i < CLIENTS; i++)
         client_offer(i, 1.2 * (double)SHARE_BPS * (1u << i) / 255);
-    run_ms(500); // until the smallest one's queue, too, has some
+    run_ms(500); // until the smallest client's queue has packets too
     for (unsigned w = 0; w < windows; w++) {
         uint64_t all = 0;
 

@@ -19,7 +19,7 @@
 #define ROBIN_WAITING 512u
 
 static struct rte_mempool *pool;
-static char client_place[KEPT_CLIENTS]; // their addresses are the packets
+static char client_place[KEPT_CLIENTS]; // their addresses stand for packets
 
 void kept_init(struct rte_mempool *p)
 {
@@ -155,7 +155,7 @@ static bool sched_put(unsigned i, uint64_t now)
     m->data_len = m->pkt_len = KEPT_FRAME;
     *(unsigned *)rte_mbuf_to_priv(m) = i;
     rte_sched_port_pkt_write(sched, m, 0, i, RTE_SCHED_TRAFFIC_CLASS_BE, 0, RTE_COLOR_GREEN);
-    return rte_sched_port_enqueue(sched, &m, 1); // what it refuses it frees
+    return rte_sched_port_enqueue(sched, &m, 1); // it frees packets that it refuses
 }
 
 static unsigned sched_take(unsigned *client, unsigned n, uint64_t now)
@@ -172,7 +172,7 @@ static unsigned sched_take(unsigned *client, unsigned n, uint64_t now)
 
 static void sched_end(void)
 {
-    rte_sched_port_free(sched); // with what waits
+    rte_sched_port_free(sched); // with waiting packets
 }
 
 // --- the round robin -----------------------------------------------------------------------------

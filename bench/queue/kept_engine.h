@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kept_engine.h - the schedulers of kept.h, each with the configuration that suits it best
+// kept_engine.h - the schedulers of kept.h, each with its best configuration
 //
-// Ours has guarantees and weights. rte_sched has caps: they are the shares, and in the delay's case
-// add up to the port's rate. The round robin has weights alone, and this file's clock for the rate.
+// Ours has guarantees and weights. rte_sched has caps: they are set to the shares, and for the
+// delay add up to the port's rate. The round robin has only weights; this file's clock keeps its
+// rate.
 #ifndef BENCH_QUEUE_KEPT_ENGINE_H
 #define BENCH_QUEUE_KEPT_ENGINE_H
 
@@ -20,8 +21,8 @@ struct kept_engine {
     const char *name;
     bool own_clock; // it reads the TSC itself
     void (*make)(enum kept_case which, uint64_t rate_bps);
-    bool (*put)(unsigned client, uint64_t now); // a frame; false: refused
-    unsigned (*take)(unsigned *client, unsigned n, uint64_t now); // whose they are
+    bool (*put)(unsigned client, uint64_t now); // one frame; false = refused
+    unsigned (*take)(unsigned *client, unsigned n, uint64_t now); // clients of the packets
     void (*end)(void);
 };
 extern const struct kept_engine kept_engine[KEPT_ENGINES];

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_bench.c - what the queue manager costs beside DPDK's rte_sched and a plain round robin
+// queue_bench.c - compares the queue manager's cost with DPDK's rte_sched and a plain round robin
 //
 //     queue_bench [--rounds 15] [--packets 131072] [--windows 20] [--only CASE] [--quick] [--json]
 //
 // Cases: `classes` with 8 to 4,096 virtual routers of eight classes; `empty`, a call of queue_take
 // that finds nothing to send while all virtual routers are over their maximum and have packets
-// waiting; `flows`, fq_codel with 1,024 flow queues a class; `rate`, `share` and `delay`, what is
-// kept of what was promised (kept.h).
+// waiting; `flows`, fq_codel with 1,024 flow queues per class; `rate`, `share` and `delay`, the
+// accuracy of rates, shares and delays (kept.h).
 //
-// In `classes` each packet belongs to a random virtual router and class, a standing backlog is
-// kept, and no engine is held back by its rates: what is measured is choosing, not waiting. Engines
-// get the same packets in rounds that alternate; a ratio is the median of the rounds' own ratios.
-// Cycles are of the TSC, less what reading it costs, without calls during which the thread was
-// taken off its core. Our class is rte_sched's traffic class; it has 13, of which eight are used.
+// In `classes` each packet belongs to a random virtual router and class, there is a standing
+// backlog, and no rate limits an engine: the benchmark measures choosing, not waiting. Engines get
+// the same packets in alternating rounds; a ratio is the median of the rounds' own ratios. Cycles
+// are TSC cycles, less the cost of reading the TSC, without calls in which the thread was
+// preempted. Our class is rte_sched's traffic class; it has 13, of which eight are used.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@
 #define BATCH 32u
 #define BACKLOG 2048u
 #define FRAME 64u
-#define PREEMPTED 1000000u // cycles of a call: the thread was taken off its core meanwhile
+#define PREEMPTED 1000000u // cycles of a call: the thread was preempted
 #define MBUFS (BACKLOG + 16 * BATCH)
 #define BEST_EFFORT RTE_SCHED_TRAFFIC_CLASS_BE
 
@@ -45,7 +45,7 @@ static struct {
 
 static struct rte_mempool *pool;
 static unsigned vrs;
-static uint16_t flows; // of a class of ours; 0: tail drop
+static uint16_t flows; // per class of ours; 0 = tail drop
 static double tsc_cost; // of reading the clock before and after a call
 
 struct engine {
@@ -129,7 +129,7 @@ static struct rte_sched_port *port;
 
 static void peer_make(void)
 {
-    const uint64_t rate = 50000000000ull; // bytes per second: never in the way
+    const uint64_t rate = 50000000000ull; // bytes per second: never limits
     struct rte_sched_subport_profile_params share = {
         .tb_rate = rate, .tb_size = 10000000, .tc_period = 10};
     struct rte_sched_pipe_params pipe = {
@@ -151,7 +151,7 @@ static void peer_make(void)
     for (unsigned k = 0; k < RTE_SCHED_TRAFFIC_CLASSES_PER_PIPE; k++) {
         share.tc_rate[k] = pipe.tc_rate[k] = rate;
         subport.qsize[k] =
-            vrs < 128 ? 8192 / (uint16_t)vrs : 64; // the backlog ends in the last class
+            vrs < 128 ? 8192 / (uint16_t)vrs : 64; // the backlog ends up in the last class
     }
     for (unsigned k = 0; k < RTE_SCHED_BE_QUEUES_PER_PIPE; k++)
         pipe.wrr_weights[k] = 1;
@@ -262,7 +262,7 @@ static void engine_end(struct engine *e)
     e->end();
 }
 
-// Puts a batch while there is room in the backlog: cycles that took.
+// Adds a batch if the backlog has room; returns its cycles.
 static uint64_t engine_fill(struct engine *e)
 {
     struct rte_mbuf *m[BATCH];
@@ -325,7 +325,7 @@ static void measure_classes(unsigned n)
     vrs = n;
     for (unsigned i = 0; i < ENGINES; i++)
         engine_begin(&engines[i]);
-    for (unsigned r = 0; r <= opt.rounds; r++) // the first one warms up
+    for (unsigned r = 0; r <= opt.rounds; r++) // the first round warms up
         for (unsigned i = 0; i < ENGINES; i++)
             engines[i].cycles[r ? r - 1 : 0] = engine_round(&engines[i]);
     for (unsigned i = 0; i < ENGINES; i++) {
@@ -342,7 +342,7 @@ static void measure_classes(unsigned n)
 
 // --- flows ---------------------------------------------------------------------------------------
 
-// As in `classes`; each packet is of a random flow, so that nearly each is the first of its flow.
+// As in `classes`; each packet is of a random flow, so nearly each is the first of its flow.
 static void measure_flows(unsigned n)
 {
     struct engine *e = &engines[0];
@@ -363,7 +363,7 @@ static void measure_flows(unsigned n)
     flows = 0;
 }
 
-// --- what is kept --------------------------------------------------------------------------------
+// --- accuracy ------------------------------------------------------------------------------------
 
 static void kept_report(const char *name, unsigned engine, double error, double p99_us)
 {
@@ -391,7 +391,7 @@ static void measure_kept(const char *name)
 
 #define CALLS 20000u
 
-// All virtual routers are over their maximum, and the next one's time is far away.
+// All virtual routers are over their maximum, and the next time to send is far away.
 static double empty_round(uint64_t now)
 {
     void *packet[BATCH];
@@ -425,8 +425,8 @@ static void measure_empty(unsigned n)
             p[k] = (struct queue_packet){&v, 1518, (uint16_t)i, (uint8_t)(k % QUEUE_CLASSES), 0, 0};
         queue_put(ours, p, 16, now, refusal);
     }
-    // A millisecond later what may go has gone; the next packet of each is due 12 ms after its
-    // last.
+    // After a millisecond all allowed packets have been sent; the next packet of each is due 12 ms
+    // after its last.
     for (unsigned i = 0; i < 3000; i++, now += c.ticks_hz / 1000000)
         while (queue_take(ours, now, packet, verdict, BATCH))
             ;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_load.c - several flows into a router by one veth, and what comes of each behind it, by time
+// queue_load.c - sends several flows into a router by one veth and measures them at its output
 //
 //     queue_load --send NS%DEV --receive NS%DEV --to ROUTER-MAC --source A --destination B
 //                [--seconds S] [--window-ms 100] [--cpu N] DSCP:BYTES:PPS...
 //
-// Each flow is UDP of one size (frame check sequence counted, as the field does), with its DSCP,
-// sent evenly at its rate; 0 sends as much as there is time for. The flow's number is the
-// trial in the mark of its frames (throughput/frame.h). One thread on one core sends what is due,
-// and meanwhile empties the receiving ring. A packet's delay is from just before it is given to the
-// kernel until the kernel received it on the other veth, so this program's own turns are not in
-// it; packets of a flow that are sent together, because several were due, have one stamp.
+// Each flow is UDP of one size (with the frame check sequence) and DSCP, sent evenly at its rate; 0
+// sends as much as possible. The flow's number is the trial in the mark of its frames
+// (throughput/frame.h). One thread on one core sends due packets, and meanwhile empties the
+// receiving ring. A packet's delay is from just before it is handed to the kernel until the kernel
+// received it on the other veth, so it excludes this program's own scheduling; packets of a flow
+// that are sent together, because several were due, share a stamp.
 //
-// Prints one JSON object: for each flow sent and received, the bytes received in each window (of
+// Prints one JSON object: per flow sent and received packets, bytes received in each window (of
+// frames without their check sequence), and the delays' p50, p99 and maximum.
 // frames without their check sequence), and the delays' p50, p99 and maximum.
 #include <errno.h>
 #include <math.h>
@@ -32,7 +33,7 @@
 #define WINDOWS_MAX 1024u
 #define DELAYS_MAX (1u << 18)
 #define BURST 16u
-#define REST_NS (100 * NS_PER_MS) // after the last was sent
+#define REST_NS (100 * NS_PER_MS) // after the last packet
 
 struct flow {
     struct stream stream;
@@ -46,7 +47,7 @@ struct flow {
 static struct flow flow[FLOWS_MAX];
 static unsigned n_flows, window_ms = 100;
 static double seconds = 1;
-static uint64_t begun; // by the wall clock, which is the receiving ring's
+static uint64_t begun; // wall time, like the receiving ring's
 
 static _Noreturn void die(const char *what)
 {
@@ -142,7 +143,7 @@ static void flow_read(const char *text)
     f->plan = (struct frame_plan){.bytes = {(uint16_t)(bytes - FRAME_FCS)}, .n_sizes = 1};
     stream_begin(&f->stream, f->stream.trial);
     f->stream.head4.byte[15] = (uint8_t)(dscp << 2);
-    // The sum is of 16-bit words as they lie in memory: the byte is the second of its word.
+    // The sum is of 16-bit words in memory order: the byte is the second of its word.
     uint16_t word;
     memcpy(&word, (uint8_t[2]){0, (uint8_t)(dscp << 2)}, 2);
     f->stream.head4.ip_sum += word;

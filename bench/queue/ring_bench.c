@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ring_bench.c - what a packet costs that reaches a port's queue manager from another core
+// ring_bench.c - measures the cost of a packet that reaches a port's queue manager from another
+// core
 //
 //     ring_bench [--rounds 15] [--packets 1048576] [--quick] [--json]
 //
 // A feeder puts bursts of 32 elements of 16 bytes (pointer, length, client, class, hash) into a
-// ring with one producer and one consumer, and the owner takes up to 64 at a time: the way of a
-// packet to a shaped port whose queue manager another forwarder owns. Both do other work for each
-// packet as well, about 40 cycles of it (--work, in steps of five); what the ring adds is the time
-// of a packet in this loop less its time with the work alone. Each side is measured while it is the
-// slower one, the other works less, and `cycles` is the sum of both sides: cycles spent, on either
-// core.
+// ring with one producer and one consumer, and the owner takes up to 64 at a time: the path of a
+// packet to a shaped port whose queue manager belongs to another forwarder. Both also do other work
+// per packet, about 40 cycles (--work, in steps of five); the cost of the ring is the time of a
+// packet in this loop less the time of the work alone. Each side is measured while it is the slower
+// one, the other works less, and `cycles` is the sum of both sides: cycles spent on either core.
 //
-// The two have a core each; where there is one core only, one thread is both in turn, and "cores"
-// says so. A turn of the loop during which the thread was taken off its core (more than PREEMPTED
-// cycles) does not count, nor do its packets; nor does one that moved nothing. `line` is how long a
-// cache line takes there and back between the two cores in that round: a virtual machine's may be
-// threads of one core, or of two sockets, and the next moment others.
+// Each side has a core; with only one core, one thread plays both in turn, and "cores" shows it. A
+// turn of the loop in which the thread was preempted (more than PREEMPTED cycles) does not count,
+// nor do its packets, nor does a turn that moved nothing. `line` is the time for a cache line to
+// move to the other core and back in that round: the cores of a virtual machine may be threads of
+// one core or of two sockets, and change at any time.
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,9 +43,9 @@ struct element {
 };
 _Static_assert(sizeof(struct element) == 16, "elements of the ring have 16 bytes");
 
-struct side { // of the ring; written by its thread alone
+struct side { // of the ring; written only by its thread
     unsigned (*move)(void);
-    unsigned steps; // of other work a packet
+    unsigned steps; // of other work per packet
     uint64_t cycles, packets, chain;
 };
 
@@ -54,7 +54,7 @@ static bool json;
 static struct rte_ring *ring;
 static _Atomic bool stop;
 
-// As a forwarder does that has a burst of packets for the port.
+// Like a forwarder with a burst for the port.
 static unsigned feeder_put(void)
 {
     static uint32_t at;
@@ -89,8 +89,7 @@ static unsigned neither(void)
     return PUT;
 }
 
-// Multiplications, each of which needs the one before. A poll that found nothing is followed by
-// polls of something else.
+// Dependent multiplications. A poll that found nothing is followed by polls of something else.
 static void other_work(struct side *s, unsigned n)
 {
     for (unsigned i = 0; i < (n ? n * s->steps : IDLE_STEPS); i++)
@@ -127,7 +126,7 @@ static void *partner_run(void *side)
     return NULL;
 }
 
-// Cycles a packet of this side while the other, if there is one, is ahead of it.
+// Cycles per packet of this side while the other, if any, is ahead of it.
 static double cost_of(unsigned (*move)(void), unsigned (*partner)(void))
 {
     struct side s = {.move = move, .steps = work, .chain = 1};
@@ -140,12 +139,12 @@ static double cost_of(unsigned (*move)(void), unsigned (*partner)(void))
     atomic_store(&stop, true);
     if (partner)
         pthread_join(thread, NULL);
-    while (owner_take()) // what is left
+    while (owner_take()) // the rest
         ;
     return side_cost(&s);
 }
 
-// --- how far apart the cores are ---
+// --- distance of the cores ---
 
 static _Atomic unsigned line __attribute__((aligned(64)));
 

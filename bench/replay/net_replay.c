@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // net_replay.c - a DPDK device that is its own traffic generator and receiver
 //
-// Receive hands out packets copied from a table, transmit counts, looks at and frees them: any DPDK
-// program forwards on one core at its full rate, with no other core, cable or NIC. Load it with
-// LD_PRELOAD (or EAL's -d, which refuses files below directories that everybody may write to) and
-// name ports by devargs:
+// Receive returns packets copied from a table; transmit counts, checks and frees them: any DPDK
+// program forwards on one core at its full rate, without another core, cable or NIC. Load it with
+// LD_PRELOAD (or EAL's -d, which refuses files below world-writable directories) and name ports by
+// devargs:
 //
-//     LD_PRELOAD=librte_net_replay.so dpdk-testpmd … --vdev
-//     net_replay0,routes=/tmp/p.txt,dst=prefix --vdev net_replay1 …
+//     LD_PRELOAD=librte_net_replay.so dpdk-testpmd …
+//         --vdev net_replay0,routes=/tmp/p.txt,dst=prefix --vdev net_replay1 …
 //
 //     traffic
 //     family=4|6|46     IPv4, IPv6, or each packet one of them at random [4]
-//     dst=uniform       random addresses; those with a route, when routes is given [uniform]
-//        =prefix        a prefix of routes, uniformly, and a random host of it
+//     dst=uniform       random addresses; with routes given, only those with a route [uniform]
+//        =prefix        a random prefix of routes, and a random host of it
 //        =flow          one destination, source and port for all packets
-//     routes=FILE       lines "PREFIX [NEXTHOP]"; without NEXTHOP prefix i of a family has next hop
-//     i % hops hops=N            next hops [64] size=N            bytes of a frame on the wire, FCS
-//     included [64] vlan=A[-B]        tagged, each packet one of these at random; virtual router k
-//     is that of VLAN A + k entries=N         packets of the table, rounded up to a power of two
-//     [524288] seed=N            other random numbers [1] rate=N            packets/s offered to
-//     each queue, evenly; what finds no free descriptor is missed. 0: flood [0] device ports=N
-//     index=I   the program's ports, and which of them this is [1 0] ring=0|1          1: packets
-//     cycle through all receive descriptors and are freed late, as a NIC does; their buffers
-//                       are then as cold as a NIC's. 0: the last freed is the next received, always
-//                       in L1 [0]
-//     verify=0|1|2      1: TTL, checksums, source MAC, length, payload; 2: next hop, port, VLAN as
-//     well [0] checksum_good=0|1 offer to mark received checksums as good [1] fast_free=0|1 offer
-//     MBUF_FAST_FREE; without it each buffer is freed with all checks [1] mac=MAC           the
-//     port's own [02:4b:52:02:00:INDEX] page=FILE         counters and orders for a runner
-//     (page.h); best on tmpfs held=0|1          1: no traffic until the runner says so in the page
-//     [0]
+//     routes=FILE       lines "PREFIX [NEXTHOP]"; without NEXTHOP, prefix i of a family has next
+//                       hop i % hops
+//     hops=N            next hops [64]
+//     size=N            bytes of a frame on the wire, with FCS [64]
+//     vlan=A[-B]        tagged, each packet one of these at random; VLAN A + k is virtual
+//                       router k
+//     entries=N         packets of the table, rounded up to a power of two [524288]
+//     seed=N            other random numbers [1]
+//     rate=N            packets/s offered to each queue, evenly; a packet without a free descriptor
+//                       is missed. 0: flood [0]
+//     device
+//     ports=N index=I   number of the program's ports, and index of this one [1 0]
+//     ring=0|1          1: packets cycle through all receive descriptors and are freed late, like a
+//                       NIC's; their buffers are then as cold as a NIC's. 0: the last freed buffer
+//                       is received next, always in L1 [0]
+//     verify=0|1|2      1: TTL, checksums, source MAC, length, payload; 2: also next hop, port and
+//                       VLAN [0]
+//     checksum_good=0|1 offer to mark received checksums as good [1]
+//     fast_free=0|1     offer MBUF_FAST_FREE; without it each buffer is freed with all checks [1]
+//     mac=MAC           MAC of the port [02:4b:52:02:00:INDEX]
+//     page=FILE         counters and orders for a runner (page.h); best on tmpfs
+//     held=0|1          1: no traffic until the runner asks for it in the page [0]
 //
-// Not like a NIC: no PCIe, no descriptors written by a device, headers in L1 rather than in the
-// last-level cache, payload never touched. So the rate is the program's with a perfect NIC: compare
-// programs, not machines.
+// Differences from a NIC: no PCIe, no descriptors written by a device, headers in L1 instead of the
+// last-level cache, payload never touched. So the rate is that of the program with a perfect NIC:
+// compare programs, not machines.
 #include <errno.h>
 #include <ethdev_driver.h>
 #include <ethdev_vdev.h>
@@ -49,8 +55,8 @@
 
 #include "replay.h"
 
-#define FREE_AT_ONCE 32u // transmit with ring=1 frees so many together, as drivers do
-#define RING_TAKE 256u   // packets a receive call gives at most with ring=1
+#define FREE_AT_ONCE 32u // transmit with ring=1 frees in groups of this size, as drivers do
+#define RING_TAKE 256u   // most packets that a receive call returns with ring=1
 #define DESCRIPTORS_MAX 4096
 
 struct pace { // of the offered rate
@@ -80,8 +86,7 @@ struct device {
 
 // --- receive ---
 
-// How many packets the offered rate has for the queue now. Those that no descriptor was free for
-// are missed.
+// Packets due for the queue at the offered rate. Packets without a free descriptor are missed.
 static uint16_t paced(struct queue *q, uint64_t rate, uint16_t n)
 {
     uint64_t now = rte_rdtsc();
@@ -101,14 +106,14 @@ static uint16_t paced(struct queue *q, uint64_t rate, uint16_t n)
     return n;
 }
 
-// No traffic; the offered rate begins anew afterwards.
+// No traffic; afterwards the offered rate starts again.
 static uint16_t hold(struct queue *q)
 {
     q->pace.rate = 0;
     return 0;
 }
 
-// Exchanges fresh buffers for the oldest posted ones.
+// Replaces the oldest posted buffers by fresh ones.
 static bool take_ring(struct queue *q, struct rte_mbuf **pkt, uint16_t n)
 {
     struct rte_mbuf *fresh[RING_TAKE];
@@ -126,7 +131,7 @@ static bool take_ring(struct queue *q, struct rte_mbuf **pkt, uint16_t n)
     return true;
 }
 
-// Bytes behind the line are zero where frames are verified: the checksum counts them so.
+// Zeroes the bytes after the line if frames are verified: the checksum counts them as zero.
 static __rte_noinline void clear_rest(struct rte_mbuf **pkt, uint16_t n, unsigned stride)
 {
     for (uint16_t i = 0; i < n; i++)
@@ -225,13 +230,13 @@ static uint32_t receive_count(void *queue)
 
 static __rte_always_inline void free_sent(const struct queue *q, struct rte_mbuf **pkt, uint32_t n)
 {
-    if (q->fast_free) // the program promised: one pool, one reference, one segment
+    if (q->fast_free) // the program promises one pool, one reference, one segment
         rte_mempool_put_bulk(pkt[0]->pool, (void **)pkt, n);
     else
         rte_pktmbuf_free_bulk(pkt, n);
 }
 
-// Keeps the buffers in the ring until it would be too full for the next ones.
+// Keeps buffers in the ring until there is no room for the next ones.
 static void put_ring(struct queue *q, struct rte_mbuf **pkt, uint16_t n)
 {
     while (q->n_waiting && q->n_waiting + n + FREE_AT_ONCE > q->n_slots) {
@@ -555,7 +560,7 @@ static const struct eth_dev_ops operations = {
     .allmulticast_disable = nothing,
 };
 
-// In the file that was named, or nowhere that anybody could look at.
+// In the named file, or in private memory.
 static struct page *page_new(const char *path)
 {
     int fd = path[0] ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// option.c - the devargs of net_replay; net_replay.c tells what they mean
+// option.c - the devargs of net_replay; their meaning is in net_replay.c
 #include <errno.h>
 #include <rte_common.h>
 #include <rte_kvargs.h>
@@ -50,7 +50,7 @@ static int parse_number(const struct number *n, const char *value, struct option
     return 0;
 }
 
-// One of several words; its place in the list, or -1.
+// Index of a word in the list, or -1.
 static int word_find(const char *value, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
@@ -114,7 +114,7 @@ static int parse_one(const char *key, const char *value, void *context)
     return i < 0 ? value_refuse(key, value, "uniform, prefix or flow") : 0;
 }
 
-// What fits alone may not fit together.
+// Options that are valid singly may not fit together.
 static int options_check(const struct option *o)
 {
     if (o->index >= o->ports)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replay.h - what the parts of the replay driver share
+// replay.h - shared by the parts of the replay driver
 //
 //     net_replay.c  the DPDK device: operations, receive and transmit
 //     option.c      its devargs
 //     page.h        counters and orders, shared with the runner
-//     route.c       the routes file: a trie of its own, independent of every program under test
+//     route.c       the routes file: its own trie, independent of every program under test
 //     traffic.c     the packets, as lines that receive copies
-//     verify.c      what a forwarded frame must look like
+//     verify.c      checks forwarded frames
 //
-// All is made when the port is configured; afterwards only queues and the page change.
+// Everything is allocated when the port is configured; afterwards only queues and the page change.
 #ifndef REPLAY_H
 #define REPLAY_H
 
@@ -19,7 +19,7 @@
 
 #include "page.h"
 
-#define LINE 64u   // bytes: what is copied at a time, as a NIC writes cache lines
+#define LINE 64u   // bytes: unit of copying, as a NIC writes cache lines
 #define HOP_NONE UINT16_MAX
 
 enum pattern { PATTERN_UNIFORM, PATTERN_PREFIX, PATTERN_FLOW };
@@ -32,15 +32,15 @@ struct option {
     unsigned pattern;   // enum pattern
     unsigned vlan_low, vlan_high; // 0 = untagged
     unsigned hops;      // next hops of the routes file
-    unsigned ports, index;        // ports of the program, and which of them this is
+    unsigned ports, index;        // ports of the program, and index of this one
     unsigned ring, verify, checksum_good, fast_free;
-    uint64_t rate;      // packets/s of each queue, 0 = as fast as they are taken
-    unsigned held;      // begin with no traffic
+    uint64_t rate;      // packets/s per queue, 0 = as fast as they are taken
+    unsigned held;      // start without traffic
     char routes[256], page[256];
     struct rte_ether_addr mac;
 };
 
-// Fills in the defaults and what the devargs say. -EINVAL after a message.
+// Fills in defaults and devargs. -EINVAL after a message.
 int option_parse(struct option *o, const char *devargs);
 
 // --- route.c ---
@@ -53,7 +53,7 @@ struct route_prefix {
 struct route_family {
     struct route_prefix *prefix;
     uint32_t n, n_room;
-    struct route_node *node; // the trie; [0] is its root once there is a route
+    struct route_node *node; // the trie; [0] is its root if there is a route
     uint32_t n_nodes, n_nodes_room;
 };
 
@@ -61,9 +61,9 @@ struct route_table {
     struct route_family ip4, ip6;
 };
 
-// Reads "PREFIX [HOP]" lines; without HOP, prefix i of a family goes to next hop i % hops. A prefix
-// given twice keeps its first next hop. The table is shared by all ports of the process that name
-// the same file. NULL after a message.
+// Reads "PREFIX [HOP]" lines; without HOP, prefix i of a family has next hop i % hops. A repeated
+// prefix keeps its first next hop. All ports of the process that name the same file share the
+// table. NULL after a message.
 struct route_table *route_table_get(const char *path, unsigned hops);
 void route_table_put(struct route_table *t);
 
@@ -74,7 +74,7 @@ uint16_t route_find(const struct route_family *f, const uint8_t *address, unsign
 
 struct traffic {
     uint8_t *line;      // entries x stride bytes
-    uint8_t *family;    // of each entry: 0 IPv4, 1 IPv6; NULL if all are alike
+    uint8_t *family;    // of each entry: 0 IPv4, 1 IPv6; NULL if all are the same
     uint64_t mask;      // entries - 1
     uint32_t stride;    // bytes: LINE or 2 * LINE
     size_t bytes;
@@ -83,9 +83,9 @@ struct traffic {
 
 int traffic_make(struct traffic *t, const struct option *o, const struct route_table *routes);
 void traffic_free(struct traffic *t);
-void traffic_set_mac(struct traffic *t, const struct rte_ether_addr *mac); // who the frames are for
+void traffic_set_mac(struct traffic *t, const struct rte_ether_addr *mac); // of the receiver
 
-// Sum of 16-bit words in network order, folded: 0xffff for a header whose checksum is right.
+// Sum of 16-bit words in network order, folded: 0xffff for a header with a right checksum.
 uint16_t traffic_sum(const void *data, unsigned bytes, uint32_t sum);
 uint32_t traffic_pseudo_header(const uint8_t *ip, bool is_ip6, unsigned udp_bytes);
 

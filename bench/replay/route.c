@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// route.c - the routes file, and the longest match by a trie of single bits
+// route.c - the routes file, and the longest match by a one-bit trie
 //
-// Nothing of the router under test is used here: a mistake of its lookup cannot hide in ours. Slow
-// and simple; only making traffic and verifying it walk the trie.
+// Uses nothing of the router under test, so that an error in its lookup cannot hide here. Slow and
+// simple; only traffic generation and verification walk the trie.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "replay.h"
 
 struct route_node {
-    uint32_t child[2]; // 0 = none: the root is nobody's child
+    uint32_t child[2]; // 0 = none: the root is no child
     uint16_t hop;
 };
 
@@ -20,7 +20,7 @@ static struct shared {
     struct route_table table;
     char path[256];
     unsigned hops, users;
-} *shared[8]; // ports are configured by one thread
+} *shared[8]; // one thread configures the ports
 
 static void *room_grow(void *old, uint32_t *room, size_t item_bytes)
 {
@@ -84,7 +84,7 @@ uint16_t route_find(const struct route_family *f, const uint8_t *address, unsign
     return hop;
 }
 
-// One line; false if it is no prefix.
+// Adds one line; false if it is not a prefix.
 static bool add_line(struct route_table *t, char *line, unsigned hops)
 {
     struct route_prefix p = {0};

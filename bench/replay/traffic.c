@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// traffic.c - the packets of a port, made once
+// traffic.c - the packets of a port, generated once
 //
-// UDP over IPv4 or IPv6, checksums right. Addresses are of the benchmarking networks (RFC 2544, RFC
-// 5180), whose third byte tells the virtual router k = VLAN - lowest VLAN the packet is for:
-// verification needs to know it afterwards.
+// UDP over IPv4 or IPv6 with right checksums. Addresses are of the benchmarking networks (RFC 2544,
+// RFC 5180); their third byte is the packet's virtual router k = VLAN - lowest VLAN, for the
+// verification:
 //
 //     source       198.18.k.x       2001:2:0:k::x
-//     destination  as the pattern says, but never there, loopback, link-local, multicast or 0/8
+//     destination  by the pattern, but never these, loopback, link-local, multicast or 0/8
 //
-// A line holds what a program may look at, headers and some payload; what is behind is not written
-// while rates are measured and zero while frames are verified, and the checksum counts it as zero.
+// A line has the bytes that a program may read: headers and some payload. The bytes after it are
+// not written while rates are measured and zero while frames are verified; the checksum counts them
+// as zero.
 #include <errno.h>
 #include <rte_byteorder.h>
 #include <string.h>
@@ -81,13 +82,13 @@ static void random_host(const struct route_prefix *p, uint8_t *address)
     }
 }
 
-// -ENOENT if nothing was found that has a route.
+// -ENOENT if no address with a route was found.
 static int destination_draw(const struct option *o, const struct route_table *t, bool is_ip6,
                             uint8_t *address)
 {
     const struct route_family *f = !t ? NULL : is_ip6 ? &t->ip6 : &t->ip4;
     bool of_prefixes =
-        f && f->n && (o->pattern != PATTERN_UNIFORM || is_ip6); // IPv6 is too empty to meet a route
+        f && f->n && (o->pattern != PATTERN_UNIFORM || is_ip6); // IPv6 is too empty to hit a route
 
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t x[2] = {random64(), random64()};
@@ -136,7 +137,7 @@ static void put_ip6(uint8_t *ip, unsigned bytes, unsigned vr, uint64_t r, const 
     memcpy(ip + 24, to, 16);
 }
 
-// A frame of `length` bytes into a line of `stride`; `r` makes source and ports.
+// Writes a frame of `length` bytes into a line of `stride`; `r` gives source and ports.
 static void put_frame(const struct option *o, uint8_t *line, unsigned stride, unsigned length,
                       bool is_ip6, const uint8_t *to, uint64_t r)
 {
@@ -161,7 +162,7 @@ static void put_frame(const struct option *o, uint8_t *line, unsigned stride, un
         udp[i] = (uint8_t)(r >> i % 8 * 8);
     uint16_t sum =
         (uint16_t)~traffic_sum(udp, in_line, traffic_pseudo_header(ip, is_ip6, udp_bytes));
-    put16(udp + 6, sum ? sum : 0xffff); // 0 would mean none
+    put16(udp + 6, sum ? sum : 0xffff); // 0 would mean no checksum
     memcpy(line, frame, stride);
 }
 
@@ -173,7 +174,7 @@ static int fill(struct traffic *t, const struct option *o, const struct route_ta
     uint64_t r = random64();
     int e = 0;
 
-    for (unsigned v = 0; !e && v < 2; v++) // those of the one flow
+    for (unsigned v = 0; !e && v < 2; v++) // destinations of the only flow
         if (o->pattern == PATTERN_FLOW && o->families != (v ? 4 : 6))
             e = destination_draw(o, routes, v, to[v]);
     for (uint64_t i = 0; !e && i <= t->mask; i++) {
@@ -195,7 +196,7 @@ static void *memory(size_t bytes)
 
     if (p == MAP_FAILED)
         return NULL;
-    madvise(p, bytes, MADV_HUGEPAGE); // as it comes: lines are read in order
+    madvise(p, bytes, MADV_HUGEPAGE); // best effort: lines are read in order
     return p;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verify.c - what a forwarded frame must look like
+// verify.c - checks forwarded frames
 //
-// The next hop is looked up in our own trie (route.c). Next hop i has MAC 02:4b:52:00:I:I and is
-// behind port i % ports. Virtual router k forwards by the same prefixes to next hop (i + k) % hops:
-// to follow another's table is seen. A frame counts once for each kind of fault. Whose source is
-// not ours is foreign: the program may send packets of its own. So one whose source was spoilt is
-// missed where the runner counts, as lost.
+// The next hop is looked up in our own trie (route.c). Next hop i has MAC 02:4b:52:00:I:I and is on
+// port i % ports. Virtual router k forwards by the same prefixes to next hop (i + k) % hops, so the
+// use of another's table is detected. A frame counts once for each kind of fault. A frame whose
+// source is not ours is foreign, since the program may send its own packets; so the runner counts a
+// frame with a damaged source as lost.
 #include <string.h>
 
 #include "replay.h"
@@ -19,7 +19,7 @@ static unsigned get16(const uint8_t *p)
 
 struct frame {
     const uint8_t *mac, *ip;
-    unsigned ip_bytes; // of what is there
+    unsigned ip_bytes; // present bytes
     unsigned vlan;     // 0 = untagged
     bool is_ip6;
 };
@@ -30,7 +30,7 @@ static bool source_is_ours(const struct frame *f)
                      : f->ip[12] == 198 && f->ip[13] == 18;
 }
 
-// False: it is none that came from us.
+// False: the frame is not ours.
 static bool parse(const struct rte_mbuf *m, struct frame *f)
 {
     unsigned l2 = 14, type, least;

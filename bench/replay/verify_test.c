@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verify_test.c - every fault that can be planted is found, as what it is; what is right is not
+// verify_test.c - every planted fault is found and named correctly; correct frames have no fault
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static uint8_t *ip_of(struct forwarded *f)
     return f->bytes + f->l2;
 }
 
-// What a correct router does to line `i`, sent by the port of its next hop.
+// Forwards line `i` like a correct router, by the port of its next hop.
 static void forward(struct forwarded *f, const char *devargs, uint64_t i)
 {
     char all[512];
@@ -93,7 +93,7 @@ static void release(struct forwarded *f)
     route_table_put(f->routes);
 }
 
-// Exactly this kind of fault, or none at all for N_FAULTS.
+// Expects exactly this kind of fault, or none for N_FAULTS.
 static void expect(struct forwarded *f, enum fault kind)
 {
     memset(&count, 0, sizeof count);
@@ -135,7 +135,7 @@ static void each_fault_is_found_as_what_it_is(void **state)
         case FAULT_MAC:
             f.bytes[11] ^= 1;
             break;
-        case FAULT_TTL: // not decremented, but with the checksum of what is there
+        case FAULT_TTL: // not decremented, with a matching checksum
             ip[8]++;
             put16(ip + 10, 0);
             put16(ip + 10, (uint16_t)~traffic_sum(ip, 20, 0));
@@ -147,7 +147,7 @@ static void each_fault_is_found_as_what_it_is(void **state)
             ip[30] ^= 0x10;
             break;
         case FAULT_HOP:
-            f.bytes[5] ^= PORTS; // another next hop behind the same port
+            f.bytes[5] ^= PORTS; // another next hop on the same port
             break;
         case FAULT_PORT:
             f.option.index = (f.option.index + 1) % PORTS;
@@ -191,7 +191,7 @@ static void what_did_not_come_from_us_is_foreign(void **state)
     }
 }
 
-// Following the neighbor virtual router's table goes to its next hop, which is not ours.
+// The neighbor virtual router's table leads to its own next hop, which is wrong for us.
 static void another_virtual_routers_table_is_a_wrong_next_hop(void **state)
 {
     struct forwarded f;

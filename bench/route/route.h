@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // route.h - the netlink message that installs or removes one route
 //
-// Main table, protocol BGP (186): what a routing daemon would send, without the daemon.
+// Main table, protocol BGP (186): the message of a routing daemon, without the daemon.
 #ifndef BENCH_ROUTE_H
 #define BENCH_ROUTE_H
 

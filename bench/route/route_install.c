@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// route_install.c - how fast the kernel itself takes routes
+// route_install.c - measures how fast the kernel itself takes routes
 //
-// Installs a table of prefixes into the main table of the network namespace it
-// runs in, by batches of netlink messages: the fastest way there is, so that
-// whatever follows the kernel (kamueed) is measured against the kernel and not
-// against a routing daemon. Prefix i goes to next hop (i + shift) modulo the
-// next hops of its family.
+// Installs a table of prefixes into the main table of its network namespace, in batches of netlink
+// messages. That is the fastest way, so a follower of the kernel (kamueed) is compared with the
+// kernel and not with a routing daemon. Prefix i gets next hop (i + shift) modulo the next hops of
+// its family.
 //
-//     add      new routes; one that exists is an error
+//     add      new routes; an existing one is an error
 //     replace  the same prefixes to other next hops (--shift)
-//     delete   takes them away
+//     delete   deletes them
 //     flap     withdraws and announces random prefixes at --rate for --seconds
 //     count    dumps the kernel's tables and counts our routes
-//     listen   only reads the kernel's announcements until SIGTERM: what any
-//              follower costs the installer, before it does anything with them
+//     listen   only reads the kernel's announcements until SIGTERM: the cost of any follower to
+//              the installer, before it processes them
 //
-// Routes carry protocol 186 (BGP). The last message of each batch asks for an
-// acknowledgement; the kernel works while we send, so "end_ns" (CLOCK_MONOTONIC)
-// is when the kernel has the last route. Prints one JSON object.
+// Routes have protocol 186 (BGP). The last message of each batch requests an acknowledgement; the
+// kernel works while we send, so "end_ns" (CLOCK_MONOTONIC) is the time when the kernel has the
+// last route. Prints one JSON object.
 #include <errno.h>
 #include <net/if.h>
 #include <signal.h>
@@ -124,7 +123,7 @@ static void note_answer(const struct nlmsghdr *h, uint32_t wanted, bool *acknowl
         *acknowledged = true;
 }
 
-// Reads answers until the last message of the batch has its own.
+// Reads answers until the batch's last message is acknowledged.
 static void wait_acknowledged(void)
 {
     static char in[1 << 16];
@@ -191,7 +190,7 @@ static double table_install(const struct table *t, uint16_t type, uint16_t flags
     return (double)(clock_now_ns() - begun) / NS_PER_SECOND;
 }
 
-// Withdraws a random prefix, and announces it again with the next change; ends with nothing
+// Withdraws a random prefix, and announces it again with the next change; at the end no prefix is
 // withdrawn.
 static uint64_t routes_flap(void)
 {
@@ -301,7 +300,7 @@ static void print_result(size_t n4, size_t n6, double s4, double s6)
     report_number("end_ns", 0, (double)clock_now_ns());
 }
 
-// Next hops are needed for every family that has prefixes.
+// Every family with prefixes needs next hops.
 static void must_have_hops(void)
 {
     bench_check(!v4.n || v4.n_hops, "no next hop for IPv4: --via");

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// route_latency.c - how long after a route has changed in the kernel do packets follow it?
+// route_latency.c - measures how soon packets follow a route change in the kernel
 //
 //        sender                 router                     receivers
 //     send NS%DEV ──────►  prefix via A or via B  ──────►  receive NS%DEV (A)
 //                                                  ──────►  receive NS%DEV (B)
 //
-// A packet to the prefix goes out every --interval-us. Every --gap-ms or so the
-// prefix is moved to the other next hop by one RTM_NEWROUTE with NLM_F_REPLACE
-// in the router's namespace. Measured for each change: the time from sending
-// that message, and from the kernel's acknowledgement, to the arrival of the
-// first packet at the new receiver. Arrival is stamped by the kernel
-// (SO_TIMESTAMPNS), so it does not matter when this program gets to run. The
-// interval between packets is part of the result: half of it on average.
+// Sends a packet to the prefix every --interval-us. About every --gap-ms, one RTM_NEWROUTE with
+// NLM_F_REPLACE in the router's namespace moves the prefix to the other next hop. Measures for each
+// change the time from sending that message, and from the kernel's acknowledgement, to the arrival
+// of the first packet at the new receiver. The kernel stamps arrivals (SO_TIMESTAMPNS), so
+// scheduling of this program does not matter. Half the interval between packets, on average, is
+// part of the result.
 //
-// One thread; it sleeps between packets, so that a router on the same core is
-// not starved by the one who measures it. Prints one JSON object with all values.
+// One thread, which sleeps between packets, so that it does not starve a router on the same core.
+// Prints one JSON object with all values.
 #include <errno.h>
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -38,7 +37,7 @@
 struct link {
     struct netns_place place;
     int fd;
-    struct route_hop hop; // of the router towards this receiver
+    struct route_hop hop; // next hop in the router towards this receiver
 };
 
 struct change {
@@ -55,15 +54,15 @@ static int out;
 static struct mnl_socket *nl;
 static struct change *changes;
 static uint64_t n_sent, n_received;
-static uint64_t first_seq; // packets before it belong to the warm-up
-static uint64_t n_strays; // packets on the old link later than a gap after the new link's first
+static uint64_t first_seq; // earlier packets belong to the warm-up
+static uint64_t n_strays; // packets on the old link more than a gap after the first on the new link
 
 static _Noreturn void die(const char *what)
 {
     bench_fail("%s: %s", what, strerror(errno));
 }
 
-static uint64_t real_ns(void) // the clock of SO_TIMESTAMPNS
+static uint64_t real_ns(void) // clock of SO_TIMESTAMPNS
 {
     return clock_wall_ns();
 }
@@ -102,8 +101,8 @@ static uint64_t arrival_ns(struct msghdr *m)
     return real_ns();
 }
 
-// Reads what has come on one link; the arrival of its first load packet at or after `since_ns`, or
-// 0.
+// Reads the packets of one link; returns the arrival of the first load packet at or after
+// `since_ns`, or 0.
 static uint64_t packets_receive(const struct link *l, uint64_t since_ns, uint64_t *n)
 {
     uint64_t first = 0;
@@ -166,7 +165,7 @@ static void send_if_due(void)
         return;
     send_packet();
     next_send_ns += interval_us * NS_PER_US;
-    if (next_send_ns < now) // we were held up: no bursts to make up for it
+    if (next_send_ns < now) // we were preempted: do not make up for it by a burst
         next_send_ns = now + interval_us * NS_PER_US;
 }
 
@@ -176,8 +175,8 @@ static void send_and_wait(void)
     wait_for(next_send_ns);
 }
 
-// Until a random moment before the next packet, so that changes keep no step with packets. Short,
-// so it spins.
+// Waits until a random time before the next packet, so that changes are not in step with packets.
+// Spins, since the time is short.
 static void fall_out_of_step(void)
 {
     uint64_t now, until;
@@ -189,8 +188,8 @@ static void fall_out_of_step(void)
         ;
 }
 
-// Sends and reads for a while, without looking at the clock of arrivals; packets on the link that
-// should be silent.
+// Sends and reads for a while, ignoring arrival times; returns the packets on the link that should
+// be silent.
 static uint64_t run_for(uint64_t ns, unsigned silent)
 {
     uint64_t end = real_ns() + ns, n = 0, other = 0;
@@ -232,7 +231,7 @@ static unsigned changes_measure(void)
     for (n = 0; n < n_changes && missed < 3; n++) {
         unsigned target = (n + 1) % LINKS;
 
-        // Packets in flight to the old link are no strays: half the gap passes before they count.
+        // Packets in flight to the old link are no strays: they count only after half the gap.
         missed += !change_follow(target, &changes[n]);
         run_for(gap_ms * NS_PER_MS / 2, !target);
         n_strays += run_for((gap_ms * NS_PER_MS / 2) + (n * 7919 % 1000) * NS_PER_US, !target);

@@ -10,7 +10,7 @@
 #define ETHER 14
 #define ARP_BYTES 28
 #define IP6_BYTES 40
-#define SOLICITATION_BYTES 32 // of ICMPv6, with the option of the asker's address
+#define SOLICITATION_BYTES 32 // of ICMPv6, with the sender's link-layer address option
 #define SOLICITATION 135
 #define ADVERTISEMENT 136
 #define FLAGS_SOLICITED_OVERRIDE 0x60

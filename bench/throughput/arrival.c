@@ -20,7 +20,7 @@ static void note_lost(struct arrival *a, uint64_t number)
     s->lost[s->at]++;
 }
 
-// The window's first word leaves it; of its numbers those below `end` were sent.
+// Drops the first word of the window; numbers below `end` were sent.
 static void retire_word(struct arrival *a, uint64_t end)
 {
     uint64_t *word = &a->bit[a->word % ARRIVAL_WORDS], first = a->word * 64, missing = ~*word;

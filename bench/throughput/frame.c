@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // frame.c - see frame.h
 //
-// Checksums are sums of what never changes, made once a trial, plus what does:
-// a frame costs the same whatever its size. One's complement sums may be taken
-// over words of 32 bits and folded at the end (RFC 1071, 2).
+// Checksums are a constant sum, computed once per trial, plus the changing fields: a frame costs
+// the same at any size. One's complement sums may be taken over 32-bit words and folded at the end
+// (RFC 1071, 2).
 #include "throughput/frame.h"
 
 #include <arpa/inet.h>
@@ -37,7 +37,7 @@ static uint64_t word32(const void *p)
     return w;
 }
 
-// A datagram's sum by 32-bit words: half the time of checksum_add for a large frame.
+// Sum of a datagram by 32-bit words: half the time of checksum_add for a large frame.
 static uint64_t sum_words(const uint8_t *p, size_t n)
 {
     uint64_t sum = 0;
@@ -112,7 +112,7 @@ static uint8_t *begin_ether(const struct stream *s, struct head *h, unsigned typ
     return h->byte + ETHER;
 }
 
-// Ports and the part of the mark that does not change; returns their sum and the protocol's (pseudo
+// Writes ports and the constant part of the mark; returns their sum and the protocol's (pseudo
 // header).
 static uint64_t begin_udp(uint8_t *udp, uint16_t trial)
 {
@@ -167,8 +167,8 @@ static uint32_t next_of(uint32_t *at, uint32_t n)
     return now;
 }
 
-// Of n destinations, which is the next one? Those of a queue are queue, queue + queues, ... With
-// fewer than queues all serve each.
+// Next of n destinations. A queue has destinations queue, queue + queues, ... If there are fewer
+// destinations than queues, every queue uses all.
 static uint32_t next_destination(const struct stream *s, uint32_t *at, uint32_t n)
 {
     if (s->queues < 2 || n < s->queues)
@@ -177,7 +177,7 @@ static uint32_t next_destination(const struct stream *s, uint32_t *at, uint32_t 
            s->queue;
 }
 
-// `sum`: of everything the checksum covers but length and what is written here.
+// `sum`: sum of all checksummed bytes except the length and the fields written here.
 static void write_udp(uint8_t *udp, uint64_t sum, unsigned bytes, uint64_t number, uint64_t tsc)
 {
     uint32_t low = (uint32_t)number;
@@ -189,7 +189,7 @@ static void write_udp(uint8_t *udp, uint64_t sum, unsigned bytes, uint64_t numbe
            2ull * length; // the length is in the pseudo header too
     check = checksum_finish(sum_fold(sum));
     memcpy(udp + 4, &length, 2);
-    check = check ? check : 0xffff; // 0 would say that there is none (RFC 768)
+    check = check ? check : 0xffff; // 0 would mean no checksum (RFC 768)
     memcpy(udp + 6, &check, 2);
 }
 
@@ -232,7 +232,7 @@ uint16_t stream_write(struct stream *s, const struct frame_plan *plan, uint8_t *
 {
     uint16_t bytes = plan->bytes[next_of(&s->at_size, plan->n_sizes)];
     uint32_t step = next_of(&s->at_mix, FRAME_MIX);
-    // Evenly spread: frame i is IPv6 where i * percent / 100 grows.
+    // Spread evenly: frame i is IPv6 if i * percent / 100 grows.
     bool is6 = (step + 1) * plan->percent6 / FRAME_MIX > step * plan->percent6 / FRAME_MIX;
 
     return is6 ? write6(s, frame, bytes, number, tsc) : write4(s, frame, bytes, number, tsc);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// frame.h - test frames: what the tester sends, and how it knows them again
+// frame.h - the tester's test frames: writing and recognizing them
 //
-// A UDP datagram to the discard port (RFC 863) whose payload
-// begins with a mark of 18 bytes, which just fits a 64-byte IPv4 frame:
+// A UDP datagram to the discard port (RFC 863) whose payload begins with a mark of 18 bytes, which
+// just fits a 64-byte IPv4 frame:
 //
-//     magic 4 · trial 2 · number 4 · time stamp 8      host order: it comes back to the same
-//     machine
+//     magic 4 · trial 2 · number 4 · time stamp 8      host order: it returns to the same machine
 //
-// The rest is zero. The UDP checksum is always there and verified, so a byte changed anywhere
-// behind the Ethernet header is noticed; the IPv4 header checksum is verified too. IPv6's header is
-// 20 bytes longer: a 64-byte frame becomes one of 84 (RFC 8219's frames grow alike). Sizes count
-// the frame check sequence (4 bytes, never in memory) where a `size` is meant, and do not where
-// `bytes` is.
+// The rest is zero. The UDP checksum is always present and verified, so a changed byte anywhere
+// after the Ethernet header is detected; the IPv4 header checksum is verified too. The IPv6 header
+// is 20 bytes longer: a 64-byte frame becomes one of 84 (as in RFC 8219). A `size` includes the
+// frame check sequence (4 bytes, never in memory), `bytes` do not.
 #ifndef BENCH_THROUGHPUT_FRAME_H
 #define BENCH_THROUGHPUT_FRAME_H
 
@@ -25,27 +23,27 @@
 #define FRAME_SIZE_MIN 64   // IPv4
 #define FRAME_SIZE_MIN6 84  // IPv6
 #define FRAME_SIZE_MAX 9618 // kamueed's largest MTU, 9600, and Ethernet
-#define FRAME_HEAD 80       // bytes of headers and mark, at most
+#define FRAME_HEAD 80       // most bytes of headers and mark
 #define FRAME_SIZES_MAX 1024
 #define FRAME_MIX 100
 
 struct mark {
     uint32_t magic;
-    uint16_t trial; // of 32,768, and the direction in the lowest bit
+    uint16_t trial; // one of 32,768; direction in the lowest bit
     uint32_t number;
     uint64_t tsc;
 } __attribute__((packed));
 
-struct head { // ready but for destination, lengths, mark and checksums
+struct head { // complete except for destination, lengths, mark and checksums
     uint8_t byte[FRAME_HEAD];
-    uint32_t ip_sum, udp_sum; // of what is ready
+    uint32_t ip_sum, udp_sum; // of the complete part
 };
 
 #define QUEUES_MAX 16
 
-// What is sent in one direction. Sizes, families and destinations each go round on their own. A
-// destination belongs to one of `queues` for good, as a NIC deals out flows: the next frames have
-// destinations of `queue`.
+// Frames of one direction. Sizes, families and destinations each cycle independently. A destination
+// always belongs to the same of `queues`, as with a NIC; the next frames use destinations of
+// `queue`.
 struct stream {
     uint8_t dst_mac[6], src_mac[6];
     struct ip_addr src[2]; // IPv4, IPv6
@@ -53,24 +51,23 @@ struct stream {
     uint8_t (*dst6)[16];
     uint32_t n_dst4, n_dst6;
 
-    struct head head4, head6; // by stream_begin
+    struct head head4, head6; // set by stream_begin
     uint16_t trial;
     uint32_t at_size, at_mix, at_dst4[QUEUES_MAX], at_dst6[QUEUES_MAX];
-    uint32_t queue, queues; // 0 = one
+    uint32_t queue, queues; // 0 = one queue
 };
 
 struct frame_plan { // of a trial
-    uint16_t bytes[FRAME_SIZES_MAX]; // in turn
+    uint16_t bytes[FRAME_SIZES_MAX]; // used in turn
     uint32_t n_sizes;
-    uint32_t percent6; // share of IPv6 in frames
+    uint32_t percent6; // percentage of IPv6 frames
 };
 
-// Addresses, one a line, IPv4 and IPv6 mixed; 0 or -errno.
+// Reads addresses, one per line, IPv4 and IPv6 mixed; 0 or -errno.
 int stream_read_destinations(struct stream *s, const char *file);
-// Takes over MACs and sources, and starts all rounds anew.
+// Sets MACs and sources, and restarts all cycles.
 void stream_begin(struct stream *s, uint16_t trial);
-// Writes the next frame and returns its bytes. What follows FRAME_HEAD bytes in the buffer must be
-// zero.
+// Writes the next frame and returns its length. The buffer must be zero after FRAME_HEAD bytes.
 uint16_t stream_write(struct stream *s, const struct frame_plan *plan, uint8_t *frame,
                       uint64_t number, uint64_t tsc);
 

@@ -30,5 +30,5 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
         if (seen >= rank)
             return histogram_value(step) < h->max ? histogram_value(step) : h->max;
     }
-    return h->max; // the last step also holds what is beyond the range
+    return h->max; // the last step also holds larger values
 }

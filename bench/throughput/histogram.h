@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// histogram.h - how often each value came, to three significant digits
+// histogram.h - counts of values, to three significant digits
 //
-// Log-linear, as HDR histograms are: every power of two is cut into 1024 equal
-// steps, so a value is known to better than 0.1 % from 1 to 2^40 in one fixed
-// array. Noting a value allocates nothing and costs a few instructions. The unit is the caller's
-// (TSC cycles here). One thread.
+// Log-linear, like HDR histograms: every power of two is divided into 1024 equal steps, so a value
+// between 1 and 2^40 is known to better than 0.1 % in a fixed array. Adding a value allocates
+// nothing and costs a few instructions. The caller chooses the unit (TSC cycles here). One thread.
 #ifndef BENCH_THROUGHPUT_HISTOGRAM_H
 #define BENCH_THROUGHPUT_HISTOGRAM_H
 
@@ -15,12 +14,12 @@
 #define HISTOGRAM_STEPS ((HISTOGRAM_VALUE_BITS - HISTOGRAM_STEP_BITS + 1) << HISTOGRAM_STEP_BITS)
 
 struct histogram {
-    uint64_t n, sum, min, max; // min and max are exact; of no value they are 0
+    uint64_t n, sum, min, max; // min and max are exact; 0 without values
     uint64_t count[HISTOGRAM_STEPS];
 };
 
-// Below 2^(STEP_BITS + 1) a step is one value wide; then each power of two has half as many steps
-// again.
+// Below 2^(STEP_BITS + 1) a step is one value wide; above, each power of two has half as many
+// steps.
 static inline uint32_t histogram_step(uint64_t value)
 {
     unsigned shift;
@@ -45,10 +44,10 @@ static inline void histogram_note(struct histogram *h, uint64_t value)
 }
 
 void histogram_clear(struct histogram *h);
-// The largest value of a step.
+// Largest value of a step.
 uint64_t histogram_value(uint32_t step);
-// The value that `percent` of all values do not exceed, at most 0.1 % too large and never too
-// small; 0 of no values.
+// Value that `percent` of all values do not exceed, at most 0.1 % too large and never too small; 0
+// without values.
 uint64_t histogram_percentile(const struct histogram *h, double percent);
 
 #endif

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tester.c - the tester of RFC 2544: sends into a device under test and receives behind it
+// tester.c - an RFC 2544 tester: sends into a device under test and receives from it
 //
-// Two DPDK ports and one thread, which spins. Ports are whatever DPDK drives: memif, vhost
-// (net_virtio_user), af_packet, a NIC. It stays connected from trial to trial: lines of words come
-// on standard input, lines of JSON go out. The first is {"ready": …}; then
+// Two DPDK ports and one thread, which spins. The ports may be any that DPDK drives: memif, vhost
+// (net_virtio_user), af_packet, a NIC. They stay connected between trials: commands are lines on
+// standard input, answers are lines of JSON. The first is {"ready": …}; then
 //
 //     port N to=MAC source=ADDRESS source=ADDRESS6 destinations=FILE
-//         what port N sends: the device's MAC, our addresses, destinations one a line; answers
+//         frames of port N: the device's MAC, our addresses, destinations one per line; answers
 //         {"port": …}
 //     trial rate=PPS seconds=S [then_rate=PPS then_seconds=S] [count=N] [from=0|1|both]
-//     [sizes=64,1518,…]
-//           [percent6=P] [burst=32] [slice_ms=1000] [wait_ms=200] [live=1] [histogram=1]
-//         rates for each direction, sizes with FCS, in turn; answers the result
-//         (trial.c:print_result), with live=1 a line {"live": …} a second before it
+//           [sizes=64,1518,…] [percent6=P] [burst=32] [slice_ms=1000] [wait_ms=200] [live=1]
+//           [histogram=1]
+//         rates per direction, sizes with FCS, used in turn; answers the result
+//         (trial.c:print_result), after a line {"live": …} per second with live=1
 //
-// What is wrong with a line is answered as {"error": "…"}; the end of standard input ends the
-// program.
+// An error in a line is answered by {"error": "…"}; the end of standard input ends the program.
 //
 //     tester EAL-OPTIONS -- [--frame-max 1518] [--link-wait SECONDS] [--queues 1]
 //
-// --queues: each port sends by so many, in which the device's receive queues are; a destination
-// always by the same.
+// --queues: number of transmit queues per port, matching the receive queues of the device; a
+// destination always uses the same queue.
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -106,7 +105,7 @@ static void open_port(uint16_t p, struct rte_mempool *pool)
         fprintf(stderr, "tester: port %u does not accept MTU %u\n", p, frame_max - 18);
     if (rte_eth_dev_start(p))
         die("cannot start a port");
-    rte_eth_promiscuous_enable(p); // fails where there is nothing to enable
+    rte_eth_promiscuous_enable(p); // fails if the port has no such mode
 }
 
 static void open_ports(void)
@@ -367,7 +366,7 @@ int main(int argc, char **argv)
             line_refuse("expected port or trial");
         fflush(stdout);
     }
-    // No port is closed: memif (DPDK 22.11) frees what DPDK's interrupt thread may be using for the
-    // peer that disconnects. The kernel closes sockets, memory and devices.
+    // Ports are not closed: memif (DPDK 22.11) frees memory that DPDK's interrupt thread may still
+    // use for the disconnecting peer. The kernel closes sockets, memory and devices.
     _exit(0);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tester_test.c - does the tester count what really happened?
+// tester_test.c - checks that the tester counts correctly
 //
-// Histogram and arrival against naive models on random input; whole trials over two
-// ports of net_ring that are cross-connected, with faults planted between them: so many packets
-// taken away, doubled, swapped, changed, and just those are reported.
+// Histogram and arrival against naive models with random input. Whole trials over two
+// cross-connected net_ring ports that drop, duplicate, swap and change a known number of packets:
+// exactly these must be reported.
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -57,8 +57,8 @@ static void percentiles_are_those_of_the_sorted_values_within_a_thousandth(void 
         }
         qsort(value, VALUES, sizeof(*value), by_size);
         for (unsigned i = 0; i < sizeof(percent) / sizeof(*percent); i++) {
-            // In whole numbers, as the percents have at most two decimals: the rank is ceil(VALUES
-            // * percent / 100).
+            // In integers, since percentages have at most two decimals: the rank is ceil(VALUES *
+            // percent / 100).
             unsigned hundredths = (unsigned)(percent[i] * 100 + 0.5),
                      rank = (VALUES * hundredths + 9999) / 10000;
             uint64_t exact = value[rank ? rank - 1 : 0],
@@ -95,7 +95,7 @@ static void an_empty_histogram_has_only_zeros(void **state)
 #define SENT 1000000u
 #define PER_SLICE 1000u
 
-// Each packet comes 0 to 2 times, some 1 to 100 places later: counted against a plain array.
+// Each packet arrives 0 to 2 times, some 1 to 100 places later: compared with a plain array.
 static void every_lost_doubled_and_late_packet_is_counted_once(void **state)
 {
     static struct arrival a;
@@ -210,8 +210,8 @@ static void a_frame_with_any_bit_changed_is_not_taken_for_good(void **state)
         assert_int_equal(mark.trial, 7);
         assert_int_equal(mark.number, 41 + i);
         assert_int_equal(frame_read(frame, bytes - 1u, &mark) == FRAME_GOOD, false);
-        // Ethernet addresses, TTL with checksum (IPv4), class and flow label (IPv6) may be changed
-        // by a router.
+        // A router may change Ethernet addresses, TTL with checksum (IPv4), class and flow label
+        // (IPv6).
         for (unsigned bit = 8 * 34; bit < 8u * bytes; bit++) {
             frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
             assert_int_not_equal(frame_read(frame, bytes, &mark), FRAME_GOOD);
@@ -240,7 +240,7 @@ static void shares_of_ipv6_and_of_sizes_are_as_asked(void **state)
     assert_int_equal(large, 2500);
 }
 
-// As a NIC deals out flows: a destination always by the same queue, and all of them come.
+// As with a NIC: a destination always uses the same queue, and all destinations are used.
 static void each_destination_keeps_to_its_queue(void **state)
 {
     struct stream s = {.src = {{.family = IP4, .ip4 = 0x020012c6}}, .n_dst4 = 10, .queues = 4};
@@ -252,7 +252,7 @@ static void each_destination_keeps_to_its_queue(void **state)
         dst4[i] = 0x01000000 + i;
     s.dst4 = dst4;
     stream_begin(&s, 1);
-    for (unsigned i = 0; i < 4 * 6; i++) { // a multiple of 2 and of 3, what the queues have
+    for (unsigned i = 0; i < 4 * 6; i++) { // a multiple of 2 and 3, the queues' destinations
         uint8_t frame[FRAME_SIZE_MAX] = {0};
         uint32_t dst;
 
@@ -291,7 +291,7 @@ static void a_request_for_our_address_becomes_its_reply(void **state)
     assert_memory_equal(frame + 28, ours[0].b, 4);
     assert_memory_equal(frame + 32, their_mac, 6);
     assert_memory_equal(frame + 38, ((uint8_t[]){198, 18, 0, 1}), 4);
-    assert_false(neighbor_answer(frame, sizeof(frame), our_mac, ours)); // a reply is no question
+    assert_false(neighbor_answer(frame, sizeof(frame), our_mac, ours)); // a reply is not a request
 }
 
 static void a_solicitation_for_our_address_becomes_its_advertisement(void **state)
@@ -322,14 +322,14 @@ static void a_solicitation_for_our_address_becomes_its_advertisement(void **stat
 #define PACKETS 50000u
 
 static struct {
-    unsigned drop, twice, swap, corrupt; // every so many packets, 0 = never
+    unsigned drop, twice, swap, corrupt; // every N packets, 0 = never
     unsigned stall_us;                   // once, after the first packet
     uint64_t n_drop, n_twice, n_swap, n_corrupt, seen;
 } plant;
 
 static struct rte_mempool *copies;
 
-// Between the two ports: on what port 1 receives.
+// Between the two ports: on packets that port 1 receives.
 static uint16_t spoil(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, uint16_t n,
                       uint16_t max, void *arg)
 {
@@ -358,7 +358,7 @@ static uint16_t spoil(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, uint
             pkt[out - 2] = m;
             plant.n_swap++;
         }
-        // A copy needs a place: one that a dropped packet has left.
+        // A copy needs a free place, left by a dropped packet.
         if (plant.twice && out <= i && k % plant.twice == 0) {
             pkt[out++] = rte_pktmbuf_copy(m, copies, 0, UINT32_MAX);
             plant.n_twice++;
@@ -400,7 +400,7 @@ static void planted_faults_are_reported_exactly(void **state)
 
     memset(&plant, 0, sizeof(plant));
     plant.drop = 97;
-    plant.twice = 98; // right behind a dropped one, whose place it takes
+    plant.twice = 98; // right after a dropped one, whose place it takes
     plant.swap = 1009;
     plant.corrupt = 1013;
     run_counted(&spec);
@@ -439,7 +439,7 @@ static void the_clock_offers_what_was_asked_or_says_what_it_skipped(void **state
 
     memset(&plant, 0, sizeof(plant));
     trial_run(&trial, &spec);
-    // 20,000 and 5,000; the last few of a phase are due when the thread is away.
+    // 20,000 and 5,000; the last few packets of a phase may be due while the thread is preempted.
     uint64_t due = d->sent + d->refused + d->skipped;
     assert_true(due <= 25002);
     assert_true((double)due >=
@@ -455,18 +455,18 @@ static void only_frames_of_this_trial_count(void **state)
     const struct direction *d = &trial.direction[0];
 
     memset(&plant, 0, sizeof(plant));
-    run_counted(&spec); // its successor must not count a frame of it …
+    run_counted(&spec); // the next trial must not count a frame of it …
     old->data_len =
         stream_write(&trial.direction[0].stream, &plan, rte_pktmbuf_mtod(old, uint8_t *), 5, 0);
     old->pkt_len = old->data_len;
-    other->data_len = 60; // … nor one that is no test frame
+    other->data_len = 60; // … nor a frame that is not a test frame
     other->pkt_len = 60;
     memset(rte_pktmbuf_mtod(other, void *), 0xff, 60);
     uint16_t from_before = trial.direction[0].stream.trial;
     run_counted(&spec);
     assert_int_not_equal(trial.direction[0].stream.trial, from_before);
     assert_int_equal(rte_eth_tx_burst(trial.port[0], 0, (struct rte_mbuf *[]){old, other}, 2), 2);
-    run_counted(&spec); // thrown away before it begins
+    run_counted(&spec); // discarded before the trial
     assert_int_equal(d->foreign, 0);
     assert_int_equal(d->arrival.received, PACKETS);
     assert_int_equal(frame_read((const uint8_t[60]){0xff}, 60, &(struct mark){0}), FRAME_FOREIGN);

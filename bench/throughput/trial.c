@@ -43,7 +43,7 @@ static void begin_direction(struct trial *t, unsigned from, const struct trial_s
     d->received_bytes = d->corrupted = d->foreign = d->unseen = 0;
     d->quiet = d->came_at = 0;
     d->latency_before = 0;
-    d->number_before = UINT64_MAX - 1; // nobody's predecessor
+    d->number_before = UINT64_MAX - 1; // no predecessor
     arrival_begin(&d->arrival, s);
     histogram_clear(&d->latency);
     histogram_clear(&d->jitter);
@@ -53,13 +53,13 @@ static void begin_direction(struct trial *t, unsigned from, const struct trial_s
 
 // --- sending ---
 
-// Bursts go to the transmit queues in turn, each with destinations of its own.
+// Bursts use the transmit queues in turn, each with its own destinations.
 static void next_queue(struct stream *s)
 {
     s->queue = s->queue + 1 < s->queues ? s->queue + 1 : 0;
 }
 
-// Takes what is due of the clock, at most a burst.
+// Number of packets that are due, at most a burst.
 static unsigned packets_due(struct direction *d, uint64_t elapsed, const struct trial_spec *spec)
 {
     uint64_t now = elapsed << CLOCK_BITS, n;
@@ -86,7 +86,7 @@ static unsigned within_count(const struct direction *d, unsigned n, uint64_t cou
     return tried < count ? (unsigned)(count - tried) : 0;
 }
 
-// `elapsed`: cycles since the trial's beginning.
+// `elapsed`: cycles since the start of the trial.
 static void note_slice(struct slices *s, uint64_t number, uint64_t elapsed, uint64_t slice)
 {
     while (s->n < s->cap && elapsed >= s->n * slice)
@@ -106,7 +106,7 @@ static void send_burst(struct trial *t, unsigned from, unsigned n, const struct 
     uint64_t now;
     uint16_t taken;
 
-    if (rte_pktmbuf_alloc_bulk(t->pool, m, n)) { // all of them wait in a ring of the port
+    if (rte_pktmbuf_alloc_bulk(t->pool, m, n)) { // all buffers wait in a ring of the port
         note_refused(d, n);
         return;
     }
@@ -139,7 +139,7 @@ static void note_latency(struct direction *d, uint64_t number, uint64_t latency)
     d->number_before = number;
 }
 
-// Is it a test frame of this trial?
+// Whether it is a test frame of this trial.
 static bool frame_take(const struct trial *t, struct direction *d, const struct rte_mbuf *m,
                        uint64_t now)
 {
@@ -167,7 +167,7 @@ static bool frame_take(const struct trial *t, struct direction *d, const struct 
     return true;
 }
 
-// Port `p` answers for its own addresses.
+// Port `p` answers ARP and neighbor solicitations for its addresses.
 static void answer_burst(struct trial *t, unsigned p, struct rte_mbuf **m, uint16_t n)
 {
     const struct stream *own = &t->direction[p].stream;
@@ -182,7 +182,7 @@ static void answer_burst(struct trial *t, unsigned p, struct rte_mbuf **m, uint1
     }
 }
 
-// After each burst received and each round of the loop.
+// After each received burst and each round of the loop.
 static void note_away(struct trial *t, uint64_t now)
 {
     uint64_t away = now - t->polled_at;
@@ -225,7 +225,7 @@ static bool all_came(const struct trial *t)
     return true;
 }
 
-// Until everything came, or nothing has come for a while.
+// Until all packets have arrived, or none has for a while.
 static void trial_drain(struct trial *t, unsigned wait_ms)
 {
     uint64_t wait = rte_get_tsc_hz() / 1000 * wait_ms, last = rte_rdtsc(), before = 0, now;
@@ -301,7 +301,7 @@ static void print_histogram(const char *name, const struct histogram *h, bool al
     printf("}");
 }
 
-// [[beginning of the slice in seconds, packets sent in it that never came, packets refused in it],
+// [[start of the slice in seconds, packets sent in it that never arrived, packets refused in it],
 // …]
 static void print_lost_at(const struct slices *s, unsigned slice_ms)
 {
@@ -360,7 +360,7 @@ static void print_result(const struct trial *t, const struct trial_spec *spec)
 
 // --- the loop ---
 
-// From before the trial; questions are answered.
+// Discards packets from before the trial, but answers ARP and neighbor solicitations.
 static void throw_away_what_waits(struct trial *t)
 {
     struct rte_mbuf *m[TRIAL_BURST_MAX];
@@ -372,7 +372,7 @@ static void throw_away_what_waits(struct trial *t)
         }
 }
 
-// A memif whose peer went away connects anew only when it is started.
+// After its peer went away, a memif reconnects only when it is started.
 static void links_reconnect(struct trial *t, uint64_t now)
 {
     if (now < t->link_at)
@@ -388,7 +388,7 @@ static void links_reconnect(struct trial *t, uint64_t now)
     }
 }
 
-// Sends for `duration` cycles from `elapsed` on; returns the time then.
+// Sends for `duration` cycles from `elapsed` on; returns the elapsed time afterwards.
 static uint64_t send_phase(struct trial *t, const struct trial_spec *spec, uint64_t elapsed,
                       uint64_t duration)
 {

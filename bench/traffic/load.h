@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// load.h - what the programs share that send numbered test frames by a packet socket
+// load.h - shared by programs that send numbered test frames by a packet socket
 //
 // The frames are the tester's (throughput/frame.h).
 #ifndef BENCH_LOAD_H
@@ -20,9 +20,9 @@ void load_read_sender(const char *text);
 void load_read_mac(const char *text);
 void load_read_source(const char *text);
 void load_read_cpu(const char *text);
-bool load_is_complete(void); // all but --cpu were given
+bool load_is_complete(void); // all options but --cpu were given
 
-// Of those that also receive what they send: --receive NS%DEV --destination B
+// For programs that also receive: --receive NS%DEV --destination B
 #define LOAD_RECEIVER_OPTIONS                                                                      \
     OPTION_CALL("receive", load_read_receiver), OPTION_CALL("destination", load_read_destination)
 extern struct netns_place load_to;
@@ -30,10 +30,10 @@ extern struct ip_addr load_destination;
 void load_read_receiver(const char *text);
 void load_read_destination(const char *text);
 
-// To n consecutive addresses, one packet each in turn.
+// Sends to n consecutive addresses, one packet each in turn.
 void load_set_destinations(ip4_t first, uint32_t n);
-int load_open(void);     // the socket to send by; the first frame is number 0
-void load_pin(void);     // the calling thread, as --cpu says
-bool load_read(const uint8_t *frame, size_t bytes, uint32_t *number); // false: not a test frame
+int load_open(void);     // opens the sending socket; the first frame is number 0
+void load_pin(void);     // pins the calling thread by --cpu
+bool load_read(const uint8_t *frame, size_t bytes, uint32_t *number); // false = not a test frame
 
 #endif

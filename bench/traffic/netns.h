@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netns.h - sockets in other network namespaces
 //
-// A socket belongs for life to the namespace in which it was opened; so one
-// program can send in one host's namespace, receive in another's and change
-// routes in the router's, and read all of it by one clock.
+// A socket always belongs to the namespace in which it was opened; so one program can send in one
+// host's namespace, receive in another's and change routes in the router's, with one clock.
 #ifndef BENCH_NETNS_H
 #define BENCH_NETNS_H
 
@@ -16,12 +15,12 @@ struct netns_place {
 };
 
 void netns_parse(const char *text, struct netns_place *p);
-// These end the program with a sentence when they fail.
+// These end the program with a message on failure.
 void netns_enter(const char *name);                        // a name of `ip netns`
 int netns_packet_socket(const struct netns_place *p, int protocol_host,
                         int *ifindex); // AF_PACKET, bound; 0 = send only
 void netns_mac(int fd, const struct netns_place *p,
                uint8_t mac[6]); // fd: any socket of its namespace
-void netns_pin(int cpu); // the calling thread; -1 = leave it
+void netns_pin(int cpu); // pins the calling thread; -1 = does nothing
 
 #endif

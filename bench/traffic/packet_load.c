@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// packet_load.c - sends packets into a router by one veth and counts them behind it by another
+// packet_load.c - sends packets into a router by one veth and counts them at its output by another
 //
-// One thread on one core does both, so that the router has the others: it sends
-// a burst by sendmmsg when the clock says that one is due, and meanwhile empties
-// the receiving ring, which costs no system call. Sending passes the queueing
-// discipline by. Prints one JSON object.
+// One thread on one core does both, so that the router has the others: it sends a burst by sendmmsg
+// when one is due, and meanwhile empties the receiving ring, which costs no system call. Sending
+// bypasses the queueing discipline. Prints one JSON object.
 //
 //     packet_load --send NS%DEV --receive NS%DEV --to ROUTER-MAC --source A --destination B
 //                 [--destinations N] [--bytes 64] [--rate PPS] [--seconds S] [--cpu N]
 //
-// --bytes counts the frame check sequence as the field does: 64 means 60 here.
+// --bytes includes the frame check sequence: 64 means 60 here.
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -24,7 +23,7 @@
 #include "traffic/receive_ring.h"
 
 #define BURST 32
-#define REST_NS (200 * NS_PER_MS) // without a packet: the trial is over
+#define REST_NS (200 * NS_PER_MS) // without packets: the trial has ended
 #define SOL_PACKET_LEVEL 263
 
 static double rate, seconds = 1;
@@ -41,7 +40,7 @@ static _Noreturn void die(const char *what)
 
 // --- receiving ---
 
-// Counts what lies in the ring; number of frames.
+// Counts the frames in the ring; returns their number.
 static unsigned ring_drain(struct receive_ring *r, struct arrival *a)
 {
     const struct tpacket2_hdr *h;
@@ -77,14 +76,14 @@ static unsigned send_burst(int fd, uint64_t seq, unsigned n)
     for (unsigned i = 0; i < n; i++)
         stream_write(&load, &load_plan, frames[i], seq + i, 0);
     sent = sendmmsg(fd, message, n, MSG_DONTWAIT);
-    // A full device queue or socket buffer is backpressure, not loss: the packet counts when it has
-    // gone.
+    // A full device queue or socket buffer is backpressure, not loss: the packet counts when it is
+    // sent.
     if (sent < 0 && errno != EAGAIN && errno != ENOBUFS)
         die("sending");
     return sent < 0 ? 0 : (unsigned)sent;
 }
 
-// Packets that ought to have gone by now, at most a burst.
+// Packets due by now, at most a burst.
 static unsigned packets_due(uint64_t elapsed_ns, uint64_t sent)
 {
     uint64_t wanted;

@@ -47,7 +47,7 @@ const struct tpacket2_hdr *receive_ring_first(const struct receive_ring *r)
 {
     struct tpacket2_hdr *h = place(r);
 
-    // acquire: partner is the kernel's barrier before it hands the frame over
+    // Acquire: partner is the kernel's barrier before it hands over the frame.
     return __atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER ? h : NULL;
 }
 

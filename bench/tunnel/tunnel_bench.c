@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_bench.c - what a tunnel adds to a packet, each kind in each direction
+// tunnel_bench.c - measures the extra cost of a tunnel per packet, each kind in each direction
 //
-// A burst goes through one forwarder again and again (lib/loop.h). A case is compared with the
-// plain one: the same packets, which are routed by one default route and no tunnel.
+// A burst goes through one forwarder again and again (lib/loop.h). The reference case has the same
+// packets, routed by one default route without a tunnel.
 //
 //     plain   vr "plain":  default route -> adjacency
 //     encap   vr "in":     default route -> tunnel -> vr "under": adjacency
@@ -22,7 +22,7 @@
 #include "table/vr.h"
 
 #define FLOWS 4096u
-#define INNER 46u // bytes of the packets that are carried: 60 with their Ethernet header
+#define INNER 46u // bytes of the inner packets: 60 with their Ethernet header
 #define STRIDE 192u
 
 static uint16_t way_in;
@@ -32,7 +32,7 @@ enum { PLAIN_VR = 1, IN_VR, UNDER_VR, OUT_VR };
 
 struct test {
     const char *kind, *direction;
-    struct tunnel_settings settings; // there, from us
+    struct tunnel_settings settings; // from our end to the far end
     bool decap;
     uint16_t vlan;
     unsigned bytes; // of its frames
@@ -74,7 +74,7 @@ static void route_local(const uint8_t end[16], uint8_t family)
     router_role(ROLE_CONTROL);
 }
 
-// Each case has ends of its own.
+// Each case has its own tunnel ends.
 static void ends_choose(struct tunnel_settings *s, unsigned k)
 {
     uint8_t local4[4] = {10, 9, (uint8_t)k, 1},
@@ -101,7 +101,7 @@ static void router_make(uint32_t *adjacency)
 
 static void outer_write(uint8_t *p, const struct test *t, unsigned flow)
 {
-    const struct tunnel *far = tunnel_get(t->vlan); // its header goes the other way: swap the ends
+    const struct tunnel *far = tunnel_get(t->vlan); // from the far end: swap the ends
     const unsigned n = far->size, len = t->bytes - ETHER_HDR, four = far->id.family == IP4;
     uint8_t *ip = p + ETHER_HDR;
 
@@ -138,7 +138,7 @@ static uint8_t *frames_make(struct test *t)
         uint8_t *p = frame + i * STRIDE, *ip = p + ETHER_HDR + outer, src[4] = {192, 0, 2, 1};
         uint32_t dst = rte_cpu_to_be_32(0x14000000 + i * 4096);
         memcpy(p, iface_get(way_in)->mac, 6);
-        store16(ip - 2, ETHER_TYPE_IP4); // of an inner Ethernet header, or overwritten
+        store16(ip - 2, ETHER_TYPE_IP4); // EtherType of an inner Ethernet header, or overwritten
         if (t->decap && tunnel_is_ethernet(t->settings.id.kind))
             memcpy(ip - ETHER_HDR, tunnel_get(t->vlan)->mac, 6);
         frame_ip4(ip, INNER, src, &dst);
@@ -148,7 +148,7 @@ static uint8_t *frames_make(struct test *t)
     return frame;
 }
 
-// Cases are chosen by "KIND DIRECTION", or a part of it; the plain one is always measured.
+// Selects cases by "KIND DIRECTION", or a part of it; the plain case is always measured.
 static bool is_chosen(const struct test *t)
 {
     char name[32];
