@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of `kamuee bench`: what they say without a build, and what they draw."""
+"""The commands of `kamuee bench`: their messages without a build, and their charts."""
 import re
 import signal
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tests import the benchmarks' packages, and those of the command line."""
+"""Lets the tests import the packages of the benchmarks and of the command line."""
 import sys
 from pathlib import Path
 

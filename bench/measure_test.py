@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The arithmetic of the results: what is searched, summed up and printed. No root, no network."""
+"""The arithmetic of results: search, sums and printing. No root, no network."""
 import json
 
 import pytest

@@ -105,7 +105,7 @@ CALLGRIND = "events: Ir Dr Dw D1mr D1mw DLmr DLmw\nfn=(1) rx\n1 300 50 20 1 1 0 
             "1 100 5 5 0 0 0 0\nfn=(2)\n1 100 5 5 0 0 0 0\ntotals: 400 55 25 1 1 0 0\n"
 
 
-# Before the last two stores to the mark: what is not measured. Two packets, 160 bytes each, whose bytes begin at 32.
+# Accesses before the last two stores to the mark are not measured. Two packets of 160 bytes each, with data from 32 on.
 LACKEY_WHERE = {"slots": 0x1000, "packets": 2, "stride": 160, "data": 32, "mark": 0x9000, "verdict": [0, 0]}
 LACKEY = "==1== Lackey\n S 9000,8\nI  400,3\n S 9000,8\n L 1020,8\n S 9000,8\nI  400,3\nI  403,4\n L 1008,4\n L 1020,4\nI  407,4\n S 10c0,2\n" \
          "I  40b,4\n M 10df,1\n L 1140,8\n S 2000,8\n S 9000,8\nI  40f,1\n"
@@ -127,7 +127,7 @@ def found(name, key, default):
 
 
 class FakeContext:
-    """Answers for path_bench at once; keeps what it was asked."""
+    """Answers for path_bench at once, and keeps the requests."""
 
     def __init__(self, work, quick):
         self.work, self.quick, self.rounds = work, quick, 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench queue`: what it makes of the programs' rows, and the programs themselves in a short run."""
+"""`kamuee bench queue`: its rows from the programs' results, and the programs themselves in a short run."""
 import json
 import os
 import subprocess

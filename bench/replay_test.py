@@ -91,7 +91,7 @@ def test_programs_take_turns_and_the_floor_is_measured_around_each_round():
     assert rates[0].ratio == rates[1].ratio == 2.25
 
 
-# --- what the driver reads and shares ---
+# --- data that the driver reads and shares ---
 
 def test_the_page_has_the_layout_and_the_faults_of_the_header():
     text = (HERE / "replay/page.h").read_text()

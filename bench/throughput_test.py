@@ -19,7 +19,7 @@ TOP = 10e6
 # --- the search, on models of a device ---
 
 class Model:
-    """Loses what is above its capacity, and `stray` packets in the trials named; the tester makes at most `makes`."""
+    """Loses packets above its capacity, and `stray` packets in the named trials; the tester sends at most `makes`."""
 
     def __init__(self, capacity: float, makes: float = 1e12, stray=(), disturbed=()):
         self.capacity, self.makes, self.stray, self.disturbed = capacity, makes, set(stray), set(disturbed)
@@ -106,7 +106,7 @@ def test_every_trial_is_explained():
     assert len(said) == found.trials and all("Mpps for 1 s: " in line for line in said)
 
 
-# --- what is sent ---
+# --- frames ---
 
 def test_sizes_genomes_and_mixes():
     assert frames.of_word("64").sizes == (64,)
@@ -299,7 +299,7 @@ def program() -> Path:
 
 @pytest.fixture
 def cable(tmp_path):
-    """A tester whose two ports are the ends of one memif: what it sends it receives."""
+    """A tester whose two ports are the ends of one memif: it receives its own frames."""
     setting = device.Setting(Path(), Path(), tmp_path, cores=(min(os.sched_getaffinity(0)),) * 2)
     wire = device.Cable(setting)
     wire.start()

@@ -167,8 +167,8 @@ def megabytes_of(**wanted) -> Callable[[dict], float | None]:
 
 
 def slowest(found: dict) -> float | None:
-    """The least ratio of what is used: whichever of ours and rte_acl was found to be faster for a list (at most 1 where
-    it is rte_acl)."""
+    """The least ratio of the engine in use: the faster of ours and rte_acl for each list (at most 1 where it is
+    rte_acl)."""
     ratios = [row["ratio"] for row in found["rows"] if row["engine"] == "chosen" and row["ratio"]
               and row["ratio_rules"] == row["rules"]]
     return min(ratios, default=None)

@@ -113,7 +113,7 @@ def cells(row: dict) -> list[str | None]:
 
 
 def peers(rows: Iterable[dict]) -> str:
-    """Whom the ratios are to: DPDK's fastest kernel on this CPU, which may differ from pattern to pattern."""
+    """The reference of the ratios: DPDK's fastest kernel on this CPU, which may differ from pattern to pattern."""
     kernels = sorted({row["peer"] for row in rows if row["peer"]})
     if not kernels:
         return "Ratio: none, because rte_fib was not measured."

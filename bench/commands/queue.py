@@ -43,7 +43,7 @@ OURS, PEER = "kamuee", "rte_sched"
 MEMBERS = ("case", "vrs", "engine", "cycles", "cycles_min", "cycles_max", "ratio", "error", "p99_us")
 QUICK_ROUTES = 100_000
 QUICK_S = 35.0          # with --quick a case that takes long is not begun later
-# What forward_bench calls its cases, and who is measured there
+# forward_bench's names of its cases, and the engines they measure.
 BY_ONE_PORT = {"unshaped": "no queue", "shaped": OURS, "shaped, fq_codel": f"{OURS}, fq_codel"}
 NEAR_CYCLES = 600       # there and back for a cache line: farther cores share no cache
 FRAMES_2_US = 9.87      # two frames of 1,518 bytes at 2.5 Gb/s, with what the wire adds
@@ -83,7 +83,7 @@ def run(given: argparse.Namespace) -> int:
 # --- measuring ---
 
 def measured(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
-    """The rows, and what has to be said about them."""
+    """The rows, and notes about them."""
     wanted, begun = given.only or list(CASES), time.monotonic()
     rows, notes = scheduler(given, [name for name in PROGRAM if name in wanted]), []
     for name, part in ((RING, ring), (WHOLE, whole), (LINUX, linux)):

@@ -100,7 +100,7 @@ def measured(given: argparse.Namespace) -> list[dict]:
 
 
 def row_of(port: str, case: str, kills: list[dict]) -> dict:
-    """One row of several kills or upgrades: the median pause with what was lost in it, and the worst of what must be 0."""
+    """One row of several kills or upgrades: the median pause with its losses, and the worst values that must be 0."""
     middle = sorted(kills, key=lambda kill: kill["blocked_ms"])[(len(kills) - 1) // 2]
     return {"case": case, "port": port, "routes": middle["routes"],
             "blocked_ms": round(statistics.median_low(kill["blocked_ms"] for kill in kills), 1),
@@ -110,7 +110,7 @@ def row_of(port: str, case: str, kills: list[dict]) -> dict:
 
 
 def kill_of(kamueed: Kamueed, blocked_ms: float, lost: int) -> dict:
-    """What a kill did, with the state behind it."""
+    """The result of a kill, with the state after it."""
     client = kamueed.client
     found = client.call("audit")
     return {"blocked_ms": blocked_ms, "lost": lost, "routes": kamueed.routes()[1],
@@ -190,7 +190,7 @@ def af_packet_kill(lab, far, case: str) -> dict:
 # --- the tester by memif ---
 
 class Kept(device.KamueedDevice):
-    """Killed and started; what is in the kernel stays."""
+    """Killed and started; the kernel's state remains."""
 
     def restart(self) -> None:
         self.proc.kill()

@@ -101,7 +101,7 @@ def main(argv: list[str]) -> int:
                        LabError, DaemonError, Unreachable, plot.NoPlot, OSError, RuntimeError)
 
 
-# --- what was asked ---
+# --- options ---
 
 def chosen_tests(text: str) -> list[str]:
     names = [name for name in text.split(",") if name]

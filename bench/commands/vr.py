@@ -80,7 +80,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def measured(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
-    """The rows, and what has to be said about them."""
+    """The rows, and notes about them."""
     wanted = given.only or [name for name in CASES if name not in (START, SMALL, SMALL_MEMORY) or not given.quick]
     rows, notes = [], []
     parts: Sequence[tuple[Sequence[str], Callable]] = ((LIFE, life), ((FORWARD, METALINK), forward), ([START], start),

@@ -115,7 +115,7 @@ def sizes(ctx, s: Star, rss_before: float) -> None:
 
 
 def while_full(ctx, s: Star) -> None:
-    """What can only be seen with a full table: an audit, steady churn, a restart."""
+    """Measurements that need a full table: an audit, steady churn, a restart."""
     k = s.kamueed
     with ctx.step("kamueed: audit"):
         begun = time.monotonic()
@@ -152,7 +152,7 @@ def restart(ctx, s: Star) -> None:
 
 
 def put_back(ctx, s: Star, k) -> None:
-    """The TAPs went with the daemon: start it again, restore addresses and routes for what follows."""
+    """The TAPs went with the daemon: start it again, and restore addresses and routes for the next steps."""
     k.start()
     for number, link in enumerate(("p0", "p1", "p2")):
         s.router.ip(f"link set {link} up")

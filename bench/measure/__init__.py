@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the experiments stand on: the machine, topologies, routers, results."""
+"""Shared by the experiments: the machine, topologies, routers, results."""

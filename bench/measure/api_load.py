@@ -35,7 +35,7 @@ SNMPD = "rocommunity public\nagentaddress udp:127.0.0.1:1161\nmaster agentx\nage
 
 
 class Load:
-    """Seen from who measures."""
+    """The load, as the measuring process controls it."""
 
     def __init__(self, ns, socket_path: Path, run_dir: Path, kind: str, cores: set[int],
                  subagent: Path):
@@ -63,7 +63,7 @@ class Load:
         self.signal(signal.SIGSTOP)
 
     def silent(self) -> list[str]:
-        """What is not answered within MOVING_S: who was stopped for long has lost its SNMP session and begins anew."""
+        """Requests unanswered for MOVING_S: a client that was stopped for long must reopen its SNMP session."""
         before, end = self.counts(), time.monotonic() + MOVING_S
         while silent := [what for what in MUST_MOVE.get(self.kind, ()) if self.counts()[what] == before[what]]:
             if time.monotonic() > end:

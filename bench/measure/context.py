@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an experiment is given: paths, how much to measure, a place for its numbers, and a voice."""
+"""The context of an experiment: paths, amount of measurements, a place for its numbers, and messages."""
 import json
 import os
 import subprocess

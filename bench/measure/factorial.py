@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""2^k r factorial experiments: what each factor does to the result, and each combination of factors.
+"""2^k r factorial experiments: the effect of each factor, and of each combination of factors, on the result.
 
 Each of k factors has two levels, -1 and +1; all 2^k combinations are measured r times. The sign table method
 (R. Jain, The Art of Computer Systems Performance Analysis, chapters 17 and 18) gives the linear model

@@ -61,7 +61,7 @@ def busiest(n: int = 3) -> list[str]:
 
 
 def must_be_quiet(force: bool, over_s: float = 1.0) -> tuple[float, str]:
-    """Percent of the cores that others use, and what to say about it when that is too much, which needs `force`."""
+    """Percentage of the cores used by others, and a message if that is too much, which needs `force`."""
     percent = busy_percent(over_s)
     if percent <= BUSY_PERCENT:
         return percent, ""

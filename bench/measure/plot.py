@@ -15,7 +15,7 @@ COLORS = ("#08519c", "#3182bd", "#9ecae1", "#e6550d", "#fdae6b", "#238b45", "#74
 
 
 class NoPlot(Exception):
-    """What is missing, and what to do."""
+    """The missing package, and its remedy."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Bars:
 
 @dataclass
 class Lines:
-    """series[name] = points (x, y); dashed series are what others have published."""
+    """series[name] = points (x, y); dashed series are published by others."""
     title: str
     x: str
     y: str

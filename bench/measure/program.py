@@ -93,7 +93,7 @@ def end(proc: subprocess.Popen | None, number: int | None = None, patience_s: fl
 
 
 def run_command(name: str, run: Callable[[], int], *errors: type[Exception]) -> int:
-    """The exit code of `kamuee bench NAME`; what it cannot do becomes a sentence."""
+    """The exit code of `kamuee bench NAME`; an obstacle becomes a message."""
     try:
         return run()
     except (Unavailable, *errors) as error:

@@ -56,7 +56,7 @@ HUGE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 
 
 class Disturbed(Exception):
-    """The machine did something else meanwhile; its text says what was seen."""
+    """The machine did something else meanwhile; the text has the details."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Rate:
 
     @property
     def cycles_net(self) -> float | None:
-        """Less those of the floor."""
+        """Cycles less those of the floor."""
         return self.cycles - self.tsc_mhz * self.case.cores / self.floor_mpps if self.floor_mpps else None
 
 
@@ -198,7 +198,7 @@ class Run:
     def __exit__(self, *_) -> None:
         self.stop()
 
-    # --- what it takes ---
+    # --- measuring ---
 
     def measure(self, seconds: float, steady: bool = True) -> list[float]:
         """Flood it; Mpps of each interval of 100 ms, once the rate is steady unless many short windows are to be
@@ -217,7 +217,7 @@ class Run:
         return samples
 
     def must_be_there(self) -> None:
-        """What is measured has to be what runs on the measured core."""
+        """The program must run on the measured core."""
         if self.busy < BUSY_SHARE and SCHEDSTAT.exists():
             core = self.live.site.cores[0]
             raise Unavailable(f"{self.live.name}: no thread of it is pinned to core {core}, where it is measured, and "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results: what was measured, as numbers, as JSON and as a Markdown table.
+"""Results: measurements as numbers, as JSON and as a Markdown table.
 
 Every number of an experiment is a value of a series: (what, variant, unit). The values of all rounds are
 kept; median, min and max are worked out when they are shown. A goal is a bound on the median.

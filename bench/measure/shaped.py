@@ -42,7 +42,7 @@ class Shaper:
     kind: str               # of star
 
     def shape(self, s: Star, rate_bps: int, weights: Sequence[int]) -> str:
-        """Sets the port's classes; what stands in the rows about them."""
+        """Sets the port's classes; returns their columns of the rows."""
         raise NotImplementedError
 
 

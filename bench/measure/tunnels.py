@@ -56,7 +56,7 @@ def measured(n: int) -> dict[str, float]:
 
 
 def kernel_rests(n: int) -> None:
-    """What was there before has ended: Linux takes the routes of n TAPs away long after their namespace, in a time that grows with n²."""
+    """Waits for earlier cleanup: Linux deletes the routes of n TAPs long after their namespace, in a time that grows with n²."""
     end = time.monotonic() + REST_S * (n / REST_OF) ** 2    # a busy machine never rests
     idle_s = all_s = 0
     while idle_s <= 0.95 * all_s and time.monotonic() < end:

@@ -53,7 +53,7 @@ def run(ctx) -> Result:
 # --- figure 9, table 3: the size of the table ---
 
 def their_mpps(table: str, size: int) -> float:
-    """A core, of what was not dropped."""
+    """Rate per core of the packets that were not dropped."""
     return mpps_of(OFFERED_GBPS, size) * (1 - DROPPED[table.split(",")[0]][size] / 100) / CORES
 
 

@@ -184,7 +184,7 @@ def compiler_levels(ctx, result: Result) -> None:
 
 
 def built(ctx, level: str) -> Path:
-    """path_bench with every file at `level`: a compiler in front of the compiler replaces what the build asks for."""
+    """path_bench with every file at `level`: a wrapper of the compiler replaces the options of the build."""
     optimize, *lto = level.split()
     compiler, build = ctx.work / f"cc{optimize}", ctx.work / f"build{level.replace(' ', '')}"
     real = shutil.which(os.environ.get("CC", "cc"))

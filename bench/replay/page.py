@@ -44,7 +44,7 @@ class Page:
         return struct.unpack_from("<II", self.map, 16)
 
     def order(self, held: bool | None = None, verify: bool | None = None, rate: int | None = None) -> None:
-        """What is None stays. rate: packets/s of each queue, 0 = flood."""
+        """None leaves a value unchanged. rate: packets/s of each queue, 0 = flood."""
         for at, form, value in ((RATE, "<Q", rate), (VERIFY, "<I", verify), (HELD, "<I", held)):
             if value is not None:
                 struct.pack_into(form, self.map, at, int(value))
@@ -60,7 +60,7 @@ class Page:
 
 
 class Pages:
-    """Those of all ports of a program."""
+    """The pages of all ports of a program."""
 
     def __init__(self, pages: Sequence[Page]):
         self.pages = list(pages)

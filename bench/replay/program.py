@@ -21,7 +21,7 @@ MEMORY_MIB = {"testpmd": 256, "l3fwd lpm": 1024, "l3fwd fib": 2048, "command": 1
 
 @dataclass
 class Site:
-    """What a program is started with."""
+    """The settings for a program's start."""
     case: "Case"                # of measure.replay
     build: Path
     kamueed: Path

@@ -198,8 +198,7 @@ class KamueedDevice(Linked):
         return [f"{address}%m{side}" for side in (SIDES if self.setting.both else (1,)) for address in ours(side)]
 
     def _install_table(self) -> None:
-        """The table, and a default route: what is withdrawn for a moment still has a way (with one direction, the same
-        one)."""
+        """The table, and a default route: a withdrawn prefix still has a path (with one direction, the same one)."""
         for v6 in (False, True):
             self.ns.ip_batch([f"route replace default via {ours(1)[v6]}"], v6)
         done = json.loads(self.ns.run([str(a) for a in self.route_install("replace")], timeout_s=300))
@@ -365,7 +364,7 @@ def keep_off(setting: Setting) -> None:
 
 
 def describe(setting: Setting) -> str:
-    """Who has which core."""
+    """The assignment of cores."""
     tester, device = setting.cores
     allowed = sorted(setting.allowed)
     if tester == device:

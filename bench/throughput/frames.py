@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is sent: frame sizes, shares of IPv4 and IPv6, destinations. Sizes count the frame check sequence."""
+"""Test frames: frame sizes, shares of IPv4 and IPv6, destinations. Sizes count the frame check sequence."""
 from __future__ import annotations
 
 import ipaddress
@@ -18,7 +18,7 @@ ADDRESSES = 65536                                     # destinations of each por
 
 
 class BadFrames(Exception):
-    """A size, mix or prefix that cannot be; its text says what is expected."""
+    """An impossible size, mix or prefix; the text says what is expected."""
 
 
 @dataclass(frozen=True)

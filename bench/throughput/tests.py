@@ -102,7 +102,7 @@ class Bench:
         return Outcome(offered, r["attempted"], r["lost"], r["ratio"], r["disturbed"])
 
     def find_threads(self) -> None:
-        """Whose waiting counts: the tester's one, and of the device those that have its core for themselves."""
+        """Threads whose waiting counts: the tester's, and those of the device that have its core to themselves."""
         self.threads = {"tester": [self.tester.proc.pid]}
         if self.device.pid():
             self.threads["device"] = spinning_threads(self.device.pid(), self.device.setting.cores[1])
@@ -116,7 +116,7 @@ class Bench:
         return found
 
     def flood(self, frames: Frames) -> tuple[float, float]:
-        """(what the tester can offer, what comes back), packets/s of a direction."""
+        """(most that the tester can offer, packets that come back), packets/s per direction."""
         r = self.trial(frames, 0, self.plan.seconds)
         return (min(d["attempted"] / r["seconds"] for d in r["directions"]),
                 min(d["received_pps"] for d in r["directions"]))
