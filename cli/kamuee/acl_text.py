@@ -21,7 +21,7 @@ class Unknown(Exception):
 
 @dataclass
 class List:
-    """One access list: what becomes of what no rule matches, and the rules as words behind their numbers."""
+    """One access list: its default action, and the rules as words by their numbers."""
 
     name: str
     default: str = "deny"

@@ -43,7 +43,7 @@ def is_prefix(word: str) -> bool:
 
 
 def no_address(word: str) -> str:
-    """What is wrong with a word that was meant for an address or a prefix."""
+    """The error in a word that should be an address or a prefix."""
     address, slash, length = word.partition("/")
     family = family_of(address)
     if family and slash:

@@ -80,7 +80,7 @@ def target(name: str | None) -> Iterator[BinaryIO]:
 
 
 class Counted:
-    """Counts the frames of a pcapng stream as it passes, and those that were missed before each (epb_dropcount)."""
+    """Counts the frames of a pcapng stream as it passes, and the frames missed before each (epb_dropcount)."""
 
     PACKET, DROPPED = 6, 4
 
@@ -155,7 +155,7 @@ def is_pipe(fd: int) -> bool:
 
 
 def summary(context: Context, answer: http.Answer) -> str:
-    """What kamueed has counted; the capture still runs."""
+    """kamueed's counts, while the capture still runs."""
     try:
         found = context.client.state(f"capture={answer.headers.get('capture', '0')}")[0]
     except (DaemonError, Unreachable, LookupError):

@@ -56,7 +56,7 @@ class Client:
         return found if isinstance(found, list) else found.get(path.rpartition("/")[2], [])
 
     def one_or_all(self, path: str, name: str | None, called: str) -> list[dict]:
-        """Every entry of a list of the state, or the one that is named, in a list."""
+        """All entries of a list of the state, or only the named one, in a list."""
         if name is None:
             return self.entries(path)
         try:

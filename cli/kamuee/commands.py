@@ -13,7 +13,7 @@ from kamuee.grammar import Command, Grammar
 # In any order: IOS says PREFIX longer-prefixes, Junos the table first.
 _ROUTE = "[PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]…"
 
-# What a packet is made of, in any order.
+# The fields of a packet, in any order.
 _PACKET = ("(vlan VLAN|outer-vlan OUTERVLAN|src SOURCE|dst DESTINATION|proto IPPROTO|sport SPORT|dport DPORT|icmp-type "
            "ICMPTYPE|ttl TTL|"
            "size SIZE|tos TOS|df|fragment OFFSET|more|label LABEL|to-mac TOMAC|from-mac FROMMAC)…")
@@ -348,5 +348,5 @@ def meaning(word: str, before: str = "") -> str:
 
 
 def grammar(editing: bool = False) -> Grammar:
-    """What can be typed, while editing or not."""
+    """The commands, while editing or not."""
     return Grammar([command for command in COMMANDS if command.mode != ("run" if editing else "edit")], accepts)

@@ -104,7 +104,7 @@ def compare(context: Context, match: Match) -> None:
 
 
 def old_and_new(change: list[str], back: list[str]) -> list[str]:
-    """'- set …' of what was and '+ set …' of what is in its place, one interface, rule or whatever it is after the other."""
+    """'- set …' of the old lines and '+ set …' of the new ones, grouped by interface, rule or other entry."""
     groups: dict[str, tuple[list[str], list[str]]] = {}
     for line in [line for line in change if line.startswith("set ")]:
         groups.setdefault(subject(line), ([], []))[1].append(f"+ {line}")
@@ -151,7 +151,7 @@ def other_kind(text: str) -> str:
 
 
 def put(context: Context, match: Match, **edit: object) -> None:
-    """Added to what there is, or in place of everything."""
+    """Added to the configuration, or replacing it."""
     if "replace" in match.args:
         replace_all(context, replace=True, **edit)
     else:

@@ -41,7 +41,7 @@ def quoted(word: str) -> str:
 
 
 def send(context: Context, lines: Sequence[str]) -> None:
-    """Apply lines: all or none. With --check, only ask what they would change."""
+    """Apply lines: all or none. With --check, only ask for their changes."""
     try:
         change(context, line=list(lines))
     except DaemonError as error:
@@ -87,7 +87,7 @@ def change(context: Context, /, **edit: Any) -> None:
 
 
 def replace_all(context: Context, /, **edit: Any) -> None:
-    """As change(), for everything at once; outside configure mode, shows a terminal what would change and asks."""
+    """As change(), for everything at once; outside configure mode, shows the changes on a terminal and asks."""
     wanted = context.options
     if context.editing.session is not None or wanted.check or wanted.yes or not sys.stdin.isatty():
         change(context, **edit)

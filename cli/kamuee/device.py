@@ -64,10 +64,10 @@ def find(host: Host, name: str) -> Card:
     raise KamueeError(f"there is no Ethernet card '{name}' on PCI\nthere is: {listed}")
 
 
-# --- what would be lost ---
+# --- losses ---
 
 def used_for(interface: str) -> str:
-    """What the host uses a kernel interface for, as a sentence; "": nothing."""
+    """The host's uses of a kernel interface, as a sentence; "": none."""
     done = subprocess.run(["ip", "-j", "addr", "show", "dev", interface], capture_output=True, text=True)
     entries = json.loads(done.stdout or "[]") if done.returncode == 0 else []
     addresses = [one["local"] for entry in entries for one in entry.get("addr_info", ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""explain in INTERFACE …: what would happen to a packet; kamueed runs its stages without effect."""
+"""explain in INTERFACE …: how a packet would be forwarded; kamueed runs its stages without effect."""
 from __future__ import annotations
 
 from kamuee import packet_trace, pcap
@@ -25,7 +25,7 @@ def run(context: Context, match: Match) -> None:
 
 
 def packet(args: dict[str, str]) -> dict:
-    """What kamueed is asked about: the bytes of a frame, or what one is made of."""
+    """The packet for kamueed: the bytes of a frame, or its fields."""
     if "HEX" in args:
         return {"frame": args["HEX"].lower()}
     if "FILE" in args:

@@ -28,7 +28,7 @@ PERMIT = "did you mean 'permit'?"
 DENY = "did you mean 'deny'? 'reject' answers with an ICMP error"
 ACL = "try: set acl NAME rule N permit …; for IOS lists: acl import ios FILE"
 
-# Commands of other routers that only look -> the same here; what follows is kept. The longest that fits is done.
+# Show commands of other routers -> ours; the rest of the line is kept. The longest match is run.
 LOOKS = {
     "show interfaces": "show interface", "show ip interface": "show interface", "show ipv4 interface": "show interface",
     "show ipv6 interface": "show interface", "show vlan": "show interface", "show interfaces extensive": "show interface statistics",
@@ -53,7 +53,7 @@ BRIEF = ("brief", "terse", "status", "description", "descriptions")     # of int
 VIRTUAL_ROUTER = ("vrf", "routing-instance")
 SAME_FILTER = {"match": "include", "grep": "include", "except": "exclude", "find": "begin"}
 
-# Words that may be abbreviated -> what to say; '*' is any word. The longest that fits is said.
+# Words that may be abbreviated -> the hint; '*' is any word. The longest match is printed.
 HINTS = {
     # what belongs to the candidate
     "commit": BEGIN_EDITING, "discard": BEGIN_EDITING, "update": BEGIN_EDITING, "check": BEGIN_EDITING,
@@ -82,7 +82,7 @@ HINTS = {
     "load *": "try: load replace FILE, load merge FILE", "replace": "try: delete … and set …",
     "do": "every command also works in configure mode: leave out 'do'",
     "run": "every command also works in configure mode: leave out 'run'",
-    # what is kept
+    # saving and loading
     "write": KEPT, "write *": KEPT, "copy": KEPT, "copy tftp:": "try: load merge FILE",
     "write erase": "try: delete …, line by line",
     "erase": "try: delete …, line by line", "archive": "try: show configuration revisions",
@@ -100,7 +100,7 @@ HINTS = {
     "request system zeroize": "try: delete …, line by line", "request support": "try: show tech-support",
     "restart": f"{DAEMON}; to restart kamueed: systemctl restart kamueed", "reset ip": DAEMON, "reset bgp": DAEMON,
     "default interface": "try: delete interface INTERFACE",
-    # what is Linux's
+    # tasks of Linux
     "enable": "not needed: permissions follow Linux groups",
     "disable": "not needed: permissions follow Linux groups", "logout": "try: exit",
     "login": "not needed: permissions follow Linux groups",
@@ -120,12 +120,12 @@ HINTS = {
     "ip verify": "try: set interface INTERFACE urpf ipv4 strict", "ip flow-export": "try: set ipfix …",
     "ip link": "run it in the Linux shell: 'exit', then ip link",
     "ip addr": "run it in the Linux shell: 'exit', then ip addr",
-    # what is the routing daemon's
+    # tasks of the routing daemon
     "router": DAEMON, "route-map": DAEMON, "bgp": DAEMON, "neighbor": DAEMON, "network": DAEMON,
     "bfd": "BFD runs in the routing daemon: FRR's bfdd", "lldp": "for LLDP, run lldpd on the TAPs",
     "cdp": "for LLDP, run lldpd on the TAPs", "standby": "VRRP runs in keepalived or FRR",
     "vrrp": "VRRP runs in keepalived or FRR",
-    # what an interface is given
+    # interface settings
     "interface": "there are no configuration levels: set interface INTERFACE …, set port PORT …",
     "encapsulation": "try: set vport NAME port PORT vlan N",
     "description": "try: set interface INTERFACE description \"…\"", "mtu": "try: set port PORT mtu N",
@@ -233,8 +233,7 @@ def compared(words: Sequence[str]) -> list[str]:
 
 
 def known(line: Sequence[str], least: int = 1) -> str:
-    """What is said of the longest beginning of the line that is known, of at least so many words, which may be
-    abbreviated."""
+    """The hint for the longest known beginning of the line, of at least that many words, which may be abbreviated."""
     found = [(len(pattern), sum(map(same, pattern, line)), said) for pattern, said in PATTERNS
              if least <= len(pattern) <= len(line) and all(map(fits, pattern, line))]
     return max(found, key=lambda entry: entry[:2])[2] if found else ""

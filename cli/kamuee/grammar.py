@@ -78,7 +78,7 @@ class Grammar:
         self.start = [compile_pattern(command) for command in self.commands]
 
     def match(self, words: Sequence[str]) -> Match:
-        """The command that the words are; UsageError says where and what was expected."""
+        """The command of these words; UsageError names the place and the expected words."""
         places, args, rest = self.start, {}, []
         for n, word in enumerate(words):
             if n == 0 and word in foreign.ALWAYS:
@@ -129,7 +129,7 @@ class Grammar:
         return places
 
     def expected(self, places: Iterable[Place]) -> list[str]:
-        """The line that lists what might stand there; so many words that nobody reads them are left to 'help'."""
+        """The line that lists the possible words; a list too long to read is left to 'help'."""
         words = sorted({edge.word for place in places for edge in place.edges})
         if len(words) > LISTED:
             return ["'help' lists all commands, '?' shows what can follow"]
@@ -204,7 +204,7 @@ def chain(items: list[tuple[str, list[str]]], after: Place, command: Command) ->
 
 
 def group(inner: list[str], after: Place, command: Command) -> tuple[Place, Place]:
-    """The group, and what stands behind one of its turns: another one, or what comes after."""
+    """The group, followed by another turn of it or by the rest."""
     loop = Place([], after.command)
     inside, _ = alternatives(inner, 0, loop, command)
     loop.edges += inside.edges + after.edges

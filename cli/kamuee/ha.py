@@ -91,7 +91,7 @@ class Peer:
         self.client.call("confirm")
 
     def go_back(self) -> None:
-        """To the old configuration, whatever is confirmed by now."""
+        """Restores the old configuration, even if another one is confirmed by now."""
         self.client.call("configure", text=self.old, format="json", replace=True, confirm=True, comment="ha push: not on all peers")
 
 
@@ -152,7 +152,7 @@ def setup() -> Setup:
 
 
 def merged(ours: str, theirs: str, share: list[str]) -> str:
-    """Their configuration, as JSON, with what we have of what is shared."""
+    """The peer's configuration, as JSON, with our values of the shared parts."""
     def is_shared(name: str) -> bool:
         return name.rpartition(":")[2] in share
 
@@ -161,7 +161,7 @@ def merged(ours: str, theirs: str, share: list[str]) -> str:
 
 
 def prepare(context: Context) -> Setup:
-    """What each peer is to have; nothing is changed."""
+    """The planned configuration of each peer; changes nothing."""
     found = setup()
     ours = configuration_of(context.client)
     for peer in found.peers:

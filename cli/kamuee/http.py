@@ -159,7 +159,7 @@ def remedy(error: OSError) -> str:
 
 
 class told:
-    """Turns what the socket says in the middle of a talk into a sentence."""
+    """Turns a socket error in the middle of a request into a message."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -33,7 +33,7 @@ def run(context: Context, match: Match) -> None:
 
 
 def load(context: Context, found: list[List]) -> None:
-    """Each list takes the place of the one of its name."""
+    """Each list replaces the one of the same name."""
     for entry in found:
         if len(entry.rules) > EXPLICIT_MAX:
             raise KamueeError(f"{entry.name} has {len(entry.rules)} rules: more than {EXPLICIT_MAX} belong in a file "

@@ -68,7 +68,7 @@ def is_literal(before: str) -> bool:
 
 
 def paged(told: list[str]) -> None:
-    """What does not fit the screen goes to the pager."""
+    """Output that does not fit the screen goes to the pager."""
     sink = Pager(os.get_terminal_size(sys.stdout.fileno()).lines)
     try:
         for line in told:
@@ -120,7 +120,7 @@ def prompt_of(editing: Editing) -> str:
 
 
 def lines(prompt: PromptSession[str], context: Context) -> Iterable[str]:
-    """What is typed."""
+    """The typed lines."""
     while True:
         if told := configure.ended_waiting(context):
             print(plain.line(told))
@@ -156,7 +156,7 @@ def execute(session: Session, line: str) -> None:
 
 
 def history() -> History:
-    """What was typed before, by this person; only of this session where there is no place to keep it."""
+    """This person's earlier input; only of this session if it cannot be kept."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     try:
         os.makedirs(os.path.join(base, "kamuee"), mode=0o700, exist_ok=True)

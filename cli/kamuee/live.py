@@ -12,7 +12,7 @@ NAMESPACES = "/run/netns"
 
 
 def values(client: Client, argument: Argument) -> list[str]:
-    """What could stand for the argument; nothing when the daemon cannot be asked."""
+    """Possible values of the argument; nothing if the daemon cannot be asked."""
     if argument.values:
         return list(argument.values)
     if argument.source in ("port", "interface", "vr", "acl", "address-set", "alarm", "program", "gpu"):

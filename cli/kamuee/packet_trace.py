@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the stages did with a packet, as text, for explain and trace.
+"""The path of a packet through the stages, as text, for explain and trace.
 
 A step is a block: the stage's name, then what it found and did, a sentence on each line.
 """
@@ -50,7 +50,7 @@ def frame_text(frame: dict) -> str:
 
 
 def sentences(step: dict) -> Iterator[str]:
-    """What the step found, then what it did."""
+    """Findings of the step, then its actions."""
     if step["stage"] == "ether_in":
         yield from arrived(step)
     if "lookup" in step:

@@ -9,7 +9,7 @@ from kamuee.context import Context
 
 
 def two_looks(context: Context, look: Callable[[], Any]) -> tuple[Any, Any, float]:
-    """What `look` says, what it says an interval later, and the seconds between the two."""
+    """The result of `look` now and an interval later, and the seconds in between."""
     before, t0 = look(), context.clock()
     context.sleep(context.options.interval)
     after, t1 = look(), context.clock()

@@ -32,7 +32,7 @@ class Session:
 
     @property
     def grammar(self) -> Grammar:
-        """What can be typed now: while editing something else."""
+        """The present commands: others while editing."""
         if self.context.editing.session is None:
             return self._running
         self._editing = self._editing or commands.grammar(editing=True)
@@ -82,7 +82,7 @@ class Session:
         return EXIT_OK if code is None else code
 
     def matched(self, words: Sequence[str]) -> Match:
-        """The command, or one of another router that only looks; of 'set' or 'delete' alone the daemon knows what may follow."""
+        """The command, or a show command of another router; only the daemon knows what may follow 'set' or 'delete'."""
         if len(words) == 1 and self.is_change(words):
             verb = self.grammar.step(self.grammar.start, words[0])[0].word
             with contextlib.suppress(DaemonError, Unreachable):

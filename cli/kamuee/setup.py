@@ -156,7 +156,7 @@ def daemons(before: str) -> str:
 
 
 def files(etc: Path, given: Answers) -> Iterator[tuple[Path, str, str]]:
-    """(file, what it is, what it should be)"""
+    """(file, present text, wanted text)"""
     for name, change in (("kamuee/kamuee.conf", lambda text: configuration(text, given.ports)),
                          ("sysctl.d/60-kamuee-setup.conf", lambda text: sysctls(given.memory, given.entries)),
                          ("frr/daemons", daemons)):

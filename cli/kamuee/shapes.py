@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shape of what each command prints with -j: one for each, whatever its arguments.
+"""The shape of each command's output with -j: one per command, for any arguments.
 
 {} is an object with these members, [] an array. The daemon leaves out a member that it does not know. Names and
 meanings are those of yang/kamuee.yang, from which FROM_SCHEMA comes; numbers are numbers, whatever their size. Rates

@@ -149,7 +149,7 @@ def show_rates(context: Context, match: Match) -> None:
 
 
 def measured(before: dict, after: dict, seconds: float) -> dict:
-    """Rates of one interface per second; bits are those of frames without their checksum."""
+    """Rates of one interface per second; bits count frames without their checksum."""
     was, now = before.get("statistics", {}), after.get("statistics", {})
     found = {"name": after["name"], "seconds": round(seconds, 3)}
     for name, (counter, factor) in MEASURED.items():

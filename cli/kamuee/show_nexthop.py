@@ -88,7 +88,7 @@ def in_full(context: Context, entry: dict) -> Iterator[str]:
 
 
 def group(context: Context, entry: dict, packets: dict[int, int]) -> Iterator[str]:
-    """The group, and a table of its members. A member's packets are those that all its groups gave it."""
+    """The group, and a table of its members. A member's packets are counted over all its groups."""
     yield f"Next-hop group {entry['id']}"
     yield from details(context, GROUP, entry)
     yield from table(context, MEMBER, [

@@ -128,7 +128,7 @@ def show_rates(context: Context, match: Match) -> None:
 
 
 def measured(before: dict, after: dict, seconds: float) -> dict:
-    """Rates of one port per second; bits are those of the frames that DPDK counts."""
+    """Rates of one port per second; bits count the frames as DPDK does."""
     was, now = before.get("statistics", {}), after.get("statistics", {})
     found = {"name": after["name"], "seconds": round(seconds, 3)}
     for name, (counter, factor) in MEASURED.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show queue [PORT] [vr VR|vport INTERFACE] [class CLASS]: who sends how much, what waits, what was dropped."""
+"""show queue [PORT] [vr VR|vport INTERFACE] [class CLASS]: packets sent, waiting and dropped, by client."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -98,7 +98,7 @@ def show(context: Context, match: Match) -> None:
 
 
 def narrowed(queue: dict, args: dict) -> dict:
-    """The queue with what was asked for."""
+    """The queue, reduced to the requested parts."""
     found = dict(queue)
     for kind, name in zip(KINDS, ("VR", "INTERFACE")):
         if args.keys() & {"VR", "INTERFACE"}:

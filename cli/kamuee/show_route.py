@@ -41,7 +41,7 @@ def show(context: Context, match: Match) -> None:
 
 
 def families(match: Match) -> list[str]:
-    """The one that the command names, or that of its address; else both."""
+    """The family in the command, or of its address; otherwise both."""
     word = match.args.get("PREFIX") or match.args.get("ADDRESS")
     if {"ipv4", "ipv6"} & match.args.keys():
         return [match.family]
@@ -66,7 +66,7 @@ def asked(args: dict[str, str], family: str) -> dict[str, str]:
 
 
 def found(context: Context, vr: str, family: str, query: dict[str, str | None]) -> Iterator[Any]:
-    """The routes; as JSON text if that is what is printed. Nothing in them is 64 bits wide."""
+    """The routes; as JSON text if that is the output. They have no 64-bit numbers."""
     try:
         yield from context.client.rows(f"routes={key(vr, family)}", "route", query, raw=context.options.json)
     except NotFound:
@@ -104,7 +104,7 @@ def listed(route: dict, width: int) -> Iterator[str]:
 
 
 def purpose(route: dict) -> str:
-    """What a route does that has no next hop to send to."""
+    """The action of a route without a next hop."""
     kind = route.get("type", "unicast")
     if kind == "connected":
         return "is directly connected"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show tunnel, show linux-tunnel: tunnels and the way to their remote ends; those that are left to Linux."""
+"""show tunnel, show linux-tunnel: tunnels and the path to their remote ends; tunnels that are left to Linux."""
 from __future__ import annotations
 
 from kamuee.context import Context

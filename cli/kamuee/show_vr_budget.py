@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bill of a virtual router, for show vr VR: what it uses of its budgets, and of the bandwidth and buffers of ports."""
+"""The budget part of show vr VR: use of its budgets, and of the bandwidth and buffers of ports."""
 from __future__ import annotations
 
 from collections.abc import Iterator

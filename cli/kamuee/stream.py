@@ -44,7 +44,7 @@ def rows(blocks: Iterable[bytes], member: str, raw: bool = False) -> Iterator[An
 
 
 def elements(held: str, text: Iterator[str], raw: bool) -> Iterator[Any]:
-    """The elements up to the array's closing bracket; `held` is what was read beyond its opening one."""
+    """The elements up to the array's closing bracket; `held` is the text read after its opening one."""
     decode = json.JSONDecoder().raw_decode
     skip = GAP.match
     at = 0

@@ -20,7 +20,7 @@ from kamuee.output import FILTERS, piped
 
 
 class Typed(Protocol):
-    """What lines are typed to: a session."""
+    """The session of the lines."""
 
     grammar: Grammar
     context: Context
@@ -36,7 +36,7 @@ class Suggestion(NamedTuple):
 
 
 def suggest(session: Typed, line: str, program: bool = False) -> Suggestion:
-    """What may stand at the end of the line. With `program`, the program's own options may be in it."""
+    """Possible words at the end of the line. With `program`, the program's own options may be in it."""
     before, begun = cut(line)
     if "|" in before:
         return filters(before[before.index("|") + 1:], begun)
@@ -78,7 +78,7 @@ def filters(behind: Sequence[str], begun: str) -> Suggestion:
 
 
 def change(session: Typed, words: Sequence[str], begun: str) -> Suggestion:
-    """The daemon knows what may follow in a set or delete line."""
+    """Asks the daemon for the words that may follow in a set or delete line."""
     verb = session.grammar.step(session.grammar.start, words[0])[0].word
     found, expect = configure.candidates(session.context, " ".join([verb, *words[1:], begun]))
     complete = len(words) > 1 and bool(found) and not (begun or expect)  # a wrong line is offered nothing

@@ -29,7 +29,7 @@ from kamuee.grammar import Match
 from kamuee.plain import lines as lines_of
 from kamuee.session import Session
 
-# A full table is 200 MB; the summary says what is needed.
+# A full table is 200 MB; the summary is enough.
 LEFT_OUT = ("show ipv4 route", "show ipv6 route", "show route", "show route changes", "show tech-support", "show log")
 LINUX = {
     "uname": "uname -a", "addresses": "ip -d addr", "links": "ip -s -d link", "rules": "ip rule",
@@ -69,7 +69,7 @@ def shows() -> Iterator[tuple[list[str], bool]]:
 
 
 class Lines:
-    """A sink that keeps what it is given."""
+    """A sink that keeps its input."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
@@ -94,7 +94,7 @@ def printed(context: Context, words: list[str], as_json: bool) -> str:
 
 
 def of_linux(command: str, where: Sequence[str] = ()) -> str:
-    """The first lines of what a command prints in kamueed's namespace (`where`), without secrets."""
+    """The first lines of a command's output in kamueed's namespace (`where`), without secrets."""
     try:
         ran = subprocess.run([*where, *shlex.split(command.format(ours=OURS))], capture_output=True, text=True,
                              errors="replace",

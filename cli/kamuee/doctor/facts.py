@@ -116,7 +116,7 @@ class Facts:
         return [route for family in ("-4", "-6") for route in self._ip(namespace, family, "route") if "dev" in route]
 
     def tcp(self, namespace: str) -> tuple[int | None, int]:
-        """Segments the kernel received, and those whose checksum was wrong, in a namespace."""
+        """Segments that the kernel received, and segments with a wrong checksum, in a namespace."""
         text = self.host.says("ip", "netns", "exec", namespace, "cat",
                               "/proc/net/snmp") if namespace else self.host.text("/proc/net/snmp")
         rows = [line.split() for line in (text or "").split("\n") if line.startswith("Tcp:")]

@@ -99,7 +99,7 @@ class Host:
         return found.decode(errors="replace")
 
     def record(self, file: str) -> int:
-        """Writes what was read as a tar archive; how many entries."""
+        """Writes all text that was read as a tar archive; returns the number of entries."""
         with tarfile.open(file, "w:gz") as archive:
             for path, content in sorted(self.seen.items()):
                 entry = tarfile.TarInfo(path.strip("/"))

@@ -130,7 +130,7 @@ def vrfs(facts: Facts) -> Iterator[Finding]:
 
 
 def offload(facts: Facts) -> Iterator[Finding]:
-    """What far ends leave to a card that is not there."""
+    """Work that far ends leave to a card that does not exist."""
     for port in (facts.state or {}).get("port", []):
         seen = port.get("statistics", {})
         if seen.get("offload-cut"):
@@ -149,7 +149,7 @@ def offload(facts: Facts) -> Iterator[Finding]:
 
 
 def checksums(facts: Facts) -> Iterator[Finding]:
-    """What the kernel found damaged of what came up."""
+    """Punted packets that the kernel found damaged."""
     for namespace in sorted({facts.namespace_of_vr(vr) for vr in facts.routers}):
         received, damaged = facts.tcp(namespace)
         name = f"namespace {namespace}" if namespace else "kernel"

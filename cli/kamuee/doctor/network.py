@@ -10,7 +10,7 @@ from kamuee.doctor.finding import Check, Finding, absent, good
 CONF = "/proc/sys/net/ipv4/conf"
 NEIGHBORS = 4096      # what the kernel's table of neighbors should hold: one large subnet
 SPREAD_PACKETS = 10_000
-# Program: what it does to us. By the name in /proc/PID/comm.
+# Program: its effect on kamueed. By the name in /proc/PID/comm.
 CONFLICTS = {
     "NetworkManager": "it removes addresses from TAPs and NICs that it manages",
     "vpp_main": "it polls cores and holds NICs and huge pages",

@@ -12,7 +12,7 @@ UNLIMITED = "unlimited"
 
 
 def needed(facts: Facts) -> dict[str, str]:
-    """Each capability that the configuration needs, and for what."""
+    """Each capability that the configuration needs, with its purpose."""
     found = {"CAP_NET_ADMIN": "interfaces and routes", "CAP_NET_RAW": "packets"}
     in_namespaces = [f"vr {words[1]}" for words in facts.config if words[:1] == ["vr"] and len(words) > 1
                      and not facts.setting("vr", words[1], "table")]
@@ -38,7 +38,7 @@ def held(facts: Facts, process: str) -> tuple[int, int, bool, bool]:
 
 
 def process_of(facts: Facts) -> str | None:
-    """kamueed's: the one that answers, else one in this network namespace; another one is not ours."""
+    """kamueed's pid: the one that answers, otherwise one in this network namespace; another one is not ours."""
     if pid := (facts.state or {}).get("system", {}).get("pid"):
         return str(pid)
     here = facts.host.link("/proc/self/ns/net")

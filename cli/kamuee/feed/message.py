@@ -65,7 +65,7 @@ def prepended(asn: int, path: bytes) -> bytes:
 
 
 def attributes(path: bytes, community: int | None = None) -> tuple[bytes, bytes]:
-    """What goes before and after NEXT_HOP, in the order of the types."""
+    """The attributes before and after NEXT_HOP, in the order of their types."""
     before = attribute(TRANSITIVE, ORIGIN, b"\0") + attribute(TRANSITIVE, AS_PATH, path)
     after = b""
     if community is not None:

@@ -71,7 +71,7 @@ class Routes:
 
 
 class Churn:
-    """Random route changes at a rate; what is down at the end is announced again."""
+    """Random route changes at a rate; at the end, withdrawn routes are announced again."""
 
     def __init__(self, routes: Routes, per_s: float, seconds: float, mode: str):
         self.routes, self.per_s, self.seconds, self.mode = routes, per_s, seconds, mode
@@ -144,7 +144,7 @@ class Speaker:
         return SLOT_S if self.churn else 0.1
 
     def _register(self) -> None:
-        """Keep the selector in step with the session's socket and with what it has to write."""
+        """Keep the selector in step with the session's socket and its pending output."""
         sock = self.session.sock
         if self._registered is not None and self._registered is not sock:
             try:

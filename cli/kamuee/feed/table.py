@@ -57,7 +57,7 @@ def default_file() -> str | None:
 
 def load(prefixes: str | None = None, mrt_file: str | None = None, n_routes: int | None = None,
          seed: int = 1, generated: bool = False, families: tuple[str, ...] = ("ipv4", "ipv6")) -> Table:
-    """Load the table of these families; `n_routes` shortens it. ValueError or OSError say what is wrong with a file."""
+    """Load the table of these families; `n_routes` shortens it. ValueError or OSError describe an error in a file."""
     if mrt_file:
         table = Table(*_from_mrt(mrt_file))
     else:

@@ -100,7 +100,7 @@ class Demo:
     # --- following the table ---
 
     def layers(self, table: Table) -> dict:
-        """What is counted where: {layer: (function, what it must reach)}."""
+        """The counted layers: {layer: (function, number to reach)}."""
         n_first = len(table)
         n_second = max(1, int(n_first * self.summary.second_share))
         edge = self.edge
@@ -220,7 +220,7 @@ class Demo:
         hops = [line.split()[1] for line in said.split("\n")[1:] if len(line.split()) > 1]
         self.summary.traceroute[family] = hops
         self.console.print(f"   traceroute: {' > '.join(hops)}")
-        # The last hop may answer with the address of its interface instead of the one that was asked.
+        # The last hop may answer with its interface's address instead of the requested one.
         internet = {address.split("/")[0] for interface in self.lab["internet"].node.interfaces.values()
                     for address in interface.addresses}
         if not hops or hops[-1] not in internet | {target}:

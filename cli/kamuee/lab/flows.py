@@ -131,7 +131,7 @@ class Traffic:
         self.sender.stdout.readline()
 
     def result(self) -> dict[int, dict]:
-        """By flow, what the receiver says (see above). AssertionError when a flow's first or last packet is missing."""
+        """The receiver's report by flow (see above). AssertionError if a flow's first or last packet is missing."""
         sent = json.loads(self.sender.communicate(timeout=120)[0])["sent"]
         told = json.loads(self.receiver.communicate(b"end\n", timeout=120)[0])
         assert told["duplicates"] == 0, f"{told['duplicates']} duplicates"

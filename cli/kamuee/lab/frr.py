@@ -186,7 +186,7 @@ def remove_shared_files() -> None:
 
 
 def remove_directories(pathspace: str) -> None:
-    """What FRR leaves after its processes are gone."""
+    """FRR's files after its processes have ended."""
     for parent in (RUN_DIR, CONFIG_DIR):
         for _ in range(3):                        # a daemon may write its last words meanwhile
             shutil.rmtree(parent / pathspace, ignore_errors=True)

@@ -180,7 +180,7 @@ class KamueeNode(Router):
 
 
 def interface_lines(node: Node, mtus: dict[str, int]) -> list[str]:
-    """The configuration of what stands on ports: LAGs, sub-interfaces, virtual routers."""
+    """The configuration above the ports: LAGs, sub-interfaces, virtual routers."""
     lines = []
     for interface in node.interfaces.values():
         for member in interface.members:

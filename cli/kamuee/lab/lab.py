@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A lab: builds what a Spec says, step by step over all nodes, and takes it down again.
+"""A lab: builds a Spec, step by step over all nodes, and takes it down again.
 
     lab = Lab.start(schema.load("triangle.yaml"))
     lab["h1"].run("ping -c 1 10.0.2.2")

@@ -17,7 +17,7 @@ from kamuee.lab.nodes import Router
 FAMILIES = ("ipv4", "ipv6")
 # Types of routes that the kernel holds by prefix and that decide where a packet goes.
 DECIDING = ("unicast", "blackhole", "unreachable", "prohibit")
-# What these are called by their kernel's dump and by ours.
+# A route, with the same form from the kernel's dump and from ours.
 Route = tuple[str, frozenset[tuple[str, str]]]
 
 

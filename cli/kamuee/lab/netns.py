@@ -23,11 +23,11 @@ CLONE_NEWNET = 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 Made = TypeVar("Made")
 
-# What surrounds the router under test starts from the same settings, whatever the machine's own are: no duplicate
+# The nodes around the router under test start from the same settings on every machine: no duplicate
 # address detection (addresses work at once), no router advertisements, no reverse-path filter, room for
 # a full table. IPv6 addresses are kept over link down: setting a host's link down stands for pulling the cable, which
-# takes no addresses away. The namespaces of a kamuee node get none of it: kamueed itself has to set what it needs, as
-# when it is started by hand.
+# does not remove addresses. The namespaces of a kamuee node get none of it: kamueed itself has to set what it needs,
+# as if started by hand.
 SYSCTL = {
     "net.ipv4.ip_forward": "0",
     "net.ipv4.conf.all.rp_filter": "0",
@@ -134,7 +134,7 @@ class Namespace:
         return bool(sh(["ip", "-n", self.name, "-o", "link", "show", "dev", interface], check=False))
 
     def add_addresses(self, interface: str, addresses: list[str]) -> None:
-        """Add addresses; those that are there already stay."""
+        """Add addresses; existing ones stay."""
         for address in addresses:
             nodad = ["nodad"] if ":" in address else []
             sh(["ip", "-n", self.name, "addr", "replace", address, "dev", interface] + nodad)
@@ -158,7 +158,7 @@ def add_veth(a: Namespace, a_interface: str, b: Namespace, b_interface: str, mtu
 
 
 def in_namespace(name: str, make: Callable[[], Made]) -> Made:
-    """What make() gives inside a network namespace; in a thread of its own, which alone changes over."""
+    """Result of make() inside a network namespace; only its own thread enters it."""
     result: list[Made] = []
     errors: list[Exception] = []
 
@@ -182,7 +182,7 @@ def in_namespace(name: str, make: Callable[[], Made]) -> Made:
 
 
 def stop_processes(pids: list[int], timeout_s: float = 4) -> None:
-    """SIGTERM, and SIGKILL for those that are there after `timeout_s`."""
+    """SIGTERM, and SIGKILL for processes that are left after `timeout_s`."""
     pids = [pid for pid in pids if pid != os.getpid()]
     for number, patience_s in ((signal.SIGTERM, timeout_s), (signal.SIGKILL, 2.0)):
         for pid in pids:

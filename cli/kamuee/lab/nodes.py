@@ -85,7 +85,7 @@ class BaseNode:
         """Start the daemons, if the node has any."""
 
     def wait_ready(self) -> None:
-        """Until it does what it is there for; all nodes have started by then."""
+        """Waits until it works; all nodes have started by then."""
 
     def add_routes(self) -> None:
         for route in self.node.routes:
@@ -164,7 +164,7 @@ class Router(BaseNode):
 
     @property
     def daemons(self) -> list[Frr | Bird]:
-        """That of the node, and those of its virtual routers."""
+        """The daemon of the node, and of its virtual routers."""
         return [*([self.daemon] if self.daemon else []), *self.vr_frr.values()]
 
     def check(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a lab is made of, on disk, so that it can be taken down by anybody at any time.
+"""The parts of a lab, on disk, so that anyone can take it down at any time.
 
 A lab's directory is made, and lab.json in it written and synced, before the first namespace is created:
 it lists every namespace and every FRR pathspace the lab is going to have. So `kamuee lab stop` needs

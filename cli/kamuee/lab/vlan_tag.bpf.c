@@ -4,8 +4,9 @@
 // Two classifiers for the clsact hook of the host's veth, compiled with -DVLAN=n, and for QinQ
 // -DOUTER_VLAN=m -DOUTER_TPID=0x88a8:
 //
-//     egress   tag     pushes an 802.1Q tag with VLAN id n, and one of the outer type with m in
-//     front of it ingress  untag   takes both off; drops what has others, none, or fewer
+//     egress   tag     pushes an 802.1Q tag with VLAN id n, and a tag of the outer type with m
+//                      before it
+//     ingress  untag   removes both; drops frames with other tags, none, or fewer
 //
 // The host itself sees plain Ethernet, as behind an access port of a switch. The kernel has moved
 // the tag of a received frame into the packet's metadata before the classifier sees it.

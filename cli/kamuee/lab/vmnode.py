@@ -79,7 +79,7 @@ class VmNode(BaseNode):
     def settings(self) -> dict[str, str]:
         return {}                           # the node's sysctl are set in the machine
 
-    # --- what it is made from ---
+    # --- the machine's parts ---
 
     def check(self) -> None:
         if os.uname().machine != "x86_64":
@@ -175,7 +175,7 @@ class VmNode(BaseNode):
             self.boot()
 
     def steps(self) -> list[tuple[str, str]]:
-        """(what is done, by which shell script) in the machine, as an operator would."""
+        """(description, shell script) of the steps in the machine, as an operator would do them."""
         steps = [("cards under vfio",
                   f"hostname {self.name}\nsystemd-sysusers kamuee.conf\nsystemd-tmpfiles --create kamuee.conf\n"
                   f"systemctl restart systemd-udevd\nmodprobe vfio_pci\n" + "".join(map(bind, range(len(self.cards))))),

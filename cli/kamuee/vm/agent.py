@@ -47,7 +47,7 @@ class Port:
             os.write(self.fd, b'{"began": true}\n')
 
     def check(self) -> None:
-        """Raises Gone. That somebody has come may be told later than what he says."""
+        """Raises Gone. A new connection may be reported later than its data."""
         self.poll.register(self.fd, 0)
         for _ in range(10):
             if not self.poll.poll(0):
@@ -56,7 +56,7 @@ class Port:
         raise Gone
 
     def lines(self) -> list[dict]:
-        """What has come."""
+        """The received data."""
         while True:
             try:
                 data = os.read(self.fd, 1 << 16)

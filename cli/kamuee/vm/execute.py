@@ -75,7 +75,7 @@ def pump(tell) -> None:
 
 
 class Lines:
-    """What the agent says to the request `mark`."""
+    """The agent's answer to the request `mark`."""
 
     def __init__(self, port: socket.socket, mark: str):
         self.port, self.mark, self.received, self.answered = port, mark, b"", False

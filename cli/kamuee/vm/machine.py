@@ -85,7 +85,7 @@ def open_tap(name: str, queues: int, flags: int = 0, persist: bool = False) -> l
     return fds
 
 
-# --- what it is made from ---
+# --- the machine's parts ---
 
 def missing_tools() -> str | None:
     """What to install so that a machine can start."""
@@ -100,14 +100,14 @@ def image_there(folder: Path) -> bool:
 
 
 def cannot_make_image(folder: Path) -> str | None:
-    """What is missing to make it, unless it is there."""
+    """The missing tools to make it, unless it exists."""
     if shutil.which("mmdebstrap") or image_there(folder):
         return None
     return "mmdebstrap: apt-get install mmdebstrap debian-archive-keyring"
 
 
 def make_image(folder: Path) -> Path:
-    """The directory of the root file system below `folder`, where it is made once; what it says goes to stderr."""
+    """The directory of the root file system below `folder`, which is made once; messages go to stderr."""
     done = subprocess.run([HERE / "image", folder], stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise VmError("could not create the machine's root file system; see the messages above")
