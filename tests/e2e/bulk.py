@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Round trips beside bulk TCP: what a queue makes of them. `run` and `popen` are of the node that sends; iperf3 -s listens at the target."""
+"""Round trips next to bulk TCP through a queue. `run` and `popen` are of the sending node; iperf3 -s listens at the target."""
 import re
 import subprocess
 import time

@@ -148,7 +148,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-# --- what Linux did ---
+# --- faults of Linux ---
 
 def verdict_of(item: pytest.Item) -> Path | None:
     """Where the verdict on a test with Linux as the router is kept; None: the test has another router, or nothing is kept."""

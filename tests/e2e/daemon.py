@@ -20,7 +20,7 @@ PATIENCE_S = 60
 
 
 def refused_calls(log: Path) -> list[str]:
-    """System calls that kamueed's own filter has refused: none of those that a feature makes."""
+    """System calls that kamueed's own filter has refused; no feature may make one."""
     return [line for line in log.read_text(errors="replace").splitlines() if re.search(r"refused by \S+'s own filter", line)]
 
 
@@ -48,7 +48,7 @@ class Daemon:
                               text=True).stdout
 
     def command(self, *more: str) -> list[str]:
-        # nsenter keeps the mount namespace, so that /run/netns is the one of the test
+        # nsenter keeps the mount namespace, so that /run/netns is the test's
         rights.give(self.dir)
         return ["nsenter", f"--net=/run/netns/{self.name}", *rights.restricted([
             self.binary, "--config", str(self.file), "--run-dir", str(self.dir), "--file-dir", tempfile.gettempdir(),
@@ -90,7 +90,7 @@ class Daemon:
         return "\n".join(f"{(task / 'comm').read_text().strip()}:\n{(task / 'stack').read_text()}" for task in tasks)
 
     def reload(self, config: str) -> str:
-        """What is logged from a SIGHUP with this file to its outcome."""
+        """The log from a SIGHUP with this file to its outcome."""
         before = self.log.stat().st_size
         self.file.write_text(config)
         os.kill(self.process.pid, signal.SIGHUP)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // failing.c - preloaded into kamueed: one system call fails, once
 //
-// The file that KAMUEE_FAILING names holds one number of 8 bytes, which both sides map: the test
-// sets it to n, and the n-th call of the functions below that follows fails; then it is -1. Large
-// mappings fail, small ones do not: a manager without memory for a small thing ends on purpose.
+// The file KAMUEE_FAILING holds one number of 8 bytes, which both sides map: the test sets it to n,
+// and the n-th following call of the functions below fails; then it is -1. Large mappings fail,
+// small ones do not: a manager ends on purpose without memory for a small object.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ __attribute__((constructor)) static void begin(void)
     until = (_Atomic int64_t *)p;
 }
 
-// Does this call fail?
+// Whether this call fails.
 static int fails(int error)
 {
     int64_t n = until ? atomic_load(until) : 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// handover.c - preloaded into the new kamueed of an upgrade: what it says or hears is wrong
+// handover.c - preloaded into the new kamueed of an upgrade: makes its side of the handover fail
 //
-// KAMUEE_HANDOVER says what: `says-99`: it speaks protocol 99; `hears-99`: the old one does;
-// `dies`: it ends when the old one has halted; `late`: it hears that after the old one's patience;
-// `chatters`: it says PHASE instead, again and again; `gives-up`: it says FAILED instead;
-// `begins`: it ends after BEGUN; `lookups`: the old one's answers are others than it gave;
-// `stands`: it has all that it is given, and goes on no more; `leaves`: the same, without its
-// socket; `waits-FILE`: when the old one has halted, it makes the file and waits until it is gone;
-// `random-SEED`: any of these and others, by chance, until BEGUN. Only messages of the
-// socket that it is started with are looked at (src/main/upgrade_protocol.h).
+// KAMUEE_HANDOVER selects the fault: `says-99`: it speaks protocol 99; `hears-99`: the old one
+// does; `dies`: it ends when the old one has halted; `late`: it learns that only after the old
+// one's patience; `chatters`: it sends PHASE instead, again and again; `gives-up`: it sends FAILED
+// instead; `begins`: it ends after BEGUN; `lookups`: it gets other lookup answers than the old one
+// gave; `stands`: it has received everything and stops there; `leaves`: the same, and its socket is
+// closed; `waits-FILE`: when the old one has halted, it creates the file and waits until it is
+// gone; `random-SEED`: any of these and others at random, until BEGUN. Only messages of the socket
+// that it is started with are changed (src/main/upgrade_protocol.h).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 
 static const char *wish;
 static ino_t handover;
-static int lookups = -1; // the file of addresses and answers, which both have
+static int lookups = -1; // shared file of addresses and answers
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -93,7 +93,7 @@ static void stand_still(void)
         pause();
 }
 
-// `halted`: the old one waits for us, and not for long.
+// `halted`: the old one waits for us, but not for long.
 static void do_anything(int fd, int halted)
 {
     static const char words[] = "HFPDpLGlhBCSEXz";
@@ -143,7 +143,7 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
         do_anything(fd, 0);
     if (*first == UPGRADE_BEGUN && !strcmp(wish, "begins")) {
         REAL(sendmsg)(fd, m, flags);
-        close(fd); // the rest of its end takes longer
+        close(fd); // the rest of the exit takes longer
         _exit(9);
     }
     if (*first != UPGRADE_HELLO || strcmp(wish, "says-99"))

@@ -16,18 +16,18 @@ FAILS = ("Net Unreachable", "100% packet loss")  # said by a ping that is meant 
 
 
 def command_of(line: str) -> tuple[str, str]:
-    """(command, what its comment says)."""
+    """(command, its comment)."""
     return re.fullmatch(r"(.*?)(?:\s+# (.*))?", line.strip().replace("sudo ", "")).groups(default="")
 
 
 def shows(output: str, said: str) -> bool:
-    """Whether the output has what the comment says; blanks between words count for nothing, and "0%" is not in "100%"."""
+    """Whether the output has the text of the comment; blanks between words do not count, and "0%" is not in "100%"."""
     pattern = r"\s+".join(re.escape(word) for word in said.replace("…", " ").split())
     return re.search(rf"(?<![\w.]){pattern}", output) is not None
 
 
 def blocks(page: str, begin: str = "", end: str = "") -> list[tuple[str, list[str]]]:
-    """(what it is, its lines) of each indented block: 'kamuee.conf', 'daemons', 'vtysh', or 'shell'; between the texts `begin` and `end`."""
+    """(kind, lines) of each indented block: 'kamuee.conf', 'daemons', 'vtysh', or 'shell'; between the texts `begin` and `end`."""
     found: list[tuple[str, list[str]]] = []
     said, before = "", ""
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def blocks(page: str, begin: str = "", end: str = "") -> list[tuple[str, list[st
 
 
 def commands(page: str) -> list[tuple[str, str]]:
-    """All of a page, each with what its comment says."""
+    """All commands of a page, each with its comment."""
     found = [command_of(line) for line in (ROOT / page).read_text(encoding="utf-8").split("\n") if line.startswith("    ")]
     return [(command, said) for command, said in found if not command.startswith("make ")]
 
@@ -91,7 +91,7 @@ class Reader:
                 self.command(line)
 
     def command(self, line: str) -> None:
-        """What is to be seen may take a moment: BGP."""
+        """The expected output may take a moment: BGP."""
         command, said = command_of(line)
         if command.endswith("kamuee monitor"):
             command += " --once"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_fixture.c - a packet program from C, which may also do what no sandbox would let it do
+// program_fixture.c - a packet program compiled from C, without the limits of a sandbox
 //
-// Built by test_program.py with -DBODY=…, what packet() does, and -DDECLARED=….
+// test_program.py builds it with -DBODY=…, the body of packet(), and -DDECLARED=….
 #include <stddef.h>
 
 #include "program/object.h"

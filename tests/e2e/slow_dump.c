@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// slow_dump.c - preloaded into kamueed: the kernel takes KAMUEE_SLOW_DUMP seconds before it tells
-// its IPv4 routes
+// slow_dump.c - preloaded into kamueed: the kernel takes KAMUEE_SLOW_DUMP seconds to answer a dump
+// of IPv4 routes
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct timespec end; // of the delay; 0: it has not begun
+static struct timespec end; // of the delay; 0 = not begun
 
 static int is_route_of_a_dump(int fd)
 {
@@ -25,7 +25,7 @@ static int is_route_of_a_dump(int fd)
            m.r.rtm_family == AF_INET;
 }
 
-// The thread that asks has other things to do meanwhile.
+// The thread that requests the dump works on other things meanwhile.
 int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t)
 {
     struct timespec now;

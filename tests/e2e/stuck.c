@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stuck.c - preloaded into kamueed: while the file that KAMUEE_STUCK names is there, a forwarder
-// that sends by a packet socket never comes back from it
+// stuck.c - preloaded into kamueed: while the file KAMUEE_STUCK exists, a forwarder that sends by a
+// packet socket never returns from the call
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -143,7 +143,7 @@ def forwarded_by_kernel(node: BaseNode) -> int:
 
 
 def link_up(node: BaseNode, interface: str) -> None:
-    """Sets a link up as whoever configures it does (zebra, networkd, a script): Linux took its IPv6 addresses away when it went down."""
+    """Sets a link up like its manager (zebra, networkd, a script): Linux removed its IPv6 addresses when it went down."""
     node.ip(f"link set dev {interface} up")
     for address in node.node.interfaces[interface].addresses:
         node.ip(f"addr replace {address} dev {interface}")
@@ -205,12 +205,12 @@ class Pinging:
         assert self.proc.stdout.readline().strip() == b"ready"
 
     def stop(self, at_least: int = 0) -> Pinged:
-        """Goes on until `at_least` are sent: a fast machine may be through with what they were to be beside."""
+        """Continues until `at_least` are sent: on a fast machine the load next to them may end too soon."""
         return pinged(self.proc.communicate(b"%d\n" % at_least, timeout=300)[0])
 
 
 def hops(node: BaseNode, target: str, extra: str = "") -> list[str]:
-    """Who answers along the way to `target`; several probes for each hop: who does not say the same is told by '!='."""
+    """The hops on the way to `target`; several probes per hop: a different answer is marked by '!='."""
     said = node.run(f"traceroute -n -q 1 -w 1 -m 6 {'-6' if ':' in target else '-4'} {extra} {target}")
     found = [re.findall(r"\d+\.\d+\.\d+\.\d+|[0-9a-f]+:[0-9a-f:]+", line) for line in said.splitlines()[1:]]
     return ["!=".join(sorted(set(line))) or "*" for line in found]

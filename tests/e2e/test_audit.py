@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Audits: what kamueed was never told of is found by prefix and repaired; churn is no divergence and costs no packet."""
+"""Audits: routes that kamueed missed are found by prefix and repaired; churn is no divergence and costs no packet."""
 import random
 import subprocess
 

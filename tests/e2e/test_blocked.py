@@ -173,7 +173,7 @@ INSTEAD = {
     "api/client/role": "operator", "address-set/file": "FOLDER/set2", "acl/file": "FOLDER/list2",
     "queue-profile/class/discipline": "codel", "port/queue/rate": "900M", "acl/rule/police/rate": "77",
 }
-# Keys that are no promise: what they say is that packets are dropped or take another way, or the key is not live in this place.
+# Keys without a promise: they mean that packets are dropped or take another path, or the key is not live in this place.
 MEANT = {
     "port p0": "the traffic's own port", "port p1": "the traffic's own port",
     "acl c rule 1 permit": "changed to deny, it denies the traffic",

@@ -42,7 +42,7 @@ JSON = "application/yang-data+json"
 PORT = 8443
 CRIMSON_MAC, SUBSTRATE_MAC = "02:c1:c1:00:00:01", "02:5b:5b:00:00:01"  # that of substrate0 is its sub-interfaces' too
 SECRETS = ["1234567", "crimson", "vermilion", "substrate", "198.51.100.", "2001:db8:c1", "203.0.113.", "02:c1:c1", "02:5b:5b", "scarlet"]
-# Names that the client may try, and what nobody has in their place.
+# Names that the client may try, and unknown names to try in their place.
 NOBODY = {"crimson": "nobodyx", "substrate": "nobodyxyz", "vermilion": "nobodyxyz", "198.51.100.": "198.51.101.", "203.0.113.": "203.0.114.",
           "2001:db8:c1": "2001:db8:c2", "scarlet": "nobodyx"}
 GROUP, USER = "games", 54321
@@ -50,7 +50,7 @@ MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|dire
                         r"vr blue (flow-|description|acl (in|out) blue:)|(acl|address-set|policer|program) blue:)")
 
 
-# Lists, a set and a policer of each tenant. What the provider has bound to blue0 is not blue's to see or replace.
+# Lists, a set and a policer of each tenant. blue may not see or replace the provider's bindings on blue0.
 OWNED = """set address-set {vr}:hosts vr {vr}
 set address-set {vr}:hosts prefix {address}.0/28
 set acl {vr}:web vr {vr} default permit
@@ -189,7 +189,7 @@ def looked_at(tenant: Tenant, method: str, target: str, body: Any = None) -> tup
     return status, said
 
 
-# --- what there is to ask for ---
+# --- the resources ---
 
 def paths_of(node: schema.Statement, at: str) -> Iterator[str]:
     """Each path of the schema, lists as a whole."""
@@ -203,7 +203,7 @@ def paths_of(node: schema.Statement, at: str) -> Iterator[str]:
 
 
 def instances(node: schema.Statement, value: Any, at: str) -> Iterator[tuple[str, str, Any]]:
-    """(path, name, value) of each instance in what the administrator reads."""
+    """(path, name, value) of each instance in the administrator's view."""
     for child in node.all(*NODES, "choice", "case"):
         if child.keyword in ("choice", "case"):
             yield from instances(child, value, at)
@@ -650,7 +650,7 @@ BASE = {"explain": {"interface": "bluep", "source": "10.0.0.9", "destination": "
 
 
 def inputs(rpc: schema.Statement) -> Iterator[dict]:
-    """What it needs, with each leaf set to each value in turn."""
+    """The required input, with each leaf set to each value in turn."""
     leaves = rpc.one("input").all("leaf", "leaf-list") if rpc.one("input") else []
     base = dict(BASE.get(rpc.argument, {}))
     for leaf in leaves:
@@ -767,7 +767,7 @@ def test_trace(daemon, blue):
 
 
 def test_drops(daemon, blue):
-    """Those of its interfaces, whatever others drop."""
+    """Drops of its own interfaces, regardless of others."""
     wire = in_namespace(daemon.name, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
     in_namespace(daemon.name, lambda: wire.bind(("b0", 0)))
 
@@ -880,7 +880,7 @@ WORDS = {"PREFIX": "10.9.0.0/16", "ADDRESS": "192.0.2.9", "TIME": "00:00:01", "V
 
 
 def shown() -> Iterator[str]:
-    """Each command that shows something, without what may be left out, and with the first of alternatives."""
+    """Each show command, without optional parts, and with the first of alternatives."""
     for command in COMMANDS:
         pattern = command.pattern
         if not pattern.startswith(("show ", "lookup ")) or command.mode == "edit":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures: what the router saw is what was on the wire; nothing is left of one whose client is gone."""
+"""Captures: they show the frames on the wire, and nothing is left of one whose client has gone."""
 import os
 import signal
 import subprocess
@@ -60,7 +60,7 @@ def running(lab):
 
 
 def by_tcpdump(path):
-    """What tcpdump reads in a file, frame by frame, with all bytes."""
+    """tcpdump's output for a file, frame by frame, with all bytes."""
     said = subprocess.run(["tcpdump", "-n", "-e", "-x", "-t", "-r", str(path)], check=True, capture_output=True, text=True)
     return said.stdout.replace("\n\t", " ").splitlines()
 

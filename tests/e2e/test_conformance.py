@@ -108,7 +108,7 @@ def is_v6(packet) -> bool:
 
 
 def is_error(seen) -> bool:
-    """An ICMP error of the router; h2's own, about what reached it, are none of ours."""
+    """An ICMP error of the router; h2's own errors about packets that reached it do not count."""
     if IP in seen and ICMP in seen:
         return seen[ICMP].type in (3, 4, 5, 11, 12) and seen[IP].src != H2
     kinds = (ICMPv6DestUnreach, ICMPv6PacketTooBig, ICMPv6TimeExceeded, ICMPv6ParamProblem)
@@ -176,7 +176,7 @@ NOBODY_ELSE = "Linux forwards class E; nobody else on the Internet does (RFC 689
 
 
 def case(name, rfc, packet, expected, linux=None, why="", to_mac=None):
-    """A row: (RFC, section, level[, only this part]) or None, a packet, (times at h2, errors at h1); `linux`: what it does, where that differs."""
+    """A row: (RFC, section, level[, only this part]) or None, a packet, (times at h2, errors at h1); `linux`: Linux's behavior, if it differs."""
     marks = [pytest.mark.rfc(*rfc[:3], **({"only": rfc[3]} if rfc[3:] else {}))] if rfc else []
     marks += [pytest.mark.differs(why)] if linux else []
     assert bool(linux) == bool(why), name
@@ -221,7 +221,7 @@ CASES = [
     case("a_blackhole_is_silent", ("5635", "3", "MAY"), v4(dst="10.9.1.1"), SILENCE),
     case("a_prohibited_route_is_told", ("1812", "5.2.7.1", "SHOULD"), v4(dst="10.9.2.1"), (0, [(3, 13)])),
     case("an_unreachable_route_is_told", ("1812", "5.2.7.1", "SHOULD"), v4(dst="10.9.3.1"), (0, [(3, 1)])),
-    # about what no error is sent
+    # packets about which no error is sent
     case("no_error_about_an_icmp_error", ("1812", "4.3.2.7", "MUST"), v4(icmp_error4(), ttl=1), SILENCE),
     case("an_error_about_an_echo_request", ("1812", "4.3.2.7", "MUST"), v4(ICMP(), ttl=1), (0, [(11, 0)])),
     case("no_error_about_a_later_fragment", ("1812", "4.3.2.7", "MUST"), piece(100, False, ttl=1), SILENCE),
@@ -320,7 +320,7 @@ def path(labs, kind):
     lab = labs(ROUTERS, kind)
     for target in (H2, H2_6):
         assert_reaches(lab["h1"], target)
-    # What the tests count are packets, not what their rate is limited to.
+    # The tests count packets, so the rate limits must not matter.
     if kind == "kamuee":
         from kamuee.lab import measure
         measure.client(lab["r"]).call("configure", line=["set icmp rate 100000 burst 1000 total-rate 100000 total-burst 1000"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How kamueed ends: it drains, what it knows comes back at the next start; one that crashes leaves a note that says where."""
+"""How kamueed ends: it drains, and its state returns at the next start; a crash leaves a note that says where."""
 import json
 import os
 import re
@@ -61,7 +61,7 @@ def frames(daemon: Daemon, count: int) -> None:
 
 
 def counted(daemon: Daemon) -> dict:
-    """What has to go on over a planned restart."""
+    """State that must survive a planned restart."""
     state = daemon.client.state
     [interface], [port] = state("interface=p0"), state("port=p0")
     return {"interface": {k: int(v) for k, v in interface["statistics"].items() if k != "since"}, "since": interface["statistics"]["since"],
@@ -83,7 +83,7 @@ def assert_goes_on(before: dict, after: dict) -> None:
             assert after[part][name] >= before[part][name], (part, name, before[part], after[part])
 
 
-# --- what is saved ---
+# --- saved state ---
 
 def test_counters_go_on_over_a_planned_restart_and_the_ledger_balances(daemon):
     daemon.start(CONFIG)
@@ -295,7 +295,7 @@ def test_the_alarm_of_a_crash_is_raised_though_the_clock_was_wrong(daemon, when,
 # --- the watchdog ---
 
 class Systemd:
-    """What kamueed says to it; it aborts a service that has not fed its watchdog, as systemd does."""
+    """Notifications of kamueed; it aborts a service that has not fed its watchdog, as systemd does."""
 
     def __init__(self, daemon: Daemon, limit_s: float):
         self.path, self.limit_s = daemon.dir / "notify", limit_s

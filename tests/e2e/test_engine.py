@@ -48,7 +48,7 @@ def test_engine_without_memory_is_refused_and_the_old_one_stays(lab):
 
 
 def ballast(router) -> list[str]:
-    """Virtual routers that take what memory there is for engines of DPDK; their names."""
+    """Virtual routers that use up the memory for DPDK's engines; returns their names."""
     names = []
     while True:
         name = f"v{len(names)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""explain: what it says of a packet is what happens to it, on real routes, groups, VLANs and virtual routers."""
+"""explain tells the truth about packets, on real routes, groups, VLANs and virtual routers."""
 import subprocess
 import sys
 from pathlib import Path
@@ -170,7 +170,7 @@ def test_each_virtual_router_has_its_own_answer(lab, explain):
 
 
 def test_a_captured_frame_gets_the_same_answer(lab, explain, tmp_path):
-    """What a host sends, as tcpdump of its link would show it, and as hexadecimal digits."""
+    """A host's frame, in tcpdump's format and as hexadecimal digits."""
     octets = explain(source="10.1.0.2", destination="203.0.113.9", source_port=5)["in"]["octets"]
     by_fields = explain(source="10.1.0.2", destination="203.0.113.9", source_port=5)
     assert explain(frame=octets)["step"] == by_fields["step"]
@@ -214,7 +214,7 @@ def test_what_makes_no_packet_is_refused(lab):
 
 
 def test_a_packet_that_explain_calls_held_is_held_and_sent(lab, explain):
-    """In earnest: the neighbor is asked for, and what was held arrives."""
+    """The real packet: the neighbor is solicited, and the held packet arrives."""
     lab["far"].ip("address add 10.12.1.77/24 dev p1")
     assert last(explain(source="10.1.0.2", destination="10.12.1.77"))["result"] == "held"
     assert_reaches(lab["h1"], "10.12.1.77")

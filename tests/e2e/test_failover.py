@@ -77,7 +77,7 @@ def missed(lab) -> int:
 
 
 def assert_only_its_flows(lab, interface: str) -> None:
-    """Pulls the way: its flows go on by others, no other flow moves, and those lose no packet but what the ports had no room for."""
+    """Pulls the path: its flows move to others, no other flow moves, and those lose only packets that the ports had no room for."""
     before = missed(lab)
     seen = flows.pull(traffic(lab, 3), lab["far"], interface)
     print(seen)

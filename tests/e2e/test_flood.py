@@ -98,7 +98,7 @@ def lab(labs, kamueed):
     for port, (name, address) in zip(("p1", "p2"), PEERS.items()):
         ours = address[:-1] + "1"
         assert_reaches(lab[name], ours)
-        # All namespaces share one neighbor table, which the flood fills: the peers are not what is tested.
+        # All namespaces share one neighbor table, which the flood fills: this test is not about the peers.
         mac = lab["r"].ip_json(f"link show dev {port}")[0]["address"]
         for address, to in ((ours, mac), ("224.0.0.5", "01:00:5e:00:00:05"), ("224.0.0.6", "01:00:5e:00:00:06")):
             lab[name].ip(f"neigh replace {address} lladdr {to} dev {port} nud permanent")

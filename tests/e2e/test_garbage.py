@@ -79,7 +79,7 @@ def flood(lab, seed: int) -> int:
 
 
 def rest_of(count, wanted: int, few: int = 0) -> int:
-    """The count once it is what is wanted, or has stood still for QUIET_S; shorter where at most `few` lack."""
+    """The count once it is as wanted, or has not changed for QUIET_S; shorter if at most `few` are missing."""
     n, since = count(), time.monotonic()
     while n < wanted and time.monotonic() - since < (QUIET_OF_FEW_S if wanted - n <= few else QUIET_S):
         time.sleep(0.005)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kamuee ha: what is shared goes to all peers or to none, whatever fails when."""
+"""kamuee ha: shared configuration reaches all peers or none, for any failure at any time."""
 import os
 import subprocess
 from pathlib import Path
@@ -22,7 +22,7 @@ PORT, TOKEN = 8443, "ha-push-is-a-long-secret"
 
 @pytest.fixture(scope="module")
 def daemons(kamueed):
-    """The one that pushes, and three peers."""
+    """The pushing one, and three peers."""
     found = [Daemon(kamueed, f"ha-e2e-{i}") for i in range(4)]
     try:
         found[0].start(OURS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was: the route of an earlier time, with its legs, in both families and in a virtual router; what changed, and why."""
+"""The journal: the route at an earlier time, with its legs, in both families and in a virtual router; changes and their causes."""
 import subprocess
 import sys
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""set port P kernel-interface I: who may have it, what is said when not, and what the machine would lose."""
+"""set port P kernel-interface I: permission, refusals with their messages, and uses that the machine would lose."""
 import subprocess
 import sys
 
@@ -132,7 +132,7 @@ def test_a_peer_cuts_its_segments_itself_while_the_port_is_there(router):
     assert "prog/xdp" not in router.run("ip link show a2")
 
 
-# --- what the host does with the interface ---
+# --- the host's use of the interface ---
 
 BOUND = """import signal, socket
 def bound(address):

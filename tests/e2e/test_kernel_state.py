@@ -283,7 +283,7 @@ for key, undo, has in (
 # --- addresses -----------------------------------------------------------------------------------
 
 def added_address(key: str, address: str, look: Callable[[object], bool] = lambda lab: True) -> None:
-    """What is for the address goes up; and what `look` says becomes true. With the address all of it goes."""
+    """Packets for the address are punted, and `look` becomes true. Removing the address reverts everything."""
     length = address.partition("/")[2] or "32"
 
     @check(key)
@@ -464,7 +464,7 @@ def check_namespace(lab):
 # --- the walk ------------------------------------------------------------------------------------
 
 def command_of(lab, row: Row) -> list[str]:
-    """In the router's namespace; the page's short names of namespaces are those of the lab."""
+    """In the router's namespace; the page's short names of namespaces are replaced by the lab's."""
     words = re.sub(r"\b(blue|green)\b", rf"{lab['r'].namespace.name}.\1", row.command).split()
     return words if row.key.startswith("namespace-") else lab["r"].namespace.argv(words)
 
@@ -513,7 +513,7 @@ def test_addresses_go_with_an_interface_to_another_namespace(lab, router):
 
 
 def permanent(node, name: str) -> list[dict]:
-    """Addresses, in order, without what is the kernel's own affair."""
+    """Addresses, in order, without fields that only matter to the kernel."""
     rows = node.ip_json(f"addr show dev {name}")[0]["addr_info"]
     return [{key: row.get(key) for key in ("local", "address", "prefixlen", "broadcast", "scope", "metric", "label", "secondary", "noprefixroute")}
             for row in rows if "dynamic" not in row and not (row["scope"] == "link" and row["family"] == "inet6")]

@@ -101,7 +101,7 @@ def run(lab, command: str) -> str:
 
 @pytest.fixture
 def do(lab):
-    """do(commands): runs them, and undoes them afterwards; what the kernel said to the one that it refused."""
+    """do(commands): runs them, and undoes them afterwards; returns the kernel's message about a refused one."""
     done: list[str] = []
 
     def do_(commands: list[str]) -> str:
@@ -118,7 +118,7 @@ def do(lab):
 
 
 def fate(lab, target: str, vr: str) -> str:
-    """What the FIB does with packets to the target: kind, way out, gateway, and what else the page says of a route."""
+    """The FIB's result for the target: kind, interface, gateway, and the page's other words about the route."""
     client = measure.client(lab["r"])
     found = client.call("lookup", vr=vr, address=[target])["result"][0]
     words = [found["kind"]]

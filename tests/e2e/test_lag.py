@@ -141,7 +141,7 @@ def test_sub_interfaces_of_a_lag_work(lab):
 
 
 def test_what_a_lag_counts_is_its_own(lab):
-    """It only grows, whoever its members are, and no sum over ports counts a packet twice."""
+    """The count only grows, for any members, and no sum over ports counts a packet twice."""
     send(lab["h1"], [TARGETS[0]], 3000, flows=120)
     before, members_before = counted(lab, "lag0"), [counted(lab, port) for port in MEMBERS]
     assert min(port["tx-packets"] for port in members_before) > 500

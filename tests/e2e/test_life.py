@@ -99,7 +99,7 @@ def test_what_a_killed_start_has_made_is_set_up_by_the_next_one(kamueed):
 
 
 def test_what_a_killed_kamueed_had_not_finished_is_finished_by_the_next_one(kamueed):
-    """The addr_gen_mode of a new tunnel is set back some time after its commit; what the operator has set is not touched."""
+    """The addr_gen_mode of a new tunnel is reset some time after its commit; the operator's setting is not touched."""
     daemon = Daemon(kamueed, "e2e-life-late")
     lines = "\n".join(f"set tunnel t{k} kind gre local 192.0.2.1 remote 198.51.100.{k}" for k in range(1, 101))
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIG = """
 set port p0 devargs net_af_packet0,iface=a0
 """
-# In a mount namespace of its own: the journal's socket, where sd-journal looks for it; what comes there goes to a file. Then kamueed.
+# In its own mount namespace: the journal's socket, where sd-journal looks for it; its input goes to a file. Then kamueed.
 JOURNAL = """
 import os, socket, subprocess, sys
 subprocess.run("mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal", shell=True, check=True)

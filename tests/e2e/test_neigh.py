@@ -281,7 +281,7 @@ def test_a_scan_of_a_slash_16_costs_known_hosts_nothing(lab, wires):
     sent = 0
     while time.monotonic() < begun + 6:
         for _ in range(100):
-            # from the far side of the scanned net, so that what cannot be delivered is told to nobody else's host
+            # from the far side of the scanned net, so that errors about undelivered packets reach no other host
             wires["right"].send(datagram(mac, "10.2.0.77", f"10.2.{rnd.randrange(1, 256)}.{rnd.randrange(256)}"))
         sent += 100
         time.sleep(0.01)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Policers of interfaces with real packets: the rate that passes, in and out, what the colors do, and what is refused."""
+"""Policers of interfaces with real packets: the rate that passes, in and out, actions of colors, and refused settings."""
 import threading
 import time
 
@@ -28,7 +28,7 @@ def drops(router: Router, name: str) -> int:
 
 
 def time_to_pass(router: Router, interface: str, way: str, wanted: float) -> tuple[float, float]:
-    """Seconds in which a policer passes so many bytes from its first red packet on, and those of them in which its bucket was full,
+    """Seconds in which a policer passes so many bytes from its first red packet on, and the part of them with a full bucket,
     because the sender or the router had paused for longer than the bucket lasts."""
     found = eventually(lambda: (now := colors(router, interface, way))["red"]["packets"] > 0 and now, 10, step_s=0.01)
     begun = last = time.monotonic()

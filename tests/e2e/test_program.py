@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packet programs of a virtual router: each hook, each verdict, what is refused, faults, replacing under traffic."""
+"""Packet programs of a virtual router: each hook, each verdict, refusals, faults, replacing under traffic."""
 import os
 import shutil
 import struct
@@ -376,7 +376,7 @@ def test_tables_are_filled_by_the_operator_and_read_by_the_program(lab, router, 
         router.call("program-table", name="red:x", table="none")
 
 
-# --- what is refused ---
+# --- refusals ---
 
 def test_files_that_others_may_change_are_refused(lab, router, build, tmp_path):
     file = build("return 0;")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""program-signer: kamueed loads only packet programs that somebody known has signed, and what was checked is what runs."""
+"""program-signer: kamueed loads only packet programs signed by a known signer, and runs exactly the checked bytes."""
 import os
 import shutil
 import subprocess

@@ -21,7 +21,7 @@ SYSTEM, MTU = "/restconf/data/kamuee:state/system", "/restconf/data/kamuee:port=
 
 
 def make_certificates(folder: Path) -> None:
-    """ca.pem and what it has signed: noc.pem and machine.pem, whose names have roles or not; other.pem is of another authority."""
+    """ca.pem and certificates signed by it: noc.pem and machine.pem, whose names have roles or not; other.pem is of another authority."""
     def run(*argv: str) -> None:
         subprocess.run(argv, check=True, capture_output=True, cwd=folder)
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]

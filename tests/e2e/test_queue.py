@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A port with a queue: two virtual routers leave by its sub-interfaces, and each gets what it was promised."""
+"""A port with a queue: two virtual routers send by its sub-interfaces, and each gets its guarantee."""
 import os
 import signal
 import subprocess
@@ -62,7 +62,7 @@ def lab(labs, kamueed):
 
 
 class Arrivals(threading.Thread):
-    """What comes to the far host from its start on: [(when, VLAN, DSCP field, number of the packet)]."""
+    """Packets that reach the far host from its start on: [(when, VLAN, DSCP field, number of the packet)]."""
 
     def __init__(self, node):
         super().__init__(daemon=True)

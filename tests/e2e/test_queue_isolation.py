@@ -190,7 +190,7 @@ class Flood:
         mac = lab["r"].ip_json("link show dev p0")[0]["address"]
         self.sink = in_namespace(lab["b1"].namespace.name, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         self.sink.bind(("", 9))                   # so that the host does not answer
-        # Behind everything else: what is tested is the router, not who gets this machine's cores.
+        # At low priority: this is a test of the router, not of the scheduler of this machine.
         self.proc = lab["a1"].popen(["nice", "-n", "19", sys.executable, str(FLOOD), "eth0", mac, str(per_s), "transit"],
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.proc.stdout.readline() == b"ready\n"
@@ -201,7 +201,7 @@ class Flood:
         return n
 
 
-# --- what the queue says ---
+# --- the queue's state ---
 
 def queue_of(router) -> dict:
     return next(q for q in router.entries("queue") if q["port"] == "p1")
@@ -287,7 +287,7 @@ def test_seven_keep_their_guarantees_and_sessions_while_one_floods(lab, router, 
 # --- TCP ----------------------------------------------------------------------------------------
 
 def fluid(rate: float, guarantee: dict, maximum: dict, weight: dict) -> dict[int, float]:
-    """min(M, G + W / sum of W * what no guarantee uses) of virtual routers that always have something to send."""
+    """min(M, G + W / sum of W * bandwidth not used by guarantees) of virtual routers that always have packets to send."""
     got, at_most = {}, {i: maximum.get(i, rate) for i in weight}
     while True:
         rest = rate - sum(got.values()) - sum(guarantee.get(i, 0) for i in weight if i not in got)
@@ -306,7 +306,7 @@ TCP = {
 
 
 def beside(got: float, least: float, most: float) -> float:
-    """By what fraction it is outside the two, which may be in either order."""
+    """Fraction by which it is outside the two bounds, which may be in either order."""
     least, most = sorted((least, most))
     return got / least - 1 if got < least else max(0.0, got / most - 1)
 
@@ -360,7 +360,7 @@ PROFILES = ["set queue-profile tail class 6 discipline tail-drop",
             "set queue-profile codel class 6 discipline codel", "set queue-profile codel class 6 ecn true",
             "set queue-profile flows class 6 discipline fq-codel", "set queue-profile flows class 6 flows 64",
             "set queue-profile strict class 6 strict", "set queue-profile strict class 6 rate-percent 50"]
-# 500 kb/s each; what is guaranteed, reserved and limited below never takes away what they need.
+# 500 kb/s each; guarantees, reservations and limits below never take away the needed rate.
 QUIET = (2, 3, 8)
 
 
@@ -417,7 +417,7 @@ def test_reconfiguration_loses_nothing(lab, router, two_forwarders):
 # --- two forwarders -----------------------------------------------------------------------------
 
 def test_owner_and_feeder_share_as_the_weights_say(lab, router, two_forwarders):
-    """v8 comes in where the owner polls; all others, nine tenths of what comes, where the other forwarder polls."""
+    """v8's packets arrive where the owner polls; all others, nine tenths of the packets, where the other forwarder polls."""
     router.configure("set port p1 queue rate 20M", "set port p1 queue core 1", *vr_lines(weight={i: i for i in range(1, N + 1)}))
     assert queue_of(router)["core"] == 1
     missed, drops = rx_missed(router), sum(measure.drops(lab["r"]).values())
@@ -478,7 +478,7 @@ def test_rtt_under_load_is_no_worse_than_linux_makes_it(lab, router, iperf):
     finally:
         lab["swb"].run("tc qdisc del dev e3 root")
     print(f"RTT in ms, p50 and p99: kamuee {ours}; linux {linux}")
-    # 20 % and 1 ms is what the design wants; this must hold on any machine.
+    # The design's goal is 20 % and 1 ms; this must hold on any machine.
     assert ours[0] < 2 * linux[0] + 5 and ours[1] < 2 * linux[1] + 5, (ours, linux)
 
 

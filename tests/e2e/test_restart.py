@@ -117,7 +117,7 @@ class Listener:
         return all("203.0.113.0/24" in file.read_text() for file in self.files)
 
     def stop(self, lab) -> list[str]:
-        """What was deleted, and which carrier went, until now."""
+        """The deleted routes and lost carriers that were reported so far."""
         lab["r"].namespace.ip("route del 203.0.113.0/24 dev p1")
         lab["r"].vrs["blue"].ip("route del 203.0.113.0/24 dev b0")
         eventually(lambda: all("Deleted 203.0.113.0/24" in file.read_text() for file in self.files), what="all is heard")
@@ -284,7 +284,7 @@ def test_settings_of_the_kernel_interfaces_are_given_back_as_they_were_before_th
 
 
 class Store:
-    """What systemd is to a service with a descriptor store: takes FDSTORE=1, and passes all on at the next start."""
+    """systemd's side of a descriptor store: takes FDSTORE=1, and passes all descriptors on at the next start."""
 
     def __init__(self, lab, folder: Path):
         self.namespace, self.folder = lab["h3"].namespace, folder

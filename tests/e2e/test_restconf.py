@@ -88,8 +88,8 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     assert_in_schema(daemon, data)
 
 
-# The IETF's own modules, as packages have them (frr, libyang2-tools). Their ietf-ip is that of RFC 7277, which keeps state apart: what RFC 8344 has in
-# /interfaces is there in /interfaces-state, with the same leaves.
+# The IETF's own modules, from packages (frr, libyang2-tools). Their ietf-ip is RFC 7277's, which separates state: leaves that RFC 8344 has in
+# /interfaces are in /interfaces-state there.
 IETF = [Path("/usr/share/yang/ietf-interfaces.yang"), Path("/usr/share/doc/libyang2-tools/examples/iana-if-type.yang"),
         Path("/usr/share/doc/libyang2-tools/examples/ietf-ip.yang")]
 CONFIGURED = {"enabled", "description"}                                            # of an interface: not in /interfaces-state

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/features/rights.md: what needs which capability. Each row with exactly its capabilities, and with each of them taken away."""
+"""docs/features/rights.md: the capabilities of each feature. Each row with exactly its capabilities, and with each of them taken away."""
 import re
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ from support import eventually
 ROOT = Path(__file__).resolve().parents[2]
 CALL = {"CAP_NET_ADMIN", "CAP_NET_RAW"}    # without these it does not start
 USER = "64000"
-# What is configured for a row, by the first words of the row; and what is refused, in which words.
+# The configuration of a row, by the first words of the row; and the refused part, with its message.
 ROWS = {
     "kamueed itself: TAPs": ("", ""),
     "kamueed itself: packet sockets": ("", ""),

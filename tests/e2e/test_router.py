@@ -296,7 +296,7 @@ def test_an_arp_reply_with_the_mac_of_a_group_is_not_believed(ours, wire):
 # --- the kernel forwards nothing ---
 
 def odd_frames(lab, wire: Wire):
-    """What goes up, may go up, or once went up, of packets that are not for us."""
+    """Packets that are punted, may be punted, or once were punted although they are not for us."""
     router, broadcast, group = mac_of(lab), "ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:02"
     h1, h2, h1_6, h2_6, data = "10.1.0.2", "10.2.0.2", "fd00:1::2", "fd00:2::2", UDP(sport=9, dport=9) / Raw(b"twice?")
     alert = [IPOption(b"\x94\x04\x00\x00")]

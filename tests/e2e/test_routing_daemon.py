@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The alarm `routing-daemon`: bgpd dies, all of FRR dies, zebra hangs; raised for what it is about, and over when they are back."""
+"""The alarm `routing-daemon`: bgpd dies, all of FRR dies, zebra hangs; raised for the right subject, and cleared when they return."""
 import os
 import signal
 

@@ -81,7 +81,7 @@ def most_is_shared(router) -> bool:
 
 
 def assert_forwards(lab, ways: list[dict[int, str]]) -> None:
-    """All hosts send at once: each far host gets what is its own router's, by the interfaces that this one's routes say."""
+    """All hosts send at once: each far host gets the packets of its own router, by the interfaces of that router's routes."""
     receivers = [receiver(lab[f"f{k}"]) for k in range(len(VRS))]
     count = 4 * len(targets(SAMPLE))
     with ThreadPoolExecutor() as pool:
@@ -130,7 +130,7 @@ def test_a_router_parts_where_it_differs_and_comes_back(lab, every):
 
 
 def test_what_two_share_goes_with_the_last_but_one(lab):
-    """All routes of v1 go, then those of v2: v0 has what both had, alone."""
+    """All routes of v1 are deleted, then those of v2: v0 shares its memory until both are gone."""
     router, usual = lab["r"], {i: way(i) for i in range(ROUTES)}
     eventually(lambda: most_is_shared(router), 60, lambda: fibs(router))
     before = shared(router)

@@ -129,7 +129,7 @@ def numbers(daemon):
 
 
 def links(daemon):
-    """Those of Linux in the namespace: name to ifindex."""
+    """Linux's interfaces in the namespace: name to ifindex."""
     return {link["ifname"]: link["ifindex"] for link in json.loads(daemon.run("ip -j link"))}
 
 
@@ -250,7 +250,7 @@ def test_routes_are_those_of_the_fib_in_each_virtual_router(snmp):
 
 
 def ip_addresses(daemon, device):
-    """What Linux has on a TAP: {(type, bytes of the index): prefix length}."""
+    """Linux's addresses on a TAP: {(type, bytes of the index): prefix length}."""
     found = {}
     ids = numbers(daemon)
     for link in json.loads(daemon.run(f"ip -j addr show dev {device}")):
@@ -262,7 +262,7 @@ def ip_addresses(daemon, device):
 
 
 def address(numbers):
-    """(type, bytes), and what is behind them."""
+    """(type, bytes), and the numbers after them."""
     kind, size, *rest = numbers
     return (kind, bytes(rest[:size])), rest[size:]
 
@@ -352,7 +352,7 @@ def ticks(snmpd, oid):
 
 
 def test_times_are_those_of_the_agent(snmp):
-    """sysUpTime runs on over a restart of kamueed and of kamuee-snmp, and what changed is placed in it."""
+    """sysUpTime continues over a restart of kamueed and of kamuee-snmp, and changes are dated by it."""
     daemon, snmpd = snmp
     port = str(numbers(daemon)["p1"])
     last, began = f"{IF}.9.{port}", f"{IFX}.19.{port}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A local user who is in none of the groups: gets nothing, reads nothing that is not for everybody, and writes nowhere."""
+"""A local user in none of the groups: gets no answer, reads only public files, and cannot write."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sockets through TAPs: the self-test says what works, and finds what does not."""
+"""Sockets through TAPs: the self-test reports working parts, and finds broken ones."""
 import re
 import socket
 import subprocess
@@ -110,7 +110,7 @@ def test_tcp_of_the_router_itself_whatever_offloads_are_asked_of_its_tap(lab, ad
 # --- an MTU below IPv6's least ---
 
 def kernel_interface(lab):
-    """What Linux has of IPv6 on the interface below the port: its switch, its addresses."""
+    """Linux's IPv6 state of the interface below the port: its switch, its addresses."""
     wire = lab["r"].wire
     return (wire.run("cat /proc/sys/net/ipv6/conf/wp0/disable_ipv6", check=False).strip(),
             wire.run("ip -6 -o addr show dev wp0").strip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""trace: what is told of real packets is what the hosts see happen, and it ends by itself."""
+"""trace: its reports of real packets match the hosts' view, and it ends by itself."""
 import json
 import socket
 import subprocess

@@ -107,7 +107,7 @@ def test_tcp_carries_a_file_over_a_smaller_mtu_that_it_has_to_find(lab, target):
     assert mtu_to(lab, target) == 1400
 
 
-# The link types of tunnels that every kernel of ours has are vxlan's; what counts is the packet in a packet.
+# Every kernel in our tests has vxlan tunnels; the test is about a packet in a packet, of any kind.
 TUNNELS = {"vx4": ("10.1.0.2", "10.3.0.2", "df set"), "vx4cut": ("10.1.0.2", "10.3.0.2", "df unset"), "vx6": ("fd00:1::2", "fd00:3::2", "")}
 
 

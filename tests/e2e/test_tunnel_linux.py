@@ -298,7 +298,7 @@ def test_a_tunnel_of_the_configuration_wins(lab, a, name):
     assert name in lab["a"].namespace.ip("link show")
 
 
-# --- what is left to Linux ---
+# --- tunnels left to Linux ---
 
 LEFT = [("vxlan id 90 local 10.0.0.1 remote 10.0.0.2 dstport 8472", "another UDP port"),
         ("vxlan id 90 local 10.0.0.1 dstport 4789", "no fixed remote"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kamueed is replaced by another one under traffic: nobody notices, and whatever cannot take over leaves the old one as it was."""
+"""Another kamueed replaces the running one under traffic: nobody notices, and a new one that fails leaves the old one as it was."""
 import json
 import os
 import signal
@@ -47,7 +47,7 @@ def upgrade(router, *words: str) -> dict:
 
 
 def kamueeds(router) -> list[int]:
-    """Those of the router; kamuee-starter is the one that starts programs."""
+    """kamueed processes of the router; kamuee-starter starts programs and does not count."""
     return [pid for pid in router.namespace.pids() if name_of(pid) == "kamueed"]
 
 
@@ -349,7 +349,7 @@ def test_with_open_clients_and_listeners(lab):
 
 
 class Notified:
-    """What systemd hears from a service, with the pid of who said it."""
+    """systemd's notifications from a service, with the pid of the sender."""
 
     def __init__(self, folder: Path):
         path = folder / "notify.sock"

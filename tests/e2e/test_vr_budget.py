@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Budgets of virtual routers: what is too much is refused, named and alarmed, and costs the other virtual router nothing."""
+"""Budgets of virtual routers: excess is refused, named and alarmed, and costs the other virtual router nothing."""
 import re
 import subprocess
 
@@ -140,7 +140,7 @@ def test_a_lower_budget_has_the_last_ones_wait_and_a_resync_agrees(lab, client):
     assert named[0]["example"].startswith(prefix(21)), named
     assert_no_difference(client)                         # an audit begins with a dump of everything
     assert client.call("audit", vr="red")["unfollowed"] == named
-    # replaced, added again and deleted: who waits and who is in stays as it was
+    # replaced, added again and deleted: waiting routes and active routes stay the same
     routes(lab, "red", "replace", range(1000, 1100), "via 10.2.0.2")
     assert_no_difference(client)
     assert int(budget(client)["ipv4-routes"]["used"]) == 20

@@ -99,7 +99,7 @@ class Flood(threading.Thread):
 
 
 def held(daemon) -> dict[str, int]:
-    """What the process has that a virtual router could leave behind."""
+    """Resources of the process that a virtual router could leak."""
     proc = Path(f"/proc/{daemon.process.pid}")
     return {"descriptors": len(list((proc / "fd").iterdir())), "threads": len(list((proc / "task").iterdir()))}
 

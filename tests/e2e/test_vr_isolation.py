@@ -90,7 +90,7 @@ def test_seven_do_not_notice_what_the_eighth_does(lab, router, sessions, tmp_pat
     assert dropped(router)["v1"] - drops["v1"] > done["flood"] / 10
     assert all(g.received + missed >= 0.99 * g.sent and g.sent > 0.85 * SECONDS * GUARANTEE / WIRE_BITS for g in got.values()), got
     assert now == before or stall_s >= STALL_S, f"a session went down, and the machine ran: {before} -> {now}"
-    # A frame of the hostile one may be on the wire, and those of the six that are within their guarantee. What the sender has to make up for
-    # is a burst, which beside a flood waits for the guarantee alone, and this machine may not run the forwarder.
+    # A frame of the hostile one may be on the wire, and frames of the six within their guarantee. Packets that the sender has to catch up on
+    # are a burst, which waits for the guarantee alone next to a flood, and this machine may not run the forwarder.
     assert all(waits[i] < 1.2 * alone[i] + N * FRAME_NS + 1e9 * (LATE_S + stall_s) for i in waits), (alone, waits)
     eventually(lambda: measure.ledger(lab["r"])["imbalance"] == 0, what="each packet is accounted for")

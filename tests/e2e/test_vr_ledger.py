@@ -41,7 +41,7 @@ def reasons(vr: dict) -> dict[str, int]:
 
 
 def assert_sound(router: Router) -> dict[str, dict]:
-    """Every ledger balances with its reasons, and the reasons of all are those of the router."""
+    """Every ledger balances with its reasons, and the reasons of all add up to the router's."""
     def sound() -> dict | None:
         found, every = vrs(router), {drop["name"]: drop["packets"] for drop in router.entries("drop") if drop["packets"]}
         total: dict[str, int] = {}

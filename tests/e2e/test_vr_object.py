@@ -119,7 +119,7 @@ def test_after_a_crash_one_of_others_is_not_adopted(daemon):
 
 @pytest.mark.parametrize("left", ["mark", "mark-and-file"])
 def test_a_crash_half_way_leaves_nothing(daemon, left):
-    """Between mark and name, and between the name's file and what is bound to it."""
+    """Killed between mark and name, and between the name's file and its bindings."""
     daemon.start(PORTS + "set vr blue\n")
     killed(daemon)
     subprocess.run(["ip", "netns", "del", "blue"], check=True)

@@ -29,7 +29,7 @@ LONG = "\n".join(f"set acl long rule {i + 1} permit tcp from 10.{i >> 8}.{i & 25
 MODULE = schema.module()
 STATE = MODULE.one("container", "state").all("container", "list", "leaf", "leaf-list")
 CONFIG = [node for node in MODULE.all("container", "list", "leaf", "leaf-list") if node.argument != "state"]
-# Operations and what they are asked. What changes something is asked for nothing, or for what cannot be.
+# Operations and their inputs. A changing operation gets an input without effect, or an impossible one.
 INPUT = {
     "configure": [{"line": ["set port p0 mtu 1500"], "check": True}, {"text": LONG, "check": True}, {"line": ["set port p0 mtu 1501"]}],
     "confirm": [{}], "session-open": [{}], "session-close": [{"session": 9999}],
@@ -162,7 +162,7 @@ def operation(name: str, given: dict) -> tuple[str, str, bytes]:
 
 
 def test_nobody_waits_for_a_session(full):
-    """What INPUT cannot ask for: the number of a session is known when it is open."""
+    """Requests that INPUT cannot have: a session's number is known only when it is open."""
     session = full.client.call("session-open")["session"]
     asked = [operation("edit", {"session": session, "text": LONG}), operation("compare", {"session": session}),
              operation("configuration", {"session": session}), operation("complete", {"session": session, "line": "set acl long rule "}),
