@@ -45,7 +45,7 @@ class Terminal:
         return self.process.returncode
 
     def _read(self):
-        """Take what there is; False: the program has closed its terminal."""
+        """Take the available output; False: the program has closed its terminal."""
         if select.select([self.ours], [], [], 0.1)[0]:
             try:
                 read = os.read(self.ours, 65536)

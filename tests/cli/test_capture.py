@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""capture passes the daemon's bytes on and asks for what was typed."""
+"""capture passes the daemon's bytes on and requests exactly the typed capture."""
 import struct
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Access lists and address sets: what is shown, what is done, what other routers' rules become."""
+"""Access lists and address sets: output, changes, and conversion of other routers' rules."""
 import json
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The socket: chunks, long lists, errors of every kind with what to do about them."""
+"""The socket: chunks, long lists, errors of every kind with their remedies."""
 import json
 import os
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Editing a candidate: what is sent, what is told, and that nothing is lost without a word."""
+"""Editing a candidate: requests, messages, and that nothing is lost silently."""
 import json
 import threading
 

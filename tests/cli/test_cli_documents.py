@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is written down agrees with the schema and the program: shapes, 64-bit leaves, manual pages, help."""
+"""Documents agree with the schema and the program: shapes, 64-bit leaves, manual pages, help."""
 import re
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Patterns: matching, abbreviation, ambiguity, what is expected where."""
+"""Patterns: matching, abbreviation, ambiguity, expected words."""
 import re
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was and what changed: the journal's commands, and the times that people type."""
+"""The journal's commands, and the times that people type."""
 from datetime import datetime, timedelta, timezone
 
 import pytest

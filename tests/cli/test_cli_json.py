@@ -110,7 +110,7 @@ def test_output_has_the_documented_shape(kamuee, operations, name, line):
 
 
 def check(value, shape, where):
-    """Members are those of the shape, 64-bit numbers no strings."""
+    """Members are the shape's, 64-bit numbers are not strings."""
     if isinstance(shape, list):
         assert isinstance(value, list), where
         for entry in value:

@@ -61,7 +61,7 @@ def printed_changes(text):
 
 
 def unpastable(text):
-    """(line number, what is wrong) of lines in blocks that a shell would take for something else."""
+    """(line number, error) of lines in blocks that a shell would misread."""
     fence, here, prose, transcript = False, "", "", False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):

@@ -59,7 +59,7 @@ GOOD = {
     f"sys/bus/pci/devices/{CARD}/driver": ("link", "../../../bus/pci/drivers/vfio-pci"),
 }
 PCI = f"sys/bus/pci/devices/{CARD}"
-# What is put wrong: (check, files that differ, status, words of what is said).
+# Planted errors: (check, files that differ, status, words of the message).
 WRONG = [
     ("huge-pages", {"sys/devices/system/node/node1/hugepages/hugepages-1048576kB/free_hugepages": "0",
                     "sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages": "10",
@@ -196,7 +196,7 @@ SNMP = "Tcp: InSegs InErrs InCsumErrors\nTcp: 900 {n} {n}\n"
 
 
 def agreeing(links=(), routes=ROUTES, damaged=0):
-    """A record of what `ip` and the kernel say; `links` replace those of their name."""
+    """A record of the output of `ip` and the kernel; `links` replace those of the same name."""
     named = {entry.get("ifname"): entry for entry in [*LINKS, *links]}
     return {".says/ip_-j_-d_addr": json.dumps(list(named.values())), ".says/ip_-j_-4_route": json.dumps(routes), ".says/ip_-j_-6_route": "[]",
             "usr/lib64/libcuda.so.1": "", "proc/driver/nvidia/version": "",

@@ -40,7 +40,7 @@ def habits():
 
 @pytest.fixture(scope="module")
 def router(tmp_path_factory):
-    """A kamueed with two ports and a sub-interface, and a revision before the one that runs."""
+    """A kamueed with two ports and a sub-interface, and a revision before the running one."""
     folder = tmp_path_factory.mktemp("habits")
     with kamueed(folder, "set port p0 devargs net_null0\nset port p1 devargs net_null1\nset vport v40 port p0 vlan 40\n") as run:
         run("set", "interface", "p0", "redirect", "true")
@@ -58,7 +58,7 @@ def typed(router, *argv):
 
 
 def standing(router):
-    """What must be the same after each line."""
+    """State that must be the same after each line."""
     client = Client(router.socket)
     configuration = client.state("configuration")
     return (client.call("configuration")["text"], [(port["name"], port["status"]) for port in client.entries("port")],
@@ -78,7 +78,7 @@ def asked(router, line):
 
 
 def effect(router, habit, line):
-    """What a line does: exit code, output, errors; while editing with what it changed."""
+    """The result of a line: exit code, output, errors; while editing also its changes."""
     if habit.where == "exec":
         return typed(router, "-c", line)
     after = () if line.split()[0] in ("exit", "quit", "end") else ("-c", "compare", "-c", "exit discard")

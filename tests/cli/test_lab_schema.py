@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lab file: what is accepted, what it turns into, and what errors say. No root needed."""
+"""The lab file: accepted input, its result, and error messages. No root needed."""
 import sys
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A lab's node of kind vm: what the lab file may say, what becomes of it, and what is refused before anything is built. No root needed."""
+"""A lab's node of kind vm: valid lab files, their result, and refusals before anything is built. No root needed."""
 import os
 import shutil
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kamuee-program refuses what a packet program must not do, by name, and what it builds stays within its bounds."""
+"""kamuee-program refuses forbidden constructs of a packet program, by name, and its output stays within its bounds."""
 import hashlib
 import os
 import re
@@ -136,7 +136,7 @@ def test_a_fault_costs_the_packet_its_verdict_and_no_other(tmp_path, what):
 
 
 def test_a_loop_may_cost_what_is_left_and_not_one_round_more(tmp_path):
-    """sum of 1 to DSCP byte; a round costs 10, and what is outside 40 at most."""
+    """Sum of 1 to DSCP byte; a round costs 10, and the code outside at most 40."""
     program = module(tmp_path, """(func $packet (param i32) (result i32) (local $n i32)
       (local.set $n (i32.shl (i32.load8_u offset=33 (local.get 0)) (i32.const 2)))
       (loop $l (local.set $n (i32.sub (local.get $n) (i32.const 1))) (br_if $l (i32.gt_s (local.get $n) (i32.const 0))))
@@ -146,7 +146,7 @@ def test_a_loop_may_cost_what_is_left_and_not_one_round_more(tmp_path):
 
 
 def test_memory_is_one_page_whatever_the_address(tmp_path):
-    """Addresses are cut to 16 bits: what is written at 2^32 - 8 is read at 65528, and lies in the page or its guard."""
+    """Addresses are cut to 16 bits: a value written at 2^32 - 8 is read at 65528, and lies in the page or its guard."""
     program = module(tmp_path, """(func $packet (param i32) (result i32)
       (i64.store (i32.const -8) (i64.const 0x0706050403020102))
       (i32.store8 offset=65535 (i32.const 1) (i32.const 0x55))
@@ -176,7 +176,7 @@ CHECKED = {
 
 @pytest.mark.parametrize("code", CHECKED)
 def test_a_verdict_out_of_range_is_a_fault(tmp_path, code):
-    """The whole window is the program's to write; what it says of it is checked against what the router knows."""
+    """The program may write the whole window; kamueed checks its claims against its own knowledge."""
     program = source(tmp_path, 'KAMUEE_DECLARE("window 64");\nuint32_t packet(struct kamuee_packet *p) '
                      "{ p->length = p->readable = 60000; p->family = 6; %s }" % code)
     result = verdicts(tmp_path, program, [ether(0x800, ip4(data=bytes(100)))])

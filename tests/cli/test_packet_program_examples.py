@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each example of a packet program does what its page says: exact verdicts and bytes, on frames made here."""
+"""Each example of a packet program matches its page: exact verdicts and bytes, on frames made here."""
 import shutil
 import struct
 import subprocess
