@@ -72,12 +72,12 @@ class Router(Client):
             return False
 
     def told(self) -> str:
-        """What a failure needs."""
+        """Information for a failure."""
         return self.vm.run("systemctl status kamueed --no-pager; journalctl -u kamueed --no-pager | tail -20; kamuee show port; kamuee show drops",
                            check=False).out
 
     def alarms(self, *names: str) -> list[str]:
-        """'name subject' of those that are up."""
+        """'name subject' of raised alarms."""
         return sorted(f"{alarm['name']} {alarm['subject']}" for alarm in self.entries("alarm") if alarm["name"] in names)
 
     def port(self, card: int) -> dict:
@@ -126,7 +126,7 @@ class Router(Client):
         return Ether(bytes(empty / random.randbytes(max(16, size - len(empty)))))
 
     def assert_forwards(self, here: int, there: int, sizes: tuple[int, ...] = (60, 61, 128, 777, 1514), v6: tuple[bool, ...] = (False, True)) -> None:
-        """What comes out is what scapy says: next hop's MACs, TTL less one, checksums right, each other byte as it was."""
+        """The output matches scapy: next hop's MACs, TTL less one, checksums right, each other byte unchanged."""
         self.wire(there)                                          # before anything is sent
         for target in (f"10.0.{there}.2", f"fd00:{there}::2"):    # resolved from here on
             eventually(lambda: self.pings(here, target), PATIENCE_S, lambda: f"card {here} reaches {target}: {self.told()}")

@@ -44,7 +44,7 @@ def each(vm, command: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def bound(router: Router):
-    """Each by one of the ways that the documents name; what doctor says before and after."""
+    """Each card in one of the documented ways; doctor's output before and after."""
     vm = router.vm
     vm.run(f"echo {MEMORY_MIB // 2 + 16} >/proc/sys/vm/nr_hugepages")
     router.configuration([*ALL], *START)
@@ -101,7 +101,7 @@ def test_doctor_sees_what_lspci_sees(up):
 
 @pytest.mark.parametrize("here, there", [*PAIR.values(), (1, 0), (3, 2), (5, 4), (0, 2), (4, 1), (5, 3), (2, 6), (5, 6)])
 def test_frames_that_leave_are_right(up, here, there):
-    """From either core: each has a transmit queue of its own, except at e1000 and e1000e, which have one, whatever their driver says."""
+    """From either core: each has its own transmit queue, except on e1000 and e1000e, which have one, whatever their driver claims."""
     up.assert_forwards(here, there)
 
 
@@ -127,7 +127,7 @@ def connect(address: str) -> socket.socket:
     return socket.create_connection((address, 5001), 10)
 
 
-# --- what a card does for us ---
+# --- offloads of a card ---
 
 @kinds
 def test_a_wrong_ipv4_checksum_is_dropped_by_reason(up, kind):
@@ -227,7 +227,7 @@ def test_statistics_count_frames_and_bytes(up, kind):
 
 
 def test_a_full_ring_loses_nothing_that_it_has(up):
-    """While nobody takes frames a ring fills; QEMU's cards stop reading then, so that none is missed: what has been read comes out."""
+    """While nobody takes frames a ring fills; then QEMU's cards stop reading, so that none is missed: all frames read come out."""
     here, there, sent = 2, 3, 600      # more than its ring has places
     up.assert_forwards(here, there, sizes=(60,), v6=(False,))
     frames = [bytes(up.packet(here, there, False, 100, sport=9000 + n)) for n in range(sent)]
@@ -369,7 +369,7 @@ def test_a_card_that_is_pulled_out_under_traffic_and_plugged_in_again(up, kind):
 
 
 def test_a_card_that_is_unbound_leaves_at_once_and_comes_back_when_it_is_bound(up):
-    """Before, whoever wrote to `unbind` waited until kamueed ended. What is asked of the port meanwhile is answered with the command to give."""
+    """In the past a write to `unbind` blocked until kamueed ended. Requests for the port meanwhile are answered with the command to give."""
     begun = time.monotonic()
     up.vm.run(f"echo {pci(2)} >/sys/bus/pci/drivers/vfio-pci/unbind", timeout_s=60)
     assert time.monotonic() - begun < 30 and up.port(2)["status"] == "down"

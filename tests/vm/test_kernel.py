@@ -109,9 +109,9 @@ def test_its_card_is_given_to_dpdk_as_written(own):
     assert by_kernel(own.vm) == 0
 
 
-# --- what is not followed is named ---
+# --- the audit names rules and routes that are not followed ---
 
-# What the audit says of it: what the operator does, and how it ends.
+# Text of the audit: the operator's command, and the command that reverts it.
 NOT_FOLLOWED = {
     "rule: IPv4 rule 100: lookup 77": ("ip rule add pref 100 from 192.0.2.0/24 lookup 77", "ip rule del pref 100"),
     "encapsulation: 203.0.114.0/24 encap mpls": ("ip route add 203.0.114.0/24 encap mpls 100/200 via 198.51.100.1", "ip route del 203.0.114.0/24"),

@@ -102,5 +102,5 @@ def test_round_trips_beside_bulk_tcp_are_no_longer_than_linux_makes_them(ours, s
                lambda: "the machine does not forward: " + vm.out("ip -br addr; ip route; ip neigh; cat /proc/sys/net/ipv4/ip_forward; tc qdisc"))
     linux = rtts_beside_bulk(near.sh, near.popen, TARGET, lambda: "backlog 0b" not in vm.out(f"tc -s class show dev {interface[2]}"))
     print(f"round trips in ms beside bulk TCP, p50 and p99: kamuee {ours}; linux {linux}")
-    # 20 % and 1 ms is what the design wants; this must hold on an emulated CPU.
+    # The design's goal is 20 % and 1 ms; this must hold on an emulated CPU.
     assert ours["p50"] < 2 * linux[0] + 5 and ours["p99"] < 2 * linux[1] + 5, (ours, linux)

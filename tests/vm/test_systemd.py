@@ -259,7 +259,7 @@ def test_stopping_takes_no_time_and_gives_everything_back(up):
 
 
 def test_the_machine_boots_into_a_router(up):
-    """Enabled beside FRR and systemd-networkd, with the cards bound by driverctl as one-nic.md has it; what shuts down does not hang.
+    """Enabled next to FRR and systemd-networkd, with the cards bound by driverctl as in one-nic.md; a shutdown does not hang.
 
     Virtual routers come back with their daemons.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tests/e2e/test_tunnel_linux.py in the machine: Debian's kernel has tunnels of each kind, the one that runs the other tests may have none."""
+"""tests/e2e/test_tunnel_linux.py in the machine: Debian's kernel has tunnels of each kind, the kernel of the other tests may have none."""
 import importlib
 import io
 import re
@@ -11,7 +11,7 @@ from vm import BUILD, LIFE_S, ROOT
 CARDS: list[str] = []
 KINDS = ("ipip", "sit", "gre", "grekey", "gre6", "tnl6", "vx4", "vx6")
 MODULES = "ip_gre ip6_gre ipip sit ip6_tunnel vxlan fou veth bridge"
-# The others are about when, not about what a kernel has. All of them take ten minutes.
+# The other tests check timing, not kernel features. All of them take ten minutes.
 SOME = "-k 'forwards or addresses or ospf or left or ends or ipsec'"
 # pytest and scapy, of this machine: all of it is Python.
 PYTEST = ("pytest", "scapy", "_pytest", "pluggy", "iniconfig", "packaging", "attr", "py")

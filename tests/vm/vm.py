@@ -47,7 +47,7 @@ def far_mac(card: int) -> str:
 
 
 class Far:
-    """What a card is connected to: a TAP in a namespace."""
+    """The other end of a card: a TAP in a namespace."""
 
     def __init__(self, vm: str, card: int, kind: str, queues: int):
         self.name, self.interface, self.mac = f"{vm}-c{card}", f"c{card}", far_mac(card)
