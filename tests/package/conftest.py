@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    """Those of DEBS=DIRECTORY, or made now: of what is compiled in BUILT=DIRECTORY, if that is given and SUITE is not another Debian."""
+    """The packages in DEBS=DIRECTORY, or new ones: from the build in BUILT=DIRECTORY, if that is given and SUITE is not another Debian."""
     if made := os.environ.get("DEBS"):
         return Path(made)
     if SUITE != "bookworm":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Containers of the OCI image, by crun alone: what an engine does with the image's configuration."""
+"""Containers of the OCI image, by crun alone: how an engine applies the image's configuration."""
 import gzip
 import hashlib
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 from conftest import ROOT
 
 MAX_MIB = 250
-# No more than docs/quickstart/container.md names: of what docker gives a container that asks for nothing, and beyond.
+# The only capabilities in docs/quickstart/container.md: from docker's default set, and beyond it.
 OF_DOCKER = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "NET_BIND_SERVICE", "NET_RAW", "SETGID", "SETUID")
 BEYOND = ("NET_ADMIN", "SYS_ADMIN", "IPC_LOCK")
 

@@ -18,7 +18,7 @@ IN = "bookworm/arm64"
 
 @pytest.fixture(scope="module")
 def packages_arm64() -> Path:
-    """Those of DEBS_ARM64=DIRECTORY, or made now."""
+    """The packages in DEBS_ARM64=DIRECTORY, or new ones."""
     if made := os.environ.get("DEBS_ARM64"):
         return Path(made)
     return make_packages("--in", IN)

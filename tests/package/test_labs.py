@@ -119,7 +119,7 @@ def netlab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def create(netlab: Path, folder: Path, device: str) -> Path:
-    """What netlab makes of our topology, with that device in the place of ours."""
+    """netlab's result for our topology, with that device instead of ours."""
     folder.mkdir()
     shutil.copy(ROOT / "deploy/netlab/topology-defaults.yml", folder)
     topology = (ROOT / "deploy/netlab/topology.yml").read_text()
@@ -134,7 +134,7 @@ def created(netlab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_netlab_configures_it_as_frr(netlab: Path, created: Path):
-    """The device has frr's templates: its files are those of an FRR container, word for word."""
+    """The device has frr's templates: its files equal those of an FRR container, word for word."""
     other = create(netlab, created.parent / "frr", "frr")
     for name in ("r1", "r2"):
         ours = {path.name: path.read_text() for path in (created / "node_files" / name).iterdir()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lints of others: licenses, shell scripts, the RPM spec, Kubernetes' schema. Those of PyPI are skipped only if they cannot be had."""
+"""External lints: licenses, shell scripts, the RPM spec, Kubernetes' schema. Lints from PyPI are skipped only if they cannot be installed."""
 import json
 import re
 import subprocess
