@@ -26,8 +26,8 @@ Made = TypeVar("Made")
 # The nodes around the router under test start from the same settings on every machine: no duplicate
 # address detection (addresses work at once), no router advertisements, no reverse-path filter, room for
 # a full table. IPv6 addresses are kept over link down: setting a host's link down stands for pulling the cable, which
-# does not remove addresses. The namespaces of a kamuee node get none of it: kamueed itself has to set what it needs,
-# as if started by hand.
+# does not remove addresses. The namespaces of a kamuee node get none of these settings: kamueed has to make its own, as
+# if started by hand.
 SYSCTL = {
     "net.ipv4.ip_forward": "0",
     "net.ipv4.conf.all.rp_filter": "0",
