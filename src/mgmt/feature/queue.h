@@ -34,7 +34,7 @@ struct model_queue_profile {
     struct queue_profile_class class[QUEUE_CLASSES];
 };
 
-#define QUEUE_LIMIT_MS 100u    // default limit of a class, as time at its rate
+#define QUEUE_LIMIT_MS 100u    // default limit of a class, at the client's rate
 #define QUEUE_LIMIT_FRAMES 4u  // minimum
 #define QUEUE_RATE_MIN 8000ull // bits/s: lower rates cannot be kept
 
