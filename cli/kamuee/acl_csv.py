@@ -43,7 +43,7 @@ def words_of(by: dict[str, str]) -> str:
 
 
 def write(lines: list[tuple[int, str]]) -> str:
-    """Rules, as the daemon prints them, as columns."""
+    """Writes the daemon's rules as columns."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(COLUMNS)

@@ -59,7 +59,7 @@ def read(text: str) -> list[List]:
 
 
 def heading(words: list[str]) -> tuple[str, bool] | None:
-    """(name, is it of IPv6) of a line that begins a list."""
+    """(name, whether it is IPv6) of a line that begins a list."""
     if words[:2] == ["ip", "access-list"] and len(words) == 4:
         if words[2] != "extended":
             raise Unknown(f"'{words[2]}' lists are not supported; expected 'extended'")
@@ -95,7 +95,7 @@ def rule(where: tuple[List, bool], words: list[str]) -> None:
 
 
 class iter_words:
-    """Words that are taken one by one."""
+    """Words that are consumed one by one."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.rest = list(words)

@@ -71,7 +71,7 @@ def address(value: Any) -> str:
 
 
 class Rule:
-    """One rule on its way: it becomes as many lines as it has values of ports."""
+    """One rule under conversion: it becomes one line per value of its ports."""
 
     def __init__(self, value: dict, chain: List, sets: dict[tuple, list[str]]) -> None:
         self.value, self.chain, self.sets = value, chain, sets

@@ -9,7 +9,7 @@ from kamuee.errors import KamueeError
 
 
 class Refused(KamueeError):
-    """Lines that have no equal here; none of the file was taken."""
+    """Lines without an equivalent here; nothing of the file was taken."""
 
     def __init__(self, wrong: list[str]) -> None:
         super().__init__("\n".join(wrong[:20] + [f"… and {len(wrong) - 20} more"] * (len(wrong) > 20)))
@@ -41,5 +41,5 @@ class List:
 
 
 def name_of(text: str) -> str:
-    """The text as a name here."""
+    """The text as a valid name here."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "-" for c in text)[:31] or "imported"

@@ -21,7 +21,7 @@ class Argument(NamedTuple):
 
 
 def family_of(address: str) -> str | None:
-    """'ipv4' or 'ipv6' of an address; None when it is none."""
+    """'ipv4' or 'ipv6' for an address; None for other text."""
     for name, number in (("ipv4", socket.AF_INET), ("ipv6", socket.AF_INET6)):
         try:
             socket.inet_pton(number, address)
@@ -76,7 +76,7 @@ IP_PROTOCOLS = ("tcp", "udp", "icmp", "igmp", "ospf", "pim", "vrrp", "sctp", "gr
 
 
 def number(low: int, high: int) -> Callable[[str], bool]:
-    """Accepts whole numbers, 0x… too."""
+    """Accepts whole numbers, also 0x…."""
     def accepts_number(word: str) -> bool:
         try:
             return low <= int(word, 0) <= high

@@ -64,7 +64,7 @@ def number(text: str | None, what: str, least: int, most: int) -> int | None:
 
 @contextmanager
 def target(name: str | None) -> Iterator[BinaryIO]:
-    """Where the frames go."""
+    """The destination of the frames."""
     if name in (None, "-"):
         if sys.stdout.isatty():
             raise UsageError("frames are binary: add 'write FILE', or 'write -' followed by '| tcpdump -n -r -'")
@@ -115,7 +115,7 @@ class Counted:
 
 
 def told(context: Context, answer: http.Answer, file: BinaryIO) -> str:
-    """Passes the frames on until there are no more; how many there were."""
+    """Passes the frames on to the end; returns their number."""
     left = threading.Event()
     answer.wait_forever()
     counted = Counted()
@@ -137,7 +137,7 @@ def told(context: Context, answer: http.Answer, file: BinaryIO) -> str:
 
 
 def watch_reader(fd: int, answer: http.Answer, left: threading.Event) -> None:
-    """Ends the capture when the reader behind the pipe leaves, frames or not."""
+    """Ends the capture when the reader of the pipe leaves, even without frames."""
     poll = select.poll()
     poll.register(fd, 0)
     if not is_pipe(fd):

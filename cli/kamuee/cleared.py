@@ -19,7 +19,7 @@ def clear(context: Context, match: Match) -> None:
 
 
 def grown(entry: dict) -> dict:
-    """The statistics of an interface or port, as they grew by since they were cleared."""
+    """The statistics of an interface or port since they were cleared."""
     base = entry.get("cleared", {})
     return {name: max(value - base[name], 0) if name in base else value
             for name, value in entry.get("statistics", {}).items()}
@@ -36,7 +36,7 @@ def when(entry: dict) -> str | None:
 
 
 def note(entries: Iterable[dict]) -> Iterator[str]:
-    """Lines below a table of counters: which of them were cleared, and when."""
+    """Lines below a table of counters: the cleared entries, and the times."""
     at: dict[str, list[str]] = {}
     for entry in entries:
         if time := when(entry):

@@ -90,7 +90,7 @@ def file(session: Session, path: str) -> int:
 
 
 def flush() -> None:
-    """Writes the rest here, so that the interpreter does not find that the reader has left."""
+    """Flushes here, so that the interpreter does not fail at exit because the reader has left."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -98,7 +98,7 @@ def flush() -> None:
 
 
 def reader_left() -> int:
-    """The reader of our output (head, less) has left, which is no error."""
+    """The reader of our output (head, less) has left, which is not an error."""
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_OK

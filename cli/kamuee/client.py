@@ -32,7 +32,7 @@ def socket_path(option: str | None = None) -> str:
 
 
 def key(*values: str) -> str:
-    """The keys of a list entry as they stand in a path."""
+    """The keys of a list entry in a path."""
     return ",".join(quote(value, safe="") for value in values)
 
 
@@ -112,7 +112,7 @@ class Client:
 
 
 def only(body: Any) -> Any:
-    """The value of the one member that an answer has."""
+    """The value of the only member of an answer."""
     if isinstance(body, dict) and len(body) == 1:
         return next(iter(body.values()))
     return body
@@ -130,12 +130,12 @@ def plain(value: Any) -> Any:
 
 
 def number(text: str) -> int | str:
-    """The number that stands in the text, or the text."""
+    """The number in the text, or the text."""
     return int(text) if text.lstrip("-").isdecimal() else text
 
 
 def refusal(status: int, body: bytes) -> DaemonError:
-    """The error that an answer with this status carries (RFC 8040, 7.1)."""
+    """The error in an answer with this status (RFC 8040, 7.1)."""
     try:
         errors = json.loads(body)["ietf-restconf:errors"]["error"]
         messages = [sentence(error) for error in errors]

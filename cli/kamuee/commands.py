@@ -20,7 +20,7 @@ _PACKET = ("(vlan VLAN|outer-vlan OUTERVLAN|src SOURCE|dst DESTINATION|proto IPP
 
 
 def _both(pattern: str, text: str, run: str, json: str) -> list[Command]:
-    """The command of IPv4 and that of IPv6."""
+    """The commands of IPv4 and of IPv6."""
     return [Command(pattern.replace("ipvN", f"ipv{n}"), text.replace("IPvN", f"IPv{n}"), run, json=json)
             for n in (4, 6)]
 
@@ -251,7 +251,7 @@ COMMANDS = (
     Command("quit", "leave configure mode", "configure:end", mode="edit"),
 )
 
-# What a keyword means: 'two words' where it depends on the word before it.
+# Meanings of keywords: 'two words' if it depends on the word before.
 WORDS = {
     "show": "show state", "port": "DPDK ports", "show port": "DPDK ports",
     "interface": "interfaces: ports and vports", "statistics": "counters",
@@ -343,7 +343,7 @@ WORDS = {
 
 
 def meaning(word: str, before: str = "") -> str:
-    """What the keyword means after the word `before`."""
+    """The meaning of the keyword after the word `before`."""
     return WORDS.get(f"{before} {word}") or WORDS[word]
 
 

@@ -65,12 +65,12 @@ def revisions(context: Context, match: Match) -> None:
 
 
 def by(who: str, wide: bool) -> str:
-    """A person, or the file that kamueed started with, which without its folder leaves room for the change."""
+    """A person, or the file of kamueed's start, without its folder to leave room for the change."""
     return who if wide or not who.startswith("/") else who.rpartition("/")[2]
 
 
 def what(entry: dict) -> str:
-    """The first line that a revision changed, its comment, and what became of it when nobody confirmed."""
+    """The first changed line of a revision, its comment, and whether it waits for confirmation or was rolled back."""
     parts = [entry.get("first-change", ""), f"# {entry['comment']}" if entry["comment"] else ""]
     if not entry["confirmed"]:
         parts.append("(waiting for confirmation)" if "back" in entry else "(rolled back: not confirmed)")
@@ -187,7 +187,7 @@ def read(name: str) -> str:
 
 
 def write(context: Context, name: str, text: str) -> None:
-    """To a file, whole or not at all; '-' is the terminal."""
+    """To a file, completely or not at all; '-' is the terminal."""
     if name == "-":
         context.lines(plain.lines(text))
         return

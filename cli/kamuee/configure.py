@@ -57,7 +57,7 @@ def send(context: Context, lines: Sequence[str]) -> None:
 
 
 def unknown_first(context: Context, error: DaemonError) -> DaemonError:
-    """Says first that a port or vport is new: one that lacks what a new one needs may be a mistyped name."""
+    """Reports a new port or vport first: if it lacks a required setting, its name may be mistyped."""
     if not re.search(NEW, str(error), re.M):
         return error
     try:
@@ -136,7 +136,7 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
 
 
 def ended_waiting(context: Context) -> str:
-    """A sentence, once, after our commit expired or somebody else confirmed it; else ''."""
+    """A sentence, once, after our commit expired or another client confirmed it; otherwise ''."""
     waits = context.editing.waits
     if waits is None:
         return ""
@@ -267,7 +267,7 @@ def end(context: Context, match: Match) -> None:
 
 
 def leave(context: Context, keep: bool) -> str:
-    """The program ends in configure mode: what becomes of the session, as a sentence, or ''."""
+    """At the end of the program in configure mode: the fate of the session, as a sentence, or ''."""
     session, context.editing.session = context.editing.session, None
     if session is None:
         return ""
@@ -284,7 +284,7 @@ def leave(context: Context, keep: bool) -> str:
 
 
 def candidates(context: Context, text: str) -> tuple[list[tuple[str, str]], str]:
-    """[(word, help)] for the word at the end of a set or delete line, and what a value looks like."""
+    """[(word, help)] for the word at the end of a set or delete line, and the form of a value."""
     answer = context.client.call("complete", line=text, session=context.editing.session)
     found = [(entry["word"], entry.get("help", "")) for entry in answer.get("candidate", [])]
     return found, answer.get("expect", "")

@@ -43,7 +43,7 @@ class Waiting(NamedTuple):
 
     @property
     def seconds(self) -> int:
-        """Left until it is rolled back; below 0: it has been."""
+        """Seconds until the rollback; below 0: it has happened."""
         return int(self.until - time.monotonic())
 
 
@@ -73,7 +73,7 @@ class Context:
 
     @property
     def room(self) -> int:
-        """Columns to print within."""
+        """Columns available for output."""
         return UNLIMITED if self.options.wide else self.width
 
     def line(self, text: str = "") -> None:
@@ -126,7 +126,7 @@ class Context:
             self.sink.line(text)
 
     def json_rows(self, rows: Iterable[str]) -> None:
-        """An array of rows that are JSON already, a row a line, written while they arrive."""
+        """An array of rows that are JSON already, one per line, written as they arrive."""
         held = None
         self.line("[")
         for row in rows:

@@ -54,7 +54,7 @@ def cards(host: Host) -> list[Card]:
 
 
 def find(host: Host, name: str) -> Card:
-    """By address, with or without its domain, or by kernel interface."""
+    """Finds a card by address, with or without its domain, or by kernel interface."""
     there = cards(host)
     address = name if name.count(":") == 2 else f"0000:{name}"
     for card in there:
@@ -122,7 +122,7 @@ def write(host: Host, path: str, text: str) -> None:
 
 
 def rebind(host: Host, card: Card, driver: str) -> None:
-    """By the kernel's files. `driver` "": whichever of the kernel's wants it."""
+    """By the kernel's files. `driver` "": any driver of the kernel that matches."""
     folder = f"{DEVICES}/{card.address}"
     write(host, f"{folder}/driver_override", f"{driver}\n")
     if card.driver:

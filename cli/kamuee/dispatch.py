@@ -15,7 +15,7 @@ PROGRAMS = {"lab": "lab.command", "demo": "lab.demo", "doctor": "doctor.command"
 
 
 def program(context: Context, match: Match) -> int:
-    """Runs a program. If it leaves by SystemExit, as argparse does, an interactive session or a script goes on."""
+    """Runs a program. If it leaves by SystemExit, as argparse does, an interactive session or a script continues."""
     name = match.command.pattern.split()[0]
     main = import_module(f"kamuee.{PROGRAMS[name]}").main
     try:
@@ -48,7 +48,7 @@ def leave(context: Context, match: Match) -> None:
 
 
 def usage() -> Iterator[str]:
-    """What --help prints."""
+    """The output of --help."""
     yield "usage: kamuee [OPTION]... [COMMAND]"
     yield "       kamuee              start the interactive CLI"
     yield "       kamuee < FILE       run the commands in a file"

@@ -24,7 +24,7 @@ class KamueeError(Exception):
 
 
 class DaemonError(KamueeError):
-    """kamueed refused, or its answer was not what its schema promises."""
+    """kamueed refused, or its answer does not match its schema."""
 
     def __init__(self, messages: list[str], tag: str = "") -> None:
         super().__init__("\n".join(messages))
@@ -33,17 +33,17 @@ class DaemonError(KamueeError):
 
 
 class NotFound(DaemonError):
-    """The thing that was asked for does not exist."""
+    """The requested object does not exist."""
 
 
 class UsageError(KamueeError):
-    """The command is not one that exists."""
+    """There is no such command."""
 
     code = EXIT_USAGE
 
 
 class Unreachable(KamueeError):
-    """Nobody answers at the socket."""
+    """There is no answer at the socket."""
 
     code = EXIT_UNREACHABLE
 
@@ -53,7 +53,7 @@ class Leave(Exception):
 
 
 def reason(error: Exception) -> str:
-    """Why a file could not be read or written, without its name and the number of the error."""
+    """The reason why a file could not be read or written, without its name and the error number."""
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 

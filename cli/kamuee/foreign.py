@@ -55,7 +55,7 @@ SAME_FILTER = {"match": "include", "grep": "include", "except": "exclude", "find
 
 # Words that may be abbreviated -> the hint; '*' is any word. The longest match is printed.
 HINTS = {
-    # what belongs to the candidate
+    # candidate and commit
     "commit": BEGIN_EDITING, "discard": BEGIN_EDITING, "update": BEGIN_EDITING, "check": BEGIN_EDITING,
     "commit and-quit": "try: commit, then exit", "commit at": "not supported: use cron and kamuee -f FILE",
     "commit synchronize": "try: commit", "commit timer": IN_TIME, "commit-confirm": "try: commit confirmed MINUTES",
@@ -89,7 +89,7 @@ HINTS = {
     "format": "manage files from the Linux shell", "dir": "manage files from the Linux shell",
     "more": "manage files from the Linux shell", "file": "manage files from the Linux shell",
     "boot": "manage the host from the Linux shell", "config-register": "manage the host from the Linux shell",
-    # what stops a router
+    # stopping the router
     "shutdown":
         "to stop kamueed: 'shutdown kamueed' outside configure mode; to stop a port: 'set port PORT enabled false'",
     "no shutdown": "try: set port PORT enabled true; or ip link set INTERFACE up", "reload": REBOOT,
@@ -160,7 +160,7 @@ HINTS = {
     "set cli": "not needed: output fits the terminal; '| no-more' turns the pager off",
     "set ip": f"{LINUX}: ip addr, ip route, or vtysh", "set address": ADDRESS, "set route": STATIC,
     "set static": STATIC,
-    # looking
+    # show commands
     "debug": "try: trace in INTERFACE", "undebug": "not needed: a trace ends by itself",
     "no debug": "not needed: a trace ends by itself",
     "terminal": "not needed: output fits the terminal; '| no-more' turns the pager off",
@@ -207,7 +207,7 @@ PATTERNS = [(pattern.split(), said) for pattern, said in [*HINTS.items(), *((wor
 
 
 def looked(line: Sequence[str], editing: bool) -> list[str]:
-    """The line in our words, when it is one of another router that changes nothing; else empty."""
+    """Our words for a line of another router that changes nothing; otherwise empty."""
     if line and line[0] in ("do", "run") and len(line) > 1 and editing:      # configure mode has every command
         rest = list(line[1:])
         return looked(rest, editing) or (rest if len(rest[0]) > 1 and "show".startswith(rest[0]) else [])
@@ -248,7 +248,7 @@ def fits(word: str, typed: str) -> bool:
 
 
 def hint(words: Sequence[str], wrong: int, expected: Iterable[str]) -> str:
-    """What to type instead of words[wrong], at which a line stopped being a command; '' when nothing comes to mind."""
+    """A hint in place of words[wrong], the first word that matches no command; '' if there is none."""
     expected = tuple(expected)
     import difflib  # takes 5 ms, and only an error needs it
     near = difflib.get_close_matches(words[wrong], [name for name in expected if not name.isupper()], n=1, cutoff=0.75)

@@ -62,7 +62,7 @@ class Match(NamedTuple):
 
     @property
     def family(self) -> str:
-        """Of a command that names one."""
+        """The address family of a command that names one."""
         return "ipv4" if "ipv4" in self.args else "ipv6"
 
 
@@ -104,7 +104,7 @@ class Grammar:
                                     *self.expected(places)]))
 
     def step(self, places: Iterable[Place], word: str) -> list[Edge]:
-        """The edges that the word takes; none when it takes none. Ambiguity is a UsageError."""
+        """The edges that match the word, or none. Ambiguity is a UsageError."""
         edges = [edge for place in places for edge in place.edges]
         if found := [edge for edge in edges if not edge.is_argument and edge.word == word]:
             return found
@@ -119,7 +119,7 @@ class Grammar:
         return taken
 
     def walk(self, words: Iterable[str]) -> list[Place]:
-        """Where the line may be after these words; nowhere when they lead nowhere."""
+        """Places that the line may have reached after these words; none if no command matches."""
         places = self.start
         for word in words:
             try:
@@ -190,7 +190,7 @@ def closing(tokens: list[str], at: int) -> int:
 
 
 def chain(items: list[tuple[str, list[str]]], after: Place, command: Command) -> Place:
-    """The items one after the other, built from the last one backwards."""
+    """The items in sequence, built from the last one backwards."""
     place = after
     for kind, inner in reversed(items):
         if kind == "word":

@@ -35,7 +35,7 @@ EXAMPLE = "peer NAME https://ADDRESS:PORT token FILE [ca FILE]"
 
 @dataclass
 class Told:
-    """An answer, as Client has it from its own connection."""
+    """An answer, in the form of Client's own connection."""
 
     status: int
     text: bytes
@@ -45,7 +45,7 @@ class Told:
 
 
 class Remote(Client):
-    """A kamueed behind TLS, to which we are known by a token."""
+    """A kamueed behind TLS that knows us by a token."""
 
     def __init__(self, url: str, token: str, ca: str | None) -> None:
         super().__init__(url)
@@ -69,7 +69,7 @@ class Remote(Client):
 
 
 def configuration_of(client: Client) -> str:
-    """As JSON: no value can be taken for a line."""
+    """As JSON, so that no value can be mistaken for a line."""
     return client.call("configuration", format="json")["text"]
 
 
@@ -84,7 +84,7 @@ class Peer:
         self.old = configuration_of(self.client)
 
     def commit(self, **how: Any) -> list[str]:
-        """What changed, or would."""
+        """The changes of the commit, made or only planned."""
         return self.client.call("configure", text=self.new, format="json", replace=True, **how).get("change", [])
 
     def confirm(self) -> None:
@@ -171,7 +171,7 @@ def prepare(context: Context) -> Setup:
 
 
 def with_name(peer: Peer, run: Any, **how: Any) -> Any:
-    """An error says whose it is."""
+    """Adds the peer's name to an error."""
     try:
         return run(**how)
     except DaemonError as error:

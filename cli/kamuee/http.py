@@ -31,7 +31,7 @@ class Answer:
         self.body = self._body()
 
     def wait_forever(self) -> None:
-        """The rest of the body may be long in coming."""
+        """The rest of the body may take long to arrive."""
         self._sock.settimeout(None)
 
     def interrupt(self) -> None:
@@ -148,7 +148,7 @@ def reason(error: OSError) -> str:
 
 
 def remedy(error: OSError) -> str:
-    """What the person at the keyboard can do about a socket that cannot be reached."""
+    """A remedy for the person at the keyboard if a socket cannot be reached."""
     if isinstance(error, PermissionError):
         return "run as root or join the group kamuee: sudo adduser $USER kamuee"
     if isinstance(error, FileNotFoundError):

@@ -107,7 +107,7 @@ def talk(session: Session) -> int:
 
 
 def prompt_of(editing: Editing) -> str:
-    """Whether a line goes into a candidate, whether that has changes, and how long a commit still waits to be
+    """Shows whether a line changes a candidate, whether it has changes, and how long a commit still waits to be
     confirmed."""
     host = os.environ.get("KAMUEE_NAME") or socket.gethostname()  # several routers of a lab are on one host
     if router := os.environ.get("KAMUEE_VR"):
@@ -134,7 +134,7 @@ def lines(prompt: PromptSession[str], context: Context) -> Iterable[str]:
 
 
 def execute(session: Session, line: str) -> None:
-    """One typed line: long output goes to the pager, an error is told and the talk goes on."""
+    """One typed line: long output goes to the pager, and an error does not end the session."""
     try:
         words = session.split(line)
         if not words:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Present names for TAB: ports, interfaces, virtual routers, access lists, network namespaces."""
+"""Current names for TAB: ports, interfaces, virtual routers, access lists, network namespaces."""
 from __future__ import annotations
 
 import os

@@ -10,7 +10,7 @@ CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 
 
 def duration(word: str) -> timedelta | None:
-    """30s, 10m, 2h, 1d or a mixture such as 1h30m; None when it is none."""
+    """30s, 10m, 2h, 1d or a mixture such as 1h30m; None for other text."""
     found = DURATION.fullmatch(word)
     if not word or not found:
         return None

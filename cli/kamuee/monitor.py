@@ -143,7 +143,7 @@ def live(context: Context) -> None:
 
 @contextmanager
 def interrupts() -> Iterator[Callable[[], bool]]:
-    """Remembers Ctrl-C: where a finalizer runs, Python only prints the exception and goes on."""
+    """Remembers Ctrl-C: inside a finalizer, Python only prints the exception and continues."""
     seen = False
 
     def remember(signal_number: int, frame: object) -> None:
@@ -160,7 +160,7 @@ def interrupts() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def keyboard() -> Iterator[Callable[[float], bool]]:
-    """Keys one by one. Gives a function that waits so many seconds and says whether to end."""
+    """Keys one by one. Returns a function that waits for some seconds and says whether to end."""
     import termios
     import tty
     fd = sys.stdin.fileno()

@@ -62,7 +62,7 @@ def shutdown(context: Context, match: Match) -> None:
 
 
 def web(context: Context, match: Match) -> None:
-    """web: where a browser on this host finds the page, with the key that it needs."""
+    """web: the page's address for a browser on this host, with its key."""
     found = context.client.call("web-address")
     if context.options.json:
         context.json({"url": found.get("url", [])})

@@ -80,7 +80,7 @@ def translated(program: str, words: list[str]) -> tuple[list[str], str | None]:
 
 
 def inside(context: Context, vr: str | None) -> list[str]:
-    """The prefix that runs a program in the namespace or VRF of kamueed or a virtual router; empty if we are there."""
+    """The command prefix for the namespace or VRF of kamueed or a virtual router; empty if we are there."""
     if not vr:
         return of_daemon(context)
     entry = context.client.one_or_all("vr", vr, "virtual router")[0]
@@ -103,7 +103,7 @@ def named(context: Context, namespace: str) -> str:
 
 
 def of_daemon(context: Context) -> list[str]:
-    """The prefix that enters kamueed's namespace, if it is not ours, as in a lab."""
+    """The command prefix for kamueed's namespace, if it is not ours, as in a lab."""
     try:
         theirs = f"/proc/{context.client.state('system')['pid']}/ns/net"
         same = os.stat(theirs).st_ino == os.stat("/proc/self/ns/net").st_ino

@@ -42,7 +42,7 @@ BUILDER = ("build", "check", "test", "sign", "verify")  # program …, of which 
 
 
 def is_verbatim(words: Sequence[str]) -> bool:
-    """Whether what follows these words is another program's."""
+    """Whether the rest after these words is for another program."""
     return bool(words) and (words[0] in VERBATIM or list(words[:2]) == ["vr", "enter"] and len(words) > 2
                             or words[0] == "program" and len(words) > 1 and words[1] in BUILDER)
 

@@ -44,7 +44,7 @@ class Writer:
 
 
 class Only:
-    """Lines for which `keep` is true."""
+    """Passes lines for which `keep` is true."""
 
     def __init__(self, keep: Callable[[str], bool], after: Sink) -> None:
         self._keep, self._after = keep, after
@@ -82,7 +82,7 @@ class Count:
 
 
 def piped(line: str) -> str:
-    """The line with blanks around the first '|' that is not quoted; further ones may belong to an expression."""
+    """The line with blanks around the first unquoted '|'; further ones may belong to an expression."""
     quote = ""
     for n, letter in enumerate(line):
         if letter == quote:
@@ -95,7 +95,7 @@ def piped(line: str) -> str:
 
 
 def split_pipe(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """The command, and the stages behind each '|'."""
+    """The command, and the stages after each '|'."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word == "|":
@@ -106,7 +106,7 @@ def split_pipe(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
 
 
 def expanded(stage: list[str]) -> list[str]:
-    """A stage with its name in full and its arguments checked."""
+    """A stage with its full name and checked arguments."""
     if len(stage) > 1 and not stage[1].startswith("-"):
         stage = [foreign.SAME_FILTER.get(stage[0], stage[0]), *stage[1:]]
     names = [name for name in FILTERS if stage and name.startswith(stage[0])]
@@ -122,7 +122,7 @@ def expanded(stage: list[str]) -> list[str]:
 
 
 def through(stages: Sequence[Sequence[str]], sink: Sink) -> Sink:
-    """The sink before which the stages stand, first stage first."""
+    """The sink in front of which the stages are put, first stage first."""
     for name, *argument in reversed(stages):
         if name == "count":
             sink = Count(sink)

@@ -151,7 +151,7 @@ def access_list(said: dict) -> Iterator[str]:
 
 
 def asked_about(key: dict) -> Iterator[str]:
-    """The fields that the rules were compared with."""
+    """The fields that were compared with the rules."""
     icmp = key["protocol"] in (1, 58)
     has_ports = not icmp and (key.get("source-port") or key.get("destination-port"))
     source, destination = key["source"], key["destination"]

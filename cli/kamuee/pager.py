@@ -35,14 +35,14 @@ class Pager:
                 self._begin()
 
     def end(self) -> None:
-        """All lines are there."""
+        """All lines have been written."""
         if not self._process:
             sys.stdout.writelines(text + "\n" for text in self._held)
             self._held = []
             sys.stdout.flush()
 
     def close(self) -> None:
-        """Wait until the reader has left the pager, whatever became of the command."""
+        """Wait until the reader has left the pager, however the command ended."""
         self.end()
         if not self._process:
             return

@@ -17,22 +17,22 @@ def is_plain(text: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """The text without anything that a terminal would obey, on one line."""
+    """The text on one line, without anything that a terminal would execute."""
     return text if text.isascii() and text.isprintable() else ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def line(text: str) -> str:
-    """A line to print; a tab stays."""
+    """A printable line; tabs are kept."""
     return "\t".join(map(shown, text.split("\t"))) if "\t" in text else shown(text)
 
 
 def text(text: str) -> str:
-    """A text of our own of several lines."""
+    """Our own text of several lines."""
     return "\n".join(map(line, text.split("\n")))
 
 
 def data(value: Any) -> Any:
-    """The value with all its texts shown."""
+    """The value with all its texts made printable."""
     if isinstance(value, str):
         return shown(value)
     if isinstance(value, dict):

@@ -17,7 +17,7 @@ def two_looks(context: Context, look: Callable[[], Any]) -> tuple[Any, Any, floa
 
 
 def rate(before: int | None, after: int | None, seconds: float) -> float | None:
-    """By the second; None for a counter that went back: its owner was restarted."""
+    """Per second; None for a counter that went back: its owner was restarted."""
     if before is None or after is None or after < before or seconds <= 0:
         return None
     return round((after - before) / seconds, 3)

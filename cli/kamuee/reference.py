@@ -61,7 +61,7 @@ def code(text: str) -> str:
 
 
 def filled(page: str) -> str:
-    """The page with every generated part made anew."""
+    """The page with every generated part regenerated."""
     for name, lines in PARTS.items():
         begin, end = f"<!-- {name}: generated -->\n", f"<!-- {name}: end -->"
         if begin not in page or end not in page:

@@ -63,7 +63,7 @@ def line(texts: Sequence[str], heads: Sequence[Column], sizes: Sequence[int]) ->
 
 
 def fields(pairs: Iterable[tuple[str, Cell | list[str]]], width: int = 80, indent: int = 2) -> Iterator[str]:
-    """Name and value of one thing, a line for each value; names in one column, long values broken."""
+    """Name and value of one object, one line per value; names in one column, long values wrapped."""
     known = [(name, value) for name, value in pairs if value is not None]
     size = max((len(name) for name, _ in known), default=0)
     for name, value in known:
@@ -108,7 +108,7 @@ def speed(mbps: int | None) -> Cell:
 
 
 def duration(seconds: int | float | None) -> Cell:
-    """How long: 4 d 03:02:01."""
+    """A duration: 4 d 03:02:01."""
     if seconds is None:
         return None
     days, rest = divmod(int(seconds), 86400)

@@ -47,7 +47,7 @@ protocol kernel {{ ipv6 {{ import none; export all; }}; }}
 
 
 def running(pid_file: Path) -> int | None:
-    """The process that a pid file names, unless it has ended."""
+    """The process in a pid file, unless it has ended."""
     try:
         pid = int(pid_file.read_text())
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -68,7 +68,7 @@ def run(argv: list[str], what: str) -> None:
 
 
 def new_file(path: Path, text: str, user: str, mode: int = 0o640) -> None:
-    """Whole or not at all, and never in place of another."""
+    """Completely or not at all, and never replacing another file."""
     if path.exists():
         return
     new = path.with_name(path.name + ".new")
@@ -120,7 +120,7 @@ class Frr:
         return {file.stem: pid for file in sorted(self.run.glob("*.pid")) if (pid := running(file))}
 
     def move(self, name: str) -> None:
-        """Its configuration, for another name; one that is there stays."""
+        """Moves its configuration to another name; an existing one is kept."""
         if self.config.is_dir() and not (FRR_CONFIG / name).exists():
             self.config.rename(FRR_CONFIG / name)
 
@@ -177,7 +177,7 @@ KINDS = {kind.kind: kind for kind in (Frr, Bird)}
 
 
 def of(router: dict) -> Frr | Bird | None:
-    """The daemon of a virtual router as the state shows it; None: it has none of its own."""
+    """The daemon of a virtual router in the state; None: it has none of its own."""
     kind = KINDS.get(router.get("routing-daemon", "none"))
     return kind(router["name"]) if kind else None
 
@@ -190,7 +190,7 @@ def unit(daemon: Frr | Bird) -> str | None:
 
 
 def is_elsewhere(daemon: Frr | Bird, prefix: list[str]) -> bool:
-    """Whether it runs, but in the namespace of an earlier virtual router of that name."""
+    """Whether it runs in the namespace of an earlier virtual router of that name."""
     try:
         wanted = os.stat(prefix[1].partition("=")[2] if prefix else "/proc/self/ns/net").st_ino
         return any(os.stat(f"/proc/{pid}/ns/net").st_ino != wanted for pid in daemon.pids().values())
@@ -209,7 +209,7 @@ def start_here(daemon: Frr | Bird, prefix: list[str]) -> None:
 
 
 def start(daemon: Frr | Bird, prefix: list[str]) -> None:
-    """By systemd where that runs: it starts it again after a boot."""
+    """By systemd if it runs: it also starts the daemon after a boot."""
     daemon.check()
     if name := unit(daemon):
         if is_elsewhere(daemon, prefix):

@@ -40,7 +40,7 @@ def look(client: Client, clock: Callable[[], float] = time.monotonic) -> Look:
 
 
 def measured(before: Look, after: Look) -> dict:
-    """Everything the monitor shows, rates by the second."""
+    """All data of the monitor, with rates per second."""
     seconds = max(after.at - before.at, 1e-6)
     if before.system.get("pid") != after.system.get("pid"):
         before = after  # another daemon: its counters began anew
@@ -86,7 +86,7 @@ def sub_interfaces(before: Look, after: Look, seconds: float) -> list[dict]:
 
 
 def port_drops(at: Look) -> dict[str, int]:
-    """Packets dropped that came in by each port, over all its interfaces."""
+    """Packets dropped by input port, over all its interfaces."""
     sums: dict[str, int] = {}
     for interface in at.interfaces:
         name = interface.get("port", interface["name"])
@@ -95,7 +95,7 @@ def port_drops(at: Look) -> dict[str, int]:
 
 
 def thread(was: dict, now: dict, seconds: float) -> dict:
-    """Load 0..1: of a forwarder the share of cycles spent on packets, of another thread that of a core."""
+    """Load 0..1: of a forwarder the share of cycles spent on packets, of other threads the share of a core."""
     a, b = was.get("statistics", {}), now.get("statistics", {})
     busy = rate(a.get("busy-cycles"), b.get("busy-cycles"), seconds)
     idle = rate(a.get("idle-cycles"), b.get("idle-cycles"), seconds)
@@ -111,7 +111,7 @@ def thread(was: dict, now: dict, seconds: float) -> dict:
 
 
 def punts(before: Look, after: Look, seconds: float) -> list[dict]:
-    """Every class, the best first."""
+    """All classes, the best first."""
     found = []
     for name, now in after.punts.items():
         was = before.punts.get(name, {})
@@ -123,7 +123,7 @@ def punts(before: Look, after: Look, seconds: float) -> list[dict]:
 
 
 def latencies(before: Look, after: Look) -> list[dict]:
-    """Of the packets measured in between: the ends of the buckets that have the quantiles, in ns."""
+    """Quantiles of the packets measured in between, as the upper ends of their buckets, in ns."""
     found = []
     for pair, now in after.latency.items():
         was = {bucket["below"]: bucket["packets"] for bucket in before.latency.get(pair, {}).get("bucket", [])}
@@ -138,7 +138,7 @@ def latencies(before: Look, after: Look) -> list[dict]:
 
 
 def queues(before: Look, after: Look, seconds: float) -> list[dict]:
-    """Every client of a port's queue; its rate is the daemon's own, of the last second."""
+    """All clients of a port's queue; the daemon computes the rate of the last second."""
     was = {(queue["port"], kind, client["name"]): dropped(client) for queue, kind, client in queue_clients(before)}
     return [{"port": queue["port"], "client": f"{kind} {client['name']}", "bps": client.get("rate"),
              "guarantee": client.get("guarantee"), "most": min(client.get("maximum", queue["rate"]), queue["rate"]),

@@ -57,7 +57,7 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def screen(sample: dict | None, trail: Trail, trouble: str, width: int, height: int) -> RenderableType:
-    """The whole screen. `trouble` is why there is no new sample, '' if there is one."""
+    """The whole screen. `trouble` is the reason why there is no new sample, or ''."""
     if sample is None:
         return Group(Text(trouble or "waiting for the first sample …", style="red" if trouble else ""), foot(trouble))
     parts = [ports, threads, tables, drops]
@@ -74,7 +74,7 @@ def screen(sample: dict | None, trail: Trail, trouble: str, width: int, height: 
 
 
 def share(room: int, wanted: Sequence[int]) -> list[int]:
-    """Lines for each section: at least one, then one after the other as long as there are lines and wishes."""
+    """Lines per section: at least one each, then one more in turn while there are lines and sections that want them."""
     given = [1] * len(wanted)
     left = room - len(wanted)
     while left > 0 and any(g < w for g, w in zip(given, wanted)):
@@ -94,7 +94,7 @@ def grid(titles: Sequence[str], text_columns: int, width: int) -> Table:
 
 
 def cut(rows: list[list], n_lines: int, what: str) -> list[list]:
-    """The rows that fit; the last line says how many do not."""
+    """The rows that fit; the last line counts the rest."""
     if len(rows) <= n_lines:
         return rows
     kept = rows[:n_lines - 1]
@@ -194,7 +194,7 @@ def queues(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableTy
 
 
 def share_bar(one: dict, width: int) -> Text:
-    """The rate of a client between nothing and the most it may have; up to its guarantee in green, and that as a line."""
+    """The rate of a client between zero and its maximum; green up to its guarantee, which is marked by a line."""
     most = one["most"] or 1
     full, sure = (round(min((one[name] or 0) / most, 1.0) * width) for name in ("bps", "guarantee"))
     found = Text()
@@ -218,7 +218,7 @@ def head(sample: dict) -> Text:
 
 
 def ledger(sample: dict) -> Text:
-    """With packets in flight, the two sides of the ledger differ by those between two counters."""
+    """With packets in flight, the two sides of the ledger differ by the packets between two counters."""
     imbalance = sample["imbalance"]
     color = "yellow" if imbalance else "green"
     return Text(f"held {count(sample['held'])}   imbalance ") + Text(f"{imbalance:,}", color)

@@ -60,7 +60,7 @@ class Session:
             return False
 
     def run(self, words: Sequence[str]) -> int:
-        """One line of words, which may hold options and filters. The exit code."""
+        """One line of words, with options and filters. Returns the exit code."""
         if words[-1:] == ["?"]:
             from kamuee.suggest import explained, suggest  # few lines ask
             self.context.lines(explained(suggest(self, " ".join([*words[:-1], ""])), self.context.width))
@@ -101,7 +101,7 @@ class Session:
             raise error
 
     def script(self, lines: Iterable[str], name: str = "") -> int:
-        """Lines until the first that fails; where it stands in the file `name` is put before the message."""
+        """Lines up to the first that fails; a message is prefixed with its place in the file `name`."""
         try:
             for block in self.blocks(lines, name):
                 try:
@@ -115,7 +115,7 @@ class Session:
         return EXIT_OK
 
     def blocks(self, lines: Iterable[str], name: str) -> Iterator[list[tuple[int, list[str]]]]:
-        """Commands as (line number, words), changes that follow each other together."""
+        """Commands as (line number, words), with consecutive changes together."""
         changes: list[tuple[int, list[str]]] = []
         for number, line in enumerate(lines, 1):
             try:
@@ -148,7 +148,7 @@ class Session:
 
 
 def of_router(match: Match, router: str | None) -> Match:
-    """Inside a virtual router (kamuee vr enter) a command that can be about one is about that one."""
+    """Inside a virtual router (kamuee vr enter), commands that may concern one virtual router concern this one."""
     if not router or "VR" in match.args or not re.search(r"[[|]vr VR]|show vr \[VR]", match.command.pattern):
         return match
     return match._replace(args={**match.args, "VR": router})
@@ -168,7 +168,7 @@ def placed(error: KamueeError, name: str, numbers: Sequence[int]) -> KamueeError
 
 
 def merged(given: Options, line: Options) -> Options:
-    """The program's options and a line's: a flag of either holds."""
+    """The program's options and a line's: a flag in either counts."""
     interval = line.interval if line.interval != Options.interval else given.interval
     return Options(json=given.json or line.json, wide=given.wide or line.wide,
                    check=given.check or line.check, once=given.once or line.once, interval=interval,
@@ -177,6 +177,6 @@ def merged(given: Options, line: Options) -> Options:
 
 
 def function(match: Match) -> Callable[[Context, Match], int | None]:
-    """The function that does the command; its module is imported only now."""
+    """The function of the command; its module is imported only now."""
     module, _, name = match.command.run.partition(":")
     return getattr(import_module(f"kamuee.{module}"), name)

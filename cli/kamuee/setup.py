@@ -55,7 +55,7 @@ def ip(*words: str) -> list[dict]:
 
 
 def interfaces() -> list[Interface]:
-    """Ethernet interfaces of this namespace that nobody has made of others."""
+    """Ethernet interfaces of this namespace that are not made from others."""
     routes = {route.get("dev") for family in ("-4", "-6") for route in ip(family, "route", "show", "default")}
     session = (os.environ.get("SSH_CONNECTION", "").split() + ["", "", ""])[2]
     found = []
@@ -72,7 +72,7 @@ def interfaces() -> list[Interface]:
 # --- the questions ---
 
 def ask(question: str, answer: str, read: Callable[[str], object], silent: bool) -> object:
-    """The answer, once it can be read; Enter and --yes take the one in brackets."""
+    """The answer, once it is valid; Enter and --yes take the one in brackets."""
     while True:
         try:
             return read(answer if silent else input(f"{question} [{answer}]: ").strip() or answer)
@@ -115,7 +115,7 @@ def choice(known: list[Interface]) -> Callable[[str], list[str]]:
 
 
 def answers(options: argparse.Namespace, known: list[Interface], ports: dict[str, str]) -> Answers:
-    """`ports`: interface -> port that the configuration has."""
+    """`ports`: interface -> configured port."""
     free = [entry.name for entry in known if not entry.kept and (entry.name in ports or not (ports or entry.addresses))]
     silent = options.yes
     return Answers(
@@ -130,7 +130,7 @@ def answers(options: argparse.Namespace, known: list[Interface], ports: dict[str
 # --- the files ---
 
 def configuration(before: str, wanted: Sequence[str]) -> str:
-    """The lines that are there, and one for each new port; a name is p0, p1 … that no other port has."""
+    """The existing lines, and one for each new port; its name is p0, p1 …, the first free one."""
     ports = {interface: port for port, interface in PORT.findall(before)}
     taken = set(re.findall(r"^\s*set (?:v?port|lag) (\S+)", before, re.M))
     names = (name for n in range(1 << 16) if (name := f"p{n}") not in taken)
@@ -180,7 +180,7 @@ def write(path: Path, text: str) -> None:
 # --- BGP ---
 
 def skeleton(given: Answers) -> list[str]:
-    """What to type in vtysh: our prefix out and nothing else, the table in but ours; more is refused."""
+    """Text for vtysh: announces only our prefix, accepts the table except our prefix; the rest is refused."""
     four = ipaddress.ip_network(given.prefix).version == 4
     word, longest, every = ("ip", 24, "0.0.0.0/0") if four else ("ipv6", 48, "::/0")
     family = "ipv4" if four else "ipv6"

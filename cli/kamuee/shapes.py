@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
 import schema  # noqa: E402
 
-# Shapes that are a list or container of the schema as it is: of the state, or of an operation's output.
+# Shapes that are a list or container of the schema: of the state, or of an operation's output.
 FROM_SCHEMA = {
     "port": "state/port", "lag": "state/lag", "queue": "state/queue", "port-history": "state/port-history", "interface": "state/interface",
     "route": "state/routes/route", "mroute": "state/multicast/route", "neighbor": "state/neighbor",
@@ -34,7 +34,7 @@ FROM_SCHEMA = {
     "route-changes": "route-changes/output", "test-tap": "test-tap/output/result",
 }
 
-# Shapes that the CLI computes or puts together.
+# Shapes that the CLI computes or composes.
 OWN = {
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
     "interface-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, drop-pps}]",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show acl, show acl-redirect, show address-set: lists and sets in force, and what they matched."""
+"""show acl, show acl-redirect, show address-set: lists and sets in force, and their matches."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ def numbers(packets: int, octets: int, total: int) -> list[str | None]:
 
 
 def every_rule(context: Context, name: str) -> Iterator[dict]:
-    """All rules, asked for in pages."""
+    """All rules, requested in pages."""
     start = 0
     while start is not None:
         page = context.client.call("acl-rules", name=name, **{"from": start, "limit": 10000})
@@ -129,7 +129,7 @@ def lint(context: Context, match: Match) -> None:
 
 
 def every_finding(context: Context, name: str) -> dict:
-    """Asks until all rules are compared, then for all pages."""
+    """Repeats the request until all rules are compared, then requests all pages."""
     findings: list[dict] = []
     while True:
         page = context.client.call("acl-lint", name=name, **{"from": len(findings), "limit": 10000})

@@ -10,7 +10,7 @@ from kamuee.render import Column, count, right
 
 
 def moment(text: str) -> str:
-    """To the second, as the daemon says it: UTC."""
+    """To the second, in the daemon's form: UTC."""
     return text[:19].replace("T", " ")
 
 

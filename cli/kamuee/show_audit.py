@@ -49,7 +49,7 @@ def findings(entry: dict) -> Iterator[str]:
 
 
 def not_followed(answer: dict) -> Iterator[str]:
-    """Settings of Linux that change where packets go and that kamueed does not follow."""
+    """Settings of Linux that affect forwarding and that kamueed does not follow."""
     for state in answer.get("kernel-state", []):
         yield f"not followed: {state['subject']} {state['attribute']}: {state['what']}"
 

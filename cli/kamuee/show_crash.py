@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show crash: what ended earlier processes of kamueed by a signal."""
+"""show crash: crashes of earlier processes of kamueed."""
 from __future__ import annotations
 
 import os

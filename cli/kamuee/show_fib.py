@@ -19,7 +19,7 @@ def by_prefix(fib: dict) -> Cell:
 
 
 def by_node(copies: list[dict]) -> Cell:
-    """Where each memory node has a copy: "0: 2.7 MiB, 1: 2.7 MiB"."""
+    """Memory nodes with a copy: "0: 2.7 MiB, 1: 2.7 MiB"."""
     return ", ".join(f"{copy['node']}: {iec(copy['bytes'])}" for copy in copies) or None
 
 
@@ -54,12 +54,12 @@ def prefixes(family: str) -> Callable[[dict], Cell]:
 
 
 def engines(router: dict) -> str:
-    """One word, or one for each family where they differ."""
+    """One word, or one per family if they differ."""
     return ", ".join(dict.fromkeys(fib["engine"] for fib in router.get("fib", []) if "engine" in fib))
 
 
 def flow_hash(router: dict) -> Cell:
-    """What chooses a member of a next-hop group: "l4 with flow label, seed 7"."""
+    """Hash that chooses a member of a next-hop group: "l4 with flow label, seed 7"."""
     if "flow-hash" not in router:
         return None
     label = " with flow label" if router.get("flow-label") and router["flow-hash"] != "symmetric" else ""
@@ -72,14 +72,14 @@ def namespace(router: dict) -> str:
 
 
 def routing_daemon(router: dict) -> Cell:
-    """Of its own: "frr", and whether it runs."""
+    """Its own daemon: "frr", and whether it runs."""
     if "routing-daemon" not in router:
         return None
     return router["routing-daemon"] + ("" if router.get("routing-daemon-runs") else " (does not run)")
 
 
 def fib_memory(router: dict) -> Cell:
-    """Of both FIBs, and how much of it other virtual routers have, too: stored once, counted by each."""
+    """Of both FIBs, and the part shared with other virtual routers: stored once, counted by each."""
     fibs = [fib for fib in router.get("fib", []) if "bytes" in fib]
     size, shared = (sum(fib.get(leaf, 0) for fib in fibs) for leaf in ("bytes", "shared-bytes"))
     return f"{iec(size)}, {iec(shared)} of it shared" if shared else iec(size) if fibs else None

@@ -18,7 +18,7 @@ DEFAULT_LAST = timedelta(minutes=10)
 
 
 def at(context: Context, match: Match) -> int:
-    """The route as it was; exit code 1 when there was none, or nobody knows."""
+    """The route at that time; exit code 1 if there was none, or it is not known."""
     args = match.args
     asked(args, match.family)  # refuses another family
     now = datetime.now().astimezone()
@@ -71,7 +71,7 @@ def changes(context: Context, match: Match) -> None:
     if found.get("cut"):
         context.line(f"only the newest {count(len(rows))} changes: ask for a shorter time or one prefix")
     elif not found.get("complete"):
-        # A client of one virtual router is not told since when.
+        # A client of one virtual router does not learn the start time.
         context.line(f"the journal starts at {told(found['since'])}" if "since" in found else
                      "the journal does not go back that far")
 

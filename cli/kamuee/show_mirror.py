@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show mirror, show mirror-session: mirrors and what they copied."""
+"""show mirror, show mirror-session: mirrors and their counts."""
 from __future__ import annotations
 
 from kamuee.context import Context

@@ -104,7 +104,7 @@ def shaped(context: Context, name: str) -> dict | None:
 
 
 def inside(context: Context, seen: dict) -> Iterator[str]:
-    """Counters of the queues, and what else the device counts and has counted: never cleared."""
+    """Counters of the queues, and other counters of the device: never cleared."""
     if queues := seen.get("queue"):
         yield from ("", *table(context, QUEUE, queues))
     offloads = [[name, count(seen[name])] for name in ("checksum-completed", "offload-cut") if seen.get(name)]
@@ -138,6 +138,6 @@ def measured(before: dict, after: dict, seconds: float) -> dict:
 
 
 def load(port: dict, now: dict) -> dict:
-    """Which share of its link a port uses."""
+    """The share of its link that a port uses."""
     wire = (now.get("speed") or 0) * 1e6
     return {f"{way}-load": render.percent(port[f"{way}-bps"] or 0, wire) for way in ("rx", "tx")}

@@ -17,7 +17,7 @@ LONGEST_NS = 131_072_000
 
 
 def dropped(one: dict) -> int:
-    """By the queue, of a class or of all classes of a client."""
+    """Drops of the queue, in a class or in all classes of a client."""
     return sum(map(dropped, one["class"])) if "class" in one and isinstance(one["class"], list) \
         else sum(one.get("dropped", {}).values())
 
@@ -32,7 +32,7 @@ def longest(client: dict, delay: str) -> int | None:
 
 
 def wait(ns: int | None) -> Cell:
-    """A wait; the longest that is told apart stands for longer ones."""
+    """A waiting time; the last bucket stands for all longer ones."""
     return None if ns is None else f"> {span(LONGEST_NS)}" if ns >= LONGEST_NS else span(ns)
 
 
@@ -114,7 +114,7 @@ def clients(queue: dict) -> list[dict]:
 
 
 def check(queues: list[dict], args: dict) -> None:
-    """A client that was named is one of a queue."""
+    """Checks that a named client belongs to a queue."""
     for kind, name in zip(("virtual router", "sub-interface"), ("VR", "INTERFACE")):
         if name in args and not any(map(clients, queues)):
             raise KamueeError(f"no queue serves {kind} {args[name]}: it is not configured there and has sent nothing; 'show queue' lists those that have")
@@ -143,7 +143,7 @@ def is_used(part: dict) -> bool:
 
 
 def classes(context: Context, queue: dict, args: dict) -> Iterator[str]:
-    """Each client, with the classes that were used; all of one that was named."""
+    """Each client, with its used classes; all classes of a named client."""
     named = args.keys() & {"VR", "INTERFACE", "CLASS"}
     if not clients(queue):
         yield "nobody has sent yet"
@@ -157,7 +157,7 @@ def classes(context: Context, queue: dict, args: dict) -> Iterator[str]:
 
 
 def reasons(context: Context, parts: list[dict]) -> Iterator[str]:
-    """Why each class dropped what it dropped."""
+    """Drop reasons of each class."""
     said = [(f"class {part['class']} dropped", ", ".join(f"{reason.replace('-', ' ')} {count(n)}"
                                                          for reason, n in part.get("dropped", {}).items() if n))
             for part in parts if dropped(part)]

@@ -146,7 +146,7 @@ def entries(rows: Iterator[dict], wanted: str, width: int) -> Iterator[str]:
 
 
 def ways(route: dict) -> Iterator[str]:
-    """Each hop, and whether packets can go there."""
+    """Each hop, and whether it is usable."""
     for hop in route.get("hop", []):
         if hop.get("foreign"):
             yield f"    {way(hop, marks=False)}: packets are rejected"

@@ -10,7 +10,7 @@ from kamuee.render import Column, duration, iec, right
 
 
 def fib_divergence(found: dict) -> str | None:
-    """What audits of the FIB found; 0 is right."""
+    """The number of differences found by FIB audits; 0 is right."""
     if "fib-divergence" not in found:
         return None
     if "last-audit" not in found:
@@ -25,7 +25,7 @@ def dpdk_memory(found: dict) -> str | None:
 
 
 def yes(runs: bool) -> str | None:
-    """Told only while it does."""
+    """Shown only while it is true."""
     return "yes, it is to stop" if runs else None
 
 

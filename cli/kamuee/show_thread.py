@@ -85,7 +85,7 @@ def show(context: Context, match: Match) -> None:
 
 
 def stages(thread: dict) -> Iterator[list[str | None]]:
-    """A row for each stage that a timed burst went through, and one for all of them: by received packet."""
+    """A row for each stage of the timed bursts, and one for all: per received packet."""
     seen = [stage for stage in thread.get("stage", []) if stage.get("calls")]
     total = sum(stage["cycles"] for stage in seen)
     for stage in seen:
@@ -99,7 +99,7 @@ def stages(thread: dict) -> Iterator[list[str | None]]:
 
 
 def bursts(threads: list[dict], width: int) -> Iterator[str]:
-    """How many bursts there were of each size: what share of all of them."""
+    """Bursts by size, with their share of all."""
     forwarders = [thread for thread in threads if thread.get("burst-size")]
     if not forwarders:
         return

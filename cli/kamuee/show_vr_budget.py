@@ -22,7 +22,7 @@ def share(budget: dict) -> Cell:
 
 
 def refused(budget: dict) -> Cell:
-    """Prefixes that wait for room; neighbors that have found none."""
+    """Prefixes that wait for space; neighbors that were refused."""
     found = budget.get("waiting") or budget.get("refused")
     return f"{count(found)} {'waiting' if budget.get('waiting') else 'refused'}" if found else None
 
@@ -48,7 +48,7 @@ BANDWIDTH = (
 
 
 def bandwidth(context: Context, name: str) -> list[dict]:
-    """Its part of each port that has a queue."""
+    """Its share of each port with a queue."""
     return [{"port": queue["port"], **client} for queue in context.client.entries("queue")
             for client in queue.get("vr", []) if client["name"] == name]
 

@@ -60,7 +60,7 @@ def cut(line: str) -> tuple[list[str], str]:
 
 
 def without_options(words: Sequence[str], program: bool) -> list[str] | None:
-    """The words that are no options; None where an option's value is to come."""
+    """The words without options; None if an option's value is next."""
     try:
         return options.parse(words, program).words
     except UsageError:
@@ -97,7 +97,7 @@ def command(session: Typed, words: Sequence[str], begun: str) -> Suggestion:
 
 
 def arguments(client: Client, places: Sequence[Place], begun: str) -> tuple[list, list]:
-    """What arguments look like, and the values for them that exist now."""
+    """The form of arguments, and their present values."""
     names = dict.fromkeys(edge.word for place in places for edge in place.edges if edge.is_argument)
     looks = [(f"<{name.lower()}>", ARGUMENTS[name].help) for name in names]
     values = {word: "" for name in names for word in live.values(client, ARGUMENTS[name]) if word.startswith(begun)}
@@ -105,7 +105,7 @@ def arguments(client: Client, places: Sequence[Place], begun: str) -> tuple[list
 
 
 def explained(found: Suggestion, width: int = 80) -> list[str]:
-    """The lines that '?' prints."""
+    """The output of '?'."""
     entries = [*found.words, *(found.values if not found.words or not found.begun else [])]
     if found.enter:
         entries.append(("<enter>", "run the command"))

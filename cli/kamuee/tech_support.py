@@ -61,7 +61,7 @@ def plain(pattern: str) -> list[str] | None:
 
 
 def shows() -> Iterator[tuple[list[str], bool]]:
-    """(words, whether it prints JSON) of every show that stands alone."""
+    """(words, whether it prints JSON) of every show without arguments."""
     for command in commands.COMMANDS:
         words = plain(command.pattern)
         if command.pattern.startswith("show ") and words and " ".join(words) not in LEFT_OUT:
@@ -82,7 +82,7 @@ class Lines:
 
 
 def printed(context: Context, words: list[str], as_json: bool) -> str:
-    """What a command prints, or its error."""
+    """The output of a command, or its error."""
     kept = Lines()
     inner = Session(commands.grammar(),
                     replace(context, sink=kept, options=replace(context.options, json=as_json, wide=True)))
@@ -139,7 +139,7 @@ def parts(context: Context) -> Iterator[tuple[str, bytes]]:
 
 
 def write(file: str, mode: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], None]) -> tuple[int, int]:
-    """Parts into an archive under a folder of its name; how many, and bytes."""
+    """Writes the parts into an archive under a folder of its name; returns their number, and bytes."""
     stem = re.sub(r"\.(tar\.gz|tgz)$", "", Path(file).name)
     n = size = 0
     with open(file, mode, opener=lambda path, flags: os.open(path, flags, 0o600)) as out, tarfile.open(fileobj=out, mode="w:gz") as archive:
@@ -153,7 +153,7 @@ def write(file: str, mode: str, found: Iterator[tuple[str, bytes]], tell: Callab
 
 
 def run(context: Context, match: Match) -> None:
-    """show tech-support [FILE]: by default a new file for temporary ones, not in whatever folder somebody works."""
+    """show tech-support [FILE]: by default a new temporary file, not one in the working directory."""
     name = f"kamuee-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz"
     file = match.args.get("FILE") or os.path.join(tempfile.gettempdir(), name)
     try:

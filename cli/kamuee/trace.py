@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""trace in INTERFACE …: what happens to real packets, printed as it happens."""
+"""trace in INTERFACE …: the path of real packets, printed as they pass."""
 from __future__ import annotations
 
 import json

@@ -48,7 +48,7 @@ def show(context: Context, match: Match) -> None:
 
 
 def run(context: Context, match: Match) -> None:
-    """Starts it, and follows it from the old kamueed to the new one."""
+    """Starts the upgrade, and follows it from the old kamueed to the new one."""
     binary = context.options.binary
     context.client.call("upgrade", binary=os.path.abspath(binary) if binary else None)
     found = wait(context)

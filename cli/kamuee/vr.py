@@ -212,7 +212,7 @@ def stop(context: Context, match: Match) -> None:
 
 
 def daemon(context: Context, match: Match) -> None:
-    """vr daemon (start|stop) VR: what systemd's units run; here and now, without systemd."""
+    """vr daemon (start|stop) VR: run by systemd's units; acts here and now, without systemd."""
     name = match.args["VR"]
     router = router_of(context, name)
     own = routing.of(router)

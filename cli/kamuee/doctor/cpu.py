@@ -16,7 +16,7 @@ QUEUE_PERCENT = 70
 
 
 def watched(facts: Facts) -> list[int]:
-    """The forwarders' cores; all while none is known."""
+    """The forwarders' cores; all cores if none is known."""
     return facts.forwarders or facts.cores
 
 
@@ -88,7 +88,7 @@ def isolation(facts: Facts) -> Iterator[Finding]:
 
 
 def interrupts(facts: Facts) -> Iterator[Finding]:
-    """Interrupts of devices that may come to a forwarder's core."""
+    """Device interrupts that may hit a forwarder's core."""
     mine = set(facts.forwarders)
     there = []
     for number in facts.host.names("/proc/irq"):
@@ -133,7 +133,7 @@ def governor(facts: Facts) -> Iterator[Finding]:
 
 
 def sleep(facts: Facts) -> Iterator[Finding]:
-    """C-states that take long to leave and are not switched off."""
+    """C-states with a long exit latency that are not switched off."""
     deep: list[tuple[int, str, str, int]] = []
     any_state = False
     for core in watched(facts):
@@ -157,7 +157,7 @@ def sleep(facts: Facts) -> Iterator[Finding]:
 
 
 def siblings(facts: Facts) -> Iterator[Finding]:
-    """Forwarders whose physical core somebody else uses, too."""
+    """Forwarders that share their physical core with another thread."""
     shared = []
     for core in facts.forwarders:
         there = cores_of(facts.host.text(f"{CPU}/cpu{core}/topology/thread_siblings_list"))
@@ -176,7 +176,7 @@ def siblings(facts: Facts) -> Iterator[Finding]:
 
 
 def stolen(facts: Facts) -> Iterator[Finding]:
-    """Time the hypervisor gave to others while we wanted to run."""
+    """Time that the hypervisor gave to others while we wanted to run."""
     first = (facts.host.text("/proc/stat") or "").partition("\n")[0].split()
     if len(first) < 9 or not facts.virtual:
         yield absent("steal", "cpu", "not a virtual machine")

@@ -15,7 +15,7 @@ KERNEL_INTERFACE = re.compile(r"^(?:net|eth)_af_(?:packet|xdp)[^,]*,(?:.*,)?ifac
 
 
 def pci_of(devargs: str) -> str | None:
-    """'0000:3b:00.0' of a port's devargs; None: it is no PCI device."""
+    """'0000:3b:00.0' of a port's devargs; None: not a PCI device."""
     found = PCI.match(devargs)
     if not found:
         return None
@@ -49,12 +49,12 @@ class Facts:
 
     @functools.cached_property
     def cores(self) -> list[int]:
-        """Every core that runs."""
+        """All online cores."""
         return cores_of(self.host.text("/sys/devices/system/cpu/online"))
 
     @functools.cached_property
     def forwarders(self) -> list[int]:
-        """Cores that forward packets: as kamueed runs, else as configured. None known: []."""
+        """Cores that forward packets: of the running kamueed, else as configured; [] if unknown."""
         if self.state:
             running = [thread["core"] for thread in self.state.get("thread", [])
                        if thread.get("role") == "forwarder" and thread.get("core", -1) >= 0]
@@ -88,7 +88,7 @@ class Facts:
 
     @functools.cached_property
     def interfaces(self) -> list[dict]:
-        """As kamueed has them; [] when it does not run."""
+        """The running kamueed's; [] if it does not run."""
         return (self.state or {}).get("interface", [])
 
     @functools.cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
-# From good to bad. 'absent': the machine has no such thing, or does not tell.
+# From good to bad. 'absent': the machine has no such thing, or does not report it.
 STATUSES = ("good", "absent", "advice", "wrong")
 
 

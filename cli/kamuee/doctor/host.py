@@ -23,7 +23,7 @@ def cores_of(text: str | None) -> list[int]:
 
 
 def list_of(cores: list[int]) -> str:
-    """The same the other way round."""
+    """The reverse."""
     parts: list[list[int]] = []
     for core in sorted(cores):
         if parts and core == parts[-1][1] + 1:
@@ -43,7 +43,7 @@ class Host:
         return self.root / path.lstrip("/")
 
     def bytes(self, path: str, size: int = 1 << 16) -> bytes | None:
-        """The beginning of a file; None: it is not there, or may not be read."""
+        """The beginning of a file; None: it is missing or unreadable."""
         try:
             with open(self.at(path), "rb") as file:
                 found = file.read(size)
@@ -63,14 +63,14 @@ class Host:
             return None
 
     def names(self, path: str) -> list[str]:
-        """What a folder holds, in order."""
+        """The contents of a folder, sorted."""
         try:
             return sorted(os.listdir(self.at(path)))
         except OSError:
             return []
 
     def link(self, path: str) -> str | None:
-        """The last part of where a symbolic link leads."""
+        """The last part of a symbolic link's target."""
         try:
             found = os.readlink(self.at(path))
         except OSError:
@@ -87,7 +87,7 @@ class Host:
         return found
 
     def says(self, *command: str) -> str:
-        """What a command prints; "" where it fails. Of a recorded machine: what it printed there."""
+        """The output of a command; "" if it fails. Of a recorded machine: its output there."""
         path = "/.says/" + "_".join(command).replace("/", "%")
         if not self.live:
             return self.text(path) or ""

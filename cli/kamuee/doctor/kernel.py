@@ -40,7 +40,7 @@ def one_device(facts: Facts) -> Iterator[Finding]:
 
 
 def addressed(facts: Facts) -> Iterator[Finding]:
-    """The kernel answers no ARP on a port's device: its addresses there are dead."""
+    """The kernel answers no ARP on a port's device: addresses there are useless."""
     seen = False
     for port, (device, namespace) in facts.kernel_interfaces.items():
         link = facts.links(namespace).get(device)
@@ -86,7 +86,7 @@ def macs(facts: Facts) -> Iterator[Finding]:
 
 
 def foreign_routes(facts: Facts) -> Iterator[Finding]:
-    """Routes by interfaces that are none of kamueed's: nothing can be forwarded there."""
+    """Routes by interfaces that are not kamueed's: it cannot forward to them."""
     ours = {interface["name"] for interface in facts.interfaces}
     if not ours:
         yield absent("routes", "kernel", "kamueed is not running")

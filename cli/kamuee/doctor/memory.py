@@ -79,7 +79,7 @@ def transparent(facts: Facts) -> Iterator[Finding]:
 
 
 def room(facts: Facts) -> Iterator[Finding]:
-    """Is there memory for DPDK (in ordinary pages) and for a full table?"""
+    """Whether there is memory for DPDK (in ordinary pages) and for a full table."""
     lines = dict(re.findall(r"^(\w+):\s+(\d+) kB", facts.host.text("/proc/meminfo") or "", re.MULTILINE))
     if "MemAvailable" not in lines:
         yield absent("memory", "machine", "not reported by the kernel")

@@ -106,7 +106,7 @@ def daemons(facts: Facts) -> Iterator[Finding]:
 
 
 def spread(facts: Facts) -> Iterator[Finding]:
-    """Counters of receive queues: does RSS share the flows out?"""
+    """Counters of receive queues: whether RSS spreads the flows."""
     ports = [port for port in (facts.state or {}).get("port", [])
              if len(port.get("statistics", {}).get("queue", [])) > 1]
     for port in ports:
@@ -129,7 +129,7 @@ def spread(facts: Facts) -> Iterator[Finding]:
 
 
 def not_followed(facts: Facts) -> Iterator[Finding]:
-    """Does forwarding follow all that Linux routes by? `audit` explains routes by links that only Linux has."""
+    """Whether forwarding follows all of Linux's routing. `audit` explains routes by links that only Linux has."""
     routers = (facts.state or {}).get("audit", [])
     for router in routers:
         kinds = [kind for kind in router.get("unfollowed", [])

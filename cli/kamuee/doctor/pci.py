@@ -15,7 +15,7 @@ Look = Callable[[Facts, str, str, str], Iterator[Finding]]
 
 DEVICES = "/sys/bus/pci/devices"
 CAPABILITY_EXPRESS = 0x10
-# Kernel drivers that DPDK drives cards by; mlx ones share the card with the kernel.
+# Kernel drivers of cards that DPDK can drive too; mlx ones share the card with the kernel.
 BIFURCATED = ("mlx4_core", "mlx5_core")
 USERSPACE = ("vfio-pci", "uio_pci_generic", "igb_uio")
 
@@ -78,7 +78,7 @@ def link(facts: Facts, port: str, address: str, folder: str) -> Iterator[Finding
 
 
 def gigabits(speed: str | None, lanes: int | None) -> float:
-    """What a link carries each way, line code taken off (8b/10b up to 5 GT/s, 128b/130b above)."""
+    """Link bandwidth in each direction, without the line code (8b/10b up to 5 GT/s, 128b/130b above)."""
     try:
         rate = float((speed or "").split()[0])
     except (ValueError, IndexError):
@@ -87,7 +87,7 @@ def gigabits(speed: str | None, lanes: int | None) -> float:
 
 
 def place(facts: Facts, port: str, address: str, folder: str) -> Iterator[Finding]:
-    """Is each queue polled by a core of the card's memory node?"""
+    """Whether a core of the card's memory node polls each queue."""
     node = facts.host.number(f"{folder}/numa_node")
     if node is None or node < 0:
         yield absent("numa", port, f"{address}: one memory node, or not reported by the firmware")

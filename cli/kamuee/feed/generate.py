@@ -46,7 +46,7 @@ def is_reserved_v6(value: int, length: int) -> bool:
 
 
 def is_covered(value: int, length: int, shorter: list[tuple[int, set[int]]]) -> bool:
-    """Does a prefix of the `shorter` ones hold this one?"""
+    """Whether a prefix of the `shorter` ones covers this one."""
     return any(value >> (length - n) in values for n, values in shorter)
 
 

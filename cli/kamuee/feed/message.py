@@ -58,7 +58,7 @@ def random_path(asn: int, rnd: random.Random) -> bytes:
 
 
 def prepended(asn: int, path: bytes) -> bytes:
-    """`path` with our AS in front."""
+    """`path` with our AS prepended."""
     if len(path) >= 2 and path[0] == AS_SEQUENCE and path[1] < 255:
         return bytes((AS_SEQUENCE, path[1] + 1)) + struct.pack("!I", asn) + path[2:]
     return sequence([asn]) + path

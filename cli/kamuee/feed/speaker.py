@@ -25,7 +25,7 @@ CHURN_MODES = ("withdraw", "path")
 
 
 class Routes:
-    """The table as encoded UPDATEs, and the means to withdraw and announce single routes of it."""
+    """The table as encoded UPDATEs, with methods to withdraw and announce single routes."""
 
     def __init__(self, source: table.Table, asn: int, next_hop_v4: str, next_hop_v6: str | None,
                  seed: int, n_paths: int):

@@ -46,7 +46,7 @@ class Table:
 
 
 def default_file() -> str | None:
-    """The prefixes file to use when nothing is said, or None."""
+    """The default prefixes file, or None."""
     named = os.environ.get("KAMUEE_PREFIXES")
     if named:
         return named

@@ -146,7 +146,7 @@ class Traffic:
 
 @dataclass
 class Pulled:
-    """What one way's loss of carrier did."""
+    """The effect of one path's loss of carrier."""
     flows: int              # that went by it
     lost: int               # packets of these
     lost_ms: float          # from the moment before the carrier went to the last of them
@@ -156,7 +156,7 @@ class Pulled:
 
 
 def pull(traffic: Traffic, node, interface: str, after_s: float = 1) -> Pulled:
-    """Take the far end of a way down under the traffic."""
+    """Take the far end of a path down under traffic."""
     downer = node.popen([sys.executable, __file__, "down", interface], **PIPES)
     must_be_ready(downer)
     time.sleep(after_s)

@@ -28,7 +28,7 @@ FIRST = ("mgmtd", "zebra")  # FRR 10 configures zebra and staticd by mgmtd, whic
 SHARED_FILES = ("ospf6d-at-seq-no.dat", "ospf6d-gr.json", "ospfd-gr.json")
 FEED_NETWORK = "100.127."
 
-# What in a configuration text calls for which daemon; the longer words first.
+# Words of a configuration text that require a daemon; the longer words first.
 DAEMON_OF = (("router ospf6", "ospf6d"), ("router ospf", "ospfd"), ("router bgp", "bgpd"),
              ("router ripng", "ripngd"), ("router rip", "ripd"), ("router isis", "isisd"),
              ("bfd", "bfdd"))

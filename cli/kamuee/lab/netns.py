@@ -199,7 +199,7 @@ def stop_processes(pids: list[int], timeout_s: float = 4) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Is the process there and not a zombie? (A child of ours is a zombie until it is waited for.)"""
+    """Whether the process exists and is not a zombie. (A child of ours is a zombie until it is waited for.)"""
     try:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:

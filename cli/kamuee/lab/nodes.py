@@ -42,24 +42,24 @@ class BaseNode:
         return []
 
     def namespace_of(self, interface: str) -> Namespace:
-        """Where an interface with its addresses is."""
+        """The namespace of an interface with its addresses."""
         return self.namespace
 
     def link_end(self, interface: str) -> tuple[Namespace, str]:
-        """Where the end of the link at an interface goes, and its name there."""
+        """The namespace and name of a link's end at an interface."""
         return self.namespace_of(interface), interface
 
     # --- coming up ---
 
     def settings(self) -> dict[str, str]:
-        """Kernel parameters that its namespaces begin with."""
+        """Initial kernel parameters of its namespaces."""
         return SYSCTL
 
     def say(self, text: str) -> None:
         """Shows a line during the start; the lab replaces it."""
 
     def check(self) -> None:
-        """LabError if something that the node needs is not installed; before anything is built."""
+        """LabError if a required program is not installed; before anything is built."""
 
     def create(self) -> None:
         self.run_dir.mkdir()
@@ -101,7 +101,7 @@ class BaseNode:
         return {}
 
     def described(self) -> dict:
-        """What `show` has to say of this kind alone."""
+        """Output of `show` for this kind only."""
         return {}
 
     def run(self, command: str | list[str], check: bool = True, timeout_s: float = 60) -> str:
@@ -250,7 +250,7 @@ class FeedNode(BaseNode):
                    env={"PYTHONPATH": str(PACKAGE_ROOT)})
 
     def wait_ready(self, timeout_s: float = 60) -> None:
-        """Wait until the table is encoded and commands are taken."""
+        """Wait until the table is encoded and commands are accepted."""
         end = time.monotonic() + timeout_s
         while not self.control.exists():
             if self.procs and self.procs[-1].poll() is not None or time.monotonic() > end:

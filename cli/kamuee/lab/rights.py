@@ -15,7 +15,7 @@ CAPABILITIES = ("net_admin", "net_raw", "ipc_lock", "bpf", "sys_admin")
 
 
 def ids() -> tuple[int, int] | None:
-    """uid and gid; None: root's."""
+    """uid and gid; None: root."""
     name = os.environ.get("KAMUEED_USER", "root")
     if name.isdigit():
         return (int(name), int(name)) if int(name) else None
@@ -28,7 +28,7 @@ def ids() -> tuple[int, int] | None:
 
 
 def restricted(argv: list[str], capabilities: tuple[str, ...] = CAPABILITIES) -> list[str]:
-    """The command that runs another one as that user with these capabilities and no others."""
+    """The command that runs another one as that user with exactly these capabilities."""
     who = ids()
     if who is None:
         return argv

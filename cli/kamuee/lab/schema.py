@@ -25,7 +25,7 @@ DAEMONS = ("none", "frr", "bird")
 FRR_DAEMONS = ("staticd", "bgpd", "ospfd", "ospf6d", "ripd", "ripngd", "isisd", "bfdd", "pimd", "vrrpd")
 LAB_NAME = r"[a-z0-9][a-z0-9-]{0,23}"
 NODE_NAME = r"[a-z][a-z0-9]{0,14}"
-# A port's name leaves room for the 'w' in front of its wire's name.
+# A port's name leaves room for the 'w' at the start of its wire's name.
 INTERFACE_NAME = r"[a-z][a-zA-Z0-9_-]{0,13}"
 
 COMMON_KEYS = ("kind", "interfaces", "routes", "sysctl")
@@ -117,7 +117,7 @@ class Node:
         return [interface for interface in self.interfaces.values() if interface.vlan is None and not interface.members]
 
     def members(self) -> set[str]:
-        """Ports that LAGs are made of: they have no interface of their own."""
+        """Ports in LAGs: they have no interface of their own."""
         return {name for interface in self.interfaces.values() for name in interface.members}
 
     def first_address(self, v6: bool = False) -> str | None:

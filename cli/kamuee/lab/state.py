@@ -70,7 +70,7 @@ class State:
         return self.state
 
     def remove(self) -> None:
-        """Take down everything the lab has. Nothing to do is no error, so it can be repeated."""
+        """Takes down everything of the lab. Having nothing to do is no error, so it can be repeated."""
         if self.condition() == STARTING and self.pid != os.getpid():
             stop_processes([self.pid])
         namespaces = [Namespace(name) for name in self.namespaces]
@@ -89,7 +89,7 @@ class State:
 
 
 def names() -> list[str]:
-    """All labs there are, running or not."""
+    """All labs, running or not."""
     if not base_dir().is_dir():
         return []
     return sorted(path.name for path in base_dir().iterdir() if path.is_dir() and path.name[0] != ".")

@@ -20,7 +20,7 @@ COMPILERS = ("clang", "clang-16", "clang-15", "clang-14")
 
 @dataclass(frozen=True)
 class Tags:
-    """What frames carry: VLAN id `vlan`, and in front of it `outer` in a tag of type `tpid`."""
+    """The tags of frames: VLAN id `vlan`, and before it `outer` in a tag of type `tpid`."""
     vlan: int
     outer: int | None = None
     tpid: str = "0x88a8"
@@ -30,7 +30,7 @@ class Tags:
 
 
 def kernel_has_vlan(namespace: Namespace) -> bool:
-    """Try it: module names and configurations tell less."""
+    """Tries it: module names and configurations are less reliable."""
     try:
         namespace.ip("link add link lo name vlantest type vlan id 1")
     except LabError:

@@ -29,19 +29,19 @@ KVM_PATIENCE_S = 30                         # it boots in a few seconds, or it d
 SAY_EACH_S = 15
 SHELL = "/bin/bash"
 BOOTING, READY, ENDED = "booting", "ready", "ended"
-# (how it is told, QEMU's words)
+# (format of its name, QEMU's words)
 KVM = ("KVM", {"accel": "kvm", "cpu": "host"})
 EMULATION = ("emulation", {})
 
 
 def accelerators() -> list[tuple[str, dict[str, str]]]:
-    """To be tried in this order. A /dev/kvm within another virtual machine may be there and not serve."""
+    """To be tried in this order. A /dev/kvm inside another virtual machine may exist and not work."""
     wanted = os.environ.get("KAMUEE_LAB_KVM", "yes") != "no"
     return [KVM, EMULATION] if wanted and os.access("/dev/kvm", os.R_OK | os.W_OK) else [EMULATION]
 
 
 def port_mac(namespace: str, port: str) -> str:
-    """The same at each start, and no other machine's."""
+    """The same at each start, and unique among machines."""
     return "52:54:00:" + hashlib.sha256(f"{namespace} {port}".encode()).digest()[:3].hex(":")
 
 
@@ -127,7 +127,7 @@ class VmNode(BaseNode):
         self.boot()
 
     def boot(self) -> None:
-        """By the next way that is left."""
+        """By the next accelerator."""
         self.how, words = self.left.pop(0)
         self.begun = time.monotonic()
         root = f"file={self.machine.image}/root.ext4,format=raw,snapshot=on"
@@ -263,7 +263,7 @@ class VmNode(BaseNode):
 
 
 def bind(card: int) -> str:
-    """A shell command that does what dpdk-devbind.py does, which takes seconds without KVM."""
+    """A shell command that replaces dpdk-devbind.py, which takes seconds without KVM."""
     device = f"/sys/bus/pci/devices/{machine.pci(card)}"
     return (f"echo vfio-pci > {device}/driver_override\n[ ! -e {device}/driver ] || echo {machine.pci(card)} > "
             f"{device}/driver/unbind\n"

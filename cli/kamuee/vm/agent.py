@@ -32,7 +32,7 @@ INPUT_MOST = 1 << 20        # that a command has not read yet
 
 
 class Gone(Exception):
-    """Nobody is at the other end any more."""
+    """The other end has closed the connection."""
 
 
 class Port:
@@ -62,7 +62,7 @@ class Port:
                 data = os.read(self.fd, 1 << 16)
             except BlockingIOError:
                 break
-            # nobody is there; or somebody is, and the kernel has not been told yet
+            # no client; or there is one, and the kernel has not been told yet
             if not data:
                 break
             self.received += data
@@ -163,7 +163,7 @@ def terminal_size(fd: int, size: list[int]) -> None:
 
 
 def begin(request: dict) -> tuple[subprocess.Popen, int, dict[int, str]]:
-    """The command, where its input goes, and where its output comes from."""
+    """The command, the pipe of its input, and the pipe of its output."""
     options = {"cwd": "/root", "start_new_session": True,
                "env": {**os.environ, **ENVIRONMENT, **request.get("env", {})}}
     if not request.get("tty"):

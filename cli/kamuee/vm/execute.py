@@ -81,7 +81,7 @@ class Lines:
         self.port, self.mark, self.received, self.answered = port, mark, b"", False
 
     def next(self, timeout_s: float | None = None) -> dict | None:
-        """None: nothing within this time, or never any more."""
+        """None: nothing within this time, or the end."""
         while True:
             line, end, rest = self.received.partition(b"\n")
             if not end:

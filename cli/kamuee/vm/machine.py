@@ -88,7 +88,7 @@ def open_tap(name: str, queues: int, flags: int = 0, persist: bool = False) -> l
 # --- the machine's parts ---
 
 def missing_tools() -> str | None:
-    """What to install so that a machine can start."""
+    """The packages to install so that a machine can start."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     if missing := [tool for tool in TOOLS if not shutil.which(tool, path=path)]:
         return f"{', '.join(missing)} not installed: apt-get install {' '.join(TOOLS[tool] for tool in missing)}"
@@ -115,7 +115,7 @@ def make_image(folder: Path) -> Path:
 
 
 def make_disk(kamueed: Path, folder: Path) -> Path:
-    """The second disk: kamueed with all that is installed with it, and the agent."""
+    """The second disk: kamueed with its installed files, and the agent."""
     tree, image = folder / "tree", folder / "kamueed.ext4"
     install(kamueed, tree)
     shutil.copy(HERE / "agent.py", tree)
@@ -195,7 +195,7 @@ class Machine:
         return f"{CARDS[card.kind]}{many},id=card{number},netdev=net{number},mac={card.mac},bus=slot{number}"
 
     def runs(self) -> bool:
-        """Whether QEMU does."""
+        """Whether QEMU runs."""
         raise NotImplementedError
 
     def connect(self, socket_name: str, timeout_s: float = 20) -> socket.socket:
@@ -215,7 +215,7 @@ class Machine:
                 time.sleep(0.1)
 
     def connect_agent(self) -> socket.socket:
-        """A port of the agent that nobody else uses."""
+        """Connects to a port of the agent that nothing else uses."""
         for number in range(AGENT_PORTS):
             lock = os.open(self.folder / f"agent{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
             try:
