@@ -276,7 +276,7 @@ class FakeResult:
 # --- the program ---
 
 def program():
-    """Of the build that the tests belong to: meson runs them in its build directory."""
+    """Of the build of these tests: meson runs them in its build directory."""
     named = os.environ.get("KAMUEED")
     builds = [*([Path(named).parent] if named else []), Path.cwd(), HERE.parent / "build"]
     return next((build / "bench/path_bench" for build in builds if os.access(build / "bench/path_bench", os.X_OK)),

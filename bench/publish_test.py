@@ -35,7 +35,7 @@ def test_a_writer_without_a_core_of_its_own_has_no_time_to_publish():
 
 
 class Answer:
-    """A context whose program answers this."""
+    """A context whose program gives this answer."""
 
     def __init__(self, found):
         self.outcome, self.found, self.quick = Outcome("publication", ""), found, True

@@ -140,7 +140,7 @@ def test_a_load_that_the_machine_could_not_send_says_nothing(monkeypatch):
 # --- the programs ---
 
 def answer_of(name, *words):
-    """Of the build that the tests belong to: meson runs them in its build directory."""
+    """Of the build of these tests: meson runs them in its build directory."""
     named = os.environ.get("KAMUEED")
     builds = [*([Path(named).parent] if named else []), Path.cwd(), HERE.parent / "build"]
     program = next((path for build in builds if os.access(path := build / "bench" / name, os.X_OK)), None)

@@ -70,7 +70,7 @@ def test_a_floor_that_moves_or_a_core_that_was_shared_is_a_disturbance():
 
 
 class Fake:
-    """A program that reaches the rates it is given, in turns."""
+    """A program that reaches the given rates, in turns."""
 
     def __init__(self, name: str, rates: list[float], order: list[str]):
         self.name, self.rates, self.order, self.waited, self.tsc_mhz = name, iter(rates), order, 0.0, 2000.0
@@ -345,7 +345,7 @@ def test_without_a_build_it_says_what_to_build(capsys, monkeypatch, tmp_path):
 
 
 class Given:
-    """A Bench of which each case ends as the test says."""
+    """A Bench whose cases end as the test says."""
 
     def __init__(self, *ends):
         self.ends = list(ends)

@@ -155,11 +155,11 @@ def trial(**more) -> dict:
 
 
 @pytest.mark.parametrize("result, waited, said", [
-    # nothing lost, all offered
+    # nothing lost, everything offered
     (trial(), {"device": 500.0, "tester": 5.0}, ""),
     (trial(lost=100, lossy_share=0.005), {"device": 3.0}, "device was off its core for 3.0 ms"),
     (trial(lost=100, lossy_share=0.005), {"device": 1.0}, ""),                                  # its ring holds that
-    # lost all the time: too much load
+    # losses all the time: too much load
     (trial(lost=90000, lossy_share=0.9), {"device": 30.0}, ""),
     (trial(lost=90000, lossy_share=0.9), {"device": 300.0}, "device was off"),
     (trial(lost=90000, lossy_share=0.9), {"tester": 300.0}, ""),
@@ -180,7 +180,7 @@ def test_for_latency_every_longer_absence_of_the_device_counts():
 
 
 class Buffer:
-    """A device that takes bursts of so many frames, and loses one of any longer."""
+    """A device that takes bursts of N frames, and loses one of any longer burst."""
 
     def __init__(self, frames: int):
         self.frames, self.counts = frames, []

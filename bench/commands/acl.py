@@ -108,7 +108,7 @@ def measured(given: argparse.Namespace) -> dict:
 
 
 def forward(quick: bool) -> dict[str, list[float]]:
-    """Cycles a packet of the whole path, ports included, round by round, by case."""
+    """Cycles per packet of the whole path, with ports, round by round, by case."""
     found = answer_of("forward_bench", "--acl", *(["--quick"] if quick else []))
     ports = found["harness_cycles"]
     return {one["what"].removeprefix("forward 64 B, "): [round(ports + net, 2) for net in one["values"]]
@@ -154,7 +154,7 @@ def blocklist(what: str) -> Callable[[dict], float | None]:
 
 
 def memory_share(found: dict) -> float | None:
-    """How many times the memory of our set rte_acl takes."""
+    """Memory of rte_acl as a multiple of our set's."""
     rows = [one(found, set="blocklist", family=4, rules=MILLION, engine=engine) for engine in ("set", "rte_acl")]
     return megabytes(rows[1]) / megabytes(rows[0]) if all(rows) else None
 
@@ -175,7 +175,7 @@ def slowest(found: dict) -> float | None:
 
 
 def lost(case: str) -> Callable[[dict], float | None]:
-    """Throughput below the plain case, %, the median of the rounds' own."""
+    """Throughput below the plain case, %, the median of the rounds' own ratios."""
     def value(found: dict) -> float | None:
         cycles = found.get("forward", {})
         if not cycles.get(case) or not cycles.get(PLAIN):

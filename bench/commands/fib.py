@@ -20,7 +20,7 @@ from measure.program import answer_of, run_command
 
 IDEA = "longest-prefix match: Poptrie compared with DPDK's engines on one table: lookups, updates, memory (no root)"
 PLOT = "fib-bench.svg"
-# the largest first: the others are part of it
+# the largest first: the others are a part of it
 SCALES = (4_000_000, 2_000_000, 1_000_000, 300_000, 100_000, 10_000, 1_000)
 READS = (right("MiB"), right("Independent"), right("Chained"))
 TABLE = (Column("Engine"), Column("Kernel"), Column("IP"), Column("Pattern"), right("Next hops"), right("Mlookups/s"),
@@ -82,7 +82,7 @@ def reads(as_json: bool) -> int:
 
 
 def read_rows(measured_reads: Iterable[dict]) -> list[list[str]]:
-    """A row for each size: what both ways of reading cost there."""
+    """A row for each size: the cost of both ways of reading."""
     found: dict[int, list[str]] = {}
     for one in measured_reads:
         cell = f"{statistics.median(one['cycles']):.1f} ({min(one['cycles']):.1f})"

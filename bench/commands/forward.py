@@ -28,7 +28,7 @@ IDEA = ("packets per second of one core with a full table and other cases, verif
 TABLE = (Column("Case"), Column("Program"),
          *map(right, ("Mpps", "Min", "Max", "Cycles", "Net", "Floor", "Ratio", "Bad")))
 QUICK = ("ipv4-full", "ipv4-default4", "ipv6-full", "ipv4-flow")
-# --quick begins no case that would not be over by then; so much for one of a new kind
+# --quick starts no case that would not be over by then; this much for a case of a new kind
 QUICK_S, EXPECTED_S = 45.0, 8.0
 TRIES = 2                            # of a case that was disturbed
 PAUSE_S = 3.0
@@ -87,7 +87,7 @@ def peer(text: str) -> str:
 
 
 def peer_program(text: str, case: Case) -> Program | None:
-    """What --peer names, for this case; None where it cannot do it."""
+    """The program of --peer, for this case; None if it cannot do it."""
     name, _, how = text.partition("-")
     if "{eal" in text:
         return command(text)
@@ -146,7 +146,7 @@ def wanted(given: argparse.Namespace) -> Iterable[Case]:
 
 
 def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, failed: list[str]) -> list[Rate]:
-    """The case's rates; none, and a sentence in `failed`, where it could not be measured."""
+    """The case's rates; none, and a sentence in `failed`, if it could not be measured."""
     begun = say.passed()
     if given.quick and begun + say.longest.get(case.table, EXPECTED_S) > QUICK_S:
         say(f"{title(case)}: skipped with --quick, takes too long")
@@ -169,7 +169,7 @@ def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, fa
 
 def attempts(bench: Bench, programs: Sequence[Program], case: Case, seconds: float, given: argparse.Namespace,
              say: Voice) -> list[Rate]:
-    """A machine that was disturbed once may be quiet a little later."""
+    """A disturbed machine may be quiet a little later."""
     rounds = given.rounds or (2 if given.quick else 5)
     verify_s = rounds * seconds if given.verify else 0.2
     for attempt in range(1, TRIES + 1):

@@ -78,7 +78,7 @@ def sized(found: dict, unit: str) -> dict[float, list[dict]]:
 
 
 def best(rows: list[dict]) -> dict | None:
-    """What saves most, among rows whose answers are young enough; if none is, of all."""
+    """The row that saves most, of those whose answers are young enough; if none is, of all."""
     young = [row for row in rows if row["age_p99_us"] <= AGE_MUST_US]
     return max(young or rows, key=lambda row: row["saved"], default=None)
 
@@ -89,7 +89,7 @@ def pays(row: dict) -> bool:
 
 def verdict_of(found: dict, unit: str) -> str:
     each = [(size, row) for size, rows in sized(found, unit).items() if (row := best(rows))]
-    # from there on it pays for all larger ones, too
+    # from there on it also pays for all larger ones
     last_loss = max((i for i, (_, row) in enumerate(each) if not pays(row)), default=-1)
     start = each[last_loss + 1][0] if last_loss + 1 < len(each) else None
     text = f"pays from {start:,.0f} {unit}{'s' * (start != 1)}" if start else f"pays for no number of {unit}s"
@@ -103,7 +103,7 @@ def verdict(found: dict) -> str:
 
 
 def of_gpu(unit: str, size: int, value: str):
-    """A figure of the best row of that size; none of an emulated device."""
+    """A figure of the best row of that size; none for an emulated device."""
     def get(found: dict) -> float | None:
         row = None if found["device"] == "emulated" else best(sized(found, unit).get(size, []))
         if row is None:

@@ -34,7 +34,7 @@ MARGIN = 10     # columns before a line of a case: where the figure stands
 
 
 def papers() -> dict[str, object]:
-    """The modules of bench/paper that are papers, by their names."""
+    """The modules of bench/paper that are papers, by name."""
     found = [importlib.import_module(f"paper.{entry.name}") for entry in pkgutil.iter_modules(paper.__path__)]
     return {module.NAME: module for module in found if hasattr(module, "NAME")}
 
@@ -112,7 +112,7 @@ def cells(unit: str, there: str, ours: str, span: str) -> str:
 
 
 def beside(line: str, note: str, width: int) -> list[str]:
-    """A note behind the line where it fits, else below it."""
+    """A note after the line if it fits, otherwise below it."""
     if len(line) + 2 + len(note) <= width:
         return [f"{line}  {note}".rstrip()]
     return [line, *textwrap.wrap(note, width, initial_indent=" " * (MARGIN + 2), subsequent_indent=" " * (MARGIN + 2))]

@@ -84,7 +84,7 @@ def builder(target: str) -> Callable[[str, Path], list[str]]:
 
 
 def helper() -> str:
-    """kamuee-program: of the build, or installed."""
+    """kamuee-program: from the build, or installed."""
     for path in (daemon().parent / "src/mgmt/program_build/kamuee-program", ROOT.parents[1] / "libexec/kamuee-program"):
         if os.access(path, os.X_OK):
             return str(path)
@@ -109,7 +109,7 @@ BUILDERS = {"operator": builder("operator"), "tenant": builder("tenant"), "nativ
 
 
 def rows_of(results: list[dict]) -> list[dict]:
-    """Each case less the one without a program, round by round."""
+    """Each case minus the one without a program, round by round."""
     values = {(one["target"], one["program"]): one["values"] for one in results}
     plain = values.pop(NONE)
     return [row_of(*case, [cycles - then for cycles, then in zip(found, plain)]) for case, found in values.items()]

@@ -103,7 +103,7 @@ def options(given: argparse.Namespace) -> list[str]:
 
 
 def scheduler(given: argparse.Namespace, cases: Sequence[str]) -> list[dict]:
-    """The scheduler by itself and its peers, in one run where all cases are wanted."""
+    """The scheduler alone and its peers, in one run if all cases are wanted."""
     if len(cases) == len(PROGRAM):
         return answer_of("queue_bench", *options(given))["rows"]
     return [row for name in cases for row in answer_of("queue_bench", "--only", name, *options(given))["rows"]]
@@ -115,7 +115,7 @@ def ring(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
 
 
 def near(row: dict) -> tuple[dict, str]:
-    """The ring's row with the rounds in which the two cores shared a cache, if there were some; and a sentence."""
+    """The ring's row from the rounds in which the two cores shared a cache, if any; and a sentence."""
     if row["cores"] < 2:
         return row, "Ring: one core, so both ends were one thread; between two cores it costs more."
     kept = [i for i, cycles in enumerate(row["line"]) if cycles <= NEAR_CYCLES]
@@ -144,7 +144,7 @@ def whole(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
 
 
 def linux(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
-    """Rows of links that Linux HTB shapes, and sentences."""
+    """Rows of links shaped by Linux HTB, and sentences."""
     if os.geteuid():
         return [], ["Linux HTB: not measured; network namespaces need root."]
     from measure import machine, shaped                 # they need packages that the other cases do without

@@ -144,7 +144,7 @@ def end_upgraded() -> None:
 
 
 def must_be_in_time(begun: float, case: str) -> None:
-    """What happened after the last packet was not measured."""
+    """The case must end before the traffic does: nothing is measured after the last packet."""
     if time.monotonic() - begun > SECONDS[case] - 1:
         raise RuntimeError(f"the {case} took longer than the traffic, {SECONDS[case]:.0f} s: is the machine busy?")
 

@@ -245,7 +245,7 @@ def measure(bench: Bench, tests: list[str], sizes: list[frames.Frames], rows: li
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, auto_refresh=False,
                   disable=not console.is_terminal) as progress:
-        # drawn between trials only: they are not disturbed
+        # drawn only between trials, so as not to disturb them
         task = progress.add_task("", total=len(tests) * len(sizes))
         for some in sizes:
             for test in tests:

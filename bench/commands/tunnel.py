@@ -95,7 +95,7 @@ def print_all(found: dict) -> None:
 
 
 def rows_of(results: list[dict]) -> list[dict]:
-    """Each case less the plain one, round by round."""
+    """Each case minus the plain one, round by round."""
     values = {(one["kind"], one["direction"]): one["values"] for one in results}
     plain = values.pop(PLAIN)
     return [row_of(*case, [cycles - then for cycles, then in zip(found, plain)],

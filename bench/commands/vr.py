@@ -228,7 +228,7 @@ def started(n: int, prefixes: str | None, limit: int | None, most: int | None = 
 
 
 def fill(ns: Namespace, table: Path, k: int) -> None:
-    """Routes by one of four next hops; which one has which prefix differs between namespaces."""
+    """Routes by one of four next hops; the assignment of prefixes differs between namespaces."""
     ns.create()
     ns.ip_batch(["link add up0 type veth peer name up1", "link set up0 up", "link set up1 up",
                  "addr add 192.0.2.1/24 dev up0"])

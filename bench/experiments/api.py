@@ -90,12 +90,12 @@ def measure(ctx, router, loads: dict[str, Load]) -> None:
 
 
 def interval95(values: list[float]) -> float:
-    """Half its width, around the mean; windows taken as independent."""
+    """Half the width of the interval around the mean; windows count as independent."""
     return 1.96 * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def window(router, load: Load | None) -> float:
-    """Mpps; the load's counts by the second are kept in it."""
+    """Mpps; also stores the load's counts per second."""
     if not load:
         return statistics.mean(router.measure(WINDOW_S, steady=False))
     router.live.thaw()

@@ -96,7 +96,7 @@ class Fourway:
         self.group("multipath", n4, n6)
 
     def group(self, group: str, n4: int, n6: int) -> None:
-        """Every prefix leads to this kind of group; the router has them all."""
+        """Every prefix leads to this kind of group, and the router has all prefixes."""
         ways = ["nhid", "4", "6"] if group == "next-hop group" else ["legs"] + [
             f"{self.via(family, i)}%p{i}" for family in (4, 6) for i in range(1, WAYS + 1)]
         took = self.router.run([sys.executable, group_routes.__file__, str(n4), str(n6), *ways], timeout_s=300).strip()
@@ -115,7 +115,7 @@ class Fourway:
         return fibs["ipv4"], fibs["ipv6"]
 
     def has_group(self, address: str, kind: str) -> bool:
-        """Does the address lead to the group of the object, or to one of its own?"""
+        """Whether the address leads to the group of the object, or to a group of its own."""
         result = measure.client(self.router).call("lookup", address=[address])["result"][0]
         rows = {row["id"]: row for row in measure.client(self.router).entries("nexthop")}
         row = rows.get(result["nexthop"], {})
@@ -129,7 +129,7 @@ class Fourway:
                           self.lab["far"], interface)
 
     def put_back(self, interface: str) -> None:
-        """What a routing daemon does when the link is there again."""
+        """The work of a routing daemon when the link is back."""
         self.lab["far"].ip(f"link set dev {interface} up")
         i = interface[1:]
         for family in (4, 6):

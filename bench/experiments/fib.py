@@ -27,6 +27,6 @@ def run(ctx) -> None:
 
 
 def keep_once(ctx, what: str, variant: str, unit: str, value: float) -> None:
-    """The kernels of one engine share the table."""
+    """Kernels of one engine share the table."""
     if not any((s.what, s.variant) == (what, variant) for s in ctx.outcome.series):
         ctx.add(what, variant, unit, value)

@@ -86,7 +86,7 @@ def with_kamueed(ctx) -> dict[str, float]:
 
 
 def wait_replaced(ctx, s: Star) -> None:
-    """Netlink keeps its order: when the last route goes its new way, all do."""
+    """Netlink keeps its order: when the last route has moved, all have."""
     with open(ctx.prefixes(), "rb") as f:
         lines = f.read().decode().split()
     for family, mark in ((4, "."), (6, ":")):

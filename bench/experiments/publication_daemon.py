@@ -25,7 +25,7 @@ STEADY_S = 2.0          # that measuring takes at most before it begins
 def run(ctx) -> None:
     case, seconds = CASES["ipv4-full"], 1.0 if ctx.quick else 3.0
     name = f"{RATE:,} changes/s"
-    # run.py has looked whether the machine is quiet: force
+    # run.py has checked that the machine is quiet: force
     bench = Bench(ctx.build, ctx.kamueed, prefixes=ctx.prefixes(), force=True, say=ctx.say)
     with bench, bench.start(kamueed(), case) as router:
         router.live.ns.ip(f"route add default via {table.hop_address(0, case.ports, 4)} dev {link(case, 0, 0)}")
@@ -45,7 +45,7 @@ def run(ctx) -> None:
 
 @contextmanager
 def flapping(ctx, router, seconds: float):
-    """The kernel's routes change from here on, for so long; the measurement inside ends before."""
+    """The kernel's routes change from here on, for this long; the measurement inside ends earlier."""
     site = router.live.site
     vias = [word for hop in range(site.case.hops)
             for word in ("--via",

@@ -39,7 +39,7 @@ class Load:
 
     def __init__(self, ns, socket_path: Path, run_dir: Path, kind: str, cores: set[int],
                  subagent: Path):
-        # else the kernel puts some of it beside the forwarder, which never sleeps
+        # otherwise the kernel puts some of it on the forwarder's core, which never sleeps
         self.cores = cores
         self.ns, self.socket, self.dir, self.kind, self.subagent = ns, socket_path, run_dir, kind, subagent
         self.file = run_dir / f"counts-{kind}"

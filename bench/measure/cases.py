@@ -14,7 +14,7 @@ from measure.goal import GOALS, Goal
 
 
 def case_parser(command: str, doc: str, cases: Mapping[str, str], quick: str) -> argparse.ArgumentParser:
-    """With --quick, --only and --json; `cases` are named and described."""
+    """With --quick, --only and --json; `cases` have names and descriptions."""
     width = max(map(len, cases)) + 2
     given = argparse.ArgumentParser(prog=f"kamuee bench {command}", description=doc.splitlines()[0],
                                     formatter_class=argparse.RawDescriptionHelpFormatter,

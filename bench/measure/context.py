@@ -77,7 +77,7 @@ class Context:
     # --- the table ---
 
     def prefixes(self) -> Path:
-        """The full table as text, one prefix a line: the file named, or the one the feed finds or makes."""
+        """The full table as text, one prefix per line: the named file, or the one that the feed finds or makes."""
         if self._prefixes is None:
             with self.step("preparing the full table"):
                 self._prefixes = write_table(self.work / "prefixes.txt", self._prefixes_wanted,

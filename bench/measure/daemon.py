@@ -50,7 +50,7 @@ class Kamueed:
             return False
 
     def stop(self) -> float:
-        """Seconds that a clean stop took."""
+        """Duration of a clean stop in seconds."""
         begun = time.monotonic()
         if not end(self.proc, patience_s=STOP_S):
             raise RuntimeError(f"kamueed does not stop within {STOP_S} s of SIGTERM:\n{self.log_end()}")
@@ -75,7 +75,7 @@ class Kamueed:
         return sum(f.get("rib-routes", 0) for f in fibs), sum(f.get("routes", 0) for f in fibs)
 
     def wait_routes(self, rib: int, fib: int, timeout_s: float = 60) -> None:
-        """Until the RIB holds `rib` routes and the FIB `fib`, give or take the neighbors that came or went."""
+        """Waits until the RIB has `rib` routes and the FIB `fib`, plus or minus changed neighbors."""
         now = (0, 0)
 
         def complete() -> bool:
@@ -86,13 +86,13 @@ class Kamueed:
                    pause_s=0.005)
 
     def gateway_of(self, address: str) -> str:
-        """Where the FIB sends an address."""
+        """The FIB's gateway for an address."""
         hops = [hop for result in self.client.call("lookup", address=[address]).get("result", [])
                 for hop in result.get("hop", [])]
         return hops[0].get("gateway", "") if hops else ""
 
     def losses(self) -> dict[str, int]:
-        """Packets lost so far, by where: the daemon's drop reasons and what its ports count."""
+        """Packets lost so far, by place: the daemon's drop reasons and its ports' counts."""
         found = {f"drop {d['name']}": d.get("packets", 0) for d in self.client.entries("drop")}
         for port in self.client.entries("port"):
             for counter in ("rx-missed", "rx-errors", "rx-no-buffer", "tx-errors"):
@@ -106,7 +106,7 @@ class Kamueed:
     # --- cost ---
 
     def status_kib(self, field: str) -> int:
-        """A size of /proc/PID/status, 0 when the field is not there."""
+        """A size in /proc/PID/status, 0 if the field is missing."""
         for line in Path(f"/proc/{self.proc.pid}/status").read_text().splitlines():
             if line.startswith(field + ":"):
                 return int(line.split()[1])

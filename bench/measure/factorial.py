@@ -21,7 +21,7 @@ Levels = tuple[int, ...]
 
 @dataclass
 class Effect:
-    """Of one factor, or of several together: half of what changing it from -1 to +1 does to the result."""
+    """Of one factor, or of several together: half of the change of the result between -1 and +1."""
     factors: tuple[str, ...]
     value: float
     percent: float                  # of the variation of all results

@@ -35,7 +35,7 @@ def multipath(legs: list[str]) -> bytes:
 
 
 def messages(n: int, six: bool, way: bytes):
-    """One RTM_NEWROUTE for each prefix, flags and sequence left to the sender."""
+    """One RTM_NEWROUTE for each prefix; the sender fills in flags and sequence."""
     if not n:
         return
     size, length, shift = (16, 48, 80) if six else (4, 24, 8)
@@ -57,7 +57,7 @@ def install(sock: socket.socket, n: int, six: bool, way: bytes) -> None:
         sock.send(b"".join(struct.pack("=IHHII", 16 + len(m), RTM_NEWROUTE, REQUEST | REPLACE_CREATE
                                        | (ACK if i == last else 0), i, 0) + m
                            for i, m in enumerate(batch)))
-        # errors of the others come before the acknowledgement of the last one
+        # errors of the others arrive before the last one's acknowledgement
         while True:
             _, kind, _, sequence, _, error = struct.unpack_from("=IHHIIi", sock.recv(65536))
             if kind == NLMSG_ERROR and error:

@@ -26,7 +26,7 @@ def read(path: str, default: str = "") -> str:
 
 
 def last_core() -> int:
-    """The core farthest from core 0, where interrupts and everybody else tend to be."""
+    """The core farthest from core 0, where interrupts and most other work run."""
     return max(os.sched_getaffinity(0))
 
 
@@ -54,7 +54,7 @@ def settle(limit_percent: float = BUSY_PERCENT, patience_s: float = SETTLE_S) ->
 
 
 def busiest(n: int = 3) -> list[str]:
-    """The processes that use most, for the refusal to name."""
+    """The processes with the highest use, for the refusal."""
     out = subprocess.run(["ps", "-eo", "pcpu,pid,comm", "--sort=-pcpu", "--no-headers"], capture_output=True,
                          text=True).stdout
     return [" ".join(line.split()) for line in out.splitlines()[:n]]

@@ -15,7 +15,7 @@ DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL")     # even when the runner is k
 
 
 class Unavailable(Exception):
-    """Something cannot be measured here; its text says why and what to do."""
+    """Something cannot be measured here; the text has the reason and a remedy."""
 
 
 def daemon() -> Path:
@@ -38,7 +38,7 @@ def bench_program(name: str) -> Path:
 
 
 def answer_of(name: str, *argv: str) -> dict:
-    """What a program of the benchmarks prints with --json; its messages go where ours do."""
+    """The output of a benchmark program with --json; its messages go where ours do."""
     done = subprocess.run([str(bench_program(name)), "--json", *argv], stdout=subprocess.PIPE)
     if done.returncode:
         raise Unavailable(f"{name} exited with code {done.returncode}; see its messages above")
@@ -59,7 +59,7 @@ def write_table(path: Path, prefixes: Path | str | None = None, routes: int | st
 def wait_until(condition: Callable[[], bool], what: str | Callable[[], str], timeout_s: float,
                error: type[Exception] = RuntimeError, proc: subprocess.Popen | None = None, pause_s: float = 0.02,
                log_end: Callable[[], str] = str) -> None:
-    """Until the condition is true; an `error` about `what` after the time, or when the process has ended."""
+    """Waits for the condition; an `error` about `what` after the time, or when the process has ended."""
     end = time.monotonic() + timeout_s
     while not condition():
         text = what if isinstance(what, str) else what()
@@ -79,7 +79,7 @@ def last_lines(log: Path, n: int = 15) -> str:
 
 
 def end(proc: subprocess.Popen | None, number: int | None = None, patience_s: float = 10) -> bool:
-    """Ends a process by SIGTERM or this signal; whether it obeyed within the time, else it is killed."""
+    """Ends a process by SIGTERM or this signal; returns whether it obeyed in time, otherwise it is killed."""
     if not proc or proc.poll() is not None:
         return True
     proc.terminate() if number is None else proc.send_signal(number)

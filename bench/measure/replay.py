@@ -61,7 +61,7 @@ class Disturbed(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """What traffic, through which table. Variants: dataclasses.replace(CASES["ipv4-full"], ring=True)."""
+    """The traffic, and its table. Variants: dataclasses.replace(CASES["ipv4-full"], ring=True)."""
     name: str
     idea: str
     families: tuple[int, ...] = (4,)   # of the packets; (4, 6): each one of them at random
@@ -93,7 +93,7 @@ CASES: dict[str, Case] = {case.name: case for case in (
 
 @dataclass
 class Rate:
-    """What a program reached in a case, and the floor measured around it."""
+    """The rate that a program reached in a case, and the floor measured around it."""
     program: str
     case: Case
     samples: list[float] = field(default_factory=list)   # Mpps of each interval, all rounds
@@ -125,7 +125,7 @@ class Rate:
 
 @dataclass
 class Load:
-    """What became of an offered load."""
+    """The fate of an offered load."""
     offered: int      # packets the ports had for the program
     missed: int       # of these, found no free descriptor: the program was too slow
     forwarded: int    # with the few that a router's kernel sends by itself (IPv6 group reports)
@@ -138,7 +138,7 @@ class Load:
 
 @dataclass
 class Verdict:
-    """What verification of every frame found."""
+    """The result of verifying every frame."""
     frames: int
     faults: dict[str, int]   # kind -> frames: of page.FAULTS, or lost
 
@@ -335,7 +335,7 @@ class HugePages:
         return int((HUGE / name).read_text())
 
     def kept(self) -> int:
-        """What the kernel keeps for good: surplus pages go when their user does."""
+        """The kernel keeps reserved pages; surplus pages disappear with their user."""
         return self.number("nr_hugepages") - self.number("surplus_hugepages")
 
     def add(self, pages: int) -> None:
@@ -508,13 +508,13 @@ def in_turns(floor: Run, runs: Sequence[Run], programs: Sequence[Program], case:
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
-    """Median of the rounds' own ratios: what disturbs a round disturbs both."""
+    """Median of the rounds' own ratios: a disturbance in a round affects both."""
     each = [our / their for our, their in zip(ours, theirs) if their]
     return statistics.median(each) if each else None
 
 
 def disturbance(floors: Sequence[float], waited: float) -> str:
-    """What speaks against the measurement; "" if nothing does."""
+    """A reason against the measurement; "" if there is none."""
     middle = statistics.median(floors)
     if not middle or max(floors) - min(floors) > FLOOR_DRIFT * middle:
         return f"the floor was between {min(floors):.1f} and {max(floors):.1f} Mpps: something else used the machine"

@@ -104,7 +104,7 @@ def machine_lines(machine: dict) -> list[str]:
 
 
 def markdown(result: dict) -> str:
-    """The whole result as it goes into a document."""
+    """The whole result for a document."""
     lines = [f"Measured {result['started']}:", ""] + [f"- {line}" for line in machine_lines(result["machine"])]
     for entry in result["experiments"]:
         outcome = Outcome(**{**entry, "series": [Series(**s) for s in entry["series"]]})

@@ -25,7 +25,7 @@ def loss(trial: dict) -> float:
 
 
 def passes(trial: dict, rate: float, tolerance: float) -> bool:
-    """No more loss than tolerated, and the generator kept up with the rate."""
+    """Losses are within the tolerance, and the generator kept up with the rate."""
     return loss(trial) <= tolerance and trial["offered_pps"] >= 0.95 * rate
 
 
@@ -58,7 +58,7 @@ def throughput(run: Trial, seconds: float) -> dict:
 
 @dataclass
 class Outcome:
-    """Of one trial, as the search needs it."""
+    """The result of one trial, as the search needs it."""
     offered_pps: float          # of each direction
     attempted: int              # packets
     lost: int
@@ -164,7 +164,7 @@ class Search:
         return trial.offered_pps
 
     def _undisturbed(self, rate: float, why: str) -> Outcome:
-        """A trial during which nobody else had the cores, or the last of a few that were all disturbed."""
+        """A trial without disturbance, or the last of a few that were all disturbed."""
         for repeat in range(REPEATS + 1):
             trial = self.run(rate, self.goal.seconds)
             self.found.trials += 1

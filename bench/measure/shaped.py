@@ -37,7 +37,7 @@ PORT = "p1"                                             # behind which host a re
 
 @dataclass
 class Shaper:
-    """Who shapes, and how it is told."""
+    """The shaper, and its configuration."""
     name: str
     kind: str               # of star
 
@@ -121,7 +121,7 @@ def measured(ctx, s: Star, shaper: Shaper) -> list[dict]:
 
 
 def overloaded(ctx, shaper: Shaper, flows: list[dict], shares_bps: Sequence[float], seconds: float) -> list[dict]:
-    """These flows, if each one's load was above its share; none where this machine could not send so much."""
+    """These flows, if each one's load was above its share; none if this machine could not send enough."""
     size = 8 * (FRAME - FCS)
     if all(flow["sent"] * size / seconds >= OVERLOAD * share for flow, share in zip(flows, shares_bps)):
         return flows
@@ -135,7 +135,7 @@ def trial(ctx, s: Star, rates_bps: Sequence[float], seconds: float) -> list[dict
 
 
 def load(ctx, s: Star, flows: Sequence[str], seconds: float) -> list[dict]:
-    """What queue_load found of each flow."""
+    """queue_load's results for each flow."""
     argv = [ctx.program("queue_load"), "--send", f"{s.hosts['src'].name}%e0", "--receive", f"{s.hosts['a'].name}%e0",
             "--to", s.router_mac("p0"), "--source", "10.90.0.2", "--destination", "10.90.1.2", "--cpu",
             str(s.load_core if s.is_kamueed else machine.last_core()), "--seconds", f"{seconds:g}", "--window-ms",

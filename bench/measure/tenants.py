@@ -36,7 +36,7 @@ class Tenant:
 
     @property
     def of_share(self) -> float:
-        """Payload against the most that its share can carry."""
+        """Payload relative to the most that its share can carry."""
         return self.tcp_bps / (self.share_bps * MTU_TCP / MTU_WIRE)
 
 

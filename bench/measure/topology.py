@@ -108,7 +108,7 @@ class Star:
         self.kamueed.start()
 
     def _spread(self) -> None:
-        """Receive packet steering: a packet that comes in on a port is forwarded by core 1."""
+        """Receive packet steering: core 1 forwards packets received on a port."""
         for link in LINKS:
             sh(["ip", "netns", "exec", self.router.name, "sh", "-c",
                 f"echo 2 > /sys/class/net/{link}/queues/rx-0/rps_cpus"])
@@ -117,7 +117,7 @@ class Star:
 
     @property
     def load_core(self) -> int:
-        """The core for the program that makes and counts packets: one that forwards none."""
+        """The core for the program that sends and counts packets: one that forwards none."""
         forwarding = self.kamueed.forwarder_cores() if self.kamueed else {1}
         free = [core for core in sorted(os.sched_getaffinity(0)) if core not in forwarding]
         return free[0] if free else 0
@@ -131,7 +131,7 @@ class Star:
         return [f"{form.format(n, i)}%p{n}" for i in range(2, GATEWAYS + 2) for n in (1, 2)]
 
     def ping(self, host: Namespace, address: str, count: int = 3) -> None:
-        """Until it answers: neighbors are known afterwards."""
+        """Waits until it answers: neighbors are resolved afterwards."""
         for _ in range(10):
             if " 0% packet loss" in host.run(["ping", "-q", "-c", str(count), "-i", "0.01", "-W", "1", address],
                                              check=False):
@@ -155,7 +155,7 @@ class Star:
 
     @contextmanager
     def losses_noted(self):
-        """Says afterwards where kamueed and its ports lost packets meanwhile."""
+        """Notes afterwards where kamueed and its ports lost packets meanwhile."""
         before = self.kamueed.losses() if self.kamueed else {}
         yield
         after = self.kamueed.losses() if self.kamueed else {}

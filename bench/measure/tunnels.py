@@ -124,7 +124,7 @@ def timed(kamueed: Kamueed, commit: list[str]) -> float:
 
 
 def settled(kamueed: Kamueed, pause_s: float = 0.5) -> bool:
-    """It has taken what the kernel tells of the TAPs. A forwarder polls all the time."""
+    """Whether it has processed the kernel's messages about the TAPs. A forwarder polls all the time."""
     def used() -> float:
         return sum(cpu for thread, cpu in kamueed.cpu_s().items() if not thread.startswith("forwarder"))
     begun = used()

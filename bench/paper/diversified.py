@@ -82,7 +82,7 @@ def name_of(levels: dict[str, int]) -> str:
 
 
 def effects(ours: Analysis) -> list[Row]:
-    """Beside theirs, their threads to our cores."""
+    """Next to theirs: their threads correspond to our cores."""
     rows = []
     for effect in ours.effects:
         alike = tuple({"cores": "threads"}.get(factor, factor) for factor in effect.factors)
@@ -173,7 +173,7 @@ def workload(ctx, result: Result) -> None:
     tables = ("default4",) if ctx.quick else ("default4", FULL)
     points: dict[str, list[tuple[float, float]]] = {}
     for table, (whole, size) in product(tables, ((whole, size) for whole in (0, 1) for size in sizes)):
-        # headers alone cost the same whatever the size, and 64 bytes are no more than headers
+        # headers alone cost the same at any size, and 64 bytes are no more than headers
         if whole == (size == 64):
             continue
         try:

@@ -193,7 +193,7 @@ def rows_of_publisher(row: dict, readers: int) -> list[Row]:
 
 
 def places(rows: list[dict]) -> list[Row]:
-    """The paper's five in its order and in ours. Of the throughputs it names only the first."""
+    """The paper's five in its order and in ours. For throughput it names only the first."""
     five = {row["paper"]: row for row in rows if row["paper"]}
     fastest = sorted(five, key=lambda name: -median(five[name]["mpps"]))
     soonest = sorted(five, key=lambda name: five[name]["publication_us"]["p50"] or 0.0)

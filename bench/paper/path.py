@@ -19,7 +19,7 @@ SIZES = (64, 96, 128, 256, 512, 1024, 1518)
 
 
 def case(**keys) -> str:
-    """key=value,... as path_bench reads it."""
+    """key=value,... in path_bench's form."""
     return ",".join(f"{key}={value}" for key, value in keys.items())
 
 
@@ -28,12 +28,12 @@ def cores() -> int:
 
 
 def median(values: Sequence[float]) -> float:
-    """No value, where a trial found the core taken away, is 0."""
+    """0 without values, which means that a trial found the core taken away."""
     return statistics.median(values) if values else 0.0
 
 
 def labels(names: Iterable[str]) -> list[str]:
-    """Broken into lines, so that they stand below their bars."""
+    """Broken into lines, so that they fit below their bars."""
     return [textwrap.fill(name, LABEL_COLUMNS, break_long_words=False) for name in names]
 
 
@@ -53,7 +53,7 @@ def full_table(ctx, cases: Iterable[str]) -> list[str]:
 
 
 class Measured:
-    """What path_bench answered; a case is named by its text."""
+    """path_bench's answer; a case is named by its text."""
 
     def __init__(self, answers: Sequence[dict]):
         self.ghz = answers[0]["tsc_ghz"]
@@ -71,7 +71,7 @@ class Measured:
         return [trial["cycles"] / trial["packets"] for trial in self.trials[name] if trial["packets"]]
 
     def mpps(self, name: str) -> list[float]:
-        """Million packets a second of all threads, each having its core to itself."""
+        """Million packets per second of all threads, if each has its core to itself."""
         return [self.threads[name] * self.ghz * 1e3 / cycles for cycles in self.cycles(name)]
 
     def stages(self, name: str) -> dict[str, list[float]]:
@@ -99,7 +99,7 @@ def measure(ctx, cases: Iterable[str], *options: str, rounds: int | None = None,
 
 def alternate(ctx, cases: Sequence[str], variants: Sequence[Sequence[str]],
               rounds: int | None = None) -> list[Measured]:
-    """The same cases in a process for each variant of options, which take turns."""
+    """The same cases in one process per variant of options; the processes take turns."""
     rounds = rounds or (2 if ctx.quick else 7)
     found: list[list[dict]] = [[] for _ in variants]
     with ctx.step(f"{len(cases)} cases, {len(variants)} variants, {rounds} rounds"):

@@ -13,7 +13,7 @@ PACKETS = 32
 IP4 = "4500003c000040004006{checksum}0a00000114000001"         # 60 bytes, TCP
 SYN = "03e8005000000001000000005002200000000000" + "00" * 20
 IP = IP4.format(checksum="12be") + SYN
-# hook, the packet from where the program sees it, entries of its tables
+# hook, the packet from the program's first byte on, entries of its tables
 EXAMPLES = {
     "noop": ("input", IP, ()),
     "dscp": ("input", IP, ("class:0=3", "mark:0=11")),

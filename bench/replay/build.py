@@ -21,7 +21,7 @@ NEEDED = ("lib/ethdev/", "lib/eal/include/", "drivers/bus/vdev/", "lib/lpm/", "e
 HEADERS = ("lib/ethdev", "drivers/bus/vdev", "lib/eal/include")
 DISTRIBUTION = re.compile(r"https?://\S*(debian|ubuntu)\S*")
 FLAGS = ["-O3", "-g", "-std=gnu17", "-march=native", "-Wall", "-DALLOW_INTERNAL_API", "-DALLOW_EXPERIMENTAL_API"]
-# What l3fwd's tables hold: as much as a full table needs. (file, as it is, as it has to be)
+# Limits of l3fwd's tables, enough for a full table. (file, old text, new text)
 LIMITS = (
     ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_MAX_RULES\s+)1024", r"\g<1>(1 << 21)"),
     ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_NUMBER_TBL8S) \(1 << 8\)", r"\1 (1 << 16)"),
@@ -94,7 +94,7 @@ def download(into: Path, version: str) -> Path:
 
 
 def unpack(archive: Path, into: Path) -> None:
-    """The parts that are needed; complete or not there."""
+    """The required parts; complete or missing."""
     part = into.with_name(into.name + ".part")
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -132,7 +132,7 @@ def is_current(made: Path, sources: Sequence[Path]) -> bool:
 
 
 def plugin(build: Path, say: Callable[[str], None] = print) -> Path:
-    """librte_net_replay.so below the build directory, built when it is older than its source."""
+    """librte_net_replay.so below the build directory, rebuilt if it is older than its source."""
     sources = sorted(path for path in HERE.glob("*.c") if not path.stem.endswith("_test"))
     made = build / "bench/dpdk/librte_net_replay.so"
     if is_current(made, sources + sorted(HERE.glob("*.h"))):

@@ -22,7 +22,7 @@ TX_FIELDS = ("tx", "tx_bytes", "tx_calls", "verified", "foreign", *FAULTS)
 
 
 class Page:
-    """Of one port. Raises FileNotFoundError or ValueError as long as the driver has not made it."""
+    """The page of one port. Raises FileNotFoundError or ValueError until the driver has made it."""
 
     def __init__(self, path: Path | str):
         with open(path, "r+b") as file:

@@ -56,7 +56,7 @@ class Live:
         self.pages: Pages | None = None
 
     def wait_polling(self) -> None:
-        """Until every port has its page and is polled."""
+        """Waits until every port has its page and is polled."""
         def polled() -> bool:
             try:
                 pages = [Page(path) for path in self.site.pages]
@@ -88,7 +88,7 @@ class Live:
 
 
 class Program:
-    """Something that forwards between replay ports."""
+    """A program that forwards between replay ports."""
     name = ""
     routes = False      # whether it forwards by the table, to the next hop's MAC: whether verifying makes sense
     looks = True        # whether it looks at where a packet goes

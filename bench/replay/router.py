@@ -34,7 +34,7 @@ class Router(Live):
         super().__init__(name, site, None, self.daemon.log)
 
     def run(self) -> None:
-        """Until it is ready to forward."""
+        """Waits until it is ready to forward."""
         for ns in {ns.name: ns for ns in [self.ns, *self.vrs.values()]}.values():
             ns.create()
         self.daemon.start()
@@ -96,7 +96,7 @@ def link(case, port: int, k: int) -> str:
 
 
 def memory_mib(lines: tuple[str, ...]) -> int:
-    """As the configuration of the caller says, or ours."""
+    """From the caller's configuration, or ours."""
     said = [line.split()[2] for line in lines if line.startswith("set memory ")]
     return int(said[-1]) if said else MEMORY_MIB
 

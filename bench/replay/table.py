@@ -33,7 +33,7 @@ def family_of(prefix: str) -> int:
 
 def write_prefixes(full: Path | None, path: Path, name: str, families: Sequence[int],
                    limit: int | None = None) -> dict[int, int]:
-    """The prefixes of a table into a file of their own; how many of each family. `full` is the full table's file."""
+    """Writes the prefixes of a table to a file; returns the number per family. `full` is the full table's file."""
     lines = DEFAULT4 if name == "default4" else (line.strip() for line in full.open())
     count = dict.fromkeys(families, 0)
     with path.open("w") as out:

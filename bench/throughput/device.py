@@ -37,12 +37,12 @@ START_S = 20
 
 
 class DeviceError(Exception):
-    """The device does not start or cannot be used; its text says what to do."""
+    """The device does not start or cannot be used; the text has a remedy."""
 
 
 @dataclass
 class Setting:
-    """What the user asked of the device."""
+    """The user's settings of the device."""
     build: Path
     kamueed: Path
     work: Path
@@ -62,7 +62,7 @@ class Setting:
     prefix_file: Path | None = field(default=None, repr=False)
 
     def holds(self) -> int:
-        """Packets that wait for the device at one port, at most."""
+        """Most packets that wait for the device at one port."""
         return self.queues << self.ring
 
 
@@ -89,7 +89,7 @@ class Device:
         self.n_routes = 0
 
     def start(self) -> None:
-        """Ready to be connected to."""
+        """Returns when it is ready to be connected."""
 
     def ready(self) -> None:
         """After the tester has connected: returns when everything is forwarded."""
@@ -98,12 +98,12 @@ class Device:
         end(self.proc)
 
     def destinations(self, side: int) -> list[str]:
-        """Addresses to which the tester's port `side` sends: what lies behind the other one."""
+        """Destinations of the tester's port `side`: addresses on the other side."""
         return [net.rpartition("/")[0].replace("::", "::9") if ":" in net else net.replace(".0/24", ".9")
                 for net in networks(1 - side)]
 
     def losses(self) -> dict[str, int]:
-        """What the device itself counts as lost, by reason."""
+        """Losses that the device itself counts, by reason."""
         return {}
 
     def facts(self) -> dict:
@@ -171,7 +171,7 @@ class KamueedDevice(Linked):
         self.wait_sockets()
 
     def _configure(self) -> None:
-        """What lies in the kernel and goes with the interfaces: addresses, neighbors, routes."""
+        """State in the kernel that disappears with the interfaces: addresses, neighbors, routes."""
         for side in SIDES:
             self._address(side)
         self._install_networks()
@@ -274,7 +274,7 @@ class TestpmdDevice(Linked):
                                          stderr=subprocess.STDOUT)
         except FileNotFoundError:
             raise DeviceError("dpdk-testpmd is not installed: apt-get install dpdk-dev") from None
-        # It listens before its ports are ready, and refuses a peer that comes meanwhile.
+        # It listens before its ports are ready, and refuses a peer in the meantime.
         wait_for(lambda: "io packet forwarding" in log.read_text(errors="replace"), "testpmd does not start forwarding",
                  self.proc)
         self.wait_sockets()

@@ -32,7 +32,7 @@ def percent(ratio: float) -> str:
 
 
 def outcome(row: dict) -> str:
-    """What a row found, in a few words."""
+    """The result of a row in a few words."""
     test = row["test"]
     if test == "throughput":
         return (f"loss ≤ {row['loss_ratio']:g}, {row['trials']} trials, {row['confirmed']} confirm, limit: "

@@ -35,7 +35,7 @@ COMMANDS = (("show", "port"), ("show", "fib"), ("show", "drops"), ("show", "thre
 
 
 class Asking(threading.Thread):
-    """Asks for every page again and again; counts answers and what failed."""
+    """Requests every page again and again; counts answers and failures."""
 
     def __init__(self, client, socket):
         super().__init__(daemon=True)
@@ -72,7 +72,7 @@ class Asking(threading.Thread):
 
 @contextmanager
 def churn(bench: Bench, per_second: float, seconds: float):
-    """Route changes in the device's kernel for a time; the yielded dict has what became of them afterwards."""
+    """Route changes in the device's kernel for a time; afterwards the yielded dict has the results."""
     found: dict = {}
     if not per_second or not getattr(bench.device, "groups", None):
         yield found
@@ -116,7 +116,7 @@ def run(bench: Bench, frames: Frames, given: argparse.Namespace, console: Consol
 
 
 def long_trial(bench: Bench, frames: Frames, rate: float, seconds: float, console: Console) -> tuple[dict, list[float]]:
-    """The result, and for how many ms of each second the device was kept from its core."""
+    """The result, and for how many ms of each second the device was preempted."""
     kept_ms, before = [], device_waited(bench)
     columns = (TextColumn("soak"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, auto_refresh=False,

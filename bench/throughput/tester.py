@@ -20,7 +20,7 @@ _serial = 0
 
 
 class TesterError(Exception):
-    """The tester ended or refused; its text says why."""
+    """The tester ended or refused; the text has the reason."""
 
 
 def prefer(pid: int, nice: int) -> None:

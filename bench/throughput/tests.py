@@ -33,7 +33,7 @@ POINTS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 
 @dataclass
 class Plan:
-    """How long and how precisely."""
+    """Duration and precision."""
     seconds: float = 2.0
     loss_ratio: float = 0.0
     precision: float = 0.01
@@ -60,7 +60,7 @@ class Bench:
     plan: Plan
     say: Callable[[str], None]
     threads: dict[str, list[int]] = field(default_factory=dict)     # whose -> thread ids, to see who took their core
-    # by name of the frames: what the throughput test found
+    # results of the throughput test, by name of the frames
     throughput: dict[str, dict] = field(default_factory=dict)
 
     @property
@@ -146,7 +146,7 @@ def stolen_ms(core: int) -> float:
 
 
 def spinning_threads(pid: int, core: int) -> list[int]:
-    """The threads of a process that may run on this core only; none of them: all."""
+    """The threads of a process that may run only on this core; if there are none, all threads."""
     tids = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
     return [tid for tid in tids if os.sched_getaffinity(tid) == {core}] or tids
 
@@ -183,7 +183,7 @@ def wire_gbps(pps: float, mean_bytes: float) -> float:
 
 
 def throughput(bench: Bench, frames: Frames) -> list[dict]:
-    """RFC 2544, 26.1: the highest rate at which no more than the stated share is lost."""
+    """RFC 2544, 26.1: the highest rate with no more loss than the stated share."""
     plan = bench.plan
     top, back = bench.flood(frames)
     bench.say(f"{frames.name} bytes: the tester sends {top / 1e6:.4g} Mpps per direction and gets {back / 1e6:.4g} "
@@ -207,7 +207,7 @@ def article(limit: str) -> str:
 
 
 def need_throughput(bench: Bench, frames: Frames) -> dict:
-    """The other tests stand on it."""
+    """The other tests depend on it."""
     if frames.name not in bench.throughput:
         throughput(bench, frames)
     return bench.throughput[frames.name]
@@ -336,7 +336,7 @@ def recovery(bench: Bench, frames: Frames) -> list[dict]:
 
 
 def reset(bench: Bench, frames: Frames) -> list[dict]:
-    """RFC 2544, 26.6: how long nothing comes while the device is killed and started anew, at half its throughput."""
+    """RFC 2544, 26.6: the time without packets while the device is killed and restarted, at half its throughput."""
     base = need_throughput(bench, frames)
     if not base["rate"]:
         return nothing(bench, frames, "reset")
