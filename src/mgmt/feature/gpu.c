@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gpu.c - the GPU for lookups and classification: configuration, state, reopening
+//
+// A change of the device, of its virtual routers or of their engines closes the GPU and opens it
+// again; only the latency limit and an emulated fault change while it is open. A missing GPU is an
+// error, but not in the first configuration, so that kamueed starts without it.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

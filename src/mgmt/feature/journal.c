@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal.c - the journal of routes: changes, routes at an earlier time, and events
+//
+// rib_manager keeps the journal; this file configures its size and asks it. `route-changes` answers
+// in pages, as a stream if there is more than one; `route-at` gives the route at an earlier time.
+// Events are the end of the journal, read while there are listeners. The newest changes are kept
+// over a planned stop.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mirror.c - mirrors: of ports, and sessions for rules of access lists
+//
+// A step adds or removes one mirror or session, so a changed one is removed and added again.
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

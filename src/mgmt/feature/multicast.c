@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast.c - static multicast routes, and all multicast routes in force
+//
+// rib_manager keeps the routes. A route is identified by its virtual router, source and group; a
+// change of anything else replaces it in place.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

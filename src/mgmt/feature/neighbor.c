@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neighbor.c - neighbors: rib_manager's table, clear-neighbor, and change events
+//
+// rib_manager answers for the table, and the kernel deletes neighbors. While there are event
+// listeners, rib_manager puts changes into a ring, which this file reads.
 #include <string.h>
 
 #include "base/log.h"

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // policer.c - policers, and their interfaces
+//
+// A policer is a named set of settings, and an interface names one for each direction. Resolving
+// copies the settings to the interface, so a changed policer is a step of each interface that uses
+// it.
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_config.c - configured ports
+//
+// A change first removes ports that do not stay, then changes staying ports, and then attaches new
+// ones (port_stays). Checks of the host refuse a kernel interface that the host itself needs.
 #include "feature/metalink.h"
 #include "feature/port.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thread_config.c - configured assignment of queues to threads
+//
+// While ports change, threads keep only the queues that stay: others leave before ports are
+// removed, and new ones are added when their ports exist.
 #include "feature/thread.h"
 
 #include <ctype.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vport.c - sub-interfaces
+//
+// A vport stays while its tags and its port stay; otherwise it is deleted and created again. MTUs
+// shrink before the ports change and grow afterwards, so that a vport's MTU is never above its
+// port's.
 #include "feature/vport.h"
 
 #include <stdio.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr_config.c - configured virtual routers
+//
+// A virtual router stays while its namespace and kernel table stay, even under another name;
+// otherwise it is deleted and created again. Settings of one that stays are changed one by one. An
+// entry without its own engine or flow hash has the default virtual router's.
 #include "feature/vr.h"
 
 #include <stddef.h>
@@ -60,8 +64,8 @@ static struct flow_hash read_flow_hash(const struct lyd_node *first, struct flow
     return h;
 }
 
-// Derives a unique seed from the default one's and the name: two virtual routers on a packet's path
-// must not split flows alike.
+// Derives the seed from the default one's and the name, so that two virtual routers on a packet's
+// path do not split flows alike.
 static uint32_t seed_of_name(uint32_t seed, const char *name)
 {
     uint32_t own = seed ? (uint32_t)hash_bytes(name, strlen(name), seed) : 0;
