@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sflow.c - sFlow version 5: sampled packets and interface counters
 //
-//     forwarders --watch's slots--> take_samples --rib_manager: prefix lengths--> write_samples -->
+//     forwarders --watch's slots--> take_samples --rib_manager: prefix lengths--> write_sample -->
 //     collectors
 //
 // Every TICK_MS at most BATCH samples are taken and sent; more samples wait in the slots, and

@@ -258,7 +258,7 @@ static void a_sub_interface_may_have_a_queue_of_its_own(void **state)
     router_end();
 }
 
-// tests/path/policer and tests/path/acl test the class of an access list.
+// tests/path/police and tests/path/acl test the class of an access list.
 static void the_priority_of_a_tag_comes_before_the_dscp(void **state)
 {
     struct queue_class_stats s;
