@@ -45,7 +45,7 @@ def send(context: Context, lines: Sequence[str]) -> None:
     try:
         change(context, line=list(lines))
     except DaemonError as error:
-        about_words = re.search(r"unknown word|expected", str(error))       # else the line is not what is wrong
+        about_words = re.search(r"unknown word|expected", str(error))       # otherwise the line is fine
         said = foreign.known(lines[0].split(), 2) if len(lines) == 1 and about_words else ""
         if not said:
             raise

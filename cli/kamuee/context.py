@@ -16,7 +16,7 @@ from kamuee.output import Sink, Writer
 
 NARROW = 80
 TELLS_AFTER_S = 1
-LONG = {"configure": "commits", "edit": "reads", "compare": "compares", "configuration": "prints"}  # what kamueed does
+LONG = {"configure": "commits", "edit": "reads", "compare": "compares", "configuration": "prints"}  # the work of kamueed
 UNLIMITED = 100_000
 
 

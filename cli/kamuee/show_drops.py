@@ -38,7 +38,7 @@ LEDGER_VR = (("received by its interfaces", "rx"), ("sent by the kernel", "injec
 def show(context: Context, match: Match) -> None:
     vr = match.args.get("VR")
     reasons = [] if vr else context.client.entries("drop")
-    if not reasons:  # no rate: what was shown last is of the whole router
+    if not reasons:  # no rate: the last output was of the whole router
         found = context.client.one_or_all("vr", vr, "virtual router")
         print_reasons(context, [{**entry, "pps": None} for one in found for entry in one.get("drop", [])])
         return

@@ -16,7 +16,7 @@ METHODS = ["GET", "PUT", "PATCH", "POST", "DELETE", "HEAD", "OPTIONS", "TRACE", 
 TOP = MODULE.all("container", "list", "leaf", "leaf-list")
 STATE = next(node for node in TOP if node.argument == "state")
 CONFIG = [node for node in TOP if node is not STATE]
-# What would end kamueed; what answers for as long as a client stays is asked with a bound (BOUNDED) or left at once (LEFT).
+# Requests that would end kamueed. Endless answers are read up to a bound (BOUNDED) or left at once (LEFT).
 SKIPPED = {"shutdown"}
 LEFT = {"capture", "trace", "test-tap"}
 WORDS = ["p0", "p1", "v7", "red", "default", "ipv4", "ipv6", "10.0.0.1", "2001:db8::1", "239.1.1.1", "net_null7", "true", "false", "0", "1",

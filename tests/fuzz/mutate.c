@@ -87,7 +87,7 @@ static void field(struct random *r, struct frame *f)
 static void length(struct random *r, struct frame *f)
 {
     unsigned at = l3_at(f), how = random_below(r, 6);
-    unsigned near = random_below(r, 9); // around what it is
+    unsigned near = random_below(r, 9); // a value near the present one
 
     if (how == 0) {
         f->n = 1 + random_below(r, f->n);

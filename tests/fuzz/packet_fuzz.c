@@ -2,16 +2,17 @@
 // packet_fuzz.c - any bytes as bursts of frames, through the whole forwarder
 //
 // Input: 4 bytes that choose the state of the router's switches, then frames: 6 bytes before each
-//     0  bits 0-1 port, 2 tag stripped by the port, 3 checksum found good, 4 given the router's
-//     MAC, 5 given a right IPv4
-//        checksum (chance would seldom find these), 6 the burst ends here, 7 big segments
-//     1  size of the segments / 8        2  tag        3  what lies behind the data        4-5  its
-//     length, high byte first
-// What is shorter than its length is taken as it is. After each burst the ledger must be at 0 with
+//     0    bits 0-1 port, 2 tag stripped by the port, 3 checksum found good, 4 given the router's
+//          MAC, 5 given a right IPv4 checksum (chance would seldom find these), 6 the burst ends
+//          here, 7 big segments
+//     1    size of the segments / 8
+//     2    tag
+//     3    byte that follows the data
+//     4-5  its length, high byte first
+// A frame shorter than its length is taken as it is. After each burst the ledger must be at 0 with
 // nothing inside the router and no buffer missing; sanitizers watch the rest, and mbufs are
-// poisoned outside their data (harness.h). libFuzzer's own mutations take turns with those of
-// mutate.h, which know where the headers are. packet_storm --seeds DIR writes the inputs to start
-// from.
+// poisoned outside their data (harness.h). libFuzzer's own mutations alternate with mutations of
+// mutate.h, which know the headers. packet_storm --seeds DIR writes the first inputs.
 #include <stdlib.h>
 
 #include "mutate.h"

@@ -9,7 +9,7 @@
 // coincidences, some hundred thousand frames a second: bursts of frames of all kinds together, each
 // a seed (seeds.h) changed a few times (mutate.h). After each burst the ledger must be at 0, with
 // no buffer missing. Now and then a burst comes twice, with other bytes behind the frames' data:
-// the outcome must be the same, for no decision may hang on what is not part of the frame.
+// the outcome must be the same, because no decision may depend on bytes outside the frame.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

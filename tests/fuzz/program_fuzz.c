@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_fuzz.c - a module of a packet program from anybody: program_check.h says what must hold
+// program_fuzz.c - untrusted modules of packet programs; program_check.h has the invariants
 //
 // The first byte: 0: the rest is the module; otherwise a number for program_generate.h, and the
 // rest says which bytes of that module are changed.

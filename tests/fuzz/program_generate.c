@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // program_generate.c - see program_generate.h
 //
-// A value of a type is made by an expression of it, a statement leaves nothing: so types are right
-// by the way they are made. Each function has a budget of what its instructions cost together,
-// which is more than its longest way can cost.
+// An expression of a type makes a value of that type, and a statement leaves nothing on the stack,
+// so types are right by construction. Each function has a budget for the total cost of its
+// instructions, which is above the cost of its longest path.
 #include "program_generate.h"
 
 #include <stddef.h>
@@ -138,7 +138,7 @@ static void make_store(struct making *g, unsigned depth)
     set_place(g, emit(g, code));
 }
 
-// A division mostly by what is not 0.
+// Divisors are mostly not 0.
 static void make_operation(struct making *g, uint8_t type, unsigned depth)
 {
     uint32_t which = random_below(g, 15);
@@ -191,7 +191,7 @@ static void make_selected(struct making *g, uint8_t type, unsigned depth)
     emit(g, 0x1b);
 }
 
-// A number of a counter or table, now and then one that is not declared.
+// The number of a counter or table, sometimes an undeclared one.
 static void make_number(struct making *g, uint32_t n)
 {
     uint32_t kind = random_below(g, 16);

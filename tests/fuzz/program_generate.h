@@ -11,8 +11,8 @@
 #define GENERATE_COUNTERS 2
 #define GENERATE_TABLES 2
 
-// `functions`: packet() calls the one whose number is in the packet's field `interface`, of so
-// many (a power of two, up to 512); 0: packet() is one function itself.
+// packet() calls one of `functions` functions (a power of two, up to 512), selected by the packet's
+// field `interface`; 0: packet() is the only function.
 void program_generate(struct wasm_module *m, uint64_t seed, unsigned functions);
 
 #endif

@@ -177,7 +177,7 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL);
 
     printf("seed %llu\n", (unsigned long long)seed);
-    seed *= 0x9e3779b97f4a7c15u; // those of neighbors do not overlap
+    seed *= 0x9e3779b97f4a7c15u; // seeds of neighbors do not overlap
     check_modules(modules, seed);
     if (functions && access("/usr/bin/wasm2c", X_OK)) {
         printf("without wasm2c nothing is built\n");

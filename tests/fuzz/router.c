@@ -18,7 +18,7 @@ void fuzz_router(void)
     random_router();
     random_lists();
     rig_icmp_rate(1000000000, 1000000000);
-    // Interfaces 1..6 are those of random_router: ports 0, 1, 0.10, 2.20, 2 (MTU 300), 3 (down).
+    // Interfaces 1..6 are as in random_router: ports 0, 1, 0.10, 2.20, 2 (MTU 300), 3 (down).
     member[0] = rig_adjacency(2, 11);
     member[1] = rig_adjacency(4, 12);
     member[2] = rig_adjacency(3, 13);
@@ -116,7 +116,7 @@ void fuzz_switch(uint32_t state)
     rig_forwarder(0)->lanes = lanes ? lanes : lanes_by_name("scalar");
     rig_reach = rig_forwarder(0)->lanes == lanes_by_name("avx512")
                     ? 22
-                    : 64; // gathers are not seen by what looks for stray loads
+                    : 64; // the check for stray loads does not see gathers
 }
 
 void fuzz_settle(uint32_t fate)

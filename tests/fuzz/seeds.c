@@ -30,7 +30,7 @@ static void add_ip(struct ip_spec s, unsigned port)
     add(&f, port);
 }
 
-// --- what goes through: each next hop of the router, each size that matters, by each kind of
+// --- forwarded packets: each next hop of the router, each size that matters, by each kind of
 // interface ---
 
 static void transit(void)

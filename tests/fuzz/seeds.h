@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // seeds.h - one real frame of each kind that a router meets, made by code
 //
-// What mutation starts from (mutate.h), and the corpus of the libFuzzer harness. Addresses are
-// those of fuzz_router() (router.h). Made once, read only afterwards.
+// Inputs of mutation (mutate.h), and the corpus of the libFuzzer harness. Addresses belong to
+// fuzz_router() (router.h). Made once, read only afterwards.
 #ifndef FUZZ_SEEDS_H
 #define FUZZ_SEEDS_H
 

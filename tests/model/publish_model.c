@@ -2,7 +2,7 @@
 // publish_model.c - publish and retire, in every interleaving that two readers, a writer and a
 // grace period can have
 //
-// A model of what src/data/poptrie and src/data/table do, small enough that all of its
+// A model of publication in src/data/poptrie and src/data/table, small enough that all of its
 // states can be visited: five blocks, three changes of one route, two readers
 // with two lookups each. A state is the memory, the stores that have left the
 // writer but not arrived yet, and where everybody is. From each state every
@@ -12,7 +12,7 @@
 //
 //     writer   make a child (and, in every second change, a parent), publish the word that leads to
 //     it,
-//              retire what the old word led to, draw a ticket; free and use again what is over
+//              retire the memory behind the old word, draw a ticket; free and reuse expired memory
 //     worker   the thread of rcu.c: a grace period, one reader after the other, then: the ticket is
 //     over reader   word, word, leaf; says between two lookups that it holds nothing; goes offline
 //     at the end
@@ -513,8 +513,8 @@ static void begin(void)
     visit(&s, 0, "begin");
 }
 
-// True when the variant does what it must: harm in a planted bug, none in the protocol, which has
-// to come to its end. The last change finds no block that was never used: it gets one that a grace
+// True if the variant behaves as expected: a planted bug does harm, the protocol does none and
+// finishes. The last change finds no block that was never used: it gets one that a grace
 // period gave back.
 static bool run(enum bug b)
 {

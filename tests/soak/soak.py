@@ -84,7 +84,7 @@ class Soak:
         self.first: dict[str, int] = {}
         self.pid = 0
 
-    # --- what is right ---
+    # --- checks ---
 
     def sessions_lost(self) -> dict[str, int]:
         """How often each BGP session was lost since the routing daemon started."""
@@ -165,7 +165,7 @@ class Soak:
             raise Found(f"upgrade: {pid} -> {self.node.kamueed_pid()}, {done.stdout}{done.stderr}")
         return "done" if fits else "refused"
 
-    # --- disturbances; those of GENTLE cost no session ---
+    # --- disturbances; GENTLE ones cost no session ---
 
     def churn(self) -> str:
         lines = []

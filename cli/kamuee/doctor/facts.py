@@ -27,7 +27,7 @@ def words_of(lines: list[str]) -> list[list[str]]:
     for line in lines:
         try:
             words = shlex.split(line, comments=True)
-        except ValueError:  # kamueed says what is wrong with it
+        except ValueError:  # kamueed reports the error
             continue
         if words[:1] == ["set"]:
             found.append(words[1:])

@@ -13,7 +13,7 @@ STATUSES = ("good", "absent", "advice", "wrong")
 class Finding:
     check: str            # one word for the condition, the same in JSON and documentation
     status: str           # of STATUSES. advice: it works, slower or less evenly; wrong: it does not work
-    subject: str          # what was looked at: 'node 0', 'p0', 'core 3'
+    subject: str          # the checked thing: 'node 0', 'p0', 'core 3'
     found: str
     wanted: str = ""
     effect: str = ""      # what it costs, as measured in the papers or here

@@ -75,7 +75,7 @@ def draw(rnd: random.Random, lengths: dict[int, int], first: dict[int, int], fir
                     raise ValueError(f"no room for {lengths[length]} prefixes of length {length}: "
                                      "ask for fewer routes")
                 n_refused += 1
-                nested = nested and n_refused < 20      # what covers may be full: look elsewhere
+                nested = nested and n_refused < 20      # covering prefixes may be full: look elsewhere
                 continue
             # Where the space is so full that nothing free is left, nest after all.
             if not nested and budget > 0 and is_covered(value, length, shorter):

@@ -58,7 +58,7 @@ class KamueeNode(Router):
         return self.wire, wire_name(interface)
 
     def settings(self) -> dict[str, str]:
-        return {}       # the kernel's: what a router needs beyond them kamueed sets
+        return {}       # the kernel's; kamueed sets the others that a router needs
 
     def check(self) -> None:
         super().check()
