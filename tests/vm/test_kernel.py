@@ -100,7 +100,7 @@ def test_the_router_of_readme_runs_as_written_on_pci_cards(own):
 
 def test_its_card_is_given_to_dpdk_as_written(own):
     pid = own.pid()
-    for _, lines in blocks(ONE_NIC, begin="**4. ", end="A binding made by"):
+    for _, lines in blocks(ONE_NIC, begin="**4. ", end="A reboot ends a binding"):
         for line in filter(None, lines):
             own.vm.run(command_of(line)[0].replace("0000:3b:00.0", pci(1)), timeout_s=60)
     assert own.pid() == pid, own.told()          # nobody had to start it again
