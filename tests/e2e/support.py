@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the end-to-end tests share: waiting, labs, ping, streams of numbered packets."""
+import contextlib
+import ctypes
 import json
 import os
 import re
@@ -67,6 +69,17 @@ def two_hosts(kind: str = "kamuee", interfaces: Sequence[str] = (), settings: Se
         "  - [h1:eth0, r:p0]",
         "  - [r:p1, h2:eth0]",
         *(f"  - [{link}]" for link in links), ""])
+
+
+@contextlib.contextmanager
+def small_pages():
+    """Programs started meanwhile get no transparent huge pages: khugepaged would add 2 MiB to their memory whenever it likes."""
+    thp_disable, prctl = 41, ctypes.CDLL(None, use_errno=True).prctl
+    assert prctl(thp_disable, 1, 0, 0, 0) == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield
+    finally:
+        prctl(thp_disable, 0, 0, 0, 0)
 
 
 def eventually(true: Callable[[], object], timeout_s: float = PATIENCE_S,

@@ -386,8 +386,9 @@ def test_times_are_those_of_the_agent(snmp):
     daemon.process.kill()
     daemon.process.wait(10)
     daemon.start(daemon.file.read_text())
-    eventually(lambda: snmpd.asked(f"{IF}.8.{port}") == "1", 20, "kamueed is there again")
-    assert ticks(snmpd, began) >= killed and snmpd.column(f"{IFX}.1") == names   # counters begin at 0, and the manager is told
+    eventually(lambda: snmpd.asked(f"{IF}.8.{port}") == "1" and ticks(snmpd, began) >= killed, 20,   # counters begin at 0, and the manager is told
+               "the new kamueed's counters are there")                               # until then the old state is served whole
+    assert snmpd.column(f"{IFX}.1") == names
     eventually(lambda: ticks(snmpd, began) <= uptime(), 20, "not in the future")
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from kamuee.errors import DaemonError
 from kamuee.lab.netns import in_namespace
-from support import eventually
+from support import eventually, small_pages
 
 pytestmark = pytest.mark.fault
 
@@ -149,7 +149,8 @@ def one_round(daemon, fault: Fault, i: int) -> bool:
 def test_what_fails_once_leaves_nothing_behind(daemon, fault, namespaces):
     command = daemon.command
     daemon.command = lambda *more: [*fault.words(), *command(*more)]
-    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\n")
+    with small_pages():
+        daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\n")
     for name in namespaces:
         one_round(daemon, fault, namespaces.index(name) + 10 * CALLS - 1)
     before, memory = held(daemon), resident_kib(daemon)

@@ -16,7 +16,7 @@ from kamuee.lab.netns import NETNS_DIR, is_running, stop_processes
 
 from conftest import ROOT
 from daemon import Daemon
-from support import Router, assert_no_loss, assert_reaches, eventually, reaches, two_hosts
+from support import Router, assert_no_loss, assert_reaches, eventually, reaches, small_pages, two_hosts
 
 PORTS = "set memory 128\nset port p0 kernel-interface a0\nset port p1 kernel-interface a1\n"
 BLUE = PORTS + "set vr blue\nset interface p1 vr blue\n"
@@ -464,7 +464,8 @@ def memory(daemon, name: str) -> int:
 
 def test_the_bill_of_memory_is_what_virtual_routers_cost(daemon):
     names = [f"t{k}" for k in range(30)]
-    daemon.start(PORTS + "set vr first\nset vr second\n")       # they have what all share made
+    with small_pages():
+        daemon.start(PORTS + "set vr first\nset vr second\n")   # they have what all share made
     eventually(lambda: all(vr["synced"] for vr in daemon.client.entries("vr")), 60)
     before = resident(daemon)
     daemon.configure(*(f"set vr {name}" for name in names))
