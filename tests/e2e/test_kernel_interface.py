@@ -237,9 +237,11 @@ def alarms(router) -> list[str]:
 
 def test_a_renamed_interface_goes_on_and_is_named(router):
     eventually(lambda: router.client.state("port=p0")[0]["status"] == "up", what="the port is up")
+    begun = len(router.log.read_text())
     router.run("ip link set a0 name foo0")
     eventually(lambda: "its kernel interface a0 is called foo0 now" in why(router, "p0"), what=lambda: why(router, "p0"))
     assert router.client.state("port=p0")[0]["status"] == "up"
+    assert "port=p0 state=down" not in router.log.read_text()[begun:], "its routes stay"
     eventually(lambda: alarms(router) == ["p0 interface"], what="the alarm")
     assert "ip link set foo0 name a0, or set port p0 kernel-interface foo0" in router.log.read_text()
     received = router.client.state("port=p0")[0]["statistics"]["rx-packets"]

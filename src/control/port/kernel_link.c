@@ -341,15 +341,19 @@ static bool read_name(const struct kernel_link *n, char name[16])
     return true;
 }
 
-bool kernel_link_was_replaced(struct kernel_link *n)
+// The interface may be renamed or deleted at any time.
+static void follow_name(struct kernel_link *n)
 {
-    int now = read_ifindex(n);
-
-    if (now == n->ifindex)
-        return n->gone;
+    if (read_ifindex(n) == n->ifindex)
+        return;
     n->gone = !read_name(n, n->name);
     if (n->gone) // keeps the name by which it may come back
         snprintf(n->name, sizeof n->name, "%s", n->taken);
+}
+
+bool kernel_link_was_replaced(struct kernel_link *n)
+{
+    follow_name(n);
     return n->gone && read_ifindex(n);
 }
 
@@ -436,11 +440,12 @@ int kernel_link_rx_fd(struct kernel_link *n, uint16_t queue)
     return queue < n->n_rx_fd ? n->rx_fd[queue] : -1;
 }
 
-bool kernel_link_has_carrier(const struct kernel_link *n)
+bool kernel_link_has_carrier(struct kernel_link *n)
 {
     // Not IFF_RUNNING, which may be up to a second late.
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
-    int flags = read_ifindex(n) ? read_flags(n) : 0;
 
+    follow_name(n);
+    int flags = n->gone ? 0 : read_flags(n);
     return flags > 0 && flags & IFF_UP && !ethtool_ioctl(n, &link) && link.data;
 }

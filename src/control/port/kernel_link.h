@@ -48,6 +48,6 @@ void kernel_link_explain_down(const struct kernel_link *n, const char *port, cha
 uint64_t kernel_link_missed(struct kernel_link *n);
 // Packet socket of a receive queue, readable when a frame is in its ring; -1: none.
 int kernel_link_rx_fd(struct kernel_link *n, uint16_t queue);
-bool kernel_link_has_carrier(const struct kernel_link *n); // and it is up
+bool kernel_link_has_carrier(struct kernel_link *n); // and it is up
 
 #endif
