@@ -6,11 +6,12 @@ client was ready to run and did not get a core is taken off (schedstat), and of 
 """
 import json
 import os
+import re
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,20 +83,24 @@ def configuration() -> Iterator[str]:
     yield "set interface p0 acl in big"
 
 
+def fill(daemon: Daemon) -> None:
+    daemon.run("ip addr add 10.0.0.1/16 dev p0")
+    daemon.run("ip link set p0 up")
+    batch = daemon.dir / "batch"
+    batch.write_text("".join(f"neigh add 10.0.{i >> 8}.{i & 255} lladdr 02:00:00:00:{i >> 8:02x}:{i & 255:02x} nud permanent dev p0\n"
+                             for i in range(256, 256 + NEIGHBORS))
+                     + "".join(f"route add 20.{i >> 16}.{i >> 8 & 255}.{i & 255}/32 via 10.0.{n >> 8}.{n & 255} proto bgp\n"
+                               for i in range(ROUTES) for n in [i % NEIGHBORS + 256]))
+    daemon.run(f"ip -batch {batch}")
+    eventually(lambda: daemon.client.state("vr=default/fib=ipv4")[0]["routes"] >= ROUTES, 60, "the routes are in the FIB")
+
+
 @pytest.fixture(scope="module")
 def full(kamueed) -> Iterator[Daemon]:
     daemon = Daemon(kamueed, "wait-e2e")
     try:
         daemon.start("\n".join(configuration()) + "\n")
-        daemon.run("ip addr add 10.0.0.1/16 dev p0")
-        daemon.run("ip link set p0 up")
-        batch = daemon.dir / "batch"
-        batch.write_text("".join(f"neigh add 10.0.{i >> 8}.{i & 255} lladdr 02:00:00:00:{i >> 8:02x}:{i & 255:02x} nud permanent dev p0\n"
-                                 for i in range(256, 256 + NEIGHBORS))
-                         + "".join(f"route add 20.{i >> 16}.{i >> 8 & 255}.{i & 255}/32 via 10.0.{n >> 8}.{n & 255} proto bgp\n"
-                                   for i in range(ROUTES) for n in [i % NEIGHBORS + 256]))
-        daemon.run(f"ip -batch {batch}")
-        eventually(lambda: daemon.client.state("vr=default/fib=ipv4")[0]["routes"] >= ROUTES, 60, "the routes are in the FIB")
+        fill(daemon)
         yield daemon
     finally:
         daemon.end()
@@ -151,9 +156,15 @@ def test_all_operations_are_asked():
 
 @pytest.mark.parametrize("method, target, body", ASKED, ids=[f"{target} {body[:40].decode()}".replace("/restconf/", "") for _, target, body in ASKED])
 def test_nobody_waits(full, method, target, body):
-    longest = []
-    while len(longest) < TRIES and min(longest, default=WAIT_S) >= WAIT_S:
-        longest.append(waits(full, method, target, body))
+    assert_served(lambda: waits(full, method, target, body))
+
+
+def assert_served(measure: Callable[[], float], again: Callable[[], None] = lambda: None) -> None:
+    """The shortest wait of a few: others on this machine make it longer, never shorter. `again` puts back what a measurement changed."""
+    longest = [measure()]
+    while min(longest) >= WAIT_S and len(longest) < TRIES:
+        again()
+        longest.append(measure())
     assert min(longest) < WAIT_S, f"another client waited {[round(s * 1000) for s in longest]} ms"
 
 
@@ -163,21 +174,24 @@ def operation(name: str, given: dict) -> tuple[str, str, bytes]:
 
 def test_nobody_waits_for_a_session(full):
     """Requests that INPUT cannot have: a session's number is known only when it is open."""
-    session = full.client.call("session-open")["session"]
+    session = edited_session(full)
     asked = [operation("edit", {"session": session, "text": LONG}), operation("compare", {"session": session}),
              operation("configuration", {"session": session}), operation("complete", {"session": session, "line": "set acl long rule "}),
-             operation("configure", {"session": session, "check": True}), ("GET", "/restconf/data/kamuee:state/configuration", b""),
-             operation("session-close", {"session": session})]
-    for method, target, body in asked:
-        longest = waits(full, method, target, body)
-        assert longest < WAIT_S, f"{target}: another client waited {round(longest * 1000)} ms"
+             operation("configure", {"session": session, "check": True}), ("GET", "/restconf/data/kamuee:state/configuration", b"")]
+    for one in asked:
+        assert_served(lambda one=one: waits(full, *one))
+    full.client.call("session-close", session=session)
+    assert_served(lambda: waits(full, *operation("session-close", {"session": edited_session(full)})))
+
+
+def edited_session(full) -> int:
+    session = full.client.call("session-open")["session"]
+    full.client.call("edit", session=session, text=LONG)
+    return session
 
 
 def applied(full, lines: list[str], back: list[str]) -> None:
-    longest = []
-    while len(longest) < TRIES and min(longest, default=WAIT_S) >= WAIT_S:
-        longest.append(max(waits(full, *operation("configure", {"line": some})) for some in (lines, back)))
-    assert min(longest) < WAIT_S, f"another client waited {[round(s * 1000) for s in longest]} ms"
+    assert_served(lambda: max(waits(full, *operation("configure", {"line": some})) for some in (lines, back)))
 
 
 @pytest.mark.parametrize("count", [1, 50])
@@ -221,6 +235,15 @@ def test_the_configuration_is_read_while_one_is_checked(full):
 def test_nobody_waits_while_the_port_of_all_routes_is_deleted(full):
     assert full.client.state("vr=default/fib=ipv4")[0]["routes"] >= ROUTES
     gone = ["delete port p0", "delete interface p0", *(f"delete interface v{i}" for i in range(LISTS)), *(f"delete vport v{i}" for i in range(VPORTS))]
-    longest = waits(full, *operation("configure", {"line": gone}))
-    eventually(lambda: full.client.state("vr=default/fib=ipv4")[0]["routes"] < 100, 20, "the routes left the FIB")
-    assert longest < WAIT_S, f"another client waited {round(longest * 1000)} ms"
+    back = [line for line in configuration() if re.match(r"set (port p0|interface [pv]\d+|vport v\d+) ", line)]
+
+    def measure() -> float:
+        longest = waits(full, *operation("configure", {"line": gone}))
+        eventually(lambda: full.client.state("vr=default/fib=ipv4")[0]["routes"] < 100, 20, "the routes left the FIB")
+        return longest
+
+    def again() -> None:
+        full.client.call("configure", line=back)
+        fill(full)
+
+    assert_served(measure, again)
