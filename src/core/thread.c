@@ -86,8 +86,6 @@ static int enter_role(struct thread *t)
         return r;
     if (t->role == ROLE_FORWARDER && rte_thread_register())
         return rte_errno ? -rte_errno : -ENOMEM;
-    if (t->role == ROLE_FORWARDER) // else an idle forwarder's sleep of 20 us would take 70
-        prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     rcu_thread_register();
     if (t->role != ROLE_FORWARDER)
         rcu_offline();
