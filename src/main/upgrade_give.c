@@ -102,7 +102,8 @@ static void fail(const char *fmt, ...)
     va_end(ap);
     upgrade_state.phase = "failed";
     upgrade_state.took_ns = clock_now_ns() - upgrade_state.since_ns;
-    log_error("upgrade: failed, this kamueed goes on: why=%s", LOG_VALUE(upgrade_state.why));
+    log_error("upgrade: failed, the running version continues: why=%s",
+              LOG_VALUE(upgrade_state.why));
     if (give.socket >= 0 && !give.deaf) {
         begin_step();
         say(UPGRADE_FAILED, upgrade_state.why, -1);
@@ -164,7 +165,7 @@ static void give_all(void)
     port_upgrade_each(give_port, NULL);
     say(UPGRADE_DONE, "", -1);
     if (give.deaf)
-        fail("the new kamueed did not take what it was given within %d s", ANSWER_S);
+        fail("the new version did not take over the state within %d s", ANSWER_S);
 }
 
 static void on_hello(const char *text)
@@ -174,8 +175,8 @@ static void on_hello(const char *text)
     if (sscanf(text, "%d %31s", &protocol, upgrade_state.to) != 2)
         fail("%s: its first message is none of kamueed's", upgrade_state.binary);
     else if (protocol != UPGRADE_PROTOCOL)
-        fail("kamueed %s hands over by protocol %d, this kamueed %s by protocol %d: their states "
-             "do not fit: restart instead (systemctl restart kamueed)", upgrade_state.to, protocol,
+        fail("version %s hands over by protocol %d, version %s by protocol %d: their states do not "
+             "fit: restart instead (systemctl restart kamueed)", upgrade_state.to, protocol,
              kamuee_version, UPGRADE_PROTOCOL);
     else
         give_all();
@@ -260,7 +261,7 @@ static void end_here(void)
     sd_notifyf(0, "MAINPID=%d", (int)pid);
     sd_notify_barrier(0, BARRIER_US); // systemd processes it before it sees our end
     say(UPGRADE_END, "", -1);
-    log_notice("upgrade: this kamueed ends, the new one forwards: pid=%d", (int)pid);
+    log_notice("upgrade: this process ends, the new version forwards: pid=%d", (int)pid);
     eal_leave();
     _exit(0);
 }
@@ -350,7 +351,7 @@ static void on_said(evutil_socket_t s, short what, void *arg)
         fail("%s", m.text);
         break;
     default:
-        fail("the new kamueed says what this one does not know");
+        fail("the new version sent an unknown message");
     }
     if (fd >= 0)
         close(fd);
@@ -380,8 +381,8 @@ static int choose_binary(const char *wish, char *err, size_t err_size)
     int r = starter_check(path);
     if (r == -EPERM)
         snprintf(err, err_size,
-                 "%s: not started: it must be a file of root's or of this kamueed's owner's, which "
-                 "nobody else can write: chown root, chmod 755", path);
+                 "%s: not started: root or kamueed's user must own the file, and nobody else may "
+                 "write it: chown root, chmod 755", path);
     else if (r)
         snprintf(err, err_size, "%s: %s: name the new kamueed (--binary FILE)", path, strerror(-r));
     return r;

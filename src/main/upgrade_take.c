@@ -69,7 +69,7 @@ void upgrade_take_fail(int code, const char *sentence)
 {
     if (!take.on || take.begun)
         return;
-    log_error("upgrade: this kamueed does not take over: %s", sentence);
+    log_error("upgrade: the new version does not take over: %s", sentence);
     upgrade_send(take.socket, UPGRADE_FAILED, sentence, -1);
     eal_leave();
     _exit(code);
@@ -215,7 +215,7 @@ static void compare_lookups(void)
         return;
     }
     if (take.tries++ == TRIES_MAX)
-        fail("%d of %d lookups lead elsewhere than those of the running kamueed, for example %s in "
+        fail("%d of %d lookups differ from the running version's, for example %s in "
              "virtual router %s: report this, and restart instead (systemctl restart kamueed)", n,
              UPGRADE_LOOKUPS_N, ip_format(&first.addr, text), first.vr);
     usleep(TRY_AGAIN_MS * 1000);

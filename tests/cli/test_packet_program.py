@@ -161,7 +161,7 @@ CHECKED = {
     "return KAMUEE_VERDICT(KAMUEE_CLASS, 8);": "class: 0 to 7",
     "return KAMUEE_VERDICT(KAMUEE_DROP, 1);": "no such reason",
     "return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 256);": "next-hop: 0 to 255",
-    "return 256;": "an argument where there is none",
+    "return 256;": "an unexpected argument",
     "p->changed = 65; return 0;": "changed:",
     "p->adjust = 65; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);": "adjust: -64 to 64",
     "p->adjust = -65; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);": "adjust: -64 to 64",

@@ -419,7 +419,7 @@ def test_a_list_of_its_own_gives_way_to_the_providers(daemon, blue):
 
 @pytest.mark.parametrize("line, says", [
     ("set acl crimson:web vr blue", "acl crimson:web: it belongs to vr blue, so its name begins with 'blue:': expected blue:web"),
-    ("set acl blue:other default permit", "acl blue:other: names with ':' are those of virtual routers: expected 'vr blue' in it"),
+    ("set acl blue:other default permit", "acl blue:other: names with ':' belong to virtual routers: expected 'vr blue' in it"),
     ("set acl vermilion vr blue", "its name begins with 'blue:': expected blue:vermilion"),
     ("set interface crimson0 acl in blue:web", "acl in: access list blue:web belongs to vr blue, which this is not: expected a list without 'vr', or one of"),
     ("set vr crimson acl in blue:web", "vr crimson: acl in: access list blue:web belongs to vr blue"),

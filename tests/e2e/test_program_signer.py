@@ -41,7 +41,7 @@ def test_only_what_a_signer_has_signed_is_loaded(lab, router, build, sign):  # n
     trust(router, sign, "build", "lab")
     with pytest.raises(DaemonError, match=r"plain.so' is not signed, expected .*build \(.*build.pub\), lab \(.*lab.pub\) \('kamuee program sign'"):
         load(router, build("return 0;", name="plain"))
-    with pytest.raises(DaemonError, match="other.so' is signed by nobody known here"):
+    with pytest.raises(DaemonError, match="other.so' has no signature of a configured signer"):
         load(router, sign(build("return 0;", name="other"), "stranger"))
     load(router, sign(build("count(0, 1); return 0;", "counter seen"), "lab"))
     assert program(router)["signer"] == "lab"
@@ -74,7 +74,7 @@ def test_what_runs_unsigned_is_named_before_anything_changes(lab, router, build,
     assert {p["name"]: (p["status"], p["loads"]) for p in router.entries("program")} == {"red:x": ("running", 1), "red:y": ("running", 1)}
     router.configure("delete program red:x", f"set program-signer build key {sign.key('build')}", f"set program red:y file {signed}")
     assert [(p["name"], p["signer"]) for p in router.entries("program")] == [("red:y", "build")]
-    with pytest.raises(DaemonError, match="red:y.*nobody known here"):       # the signer changes, the program's goes
+    with pytest.raises(DaemonError, match="red:y.*no signature of a configured signer"):       # the signer changes, the program's goes
         router.configure("delete program-signer build", f"set program-signer lab key {sign.key('lab')}")
     router.configure("delete program-signer build")
     load(router, build("return 0;"))

@@ -129,7 +129,7 @@ REFUSED = {
     "dies when it gives up after the old one has halted": (preloaded("gives-up"), "it has no heart for it"),
     "closes its connection, lives on and hears no SIGTERM": (["trap '' TERM", "exec 3>&-", "while :; do sleep 1; done"], "but not ended"),
     "dies only if killed, with all that it was given": (preloaded("leaves"), "but not ended"),
-    "tables that differ": (preloaded("lookups"), "lead elsewhere"),
+    "tables that differ": (preloaded("lookups"), "lookups differ"),
     "a machine that lacks something": ([f"ulimit -n 40", f"exec {find_kamueed()} \"$@\""], "the limit of open files is 40"),
     "no schema": ([f"KAMUEE_YANG_DIR=/nowhere exec {find_kamueed()} \"$@\""], "/nowhere"),
     "a port that has no memory": ([f"exec {find_kamueed()} \"$@\" --memory 64"], "packet buffers"),

@@ -223,8 +223,8 @@ static void warn_of_use(const char *name, const char *netns_name)
                     "nomaster: netdev=%s master=%s",
                     name, name, u.master);
     if (u.no_ethernet)
-        log_error("netdev: it has no Ethernet headers, so nobody understands the port's frames: "
-                  "netdev=%s type=%u",
+        log_error("netdev: it has no Ethernet headers, so the port cannot use it: netdev=%s "
+                  "type=%u",
                   name, u.type);
 }
 

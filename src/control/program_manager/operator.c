@@ -76,7 +76,7 @@ int operator_refuse(const char *file, int why, char *err, size_t n)
 {
     snprintf(err, n,
              "file '%s' is refused by DPDK's BPF: %s; expected an object of 'clang -target bpf' "
-             "whose function is in section '%s', without loops, which stays within its packet",
+             "with a function in section '%s' that has no loops and stays within its packet",
              file, rte_strerror(why), OPERATOR_PACKET);
     return -ENOEXEC;
 }

@@ -92,7 +92,7 @@ static int refuse_signature(const char *file, bool is_signed, char *err, size_t 
              "file '%s' %s, expected a signature of one of the program-signers: %s ('kamuee "
              "program sign' with the private key of one of them)",
              file,
-             is_signed ? "is signed by nobody known here, or was changed afterwards"
+             is_signed ? "has no signature of a configured signer, or was changed after signing"
                        : "is not signed",
              list_signers(list, sizeof list));
     return -EPERM;

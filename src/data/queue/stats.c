@@ -72,8 +72,10 @@ static const char *class_check(const struct queue_manager *q, const struct class
     if (wrong)
         return wrong;
     if (packets != c->packets || bytes != c->bytes)
-        return "what waits in a class is not the sum of its queues";
-    return !c->flags == !c->aqm ? NULL : "a class has what it does not need, or not what it needs";
+        return "a class's backlog is not the sum of its queues";
+    return !c->flags == !c->aqm ? NULL
+                               : "a class has queues or state that its settings do not need, or "
+                                 "lacks some that they need";
 }
 
 static const char *lists_check(const struct queue_manager *q, uint16_t id)
@@ -104,7 +106,7 @@ static const char *client_check(const struct queue_manager *q, uint16_t id, stru
         bytes += v->class[k].bytes;
         packets += v->class[k].packets;
         if (!v->class[k].packets != !(v->nonempty >> k & 1))
-            return "a class and the mask of those that are not empty disagree";
+            return "a class disagrees with the mask of non-empty classes";
         wrong = class_check(q, &v->class[k], sums);
         if (wrong)
             return wrong;
@@ -112,7 +114,7 @@ static const char *client_check(const struct queue_manager *q, uint16_t id, stru
     sums->packets += v->packets;
     sums->committed += v->packets > v->reserve ? v->packets : v->reserve;
     if (bytes != v->bytes || packets != v->packets)
-        return "what waits of a client is not the sum of its classes";
+        return "a client's backlog is not the sum of its classes";
     return lists_check(q, id);
 }
 

@@ -77,7 +77,7 @@ static void explain_error(const struct gpu_use *u, int e, char *err, size_t n)
         snprintf(err, n, "the device fails: %s", gpu_mirror_why(u->mirror));
     else if (e == -ENOMEM)
         snprintf(err, n, "the tables of %u virtual routers have no room in the device's memory: "
-                         "name fewer virtual routers, or end what else uses the device",
+                         "name fewer virtual routers, or end other programs that use the device",
                  u->settings.n_vrs);
     else
         snprintf(err, n, "the device cannot be used: %s", strerror(-e));

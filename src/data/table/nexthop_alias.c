@@ -36,7 +36,7 @@ int nexthop_alias_check(uint32_t id, char *why, unsigned n)
     for (unsigned i = 0; sound && i < nh->alias.n; i++)
         sound = is_plain(nh->alias.other[i]);
     if (!sound)
-        snprintf(why, n, "N1: alias %u of %u names what is not live or an alias", id,
+        snprintf(why, n, "N1: alias %u of %u names a dead next hop or an alias", id,
                  nh->alias.target);
     return sound ? 0 : -EINVAL;
 }

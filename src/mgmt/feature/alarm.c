@@ -77,9 +77,9 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_QUEUE_RATE] = {"queue-rate",
                           "major",
                           "percent",
-                          "the port's device takes less than the queue's rate, so that guarantees "
-                          "may not be kept: lower the rate ('set port PORT queue rate'), or look "
-                          "for what slows the device down",
+                          "the port's device is slower than the queue's rate, so guarantees may "
+                          "not hold: lower the rate ('set port PORT queue rate'), or find out why "
+                          "the device is slow",
                           {true, 1, 0}},
     [ALARM_QUEUE_GUARANTEE] = {"queue-guarantee",
                                "major",
@@ -123,8 +123,8 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_KERNEL_STATE] = {"kernel-state",
                             "major",
                             "attribute",
-                            "Linux state that affects where packets go is not followed; audit and "
-                            "the log show what it is and the remedy",
+                            "kamueed does not follow a setting of Linux that affects forwarding; "
+                            "audit and the log show it and the remedy",
                             {true, 1, 0}},
     [ALARM_VR_BUDGET] = {"vr-budget",
                          "minor",
@@ -135,8 +135,8 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_VR_BUDGET_FULL] = {"vr-budget-full",
                               "major",
                               "percent",
-                              "the virtual router has used up its budget, and what is more is "
-                              "refused: see show vr; raise it by 'set vr NAME budget'",
+                              "the virtual router has used up its budget, and requests beyond it "
+                              "are refused: see show vr; raise it by 'set vr NAME budget'",
                               {true, 100, 99}},
     [ALARM_CRASH] = {"crash",
                      "critical",
@@ -618,7 +618,7 @@ static const char *restore_alarms(const json_t *part, bool apply)
         return "the history is not one";
     for (size_t i = 0; i < json_array_size(history); i++) {
         if (!read_saved_alarm(json_array_get(history, i), &a))
-            return "the history has what is no alarm";
+            return "the history has an unknown alarm";
         if (apply)
             state.past[state.n_past++ % ALARM_HISTORY] = a;
     }

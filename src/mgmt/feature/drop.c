@@ -57,8 +57,8 @@ static void write_ledger_metrics(struct metrics *m)
     static struct ledger_vr of[VR_MAX]; // only control uses it
 
     metric_family(m, METRIC_COUNTER, "vr_ledger_packets", "packets",
-                  "Packets of a virtual router by where they came from and went: rx + inject + "
-                  "entered = tx + punt + left + drops + those that are held.");
+                  "Packets of a virtual router by origin and fate: rx + inject + entered = tx + "
+                  "punt + left + drops + held.");
     for (uint16_t v = 0; v < VR_MAX; v++) {
         if (!vr_get(v)->used)
             continue;

@@ -421,7 +421,7 @@ static void write_gpu_metrics(struct metrics *m, const void *kept)
         return;
     gpu_use_sum(s.use, &sum);
     metric_family(m, METRIC_COUNTER, "gpu_lookup_packets", "packets",
-                  "Packets whose next hop the GPU has looked up.");
+                  "Packets whose next hop the GPU looked up.");
     metric_u64(m, sum.answered[GPU_LOOKUP], "gpu", s.settings->name, NULL);
     metric_family(m, METRIC_COUNTER, "gpu_by_cpu_packets", "packets",
                   "Packets of virtual routers that use the GPU, looked up by the CPU, by cause.");

@@ -106,8 +106,7 @@ static void check_program(const struct model_program *p, struct errors *e)
     if (c->hook == PROGRAM_ETHER_TYPE && c->ether_type < ETHER_TYPE_MIN)
         errors_add_of(
             e, p->owner, p->line,
-            "program %s: hook 'ether-type' needs 'ether-type', the one that it handles, at "
-            "least 0x0600",
+            "program %s: hook 'ether-type' needs 'ether-type', its Ethernet type, at least 0x0600",
             c->name);
     else if (c->hook != PROGRAM_ETHER_TYPE && c->ether_type)
         errors_add_of(

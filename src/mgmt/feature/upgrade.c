@@ -30,7 +30,7 @@ bool upgrade_runs(void)
 
 static void run_upgrade(struct http *h, const struct lyd_node *op)
 {
-    char err[1024] = "this kamueed cannot";
+    char err[1024] = "this version of kamueed does not support upgrades";
     int r = begin_upgrade ? begin_upgrade(operation_input(op, "binary"), err, sizeof err) : -1;
 
     if (r) {

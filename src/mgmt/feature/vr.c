@@ -329,7 +329,7 @@ static void write_budgets(struct metrics *m, const struct kept_vr *vr, unsigned 
                 metric_u64(m, vr_budget_limit(vr[i].id, k), "vr", vr[i].name, "budget",
                            vr_budget_info[k].word, NULL);
     metric_family(m, METRIC_GAUGE, "vr_budget_used", "",
-                  "What the virtual router uses of what it may have a budget of.");
+                  "Use of each resource that a budget can limit.");
     for (unsigned i = 0; i < n; i++)
         for (unsigned k = 0; k < VR_BUDGET_N; k++)
             metric_u64(m, vr[i].used.of[k], "vr", vr[i].name, "budget", vr_budget_info[k].word,

@@ -192,7 +192,7 @@ static void check_unique_table(const struct model_vrs *all, struct errors *e)
     for (size_t i = 1; i < all->vr.n; i++)
         if (!strcmp(by[i - 1]->netns, by[i]->netns) && by[i - 1]->table == by[i]->table)
             errors_add(e, by[i]->line,
-                       "vr %s: expected another 'namespace' or 'table' than those of vr %s",
+                       "vr %s: expected a 'namespace' or 'table' that vr %s does not use",
                        by[i]->name, by[i - 1]->name);
     free(by);
 }

@@ -28,7 +28,7 @@ static const char *wrong_argument(const struct verdict_list *r, unsigned action,
     case KAMUEE_REDIRECT:
         return NULL;
     default:
-        return argument ? "an argument where there is none" : NULL;
+        return argument ? "an unexpected argument" : NULL;
     }
 }
 
@@ -66,9 +66,9 @@ static const char *wrong_change(const struct verdict_list *r, const struct captu
     bool sent = action == KAMUEE_NEXT_HOP || action == KAMUEE_REDIRECT;
 
     if (p->adjust < -HEADROOM || p->adjust > HEADROOM || p->adjust > readable)
-        return "adjust: -64 to 64, at most what is readable";
+        return "adjust: -64 to 64, at most the readable bytes";
     if (p->changed > most || p->changed < -p->adjust)
-        return "changed: all bytes that are added, at most what is readable";
+        return "changed: all added bytes, at most the readable bytes";
     if (r->hook == HOOK_ETHER_TYPE)
         return NULL;
     if (!sent && (p->adjust || p->ether_type != f->ether_type))

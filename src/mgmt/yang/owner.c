@@ -418,7 +418,7 @@ void owner_check_name(const char *what, const char *name, const char *vr, unsign
                       what, name, vr, vr, vr, own ? own + 1 : name);
     else
         errors_add(e, line,
-                   "%s %s: names with ':' are those of virtual routers: expected 'vr %.*s' in it, "
+                   "%s %s: names with ':' belong to virtual routers: expected 'vr %.*s' in it, "
                    "or a name without ':'",
                    what, name, (int)(own - name), name);
 }

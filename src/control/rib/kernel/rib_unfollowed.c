@@ -139,7 +139,7 @@ void rib_unfollowed_fini(struct rib_vr *v)
 // their own. The local table may be searched later, as VRF devices require, as long as that is
 // before main.
 enum { LOCAL, LOCAL_LATER, MAIN, HARMLESS, NOT_DEFAULT };
-_Static_assert(HARMLESS == RIB_DEFAULT_RULES, "those that are missed");
+_Static_assert(HARMLESS == RIB_DEFAULT_RULES, "missed routes");
 
 static int which_default(const struct netlink_rule *m)
 {

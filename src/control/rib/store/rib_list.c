@@ -285,7 +285,7 @@ static const char *check_node(struct rib_vr *v, struct rib *r, uint32_t node, ui
     if (!r->deferred && fib_get(rib_fib(v, p.family), &p) != n->nexthop)
         return "R4: the FIB holds something else than the node says";
     if (!r->deferred && n->nexthop && !nexthop_holders(n->nexthop))
-        return "R4: the FIB names a next hop that nobody holds";
+        return "R4: the FIB names a next hop without a reference";
     if (n->nexthop && rib_budget_waits(r, node))
         return "R5: a prefix waits although it is installed";
     return NULL;
@@ -306,7 +306,7 @@ int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n)
     uint64_t by_protocol[256] = {0};
 
     if (!r->deferred && !check_charged(r)) {
-        snprintf(why, n, "R5: what is charged does not equal what is installed");
+        snprintf(why, n, "R5: the budget's charge differs from the installed prefixes");
         return -EINVAL;
     }
     for (uint32_t node = rib_trie_first(&r->trie); node; node = rib_trie_next(&r->trie, node)) {
