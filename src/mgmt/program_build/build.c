@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "program/object.h"
-#include "program_build/child.h"
+#include "program_build/compiler.h"
 #include "program_build/files.h"
 #include "program_build/wasm.h"
 
@@ -40,18 +40,18 @@ static int find_tool(const char *name, const char *package, char path[TOOL_MAX],
     return -ENOENT;
 }
 
-static int run_tool(struct build *b, const char *const *argv, const struct child_input *input,
+static int run_tool(struct build *b, const char *const *argv, const struct compiler_input *input,
                     size_t n_inputs, const char *output, struct text *result, char *why, size_t n)
 {
-    const struct child_run run = {.argv = argv,
-                                  .input = input,
-                                  .n_inputs = n_inputs,
-                                  .output = output,
-                                  .result = result,
-                                  .said = &b->said};
+    const struct compiler_run run = {.argv = argv,
+                                     .input = input,
+                                     .n_inputs = n_inputs,
+                                     .output = output,
+                                     .result = result,
+                                     .said = &b->said};
 
     text_clear(&b->said);
-    return child_run(&run, why, n);
+    return compiler_run(&run, why, n);
 }
 
 #define RUN(b, argv, input, output, result)                                                        \
@@ -80,7 +80,7 @@ static int compile_source(struct build *b, const char *target, struct text *out,
                                 "-o",
                                 "out.o",
                                 NULL};
-    const struct child_input input[] = {
+    const struct compiler_input input[] = {
         {b->name, b->source.s, b->source.n},
         {"kamuee/program.h", files_program_h, files_program_h_size},
     };
@@ -105,7 +105,7 @@ static int link_source(struct build *b, const struct text *o, char *why, size_t 
                                 "-o",
                                 "out.wasm",
                                 NULL};
-    const struct child_input input[] = {{"in.o", o->s, o->n}};
+    const struct compiler_input input[] = {{"in.o", o->s, o->n}};
 
     return r ? r : RUN(b, argv, input, "out.wasm", &b->module);
 }
@@ -208,7 +208,7 @@ static int validate(struct build *b, const struct text *module, char *why, size_
                                 "--disable-saturating-float-to-int",
                                 "m.wasm",
                                 NULL};
-    const struct child_input input[] = {{"m.wasm", module->s, module->n}};
+    const struct compiler_input input[] = {{"m.wasm", module->s, module->n}};
 
     return r ? r : RUN(b, argv, input, NULL, NULL);
 }
@@ -220,7 +220,7 @@ static int translate(struct build *b, const struct text *module, const char *out
     char tool[TOOL_MAX];
     int r = find_tool("wasm2c", "wabt", tool, why, n);
     const char *const argv[] = {tool, "--no-debug-names", "-n", "m", "m.wasm", "-o", "m.c", NULL};
-    const struct child_input input[] = {{"m.wasm", module->s, module->n}};
+    const struct compiler_input input[] = {{"m.wasm", module->s, module->n}};
 
     return r ? r : RUN(b, argv, input, output, result);
 }
@@ -296,7 +296,7 @@ static int compile_object(struct build *b, const struct text *c, const struct te
                                             : "-Werror=frame-larger-than=" FRAME_MAX,
                                 b->sanitize ? CHECKED_BY_CALLS : "-Wl,-z,defs",
                                 NULL};
-    const struct child_input input[] = {
+    const struct compiler_input input[] = {
         {"program.c", c->s, c->n},
         {"m.h", h->s, h->n},
         {"wasm-rt.h", files_wasm_rt_h, files_wasm_rt_h_size},

@@ -3,7 +3,7 @@
 //
 // C -> clang -> WebAssembly -> our reader, checks and writer (wasm.h) -> wasm-validate -> wasm2c ->
 // the system's compiler -> shared object with struct program_object. Compilers run as children
-// (child.h). Called by main.c.
+// (compiler.h). Called by main.c.
 #ifndef PROGRAM_BUILD_BUILD_H
 #define PROGRAM_BUILD_BUILD_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child_test.c - limits of a compiler that hostile source has taken over, played by a shell
+// compiler_test.c - limits of a compiler that hostile source has taken over, played by a shell
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "program_build/child.h"
+#include "program_build/compiler.h"
 
 static struct text said, result;
 static char why[256];
@@ -18,12 +18,13 @@ static char why[256];
 static int run_script(const char *script, const char *output)
 {
     const char *const argv[] = {"/bin/bash", "--norc", "-c", script, NULL};
-    const struct child_input input[] = {{"in.txt", "words\n", 6}, {"kamuee/in.txt", "more\n", 5}};
-    const struct child_run run = {argv, input, 2, output, &result, &said};
+    const struct compiler_input input[] = {{"in.txt", "words\n", 6},
+                                           {"kamuee/in.txt", "more\n", 5}};
+    const struct compiler_run run = {argv, input, 2, output, &result, &said};
 
     text_clear(&said);
     text_clear(&result);
-    return child_run(&run, why, sizeof why);
+    return compiler_run(&run, why, sizeof why);
 }
 
 static void test_it_has_its_inputs_and_leaves_its_output(void **state)
@@ -61,8 +62,8 @@ static void test_it_sees_only_its_own_files(void **state)
         skip();
     assert_int_not_equal(run_script("cat /etc/passwd", NULL), 0);
     assert_non_null(strstr(text_str(&said), "Permission denied"));
-    assert_int_not_equal(run_script(": >/tmp/kamuee-child-test", NULL), 0);
-    assert_int_not_equal(access("/tmp/kamuee-child-test", F_OK), 0);
+    assert_int_not_equal(run_script(": >/tmp/kamuee-compiler-test", NULL), 0);
+    assert_int_not_equal(access("/tmp/kamuee-compiler-test", F_OK), 0);
     assert_int_not_equal(run_script("ls ..", NULL), 0);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child_confine.c - see child_priv.h: confines a compiler's process before it runs
+// compiler_confine.c - see compiler_priv.h: confines a compiler's process before it runs
 //
 // Namespaces (no network, no other process) and Landlock (only system files and its own directory)
 // are used if the kernel has them. User, limits, no_new_privs and the system call filter are
 // mandatory: without them nothing runs.
-#include "program_build/child_priv.h"
+#include "program_build/compiler_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "program_build/child.h"
+#include "program_build/compiler.h"
 
 #define NOBODY 65534          // user and group, where only the first 65,536 exist
 #define OWN_USERS 0x70000000u // first user id for runs, one per run; used by nobody else
@@ -55,7 +55,7 @@ static const int allowed[] = {
 
 static uid_t user = NOBODY; // the child's user if we are root
 
-int child_own(const char *path)
+int compiler_own(const char *path)
 {
     if (geteuid()) {
         user = geteuid();
@@ -68,7 +68,7 @@ int child_own(const char *path)
     return chown(path, user, user) ? -errno : 0;
 }
 
-uid_t child_user(void)
+uid_t compiler_user(void)
 {
     return user;
 }
@@ -82,9 +82,9 @@ static int limit(int what, rlim_t most)
 
 static int set_limits(void)
 {
-    int r = limit(RLIMIT_CPU, CHILD_CPU_S);
+    int r = limit(RLIMIT_CPU, COMPILER_CPU_S);
 
-    r = r ? r : limit(RLIMIT_FSIZE, 4 * CHILD_OUTPUT_MAX);
+    r = r ? r : limit(RLIMIT_FSIZE, 4 * COMPILER_OUTPUT_MAX);
     r = r ? r : limit(RLIMIT_NOFILE, 64);
     return r ? r : limit(RLIMIT_CORE, 0);
 }
@@ -175,13 +175,13 @@ static int confine_child(const char *path)
     r = r ? r : chdir(path) ? -errno : 0;
     r = r ? r : load_filter();
     // Last, because the shadow memory of a sanitizer in this process is larger.
-    return r ? r : limit(RLIMIT_AS, CHILD_MEMORY);
+    return r ? r : limit(RLIMIT_AS, COMPILER_MEMORY);
 }
 
 static void fail(const char *what, int e)
 {
     dprintf(2, "%s: %s", what, strerror(e));
-    _exit(CHILD_UNCONFINED);
+    _exit(COMPILER_UNCONFINED);
 }
 
 // Waits for the first process of the namespace; when it ends, the kernel kills the others in it.
@@ -207,7 +207,7 @@ static void enter_namespaces(void)
         wait_for(pid);
 }
 
-void child_become(const char *path, const char *const *argv)
+void compiler_become(const char *path, const char *const *argv)
 {
     char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=.",
                                  "SOURCE_DATE_EPOCH=0", NULL};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child.c - see child.h
-#include "program_build/child.h"
+// compiler.c - see compiler.h
+#include "program_build/compiler.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "program_build/child_priv.h"
+#include "program_build/compiler_priv.h"
 
 #define SAID_MAX 16384
 
@@ -33,7 +33,7 @@ static int write_all(int fd, const void *data, size_t size)
     return 0;
 }
 
-static int put_input(int dir, const struct child_input *in)
+static int put_input(int dir, const struct compiler_input *in)
 {
     const char *slash = strchr(in->name, '/');
     char folder[16] = "";
@@ -50,7 +50,7 @@ static int put_input(int dir, const struct child_input *in)
     return r;
 }
 
-static int put_inputs(const char *path, const struct child_run *run)
+static int put_inputs(const char *path, const struct compiler_run *run)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = dir < 0 ? -errno : 0;
 
@@ -61,7 +61,7 @@ static int put_inputs(const char *path, const struct child_run *run)
     return r;
 }
 
-static int take_output(const char *path, const struct child_run *run)
+static int take_output(const char *path, const struct compiler_run *run)
 {
     char file[128], buf[16384];
     struct stat st;
@@ -69,11 +69,11 @@ static int take_output(const char *path, const struct child_run *run)
     snprintf(file, sizeof file, "%s/%s", path, run->output);
     int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int r = fd < 0 || fstat(fd, &st) ? -errno : 0;
-    if (!r && (!S_ISREG(st.st_mode) || st.st_size > CHILD_OUTPUT_MAX))
+    if (!r && (!S_ISREG(st.st_mode) || st.st_size > COMPILER_OUTPUT_MAX))
         r = -EFBIG;
-    if (!r && (st.st_uid != child_user() || st.st_nlink != 1))
+    if (!r && (st.st_uid != compiler_user() || st.st_nlink != 1))
         r = -EPERM; // a hard link to another user's file
-    for (ssize_t n = 1; !r && n && run->result->n <= CHILD_OUTPUT_MAX;) {
+    for (ssize_t n = 1; !r && n && run->result->n <= COMPILER_OUTPUT_MAX;) {
         n = read(fd, buf, sizeof buf);
         r = n < 0 ? -errno : 0;
         text_append(run->result, buf, n > 0 ? (size_t)n : 0);
@@ -105,7 +105,7 @@ static long now_ms(void)
 // Collects the child's output until it ends or its time is up, then kills its process group.
 static bool listen_until_end(pid_t pid, int from, struct text *said, int *status)
 {
-    long end = now_ms() + CHILD_WALL_S * 1000;
+    long end = now_ms() + COMPILER_WALL_S * 1000;
     struct pollfd p = {.fd = from, .events = POLLIN};
     char buf[4096];
     ssize_t n = 1;
@@ -127,14 +127,14 @@ static bool listen_until_end(pid_t pid, int from, struct text *said, int *status
     return in_time;
 }
 
-static int explain(const struct child_run *run, bool in_time, int status, char *why, size_t n)
+static int explain(const struct compiler_run *run, bool in_time, int status, char *why, size_t n)
 {
     const char *name = strrchr(run->argv[0], '/') + 1;
 
     if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) ||
         (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGXCPU))
-        snprintf(why, n, "%s needs more than %d s for it", name, CHILD_CPU_S);
-    else if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_UNCONFINED)
+        snprintf(why, n, "%s needs more than %d s for it", name, COMPILER_CPU_S);
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == COMPILER_UNCONFINED)
         snprintf(why, n, "%s was not started: %s", name, text_str(run->said));
     else if (WIFEXITED(status) && WEXITSTATUS(status))
         snprintf(why, n, "%s refuses it", name);
@@ -145,7 +145,7 @@ static int explain(const struct child_run *run, bool in_time, int status, char *
     return -EINVAL;
 }
 
-static int start_child(const struct child_run *run, const char *path, char *why, size_t n)
+static int start_child(const struct compiler_run *run, const char *path, char *why, size_t n)
 {
     int both[2], status = 0;
 
@@ -155,7 +155,7 @@ static int start_child(const struct child_run *run, const char *path, char *why,
     if (!pid) {
         dup2(both[1], 1);
         dup2(both[1], 2);
-        child_become(path, run->argv);
+        compiler_become(path, run->argv);
     }
     close(both[1]);
     int r = pid < 0 ? -errno : 0;
@@ -167,7 +167,7 @@ static int start_child(const struct child_run *run, const char *path, char *why,
     return r;
 }
 
-int child_run(const struct child_run *run, char *why, size_t n)
+int compiler_run(const struct compiler_run *run, char *why, size_t n)
 {
     char path[] = "/tmp/kamuee-program-XXXXXX";
 
@@ -177,7 +177,7 @@ int child_run(const struct child_run *run, char *why, size_t n)
         return -errno;
     }
     int r = put_inputs(path, run);
-    r = r ? r : child_own(path);
+    r = r ? r : compiler_own(path);
     r = r ? r : start_child(run, path, why, n);
     if (!r && run->output)
         r = take_output(path, run);
