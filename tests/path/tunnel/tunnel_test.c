@@ -9,6 +9,7 @@
 #include "harness.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/checksum.h"
 #include "forwarder/state.h"
@@ -70,9 +71,33 @@ static void topology(const struct variant *v, unsigned outer6)
     rig_route(b, "::/0", on);
 }
 
+#define FENCED ((UINT16_MAX + 1u) * sizeof(struct tunnel)) // an entry for any 16-bit number
+
+static struct tunnel *unfenced; // the table that tunnels_fence() has replaced
+
+// Moves the tunnels to a table with inaccessible memory behind, until the end of the test. The port
+// and VLAN of any other interface give a number behind the end.
+static void tunnels_fence(void)
+{
+    const size_t size = TUNNEL_NUMBERS * sizeof *tunnel_table;
+    const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+    unfenced = tunnel_table;
+    tunnel_table = mmap(NULL, FENCED, PROT_NONE, how, -1, 0);
+    assert_ptr_not_equal(tunnel_table, MAP_FAILED);
+    assert_int_equal(mprotect(tunnel_table, size, PROT_READ | PROT_WRITE), 0);
+    memcpy(tunnel_table, unfenced, size);
+    assert_true(tunnel_of_iface(iface_get(in)) >= TUNNEL_NUMBERS);
+}
+
 // Every test creates tunnels and removes them again.
 static int no_tunnels(void **state)
 {
+    if (unfenced) {
+        munmap(tunnel_table, FENCED);
+        tunnel_table = unfenced;
+        unfenced = NULL;
+    }
     tunnel_table_fini();
     return rig_teardown(state);
 }
@@ -1436,13 +1461,15 @@ static void tunnels_of_two_ports_to_one_way_out(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-// Also checks interface counters and use of next hops.
+// Also checks interface counters and use of next hops, and that no tunnel is read for a packet
+// without one.
 static void a_burst_of_packets_with_a_tunnel_and_without(void **state)
 {
     struct frame f[2], g;
     struct counter_iface c;
 
     topology(&gre, 0);
+    tunnels_fence();
     rig_route(a, "203.0.113.0/24", rig_adjacency(in, 5));
     f[0] = packet(0, 0, 40, 0);
     f[1] = frame_ip(&(struct ip_spec){
