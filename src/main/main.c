@@ -196,7 +196,8 @@ int main(int argc, char **argv)
                                .may_be_missing = !o.config_given,
                                .state_dir = o.check ? NULL : state_dir(&o),
                                .file_only = o.check || o.from_file,
-                               .digest = given.digest};
+                               .digest = given.digest,
+                               .run_dir = o.run_dir};
     if (mgmt_load(&files, &cfg, err, sizeof err))
         return print_failure(EXIT_CONFIG, err);
     if (o.check) {

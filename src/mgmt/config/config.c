@@ -21,8 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "config/change.h"
@@ -92,34 +90,6 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
         log_notice("config: the file is newer than the last commit: file=%s revision=%" PRIu64,
                    LOG_VALUE(config_file()), any->id);
     return config_read_file(may_be_missing, false, candidate, e);
-}
-
-// Of the lines as they are, without comments.
-static uint64_t digest_of_lines(const struct text *t)
-{
-    struct text lines = {0};
-
-    for (const char *line = text_str(t), *end; *line; line = end) {
-        end = line + strcspn(line, "\n");
-        end += *end == '\n';
-        if (*line != '#')
-            text_append(&lines, line, (size_t)(end - line));
-    }
-    uint64_t digest = hash_bytes(text_str(&lines), lines.n, 1) | 1;
-    text_free(&lines);
-    return digest;
-}
-
-uint64_t config_start_digest(bool file_only)
-{
-    const struct revision *r = file_only ? NULL : last_word();
-    struct text t = {0};
-    char err[600];
-
-    int failed = r ? revision_read(r, &t, err, sizeof err) : file_read(config_file(), &t);
-    uint64_t digest = failed ? 0 : digest_of_lines(&t);
-    text_free(&t);
-    return digest;
 }
 
 // Is the revision (NULL: none) equal to this text?

@@ -27,9 +27,6 @@ void config_fini(void);
 // or -errno with errors.
 int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate,
                       struct errors *e, struct text *source);
-// Digest of those lines as they are, including retired settings: equal to that of config_print()'s
-// output in the version that ran before. 0: they cannot be read.
-uint64_t config_start_digest(bool file_only);
 // Applies it, with the model from config_model_of(): the first commit of this process. Takes over
 // both. A full disk does not prevent the start.
 int config_start(struct lyd_node *candidate, struct model *m, struct errors *e);

@@ -647,29 +647,15 @@ static void retired_settings_of_a_file_are_passed_over(void **state)
 
 static void retired_settings_of_a_revision_are_passed_over(void **state)
 {
-    struct text t = {0}, lines = {0};
     struct lyd_node *tree;
     struct errors e = {0};
-    char path[128];
 
     start_anew(A);
     assert_int_equal(commit_lines(C, &at_once), 0);
     write_as_of_an_older_schema("set web listen 127.0.0.1");
-    revision_path(revision_at(0), path, sizeof path);
-    assert_int_equal(file_read(path, &t), 0);
-    const char *config = revision_config(&t);
-    text_append(&lines, config, (size_t)(strstr(config, "\n# end ") + 1 - config));
     stop();
     start();
     assert_no_retired_setting();
-    text_free(&t);
-
-    // A former version that runs it reports the same digest, in an upgrade.
-    assert_non_null(strstr(lines.s, "set web listen"));
-    write_file(lines.s);
-    assert_true(config_start_digest(true) == (hash_bytes(lines.s, lines.n, 1) | 1));
-    text_free(&lines);
-
     // It is also possible to return to it.
     assert_int_equal(
         config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &e), 0);

@@ -34,6 +34,7 @@
 #include "http/http_listen.h"
 #include "mgmt/feature.h"
 #include "restconf/restconf.h"
+#include "server/running.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -92,6 +93,25 @@ static uint64_t digest_of(const struct lyd_node *tree)
     return digest;
 }
 
+// Is `loaded` the running configuration, apart from retired settings, which the digest of a former
+// version includes?
+static bool is_running(const struct mgmt_files *files)
+{
+    uint64_t digest = digest_of(loaded);
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+    struct text t = {0};
+
+    if (digest != files->digest && running_lines(files->run_dir, &t)) {
+        config_read_kept(&tree, text_str(&t), NULL, &e);
+        digest = !e.n && digest_of(tree) == digest ? files->digest : 0;
+    }
+    lyd_free_all(tree);
+    errors_free(&e);
+    text_free(&t);
+    return digest == files->digest;
+}
+
 int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *err, size_t err_size)
 {
     struct errors e = {0};
@@ -114,8 +134,7 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
         note_start(loaded_model, start);
         r = e.n ? -EINVAL : 0;
     }
-    if (!r && files->digest && files->digest != digest_of(loaded) &&
-        files->digest != config_start_digest(files->file_only)) {
+    if (!r && files->digest && !is_running(files)) {
         errors_add(&e, 0,
                    "the running configuration is another one than this, with which the new kamueed "
                    "would start: take it over (kamuee reload: systemctl reload kamueed), or save "

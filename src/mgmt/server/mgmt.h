@@ -22,7 +22,8 @@ struct mgmt_files {
     bool may_be_missing;   // the file; without it, an empty configuration
     const char *state_dir; // NULL: nothing is stored
     bool file_only;        // start with the file, even if it is older than a revision
-    uint64_t digest;       // in an upgrade: digest of the expected configuration; 0: any
+    uint64_t digest;       // in an upgrade: of the running configuration; 0: this is no upgrade
+    const char *run_dir;   // in an upgrade: where the running kamueed answers
 };
 
 // Location of kamuee.yang: $KAMUEE_YANG_DIR, the source tree when run from a build directory, or

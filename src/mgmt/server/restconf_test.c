@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "server/fake/fake_managers.h"
@@ -550,6 +551,61 @@ static void one_connection_carries_many_requests(void **state)
     close(fd);
 }
 
+// --- an upgrade ---------------------------------------------------------------------------------
+
+// Forks a new kamueed that reads this file when it is told to, as in an upgrade from a former
+// version, whose digest is another one because it includes its retired settings.
+static pid_t new_kamueed(const char *text, int told)
+{
+    char run_dir[sizeof sock], word, err[1024] = "";
+    struct mgmt_start s;
+    pid_t pid = fork();
+
+    if (pid)
+        return pid;
+    snprintf(run_dir, sizeof run_dir, "%s", sock);
+    *strrchr(run_dir, '/') = 0;
+    strcpy(strrchr(file, '/'), "/new.conf");
+    write_config(text);
+    bool ready = read(told, &word, 1) == 1;
+    int r = mgmt_load(&(struct mgmt_files){.config = file, .digest = 1, .run_dir = run_dir}, &s,
+                      err, sizeof err);
+    unlink(file);
+    _exit(!ready ? 2 : !r ? 0 : strstr(err, "is another one than this") ? 1 : 3);
+}
+
+// Returns its exit status.
+static int upgraded_with(void **state, const char *text)
+{
+    int told[2], status = -1;
+
+    assert_int_equal(pipe(told), 0);
+    pid_t pid = new_kamueed(text, told[0]);
+    assert_int_equal(server_start(state), 0);
+    assert_int_equal(write(told[1], "x", 1), 1);
+    while (!waitpid(pid, &status, WNOHANG)) {
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        usleep(1000);
+    }
+    assert_int_equal(server_stop(state), 0);
+    close(told[0]);
+    close(told[1]);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+#define HAND_WRITTEN                                                                               \
+    "set snmp agentx /run/agentx\nset vr red table 7\nset port p1 devargs net_null1\n"            \
+    "set port p0 mtu 9000 devargs net_null0\nset api listen 127.0.0.1 port 8443 tls false\n"      \
+    "set interface v40 vr red\nset vport v40 vlan 40 port p0\n"
+
+static void an_upgrade_passes_over_retired_settings_of_a_file(void **state)
+{
+    assert_int_equal(
+        upgraded_with(state, HAND_WRITTEN "set thread 1 forwarder port p0 rx-queue 0\n"), 0);
+    assert_int_equal(upgraded_with(state, HAND_WRITTEN), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -571,6 +627,7 @@ int main(void)
         served(modules_are_had_where_the_library_says),
         served(head_has_the_length_of_get_and_no_body),
         served(one_connection_carries_many_requests),
+        cmocka_unit_test(an_upgrade_passes_over_retired_settings_of_a_file),
     };
     return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
 }
