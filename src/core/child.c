@@ -147,8 +147,11 @@ void child_fini(void)
     timer = NULL;
 }
 
-static void take_in(struct child *c, uint32_t limit_ms)
+static void take_in(struct child *c, pid_t pid, bool ours, uint32_t limit_ms)
 {
+    bug_on(c->pid || pid <= 1);
+    c->pid = pid;
+    c->ours = ours;
     c->stage = CHILD_RUNS;
     c->status = 0;
     c->until_ns = after(limit_ms);
@@ -157,28 +160,35 @@ static void take_in(struct child *c, uint32_t limit_ms)
     look_soon();
 }
 
-int child_start(struct child *c, const char *program, const char *word, int fd, uint32_t limit_ms)
+void child_take(struct child *c, pid_t pid, uint32_t limit_ms)
 {
-    bug_on(c->pid);
-    int r = starter_run(program, word, fd, &c->pid);
-    if (r)
-        return r;
-    c->ours = true;
-    take_in(c, limit_ms);
-    return 0;
+    take_in(c, pid, true, limit_ms);
 }
 
 void child_meet(struct child *c, pid_t pid, uint32_t limit_ms)
 {
-    bug_on(c->pid || pid <= 1);
-    c->pid = pid;
-    c->ours = false;
-    take_in(c, limit_ms);
+    take_in(c, pid, false, limit_ms);
+}
+
+int child_start(struct child *c, const char *program, const char *word, int fd, uint32_t limit_ms)
+{
+    pid_t pid;
+
+    bug_on(c->pid);
+    int r = starter_run(program, word, fd, &pid);
+    if (!r)
+        child_take(c, pid, limit_ms);
+    return r;
 }
 
 bool child_runs(const struct child *c)
 {
     return c->pid;
+}
+
+bool child_was_stopped(const struct child *c)
+{
+    return c->stage != CHILD_RUNS;
 }
 
 void child_continue(const struct child *c)

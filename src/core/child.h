@@ -5,8 +5,8 @@
 //                           -> SIGTERM -> CHILD_GRACE_MS later SIGKILL -> gone: ended()
 //
 // A stopped process (SIGSTOP) is continued, so that it can terminate cleanly. A process that
-// survives SIGKILL is listed in base/unwell.h until it ends. Signals for a program that the starter
-// started go to its whole process group. Control role.
+// survives SIGKILL is listed in base/unwell.h until it ends. Signals for our own child go to its
+// whole process group. Control role; kamuee-program uses it without the loop.
 #ifndef CORE_CHILD_H
 #define CORE_CHILD_H
 
@@ -38,9 +38,12 @@ void child_fini(void);
 
 // Calls starter_run() and limits the program's run time to `limit_ms`. 0 or -errno.
 int child_start(struct child *c, const char *program, const char *word, int fd, uint32_t limit_ms);
+// Supervises a process that the caller forked and that leads its own session.
+void child_take(struct child *c, pid_t pid, uint32_t limit_ms);
 // Supervises a process that somebody else started. Its exit status stays unknown.
 void child_meet(struct child *c, pid_t pid, uint32_t limit_ms);
 bool child_runs(const struct child *c);
+bool child_was_stopped(const struct child *c); // at its time limit, or by us
 void child_continue(const struct child *c); // if it is stopped
 void child_stop(struct child *c);   // SIGTERM; the loop or child_wait() sends SIGKILL later
 void child_kill(struct child *c);   // SIGKILL at once

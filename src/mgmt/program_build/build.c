@@ -46,6 +46,7 @@ static int run_tool(struct build *b, const char *const *argv, const struct compi
     const struct compiler_run run = {.argv = argv,
                                      .input = input,
                                      .n_inputs = n_inputs,
+                                     .limit_ms = COMPILER_WALL_S * 1000,
                                      .output = output,
                                      .result = result,
                                      .said = &b->said};

@@ -5,19 +5,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/child.h"
 #include "program_build/compiler_priv.h"
 
-#define SAID_MAX 16384
+#define SAID_MAX 16384 // bytes of its output that are told
 
 static int write_all(int fd, const void *data, size_t size)
 {
@@ -94,91 +94,77 @@ static void remove_directory(const char *path)
     nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-static long now_ms(void)
+static void take_said(int fd, struct text *said)
 {
-    struct timespec t;
+    char buf[SAID_MAX];
+    ssize_t n = pread(fd, buf, sizeof buf, 0);
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    text_append(said, buf, n > 0 ? (size_t)n : 0);
 }
 
-// Collects the child's output until it ends or its time is up, then kills its process group.
-static bool listen_until_end(pid_t pid, int from, struct text *said, int *status)
+static int explain(const struct compiler_run *run, const struct child *c, char *why, size_t n)
 {
-    long end = now_ms() + COMPILER_WALL_S * 1000;
-    struct pollfd p = {.fd = from, .events = POLLIN};
-    char buf[4096];
-    ssize_t n = 1;
+    const int status = c->status;
 
-    while (n > 0) {
-        long left = end - now_ms();
-        if (left <= 0 || poll(&p, 1, (int)left) <= 0)
-            break;
-        n = read(from, buf, sizeof buf);
-        if (n > 0 && said->n < SAID_MAX)
-            text_append(said, buf, (size_t)n);
-    }
-    bool in_time = n == 0;
-    if (!in_time)
-        kill(-pid, SIGKILL);
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-        ;
-    kill(-pid, SIGKILL);
-    return in_time;
-}
-
-static int explain(const struct compiler_run *run, bool in_time, int status, char *why, size_t n)
-{
-    const char *name = strrchr(run->argv[0], '/') + 1;
-
-    if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) ||
+    if (child_was_stopped(c) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) ||
         (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGXCPU))
-        snprintf(why, n, "%s needs more than %d s for it", name, COMPILER_CPU_S);
+        snprintf(why, n, "%s needs more than %d s for it", c->name, COMPILER_CPU_S);
     else if (WIFEXITED(status) && WEXITSTATUS(status) == COMPILER_UNCONFINED)
-        snprintf(why, n, "%s was not started: %s", name, text_str(run->said));
+        snprintf(why, n, "%s was not started: %s", c->name, text_str(run->said));
     else if (WIFEXITED(status) && WEXITSTATUS(status))
-        snprintf(why, n, "%s refuses it", name);
+        snprintf(why, n, "%s refuses it", c->name);
     else if (WIFSIGNALED(status))
-        snprintf(why, n, "%s ended by signal %d", name, WTERMSIG(status));
+        snprintf(why, n, "%s ended by signal %d", c->name, WTERMSIG(status));
     else
         return 0;
     return -EINVAL;
 }
 
-static int start_child(const struct compiler_run *run, const char *path, char *why, size_t n)
+// Its output goes to a file: it waits for no reader, and the end of the process is the end.
+static int start_child(const struct compiler_run *run, struct child *c, const char *path)
 {
-    int both[2], status = 0;
+    int said = memfd_create("said", MFD_CLOEXEC);
 
-    if (pipe2(both, O_CLOEXEC))
+    if (said < 0)
         return -errno;
     pid_t pid = fork();
+    int r = pid < 0 ? -errno : 0;
     if (!pid) {
-        dup2(both[1], 1);
-        dup2(both[1], 2);
+        dup2(said, 1);
+        dup2(said, 2);
         compiler_become(path, run->argv);
     }
-    close(both[1]);
-    int r = pid < 0 ? -errno : 0;
+    if (!r)
+        child_take(c, pid, run->limit_ms);
+    if (!r && !child_wait(c, run->limit_ms) && !child_end(c))
+        r = -ETIMEDOUT;
     if (!r) {
-        bool in_time = listen_until_end(pid, both[0], run->said, &status);
-        r = explain(run, in_time, status, why, n);
+        kill(-pid, SIGKILL); // what it leaves running
+        take_said(said, run->said);
     }
-    close(both[0]);
+    close(said);
     return r;
 }
 
 int compiler_run(const struct compiler_run *run, char *why, size_t n)
 {
+    static struct child child;
     char path[] = "/tmp/kamuee-program-XXXXXX";
 
     *why = 0;
+    if (child_runs(&child)) {
+        snprintf(why, n, "%s of an earlier run does not end", child.name);
+        return -EBUSY;
+    }
+    child.name = strrchr(run->argv[0], '/') + 1;
     if (!mkdtemp(path)) {
         snprintf(why, n, "no directory in /tmp: %s", strerror(errno));
         return -errno;
     }
     int r = put_inputs(path, run);
     r = r ? r : compiler_own(path);
-    r = r ? r : start_child(run, path, why, n);
+    r = r ? r : start_child(run, &child, path);
+    r = r ? r : explain(run, &child, why, n);
     if (!r && run->output)
         r = take_output(path, run);
     if (r && !*why)

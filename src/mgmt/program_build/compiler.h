@@ -3,8 +3,8 @@
 //
 // Each run has its own directory with copies of its inputs, no network, no privileges, and limits
 // of time, memory and file size; the directory is removed at the end. So no run can change the
-// input of another. If the caller is root, the child becomes a user that owns nothing else. Called
-// by build.c, one run at a time.
+// input of another. If the caller is root, the child becomes a user that owns nothing else.
+// core/child.h supervises it. Called by build.c, one run at a time.
 #ifndef PROGRAM_BUILD_COMPILER_H
 #define PROGRAM_BUILD_COMPILER_H
 
@@ -27,6 +27,7 @@ struct compiler_run {
     const char *const *argv; // [0]: a path; the rest relative to the directory; NULL at the end
     const struct compiler_input *input;
     size_t n_inputs;
+    unsigned limit_ms;  // of its life; COMPILER_CPU_S is another limit
     const char *output; // file name; NULL: none wanted
     struct text *result;
     struct text *said; // standard output and error, truncated

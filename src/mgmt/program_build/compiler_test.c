@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // compiler_test.c - limits of a compiler that hostile source has taken over, played by a shell
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,12 +16,14 @@
 static struct text said, result;
 static char why[256];
 
+static unsigned limit_ms = COMPILER_WALL_S * 1000;
+
 static int run_script(const char *script, const char *output)
 {
     const char *const argv[] = {"/bin/bash", "--norc", "-c", script, NULL};
     const struct compiler_input input[] = {{"in.txt", "words\n", 6},
                                            {"kamuee/in.txt", "more\n", 5}};
-    const struct compiler_run run = {argv, input, 2, output, &result, &said};
+    const struct compiler_run run = {argv, input, 2, limit_ms, output, &result, &said};
 
     text_clear(&said);
     text_clear(&result);
@@ -88,6 +91,21 @@ static void test_what_it_leaves_running_ends_with_it(void **state)
     assert_string_equal(text_str(&said), "begun\n");
 }
 
+// Whether or not anybody holds its output.
+static void test_at_its_limit_it_is_ended(void **state)
+{
+    static const char *const script[] = {"echo begun; sleep 300", "exec >&- 2>&-; sleep 300",
+                                         "trap '' TERM; sleep 300; sleep 300"};
+
+    limit_ms = 200;
+    for (unsigned i = 0; i < sizeof script / sizeof *script; i++) {
+        assert_int_equal(run_script(script[i], NULL), -EINVAL);
+        assert_string_equal(why, "bash needs more than 10 s for it");
+        assert_string_equal(text_str(&said), i ? "" : "begun\n");
+    }
+    limit_ms = COMPILER_WALL_S * 1000;
+}
+
 static void test_a_failure_is_named(void **state)
 {
     assert_int_not_equal(run_script("echo bad >&2; exit 3", NULL), 0);
@@ -112,6 +130,7 @@ int main(void)
         cmocka_unit_test(test_an_output_that_is_no_file_is_refused),
         cmocka_unit_test(test_its_time_memory_and_files_are_limited),
         cmocka_unit_test(test_what_it_leaves_running_ends_with_it),
+        cmocka_unit_test(test_at_its_limit_it_is_ended),
         cmocka_unit_test(test_a_failure_is_named),
     };
 
