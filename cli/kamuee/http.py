@@ -137,7 +137,7 @@ def connect(path: str, timeout_s: float) -> socket.socket:
         sock.connect(path)
     except OSError as error:
         sock.close()
-        raise Unreachable(f"cannot reach kamueed at {path}: {reason(error)}; {remedy(error)}") from None
+        raise Unreachable(f"cannot reach kamueed at {path}: {reason(error)}; {remedy(error, path)}") from None
     sock.settimeout(timeout_s)
     return sock
 
@@ -147,14 +147,21 @@ def reason(error: OSError) -> str:
     return text[:1].lower() + text[1:]
 
 
-def remedy(error: OSError) -> str:
+def log_of(path: str, unit: str) -> str:
+    """The log of the kamueed at a socket: that of a lab beside it, else what `unit` says of systemd's."""
+    of_a_lab = os.path.join(os.path.dirname(path), "kamueed.log")
+    return of_a_lab if os.path.exists(of_a_lab) else unit
+
+
+def remedy(error: OSError, path: str) -> str:
     """A remedy for the person at the keyboard if a socket cannot be reached."""
+    look = log_of(path, "systemctl status kamueed")
     if isinstance(error, PermissionError):
         return "run as root or join the group kamuee: sudo adduser $USER kamuee"
     if isinstance(error, FileNotFoundError):
-        return "is it running? systemctl status kamueed (for another socket: --socket or KAMUEE_SOCKET)"
+        return f"is it running? {look} (for another socket: --socket or KAMUEE_SOCKET)"
     if isinstance(error, ConnectionRefusedError):
-        return "is it running? systemctl status kamueed"
+        return f"is it running? {look}"
     return "is it kamueed's socket? for another: --socket or KAMUEE_SOCKET"
 
 
@@ -169,9 +176,8 @@ class told:
 
     def __exit__(self, kind: type | None, error: BaseException | None, _trace: object) -> bool:
         if isinstance(error, TimeoutError):
-            of_a_lab = os.path.join(os.path.dirname(self._path), "kamueed.log")
-            log = of_a_lab if os.path.exists(of_a_lab) else "journalctl -u kamueed"
-            raise Unreachable(f"kamueed at {self._path} does not answer; see {log}") from None
+            raise Unreachable(f"kamueed at {self._path} does not answer; see "
+                              f"{log_of(self._path, 'journalctl -u kamueed')}") from None
         if isinstance(error, OSError):
             raise cut(self._path, reason(error)) from None
         return False
@@ -179,4 +185,4 @@ class told:
 
 def cut(path: str, why: str = "closed") -> Unreachable:
     return Unreachable(f"the connection to kamueed at {path} was lost in the middle of an answer ({why}); "
-                       "see systemctl status kamueed")
+                       f"see {log_of(path, 'systemctl status kamueed')}")

@@ -100,7 +100,7 @@ def test_refused_connection_says_how_to_look(tmp_path):
 
 
 def test_missing_permission_says_which_group():
-    assert "adduser $USER kamuee" in http.remedy(PermissionError(13, "Permission denied"))
+    assert "adduser $USER kamuee" in http.remedy(PermissionError(13, "Permission denied"), "kamuee.sock")
 
 
 def test_path_that_is_no_socket_is_told(tmp_path):

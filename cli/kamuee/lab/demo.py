@@ -16,7 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from kamuee.errors import KamueeError
+from kamuee.errors import KamueeError, Unreachable
 from kamuee.lab.demoplan import Summary
 from kamuee.lab.errors import LabError
 
@@ -96,7 +96,12 @@ def start(options: argparse.Namespace) -> int:
     check_machine(options)
     console = Console(highlight=False, quiet=options.json)
     demo = Demo(options, console)
-    demo.run()
+    try:
+        demo.run()
+    except Unreachable as error:
+        if not demo.lab:
+            raise
+        raise LabError(f"{error}; {demo.edge.why_silent()}; take it down with: kamuee demo stop --name {options.name}") from None
     summary_file(options.name).write_text(json.dumps(vars(demo.summary), indent=2) + "\n", encoding="utf-8")
     if options.json:
         print(json.dumps(vars(demo.summary)))

@@ -10,6 +10,7 @@ Three kinds of namespaces:
 Their kernel parameters are the kernel's own, and those of the lab file: a kamueed started by hand has no others.
 kamueed opens the links' ends in the wire namespace (`set port P namespace LAB-NODE.wire`).
 """
+import contextlib
 import os
 import re
 import signal
@@ -24,8 +25,9 @@ from kamuee.lab.netns import Namespace, is_running, stop_processes
 from kamuee.lab.nodes import PACKAGE_ROOT, Router
 from kamuee.lab.schema import Node
 
-READY_TIMEOUT_S = 30
+READY_TIMEOUT_S = 90         # as under systemd, and as there a start that makes progress extends it
 STOP_TIMEOUT_S = 4
+STATES = {"R": "runs", "S": "sleeps", "D": "waits for the kernel", "T": "is stopped", "Z": "has ended"}    # proc(5)
 
 
 def find_kamueed() -> Path:
@@ -107,17 +109,22 @@ class KamueeNode(Router):
         self.set_up_interfaces()
 
     def _wait_ready(self, sock: socket.socket) -> None:
-        end = time.monotonic() + READY_TIMEOUT_S
+        begun, status = time.monotonic(), "starting"
+        end = begun + READY_TIMEOUT_S
         while True:
-            try:
-                if b"READY=1" in sock.recv(4096):
-                    return
-            except TimeoutError:
-                pass
+            said = {}
+            with contextlib.suppress(TimeoutError):
+                said = dict(line.partition("=")[::2] for line in sock.recv(4096).decode(errors="replace").split("\n"))
+            if "READY" in said:
+                return
+            status = said.get("STATUS", status)
+            if "EXTEND_TIMEOUT_USEC" in said:
+                end = max(end, time.monotonic() + int(said["EXTEND_TIMEOUT_USEC"]) / 1e6)
             if self.proc.poll() is not None:
                 raise self._failure(f"kamueed exited during startup with status {self.proc.returncode}")
             if time.monotonic() > end:
-                raise self._failure(f"kamueed is not ready after {READY_TIMEOUT_S} s")
+                raise self._failure(f"kamueed is not ready after {time.monotonic() - begun:.0f} s: {status}; threads: "
+                                    f"{activity_of(self.proc.pid)}")
 
     def _failure(self, text: str) -> LabError:
         lines = self.log.read_text(errors="replace").rstrip("\n").split("\n")
@@ -174,9 +181,26 @@ class KamueeNode(Router):
                 time.sleep(0.01)
         return time.monotonic() - begun
 
+    def why_silent(self) -> str:
+        """What is known of a kamueed that does not answer, for the message."""
+        pid = self.kamueed_pid()
+        load = os.getloadavg()[0]
+        return f"load {load:.1f}; threads: {activity_of(pid)}" if pid else f"kamueed has ended; load {load:.1f}"
+
     def pids(self) -> dict[str, int]:
         pid = self.kamueed_pid()
         return {**({"kamueed": pid} if pid else {}), **super().pids()}
+
+
+def activity_of(pid: int) -> str:
+    """What each thread of a process does: its name, its state, and the kernel's function in which it waits."""
+    found = []
+    for task in sorted(Path(f"/proc/{pid}/task").glob("*"), key=lambda task: int(task.name)):
+        with contextlib.suppress(OSError):
+            name, state, waits = ((task / file).read_text().strip() for file in ("comm", "stat", "wchan"))
+            state = state.rpartition(")")[2].split()[0]
+            found.append(f"{name} {STATES.get(state, state)}" + (f" in {waits}" if waits not in ("", "0") else ""))
+    return ", ".join(found) or "none"
 
 
 def interface_lines(node: Node, mtus: dict[str, int]) -> list[str]:
