@@ -117,6 +117,11 @@ function kind_of(iface) {
   return `VLAN ${tags}` + (iface.port ? ` on ${iface.port}` : "");
 }
 
+// Packets per second, now and in the last minutes.
+function packet_rate(name, what, pps) {
+  return node("td", {class: "n"}, short(pps), sparkline(`interface ${name} ${what}`, pps, `${name} ${what}`));
+}
+
 function bits(is, was, s) {
   const bytes_a_second = rate(is, was, s);
   return bytes_a_second === null ? null : 8 * bytes_a_second;
@@ -129,8 +134,9 @@ async function interfaces() {
     const addresses = (iface.address ?? []).map(a => node("div", {}, `${a.ip}/${a["prefix-length"]}${a.status === "tentative" ? " (tentative)" : ""}`));
     return [first(iface.name), cell(kind_of(iface)), cell(iface.vr), node("td", {class: iface.status}, iface.status),
             node("td", {class: "list"}, ...(addresses.length ? addresses : ["none"])), node("td", {class: "code"}, iface.mac), number(iface.mtu),
-            ...["rx", "tx"].flatMap(way => [number(short(rate(is[`${way}-packets`], was?.[`${way}-packets`], s))),
-                                            number(short(bits(is[`${way}-bytes`], was?.[`${way}-bytes`], s)))]),
+            ...[["rx", "received"], ["tx", "sent"]].flatMap(([way, what]) =>
+              [packet_rate(iface.name, what, rate(is[`${way}-packets`], was?.[`${way}-packets`], s)),
+               number(short(bits(is[`${way}-bytes`], was?.[`${way}-bytes`], s)))]),
             node("td", {class: "wide"}, iface.description ?? "")];
   }), "No interfaces. Create one with: set port NAME …");
   return 2 * EVERY_MS;

@@ -164,6 +164,11 @@ def test_interfaces_have_vlans_and_addresses_and_neighbors_can_be_found(daemon, 
     assert "10.1.1.1/24" in column(browser, "interfaces", 4)[1] and "198.18.40.1/24" in column(browser, "interfaces", 4)[2]
     eventually(lambda: all(rate[0].isdigit() for place in (7, 8, 9, 10) for rate in column(browser, "interfaces", place)), 20,
                lambda: str([column(browser, "interfaces", place) for place in (7, 8, 9, 10)]))   # packets and bits per second, of a VLAN, too
+    graphs = "[...document.querySelectorAll('#interfaces tbody tr')[2].querySelectorAll('svg.spark')]"
+    daemon.run("ping -c 5 -i 0.2 -W 0.1 198.18.40.9", check=False)            # ARP by the VLAN
+    assert browser.run(f"{graphs}.map(graph => graph.getAttribute('aria-label').split(':')[0])") == ["v40 received", "v40 sent"]
+    sent = f"{graphs}[1].querySelector('polyline').getAttribute('points').split(' ').filter(point => Number(point.split(',')[1]) < 98).length"
+    eventually(lambda: browser.run(sent), 30, lambda: browser.run(f"{graphs}[1].outerHTML"))   # more than nothing
     go(browser, "neighbors")
     eventually(lambda: {"10.0.0.2", "10.1.1.2"} <= set(column(browser, "neighbors", 0)), 20, lambda: str(column(browser, "neighbors", 0)))
     browser.run("let f = document.getElementById('neighbors-filter'); f.value = '02:00:00:00:00:03'; f.dispatchEvent(new Event('input', {bubbles: true}))")
