@@ -42,6 +42,7 @@ from kamuee.lab import kamueenode, measure, rights                              
 from kamuee.lab.errors import LabError                                          # noqa: E402
 from kamuee.lab.kamueenode import KamueeNode                                    # noqa: E402
 
+from by_hand import Machine                                                     # noqa: E402
 from daemon import Daemon, refused_calls                                                       # noqa: E402
 import support                                                                  # noqa: E402
 from slow.groups import Groups                                                  # noqa: E402
@@ -245,6 +246,19 @@ def daemon(request: pytest.FixtureRequest, kamueed):
     daemon = Daemon(kamueed, f"{request.module.__name__.removeprefix('test_')}-e2e")
     yield daemon
     daemon.end()
+
+
+@pytest.fixture
+def machines(kamueed):
+    """machines(NAME…): the first is a router, in which a page may be followed."""
+    made: list[Machine] = []
+
+    def make(*names: str) -> list[Machine]:
+        made.extend(Machine(name, name == names[0]) for name in names)
+        return made
+    yield make
+    for machine in made:
+        machine.end()
 
 
 @pytest.fixture(autouse=True)

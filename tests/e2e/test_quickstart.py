@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick starts do what they say: each command and each configuration is used as printed, in its order (page.py).
-
-Pages of a router by hand run in a namespace of their own, on veth pairs as `ip link add` makes them: with the kernel's default offloads
-at both ends, and no sysctl set. What stands for the machine there is a folder of wrappers in front of PATH: `kamuee` and `vtysh`
-find the daemons of the namespace, `systemctl` starts them with the files that the page has written, `make` has been done.
-"""
+"""The quick starts do what they say: each command and each configuration is used as printed, in its order (page.py, by_hand.py)."""
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 from kamuee.lab import state, vlan
-from kamuee.lab.frr import BINARIES, CONFIG_DIR, RUN_DIR
-from kamuee.lab.kamueenode import find_kamueed
-from kamuee.lab.netns import Namespace, stop_processes
-from page import PATIENCE_S, ROOT, Reader, blocks, commands, run_as_printed
+from kamuee.lab.netns import Namespace
+from by_hand import Machine, cable, carries_tcp
+from page import PATIENCE_S, ROOT, blocks, commands, run_as_printed
 from support import eventually
 
 PAGES = "docs/quickstart/"
@@ -54,84 +47,6 @@ def test_a_packet_program_is_built_tried_and_run_as_printed(lab):
 
 # --- routers by hand ---
 
-SYSTEMCTL = """#!/bin/sh
-case "$*" in
-*kamueed*)
-    setsid {kamueed} --config {etc}/kamuee.conf --run-dir {run} --memory 256 --no-huge > {run}/log 2>&1 < /dev/null &
-    for i in $(seq 300); do [ -S {run}/kamuee.sock ] && kamuee show version > {run}/version && exit 0; sleep 0.1; done
-    cat {run}/log; exit 1 ;;
-*frr*)
-    . {etc}/daemons
-    {frr}/zebra -d -N {name} -P 0 $zebra_options && {frr}/staticd -d -N {name} -P 0 && {frr}/bgpd -d -N {name} -P 0 || exit 1
-    [ "$bfdd" != yes ] || {frr}/bfdd -d -N {name} -P 0 ;;
-esac
-"""
-
-
-class Machine(Reader):
-    """A namespace with kernel interfaces as they come, in which a page is followed."""
-
-    def __init__(self, name: str, router: bool):
-        self.name, self.folder = name, Path(tempfile.mkdtemp(prefix=f"{name}-"))    # short: a socket's path has 107 letters
-        self.etc, self.run, self.bin = self.folder / "etc", self.folder / "run", self.folder / "bin"
-        for directory in (self.etc, self.run, self.bin, RUN_DIR / name, CONFIG_DIR / name):
-            directory.mkdir(parents=True)
-        for directory in (RUN_DIR / name, CONFIG_DIR / name):
-            shutil.chown(directory, "frr", "frr")
-        subprocess.run(["ip", "netns", "add", name], check=True)
-        self.shell("ip link set lo up")
-        self.wrapper("vtysh", f'#!/bin/sh\nexec /usr/bin/vtysh -N {name} "$@"\n')
-        self.wrapper("make", "#!/bin/sh\n")
-        self.wrapper("kamuee", f'#!/bin/sh\nexec {ROOT}/kamuee --socket {self.run}/kamuee.sock "$@"\n')
-        self.wrapper("systemctl", SYSTEMCTL.format(kamueed=find_kamueed() if router else "", etc=self.etc, run=self.run, frr=BINARIES, name=name))
-
-    def wrapper(self, word: str, text: str) -> None:
-        (self.bin / word).write_text(text)
-        (self.bin / word).chmod(0o755)
-
-    def shell(self, command: str, check: bool = True, text: str | None = None, timeout_s: float = 120) -> subprocess.CompletedProcess:
-        done = subprocess.run(["nsenter", f"--net=/run/netns/{self.name}", "sh", "-c", command], input=text, text=True, capture_output=True,
-                              timeout=timeout_s, cwd=self.etc, env={**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}"})
-        assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
-        return done
-
-    def write(self, kind: str, lines: list[str]) -> None:
-        (self.etc / kind).write_text("\n".join(lines) + "\n")
-
-    def speaks_bgp(self, config: str, daemons: str = "") -> None:
-        """A far end: FRR with this configuration."""
-        (self.etc / "daemons").write_text(daemons)
-        self.shell("systemctl start frr")
-        self.vtysh(config)
-
-    def end(self) -> None:
-        stop_processes([int(pid) for pid in subprocess.run(["ip", "netns", "pids", self.name], capture_output=True, text=True).stdout.split()])
-        subprocess.run(["ip", "netns", "del", self.name])
-        for directory in (RUN_DIR / self.name, CONFIG_DIR / self.name, self.folder):
-            shutil.rmtree(directory, ignore_errors=True)
-
-
-@pytest.fixture
-def machines(kamueed):
-    made: list[Machine] = []
-
-    def make(*names: str) -> list[Machine]:
-        made.extend(Machine(name, name == names[0]) for name in names)
-        return made
-    yield make
-    for machine in made:
-        machine.end()
-
-
-def cable(router: Machine, interface: str, far: Machine, *addresses: str) -> None:
-    """As `ip link add` makes it."""
-    subprocess.run(["ip", "link", "add", interface, "netns", router.name, "type", "veth", "peer", "name", "eth0", "netns", far.name], check=True)
-    router.shell(f"ip link set {interface} up")
-    far.shell("ip link set eth0 up")
-    for address in addresses:
-        far.shell(f"ip addr add {address} dev eth0")
-
-
 def trunk(router: Machine, interface: str, switch: Machine, vlans: dict[int, Machine]) -> None:
     """To a switch; behind it each far end speaks with the tag of its VLAN."""
     switch.shell("ip link add trunk type bridge; ip link set trunk up")
@@ -149,20 +64,6 @@ def provider(number: int, address: str, peer: str, networks: int = 1) -> str:
     lines = [f"router bgp {number}", " no bgp ebgp-requires-policy", " no bgp network import-check", f" neighbor {peer} remote-as 64496",
              f" neighbor {peer} timers connect 1", " address-family ipv4 unicast", "  network 203.0.113.0/24"]
     return "\n".join([*lines, *(f"  network 10.{100 + n // 250}.{n % 250}.0/24" for n in range(networks - 1)), " exit-address-family", "exit"])
-
-
-def carries_tcp(here: Machine, far: Machine, address: str, size: int = 4_000_000, patience_s: float = 20) -> None:
-    """A transfer with segments as large as the kernels like."""
-    sink = subprocess.Popen(["nsenter", f"--net=/run/netns/{far.name}", sys.executable, "-c",
-                             "import socket\ns = socket.create_server(('', 7007))\nprint(flush=True)\nc = s.accept()[0]\nn = 0\n"
-                             "while (b := c.recv(1 << 16)): n += len(b)\nprint(n, flush=True)"], stdout=subprocess.PIPE, text=True)
-    sink.stdout.readline()
-    try:
-        source = f"import socket; s = socket.create_connection(('{address}', 7007), 10); s.sendall(bytes({size}))"
-        here.shell(f'{sys.executable} -c "{source}"', timeout_s=patience_s)
-        assert int(sink.communicate(timeout=patience_s)[0]) == size
-    finally:
-        sink.kill()
 
 
 def port_counter(router: Machine, port: str, name: str) -> int:
