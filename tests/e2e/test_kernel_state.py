@@ -443,6 +443,17 @@ def check_neighbor_proxy(lab):
 
 # --- namespaces ----------------------------------------------------------------------------------
 
+@check("namespace-ipsec")
+def check_ipsec(lab):
+    try:
+        yield
+        assert alarms(lab) == {"blue ipsec"}
+        assert transit(lab)
+    finally:
+        lab["r"].vrs["blue"].run("ip xfrm policy flush")
+    eventually(lambda: not alarms(lab), 10, "the alarm is over")
+
+
 @check("namespace-replaced")
 def check_namespace(lab):
     green, router = f"{lab['r'].namespace.name}.green", Router(lab["r"])

@@ -128,7 +128,7 @@ static bool look_at_ipsec(void)
         uint16_t vr = d->told.vr;
         if (vr == seen)
             continue;
-        bool has = netlink_has_ipsec(vr_manager_netns(vr));
+        bool forwarded, has = netlink_has_ipsec(vr_manager_netns(vr), &forwarded);
         news_of_it |= has != ipsec[vr];
         ipsec[vr] = has;
         seen = vr;

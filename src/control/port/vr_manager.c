@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "core/eal.h"
 #include "core/thread.h"
+#include "netlink/ipsec.h"
 #include "netlink/netns.h"
 #include "netlink/netns_own.h"
 #include "port/iface_manager.h"
@@ -27,6 +28,7 @@
 #include "table/vr.h"
 
 #define TABLE_MAIN 254
+#define IPSEC_AT_ONCE 4
 
 struct netns_held {
     int fd; // NETNS_OWN, or open
@@ -89,12 +91,37 @@ static void check_namespace(const struct vr *v)
     kernel_state_set(v->name, "namespace", gone || other ? what : NULL);
 }
 
+static void check_ipsec(const struct vr *v)
+{
+    bool forwarded;
+
+    netlink_has_ipsec(held[v->id].fd, &forwarded);
+    kernel_state_set(v->name, "ipsec",
+                     forwarded ? "IPsec policies (ip xfrm policy) do not apply to forwarded "
+                                 "packets, which leave unencrypted: run IPsec in a network "
+                                 "namespace behind a port, and route to it"
+                               : NULL);
+}
+
+// A few at each call, because each takes tens of microseconds.
+static void check_next_ipsec(void)
+{
+    static uint16_t at;
+
+    for (unsigned i = 0, n = 0; i < VR_MAX && n < IPSEC_AT_ONCE; i++, at = (at + 1) % VR_MAX)
+        if (vr_get(at)->used) {
+            check_ipsec(vr_get(at));
+            n++;
+        }
+}
+
 void vr_manager_check_namespaces(void)
 {
     thread_must_be(ROLE_CONTROL);
     for (unsigned i = 0; i < VR_MAX; i++)
         if (vr_get((uint16_t)i)->used && vr_get((uint16_t)i)->netns[0])
             check_namespace(vr_get((uint16_t)i));
+    check_next_ipsec();
 }
 
 static const struct vr *find_vr_with_table(int fd, uint32_t table)

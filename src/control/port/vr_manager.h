@@ -45,7 +45,8 @@ int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err,
 int vr_manager_del(const char *name, char *err, size_t err_size);
 // Descriptor of the namespace, open while the virtual router exists; NETNS_OWN for kamueed's own.
 int vr_manager_netns(uint16_t vr);
-// Reports namespaces that were deleted or replaced to kernel_state.h.
+// Reports to kernel_state.h namespaces that were deleted or replaced, and those with IPsec policies
+// for forwarded packets.
 void vr_manager_check_namespaces(void);
 // True if the table is main or has a VRF device, so that Linux makes interface routes in it; also
 // if that is unknown.
