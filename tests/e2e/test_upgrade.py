@@ -122,7 +122,7 @@ REFUSED = {
     "dies at once": (["exit 7"], "ended with status 7"),
     "is killed": (["kill -9 $$"], "ended by signal 9"),
     "does not know upgrades": (["exit 2"], "does not know --upgrade"),
-    "says nonsense": (["printf nonsense >&3; sleep 5"], "says what this one does not know"),
+    "says nonsense": (["printf nonsense >&3; sleep 5"], "sent an unknown message"),
     "protocol that does not fit": (preloaded("says-99"), "by protocol 99"),
     "old one whose protocol does not fit": (preloaded("hears-99"), "hands over by protocol 99, this one by 1: restart instead"),
     "dies when the old one has halted": (preloaded("dies"), "did not begin to forward within 3 s: ended with status 9"),

@@ -302,7 +302,7 @@ static void a_device_that_takes_less_than_the_queues_rate_raises_queue_rate(void
     seconds_pass(1);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=queue-rate,p0", NULL), 200);
     assert_said("\"value\":\"25\"");
-    assert_said("p0: 25 percent: the port's device takes less than the queue's rate");
+    assert_said("p0: 25 percent: the port's device is slower than the queue's rate");
     fake_queue_takes_bps = 0;
     seconds_pass(1);
     assert_false(is_raised(ALARM_QUEUE_RATE));

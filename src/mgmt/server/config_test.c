@@ -285,7 +285,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:1: vr a.b: FRR allows no '.' in the name of a pathspace: rename the virtual router, "
          "or use 'routing-daemon bird'"},
         {"set vr a\nset vr b namespace a",
-         "c:2: vr b: expected another 'namespace' or 'table' than those of vr a"},
+         "c:2: vr b: expected a 'namespace' or 'table' that vr a does not use"},
         {"set", "c:1: the line is incomplete, expected one of " TOP_WORDS},
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
@@ -340,7 +340,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set vr red table 254", "c:1: vr red: expected another 'table' or none: the main table "
                                  "of kamueed's namespace belongs to 'default'"},
         {"set vr red table 7\nset vr blue table 7",
-         "c:1: vr red: expected another 'namespace' or 'table' than those of vr blue"},
+         "c:1: vr red: expected a 'namespace' or 'table' that vr blue does not use"},
         {"set port p0 devargs x mac 01:00:00:00:00:01",
          "c:1: port p0: 'mac' is a multicast or zero address, expected a unicast MAC address such "
          "as 02:00:00:00:00:01"},
