@@ -117,7 +117,7 @@ def built(folder: Path, how: list[str]) -> list[str]:
 REFUSED = {
     "not there": (None, "No such file"),
     "not executable": ("mode", "Permission denied"),
-    "writable by others": ("others", "nobody else can write"),
+    "writable by others": ("others", "nobody else may write"),
     "no program": ("text", "cannot be started"),
     "dies at once": (["exit 7"], "ended with status 7"),
     "is killed": (["kill -9 $$"], "ended by signal 9"),

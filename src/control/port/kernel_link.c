@@ -447,5 +447,8 @@ bool kernel_link_has_carrier(struct kernel_link *n)
 
     follow_name(n);
     int flags = n->gone ? 0 : read_flags(n);
-    return flags > 0 && flags & IFF_UP && !ethtool_ioctl(n, &link) && link.data;
+    int r = flags < 0 ? flags : ethtool_ioctl(n, &link);
+    if (n->gone || r != -ENODEV) // a renamed one has neither name for some milliseconds
+        n->carrier = !r && flags & IFF_UP && link.data;
+    return n->carrier;
 }

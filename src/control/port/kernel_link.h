@@ -21,6 +21,7 @@ struct kernel_link {
     int xdp;      // our program on it (xdp_pass.h), -1 = none
     int saved[3]; // original sysctls, -1 = leave alone
     bool gone; // deleted, or moved to another namespace
+    bool carrier; // when it was last read
     bool was_up;
     int was_mtu;
     uint64_t missed;      // frames missed by its packet sockets so far
