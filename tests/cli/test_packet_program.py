@@ -165,7 +165,7 @@ CHECKED = {
     "p->changed = 65; return 0;": "changed:",
     "p->adjust = 65; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);": "adjust: -64 to 64",
     "p->adjust = -65; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);": "adjust: -64 to 64",
-    "p->adjust = -8; p->changed = 7; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);": "all bytes that are added",
+    "p->adjust = -8; p->changed = 7; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);": "all added bytes",
     "p->adjust = 1; return 0;": "only with next-hop and redirect",
     "p->ether_type = 5; return 0;": "only with next-hop and redirect",
     "p->data[2] ^= 1; p->changed = 20; return 0;": "length of an IP packet",

@@ -446,9 +446,11 @@ bool kernel_link_has_carrier(struct kernel_link *n)
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
 
     follow_name(n);
-    int flags = n->gone ? 0 : read_flags(n);
+    if (n->gone) // an ioctl on a missing name would wait for modprobe
+        return n->carrier = false;
+    int flags = read_flags(n);
     int r = flags < 0 ? flags : ethtool_ioctl(n, &link);
-    if (n->gone || r != -ENODEV) // a renamed one has neither name for some milliseconds
+    if (r != -ENODEV) // a renamed interface has neither name for some milliseconds
         n->carrier = !r && flags & IFF_UP && link.data;
     return n->carrier;
 }
