@@ -159,13 +159,13 @@ def test_nobody_waits(full, method, target, body):
     assert_served(lambda: waits(full, method, target, body))
 
 
-def assert_served(measure: Callable[[], float], again: Callable[[], None] = lambda: None) -> None:
+def assert_served(measure: Callable[[], float], again: Callable[[], None] = lambda: None, what: str = "") -> None:
     """The shortest wait of a few: others on this machine make it longer, never shorter. `again` puts back what a measurement changed."""
     longest = [measure()]
     while min(longest) >= WAIT_S and len(longest) < TRIES:
         again()
         longest.append(measure())
-    assert min(longest) < WAIT_S, f"another client waited {[round(s * 1000) for s in longest]} ms"
+    assert min(longest) < WAIT_S, f"{what} another client waited {[round(s * 1000) for s in longest]} ms"
 
 
 def operation(name: str, given: dict) -> tuple[str, str, bytes]:
@@ -179,7 +179,7 @@ def test_nobody_waits_for_a_session(full):
              operation("configuration", {"session": session}), operation("complete", {"session": session, "line": "set acl long rule "}),
              operation("configure", {"session": session, "check": True}), ("GET", "/restconf/data/kamuee:state/configuration", b"")]
     for one in asked:
-        assert_served(lambda one=one: waits(full, *one))
+        assert_served(lambda one=one: waits(full, *one), what=f"{one[1]}:")
     full.client.call("session-close", session=session)
     assert_served(lambda: waits(full, *operation("session-close", {"session": edited_session(full)})))
 
