@@ -308,7 +308,7 @@ LEFT = [("vxlan id 90 local 10.0.0.1 remote 10.0.0.2 dstport 8472", "another UDP
         ("vxlan id 90 local 10.0.0.1 remote 10.0.0.2 dev lo dstport 4789", "dev lo is no interface"),
         ("vxlan id 90 local 10.0.0.1 remote 10.0.0.2 dstport 4789 gbp", "extensions"),
         ("gre local 10.0.0.1 remote 10.0.0.9 seq", "sequence numbers"), ("gre local 10.0.0.1 remote 10.0.0.9 csum", "checksums"),
-        ("gre local 10.0.0.1 remote 10.0.0.9 ikey 1 okey 2", "another key"), ("gre local 10.0.0.1", "no fixed remote"),
+        ("gre local 10.0.0.1 remote 10.0.0.9 ikey 1 okey 2", "different receive and transmit keys"), ("gre local 10.0.0.1", "no fixed remote"),
         ("gretap local 10.0.0.1 remote 10.0.0.9", "does not have"), ("ipip local 10.0.0.1 remote 10.0.0.9 encap fou encap-sport auto encap-dport 5555",
                                                                      "further header"), ("sit local 10.0.0.1", "no fixed remote")]
 

@@ -63,7 +63,7 @@ static const char *judge_gre(const struct netlink_tunnel *t)
     if (flags & ~KEY)
         return "has flags that are not supported";
     if ((t->iflags ^ t->oflags) & KEY || (flags & KEY && t->ikey != t->okey))
-        return "its receive and transmit keys differ (ikey, okey)";
+        return "has different receive and transmit keys (ikey, okey)";
     if (t->special)
         return "ignores DF of inner packets (ignore-df)";
     return NULL;
