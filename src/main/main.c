@@ -25,15 +25,15 @@
 #include "main/instance.h"
 #include "main/journal.h"
 #include "main/keep.h"
-#include "main/service.h"
 #include "main/modules.h"
 #include "main/options.h"
-#include "port/thread_manager.h"
+#include "main/service.h"
 #include "main/system_calls.h"
 #include "main/upgrade_give.h"
 #include "main/upgrade_take.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
+#include "thread/thread_manager.h"
 
 #define DRAIN_NS (200 * NS_PER_MS)
 #define LEDGER_TRIES 20

@@ -21,6 +21,7 @@
 #include "core/mailbox.h"
 #include "core/rcu.h"
 #include "core/thread.h"
+#include "device/kernel_link_found.h"
 #include "export/export.h"
 #include "feature/explain.h"
 #include "forwarder/forwarder.h"
@@ -31,14 +32,11 @@
 #include "port/iface_manager.h"
 #include "port/iface_tap.h"
 #include "port/port_begin.h"
-#include "port/kernel_link_found.h"
 #include "port/port_manager.h"
 #include "port/port_queue_manager.h"
-#include "port/tap_keep.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
 #include "port/tunnel_linux.h"
-#include "port/thread_manager.h"
 #include "port/vr_manager.h"
 #include "program_manager/program_manager.h"
 #include "rib/rib_manager.h"
@@ -57,6 +55,8 @@
 #include "table/port.h"
 #include "table/tunnel.h"
 #include "table/vr.h"
+#include "tap/tap_keep.h"
+#include "thread/thread_manager.h"
 
 // Buffers for injected frames and ICMP errors: 20 MB, or 10 MB if memory is short. Frames larger
 // than one buffer are chained.

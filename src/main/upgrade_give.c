@@ -35,11 +35,11 @@
 #include "main/upgrade_protocol.h"
 #include "port/iface_tap.h"
 #include "port/port_upgrade.h"
-#include "port/tap_keep.h"
 #include "port/tap_manager.h"
-#include "port/thread_manager.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
+#include "tap/tap_keep.h"
+#include "thread/thread_manager.h"
 
 #define PATIENCE_S 180 // from the start of the new one until GO
 #define ANSWER_S 3     // for all that we give it, and for all that it says while we do not receive

@@ -2,7 +2,7 @@
 // netlink_tunnel.c - parses the attributes of Linux tunnel devices (netlink.h)
 //
 // Linux has three sets of attributes: for IP in IP, GRE and VXLAN. This file reads only the
-// attributes by which port/tunnel_judge.c decides whether our packets can look like the device's.
+// attributes by which tunnel/tunnel_judge.c decides whether our packets can look like the device's.
 #include <endian.h>
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>

@@ -23,15 +23,15 @@
 #include "base/plain.h"
 #include "base/text.h"
 #include "core/thread.h"
+#include "interface/kernel_state.h"
 #include "port/iface_manager.h"
 #include "port/iface_tap.h"
-#include "port/kernel_state.h"
 #include "port/port_manager.h"
-#include "port/tap.h"
 #include "port/tap_sysctl.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
+#include "tap/tap.h"
 
 #define TABLE_MAIN 254
 

@@ -4,11 +4,11 @@
 
 #include "base/clock.h"
 #include "port/iface_manager.h"
-#include "port/tap.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/tunnel.h"
 #include "table/vr.h"
+#include "tap/tap.h"
 
 static uint64_t changed_ns[IFACE_MAX]; // wall clock, 0 = not yet up or down
 static bool port_up[PORT_MAX];       // link of the port

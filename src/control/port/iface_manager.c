@@ -17,17 +17,13 @@
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "interface/kernel_state.h"
 #include "port/iface_add.h"
 #include "port/iface_follow.h"
 #include "port/iface_link.h"
 #include "port/iface_policy.h"
 #include "port/iface_tap.h"
-#include "port/kernel_state.h"
 #include "port/port_queue_manager.h"
-#include "port/tap.h"
-#include "port/tap_address.h"
-#include "port/tap_alias.h"
-#include "port/tap_delete_batch.h"
 #include "port/tunnel_ends.h"
 #include "port/tunnel_linux.h"
 #include "port/watch_manager.h"
@@ -38,6 +34,10 @@
 #include "table/port.h"
 #include "table/tunnel.h"
 #include "table/vr.h"
+#include "tap/tap.h"
+#include "tap/tap_address.h"
+#include "tap/tap_alias.h"
+#include "tap/tap_delete_batch.h"
 
 static struct own {              // interface data that only control needs
     uint16_t mtu_wanted;         // 0 = the port's

@@ -14,11 +14,6 @@
 #include "core/thread.h"
 #include "netlink/netns.h"
 #include "port/iface_link.h"
-#include "port/tap.h"
-#include "port/tap_delete_batch.h"
-#include "port/tap_keep.h"
-#include "port/tap_link_local.h"
-#include "port/tap_list.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
 #include "port/tunnel_ends.h"
@@ -27,6 +22,11 @@
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "tap/tap.h"
+#include "tap/tap_delete_batch.h"
+#include "tap/tap_keep.h"
+#include "tap/tap_link_local.h"
+#include "tap/tap_list.h"
 
 #define FINISH_AT 32 // TAPs per turn: clients wait meanwhile
 

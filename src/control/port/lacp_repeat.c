@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "port/lag_frame.h"
 #include "table/limits.h"
+#include "tap/lag_frame.h"
 
 #define LATE_NS (200 * NS_PER_MS) // control runs LACP every LAG_TICK_MS
 #define REPEAT_MAX 10

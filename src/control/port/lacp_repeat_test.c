@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "port/lag_frame.h"
+#include "tap/lag_frame.h"
 
 #define PORT 3
 #define PERIOD (1000 * NS_PER_MS)

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "port/lacp.h"
+#include "lag/lacp.h"
 #include "port/port_manager.h"
 #include "table/limits.h"
 

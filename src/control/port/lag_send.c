@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "port/lacp_repeat.h"
-#include "port/lag_frame.h"
 #include "table/iface.h"
 #include "table/port.h"
+#include "tap/lag_frame.h"
 
 static uint16_t lag_iface(const struct lag_port *l)
 {

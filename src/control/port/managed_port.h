@@ -6,7 +6,7 @@
 #define PORT_MANAGED_PORT_H
 
 #include "base/vec.h"
-#include "port/lacp.h"
+#include "lag/lacp.h"
 #include "port/port_device.h"
 #include "port/port_manager.h"
 

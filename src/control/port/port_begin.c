@@ -9,9 +9,9 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "port/iface_tap.h"
-#include "port/thread_manager.h"
 #include "rib/rib_manager.h"
 #include "table/plan.h"
+#include "thread/thread_manager.h"
 
 #define LOOK_US 1000
 #define PATIENCE_NS (5 * NS_PER_SECOND) // waiting longer would cost routing sessions, too

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "port/kernel_link.h"
+#include "device/kernel_link.h"
 #include "port/port_manager.h"
 #include "table/plan.h"
 

@@ -14,15 +14,15 @@
 #include "base/log.h"
 #include "core/aside.h"
 #include "core/mailbox.h"
+#include "device/port_probe.h"
+#include "interface/kernel_state.h"
 #include "netlink/carrier.h"
 #include "netlink/netns.h"
 #include "port/iface_manager.h"
-#include "port/kernel_state.h"
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
-#include "port/port_probe.h"
-#include "port/tap_delete_batch.h"
-#include "port/thread_manager.h"
+#include "tap/tap_delete_batch.h"
+#include "thread/thread_manager.h"
 
 #define LINK_POLL_US 25000
 #define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth poll

@@ -15,19 +15,19 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "device/port_pool.h"
 #include "netlink/netns.h"
 #include "port/iface_manager.h"
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "port/port_history.h"
-#include "port/port_pool.h"
 #include "port/port_queue_manager.h"
 #include "port/port_upgrade.h"
-#include "port/thread_manager.h"
 #include "port/tunnel_linux.h"
 #include "port/watch_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
+#include "thread/thread_manager.h"
 
 struct managed managed;
 

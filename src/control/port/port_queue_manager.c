@@ -24,13 +24,13 @@
 #include "core/thread.h"
 #include "port/port_manager.h"
 #include "port/port_queue_entry.h"
-#include "port/thread_manager.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
 #include "table/lag.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "thread/thread_manager.h"
 
 #define FRAME_MIN 64u
 #define FRAME_OVERHEAD 22u // Ethernet header, two tags

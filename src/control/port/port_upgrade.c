@@ -9,11 +9,11 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "core/thread.h"
+#include "device/devargs.h"
+#include "device/port_probe.h"
 #include "netlink/netns.h"
-#include "port/devargs.h"
 #include "port/managed_port.h"
-#include "port/port_probe.h"
-#include "port/thread_manager.h"
+#include "thread/thread_manager.h"
 
 #define BURST 64
 #define ROUNDS_MAX 1024 // per queue: frames may arrive faster than they are discarded

@@ -33,17 +33,17 @@
 #include "core/thread.h"
 #include "port/lacp_repeat.h"
 #include "port/lag_manager.h"
-#include "port/tap_frame.h"
-#include "port/tap_mirror.h"
-#include "port/tap_reflect.h"
-#include "port/tunnel_back.h"
-#include "port/tunnel_icmp.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
 #include "table/limits.h"
 #include "table/plan.h"
 #include "table/punt.h"
+#include "tap/tap_frame.h"
+#include "tap/tap_mirror.h"
+#include "tap/tap_reflect.h"
+#include "tap/tunnel_back.h"
+#include "tap/tunnel_icmp.h"
 
 #define BATCH 64
 #define PUNT_BATCH 32

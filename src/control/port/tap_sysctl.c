@@ -37,10 +37,10 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
-#include "port/tap_rtnetlink.h"
 #include "port/vr_manager.h"
 #include "table/iface.h"
 #include "table/tunnel.h"
+#include "tap/tap_rtnetlink.h"
 
 #define LOOK_S 5
 #define LOOK_AT 32

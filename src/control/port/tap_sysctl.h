@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "port/tap.h"
+#include "tap/tap.h"
 
 struct event_base;
 struct iface;

@@ -15,13 +15,13 @@
 #include "core/thread.h"
 #include "port/iface_add.h"
 #include "port/iface_manager.h"
-#include "port/tap.h"
 #include "port/tunnel_linux.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_tunnel.h"
 #include "table/port.h"
 #include "table/tunnel.h"
 #include "table/vr.h"
+#include "tap/tap.h"
 
 static uint16_t mtu_wanted[TUNNEL_NUMBERS]; // as configured, 0 = as the path allows
 

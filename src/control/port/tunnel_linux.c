@@ -20,12 +20,12 @@
 #include "netlink/ipsec.h"
 #include "port/iface_manager.h"
 #include "port/tunnel_ends.h"
-#include "port/tunnel_judge.h"
 #include "port/vr_manager.h"
 #include "rib/rib_iface.h"
 #include "table/iface.h"
 #include "table/vr.h"
 #include "table/vr_budget.h"
+#include "tunnel/tunnel_judge.h"
 
 #define IPSEC_S 1
 #define PAUSE_US 20000 // makes one change of many devices that appear together

@@ -6,7 +6,7 @@
 //     exits  IP4_TOO_BIG, IP6_TOO_BIG
 //
 // A TAP shows at least 1280 bytes, because Linux removes IPv6 from a device with less
-// (control/port/tap.c). The interface's MTU may be smaller: by configuration of its port, or for a
+// (control/tap/tap.c). The interface's MTU may be smaller: by configuration of its port, or for a
 // tunnel with a narrow path; IPv6 packets of 1280 bytes enter a tunnel in any case.
 //
 // The kernel is told by an ICMP error from the address that it sends to, like from a router behind

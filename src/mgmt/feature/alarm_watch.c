@@ -24,11 +24,10 @@
 #include "feature/routing_daemon.h"
 #include "feature/session.h"
 #include "feature/vr_budget.h"
-#include "port/kernel_state.h"
+#include "interface/kernel_state.h"
 #include "port/lag_manager.h"
 #include "port/port_manager.h"
 #include "port/port_queue_manager.h"
-#include "port/thread_manager.h"
 #include "port/vr_manager.h"
 #include "program_manager/program_manager.h"
 #include "rib/rib_manager.h"
@@ -38,6 +37,7 @@
 #include "table/limits.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
+#include "thread/thread_manager.h"
 
 #define ASK_EVERY_NS (10 * NS_PER_SECOND) // all virtual routers, one after the other
 #define SLOW_EVERY_NS (60 * NS_PER_SECOND) // slow readings, of milliseconds: memory, sensors

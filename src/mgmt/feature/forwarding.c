@@ -7,12 +7,12 @@
 #include "config/leaf.h"
 #include "feature/saved_state.h"
 #include "mgmt/feature.h"
-#include "port/thread_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/plan.h"
+#include "thread/thread_manager.h"
 #include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------

@@ -16,12 +16,12 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "config/leaf.h"
+#include "device/devargs.h"
+#include "device/kernel_link_use.h"
 #include "feature/interface.h"
 #include "feature/lag.h"
 #include "feature/tunnel.h"
 #include "feature/vport.h"
-#include "port/devargs.h"
-#include "port/kernel_link_use.h"
 #include "yang/config_tree.h"
 
 struct model_ports *model_ports(const struct model *m)

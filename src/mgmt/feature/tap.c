@@ -4,8 +4,8 @@
 
 #include "http/refuse.h"
 #include "mgmt/feature.h"
-#include "port/tap_test.h"
 #include "restconf/operation.h"
+#include "port/tap_test.h"
 
 static struct http *test_asker; // request of the running test; one at a time
 

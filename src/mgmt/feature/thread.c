@@ -7,12 +7,12 @@
 
 #include "mgmt/feature.h"
 #include "port/port_manager.h"
-#include "port/thread_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
 #include "table/plan.h"
 #include "table/port.h"
+#include "thread/thread_manager.h"
 
 static uint64_t load_counter(const uint64_t *word)
 {

@@ -17,7 +17,7 @@
 #include "config/leaf.h"
 #include "core/thread.h"
 #include "feature/port.h"
-#include "port/thread_manager.h"
+#include "thread/thread_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 

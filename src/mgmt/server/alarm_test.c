@@ -12,17 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "core/thread.h"
 #include "feature/alarm.h"
 #include "feature/alarm_watch.h"
 #include "feature/alarm_window.h"
-#include "base/clock.h"
+#include "interface/kernel_state.h"
+#include "rib/rib_manager.h"
 #include "server/fake/fake_managers.h"
 #include "server/fake/fake_queue.h"
 #include "server/fake/fake_rib.h"
-#include "core/thread.h"
 #include "server/test_server.h"
-#include "port/kernel_state.h"
-#include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/nexthop.h"
 

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "interface/kernel_state.h"
 #include "server/fake/fake_managers.h"
 #include "server/fake/fake_rib.h"
 #include "server/mgmt.h"
 #include "server/test_server.h"
-#include "port/kernel_state.h"
 
 // --- configuration ------------------------------------------------------------------------------
 

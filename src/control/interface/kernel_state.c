@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kernel_state.c - see kernel_state.h
+#include "interface/kernel_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/thread.h"
+
+static VEC(struct kernel_state) list;
+
+static struct kernel_state *find_state(const char *subject, const char *attribute)
+{
+    vec_foreach (&list, s)
+        if (!strcmp(s->subject, subject) && !strcmp(s->attribute, attribute))
+            return s;
+    return NULL;
+}
+
+static void remove_state(struct kernel_state *s)
+{
+    log_notice("kernel_state: resolved: subject=%s attribute=%s", s->subject, s->attribute);
+    memmove(s, s + 1, (size_t)(list.item + list.n - s - 1) * sizeof *s);
+    list.n--;
+}
+
+void kernel_state_set(const char *subject, const char *attribute, const char *sentence)
+{
+    struct kernel_state *s = find_state(subject, attribute);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!sentence) {
+        if (s)
+            remove_state(s);
+        return;
+    }
+    if (s && !strcmp(s->sentence, sentence))
+        return;
+    if (!s)
+        s = vec_push(&list);
+    snprintf(s->subject, sizeof s->subject, "%s", subject);
+    snprintf(s->attribute, sizeof s->attribute, "%s", attribute);
+    snprintf(s->sentence, sizeof s->sentence, "%s", sentence);
+    log_warning("kernel_state: not followed: subject=%s attribute=%s what=%s", s->subject,
+                s->attribute, LOG_VALUE(s->sentence));
+}
+
+void kernel_state_forget(const char *subject)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (size_t i = list.n; i-- > 0;)
+        if (!strcmp(list.item[i].subject, subject))
+            remove_state(&list.item[i]);
+    if (!list.n)
+        vec_free(&list);
+}
+
+void kernel_state_each(void (*fn)(void *ctx, const struct kernel_state *s), void *ctx)
+{
+    vec_foreach (&list, s)
+        fn(ctx, s);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_keep.c - see tap_keep.h
+#include "tap/tap_keep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/thread.h"
+#include "netlink/netns.h"
+#include "tap/tap.h"
+
+#define OWN_NETNS "/proc/thread-self/ns/net"
+#define COMPARED (TAP_FLAGS | IFF_TUN | IFF_MULTI_QUEUE)
+
+struct offer {
+    int fd; // -1: claimed
+    ino_t netns;
+    struct ifreq tap; // name and flags
+};
+static VEC(struct offer) all;
+static size_t first; // all offers before it are claimed
+static void (*put_copy)(int fd);
+
+// Reads name and flags of the descriptor's TAP. Returns false if the TAP is gone or fd is no TAP.
+static bool identify(int fd, struct offer *o)
+{
+    struct stat s;
+
+    *o = (struct offer){.fd = fd};
+    if (ioctl(fd, TUNGETIFF, &o->tap))
+        return false;
+    int netns = ioctl(fd, TUNGETDEVNETNS);
+    bool known = netns >= 0 && !fstat(netns, &s);
+    if (known)
+        o->netns = s.st_ino;
+    if (netns >= 0)
+        close(netns);
+    return known;
+}
+
+void tap_keep_by(void (*put)(int fd))
+{
+    put_copy = put;
+}
+
+void tap_keep_offer(int fd)
+{
+    struct offer o;
+
+    thread_must_be(ROLE_CONTROL);
+    if (identify(fd, &o)) {
+        *vec_push(&all) = o;
+        return;
+    }
+    log_info("tap_keep: kept descriptor dropped, its TAP no longer exists: error=\"%m\"");
+    close(fd);
+}
+
+static ino_t netns_here(void)
+{
+    struct stat s;
+
+    return stat(OWN_NETNS, &s) ? 0 : s.st_ino;
+}
+
+static void delete_offered(struct offer *o)
+{
+    struct tap t = {.fd = o->fd, .sock = -1};
+
+    o->fd = -1;
+    memcpy(t.name, o->tap.ifr_name, sizeof t.name);
+    tap_delete(&t);
+}
+
+static bool is_of(const struct offer *o, const char *name, ino_t netns)
+{
+    return o->fd >= 0 && o->netns == netns && !strcmp(o->tap.ifr_name, name);
+}
+
+// Uses only the first descriptor; others would keep the TAP alive after the first one is closed.
+static int take_offer(const char *name, ino_t netns)
+{
+    int fd = -1;
+
+    while (first < all.n && all.item[first].fd < 0)
+        first++;
+    for (size_t i = first; i < all.n; i++) {
+        struct offer *o = &all.item[i];
+        if (!is_of(o, name, netns))
+            continue;
+        if (fd < 0)
+            fd = o->fd;
+        else
+            close(o->fd);
+        o->fd = -1;
+    }
+    return fd;
+}
+
+int tap_keep_claim(const char *name)
+{
+    struct offer o;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!all.n)
+        return -1;
+    int fd = take_offer(name, netns_here());
+    if (fd < 0 || !identify(fd, &o)) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    if ((o.tap.ifr_flags & COMPARED) == TAP_FLAGS)
+        return fd;
+    log_warning("tap_keep: a TAP made differently by another version is recreated: name=%s "
+                "flags=%#x",
+                name, (unsigned)(uint16_t)o.tap.ifr_flags);
+    delete_offered(&o);
+    return -1;
+}
+
+static int ifindex_of(int sock, const struct offer *o)
+{
+    struct ifreq r = o->tap;
+
+    return ioctl(sock, SIOCGIFINDEX, &r) ? 0 : r.ifr_ifindex;
+}
+
+static int rename_offered(int sock, struct offer *o, const char *name)
+{
+    struct ifreq r = o->tap;
+
+    memset(r.ifr_newname, 0, sizeof r.ifr_newname);
+    strncpy(r.ifr_newname, name, sizeof r.ifr_newname - 1);
+    if (ioctl(sock, SIOCSIFNAME, &r))
+        return -errno;
+    log_notice("tap_keep: renamed by another program, name restored: name=%s renamed=%s", name,
+               LOG_VALUE(o->tap.ifr_name));
+    memcpy(o->tap.ifr_name, r.ifr_newname, sizeof o->tap.ifr_name);
+    return 0;
+}
+
+bool tap_keep_restore_name(const char *name, int netns, int ifindex)
+{
+    bool found = false;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!all.n)
+        return false;
+    int back = netns_enter(netns);
+    int sock = back < 0 ? -1 : socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ino_t here = netns_here();
+    vec_foreach (&all, o) {
+        if (sock < 0 || o->fd < 0 || o->netns != here)
+            continue;
+        if (!strcmp(o->tap.ifr_name, name)) {
+            found = true;
+            break;
+        }
+        if (ifindex_of(sock, o) != ifindex)
+            continue;
+        found = true;
+        int r = rename_offered(sock, o, name);
+        if (r)
+            log_warning("tap_keep: renamed by another program, and its name cannot be restored: "
+                        "name=%s renamed=%s error=%s",
+                        name, LOG_VALUE(o->tap.ifr_name), LOG_VALUE(strerror(-r)));
+        break;
+    }
+    if (sock >= 0)
+        close(sock);
+    netns_leave(back);
+    return found;
+}
+
+// Does not keep a TAP that could not be recognized later: no process could attach to it again.
+void tap_keep_put(int fd)
+{
+    struct offer o;
+
+    thread_must_be(ROLE_CONTROL);
+    if (put_copy && identify(fd, &o))
+        put_copy(fd);
+}
+
+void tap_keep_delete_rest(void)
+{
+    struct offer now;
+
+    thread_must_be(ROLE_CONTROL);
+    vec_foreach (&all, o) {
+        if (o->fd < 0)
+            continue;
+        if (identify(o->fd, &now)) {
+            log_info("tap_keep: deleted, no longer configured: name=%s", now.tap.ifr_name);
+            delete_offered(&now);
+        } else {
+            close(o->fd);
+        }
+        o->fd = -1;
+    }
+    tap_keep_fini();
+}
+
+void tap_keep_fini(void)
+{
+    vec_foreach (&all, o)
+        if (o->fd >= 0)
+            close(o->fd);
+    vec_free(&all);
+    first = 0;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_link_local.c - see tap_link_local.h
+#include "tap/tap_link_local.h"
+
+#include <linux/if.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "netlink/netns.h"
+#include "tap/tap_rtnetlink.h"
+
+#define MODE "ipv6/conf/%s/addr_gen_mode"
+
+static int mode_get(const struct tap *t)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, MODE, t->name);
+    return netns_sysctl_get(path);
+}
+
+static void mode_set(const struct tap *t, int mode)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, MODE, t->name);
+    netns_sysctl_set(path, mode);
+}
+
+int tap_link_local_hold(const struct tap *t)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, MODE, "default"); // its own value may be left from a killed start
+    int mode = netns_sysctl_get(path);
+    if (mode >= 0)
+        mode_set(t, IN6_ADDR_GEN_MODE_NONE);
+    return mode;
+}
+
+// Makes the address from the MAC: modified EUI-64 (RFC 4291 appendix A). False: no MAC.
+static bool address_of(const struct tap *t, struct ifreq *r, uint8_t address[16])
+{
+    const uint8_t *mac = (const uint8_t *)r->ifr_hwaddr.sa_data;
+
+    snprintf(r->ifr_name, sizeof r->ifr_name, "%s", t->name);
+    if (ioctl(t->sock, SIOCGIFHWADDR, r))
+        return false;
+    memcpy(address, (uint8_t[16]){0xfe, 0x80, [11] = 0xff, [12] = 0xfe}, 16);
+    memcpy(address + 8, mac, 3);
+    memcpy(address + 13, mac + 3, 3);
+    address[8] ^= 2;
+    return true;
+}
+
+// If the kernel refuses the address, as without IPv6, tap_link_local_finish leaves it to the
+// kernel.
+static void address_add(const struct tap *t)
+{
+    char buf[256] __attribute__((aligned(8)));
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct mnl_socket *nl = tap_rtnetlink_open_in(NETNS_OWN); // the current namespace
+    struct ifreq r = {0};
+    struct ifaddrmsg *m;
+    uint8_t address[16];
+
+    if (!nl)
+        return;
+    h->nlmsg_type = RTM_NEWADDR;
+    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+    m->ifa_family = AF_INET6;
+    m->ifa_prefixlen = 64;
+    m->ifa_scope = RT_SCOPE_LINK;
+    m->ifa_index = (uint32_t)t->ifindex;
+    if (address_of(t, &r, address)) {
+        mnl_attr_put(h, IFA_LOCAL, sizeof address, address);
+        mnl_attr_put_u32(h, IFA_FLAGS, IFA_F_NODAD);
+        mnl_attr_put_u8(h, IFA_PROTO, TAP_KERNEL_LL);
+        tap_rtnetlink_request(nl, h, NULL, NULL);
+    }
+    mnl_socket_close(nl);
+}
+
+static bool has_no_neighbors(const struct tap *t)
+{
+    struct ifreq r = {0};
+
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", t->name);
+    return !ioctl(t->sock, SIOCGIFFLAGS, &r) && r.ifr_flags & IFF_NOARP;
+}
+
+void tap_link_local_start(struct tap *t, int mode)
+{
+    if (mode < 0)
+        return;
+    t->unfinished = mode == IN6_ADDR_GEN_MODE_EUI64 && has_no_neighbors(t);
+    if (t->unfinished)
+        address_add(t);
+    else
+        mode_set(t, mode);
+}
+
+void tap_link_local_finish(const struct tap *t)
+{
+    if (mode_get(t) == IN6_ADDR_GEN_MODE_NONE) // otherwise the operator has changed it meanwhile
+        mode_set(t, IN6_ADDR_GEN_MODE_EUI64);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_list.c - see tap_list.h
+#include "tap/tap_list.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/vec.h"
+
+size_t tap_list_read(const char *path, struct tap_list_entry **entry)
+{
+    VEC(struct tap_list_entry) list = {0};
+    struct stat st;
+    int fd = file_open(path, FILE_MAX, &st);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    char line[128];
+
+    while (f && fgets(line, sizeof line, f)) {
+        struct tap_list_entry e = {0};
+        char end;
+        int n = sscanf(line, "%63s %15s%c%d", e.netns, e.name, &end, &e.ifindex);
+        if (n < 3 || end != (n == 4 ? ' ' : '\n'))
+            continue;
+        if (!strcmp(e.netns, "-"))
+            e.netns[0] = 0;
+        *vec_push(&list) = e;
+    }
+    if (f)
+        fclose(f);
+    *entry = list.item;
+    return list.n;
+}
+
+int tap_list_write(const char *path, const struct tap_list_entry *entry, size_t n)
+{
+    char next[256];
+
+    if ((size_t)snprintf(next, sizeof next, "%s.new", path) >= sizeof next)
+        return -ENAMETOOLONG;
+    FILE *f = fopen(next, "we");
+    if (!f)
+        return -errno;
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, "%s %s %d\n", entry[i].netns[0] ? entry[i].netns : "-", entry[i].name,
+                entry[i].ifindex);
+    bool ok = !ferror(f);
+    ok = !fclose(f) && ok && !rename(next, path);
+    int e = errno ? errno : EIO;
+    if (!ok)
+        unlink(next);
+    return ok ? 0 : -e;
+}

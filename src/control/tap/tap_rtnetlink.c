@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_rtnetlink.c - rtnetlink sockets in the namespace of a TAP
+#include "tap/tap_rtnetlink.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "netlink/netns.h"
+
+struct mnl_socket *tap_rtnetlink_open_in(int netns)
+{
+    int back = netns_enter(netns);
+    struct mnl_socket *nl = back < 0 ? NULL : mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+
+    netns_leave(back);
+    if (nl && mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0) {
+        mnl_socket_close(nl);
+        return NULL;
+    }
+    return nl;
+}
+
+struct mnl_socket *tap_rtnetlink_open(const struct tap *t)
+{
+    int netns = ioctl(t->sock, SIOCGSKNS);
+    struct mnl_socket *nl = netns < 0 ? NULL : tap_rtnetlink_open_in(netns);
+
+    if (netns >= 0)
+        close(netns);
+    return nl;
+}
+
+int tap_rtnetlink_request(struct mnl_socket *nl, const struct nlmsghdr *h, mnl_cb_t row, void *ctx)
+{
+    char buf[32768] __attribute__((aligned(8)));
+
+    if (mnl_socket_sendto(nl, h, h->nlmsg_len) < 0)
+        return -errno;
+    ssize_t n = mnl_socket_recvfrom(nl, buf, sizeof buf);
+    return n < 0 || mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), row, ctx) < 0 ? -errno
+                                                                                           : 0;
+}
