@@ -21,7 +21,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
-#include "tap/tap_rtnetlink.h"
+#include "netlink/rtnetlink.h"
 
 struct own_addresses {
     VEC(struct in6_addr) item; // IPv4 addresses are mapped
@@ -185,16 +185,16 @@ static void read_link(unsigned ifindex, struct kernel_link_use *u)
 {
     char buf[256];
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+    struct mnl_socket *nl = rtnetlink_open(NETNS_OWN);
 
+    if (!nl)
+        return;
     h->nlmsg_type = RTM_GETLINK;
     h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
     struct ifinfomsg *i = mnl_nlmsg_put_extra_header(h, sizeof *i);
     i->ifi_index = (int)ifindex;
-    if (nl && !mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID))
-        tap_rtnetlink_request(nl, h, note_link, u);
-    if (nl)
-        mnl_socket_close(nl);
+    rtnetlink_request(nl, h, note_link, u);
+    mnl_socket_close(nl);
 }
 
 int kernel_link_explain_missing(const char *name, const char *netns, char *err, size_t err_size)

@@ -381,7 +381,7 @@ bool iface_tap_is_starting(void)
 void iface_tap_started(void)
 {
     starting = false;
-    tap_keep_delete_rest();
+    tap_delete_unclaimed();
     for (size_t k = 0; k < n_former; k++) {
         const struct iface *i = iface_find_name(former[k].name);
         char err[200];

@@ -37,10 +37,10 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "netlink/rtnetlink.h"
 #include "port/vr_manager.h"
 #include "table/iface.h"
 #include "table/tunnel.h"
-#include "tap/tap_rtnetlink.h"
 
 #define LOOK_S 5
 #define LOOK_AT 32
@@ -158,7 +158,7 @@ static void values_read(const struct tap *t, struct values *v)
 {
     char buf[256] __attribute__((aligned(8)));
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = tap_rtnetlink_open_in(NETNS_OWN);
+    struct mnl_socket *nl = rtnetlink_open(NETNS_OWN);
     struct ifinfomsg *m;
 
     v->n4 = v->n6 = 0;
@@ -169,7 +169,7 @@ static void values_read(const struct tap *t, struct values *v)
     m = mnl_nlmsg_put_extra_header(h, sizeof *m);
     m->ifi_index = t->ifindex;
     mnl_attr_put_u32(h, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    tap_rtnetlink_request(nl, h, values_of_link, v);
+    rtnetlink_request(nl, h, values_of_link, v);
     mnl_socket_close(nl);
 }
 

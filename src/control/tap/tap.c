@@ -23,12 +23,14 @@
 #include "base/ip.h"
 #include "base/log.h"
 #include "netlink/netns.h"
+#include "netlink/rtnetlink.h"
 #include "tap/tap_keep.h"
 #include "tap/tap_link_local.h"
-#include "tap/tap_rtnetlink.h"
 #include "tap/tap_socket.h"
 
 #define UDEVD "/run/udev/control" // exists while it runs
+#define TAP_FLAGS (IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
+#define COMPARED (TAP_FLAGS | IFF_TUN | IFF_MULTI_QUEUE)
 
 static struct ifreq ifreq_of(const struct tap *t)
 {
@@ -232,10 +234,26 @@ static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
     return r;
 }
 
+// Descriptor of the kept TAP of this name, unless another version made it differently.
+static int claim_kept(const char *name)
+{
+    int fd = tap_keep_claim(name);
+    struct ifreq r = {0};
+
+    if (fd < 0 || (!ioctl(fd, TUNGETIFF, &r) && (r.ifr_flags & COMPARED) == TAP_FLAGS))
+        return fd;
+    log_warning("tap: a TAP made differently by another version is recreated: name=%s flags=%#x",
+                name, (unsigned)(uint16_t)r.ifr_flags);
+    struct tap t = {.fd = fd, .sock = -1};
+    snprintf(t.name, sizeof t.name, "%s", name);
+    tap_delete(&t);
+    return -1;
+}
+
 // Attaches to the TAP of this name or creates it; *fresh tells which.
 static int attach_or_make(struct tap *t, bool *fresh, int netns, int index, const uint8_t mac[6])
 {
-    t->fd = tap_keep_claim(t->name);
+    t->fd = claim_kept(t->name);
     t->kept = t->fd >= 0;
     if (t->kept)
         return set_framing(t);
@@ -307,7 +325,7 @@ static void set_operstate_up(const struct tap *t)
 {
     char buf[256];
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = tap_rtnetlink_open(t);
+    struct mnl_socket *nl = rtnetlink_open_beside(t->sock);
     struct ifinfomsg *m;
 
     if (!nl)
@@ -317,7 +335,7 @@ static void set_operstate_up(const struct tap *t)
     m = mnl_nlmsg_put_extra_header(h, sizeof *m);
     m->ifi_index = t->ifindex;
     mnl_attr_put_u8(h, IFLA_OPERSTATE, IF_OPER_UP);
-    tap_rtnetlink_request(nl, h, NULL, NULL);
+    rtnetlink_request(nl, h, NULL, NULL);
     mnl_socket_close(nl);
 }
 
@@ -416,13 +434,13 @@ static void delete_link(const struct tap *t)
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
 
     int netns = t->fd < 0 || ioctl(t->fd, TUNGETIFF, &r) ? -1 : ioctl(t->fd, TUNGETDEVNETNS);
-    struct mnl_socket *nl = netns < 0 ? NULL : tap_rtnetlink_open_in(netns);
+    struct mnl_socket *nl = netns < 0 ? NULL : rtnetlink_open(netns);
     if (nl) {
         h->nlmsg_type = RTM_DELLINK;
         h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
         mnl_nlmsg_put_extra_header(h, sizeof(struct ifinfomsg));
         mnl_attr_put_strz(h, IFLA_IFNAME, r.ifr_name);
-        tap_rtnetlink_request(nl, h, NULL, NULL);
+        rtnetlink_request(nl, h, NULL, NULL);
         mnl_socket_close(nl);
     }
     if (netns >= 0)
@@ -435,6 +453,16 @@ void tap_delete(struct tap *t)
     tap_clear_persist(t);
     delete_link(t);
     tap_close(t);
+}
+
+void tap_delete_unclaimed(void)
+{
+    struct tap t = {.sock = -1};
+
+    while ((t.fd = tap_keep_take(t.name)) >= 0) {
+        log_info("tap: deleted, no longer configured: name=%s", t.name);
+        tap_delete(&t);
+    }
 }
 
 void tap_delete_orphan(const char *name, int netns)

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAP_FLAGS (IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
-
 struct tap {
     int fd;   // -1 = none; non-blocking, each frame behind a struct virtio_net_hdr (tap_frame.h)
     int sock; // for ioctls in the TAP's namespace (tap_socket.h)
@@ -52,6 +50,7 @@ void tap_delete(struct tap *t);                      // deletes it
 void tap_clear_persist(const struct tap *t);         // it will disappear with its last descriptor
 bool tap_exists(const struct tap *t);                // false: the operator moved or deleted it
 void tap_delete_orphan(const char *name, int netns); // of a former kamueed, if it is unused
+void tap_delete_unclaimed(void);                     // those that tap_keep.h still offers
 
 struct tap_state { // current state in the kernel
     char name[16];

@@ -12,7 +12,7 @@
 
 #include "base/ip.h"
 #include "base/log.h"
-#include "tap/tap_rtnetlink.h"
+#include "netlink/rtnetlink.h"
 
 #define ROOM 16384
 #define FLAGS_CARRIED (IFA_F_NODAD | IFA_F_HOMEADDRESS | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN)
@@ -63,7 +63,7 @@ static int add_address(struct address_copy *c, const struct nlmsghdr *row, uint3
             break;
         }
     mnl_attr_put_u32(h, IFA_FLAGS, flags);
-    int r = tap_rtnetlink_request(c->to, h, NULL, NULL);
+    int r = rtnetlink_request(c->to, h, NULL, NULL);
     return r == -EEXIST ? 0 : r; // the kernel generated the link-local address meanwhile
 }
 
@@ -82,7 +82,7 @@ static int copy_address(const struct nlmsghdr *row, void *arg)
         case IFA_LOCAL: address = a; break;
         case IFA_ADDRESS: address = address ? address : a; break;
         case IFA_FLAGS: flags = mnl_attr_get_u32(a); break;
-        case IFA_PROTO: made_by_kernel = mnl_attr_get_u8(a) == TAP_KERNEL_LL; break;
+        case IFA_PROTO: made_by_kernel = mnl_attr_get_u8(a) == RTNETLINK_KERNEL_LL; break;
         }
     if (made_by_kernel)
         return MNL_CB_OK;
@@ -112,9 +112,11 @@ static void dump_addresses(struct mnl_socket *from, struct address_copy *c)
 
 unsigned tap_addresses_copy(const struct tap *from, const struct tap *to, unsigned *left)
 {
-    struct mnl_socket *source = tap_rtnetlink_open(from);
+    struct mnl_socket *source = rtnetlink_open_beside(from->sock);
     struct address_copy c = {
-        .to = tap_rtnetlink_open(to), .from_index = from->ifindex, .to_index = to->ifindex};
+        .to = rtnetlink_open_beside(to->sock),
+        .from_index = from->ifindex,
+        .to_index = to->ifindex};
 
     if (source && c.to)
         dump_addresses(source, &c);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/plain.h"
-#include "tap/tap_rtnetlink.h"
+#include "netlink/rtnetlink.h"
 
 // Sends a request about the TAP and passes its answer to `row`. 0 or -errno.
 static int request_alias(const struct tap *t, uint16_t type, const char *alias, mnl_cb_t row,
@@ -16,7 +16,7 @@ static int request_alias(const struct tap *t, uint16_t type, const char *alias, 
 {
     char buf[512];
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = tap_rtnetlink_open(t);
+    struct mnl_socket *nl = rtnetlink_open_beside(t->sock);
     struct ifinfomsg *m;
 
     if (!nl)
@@ -28,7 +28,7 @@ static int request_alias(const struct tap *t, uint16_t type, const char *alias, 
     m->ifi_index = t->ifindex;
     if (alias)
         mnl_attr_put(h, IFLA_IFALIAS, strlen(alias), alias);
-    int r = tap_rtnetlink_request(nl, h, row, ctx);
+    int r = rtnetlink_request(nl, h, row, ctx);
     mnl_socket_close(nl);
     return r;
 }

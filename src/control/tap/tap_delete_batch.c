@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/aside.h"
-#include "tap/tap_rtnetlink.h"
+#include "netlink/rtnetlink.h"
 
 #define GROUP 0x4b616d75u // "Kamu"
 #define TOGETHER 64 // the kernel locks all links meanwhile, and control needs them, too
@@ -62,13 +62,13 @@ static int request_link(struct mnl_socket *nl, uint16_t type, int ifindex)
     m->ifi_family = AF_UNSPEC;
     m->ifi_index = ifindex;
     mnl_attr_put_u32(h, IFLA_GROUP, GROUP);
-    return tap_rtnetlink_request(nl, h, NULL, NULL);
+    return rtnetlink_request(nl, h, NULL, NULL);
 }
 
 // Deletes up to TOGETHER TAPs of a namespace.
 static void delete_group(deleted_taps *taps, const struct tap *first, ino_t inode)
 {
-    struct mnl_socket *nl = tap_rtnetlink_open(first);
+    struct mnl_socket *nl = rtnetlink_open_beside(first->sock);
     struct deleted_tap *some[TOGETHER];
     size_t n = 0;
 

@@ -17,10 +17,8 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
-#include "tap/tap.h"
 
 #define OWN_NETNS "/proc/thread-self/ns/net"
-#define COMPARED (TAP_FLAGS | IFF_TUN | IFF_MULTI_QUEUE)
 
 struct offer {
     int fd; // -1: claimed
@@ -73,15 +71,6 @@ static ino_t netns_here(void)
     return stat(OWN_NETNS, &s) ? 0 : s.st_ino;
 }
 
-static void delete_offered(struct offer *o)
-{
-    struct tap t = {.fd = o->fd, .sock = -1};
-
-    o->fd = -1;
-    memcpy(t.name, o->tap.ifr_name, sizeof t.name);
-    tap_delete(&t);
-}
-
 static bool is_of(const struct offer *o, const char *name, ino_t netns)
 {
     return o->fd >= 0 && o->netns == netns && !strcmp(o->tap.ifr_name, name);
@@ -115,17 +104,9 @@ int tap_keep_claim(const char *name)
     if (!all.n)
         return -1;
     int fd = take_offer(name, netns_here());
-    if (fd < 0 || !identify(fd, &o)) {
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    if ((o.tap.ifr_flags & COMPARED) == TAP_FLAGS)
+    if (fd < 0 || identify(fd, &o))
         return fd;
-    log_warning("tap_keep: a TAP made differently by another version is recreated: name=%s "
-                "flags=%#x",
-                name, (unsigned)(uint16_t)o.tap.ifr_flags);
-    delete_offered(&o);
+    close(fd);
     return -1;
 }
 
@@ -193,23 +174,23 @@ void tap_keep_put(int fd)
         put_copy(fd);
 }
 
-void tap_keep_delete_rest(void)
+int tap_keep_take(char name[16])
 {
     struct offer now;
 
     thread_must_be(ROLE_CONTROL);
     vec_foreach (&all, o) {
-        if (o->fd < 0)
-            continue;
-        if (identify(o->fd, &now)) {
-            log_info("tap_keep: deleted, no longer configured: name=%s", now.tap.ifr_name);
-            delete_offered(&now);
-        } else {
-            close(o->fd);
-        }
+        int fd = o->fd;
         o->fd = -1;
+        if (fd >= 0 && identify(fd, &now)) {
+            memcpy(name, now.tap.ifr_name, sizeof now.tap.ifr_name);
+            return fd;
+        }
+        if (fd >= 0)
+            close(fd);
     }
     tap_keep_fini();
+    return -1;
 }
 
 void tap_keep_fini(void)

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 
 #include "netlink/netns.h"
-#include "tap/tap_rtnetlink.h"
+#include "netlink/rtnetlink.h"
 
 #define MODE "ipv6/conf/%s/addr_gen_mode"
 
@@ -64,7 +64,7 @@ static void address_add(const struct tap *t)
 {
     char buf[256] __attribute__((aligned(8)));
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = tap_rtnetlink_open_in(NETNS_OWN); // the current namespace
+    struct mnl_socket *nl = rtnetlink_open(NETNS_OWN); // the current namespace
     struct ifreq r = {0};
     struct ifaddrmsg *m;
     uint8_t address[16];
@@ -81,8 +81,8 @@ static void address_add(const struct tap *t)
     if (address_of(t, &r, address)) {
         mnl_attr_put(h, IFA_LOCAL, sizeof address, address);
         mnl_attr_put_u32(h, IFA_FLAGS, IFA_F_NODAD);
-        mnl_attr_put_u8(h, IFA_PROTO, TAP_KERNEL_LL);
-        tap_rtnetlink_request(nl, h, NULL, NULL);
+        mnl_attr_put_u8(h, IFA_PROTO, RTNETLINK_KERNEL_LL);
+        rtnetlink_request(nl, h, NULL, NULL);
     }
     mnl_socket_close(nl);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_rtnetlink.c - rtnetlink sockets in the namespace of a TAP
-#include "tap/tap_rtnetlink.h"
+// rtnetlink.c - see rtnetlink.h
+#include "netlink/rtnetlink.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -9,7 +9,7 @@
 
 #include "netlink/netns.h"
 
-struct mnl_socket *tap_rtnetlink_open_in(int netns)
+struct mnl_socket *rtnetlink_open(int netns)
 {
     int back = netns_enter(netns);
     struct mnl_socket *nl = back < 0 ? NULL : mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
@@ -22,17 +22,17 @@ struct mnl_socket *tap_rtnetlink_open_in(int netns)
     return nl;
 }
 
-struct mnl_socket *tap_rtnetlink_open(const struct tap *t)
+struct mnl_socket *rtnetlink_open_beside(int socket)
 {
-    int netns = ioctl(t->sock, SIOCGSKNS);
-    struct mnl_socket *nl = netns < 0 ? NULL : tap_rtnetlink_open_in(netns);
+    int netns = ioctl(socket, SIOCGSKNS);
+    struct mnl_socket *nl = netns < 0 ? NULL : rtnetlink_open(netns);
 
     if (netns >= 0)
         close(netns);
     return nl;
 }
 
-int tap_rtnetlink_request(struct mnl_socket *nl, const struct nlmsghdr *h, mnl_cb_t row, void *ctx)
+int rtnetlink_request(struct mnl_socket *nl, const struct nlmsghdr *h, mnl_cb_t row, void *ctx)
 {
     char buf[32768] __attribute__((aligned(8)));
 
