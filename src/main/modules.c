@@ -34,7 +34,6 @@
 #include "port/port_begin.h"
 #include "port/port_manager.h"
 #include "port/port_queue_manager.h"
-#include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
 #include "port/tunnel_linux.h"
 #include "port/vr_manager.h"
@@ -56,6 +55,7 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 #include "tap/tap_keep.h"
+#include "tap/tap_manager.h"
 #include "thread/thread_manager.h"
 
 // Buffers for injected frames and ICMP errors: 20 MB, or 10 MB if memory is short. Frames larger

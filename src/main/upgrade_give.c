@@ -35,10 +35,10 @@
 #include "main/upgrade_protocol.h"
 #include "port/iface_tap.h"
 #include "port/port_upgrade.h"
-#include "port/tap_manager.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
 #include "tap/tap_keep.h"
+#include "tap/tap_manager.h"
 #include "thread/thread_manager.h"
 
 #define PATIENCE_S 180 // from the start of the new one until GO

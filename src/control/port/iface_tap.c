@@ -14,7 +14,6 @@
 #include "core/thread.h"
 #include "netlink/netns.h"
 #include "port/iface_link.h"
-#include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
 #include "port/tunnel_ends.h"
 #include "port/vr_manager.h"
@@ -27,6 +26,7 @@
 #include "tap/tap_keep.h"
 #include "tap/tap_link_local.h"
 #include "tap/tap_list.h"
+#include "tap/tap_manager.h"
 
 #define FINISH_AT 32 // TAPs per turn: clients wait meanwhile
 

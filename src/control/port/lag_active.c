@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "port/iface_manager.h"
-#include "port/lacp_repeat.h"
 #include "port/lag_send.h"
 #include "table/lag.h"
 #include "table/port.h"
+#include "tap/lacp_repeat.h"
 
 #define PORT_PRIORITY 32768
 #define ANNOUNCEMENTS 2 // of a new active member: at once, and a second later

@@ -20,6 +20,7 @@
 #include "table/iface.h"
 #include "table/lag.h"
 #include "table/port.h"
+#include "tap/tap_manager.h"
 #include "thread/thread_manager.h"
 
 struct lag_port lag_ports[LAG_MAX];
@@ -94,7 +95,7 @@ void lag_member_link(struct managed_port *p)
         lag_update(l);
 }
 
-void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
+static void receive_slow_frame(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
 {
     uint8_t pdu[LACP_PDU];
 
@@ -282,6 +283,7 @@ static void on_lag_timer(evutil_socket_t fd, short what, void *arg)
 
 int lag_init(struct event_base *loop)
 {
+    tap_manager_on_slow_frame(receive_slow_frame);
     timer = loop ? event_new(loop, -1, EV_PERSIST, on_lag_timer, NULL) : NULL;
     return loop && !timer ? -ENOMEM : 0;
 }

@@ -44,10 +44,6 @@ void lag_member_opened(struct managed_port *p); // takes its device's counters a
 // before its device is closed.
 void lag_member_add_statistics(struct managed_port *p);
 
-// A LACPDU or marker, checked by a forwarder, including its Ethernet header.
-#define LAG_SLOW_FRAME (14 + LACP_PDU)
-void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]);
-
 #define LAG_MISSED_S 5 // LACP with an answering partner takes less
 struct lag_state {
     struct port_config config;

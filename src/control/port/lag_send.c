@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "port/lacp_repeat.h"
 #include "table/iface.h"
 #include "table/port.h"
+#include "tap/lacp_repeat.h"
 #include "tap/lag_frame.h"
+
+_Static_assert(LAG_SLOW_FRAME == 14 + LACP_PDU, "an Ethernet header and a LACPDU");
 
 static uint16_t lag_iface(const struct lag_port *l)
 {

@@ -6,8 +6,8 @@
 #define PORT_MANAGED_PORT_H
 
 #include "base/vec.h"
+#include "device/port_device.h"
 #include "lag/lacp.h"
-#include "port/port_device.h"
 #include "port/port_manager.h"
 
 struct carrier;

@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
-#include "port/tap_manager.h"
 #include "port/watch_manager.h"
 #include "table/acl_target.h"
 #include "tap/tap.h"
+#include "tap/tap_manager.h"
 
 #define TAP_MTU 9600
 #define TAP_SLOTS 1024u

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "device/port_sensor.h"
+#include "device/port_wait.h"
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
-#include "port/port_wait.h"
 #include "table/iface.h"
 
 struct counter_offload port_manager_offload(const char *name)

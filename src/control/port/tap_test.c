@@ -14,10 +14,10 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
-#include "port/tap_manager.h"
 #include "port/vr_manager.h"
 #include "table/iface.h"
 #include "table/tunnel.h"
+#include "tap/tap_manager.h"
 #include "tap/tap_reflect.h"
 
 #define PATIENCE_NS (3 * NS_PER_SECOND) // the kernel solicits three times, once a second

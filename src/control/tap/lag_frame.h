@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+// Bytes of a LACPDU or marker with its Ethernet header; a forwarder has checked received ones.
+#define LAG_SLOW_FRAME 124
+
 // Sends the frame through port `port` on behalf of interface `iface`.
 void lag_frame_send(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n);
 

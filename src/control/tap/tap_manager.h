@@ -3,14 +3,18 @@
 //
 // Writes punted packets, best class first, to the TAP of their interface, and passes frames from
 // the kernel to the forwarder of the port. iface_tap.c creates and deletes the TAPs.
-#ifndef PORT_TAP_MANAGER_H
-#define PORT_TAP_MANAGER_H
+#ifndef TAP_TAP_MANAGER_H
+#define TAP_TAP_MANAGER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tap/lag_frame.h"
+
 int tap_manager_start(void); // control; starts the thread
 void tap_manager_stop(void);
+// Calls fn on control with each LACPDU or marker that port `port` received.
+void tap_manager_on_slow_frame(void (*fn)(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]));
 
 // --- control; each waits for the thread's answer, but for _reflect and _read ---
 // tap_manager reads and writes the fd until tap_manager_del. Without `read`, frames from the kernel

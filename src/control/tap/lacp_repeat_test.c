@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp_repeat_test.c - when LACPDUs are repeated because control is late, and when that ends
-#include "port/lacp_repeat.h"
+#include "tap/lacp_repeat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

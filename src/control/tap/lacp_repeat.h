@@ -5,12 +5,12 @@
 // the last LACPDU of each member with tap_manager, which repeats it when the next one is late. Its
 // contents still hold, because only control changes the state. After REPEAT_MAX repeats, control is
 // stuck rather than busy, and the partner should notice.
-#ifndef PORT_LACP_REPEAT_H
-#define PORT_LACP_REPEAT_H
+#ifndef TAP_LACP_REPEAT_H
+#define TAP_LACP_REPEAT_H
 
 #include <stdint.h>
 
-#include "port/lag_manager.h"
+#include "tap/lag_frame.h"
 
 struct lacp_repeat {
     uint16_t port, iface; // as for lag_frame_send()

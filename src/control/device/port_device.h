@@ -2,8 +2,8 @@
 // port_device.h - one DPDK device: probing, configuring, starting, closing
 // Knows only DPDK; plans, interfaces and other ports belong to its caller port_manager. Every call
 // enters the namespace of the device's kernel interface. Control role.
-#ifndef PORT_PORT_DEVICE_H
-#define PORT_PORT_DEVICE_H
+#ifndef DEVICE_PORT_DEVICE_H
+#define DEVICE_PORT_DEVICE_H
 
 #include <rte_ethdev.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "device/kernel_link.h"
-#include "port/port_manager.h"
+#include "device/port_config.h"
 #include "table/plan.h"
 
 struct port_device {

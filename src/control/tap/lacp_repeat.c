@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp_repeat.c - see lacp_repeat.h
-#include "port/lacp_repeat.h"
+#include "tap/lacp_repeat.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

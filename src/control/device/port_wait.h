@@ -2,10 +2,10 @@
 // port_wait.h - how a port's receive queues wake a sleeping forwarder (table/plan.h)
 //
 // Used by port_device.c; control role.
-#ifndef PORT_PORT_WAIT_H
-#define PORT_PORT_WAIT_H
+#ifndef DEVICE_PORT_WAIT_H
+#define DEVICE_PORT_WAIT_H
 
-#include "port/port_device.h"
+#include "device/port_device.h"
 
 // Fills d->wait[] of a device that was just started and is in no plan; leaves interrupts off.
 void port_wait_open(struct port_device *d);

@@ -12,7 +12,7 @@
 //                 memory node: forwarders pass only such buffers (tx.c); else multi-segment
 //     buffers     one frame fits one buffer, unless that would take more than a quarter of the
 //                 memory and the driver can scatter
-#include "port/port_device.h"
+#include "device/port_device.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,8 +25,8 @@
 #include "device/port_pool.h"
 #include "device/port_probe.h"
 #include "device/port_socket.h"
+#include "device/port_wait.h"
 #include "netlink/netns.h"
-#include "port/port_wait.h"
 #include "table/exchange.h"
 #include "table/limits.h"
 

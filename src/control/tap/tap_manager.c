@@ -12,7 +12,7 @@
 // With traffic, the thread polls the rings every 100 us, so that forwarders need no system call to
 // wake it. Without traffic, it sleeps until the first punted packet (exchange_punt_waker), a frame
 // from the kernel, or a call from control.
-#include "port/tap_manager.h"
+#include "tap/tap_manager.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -31,14 +31,13 @@
 #include "base/log.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "port/lacp_repeat.h"
-#include "port/lag_manager.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
 #include "table/limits.h"
 #include "table/plan.h"
 #include "table/punt.h"
+#include "tap/lacp_repeat.h"
 #include "tap/tap_frame.h"
 #include "tap/tap_mirror.h"
 #include "tap/tap_reflect.h"
@@ -119,6 +118,14 @@ static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
 
 #define SLOW_PER_S 32 // per port: a partner sends three LACPDUs, and perhaps markers
 
+static void (*slow_listener)(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]); // control's
+
+void tap_manager_on_slow_frame(void (*fn)(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]))
+{
+    thread_must_be(ROLE_CONTROL);
+    slow_listener = fn;
+}
+
 struct slow_call {
     uint16_t port;
     uint8_t frame[LAG_SLOW_FRAME];
@@ -128,7 +135,8 @@ static void slow_call_run(void *arg)
 {
     struct slow_call *c = arg;
 
-    lag_receive_slow(c->port, c->frame);
+    if (slow_listener)
+        slow_listener(c->port, c->frame);
     free(c);
 }
 
