@@ -26,7 +26,6 @@
 #include "port/port_queue_manager.h"
 #include "port/tunnel_ends.h"
 #include "port/tunnel_linux.h"
-#include "port/watch_manager.h"
 #include "rib/rib_manager.h"
 #include "table/grace.h"
 #include "table/iface.h"
@@ -38,6 +37,7 @@
 #include "tap/tap_address.h"
 #include "tap/tap_alias.h"
 #include "tap/tap_delete_batch.h"
+#include "thread/watch_manager.h"
 
 static struct own {              // interface data that only control needs
     uint16_t mtu_wanted;         // 0 = the port's

@@ -13,11 +13,11 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "port/iface_manager.h"
-#include "port/watch_manager.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/policer.h"
 #include "table/vr.h"
+#include "thread/watch_manager.h"
 
 static uint8_t urpf_sources(const struct iface *i, unsigned six)
 {

@@ -16,12 +16,12 @@
 #include "port/iface_manager.h"
 #include "port/lag_send.h"
 #include "port/tunnel_linux.h"
-#include "port/watch_manager.h"
 #include "table/iface.h"
 #include "table/lag.h"
 #include "table/port.h"
 #include "tap/tap_manager.h"
 #include "thread/thread_manager.h"
+#include "thread/watch_manager.h"
 
 struct lag_port lag_ports[LAG_MAX];
 

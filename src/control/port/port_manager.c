@@ -24,10 +24,10 @@
 #include "port/port_queue_manager.h"
 #include "port/port_upgrade.h"
 #include "port/tunnel_linux.h"
-#include "port/watch_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "thread/thread_manager.h"
+#include "thread/watch_manager.h"
 
 struct managed managed;
 

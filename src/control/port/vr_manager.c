@@ -22,10 +22,10 @@
 #include "port/iface_manager.h"
 #include "port/port_queue_manager.h"
 #include "port/tunnel_linux.h"
-#include "port/watch_manager.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
+#include "thread/watch_manager.h"
 
 #define TABLE_MAIN 254
 #define IPSEC_AT_ONCE 4

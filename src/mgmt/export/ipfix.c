@@ -22,8 +22,8 @@
 #include "export/ipfix_write.h"
 #include "export/sample_packet.h"
 #include "port/iface_manager.h"
-#include "port/watch_manager.h"
 #include "table/iface.h"
+#include "thread/watch_manager.h"
 
 #define TICK_MS 50
 #define BATCH 256

@@ -24,12 +24,12 @@
 #include "export/sflow_write.h"
 #include "port/iface_manager.h"
 #include "port/port_manager.h"
-#include "port/watch_manager.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/port.h"
+#include "thread/watch_manager.h"
 
 #define TICK_MS 50
 #define BATCH 128

@@ -27,7 +27,6 @@
 #include "http/http.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
-#include "port/watch_manager.h"
 #include "restconf/operation.h"
 #include "restconf/state.h"
 #include "table/counter.h"
@@ -35,6 +34,7 @@
 #include "table/port.h"
 #include "table/vr.h"
 #include "table/vr_budget.h"
+#include "thread/watch_manager.h"
 
 #define CAPTURE_MAX 8
 

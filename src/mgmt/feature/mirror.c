@@ -16,10 +16,10 @@
 #include "feature/tunnel.h"
 #include "feature/vport.h"
 #include "mgmt/feature.h"
-#include "port/mirror_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/watch.h"
+#include "tap/mirror_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 

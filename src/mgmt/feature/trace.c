@@ -23,12 +23,12 @@
 #include "feature/trace.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
-#include "port/watch_manager.h"
 #include "restconf/bound.h"
 #include "restconf/operation.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/trace.h"
+#include "thread/watch_manager.h"
 #include "yang/yang.h"
 
 #define TICK_MS 20

@@ -10,13 +10,13 @@
 #include "netlink/netlink_reader.h"
 #include "port/gpu_manager.h"
 #include "port/lag_manager.h"
-#include "port/mirror_manager.h"
 #include "port/port_manager.h"
-#include "port/vr_manager.h"
-#include "port/watch_manager.h"
-#include "rib/rib_manager.h"
 #include "port/tap_test.h"
+#include "port/vr_manager.h"
+#include "rib/rib_manager.h"
+#include "tap/mirror_manager.h"
 #include "thread/thread_manager.h"
+#include "thread/watch_manager.h"
 
 uint32_t fake_journal_mib, fake_audit_interval_s;
 bool fake_journal_fails;

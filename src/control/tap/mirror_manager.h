@@ -4,8 +4,8 @@
 // A mirror is a watch (watch_manager.h) whose target is another port or a TAP. A mirror TAP is
 // created for its first mirror, lives in kamueed's own namespace and goes with the last mirror or
 // with kamueed. Called by the steps of a change; control role.
-#ifndef PORT_MIRROR_MANAGER_H
-#define PORT_MIRROR_MANAGER_H
+#ifndef TAP_MIRROR_MANAGER_H
+#define TAP_MIRROR_MANAGER_H
 
 #include <stdbool.h>
 #include <stddef.h>

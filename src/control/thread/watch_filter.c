@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch_filter.c - see watch_filter.h
 #define ALLOW_EXPERIMENTAL_API // rte_bpf_convert
-#include "port/watch_filter.h"
+#include "thread/watch_filter.h"
 
 #include <errno.h>
 #include <pcap/pcap.h>

@@ -3,15 +3,15 @@
 //
 // Writes table/watch.h and the watch words of struct port, and updates both when ports come and go.
 // Called by captures, mirror_manager.c and the export of flows; control role.
-#ifndef PORT_WATCH_MANAGER_H
-#define PORT_WATCH_MANAGER_H
+#ifndef THREAD_WATCH_MANAGER_H
+#define THREAD_WATCH_MANAGER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "port/watch_filter.h"
 #include "table/watch.h"
+#include "thread/watch_filter.h"
 
 struct watch_spec {
     unsigned points;    // bits of enum watch_point

@@ -4,8 +4,8 @@
 // libpcap compiles the text; DPDK's rte_bpf turns the result into a checked program and, where it
 // can, into machine code. Resolving a host name in an expression may take seconds, so libpcap runs
 // on its own thread and posts the result to control. Used for captures; control role.
-#ifndef PORT_WATCH_FILTER_H
-#define PORT_WATCH_FILTER_H
+#ifndef THREAD_WATCH_FILTER_H
+#define THREAD_WATCH_FILTER_H
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 // watch_manager.c - see watch_manager.h
 // A watch names ports and interfaces. Its bits and ids are derived again whenever a port comes or
 // goes, so that it also sees ports that come later or come back.
-#include "port/watch_manager.h"
+#include "thread/watch_manager.h"
 
 #include <errno.h>
 #include <stdio.h>

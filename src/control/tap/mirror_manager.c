@@ -2,7 +2,7 @@
 // mirror_manager.c - see mirror_manager.h
 // For a TAP, forwarders copy frames into slots, which tap_manager writes. For a port, they send the
 // frames themselves (forwarder/mirror.c).
-#include "port/mirror_manager.h"
+#include "tap/mirror_manager.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
-#include "port/watch_manager.h"
 #include "table/acl_target.h"
 #include "tap/tap.h"
 #include "tap/tap_manager.h"
+#include "thread/watch_manager.h"
 
 #define TAP_MTU 9600
 #define TAP_SLOTS 1024u
