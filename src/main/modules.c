@@ -29,6 +29,7 @@
 #include "main/options.h"
 #include "main/upgrade_take.h"
 #include "netlink/netns_name.h"
+#include "port/iface_follow.h"
 #include "port/iface_manager.h"
 #include "port/iface_tap.h"
 #include "port/port_begin.h"
@@ -164,6 +165,7 @@ static int start_iface(const struct start_inputs *s, char *err, size_t n)
     char path[512];
 
     snprintf(path, sizeof path, "%s/taps", s->run_dir);
+    iface_follow_init();
     int r = iface_manager_init(path);
     if (!r)
         r = iface_tap_start_loop(s->loop);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_add.h - creates interfaces; for the files that implement a kind of interface
+// iface_add.h - parts of iface_manager.c for the files that complete it
 //
-// iface_manager.c has the parts that all kinds share; metalink_ends.c and tunnel_ends.c use them.
+// metalink_ends.c and tunnel_ends.c add interfaces of their kind; iface_follow.c recreates TAPs.
 // Control role.
 #ifndef PORT_IFACE_ADD_H
 #define PORT_IFACE_ADD_H
@@ -17,5 +17,6 @@
 int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr,
               char *err, size_t err_size);
 void iface_update_carrier(struct iface *i); // recomputes the carrier after a possible change
+void iface_recreate_tap(struct iface *i);   // the TAP was deleted, or moved to another namespace
 
 #endif

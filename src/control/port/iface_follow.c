@@ -24,18 +24,18 @@
 #include "base/text.h"
 #include "core/thread.h"
 #include "interface/kernel_state.h"
+#include "port/iface_add.h"
 #include "port/iface_manager.h"
 #include "port/iface_tap.h"
 #include "port/port_manager.h"
 #include "port/tap_sysctl.h"
+#include "rib/rib_iface.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
 #include "tap/tap.h"
 
 #define TABLE_MAIN 254
-
-static void (*recreate_tap)(struct iface *i);
 
 static void follow_admin_state(struct iface *i, bool up)
 {
@@ -182,7 +182,7 @@ static void on_kernel_event(const struct iface_kernel_event *e)
         return;
     bool foreign = iface_tap(i)->foreign; // tunnel_linux.c does the rest
     if (e->gone && !foreign)
-        recreate_tap(i);
+        iface_recreate_tap(i);
     if (e->gone || tap_read_state(iface_tap(i), &now)) // gone: another event follows
         return;
     if (foreign) {
@@ -199,8 +199,7 @@ static void on_kernel_event(const struct iface_kernel_event *e)
     follow_admin_state(i, now.up);
 }
 
-void iface_follow_init(void (*recreate)(struct iface *i))
+void iface_follow_init(void)
 {
-    recreate_tap = recreate;
     rib_iface_set_event(on_kernel_event);
 }

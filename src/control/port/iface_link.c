@@ -15,6 +15,13 @@ static bool port_up[PORT_MAX];       // link of the port
 static bool port_told[PORT_MAX];     // port_up was reported by the port
 static bool port_presumed[PORT_MAX]; // presumed up, because a kept TAP has carrier
 
+struct iface *iface_manager_peer(const struct iface *end)
+{
+    uint16_t id = end->kind == IFACE_METALINK ? port_iface(port_get(end->port), 0, end->vlan) : 0;
+
+    return id ? iface_get(id) : NULL;
+}
+
 bool iface_link_carrier(const struct iface *i)
 {
     const struct iface *peer = iface_manager_peer(i);

@@ -17,15 +17,12 @@
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "interface/control_event.h"
 #include "interface/kernel_state.h"
 #include "port/iface_add.h"
-#include "port/iface_follow.h"
 #include "port/iface_link.h"
 #include "port/iface_policy.h"
 #include "port/iface_tap.h"
-#include "port/port_queue_manager.h"
-#include "port/tunnel_ends.h"
-#include "port/tunnel_linux.h"
 #include "rib/rib_manager.h"
 #include "table/grace.h"
 #include "table/iface.h"
@@ -46,14 +43,20 @@ static struct own {              // interface data that only control needs
     bool lost;                   // TAP lost meanwhile: recreate it afterwards
 } *own;
 
-static void tap_recreate(struct iface *i);
+static void on_vr_switched(const struct control_event *e)
+{
+    iface_each (i)
+        if (i->vr == e->vr) {
+            iface_update_carrier(i);
+            iface_manager_end_changed(i);
+        }
+    iface_tap_list_changed();
+}
 
 int iface_manager_init(const char *path)
 {
     thread_must_be(ROLE_CONTROL);
-    iface_follow_init(tap_recreate);
-    tunnel_ends_init();
-    tunnel_linux_init();
+    control_event_listen(EVENT_VR_SWITCHED, on_vr_switched);
     own = calloc(IFACE_MAX, sizeof *own);
     return own ? iface_tap_init(path) : -ENOMEM;
 }
@@ -72,16 +75,6 @@ void iface_manager_end_presumed(uint16_t port)
     thread_must_be(ROLE_CONTROL);
     if (iface_link_is_presumed(port))
         iface_manager_port_link(port, false);
-}
-
-struct iface *iface_manager_find(const char *name, char *err, size_t err_size)
-{
-    struct iface *i = iface_find_name(name);
-
-    thread_must_be(ROLE_CONTROL);
-    if (!i)
-        snprintf(err, err_size, "there is no interface %s", name);
-    return i;
 }
 
 // --- adding and deleting ---
@@ -136,6 +129,14 @@ static int iface_attach(struct iface *i, enum iface_kind kind, char *err, size_t
     return 0;
 }
 
+void iface_manager_claim(const char *name)
+{
+    const struct iface *i = iface_find_name(name);
+
+    if (i)
+        control_event_tell(EVENT_IFACE_WANTED, .iface = i);
+}
+
 int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr,
               char *err, size_t err_size)
 {
@@ -147,13 +148,14 @@ int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wante
         return -ENOENT;
     }
     if (!wish->ifindex)
-        tunnel_linux_yield(iface_find_name(wish->name));
+        iface_manager_claim(wish->name);
     if (iface_find_name(wish->name)) {
         snprintf(err, err_size, "interface %s already exists", wish->name);
         return -EEXIST;
     }
     struct iface *i = iface_new(wish->name);
-    if (!i && !wish->ifindex && tunnel_linux_make_room()) {
+    if (!i && !wish->ifindex) {
+        control_event_tell(EVENT_ROOM_WANTED);
         grace_wait();
         i = iface_new(wish->name);
     }
@@ -180,7 +182,7 @@ int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wante
         iface_free(i);
     watch_manager_port_changed();
     if (kind != IFACE_TUNNEL)
-        tunnel_linux_look_again();
+        control_event_tell(EVENT_IFACE_ADDED);
     return r;
 }
 
@@ -241,6 +243,15 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
     return iface_add(&wish, IFACE_VPORT, mtu, vr, err, err_size);
 }
 
+void iface_manager_end_changed(const struct iface *end)
+{
+    struct iface *peer = iface_manager_peer(end);
+
+    thread_must_be(ROLE_CONTROL);
+    if (peer)
+        iface_update_carrier(peer);
+}
+
 void iface_update_carrier(struct iface *i)
 {
     if (i->carrier == iface_link_carrier(i))
@@ -269,9 +280,11 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     }
     own[i->id].changing = true;
     point_port_at(i, 0);
-    tunnel_end_hide(i);
+    if (i->kind == IFACE_TUNNEL)
+        tunnel_hide(tunnel_of_iface(i));
     rib_manager_iface_del(i->id);
-    tunnel_end_free(i);
+    if (i->kind == IFACE_TUNNEL)
+        tunnel_free(tunnel_of_iface(i));
     iface_tap_detach(i, iface_tap(i), !(iface_tap_is_starting() && iface_tap(i)->found));
     iface_link_forget(i->id);
     kernel_state_forget(i->name);
@@ -287,12 +300,13 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
 void iface_manager_end_change(void)
 {
     thread_must_be(ROLE_CONTROL);
-    tunnel_linux_settle();
-    tunnel_ends_end_change();
-    iface_tap_start_waiting(tunnel_end_set_mtu); // Linux scans all IPv6 routes, too
+    control_event_tell(EVENT_CHANGE_ENDS);
+    if (tunnel_index_update()) // packets from outside find the new tunnels
+        rib_manager_tunnels_changed();
+    iface_tap_start_waiting();
     tap_delete_batch_run();
     iface_tap_list_save();
-    port_queue_manager_refresh();
+    control_event_tell(EVENT_CHANGE_ENDED);
 }
 
 // --- changing ---
@@ -356,7 +370,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     own[i->id].changing = false;
     iface_update_carrier(i);
     if (own[i->id].lost && (r || same_netns)) // otherwise it has a new TAP
-        tap_recreate(i);
+        iface_recreate_tap(i);
     return r;
 }
 
@@ -455,17 +469,6 @@ void iface_manager_port_link(uint16_t port, bool up)
     }
 }
 
-void iface_manager_vr_changed(uint16_t vr)
-{
-    thread_must_be(ROLE_CONTROL);
-    iface_each (i)
-        if (i->vr == vr) {
-            iface_update_carrier(i);
-            iface_manager_end_changed(i);
-        }
-    iface_tap_list_changed();
-}
-
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
 {
     uint8_t was[6] = {0};
@@ -499,9 +502,7 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
     }
 }
 
-// --- for iface_follow.c ---
-
-static void tap_recreate(struct iface *i)
+void iface_recreate_tap(struct iface *i)
 {
     char err[200];
 

@@ -44,6 +44,8 @@ int iface_manager_add_tunnel(const char *name, const char *outer_vr,
                              char *err, size_t err_size);
 int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
 int iface_manager_del(const char *name, char *err, size_t err_size);
+// Makes a Linux tunnel of that name give it back (tunnel_linux.h).
+void iface_manager_claim(const char *name);
 // After all steps of a change: deletes the TAPs of deleted interfaces and saves the list of TAPs.
 void iface_manager_end_change(void);
 
@@ -77,8 +79,6 @@ void iface_manager_port_link(uint16_t port, bool up);
 // not come.
 void iface_manager_end_presumed(uint16_t port);
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6]);
-// The virtual router was stopped, started or renamed.
-void iface_manager_vr_changed(uint16_t vr);
 // The device of a port got another id; it is in no plan.
 void iface_manager_port_moved(uint16_t from, uint16_t to);
 

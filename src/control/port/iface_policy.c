@@ -19,6 +19,16 @@
 #include "table/vr.h"
 #include "thread/watch_manager.h"
 
+struct iface *iface_manager_find(const char *name, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i)
+        snprintf(err, err_size, "there is no interface %s", name);
+    return i;
+}
+
 static uint8_t urpf_sources(const struct iface *i, unsigned six)
 {
     uint8_t how = i->policy.urpf[six], mode = how & URPF_MODE;

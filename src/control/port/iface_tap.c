@@ -13,13 +13,14 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "interface/control_event.h"
 #include "port/iface_link.h"
 #include "port/tap_sysctl.h"
-#include "port/tunnel_ends.h"
 #include "port/vr_manager.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
+#include "table/tunnel.h"
 #include "table/vr.h"
 #include "tap/tap.h"
 #include "tap/tap_delete_batch.h"
@@ -265,13 +266,13 @@ static void after_start(struct iface *i, int error)
     rib_manager_iface_changed(i->id);
 }
 
-void iface_tap_start_waiting(void (*before)(const struct iface *i))
+void iface_tap_start_waiting(void)
 {
     VEC(struct tap_start) s = {0};
     size_t n = 0;
 
     vec_foreach (&to_start, id)
-        before(iface_get(*id));
+        control_event_tell(EVENT_IFACE_STARTS, .iface = iface_get(*id));
     vec_foreach (&to_start, id)
         if (taps[*id].fd >= 0) // otherwise deleted meanwhile
             *vec_push(&s) = (struct tap_start){.tap = &taps[*id],
@@ -283,6 +284,12 @@ void iface_tap_start_waiting(void (*before)(const struct iface *i))
             after_start(iface_get(*id), s.item[n++].error);
     vec_clear(&to_start);
     vec_free(&s);
+}
+
+// A tunnel that carries IP needs no ARP.
+static bool has_no_neighbors(const struct iface *i)
+{
+    return tunnel_is_port(i->port) && !tunnel_is_ethernet(tunnel_get(tunnel_of_iface(i))->id.kind);
 }
 
 // A Linux tunnel: the kernel gets its packets as outer packets (tunnel_back.h).
@@ -321,7 +328,7 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
     if (starting && state_path && !old) // a start or a change was killed before the TAP was set up
         tap->found = false;
     tap->unstarted = !tap->found;
-    r = tunnel_end_prepare(i, tap);
+    r = has_no_neighbors(i) ? tap_set_noarp(tap) : 0;
     if (r)
         log_warning("iface_tap: ARP stays on: interface=%s error=%s", i->name,
                     LOG_VALUE(strerror(-r)));

@@ -38,8 +38,7 @@ void iface_tap_take_back(const struct iface *i, struct tap *tap);  // takes it b
 void iface_tap_start(const struct iface *i, uint16_t vr, struct tap *tap);
 void iface_tap_start_later(const struct iface *i);
 bool iface_tap_is_unstarted(const struct iface *i); // it is still down
-void iface_tap_start_waiting(void (*before)(const struct iface *i)); // calls `before` for each
-                                                                     // first
+void iface_tap_start_waiting(void); // tells EVENT_IFACE_STARTS first
 
 // While held, frames from the kernel wait in the TAPs: in all of them, or only in TAPs of metalinks
 // and tunnels, whose packets are forwarded by a FIB. In a TAP whose port is presumed up, they wait

@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "port/iface_manager.h"
 #include "port/lag_send.h"
-#include "port/tunnel_linux.h"
 #include "table/iface.h"
 #include "table/lag.h"
 #include "table/port.h"
@@ -173,7 +172,7 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     struct lag_port *l = lag_ports;
 
     thread_must_be(ROLE_CONTROL);
-    tunnel_linux_yield(iface_find_name(cfg->name));
+    iface_manager_claim(cfg->name);
     if (iface_find_name(cfg->name)) {
         snprintf(err, err_size, "port %s: an interface already has this name", cfg->name);
         return -EEXIST;

@@ -51,22 +51,6 @@ static void metalink_end_name(char out[16], const char *name, unsigned end)
     snprintf(out, 16, "%.13s-%c", name, 'a' + (int)end);
 }
 
-struct iface *iface_manager_peer(const struct iface *end)
-{
-    uint16_t id = end->kind == IFACE_METALINK ? port_iface(port_get(end->port), 0, end->vlan) : 0;
-
-    return id ? iface_get(id) : NULL;
-}
-
-void iface_manager_end_changed(const struct iface *end)
-{
-    struct iface *peer = iface_manager_peer(end);
-
-    thread_must_be(ROLE_CONTROL);
-    if (peer)
-        iface_update_carrier(peer);
-}
-
 static int metalink_end_add(const char *name, unsigned index, unsigned end, const char *vr,
                             uint16_t mtu, char *err, size_t err_size)
 {

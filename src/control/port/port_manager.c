@@ -23,7 +23,6 @@
 #include "port/port_history.h"
 #include "port/port_queue_manager.h"
 #include "port/port_upgrade.h"
-#include "port/tunnel_linux.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "thread/thread_manager.h"
@@ -179,7 +178,7 @@ static void close_device(struct managed_port *p)
 static int check_new_port(const struct port_config *cfg, char *err, size_t err_size)
 {
     thread_must_be(ROLE_CONTROL);
-    tunnel_linux_yield(iface_find_name(cfg->name));
+    iface_manager_claim(cfg->name);
     if (managed_port_find(cfg->name) || lag_exists(cfg->name) || iface_find_name(cfg->name)) {
         snprintf(err, err_size, "port %s: %s already has this name", cfg->name,
                  managed_port_find(cfg->name) || lag_exists(cfg->name) ? "a port" : "an interface");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_queue_entry.h - shared by port_queue_manager.c, port_queue_state.c and port_queue_watch.c
+// port_queue_entry.h - shared by the files of queues
 //
 // Control role.
 #ifndef PORT_PORT_QUEUE_ENTRY_H
@@ -32,17 +32,18 @@ extern struct port_queues {
 } port_queues;
 
 struct port_queue_entry *port_queue_find(const char *port); // NULL: it has no queue
+#define PER_MILLE_OF_LINK 995u
+uint64_t port_queue_link_bps(const char *port);             // 0: unknown
 uint64_t port_queue_rate(const struct port_queue_entry *e); // in force
 uint32_t port_queue_packets_max(const struct port_queue_config *c);
 // Client number in the queue manager; -1: no such virtual router, or too many sub-interfaces.
 int port_queue_client_id(struct port_queue_entry *e, const struct port_queue_client *c);
 
+// port_queue_watch.c
 // Reads the recent rate and waiting times of a class; false if its client never sent.
 bool port_queue_watched(const struct port_queue_entry *e, unsigned client, unsigned class,
                         struct port_queue_class_state *s);
-void port_queue_watch_restart(struct port_queue_entry *e); // the queue manager was replaced
-void port_queue_watch_forget(struct port_queue_entry *e);  // the entry is deleted
-int port_queue_watch_init(struct event_base *loop);
-void port_queue_watch_fini(void);
+void port_queue_watch_restart(struct port_queue_entry *e); // its queue manager is replaced
+void port_queue_watch_second(void); // once a second
 
 #endif

@@ -12,6 +12,7 @@
 #include "port/port_queue_manager.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_ring_elem.h>
@@ -22,6 +23,7 @@
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "interface/control_event.h"
 #include "port/port_manager.h"
 #include "port/port_queue_entry.h"
 #include "table/counter.h"
@@ -34,39 +36,8 @@
 
 #define FRAME_MIN 64u
 #define FRAME_OVERHEAD 22u // Ethernet header, two tags
-#define RATE_UNKNOWN_BPS 10000000000ull // of a port whose speed is unknown
-#define PER_MILLE_OF_LINK 995u // so that packets wait here, and not in the device's ring
 #define PER_MILLE_GUARANTEED 980u
 #define DRAIN_TRIES 1000u // of 100 us
-
-struct port_queues port_queues;
-
-struct port_queue_entry *port_queue_find(const char *port)
-{
-    vec_foreach (&port_queues.entry, e)
-        if (!strcmp((*e)->config.port, port))
-            return *e;
-    return NULL;
-}
-
-// --- rates ---------------------------------------------------------------------------------------
-
-static uint64_t link_bps(const char *port)
-{
-    struct port_state s;
-
-    return port_manager_state(port, &s) ? 0 : s.speed_mbps * 1000000ull;
-}
-
-uint64_t port_queue_rate(const struct port_queue_entry *e)
-{
-    uint64_t link = link_bps(e->config.port), most = link / 1000 * PER_MILLE_OF_LINK;
-    uint64_t rate = e->config.rate_bps;
-
-    if (!rate || (link && rate > most))
-        rate = link ? most : RATE_UNKNOWN_BPS;
-    return e->lowered_bps && e->lowered_bps < rate ? e->lowered_bps : rate;
-}
 
 struct granted { // sum over the configured clients
     uint64_t bps, packets;
@@ -84,43 +55,6 @@ static struct granted granted_by(const struct port_queue_config *c)
 }
 
 // --- settings ------------------------------------------------------------------------------------
-
-// Place of a sub-interface among the port's clients. It stays reserved after the queue is removed,
-// since packets may wait there, until another sub-interface needs it. -1: none is free.
-static int vport_place(struct port_queue_entry *e, const char *name)
-{
-    int empty = -1;
-
-    for (unsigned i = 0; i < e->vport.n; i++) {
-        if (!strcmp(e->vport.item[i].name, name))
-            return (int)i;
-        if (!e->vport.item[i].wanted && empty < 0)
-            empty = (int)i;
-    }
-    if (empty < 0 && e->vport.n == PORT_QUEUE_VPORTS_MAX)
-        return -1;
-    if (empty < 0) {
-        empty = (int)e->vport.n;
-        vec_push(&e->vport);
-    }
-    struct port_queue_vport *v = &e->vport.item[empty];
-    memset(v, 0, sizeof *v);
-    snprintf(v->name, sizeof v->name, "%s", name);
-    return empty;
-}
-
-int port_queue_client_id(struct port_queue_entry *e, const struct port_queue_client *c)
-{
-    if (c->vport[0]) {
-        int place = vport_place(e, c->vport);
-
-        if (place >= 0)
-            e->vport.item[place].wanted = true;
-        return place < 0 ? -1 : VR_MAX + place;
-    }
-    const struct vr *v = vr_find(c->vr);
-    return v ? v->id : -1;
-}
 
 // If the rate is lower than configured, cuts all guarantees in proportion.
 static void guarantees_fit(struct port_queue_settings *s, uint64_t sum)
@@ -228,20 +162,14 @@ static void settings_update(struct port_queue_entry *e)
         waker_wake(&forwarder_slot[owner].waker);
 }
 
-void port_queue_manager_refresh(void)
+// Virtual routers or sub-interfaces may have come, gone or moved.
+static void refresh(const struct control_event *event)
 {
     vec_foreach (&port_queues.entry, e)
         settings_update(*e);
 }
 
 // --- a port's queue ------------------------------------------------------------------------------
-
-uint32_t port_queue_packets_max(const struct port_queue_config *c)
-{
-    uint32_t all = exchange_pool ? exchange_pool->size : 4096;
-
-    return c->packets_max ? RTE_MIN(c->packets_max, all / 2) : all / 4;
-}
 
 static struct queue_manager *manager_new(const struct port_queue_entry *e)
 {
@@ -395,7 +323,7 @@ static uint16_t started_port(const char *name)
 
 static int rate_check(const struct port_queue_config *c, char *err, size_t n)
 {
-    uint64_t link = link_bps(c->port), sum = granted_by(c).bps, rate = c->rate_bps;
+    uint64_t link = port_queue_link_bps(c->port), sum = granted_by(c).bps, rate = c->rate_bps;
 
     if (rate && link && rate > link) {
         snprintf(err, n,
@@ -494,7 +422,7 @@ int port_queue_manager_set(const struct port_queue_config *c, char *err, size_t 
 
 static void entry_free(struct port_queue_entry *e)
 {
-    port_queue_watch_forget(e);
+    port_queue_watch_restart(e);
     vec_free(&e->client);
     vec_free(&e->vport);
     rcu_retire(&e->queue->retired, queue_delete);
@@ -523,14 +451,29 @@ void port_queue_manager_remove(const char *name)
 
 // --- the module ----------------------------------------------------------------------------------
 
+static struct event *timer;
+
+static void on_second(evutil_socket_t fd, short events, void *ctx)
+{
+    port_queue_watch_second();
+    refresh(NULL);
+}
+
 int port_queue_manager_init(struct event_base *loop)
 {
-    return port_queue_watch_init(loop);
+    const struct timeval second = {.tv_sec = 1};
+
+    control_event_listen(EVENT_VR_ADDED, refresh);
+    control_event_listen(EVENT_CHANGE_ENDED, refresh);
+    timer = event_new(loop, -1, EV_PERSIST, on_second, NULL);
+    return timer && !event_add(timer, &second) ? 0 : -ENOMEM;
 }
 
 void port_queue_manager_fini(void)
 {
-    port_queue_watch_fini();
+    if (timer)
+        event_free(timer);
+    timer = NULL;
     vec_foreach (&port_queues.entry, e) {
         queue_empty((*e)->queue, packet_discard, NULL);
         entry_free(*e);

@@ -2,9 +2,9 @@
 // port_queue_manager.h - the queue managers of ports: configuration and state
 //
 // A port with a queue manager sends through it, from one forwarder (table/port_queue.h). The
-// configuration names the port and stays while its device is away. Called by the steps of a change,
-// by readers of the state, and by port_manager and thread_manager; control role. An int is 0 or
-// -errno with a message in `err`; a failed call changes nothing.
+// configuration names the port and stays while its device is away. Called by the steps of a change
+// and by readers of the state; control role. An int is 0 or -errno with a message in `err`; a
+// failed call changes nothing.
 #ifndef PORT_PORT_QUEUE_MANAGER_H
 #define PORT_PORT_QUEUE_MANAGER_H
 
@@ -81,13 +81,11 @@ bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_c
 // it had packets waiting. False if there are fewer clients.
 bool port_queue_manager_guarantee(const char *port, unsigned i, char client[32], unsigned *lacks);
 
-// --- port_manager, iface_manager ---
+// --- port_manager ---
 // The port may be in plans under this id from now on; call thread_manager_update() next.
 void port_queue_manager_port_starts(const char *name, uint16_t port);
 // The port is in no plan any more and a grace period has passed: drops the waiting packets.
 void port_queue_manager_port_stopped(uint16_t port);
-// Virtual routers or sub-interfaces may have come, gone or moved.
-void port_queue_manager_refresh(void);
 
 int port_queue_manager_init(struct event_base *loop);
 void port_queue_manager_fini(void);

@@ -10,8 +10,6 @@
 //
 // A client misses part of its guarantee if it has packets waiting at every check and sends below
 // its guarantee for SHORT_S. The usual cause is that the sending forwarder does not get its core.
-#include <errno.h>
-#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +36,6 @@ struct port_queue_watched {
     uint64_t guarantee_bps; // its guarantee in these seconds
 };
 
-static struct event *timer;
 static unsigned seconds;
 
 static void read_class(struct port_queue_entry *e, unsigned client, unsigned class)
@@ -147,7 +144,7 @@ bool port_queue_manager_guarantee(const char *port, unsigned i, char client[32],
     return true;
 }
 
-static void on_watch_timer(evutil_socket_t fd, short events, void *ctx)
+void port_queue_watch_second(void)
 {
     seconds++;
     vec_foreach (&port_queues.entry, e) {
@@ -155,7 +152,6 @@ static void on_watch_timer(evutil_socket_t fd, short events, void *ctx)
         vec_foreach (&(*e)->client, c)
             judge_guarantee(*e, c);
     }
-    port_queue_manager_refresh();
 }
 
 // The q-quantile of the waits counted in `wait`, n in all.
@@ -199,24 +195,4 @@ void port_queue_watch_restart(struct port_queue_entry *e)
         free(e->watched[i]);
         e->watched[i] = NULL;
     }
-}
-
-void port_queue_watch_forget(struct port_queue_entry *e)
-{
-    port_queue_watch_restart(e);
-}
-
-int port_queue_watch_init(struct event_base *loop)
-{
-    const struct timeval second = {.tv_sec = 1};
-
-    timer = event_new(loop, -1, EV_PERSIST, on_watch_timer, NULL);
-    return timer && !event_add(timer, &second) ? 0 : -ENOMEM;
-}
-
-void port_queue_watch_fini(void)
-{
-    if (timer)
-        event_free(timer);
-    timer = NULL;
 }

@@ -13,15 +13,14 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "core/thread.h"
+#include "interface/control_event.h"
 #include "port/iface_add.h"
 #include "port/iface_manager.h"
-#include "port/tunnel_linux.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_tunnel.h"
 #include "table/port.h"
 #include "table/tunnel.h"
 #include "table/vr.h"
-#include "tap/tap.h"
 
 static uint16_t mtu_wanted[TUNNEL_NUMBERS]; // as configured, 0 = as the path allows
 
@@ -46,7 +45,7 @@ static struct iface *iface_of_tunnel(uint16_t number)
     return id ? iface_get(id) : NULL;
 }
 
-void tunnel_end_set_mtu(const struct iface *i)
+static void set_path_mtu(const struct iface *i)
 {
     uint16_t number = i->kind == IFACE_TUNNEL ? tunnel_of_iface(i) : 0;
     char err[200];
@@ -66,37 +65,19 @@ static void follow_path(uint16_t number)
     if (!i)
         return;
     log_info("tunnel: interface=%s state=%s path-mtu=%u", i->name, state[t->state], t->path_mtu);
-    tunnel_end_set_mtu(i);
+    set_path_mtu(i);
+}
+
+// Before its TAP is up, because later Linux scans all IPv6 routes for it.
+static void on_start(const struct control_event *e)
+{
+    set_path_mtu(e->iface);
 }
 
 void tunnel_ends_init(void)
 {
+    control_event_listen(EVENT_IFACE_STARTS, on_start);
     rib_tunnel_set_event(follow_path);
-}
-
-int tunnel_end_prepare(const struct iface *i, const struct tap *tap)
-{
-    if (!tunnel_is_port(i->port) || tunnel_is_ethernet(tunnel_get(tunnel_of_iface(i))->id.kind))
-        return 0;
-    return tap_set_noarp(tap);
-}
-
-void tunnel_end_hide(const struct iface *i)
-{
-    if (i->kind == IFACE_TUNNEL)
-        tunnel_hide(tunnel_of_iface(i));
-}
-
-void tunnel_end_free(const struct iface *i)
-{
-    if (i->kind == IFACE_TUNNEL)
-        tunnel_free(tunnel_of_iface(i));
-}
-
-void tunnel_ends_end_change(void)
-{
-    if (tunnel_index_update())
-        rib_manager_tunnels_changed();
 }
 
 // Derived from name and local end, so that it is the same after a restart and the two ends differ.
@@ -115,9 +96,14 @@ static uint16_t tunnel_reserve(const char *name, const struct tunnel_settings *s
     uint16_t taken, number = tunnel_new(s, &taken);
     const struct iface *other = taken ? iface_of_tunnel(taken) : NULL;
 
-    if (!number && !s->by_linux && (taken ? tunnel_linux_yield(other) : tunnel_linux_make_room()))
-        return tunnel_reserve(name, s, err, err_size);
-
+    for (unsigned k = 0; k < 2 && !number && !s->by_linux; k++) {
+        if (!taken)
+            control_event_tell(EVENT_ROOM_WANTED);
+        else if (other)
+            control_event_tell(EVENT_IFACE_WANTED, .iface = other);
+        number = tunnel_new(s, &taken);
+        other = taken ? iface_of_tunnel(taken) : NULL;
+    }
     if (!number && other)
         snprintf(err, err_size,
                  "tunnel %s: tunnel %s has the same kind, ends and key or VNI: change one of them",

@@ -18,6 +18,7 @@
 #include "core/aside.h"
 #include "core/thread.h"
 #include "netlink/ipsec.h"
+#include "interface/control_event.h"
 #include "port/iface_manager.h"
 #include "port/tunnel_ends.h"
 #include "port/vr_manager.h"
@@ -78,6 +79,13 @@ static struct device *insert_at(size_t at)
 
 static void give_back(struct device *d);
 
+// Settles soon, after a change of something that matters.
+static void look_again(void)
+{
+    if (timer && (devices.n || news.n) && !event_pending(timer, EV_TIMEOUT, NULL))
+        event_add(timer, &(struct timeval){.tv_usec = PAUSE_US});
+}
+
 static void forget_at(size_t at)
 {
     give_back(&devices.item[at]);
@@ -113,7 +121,7 @@ static void on_told(const struct iface_tunnel_event *e)
     if (tunnel_is_fallback(&e->link))
         return;
     *vec_push(&news) = *e;
-    tunnel_linux_look_again();
+    look_again();
 }
 
 // --- may it be taken over? ---
@@ -279,9 +287,9 @@ static void follow_mtu(struct device *d)
         log_warning("tunnel_linux: %s", err);
 }
 
-void tunnel_linux_settle(void)
+// Takes devices over and gives them back, according to Linux and to the configuration.
+static void settle(void)
 {
-    thread_must_be(ROLE_CONTROL);
     take_news();
     look_at_ipsec();
     char(*was)[sizeof devices.item->why] = calloc(devices.n + 1, sizeof *was);
@@ -324,31 +332,25 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 static void on_ipsec_timer(evutil_socket_t fd, short what, void *arg)
 {
     if (look_at_ipsec())
-        tunnel_linux_look_again();
+        look_again();
 }
 
-void tunnel_linux_look_again(void)
-{
-    if (timer && (devices.n || news.n) && !event_pending(timer, EV_TIMEOUT, NULL))
-        event_add(timer, &(struct timeval){.tv_usec = PAUSE_US});
-}
-
-bool tunnel_linux_yield(const struct iface *i)
+// The configuration needs its name or its ends.
+static void yield(const struct iface *i)
 {
     vec_foreach (&devices, d)
-        if (i && d->iface == i->id) {
+        if (d->iface == i->id) {
             give_back(d);
-            return true;
+            return;
         }
-    return false;
 }
 
-bool tunnel_linux_make_room(void)
+// Gives one back, of the virtual router with the most.
+static void make_room(void)
 {
     static uint32_t n[VR_MAX];
     struct device *one = NULL;
 
-    thread_must_be(ROLE_CONTROL);
     memset(n, 0, sizeof n);
     vec_foreach (&devices, d)
         n[d->told.vr] += d->iface != 0;
@@ -357,14 +359,13 @@ bool tunnel_linux_make_room(void)
             one = d;
     if (one)
         give_back(one);
-    return one;
 }
 
-void tunnel_linux_leave(uint16_t vr)
+// Gives back all of a virtual router that is being deleted.
+static void leave(uint16_t vr)
 {
     size_t kept = 0;
 
-    thread_must_be(ROLE_CONTROL);
     for (size_t at = devices.n; at-- > 0;)
         if (devices.item[at].told.vr == vr)
             forget_at(at);
@@ -374,15 +375,35 @@ void tunnel_linux_leave(uint16_t vr)
     news.n = kept;
 }
 
+static void on_control_event(const struct control_event *e)
+{
+    switch (e->kind) {
+    case EVENT_VR_LEAVES: leave(e->vr); break;
+    case EVENT_IFACE_WANTED: yield(e->iface); break;
+    case EVENT_ROOM_WANTED: make_room(); break;
+    case EVENT_CHANGE_ENDS: settle(); break;
+    default: look_again();
+    }
+}
+
 void tunnel_linux_init(void)
 {
+    static const enum control_event_kind kinds[] = {EVENT_VR_BUDGET,    EVENT_VR_LEAVES,
+                                                    EVENT_IFACE_WANTED, EVENT_ROOM_WANTED,
+                                                    EVENT_IFACE_ADDED,  EVENT_CHANGE_ENDS};
+
+    thread_must_be(ROLE_CONTROL);
+    tunnel_ends_init();
     rib_iface_set_tunnel_event(on_told);
+    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        control_event_listen(kinds[k], on_control_event);
 }
 
 int tunnel_linux_start(struct event_base *loop)
 {
-    thread_must_be(ROLE_CONTROL);
     const struct timeval pause = {.tv_sec = IPSEC_S};
+
+    tunnel_linux_init();
 
     timer = evtimer_new(loop, on_timer, NULL);
     ipsec_timer = event_new(loop, -1, EV_PERSIST, on_ipsec_timer, NULL);

@@ -54,7 +54,6 @@ SUCCEEDS(iface_tap_start)
 SUCCEEDS(iface_tap_start_later)
 SUCCEEDS(iface_tap_start_waiting)
 SUCCEEDS(netlink_has_ipsec)
-SUCCEEDS(port_queue_manager_refresh)
 SUCCEEDS(rib_manager_iface_add)
 SUCCEEDS(rib_manager_iface_del)
 SUCCEEDS(rib_manager_tunnels_changed)
@@ -186,6 +185,7 @@ static int set_up(void **state)
     if (counter_init() || port_table_init() || iface_table_init() || nexthop_table_init() ||
         vr_table_init() || acl_table_init() || iface_manager_init(NULL) || !vr_new("default"))
         return -1;
+    tunnel_linux_init();
     struct vr *v = vr_new("blue");
     blue = v ? v->id : 0;
     return !blue;

@@ -14,14 +14,12 @@
 #include "base/log.h"
 #include "core/eal.h"
 #include "core/thread.h"
+#include "interface/control_event.h"
 #include "interface/kernel_state.h"
 #include "netlink/ipsec.h"
 #include "netlink/netns.h"
 #include "netlink/netns_own.h"
 #include "netlink/vrf.h"
-#include "port/iface_manager.h"
-#include "port/port_queue_manager.h"
-#include "port/tunnel_linux.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
@@ -195,7 +193,7 @@ int vr_manager_set_budget(const char *name, const struct vr_limits *limits, char
     if (!v)
         return -ENOENT;
     vr_budget_set(v->id, limits);
-    tunnel_linux_look_again();
+    control_event_tell(EVENT_VR_BUDGET, .vr = v->id);
     int r = rib_manager_vr_budget(v->id);
     if (r)
         snprintf(err, err_size, "virtual router %s: budget: %s", name, strerror(-r));
@@ -274,7 +272,7 @@ int vr_manager_set_enabled(const char *name, bool enabled, char *err, size_t err
         return -ENOENT;
     if (v->stopped == enabled) {
         v->stopped = !enabled;
-        iface_manager_vr_changed(v->id);
+        control_event_tell(EVENT_VR_SWITCHED, .vr = v->id);
         log_info("vr_manager: %s: vr=%s", enabled ? "started" : "stopped", name);
     }
     return 0;
@@ -312,7 +310,7 @@ static int vr_add(const char *name, const char *netns, uint32_t table,
         vr_free(v);
         return r;
     }
-    port_queue_manager_refresh(); // its packets need a place in queues
+    control_event_tell(EVENT_VR_ADDED, .vr = v->id);
     log_info("vr_manager: added: vr=%s id=%u netns=%s table=%u", name, v->id,
              netns[0] ? netns : "-", table);
     return 0;
@@ -324,7 +322,7 @@ static void vr_remove(struct vr *v)
 
     kernel_state_forget(v->name);
     rib_manager_vr_del(id);
-    tunnel_linux_leave(id); // drops its last reports
+    control_event_tell(EVENT_VR_LEAVES, .vr = id); // drops its last reports
     vr_budget_set(id, &(struct vr_limits){0});
     vr_free(v);
     watch_manager_port_changed(); // before its id is reused
@@ -366,7 +364,7 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
                  v ? "virtual router %s always exists" : "there is no virtual router %s", name);
         return v ? -EINVAL : -ENOENT;
     }
-    tunnel_linux_leave(v->id);
+    control_event_tell(EVENT_VR_LEAVES, .vr = v->id);
     for (unsigned i = 1; i < IFACE_MAX; i++)
         if (iface_get((uint16_t)i)->kind != IFACE_NONE && iface_get((uint16_t)i)->vr == v->id) {
             snprintf(err, err_size, "virtual router %s still has interface %s", name,

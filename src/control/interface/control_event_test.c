@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// control_event_test.c - an event reaches its own listeners once, in the order of registration
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/thread.h"
+#include "interface/control_event.h"
+
+static char heard[16];
+
+static void hear(char who, const struct control_event *e)
+{
+    assert_int_equal(e->vr, 7);
+    heard[strlen(heard)] = who;
+}
+
+static void first(const struct control_event *e)
+{
+    hear('1', e);
+    if (e->kind == EVENT_VR_ADDED) // before the others hear of the first event
+        control_event_tell(EVENT_VR_LEAVES, .vr = 7);
+}
+
+static void second(const struct control_event *e)
+{
+    hear('2', e);
+}
+
+static void third(const struct control_event *e)
+{
+    hear('3', e);
+}
+
+static void listeners_hear_in_order(void **state)
+{
+    control_event_tell(EVENT_VR_ADDED, .vr = 7); // nobody listens
+    assert_string_equal(heard, "");
+    control_event_listen(EVENT_VR_ADDED, first);
+    control_event_listen(EVENT_VR_LEAVES, third);
+    control_event_listen(EVENT_VR_ADDED, second);
+    control_event_listen(EVENT_VR_ADDED, first); // once is enough
+    control_event_tell(EVENT_VR_ADDED, .vr = 7);
+    assert_string_equal(heard, "132");
+    control_event_tell(EVENT_VR_LEAVES, .vr = 7);
+    assert_string_equal(heard, "1323");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(listeners_hear_in_order)};
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
