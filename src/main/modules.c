@@ -33,6 +33,9 @@
 #include "port/iface_manager.h"
 #include "port/iface_tap.h"
 #include "port/port_begin.h"
+#include "port/lag_manager.h"
+#include "port/port_history.h"
+#include "port/port_link.h"
 #include "port/port_manager.h"
 #include "port/port_queue_manager.h"
 #include "port/tap_sysctl.h"
@@ -225,7 +228,10 @@ static const struct module {
     {"port_queue_manager", .init_on_loop = port_queue_manager_init,
      .fini = port_queue_manager_fini},
     {"kernel_link_found", .init = start_found, .fini = kernel_link_found_fini},
-    {"port_manager", .init_on_loop = port_manager_init, .fini = port_manager_fini},
+    {"port_manager", .init_plain = port_manager_init, .fini = port_manager_fini},
+    {"port_link", .init_on_loop = port_link_init, .fini = port_link_fini},
+    {"lag_manager", .init_on_loop = lag_init, .fini = lag_fini},
+    {"port_history", .init_on_loop = port_history_init, .fini = port_history_fini},
     {"port_begin", .init_on_loop = port_begin_init, .fini = port_begin_fini},
     {"export", .init_on_loop = export_start, .fini = export_stop},
     {"explain", .init = start_explain, .fini = forwarder_explain_fini},

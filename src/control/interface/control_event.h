@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// control_event.h - what happens to virtual routers and interfaces, for files above
+// control_event.h - what happens to virtual routers, interfaces and ports, for files above
 //
 // A file calls the files below it directly. Files above it register functions for events at the
 // start (src/main/modules.c); the event calls them at once, in the order in which they registered,
@@ -22,6 +22,13 @@ enum control_event_kind {
     EVENT_IFACE_STARTS, // the new TAP of `iface` comes up next
     EVENT_CHANGE_ENDS,  // all steps of a change have been made
     EVENT_CHANGE_ENDED, // and their TAPs are up or gone
+    // port_manager: with `port`
+    EVENT_PORT_OPENED,  // it has a device
+    EVENT_PORT_CLOSES,  // its device is about to be closed
+    EVENT_PORT_STARTS,  // it is about to enter plans
+    EVENT_PORT_STOPS,   // it is about to leave them
+    EVENT_PORT_STOPPED, // it is in none, and a grace period has passed
+    EVENT_PORT_LINK,    // its link came or went
     CONTROL_EVENTS
 };
 
@@ -29,6 +36,7 @@ struct control_event {
     enum control_event_kind kind;
     uint16_t vr;
     const struct iface *iface;
+    struct managed_port *port; // port/managed_port.h
 };
 
 void control_event_listen(enum control_event_kind kind, void (*fn)(const struct control_event *e));

@@ -23,15 +23,8 @@
 
 static uint64_t listened_ns, ticked_ns; // see lacp.h; the last tick
 
-static void (*link_listener)(const char *port, bool up);
-
 static void (*member_listener)(const char *lag, const char *port, const char *status,
                                const char *reason);
-
-void lag_on_link(void (*fn)(const char *port, bool up))
-{
-    link_listener = fn;
-}
 
 void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status,
                               const char *reason))
@@ -63,7 +56,7 @@ static void add_repeated_lacpdus(struct managed_port *p)
 {
     uint64_t n = lacp_repeat_sent(p->device.id);
 
-    p->lacp.tx_pdus += n;
+    p->lag->lacp.tx_pdus += n;
     if (n)
         log_notice(
             "lag_manager: control was busy, and LACPDUs were repeated: port=%s lacpdus=%" PRIu64,
@@ -79,15 +72,15 @@ static void run_lacp(struct lag_port *l)
     unsigned n = 0;
 
     for_each_member (l, p) {
-        lacp_set_link(&p->lacp, is_usable(l, p), listened_ns);
-        lacp_check_timeout(&p->lacp, listened_ns);
+        lacp_set_link(&p->lag->lacp, is_usable(l, p), listened_ns);
+        lacp_check_timeout(&p->lag->lacp, listened_ns);
         if (n < LAG_MEMBER_MAX)
-            port[n++] = &p->lacp;
+            port[n++] = &p->lag->lacp;
     }
     lacp_select(port, n);
     for_each_member (l, p) {
         add_repeated_lacpdus(p);
-        if (lacp_run(&p->lacp, now, pdu) && p->started)
+        if (lacp_run(&p->lag->lacp, now, pdu) && p->started)
             lag_send_lacpdu(l, p, pdu);
     }
 }
@@ -116,13 +109,15 @@ const char *lag_reason(const struct lag_port *l, const struct managed_port *p)
     if (!p->link_up)
         return "link down";
     if (l->wish.lag.mode == LAG_MODE_LACP)
-        return lacp_reason(&p->lacp);
-    return p->lag_active ? "" : "standby";
+        return lacp_reason(&p->lag->lacp);
+    return p->lag->active ? "" : "standby";
 }
 
 const char *lag_status(const struct lag_port *l, const struct managed_port *p)
 {
-    return p->lag_active ? "active" : !strcmp(lag_reason(l, p), "standby") ? "standby" : "inactive";
+    return p->lag->active                         ? "active"
+           : !strcmp(lag_reason(l, p), "standby") ? "standby"
+                                                  : "inactive";
 }
 
 // Whether a member receives for the LAG, and whether it sends.
@@ -136,7 +131,7 @@ static struct member_use find_member_use(const struct lag_port *l, const struct 
     if (!is_usable(l, p))
         return (struct member_use){false, false};
     if (l->wish.lag.mode == LAG_MODE_LACP)
-        return (struct member_use){lacp_collects(&p->lacp), lacp_distributes(&p->lacp)};
+        return (struct member_use){lacp_collects(&p->lag->lacp), lacp_distributes(&p->lag->lacp)};
     return (struct member_use){p == active, p == active};
 }
 
@@ -146,7 +141,7 @@ static void assign_buckets(struct lag_port *l)
     unsigned n = 0;
 
     for_each_member (l, p)
-        if (p->lag_active && n < LAG_MEMBER_MAX)
+        if (p->lag->active && n < LAG_MEMBER_MAX)
             member[n++] = (uint8_t)p->device.id;
     l->n_active = n;
     lag_share(lag_get(lag_port_id(l)), member, n);
@@ -154,8 +149,8 @@ static void assign_buckets(struct lag_port *l)
 
 static void report_member(const struct lag_port *l, struct managed_port *p)
 {
-    p->lag_changes++;
-    p->lag_changed_ns = clock_now_ns();
+    p->lag->changes++;
+    p->lag->changed_ns = clock_now_ns();
     log_notice("lag_manager: member: lag=%s port=%s status=%s reason=%s", l->wish.name,
                p->wish.name, lag_status(l, p), LOG_VALUE(lag_reason(l, p)));
     if (member_listener)
@@ -173,8 +168,7 @@ static void update_lag_link(struct lag_port *l)
     log_notice("lag_manager: link: lag=%s state=%s active=%u min-links=%u", l->wish.name,
                up ? "up" : "down", l->n_active, l->wish.lag.min_links);
     iface_manager_port_link(lag_port_id(l), up);
-    if (link_listener)
-        link_listener(l->wish.name, up);
+    managed_port_announce(l->wish.name, up);
 }
 
 // The LAG needs offloads (checksums, segmentation) if any member does.
@@ -201,14 +195,14 @@ void lag_update(struct lag_port *l)
     else
         active = choose_active(l);
     for_each_member (l, p) {
-        if (l->wish.lag.mode != LAG_MODE_LACP || !lacp_speaks(&p->lacp))
+        if (l->wish.lag.mode != LAG_MODE_LACP || !lacp_speaks(&p->lag->lacp))
             lag_send_stop(p);
         struct member_use u = find_member_use(l, p, active);
         if (u.collects && !port_get(p->device.id)->collects)
             port_collect(port_get(p->device.id), true);
-        p->lag_changed = u.active != p->lag_active;
-        p->lag_active = u.active;
-        changed |= p->lag_changed;
+        p->lag->changed = u.active != p->lag->active;
+        p->lag->active = u.active;
+        changed |= p->lag->changed;
     }
     if (changed)
         assign_buckets(l);
@@ -224,15 +218,15 @@ void lag_update(struct lag_port *l)
         (l->announcements == ANNOUNCEMENTS || clock_now_ns() >= l->announce_ns))
         lag_announce(l, active);
     for_each_member (l, p) {
-        if (p->lag_changed)
+        if (p->lag->changed)
             report_member(l, p);
-        p->lag_changed = false;
+        p->lag->changed = false;
     }
 }
 
 void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
 {
-    lacp_receive(&p->lacp, pdu, listened_ns);
+    lacp_receive(&p->lag->lacp, pdu, listened_ns);
     lag_update(l);
 }
 

@@ -9,10 +9,12 @@
 #include <event2/event.h>
 #include <rte_random.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "interface/control_event.h"
 #include "port/iface_manager.h"
 #include "port/lag_send.h"
 #include "table/iface.h"
@@ -22,19 +24,9 @@
 #include "thread/thread_manager.h"
 #include "thread/watch_manager.h"
 
-struct lag_port lag_ports[LAG_MAX];
-
 static struct event *timer;
 
-struct lag_port *lag_port_find(const char *name)
-{
-    for_each_lag (l)
-        if (!strcmp(l->wish.name, name))
-            return l;
-    return NULL;
-}
-
-bool lag_exists(const char *name)
+static bool lag_exists(const char *name)
 {
     return lag_port_find(name);
 }
@@ -47,11 +39,12 @@ static void set_lag_mac(struct lag_port *l, const uint8_t mac[6])
     memcpy(lag_get(lag_port_id(l))->system, mac, sizeof l->mac);
     for_each_member (l, p) {
         struct lacp_side actor = lag_actor(l, p);
-        lacp_set_actor(&p->lacp, &actor);
+        lacp_set_actor(&p->lag->lacp, &actor);
     }
 }
 
-void lag_member_enter(struct managed_port *p)
+// It is about to enter plans, and not in use yet.
+static void member_enter(struct managed_port *p)
 {
     struct lag_port *l = lag_port_find(p->wish.member_of);
 
@@ -63,15 +56,16 @@ void lag_member_enter(struct managed_port *p)
         iface_manager_port_mac(lag_port_id(l), l->mac);
     }
     struct lacp_side actor = lag_actor(l, p);
-    lacp_init(&p->lacp, &actor);
-    p->lag_active = false;
-    p->lag_changed_ns = clock_now_ns();
+    lacp_init(&p->lag->lacp, &actor);
+    p->lag->active = false;
+    p->lag->changed_ns = clock_now_ns();
     __atomic_store_n(&port_get(p->device.id)->lag, (uint8_t)lag_port_id(l), __ATOMIC_RELAXED);
     port_manager_update_filter(p->device.id);
     watch_manager_port_changed();
 }
 
-void lag_member_leave(struct managed_port *p)
+// It is about to leave them, and no longer in use.
+static void member_leave(struct managed_port *p)
 {
     struct lag_port *l = lag_port_find(p->wish.member_of);
 
@@ -86,12 +80,23 @@ void lag_member_leave(struct managed_port *p)
     watch_manager_port_changed();
 }
 
-void lag_member_link(struct managed_port *p)
+static void update_its_lag(const struct managed_port *p)
 {
     struct lag_port *l = lag_port_find(p->wish.member_of);
 
     if (l)
         lag_update(l);
+}
+
+static void on_port_event(const struct control_event *e)
+{
+    switch (e->kind) {
+    case EVENT_PORT_OPENED: lag_member_opened(e->port); break;
+    case EVENT_PORT_CLOSES: lag_member_add_statistics(e->port); break;
+    case EVENT_PORT_STARTS: member_enter(e->port); break;
+    case EVENT_PORT_STOPS: member_leave(e->port); break;
+    default: update_its_lag(e->port);
+    }
 }
 
 static void receive_slow_frame(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
@@ -167,7 +172,7 @@ static void lag_table_remove(struct lag_port *l)
     l->used = false;
 }
 
-int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
+static int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
 {
     struct lag_port *l = lag_ports;
 
@@ -197,7 +202,7 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     for_each_member (l, p) {
         lag_member_opened(p); // packets counted earlier do not count for the LAG
         if (p->started)
-            lag_member_enter(p);
+            member_enter(p);
     }
     log_info("lag_manager: attached: lag=%s id=%u mode=%s min-links=%u", cfg->name, lag_port_id(l),
              lag_mode_name(cfg->lag.mode), cfg->lag.min_links);
@@ -206,7 +211,7 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     return 0;
 }
 
-int lag_detach(const char *name, char *err, size_t err_size)
+static int lag_detach(const char *name, char *err, size_t err_size)
 {
     struct lag_port *l = lag_port_find(name);
 
@@ -218,7 +223,7 @@ int lag_detach(const char *name, char *err, size_t err_size)
     lag_update(l);
     for_each_member (l, p)
         if (p->started)
-            lag_member_leave(p);
+            member_leave(p);
     lag_table_remove(l);
     thread_manager_release_port(lag_port_id(l));
     watch_manager_port_changed();
@@ -227,7 +232,7 @@ int lag_detach(const char *name, char *err, size_t err_size)
     return 0;
 }
 
-void lag_set_mac(const char *name, const uint8_t mac[6])
+static void lag_set_mac(const char *name, const uint8_t mac[6])
 {
     struct lag_port *l = lag_port_find(name);
 
@@ -248,7 +253,7 @@ static int change_lag_mtu(struct lag_port *l, uint16_t mtu, char *err, size_t er
     return iface_manager_set_mtu(l->wish.name, mtu, err, err_size);
 }
 
-int lag_change(const struct port_config *cfg, char *err, size_t err_size)
+static int lag_change(const struct port_config *cfg, char *err, size_t err_size)
 {
     struct lag_port *l = lag_port_find(cfg->name);
     bool other_mode = l->wish.lag.mode != cfg->lag.mode, mac = cfg->has_mac;
@@ -265,9 +270,9 @@ int lag_change(const struct port_config *cfg, char *err, size_t err_size)
     for_each_member (l, p) {
         struct lacp_side actor = lag_actor(l, p);
         if (other_mode)
-            lacp_init(&p->lacp, &actor);
+            lacp_init(&p->lag->lacp, &actor);
         else
-            lacp_set_actor(&p->lacp, &actor);
+            lacp_set_actor(&p->lag->lacp, &actor);
     }
     lag_update(l);
     return 0;
@@ -280,8 +285,35 @@ static void on_lag_timer(evutil_socket_t fd, short what, void *arg)
     lag_tick();
 }
 
+static struct lag_member *new_member(void)
+{
+    return calloc(1, sizeof(struct lag_member));
+}
+
+static const struct port_lags lags = {
+    .new_member = new_member,
+    .exists = lag_exists,
+    .attach = lag_attach,
+    .detach = lag_detach,
+    .change = lag_change,
+    .set_mac = lag_set_mac,
+    .state = lag_port_state,
+    .clear = lag_clear,
+    .restore = lag_restore,
+    .link_changes = lag_link_changes,
+    .is_down = lag_is_down,
+    .list = lag_list,
+};
+
 int lag_init(struct event_base *loop)
 {
+    static const enum control_event_kind kinds[] = {EVENT_PORT_OPENED, EVENT_PORT_CLOSES,
+                                                    EVENT_PORT_STARTS, EVENT_PORT_STOPS,
+                                                    EVENT_PORT_LINK};
+
+    port_lags = &lags;
+    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        control_event_listen(kinds[k], on_port_event);
     tap_manager_on_slow_frame(receive_slow_frame);
     timer = loop ? event_new(loop, -1, EV_PERSIST, on_lag_timer, NULL) : NULL;
     return loop && !timer ? -ENOMEM : 0;

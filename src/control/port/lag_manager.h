@@ -4,8 +4,8 @@
 // Writes table/lag.h and the fields of struct port that concern members. A LAG has an interface, a
 // TAP and an id like a port, but no device. Its members are the ports whose configuration names it
 // (port_config.member_of); they have no interface. port_manager calls it for ports that are LAGs
-// and when a member starts, stops or changes its link. A timer of control's loop runs LACP while
-// there is a LAG. Control role.
+// (port_lags), and events tell it when a member starts, stops or changes its link. A timer of
+// control's loop runs LACP while there is a LAG. Control role.
 #ifndef PORT_LAG_MANAGER_H
 #define PORT_LAG_MANAGER_H
 
@@ -18,31 +18,8 @@
 #include "table/limits.h"
 
 struct event_base;
-struct managed_port;
 
-bool lag_exists(const char *name);
-
-// Counterparts of the functions in port_manager.h.
-int lag_attach(const struct port_config *cfg, char *err, size_t err_size);
-int lag_detach(const char *name, char *err, size_t err_size);
-int lag_change(const struct port_config *cfg, char *err, size_t err_size);
-void lag_set_mac(const char *name, const uint8_t mac[6]);
-int lag_port_state(const char *name, struct port_state *s);
-void lag_clear(const char *name);
-void lag_restore(const char *name, const struct port_statistics *before);
-uint64_t lag_link_changes(const char *name);
-bool lag_is_down(const char *name); // started, but without carrier
 unsigned lag_list(char (*name)[16], unsigned max);
-
-// Called before a member enters a plan and before it leaves one: it is not in use yet, or no
-// longer.
-void lag_member_enter(struct managed_port *p);
-void lag_member_leave(struct managed_port *p);
-void lag_member_link(struct managed_port *p);   // its link has changed
-void lag_member_opened(struct managed_port *p); // takes its device's counters as the starting point
-// Adds the packets that the member counted since the last call to the LAG's statistics; also called
-// before its device is closed.
-void lag_member_add_statistics(struct managed_port *p);
 
 #define LAG_MISSED_S 5 // LACP with an answering partner takes less
 struct lag_state {
@@ -65,8 +42,6 @@ struct lag_member_state {
 };
 unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max);
 
-// fn is called at each change of a LAG's link; port_manager_on_link sets it.
-void lag_on_link(void (*fn)(const char *port, bool up));
 // fn is called when a member becomes active or inactive, with the strings of lag_member_state;
 // NULL: no callback.
 void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status,

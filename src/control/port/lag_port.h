@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_port.h - shared by lag_manager.c, lag_active.c, lag_send.c and lag_state.c; control role
+// lag_port.h - the LAGs and their members, for the files of LAGs; control role
 #ifndef PORT_LAG_PORT_H
 #define PORT_LAG_PORT_H
 
 #include <string.h>
 
+#include "lag/lacp.h"
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
 
 #define LAG_TICK_MS 100
+
+struct lag_member { // of a managed port, also while it is in no LAG
+    struct lacp_port lacp;
+    bool active, changed; // in use; changed by this lag_update
+    bool kept;            // lacp_repeat.h holds its last LACPDU
+    uint64_t changes, changed_ns;
+};
 
 struct lag_port {
     struct port_config wish;
@@ -47,5 +55,17 @@ void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_
 struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p);
 const char *lag_status(const struct lag_port *l, const struct managed_port *p); // lag_member_state
 const char *lag_reason(const struct lag_port *l, const struct managed_port *p);
+
+// lag_state.c
+void lag_member_opened(struct managed_port *p); // takes its device's counters as the starting point
+// Adds the packets that the member counted since the last call to the LAG's statistics; also called
+// before its device is closed.
+void lag_member_add_statistics(struct managed_port *p);
+// Functions of port_lags.
+int lag_port_state(const char *name, struct port_state *s);
+void lag_clear(const char *name);
+void lag_restore(const char *name, const struct port_statistics *before);
+uint64_t lag_link_changes(const char *name);
+bool lag_is_down(const char *name);
 
 #endif

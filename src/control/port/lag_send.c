@@ -39,19 +39,19 @@ void lag_send_slow(const struct lag_port *l, const struct managed_port *p,
 void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
 {
     struct lacp_repeat keep = {
-        .port = p->device.id, .iface = lag_iface(l), .every_ns = lacp_period_ns(&p->lacp)};
+        .port = p->device.id, .iface = lag_iface(l), .every_ns = lacp_period_ns(&p->lag->lacp)};
 
     lag_send_slow(l, p, pdu);
     build_slow_frame(p, pdu, keep.frame);
     lacp_repeat_set(&keep);
-    p->lag_kept = true;
+    p->lag->kept = true;
 }
 
 void lag_send_stop(struct managed_port *p)
 {
-    if (p->lag_kept)
+    if (p->lag->kept)
         lacp_repeat_set(&(struct lacp_repeat){.port = p->device.id});
-    p->lag_kept = false;
+    p->lag->kept = false;
 }
 
 // Sends a broadcast from the MAC, so that switches learn its new port: a RARP request, which hosts

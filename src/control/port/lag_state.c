@@ -35,7 +35,7 @@ void lag_member_add_statistics(struct managed_port *p)
 static uint32_t member_speed(struct managed_port *p)
 {
     struct rte_eth_link link;
-    bool known = p->lag_active && port_device_link(&p->device, &link) &&
+    bool known = p->lag->active && port_device_link(&p->device, &link) &&
                  link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
 
     return known ? link.link_speed : 0;
@@ -114,7 +114,7 @@ unsigned lag_list(char (*name)[16], unsigned max)
 static bool is_missing(const struct lag_port *l, const struct managed_port *p)
 {
     return l->wish.enabled && p->wish.enabled && !strcmp(lag_status(l, p), "inactive") &&
-           clock_now_ns() - p->lag_changed_ns >= LAG_MISSED_S * NS_PER_SECOND;
+           clock_now_ns() - p->lag->changed_ns >= LAG_MISSED_S * NS_PER_SECOND;
 }
 
 int lag_state(const char *name, struct lag_state *s)
@@ -148,8 +148,8 @@ unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
         m[n] = (struct lag_member_state){.link_up = p->link_up,
                                          .status = lag_status(l, p),
                                          .reason = lag_reason(l, p),
-                                         .changes = p->lag_changes,
-                                         .lacp = p->lacp};
+                                         .changes = p->lag->changes,
+                                         .lacp = p->lag->lacp};
         memcpy(m[n++].name, p->wish.name, sizeof m->name);
     }
     return n;

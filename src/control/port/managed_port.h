@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// managed_port.h - shared by port_manager.c, port_link.c, port_stats.c and the files of LAGs
+// managed_port.h - the ports with a device, for the files of ports and of LAGs
 //
 // Control role.
 #ifndef PORT_MANAGED_PORT_H
@@ -7,10 +7,10 @@
 
 #include "base/vec.h"
 #include "device/port_device.h"
-#include "lag/lacp.h"
 #include "port/port_manager.h"
 
 struct carrier;
+struct lag_member; // lag/lag_port.h
 
 struct managed_port {
     struct port_config wish; // as configured, 0 = choose
@@ -31,12 +31,8 @@ struct managed_port {
     struct port_statistics cleared;        // their values at that time
     struct port_statistics before;         // counted by an earlier process
     struct carrier *carrier;               // of its kernel interface, if any
-    // Only for members of a LAG; owned by lag_active.c.
-
-    struct lacp_port lacp;
-    bool lag_active, lag_changed; // in use; changed by this lag_update
-    bool lag_kept;                // lacp_repeat.h holds its last LACPDU
-    uint64_t lag_changes, lag_changed_ns;
+    // Only for members of a LAG, whose files own them.
+    struct lag_member *lag;             // freed with the port
     struct port_statistics lag_counted; // statistics that the LAG's already contain
 };
 
@@ -44,6 +40,27 @@ extern struct managed {
     VEC(struct managed_port *) port; // in order of attachment
 } managed;
 struct managed_port *managed_port_find(const char *name);
+
+// LAGs are ports without a device: counterparts of the functions in port_manager.h.
+extern const struct port_lags {
+    struct lag_member *(*new_member)(void);
+    bool (*exists)(const char *name);
+    int (*attach)(const struct port_config *cfg, char *err, size_t err_size);
+    int (*detach)(const char *name, char *err, size_t err_size);
+    int (*change)(const struct port_config *cfg, char *err, size_t err_size);
+    void (*set_mac)(const char *name, const uint8_t mac[6]);
+    int (*state)(const char *name, struct port_state *s);
+    void (*clear)(const char *name);
+    void (*restore)(const char *name, const struct port_statistics *before);
+    uint64_t (*link_changes)(const char *name);
+    bool (*is_down)(const char *name); // started, but without carrier
+    unsigned (*list)(char (*name)[16], unsigned max);
+} *port_lags; // lag_manager.c sets it before the first port
+
+// Reads the link and announces a change.
+void managed_port_update_link(struct managed_port *p);
+// Tells the listener of port_manager_on_link, also for a LAG.
+void managed_port_announce(const char *port, bool up);
 
 // Reopens the device with another configuration; interface, TAP and sub-interfaces stay.
 int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err,
@@ -59,13 +76,5 @@ void managed_port_lose(struct managed_port *p);
 
 // port_stats.c. Returns false and zeros if the device has no statistics.
 bool managed_port_statistics(struct managed_port *p, struct port_statistics *s);
-
-// port_link.c
-// Subscribes to link events of driver and kernel for an open device.
-void port_link_subscribe(struct managed_port *p);
-void port_link_unsubscribe(struct managed_port *p);
-void port_link_update(struct managed_port *p); // reads the link and announces a change
-int port_link_init(struct event_base *loop);   // starts polling all links
-void port_link_fini(void);
 
 #endif

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_link.c - the link of each port
+// port_link.c - follows the links, kernel interfaces, peers and cards of ports
 //
-// Polls it twice a second, or 40 times if there is a kernel interface behind the port (one ioctl
-// reads its carrier). Link interrupts of the driver and kernel announcements (carrier.h) arrive at
-// once. DPDK's interrupt thread posts polls and interrupts to control's mailbox. Also reopens ports
-// whose kernel interface, peer or card came back.
+// Polls each link twice a second, or 40 times if there is a kernel interface behind the port (one
+// ioctl reads its carrier). Link interrupts of the driver and kernel announcements (carrier.h)
+// arrive at once. DPDK's interrupt thread posts polls and interrupts to control's mailbox. Also
+// reopens ports whose kernel interface, peer or card came back. While a change is made, which may
+// be of the same port, links are only read.
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_register
+#include "port/port_link.h"
+
 #include <rte_alarm.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
@@ -15,11 +18,11 @@
 #include "core/aside.h"
 #include "core/mailbox.h"
 #include "device/port_probe.h"
+#include "interface/control_event.h"
 #include "interface/kernel_state.h"
 #include "netlink/carrier.h"
 #include "netlink/netns.h"
 #include "port/iface_manager.h"
-#include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "tap/tap_delete_batch.h"
 #include "thread/thread_manager.h"
@@ -110,37 +113,12 @@ static void follow_card(struct managed_port *p)
                   err);
 }
 
-static void (*link_listener)(const char *port, bool up);
-
-void port_manager_on_link(void (*fn)(const char *port, bool up))
-{
-    thread_must_be(ROLE_CONTROL);
-    link_listener = fn;
-    lag_on_link(fn);
-}
-
-void port_link_update(struct managed_port *p)
-{
-    struct rte_eth_link link;
-    bool up = p->started && port_device_link(&p->device, &link);
-
-    if (up == p->link_up)
-        return;
-    p->link_up = up;
-    lag_member_link(p); // first: flows wait for it
-    p->link_changes += p->started;
-    log_notice("port_manager: link: port=%s state=%s", p->wish.name, up ? "up" : "down");
-    iface_manager_port_link(p->device.id, up);
-    if (link_listener)
-        link_listener(p->wish.name, up);
-}
-
 static void on_kernel_link_change(void *port)
 {
     struct managed_port *p = port;
 
     port_device_keep(&p->device);
-    port_link_update(p);
+    managed_port_update_link(p);
 }
 
 static struct carrier *open_carrier(struct managed_port *p)
@@ -191,7 +169,7 @@ static void update_links(void *all)
         end_presumed();
     vec_foreach (&managed.port, p)
         if (slow || (*p)->device.kernel_link.name[0]) {
-            port_link_update(*p);
+            managed_port_update_link(*p);
             if (!change)
                 follow_port(*p, slow);
         }
@@ -249,15 +227,20 @@ static void removal_request(const char *device, enum rte_dev_event_type type, vo
 
 // --- start and end ---
 
-void port_link_subscribe(struct managed_port *p)
+// Events of driver and kernel.
+static void subscribe(const struct control_event *e)
 {
+    struct managed_port *p = e->port;
+
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
     p->carrier = p->device.kernel_link.name[0] ? open_carrier(p) : NULL;
 }
 
-void port_link_unsubscribe(struct managed_port *p)
+static void unsubscribe(const struct control_event *e)
 {
+    struct managed_port *p = e->port;
+
     carrier_end(p->carrier);
     p->carrier = NULL;
     kernel_state_set(p->wish.name, KERNEL_INTERFACE, NULL);
@@ -268,6 +251,8 @@ void port_link_unsubscribe(struct managed_port *p)
 int port_link_init(struct event_base *base)
 {
     loop = base;
+    control_event_listen(EVENT_PORT_OPENED, subscribe);
+    control_event_listen(EVENT_PORT_CLOSES, unsubscribe);
     atomic_store(&poll_running, true);
     int r = rte_dev_event_callback_register(NULL, removal_request, NULL);
     return r ? r : rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);

@@ -5,7 +5,7 @@
 // out of all plans and a grace period passes, so no forwarder is inside its driver.
 //
 // port_link.c follows the link, port_stats.c reads state and statistics, lag_manager.c handles
-// ports that are LAGs. A member of a LAG has no interface.
+// ports that are LAGs (port_lags). A member of a LAG has no interface.
 #include "port/port_manager.h"
 
 #include <errno.h>
@@ -15,28 +15,17 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "device/devargs.h"
 #include "device/port_pool.h"
+#include "interface/control_event.h"
 #include "netlink/netns.h"
 #include "port/iface_manager.h"
-#include "port/lag_manager.h"
 #include "port/managed_port.h"
-#include "port/port_history.h"
-#include "port/port_queue_manager.h"
 #include "port/port_upgrade.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "thread/thread_manager.h"
 #include "thread/watch_manager.h"
-
-struct managed managed;
-
-struct managed_port *managed_port_find(const char *name)
-{
-    vec_foreach (&managed.port, p)
-        if (!strcmp((*p)->wish.name, name))
-            return *p;
-    return NULL;
-}
 
 static struct managed_port *find_port_or_error(const char *name, char *err, size_t err_size)
 {
@@ -80,10 +69,9 @@ int managed_port_start(struct managed_port *p, char *err, size_t err_size)
     p->waiting = false;
     p->started = true;
     port_get(p->device.id)->started = true;
-    lag_member_enter(p);
-    port_queue_manager_port_starts(p->wish.name, p->device.id);
+    control_event_tell(EVENT_PORT_STARTS, .port = p);
     thread_manager_update();
-    port_link_update(p);
+    managed_port_update_link(p);
     log_info("port_manager: started: port=%s rx-queues=%u tx-queues=%u", p->wish.name,
              p->device.config.rx_queues, p->device.config.tx_queues);
     return 0;
@@ -95,10 +83,10 @@ void managed_port_stop(struct managed_port *p)
     if (!p->started)
         return;
     p->started = false;
-    lag_member_leave(p);
+    control_event_tell(EVENT_PORT_STOPS, .port = p);
     thread_manager_release_port(p->device.id);
-    port_queue_manager_port_stopped(p->device.id);
-    port_link_update(p); // down
+    control_event_tell(EVENT_PORT_STOPPED, .port = p);
+    managed_port_update_link(p); // down
     port_device_stop(&p->device);
     log_info("port_manager: stopped: port=%s", p->wish.name);
 }
@@ -155,11 +143,10 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
     p->cleared_wall_ns = 0; // the device counts from 0
     p->before = (struct port_statistics){0};
     p->offload_before = counter_sum_offload(p->device.id);
-    port_link_subscribe(p);
     watch_manager_port_changed();
     p->open = true;
     p->gone = false;
-    lag_member_opened(p);
+    control_event_tell(EVENT_PORT_OPENED, .port = p);
     return 0;
 }
 
@@ -167,9 +154,8 @@ static void close_device(struct managed_port *p)
 {
     if (!p->open)
         return;
-    lag_member_add_statistics(p);
+    control_event_tell(EVENT_PORT_CLOSES, .port = p);
     p->open = false;
-    port_link_unsubscribe(p);
     port_device_close(&p->device);
     port_get(p->device.id)->used = false;
     watch_manager_port_changed();
@@ -179,9 +165,10 @@ static int check_new_port(const struct port_config *cfg, char *err, size_t err_s
 {
     thread_must_be(ROLE_CONTROL);
     iface_manager_claim(cfg->name);
-    if (managed_port_find(cfg->name) || lag_exists(cfg->name) || iface_find_name(cfg->name)) {
+    bool port = managed_port_find(cfg->name) || port_lags->exists(cfg->name);
+    if (port || iface_find_name(cfg->name)) {
         snprintf(err, err_size, "port %s: %s already has this name", cfg->name,
-                 managed_port_find(cfg->name) || lag_exists(cfg->name) ? "a port" : "an interface");
+                 port ? "a port" : "an interface");
         return -EEXIST;
     }
     if (!cfg->mtu || (!cfg->lag.mode && !cfg->devargs[0])) {
@@ -191,12 +178,32 @@ static int check_new_port(const struct port_config *cfg, char *err, size_t err_s
     return 0;
 }
 
+static void free_port(struct managed_port *p)
+{
+    free(p->lag);
+    free(p);
+}
+
 static bool id_is_taken(const struct managed_port *but, uint16_t id)
 {
     vec_foreach (&managed.port, other)
         if (*other != but && (*other)->device.id == id)
             return true;
     return false;
+}
+
+static const struct port_upgrade *(*deferred)(const char *port);
+
+void port_upgrade_defer(const struct port_upgrade *(*fn)(const char *port))
+{
+    thread_must_be(ROLE_CONTROL);
+    deferred = fn;
+}
+
+bool port_upgrade_overlaps(const struct port_config *c)
+{
+    return devargs_is_driver(c->devargs, "net_af_packet") ||
+           devargs_is_driver(c->devargs, "net_null");
 }
 
 // In an upgrade, a placeholder id stands for the device until the other kamueed closes it.
@@ -225,13 +232,16 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
     if (r)
         return r;
     if (cfg->lag.mode)
-        return lag_attach(cfg, err, err_size);
+        return port_lags->attach(cfg, err, err_size);
     struct managed_port *p = calloc(1, sizeof *p);
-    if (!p)
+    if (!p || !(p->lag = port_lags->new_member())) {
+        free(p);
         return -ENOMEM;
+    }
     p->wish = *cfg;
-    const struct port_upgrade *deferred = port_upgrade_deferred(cfg);
-    r = deferred ? defer_device(p, deferred->mac, err, err_size) : open_device(p, err, err_size);
+    const struct port_upgrade *told =
+        deferred && !port_upgrade_overlaps(cfg) ? deferred(cfg->name) : NULL;
+    r = told ? defer_device(p, told->mac, err, err_size) : open_device(p, err, err_size);
     if (r)
         goto fail_open;
     if (!cfg->member_of[0])
@@ -244,7 +254,7 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
              "tx-offloads=%#lx",
              cfg->name, p->device.id, p->device.driver, p->device.config.mtu, p->device.rss_hf,
              p->device.rx_offloads, p->device.tx_offloads);
-    if (deferred)
+    if (told)
         return 0;
     if (cfg->enabled)
         r = managed_port_start(p, err, err_size);
@@ -259,14 +269,14 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
 fail_iface:
     close_device(p);
 fail_open:
-    free(p);
+    free_port(p);
     return r;
 }
 
 int port_manager_detach(const char *name, char *err, size_t err_size)
 {
-    if (lag_exists(name))
-        return lag_detach(name, err, err_size);
+    if (port_lags->exists(name))
+        return port_lags->detach(name, err, err_size);
     struct managed_port *p = find_port_or_error(name, err, err_size);
 
     if (!p)
@@ -286,7 +296,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
             break;
         }
     log_info("port_manager: detached: port=%s", name);
-    free(p);
+    free_port(p);
     return 0;
 }
 
@@ -426,8 +436,8 @@ static int change_mac(struct managed_port *p, const struct port_config *cfg, cha
 
 int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, size_t err_size)
 {
-    if (lag_exists(name)) {
-        lag_set_mac(name, mac);
+    if (port_lags->exists(name)) {
+        port_lags->set_mac(name, mac);
         return 0;
     }
     struct managed_port *p = find_port_or_error(name, err, err_size);
@@ -469,8 +479,8 @@ void port_manager_update_filter(uint16_t port)
 
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size)
 {
-    if (lag_exists(cfg->name))
-        return lag_change(cfg, err, err_size);
+    if (port_lags->exists(cfg->name))
+        return port_lags->change(cfg, err, err_size);
     struct managed_port *p = find_port_or_error(cfg->name, err, err_size);
     int r = 0;
 
@@ -507,35 +517,29 @@ static struct plan_wait find_rx_wait(uint16_t id, uint16_t queue)
     return (struct plan_wait){.port = id, .queue = queue, .fd = -1};
 }
 
-int port_manager_init(struct event_base *base)
+int port_manager_init(void)
 {
     thread_must_be(ROLE_CONTROL);
     thread_manager_set_rx_wait(find_rx_wait);
-    int r = port_link_init(base);
-    if (!r)
-        r = lag_init(base);
-    return r ? r : port_history_init(base);
+    return 0;
 }
 
 // Closes the ports; iface_manager_fini leaves the interfaces and TAPs.
 void port_manager_fini(void)
 {
-    port_history_fini();
-    port_link_fini();
-    lag_fini();
     vec_foreach (&managed.port, p)
         port_get((*p)->device.id)->started = false;
     thread_manager_update(); // takes all ports out of the plans at once
     rcu_synchronize();
     vec_foreach (&managed.port, p) { // routes need not move any more, so no managed_port_stop
         if ((*p)->started)
-            port_queue_manager_port_stopped((*p)->device.id);
+            control_event_tell(EVENT_PORT_STOPPED, .port = *p);
         if ((*p)->started)
             port_device_stop(&(*p)->device);
     }
     vec_foreach (&managed.port, p) { // now no queue uses its port any more
         close_device(*p);
-        free(*p);
+        free_port(*p);
     }
     vec_free(&managed.port);
     port_pool_fini();

@@ -74,7 +74,7 @@ bool port_manager_is_down(const char *name);
 // Temperature of the device or its optical module; -ENODATA: unknown.
 int port_manager_temperature(const char *name, int *celsius);
 
-int port_manager_init(struct event_base *loop); // control's
+int port_manager_init(void);
 void port_manager_fini(void);
 
 #endif

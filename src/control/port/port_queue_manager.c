@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
+#include "port/managed_port.h"
 #include "port/port_manager.h"
 #include "port/port_queue_entry.h"
 #include "table/counter.h"
@@ -279,23 +280,28 @@ static void queue_empty(struct port_queue *q, void (*end)(void *ctx, void *packe
 
 // --- ports come and go ---------------------------------------------------------------------------
 
-void port_queue_manager_port_starts(const char *name, uint16_t port)
+// The port may be in plans under this id from now on.
+static void lead_port(struct port_queue_entry *e, uint16_t port)
 {
-    struct port_queue_entry *e = port_queue_find(name);
-
-    thread_must_be(ROLE_CONTROL);
-    if (!e)
-        return;
     e->queue->port = port;
     settings_update(e);
     port_get(port)->queue = e->queue;
 }
 
-void port_queue_manager_port_stopped(uint16_t port)
+static void on_port_starts(const struct control_event *event)
 {
+    struct port_queue_entry *e = port_queue_find(event->port->wish.name);
+
+    if (e)
+        lead_port(e, event->port->device.id);
+}
+
+// Drops the waiting packets.
+static void on_port_stopped(const struct control_event *event)
+{
+    uint16_t port = event->port->device.id;
     struct port_queue *q = port_get(port)->queue;
 
-    thread_must_be(ROLE_CONTROL);
     if (!q)
         return;
     port_get(port)->queue = NULL;
@@ -414,7 +420,7 @@ int port_queue_manager_set(const struct port_queue_config *c, char *err, size_t 
     settings_update(e);
     uint16_t port = started_port(c->port);
     if (port != PORT_NONE && moves) {
-        port_queue_manager_port_starts(c->port, port);
+        lead_port(e, port);
         thread_manager_update();
     }
     return 0;
@@ -465,6 +471,8 @@ int port_queue_manager_init(struct event_base *loop)
 
     control_event_listen(EVENT_VR_ADDED, refresh);
     control_event_listen(EVENT_CHANGE_ENDED, refresh);
+    control_event_listen(EVENT_PORT_STARTS, on_port_starts);
+    control_event_listen(EVENT_PORT_STOPPED, on_port_stopped);
     timer = event_new(loop, -1, EV_PERSIST, on_second, NULL);
     return timer && !event_add(timer, &second) ? 0 : -ENOMEM;
 }

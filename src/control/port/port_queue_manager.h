@@ -81,12 +81,6 @@ bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_c
 // it had packets waiting. False if there are fewer clients.
 bool port_queue_manager_guarantee(const char *port, unsigned i, char client[32], unsigned *lacks);
 
-// --- port_manager ---
-// The port may be in plans under this id from now on; call thread_manager_update() next.
-void port_queue_manager_port_starts(const char *name, uint16_t port);
-// The port is in no plan any more and a grace period has passed: drops the waiting packets.
-void port_queue_manager_port_stopped(uint16_t port);
-
 int port_queue_manager_init(struct event_base *loop);
 void port_queue_manager_fini(void);
 

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "device/port_sensor.h"
 #include "device/port_wait.h"
-#include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "table/iface.h"
 
@@ -63,7 +62,7 @@ void port_manager_restore(const char *name, const struct port_statistics *before
 
     thread_must_be(ROLE_CONTROL);
     if (!p) {
-        lag_restore(name, before);
+        port_lags->restore(name, before);
         return;
     }
     if (!p->open)
@@ -77,8 +76,8 @@ int port_manager_clear(const char *name)
     struct managed_port *p = managed_port_find(name);
 
     thread_must_be(ROLE_CONTROL);
-    if (lag_exists(name)) {
-        lag_clear(name);
+    if (port_lags->exists(name)) {
+        port_lags->clear(name);
         return 0;
     }
     if (!p)
@@ -97,7 +96,7 @@ int port_manager_state(const char *name, struct port_state *s)
 
     thread_must_be(ROLE_CONTROL);
     if (!p)
-        return lag_port_state(name, s);
+        return port_lags->state(name, s);
     const struct port_device *d = &p->device;
     *s = (struct port_state){
         .config = d->config,
@@ -134,7 +133,7 @@ uint64_t port_manager_link_changes(const char *name)
 {
     const struct managed_port *p = managed_port_find(name);
 
-    return p ? p->link_changes : lag_link_changes(name);
+    return p ? p->link_changes : port_lags->link_changes(name);
 }
 
 static bool is_set_down(const char *interface)
@@ -150,7 +149,7 @@ bool port_manager_is_down(const char *name)
 
     thread_must_be(ROLE_CONTROL);
     if (!p)
-        return lag_is_down(name) && !is_set_down(name);
+        return port_lags->is_down(name) && !is_set_down(name);
     return p->wish.enabled && !p->link_up &&
            !is_set_down(p->wish.member_of[0] ? p->wish.member_of : name);
 }
@@ -172,7 +171,7 @@ unsigned port_manager_list(char (*name)[16], unsigned max)
     vec_foreach (&managed.port, p)
         if (n < max)
             memcpy(name[n++], (*p)->wish.name, sizeof *name);
-    return n + lag_list(name + n, max - n);
+    return n + port_lags->list(name + n, max - n);
 }
 
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value),

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "core/thread.h"
-#include "device/devargs.h"
 #include "device/port_probe.h"
 #include "netlink/netns.h"
 #include "port/managed_port.h"
@@ -17,8 +16,6 @@
 
 #define BURST 64
 #define ROUNDS_MAX 1024 // per queue: frames may arrive faster than they are discarded
-
-static const struct port_upgrade *(*told)(const char *port);
 
 void port_upgrade_each(void (*fn)(void *ctx, const struct port_upgrade *p), void *ctx)
 {
@@ -29,23 +26,6 @@ void port_upgrade_each(void (*fn)(void *ctx, const struct port_upgrade *p), void
         memcpy(u.mac, (*p)->device.config.mac, sizeof u.mac);
         fn(ctx, &u);
     }
-}
-
-void port_upgrade_defer(const struct port_upgrade *(*fn)(const char *port))
-{
-    thread_must_be(ROLE_CONTROL);
-    told = fn;
-}
-
-bool port_upgrade_overlaps(const struct port_config *c)
-{
-    return devargs_is_driver(c->devargs, "net_af_packet") ||
-           devargs_is_driver(c->devargs, "net_null");
-}
-
-const struct port_upgrade *port_upgrade_deferred(const struct port_config *c)
-{
-    return told && !port_upgrade_overlaps(c) ? told(c->name) : NULL;
 }
 
 static uint32_t discard_queue(uint16_t port, uint16_t queue)
@@ -119,7 +99,7 @@ void port_upgrade_open(void)
     char err[480];
 
     thread_must_be(ROLE_CONTROL);
-    told = NULL;
+    port_upgrade_defer(NULL);
     for (size_t i = managed.port.n; i--;) {
         struct managed_port *p = managed.port.item[i];
         if (!p->open && !p->gone && open_again(p, err, sizeof err))

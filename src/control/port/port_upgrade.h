@@ -28,10 +28,9 @@ struct port_upgrade { // state of a port that the old kamueed reports to the new
 
 void port_upgrade_each(void (*fn)(void *ctx, const struct port_upgrade *p), void *ctx);
 // Stops opening devices that can be open only once; fn returns the port's reported state, or NULL
-// if there is none.
+// if there is none. NULL: opens all from now on.
 void port_upgrade_defer(const struct port_upgrade *(*fn)(const char *port));
 bool port_upgrade_overlaps(const struct port_config *c); // both can have it open
-const struct port_upgrade *port_upgrade_deferred(const struct port_config *c); // NULL: open it
 // Discards the frames received so far, while no forwarder polls; fn gets their number and may be
 // NULL.
 void port_upgrade_discard(void (*fn)(const char *port, uint32_t n));
