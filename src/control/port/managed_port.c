@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
-#include "port/iface_manager.h"
+#include "interface/iface_manager.h"
 
 struct managed managed;
 const struct port_lags *port_lags;

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
-#include "port/iface_tap.h"
+#include "interface/iface_tap.h"
 #include "rib/rib_manager.h"
 #include "table/plan.h"
 #include "thread/thread_manager.h"

@@ -5,7 +5,7 @@
 // members are ports (struct port's `lag`). The flow hash of a frame picks one of LAG_BUCKETS
 // buckets, each of which holds a member's id.
 //
-// Written by control (port/lag_active.c), byte by byte: each bucket is valid by itself. Read by
+// Written by control (lag/lag_active.c), byte by byte: each bucket is valid by itself. Read by
 // every forwarder with a frame for it.
 #ifndef TABLE_LAG_H
 #define TABLE_LAG_H

@@ -21,7 +21,7 @@
 #include "export/collector.h"
 #include "export/ipfix_write.h"
 #include "export/sample_packet.h"
-#include "port/iface_manager.h"
+#include "interface/iface_manager.h"
 #include "table/iface.h"
 #include "thread/watch_manager.h"
 

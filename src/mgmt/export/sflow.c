@@ -22,7 +22,7 @@
 #include "export/collector.h"
 #include "export/sample_packet.h"
 #include "export/sflow_write.h"
-#include "port/iface_manager.h"
+#include "interface/iface_manager.h"
 #include "port/port_manager.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"

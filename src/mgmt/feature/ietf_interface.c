@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "feature/ietf.h"
 #include "feature/queue_drops.h"
-#include "port/iface_manager.h"
+#include "interface/iface_manager.h"
 #include "port/port_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"

@@ -14,8 +14,8 @@
 #include "feature/port.h"
 #include "feature/vport.h"
 #include "feature/vr.h"
+#include "interface/iface_manager.h"
 #include "mgmt/feature.h"
-#include "port/iface_manager.h"
 #include "yang/config_tree.h"
 
 static struct model_metalinks *metalinks_of(const struct model *m)

@@ -5,7 +5,7 @@
 
 #include "base/vec.h"
 #include "config/change.h"
-#include "port/port_queue_manager.h"
+#include "port_queue/port_queue_manager.h"
 
 struct lyd_node;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "port/port_queue_manager.h"
+#include "port_queue/port_queue_manager.h"
 #include "table/iface.h"
 
 static uint64_t read_ns, drops[IFACE_MAX];

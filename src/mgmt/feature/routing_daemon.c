@@ -26,9 +26,9 @@
 #include "config/leaf.h"
 #include "feature/alarm.h"
 #include "feature/vr.h"
+#include "interface/vr_manager.h"
 #include "mgmt/feature.h"
 #include "netlink/netlink_reader.h"
-#include "port/vr_manager.h"
 #include "table/limits.h"
 #include "table/vr.h"
 

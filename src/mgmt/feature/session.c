@@ -21,8 +21,8 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "feature/alarm.h"
+#include "interface/vr_manager.h"
 #include "netlink/bgp_session.h"
-#include "port/vr_manager.h"
 #include "table/limits.h"
 #include "table/vr.h"
 

@@ -3,9 +3,9 @@
 #include <errno.h>
 
 #include "http/refuse.h"
+#include "interface/tap_test.h"
 #include "mgmt/feature.h"
 #include "restconf/operation.h"
-#include "port/tap_test.h"
 
 static struct http *test_asker; // request of the running test; one at a time
 

@@ -19,13 +19,13 @@
 #include "feature/port.h"
 #include "feature/vport.h"
 #include "feature/vr.h"
+#include "interface/iface_manager.h"
 #include "mgmt/feature.h"
-#include "port/iface_manager.h"
-#include "port/tunnel_linux.h"
 #include "restconf/state.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "tunnel/tunnel_linux.h"
 #include "yang/config_tree.h"
 
 static struct model_tunnels *tunnels_of(const struct model *m)

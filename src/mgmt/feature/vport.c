@@ -15,8 +15,8 @@
 #include "config/leaf.h"
 #include "feature/interface.h"
 #include "feature/port.h"
+#include "interface/iface_manager.h"
 #include "mgmt/feature.h"
-#include "port/iface_manager.h"
 #include "yang/config_tree.h"
 
 static struct model_vports *vports_of(const struct model *m)

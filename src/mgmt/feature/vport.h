@@ -5,7 +5,7 @@
 
 #include "base/vec.h"
 #include "config/change.h"
-#include "port/iface_manager.h"
+#include "interface/iface_manager.h"
 
 struct model_vport {
     char name[16], port[16];

@@ -143,7 +143,7 @@ static void count_one(void *ctx, const struct model *m, const struct model_inter
 }
 
 // Checks configured interfaces and tunnels. Above the budget, interfaces created by Linux are left
-// to Linux (port/tunnel_linux.c).
+// to Linux (tunnel/tunnel_linux.c).
 static void check_interfaces(const struct model *m, const char *vr, const struct vr_limits *limits,
                              unsigned line, struct errors *e)
 {

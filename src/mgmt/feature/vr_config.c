@@ -21,7 +21,7 @@
 #include "core/aside.h"
 #include "feature/acl.h"
 #include "feature/vr_budget.h"
-#include "port/vr_manager.h"
+#include "interface/vr_manager.h"
 #include "table/fib.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"

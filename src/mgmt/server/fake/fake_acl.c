@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acl_manager/acl_query.h"
 #include "acl_manager/acl_manager.h"
+#include "acl_manager/acl_query.h"
+#include "interface/iface_manager.h"
 #include "server/fake/fake_acl.h"
 #include "server/fake/fake_call.h"
-#include "port/iface_manager.h"
 
 static struct acl_desired *held, *before, *ready;
 static struct fake_binding {

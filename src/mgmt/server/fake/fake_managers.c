@@ -11,17 +11,17 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "device/kernel_link_use.h"
-#include "port/iface_manager.h"
+#include "interface/iface_manager.h"
+#include "interface/tap_test.h"
+#include "interface/vr_manager.h"
 #include "port/port_history.h"
 #include "port/port_manager.h"
-#include "port/tunnel_linux.h"
-#include "port/vr_manager.h"
 #include "rib/rib_manager.h"
 #include "server/fake/fake_queue.h"
 #include "table/iface.h"
 #include "table/policer.h"
-#include "port/tap_test.h"
 #include "thread/thread_manager.h"
+#include "tunnel/tunnel_linux.h"
 
 static struct port_config ports[64];
 static unsigned n_ports;

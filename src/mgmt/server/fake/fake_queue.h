@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "port/port_queue_manager.h"
+#include "port_queue/port_queue_manager.h"
 
 extern uint64_t fake_queue_takes_bps; // limit of every device; 0: none
 

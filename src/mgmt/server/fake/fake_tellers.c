@@ -6,13 +6,13 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "interface/tap_test.h"
+#include "interface/vr_manager.h"
+#include "lag/lag_manager.h"
 #include "netlink/bgp_session.h"
 #include "netlink/netlink_reader.h"
 #include "port/gpu_manager.h"
-#include "port/lag_manager.h"
 #include "port/port_manager.h"
-#include "port/tap_test.h"
-#include "port/vr_manager.h"
 #include "rib/rib_manager.h"
 #include "tap/mirror_manager.h"
 #include "thread/thread_manager.h"

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// iface_manager.h - interfaces, their TAPs and their virtual router
+//
+// Writes table/iface.h. A port's own interface comes and goes with the port; a vport is added and
+// deleted here. Each has a TAP of the same name, MAC, MTU and carrier in its virtual router's
+// namespace; tap_manager moves the packets. Called by port_manager and by the steps of a change;
+// control role. An int is 0 or -errno with a message in `err`.
+#ifndef INTERFACE_IFACE_MANAGER_H
+#define INTERFACE_IFACE_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct iface_policy;
+
+struct vport_tags { // VLAN tags in the frames of a vport
+    uint16_t vlan;  // of the only or inner tag
+    uint16_t outer; // of the outer tag, 0 = none
+    uint16_t tpid;  // type of the outer tag: 0x88a8, 0x8100 or 0x9100; 0 without an outer tag
+};
+
+int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6], uint16_t mtu,
+                           const char *vr, char *err, size_t err_size);
+int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags,
+                            uint16_t mtu /* 0 = the port's */, const char *vr, char *err,
+                            size_t err_size);
+// Adds both ends, NAME-a in virtual router `a` and NAME-b in `b`, or none.
+int iface_manager_add_metalink(const char *name, const char *a, const char *b, uint16_t mtu,
+                               char *err, size_t err_size);
+int iface_manager_del_metalink(const char *name, char *err, size_t err_size);
+int iface_manager_set_metalink_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
+// Returns the other end; NULL while there is none.
+struct iface;
+struct iface *iface_manager_peer(const struct iface *end);
+// The state of `end` changed: updates the carrier of the other end, which has carrier while `end`
+// is up.
+void iface_manager_end_changed(const struct iface *end);
+// Adds the interface of a tunnel to virtual router `vr`; outer packets belong to `outer_vr`. mtu:
+// upper limit, 0 = the MTU of the path to the remote end.
+struct tunnel_settings;
+int iface_manager_add_tunnel(const char *name, const char *outer_vr,
+                             const struct tunnel_settings *settings, uint16_t mtu, const char *vr,
+                             char *err, size_t err_size);
+int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
+int iface_manager_del(const char *name, char *err, size_t err_size);
+// Makes a Linux tunnel of that name give it back (tunnel_linux.h).
+void iface_manager_claim(const char *name);
+// After all steps of a change: deletes the TAPs of deleted interfaces and saves the list of TAPs.
+void iface_manager_end_change(void);
+
+// Moves the TAP to the virtual router's namespace.
+int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size);
+int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
+int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err,
+                             size_t err_size);
+// Sets the TAP's alias; "": none.
+int iface_manager_set_description(const char *name, const char *description, char *err,
+                                  size_t err_size);
+// The number of the interface in SNMP, sFlow, IPFIX and RFC 8343.
+int iface_manager_number(const struct iface *i);
+// Wall-clock time at which it last came up, went down or was created. A time known to a former
+// process counts only if the interface's state still equals `up`.
+uint64_t iface_manager_changed_ns(uint16_t id);
+void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed_ns);
+// Description as configured, else the alias that Linux has; "": none.
+void iface_manager_description(uint16_t id, char description[256]);
+// `in` and `out` are ids of table/acl.h.
+int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size);
+// Sets the policers of received and of sent packets; kind NONE: no policer.
+struct policer;
+int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
+                             char *err, size_t err_size);
+
+// The link of a port is the carrier of its interfaces, except in a stopped virtual router.
+void iface_manager_port_link(uint16_t port, bool up);
+// After a restart, a port is presumed up if its TAP was kept with carrier (tap_keep.h), until
+// iface_manager_port_link is called for it. iface_manager_end_presumed gives up on a link that does
+// not come.
+void iface_manager_end_presumed(uint16_t port);
+void iface_manager_port_mac(uint16_t port, const uint8_t mac[6]);
+// The device of a port got another id; it is in no plan.
+void iface_manager_port_moved(uint16_t from, uint16_t to);
+
+// `state_path`: file that lists the TAPs for the next process, or NULL.
+int iface_manager_init(const char *state_path);
+// The configuration is in force: deletes TAPs of the former process that it no longer names. No TAP
+// that was found is deleted earlier, so a failed start leaves everything as it was.
+void iface_manager_started(void);
+void iface_manager_fini(void); // leaves the TAPs in the kernel, with their addresses
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lag_port.h - the LAGs and their members, for the files of LAGs; control role
+#ifndef LAG_LAG_PORT_H
+#define LAG_LAG_PORT_H
+
+#include <string.h>
+
+#include "lag/lacp.h"
+#include "lag/lag_manager.h"
+#include "port/managed_port.h"
+
+#define LAG_TICK_MS 100
+
+struct lag_member { // of a managed port, also while it is in no LAG
+    struct lacp_port lacp;
+    bool active, changed; // in use; changed by this lag_update
+    bool kept;            // lacp_repeat.h holds its last LACPDU
+    uint64_t changes, changed_ns;
+};
+
+struct lag_port {
+    struct port_config wish;
+    bool used, up, has_mac;
+    uint8_t mac[6];
+    char active[16]; // active-backup: the member in use, "" = none
+    unsigned n_active;
+    uint64_t link_changes;
+    unsigned announcements;
+    uint64_t announce_ns;
+    struct port_statistics statistics;
+    uint64_t cleared_wall_ns;
+    struct port_statistics cleared;
+};
+extern struct lag_port lag_ports[LAG_MAX];
+
+#define for_each_lag(l)                                                                            \
+    for (struct lag_port *l = lag_ports; l < lag_ports + LAG_MAX; l++)                             \
+        if (l->used)
+#define for_each_member(l, p)                                                                      \
+    vec_foreach (&managed.port, p##_at)                                                            \
+        for (struct managed_port *p = *p##_at; p && !strcmp(p->wish.member_of, (l)->wish.name);    \
+             p = NULL)
+
+struct lag_port *lag_port_find(const char *name);
+
+static inline uint16_t lag_port_id(const struct lag_port *l)
+{
+    return (uint16_t)(LAG_FIRST + (l - lag_ports));
+}
+
+// lag_active.c
+void lag_update(struct lag_port *l); // decides which members are in use
+void lag_tick(void);                 // every LAG_TICK_MS: LACP's timers
+void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]);
+struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p);
+const char *lag_status(const struct lag_port *l, const struct managed_port *p); // lag_member_state
+const char *lag_reason(const struct lag_port *l, const struct managed_port *p);
+
+// lag_state.c
+void lag_member_opened(struct managed_port *p); // takes its device's counters as the starting point
+// Adds the packets that the member counted since the last call to the LAG's statistics; also called
+// before its device is closed.
+void lag_member_add_statistics(struct managed_port *p);
+// Functions of port_lags.
+int lag_port_state(const char *name, struct port_state *s);
+void lag_clear(const char *name);
+void lag_restore(const char *name, const struct port_statistics *before);
+uint64_t lag_link_changes(const char *name);
+bool lag_is_down(const char *name);
+
+#endif
