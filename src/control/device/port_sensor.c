@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_sensor.c - see port_sensor.h
+// port_sensor.c - reads sensors in sysfs, else the EEPROM of an optical module
+//
+// Of several sensors of a device the hottest counts. A module's diagnostics are at a fixed place of
+// its EEPROM, which depends on the standard (SFF-8472, SFF-8636); all zeros there mean that it has
+// none.
 #define ALLOW_EXPERIMENTAL_API // rte_eth_dev_get_module_info
 #include "device/port_sensor.h"
 

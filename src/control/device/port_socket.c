@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_socket.c - see port_socket.h
+// port_socket.c - asks the kernel whether a program listens on a Unix socket
+//
+// Nothing is ever connected: the other program would see a peer come and go. A socket file is tried
+// with a socket of another type, and the error tells; an abstract name is looked up in the kernel's
+// list. If neither can be told, the socket counts as taken.
 #include "device/port_socket.h"
 
 #include <errno.h>

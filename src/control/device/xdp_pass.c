@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// xdp_pass.c - see xdp_pass.h
+// xdp_pass.c - two instructions of BPF, loaded and attached by a link
+//
+// The link, not the program, is what stays: closing its descriptor detaches the program, also when
+// kamueed is killed. The program declares that it takes fragments, because without that Linux
+// refuses an MTU above a page.
 #include "device/xdp_pass.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_link.c - see iface_link.h
+// iface_link.c - the link of each port, and the flag `up` of its interfaces
+//
+// An interface is up if the operator has set its TAP up and it has carrier: that of its port, or
+// for a metalink the other end's state; a tunnel always has it, an interface of a stopped virtual
+// router never. After a restart a port may be presumed up until it reports its link, because Linux
+// deletes the routes of a TAP that loses its carrier.
 #include "interface/iface_link.h"
 
 #include "base/clock.h"

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_tap.c - see iface_tap.h
+// iface_tap.c - the TAP of each interface: created or found, served, started, listed
+//
+// A TAP is complete (settings, flag `up`) before tap_manager reads it and before it comes up, so
+// that the kernel sends no frame too early. New TAPs of a change come up together, since each costs
+// Linux a scan of all routes, and what can wait is finished in turns of 32. The list for the next
+// process is written only once the configuration is in force, so that a failed start leaves the
+// former one.
 #include "interface/iface_tap.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_test.c - see tap_test.h
+// tap_test.c - probes: a socket of each kind on each TAP, and what came back
+//
+// Each step sends and receives on all probes without waiting, and opens the sockets of at most 64
+// interfaces. A probe passes when its token comes back. After the last one the reflector stays for
+// a moment, so that frames of closing sockets do not get outside.
 #include "interface/tap_test.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_send.c - see lag_send.h
+// lag_send.c - frames that control sends through a member of a LAG
+//
+// A LACPDU has the MAC of the member, as the standard demands, and a copy stays with tap_manager in
+// case control is late. An announcement is a broadcast from each MAC of the LAG's interfaces, in
+// their VLAN, from which switches learn the member.
 #include "lag/lag_send.h"
 
 #include <arpa/inet.h>

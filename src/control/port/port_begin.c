@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_begin.c - see port_begin.h
+// port_begin.c - how long ports wait for routes at the start
+//
+// A timer looks every millisecond whether rib_manager has read the kernel's tables. Meanwhile
+// forwarders pass control packets and keep the others, and only TAPs whose packets need no FIB are
+// read. After five seconds ports forward in any case, because a router that waits longer loses its
+// sessions; in an upgrade, in which another kamueed forwards, after a minute.
 #include "port/port_begin.h"
 
 #include <errno.h>

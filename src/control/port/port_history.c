@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_history.c - see port_history.h
+// port_history.c - a ring of points for each port
+//
+// A timer reads the statistics of all ports, LAGs included, and adds a point to each ring. The
+// rings of ports that are no longer listed are freed at the same moment, so a port that is attached
+// again starts without a past.
 #include "port/port_history.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_upgrade.c - see port_upgrade.h
+// port_upgrade.c - discards, closes and opens the devices of ports during an upgrade
+//
+// Closing bypasses port_manager: the interface must not hear of a lost link, because the new
+// kamueed has it already. Devices that the new kamueed waits for are closed before those that both
+// can have open. Opening goes through managed_port_reopen, from the last port to the first, so that
+// the ids that DPDK assigns meet no placeholder.
 #include "port/port_upgrade.h"
 
 #include <rte_ethdev.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_queue_state.c - present state of the queues of ports, for readers of the state
+//
+// Clients are listed in the order of the configuration, then virtual routers that have sent through
+// the port without being configured there. Counters come from the queue manager, rates and waiting
+// times from port_queue_watch.c; the owner is looked up in the plans that forwarders have now.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lacp_repeat.c - see lacp_repeat.h
+// lacp_repeat.c - the last LACPDU of each port, and when it is due
+//
+// Control hands a copy to tap_manager's mailbox; from then on only tap_manager's thread touches the
+// stored LACPDUs. One is due when the next has not replaced it for its interval and 200 ms more,
+// and each further interval, at most ten times. The numbers of repeats flow back through counters
+// that control takes to zero.
 #include "tap/lacp_repeat.h"
 
 #include <stdbool.h>

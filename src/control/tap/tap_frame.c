@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_frame.c - see tap_frame.h
+// tap_frame.c - finds the checksum of a frame, and tells the kernel its state
+//
+// Only a checksum that the port knows to be good or missing is reported; the kernel itself checks
+// all others. A TCP packet that the port joined from segments is announced as such, with the size
+// of the segments, so that the kernel can count and acknowledge them.
 #include "tap/tap_frame.h"
 
 #include <netinet/in.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_keep.c - see tap_keep.h
+// tap_keep.c - the descriptors that a former process left with the keeper
+//
+// An offer is known by the name and namespace that the kernel tells of its descriptor, not by what
+// the keeper says. A claim takes the first descriptor of a TAP and closes the others, which would
+// keep the TAP alive. A renamed TAP is found by its index.
 #include "tap/tap_keep.h"
 
 #include <errno.h>

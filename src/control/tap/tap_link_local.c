@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_link_local.c - see tap_link_local.h
+// tap_link_local.c - suppresses a new TAP's link-local address, and gives it one later
+//
+// addr_gen_mode `none` suppresses the address while the TAP comes up. A TAP with neighbors gets its
+// former mode back at once and the kernel makes the address; one without gets the address that the
+// kernel would make, without detection of duplicates, and its mode when there is time. The
+// operator's change of the mode in between stays.
 #include "tap/tap_link_local.h"
 
 #include <linux/if.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_list.c - see tap_list.h
+// tap_list.c - reads and replaces the list of TAPs
+//
+// The new list is written beside the old one and renamed over it, so that a crash leaves one or the
+// other. The reader skips lines that it cannot parse.
 #include "tap/tap_list.h"
 
 #include <errno.h>

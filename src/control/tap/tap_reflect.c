@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_reflect.c - see tap_reflect.h
+// tap_reflect.c - turns a frame into the answer of the simulated neighbor
+//
+// Each answer is made in place, in the frame's own buffer, and is as long as the question. ARP
+// requests and solicitations become replies; any other packet to one of the two addresses gets its
+// addresses and ports swapped.
 #include "tap/tap_reflect.h"
 
 #include <rte_mbuf.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch_filter.c - see watch_filter.h
+// watch_filter.c - compiles filter expressions on a thread of their own
+//
+// libpcap may ask a name server, so a detached thread compiles the text and posts the job back;
+// control turns it into DPDK's program and calls `done`. If kamueed stops meanwhile, the thread
+// frees the job itself. A program that cannot be compiled to machine code is interpreted.
 #define ALLOW_EXPERIMENTAL_API // rte_bpf_convert
 #include "thread/watch_filter.h"
 
