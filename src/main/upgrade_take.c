@@ -26,6 +26,7 @@
 #include "core/child.h"
 #include "core/eal.h"
 #include "core/thread.h"
+#include "device/devargs.h"
 #include "feature/upgrade.h"
 #include "main/keep.h"
 #include "main/upgrade_proof.h"
@@ -187,11 +188,11 @@ int upgrade_take_begin(struct upgrade_given *g, char *err, size_t err_size)
     return r ? r : -EPIPE;
 }
 
-static const struct port_upgrade *port_told(const char *name)
+static const uint8_t *told_mac(const char *name)
 {
     vec_foreach (&take.port, p)
         if (!strcmp(p->name, name))
-            return p;
+            return p->mac;
     return NULL;
 }
 
@@ -359,7 +360,7 @@ static bool note_link(const struct port_upgrade *p, uint64_t now_ns)
         return true;
     if (port_manager_state(p->name, &s) || !s.link_up)
         return false;
-    uint64_t until_ns = port_upgrade_overlaps(&s.config) ? take.begun_ns : now_ns;
+    uint64_t until_ns = devargs_is_shared(s.config.devargs) ? take.begun_ns : now_ns;
     u->blocked_ns = until_ns - take.halted_ns;
     u->blocked_known = true;
     return true;
@@ -459,7 +460,7 @@ void upgrade_take_prepare(struct event_base *loop, void (*done)(void))
     vec_foreach (&take.listener, fd)
         mgmt_offer_listener(*fd);
     vec_free(&take.listener);
-    port_upgrade_defer(port_told);
+    port_manager_defer(told_mac);
     port_begin_instead(tables_read);
     upgrade_send(take.socket, UPGRADE_PHASE, "reading", -1);
 }

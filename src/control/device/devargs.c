@@ -43,6 +43,11 @@ bool devargs_is_driver(const char *devargs, const char *driver)
     return !devargs[n] || devargs[n] == ',';
 }
 
+bool devargs_is_shared(const char *devargs)
+{
+    return devargs_is_driver(devargs, "net_af_packet") || devargs_is_driver(devargs, "net_null");
+}
+
 bool devargs_is_pci(const char *devargs, char *address, size_t size)
 {
     unsigned domain = 0, bus, device, function;

@@ -19,6 +19,8 @@ bool devargs_get(const char *devargs, const char *key, char *value, size_t size)
 bool devargs_is_driver(const char *devargs, const char *driver);
 // Writes the address as "DDDD:BB:DD.F", also when devargs omits the domain.
 bool devargs_is_pci(const char *devargs, char *address, size_t size);
+// Can two processes have the device open, each with all its frames?
+bool devargs_is_shared(const char *devargs);
 // iface= of net_af_packet and net_af_xdp; "" for other drivers.
 void devargs_kernel_link(const char *devargs, char *name, size_t size);
 // Bytes that a buffer needs for net_af_packet's frames (framesz= or its default); 0 for other

@@ -34,6 +34,14 @@ static void driver_is_told_apart_from_longer_names(void **state)
     assert_false(devargs_is_driver("net_af", "net_af_packet"));
 }
 
+static void only_packet_sockets_are_shared_in_an_upgrade(void **state)
+{
+    assert_true(devargs_is_shared("net_af_packet0,iface=e"));
+    assert_true(devargs_is_shared("net_null0"));
+    assert_false(devargs_is_shared("net_af_xdp0,iface=e"));
+    assert_false(devargs_is_shared("0000:3b:00.0"));
+}
+
 static void places_of_memif_count_where_it_lays_them_out(void **state)
 {
     assert_int_equal(devargs_memif_entries("net_memif0,id=1", 2), 2048);
@@ -202,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(key_is_found_whole_and_only_behind_a_comma),
         cmocka_unit_test(driver_is_told_apart_from_longer_names),
+        cmocka_unit_test(only_packet_sockets_are_shared_in_an_upgrade),
         cmocka_unit_test(places_of_memif_count_where_it_lays_them_out),
         cmocka_unit_test(socket_is_the_drivers_and_who_listens_on_it_too),
         cmocka_unit_test(pci_address_is_recognized_with_and_without_domain),

@@ -8,7 +8,6 @@
 #include "interface/iface_link.h"
 
 #include "base/clock.h"
-#include "interface/iface_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/tunnel.h"

@@ -12,6 +12,8 @@
 struct iface;
 struct tap;
 
+// Returns the other end of a metalink; NULL while there is none.
+struct iface *iface_manager_peer(const struct iface *end);
 // Returns the carrier that the interface should have: that of its port, or of a metalink's other
 // end.
 bool iface_link_carrier(const struct iface *i);

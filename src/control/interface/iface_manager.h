@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct iface_policy;
+struct iface;
 
 struct vport_tags { // VLAN tags in the frames of a vport
     uint16_t vlan;  // of the only or inner tag
@@ -30,19 +30,9 @@ int iface_manager_add_metalink(const char *name, const char *a, const char *b, u
                                char *err, size_t err_size);
 int iface_manager_del_metalink(const char *name, char *err, size_t err_size);
 int iface_manager_set_metalink_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
-// Returns the other end; NULL while there is none.
-struct iface;
-struct iface *iface_manager_peer(const struct iface *end);
 // The state of `end` changed: updates the carrier of the other end, which has carrier while `end`
 // is up.
 void iface_manager_end_changed(const struct iface *end);
-// Adds the interface of a tunnel to virtual router `vr`; outer packets belong to `outer_vr`. mtu:
-// upper limit, 0 = the MTU of the path to the remote end.
-struct tunnel_settings;
-int iface_manager_add_tunnel(const char *name, const char *outer_vr,
-                             const struct tunnel_settings *settings, uint16_t mtu, const char *vr,
-                             char *err, size_t err_size);
-int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
 int iface_manager_del(const char *name, char *err, size_t err_size);
 // Makes a Linux tunnel of that name give it back (tunnel_linux.h).
 void iface_manager_claim(const char *name);
@@ -52,8 +42,6 @@ void iface_manager_end_change(void);
 // Moves the TAP to the virtual router's namespace.
 int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size);
 int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
-int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err,
-                             size_t err_size);
 // Sets the TAP's alias; "": none.
 int iface_manager_set_description(const char *name, const char *description, char *err,
                                   size_t err_size);
@@ -65,13 +53,6 @@ uint64_t iface_manager_changed_ns(uint16_t id);
 void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed_ns);
 // Description as configured, else the alias that Linux has; "": none.
 void iface_manager_description(uint16_t id, char description[256]);
-// `in` and `out` are ids of table/acl.h.
-int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size);
-// Sets the policers of received and of sent packets; kind NONE: no policer.
-struct policer;
-int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
-                             char *err, size_t err_size);
-
 // The link of a port is the carrier of its interfaces, except in a stopped virtual router.
 void iface_manager_port_link(uint16_t port, bool up);
 // After a restart, a port is presumed up if its TAP was kept with carrier (tap_keep.h), until

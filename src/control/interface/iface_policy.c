@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "core/thread.h"
-#include "interface/iface_manager.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/policer.h"

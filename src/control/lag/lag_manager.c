@@ -17,6 +17,7 @@
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
 #include "lag/lag_send.h"
+#include "port/port_manager.h"
 #include "table/iface.h"
 #include "table/lag.h"
 #include "table/port.h"

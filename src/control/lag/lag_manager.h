@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "lag/lacp.h"
-#include "port/port_manager.h"
+#include "port/port_state.h"
 #include "table/limits.h"
 
 struct event_base;

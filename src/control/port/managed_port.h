@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 #include "device/port_device.h"
-#include "port/port_manager.h"
+#include "port/port_state.h"
 
 struct carrier;
 struct lag_member; // lag/lag_port.h

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/thread.h"
-#include "port/port_manager.h"
+#include "port/port_state.h"
 #include "table/limits.h"
 
 struct history {

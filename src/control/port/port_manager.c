@@ -21,7 +21,6 @@
 #include "interface/iface_manager.h"
 #include "netlink/netns.h"
 #include "port/managed_port.h"
-#include "port/port_upgrade.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "thread/thread_manager.h"
@@ -192,18 +191,12 @@ static bool id_is_taken(const struct managed_port *but, uint16_t id)
     return false;
 }
 
-static const struct port_upgrade *(*deferred)(const char *port);
+static const uint8_t *(*deferred_mac)(const char *port);
 
-void port_upgrade_defer(const struct port_upgrade *(*fn)(const char *port))
+void port_manager_defer(const uint8_t *(*fn)(const char *port))
 {
     thread_must_be(ROLE_CONTROL);
-    deferred = fn;
-}
-
-bool port_upgrade_overlaps(const struct port_config *c)
-{
-    return devargs_is_driver(c->devargs, "net_af_packet") ||
-           devargs_is_driver(c->devargs, "net_null");
+    deferred_mac = fn;
 }
 
 // In an upgrade, a placeholder id stands for the device until the other kamueed closes it.
@@ -239,9 +232,9 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
         return -ENOMEM;
     }
     p->wish = *cfg;
-    const struct port_upgrade *told =
-        deferred && !port_upgrade_overlaps(cfg) ? deferred(cfg->name) : NULL;
-    r = told ? defer_device(p, told->mac, err, err_size) : open_device(p, err, err_size);
+    const uint8_t *mac =
+        deferred_mac && !devargs_is_shared(cfg->devargs) ? deferred_mac(cfg->name) : NULL;
+    r = mac ? defer_device(p, mac, err, err_size) : open_device(p, err, err_size);
     if (r)
         goto fail_open;
     if (!cfg->member_of[0])
@@ -254,7 +247,7 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
              "tx-offloads=%#lx",
              cfg->name, p->device.id, p->device.driver, p->device.config.mtu, p->device.rss_hf,
              p->device.rx_offloads, p->device.tx_offloads);
-    if (told)
+    if (mac)
         return 0;
     if (cfg->enabled)
         r = managed_port_start(p, err, err_size);

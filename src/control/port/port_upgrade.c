@@ -14,9 +14,11 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "core/thread.h"
+#include "device/devargs.h"
 #include "device/port_probe.h"
 #include "netlink/netns.h"
 #include "port/managed_port.h"
+#include "port/port_manager.h"
 #include "thread/thread_manager.h"
 
 #define BURST 64
@@ -80,7 +82,7 @@ void port_upgrade_close(void)
     for (unsigned overlap = 0; overlap < 2; overlap++) // first the devices the new kamueed awaits
         vec_foreach (&managed.port, p)
             if ((*p)->open &&
-                (overlap || !port_upgrade_overlaps(&(*p)->device.config)))
+                (overlap || !devargs_is_shared((*p)->device.config.devargs)))
                 close_device(*p);
 }
 
@@ -104,7 +106,7 @@ void port_upgrade_open(void)
     char err[480];
 
     thread_must_be(ROLE_CONTROL);
-    port_upgrade_defer(NULL);
+    port_manager_defer(NULL);
     for (size_t i = managed.port.n; i--;) {
         struct managed_port *p = managed.port.item[i];
         if (!p->open && !p->gone && open_again(p, err, sizeof err))

@@ -2,7 +2,7 @@
 // port_upgrade.h - ports during an upgrade, while two kamueeds have them (docs/adr/0020)
 //
 //     new kamueed                              old kamueed
-//     port_upgrade_defer   before its ports
+//     port_manager_defer   before its ports
 //                                              stops receiving, port_upgrade_discard
 //     port_upgrade_discard, and forwards
 //                                              port_upgrade_close, when nothing waits to be sent
@@ -18,8 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct port_config;
-
 struct port_upgrade { // state of a port that the old kamueed reports to the new one
     char name[16];
     uint8_t mac[6];
@@ -27,10 +25,6 @@ struct port_upgrade { // state of a port that the old kamueed reports to the new
 };
 
 void port_upgrade_each(void (*fn)(void *ctx, const struct port_upgrade *p), void *ctx);
-// Stops opening devices that can be open only once; fn returns the port's reported state, or NULL
-// if there is none. NULL: opens all from now on.
-void port_upgrade_defer(const struct port_upgrade *(*fn)(const char *port));
-bool port_upgrade_overlaps(const struct port_config *c); // both can have it open
 // Discards the frames received so far, while no forwarder polls; fn gets their number and may be
 // NULL.
 void port_upgrade_discard(void (*fn)(const char *port, uint32_t n));

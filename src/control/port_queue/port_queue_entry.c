@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "port/port_manager.h"
+#include "port/port_state.h"
 #include "table/exchange.h"
 #include "table/vr.h"
 

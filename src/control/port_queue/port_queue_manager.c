@@ -25,7 +25,7 @@
 #include "core/thread.h"
 #include "interface/control_event.h"
 #include "port/managed_port.h"
-#include "port/port_manager.h"
+#include "port/port_state.h"
 #include "port_queue/port_queue_entry.h"
 #include "table/counter.h"
 #include "table/exchange.h"

@@ -11,7 +11,12 @@
 #include <stdint.h>
 
 #include "table/plan.h"
-#include "thread/thread_manager.h"
+
+struct thread_assignment { // `set thread CORE forwarder port P rx-queue Q`
+    int core;
+    char port[16];
+    uint16_t queue;
+};
 
 struct plan_port { // a started port
     uint16_t id;

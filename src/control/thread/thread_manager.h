@@ -12,12 +12,7 @@
 #include <stdint.h>
 
 #include "table/plan.h"
-
-struct thread_assignment { // `set thread CORE forwarder port P rx-queue Q`
-    int core;
-    char port[16];
-    uint16_t queue;
-};
+#include "thread/plan_compute.h"
 
 // The forwarder's main function; main/ passes it in, because control/ may not include forwarder/.
 void thread_manager_set_forwarder(void (*forwarder_main)(void *arg));

@@ -9,6 +9,12 @@
 void tunnel_ends_init(void); // registers for reports and events
 
 struct tunnel_settings;
+// Adds the interface of a tunnel to virtual router `vr`; outer packets belong to `outer_vr`. mtu:
+// upper limit, 0 = the MTU of the path to the remote end.
+int iface_manager_add_tunnel(const char *name, const char *outer_vr,
+                             const struct tunnel_settings *settings, uint16_t mtu, const char *vr,
+                             char *err, size_t err_size);
+int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
 struct tunnel_device { // Linux device that the tunnel has instead of a TAP
     int ifindex;
     uint8_t mac[6];

@@ -24,6 +24,7 @@
 #include "table/port.h"
 #include "table/tunnel.h"
 #include "table/vr.h"
+#include "tunnel/tunnel_ends.h"
 #include "tunnel/tunnel_linux.h"
 
 #define IN_DEFAULT 4000u // the other tunnels are in blue

@@ -19,7 +19,7 @@
 #include "feature/port.h"
 #include "feature/tunnel.h"
 #include "feature/vport.h"
-#include "interface/iface_manager.h"
+#include "interface/iface_policy.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"

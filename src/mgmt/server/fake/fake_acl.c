@@ -7,7 +7,7 @@
 
 #include "acl_manager/acl_manager.h"
 #include "acl_manager/acl_query.h"
-#include "interface/iface_manager.h"
+#include "interface/iface_policy.h"
 #include "server/fake/fake_acl.h"
 #include "server/fake/fake_call.h"
 
