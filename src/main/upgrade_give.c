@@ -27,6 +27,7 @@
 #include "core/aside.h"
 #include "core/child.h"
 #include "core/eal.h"
+#include "core/process.h"
 #include "core/starter.h"
 #include "feature/upgrade.h"
 #include "interface/iface_tap.h"
@@ -246,20 +247,29 @@ static void give_state(void)
     close(file);
 }
 
+static void end_too(const char *how) __attribute__((noreturn));
+static void end_too(const char *how)
+{
+    log_error("upgrade: the new kamueed has ended after it began to forward, so this one ends, "
+              "too, and must be started again: why=%s", LOG_VALUE(how));
+    mgmt_save();
+    eal_leave();
+    _exit(EXIT_START);
+}
+
+// systemd refuses a main process that has ended, and would take a clean exit of ours for the end of
+// the service. If the new one has ended after that, systemd needs its status: we leave it a zombie.
 static void end_here(void) __attribute__((noreturn));
 static void end_here(void)
 {
     pid_t pid = new.pid;
 
-    if (child_wait(&new, give.deaf ? DEAD_MS : LINGER_MS)) {
-        log_error("upgrade: the new kamueed has ended after it began to forward, so this one ends, "
-                  "too, and must be started again: why=%s", LOG_VALUE(child_how(&new)));
-        mgmt_save();
-        eal_leave();
-        _exit(EXIT_START);
-    }
+    if (child_wait(&new, give.deaf ? DEAD_MS : LINGER_MS))
+        end_too(child_how(&new));
     sd_notifyf(0, "MAINPID=%d", (int)pid);
     sd_notify_barrier(0, BARRIER_US); // systemd processes it before it sees our end
+    if (process_is_gone(pid))
+        end_too("ended while it became the main process");
     say(UPGRADE_END, "", -1);
     log_notice("upgrade: this process ends, the new version forwards: pid=%d", (int)pid);
     eal_leave();

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -260,18 +261,43 @@ def blocks_sigterm(pid: int) -> bool:
     return bool(int(ignored, 16) >> (signal.SIGTERM - 1) & 1)
 
 
-def test_the_old_one_fails_with_a_new_one_that_ends_after_it_has_begun(lab, tmp_path):
-    """Else systemd (Restart=on-failure) would start nothing."""
+@pytest.fixture
+def child(lab):
+    """A kamueed that is our own child, so that its status can be read; a new one takes its place at the end."""
     router = lab["r"]
     router.kill_kamueed()
     router.start_kamueed()
-    assert router.proc.pid == router.kamueed_pid(), "our own child, so that its status can be read"
-    Router(router).call("upgrade", binary=script(tmp_path, *built(tmp_path, preloaded("begins"))))
-    assert router.proc.wait(60) == 1
-    assert "the new kamueed has ended after it began to forward" in router.log.read_text()
+    assert router.proc.pid == router.kamueed_pid()
+    yield router
     router.start_kamueed()
     eventually(lambda: is_up(lab) and measure.fib_counts(router)["fib"] > 2000, 60)
     assert_reaches(lab["h1"], FAR)
+
+
+def test_the_old_one_fails_with_a_new_one_that_ends_after_it_has_begun(child, tmp_path):
+    """Else systemd (Restart=on-failure) would start nothing."""
+    Router(child).call("upgrade", binary=script(tmp_path, *built(tmp_path, preloaded("begins"))))
+    assert child.proc.wait(60) == 1
+    assert "the new kamueed has ended after it began to forward" in child.log.read_text()
+
+
+def test_the_old_one_fails_with_a_new_one_that_ends_while_systemd_hears_of_it(child):
+    """systemd refuses a main process that has ended. The old one stands still meanwhile, so that it is not too fast."""
+    old = child.proc.pid
+
+    def end_it(line: str) -> None:
+        word, _, pid = line.partition("=")
+        if word == "MAINPID":
+            os.kill(old, signal.SIGSTOP)
+            os.kill(int(pid), signal.SIGKILL)
+            eventually(lambda: not is_running(int(pid)), 60, "it has ended", 0.01)
+            os.kill(old, signal.SIGCONT)
+
+    notified = Notified(child.run_dir, end_it)
+    Router(child).call("upgrade")
+    assert child.proc.wait(60) == 1
+    assert "ended while it became the main process" in child.log.read_text()
+    assert [said for said in notified.stop() if said[1].startswith("MAINPID=")]
 
 
 def test_two_upgrades_at_once_are_refused_and_a_new_one_that_hangs_is_let_go_by_a_stop(lab, tmp_path):
@@ -349,9 +375,10 @@ def test_with_open_clients_and_listeners(lab):
 
 
 class Notified:
-    """systemd's notifications from a service, with the pid of the sender."""
+    """systemd's notifications from a service, with the pid of the sender. A barrier ends when all before it is heard."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, hear: Callable[[str], None] = lambda line: None):
+        self.hear = hear
         path = folder / "notify.sock"
         path.unlink(missing_ok=True)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -372,7 +399,9 @@ class Notified:
                     pid = struct.unpack("iii", value)[0]
                 else:
                     os.close(struct.unpack("i", value[:4])[0])              # a barrier: all before it is read
-            self.heard += [(pid, line) for line in data.decode().splitlines()]
+            for line in data.decode().splitlines():
+                self.heard.append((pid, line))
+                self.hear(line)
             if data == b"end":
                 return
 
