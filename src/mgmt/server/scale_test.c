@@ -21,6 +21,8 @@
 
 #include "base/by_qemu.h"
 #include "config/config.h"
+#include "config/config_bound.h"
+#include "config/config_running.h"
 #include "server/fake/fake_managers.h"
 #include "core/thread.h"
 #include "config/model.h"
@@ -308,6 +310,72 @@ static void so_they_do_as_json(void **state)
     assert_true(many < 0.002 + 16 * few);
 }
 
+// --- a client of one virtual router --------------------------------------------------------------
+
+static void own_sets(struct text *t, unsigned i)
+{
+    text_printf(t,
+                "set address-set red:s%u prefix 192.0.2.0/24\nset acl red:l%u rule %u permit tcp "
+                "from set red:s%u to any\n",
+                i, i / 64, i + 1, i);
+}
+
+static double bound_commit(const char *text)
+{
+    struct snapshot *part = config_bound("red");
+    struct lyd_node *to = config_dup(part->tree);
+    struct config_result result = {0};
+    struct errors e = {0};
+    double since = cpu_s();
+
+    config_read_text(&to, text, &e);
+    int r = config_bound_commit(&(struct bound_change){"red", part->tree, to},
+                                &(struct commit){.by = "test", .check_only = true}, &result, &e);
+    double took = cpu_s() - since;
+    assert_int_equal(r, 0);
+    config_result_free(&result);
+    errors_free(&e);
+    lyd_free_all(to);
+    snapshot_unref(part);
+    return took;
+}
+
+static double bound_cost(unsigned n)
+{
+    struct text t = {0};
+    double best = 1e9;
+
+    for (unsigned i = 0; i < n; i++)
+        own_sets(&t, i);
+    for (unsigned i = 0; i < 3; i++) {
+        double s = bound_commit(t.s);
+        best = s < best ? s : best;
+    }
+    text_free(&t);
+    return best;
+}
+
+static void run_with_red(void)
+{
+    struct config_result result = {0};
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+
+    config_read_text(&tree, "set vr red table 7\n", &e);
+    assert_int_equal(config_commit(tree, &(struct commit){.by = "test"}, &result, &e), 0);
+    config_result_free(&result);
+}
+
+static void so_it_does_for_a_client_of_one_virtual_router(void **state)
+{
+    run_with_red();
+    double few = bound_cost(FEW), many = bound_cost(MORE * FEW);
+
+    print_message("own address-set and rule %u: %.1f ms %u: %.1f ms\n", FEW, few * 1e3, MORE * FEW,
+                  many * 1e3);
+    assert_true(many < 0.002 + 16 * few);
+}
+
 // --- the schema ----------------------------------------------------------------------------------
 
 static void look_at_node(const struct lysc_node *s, bool at_top, struct text *wrong)
@@ -365,13 +433,17 @@ int main(int argc, char **argv)
         cmocka_unit_test(eight_times_as_many_take_eight_times_as_long),
         cmocka_unit_test(a_hopeless_number_is_refused_within_a_second),
         cmocka_unit_test(so_they_do_as_json),
+        cmocka_unit_test(so_it_does_for_a_client_of_one_virtual_router),
         cmocka_unit_test(the_schema_has_no_rule_that_nobody_checks),
     };
 
     if (argc < 3)
         return cmocka_run_group_tests(tests, setup, teardown);
     setup(NULL);
-    if (kind(argv[1]))
+    if (!strcmp(argv[1], "own")) {
+        run_with_red();
+        printf("%s own: %.3f s\n", argv[2], bound_cost((unsigned)atoi(argv[2])));
+    } else if (kind(argv[1]))
         printf("%s %s: %.3f s\n", argv[2], argv[1],
                cost(kind(argv[1]), (unsigned)atoi(argv[2]), 1));
     return teardown(NULL);

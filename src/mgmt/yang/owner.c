@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "yang/config_index.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -335,27 +336,34 @@ static const struct lyd_node *find_unmakeable(const char *vr, const struct lyd_n
 
 #define KEYS_MAX 8
 
-// The node at the same path in another tree, or NULL.
-static const struct lyd_node *same_in(const struct lyd_node *tree, const struct lyd_node *n)
+// The child of `there` that has the schema and keys of n, or NULL.
+static const struct lyd_node *child_like(const struct lyd_node *there, const struct lyd_node *n)
 {
-    const struct lyd_node *above = lyd_parent(n), *there = above ? same_in(tree, above) : NULL;
     const char *key[KEYS_MAX] = {NULL};
     unsigned i = 0;
 
-    if (above && !there)
-        return NULL;
     if (n->schema->nodetype == LYS_LIST)
         for (const struct lyd_node *k = lyd_child(n); k && lysc_is_key(k->schema); k = k->next)
             key[i++] = lyd_get_value(k);
     else if (n->schema->nodetype == LYS_LEAFLIST)
         key[0] = lyd_get_value(n);
-    const struct lyd_node *found = config_find(above ? lyd_child(there) : tree, n->schema, key);
+    return config_find(lyd_child(there), n->schema, key);
+}
+
+// The node at the same path in another tree, or NULL.
+static const struct lyd_node *same_in(struct config_index *tree, const struct lyd_node *n)
+{
+    const struct lyd_node *above = lyd_parent(n), *there = above ? same_in(tree, above) : NULL;
+
+    if (above && !there)
+        return NULL;
+    const struct lyd_node *found = above ? child_like(there, n) : config_index_like(tree, n);
     return found && config_is_explicit(found) ? found : NULL;
 }
 
 // Where the client sets a node, an existing one that it does not see: the provider's.
-static const struct lyd_node *find_hidden(const struct lyd_node *n, const struct lyd_node *part,
-                                          const struct lyd_node *all)
+static const struct lyd_node *find_hidden(const struct lyd_node *n, struct config_index *part,
+                                          struct config_index *all)
 {
     const struct lyd_node *found = NULL;
 
@@ -369,8 +377,15 @@ static const struct lyd_node *find_hidden(const struct lyd_node *n, const struct
     return found;
 }
 
+// An index for finding only.
+static struct config_index index_of(const struct lyd_node *const *tree)
+{
+    return (struct config_index){.tree = (struct lyd_node **)(uintptr_t)tree};
+}
+
 struct looking {
     const struct owner_change *change;
+    struct config_index from, all;
     const struct lyd_node *found;
 };
 
@@ -383,14 +398,16 @@ static void look_at_difference(void *ctx, const struct lyd_node *node, bool set)
         return;
     l->found = whole ? find_unmakeable(l->change->vr, node) : find_unchangeable(node);
     if (!l->found && set)
-        l->found = find_hidden(node, l->change->from, l->change->all);
+        l->found = find_hidden(node, &l->from, &l->all);
 }
 
 bool owner_may_change(const struct owner_change *c, struct text *why)
 {
-    struct looking l = {.change = c};
+    struct looking l = {.change = c, .from = index_of(&c->from), .all = index_of(&c->all)};
 
     config_diff_each(c->from, c->to, look_at_difference, &l);
+    config_index_free(&l.from);
+    config_index_free(&l.all);
     if (l.found)
         config_path(l.found, why);
     return !l.found;
@@ -446,20 +463,20 @@ static bool name_fits(const char *vr, const struct lyd_node *entry, struct text 
 
 // Checks references to lists with owners, or to the router's own; other lists are not secret or
 // visible as a whole.
-static bool is_found(const struct lyd_node *part, const struct lyd_node *leaf, struct text *why)
+static bool is_found(struct config_index *part, const struct lyd_node *leaf, struct text *why)
 {
     const struct lysc_node *list = yang_reference(yang_type(leaf->schema));
     const char *name = lyd_get_value(leaf);
 
     if (!list || list->parent || (owner_is_marked(list) && !makes_of(list)) ||
-        config_find(part, list, &name))
+        config_index_find(part, list, &name))
         return true;
     config_path(leaf, why);
     text_printf(why, ": there is no %s '%s'", list->name, name);
     return false;
 }
 
-static bool references_are_found(const struct lyd_node *part, const struct lyd_node *n,
+static bool references_are_found(struct config_index *part, const struct lyd_node *n,
                                  struct text *why)
 {
     if (n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))
@@ -480,10 +497,13 @@ bool owner_names_fit(const char *vr, const struct lyd_node *part, struct text *w
 
 bool owner_references_fit(const struct lyd_node *part, struct text *why)
 {
-    for (const struct lyd_node *n = part; n; n = n->next)
-        if (!references_are_found(part, n, why))
-            return false;
-    return true;
+    struct config_index index = index_of(&part);
+    bool ok = true;
+
+    for (const struct lyd_node *n = part; n && ok; n = n->next)
+        ok = references_are_found(&index, n, why);
+    config_index_free(&index);
+    return ok;
 }
 
 // --- the input of an operation ------------------------------------------------------------------
