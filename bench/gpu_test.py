@@ -9,23 +9,17 @@ def row(tables, saved, p99=10.0, updates=False, mode="persistent"):
             "saved": saved, "age_p50_us": 5.0, "age_p99_us": p99}
 
 
-def found(*rows, device="gpu", lists=()):
-    return {"device": device, "routes": 1000, "rows": list(rows), "lists": [{"rules": rules, "rows": [one]} for rules, one in lists]}
+def found(*rows, device="gpu"):
+    return {"device": device, "routes": 1000, "rows": list(rows)}
 
 
 def tables(*rows):
-    return gpu.verdict_of(found(*rows), "table")
+    return gpu.verdict_of(found(*rows))
 
 
 def test_it_pays_from_the_tables_behind_the_last_loss():
     assert tables(row(1, -3), row(16, 12), row(256, 20)) == "pays from 16 tables; loses with tables: 1 (-3.0 cycles, p99 10 µs)."
     assert tables(row(1, 3), row(16, -12), row(256, 20)).startswith("pays from 256 tables; loses with tables: 16 ")
-
-
-def test_it_pays_from_the_rules_behind_the_last_loss():
-    text = gpu.verdict(found(row(1, -3), lists=[(1000, row(0, -1.5)), (100000, row(0, 90))]))
-    assert text == ("Lookups: pays for no number of tables; loses with tables: 1 (-3.0 cycles, p99 10 µs). "
-                    "Access lists: pays from 100,000 rules; loses with rules: 1,000 (-1.5 cycles, p99 10 µs).")
 
 
 def test_an_old_answer_does_not_pay():
@@ -40,12 +34,12 @@ def test_rows_with_updates_decide_nothing():
 def test_the_emulated_device_is_never_taken_for_a_gpu():
     emulated = found(row(16, 30), device="emulated")
     assert gpu.verdict(emulated).startswith("Emulated device: a thread on this CPU. These are not figures of a GPU. With it: Lookups: pays from 16")
-    assert [goal.as_json(emulated)["verdict"] for goal in gpu.ALL_GOALS] == ["not measured"] * 3
+    assert [goal.as_json(emulated)["verdict"] for goal in gpu.ALL_GOALS] == ["not measured"] * 2
 
 
-def test_goals_are_those_of_sixteen_tables_and_a_million_rules():
-    real = found(row(1, 40), row(16, 10), lists=[(1000, row(0, 1)), (1000000, row(0, 45))])
-    assert [goal.as_json(real)["verdict"] for goal in gpu.ALL_GOALS] == ["must", "goal", "goal"]
+def test_goals_are_those_of_sixteen_tables():
+    real = found(row(1, 40), row(16, 10))
+    assert [goal.as_json(real)["verdict"] for goal in gpu.ALL_GOALS] == ["must", "goal"]
 
 
 def test_without_a_gpu_the_command_ends_with_1_and_a_sentence(monkeypatch, capsys):
@@ -61,7 +55,7 @@ def test_without_a_gpu_the_command_ends_with_1_and_a_sentence(monkeypatch, capsy
                                                                    ["--device", "2", "--emulated", "--quick"])])
 def test_options_reach_the_program(monkeypatch, capsys, argv, want):
     asked = []
-    monkeypatch.setattr(gpu, "answer_of", lambda name, *more: asked.append((name, *more)) or found(row(1, 1), device="emulated", lists=[(1000, row(0, 2))]))
+    monkeypatch.setattr(gpu, "answer_of", lambda name, *more: asked.append((name, *more)) or found(row(1, 1), device="emulated"))
     assert gpu.main(argv) == 0
     assert asked == [("gpu_bench", *want)]
     assert "not figures of a GPU" in capsys.readouterr().out.splitlines()[-1]

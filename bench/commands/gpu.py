@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench gpu`: lookups and access lists on a GPU against the CPU's own: rate, CPU cycles saved or lost, age.
+"""`kamuee bench gpu`: lookups on a GPU against the CPU's own: rate, CPU cycles saved or lost, age.
 
 Measured by gpu_bench. With --emulated a thread stands in for the GPU: that tests the path, and measures no GPU.
 """
@@ -15,13 +15,11 @@ from kamuee.render import Column, right
 from measure.goal import GOALS, Goal
 from measure.program import answer_of, run_command
 
-IDEA = "lookups and access lists on a GPU: where they pay and lose (no root; --emulated without one)"
+IDEA = "lookups on a GPU: where they pay and lose (no root; --emulated without one)"
 AGE_MUST_US = 50
 FIGURES = (right("CPU"), right("Offload"), right("Saved"), right("p50 µs"), right("p99 µs"))
 TABLE = (right("Tables"), right("Batch"), Column("Mode"), Column("Updates"), right("Mlookups/s"), *FIGURES)
-LISTS = (right("Rules"), right("Batch"), Column("Mode"), right("Mpackets/s"), *FIGURES)
-LEGEND = "CPU, Offload: TSC cycles of the forwarder a lookup or packet, by itself and through the device. Saved: the difference; below 0 it is lost."
-LISTS_LEGEND = "Access lists like a server's; no flow comes twice, each packet matches a rule."
+LEGEND = "CPU, Offload: TSC cycles of the forwarder a lookup, by itself and through the device. Saved: the difference; below 0 it is lost."
 NOT_A_GPU = "Emulated device: a thread on this CPU. These are not figures of a GPU."
 
 
@@ -51,7 +49,6 @@ def run(given: argparse.Namespace) -> int:
         return 0
     width = terminal_width()
     print(*render.table(TABLE, map(cells, found["rows"]), width), f"{found['routes']:,.0f} random IPv4 routes in each table.", "",
-          *render.table(LISTS, (list_cells(a_list, row) for a_list in found["lists"] for row in a_list["rows"]), width), LISTS_LEGEND, "",
           LEGEND, f"Load of the machine before: {load:.1f}.", "", sep="\n")
     print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), width), "", verdict(found), sep="\n")
     return 0
@@ -65,14 +62,8 @@ def cells(row: dict) -> list[str | None]:
     return [f"{row['tables']:.0f}", f"{row['batch']:.0f}", row["mode"], "yes" if row["updates"] else "no", *figures(row)]
 
 
-def list_cells(a_list: dict, row: dict) -> list[str | None]:
-    return [f"{a_list['rules']:,.0f}", f"{row['batch']:.0f}", row["mode"], *figures(row)]
-
-
-def sized(found: dict, unit: str) -> dict[float, list[dict]]:
-    """The rows that count, without updates, by number of tables or of rules."""
-    if unit == "rule":
-        return {a_list["rules"]: a_list["rows"] for a_list in found["lists"]}
+def sized(found: dict) -> dict[float, list[dict]]:
+    """The rows that count, without updates, by number of tables."""
     sizes = sorted({row["tables"] for row in found["rows"]})
     return {size: [row for row in found["rows"] if row["tables"] == size and not row["updates"]] for size in sizes}
 
@@ -87,31 +78,30 @@ def pays(row: dict) -> bool:
     return row["saved"] > 0 and row["age_p99_us"] <= AGE_MUST_US
 
 
-def verdict_of(found: dict, unit: str) -> str:
-    each = [(size, row) for size, rows in sized(found, unit).items() if (row := best(rows))]
+def verdict_of(found: dict) -> str:
+    each = [(size, row) for size, rows in sized(found).items() if (row := best(rows))]
     # from there on it also pays for all larger ones
     last_loss = max((i for i, (_, row) in enumerate(each) if not pays(row)), default=-1)
     start = each[last_loss + 1][0] if last_loss + 1 < len(each) else None
-    text = f"pays from {start:,.0f} {unit}{'s' * (start != 1)}" if start else f"pays for no number of {unit}s"
+    text = f"pays from {start:,.0f} table{'s' * (start != 1)}" if start else "pays for no number of tables"
     losses = [f"{size:,.0f} ({row['saved']:+.1f} cycles, p99 {row['age_p99_us']:.0f} µs)" for size, row in each if not pays(row)]
-    return text + (f"; loses with {unit}s: {', '.join(losses)}." if losses else "; loses nowhere that was measured.")
+    return text + (f"; loses with tables: {', '.join(losses)}." if losses else "; loses nowhere that was measured.")
 
 
 def verdict(found: dict) -> str:
-    text = f"Lookups: {verdict_of(found, 'table')} Access lists: {verdict_of(found, 'rule')}"
+    text = f"Lookups: {verdict_of(found)}"
     return f"{NOT_A_GPU} With it: {text}" if found["device"] == "emulated" else text
 
 
-def of_gpu(unit: str, size: int, value: str):
+def of_gpu(size: int, value: str):
     """A figure of the best row of that size; none for an emulated device."""
     def get(found: dict) -> float | None:
-        row = None if found["device"] == "emulated" else best(sized(found, unit).get(size, []))
+        row = None if found["device"] == "emulated" else best(sized(found).get(size, []))
         if row is None:
             return None
         return row["cpu_cycles"] / row["offload_cycles"] if value == "ratio" else row[value]
     return get
 
 
-ALL_GOALS = (Goal("16 tables: lookups, against the CPU alone", "×", 1.1, 1.3, of_gpu("table", 16, "ratio")),
-             Goal("16 tables: age of an answer, p99", "µs", AGE_MUST_US, 20, of_gpu("table", 16, "age_p99_us"), at_most=True),
-             Goal("A million rules: packets, against the CPU alone", "×", 3, 8, of_gpu("rule", 1000000, "ratio")))
+ALL_GOALS = (Goal("16 tables: lookups, against the CPU alone", "×", 1.1, 1.3, of_gpu(16, "ratio")),
+             Goal("16 tables: age of an answer, p99", "µs", AGE_MUST_US, 20, of_gpu(16, "age_p99_us"), at_most=True))

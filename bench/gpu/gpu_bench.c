@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_bench.c - compares lookups and access lists on a device with the CPU: rate, CPU cycles, age
+// gpu_bench.c - compares lookups on a device with the CPU: rate, CPU cycles, age
 //
 //     gpu_bench [--emulated] [--device 0] [--quick] [--routes N] [--json]
 //
 // Does one forwarder's part: fills batches, sends them, and reads the results. The CPU's part is
 // counted in TSC ticks around its work (not while it waits for answers), median of the batches, so
 // preemption does not count. The CPU alone looks up the same keys in bursts of 64. Every n-th
-// answer is compared with the CPU's. lists.c has the access lists.
+// answer is compared with the CPU's.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <x86intrin.h>
 
-#include "gpu/gpu_bench.h"
+#include "gpu/queue.h"
 #include "lib/bench.h"
 #include "lib/report.h"
 #include "lib/stat.h"
 #include "poptrie/poptrie.h"
 
 #define TABLES_MAX 256u
-#define RULES_MAX 1000000u
+#define KEYS (1u << 20) // used in turn
 #define GROUP 64u
 #define SAMPLES (1u << 16)
 #define BURST 64u
@@ -29,19 +29,23 @@
 #define CHANGES 10u            // per millisecond
 #define MIB ((size_t)1 << 20)
 
-bool bench_quick;
-unsigned bench_case_ms = 400;
-struct gpu_mirror *bench_mirror;
-static bool emulated, json;
-static unsigned device_number, routes = 20000, tables_now;
+struct row {
+    unsigned batch;
+    bool persistent, updates;
+    double rate, cpu_cycles, offload_cycles, age_p50_us, age_p99_us, copied_bytes;
+};
+
+static bool quick, emulated, json;
+static unsigned case_ms = 400, device_number, routes = 20000, tables_now;
 
 static struct gpu_device *device;
+static struct gpu_mirror *mirror;
 static struct poptrie *table[TABLES_MAX];
-static uint32_t key[BENCH_KEYS];
-static uint16_t which[BENCH_KEYS];
+static uint32_t key[KEYS];
+static uint16_t which[KEYS];
 static double send_ticks[SAMPLES], receive_ticks[SAMPLES], cpu_ticks[SAMPLES], age_us[SAMPLES];
 
-uint64_t bench_now_ns(void)
+static uint64_t now_ns(void)
 {
     return (uint64_t)(bench_wall_s() * 1e9);
 }
@@ -79,7 +83,7 @@ static void tables_make(unsigned n)
                         "no memory for %u routes in each of %u tables", routes, n);
         }
     }
-    for (unsigned i = 0; i < BENCH_KEYS; i++) {
+    for (unsigned i = 0; i < KEYS; i++) {
         key[i] = (uint32_t)bench_random();
         which[i] = (uint16_t)(bench_random() % n);
     }
@@ -91,7 +95,7 @@ static void tables_free(unsigned n)
         poptrie_free(table[i]);
 }
 
-struct gpu_device *bench_device(void)
+static struct gpu_device *device_open(void)
 {
     char why[200] = "no thread";
     struct gpu_device *d = emulated ? gpu_emulated_open(&(struct gpu_emulated_settings){0})
@@ -105,22 +109,22 @@ static void mirror_make(unsigned n)
 {
     int rc = 0;
 
-    device = bench_device();
-    bench_mirror = gpu_mirror_new(device);
-    bench_check(bench_mirror != NULL, "no memory for a mirror");
+    device = device_open();
+    mirror = gpu_mirror_new(device);
+    bench_check(mirror != NULL, "no memory for a mirror");
     for (unsigned i = 0; i < n && rc >= 0; i++)
-        rc = gpu_mirror_add(bench_mirror, table[i]);
+        rc = gpu_mirror_add(mirror, table[i]);
     if (rc >= 0)
-        rc = gpu_mirror_commit(bench_mirror, &ticket);
+        rc = gpu_mirror_commit(mirror, &ticket);
     bench_check(rc >= 0, "no room for %u tables on the device", n);
-    while (gpu_mirror_poll(bench_mirror) < ticket)
+    while (gpu_mirror_poll(mirror) < ticket)
         nanosleep(&(struct timespec){0, 100000}, NULL);
-    bench_check(gpu_mirror_state(bench_mirror) == GPU_ON, "%s", gpu_mirror_why(bench_mirror));
+    bench_check(gpu_mirror_state(mirror) == GPU_ON, "%s", gpu_mirror_why(mirror));
 }
 
 static void mirror_free(void)
 {
-    gpu_mirror_free(bench_mirror);
+    gpu_mirror_free(mirror);
     device->ops->close(device);
     memset(epoch, 0, sizeof(epoch));
     ticket = 0;
@@ -138,16 +142,17 @@ static void cpu_burst(unsigned at)
     poptrie_find4_each(each, &key[at], value, BURST);
 }
 
-double bench_cpu(unsigned batch, void (*burst)(unsigned at))
+// Cycles per address on the CPU alone.
+static double cpu_measure(unsigned batch)
 {
     unsigned n = 0;
-    uint64_t end = bench_now_ns() + bench_case_ms * 250000ull;
+    uint64_t end = now_ns() + case_ms * 250000ull;
 
-    for (unsigned at = 0; n < SAMPLES && (n < 16 || bench_now_ns() < end); n++) {
+    for (unsigned at = 0; n < SAMPLES && (n < 16 || now_ns() < end); n++) {
         uint64_t start = __rdtsc();
 
-        for (unsigned i = 0; i < batch; i += BURST, at = (at + BURST) % BENCH_KEYS)
-            burst(at);
+        for (unsigned i = 0; i < batch; i += BURST, at = (at + BURST) % KEYS)
+            cpu_burst(at);
         cpu_ticks[n] = (double)(__rdtsc() - start);
     }
     return stat_median(cpu_ticks, n) / batch;
@@ -158,7 +163,7 @@ double bench_cpu(unsigned batch, void (*burst)(unsigned at))
 static void changes_make(void)
 {
     const unsigned tables = tables_now;
-    uint64_t now = bench_now_ns();
+    uint64_t now = now_ns();
 
     if (now < next_ns)
         return;
@@ -170,28 +175,25 @@ static void changes_make(void)
         route_random(address, &len);
         poptrie_add(table[k % tables], address, len, 1 + (uint32_t)bench_random() % 64);
     }
-    if (gpu_mirror_poll(bench_mirror) < ticket)
+    if (gpu_mirror_poll(mirror) < ticket)
         return;
     for (unsigned i = 0; i < tables; i += GROUP) {
         poptrie_reclaim(table[i], epoch[i / GROUP]); // this thread is the CPU's only reader
         epoch[i / GROUP] = poptrie_epoch(table[i]);
     }
-    gpu_mirror_commit(bench_mirror, &ticket);
+    gpu_mirror_commit(mirror, &ticket);
 }
 
-static void batch_send(struct gpu_queue *q, const struct asked *a, unsigned batch, unsigned *at,
-                       unsigned n)
+static void batch_send(struct gpu_queue *q, unsigned batch, unsigned *at, unsigned n)
 {
-    uint64_t now = bench_now_ns(), start = __rdtsc();
-    struct gpu_batch b = a->like;
-    uint32_t bytes = gpu_key_bytes(b.kind);
+    uint64_t now = now_ns(), start = __rdtsc();
+    struct gpu_batch b = {.kind = GPU_FIND4};
 
     if (!gpu_queue_begin(q, &b))
         return;
-    memcpy(b.key, a->key + (size_t)*at * bytes, (size_t)batch * bytes);
-    if (a->which != NULL)
-        memcpy(b.which, &a->which[*at], batch * sizeof(*a->which));
-    *at = (*at + batch) % BENCH_KEYS;
+    memcpy(b.key, &key[*at], batch * sizeof(*key));
+    memcpy(b.which, &which[*at], batch * sizeof(*which));
+    *at = (*at + batch) % KEYS;
     b.n = batch;
     gpu_queue_send(q, &b, now);
     send_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
@@ -199,41 +201,40 @@ static void batch_send(struct gpu_queue *q, const struct asked *a, unsigned batc
 
 static bool batch_receive(struct gpu_queue *q, unsigned n)
 {
-    uint64_t now = bench_now_ns(), start = __rdtsc();
+    uint64_t now = now_ns(), start = __rdtsc();
     struct gpu_batch b;
     unsigned sum = 0;
 
     if (!gpu_queue_receive(q, &b, now))
         return false;
-    bench_check(!b.by_cpu, "%s", gpu_mirror_why(bench_mirror));
+    bench_check(!b.by_cpu, "%s", gpu_mirror_why(mirror));
     for (unsigned i = 0; i < b.n; i++)
-        sum += b.kind >= GPU_CLASSIFY4 ? b.rule[i] : b.value[i];
+        sum += b.value[i];
     __asm__ volatile("" : : "r"(sum)); // keeps the result used
     receive_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
     age_us[n % SAMPLES] = (double)b.age_ns / 1e3;
     return true;
 }
 
-void bench_row(struct row *r, const struct asked *a, const struct gpu_lists *lists)
+static void row_measure(struct row *r)
 {
-    struct gpu_queue *q =
-        gpu_queue_new(bench_mirror, &(struct gpu_queue_settings){r->batch, r->persistent,
-                                                                 TIMEOUT_NS, SAMPLE_EVERY, lists});
+    struct gpu_queue *q = gpu_queue_new(
+        mirror, &(struct gpu_queue_settings){r->batch, r->persistent, TIMEOUT_NS, SAMPLE_EVERY});
     // Two batches in flight hide the device's time; more would only add age.
     unsigned at = 0, sent = 0, received = 0, most = 2;
-    uint64_t begin = bench_now_ns(), end = begin + bench_case_ms * 1000000ull;
-    uint64_t copied = gpu_mirror_copied_bytes(bench_mirror);
+    uint64_t begin = now_ns(), end = begin + case_ms * 1000000ull;
+    uint64_t copied = gpu_mirror_copied_bytes(mirror);
 
-    bench_check(q != NULL, "no queue of the device: %s", gpu_mirror_why(bench_mirror));
-    while (bench_now_ns() < end || received < 4) {
+    bench_check(q != NULL, "no queue of the device: %s", gpu_mirror_why(mirror));
+    while (now_ns() < end || received < 4) {
         if (gpu_queue_waiting(q) < most)
-            batch_send(q, a, r->batch, &at, sent++);
+            batch_send(q, r->batch, &at, sent++);
         received += batch_receive(q, received);
-        if (a->change != NULL)
-            a->change();
-        bench_check(gpu_mirror_state(bench_mirror) == GPU_ON, "%s", gpu_mirror_why(bench_mirror));
+        if (r->updates)
+            changes_make();
+        bench_check(gpu_mirror_state(mirror) == GPU_ON, "%s", gpu_mirror_why(mirror));
     }
-    r->rate = (double)received * r->batch / ((double)(bench_now_ns() - begin) / 1e9);
+    r->rate = (double)received * r->batch / ((double)(now_ns() - begin) / 1e9);
     while (gpu_queue_waiting(q) > 0)
         received += batch_receive(q, received);
     received = received < SAMPLES ? received : SAMPLES;
@@ -241,14 +242,16 @@ void bench_row(struct row *r, const struct asked *a, const struct gpu_lists *lis
         (stat_median(send_ticks, received) + stat_median(receive_ticks, received)) / r->batch;
     r->age_p50_us = stat_quantile(age_us, received, 0.5);
     r->age_p99_us = stat_quantile(age_us, received, 0.99);
-    r->copied_bytes = (double)(gpu_mirror_copied_bytes(bench_mirror) - copied);
+    r->copied_bytes = (double)(gpu_mirror_copied_bytes(mirror) - copied);
     gpu_queue_free(q);
 }
 
 // --- the answer ---
 
-void bench_row_report(const struct row *r)
+static void row_report(unsigned tables, const struct row *r)
 {
+    report_open(NULL, '{');
+    report_number("tables", 0, tables);
     report_number("batch", 0, r->batch);
     report_text("mode", "%s", r->persistent ? "persistent" : "launch");
     report_bool("updates", r->updates);
@@ -259,30 +262,26 @@ void bench_row_report(const struct row *r)
     report_number("age_p50_us", 1, r->age_p50_us);
     report_number("age_p99_us", 1, r->age_p99_us);
     report_number("copied_bytes", 0, r->copied_bytes);
+    report_close();
 }
 
 static void tables_measure(unsigned tables)
 {
     static const unsigned batches[] = {64, 256, 1024, 4096, 16384};
-    unsigned step = bench_quick ? 2 : 1;
+    unsigned step = quick ? 2 : 1;
 
     tables_now = tables;
     tables_make(tables);
     mirror_make(tables);
     for (unsigned i = 0; i < sizeof(batches) / sizeof(*batches); i += step) {
-        double cpu_cycles = bench_cpu(batches[i], cpu_burst);
+        double cpu_cycles = cpu_measure(batches[i]);
 
         for (unsigned how = 0; how < 3; how++) { // persistent, launch, persistent with updates
             struct row r = {.batch = batches[i], .persistent = how != 1, .updates = how == 2,
                             .cpu_cycles = cpu_cycles};
-            const struct asked a = {.like.kind = GPU_FIND4, .key = (const uint8_t *)key,
-                                    .which = which, .change = r.updates ? changes_make : NULL};
 
-            bench_row(&r, &a, NULL);
-            report_open(NULL, '{');
-            report_number("tables", 0, tables);
-            bench_row_report(&r);
-            report_close();
+            row_measure(&r);
+            row_report(tables, &r);
         }
     }
     mirror_free();
@@ -291,9 +290,9 @@ static void tables_measure(unsigned tables)
 
 static void quick_set(const char *unused)
 {
-    bench_quick = true;
+    quick = true;
     routes = 2000;
-    bench_case_ms = 100;
+    case_ms = 100;
 }
 
 static const struct bench_option options[] = {OPTION_FLAG("emulated", &emulated),
@@ -316,10 +315,6 @@ int main(int argc, char **argv)
     report_open("rows", '[');
     for (unsigned tables = 1; tables <= TABLES_MAX; tables *= 16)
         tables_measure(tables);
-    report_close();
-    report_open("lists", '[');
-    for (unsigned rules = 1000; rules <= RULES_MAX; rules *= 10)
-        lists_measure(rules);
     report_close();
     report_end();
     return 0;

@@ -125,7 +125,7 @@ def lookups_on_gpu(ctx, result: Result) -> None:
         result.rows.append(not_here("§II.A", f"{what} left to a GPU", "cycles/packet", None,
                                     "no GPU here; `kamuee bench gpu --emulated` tries the path without one"))
         return
-    for tables, rows in gpu.sized(found, "table").items():
+    for tables, rows in gpu.sized(found).items():
         row = gpu.best(rows)
         of = f"{tables:.0f} table{'s' * (tables != 1)}"
         result.row("§II.A", f"{what}, {of}, by the CPU", "cycles/packet", None, [row["cpu_cycles"]])

@@ -146,8 +146,6 @@ def access_list(said: dict) -> Iterator[str]:
         yield f"compared: {', '.join(asked_about(said['key']))}"
     if said.get("neighbor-discovery"):
         yield "neighbor discovery always passes"
-    if "gpu" in said:
-        yield f"decided by the CPU, since the packet is followed; for others GPU {said['gpu']}: {said['gpu-activity']}"
 
 
 def asked_about(key: dict) -> Iterator[str]:

@@ -10,7 +10,7 @@ WIDE = frozenset("""
     matched-packets max maximum mean median members-ipv4 members-ipv6 memory messages missed neighbors nexthops
     no-way no-way-packets nodes not-followed offload-cut old overruns p90 p99 p999 packets passed pbs peak pir place
     policed polls polls-idle prefixes punt punt-packets queue-drop-packets queue-full rate reader-bytes records
-    redirected-packets refused resyncs revision rib-bytes rib-routes room routes rss rules rules-ignored rx rx-bytes
+    redirected-packets refused resyncs revision rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes
     rx-errors rx-lacpdus rx-missed rx-no-buffer rx-packets sampled samples samples-missed samples-no-ip seconds sent
     sent-bytes sent-packets share-full shared-bytes strict-rate swept taken tx tx-bytes tx-errors tx-lacpdus
     tx-packets unmatched-bytes unmatched-packets updates uptime urpf-packets used value waiting waiting-bytes

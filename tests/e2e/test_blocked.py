@@ -87,7 +87,6 @@ set acl c rule 1 permit tcp from set s to any
 set acl d default permit
 set gpu g device emulated vr red max-latency 77 timeout 7000 offload always emulated-fault silent
 set gpu g vr blue
-set gpu g access-list c
 set mirror-session m to port p3
 set mirror-session t to tap mon1
 set acl a rule 1 permit tcp from 10.0.0.0/8 port 1 to 10.0.0.0/8 port 80 established description web

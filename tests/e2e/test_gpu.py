@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A GPU looks up for a virtual router, and finds rules of a list: an emulated one, which can be had everywhere. Its speed says nothing of a GPU's."""
+"""A GPU looks up for a virtual router: an emulated one, which can be had everywhere. Its speed says nothing of a GPU's."""
 import subprocess
 import sys
 
@@ -12,8 +12,6 @@ LAB = two_hosts()
 TARGETS = ["10.2.0.2", "fd00:2::2"]
 MEASURED = "set gpu g device emulated vr default max-latency 1000000 timeout 5000"
 ON = MEASURED + " offload always"
-LIST = ["set acl edge default permit", "set acl edge rule 10 deny udp to any port 9", "set acl edge rule 20 permit udp to any port 7000",
-        "set interface p0 acl in edge"]
 
 
 def gpu(router):
@@ -112,46 +110,10 @@ def test_a_virtual_router_goes_while_it_uses_the_gpu(lab, router):
     traffic.all_arrive()
 
 
-def the_list(router):
-    return gpu(router)["access-list"][0]
-
-
-def test_it_finds_the_rules_of_an_access_list(lab, router):
-    router.configure(*LIST, ON + " access-list edge")
-    eventually(lambda: the_list(router)["status"] == "on", 20, lambda: str(gpu(router)))
-    Traffic(lab, 2000).all_arrive()
-    seen = gpu(router)
-    assert seen["list-activity"] == "classifies" and int(the_list(router)["rules"]) == 2 and int(the_list(router)["memory"]) > 0, seen
-    assert int(seen["classified"]["packets"]) > 0 and int(seen["lookups"]) > 0 and int(seen["wrong"]) == 0, seen
-    assert router.hits("edge")[20] == 2000, "by whomever a rule was found, it is counted once"
-    assert 'kamuee_gpu_classified_packets_total{gpu="g"}' in router.metrics()
-    # A change in place: the CPU classifies until the device has it.
-    router.configure("set acl edge rule 15 deny udp to 10.2.0.2/32 port 7001")
-    eventually(lambda: the_list(router)["status"] == "on" and int(the_list(router)["rules"]) == 3, 20, lambda: str(gpu(router)))
-    # The device goes in the middle.
-    traffic = Traffic(lab, 3000)
-    router.configure("set gpu g emulated-fault lost")
-    eventually(lambda: gpu(router)["status"] == "failed", 10, lambda: str(gpu(router)))
-    traffic.all_arrive()
-    assert router.hits("edge")[20] == 5000 and gpu(router)["list-activity"] == "out of use, the CPU classifies", gpu(router)
-    router.configure("delete gpu g", "delete interface p0 acl in", "delete acl edge")
-
-
-def test_a_list_with_address_sets_stays_on_the_cpu(lab, router):
-    router.configure(*LIST, "set address-set s prefix 192.0.2.0/24", "set acl edge rule 5 deny ip from set s",
-                     "set gpu g device emulated access-list edge offload always")
-    eventually(lambda: the_list(router)["status"] == "refused", 20, lambda: str(gpu(router)))
-    assert the_list(router)["why"] == "rule 5 names an address set: those are searched by the CPU"
-    router.configure("delete acl edge rule 5")
-    eventually(lambda: the_list(router)["status"] == "on", 20, lambda: str(gpu(router)))
-    router.configure("delete gpu g", "delete interface p0 acl in", "delete acl edge", "delete address-set s")
-
-
 @pytest.mark.parametrize("lines, said", [
     (["set gpu g device 0 vr default"], "install NVIDIA's driver"),
     (["set gpu g device 0 vr default emulated-fault lost"], "'emulated-fault' is for 'device emulated' only"),
-    (["set gpu g device emulated vr nobody"], "nobody"), (["set gpu g device emulated"], "it has nothing to do"),
-    (["set gpu g device emulated access-list none"], "none")])
+    (["set gpu g device emulated vr nobody"], "nobody"), (["set gpu g device emulated access-list l"], "the CPU matches access lists")])
 def test_errors_have_remedies(lab, router, lines, said):
     with pytest.raises(DaemonError) as refused:
         router.configure(*lines)

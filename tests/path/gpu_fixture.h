@@ -3,7 +3,6 @@
 #ifndef GPU_PATH_FIXTURE_H
 #define GPU_PATH_FIXTURE_H
 
-#include "acl_fixture.h"
 #include "harness.h"
 
 #include <stdio.h>
@@ -30,9 +29,7 @@ static void copies_arrive(void)
 {
     for (unsigned k = 0;; k++) {
         router_role(ROLE_RIB_MANAGER);
-        bool tables = fib_mirror_work();
-        router_role(ROLE_ACL_MANAGER);
-        if (!acl_gpu_work() & !tables)
+        if (!fib_mirror_work())
             return;
         if (k == 2000)
             fail_msg("the copies have not arrived within 2 s");
@@ -41,35 +38,25 @@ static void copies_arrive(void)
     }
 }
 
-// An emulated device gets the lookups of `vrs` virtual routers (the default one), and, if `lists`,
-// of the lists "edge" and "other".
-static void gpu_on_with(uint32_t max_latency_us, uint32_t timeout_ms, uint16_t vrs, bool lists)
+// An emulated device gets the lookups of the default virtual router.
+static void gpu_on(uint32_t max_latency_us, uint32_t timeout_ms)
 {
     const struct gpu_settings s = {.name = "g",
                                    .device = GPU_EMULATED,
                                    .max_latency_us = max_latency_us,
                                    .timeout_ms = timeout_ms,
                                    .always = true,
-                                   .n_vrs = vrs,
-                                   .vr = {VR_DEFAULT},
-                                   .n_lists = lists ? 2 : 0,
-                                   .list = {"edge", "other"}};
+                                   .n_vrs = 1,
+                                   .vr = {VR_DEFAULT}};
     char err[256] = "";
 
     router_role(ROLE_CONTROL);
     if (gpu_use_open(&use, &s, err, sizeof err) || gpu_use_mirror(use, err, sizeof err))
         fail_msg("%s", err);
     use->rest_tsc = UINT64_MAX / 2; // no grace period unless the test asks for one
-    if (use->lists)
-        acl_gpu_begin(use->lists, use->settings.list, use->settings.n_lists);
     copies_arrive();
     router_role(ROLE_CONTROL);
     rcu_publish(&gpu_in_use, use);
-}
-
-static inline void gpu_on(uint32_t max_latency_us, uint32_t timeout_ms)
-{
-    gpu_on_with(max_latency_us, timeout_ms, 1, false);
 }
 
 static void gpu_off(void)

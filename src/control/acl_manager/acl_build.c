@@ -281,7 +281,6 @@ int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, ui
         slot_make_ready(b, *free, &action);
     if (next < b->content->slots)
         slot_make_ready(b, next, &action);
-    acl_changes(id);
     int e = acl_engine_add(b->content->engine, r);
     if (e) {
         targets_put(&action);
@@ -304,7 +303,6 @@ int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, ui
 int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
 {
     uint32_t slot = slot_of(b, number);
-    acl_changes(id);
     int e = acl_engine_del(b->content->engine, number);
 
     if (e)

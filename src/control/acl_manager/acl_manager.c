@@ -17,7 +17,6 @@
 #include "base/log.h"
 #include "core/mailbox.h"
 #include "core/manager.h"
-#include "table/acl_gpu.h"
 
 #define TIDY_US 20000
 #define CALL_TIMEOUT_MS 30000
@@ -48,7 +47,7 @@ void acl_tidy_later(void)
 static void on_tidy(evutil_socket_t fd, short what, void *arg)
 {
     thread_must_be(ROLE_ACL_MANAGER);
-    if (acl_gpu_work() | acl_active_tidy())
+    if (acl_active_tidy())
         acl_tidy_later();
 }
 
@@ -57,8 +56,6 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     thread_must_be(ROLE_ACL_MANAGER);
     acl_active_sample_hits();
     acl_lint_forget(false);
-    if (acl_gpu_work())
-        acl_tidy_later();
 }
 
 static void active_free_all(void)

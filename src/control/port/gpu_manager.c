@@ -52,12 +52,10 @@ static int open_it(char *err, size_t n)
     if (r)
         return r;
     gpu.use = u;
-    if (u->lists)
-        acl_gpu_begin(u->lists, u->settings.list, u->settings.n_lists);
     gpu_use_publish(u);
     gpu_use_fault(u, gpu.fault);
-    log_notice("gpu: in use: name=%s device=%s virtual-routers=%u access-lists=%u",
-               gpu.settings.name, u->device->ops->name, gpu.settings.n_vrs, gpu.settings.n_lists);
+    log_notice("gpu: in use: name=%s device=%s virtual-routers=%u", gpu.settings.name,
+               u->device->ops->name, gpu.settings.n_vrs);
     return 0;
 }
 
@@ -76,10 +74,8 @@ static int settings_of(const struct gpu_config *c, struct gpu_settings *s, char 
                                .max_latency_us = c->max_latency_us,
                                .timeout_ms = c->timeout_ms,
                                .always = c->always,
-                               .n_vrs = c->n_vrs,
-                               .n_lists = c->n_lists};
+                               .n_vrs = c->n_vrs};
     snprintf(s->name, sizeof s->name, "%s", c->name);
-    memcpy(s->list, c->list, sizeof s->list);
     for (unsigned i = 0; i < c->n_vrs; i++) {
         const struct vr *v = vr_find(c->vr[i]);
         if (!v) {

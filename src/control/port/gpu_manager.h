@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_manager.h - opens and closes the GPU that does lookups and classification (table/gpu.h)
+// gpu_manager.h - opens and closes the GPU that does lookups (table/gpu.h)
 //
 // Called by the steps of a change; control role.
 #ifndef PORT_GPU_MANAGER_H
@@ -17,8 +17,6 @@ struct gpu_config {
     bool always;
     uint16_t n_vrs;
     char vr[GPU_VRS_MAX][16];
-    uint16_t n_lists;
-    char list[ACL_GPU_MAX][ACL_NAME_SIZE];
 };
 
 // Returns 0, or -errno with a message in `err`. With `may_lack`, a GPU that cannot be opened is no

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rule.h - predicates on rules, for this folder and for the GPU's images of lists
+// rule.h - predicates on rules, for this folder
 #ifndef ACL_RULE_H
 #define ACL_RULE_H
 

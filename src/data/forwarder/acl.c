@@ -167,36 +167,6 @@ void acl_in(struct forwarder *f, struct burst *b)
     decide_burst(f, b, list, false);
 }
 
-uint16_t acl_list_in(const struct burst *b, unsigned i)
-{
-    return list_in(b->iface[i]);
-}
-
-bool acl_in_answered(struct forwarder *f, struct burst *b, uint16_t list, uint32_t epoch,
-                     const uint32_t *rule)
-{
-    struct acl_group a; // not cleared: its slots are large
-    uint64_t gone;
-
-    a.c = acl_content_of(list);
-    if (unlikely(!a.c || !a.c->engine ||
-                 __atomic_load_n(&a.c->epoch, __ATOMIC_ACQUIRE) != epoch)) {
-        acl_in(f, b);
-        return false;
-    }
-    a.list = list;
-    a.out = false;
-    a.matched = true;
-    a.n = b->n;
-    a.at = all_places;
-    a.key = NULL;
-    memcpy(a.slot, rule, b->n * sizeof *rule);
-    gone = acl_decide(f, b, &a);
-    if (unlikely(gone))
-        checks_remove(f, b, gone);
-    return true;
-}
-
 static void ask_lists_out(struct forwarder *f, struct burst *b)
 {
     uint16_t list[BURST_MAX], of_all = __atomic_load_n(&iface_acl_out_of_all, __ATOMIC_RELAXED);

@@ -9,13 +9,6 @@
 // An input check with the list of each packet's input interface. Survivors in order; redirected
 // ones are also in f->redirected.
 void acl_in(struct forwarder *f, struct burst *b);
-// The same with rules found by a GPU, for a burst whose packets share one input list, which had
-// that epoch. Returns false if the list has changed since then, so that the packets were classified
-// here.
-bool acl_in_answered(struct forwarder *f, struct burst *b, uint16_t list, uint32_t epoch,
-                     const uint32_t *rule);
-// The list of packet i's input interface; 0: none.
-uint16_t acl_list_in(const struct burst *b, unsigned i);
 // Stage acl_out: the list of each packet's output interface, then its policer. For bursts with
 // IFACE_ACL_OUT, like acl_out_one and acl_out_copy.
 void acl_out(struct forwarder *f, struct burst *b);

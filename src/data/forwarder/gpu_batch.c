@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gpu_batch.c - batches of parked bursts, to the device and back (gpu_stage.h)
 //
-// A batch is of one kind: lookups of a family, or packets of a family and list. A burst is never
-// split between batches.
+// A batch is of one family. A burst is never split between batches.
 #include "forwarder/gpu_priv.h"
 #include "forwarder/lookup.h"
 #include "forwarder/forbidden.h"
 
 // --- sending ---
 
-static bool goes_along(const struct gpu_parked_burst *e, const struct gpu_parked_burst *first)
-{
-    return !e->answered && !e->batch && e->work == first->work && e->b.family == first->b.family &&
-           (e->work == GPU_LOOKUP || (e->list == first->list && e->epoch == first->epoch));
-}
-
-static void addresses_fill(const struct forwarder *f, const struct gpu_parked_burst *e,
-                           struct gpu_batch *batch)
+static void fill(const struct forwarder *f, struct gpu_parked_burst *e, struct gpu_batch *batch)
 {
     const uint16_t *which = f->gpu_use->which[e->b.family == IP6];
     size_t bytes = gpu_key_bytes(batch->kind);
@@ -24,56 +16,38 @@ static void addresses_fill(const struct forwarder *f, const struct gpu_parked_bu
     memcpy(batch->key + batch->n * bytes, e->b.dst6, e->b.n * bytes);
     for (unsigned i = 0; i < e->b.n; i++)
         batch->which[batch->n + i] = (uint16_t)(which[e->b.vr[i]] - 1);
-}
-
-static void fill(struct forwarder *f, struct gpu_batch *batch, struct gpu_parked_burst *e)
-{
-    if (e->work == GPU_LOOKUP) {
-        addresses_fill(f, e, batch);
-    } else if (!gpu_list_keys(e, batch->key + (size_t)batch->n * gpu_key_bytes(batch->kind))) {
-        gpu_answer_by_cpu(f, e, GPU_BY_UNSUITABLE);
-        return;
-    }
     e->batch = f->gpu.serial;
     e->at = (uint16_t)batch->n;
     batch->n += e->b.n;
 }
 
 // Returns the reason why no batch can begin, or GPU_CAUSES if it has begun.
-static enum gpu_cause batch_begin(struct forwarder *f, const struct gpu_parked_burst *e,
-                                  struct gpu_batch *batch)
+static enum gpu_cause batch_begin(const struct forwarder *f, struct gpu_batch *batch)
 {
     const struct gpu_use *use = f->gpu_use;
-    bool current = e->work == GPU_LOOKUP
-                       ? gpu_mirror_version(use->mirror) != 0
-                       : gpu_list_version(use->lists, e->list) == e->epoch;
 
     if (gpu_mirror_state(use->mirror) != GPU_ON)
         return GPU_BY_FAILURE;
-    if (!current)
+    if (!gpu_mirror_version(use->mirror))
         return GPU_BY_CHANGE;
     return gpu_queue_begin(gpu_queue_of(f), batch) ? GPU_CAUSES : GPU_BY_FULL;
 }
 
-// Sends all unsent bursts from number k on that are of the same kind.
+// Sends all unsent bursts from number k on that are of the same family.
 static void send_alike(struct forwarder *f, uint32_t k)
 {
     struct gpu_parked *p = &f->gpu;
-    const struct gpu_parked_burst *first = gpu_parked_at(p, k);
-    struct gpu_batch batch = {.list = first->list, .version = first->epoch};
-    bool six = first->b.family == IP6;
-    enum gpu_cause why;
+    const uint8_t family = gpu_parked_at(p, k)->b.family;
+    struct gpu_batch batch = {.kind = family == IP6 ? GPU_FIND6 : GPU_FIND4};
+    enum gpu_cause why = batch_begin(f, &batch);
 
-    batch.kind = first->work == GPU_LOOKUP ? (six ? GPU_FIND6 : GPU_FIND4)
-                                           : (six ? GPU_CLASSIFY6 : GPU_CLASSIFY4);
-    why = batch_begin(f, first, &batch);
     if (why == GPU_CAUSES)
         p->serial++;
     for (; k < p->n; k++) {
         struct gpu_parked_burst *e = gpu_parked_at(p, k);
-        if (!goes_along(e, first))
+        if (e->answered || e->batch || e->b.family != family)
             continue;
-        why == GPU_CAUSES ? fill(f, &batch, e) : gpu_answer_by_cpu(f, e, why);
+        why == GPU_CAUSES ? fill(f, e, &batch) : gpu_answer_by_cpu(f, e, why);
     }
     if (!batch.n)
         return;
@@ -87,12 +61,11 @@ void gpu_send(struct forwarder *f)
 
     for (uint32_t k = 0; k < p->n; k++) {
         const struct gpu_parked_burst *e = gpu_parked_at(p, k);
-        enum gpu_work work = e->work;
         uint64_t begun = rte_rdtsc();
         if (e->answered || e->batch)
             continue;
         send_alike(f, k);
-        p->of[work].gpu_cycles += rte_rdtsc() - begun;
+        p->window.gpu_cycles += rte_rdtsc() - begun;
     }
 }
 
@@ -111,19 +84,8 @@ static void take_lookups(struct forwarder *f, struct gpu_parked_burst *e,
 {
     nexthops_set(f, &e->b, batch->value + e->at);
     e->answered = e->b.found = true;
-    *(batch->by_cpu ? &gpu_counts(f)->by_cpu[GPU_LOOKUP][GPU_BY_FAILURE]
-                    : &gpu_counts(f)->answered[GPU_LOOKUP]) += e->b.n;
-}
-
-static void take_rules(struct forwarder *f, struct gpu_parked_burst *e,
-                       const struct gpu_batch *batch)
-{
-    if (batch->by_cpu) {
-        gpu_answer_by_cpu(f, e, GPU_BY_FAILURE);
-        return;
-    }
-    memcpy(e->rule, batch->rule + e->at, e->b.n * sizeof *e->rule);
-    e->answered = e->has_rules = true;
+    *(batch->by_cpu ? &gpu_counts(f)->by_cpu[GPU_BY_FAILURE] : &gpu_counts(f)->answered) +=
+        e->b.n;
 }
 
 static void take_answer(struct forwarder *f, const struct gpu_batch *batch)
@@ -131,14 +93,12 @@ static void take_answer(struct forwarder *f, const struct gpu_batch *batch)
     struct gpu_parked *p = &f->gpu;
     uint64_t most_us =
         __atomic_load_n(&f->gpu_use->settings.max_latency_us, __ATOMIC_RELAXED);
-    struct gpu_window *w =
-        &p->of[batch->kind == GPU_FIND4 || batch->kind == GPU_FIND6 ? GPU_LOOKUP : GPU_LIST];
+    struct gpu_window *w = &p->window;
 
     for (uint32_t k = 0; k < p->n; k++) {
         struct gpu_parked_burst *e = gpu_parked_at(p, k);
-        if (e->answered || e->batch != (uintptr_t)batch->user)
-            continue;
-        e->work == GPU_LOOKUP ? take_lookups(f, e, batch) : take_rules(f, e, batch);
+        if (!e->answered && e->batch == (uintptr_t)batch->user)
+            take_lookups(f, e, batch);
     }
     if (batch->by_cpu)
         return;
@@ -157,7 +117,7 @@ void gpu_receive(struct forwarder *f)
     while (gpu_queue_receive(gpu_queue_of(f), &batch, gpu_to_ns(f, begun))) {
         take_answer(f, &batch);
         taken = rte_rdtsc();
-        f->gpu.of[batch.kind < GPU_CLASSIFY4 ? GPU_LOOKUP : GPU_LIST].gpu_cycles += taken - begun;
+        f->gpu.window.gpu_cycles += taken - begun;
         begun = taken;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_priv.h - shared by gpu_stage.c, gpu_list.c and gpu_batch.c: the ring of parked bursts
+// gpu_priv.h - shared by gpu_stage.c and gpu_batch.c: the ring of parked bursts
 #ifndef FORWARDER_GPU_PRIV_H
 #define FORWARDER_GPU_PRIV_H
 
@@ -32,19 +32,8 @@ static inline uint64_t gpu_to_ns(const struct forwarder *f, uint64_t tsc)
 
 // --- gpu_stage.c ---
 
-// Returns the reason why the CPU must do the work on this burst, or GPU_CAUSES for the device.
-// GPU_BY_SPLIT with until_own 0: to be timed.
-enum gpu_cause gpu_why_cpu(struct forwarder *f, enum gpu_work work);
-// Appends b to the ring; the oldest burst continues if the ring is full.
-struct gpu_parked_burst *gpu_park_last(struct forwarder *f, const struct burst *b,
-                                       enum gpu_work work);
-// Lets the CPU do the work, so that the burst may continue.
+// Lets the CPU look it up, so that the burst may continue.
 void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why);
-
-// --- gpu_list.c ---
-
-// Makes the keys of its packets. Returns false if some have none, so that the CPU has to do it.
-bool gpu_list_keys(const struct gpu_parked_burst *e, uint8_t *key);
 
 // --- gpu_batch.c ---
 

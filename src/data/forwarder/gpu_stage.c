@@ -7,8 +7,7 @@
 // Measurements decide whether the device pays off (gpu_split): in each window of 10 ms the first
 // GPU_PROBES bursts are sent, whatever the previous verdict, and the CPU looks up and times one
 // burst in GPU_OWN_EVERY. With the device, a lookup costs the time for parking, sending and
-// receiving, not counting that a packet's lines may leave the cache meanwhile. Access lists are
-// measured in the same way, separately.
+// receiving, not counting that a packet's lines may leave the cache meanwhile.
 #include "forwarder/acl.h"
 #include "forwarder/gpu_priv.h"
 #include "forwarder/lookup.h"
@@ -26,13 +25,11 @@ static void look_up(const struct forwarder *f, struct burst *b)
     b->found = true;
 }
 
-// Access lists are evaluated later, when the burst continues (gpu_decide).
 void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why)
 {
-    if (e->work == GPU_LOOKUP)
-        look_up(f, &e->b);
+    look_up(f, &e->b);
     e->answered = true;
-    gpu_counts(f)->by_cpu[e->work][why] += e->b.n;
+    gpu_counts(f)->by_cpu[why] += e->b.n;
 }
 
 // Measures the cost of a lookup on the CPU.
@@ -41,8 +38,8 @@ static void look_up_timed(struct forwarder *f, struct burst *b)
     uint64_t begun = rte_rdtsc();
 
     look_up(f, b);
-    f->gpu.of[GPU_LOOKUP].cpu_cycles += rte_rdtsc() - begun;
-    f->gpu.of[GPU_LOOKUP].cpu_packets += b->n;
+    f->gpu.window.cpu_cycles += rte_rdtsc() - begun;
+    f->gpu.window.cpu_packets += b->n;
 }
 
 // --- parking ---
@@ -60,9 +57,11 @@ static unsigned mirrored(const struct gpu_use *use, const struct burst *b)
     return n;
 }
 
-enum gpu_cause gpu_why_cpu(struct forwarder *f, enum gpu_work work)
+// Returns the reason why the CPU must look this burst up, or GPU_CAUSES for the device.
+// GPU_BY_SPLIT with until_own 0: to be timed.
+static enum gpu_cause why_cpu(struct forwarder *f)
 {
-    struct gpu_window *w = &f->gpu.of[work];
+    struct gpu_window *w = &f->gpu.window;
 
     if (gpu_mirror_state(f->gpu_use->mirror) != GPU_ON)
         return GPU_BY_FAILURE;
@@ -96,47 +95,18 @@ static void go_on(struct forwarder *f)
     f->crossing = crossing;
 }
 
-// The burst and all before it have waited for their lists: the list decides, and survivors wait for
-// their lookup, in the same place.
-static void leave_list(struct forwarder *f, struct gpu_parked_burst *e)
-{
-    bool crossing = f->crossing;
-
-    f->counter->held -= e->b.n;
-    f->crossing = true;
-    path_listed(f, e);
-    f->crossing = crossing;
-    f->counter->held += e->b.n;
-}
-
-static void leave_lists(struct forwarder *f)
-{
-    for (uint32_t k = 0; k < f->gpu.n; k++) {
-        struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, k);
-        if (e->work == GPU_LOOKUP)
-            continue;
-        if (!e->answered)
-            return;
-        leave_list(f, e);
-    }
-}
-
-// The first burst continues now: the CPU does the missing work.
+// The first burst continues now: the CPU looks it up if the device has not.
 static void let_go(struct forwarder *f, enum gpu_cause why)
 {
     struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, 0);
 
     if (!e->answered)
         gpu_answer_by_cpu(f, e, why);
-    if (e->work == GPU_LIST)
-        leave_list(f, e);
-    if (!e->answered)
-        gpu_answer_by_cpu(f, e, why);
     go_on(f);
 }
 
-struct gpu_parked_burst *gpu_park_last(struct forwarder *f, const struct burst *b,
-                                       enum gpu_work work)
+// Appends b to the ring; the oldest burst continues if the ring is full.
+static struct gpu_parked_burst *park_last(struct forwarder *f, const struct burst *b)
 {
     struct gpu_parked *p = &f->gpu;
     struct gpu_parked_burst *e;
@@ -146,8 +116,6 @@ struct gpu_parked_burst *gpu_park_last(struct forwarder *f, const struct burst *
     e = gpu_parked_at(p, p->n++);
     e->since = rte_rdtsc();
     e->batch = 0;
-    e->work = work;
-    e->answered = e->foreign = e->timed = e->has_rules = false;
     burst_copy(&e->b, b);
     f->counter->held += b->n;
     return e;
@@ -156,13 +124,12 @@ struct gpu_parked_burst *gpu_park_last(struct forwarder *f, const struct burst *
 // n of its packets are of mirrored virtual routers. Must the CPU look it up?
 static bool is_own(struct forwarder *f, struct burst *b, unsigned n, bool redirects)
 {
-    enum gpu_cause why = n == b->n && !b->found && !redirects ? gpu_why_cpu(f, GPU_LOOKUP)
-                                                             : GPU_CAUSES;
+    enum gpu_cause why = n == b->n && !b->found && !redirects ? why_cpu(f) : GPU_CAUSES;
 
-    if (why == GPU_BY_SPLIT && !f->gpu.of[GPU_LOOKUP].until_own)
+    if (why == GPU_BY_SPLIT && !f->gpu.window.until_own)
         look_up_timed(f, b);
     if (why != GPU_CAUSES)
-        gpu_counts(f)->by_cpu[GPU_LOOKUP][why] += n;
+        gpu_counts(f)->by_cpu[why] += n;
     return why != GPU_CAUSES || n < b->n || b->found || redirects;
 }
 
@@ -190,26 +157,14 @@ bool gpu_park(struct forwarder *f, struct burst *b, bool redirects)
     begun = rte_rdtsc();
     if (own)
         look_up_own(f, b, redirects);
-    e = gpu_park_last(f, b, GPU_LOOKUP);
+    e = park_last(f, b);
     e->answered = own;
     e->foreign = n < b->n;
     p->foreign += e->foreign;
     if (!own)
-        p->of[GPU_LOOKUP].gpu_cycles += rte_rdtsc() - begun;
+        p->window.gpu_cycles += rte_rdtsc() - begun;
     b->n = 0;
     return true;
-}
-
-void gpu_park_again(struct forwarder *f, struct gpu_parked_burst *e)
-{
-    struct burst *b = &e->b;
-    bool redirects = f->n_redirected;
-
-    e->work = GPU_LOOKUP;
-    e->batch = 0;
-    e->answered = !b->n || is_own(f, b, mirrored(f->gpu_use, b), redirects);
-    if (e->answered && b->n)
-        look_up_own(f, b, redirects);
 }
 
 // Answers all bursts that have waited too long.
@@ -229,8 +184,12 @@ static void give_up_late(struct forwarder *f)
 
 // --- the split ---
 
-static void window_end_of(const struct forwarder *f, struct gpu_window *w, struct gpu_cost *c)
+static void window_end(struct forwarder *f)
 {
+    struct gpu_window *w = &f->gpu.window;
+    struct gpu_count *count = gpu_counts(f);
+    struct gpu_cost *c = &count->cost;
+
     if (w->cpu_packets && w->answers) {
         c->cpu = (uint32_t)(100 * w->cpu_cycles / w->cpu_packets);
         c->gpu = (uint32_t)(100 * w->gpu_cycles / (w->gpu_packets ? w->gpu_packets : 1));
@@ -241,16 +200,8 @@ static void window_end_of(const struct forwarder *f, struct gpu_window *w, struc
     }
     w->probes = GPU_PROBES;
     c->verdict = f->gpu_use->settings.always ? GPU_SENDS : w->verdict;
-}
-
-static void window_end(struct forwarder *f)
-{
-    struct gpu_count *c = gpu_counts(f);
-
-    for (enum gpu_work w = 0; w < GPU_WORKS; w++)
-        window_end_of(f, &f->gpu.of[w], &c->cost[w]);
-    c->sampled = gpu_queue_stats(gpu_queue_of(f))->sampled;
-    c->wrong = gpu_queue_stats(gpu_queue_of(f))->wrong;
+    count->sampled = gpu_queue_stats(gpu_queue_of(f))->sampled;
+    count->wrong = gpu_queue_stats(gpu_queue_of(f))->wrong;
 }
 
 // --- the poll ---
@@ -260,22 +211,20 @@ unsigned gpu_serve(struct forwarder *f)
     struct gpu_parked *p = &f->gpu;
     unsigned went = 0;
 
-    if (f->now - p->window >= f->gpu_use->window_tsc) {
+    if (f->now - p->window_begun >= f->gpu_use->window_tsc) {
         window_end(f);
-        p->window = f->now;
+        p->window_begun = f->now;
     }
     if (!p->n && !gpu_queue_waiting(gpu_queue_of(f)))
         return 0;
     gpu_send(f);
     gpu_receive(f);
     give_up_late(f);
-    leave_lists(f);
-    while (p->n && gpu_parked_at(p, 0)->answered && gpu_parked_at(p, 0)->work == GPU_LOOKUP) {
+    while (p->n && gpu_parked_at(p, 0)->answered) {
         went += gpu_parked_at(p, 0)->b.n;
         go_on(f);
         path_flush(f);
     }
-    gpu_send(f); // bursts that have left their lists
     return went + p->n + gpu_queue_waiting(gpu_queue_of(f));
 }
 
@@ -296,14 +245,12 @@ void gpu_change(struct forwarder *f, struct gpu_use *use)
     f->gpu_use = use;
     if (!use)
         return;
-    for (enum gpu_work w = 0; w < GPU_WORKS; w++) {
-        gpu_counts(f)->cost[w].verdict = use->settings.always ? GPU_SENDS : GPU_CPU_IS_FASTER;
-        f->gpu.of[w].verdict = GPU_CPU_IS_FASTER;
-        f->gpu.of[w].probes = GPU_PROBES;
-    }
+    gpu_counts(f)->cost.verdict = use->settings.always ? GPU_SENDS : GPU_CPU_IS_FASTER;
+    f->gpu.window.verdict = GPU_CPU_IS_FASTER;
+    f->gpu.window.probes = GPU_PROBES;
     // Unique: an unwanted batch of the previous forwarder may still be in flight.
     f->gpu.serial = rte_rdtsc();
-    f->gpu.window = f->now;
+    f->gpu.window_begun = f->now;
 }
 
 void gpu_end(struct forwarder *f)

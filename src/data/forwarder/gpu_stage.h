@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_stage.h - bursts whose lookups, or access lists, a GPU processes
+// gpu_stage.h - bursts whose lookups a GPU does
 //
 // A burst of a virtual router that uses the GPU (table/gpu.h) is parked before its lookup, counted
-// as held. A burst whose interfaces have an access list on the GPU is parked before that list
-// (gpu_list.c); after the list it waits for its lookup, in the same place. At the end of the poll
-// parked bursts go to the device (gpu_batch.c): addresses in one batch per family, packets in one
-// per family and list. Answered bursts continue, in the order in which they were parked.
+// as held. At the end of the poll parked bursts go to the device (gpu_batch.c), in one batch per
+// family. Answered bursts continue, in the order in which they were parked.
 //
 // Invariants:
-//   P1  bursts of virtual routers and of lists that use the GPU continue in the order in which they
-//       were parked; a burst that needs no answer waits behind bursts that do; and so does any
-//       burst behind one that also has packets of others;
-//   P2  no burst waits longer than max-latency, as long as the forwarder polls: then the CPU does
-//       the work, and a late answer is ignored;
+//   P1  bursts of virtual routers that use the GPU continue in the order in which they were parked;
+//       a burst that needs no answer waits behind bursts that do; and so does any burst behind one
+//       that also has packets of others;
+//   P2  no burst waits longer than max-latency, as long as the forwarder polls: then the CPU looks
+//       it up, and a late answer is ignored;
 //   P3  a forwarder with parked bursts is not quiescent for RCU (forwarder_rest), so control may
 //       change or delete anything without regard to parked packets. After 1 ms the forwarder makes
 //       them continue;
-//   P4  a batch is sent only while the device has the current tables, or list. So an answer names
-//       nothing that was freed before the forwarder was last quiescent. An answer by a list that
-//       has changed since then is thrown away.
+//   P4  a batch is sent only while the device has the current tables. So an answer names nothing
+//       that was freed before the forwarder was last quiescent.
 #ifndef FORWARDER_GPU_STAGE_H
 #define FORWARDER_GPU_STAGE_H
 
@@ -27,12 +24,6 @@
 // f->gpu_use is not NULL. True: b is parked, or empty now. False: the CPU has to look it up now,
 // unless b->found. `redirects`: f->redirected belongs to b.
 bool gpu_park(struct forwarder *f, struct burst *b, bool redirects);
-// Like acl_in; f->gpu_use is not NULL. Empties b if it is parked.
-void gpu_acl_in(struct forwarder *f, struct burst *b);
-// Does acl_in for a burst that has waited: with the rules found by the GPU, or by the CPU.
-void gpu_decide(struct forwarder *f, struct gpu_parked_burst *e);
-// Makes it wait for its lookup, if that is necessary; f->n_redirected belongs to e.
-void gpu_park_again(struct forwarder *f, struct gpu_parked_burst *e);
 // Once per poll, f->gpu_use is not NULL: sends, receives, lets bursts continue. Returns the number
 // of packets that continued, plus waiting batches and bursts.
 unsigned gpu_serve(struct forwarder *f);

@@ -7,10 +7,9 @@
 //   exits  as each check
 //
 // The order is the same for all interfaces: a packet with a wrong source is not checked further. A
-// burst whose list a GPU has (gpu_stage.h) is parked at the list and continues after it. A burst of
-// interfaces without checks never comes here: testing the bits is the only cost for plain traffic.
+// burst of interfaces without checks never comes here: testing the bits is the only cost for plain
+// traffic.
 #include "forwarder/acl.h"
-#include "forwarder/gpu_stage.h"
 #include "forwarder/input_check.h"
 #include "forwarder/police.h"
 #include "forwarder/program.h"
@@ -42,16 +41,6 @@ static void checks_find(struct burst *b)
         b->features |= (uint16_t)iface_flags(iface_get(b->iface[i]));
 }
 
-static inline void checks_behind_list(struct forwarder *f, struct burst *b)
-{
-    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_redirected)
-        b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
-    if (b->n && b->features & IFACE_PROGRAM)
-        program_input(f, b);
-    if (b->n && b->features & IFACE_OFFLOAD)
-        offload(f, b);
-}
-
 void features_in(struct forwarder *f, struct burst *b)
 {
     if (b->features & IFACE_CHECKS)
@@ -64,11 +53,11 @@ void features_in(struct forwarder *f, struct burst *b)
     if (b->n && b->features & IFACE_POLICE)
         police_in(f, b);
     if (b->n && b->features & IFACE_ACL_IN)
-        unlikely(f->gpu_use) ? gpu_acl_in(f, b) : acl_in(f, b);
-    checks_behind_list(f, b);
-}
-
-void features_behind_list(struct forwarder *f, struct burst *b)
-{
-    checks_behind_list(f, b);
+        acl_in(f, b);
+    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_redirected)
+        b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
+    if (b->n && b->features & IFACE_PROGRAM)
+        program_input(f, b);
+    if (b->n && b->features & IFACE_OFFLOAD)
+        offload(f, b);
 }

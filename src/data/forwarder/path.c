@@ -359,16 +359,6 @@ __attribute__((noinline)) void path_answered(struct forwarder *f, struct burst *
     path_leave(f, USUAL);
 }
 
-__attribute__((noinline)) void path_listed(struct forwarder *f, struct gpu_parked_burst *e)
-{
-    answered_local(f);
-    gpu_decide(f, e);
-    features_behind_list(f, &e->b);
-    gpu_park_again(f, e);
-    answered_local(f);
-    path_leave(f, USUAL);
-}
-
 // --- the poll ---
 
 // For a port with watches. Returns the number of packets left for the normal path.

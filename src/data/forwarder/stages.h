@@ -15,7 +15,6 @@ void ip4_in(struct forwarder *f, struct burst *b);
 void ip6_in(struct forwarder *f, struct burst *b);
 // Applies interface features beyond routing (b->features).
 void features_in(struct forwarder *f, struct burst *b);
-void features_behind_list(struct forwarder *f, struct burst *b); // checks after access lists
 // Chooses each packet's next hop; survivors have an adjacency and a decremented TTL.
 void ip4_fwd(struct forwarder *f, struct burst *b);
 void ip6_fwd(struct forwarder *f, struct burst *b);

@@ -77,7 +77,7 @@ struct redirected { // a packet with another next hop than the lookup's
     uint32_t nexthop;
 };
 
-struct gpu_window { // measurements of this window for one kind of work (gpu_stage.c)
+struct gpu_window { // measurements of this window (gpu_stage.c)
     uint64_t cpu_cycles, cpu_packets, gpu_cycles, gpu_packets, answers, late;
     uint32_t until_own, probes;
     enum gpu_verdict verdict; // of the previous window
@@ -87,17 +87,8 @@ struct gpu_parked_burst {
     uint64_t since; // TSC when it was parked
     uint64_t batch; // serial; 0: not sent
     uint16_t at;    // index of its first packet there
-    enum gpu_work work; // work that it waits for
     bool answered; // by the device or not: only waits for earlier bursts
     bool foreign;  // some of its packets only wait for earlier bursts
-    // for work GPU_LIST
-    bool timed;     // the CPU classifies, and is timed
-    bool has_rules; // the device has found the rules
-    uint16_t list;
-    uint32_t epoch; // of the list, when sent
-    uint32_t rule[BURST_MAX];
-    uint32_t n_redirected; // by a program, before the list
-    struct redirected redirected[BURST_MAX];
     struct burst b;
 };
 
@@ -107,8 +98,8 @@ struct gpu_parked { // bursts that wait for a GPU's answer (gpu_stage.c), oldest
     uint32_t foreign; // number of foreign bursts: all others wait behind these
     uint64_t serial;  // of the last batch sent
     uint64_t rested;  // TSC of the last quiescent state
-    uint64_t window;  // TSC at its start
-    struct gpu_window of[GPU_WORKS];
+    uint64_t window_begun; // TSC
+    struct gpu_window window;
     struct gpu_parked_burst ring[GPU_RING];
 };
 

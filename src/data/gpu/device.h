@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// device.h - a device for lookups and classification: a GPU, or a thread that behaves like one
+// device.h - a device for lookups: a GPU, or a thread that behaves like one
 //
 // All that the rest of Kamuee knows of a device. mirror.h fills its memory, queue.h sends it
 // batches. After the first error a device is lost: every call returns -ENODEV, `why` describes the

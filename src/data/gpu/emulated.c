@@ -211,8 +211,7 @@ static void batch_do(struct emulated *e, struct gpu_mailbox *m, uint32_t place)
     for (uint32_t i = 0; i < s->n; i++) {
         gpu_serve_one(m, place, i);
         if (e->settings.wrong_every > 0 && ++e->served_keys % e->settings.wrong_every == 0)
-            *(s->kind < GPU_CLASSIFY4 ? &gpu_values(m, place)[i]
-                                      : (uint16_t *)&gpu_slots(m, place)[i]) ^= 1;
+            gpu_values(m, place)[i] ^= 1;
     }
     __atomic_store_n(&s->answer, s->request, __ATOMIC_RELEASE);
 }

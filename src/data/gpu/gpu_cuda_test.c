@@ -41,7 +41,7 @@ static void answers_are_the_tables(unsigned key_bits, bool persistent)
     uint64_t ticket;
 
     assert_int_equal(gpu_mirror_add(m, t), 0);
-    q = gpu_queue_new(m, &(struct gpu_queue_settings){BATCH, persistent, UINT64_MAX, 1, NULL});
+    q = gpu_queue_new(m, &(struct gpu_queue_settings){BATCH, persistent, UINT64_MAX, 1});
     assert_non_null(q);
     for (unsigned round = 0; round < 100; round++) {
         change_at_random(t, key_bits, 50);

@@ -34,7 +34,7 @@ static void rig_make(struct rig *r, unsigned key_bits, unsigned tables, bool per
         assert_int_equal(gpu_mirror_add(r->mirror, r->table[i]), i);
     }
     r->queue = gpu_queue_new(
-        r->mirror, &(struct gpu_queue_settings){BATCH, persistent, TIMEOUT, sample, NULL});
+        r->mirror, &(struct gpu_queue_settings){BATCH, persistent, TIMEOUT, sample});
     assert_non_null(r->queue);
 }
 
@@ -551,15 +551,15 @@ static void bad_settings_are_refused(void **state)
     struct rig r;
 
     rig_make(&r, 32, 1, true, 0);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){0, true, TIMEOUT, 0, NULL}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){0, true, TIMEOUT, 0}));
     assert_int_equal(errno, EINVAL);
     assert_null(gpu_queue_new(
-        r.mirror, &(struct gpu_queue_settings){GPU_BATCH_MAX + 1, true, TIMEOUT, 0, NULL}));
+        r.mirror, &(struct gpu_queue_settings){GPU_BATCH_MAX + 1, true, TIMEOUT, 0}));
     assert_int_equal(errno, EINVAL);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, 0, 0, NULL}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, 0, 0}));
     assert_int_equal(errno, EINVAL);
     gpu_emulated_lose(r.device);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, TIMEOUT, 0, NULL}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, TIMEOUT, 0}));
     assert_int_equal(errno, ENODEV);
     rig_free(&r);
 }

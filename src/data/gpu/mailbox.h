@@ -15,21 +15,19 @@
 #ifndef GPU_MAILBOX_H
 #define GPU_MAILBOX_H
 
-#include "gpu/classify.h"
 #include "gpu/lookup.h"
 
 #define GPU_SLOTS 16u
 #define GPU_BATCH_MAX 16384u
 #define GPU_TABLES_MAX 1024u
 
-// Kind of request: a value for each address, or a rule's slot for each packet.
-enum gpu_kind { GPU_FIND4, GPU_FIND6, GPU_CLASSIFY4, GPU_CLASSIFY6, GPU_KINDS };
+enum gpu_kind { GPU_FIND4, GPU_FIND6 };
 
 struct gpu_slot {
     // written by the host
     uint32_t request, n, kind; // enum gpu_kind
     uint32_t pad;
-    uint64_t at; // of struct gpu_table[] or struct gpu_image, at the time of the request
+    uint64_t at; // of struct gpu_table[], at the time of the request
     uint32_t host_pad[10];
     // written by the device, in a cache line of its own
     uint32_t answer;
@@ -41,17 +39,17 @@ struct gpu_mailbox {
     uint32_t batch; // capacity of a place, in addresses
     uint32_t pad[14];
     struct gpu_slot slot[GPU_SLOTS];
-    // Followed, for each place, by keys, answers (32 bits each, or 16), table numbers (16 bits).
+    // Followed, for each place, by keys, values (16 bits each), table numbers (16 bits).
 };
 
-#define GPU_KEY_BYTES 40u // the longest
-#define GPU_PLACE_BYTES(batch) (((uint64_t)(batch) * (GPU_KEY_BYTES + 4 + 2) + 63) / 64 * 64)
+#define GPU_KEY_BYTES 16u // the longest
+#define GPU_PLACE_BYTES(batch) (((uint64_t)(batch) * (GPU_KEY_BYTES + 2 + 2) + 63) / 64 * 64)
 #define GPU_MAILBOX_BYTES(batch) (sizeof(struct gpu_mailbox) + GPU_SLOTS * GPU_PLACE_BYTES(batch))
 
-// Keys are an array: addresses in network order, 4 or 16 bytes; struct acl_key4 or acl_key6.
+// Keys are an array: addresses in network order.
 static inline uint32_t gpu_key_bytes(uint32_t kind)
 {
-    return kind == GPU_FIND4 ? 4 : kind == GPU_CLASSIFY6 ? 40 : 16;
+    return kind == GPU_FIND4 ? 4 : 16;
 }
 
 static inline uint8_t *gpu_keys(struct gpu_mailbox *m, uint32_t place)
@@ -59,19 +57,14 @@ static inline uint8_t *gpu_keys(struct gpu_mailbox *m, uint32_t place)
     return (uint8_t *)m + sizeof(*m) + place * GPU_PLACE_BYTES(m->batch);
 }
 
-static inline uint32_t *gpu_slots(struct gpu_mailbox *m, uint32_t place)
-{
-    return (uint32_t *)(gpu_keys(m, place) + (uint64_t)m->batch * GPU_KEY_BYTES);
-}
-
 static inline uint16_t *gpu_values(struct gpu_mailbox *m, uint32_t place)
 {
-    return (uint16_t *)gpu_slots(m, place);
+    return (uint16_t *)(gpu_keys(m, place) + (uint64_t)m->batch * GPU_KEY_BYTES);
 }
 
 static inline uint16_t *gpu_which(struct gpu_mailbox *m, uint32_t place)
 {
-    return (uint16_t *)(gpu_slots(m, place) + m->batch);
+    return gpu_values(m, place) + m->batch;
 }
 
 static inline uint32_t gpu_find_one(const struct gpu_table *t, const uint8_t *key, bool six)
@@ -88,15 +81,9 @@ static inline void gpu_serve_one(struct gpu_mailbox *m, uint32_t place, uint32_t
     const struct gpu_slot *s = &m->slot[place];
     const uint8_t *key = gpu_keys(m, place) + (uint64_t)i * gpu_key_bytes(s->kind);
     const struct gpu_table *tables = (const struct gpu_table *)s->at;
-    const struct gpu_image *list = (const struct gpu_image *)s->at;
 
-    if (s->kind == GPU_CLASSIFY4)
-        gpu_slots(m, place)[i] = gpu_classify4(list, (const uint32_t *)key);
-    else if (s->kind == GPU_CLASSIFY6)
-        gpu_slots(m, place)[i] = gpu_classify6(list, (const uint32_t *)key);
-    else
-        gpu_values(m, place)[i] = (uint16_t)gpu_find_one(&tables[gpu_which(m, place)[i]], key,
-                                                         s->kind == GPU_FIND6);
+    gpu_values(m, place)[i] =
+        (uint16_t)gpu_find_one(&tables[gpu_which(m, place)[i]], key, s->kind == GPU_FIND6);
 }
 
 #endif

@@ -484,7 +484,7 @@ const char *gpu_mirror_why(const struct gpu_mirror *m)
     case GPU_LATE:
         return "a batch was not answered in time";
     case GPU_WRONG:
-        return "an answer was not what the table or the list says";
+        return "an answer was not what the table says";
     case GPU_FULL:
         return "it has no memory left for the tables";
     case GPU_GONE:

@@ -34,7 +34,7 @@ enum gpu_state {
     GPU_ON,
     GPU_LOST,  // the device reports an error
     GPU_LATE,  // a batch was not answered in time
-    GPU_WRONG, // an answer differed from the table or the list
+    GPU_WRONG, // an answer differed from the table
     GPU_FULL,  // the device has no room for the tables
     GPU_GONE,  // a table has been replaced; a mirror keeps its tables for life
 };
@@ -65,7 +65,7 @@ enum gpu_state gpu_mirror_state(const struct gpu_mirror *m);
 void gpu_mirror_fail(struct gpu_mirror *m, enum gpu_state why); // the first reason stays
 const char *gpu_mirror_why(const struct gpu_mirror *m);         // a sentence; "" while it is on
 
-// --- for queue.c and lists.c ---
+// --- for queue.c ---
 
 struct gpu_reader { // numbers of batches that a queue has sent and received; the forwarder writes
     uint64_t sent, received;

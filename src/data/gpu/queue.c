@@ -2,7 +2,6 @@
 // queue.c - see queue.h
 #include "gpu/queue.h"
 
-#include "acl/acl.h"
 #include "poptrie/poptrie.h"
 
 #include <errno.h>
@@ -13,8 +12,7 @@
 struct sent {
     void *user;
     uint64_t at_ns;
-    uint64_t version; // of the tables or of the list; 0: samples cannot be compared
-    uint32_t list;
+    uint64_t version; // of the tables; 0: samples cannot be compared
 };
 
 struct gpu_queue {
@@ -99,24 +97,12 @@ const struct gpu_queue_stats *gpu_queue_stats(const struct gpu_queue *q)
 
 // --- there ---
 
-static bool is_of_list(const struct gpu_batch *b)
-{
-    return b->kind == GPU_CLASSIFY4 || b->kind == GPU_CLASSIFY6;
-}
-
-static bool is_on_device(const struct gpu_queue *q, const struct gpu_batch *b)
-{
-    if (is_of_list(b))
-        return b->version != 0 && gpu_list_version(q->settings.lists, b->list) == b->version;
-    return gpu_mirror_tables(q->mirror) != 0;
-}
-
 bool gpu_queue_begin(struct gpu_queue *q, struct gpu_batch *b)
 {
     uint32_t place = q->reader.sent % GPU_SLOTS;
 
     if (gpu_queue_waiting(q) == GPU_SLOTS || gpu_mirror_state(q->mirror) != GPU_ON ||
-        !is_on_device(q, b))
+        gpu_mirror_tables(q->mirror) == 0)
         return false;
     b->key = gpu_keys(q->mailbox, place);
     b->which = gpu_which(q->mailbox, place);
@@ -130,17 +116,12 @@ void gpu_queue_send(struct gpu_queue *q, const struct gpu_batch *b, uint64_t now
     uint64_t number = q->reader.sent + 1;
     struct gpu_slot *s = &q->mailbox->slot[place];
 
-    q->sent[place] = (struct sent){b->user, now_ns,
-                                   is_of_list(b) ? b->version : gpu_mirror_version(q->mirror),
-                                   b->list};
-    // counted before reading `at`: partners: copies_arrived, image_arrived
+    q->sent[place] = (struct sent){b->user, now_ns, gpu_mirror_version(q->mirror)};
+    // counted before reading `at`: partner: copies_arrived
     __atomic_store_n(&q->reader.sent, number, __ATOMIC_SEQ_CST);
-    s->at = is_of_list(b) ? gpu_list_at(q->settings.lists, b->list) : gpu_mirror_tables(q->mirror);
+    s->at = gpu_mirror_tables(q->mirror);
     s->n = b->n;
     s->kind = b->kind;
-    // The image may be newer than the version of the caller.
-    if (is_of_list(b) && gpu_list_version(q->settings.lists, b->list) != b->version)
-        q->sent[place].version = 0;
     __atomic_store_n(&s->request, (uint32_t)number, __ATOMIC_RELEASE);
     if (!q->settings.persistent && q->device->ops->launch(q->device, q->mailbox, place) != 0)
         gpu_mirror_fail(q->mirror, GPU_LOST);
@@ -151,57 +132,37 @@ void gpu_queue_send(struct gpu_queue *q, const struct gpu_batch *b, uint64_t now
 static uint32_t cpu_find(const struct gpu_queue *q, const struct gpu_batch *b, uint32_t i)
 {
     const uint8_t *key = b->key + (size_t)i * gpu_key_bytes(b->kind);
-    uint32_t dst, rule = ACL_MISS;
+    uint32_t dst;
 
-    switch (b->kind) {
-    case GPU_CLASSIFY4:
-        acl_classify4(gpu_list_acl(q->settings.lists, b->list), (const void *)key, &rule, 1);
-        return rule;
-    case GPU_CLASSIFY6:
-        acl_classify6(gpu_list_acl(q->settings.lists, b->list), (const void *)key, &rule, 1);
-        return rule;
-    case GPU_FIND6:
+    if (b->kind == GPU_FIND6)
         return poptrie_find6(gpu_mirror_table(q->mirror, b->which[i]), key);
-    default:
-        memcpy(&dst, key, sizeof(dst));
-        return poptrie_find4(gpu_mirror_table(q->mirror, b->which[i]), dst);
-    }
+    memcpy(&dst, key, sizeof(dst));
+    return poptrie_find4(gpu_mirror_table(q->mirror, b->which[i]), dst);
 }
 
 static void cpu_answer(struct gpu_queue *q, struct gpu_batch *b)
 {
     b->by_cpu = true;
-    b->rule = NULL;
-    if (is_of_list(b))
-        return;
     for (uint32_t i = 0; i < b->n; i++)
         q->own[i] = (uint16_t)cpu_find(q, b, i);
     b->value = q->own;
 }
 
-// Do lookups on the CPU now use the version that the batch used?
-static bool is_version(const struct gpu_queue *q, const struct gpu_batch *b, uint64_t version)
-{
-    return version != 0 &&
-           (is_of_list(b) ? gpu_list_version(q->settings.lists, b->list) == version
-                          : gpu_mirror_version_is(q->mirror, version));
-}
-
-// Does every n-th answer agree with the table or the list? A difference counts only if these have
-// not changed since the batch was sent. A list of another version may be gone.
+// Does every n-th answer agree with its table? A difference counts only if the tables have not
+// changed since the batch was sent.
 static bool sample_is_right(struct gpu_queue *q, const struct gpu_batch *b, uint64_t version)
 {
     uint32_t step = q->settings.sample, i = q->until_sample;
     uint64_t wrong = 0;
 
-    if (step == 0 || version == 0 || (is_of_list(b) && !is_version(q, b, version)))
+    if (step == 0 || version == 0)
         return true;
     for (i -= 1; i < b->n; i += step) {
-        wrong += (is_of_list(b) ? b->rule[i] : b->value[i]) != cpu_find(q, b, i);
+        wrong += b->value[i] != cpu_find(q, b, i);
         q->stats.sampled++;
     }
     q->until_sample = i - b->n + 1;
-    if (wrong == 0 || !is_version(q, b, version))
+    if (wrong == 0 || !gpu_mirror_version_is(q->mirror, version))
         return true;
     q->stats.wrong += wrong;
     return false;
@@ -216,7 +177,6 @@ static bool device_answer(struct gpu_queue *q, struct gpu_batch *b, uint32_t pla
         __atomic_load_n(&q->mailbox->slot[place].answer, __ATOMIC_ACQUIRE) != number)
         return false;
     b->value = gpu_values(q->mailbox, place);
-    b->rule = gpu_slots(q->mailbox, place);
     if (sample_is_right(q, b, q->sent[place].version))
         return true;
     gpu_mirror_fail(q->mirror, GPU_WRONG);
@@ -244,8 +204,6 @@ bool gpu_queue_receive(struct gpu_queue *q, struct gpu_batch *b, uint64_t now_ns
                             .which = gpu_which(q->mailbox, place),
                             .n = s->n,
                             .kind = s->kind,
-                            .list = sent->list,
-                            .version = (uint32_t)sent->version,
                             .user = sent->user,
                             .age_ns = now_ns - sent->at_ns};
     if (!device_answer(q, b, place)) {

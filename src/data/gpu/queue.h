@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue.h - one forwarder's batches of addresses or packets: to the device, and back in order
+// queue.h - one forwarder's batches of addresses: to the device, and back in order
 //
-//     batch = {.kind}                            // of packets: also list and version
+//     batch = {.kind}
 //     if (gpu_queue_begin(q, &batch))            // room for keys, in memory that both can access
 //         ... keys, which, n, user ...
 //         gpu_queue_send(q, &batch, now);
 //     while (gpu_queue_receive(q, &batch, now))  // in the order of sending
-//         ... batch.value[0..n), or batch.rule[0..n) ...
+//         ... batch.value[0..n) ...
 //
 // Invariants:
 //   Q1  every batch that was sent is received, once, in order;
-//   Q2  with values that its tables had since the last commit that had passed when it was sent, or
-//       with rules of the version of its list;
+//   Q2  with values that its tables had since the last commit that had passed when it was sent;
 //   Q3  at the latest when gpu_queue_receive is called `timeout_ns` after it was sent.
 //
 // If the device does not answer a batch, or a sample of it is wrong, the CPU looks up this batch
-// and all later ones (for an access list, the caller does, as the list may be gone), and the device
-// is disabled for all queues (gpu_mirror_state). Then gpu_queue_begin returns false, and the caller
-// works as if there were no device.
+// and all later ones, and the device is disabled for all queues (gpu_mirror_state). Then
+// gpu_queue_begin returns false, and the caller works as if there were no device.
 //
 // One thread, except new and free, which the writer calls. Nothing here waits, allocates or locks,
 // except launches on an emulated device.
 #ifndef GPU_QUEUE_H
 #define GPU_QUEUE_H
 
-#include "gpu/lists.h"
 #include "gpu/mirror.h"
 
 struct gpu_queue;
@@ -34,19 +31,16 @@ struct gpu_queue_settings {
     bool persistent;     // the device serves the mailbox; else each batch is a launch
     uint64_t timeout_ns; // of a batch
     uint32_t sample;     // every n-th key is also looked up on the CPU; 0: none
-    const struct gpu_lists *lists; // NULL: none
 };
 
 struct gpu_batch {
     enum gpu_kind kind;
-    uint32_t list, version; // of packets, see lists.h
-    uint8_t *key;           // see gpu_key_bytes
-    uint16_t *which;        // of addresses: number of each one's table, from gpu_mirror_add
+    uint8_t *key;    // see gpu_key_bytes
+    uint16_t *which; // number of each one's table, from gpu_mirror_add
     uint32_t n;
     void *user;
     // set by receive, valid until the next gpu_queue_begin:
-    const uint16_t *value; // of addresses
-    const uint32_t *rule;  // of packets: the rule's slot, or ACL_MISS; NULL if by_cpu
+    const uint16_t *value;
     uint64_t age_ns;
     bool by_cpu;
 };
@@ -62,8 +56,7 @@ struct gpu_queue_stats {
 struct gpu_queue *gpu_queue_new(struct gpu_mirror *m, const struct gpu_queue_settings *settings);
 void gpu_queue_free(struct gpu_queue *q);
 
-// False: GPU_SLOTS batches are in progress, or the tables or this version of the list are not on
-// the device, or the device has failed.
+// False: GPU_SLOTS batches are in progress, or the tables are not on the device, or it has failed.
 bool gpu_queue_begin(struct gpu_queue *q, struct gpu_batch *b);
 void gpu_queue_send(struct gpu_queue *q, const struct gpu_batch *b, uint64_t now_ns);
 bool gpu_queue_receive(struct gpu_queue *q, struct gpu_batch *b, uint64_t now_ns);

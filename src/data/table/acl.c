@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "core/mem.h"
-#include "table/acl_gpu.h"
 #include "table/grace.h"
 
 #define ROW_ALIGN 128u // CPUs fetch cache lines in pairs
@@ -132,7 +131,6 @@ struct acl_content *acl_publish(uint16_t id, struct acl_content *c)
 
     thread_must_be(ROLE_ACL_MANAGER);
     bug_on(l->state != USED);
-    acl_gpu_stale(id);
     if (c)
         c->epoch = ++l->epoch;
     rcu_publish(&l->content, c);
@@ -141,18 +139,12 @@ struct acl_content *acl_publish(uint16_t id, struct acl_content *c)
     return old;
 }
 
-void acl_changes(uint16_t id)
-{
-    acl_gpu_stale(id);
-}
-
 void acl_changed(uint16_t id)
 {
     struct acl_list *l = &acl_table[id];
 
     thread_must_be(ROLE_ACL_MANAGER);
     bug_on(!l->content);
-    acl_gpu_stale(id); // for changes of its sets, and where acl_changes() was not called
     // Release: a reader of this epoch sees the engine's current state. Partner: acquire load of
     // forwarders.
     __atomic_store_n(&l->content->epoch, ++l->epoch, __ATOMIC_RELEASE);

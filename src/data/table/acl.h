@@ -19,7 +19,7 @@
 //     acl_hits_add(c, slot, acl_hits_read(old, ...)) for rules that stay; acl_content_free(old)
 // or, in place
 //     acl_content_set(c, slot, action) before the engine has a rule in that slot;
-//     acl_changes(id); acl_engine_add/del; acl_changed(id)
+//     acl_engine_add/del; acl_changed(id)
 #ifndef TABLE_ACL_H
 #define TABLE_ACL_H
 
@@ -116,7 +116,6 @@ void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_acti
 // Publishes `c`, NULL = none. Waits for a grace period, then returns the previous content, which
 // has no readers left.
 struct acl_content *acl_publish(uint16_t id, struct acl_content *c);
-void acl_changes(uint16_t id); // before a change in place: makes the copy on a GPU stale
 void acl_changed(uint16_t id); // after a change in place of the engine or of a set that it uses
 void acl_hits_add(struct acl_content *c, uint32_t slot, struct acl_hits more);
 void acl_hits_clear(struct acl_content *c, uint32_t slot);

@@ -18,8 +18,8 @@
 
 struct gpu_use *gpu_in_use;
 const char *const gpu_fault_name[GPU_FAULTS] = {"none", "lost", "silent", "wrong"};
-const char *const gpu_cause_name[GPU_CAUSES] = {"split", "table-change", "full",   "late",
-                                                "drain", "failure",      "unsuitable"};
+const char *const gpu_cause_name[GPU_CAUSES] = {"split", "table-change", "full",
+                                                "late",  "drain",        "failure"};
 const char *const gpu_verdict_name[GPU_VERDICTS] = {"sends", "cpu-is-faster", "too-late"};
 
 static int device_open(struct gpu_use *u, char *err, size_t n)
@@ -41,8 +41,7 @@ static int queues_new(struct gpu_use *u)
     const struct gpu_queue_settings s = {.batch = BATCH,
                                          .persistent = true,
                                          .timeout_ns = (uint64_t)u->settings.timeout_ms * 1000000,
-                                         .sample = SAMPLE,
-                                         .lists = u->lists};
+                                         .sample = SAMPLE};
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
         u->queue[i] = gpu_queue_new(u->mirror, &s);
@@ -109,9 +108,7 @@ int gpu_use_open(struct gpu_use **to, const struct gpu_settings *s, char *err, s
     e = device_open(u, err, n);
     if (!e) {
         u->mirror = gpu_mirror_new(u->device);
-        if (u->mirror && s->n_lists)
-            u->lists = gpu_lists_new(u->mirror);
-        e = u->mirror && (u->lists || !s->n_lists) ? queues_new(u) : -ENOMEM;
+        e = u->mirror ? queues_new(u) : -ENOMEM;
         if (e)
             explain_error(u, e, err, n);
     }
@@ -126,12 +123,10 @@ void gpu_use_close(struct gpu_use *u)
 {
     if (!u)
         return;
-    acl_gpu_end(u->lists);
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
         gpu_queue_free(u->queue[i]);
     if (u->mirror)
         fib_mirror_end(u->mirror);
-    gpu_lists_free(u->lists);
     gpu_mirror_free(u->mirror);
     if (u->device)
         u->device->ops->close(u->device);
@@ -173,11 +168,9 @@ static void count_add(struct gpu_count *sum, const struct gpu_count *c)
     sum->batches += word(&c->batches);
     sum->sampled += word(&c->sampled);
     sum->wrong += word(&c->wrong);
-    for (unsigned w = 0; w < GPU_WORKS; w++) {
-        sum->answered[w] += word(&c->answered[w]);
-        for (unsigned i = 0; i < GPU_CAUSES; i++)
-            sum->by_cpu[w][i] += word(&c->by_cpu[w][i]);
-    }
+    sum->answered += word(&c->answered);
+    for (unsigned i = 0; i < GPU_CAUSES; i++)
+        sum->by_cpu[i] += word(&c->by_cpu[i]);
     for (unsigned i = 0; i < GPU_AGES; i++)
         sum->age[i] += word(&c->age[i]);
 }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu.h - a GPU that does lookups for some virtual routers and classifies by some access lists
+// gpu.h - a GPU that does lookups for some virtual routers
 //
-// A GPU in use has copies of its virtual routers' FIBs (gpu/mirror.h), images of its access lists
-// (gpu/lists.h), and a queue for each forwarder. These sets are fixed: a different set makes a
-// different GPU in use.
+// A GPU in use has copies of its virtual routers' FIBs (gpu/mirror.h) and a queue for each
+// forwarder. The set of FIBs is fixed: a different set makes a different GPU in use.
 //
 //     control                                  forwarder (forwarder/gpu_stage.h)
 //     gpu_use_open, gpu_use_publish(u)         gpu_now() once a poll
 //     gpu_use_publish(NULL), gpu_use_close     stops using it within a grace period
 //
-// rib_manager keeps the FIB copies current (fib_mirror_work, table/fib.h), acl_manager the list
-// images (acl_gpu_work, table/acl_gpu.h).
+// rib_manager keeps the copies current (fib_mirror_work, table/fib.h).
 #ifndef TABLE_GPU_H
 #define TABLE_GPU_H
 
@@ -23,7 +21,6 @@
 #include "gpu/device.h"
 #include "gpu/mirror.h"
 #include "gpu/queue.h"
-#include "table/acl_gpu.h"
 #include "table/limits.h"
 
 #define GPU_EMULATED (-1)
@@ -34,19 +31,14 @@
 enum gpu_fault { GPU_FAULT_NONE, GPU_FAULT_LOST, GPU_FAULT_SILENT, GPU_FAULT_WRONG, GPU_FAULTS };
 extern const char *const gpu_fault_name[GPU_FAULTS]; // "lost"
 
-// Work that a packet waits for.
-enum gpu_work { GPU_LOOKUP, GPU_LIST, GPU_WORKS };
-
-// Reason why the CPU did the work instead of the device.
+// Reason why the CPU looked up instead of the device.
 enum gpu_cause {
     GPU_BY_SPLIT,   // the CPU is faster, or is being measured
-    GPU_BY_CHANGE,  // the device does not have the current tables or list yet
+    GPU_BY_CHANGE,  // the device does not have the current tables yet
     GPU_BY_FULL,    // too many bursts or batches wait already
     GPU_BY_LATE,    // waited for max-latency
     GPU_BY_DRAIN,   // a grace period or a shutdown must not wait
     GPU_BY_FAILURE, // device out of use
-    // Packets of several lists in one burst, or a packet truncated where a rule might look.
-    GPU_BY_UNSUITABLE,
     GPU_CAUSES
 };
 extern const char *const gpu_cause_name[GPU_CAUSES]; // "split"
@@ -65,12 +57,12 @@ struct gpu_cost { // per packet, at the last measurement
 };
 
 struct gpu_count { // of one forwarder, its only writer; other threads read single words
-    uint64_t batches;                       // answered by the device
-    uint64_t answered[GPU_WORKS];           // packets that used its answer
-    uint64_t by_cpu[GPU_WORKS][GPU_CAUSES]; // packets
-    uint64_t age[GPU_AGES];                 // batches, from sending to receiving
-    uint64_t sampled, wrong;                // answers verified, and found wrong
-    struct gpu_cost cost[GPU_WORKS];
+    uint64_t batches;            // answered by the device
+    uint64_t answered;           // packets that used its answer
+    uint64_t by_cpu[GPU_CAUSES]; // packets
+    uint64_t age[GPU_AGES];      // batches, from sending to receiving
+    uint64_t sampled, wrong;     // answers verified, and found wrong
+    struct gpu_cost cost;
 } __attribute__((aligned(128)));
 
 struct gpu_settings {
@@ -80,15 +72,12 @@ struct gpu_settings {
     uint32_t timeout_ms;      // a device without an answer for so long is out of use
     bool always;              // use it even if it is slower
     uint16_t n_vrs, vr[GPU_VRS_MAX];
-    uint16_t n_lists;
-    char list[ACL_GPU_MAX][ACL_NAME_SIZE];
 };
 
 struct gpu_use {
     struct gpu_settings settings;
     struct gpu_device *device;
     struct gpu_mirror *mirror;
-    struct gpu_lists *lists; // NULL: none
     struct gpu_queue *queue[FORWARDER_MAX];
     uint16_t which[2][VR_MAX]; // by family: table number on the device + 1; 0: none
     uint64_t max_latency_tsc; // atomic

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu.c - the GPU for lookups and classification: configuration, state, reopening
+// gpu.c - the GPU for lookups: configuration, state, reopening
 //
 // A change of the device, of its virtual routers or of their engines closes the GPU and opens it
 // again; only the latency limit and an emulated fault change while it is open. A missing GPU is an
@@ -23,8 +23,6 @@
 #include "restconf/operation.h"
 #include "restconf/reply.h"
 #include "restconf/state.h"
-#include "table/acl.h"
-#include "table/acl_gpu.h"
 #include "table/fib.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
@@ -53,7 +51,7 @@ static void read_gpu(struct model *m, const struct lyd_node *entry)
     struct model_gpu *g = vec_push(&gpus_of(m)->gpu);
     struct gpu_config *c = &g->config;
     const struct lyd_node *first = lyd_child(entry);
-    struct lyd_nodes vr = {0}, list = {0};
+    struct lyd_nodes vr = {0};
 
     memset(g, 0, sizeof *g);
     leaf_copy(c->name, sizeof c->name, first, "name", "");
@@ -69,10 +67,6 @@ static void read_gpu(struct model *m, const struct lyd_node *entry)
     for (size_t i = 0; i < vr.n && c->n_vrs < GPU_VRS_MAX; i++)
         snprintf(c->vr[c->n_vrs++], sizeof *c->vr, "%s", lyd_get_value(vr.item[i]));
     free(vr.item);
-    config_children(first, yang_child(entry->schema, "access-list", true), &list);
-    for (size_t i = 0; i < list.n && c->n_lists < ACL_GPU_MAX; i++)
-        snprintf(c->list[c->n_lists++], sizeof *c->list, "%s", lyd_get_value(list.item[i]));
-    free(list.item);
     g->line = leaf_line(entry, NULL);
 }
 
@@ -80,12 +74,6 @@ static void read_gpus(struct model *m, const struct lyd_node *tree, const struct
                       struct errors *e)
 {
     model_read_list(m, tree, NULL, "gpu", read_gpu);
-    vec_foreach (&gpus_of(m)->gpu, g)
-        if (!g->config.n_vrs && !g->config.n_lists)
-            errors_add(e, g->line,
-                       "gpu %s: it has nothing to do: 'set gpu %s vr VR', or 'set gpu %s "
-                       "access-list LIST'",
-                       g->config.name, g->config.name, g->config.name);
 }
 
 static void free_gpus(struct model *m)
@@ -214,20 +202,20 @@ static const struct feature_config gpu_config = {
 // --- state ---------------------------------------------------------------------------------------
 
 // Number of forwarders whose last verdict is `v`.
-static unsigned verdicts(const struct gpu_use *u, enum gpu_work w, enum gpu_verdict v)
+static unsigned verdicts(const struct gpu_use *u, enum gpu_verdict v)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
-        n += u->count[i].cost[w].measured && u->count[i].cost[w].verdict == v;
+        n += u->count[i].cost.measured && u->count[i].cost.verdict == v;
     return n;
 }
 
-static void write_costs(struct jwrite *j, const struct gpu_use *u, enum gpu_work w)
+static void write_costs(struct jwrite *j, const struct gpu_use *u)
 {
     jwrite_begin(j, "forwarder", '[');
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
-        const struct gpu_cost *c = &u->count[i].cost[w];
+        const struct gpu_cost *c = &u->count[i].cost;
         if (!c->measured)
             continue;
         jwrite_begin(j, NULL, '{');
@@ -240,34 +228,16 @@ static void write_costs(struct jwrite *j, const struct gpu_use *u, enum gpu_work
     jwrite_end(j, ']');
 }
 
-static void write_by_cpu(struct jwrite *j, const struct gpu_count *sum, enum gpu_work w,
-                         const char *unit)
+static void write_by_cpu(struct jwrite *j, const struct gpu_count *sum)
 {
     jwrite_begin(j, "by-cpu", '[');
     for (unsigned i = 0; i < GPU_CAUSES; i++) {
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "cause", gpu_cause_name[i]);
-        jwrite_u64(j, unit, sum->by_cpu[w][i]);
+        jwrite_u64(j, "lookups", sum->by_cpu[i]);
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
-}
-
-static void write_list(struct jwrite *j, const struct acl_gpu_state *s)
-{
-    static const char *const name[] = {"waits", "on", "refused"};
-
-    jwrite_begin(j, NULL, '{');
-    jwrite_string(j, "name", s->name);
-    jwrite_string(j, "status", name[s->status]);
-    if (s->why[0])
-        jwrite_string(j, "why", s->why);
-    if (s->status == ACL_GPU_ON) {
-        jwrite_u64(j, "rules", s->rules);
-        jwrite_u64(j, "memory", s->bytes);
-        jwrite_int(j, "tuples", s->tuples);
-    }
-    jwrite_end(j, '}');
 }
 
 static void write_counts(struct jwrite *j, const struct gpu_use *u)
@@ -276,46 +246,33 @@ static void write_counts(struct jwrite *j, const struct gpu_use *u)
     struct gpu_count sum;
 
     gpu_use_sum(u, &sum);
-    jwrite_u64(j, "memory", m.bytes + (u->lists ? gpu_lists_bytes(u->lists) : 0));
-    jwrite_u64(j, "copied", m.copied_bytes + (u->lists ? gpu_lists_copied_bytes(u->lists) : 0));
+    jwrite_u64(j, "memory", m.bytes);
+    jwrite_u64(j, "copied", m.copied_bytes);
     jwrite_u64(j, "batches", sum.batches);
-    jwrite_u64(j, "lookups", sum.answered[GPU_LOOKUP]);
-    write_by_cpu(j, &sum, GPU_LOOKUP, "lookups");
+    jwrite_u64(j, "lookups", sum.answered);
+    write_by_cpu(j, &sum);
     jwrite_u64(j, "sampled", sum.sampled);
     jwrite_u64(j, "wrong", sum.wrong);
     jwrite_int(j, "age-p50", (int64_t)gpu_age_quantile(sum.age, 500));
     jwrite_int(j, "age-p99", (int64_t)gpu_age_quantile(sum.age, 990));
-    write_costs(j, u, GPU_LOOKUP);
-    jwrite_begin(j, "classified", '{');
-    jwrite_u64(j, "packets", sum.answered[GPU_LIST]);
-    write_by_cpu(j, &sum, GPU_LIST, "packets");
-    write_costs(j, u, GPU_LIST);
-    jwrite_end(j, '}');
+    write_costs(j, u);
 }
 
-static void write_lists(struct jwrite *j)
-{
-    struct acl_gpu_state list;
-
-    jwrite_begin(j, "access-list", '[');
-    for (unsigned i = 0; acl_gpu_state(i, &list); i++)
-        write_list(j, &list);
-    jwrite_end(j, ']');
-}
-
-// Its present activity for one kind of work, in words.
-static const char *activity(const struct gpu_manager_state *s, enum gpu_work w)
+// Its present activity, in words.
+static const char *activity(const struct gpu_manager_state *s)
 {
     if (s->status == GPU_STATUS_LACKING)
-        return w == GPU_LOOKUP ? "not there, the CPU looks up" : "not there, the CPU classifies";
+        return "not there, the CPU looks up";
     if (s->status == GPU_STATUS_FAILED)
-        return w == GPU_LOOKUP ? "out of use, the CPU looks up" : "out of use, the CPU classifies";
-    if (s->settings->always || verdicts(s->use, w, GPU_SENDS))
-        return w == GPU_LOOKUP ? "looks up" : "classifies";
-    if (verdicts(s->use, w, GPU_IS_LATE))
+        return "out of use, the CPU looks up";
+    if (!s->settings->n_vrs)
+        return "idle, it has no virtual router";
+    if (s->settings->always || verdicts(s->use, GPU_SENDS))
+        return "looks up";
+    if (verdicts(s->use, GPU_IS_LATE))
         return "idle, answers come too late";
-    return verdicts(s->use, w, GPU_CPU_IS_FASTER) ? "idle, CPU is faster here"
-                                                  : "idle, nothing measured yet";
+    return verdicts(s->use, GPU_CPU_IS_FASTER) ? "idle, CPU is faster here"
+                                               : "idle, nothing measured yet";
 }
 
 static int show_gpu(struct show *s)
@@ -332,10 +289,7 @@ static int show_gpu(struct show *s)
         else
             jwrite_int(j, "device", g.settings->device);
         jwrite_string(j, "status", status_name[g.status]);
-        if (g.settings->n_vrs)
-            jwrite_string(j, "activity", activity(&g, GPU_LOOKUP));
-        if (g.settings->n_lists)
-            jwrite_string(j, "list-activity", activity(&g, GPU_LIST));
+        jwrite_string(j, "activity", activity(&g));
         if (g.why[0])
             jwrite_string(j, "why", g.why);
         jwrite_begin(j, "vr", '[');
@@ -343,7 +297,6 @@ static int show_gpu(struct show *s)
             jwrite_string(j, NULL, vr_get(g.settings->vr[i])->name);
         jwrite_end(j, ']');
         jwrite_int(j, "tables", g.use ? 2 * g.settings->n_vrs : 0);
-        write_lists(j);
         if (g.use)
             write_counts(j, g.use);
         jwrite_end(j, '}');
@@ -369,20 +322,7 @@ const char *gpu_of_vr(uint16_t vr, const char **now)
 
     for (unsigned i = 0; has && i < s.settings->n_vrs; i++)
         if (s.settings->vr[i] == vr) {
-            *now = activity(&s, GPU_LOOKUP);
-            return s.settings->name;
-        }
-    return NULL;
-}
-
-const char *gpu_of_list(uint16_t list, const char **now)
-{
-    struct gpu_manager_state s;
-    bool has = gpu_manager_state(&s);
-
-    for (unsigned i = 0; has && i < s.settings->n_lists; i++)
-        if (!strcmp(s.settings->list[i], acl_table[list].name)) {
-            *now = activity(&s, GPU_LIST);
+            *now = activity(&s);
             return s.settings->name;
         }
     return NULL;
@@ -422,19 +362,11 @@ static void write_gpu_metrics(struct metrics *m, const void *kept)
     gpu_use_sum(s.use, &sum);
     metric_family(m, METRIC_COUNTER, "gpu_lookup_packets", "packets",
                   "Packets whose next hop the GPU looked up.");
-    metric_u64(m, sum.answered[GPU_LOOKUP], "gpu", s.settings->name, NULL);
+    metric_u64(m, sum.answered, "gpu", s.settings->name, NULL);
     metric_family(m, METRIC_COUNTER, "gpu_by_cpu_packets", "packets",
                   "Packets of virtual routers that use the GPU, looked up by the CPU, by cause.");
     for (unsigned i = 0; i < GPU_CAUSES; i++)
-        metric_u64(m, sum.by_cpu[GPU_LOOKUP][i], "gpu", s.settings->name, "cause",
-                   gpu_cause_name[i], NULL);
-    metric_family(m, METRIC_COUNTER, "gpu_classified_packets", "packets",
-                  "Packets whose rule of an access list the GPU has found.");
-    metric_u64(m, sum.answered[GPU_LIST], "gpu", s.settings->name, NULL);
-    metric_family(m, METRIC_COUNTER, "gpu_classified_by_cpu_packets", "packets",
-                  "Packets of access lists that use the GPU, classified by the CPU, by cause.");
-    for (unsigned i = 0; i < GPU_CAUSES; i++)
-        metric_u64(m, sum.by_cpu[GPU_LIST][i], "gpu", s.settings->name, "cause",
+        metric_u64(m, sum.by_cpu[i], "gpu", s.settings->name, "cause",
                    gpu_cause_name[i], NULL);
     metric_family(m, METRIC_COUNTER, "gpu_batches", "batches",
                   "Batches that the GPU has answered.");

@@ -11,7 +11,5 @@
 bool gpu_is_out(char *name, size_t n);
 // Name and present activity of the GPU that may do lookups of the virtual router; NULL if none.
 const char *gpu_of_vr(uint16_t vr, const char **activity);
-// The same for packets of an access list.
-const char *gpu_of_list(uint16_t list, const char **activity);
 
 #endif

@@ -143,20 +143,21 @@ static void write_nodes(struct jwrite *j, const struct packet_trace_lookup *l)
     jwrite_end(j, ']');
 }
 
-// A traced packet does not wait: the CPU does its lookup and finds its rule. The GPU's activity for
-// other packets is shown next to it.
-static void write_gpu(struct jwrite *j, const char *name, const char *now)
+// A traced packet does not wait: the CPU does its lookup. The GPU's activity for other packets is
+// shown next to it.
+static void write_gpu(struct jwrite *j, uint16_t vr)
 {
-    if (!name)
+    const char *now = NULL, *gpu = gpu_of_vr(vr, &now);
+
+    if (!gpu)
         return;
-    jwrite_string(j, "gpu", name);
+    jwrite_string(j, "gpu", gpu);
     jwrite_string(j, "gpu-activity", now);
 }
 
 static void write_lookup(const struct telling *t, unsigned i)
 {
     const struct packet_trace_lookup *l = &t->p->step[i].lookup;
-    const char *now = NULL, *gpu = gpu_of_vr(t->p->step[i].vr, &now);
     struct jwrite *j = t->j;
 
     jwrite_begin(j, "lookup", '{');
@@ -168,7 +169,7 @@ static void write_lookup(const struct telling *t, unsigned i)
         jwrite_string(j, "waiting-for", t->waiting[i].waits_for);
     }
     write_nodes(j, l);
-    write_gpu(j, gpu, now);
+    write_gpu(j, t->p->step[i].vr);
     if (l->leaf_kind == NEXTHOP_GROUP) {
         jwrite_int(j, "group", l->leaf);
         jwrite_int(j, "hash", l->hash);
@@ -218,7 +219,6 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
     static const char *const extra[] = {"log", "mirror", "police",
                                         "redirect"}; // by bit of enum acl_extra
     const struct packet_trace_acl *a = &s->acl;
-    const char *now = NULL, *gpu = a->out ? NULL : gpu_of_list(a->list, &now);
 
     jwrite_begin(j, "acl", '{');
     jwrite_string(j, "name", acl_table[a->list].name);
@@ -241,7 +241,6 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
         jwrite_int(j, "nexthop", a->nexthop);
     if (a->rules)
         write_acl_key(j, s);
-    write_gpu(j, gpu, now);
     jwrite_end(j, '}');
 }
 

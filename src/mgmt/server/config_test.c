@@ -172,6 +172,9 @@ static void a_retired_setting_is_refused_and_its_replacement_named(void **state)
         {"set api tokens /t listen ::1", "{\"kamuee:api\": {\"tokens\": \"/t\", \"listen\": []}}",
          "kamuee-proxy"},
         {"set api tls key \"a b\"", "{\"kamuee:api\": {\"kamuee:tls\": {}}}", "kamuee-proxy"},
+        {"set gpu g access-list l",
+         "{\"kamuee:gpu\": [{\"name\": \"g\", \"access-list\": [\"l\"]}]}",
+         "the CPU matches access lists"},
     };
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -179,7 +182,7 @@ static void a_retired_setting_is_refused_and_its_replacement_named(void **state)
         struct errors e = {0};
         const char *said = errors_of(row[i][0]);
 
-        assert_non_null(strstr(said, "' is no longer a setting: package"));
+        assert_non_null(strstr(said, "' is no longer a setting: "));
         assert_non_null(strstr(said, row[i][2]));
         config_read_json(&tree, row[i][1], &e);
         assert_int_equal(e.n, 1);
@@ -201,14 +204,16 @@ static void what_a_former_version_kept_is_read_without_retired_settings(void **s
                      "set snmp agentx /x link-notifications false\nset port p0 devargs x\n"
                      "set metrics listen 127.0.0.1 port 1\nset web listen ::1\n"
                      "set api listen 127.0.0.1 port 2 tls false\nset api tokens /t tls key /k\n"
-                     "set api listen ::1\nset port p0 color red\n",
+                     "set api listen ::1\nset gpu g device 0\nset gpu g access-list l\n"
+                     "set port p0 color red\n",
                      "c", &e);
     errors_text(&e, "c", &t);
     assert_int_equal(e.n, 1); // all else is checked as before
-    assert_non_null(strstr(text_str(&t), "c:8: port p0: unknown word 'color'"));
+    assert_non_null(strstr(text_str(&t), "c:10: port p0: unknown word 'color'"));
     text_clear(&t);
     config_print(tree, &t);
-    assert_string_equal(text_str(&t), "set port p0 devargs x\nset api tokens /t\n");
+    assert_string_equal(text_str(&t),
+                        "set port p0 devargs x\nset gpu g device 0\nset api tokens /t\n");
     errors_free(&e);
     text_free(&t);
     lyd_free_all(tree);

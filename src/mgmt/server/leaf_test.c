@@ -76,7 +76,7 @@ static const char everything[] =
     "mirror-session m\nset program red:p next-hop 3 address 192.0.2.1\n"
     "set program q hook input file /q target operator\nset program-signer s key /s.pub\n"
     "set gpu g device emulated vr red max-latency 77 timeout 7 offload always\n"
-    "set gpu g emulated-fault silent vr default access-list b\n"
+    "set gpu g emulated-fault silent vr default\n"
     "set acl-limit memory 77 build-time 7\n"
     "set class-map cm dscp ef class 3\nset class-map cm other 2\n"
     "set class-map cm remark-pcp class 3 pcp 7\n"

@@ -126,23 +126,36 @@ static void read_entries(struct lyd_node **tree, const char *name, json_t *entri
     } while (i < n && !e->n);
 }
 
-// Is it a retired setting, or a container with one?
 static bool is_retired(const struct lysc_node *parent, const char *name, json_t *value,
-                       struct errors *e)
-{
-    const char *colon = strchr(name, ':'), *local = colon ? colon + 1 : name, *child;
-    const struct config_retired *r = config_retired_find(parent, local);
-    const struct lysc_node *s = yang_child(parent, local, true);
-    json_t *below;
+                       struct errors *e);
 
-    if (r)
-        config_retired_refuse(r, 0, e);
-    if (r || !s || s->nodetype != LYS_CONTAINER)
-        return r;
+// Is there a retired setting in a container, or in an entry of a list?
+static bool has_retired(const struct lysc_node *s, json_t *value, struct errors *e)
+{
+    const char *child;
+    json_t *below;
+    size_t i;
+
+    json_array_foreach(value, i, below)
+        if (has_retired(s, below, e))
+            return true;
     json_object_foreach(value, child, below)
         if (is_retired(s, child, below, e))
             return true;
     return false;
+}
+
+// Is it a retired setting, or has it one?
+static bool is_retired(const struct lysc_node *parent, const char *name, json_t *value,
+                       struct errors *e)
+{
+    const char *colon = strchr(name, ':'), *local = colon ? colon + 1 : name;
+    const struct config_retired *r = config_retired_find(parent, local);
+    const struct lysc_node *s = yang_child(parent, local, true);
+
+    if (r)
+        config_retired_refuse(r, 0, e);
+    return r || (s && s->nodetype & (LYS_CONTAINER | LYS_LIST) && has_retired(s, value, e));
 }
 
 // More than twice the allowed number is refused without reading all; config_check counts exactly.

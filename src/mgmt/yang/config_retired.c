@@ -23,6 +23,7 @@ const struct config_retired config_retired[CONFIG_RETIRED] = {
     {NULL, "web", PROXY},
     {"api", "listen", PROXY},
     {"api", "tls", PROXY},
+    {"gpu", "access-list", "the CPU matches access lists"},
 };
 
 const struct config_retired *config_retired_find(const struct lysc_node *parent, const char *name)

@@ -30,9 +30,9 @@ void config_read_kept(struct lyd_node **tree, const char *text, const char *file
                       struct errors *e);
 
 // --- config_retired.c: settings that only former versions have ---
-#define CONFIG_RETIRED 5
+#define CONFIG_RETIRED 6
 extern const struct config_retired {
-    const char *parent; // a container at the top; NULL: top-level setting
+    const char *parent; // a container or list at the top; NULL: top-level setting
     const char *name, *instead; // a sentence
 } config_retired[CONFIG_RETIRED];
 const struct config_retired *config_retired_find(const struct lysc_node *parent,

@@ -35,9 +35,9 @@ static void bursts_wait_and_go_on_in_order(void **state)
     answered();
     assert_int_equal(received_in_order(0), 130);
     assert_int_equal(held(), 0);
-    assert_int_equal(sum().answered[GPU_LOOKUP], 130);
+    assert_int_equal(sum().answered, 130);
     for (unsigned i = 0; i < GPU_CAUSES; i++)
-        assert_int_equal(sum().by_cpu[GPU_LOOKUP][i], 0);
+        assert_int_equal(sum().by_cpu[i], 0);
     assert_true(sum().batches >= 2);
     assert_true(gpu_age_quantile(sum().age, 500) > 0);
 }
@@ -56,7 +56,7 @@ static void one_batch_a_poll_has_the_bursts_of_all_queues(void **state)
     rig_step(0);
     answered();
     assert_int_equal(rig_discard(1), 2);
-    assert_int_equal(sum().answered[GPU_LOOKUP], 2);
+    assert_int_equal(sum().answered, 2);
     assert_int_equal(sum().batches, 1);
 }
 
@@ -67,7 +67,7 @@ static void a_packet_without_a_route_has_its_drop(void **state)
     rig_step(0);
     answered();
     assert_only_drop(DROP_IP4_NO_ROUTE, 3);
-    assert_int_equal(sum().answered[GPU_LOOKUP], 3);
+    assert_int_equal(sum().answered, 3);
 }
 
 // A frame for virtual router red, which this creates.
@@ -135,7 +135,7 @@ static void no_packet_waits_longer_than_it_may(void **state)
     pause_ms(2);
     rig_step(0);
     assert_int_equal(received_in_order(0), 50);
-    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_LATE], 50);
+    assert_int_equal(sum().by_cpu[GPU_BY_LATE], 50);
     assert_int_equal(gpu_mirror_state(use->mirror), GPU_ON);
     // The late answer to them is ignored; the device answers the next ones.
     use->max_latency_tsc = UINT64_MAX / 4;
@@ -144,7 +144,7 @@ static void no_packet_waits_longer_than_it_may(void **state)
     rig_step(0);
     answered();
     assert_int_equal(received_in_order(50), 50);
-    assert_int_equal(sum().answered[GPU_LOOKUP], 50);
+    assert_int_equal(sum().answered, 50);
     assert_int_equal(sum().batches, 2);
 }
 
@@ -156,7 +156,7 @@ static void a_grace_period_lets_them_go(void **state)
     send_n(50, "10.1.2.3", 0);
     rig_step(0);
     assert_int_equal(received_in_order(0), 50);
-    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_DRAIN], 50);
+    assert_int_equal(sum().by_cpu[GPU_BY_DRAIN], 50);
     gpu_use_fault(use, GPU_FAULT_NONE);
 }
 
@@ -170,7 +170,7 @@ static void the_oldest_burst_makes_room(void **state)
     }
     assert_int_equal(held(), 5 * GPU_PARKED_MAX);
     assert_int_equal(received_in_order(0), 20);
-    assert_true(sum().by_cpu[GPU_LOOKUP][GPU_BY_FULL] >= 20);
+    assert_true(sum().by_cpu[GPU_BY_FULL] >= 20);
     gpu_use_fault(use, GPU_FAULT_NONE);
     answered();
     assert_int_equal(received_in_order(20), 80);
@@ -185,11 +185,11 @@ static void expect_failure(enum gpu_state state, unsigned sent)
     assert_int_equal(received_in_order(0), sent);
     assert_int_equal(rig_drops_all(), 0);
     assert_int_equal(held(), 0);
-    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_FAILURE], sent);
+    assert_int_equal(sum().by_cpu[GPU_BY_FAILURE], sent);
     send_n(10, "10.1.2.3", 0);
     rig_step(0);
     assert_int_equal(received_in_order(sent), 10);
-    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_FAILURE], sent + 10);
+    assert_int_equal(sum().by_cpu[GPU_BY_FAILURE], sent + 10);
 }
 
 static void a_device_is_lost_with_bursts_on_the_way(void **state)
@@ -250,14 +250,14 @@ static void while_the_copy_is_old_the_cpu_answers(void **state)
     send_n(30, "10.1.2.3", 0);
     rig_step(0);
     assert_int_equal(rig_discard(2), 30);
-    assert_int_equal(sum().by_cpu[GPU_LOOKUP][GPU_BY_CHANGE], 30);
+    assert_int_equal(sum().by_cpu[GPU_BY_CHANGE], 30);
     gpu_use_fault(use, GPU_FAULT_NONE);
     copies_arrive();
     send_n(30, "10.1.2.3", 0);
     rig_step(0);
     answered();
     assert_int_equal(rig_discard(2), 30);
-    assert_int_equal(sum().answered[GPU_LOOKUP], 30);
+    assert_int_equal(sum().answered, 30);
 }
 
 static void a_route_goes_while_packets_wait(void **state)
@@ -302,9 +302,9 @@ static void routes_change_all_the_time(void **state)
     left += rig_discard(1) + rig_discard(2);
     assert_int_equal(left, n);
     assert_int_equal(rig_drops_all(), 0);
-    by_gpu = (unsigned)sum().answered[GPU_LOOKUP];
+    by_gpu = (unsigned)sum().answered;
     assert_int_equal(gpu_mirror_state(use->mirror), GPU_ON);
-    assert_true(by_gpu > 0 && sum().by_cpu[GPU_LOOKUP][GPU_BY_CHANGE] > 0);
+    assert_true(by_gpu > 0 && sum().by_cpu[GPU_BY_CHANGE] > 0);
     printf("%u packets, %u by the device\n", n, by_gpu);
 }
 
@@ -414,13 +414,13 @@ static void a_device_that_does_not_pay_is_left_alone(void **state)
         number = 0;
     }
     c = sum();
-    assert_true(use->count[0].cost[GPU_LOOKUP].measured > 0);
-    assert_true(use->count[0].cost[GPU_LOOKUP].cpu > 0 && use->count[0].cost[GPU_LOOKUP].gpu > 0);
-    assert_int_equal(c.answered[GPU_LOOKUP] + c.by_cpu[GPU_LOOKUP][GPU_BY_SPLIT], n);
-    assert_true(c.by_cpu[GPU_LOOKUP][GPU_BY_SPLIT] > 0);
+    assert_true(use->count[0].cost.measured > 0);
+    assert_true(use->count[0].cost.cpu > 0 && use->count[0].cost.gpu > 0);
+    assert_int_equal(c.answered + c.by_cpu[GPU_BY_SPLIT], n);
+    assert_true(c.by_cpu[GPU_BY_SPLIT] > 0);
     printf("a lookup: %u hundredths of a cycle by the CPU, %u with the device: %s\n",
-           use->count[0].cost[GPU_LOOKUP].cpu, use->count[0].cost[GPU_LOOKUP].gpu,
-           gpu_verdict_name[use->count[0].cost[GPU_LOOKUP].verdict]);
+           use->count[0].cost.cpu, use->count[0].cost.gpu,
+           gpu_verdict_name[use->count[0].cost.verdict]);
 }
 
 #define gpu_path_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

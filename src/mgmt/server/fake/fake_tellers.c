@@ -284,8 +284,7 @@ int gpu_manager_start(const struct gpu_config *c, bool may_lack, char *err, size
 {
     char what[96];
 
-    snprintf(what, sizeof what, "%s device %d for %u and %u lists", c->name, c->device, c->n_vrs,
-             c->n_lists);
+    snprintf(what, sizeof what, "%s device %d for %u", c->name, c->device, c->n_vrs);
     return fake_called(err, n, "gpu", what);
 }
 
@@ -313,8 +312,8 @@ bool gpu_manager_state(struct gpu_manager_state *s)
 {
     static struct gpu_use use = {
         .settings = {.name = "g0", .device = GPU_EMULATED, .always = true, .n_vrs = 1},
-        .count = {{.batches = 3, .answered = {150, 20}, .by_cpu = {{7}, {2}}, .age = {[20] = 3},
-                   .cost = {{.cpu = 1100, .gpu = 1300, .measured = 1}}}}};
+        .count = {{.batches = 3, .answered = 150, .by_cpu = {7}, .age = {[20] = 3},
+                   .cost = {.cpu = 1100, .gpu = 1300, .measured = 1}}}};
 
     *s = (struct gpu_manager_state){
         .settings = &use.settings, .status = GPU_STATUS_ON, .why = "", .use = &use};
