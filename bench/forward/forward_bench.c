@@ -477,7 +477,7 @@ static void gpu_set(bool on)
         bench_check(!gpu_use_open(&use, &settings, err, sizeof err) &&
                         !gpu_use_mirror(use, err, sizeof err),
                     "%s", err);
-    for (unsigned k = 0; on && k < 1000000 && fib_mirror_work(); k++)
+    for (unsigned k = 0; on && k < 1000000 && gpu_use_work(use); k++)
         ;
     rcu_publish(&gpu_in_use, on ? use : NULL);
 }

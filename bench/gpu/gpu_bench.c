@@ -24,7 +24,7 @@
 #define GROUP 64u
 #define SAMPLES (1u << 16)
 #define BURST 64u
-#define SAMPLE_EVERY 1021u
+#define SAMPLE_EVERY 64u // one batch in so many is verified
 #define TIMEOUT_NS 5000000000u // a loaded machine must not make the device fail
 #define CHANGES 10u            // per millisecond
 #define MIB ((size_t)1 << 20)
@@ -50,7 +50,7 @@ static uint64_t now_ns(void)
     return (uint64_t)(bench_wall_s() * 1e9);
 }
 
-static uint64_t epoch[TABLES_MAX / GROUP], ticket, next_ns; // of the changes
+static uint64_t next_ns; // of the changes
 
 // --- tables ---
 
@@ -114,10 +114,12 @@ static void mirror_make(unsigned n)
     bench_check(mirror != NULL, "no memory for a mirror");
     for (unsigned i = 0; i < n && rc >= 0; i++)
         rc = gpu_mirror_add(mirror, table[i]);
-    if (rc >= 0)
-        rc = gpu_mirror_commit(mirror, &ticket);
-    bench_check(rc >= 0, "no room for %u tables on the device", n);
-    while (gpu_mirror_poll(mirror) < ticket)
+    bench_check(rc >= 0, "no memory for a mirror of %u tables", n);
+}
+
+static void copies_await(void)
+{
+    while (gpu_mirror_work(mirror))
         nanosleep(&(struct timespec){0, 100000}, NULL);
     bench_check(gpu_mirror_state(mirror) == GPU_ON, "%s", gpu_mirror_why(mirror));
 }
@@ -126,8 +128,6 @@ static void mirror_free(void)
 {
     gpu_mirror_free(mirror);
     device->ops->close(device);
-    memset(epoch, 0, sizeof(epoch));
-    ticket = 0;
 }
 
 // --- the CPU alone ---
@@ -165,6 +165,10 @@ static void changes_make(void)
     const unsigned tables = tables_now;
     uint64_t now = now_ns();
 
+    if (gpu_mirror_version(mirror) == 0) { // a batch goes between two copies
+        gpu_mirror_work(mirror);
+        return;
+    }
     if (now < next_ns)
         return;
     next_ns = now + 1000000;
@@ -175,28 +179,36 @@ static void changes_make(void)
         route_random(address, &len);
         poptrie_add(table[k % tables], address, len, 1 + (uint32_t)bench_random() % 64);
     }
-    if (gpu_mirror_poll(mirror) < ticket)
-        return;
-    for (unsigned i = 0; i < tables; i += GROUP) {
-        poptrie_reclaim(table[i], epoch[i / GROUP]); // this thread is the CPU's only reader
-        epoch[i / GROUP] = poptrie_epoch(table[i]);
-    }
-    gpu_mirror_commit(mirror, &ticket);
+    for (unsigned i = 0; i < tables; i += GROUP)
+        poptrie_reclaim(table[i], poptrie_epoch(table[i])); // this thread is the CPU's only reader
 }
 
-static void batch_send(struct gpu_queue *q, unsigned batch, unsigned *at, unsigned n)
+// False: the device lacks a change.
+static bool batch_send(struct gpu_queue *q, unsigned batch, unsigned *at, unsigned n)
 {
     uint64_t now = now_ns(), start = __rdtsc();
     struct gpu_batch b = {.kind = GPU_FIND4};
 
     if (!gpu_queue_begin(q, &b))
-        return;
+        return false;
     memcpy(b.key, &key[*at], batch * sizeof(*key));
     memcpy(b.which, &which[*at], batch * sizeof(*which));
     *at = (*at + batch) % KEYS;
     b.n = batch;
-    gpu_queue_send(q, &b, now);
+    if (!gpu_queue_send(q, &b, now))
+        return false;
     send_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
+    return true;
+}
+
+static void must_be_right(const struct gpu_batch *b)
+{
+    uint32_t dst;
+
+    memcpy(&dst, b->key, sizeof(dst));
+    bench_check(b->value[0] == poptrie_find4(table[b->which[0]], dst) ||
+                    !gpu_mirror_version_is(mirror, b->version),
+                "the device answers wrongly");
 }
 
 static bool batch_receive(struct gpu_queue *q, unsigned n)
@@ -207,28 +219,32 @@ static bool batch_receive(struct gpu_queue *q, unsigned n)
 
     if (!gpu_queue_receive(q, &b, now))
         return false;
-    bench_check(!b.by_cpu, "%s", gpu_mirror_why(mirror));
+    bench_check(b.value != NULL, "%s", gpu_mirror_why(mirror));
     for (unsigned i = 0; i < b.n; i++)
         sum += b.value[i];
     __asm__ volatile("" : : "r"(sum)); // keeps the result used
     receive_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
     age_us[n % SAMPLES] = (double)b.age_ns / 1e3;
+    if (n % SAMPLE_EVERY == 0)
+        must_be_right(&b);
     return true;
 }
 
 static void row_measure(struct row *r)
 {
     struct gpu_queue *q = gpu_queue_new(
-        mirror, &(struct gpu_queue_settings){r->batch, r->persistent, TIMEOUT_NS, SAMPLE_EVERY});
+        mirror, &(struct gpu_queue_settings){r->batch, r->persistent, TIMEOUT_NS});
     // Two batches in flight hide the device's time; more would only add age.
     unsigned at = 0, sent = 0, received = 0, most = 2;
+
+    copies_await(); // also the changes of an earlier row
     uint64_t begin = now_ns(), end = begin + case_ms * 1000000ull;
     uint64_t copied = gpu_mirror_copied_bytes(mirror);
 
     bench_check(q != NULL, "no queue of the device: %s", gpu_mirror_why(mirror));
     while (now_ns() < end || received < 4) {
         if (gpu_queue_waiting(q) < most)
-            batch_send(q, r->batch, &at, sent++);
+            sent += batch_send(q, r->batch, &at, sent);
         received += batch_receive(q, received);
         if (r->updates)
             changes_make();

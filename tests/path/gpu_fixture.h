@@ -29,7 +29,7 @@ static void copies_arrive(void)
 {
     for (unsigned k = 0;; k++) {
         router_role(ROLE_RIB_MANAGER);
-        if (!fib_mirror_work())
+        if (!gpu_use_work(use))
             return;
         if (k == 2000)
             fail_msg("the copies have not arrived within 2 s");

@@ -149,5 +149,9 @@ bool gpu_manager_state(struct gpu_manager_state *s)
                                                         : GPU_STATUS_LACKING,
                                     .why = gpu.use ? gpu_mirror_why(gpu.use->mirror) : gpu.why,
                                     .use = gpu.use};
+    if (gpu.use) {
+        s->memory = gpu_mirror_bytes(gpu.use->mirror);
+        s->copied = gpu_mirror_copied_bytes(gpu.use->mirror);
+    }
     return gpu.configured;
 }

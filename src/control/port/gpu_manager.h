@@ -35,6 +35,7 @@ struct gpu_manager_state {
     enum gpu_status status;
     const char *why;      // reason why it is not on
     struct gpu_use *use;  // NULL: lacking
+    uint64_t memory, copied; // bytes: of the device; copied to it
 };
 bool gpu_manager_state(struct gpu_manager_state *s); // false: none is configured
 

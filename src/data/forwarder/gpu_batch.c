@@ -16,7 +16,6 @@ static void fill(const struct forwarder *f, struct gpu_parked_burst *e, struct g
     memcpy(batch->key + batch->n * bytes, e->b.dst6, e->b.n * bytes);
     for (unsigned i = 0; i < e->b.n; i++)
         batch->which[batch->n + i] = (uint16_t)(which[e->b.vr[i]] - 1);
-    e->batch = f->gpu.serial;
     e->at = (uint16_t)batch->n;
     batch->n += e->b.n;
 }
@@ -33,6 +32,18 @@ static enum gpu_cause batch_begin(const struct forwarder *f, struct gpu_batch *b
     return gpu_queue_begin(gpu_queue_of(f), batch) ? GPU_CAUSES : GPU_BY_FULL;
 }
 
+// The CPU looks up the bursts of the batch with that serial.
+static void give_up(struct forwarder *f, uint64_t serial, enum gpu_cause why)
+{
+    struct gpu_parked *p = &f->gpu;
+
+    for (uint32_t k = 0; k < p->n; k++) {
+        struct gpu_parked_burst *e = gpu_parked_at(p, k);
+        if (!e->answered && e->batch == serial)
+            gpu_answer_by_cpu(f, e, why);
+    }
+}
+
 // Sends all unsent bursts from number k on that are of the same family.
 static void send_alike(struct forwarder *f, uint32_t k)
 {
@@ -41,18 +52,21 @@ static void send_alike(struct forwarder *f, uint32_t k)
     struct gpu_batch batch = {.kind = family == IP6 ? GPU_FIND6 : GPU_FIND4};
     enum gpu_cause why = batch_begin(f, &batch);
 
-    if (why == GPU_CAUSES)
-        p->serial++;
+    p->serial++;
     for (; k < p->n; k++) {
         struct gpu_parked_burst *e = gpu_parked_at(p, k);
         if (e->answered || e->batch || e->b.family != family)
             continue;
-        why == GPU_CAUSES ? fill(f, e, &batch) : gpu_answer_by_cpu(f, e, why);
+        e->batch = p->serial;
+        if (why == GPU_CAUSES)
+            fill(f, e, &batch);
     }
-    if (!batch.n)
-        return;
     batch.user = (void *)(uintptr_t)p->serial;
-    gpu_queue_send(gpu_queue_of(f), &batch, gpu_to_ns(f, rte_rdtsc()));
+    if (why == GPU_CAUSES &&
+        !gpu_queue_send(gpu_queue_of(f), &batch, gpu_to_ns(f, rte_rdtsc())))
+        why = GPU_BY_CHANGE;
+    if (why != GPU_CAUSES)
+        give_up(f, p->serial, why);
 }
 
 void gpu_send(struct forwarder *f)
@@ -79,29 +93,67 @@ static void nexthops_set(const struct forwarder *f, struct burst *b, const uint1
         fib_nexthops(fwd_fib(f, b->vr[i], b->family), &value[i], &b->nh[i], 1);
 }
 
-static void take_lookups(struct forwarder *f, struct gpu_parked_burst *e,
-                         const struct gpu_batch *batch)
+// Looks each GPU_SAMPLE-th packet of all batches up. Returns the number of differences.
+static unsigned differences(struct forwarder *f, const struct burst *b)
 {
-    nexthops_set(f, &e->b, batch->value + e->at);
-    e->answered = e->b.found = true;
-    *(batch->by_cpu ? &gpu_counts(f)->by_cpu[GPU_BY_FAILURE] : &gpu_counts(f)->answered) +=
-        e->b.n;
+    uint32_t *at = &f->gpu.until_sample;
+    unsigned n = 0;
+
+    for (; *at < b->n; *at += GPU_SAMPLE) {
+        const struct fib *fib = fwd_fib(f, b->vr[*at], b->family);
+        uint32_t nexthop;
+
+        if (b->family == IP4)
+            fib_find4_bulk(fib, &b->dst4[*at], &nexthop, 1);
+        else
+            fib_find6_bulk(fib, &b->dst6[*at], &nexthop, 1);
+        n += nexthop != b->nh[*at];
+        gpu_counts(f)->sampled++;
+    }
+    *at -= b->n;
+    return n;
+}
+
+// Sets the next hops of the batch's bursts. Returns false if a sample is wrong: a difference counts
+// only if the tables have not changed since the batch was sent.
+static bool take_values(struct forwarder *f, const struct gpu_batch *batch)
+{
+    struct gpu_parked *p = &f->gpu;
+    unsigned wrong = 0;
+
+    for (uint32_t k = 0; k < p->n; k++) {
+        struct gpu_parked_burst *e = gpu_parked_at(p, k);
+        if (e->answered || e->batch != (uintptr_t)batch->user)
+            continue;
+        nexthops_set(f, &e->b, batch->value + e->at);
+        wrong += differences(f, &e->b);
+    }
+    if (!wrong || !gpu_mirror_version_is(f->gpu_use->mirror, batch->version))
+        return true;
+    gpu_counts(f)->wrong += wrong;
+    return false;
 }
 
 static void take_answer(struct forwarder *f, const struct gpu_batch *batch)
 {
     struct gpu_parked *p = &f->gpu;
+    struct gpu_window *w = &p->window;
     uint64_t most_us =
         __atomic_load_n(&f->gpu_use->settings.max_latency_us, __ATOMIC_RELAXED);
-    struct gpu_window *w = &p->window;
 
+    if (batch->value && !take_values(f, batch))
+        gpu_mirror_fail(f->gpu_use->mirror, GPU_WRONG);
+    if (gpu_mirror_state(f->gpu_use->mirror) != GPU_ON) {
+        give_up(f, (uintptr_t)batch->user, GPU_BY_FAILURE);
+        return;
+    }
     for (uint32_t k = 0; k < p->n; k++) {
         struct gpu_parked_burst *e = gpu_parked_at(p, k);
-        if (!e->answered && e->batch == (uintptr_t)batch->user)
-            take_lookups(f, e, batch);
+        if (e->answered || e->batch != (uintptr_t)batch->user)
+            continue;
+        e->answered = e->b.found = true;
+        gpu_counts(f)->answered += e->b.n;
     }
-    if (batch->by_cpu)
-        return;
     gpu_counts(f)->batches++;
     gpu_counts(f)->age[gpu_age_bucket(batch->age_ns)]++;
     w->gpu_packets += batch->n;

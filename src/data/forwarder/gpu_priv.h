@@ -9,6 +9,7 @@
 
 #define GPU_PROBES 8
 #define GPU_OWN_EVERY 32
+#define GPU_SAMPLE 64 // one answer in so many is verified
 
 static inline struct gpu_count *gpu_counts(const struct forwarder *f)
 {
@@ -32,6 +33,8 @@ static inline uint64_t gpu_to_ns(const struct forwarder *f, uint64_t tsc)
 
 // --- gpu_stage.c ---
 
+// By the CPU, unless it has been done.
+void gpu_look_up(const struct forwarder *f, struct burst *b);
 // Lets the CPU look it up, so that the burst may continue.
 void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why);
 

@@ -18,7 +18,7 @@
 
 // --- by the CPU ---
 
-static void look_up(const struct forwarder *f, struct burst *b)
+void gpu_look_up(const struct forwarder *f, struct burst *b)
 {
     if (!b->found)
         b->family == IP4 ? fwd_lookup(f, b, IP4) : fwd_lookup(f, b, IP6);
@@ -27,7 +27,7 @@ static void look_up(const struct forwarder *f, struct burst *b)
 
 void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why)
 {
-    look_up(f, &e->b);
+    gpu_look_up(f, &e->b);
     e->answered = true;
     gpu_counts(f)->by_cpu[why] += e->b.n;
 }
@@ -37,7 +37,7 @@ static void look_up_timed(struct forwarder *f, struct burst *b)
 {
     uint64_t begun = rte_rdtsc();
 
-    look_up(f, b);
+    gpu_look_up(f, b);
     f->gpu.window.cpu_cycles += rte_rdtsc() - begun;
     f->gpu.window.cpu_packets += b->n;
 }
@@ -135,7 +135,7 @@ static bool is_own(struct forwarder *f, struct burst *b, unsigned n, bool redire
 
 static void look_up_own(struct forwarder *f, struct burst *b, bool redirects)
 {
-    look_up(f, b);
+    gpu_look_up(f, b);
     if (redirects)
         acl_redirect(f, b);
     f->n_redirected = 0;
@@ -187,8 +187,7 @@ static void give_up_late(struct forwarder *f)
 static void window_end(struct forwarder *f)
 {
     struct gpu_window *w = &f->gpu.window;
-    struct gpu_count *count = gpu_counts(f);
-    struct gpu_cost *c = &count->cost;
+    struct gpu_cost *c = &gpu_counts(f)->cost;
 
     if (w->cpu_packets && w->answers) {
         c->cpu = (uint32_t)(100 * w->cpu_cycles / w->cpu_packets);
@@ -200,8 +199,6 @@ static void window_end(struct forwarder *f)
     }
     w->probes = GPU_PROBES;
     c->verdict = f->gpu_use->settings.always ? GPU_SENDS : w->verdict;
-    count->sampled = gpu_queue_stats(gpu_queue_of(f))->sampled;
-    count->wrong = gpu_queue_stats(gpu_queue_of(f))->wrong;
 }
 
 // --- the poll ---

@@ -97,6 +97,7 @@ struct gpu_parked { // bursts that wait for a GPU's answer (gpu_stage.c), oldest
     uint32_t head, n;
     uint32_t foreign; // number of foreign bursts: all others wait behind these
     uint64_t serial;  // of the last batch sent
+    uint32_t until_sample; // packets whose answers are not verified
     uint64_t rested;  // TSC of the last quiescent state
     uint64_t window_begun; // TSC
     struct gpu_window window;

@@ -3,22 +3,19 @@
 //
 // Writer's thread:                              Forwarders:
 //     gpu_mirror_add(m, table)                      gpu_queue_... (queue.h)
-//     poptrie_add / del ...
-//     e = poptrie_epoch(table)
-//     gpu_mirror_commit(m, &ticket)
-//     ... gpu_mirror_poll(m) >= ticket, and a grace period of the CPU's readers ...
-//     poptrie_reclaim(table, e)
+//     poptrie_add / del ..., poptrie_epoch(table)
+//     while (gpu_mirror_work(m)) ... later again ...
 //
-// The bytes are the same as the table's. A commit copies new blocks first and then the words that
-// lead to them, so a lookup at any time finds the old or the new answer. This needs two rules:
+// The bytes are the same as the table's. poptrie_epoch, which ends a batch of changes, has them
+// copied (poptrie/image.h).
 //
-//   G1  a block is reused only when the ticket of a commit after its removal has passed: the
-//       device's words no longer lead to it, and all batches sent before are back;
-//   G2  memory that a commit replaces (it has become too small) is freed then, too, and no batch
-//       uses it any more.
+//   G1  no batch begins while the device lacks a change, and nothing is copied while a batch is in
+//       progress. So a batch sees tables that do not change, and the writer of the tables may reuse
+//       memory as if there were no device.
 //
-// A device that fails is disabled for all queues at once (gpu_mirror_fail): all tickets pass, and
-// nothing is copied any more. Device memory is freed with the device, which is closed last.
+// A device that fails is disabled for all queues at once (gpu_mirror_fail): nothing is copied any
+// more. A table that is freed counts as a failure. Device memory is freed with the device, which is
+// closed last.
 #ifndef GPU_MIRROR_H
 #define GPU_MIRROR_H
 
@@ -36,34 +33,30 @@ enum gpu_state {
     GPU_LATE,  // a batch was not answered in time
     GPU_WRONG, // an answer differed from the table
     GPU_FULL,  // the device has no room for the tables
-    GPU_GONE,  // a table has been replaced; a mirror keeps its tables for life
+    GPU_GONE,  // a table has been freed
 };
 
 // --- the writer's thread ---
 
 struct gpu_mirror *gpu_mirror_new(struct gpu_device *d); // NULL: no memory
-void gpu_mirror_unwatch(struct gpu_mirror *m);           // its tables may go; only free may follow
+void gpu_mirror_unwatch(struct gpu_mirror *m);           // only free may follow
 void gpu_mirror_free(struct gpu_mirror *m);              // call when no queue is left
-// Returns the table's number in batches, or -ENOSPC, -ENOMEM. The table is on the device after the
-// next commit, and must live as long as the mirror. All tables of its group are watched.
+// Returns the table's number in batches, or -ENOSPC, -ENOMEM. All tables of its group are watched.
 int gpu_mirror_add(struct gpu_mirror *m, struct poptrie *t);
-// 0 and the ticket; -EAGAIN: an earlier commit has not passed, the changes wait for the next one;
-// -ENOMEM: the device has no room, batches continue with the old tables; -ENODEV: it has failed.
-int gpu_mirror_commit(struct gpu_mirror *m, uint64_t *ticket);
-// The last ticket that has passed. Never waits.
-uint64_t gpu_mirror_poll(struct gpu_mirror *m);
-uint64_t gpu_mirror_copied_bytes(const struct gpu_mirror *m); // to the device, since the start
-uint64_t gpu_mirror_bytes(const struct gpu_mirror *m);        // device memory used by the copies
-bool gpu_mirror_has(const struct gpu_mirror *m, const struct poptrie *t);
-// The ticket of the commit that brings all changes so far to the device: an earlier one, or the
-// next.
-uint64_t gpu_mirror_ticket(const struct gpu_mirror *m);
+// Copies changes, if possible now, and finds out whether copies have arrived. Never waits. True:
+// the device lacks a change, call it again.
+bool gpu_mirror_work(struct gpu_mirror *m);
 
 // --- any thread ---
 
+uint64_t gpu_mirror_copied_bytes(const struct gpu_mirror *m); // to the device, since the start
+uint64_t gpu_mirror_bytes(const struct gpu_mirror *m);        // device memory used by the copies
 enum gpu_state gpu_mirror_state(const struct gpu_mirror *m);
 void gpu_mirror_fail(struct gpu_mirror *m, enum gpu_state why); // the first reason stays
 const char *gpu_mirror_why(const struct gpu_mirror *m);         // a sentence; "" while it is on
+// Version of the tables, if the device has the current one; 0: they have changed.
+uint64_t gpu_mirror_version(const struct gpu_mirror *m);
+bool gpu_mirror_version_is(const struct gpu_mirror *m, uint64_t version); // still unchanged?
 
 // --- for queue.c ---
 
@@ -73,15 +66,7 @@ struct gpu_reader { // numbers of batches that a queue has sent and received; th
 #define GPU_READERS_MAX 64u
 int gpu_mirror_join(struct gpu_mirror *m, const struct gpu_reader *r); // or -ENOSPC
 void gpu_mirror_leave(struct gpu_mirror *m, const struct gpu_reader *r);
-// Number of batches that each reader has sent, 0 for one that joins later; have these been
-// received?
-void gpu_mirror_sent(const struct gpu_mirror *m, uint64_t sent[GPU_READERS_MAX]);
-bool gpu_mirror_are_back(const struct gpu_mirror *m, const uint64_t sent[GPU_READERS_MAX]);
 struct gpu_device *gpu_mirror_device(const struct gpu_mirror *m);
-uint64_t gpu_mirror_tables(const struct gpu_mirror *m); // address on the device; 0: none yet
-const struct poptrie *gpu_mirror_table(const struct gpu_mirror *m, unsigned number);
-// Version of the tables, if the device has the current one; 0: they have changed.
-uint64_t gpu_mirror_version(const struct gpu_mirror *m);
-bool gpu_mirror_version_is(const struct gpu_mirror *m, uint64_t version); // still unchanged?
+uint64_t gpu_mirror_tables(const struct gpu_mirror *m); // address on the device
 
 #endif

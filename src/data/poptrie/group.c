@@ -286,6 +286,7 @@ void table_group_retire(struct table_group *g, uint32_t ref)
 
 uint64_t poptrie_epoch(struct poptrie *t)
 {
+    image_commit(t);
     return t->group->epoch++;
 }
 

@@ -39,6 +39,22 @@ void image_txn(struct poptrie *t)
         w->changes_words(w->ctx, t, s[i].loc, s[i].n * sizeof(*s[i].loc));
 }
 
+void image_commit(struct poptrie *t)
+{
+    const struct poptrie_watch *w = &t->group->watch;
+
+    if (w->begins != NULL)
+        w->commits(w->ctx);
+}
+
+void image_end(struct poptrie *t)
+{
+    const struct poptrie_watch *w = &t->group->watch;
+
+    if (w->begins != NULL)
+        w->ends(w->ctx, t);
+}
+
 void image_floor(struct poptrie *t)
 {
     const struct poptrie_watch *w = &t->group->watch;

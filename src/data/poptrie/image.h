@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // image.h - access to the memory that readers of a table walk, and notification of changes
 //
-// For a copy of a table elsewhere, such as on a GPU (gpu/mirror.h), about which the table knows
-// nothing. layout.h describes the bytes. Bursts of several tables read pages of directories; the
-// flat directory of each table, shown here, is always complete.
+// For a copy of a table elsewhere, about which the table knows nothing. layout.h describes the
+// bytes. Bursts of several tables read pages of directories; the flat directory of each table,
+// shown here, is always complete.
 //
 // Writer's thread only, for calls and callbacks.
 #ifndef POPTRIE_IMAGE_H
@@ -25,7 +25,8 @@ struct poptrie_image {
 };
 void poptrie_image(const struct poptrie *t, struct poptrie_image *image);
 
-// Called during a change, when its blocks are complete and before readers can reach them.
+// The first three are called during a change, when its blocks are complete and before readers can
+// reach them.
 struct poptrie_watch {
     // first call of each change, however small
     void (*begins)(void *ctx);
@@ -34,6 +35,10 @@ struct poptrie_watch {
     // words about to be stored: in the directory of t, in the arena, or t's `outside`; at NULL: in
     // its floor
     void (*changes_words)(void *ctx, const struct poptrie *t, const void *at, size_t bytes);
+    // poptrie_epoch: the end of a batch of changes
+    void (*commits)(void *ctx);
+    // poptrie_free: t is complete for the last time; may stop watching
+    void (*ends)(void *ctx, const struct poptrie *t);
     void *ctx;
 };
 // Watches all tables of t's group. NULL: stops watching.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// layout.h - words and blocks in a table's memory, for all readers: our kernels, and a GPU's
-// (gpu/lookup.h)
+// layout.h - words and blocks in a table's memory, for all readers: our kernels, and those of
+// devices
 //
 // Compiled as C and as OpenCL C, so it has no pointers, and no includes for OpenCL.
 //

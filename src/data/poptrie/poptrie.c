@@ -155,6 +155,7 @@ void poptrie_free(struct poptrie *t)
         return;
     struct table_group *g = t->group;
 
+    image_end(t);
     if (g->tables > 1)
         share_retire_all(t);
     table_group_leave(t);

@@ -275,10 +275,12 @@ int txn_finish(struct poptrie *t);              // publishes and returns 0; or u
                                                 // the error
 void txn_fini(struct poptrie *t);
 
-// --- image.c: tells watchers before readers can see a change ---
+// --- image.c: tells watchers before readers can see a change, and after a batch of changes ---
 
 void image_txn(struct poptrie *t);
 void image_floor(struct poptrie *t);
+void image_commit(struct poptrie *t);
+void image_end(struct poptrie *t);
 
 // --- share.c: trees of several tables ---
 

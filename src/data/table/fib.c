@@ -173,6 +173,11 @@ void fib_stats(const struct fib *f, struct fib_stats *s)
     s->commits = f->commits;
 }
 
+struct poptrie *fib_trie(const struct fib *f)
+{
+    return f->trie;
+}
+
 enum fib_engine fib_engine_of(const struct fib *f)
 {
     return (enum fib_engine)f->engine;

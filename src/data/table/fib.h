@@ -23,6 +23,7 @@
 #include "base/ip.h"
 
 struct fib;
+struct poptrie;
 
 enum fib_engine {
     FIB_POPTRIE,
@@ -79,20 +80,10 @@ void fib_trim(struct fib *f);
 void fib_stats(const struct fib *f, struct fib_stats *s);
 int fib_check(const struct fib *f, char *why, size_t n);
 
-// --- mirror of some FIBs on a GPU (gpu/mirror.h, table/gpu.h); one at a time ---
-struct gpu_mirror;
-// Mirrors these FIBs from now on; which[i] is the number of fib[i] in batches. -ENOTSUP: one is no
-// Poptrie; -EBUSY: there is a mirror already; or an error of gpu_mirror_add or gpu_mirror_commit.
-// Any thread, while no FIB among them is replaced.
-int fib_mirror_begin(struct gpu_mirror *m, struct fib *const *fib, int *which, unsigned n);
-// Ends the mirror; all of its batches must be back. No effect for another mirror or NULL. FIBs that
-// were freed while mirrored are freed now.
-void fib_mirror_end(struct gpu_mirror *m);
-bool fib_mirror_work(void); // rib_manager: copies changes. True: call again within 1 ms
-struct fib_mirror_stats {
-    uint64_t bytes, copied_bytes; // on the device; copied to it in total
-};
-struct fib_mirror_stats fib_mirror_stats(void);
+// --- for a copy of Poptries elsewhere (poptrie/image.h) ---
+struct poptrie *fib_trie(const struct fib *f); // NULL: another engine
+// Any thread: runs fn while no Poptrie changes, comes or goes. Returns its result.
+int fib_with_tries(int (*fn)(void *arg), void *arg);
 // Forwarder: translates values from f's Poptrie to next hops.
 void fib_nexthops(const struct fib *f, const uint16_t *value, uint32_t *nexthop, unsigned n);
 

@@ -33,19 +33,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/touched.h"
 #include "core/mem.h"
-#include "gpu/mirror.h"
 #include "poptrie/poptrie.h"
 #include "table/fib_engine.h"
 #include "table/grace.h"
 #include "table/limits.h"
 
 #define PENDING 64
-#define MIRROR_LOOKS 2000u                   // some tens of microseconds
-#define MIRROR_WAIT_NS (100 * NS_PER_MS)
 #define ARENA_BYTES                                                                                \
     ((size_t)512                                                                                   \
      << 20) // limit of poptrie: 8 MiB for each of 64 FIBs, three times a full table
@@ -83,15 +79,11 @@ struct fib_poptrie {
     unsigned head, n; // of pending[], oldest first
     struct pending {
         uint64_t epoch, ticket;
-        uint64_t copied; // the mirror's ticket; 0: there was none
     } pending[PENDING];
-    struct fib_poptrie *next_kept; // freed when the mirror ends
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct estate *estates;
-static struct gpu_mirror *mirror; // of some FIBs, on a GPU
-static struct fib_poptrie *kept;  // freed while mirrored
 
 _Static_assert(NEXTHOP_MAX - 1 <= POPTRIE_VALUE_MAX, "a leaf holds any next-hop id");
 
@@ -217,32 +209,12 @@ static bool numbers_make(struct fib_poptrie *f)
 
 // --- garbage ---
 
-// Makes the mirror copy changes, and polls briefly for their arrival: until then, forwarders look
-// up without the GPU.
-static void mirror_commit(void)
-{
-    uint64_t ticket;
-    int r = gpu_mirror_commit(mirror, &ticket);
-
-    if (r == -ENOMEM)
-        gpu_mirror_fail(mirror, GPU_FULL);
-    for (unsigned k = 0; !r && k < MIRROR_LOOKS && !gpu_mirror_version(mirror); k++)
-        gpu_mirror_poll(mirror);
-}
-
-// Returns the last ticket whose copies have arrived, with no older batch left.
-static uint64_t mirror_passed(void)
-{
-    return mirror ? gpu_mirror_poll(mirror) : UINT64_MAX;
-}
-
 // Reclaims the memory of all epochs whose grace period is over.
 static void reclaim_epochs(struct fib_poptrie *f)
 {
-    uint64_t epoch = 0, copied = mirror_passed();
+    uint64_t epoch = 0;
 
-    while (f->n && grace_over(f->pending[f->head].ticket) &&
-           f->pending[f->head].copied <= copied) {
+    while (f->n && grace_over(f->pending[f->head].ticket)) {
         epoch = f->pending[f->head].epoch;
         f->head = (f->head + 1) % PENDING;
         f->n--;
@@ -253,27 +225,12 @@ static void reclaim_epochs(struct fib_poptrie *f)
     poptrie_reclaim(f->fib.trie, epoch);
 }
 
-// Waits until the device has all changes and no older batch, or is out of use.
-static void mirror_wait(void)
-{
-    uint64_t begun = clock_now_ns();
-
-    while (gpu_mirror_state(mirror) == GPU_ON &&
-           gpu_mirror_poll(mirror) < gpu_mirror_ticket(mirror)) {
-        mirror_commit();
-        if (clock_now_ns() - begun > MIRROR_WAIT_NS)
-            gpu_mirror_fail(mirror, GPU_LATE);
-    }
-}
-
 // Closes the epoch and waits for a grace period. Releases the lock meanwhile: control may delay
 // grace periods while it waits for the lock.
 static void wait_for_room(struct fib_poptrie *f)
 {
     uint64_t epoch = f->estate->closed = poptrie_epoch(f->fib.trie);
 
-    if (mirror)
-        mirror_wait();
     pthread_mutex_unlock(&lock);
     grace_wait();
     pthread_mutex_lock(&lock);
@@ -411,10 +368,6 @@ static void fib_poptrie_commit(struct fib *f, bool changed)
         poptrie_dedupe(f->trie);
         p->estate->closed = poptrie_epoch(f->trie);
         struct pending now = {.epoch = p->estate->closed, .ticket = grace_ticket()};
-        if (mirror) {
-            now.copied = gpu_mirror_ticket(mirror);
-            mirror_commit();
-        }
         if (p->n == PENDING)
             p->n--; // merges the newest pending one into this one
         p->pending[(p->head + p->n++) % PENDING] = now;
@@ -506,26 +459,16 @@ static void estate_leave(struct fib_poptrie *f)
     free(e);
 }
 
-static void free_now(struct fib_poptrie *f)
-{
-    estate_leave(f);
-    poptrie_free(f->fib.trie);
-    numbers_free(f);
-    free(f);
-}
-
-// Mirrored tables live as long as the mirror.
 static void fib_poptrie_free(struct fib *f)
 {
+    struct fib_poptrie *p = fib_poptrie_of(f);
+
     pthread_mutex_lock(&lock);
-    if (mirror && gpu_mirror_has(mirror, f->trie)) {
-        gpu_mirror_fail(mirror, GPU_GONE);
-        fib_poptrie_of(f)->next_kept = kept;
-        kept = fib_poptrie_of(f);
-    } else {
-        free_now(fib_poptrie_of(f));
-    }
+    estate_leave(p);
+    poptrie_free(f->trie);
     pthread_mutex_unlock(&lock);
+    numbers_free(p);
+    free(p);
 }
 
 static const struct fib_ops ops = {
@@ -623,79 +566,10 @@ struct fib *fib_poptrie_new(uint8_t family)
     return &f->fib;
 }
 
-// --- the mirror ---
-
-static int mirror_add(struct fib *const *fib, int *which, unsigned n)
+int fib_with_tries(int (*fn)(void *arg), void *arg)
 {
-    for (unsigned i = 0; i < n; i++) {
-        if (!fib[i]->trie)
-            return -ENOTSUP;
-        which[i] = gpu_mirror_add(mirror, fib[i]->trie);
-        if (which[i] < 0)
-            return which[i];
-    }
-    return 0;
-}
-
-int fib_mirror_begin(struct gpu_mirror *m, struct fib *const *fib, int *which, unsigned n)
-{
-    uint64_t ticket;
-    int r = -EBUSY;
-
     pthread_mutex_lock(&lock);
-    if (!mirror) {
-        mirror = m;
-        r = mirror_add(fib, which, n);
-        r = r ? r : gpu_mirror_commit(m, &ticket);
-    }
+    int r = fn(arg);
     pthread_mutex_unlock(&lock);
     return r;
-}
-
-void fib_mirror_end(struct gpu_mirror *m)
-{
-    pthread_mutex_lock(&lock);
-    if (m && m == mirror) {
-        mirror = NULL;
-        for (struct estate *e = estates; e; e = e->next)
-            for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++)
-                for (unsigned i = 0; e->fib[k] && i < PENDING; i++)
-                    e->fib[k]->pending[i].copied = 0;
-        gpu_mirror_unwatch(m);
-        while (kept) {
-            struct fib_poptrie *f = kept;
-            kept = f->next_kept;
-            free_now(f);
-        }
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-bool fib_mirror_work(void)
-{
-    bool more = false;
-
-    if (!__atomic_load_n(&mirror, __ATOMIC_RELAXED))
-        return false;
-    pthread_mutex_lock(&lock);
-    if (mirror && gpu_mirror_state(mirror) == GPU_ON) {
-        uint64_t ticket = gpu_mirror_ticket(mirror);
-        more = gpu_mirror_poll(mirror) < ticket;
-        if (more && !gpu_mirror_version(mirror))
-            mirror_commit();
-    }
-    pthread_mutex_unlock(&lock);
-    return more;
-}
-
-struct fib_mirror_stats fib_mirror_stats(void)
-{
-    struct fib_mirror_stats s = {0};
-
-    pthread_mutex_lock(&lock);
-    if (mirror)
-        s = (struct fib_mirror_stats){.bytes = gpu_mirror_bytes(mirror),
-                                      .copied_bytes = gpu_mirror_copied_bytes(mirror)};
-    pthread_mutex_unlock(&lock);
-    return s;
 }

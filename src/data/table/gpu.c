@@ -12,7 +12,6 @@
 #include "table/vr.h"
 
 #define BATCH (GPU_PARKED_MAX * BURST_MAX)
-#define SAMPLE 64        // one answer in so many is verified on the CPU
 #define WINDOW_PER_S 100 // windows of the split
 #define REST_PER_S 1000  // grace periods wait 1/1000 s for a forwarder with waiting bursts
 
@@ -40,8 +39,7 @@ static int queues_new(struct gpu_use *u)
 {
     const struct gpu_queue_settings s = {.batch = BATCH,
                                          .persistent = true,
-                                         .timeout_ns = (uint64_t)u->settings.timeout_ms * 1000000,
-                                         .sample = SAMPLE};
+                                         .timeout_ns = (uint64_t)u->settings.timeout_ms * 1000000};
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
         u->queue[i] = gpu_queue_new(u->mirror, &s);
@@ -51,20 +49,48 @@ static int queues_new(struct gpu_use *u)
     return 0;
 }
 
-static int mirror_begin(struct gpu_use *u)
+static int mirror_fib(struct gpu_use *u, uint16_t vr, const struct fib *f, bool six)
 {
-    struct fib *fib[2 * GPU_VRS_MAX] = {NULL};
-    int which[2 * GPU_VRS_MAX] = {0}, err;
-    unsigned n = u->settings.n_vrs;
+    int number = fib_trie(f) ? gpu_mirror_add(u->mirror, fib_trie(f)) : -ENOTSUP;
 
-    for (unsigned i = 0; i < n; i++) {
-        fib[2 * i] = vr_get(u->settings.vr[i])->fib4;
-        fib[2 * i + 1] = vr_get(u->settings.vr[i])->fib6;
+    if (number < 0)
+        return number;
+    u->which[six][vr] = (uint16_t)(number + 1);
+    return 0;
+}
+
+static int mirror_begin(void *arg)
+{
+    struct gpu_use *u = arg;
+    int err = 0;
+
+    for (unsigned i = 0; i < u->settings.n_vrs && !err; i++) {
+        const struct vr *v = vr_get(u->settings.vr[i]);
+
+        err = mirror_fib(u, v->id, v->fib4, false);
+        err = err ? err : mirror_fib(u, v->id, v->fib6, true);
     }
-    err = fib_mirror_begin(u->mirror, fib, which, 2 * n);
-    for (unsigned i = 0; i < 2 * n && !err; i++)
-        u->which[i % 2][u->settings.vr[i / 2]] = (uint16_t)(which[i] + 1);
+    if (!err)
+        gpu_mirror_work(u->mirror);
+    if (!err && gpu_mirror_state(u->mirror) != GPU_ON)
+        err = gpu_mirror_state(u->mirror) == GPU_FULL ? -ENOMEM : -ENODEV;
     return err;
+}
+
+static int mirror_end(void *arg)
+{
+    gpu_mirror_unwatch(arg);
+    return 0;
+}
+
+static int mirror_work(void *arg)
+{
+    return gpu_mirror_work(arg);
+}
+
+bool gpu_use_work(struct gpu_use *u)
+{
+    return gpu_mirror_version(u->mirror) == 0 && fib_with_tries(mirror_work, u->mirror);
 }
 
 static void explain_error(const struct gpu_use *u, int e, char *err, size_t n)
@@ -84,7 +110,7 @@ static void explain_error(const struct gpu_use *u, int e, char *err, size_t n)
 
 int gpu_use_mirror(struct gpu_use *u, char *err, size_t n)
 {
-    int e = mirror_begin(u);
+    int e = fib_with_tries(mirror_begin, u);
 
     if (e)
         explain_error(u, e, err, n);
@@ -123,10 +149,9 @@ void gpu_use_close(struct gpu_use *u)
 {
     if (!u)
         return;
+    fib_with_tries(mirror_end, u->mirror);
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
         gpu_queue_free(u->queue[i]);
-    if (u->mirror)
-        fib_mirror_end(u->mirror);
     gpu_mirror_free(u->mirror);
     if (u->device)
         u->device->ops->close(u->device);

@@ -8,7 +8,7 @@
 //     gpu_use_open, gpu_use_publish(u)         gpu_now() once a poll
 //     gpu_use_publish(NULL), gpu_use_close     stops using it within a grace period
 //
-// rib_manager keeps the copies current (fib_mirror_work, table/fib.h).
+// rib_manager keeps the copies current (gpu_use_work).
 #ifndef TABLE_GPU_H
 #define TABLE_GPU_H
 
@@ -94,6 +94,8 @@ int gpu_use_open(struct gpu_use **u, const struct gpu_settings *s, char *err, si
 // Mirrors the FIBs of its virtual routers, which must be Poptries. rib_manager. Returns like
 // gpu_use_open.
 int gpu_use_mirror(struct gpu_use *u, char *err, size_t n);
+// rib_manager: copies changes that a commit could not. True: call again within 1 ms.
+bool gpu_use_work(struct gpu_use *u);
 void gpu_use_close(struct gpu_use *u); // no forwarder may use it any more
 // For forwarders; NULL: none. Waits until no forwarder uses the previous one.
 void gpu_use_publish(struct gpu_use *u);

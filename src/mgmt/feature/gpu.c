@@ -23,7 +23,6 @@
 #include "restconf/operation.h"
 #include "restconf/reply.h"
 #include "restconf/state.h"
-#include "table/fib.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -240,14 +239,13 @@ static void write_by_cpu(struct jwrite *j, const struct gpu_count *sum)
     jwrite_end(j, ']');
 }
 
-static void write_counts(struct jwrite *j, const struct gpu_use *u)
+static void write_counts(struct jwrite *j, const struct gpu_manager_state *s)
 {
-    struct fib_mirror_stats m = fib_mirror_stats();
     struct gpu_count sum;
 
-    gpu_use_sum(u, &sum);
-    jwrite_u64(j, "memory", m.bytes);
-    jwrite_u64(j, "copied", m.copied_bytes);
+    gpu_use_sum(s->use, &sum);
+    jwrite_u64(j, "memory", s->memory);
+    jwrite_u64(j, "copied", s->copied);
     jwrite_u64(j, "batches", sum.batches);
     jwrite_u64(j, "lookups", sum.answered);
     write_by_cpu(j, &sum);
@@ -255,7 +253,7 @@ static void write_counts(struct jwrite *j, const struct gpu_use *u)
     jwrite_u64(j, "wrong", sum.wrong);
     jwrite_int(j, "age-p50", (int64_t)gpu_age_quantile(sum.age, 500));
     jwrite_int(j, "age-p99", (int64_t)gpu_age_quantile(sum.age, 990));
-    write_costs(j, u);
+    write_costs(j, s->use);
 }
 
 // Its present activity, in words.
@@ -298,7 +296,7 @@ static int show_gpu(struct show *s)
         jwrite_end(j, ']');
         jwrite_int(j, "tables", g.use ? 2 * g.settings->n_vrs : 0);
         if (g.use)
-            write_counts(j, g.use);
+            write_counts(j, &g);
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
