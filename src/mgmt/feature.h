@@ -11,6 +11,8 @@
 #ifndef MGMT_FEATURE_H
 #define MGMT_FEATURE_H
 
+#include <stdint.h>
+
 struct event_base;
 struct feature_config;    // config/feature_config.h
 struct feature_events;    // event/event.h
@@ -19,6 +21,7 @@ struct feature_operation; // restconf/operation.h
 struct feature_saved;     // feature/saved_state.h
 struct feature_state;     // restconf/state.h
 struct feature_view;      // restconf/view.h
+struct jwrite;
 
 enum feature_id { // also the index of the feature's part in a model and in a scrape
 #define FEATURE(word) FEATURE_##word,
@@ -36,6 +39,9 @@ struct feature {
     const struct feature_events *events; // while there are event listeners
     const struct feature_view *view;     // its state in models other than kamuee.yang
     const struct feature_saved *saved; // state that is kept over a planned stop
+    void (*observe)(void);             // once a second: its alarms (feature/alarm.h)
+    // For a traced packet: leaves of its lookup in that virtual router.
+    void (*write_lookup)(struct jwrite *j, uint16_t vr);
     // Own activity, started before the first configuration is applied, and stopped after the
     // listeners have closed.
     void (*start)(struct event_base *loop), (*stop)(void);

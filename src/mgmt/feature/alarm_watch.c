@@ -20,13 +20,13 @@
 #include "feature/alarm.h"
 #include "feature/alarm_window.h"
 #include "feature/crash.h"
-#include "feature/gpu.h"
 #include "feature/routing_daemon.h"
 #include "feature/session.h"
 #include "feature/vr_budget.h"
 #include "interface/kernel_state.h"
 #include "interface/vr_manager.h"
 #include "lag/lag_manager.h"
+#include "mgmt/feature.h"
 #include "port/port_manager.h"
 #include "port_queue/port_queue_manager.h"
 #include "program_manager/program_manager.h"
@@ -351,14 +351,6 @@ static void look_programs(void)
         alarm_observe(ALARM_PROGRAM_FAULT, s.config->name, s.off);
 }
 
-static void look_gpu(void)
-{
-    char name[16];
-
-    if (gpu_is_out(name, sizeof name))
-        alarm_observe(ALARM_GPU, name, 1);
-}
-
 static void observe_process(void *ctx, const char *process, const char *why)
 {
     alarm_observe(ALARM_PROCESS, process, 1);
@@ -388,7 +380,9 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_routers(now_ns);
     look_kernel_state();
     look_programs();
-    look_gpu();
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->observe)
+            features[f]->observe();
     unwell_each(observe_process, NULL);
     alarm_observe(ALARM_CRASH, "", crash_notes_within(DAY_NS, now_ns));
     routing_daemon_look(now_ns);

@@ -14,7 +14,7 @@
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/gpu.h"
+#include "feature/alarm.h"
 #include "feature/vr.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
@@ -303,27 +303,26 @@ static int show_gpu(struct show *s)
     return SHOW_NOW;
 }
 
-bool gpu_is_out(char *name, size_t n)
+static void observe_gpu(void)
 {
     struct gpu_manager_state s;
 
-    if (!gpu_manager_state(&s))
-        return false;
-    snprintf(name, n, "%s", s.settings->name);
-    return s.status != GPU_STATUS_ON;
+    if (gpu_manager_state(&s) && s.status != GPU_STATUS_ON)
+        alarm_observe(ALARM_GPU, s.settings->name, 1);
 }
 
-const char *gpu_of_vr(uint16_t vr, const char **now)
+// A traced packet does not wait: the CPU does its lookup. Writes the GPU's activity for other
+// packets.
+static void write_lookup(struct jwrite *j, uint16_t vr)
 {
     struct gpu_manager_state s;
     bool has = gpu_manager_state(&s);
 
     for (unsigned i = 0; has && i < s.settings->n_vrs; i++)
         if (s.settings->vr[i] == vr) {
-            *now = activity(&s);
-            return s.settings->name;
+            jwrite_string(j, "gpu", s.settings->name);
+            jwrite_string(j, "gpu-activity", activity(&s));
         }
-    return NULL;
 }
 
 // --- operations ----------------------------------------------------------------------------------
@@ -388,5 +387,7 @@ const struct feature gpu_feature = {
                                                       OPERATION_CHANGES},
                                                      {0}},
     .metrics = &(const struct feature_metrics){.write = write_gpu_metrics},
+    .observe = observe_gpu,
+    .write_lookup = write_lookup,
     .stop = stop_gpu,
 };

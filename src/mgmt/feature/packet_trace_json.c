@@ -13,8 +13,8 @@
 #include "acl_manager/acl_line.h"
 #include "base/log.h"
 #include "base/protocol.h"
-#include "feature/gpu.h"
 #include "feature/route.h"
+#include "mgmt/feature.h"
 #include "rib/rib_manager.h"
 #include "table/acl.h"
 #include "table/iface.h"
@@ -143,18 +143,6 @@ static void write_nodes(struct jwrite *j, const struct packet_trace_lookup *l)
     jwrite_end(j, ']');
 }
 
-// A traced packet does not wait: the CPU does its lookup. The GPU's activity for other packets is
-// shown next to it.
-static void write_gpu(struct jwrite *j, uint16_t vr)
-{
-    const char *now = NULL, *gpu = gpu_of_vr(vr, &now);
-
-    if (!gpu)
-        return;
-    jwrite_string(j, "gpu", gpu);
-    jwrite_string(j, "gpu-activity", now);
-}
-
 static void write_lookup(const struct telling *t, unsigned i)
 {
     const struct packet_trace_lookup *l = &t->p->step[i].lookup;
@@ -169,7 +157,9 @@ static void write_lookup(const struct telling *t, unsigned i)
         jwrite_string(j, "waiting-for", t->waiting[i].waits_for);
     }
     write_nodes(j, l);
-    write_gpu(j, t->p->step[i].vr);
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->write_lookup)
+            features[f]->write_lookup(j, t->p->step[i].vr);
     if (l->leaf_kind == NEXTHOP_GROUP) {
         jwrite_int(j, "group", l->leaf);
         jwrite_int(j, "hash", l->hash);
