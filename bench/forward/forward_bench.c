@@ -34,6 +34,7 @@
 #include "forwarder/forwarder.h"
 #include "forwarder/packet.h"
 #include "forwarder/state.h"
+#include "gpu/use.h"
 #include "lib/eal.h"
 #include "lib/port_memory.h"
 #include "lib/report.h"
@@ -44,7 +45,6 @@
 #include "table/acl.h"
 #include "table/counter.h"
 #include "table/exchange.h"
-#include "table/gpu.h"
 #include "table/nexthop.h"
 #include "table/plan.h"
 #include "table/port.h"
@@ -477,9 +477,9 @@ static void gpu_set(bool on)
         bench_check(!gpu_use_open(&use, &settings, err, sizeof err) &&
                         !gpu_use_mirror(use, err, sizeof err),
                     "%s", err);
-    for (unsigned k = 0; on && k < 1000000 && gpu_use_work(use); k++)
+    for (unsigned k = 0; on && k < 1000000 && use->lookaside.work(&use->lookaside); k++)
         ;
-    rcu_publish(&gpu_in_use, on ? use : NULL);
+    rcu_publish(&lookaside_published, on ? &use->lookaside : NULL);
 }
 
 static double cycles_per_packet(const struct test *t)
@@ -521,7 +521,9 @@ static double cycles_per_packet(const struct test *t)
     if (polls)
         printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets,
                polls);
-    rcu_quiescent();
+    do // packets that wait for their lookup go on
+        forwarder_rest(forwarder);
+    while (forwarder->lookaside);
     if (t->queue >= SHAPED || t->gpu) // packets count when they arrive and when they leave
         packets = port_lines_sent - sent;
     if (port_lines_sent - sent != packets) {

@@ -9,9 +9,7 @@
 #include <time.h>
 
 #include "core/rcu.h"
-#include "forwarder/gpu_stage.h"
-#include "forwarder/state.h"
-#include "table/gpu.h"
+#include "gpu/stage.h"
 
 #define LONG_US 1000000u
 #define LONG_MS 10000u
@@ -29,7 +27,7 @@ static void copies_arrive(void)
 {
     for (unsigned k = 0;; k++) {
         router_role(ROLE_RIB_MANAGER);
-        if (!gpu_use_work(use))
+        if (!use->lookaside.work(&use->lookaside))
             return;
         if (k == 2000)
             fail_msg("the copies have not arrived within 2 s");
@@ -56,13 +54,14 @@ static void gpu_on(uint32_t max_latency_us, uint32_t timeout_ms)
     use->rest_tsc = UINT64_MAX / 2; // no grace period unless the test asks for one
     copies_arrive();
     router_role(ROLE_CONTROL);
-    rcu_publish(&gpu_in_use, use);
+    rcu_publish(&lookaside_published, &use->lookaside);
 }
 
 static void gpu_off(void)
 {
     router_role(ROLE_CONTROL);
-    rcu_publish(&gpu_in_use, NULL);
+    rcu_publish(&lookaside_published, NULL);
+    use->rest_tsc = 0;
     for (unsigned i = 0; i < RIG_FORWARDERS; i++)
         rig_step(i); // releases it
     router_role(ROLE_CONTROL);
@@ -131,11 +130,11 @@ static inline uint64_t held(void)
 // Steps until the device has answered everything.
 static inline void answered(void)
 {
-    for (unsigned k = 0; rig_forwarder(0)->gpu.n; k++) {
+    for (unsigned k = 0; use->parked[0].n; k++) {
         if (k == 2000)
-            fail_msg("%u bursts still wait after 2 s", rig_forwarder(0)->gpu.n);
+            fail_msg("%u bursts still wait after 2 s", use->parked[0].n);
         rig_step(0);
-        if (rig_forwarder(0)->gpu.n)
+        if (use->parked[0].n)
             pause_ms(1);
     }
 }

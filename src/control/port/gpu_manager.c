@@ -52,7 +52,7 @@ static int open_it(char *err, size_t n)
     if (r)
         return r;
     gpu.use = u;
-    gpu_use_publish(u);
+    lookaside_publish(&u->lookaside);
     gpu_use_fault(u, gpu.fault);
     log_notice("gpu: in use: name=%s device=%s virtual-routers=%u", gpu.settings.name,
                u->device->ops->name, gpu.settings.n_vrs);
@@ -63,7 +63,7 @@ static void close_it(void)
 {
     if (!gpu.use)
         return;
-    gpu_use_publish(NULL);
+    lookaside_publish(NULL);
     gpu_use_close(gpu.use);
     gpu.use = NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_manager.h - opens and closes the GPU that does lookups (table/gpu.h)
+// gpu_manager.h - opens and closes the GPU that does lookups (gpu/use.h)
 //
 // Called by the steps of a change; control role.
 #ifndef PORT_GPU_MANAGER_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "table/gpu.h"
+#include "gpu/use.h"
 
 struct gpu_config {
     char name[16];

@@ -5,8 +5,7 @@
 // The first packet that a forwarder hands over for holding wakes the loop (exchange_hold_waker);
 // while packets come, the timer polls their ring every millisecond, so that forwarders make no
 // system call. The timer also starts periodic work: dumps, refreshes, negative answers, and copies
-// to a GPU.
-// Other calls from control are in rib_calls.c.
+// of FIBs to a device. Other calls from control are in rib_calls.c.
 #include "rib/rib_manager.h"
 
 #include <errno.h>
@@ -15,14 +14,13 @@
 
 #include "base/clock.h"
 #include "core/manager.h"
-#include "core/rcu.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
 #include "rib/rib_tunnel.h"
 #include "rib/vr.h"
 #include "table/exchange.h"
-#include "table/gpu.h"
 #include "table/iface.h"
+#include "table/lookaside.h"
 
 #define TICK_BUSY_US 1000
 #define TICK_IDLE_US 50000
@@ -98,15 +96,6 @@ static struct timeval tick_pause(uint64_t now)
                                 exchange_hold && !rte_ring_empty(exchange_hold) ? 0 : TICK_IDLE_US};
 }
 
-static bool gpu_work(void)
-{
-    rcu_online();
-    struct gpu_use *use = gpu_now();
-    bool more = use && gpu_use_work(use);
-    rcu_offline();
-    return more;
-}
-
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
     uint64_t now = clock_now_ns();
@@ -126,7 +115,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     rib_vr_each (v)
         tick_vr(v, now, neigh_time);
     again = tick_pause(now);
-    if (gpu_work() && again.tv_usec > TICK_BUSY_US)
+    if (lookaside_work() && again.tv_usec > TICK_BUSY_US)
         again.tv_usec = TICK_BUSY_US;
     evtimer_add(tick_event, &again);
 }

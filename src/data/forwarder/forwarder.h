@@ -24,10 +24,10 @@ void forwarder_main(void *arg);
 struct forwarder *forwarder_new(unsigned index);
 void forwarder_free(struct forwarder *f);
 // Polls every receive queue of the plan and the inject ring once. Returns the number of packets
-// taken. When it returns, all of them have been sent, dropped, or put into a ring, or wait for a
-// GPU (gpu_stage.h).
+// taken. When it returns, all of them have been sent, dropped, or put into a ring, or wait for
+// their lookup (table/lookaside.h).
 unsigned forwarder_poll(struct forwarder *f);
-// After a poll: reports quiescence to RCU, unless packets wait for a GPU, for up to 1 ms.
+// After a poll: reports quiescence to RCU, unless packets wait for their lookup, for up to 1 ms.
 void forwarder_rest(struct forwarder *f);
 
 // --- explain.c: predicts what happens to a packet (table/packet_trace.h) ---

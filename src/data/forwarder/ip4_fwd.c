@@ -5,7 +5,7 @@
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
-// An access list (acl_decide.c) or a GPU (gpu_stage.c) may have done it already.
+// An access list (acl_decide.c) or a device (table/lookaside.h) may have done it already.
 static void look_up_burst(struct forwarder *f, struct burst *b)
 {
     if (likely(!b->found))

@@ -5,7 +5,7 @@
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
-// A GPU may have done it already (gpu_stage.c).
+// A device may have done it already (table/lookaside.h).
 static void look_up_burst(struct forwarder *f, struct burst *b)
 {
     if (likely(!b->found))

@@ -13,7 +13,6 @@
 #include "core/mem.h"
 #include "core/rcu.h"
 #include "forwarder/begin.h"
-#include "forwarder/gpu_stage.h"
 #include "forwarder/idle.h"
 #include "forwarder/state.h"
 #include "table/acl.h"
@@ -90,13 +89,9 @@ static void wake_receivers(struct forwarder *f)
 
 void forwarder_rest(struct forwarder *f)
 {
-    if (f->gpu_use) {
-        uint64_t now = rte_rdtsc();
-        if (f->gpu.n && now - f->gpu.rested < f->gpu_use->rest_tsc)
-            return;
-        gpu_drain(f);
-        f->gpu.rested = now;
-    }
+    if (f->lookaside && !f->lookaside->rest(f->lookaside, f))
+        return;
+    f->lookaside = NULL;
     rcu_quiescent();
 }
 
@@ -119,8 +114,9 @@ void forwarder_main(void *arg)
             wake_receivers(f);
         idle_after_poll(&idle, taken, f->queue_due);
     }
-    gpu_look(f);
+    f->lookaside = lookaside_now();
     begin_forward_kept(f);
-    gpu_end(f);
+    if (f->lookaside)
+        f->lookaside->end(f->lookaside, f);
     forwarder_free(f);
 }

@@ -18,8 +18,8 @@
 //
 // A stage takes a burst and leaves the survivors. A burst has one family and one kind, so ether_in
 // divides received packets; burst.h describes bursts. When forwarder_poll() returns, all its
-// packets have been sent, dropped or put into a ring: none waits for further packets. Bursts of
-// virtual routers that use a GPU wait for its answer in place of the lookup (gpu_stage.h).
+// packets have been sent, dropped or put into a ring: none waits for further packets. Only a burst
+// whose lookup a device does waits for it (table/lookaside.h).
 //
 // At startup, until the routes are known, begin.c replaces all that.
 //
@@ -30,7 +30,6 @@
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/gpu_stage.h"
 #include "forwarder/measure.h"
 #include "forwarder/metalink.h"
 #include "forwarder/queue_stage.h"
@@ -94,8 +93,8 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
         STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // empties b
     if (entry == LOCAL || !b->n)
         return;
-    if ((entry == PLAIN || entry == ODD) && how != RECORDED && unlikely(f->gpu_use) &&
-        gpu_park(f, b, lists && f->n_redirected))
+    if ((entry == PLAIN || entry == ODD) && how != RECORDED && unlikely(f->lookaside) &&
+        f->lookaside->park(f->lookaside, f, b, lists && f->n_redirected))
         return;
     path_routed(f, b, family, entry, how, lists);
 }
@@ -338,7 +337,7 @@ void path_flush(struct forwarder *f)
     path_leave(f, USUAL);
 }
 
-// --- for gpu_stage.c ---
+// --- for bursts that have waited ---
 
 // Handles packets for us, and ICMP errors: the burst may have produced as many as there is room
 // for.
@@ -439,7 +438,8 @@ unsigned forwarder_poll(struct forwarder *f)
     // Partner: nexthop_count_set, nexthop_cross_begin.
     f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);
     f->plan = rcu_load(&forwarder_slot[f->index].plan);
-    gpu_look(f);
+    if (likely(!f->lookaside))
+        f->lookaside = lookaside_now();
     uint8_t begin = __atomic_load_n(&plan_begin, __ATOMIC_RELAXED);
     unsigned taken = likely(begin == PLAN_BEGIN_OVER) ? poll_queues(f) : begin_poll(f, begin);
     unsigned injected = inject(f); // not timed
@@ -448,8 +448,8 @@ unsigned forwarder_poll(struct forwarder *f)
         path_leave(f, USUAL);
     }
     taken += injected;
-    if (unlikely(f->gpu_use))
-        taken += gpu_serve(f);
+    if (unlikely(f->lookaside))
+        taken += f->lookaside->serve(f->lookaside, f);
     f->queue_due = QUEUE_NEVER;
     if (unlikely(f->plan && f->plan->n_owned))
         taken += queue_serve(f);

@@ -40,12 +40,9 @@ unsigned inject(struct forwarder *f);
 // frame in f->rx, with each stage recorded (record.h).
 void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
 void path_flush(struct forwarder *f);
-// Passes b, which has waited for its lookup (gpu_stage.h), through the remaining stages, and sends
-// it.
+// Passes b, which has waited for its lookup (table/lookaside.h), through the remaining stages, and
+// sends it.
 void path_answered(struct forwarder *f, struct burst *b);
-// Applies the access list that a burst has waited for, and the checks after it. Then parks it
-// again.
-void path_listed(struct forwarder *f, struct gpu_parked_burst *e);
 // Passes f->rx, taken from that queue, through all stages, including watches, and sends it.
 void path_taken(struct forwarder *f, const struct plan_rx *q);
 

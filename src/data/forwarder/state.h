@@ -18,7 +18,7 @@
 #include "forwarder/tunnel_alike.h"
 #include "table/counter.h"
 #include "table/exchange.h"
-#include "table/gpu.h"
+#include "table/lookaside.h"
 #include "table/nexthop.h"
 #include "table/packet_trace.h"
 #include "table/plan.h"
@@ -75,33 +75,6 @@ struct redirected { // a packet with another next hop than the lookup's
     uint8_t at;        // index in the burst
     uint16_t redirect; // acl_target.h
     uint32_t nexthop;
-};
-
-struct gpu_window { // measurements of this window (gpu_stage.c)
-    uint64_t cpu_cycles, cpu_packets, gpu_cycles, gpu_packets, answers, late;
-    uint32_t until_own, probes;
-    enum gpu_verdict verdict; // of the previous window
-};
-
-struct gpu_parked_burst {
-    uint64_t since; // TSC when it was parked
-    uint64_t batch; // serial; 0: not sent
-    uint16_t at;    // index of its first packet there
-    bool answered; // by the device or not: only waits for earlier bursts
-    bool foreign;  // some of its packets only wait for earlier bursts
-    struct burst b;
-};
-
-#define GPU_RING (GPU_PARKED_MAX + 1) // one continues while the others wait
-struct gpu_parked { // bursts that wait for a GPU's answer (gpu_stage.c), oldest first
-    uint32_t head, n;
-    uint32_t foreign; // number of foreign bursts: all others wait behind these
-    uint64_t serial;  // of the last batch sent
-    uint32_t until_sample; // packets whose answers are not verified
-    uint64_t rested;  // TSC of the last quiescent state
-    uint64_t window_begun; // TSC
-    struct gpu_window window;
-    struct gpu_parked_burst ring[GPU_RING];
 };
 
 #define REDIRECTED_MAX (3 * BURST_MAX) // by a program, a list, and another program
@@ -163,8 +136,7 @@ struct forwarder {
     struct redirected redirected[REDIRECTED_MAX];
     struct record record;            // of the recorded packet
     struct begin_kept kept;
-    struct gpu_use *gpu_use;         // available in this poll; NULL: none
-    struct gpu_parked gpu;
+    struct lookaside *lookaside;     // since a poll, until it rests; NULL: none
     struct alikes alikes;            // patterns of packets of tunnels
 } __attribute__((aligned(64)));
 

@@ -330,11 +330,11 @@ static void the_forwarder_ends_while_packets_wait(void **state)
     send_n(30, "10.1.2.3", 0);
     rig_step(0);
     uint64_t begun_ns = clock_now_ns();
-    gpu_end(rig_forwarder(0));
+    use->lookaside.end(&use->lookaside, rig_forwarder(0));
     assert_true(clock_now_ns() - begun_ns < LONG_MS / 2 * NS_PER_MS); // the device: LONG_MS
     assert_int_equal(received_in_order(0), 30);
     assert_int_equal(held(), 0);
-    assert_int_equal(gpu_queue_waiting(use->queue[0]), 0);
+    assert_int_equal(gpu_queue_waiting(use->parked[0].queue), 0);
     assert_int_equal(gpu_mirror_state(use->mirror), GPU_LATE); // after 100 ms
     gpu_use_fault(use, GPU_FAULT_NONE);
 }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu.h - a GPU that does lookups for some virtual routers
+// use.h - a GPU that does lookups for some virtual routers
 //
-// A GPU in use has copies of its virtual routers' FIBs (gpu/mirror.h) and a queue for each
+// A GPU in use has copies of its virtual routers' FIBs (mirror.h) and a queue for each
 // forwarder. The set of FIBs is fixed: a different set makes a different GPU in use.
 //
-//     control                                  forwarder (forwarder/gpu_stage.h)
-//     gpu_use_open, gpu_use_publish(u)         gpu_now() once a poll
-//     gpu_use_publish(NULL), gpu_use_close     stops using it within a grace period
-//
-// rib_manager keeps the copies current (gpu_use_work).
-#ifndef TABLE_GPU_H
-#define TABLE_GPU_H
+//     control                                  forwarder (stage.h)
+//     gpu_use_open, gpu_use_mirror
+//     lookaside_publish(&u->lookaside)         uses it from its next poll on
+//     lookaside_publish(NULL)                  stops using it within a grace period
+//     gpu_use_close
+#ifndef GPU_USE_H
+#define GPU_USE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/rcu.h"
 #include "core/thread.h"
 #include "gpu/device.h"
 #include "gpu/mirror.h"
 #include "gpu/queue.h"
 #include "table/limits.h"
+#include "table/lookaside.h"
 
 #define GPU_EMULATED (-1)
 #define GPU_VRS_MAX (GPU_TABLES_MAX / 2) // IPv4 and IPv6 tables of each
@@ -43,7 +43,7 @@ enum gpu_cause {
 };
 extern const char *const gpu_cause_name[GPU_CAUSES]; // "split"
 
-enum gpu_verdict { GPU_SENDS, GPU_CPU_IS_FASTER, GPU_IS_LATE, GPU_VERDICTS };
+enum gpu_verdict { GPU_CPU_IS_FASTER, GPU_SENDS, GPU_IS_LATE, GPU_VERDICTS };
 extern const char *const gpu_verdict_name[GPU_VERDICTS]; // "sends"
 
 // Ages of batches: four buckets for each power of two of nanoseconds, from GPU_AGE_MIN on.
@@ -75,16 +75,17 @@ struct gpu_settings {
 };
 
 struct gpu_use {
+    struct lookaside lookaside; // first
     struct gpu_settings settings;
     struct gpu_device *device;
     struct gpu_mirror *mirror;
-    struct gpu_queue *queue[FORWARDER_MAX];
     uint16_t which[2][VR_MAX]; // by family: table number on the device + 1; 0: none
     uint64_t max_latency_tsc; // atomic
     uint64_t window_tsc, rest_tsc;
     double ns_per_tsc;
     enum gpu_fault fault;
     struct gpu_count count[FORWARDER_MAX];
+    struct gpu_parked *parked; // [FORWARDER_MAX], stage.h
 };
 
 // --- control ---
@@ -94,27 +95,20 @@ int gpu_use_open(struct gpu_use **u, const struct gpu_settings *s, char *err, si
 // Mirrors the FIBs of its virtual routers, which must be Poptries. rib_manager. Returns like
 // gpu_use_open.
 int gpu_use_mirror(struct gpu_use *u, char *err, size_t n);
-// rib_manager: copies changes that a commit could not. True: call again within 1 ms.
-bool gpu_use_work(struct gpu_use *u);
 void gpu_use_close(struct gpu_use *u); // no forwarder may use it any more
-// For forwarders; NULL: none. Waits until no forwarder uses the previous one.
-void gpu_use_publish(struct gpu_use *u);
 // While in use.
 void gpu_use_max_latency(struct gpu_use *u, uint32_t us);
 // Emulated device only.
 void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault);
+
+// --- count.c ---
+
 // Sum over all forwarders.
 void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum);
 // The age in nanoseconds that `per_mille` of the batches do not exceed; 0: no batches.
 uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille);
 
 // --- forwarders ---
-
-extern struct gpu_use *gpu_in_use;
-static inline struct gpu_use *gpu_now(void)
-{
-    return rcu_load(&gpu_in_use);
-}
 
 static inline unsigned gpu_age_bucket(uint64_t ns)
 {

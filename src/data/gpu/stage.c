@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage gpu: see gpu_stage.h
+// Stage gpu: see stage.h
 //
 //   in     bursts before their lookup
 //   out    the same, with nh[] and `found` set, to path_answered()
@@ -8,38 +8,48 @@
 // GPU_PROBES bursts are sent, whatever the previous verdict, and the CPU looks up and times one
 // burst in GPU_OWN_EVERY. With the device, a lookup costs the time for parking, sending and
 // receiving, not counting that a packet's lines may leave the cache meanwhile.
+#include "gpu/stage.h"
+
 #include "forwarder/acl.h"
-#include "forwarder/gpu_priv.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
 #define GPU_END_WINDOWS 10 // an ending thread waits this many windows for a device
 
+static struct gpu_parked *parked_of(struct lookaside *l, struct forwarder *f)
+{
+    struct gpu_use *use = (struct gpu_use *)l;
+    struct gpu_parked *p = &use->parked[f->index];
+
+    p->f = f;
+    return p;
+}
+
 // --- by the CPU ---
 
-void gpu_look_up(const struct forwarder *f, struct burst *b)
+static void look_up(const struct forwarder *f, struct burst *b)
 {
     if (!b->found)
         b->family == IP4 ? fwd_lookup(f, b, IP4) : fwd_lookup(f, b, IP6);
     b->found = true;
 }
 
-void gpu_answer_by_cpu(struct forwarder *f, struct gpu_parked_burst *e, enum gpu_cause why)
+void gpu_answer_by_cpu(struct gpu_parked *p, struct gpu_parked_burst *e, enum gpu_cause why)
 {
-    gpu_look_up(f, &e->b);
+    look_up(p->f, &e->b);
     e->answered = true;
-    gpu_counts(f)->by_cpu[why] += e->b.n;
+    p->count->by_cpu[why] += e->b.n;
 }
 
 // Measures the cost of a lookup on the CPU.
-static void look_up_timed(struct forwarder *f, struct burst *b)
+static void look_up_timed(struct gpu_parked *p, struct burst *b)
 {
     uint64_t begun = rte_rdtsc();
 
-    gpu_look_up(f, b);
-    f->gpu.window.cpu_cycles += rte_rdtsc() - begun;
-    f->gpu.window.cpu_packets += b->n;
+    look_up(p->f, b);
+    p->window.cpu_cycles += rte_rdtsc() - begun;
+    p->window.cpu_packets += b->n;
 }
 
 // --- parking ---
@@ -59,17 +69,17 @@ static unsigned mirrored(const struct gpu_use *use, const struct burst *b)
 
 // Returns the reason why the CPU must look this burst up, or GPU_CAUSES for the device.
 // GPU_BY_SPLIT with until_own 0: to be timed.
-static enum gpu_cause why_cpu(struct forwarder *f)
+static enum gpu_cause why_cpu(struct gpu_parked *p)
 {
-    struct gpu_window *w = &f->gpu.window;
+    struct gpu_window *w = &p->window;
 
-    if (gpu_mirror_state(f->gpu_use->mirror) != GPU_ON)
+    if (gpu_mirror_state(p->use->mirror) != GPU_ON)
         return GPU_BY_FAILURE;
     if (++w->until_own >= GPU_OWN_EVERY) {
         w->until_own = 0;
-        return f->gpu_use->settings.always ? GPU_CAUSES : GPU_BY_SPLIT;
+        return p->use->settings.always ? GPU_CAUSES : GPU_BY_SPLIT;
     }
-    if (f->gpu_use->settings.always || w->verdict == GPU_SENDS)
+    if (p->use->settings.always || w->verdict == GPU_SENDS)
         return GPU_CAUSES;
     if (!w->probes)
         return GPU_BY_SPLIT;
@@ -78,10 +88,10 @@ static enum gpu_cause why_cpu(struct forwarder *f)
 }
 
 // The first burst continues; nothing is left to wait for.
-static void go_on(struct forwarder *f)
+static void go_on(struct gpu_parked *p)
 {
-    struct gpu_parked *p = &f->gpu;
     struct gpu_parked_burst *e = gpu_parked_at(p, 0);
+    struct forwarder *f = p->f;
     bool crossing = f->crossing;
 
     p->head = (p->head + 1) % GPU_RING;
@@ -96,68 +106,67 @@ static void go_on(struct forwarder *f)
 }
 
 // The first burst continues now: the CPU looks it up if the device has not.
-static void let_go(struct forwarder *f, enum gpu_cause why)
+static void let_go(struct gpu_parked *p, enum gpu_cause why)
 {
-    struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, 0);
+    struct gpu_parked_burst *e = gpu_parked_at(p, 0);
 
     if (!e->answered)
-        gpu_answer_by_cpu(f, e, why);
-    go_on(f);
+        gpu_answer_by_cpu(p, e, why);
+    go_on(p);
 }
 
 // Appends b to the ring; the oldest burst continues if the ring is full.
-static struct gpu_parked_burst *park_last(struct forwarder *f, const struct burst *b)
+static struct gpu_parked_burst *park_last(struct gpu_parked *p, const struct burst *b)
 {
-    struct gpu_parked *p = &f->gpu;
     struct gpu_parked_burst *e;
 
     if (p->n == GPU_PARKED_MAX) // its packets may not overtake earlier ones
-        let_go(f, GPU_BY_FULL);
+        let_go(p, GPU_BY_FULL);
     e = gpu_parked_at(p, p->n++);
     e->since = rte_rdtsc();
     e->batch = 0;
     burst_copy(&e->b, b);
-    f->counter->held += b->n;
+    p->f->counter->held += b->n;
     return e;
 }
 
 // n of its packets are of mirrored virtual routers. Must the CPU look it up?
-static bool is_own(struct forwarder *f, struct burst *b, unsigned n, bool redirects)
+static bool is_own(struct gpu_parked *p, struct burst *b, unsigned n, bool redirects)
 {
-    enum gpu_cause why = n == b->n && !b->found && !redirects ? why_cpu(f) : GPU_CAUSES;
+    enum gpu_cause why = n == b->n && !b->found && !redirects ? why_cpu(p) : GPU_CAUSES;
 
-    if (why == GPU_BY_SPLIT && !f->gpu.window.until_own)
-        look_up_timed(f, b);
+    if (why == GPU_BY_SPLIT && !p->window.until_own)
+        look_up_timed(p, b);
     if (why != GPU_CAUSES)
-        gpu_counts(f)->by_cpu[why] += n;
+        p->count->by_cpu[why] += n;
     return why != GPU_CAUSES || n < b->n || b->found || redirects;
 }
 
 static void look_up_own(struct forwarder *f, struct burst *b, bool redirects)
 {
-    gpu_look_up(f, b);
+    look_up(f, b);
     if (redirects)
         acl_redirect(f, b);
     f->n_redirected = 0;
 }
 
-bool gpu_park(struct forwarder *f, struct burst *b, bool redirects)
+static bool park(struct lookaside *l, struct forwarder *f, struct burst *b, bool redirects)
 {
-    struct gpu_parked *p = &f->gpu;
-    unsigned n = mirrored(f->gpu_use, b);
+    struct gpu_parked *p = parked_of(l, f);
+    unsigned n = mirrored(p->use, b);
     struct gpu_parked_burst *e;
     uint64_t begun;
     bool own;
 
     if (!n && !p->foreign)
         return false;
-    own = is_own(f, b, n, redirects);
+    own = is_own(p, b, n, redirects);
     if (own && !p->n)
         return false;
     begun = rte_rdtsc();
     if (own)
         look_up_own(f, b, redirects);
-    e = park_last(f, b);
+    e = park_last(p, b);
     e->answered = own;
     e->foreign = n < b->n;
     p->foreign += e->foreign;
@@ -168,26 +177,26 @@ bool gpu_park(struct forwarder *f, struct burst *b, bool redirects)
 }
 
 // Answers all bursts that have waited too long.
-static void give_up_late(struct forwarder *f)
+static void give_up_late(struct gpu_parked *p)
 {
     uint64_t now = rte_rdtsc();
-    int64_t most = (int64_t)__atomic_load_n(&f->gpu_use->max_latency_tsc, __ATOMIC_RELAXED);
+    int64_t most = (int64_t)__atomic_load_n(&p->use->max_latency_tsc, __ATOMIC_RELAXED);
 
-    for (uint32_t k = 0; k < f->gpu.n; k++) {
-        struct gpu_parked_burst *e = gpu_parked_at(&f->gpu, k);
+    for (uint32_t k = 0; k < p->n; k++) {
+        struct gpu_parked_burst *e = gpu_parked_at(p, k);
         if ((int64_t)(now - e->since) < most)
             return;
         if (!e->answered)
-            gpu_answer_by_cpu(f, e, GPU_BY_LATE);
+            gpu_answer_by_cpu(p, e, GPU_BY_LATE);
     }
 }
 
 // --- the split ---
 
-static void window_end(struct forwarder *f)
+static void window_end(struct gpu_parked *p)
 {
-    struct gpu_window *w = &f->gpu.window;
-    struct gpu_cost *c = &gpu_counts(f)->cost;
+    struct gpu_window *w = &p->window;
+    struct gpu_cost *c = &p->count->cost;
 
     if (w->cpu_packets && w->answers) {
         c->cpu = (uint32_t)(100 * w->cpu_cycles / w->cpu_packets);
@@ -198,68 +207,65 @@ static void window_end(struct forwarder *f)
         w->answers = w->late = 0;
     }
     w->probes = GPU_PROBES;
-    c->verdict = f->gpu_use->settings.always ? GPU_SENDS : w->verdict;
+    c->verdict = p->use->settings.always ? GPU_SENDS : w->verdict;
 }
 
 // --- the poll ---
 
-unsigned gpu_serve(struct forwarder *f)
+static unsigned serve(struct lookaside *l, struct forwarder *f)
 {
-    struct gpu_parked *p = &f->gpu;
+    struct gpu_parked *p = parked_of(l, f);
     unsigned went = 0;
 
-    if (f->now - p->window_begun >= f->gpu_use->window_tsc) {
-        window_end(f);
+    if (f->now - p->window_begun >= p->use->window_tsc) {
+        window_end(p);
         p->window_begun = f->now;
     }
-    if (!p->n && !gpu_queue_waiting(gpu_queue_of(f)))
+    if (!p->n && !gpu_queue_waiting(p->queue))
         return 0;
-    gpu_send(f);
-    gpu_receive(f);
-    give_up_late(f);
+    gpu_send(p);
+    gpu_receive(p);
+    give_up_late(p);
     while (p->n && gpu_parked_at(p, 0)->answered) {
         went += gpu_parked_at(p, 0)->b.n;
-        go_on(f);
+        go_on(p);
         path_flush(f);
     }
-    return went + p->n + gpu_queue_waiting(gpu_queue_of(f));
+    return went + p->n + gpu_queue_waiting(p->queue);
 }
 
-void gpu_drain(struct forwarder *f)
+static void drain(struct gpu_parked *p)
 {
-    struct gpu_parked *p = &f->gpu;
-
     while (p->n) {
-        let_go(f, GPU_BY_DRAIN);
-        path_flush(f);
+        let_go(p, GPU_BY_DRAIN);
+        path_flush(p->f);
     }
 }
 
-void gpu_change(struct forwarder *f, struct gpu_use *use)
+static bool rest(struct lookaside *l, struct forwarder *f)
 {
-    if (f->gpu_use)
-        gpu_drain(f);
-    f->gpu_use = use;
-    if (!use)
-        return;
-    gpu_counts(f)->cost.verdict = use->settings.always ? GPU_SENDS : GPU_CPU_IS_FASTER;
-    f->gpu.window.verdict = GPU_CPU_IS_FASTER;
-    f->gpu.window.probes = GPU_PROBES;
-    // Unique: an unwanted batch of the previous forwarder may still be in flight.
-    f->gpu.serial = rte_rdtsc();
-    f->gpu.window_begun = f->now;
+    struct gpu_parked *p = parked_of(l, f);
+    uint64_t now = rte_rdtsc();
+
+    if (p->n && now - p->rested < p->use->rest_tsc)
+        return false;
+    drain(p);
+    p->rested = now;
+    return true;
 }
 
-void gpu_end(struct forwarder *f)
+static void thread_end(struct lookaside *l, struct forwarder *f)
 {
+    struct gpu_parked *p = parked_of(l, f);
     uint64_t begun = rte_rdtsc();
 
-    if (!f->gpu_use)
-        return;
-    gpu_drain(f);
-    while (gpu_queue_waiting(gpu_queue_of(f))) {
-        if (rte_rdtsc() - begun > GPU_END_WINDOWS * f->gpu_use->window_tsc)
-            gpu_mirror_fail(f->gpu_use->mirror, GPU_LATE);
-        gpu_receive(f);
+    drain(p);
+    while (gpu_queue_waiting(p->queue)) {
+        if (rte_rdtsc() - begun > GPU_END_WINDOWS * p->use->window_tsc)
+            gpu_mirror_fail(p->use->mirror, GPU_LATE);
+        gpu_receive(p);
     }
 }
+
+const struct lookaside gpu_lookaside = {
+    .park = park, .serve = serve, .rest = rest, .end = thread_end};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu.c - see gpu.h
-#include "table/gpu.h"
+// use.c - see use.h
+#include "gpu/use.h"
 
 #include <errno.h>
 #include <rte_cycles.h>
@@ -8,18 +8,14 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "gpu/stage.h"
 #include "table/fib.h"
 #include "table/vr.h"
 
 #define BATCH (GPU_PARKED_MAX * BURST_MAX)
+#define PARKED_BYTES (FORWARDER_MAX * sizeof(struct gpu_parked))
 #define WINDOW_PER_S 100 // windows of the split
 #define REST_PER_S 1000  // grace periods wait 1/1000 s for a forwarder with waiting bursts
-
-struct gpu_use *gpu_in_use;
-const char *const gpu_fault_name[GPU_FAULTS] = {"none", "lost", "silent", "wrong"};
-const char *const gpu_cause_name[GPU_CAUSES] = {"split", "table-change", "full",
-                                                "late",  "drain",        "failure"};
-const char *const gpu_verdict_name[GPU_VERDICTS] = {"sends", "cpu-is-faster", "too-late"};
 
 static int device_open(struct gpu_use *u, char *err, size_t n)
 {
@@ -42,8 +38,12 @@ static int queues_new(struct gpu_use *u)
                                          .timeout_ns = (uint64_t)u->settings.timeout_ms * 1000000};
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
-        u->queue[i] = gpu_queue_new(u->mirror, &s);
-        if (!u->queue[i])
+        struct gpu_parked *p = &u->parked[i];
+
+        p->use = u;
+        p->count = &u->count[i];
+        p->queue = gpu_queue_new(u->mirror, &s);
+        if (!p->queue)
             return -errno;
     }
     return 0;
@@ -88,9 +88,11 @@ static int mirror_work(void *arg)
     return gpu_mirror_work(arg);
 }
 
-bool gpu_use_work(struct gpu_use *u)
+static bool work(struct lookaside *l)
 {
-    return gpu_mirror_version(u->mirror) == 0 && fib_with_tries(mirror_work, u->mirror);
+    struct gpu_mirror *m = ((struct gpu_use *)l)->mirror;
+
+    return gpu_mirror_version(m) == 0 && fib_with_tries(mirror_work, m);
 }
 
 static void explain_error(const struct gpu_use *u, int e, char *err, size_t n)
@@ -126,6 +128,8 @@ int gpu_use_open(struct gpu_use **to, const struct gpu_settings *s, char *err, s
         snprintf(err, n, "no memory");
         return e;
     }
+    u->lookaside = gpu_lookaside;
+    u->lookaside.work = work;
     u->settings = *s;
     u->ns_per_tsc = 1e9 / (double)rte_get_tsc_hz();
     gpu_use_max_latency(u, s->max_latency_us);
@@ -134,7 +138,8 @@ int gpu_use_open(struct gpu_use **to, const struct gpu_settings *s, char *err, s
     e = device_open(u, err, n);
     if (!e) {
         u->mirror = gpu_mirror_new(u->device);
-        e = u->mirror ? queues_new(u) : -ENOMEM;
+        u->parked = mem_map("gpu bursts", PARKED_BYTES);
+        e = u->mirror && u->parked ? queues_new(u) : -ENOMEM;
         if (e)
             explain_error(u, e, err, n);
     }
@@ -150,18 +155,13 @@ void gpu_use_close(struct gpu_use *u)
     if (!u)
         return;
     fib_with_tries(mirror_end, u->mirror);
-    for (unsigned i = 0; i < FORWARDER_MAX; i++)
-        gpu_queue_free(u->queue[i]);
+    for (unsigned i = 0; u->parked && i < FORWARDER_MAX; i++)
+        gpu_queue_free(u->parked[i].queue);
     gpu_mirror_free(u->mirror);
     if (u->device)
         u->device->ops->close(u->device);
+    mem_unmap(u->parked, PARKED_BYTES);
     mem_unmap(u, sizeof *u);
-}
-
-void gpu_use_publish(struct gpu_use *u)
-{
-    rcu_publish(&gpu_in_use, u);
-    rcu_synchronize();
 }
 
 void gpu_use_max_latency(struct gpu_use *u, uint32_t us)
@@ -181,42 +181,4 @@ void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault)
     gpu_emulated_hold(u->device, fault == GPU_FAULT_SILENT);
     if (fault == GPU_FAULT_LOST)
         gpu_emulated_lose(u->device);
-}
-
-static uint64_t word(const uint64_t *w)
-{
-    return __atomic_load_n(w, __ATOMIC_RELAXED);
-}
-
-static void count_add(struct gpu_count *sum, const struct gpu_count *c)
-{
-    sum->batches += word(&c->batches);
-    sum->sampled += word(&c->sampled);
-    sum->wrong += word(&c->wrong);
-    sum->answered += word(&c->answered);
-    for (unsigned i = 0; i < GPU_CAUSES; i++)
-        sum->by_cpu[i] += word(&c->by_cpu[i]);
-    for (unsigned i = 0; i < GPU_AGES; i++)
-        sum->age[i] += word(&c->age[i]);
-}
-
-void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum)
-{
-    memset(sum, 0, sizeof *sum);
-    for (unsigned i = 0; i < FORWARDER_MAX; i++)
-        count_add(sum, &u->count[i]);
-}
-
-uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille)
-{
-    uint64_t all = 0, below = 0;
-
-    for (unsigned i = 0; i < GPU_AGES; i++)
-        all += age[i];
-    for (unsigned i = 0; i < GPU_AGES && all; i++) {
-        below += age[i];
-        if (below * 1000 >= all * per_mille) // end of the bucket
-            return (uint64_t)(i % 4 + 5) << (GPU_AGE_MIN_BITS - 2 + i / 4);
-    }
-    return 0;
 }
