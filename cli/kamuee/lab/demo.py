@@ -175,7 +175,7 @@ def print_next(console, options: argparse.Namespace, target: str) -> None:
         ("traffic", f"{exec_} internet iperf3 -s -1 -D && {exec_} customer iperf3 -c {target} -t 30"),
         ("reason of every drop", f"{exec_} edge ./kamuee show drops"),
         ("FRR, unmodified", f"{exec_} edge vtysh -c 'show bgp summary'"),
-        ("cut the first provider; traffic moves to the second (FRR needs half a minute for the full table)",
+        ("cut the first provider: traffic moves to the second at once; FRR's routes follow within a minute",
          f"{exec_} isp1 ip link set edge down"),
         ("and restore it", f"{exec_} isp1 ip link set edge up"),
         ("stop kamueed: traffic stops, because the kernel forwards nothing",

@@ -70,7 +70,8 @@ def topology(options: argparse.Namespace, prefixes_file: str | None, share: floa
         customer_vlan="" if kernel else "vlan: 40",
         edge_customer=f"p2: {customer}" if kernel else
         f"p2: []\n      v40: {{vlan: 40, port: p2, addresses: {customer}}}",
-        edge_extra="", table=table, second_share=f"{share:g}")
+        edge_extra="" if kernel else "set: [set interface p0 fast-reroute true, set interface p1 fast-reroute true]",
+        table=table, second_share=f"{share:g}")
     return text
 
 

@@ -41,10 +41,7 @@ class Demo:
 
     def run(self) -> None:
         table = self.load_table()
-        try:
-            self.start_lab(table)
-        finally:
-            self._prefixes_file().unlink(missing_ok=True)
+        self.start_lab(table)
         self.follow_table(table)
         if self.edge_is_kamueed:
             self.compare(table)
@@ -77,12 +74,9 @@ class Demo:
                            soft_wrap=True)
         return table
 
-    def _prefixes_file(self):
-        return state.base_dir() / f".{self.options.name}.prefixes"
-
     def start_lab(self, table: Table) -> None:
         """Both feeds read one file, so that a made-up table is made up only once."""
-        path = self._prefixes_file()
+        path = state.base_dir() / f".{self.options.name}.prefixes"
         if not self.options.mrt:
             path.parent.mkdir(parents=True, exist_ok=True)
             table.write(str(path))
@@ -92,7 +86,10 @@ class Demo:
         self.say(f"starting {len(spec.nodes)} nodes: customer, edge ({self.options.router} + FRR), isp1 (BIRD), "
                  "isp2 (FRR), internet, two feeds")
         begun = time.monotonic()
-        self.lab = Lab.start(spec)
+        try:
+            self.lab = Lab.start(spec)
+        finally:
+            path.unlink(missing_ok=True)
         self.begun = time.monotonic()
         self.summary.start_seconds = round(self.begun - begun, 1)
         self.console.print(f"   running after {self.summary.start_seconds} s")
