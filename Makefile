@@ -139,7 +139,7 @@ image: deps ## package: an OCI image with FRR, and one without, in build-image/;
 
 sbom: build ## package: what kamueed is linked with, as SPDX, on standard output
 	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns \
-		$(BUILD)/src/mgmt/program_build/kamuee-program $(BUILD)/src/control/program_manager/kamuee-bpf-check
+		$(BUILD)/compiler/kamuee-program $(BUILD)/src/control/program_manager/kamuee-bpf-check
 
 reproducible: deps ## package: packages and images, built twice: are they the same to the last bit? (root, for the images)
 	$(SUDO) tools/reproducible $(BUILD)-reproducible
@@ -185,7 +185,7 @@ fuzz: ## test: each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) 
 		$$f -max_total_time=$(or $(SECONDS_EACH),60) -print_final_stats=1 $(BUILD)-fuzz/corpus/$$n $$kept; done; \
 		[ -n "$$found" ] || { echo "fuzz: no harness was built"; exit 1; }
 	$(BUILD)-fuzz/tests/path/packet_storm $(or $(FRAMES),10000000) $(SEED)
-	$(BUILD)-fuzz/src/mgmt/program_build/program_storm $(or $(PROGRAMS),1000000) $(or $(FUNCTIONS),1024) $(SEED)
+	$(BUILD)-fuzz/compiler/program_storm $(or $(PROGRAMS),1000000) $(or $(FUNCTIONS),1024) $(SEED)
 
 fuzz-api: build ## test: requests at random from the schema, SECONDS (60) long: no 5xx, no crash (root)
 	$(SUDO) $(PYTHON) tests/fuzz/api_fuzz.py $(abspath $(BUILD))/kamueed $(or $(SECONDS),60) $(or $(SEED),1)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCRIPT_READS = {
     "bench": ("bench/", "cli/", "docs/", "build:bench/tester", "build:bench/queue_bench", "build:bench/queue_load", "build:bench/dpdk/librte_net_replay.so"),
     "bench-paper": ("bench/", "cli/", "docs/", "build:bench/path_bench"),
-    "headers": ("src/*.h", "tools/check-layers"),
+    "headers": ("src/*.h", "compiler/*.h", "tools/check-layers"),
     "check-arm64": ("src/data/poptrie/", "src/base/", "tools/cross/", "tools/check-arm64", "tests/"),
     "conformance": ("tests/", "docs/conformance.md", "tools/conformance", "cli/kamuee/lab/"),
     "yang": ("yang/",),

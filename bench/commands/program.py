@@ -85,7 +85,7 @@ def builder(target: str) -> Callable[[str, Path], list[str]]:
 
 def helper() -> str:
     """kamuee-program: from the build, or installed."""
-    for path in (daemon().parent / "src/mgmt/program_build/kamuee-program", ROOT.parents[1] / "libexec/kamuee-program"):
+    for path in (daemon().parent / "compiler/kamuee-program", ROOT.parents[1] / "libexec/kamuee-program"):
         if os.access(path, os.X_OK):
             return str(path)
     raise Unavailable("no kamuee-program: build it (make build)")

@@ -22,7 +22,7 @@ from kamuee.errors import KamueeError
 from kamuee.grammar import Match
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = (ROOT / "build/src/mgmt/program_build/kamuee-program", ROOT.parents[1] / "libexec/kamuee-program",
+PLACES = (ROOT / "build/compiler/kamuee-program", ROOT.parents[1] / "libexec/kamuee-program",
           Path("/usr/libexec/kamuee-program"), Path("/usr/local/libexec/kamuee-program"))
 
 

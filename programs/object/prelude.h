@@ -2,7 +2,7 @@
  * prelude.h - stands for wasm2c's prelude: integers and memory, and what a program calls
  *
  * Included after the header that wasm2c has made and before its functions. Every operation of
- * src/mgmt/program_build/wasm_op.def that wasm2c does not write as an operator of C is here.
+ * compiler/wasm_op.def that wasm2c does not write as an operator of C is here.
  */
 #include "kamuee/object.h"
 

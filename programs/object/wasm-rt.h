@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * wasm-rt.h - stands for wabt's header of this name: what the C code of a packet program may use
  *
- * wasm2c's own prelude and runtime are left out (src/mgmt/program_build/build.c cuts them off); a
+ * wasm2c's own prelude and runtime are left out (compiler/build.c cuts them off); a
  * name that is not defined here or in prelude.h does not compile, and the object is linked with
  * nothing, so no operation can come in that nobody has looked at. docs/adr/0023.
  *

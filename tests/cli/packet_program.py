@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "programs/examples"
-PROGRAM = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).parent / "src/mgmt/program_build/kamuee-program"
+PROGRAM = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).parent / "compiler/kamuee-program"
 HEADER = "#include <kamuee/program.h>\n"
 
 # What a packet program in text of WebAssembly begins with.

@@ -30,7 +30,7 @@ import schema                                                                   
 pytestmark = pytest.mark.fault
 
 MODULE = schema.module()
-BUILDER = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "src/mgmt/program_build/kamuee-program"
+BUILDER = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "compiler/kamuee-program"
 NODES = ("container", "list", "leaf", "leaf-list")
 INTERVAL_S = 0.004
 REST_S = 0.02                                # between two commits, so that each loss is one's fault

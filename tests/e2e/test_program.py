@@ -459,7 +459,7 @@ def test_an_object_that_dpdk_checks_for_ever_takes_nothing_down(lab, router, tmp
 
 # --- what kamuee-program builds ---
 
-HELPER = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "src/mgmt/program_build/kamuee-program"
+HELPER = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "compiler/kamuee-program"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from conftest import ROOT
 from support import eventually, send
 from test_program import arrived, counter, drops, lab, load, program, reachable, verdicts  # noqa: F401
 
-PROGRAM = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).parent / "src/mgmt/program_build/kamuee-program"
+PROGRAM = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).parent / "compiler/kamuee-program"
 pytestmark = pytest.mark.skipif(not all(map(shutil.which, ("wasm2c", "clang"))), reason="needs wabt and clang")
 
 

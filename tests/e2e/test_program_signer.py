@@ -12,7 +12,7 @@ from kamuee.errors import DaemonError
 from conftest import ROOT
 from test_program import arrived, build, counter, lab, load, program, reachable  # noqa: F401
 
-PROGRAM = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "src/mgmt/program_build/kamuee-program"
+PROGRAM = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "compiler/kamuee-program"
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@
 #define FUZZ_PROGRAM_CHECK_H
 
 #include "program/object.h"
-#include "program_build/wasm.h"
+#include "compiler/wasm.h"
 
 #define PROGRAM_SLOTS_AT (WASM_PAGE - PROGRAM_SLOTS * (uint32_t)sizeof(struct kamuee_packet))
 

@@ -6,7 +6,7 @@
 #ifndef FUZZ_PROGRAM_GENERATE_H
 #define FUZZ_PROGRAM_GENERATE_H
 
-#include "program_build/wasm.h"
+#include "compiler/wasm.h"
 
 #define GENERATE_COUNTERS 2
 #define GENERATE_TABLES 2

@@ -8,7 +8,7 @@
 #define FUZZ_PROGRAM_INTERPRET_H
 
 #include "program/object.h"
-#include "program_build/wasm.h"
+#include "compiler/wasm.h"
 
 #define INTERPRET_MEMORY (WASM_PAGE + 64)
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "program_build/build.h"
+#include "compiler/build.h"
 #include "program_check.h"
 #include "program_generate.h"
 #include "program_interpret.h"

@@ -79,7 +79,7 @@ class Groups:
         (FOLDER / "passed").write_text(PASSED_HEAD + "".join(
             f"{name:<8} {recorded[name][0]} {recorded[name][1]}\n" for name in self.groups if name in recorded))
 
-    def without_group(self, below: str = "src/") -> list[str]:
+    def without_group(self, below: tuple[str, ...] = ("src/", "compiler/")) -> list[str]:
         """Files that no group covers."""
         covered = tuple(path for group in self.groups.values() for path in group.covers)
         return [name for name in files(self.root) if name.startswith(below) and not name.startswith(covered)]

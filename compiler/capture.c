@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // capture.c - see capture.h
-#include "program_build/capture.h"
+#include "compiler/capture.h"
 
 #include <pcap/pcap.h>
 #include <stdio.h>

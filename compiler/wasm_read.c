@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // wasm_read.c - see wasm.h: reads sections and their entries; wasm_body.c reads the instructions
-#include "program_build/wasm.h"
+#include "compiler/wasm.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "program_build/wasm_priv.h"
+#include "compiler/wasm_priv.h"
 
 uint8_t wasm_byte(struct wasm_reader *r)
 {

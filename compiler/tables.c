@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tables.c - see tables.h: open addressing, with twice as many slots as entries; a removed entry
 // keeps its key in its slot, so that later entries of the probe sequence are still found
-#include "program_build/tables.h"
+#include "compiler/tables.h"
 
 #include <stdlib.h>
 

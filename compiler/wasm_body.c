@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "program_build/wasm_priv.h"
+#include "compiler/wasm_priv.h"
 
 static const struct {
     const char *name;
     uint8_t immediate, cost;
 } kinds[256] = {
 #define OP(code, name, immediate, cost) [code] = {name, immediate, cost},
-#include "program_build/wasm_op.def"
+#include "compiler/wasm_op.def"
 #undef OP
 };
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "program_build/compiler.h"
+#include "compiler/compiler.h"
 
 static struct text said, result;
 static char why[256];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // signature.c - see signature.h
-#include "program_build/signature.h"
+#include "compiler/signature.h"
 
 #include <errno.h>
 #include <openssl/evp.h>

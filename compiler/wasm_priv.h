@@ -3,7 +3,7 @@
 #ifndef PROGRAM_BUILD_WASM_PRIV_H
 #define PROGRAM_BUILD_WASM_PRIV_H
 
-#include "program_build/wasm.h"
+#include "compiler/wasm.h"
 
 enum wasm_immediate {
     IMM_UNKNOWN, // not an instruction of ours

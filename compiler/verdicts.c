@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // verdicts.c - see verdicts.h
-#include "program_build/verdicts.h"
+#include "compiler/verdicts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

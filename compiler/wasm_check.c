@@ -8,7 +8,7 @@
 // than it has paid, and a limit on the sum bounds both.
 #include <string.h>
 
-#include "program_build/wasm_priv.h"
+#include "compiler/wasm_priv.h"
 
 #define COST_MAX (1u << 30) // the sum of two fits
 

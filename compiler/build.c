@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // build.c - see build.h
-#include "program_build/build.h"
+#include "compiler/build.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "program/object.h"
-#include "program_build/compiler.h"
-#include "program_build/files.h"
-#include "program_build/wasm.h"
+#include "compiler/compiler.h"
+#include "compiler/files.h"
+#include "compiler/wasm.h"
 
 #define SLOTS_AT (WASM_PAGE - PROGRAM_SLOTS * (unsigned)sizeof(struct kamuee_packet))
 #define STACK_SIZE "4096"

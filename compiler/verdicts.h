@@ -9,8 +9,8 @@
 
 #include "base/jwrite.h"
 #include "program/declared.h"
-#include "program_build/capture.h"
-#include "program_build/offline.h"
+#include "compiler/capture.h"
+#include "compiler/offline.h"
 
 struct verdict_list {
     const struct program_declared *declared;

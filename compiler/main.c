@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "program_build/build.h"
-#include "program_build/offline.h"
-#include "program_build/signature.h"
+#include "compiler/build.h"
+#include "compiler/offline.h"
+#include "compiler/signature.h"
 
 struct command {
     const char *word, *source, *output, *target, *key;

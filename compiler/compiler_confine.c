@@ -4,7 +4,7 @@
 // Namespaces (no network, no other process) and Landlock (only system files and its own directory)
 // are used if the kernel has them. User, limits, no_new_privs and the system call filter are
 // mandatory: without them nothing runs.
-#include "program_build/compiler_priv.h"
+#include "compiler/compiler_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "program_build/compiler.h"
+#include "compiler/compiler.h"
 
 #define NOBODY 65534          // user and group, where only the first 65,536 exist
 #define OWN_USERS 0x70000000u // first user id for runs, one per run; used by nobody else

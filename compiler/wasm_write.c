@@ -2,7 +2,7 @@
 // wasm_write.c - see wasm.h: writes the module for wabt, with a charge at each loop's head
 #include <string.h>
 
-#include "program_build/wasm_priv.h"
+#include "compiler/wasm_priv.h"
 
 static void put_byte(struct text *t, uint8_t b)
 {

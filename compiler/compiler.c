@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // compiler.c - see compiler.h
-#include "program_build/compiler.h"
+#include "compiler/compiler.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/child.h"
-#include "program_build/compiler_priv.h"
+#include "compiler/compiler_priv.h"
 
 #define SAID_MAX 16384 // bytes of its output that are told
 

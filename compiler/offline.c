@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // offline.c - see offline.h
-#include "program_build/offline.h"
+#include "compiler/offline.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "program/object.h"
-#include "program_build/capture.h"
-#include "program_build/verdicts.h"
-#include "program_build/tables.h"
+#include "compiler/capture.h"
+#include "compiler/verdicts.h"
+#include "compiler/tables.h"
 
 const char *const offline_hook_name[OFFLINE_HOOKS] = {"ether", "input", "output", "ether-type"};
 
