@@ -1,0 +1,627 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// alarm_test.c - alarms are raised and end, by a clock of the test's own: each for its subject
+//
+// The engine is tested with values of one alarm, the subjects with the state of fake managers. Time
+// passes only when a test lets it pass.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "core/thread.h"
+#include "feature/alarm.h"
+#include "feature/alarm_watch.h"
+#include "feature/alarm_window.h"
+#include "base/clock.h"
+#include "core/thread.h"
+#include "fake/fake_managers.h"
+#include "fake/fake_queue.h"
+#include "fake/fake_rib.h"
+#include "interface/kernel_state.h"
+#include "rib/rib_manager.h"
+#include "test_server.h"
+#include "table/counter.h"
+#include "table/nexthop.h"
+
+static uint64_t now_s = 1000;
+static int64_t clock_set_s; // seconds that the wall clock was set forward or back
+
+static uint64_t wall_ns(void)
+{
+    return (uint64_t)(1800000000 + clock_set_s + (int64_t)now_s) * NS_PER_SECOND;
+}
+
+static void seconds_pass(unsigned n)
+{
+    while (n--) {
+        alarm_watch_look(now_s * NS_PER_SECOND, wall_ns());
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        now_s++;
+    }
+}
+
+static bool is_raised(enum alarm_name name)
+{
+    return alarm_active(name);
+}
+
+// --- engine -------------------------------------------------------------------------------------
+
+static void observe(uint64_t value)
+{
+    alarm_round_begin(now_s * NS_PER_SECOND, wall_ns());
+    now_s++;
+    alarm_observe(ALARM_BUFFERS, "pool", value);
+    alarm_round_end();
+}
+
+static void note_past(void *ctx, const struct alarm *a)
+{
+    unsigned *n = ctx;
+
+    if (!(*n)++) {
+        assert_string_equal(a->subject, "pool");
+        assert_int_equal(a->peak, 99);
+        assert_int_equal(a->count, 2);
+        assert_true(a->cleared_wall_ns > a->raised_wall_ns);
+    }
+}
+
+static void between_the_limits_an_alarm_stays_as_it_is(void **state)
+{
+    static const struct {
+        uint64_t value;
+        bool raised;
+    } row[] = {{94, false}, {95, true}, {91, true}, {99, true}, {90, false},
+               {94, false}, {96, true}, {99, true}, {0, false}};
+    unsigned n_past = 0;
+
+    alarm_init();
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        observe(row[i].value);
+        assert_int_equal(is_raised(ALARM_BUFFERS), row[i].raised);
+    }
+    assert_int_equal(alarm_raised_total(ALARM_BUFFERS), 2);
+    alarm_each_past(note_past, &n_past);
+    assert_int_equal(n_past, 2);
+}
+
+static void one_that_is_silenced_is_kept_and_counts_when_the_time_is_over(void **state)
+{
+    alarm_init();
+    observe(99);
+    assert_true(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "another", 100, "alice"), 0);
+    assert_true(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "pool", 3, "alice"), 0);
+    assert_false(is_raised(ALARM_BUFFERS));
+    observe(0);
+    observe(99); // raised again, within the time
+    assert_false(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_raised_total(ALARM_BUFFERS), 2);
+    for (unsigned i = 0; i < 3; i++)
+        observe(99);
+    assert_true(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 100, "alice"), 0); // for any subject
+    assert_false(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 0, "alice"), 0);
+    assert_true(is_raised(ALARM_BUFFERS));
+    for (unsigned i = 0; i < ALARM_SILENCES - 1; i++) { // plus the silence of "another"
+        char subject[8];
+        snprintf(subject, sizeof subject, "p%u", i);
+        assert_int_equal(alarm_silence(ALARM_BUFFERS, subject, 100, "alice"), 0);
+    }
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "one more", 100, "alice"), -ENOSPC);
+}
+
+// Set back by a day, and forward by an hour: a silence lasts for its requested time.
+static void a_silence_lasts_its_time_though_the_clock_is_set(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        alarm_init();
+        observe(99);
+        assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 60, "alice"), 0);
+        clock_set_s = i ? 3600 : -86400;
+        observe(99);
+        assert_false(is_raised(ALARM_BUFFERS));
+        for (unsigned s = 0; s < 60; s++)
+            observe(99);
+        assert_true(is_raised(ALARM_BUFFERS));
+        clock_set_s = 0;
+    }
+}
+
+static void what_is_gone_or_switched_off_has_no_alarm(void **state)
+{
+    struct alarm_limit limit[ALARM_N] = {0};
+
+    alarm_init();
+    observe(100);
+    assert_true(is_raised(ALARM_BUFFERS));
+    alarm_round_begin(now_s * NS_PER_SECOND, wall_ns());
+    alarm_round_end(); // no sample of the pool
+    assert_false(is_raised(ALARM_BUFFERS));
+    observe(100);
+    alarm_set_limits(limit);
+    observe(100);
+    assert_false(is_raised(ALARM_BUFFERS));
+    observe(100);
+    assert_false(is_raised(ALARM_BUFFERS));
+}
+
+static void count_one(void *ctx, const struct alarm *a)
+{
+    ++*(unsigned *)ctx;
+}
+
+static void the_history_keeps_the_newest(void **state)
+{
+    unsigned n = 0;
+
+    alarm_init();
+    for (unsigned i = 0; i < 3 * ALARM_HISTORY; i++)
+        observe(i % 2 ? 0 : 100);
+    alarm_each_past(count_one, &n);
+    assert_int_equal(n, ALARM_HISTORY);
+    assert_int_equal(alarm_raised_total(ALARM_BUFFERS), 3 * ALARM_HISTORY / 2);
+}
+
+static void a_window_counts_what_grew_lately(void **state)
+{
+    struct window w = {.span_s = 60};
+
+    assert_int_equal(window_grown(&w, 1000, 500 * NS_PER_SECOND),
+                     0); // earlier values do not count
+    assert_int_equal(window_grown(&w, 1005, 501 * NS_PER_SECOND), 5);
+    assert_int_equal(window_grown(&w, 1007, 530 * NS_PER_SECOND), 7);
+    assert_int_equal(window_grown(&w, 1007, 559 * NS_PER_SECOND), 7);
+    assert_int_equal(window_grown(&w, 1007, 562 * NS_PER_SECOND), 2);
+    assert_int_equal(window_grown(&w, 1007, 592 * NS_PER_SECOND), 0);
+    assert_int_equal(window_grown(&w, 1107, 10000 * NS_PER_SECOND),
+                     100); // sampled late: it grew since the last sample
+    assert_int_equal(window_grown(&(struct window){.span_s = 3600}, 7, 5 * NS_PER_SECOND),
+                     0); // soon after the machine's start
+    assert_int_equal(window_grown(&w, 3, 10001 * NS_PER_SECOND), 0);      // counting restarted
+}
+
+// --- subjects -----------------------------------------------------------------------------------
+
+static void packets_that_nobody_counted_raise_ledger(void **state)
+{
+    seconds_pass(12);
+    assert_false(is_raised(ALARM_LEDGER));
+    counter_mine()->tx += 3;
+    seconds_pass(5);
+    assert_false(is_raised(ALARM_LEDGER)); // may be in flight
+    seconds_pass(6);
+    assert_true(is_raised(ALARM_LEDGER));
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=ledger,", NULL), 200);
+    assert_said("\"severity\":\"critical\"");
+    assert_said("3 packets: packets appeared");
+    assert_int_equal(ask("GET", "/metrics", NULL), 200);
+    assert_said("kamuee_alarms{name=\"ledger\",severity=\"critical\"} 1\n");
+    counter_mine()->tx -= 3;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_LEDGER));
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm-history", NULL), 200);
+    assert_said("\"until\":");
+}
+
+static void differences_found_by_audits_raise_fib_divergence_for_an_hour(void **state)
+{
+    seconds_pass(2);
+    assert_false(is_raised(ALARM_FIB_DIVERGENCE)); // 7 old ones
+    rib_audit_totals.fib_divergence++;
+    seconds_pass(1);
+    assert_true(is_raised(ALARM_FIB_DIVERGENCE));
+    now_s += 3000;
+    seconds_pass(1);
+    assert_true(is_raised(ALARM_FIB_DIVERGENCE));
+    now_s += 700;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_FIB_DIVERGENCE));
+    rib_audit_totals.fib_divergence--;
+}
+
+static void dropped_control_packets_raise_punt_drops(void **state)
+{
+    struct counter_punt *c = &counter_mine()->punt_class[PUNT_ROUTING];
+
+    seconds_pass(2);
+    c->policed += 600;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_PUNT_DROPS));
+    c->full += 400;
+    seconds_pass(1);
+    assert_true(is_raised(ALARM_PUNT_DROPS));
+    seconds_pass(70);
+    assert_false(is_raised(ALARM_PUNT_DROPS));
+}
+
+static void a_link_that_comes_and_goes_raises_link_flapping(void **state)
+{
+    fake_link_changes = 0;
+    seconds_pass(1);
+    for (unsigned i = 0; i < 4; i++) {
+        fake_link_changes++;
+        seconds_pass(1);
+    }
+    assert_false(is_raised(ALARM_LINK_FLAPPING));
+    fake_link_changes++;
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_LINK_FLAPPING), 2); // p0 and p1
+    seconds_pass(70);
+    assert_false(is_raised(ALARM_LINK_FLAPPING));
+}
+
+static void a_port_without_carrier_raises_port_down(void **state)
+{
+    fake_down = true;
+    seconds_pass(5); // from the first time it is seen
+    assert_false(is_raised(ALARM_PORT_DOWN));
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_PORT_DOWN), 2); // p0 and p1
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=port-down,p0", NULL), 200);
+    assert_said("has no carrier");
+    fake_down = false;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_PORT_DOWN));
+}
+
+static void a_lag_with_a_member_out_of_use_is_degraded(void **state)
+{
+    fake_lag = true;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_LAG_DEGRADED));
+    fake_missing = 1;
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_LAG_DEGRADED), 1);
+    fake_missing = 0;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_LAG_DEGRADED));
+    fake_missing = 1;
+    seconds_pass(1);
+    fake_lag = false; // it is gone
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_LAG_DEGRADED));
+    fake_missing = 0;
+}
+
+static void a_device_that_takes_less_than_the_queues_rate_raises_queue_rate(void **state)
+{
+    fake_queue_shape("p0", "v40");
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_QUEUE_RATE));
+    fake_queue_takes_bps = 999999999; // one percent begins with the first missing bit
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_QUEUE_RATE), 1);
+    fake_queue_takes_bps = 750000000;
+    seconds_pass(1);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=queue-rate,p0", NULL), 200);
+    assert_said("\"value\":\"25\"");
+    assert_said("p0: 25 percent: the port's device is slower than the queue's rate");
+    fake_queue_takes_bps = 0;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_QUEUE_RATE));
+    fake_queue_reset();
+}
+
+static void a_client_without_its_guarantee_raises_queue_guarantee(void **state)
+{
+    fake_queue_shape("p0", "v40");
+    fake_queue_lacks = 9;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_QUEUE_GUARANTEE));
+    fake_queue_lacks = 40;
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_QUEUE_GUARANTEE), 2);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/alarm=queue-guarantee,p0%20v40", NULL), 200);
+    assert_said("p0 v40: 40 percent");
+    fake_queue_lacks = 0;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_QUEUE_GUARANTEE));
+    fake_queue_reset();
+}
+
+static void a_segment_that_the_port_cut_raises_offload_cut(void **state)
+{
+    fake_offload_cut = 0;
+    seconds_pass(1);
+    fake_offload_cut++;
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_OFFLOAD_CUT), 2); // p0 and p1
+    seconds_pass(70);
+    assert_false(is_raised(ALARM_OFFLOAD_CUT));
+}
+
+static void a_hot_device_raises_temperature(void **state)
+{
+    seconds_pass(1);
+    fake_celsius = 93;
+    seconds_pass(60);
+    assert_int_equal(alarm_active(ALARM_TEMPERATURE), 2);
+    fake_celsius = 85;
+    seconds_pass(60);
+    assert_true(is_raised(ALARM_TEMPERATURE));
+    fake_celsius = 80;
+    seconds_pass(60);
+    assert_false(is_raised(ALARM_TEMPERATURE));
+    fake_celsius = 93;
+    seconds_pass(60);
+    fake_celsius = 0; // the module was pulled
+    seconds_pass(60);
+    assert_false(is_raised(ALARM_TEMPERATURE));
+}
+
+static void a_forwarder_that_does_not_poll_raises_stall(void **state)
+{
+    uint64_t *polls = &((struct counter_block *)counter_of_slot(THREAD_SLOT_FORWARDER))->polls;
+
+    for (unsigned i = 0; i < 10; i++) {
+        ++*polls;
+        seconds_pass(1);
+    }
+    assert_false(is_raised(ALARM_STALL));
+    seconds_pass(6);
+    assert_int_equal(alarm_active(ALARM_STALL), 1);
+    ++*polls;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_STALL));
+}
+
+static void a_rib_manager_that_does_not_answer_raises_stall(void **state)
+{
+    uint64_t *polls = &((struct counter_block *)counter_of_slot(THREAD_SLOT_FORWARDER))->polls;
+
+    seconds_pass(2);
+    fake_rib_silent = true;
+    for (unsigned i = 0; i < 20; i++) {
+        ++*polls;
+        seconds_pass(1);
+    }
+    assert_int_equal(alarm_active(ALARM_STALL), 1);
+    fake_rib_silent = false;
+    fake_rib_answer();
+    ++*polls;
+    event_base_loop(loop, EVLOOP_NONBLOCK);
+    seconds_pass(2);
+    assert_false(is_raised(ALARM_STALL));
+}
+
+static void a_full_table_raises_table(void **state)
+{
+    static const char request[] =
+        "{\"kamuee:input\":{\"line\":[\"set alarm table raise 1 clear 0\"]}}";
+
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_TABLE));
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure", request), 200);
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_TABLE));
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_CONTROL);
+    uint32_t id[NEXTHOP_MAX / 100 + 1];
+    for (size_t i = 0; i < sizeof id / sizeof *id; i++)
+        assert_true((id[i] = nexthop_new(NEXTHOP_BLACKHOLE, 0)));
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_TABLE), 1);
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_CONTROL);
+    for (size_t i = 0; i < sizeof id / sizeof *id; i++)
+        nexthop_free(id[i]);
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_TABLE));
+}
+
+static void lost_announcements_raise_netlink_overrun_for_ten_minutes(void **state)
+{
+    seconds_pass(30);
+    assert_false(is_raised(ALARM_NETLINK_OVERRUN));
+    fake_rib_overruns = 1;
+    seconds_pass(15);
+    assert_int_equal(alarm_active(ALARM_NETLINK_OVERRUN), 1);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=netlink-overrun,default", NULL),
+                     200);
+    assert_said("1 overruns in ten minutes");
+    now_s += 500;
+    seconds_pass(15);
+    assert_true(is_raised(ALARM_NETLINK_OVERRUN));
+    now_s += 100;
+    seconds_pass(15);
+    assert_false(is_raised(ALARM_NETLINK_OVERRUN));
+}
+
+static void full_buffers_raise_buffers_and_end(void **state)
+{
+    seconds_pass(1);
+    alarm_round_begin(now_s * NS_PER_SECOND, wall_ns());
+    alarm_observe(ALARM_BUFFERS, "mbuf pool 0", 95);
+    alarm_round_end();
+    assert_true(is_raised(ALARM_BUFFERS));
+    seconds_pass(1); // no such pool exists
+    assert_false(is_raised(ALARM_BUFFERS));
+}
+
+static void expect_bgp(const char *minimum)
+{
+    char request[160];
+
+    snprintf(request, sizeof request,
+             "{\"kamuee:input\":{\"line\":[\"set routing-daemon default bgp minimum-routes %s\"]}}",
+             minimum);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure", request), 200);
+}
+
+static void expect_nothing(void)
+{
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
+                         "{\"kamuee:input\":{\"line\":[\"delete routing-daemon default bgp\"]}}"),
+                     200);
+}
+
+static void too_few_routes_raise_routing_daemon(void **state)
+{
+    fake_readers = 1;
+    fake_waiting = 0;
+    seconds_pass(100);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON)); // no daemon is expected
+    expect_bgp("900000");
+    seconds_pass(100);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    fake_rib_bgp = 899999;
+    seconds_pass(29);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON)); // it may be restarting
+    seconds_pass(12);
+    assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/alarm=routing-daemon,default%20bgp", NULL), 200);
+    fake_rib_bgp = 900000;
+    seconds_pass(11);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    fake_rib_bgp = 0;
+    expect_nothing();
+    seconds_pass(100);
+    expect_bgp("900000");
+    seconds_pass(29); // counted from when it is expected again
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    seconds_pass(15);
+    assert_true(is_raised(ALARM_ROUTING_DAEMON));
+}
+
+static void a_daemon_that_ended_or_hangs_raises_routing_daemon(void **state)
+{
+    fake_readers = 1;
+    fake_waiting = 0;
+    expect_bgp("1");
+    seconds_pass(60);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    fake_readers = 0; // its socket went with it, its routes stay
+    seconds_pass(32);
+    assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/alarm=routing-daemon,default%20netlink", NULL),
+        200);
+    fake_readers = 1;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    for (fake_waiting = 5000; fake_waiting > 1000; fake_waiting -= 100) // it is slow
+        seconds_pass(1);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    seconds_pass(32); // it stopped reading
+    assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
+    fake_waiting = 0;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+}
+
+static unsigned clear_session(const char *subject)
+{
+    char request[160];
+
+    snprintf(request, sizeof request,
+             "{\"kamuee:input\":{\"name\":\"session-down\",\"subject\":\"%s\"}}", subject);
+    return (unsigned)ask("POST", "/restconf/operations/kamuee:clear-alarm", request);
+}
+
+static void a_bgp_session_that_was_up_and_ends_raises_session_down(void **state)
+{
+    fake_bgp_peer = "2001:db8:1111:2222:3333:4444:5555:6666";
+    seconds_pass(5); // too short to count
+    fake_bgp_peer = NULL;
+    seconds_pass(30);
+    assert_false(is_raised(ALARM_SESSION_DOWN));
+    for (int i = 0; i < 2; i++) {
+        fake_bgp_peer = "2001:db8:1111:2222:3333:4444:5555:6666";
+        seconds_pass(15);
+        assert_false(is_raised(ALARM_SESSION_DOWN));
+        fake_bgp_peer = NULL;
+        seconds_pass(10);
+        assert_false(is_raised(ALARM_SESSION_DOWN));
+        seconds_pass(1);
+        assert_int_equal(alarm_active(ALARM_SESSION_DOWN), 1);
+    }
+    assert_int_equal(ask("GET",
+                         "/restconf/data/kamuee:state/alarm=session-down,"
+                         "default%20bgp%202001:db8:1111:2222:3333:4444:5555:6666",
+                         NULL),
+                     200);
+    assert_int_equal(clear_session("default bgp 192.0.2.1"), 404);
+    assert_int_equal(clear_session("default bgp 2001:db8:1111:2222:3333:4444:5555:6666"), 204);
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_SESSION_DOWN));
+    assert_int_equal(clear_session(""), 404);
+}
+
+static void a_protocol_that_loses_its_last_route_raises_session_down(void **state)
+{
+    fake_rib_bgp = 7;
+    seconds_pass(40);
+    fake_rib_bgp = 1;
+    seconds_pass(40);
+    assert_false(is_raised(ALARM_SESSION_DOWN));
+    fake_rib_bgp = 0;
+    seconds_pass(40);
+    assert_int_equal(alarm_active(ALARM_SESSION_DOWN), 1);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/alarm=session-down,default%20bgp", NULL), 200);
+    fake_rib_bgp = 1;
+    seconds_pass(20);
+    assert_false(is_raised(ALARM_SESSION_DOWN));
+    fake_rib_bgp = 0;
+}
+
+static void what_linux_has_and_we_do_not_follow_raises_kernel_state(void **state)
+{
+    kernel_state_set("p0", "master", "its TAP is part of br0");
+    kernel_state_set("p0", "master", "its TAP is part of br1"); // the same alarm
+    kernel_state_set("red", "namespace", "it was deleted");
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 2);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=kernel-state,p0%20master", NULL),
+                     200);
+    kernel_state_set("p0", "master", NULL);
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 1);
+    kernel_state_forget("red");
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_KERNEL_STATE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served(between_the_limits_an_alarm_stays_as_it_is),
+        served(one_that_is_silenced_is_kept_and_counts_when_the_time_is_over),
+        served(a_silence_lasts_its_time_though_the_clock_is_set),
+        served(what_is_gone_or_switched_off_has_no_alarm),
+        served(the_history_keeps_the_newest),
+        served(what_linux_has_and_we_do_not_follow_raises_kernel_state),
+        cmocka_unit_test(a_window_counts_what_grew_lately),
+        served(packets_that_nobody_counted_raise_ledger),
+        served(differences_found_by_audits_raise_fib_divergence_for_an_hour),
+        served(dropped_control_packets_raise_punt_drops),
+        served(a_link_that_comes_and_goes_raises_link_flapping),
+        served(a_port_without_carrier_raises_port_down),
+        served(a_lag_with_a_member_out_of_use_is_degraded),
+        served(a_device_that_takes_less_than_the_queues_rate_raises_queue_rate),
+        served(a_client_without_its_guarantee_raises_queue_guarantee),
+        served(a_segment_that_the_port_cut_raises_offload_cut),
+        served(a_hot_device_raises_temperature),
+        served(a_forwarder_that_does_not_poll_raises_stall),
+        served(a_rib_manager_that_does_not_answer_raises_stall),
+        served(a_full_table_raises_table),
+        served(lost_announcements_raise_netlink_overrun_for_ten_minutes),
+        served(full_buffers_raise_buffers_and_end),
+        served(too_few_routes_raise_routing_daemon),
+        served(a_daemon_that_ended_or_hangs_raises_routing_daemon),
+        served(a_bgp_session_that_was_up_and_ends_raises_session_down),
+        served(a_protocol_that_loses_its_last_route_raises_session_down),
+    };
+    return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// scale_test.c - the cost of a configuration grows linearly with its size
+//
+//     scale_test [LIST N]      without arguments: the tests; otherwise prints the seconds that N
+//     entries of this list take
+//
+// A nested loop over one list is fast in every test, and stops the router for a minute when a
+// client sends 200,000 entries. So each list of the schema is read, checked, compared, printed and
+// copied at two sizes; eight times the entries may take at most sixteen times as long (quadratic
+// code would take 64). The measure is processor time, the least of three.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <libyang/libyang.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/by_qemu.h"
+#include "config/config.h"
+#include "config/config_bound.h"
+#include "config/config_running.h"
+#include "fake/fake_managers.h"
+#include "core/thread.h"
+#include "config/model.h"
+#include "yang/config_json.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+#define ONE_PORT "set port p0 devargs net_null0\n"
+
+static void ports(struct text *t, unsigned i)
+{
+    text_printf(t, "set port q%u devargs net_null%u\n", i, i);
+}
+
+static void port_mirrors(struct text *t, unsigned i)
+{
+    text_printf(t, "set port q%u devargs net_null%u mirror both to tap m%u\n", i, i, i);
+}
+
+static void vports(struct text *t, unsigned i)
+{
+    text_printf(t, "set vport v%u port p0 outer-vlan %u vlan %u\n", i, 1 + i / 4000 % 4000,
+                1 + i % 4000);
+}
+
+static void vrs(struct text *t, unsigned i)
+{
+    text_printf(t, "set vr r%u namespace ns%u\n", i, i);
+}
+
+static void interfaces(struct text *t, unsigned i)
+{
+    text_printf(t, "set interface v%u sflow true\nset vport v%u port p0 vlan %u\n", i, i,
+                1 + i % 4000);
+}
+
+static void bindings(struct text *t, unsigned i)
+{
+    text_printf(
+        t,
+        "set interface v%u acl in l%u\nset vport v%u port p0 vlan %u\nset acl l%u default permit\n",
+        i, i, i, 1 + i % 4000, i);
+}
+
+static void sets(struct text *t, unsigned i)
+{
+    text_printf(t, "set address-set s%u prefix 192.0.2.%u\n", i, i % 256);
+}
+
+static void members(struct text *t, unsigned i)
+{
+    text_printf(t, "set address-set s prefix 10.%u.%u.%u\n", i >> 16 & 255, i >> 8 & 255, i & 255);
+}
+
+static void lists(struct text *t, unsigned i)
+{
+    text_printf(t, "set acl l%u rule 10 permit tcp from any to any port 443\n", i);
+}
+
+static void lists_of_sets(struct text *t, unsigned i)
+{
+    text_printf(t,
+                "set address-set s%u prefix 192.0.2.0/24\nset acl l%u rule 10 permit tcp from set "
+                "s%u to any\n",
+                i, i, i);
+}
+
+static void rules(struct text *t, unsigned i)
+{
+    text_printf(t, "set acl edge rule %u permit tcp from 10.%u.%u.0/24 to any port %u\n", i + 1,
+                i >> 8 & 255, i & 255, 1 + i % 60000);
+}
+
+static void mirror_sessions(struct text *t, unsigned i)
+{
+    text_printf(t, "set mirror-session m%u to tap t%u\n", i, i);
+}
+
+static void threads(struct text *t, unsigned i)
+{
+    text_printf(t, "set thread %u forwarder port p0 rx-queue %u\n", i % 1024, i % 32);
+}
+
+static void routes(struct text *t, unsigned i)
+{
+    text_printf(t, "set multicast route default 239.%u.%u.%u any input p0 output p0\n",
+                1 + (i >> 16 & 127), i >> 8 & 255, i & 255);
+}
+
+static void counted(struct text *t, unsigned i)
+{
+    text_printf(t, "set counters prefix default 10.%u.%u.%u/32\n", i >> 16 & 255, i >> 8 & 255,
+                i & 255);
+}
+
+static void daemons(struct text *t, unsigned i)
+{
+    text_printf(t, "set vr r%u namespace ns%u\nset routing-daemon r%u bgp\n", i, i, i);
+}
+
+static void clients(struct text *t, unsigned i)
+{
+    text_printf(t,
+                "set api client c%u role admin\nset sflow collector 10.%u.%u.%u\nset ipfix "
+                "collector 10.%u.%u.%u\n",
+                i, i >> 16 & 255, i >> 8 & 255, i & 255, i >> 16 & 255, i >> 8 & 255, i & 255);
+}
+
+static void queues(struct text *t, unsigned i)
+{
+    text_printf(t,
+                "set vport v%u port p0 outer-vlan %u vlan %u\nset interface v%u vr r%u\nset vr r%u "
+                "table %u\nset port p0 queue vport v%u weight 3\nset port p0 queue vr r%u weight "
+                "3\n",
+                i, 1 + i / 4000 % 4000, 1 + i % 4000, i, i, i, i + 1, i, i);
+}
+
+static void profiles(struct text *t, unsigned i)
+{
+    text_printf(t,
+                "set queue-profile q%u class 3 weight 7\nset class-map m%u dscp %u class 3\n", i, i,
+                i % 64);
+}
+
+static const struct many {
+    const char *what;
+    void (*line)(struct text *t, unsigned i);
+} kinds[] = {
+    {"port", ports},
+    {"port mirror", port_mirrors},
+    {"vport", vports},
+    {"vr", vrs},
+    {"interface", interfaces},
+    {"interface acl", bindings},
+    {"address-set", sets},
+    {"address-set prefix", members},
+    {"acl", lists},
+    {"acl set", lists_of_sets},
+    {"acl rule", rules},
+    {"mirror-session", mirror_sessions},
+    {"port queue", queues},
+    {"queue-profile", profiles},
+    {"thread", threads},
+    {"multicast route", routes},
+    {"counters prefix", counted},
+    {"routing-daemon", daemons},
+    {"api client", clients},
+};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static double cpu_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+// Does the work of a commit before applying; returns the seconds.
+static double check(const struct many *k, const char *text, unsigned *errors)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+    struct text t = {0};
+    double since = cpu_s();
+
+    config_read_text(&tree, text, &e);
+    struct model *m = config_model_of(&tree, &e);
+    if (!e.n) {
+        config_diff(config_running(), tree, &t);
+        config_print(tree, &t);
+        lyd_free_all(config_dup(tree));
+    }
+    double took = cpu_s() - since;
+    *errors = e.n;
+    errors_free(&e);
+    text_free(&t);
+    model_free(m);
+    lyd_free_all(tree);
+    return took;
+}
+
+static double cost(const struct many *k, unsigned n, unsigned times)
+{
+    struct text t = {0};
+    double best = 1e9;
+    unsigned errors;
+
+    text_printf(&t, ONE_PORT);
+    for (unsigned i = 0; i < n; i++)
+        k->line(&t, i);
+    for (unsigned i = 0; i < times; i++) {
+        double s = check(k, t.s, &errors);
+        best = s < best ? s : best;
+    }
+    text_free(&t);
+    return best;
+}
+
+#define FEW 500u
+#define MORE 8u
+
+static void eight_times_as_many_take_eight_times_as_long(void **state)
+{
+    bool all = true;
+
+    for (unsigned k = 0; k < KINDS; k++) {
+        double few = cost(&kinds[k], FEW, 3), many = cost(&kinds[k], MORE * FEW, 3);
+
+        print_message("%-20s %6u: %7.1f ms  %6u: %7.1f ms  x %.1f\n", kinds[k].what, FEW, few * 1e3,
+                      MORE * FEW, many * 1e3, many / few);
+        all = all && many < 0.002 + 16 * few;
+    }
+    assert_true(all);
+}
+
+static const struct many *kind(const char *what)
+{
+    for (unsigned k = 0; k < KINDS; k++)
+        if (!strcmp(kinds[k].what, what))
+            return &kinds[k];
+    return NULL;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+#define REFUSED_WITHIN_S 10
+#else
+#define REFUSED_WITHIN_S 1
+#endif
+
+// With a wide margin: most of the time would go into compiling patterns and moving memory, none
+// into comparing.
+static void a_hopeless_number_is_refused_within_a_second(void **state)
+{
+    double vports_s = cost(kind("vport"), 200000, 1), lists_s = cost(kind("acl"), 20000, 1);
+    double most_s = by_qemu() ? 10 : REFUSED_WITHIN_S;
+
+    print_message("200,000 vports refused: %.2f s, 20,000 lists: %.2f s\n", vports_s, lists_s);
+    assert_true(vports_s < most_s);
+    assert_true(lists_s < most_s);
+}
+
+static char *json_of(unsigned n)
+{
+    struct text t = {0};
+
+    text_printf(
+        &t,
+        "{\"kamuee:port\": [{\"name\": \"p0\", \"devargs\": \"net_null0\"}], \"kamuee:vport\": [");
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&t, "%s{\"name\": \"v%u\", \"port\": \"p0\", \"outer-vlan\": %u, \"vlan\": %u}",
+                    i ? ", " : "", i, 1 + i / 4000 % 4000, 1 + i % 4000);
+    text_printf(&t, "]}");
+    return t.s;
+}
+
+// Read, and merged into an equal configuration.
+static double json_cost(unsigned n)
+{
+    char *json = json_of(n);
+    double best = 1e9;
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct lyd_node *tree = NULL;
+        struct errors e = {0};
+        double since = cpu_s(), took;
+
+        config_read_json(&tree, json, &e);
+        config_read_json(&tree, json, &e);
+        model_free(config_model_of(&tree, &e));
+        took = cpu_s() - since;
+        best = took < best ? took : best;
+        assert_int_equal(e.n, 0);
+        lyd_free_all(tree);
+    }
+    free(json);
+    return best;
+}
+
+static void so_they_do_as_json(void **state)
+{
+    double few = json_cost(FEW), many = json_cost(MORE * FEW);
+
+    print_message("JSON vport %u: %.1f ms %u: %.1f ms\n", FEW, few * 1e3, MORE * FEW, many * 1e3);
+    assert_true(many < 0.002 + 16 * few);
+}
+
+// --- a client of one virtual router --------------------------------------------------------------
+
+static void own_sets(struct text *t, unsigned i)
+{
+    text_printf(t,
+                "set address-set red:s%u prefix 192.0.2.0/24\nset acl red:l%u rule %u permit tcp "
+                "from set red:s%u to any\n",
+                i, i / 64, i + 1, i);
+}
+
+static double bound_commit(const char *text)
+{
+    struct snapshot *part = config_bound("red");
+    struct lyd_node *to = config_dup(part->tree);
+    struct config_result result = {0};
+    struct errors e = {0};
+    double since = cpu_s();
+
+    config_read_text(&to, text, &e);
+    int r = config_bound_commit(&(struct bound_change){"red", part->tree, to},
+                                &(struct commit){.by = "test", .check_only = true}, &result, &e);
+    double took = cpu_s() - since;
+    assert_int_equal(r, 0);
+    config_result_free(&result);
+    errors_free(&e);
+    lyd_free_all(to);
+    snapshot_unref(part);
+    return took;
+}
+
+static double bound_cost(unsigned n)
+{
+    struct text t = {0};
+    double best = 1e9;
+
+    for (unsigned i = 0; i < n; i++)
+        own_sets(&t, i);
+    for (unsigned i = 0; i < 3; i++) {
+        double s = bound_commit(t.s);
+        best = s < best ? s : best;
+    }
+    text_free(&t);
+    return best;
+}
+
+static void run_with_red(void)
+{
+    struct config_result result = {0};
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+
+    config_read_text(&tree, "set vr red table 7\n", &e);
+    assert_int_equal(config_commit(tree, &(struct commit){.by = "test"}, &result, &e), 0);
+    config_result_free(&result);
+}
+
+static void so_it_does_for_a_client_of_one_virtual_router(void **state)
+{
+    run_with_red();
+    double few = bound_cost(FEW), many = bound_cost(MORE * FEW);
+
+    print_message("own address-set and rule %u: %.1f ms %u: %.1f ms\n", FEW, few * 1e3, MORE * FEW,
+                  many * 1e3);
+    assert_true(many < 0.002 + 16 * few);
+}
+
+// --- the schema ----------------------------------------------------------------------------------
+
+static void look_at_node(const struct lysc_node *s, bool at_top, struct text *wrong)
+{
+    const struct lysc_node_list *list =
+        s->nodetype == LYS_LIST ? (const struct lysc_node_list *)s : NULL;
+
+    if (lysc_node_musts(s) || lysc_node_when(s))
+        text_printf(wrong, "%s: must or when\n", s->name);
+    if (s->nodetype == LYS_CHOICE && at_top)
+        text_printf(wrong, "%s: choice at the top\n", s->name);
+    if (s->nodetype == LYS_LEAFLIST && at_top)
+        text_printf(wrong, "%s: leaf-list at the top\n", s->name);
+    if (list && list->uniques && strcmp(s->name, "vport")) // feature/vport.c
+        text_printf(wrong, "%s: unique\n", s->name);
+    if (list && at_top && list->max == UINT32_MAX && strcmp(s->name, "punt") &&
+        strcmp(s->name, "alarm")) // few possible keys
+        text_printf(wrong, "%s: no max-elements\n", s->name);
+    for (const struct lysc_node *c = lysc_node_child(s); c; c = c->next)
+        if (c->flags & LYS_CONFIG_W)
+            look_at_node(c, false, wrong);
+}
+
+// The schema must not have rules that config_check.c does not check.
+static void the_schema_has_no_rule_that_nobody_checks(void **state)
+{
+    struct text wrong = {0};
+
+    for (const struct lysc_node *s = yang_module->compiled->data; s; s = s->next)
+        if (s->flags & LYS_CONFIG_W)
+            look_at_node(s, true, &wrong);
+    assert_string_equal(text_str(&wrong), "");
+    text_free(&wrong);
+}
+
+static int setup(void **state)
+{
+    char err[256];
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    fake_reset();
+    return yang_load(err, sizeof err) || (config_init("/nonexistent/kamuee.conf", NULL), 0);
+}
+
+static int teardown(void **state)
+{
+    config_fini();
+    yang_unload();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eight_times_as_many_take_eight_times_as_long),
+        cmocka_unit_test(a_hopeless_number_is_refused_within_a_second),
+        cmocka_unit_test(so_they_do_as_json),
+        cmocka_unit_test(so_it_does_for_a_client_of_one_virtual_router),
+        cmocka_unit_test(the_schema_has_no_rule_that_nobody_checks),
+    };
+
+    if (argc < 3)
+        return cmocka_run_group_tests(tests, setup, teardown);
+    setup(NULL);
+    if (!strcmp(argv[1], "own")) {
+        run_with_red();
+        printf("%s own: %.3f s\n", argv[2], bound_cost((unsigned)atoi(argv[2])));
+    } else if (kind(argv[1]))
+        printf("%s %s: %.3f s\n", argv[2], argv[1],
+               cost(kind(argv[1]), (unsigned)atoi(argv[2]), 1));
+    return teardown(NULL);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// test_server.h - a RESTCONF server with faked managers and a client, for unit tests
+#ifndef SERVER_TEST_SERVER_H
+#define SERVER_TEST_SERVER_H
+
+#include "test_client.h"
+
+extern struct event_base *loop;
+extern char sock[64], file[64]; // the server's socket and configuration file
+extern struct answer reply;     // to the last ask()
+
+int server_set_up(void **state); // for a group of tests: tables, event loop, directory
+int server_tear_down(void **state);
+int server_start(void **state);  // for a test: base configuration, fresh fakes
+int server_stop(void **state);
+
+int ask(const char *method, const char *target,
+        const char *body); // status; the answer is in `reply`
+void assert_has(const char *text, const char *word);
+#define assert_said(word) assert_has(text_str(&reply.body), word)
+void write_config(const char *text); // writes `file`
+char *running_text(void);            // the operation `configuration`'s answer
+
+#define ROUTES "/restconf/data/kamuee:state/routes=default,ipv4"
+#define served(test) cmocka_unit_test_setup_teardown(test, server_start, server_stop)
+
+#endif
