@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/vr.h"
 #include "feature/vr_show.h"
 #include "http/refuse.h"
 #include "interface/kernel_state.h"

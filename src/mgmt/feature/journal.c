@@ -18,7 +18,7 @@
 #include "config/leaf.h"
 #include "event/event.h"
 #include "feature/saved_state.h"
-#include "feature/vr.h"
+#include "feature/vr_show.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/bound.h"

@@ -52,12 +52,4 @@ void vr_rename_begin(const char *name, const char *to);
 void vr_rename_end(void);
 const char *vr_other_name(const char *name); // its name on the other side of the change
 
-// The virtual router in the leaf `vr` of an operation's input. NULL: it does not exist, and the
-// request has been refused.
-struct http;
-struct lyd_node;
-const struct vr *vr_of_input(struct http *h, const struct lyd_node *op);
-// The same for an optional leaf: without it *v is NULL. False: the request has been refused.
-bool vr_of_input_or_all(struct http *h, const struct lyd_node *op, const struct vr **v);
-
 #endif
