@@ -19,7 +19,7 @@
 #include "config/config_rebase.h"
 #include "config/host.h"
 #include "core/thread.h"
-#include "feature/port.h"
+#include "feature/model.h"
 #include "fake/fake_managers.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"

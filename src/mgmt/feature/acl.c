@@ -20,6 +20,7 @@
 #include "config/config.h"
 #include "event/event.h"
 #include "feature/acl.h"
+#include "feature/model.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"

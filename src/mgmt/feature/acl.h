@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.h - access lists and address sets of a configuration; control role
+// acl.h - access lists in force; control role
 #ifndef FEATURE_ACL_H
 #define FEATURE_ACL_H
 
-#include "acl_manager/acl_desired.h"
-#include "config/model.h"
+#include "base/errors.h"
 #include "restconf/operation.h"
-
-const struct acl_desired *model_acls(const struct model *m); // shared with acl_manager
 
 // Reads files again (acl_manager.h: acl_manager_prepare) and puts the result in force. Runs in a
 // turn of ASIDE_CHANGE (core/aside.h) and waits in it. 0, or -errno with sentences.

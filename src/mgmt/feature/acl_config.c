@@ -20,6 +20,7 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "core/aside.h"
+#include "feature/model.h"
 #include "feature/vr_budget.h"
 #include "yang/config_tree.h"
 #include "yang/owner.h"
@@ -28,11 +29,6 @@
 static struct acl_desired **part_of(const struct model *m)
 {
     return m->part[FEATURE_acl];
-}
-
-const struct acl_desired *model_acls(const struct model *m)
-{
-    return *part_of(m);
 }
 
 // --- rules ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "feature/acl.h"
+#include "feature/model.h"
 #include "http/refuse.h"
 #include "restconf/operation.h"
 

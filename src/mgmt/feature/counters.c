@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/vr.h"
+#include "feature/model.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "port/port_manager.h"

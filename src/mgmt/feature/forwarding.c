@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forwarding.c - settings of all forwarders, and the ledger
-#include "feature/acl.h"
+#include "feature/model.h"
 #include "feature/forwarding.h"
 
 #include "config/feature_config.h"

@@ -15,7 +15,7 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/alarm.h"
-#include "feature/vr.h"
+#include "feature/model.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "port/gpu_manager.h"

@@ -3,7 +3,7 @@
 //
 // Every port outside a LAG, every vport, every end of a metalink and every tunnel has an interface,
 // even if the configuration does not mention it.
-#include "feature/interface.h"
+#include "feature/model.h"
 
 #include <arpa/inet.h>
 #include <stddef.h>
@@ -18,15 +18,9 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "event/event.h"
-#include "feature/acl.h"
 #include "feature/forwarding.h"
-#include "feature/metalink.h"
-#include "feature/port.h"
 #include "feature/queue_drops.h"
 #include "feature/saved_state.h"
-#include "feature/tunnel.h"
-#include "feature/vport.h"
-#include "feature/vr.h"
 #include "interface/iface_link.h"
 #include "interface/iface_manager.h"
 #include "interface/iface_policy.h"
@@ -45,45 +39,9 @@
 
 // --- configuration -------------------------------------------------------------------------------
 
-struct model_interfaces { // both in natural order of names
-    VEC(struct model_interface) configured;
-    VEC(struct model_interface) interface; // all interfaces
-};
-
 static struct model_interfaces *interfaces_of(const struct model *m)
 {
     return m->part[FEATURE_interface];
-}
-
-const struct model_interface *model_find_interface(const struct model *m, const char *name)
-{
-    const struct model_interfaces *all = interfaces_of(m);
-
-    return model_find(all->interface.item, all->interface.n, sizeof *all->interface.item, name);
-}
-
-static const struct model_interface *find_configured(const struct model *m, const char *name)
-{
-    const struct model_interfaces *all = interfaces_of(m);
-
-    return model_find(all->configured.item, all->configured.n, sizeof *all->configured.item, name);
-}
-
-const char *model_vr_of(const struct model *m, const char *interface)
-{
-    const struct model_interface *i = find_configured(m, interface);
-
-    return i ? i->vr : VR_DEFAULT_NAME;
-}
-
-void model_each_interface_of(const struct model *m, const char *vr,
-                             void (*fn)(void *ctx, const struct model *m,
-                                        const struct model_interface *i),
-                             void *ctx)
-{
-    vec_foreach (&interfaces_of(m)->interface, i)
-        if (!strcmp(i->vr, vr))
-            fn(ctx, m, i);
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -152,7 +110,7 @@ static void read_interfaces(struct model *m, const struct lyd_node *tree, const 
 
 static void add_interface(struct model *m, const char *name)
 {
-    const struct model_interface *configured = find_configured(m, name);
+    const struct model_interface *configured = model_find_configured_interface(m, name);
     struct model_interface *i = vec_push(&interfaces_of(m)->interface);
 
     memset(i, 0, sizeof *i);
@@ -298,12 +256,6 @@ static const struct step_kind vr_kind = {"interface", run_vr},
                               description_kind = {"interface", run_description};
 static const struct model_interface bare; // nothing bound to it
 
-static bool interface_stays(const struct change *c, const char *name)
-{
-    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name) ||
-           tunnel_stays(c, name);
-}
-
 static void plan_vr(struct change *c, const char *name, const char *from, const char *to,
                     unsigned line)
 {
@@ -360,18 +312,6 @@ static void plan_bind(struct change *c)
 static void settle(const struct model *from, const struct model *to, bool ok)
 {
     iface_manager_end_change();
-}
-
-// --- text ----------------------------------------------------------------------------------------
-
-void interface_print_without_port(const struct model *m, const char *port, struct text *t)
-{
-    vec_foreach (&interfaces_of(m)->configured, i) {
-        const struct model_vport *v = model_find_vport(m, i->name);
-
-        if (!strcmp(v ? v->port : i->name, port))
-            text_printf(t, "delete interface %s\n", i->name);
-    }
 }
 
 // --- completion ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "event/event.h"
+#include "feature/model.h"
 #include "lag/lag_manager.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"

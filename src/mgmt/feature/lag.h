@@ -5,7 +5,7 @@
 
 #include <libyang/libyang.h>
 
-#include "feature/port.h"
+#include "feature/model.h"
 
 void lag_read(struct model_port *p, const struct lyd_node *entry); // entry of `port`
 

@@ -3,7 +3,7 @@
 //
 // An end is an ordinary interface, except that the metalink decides its virtual router. If the
 // virtual routers of a metalink change, it is deleted and created again.
-#include "feature/metalink.h"
+#include "feature/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,6 @@
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/port.h"
-#include "feature/vport.h"
-#include "feature/vr.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
 #include "yang/config_tree.h"
@@ -21,33 +18,6 @@
 static struct model_metalinks *metalinks_of(const struct model *m)
 {
     return m->part[FEATURE_metalink];
-}
-
-const struct model_metalinks *model_metalinks(const struct model *m)
-{
-    return metalinks_of(m);
-}
-
-static const struct model_metalink *find_by_name(const struct model *m, const char *name)
-{
-    const struct model_metalinks *all = metalinks_of(m);
-
-    return model_find(all->metalink.item, all->metalink.n, sizeof *all->metalink.item, name);
-}
-
-const struct model_metalink *model_find_metalink(const struct model *m, const char *interface,
-                                                 unsigned *end)
-{
-    size_t n = strlen(interface);
-    char name[16];
-
-    if (n < 3 || n >= sizeof name || interface[n - 2] != '-' ||
-        (interface[n - 1] != 'a' && interface[n - 1] != 'b'))
-        return NULL;
-    snprintf(name, sizeof name, "%.*s", (int)n - 2, interface);
-    if (end)
-        *end = interface[n - 1] == 'b';
-    return find_by_name(m, name);
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -122,35 +92,19 @@ static int run_mtu(const struct step *s, const void *from, const void *to, char 
 static const struct step_kind metalink_kind = {"metalink", run_metalink},
                               mtu_kind = {"metalink", run_mtu};
 
-static bool stays(const struct change *c, const struct model_metalink *a,
-                  const struct model_metalink *b)
-{
-    bool same = a && b;
-
-    for (unsigned k = 0; k < 2 && same; k++)
-        same = !strcmp(a->vr[k], b->vr[k]) && vr_stays(c, a->vr[k]);
-    return same;
-}
-
-bool metalink_stays(const struct change *c, const char *interface)
-{
-    return stays(c, model_find_metalink(c->from, interface, NULL),
-                 model_find_metalink(c->to, interface, NULL));
-}
-
 static void plan_remove(struct change *c)
 {
     vec_foreach (&metalinks_of(c->from)->metalink, l)
-        if (!stays(c, l, find_by_name(c->to, l->name)))
+        if (!metalink_stays(c, l->end[0]))
             step_add(c, &metalink_kind, l->name, l, NULL, 0);
 }
 
 static void plan_add(struct change *c)
 {
     vec_foreach (&metalinks_of(c->to)->metalink, l) {
-        const struct model_metalink *old = find_by_name(c->from, l->name);
+        const struct model_metalink *old = model_find_metalink(c->from, l->end[0], NULL);
 
-        if (!stays(c, old, l))
+        if (!metalink_stays(c, l->end[0]))
             step_add(c, &metalink_kind, l->name, NULL, l, l->line);
         else if (old->mtu != l->mtu)
             step_add(c, &mtu_kind, l->name, old, l, l->line);

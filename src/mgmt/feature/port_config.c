@@ -3,8 +3,7 @@
 //
 // A change first removes ports that do not stay, then changes staying ports, and then attaches new
 // ones (port_stays). Checks of the host refuse a kernel interface that the host itself needs.
-#include "feature/metalink.h"
-#include "feature/port.h"
+#include "feature/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,23 +17,8 @@
 #include "config/leaf.h"
 #include "device/devargs.h"
 #include "device/kernel_link_use.h"
-#include "feature/interface.h"
 #include "feature/lag.h"
-#include "feature/tunnel.h"
-#include "feature/vport.h"
 #include "yang/config_tree.h"
-
-struct model_ports *model_ports(const struct model *m)
-{
-    return m->part[FEATURE_port];
-}
-
-struct model_port *model_find_port(const struct model *m, const char *name)
-{
-    const struct model_ports *all = model_ports(m);
-
-    return model_find(all->port.item, all->port.n, sizeof *all->port.item, name);
-}
 
 // --- reading -------------------------------------------------------------------------------------
 
@@ -268,40 +252,15 @@ static int run_port(const struct step *s, const void *from, const void *to, char
 
 static const struct step_kind port_kind = {"port", run_port};
 
-static bool device_same(const struct model_port *a, const struct model_port *b)
-{
-    return !a->config.lag.mode == !b->config.lag.mode &&
-           !strcmp(a->config.devargs, b->config.devargs) &&
-           !strcmp(a->config.netns, b->config.netns);
-}
-
 static bool port_same(const struct model_port *a, const struct model_port *b) // of one that stays
 {
     const struct port_config *x = &a->config, *y = &b->config;
 
-    return device_same(a, b) && x->rx_queues == y->rx_queues && x->tx_queues == y->tx_queues &&
+    return port_same_device(a, b) && x->rx_queues == y->rx_queues && x->tx_queues == y->tx_queues &&
            x->rx_descriptors == y->rx_descriptors && x->tx_descriptors == y->tx_descriptors &&
            x->rx_mode == y->rx_mode && x->mtu == y->mtu && x->promiscuous == y->promiscuous &&
            x->enabled == y->enabled && x->has_mac == y->has_mac &&
            (!x->has_mac || !memcmp(x->mac, y->mac, 6)) && !memcmp(&x->lag, &y->lag, sizeof x->lag);
-}
-
-// A port whose device changes keeps its interface and the addresses on its TAP, unless another port
-// has used the new device until now: then both ports are removed first.
-bool port_stays(const struct change *c, const char *name)
-{
-    const struct model_port *a = model_find_port(c->from, name), *b = model_find_port(c->to, name);
-
-    if (!a || !b || strcmp(a->config.member_of, b->config.member_of)) // a member has no interface
-        return false;
-    if (device_same(a, b))
-        return true;
-    if (a->config.lag.mode || b->config.lag.mode)
-        return false;
-    vec_foreach (&model_ports(c->from)->port, other)
-        if (other != a && port_config_same_device(&other->config, &b->config))
-            return false;
-    return true;
 }
 
 static void plan_remove(struct change *c)

@@ -5,10 +5,9 @@
 
 #include "config/config.h"
 #include "config/config_edit.h"
-#include "feature/interface.h"
+#include "feature/model.h"
 #include "feature/port.h"
 #include "feature/thread.h"
-#include "feature/vport.h"
 #include "http/refuse.h"
 #include "yang/config_tree.h"
 
@@ -64,6 +63,17 @@ static void run_port_attach(struct http *h, const struct lyd_node *op)
     commit_lines(h, &t);
 }
 
+// Appends lines that delete the configuration of the port's interfaces.
+static void print_without_port(const struct model *m, const char *port, struct text *t)
+{
+    vec_foreach (&model_interfaces(m)->configured, i) {
+        const struct model_vport *v = model_find_vport(m, i->name);
+
+        if (!strcmp(v ? v->port : i->name, port))
+            text_printf(t, "delete interface %s\n", i->name);
+    }
+}
+
 static void run_port_detach(struct http *h, const struct lyd_node *op)
 {
     const struct model *m = config_model();
@@ -73,7 +83,7 @@ static void run_port_detach(struct http *h, const struct lyd_node *op)
     if (!is_known_port(h, name))
         return;
     thread_print_without_port(m, name, &t);
-    interface_print_without_port(m, name, &t);
+    print_without_port(m, name, &t);
     vec_foreach (&model_vports(m)->vport, v)
         if (!strcmp(v->port, name))
             text_printf(&t, "delete vport %s\n", v->name);

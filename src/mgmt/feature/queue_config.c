@@ -13,10 +13,7 @@
 
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/interface.h"
-#include "feature/port.h"
-#include "feature/vport.h"
-#include "feature/vr.h"
+#include "feature/model.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 

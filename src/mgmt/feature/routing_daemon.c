@@ -25,7 +25,7 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/alarm.h"
-#include "feature/vr.h"
+#include "feature/model.h"
 #include "interface/vr_manager.h"
 #include "mgmt/feature.h"
 #include "netlink/netlink_reader.h"

@@ -16,7 +16,7 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "core/thread.h"
-#include "feature/port.h"
+#include "feature/model.h"
 #include "thread/thread_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"

@@ -3,7 +3,7 @@
 //
 // A tunnel is an ordinary interface in the virtual router of `interface NAME vr`. A change of kind,
 // end, key, outer virtual router, TTL or DSCP deletes it and creates it again.
-#include "feature/tunnel.h"
+#include "feature/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +14,6 @@
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/interface.h"
-#include "feature/metalink.h"
-#include "feature/port.h"
-#include "feature/vport.h"
-#include "feature/vr.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
 #include "restconf/state.h"
@@ -32,18 +27,6 @@
 static struct model_tunnels *tunnels_of(const struct model *m)
 {
     return m->part[FEATURE_tunnel];
-}
-
-const struct model_tunnels *model_tunnels(const struct model *m)
-{
-    return tunnels_of(m);
-}
-
-const struct model_tunnel *model_find_tunnel(const struct model *m, const char *name)
-{
-    const struct model_tunnels *all = tunnels_of(m);
-
-    return model_find(all->tunnel.item, all->tunnel.n, sizeof *all->tunnel.item, name);
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -211,15 +194,6 @@ static int run_mtu(const struct step *s, const void *from, const void *to, char 
 }
 
 static const struct step_kind tunnel_kind = {"tunnel", run_tunnel}, mtu_kind = {"tunnel", run_mtu};
-
-bool tunnel_stays(const struct change *c, const char *name)
-{
-    const struct model_tunnel *a = model_find_tunnel(c->from, name),
-                              *b = model_find_tunnel(c->to, name);
-
-    return a && b && !memcmp(&a->settings, &b->settings, sizeof a->settings) &&
-           vr_is_same(c, a->outer_vr, b->outer_vr) && vr_stays(c, a->outer_vr);
-}
 
 static void plan_remove(struct change *c)
 {

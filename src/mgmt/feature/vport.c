@@ -4,7 +4,7 @@
 // A vport stays while its tags and its port stay; otherwise it is deleted and created again. MTUs
 // shrink before the ports change and grow afterwards, so that a vport's MTU is never above its
 // port's.
-#include "feature/vport.h"
+#include "feature/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,6 @@
 #include "base/log.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/interface.h"
-#include "feature/port.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
 #include "yang/config_tree.h"
@@ -22,18 +20,6 @@
 static struct model_vports *vports_of(const struct model *m)
 {
     return m->part[FEATURE_vport];
-}
-
-const struct model_vports *model_vports(const struct model *m)
-{
-    return vports_of(m);
-}
-
-const struct model_vport *model_find_vport(const struct model *m, const char *name)
-{
-    const struct model_vports *all = vports_of(m);
-
-    return model_find(all->vport.item, all->vport.n, sizeof *all->vport.item, name);
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -180,15 +166,6 @@ static int run_mtu(const struct step *s, const void *from, const void *to, char 
 }
 
 static const struct step_kind vport_kind = {"vport", run_vport}, mtu_kind = {"vport", run_mtu};
-
-bool vport_stays(const struct change *c, const char *name)
-{
-    const struct model_vport *a = model_find_vport(c->from, name),
-                             *b = model_find_vport(c->to, name);
-
-    return a && b && !memcmp(&a->tags, &b->tags, sizeof a->tags) && !strcmp(a->port, b->port) &&
-           port_stays(c, a->port);
-}
 
 static void plan_remove(struct change *c)
 {

@@ -3,7 +3,7 @@
 //
 // The numbers come from rib_manager: one question per virtual router, the next after the answer, so
 // that a client never has more than one call in rib_manager's mailbox.
-#include "feature/vr.h"
+#include "feature/model.h"
 #include "feature/vr_budget.h"
 #include "feature/vr_show.h"
 

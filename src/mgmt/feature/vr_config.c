@@ -4,7 +4,7 @@
 // A virtual router stays while its namespace and kernel table stay, even under another name;
 // otherwise it is deleted and created again. Settings of one that stays are changed one by one. An
 // entry without its own engine or flow hash has the default virtual router's.
-#include "feature/vr.h"
+#include "feature/model.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -19,24 +19,11 @@
 #include "config/leaf.h"
 #include "config/model.h"
 #include "core/aside.h"
-#include "feature/acl.h"
 #include "feature/vr_budget.h"
 #include "interface/vr_manager.h"
 #include "table/fib.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
-
-const struct model_vrs *model_vrs(const struct model *m)
-{
-    return m->part[FEATURE_vr];
-}
-
-const struct model_vr *model_find_vr(const struct model *m, const char *name)
-{
-    const struct model_vrs *all = model_vrs(m);
-
-    return model_find(all->vr.item, all->vr.n, sizeof *all->vr.item, name);
-}
 
 // --- reading -------------------------------------------------------------------------------------
 
@@ -237,36 +224,6 @@ static void check_vrs(const struct model *m, struct errors *e)
     vr_budget_check(m, e);
 }
 
-// --- renaming ------------------------------------------------------------------------------------
-
-static struct renaming {
-    char name[2][16]; // "" = none
-} renaming;
-
-void vr_rename_begin(const char *name, const char *to)
-{
-    snprintf(renaming.name[0], sizeof *renaming.name, "%s", name);
-    snprintf(renaming.name[1], sizeof *renaming.name, "%s", to);
-}
-
-void vr_rename_end(void)
-{
-    memset(&renaming, 0, sizeof renaming);
-}
-
-const char *vr_other_name(const char *name)
-{
-    for (unsigned i = 0; i < 2; i++)
-        if (renaming.name[i][0] && !strcmp(renaming.name[i], name))
-            return renaming.name[!i];
-    return name;
-}
-
-static bool is_new_name(const char *name)
-{
-    return vr_other_name(name) != name;
-}
-
 // --- host ----------------------------------------------------------------------------------------
 
 // Calls fn for each difference: a new virtual router (old NULL), a removed one (new NULL), or
@@ -297,7 +254,7 @@ static void check_namespace(void *ctx, const struct model_vr *old, const struct 
 
     if (v) {
         if (v->own_netns) {
-            if (!(old && old->own_netns) && !is_new_name(v->name) &&
+            if (!(old && old->own_netns) && vr_other_name(v->name) == v->name &&
                 !vr_manager_may_make_netns(v->netns))
                 errors_add(e, v->line,
                            "vr %s: there is a network namespace %s that kamueed has not made: use "
@@ -392,37 +349,6 @@ static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run
                               rename_kind = {"vr", run_rename}, enabled_kind = {"vr", run_enabled},
                               budget_kind = {"vr", run_budget};
 
-static bool same_table(const struct model_vr *a, const struct model_vr *b)
-{
-    return a && b && a->table == b->table &&
-           (!strcmp(a->netns, b->netns) || (a->own_netns && b->own_netns));
-}
-
-static const struct model_vr *find_either(const struct model *m, const char *name)
-{
-    const struct model_vr *v = model_find_vr(m, name);
-
-    return v ? v : model_find_vr(m, vr_other_name(name));
-}
-
-bool vr_stays(const struct change *c, const char *name)
-{
-    return !strcmp(name, VR_DEFAULT_NAME) ||
-           same_table(find_either(c->from, name), find_either(c->to, name));
-}
-
-bool vr_is_same(const struct change *c, const char *from, const char *to)
-{
-    return !strcmp(from, to) || (!strcmp(vr_other_name(from), to) && vr_is_renamed(c, from));
-}
-
-bool vr_is_renamed(const struct change *c, const char *name)
-{
-    const struct model_vr *a = find_either(c->from, name), *b = find_either(c->to, name);
-
-    return is_new_name(name) && same_table(a, b) && strcmp(a->name, b->name);
-}
-
 static void plan_remove_one(void *c, const struct model_vr *old, const struct model_vr *new)
 {
     if (old && !vr_stays(c, old->name))
@@ -476,9 +402,9 @@ static void plan_budget(struct change *c, const char *name, const struct vr_limi
 static void plan_change_one(void *ctx, const struct model_vr *same, const struct model_vr *v)
 {
     struct change *c = ctx;
-    const struct model_vr *old = v ? find_either(c->from, v->name) : NULL;
+    const struct model_vr *old = v ? vr_before(c, v) : NULL;
 
-    if (!v || !same_table(old, v))
+    if (!old)
         return;
     if (strcmp(old->name, v->name))
         step_add(c, &rename_kind, v->name, old, v, v->line);

@@ -26,7 +26,7 @@
 #include "core/thread.h"
 #include "feature/acl.h"
 #include "feature/drain.h"
-#include "feature/port.h"
+#include "feature/model.h"
 #include "feature/saved_state.h"
 #include "feature/system.h"
 #include "http/api.h"

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// model.h - the parts of a configuration's model that several features read; control role
+//
+// The feature of a word fills and frees its part (config/model.h) and plans its steps. Here are the
+// entries, how to find them, and whether one stays in a change: exists on both sides and keeps its
+// interface. All lists are in natural order of names.
+#ifndef FEATURE_MODEL_H
+#define FEATURE_MODEL_H
+
+#include "base/vec.h"
+#include "config/change.h"
+#include "config/model.h"
+#include "feature/acl_binding.h"
+#include "port/iface_manager.h"
+#include "port/port_manager.h"
+#include "table/iface.h"
+#include "table/tunnel.h"
+#include "table/vr.h"
+#include "table/vr_budget.h"
+
+// --- virtual routers -----------------------------------------------------------------------------
+
+#define VR_DEFAULT_NAME "default"
+
+enum vr_daemon { VR_DAEMON_NONE, VR_DAEMON_FRR, VR_DAEMON_BIRD, VR_DAEMONS };
+extern const char *const vr_daemon_names[VR_DAEMONS]; // vr_config.c
+
+struct model_vr {
+    char name[16];
+    char description[256];
+    char netns[64]; // "" = kamueed's own
+    bool own_netns; // kamueed creates the namespace, named after the virtual router
+    bool enabled;
+    uint8_t daemon; // enum vr_daemon
+    uint32_t table;
+    uint8_t engine;             // enum fib_engine; the default one's unless configured
+    struct flow_hash flow_hash; // likewise; its seed follows from the default one's and the name
+    uint8_t cpu_weight;
+    struct vr_limits budget;
+    struct acl_binding acls;
+    unsigned line, engine_line;
+};
+
+struct model_vrs {
+    uint8_t engine, cpu_weight; // of "default"
+    struct flow_hash flow_hash;
+    struct vr_limits budget;
+    VEC(struct model_vr) vr;
+};
+const struct model_vrs *model_vrs(const struct model *m);
+const struct model_vr *model_find_vr(const struct model *m, const char *name);
+
+// Whether the virtual router of that name, before or after a change, exists on both sides with the
+// same kernel table, perhaps under another name.
+bool vr_stays(const struct change *c, const char *name);
+// Whether `from` before and `to` after the change are the same virtual router.
+bool vr_is_same(const struct change *c, const char *from, const char *to);
+bool vr_is_renamed(const struct change *c, const char *name); // before or after
+// The entry before a change of the virtual router that is `v` after it, perhaps under another name;
+// NULL: it does not stay.
+const struct model_vr *vr_before(const struct change *c, const struct model_vr *v);
+
+// Begins a change in which the name is replaced by `to` but the virtual router is kept; otherwise
+// it would be another virtual router.
+void vr_rename_begin(const char *name, const char *to);
+void vr_rename_end(void);
+const char *vr_other_name(const char *name); // its name on the other side of the change
+
+// --- ports ---------------------------------------------------------------------------------------
+
+struct model_port {
+    struct port_config config; // name comes first
+    bool force;                // may take a kernel interface that carries the host's own connection
+    unsigned n_members;        // of a LAG (lag.h)
+    char member[LAG_MEMBER_MAX][16];
+    unsigned member_line[LAG_MEMBER_MAX];
+    const char *given; // of a LAG: leaf that only a port with a device may have, NULL = none
+    unsigned line;
+};
+
+struct model_ports {
+    VEC(struct model_port) port;
+};
+struct model_ports *model_ports(const struct model *m);
+struct model_port *model_find_port(const struct model *m, const char *name);
+
+// Whether the port exists before and after a change and keeps its interface, with the addresses on
+// its TAP.
+bool port_stays(const struct change *c, const char *name);
+// Whether both have the same device in the same namespace, or are LAGs.
+bool port_same_device(const struct model_port *a, const struct model_port *b);
+
+// --- vports --------------------------------------------------------------------------------------
+
+struct model_vport {
+    char name[16], port[16];
+    char vr[16]; // virtual router of its interface
+    struct vport_tags tags;
+    uint16_t mtu; // the port's if not configured
+    bool has_tpid;
+    unsigned line;
+};
+
+struct model_vports {
+    VEC(struct model_vport) vport;
+};
+const struct model_vports *model_vports(const struct model *m);
+const struct model_vport *model_find_vport(const struct model *m, const char *name);
+
+// Whether the vport exists before and after a change and keeps its interface.
+bool vport_stays(const struct change *c, const char *name);
+
+// --- metalinks -----------------------------------------------------------------------------------
+
+struct model_metalink {
+    char name[16];   // at most 13 characters
+    char end[2][16]; // names of the interfaces
+    char vr[2][16];  // their virtual routers
+    uint16_t mtu;
+    unsigned line;
+};
+
+struct model_metalinks {
+    VEC(struct model_metalink) metalink;
+};
+const struct model_metalinks *model_metalinks(const struct model *m);
+// The metalink with the end `interface`, and which end it is; NULL if there is none.
+const struct model_metalink *model_find_metalink(const struct model *m, const char *interface,
+                                                 unsigned *end);
+
+// Whether `interface` is an end of a metalink that exists unchanged before and after a change.
+bool metalink_stays(const struct change *c, const char *interface);
+
+// --- tunnels -------------------------------------------------------------------------------------
+
+struct model_tunnel {
+    char name[16];
+    char outer_vr[16];
+    char vr[16]; // of its interface
+    struct tunnel_settings settings; // without the id of the outer virtual router
+    uint16_t mtu; // 0 = what the path allows
+    bool two_families, has_key, has_vni; // two_families: of its ends
+    unsigned line;
+};
+
+struct model_tunnels {
+    VEC(struct model_tunnel) tunnel;
+};
+const struct model_tunnels *model_tunnels(const struct model *m);
+const struct model_tunnel *model_find_tunnel(const struct model *m, const char *name);
+
+// Whether the tunnel exists unchanged before and after a change.
+bool tunnel_stays(const struct change *c, const char *name);
+
+// --- interfaces ----------------------------------------------------------------------------------
+
+struct model_interface {
+    char name[16], vr[16];
+    char description[256];
+    struct iface_policy policy;
+    struct acl_binding acls; // its own, its virtual router's or the global ones
+    bool has_vr;
+    unsigned vr_line, line;
+};
+
+struct model_interfaces {
+    VEC(struct model_interface) configured;
+    VEC(struct model_interface) interface; // all interfaces
+};
+const struct model_interfaces *model_interfaces(const struct model *m);
+// NULL if there is no such interface. Needs a resolved model.
+const struct model_interface *model_find_interface(const struct model *m, const char *name);
+// The entry of the configuration; NULL if it does not mention the interface.
+const struct model_interface *model_find_configured_interface(const struct model *m,
+                                                              const char *name);
+// Calls fn for each interface of a virtual router.
+void model_each_interface_of(const struct model *m, const char *vr,
+                             void (*fn)(void *ctx, const struct model *m,
+                                        const struct model_interface *i),
+                             void *ctx);
+// Virtual router configured for an interface; after all features have read.
+const char *model_vr_of(const struct model *m, const char *interface);
+
+bool interface_stays(const struct change *c, const char *name);
+
+// --- access lists --------------------------------------------------------------------------------
+
+const struct acl_desired *model_acls(const struct model *m); // shared with acl_manager
+
+#endif
