@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alarm.h - current problems: thresholds with hysteresis, and a history of cleared alarms
 //
-//     alarm_watch.c looks once a second         alarm.c
+//     alarm_watch.c looks once a second         alarm_list.c
 //     alarm_round_begin()
 //     alarm_observe(ALARM_BUFFERS, "pool", 97)  97 >= raise: raised, reported once
 //     alarm_observe(ALARM_BUFFERS, "pool", 92)  between the two: unchanged
@@ -68,7 +68,7 @@ struct alarm { // a raised or cleared alarm
     uint64_t value, peak;        // now (the last value once cleared), and the highest
     uint64_t raised_wall_ns, cleared_wall_ns; // since 1970; cleared 0: still raised
     uint32_t count;              // times raised so far
-    // Private to alarm.c.
+    // Private to alarm_list.c.
     uint64_t round;
     bool told;
 };
@@ -101,5 +101,7 @@ unsigned alarm_active(enum alarm_name name);       // raised now, not silenced
 uint64_t alarm_raised_total(enum alarm_name name); // since the start
 struct text;
 void alarm_message(const struct alarm *a, struct text *t); // "3 link changes in a minute of p0 …"
+
+extern const struct feature_saved alarm_saved; // the history
 
 #endif
