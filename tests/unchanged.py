@@ -16,11 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # Scripts that look at a part of the tree, or of the build, alone; the others are run again after any change.
 SCRIPT_READS = {
-    "bench": ("bench/", "cli/", "docs/", "build:bench/tester", "build:bench/queue_bench", "build:bench/queue_load", "build:bench/dpdk/librte_net_replay.so"),
-    "bench-paper": ("bench/", "cli/", "docs/", "build:bench/path_bench"),
+    "bench": ("bench/", "cli/", "lab/", "docs/", "build:bench/tester", "build:bench/queue_bench", "build:bench/queue_load",
+              "build:bench/dpdk/librte_net_replay.so"),
+    "bench-paper": ("bench/", "cli/", "lab/", "docs/", "build:bench/path_bench"),
     "headers": ("src/*.h", "compiler/*.h", "tools/check-layers"),
     "check-arm64": ("src/data/poptrie/", "src/base/", "tools/cross/", "tools/check-arm64", "tests/"),
-    "conformance": ("tests/", "docs/conformance.md", "tools/conformance", "cli/kamuee/lab/"),
+    "conformance": ("tests/", "docs/conformance.md", "tools/conformance", "lab/"),
     "yang": ("yang/",),
 }
 # Files of the tree that unit and path tests read as they run.

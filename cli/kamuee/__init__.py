@@ -4,4 +4,9 @@
 The daemon holds all state; the tools keep only the last counters that they showed.
 """
 
+import os
+
 __version__ = "0.9.1"
+
+# kamuee.lab has a folder of its own beside cli/. Installed, it is in this one (meson.build).
+__path__.append(os.path.dirname(os.path.dirname(__path__[0])))

@@ -14,8 +14,8 @@ from kamuee.lab.errors import LabError                                          
 from kamuee.lab.lab import Lab                                                  # noqa: E402
 from kamuee.lab.netns import Namespace                                          # noqa: E402
 from kamuee.lab.state import State                                              # noqa: E402
-from kamuee.vm import machine                                                   # noqa: E402
-from kamuee.vm.machine import Card, VmError                                     # noqa: E402
+from kamuee.lab.vm import machine                                                   # noqa: E402
+from kamuee.lab.vm.machine import Card, VmError                                     # noqa: E402
 
 CARDS = """
 name: cards

@@ -156,7 +156,8 @@ def verdict_of(item: pytest.Item) -> Path | None:
     named = os.environ.get("E2E_VERDICTS")
     if not named or getattr(item, "callspec", None) is None or item.callspec.params.get("kind") != "kernel":
         return None
-    used = [item.path, *sorted(Path(__file__).parent.glob("*.py")), *sorted((ROOT / "cli/kamuee").rglob("*.py"))]
+    used = [item.path, *sorted(Path(__file__).parent.glob("*.py")), *sorted((ROOT / "cli/kamuee").rglob("*.py")),
+            *sorted((ROOT / "lab").rglob("*.py"))]
     said = hashlib.sha256(f"{item.nodeid} {' '.join(os.uname()[2:4])}".encode())
     for file in dict.fromkeys(used):
         if file == item.path or not file.name.startswith("test_"):

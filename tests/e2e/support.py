@@ -176,7 +176,7 @@ class Pinged:
 
 
 def ping(node: BaseNode, target: str, count: int = 3, interval_s: float = 0.02, extra: str = "") -> Pinged:
-    """What `ping` says. Not for counting losses: it leaves before the last answers (kamuee/lab/pinger.py); see pings()."""
+    """What `ping` says. Not for counting losses: it leaves before the last answers (lab/pinger.py); see pings()."""
     said = node.run(f"ping -n -c {count} -i {interval_s} -W 1 {extra} {target}", check=False,
                     timeout_s=count * max(interval_s, 0.01) + 30)
     found = re.search(r"(\d+) packets transmitted, (\d+) received", said)

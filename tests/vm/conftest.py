@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "cli"), str(Path(__file__).parent)]
 
-from kamuee.vm.machine import make_image                                        # noqa: E402
+from kamuee.lab.vm.machine import make_image                                        # noqa: E402
 from router import Router                                                       # noqa: E402
 from vm import BUILD, Vm                                                        # noqa: E402
 

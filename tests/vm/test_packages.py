@@ -12,7 +12,7 @@ sys.path.append(str(ROOT / "tests/package"))
 from packages import make_packages, newer_version                               # noqa: E402
 
 CARDS = ["e1000e"]
-# The machine has DPDK's drivers one by one (cli/kamuee/vm/packages), not all that the package asks for.
+# The machine has DPDK's drivers one by one (lab/vm/packages), not all that the package asks for.
 INSTALL = "dpkg --ignore-depends=librte-meta-net,librte-meta-bus,librte-meta-mempool,netbase -i"
 
 

@@ -23,7 +23,7 @@ def files() -> bytes:
     """The tests, the lab and the libraries that they use, and what tests look for beside kamueed in its build directory."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for name in ("tests/e2e", "tests/slow", "tests/unchanged.py", "cli", "kamuee", "docs/quickstart/beside.md"):
+        for name in ("tests/e2e", "tests/slow", "tests/unchanged.py", "cli", "lab", "kamuee", "docs/quickstart/beside.md"):
             tar.add(ROOT / name, f"kamuee/{name}", filter=lambda member: None if "__pycache__" in member.name else member)
         tar.add(BUILD / "src/main/kamuee-netns", "kamuee/build/src/main/kamuee-netns")
         for name in PYTEST:

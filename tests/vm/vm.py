@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "tests/e2e")]
 
 from kamuee.lab.netns import in_namespace                                        # noqa: E402
-from kamuee.vm.machine import CARDS, PATIENCE_S, Card, Machine, VmError, make_disk, make_image, open_tap, pci, sh    # noqa: E402
+from kamuee.lab.vm.machine import CARDS, PATIENCE_S, Card, Machine, VmError, make_disk, make_image, open_tap, pci, sh    # noqa: E402
 
 BUILD = Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 LIFE_S = int(os.environ.get("VM_LIFE_S", 1800))  # a machine ends by itself after this time

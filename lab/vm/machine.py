@@ -225,7 +225,7 @@ class Machine:
                 continue
             try:
                 port = self.connect(f"agent{number}")
-                port.sendall(b"\n")             # ends what somebody before may have sent half
+                port.sendall(b"\n")             # ends a request that an earlier client left incomplete
                 self.lock = lock
                 return port
             except BaseException:

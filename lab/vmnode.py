@@ -20,8 +20,8 @@ from kamuee.lab.kamueenode import find_kamueed, interface_lines
 from kamuee.lab.netns import Namespace, in_namespace, is_running, stop_processes
 from kamuee.lab.nodes import BaseNode
 from kamuee.lab.schema import Node
-from kamuee.vm import machine
-from kamuee.vm.machine import Card, Machine, VmError
+from kamuee.lab.vm import machine
+from kamuee.lab.vm.machine import Card, Machine, VmError
 
 IMAGES = Path("/var/cache/kamuee/vm")       # of an installed Kamuee; a checkout has them below its build directory
 IMAGE_FILES = ("root.ext4", "vmlinuz", "initrd.img")
@@ -251,7 +251,7 @@ class VmNode(BaseNode):
 
     def execute(self, argv: list[str]) -> int:
         """With the caller's terminal, input and output; the command's status."""
-        from kamuee.vm.execute import execute
+        from kamuee.lab.vm.execute import execute
         if os.geteuid() != 0:
             raise LabError(f"a command in the machine of {self.name} needs root: use sudo")
         if self.state() == ENDED:

@@ -71,7 +71,7 @@ class Port:
         for line in lines:
             try:
                 found.append(json.loads(line))
-            except ValueError:                      # the rest of what somebody did not send to its end
+            except ValueError:                      # half of a request that was not completed
                 pass
         return found
 

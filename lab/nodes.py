@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import kamuee
 from kamuee.feed.command import tell
 from kamuee.lab import vlan
 from kamuee.lab.bird import Bird
@@ -18,7 +19,7 @@ from kamuee.lab.frr import Frr
 from kamuee.lab.netns import SYSCTL, Namespace, add_veth
 from kamuee.lab.schema import Node
 
-PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+PACKAGE_ROOT = Path(kamuee.__file__).resolve().parents[1]
 
 
 class BaseNode:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kamuee.lab.document import Value, parse
 from kamuee.lab.errors import LabError
-from kamuee.vm.machine import CARDS, MEMORY_MIB
+from kamuee.lab.vm.machine import CARDS, MEMORY_MIB
 
 KINDS = ("host", "router", "kamuee", "vm", "feed")
 ROUTERS = ("router", "kamuee", "vm")

@@ -14,7 +14,7 @@ import termios
 import threading
 import tty
 
-from kamuee.vm.machine import Machine, VmError
+from kamuee.lab.vm.machine import Machine, VmError
 
 ANSWER_S = 30
 
