@@ -16,13 +16,11 @@ from pathlib import Path
 from kamuee.lab.errors import LabError
 from kamuee.lab.netns import Namespace, is_running, sh, stop_processes
 from kamuee.lab.schema import Node
+from kamuee.routing import NETLINK_BUFFER_BYTES
 
 BINARIES = Path("/usr/lib/frr")
 RUN_DIR = Path("/var/run/frr")
 CONFIG_DIR = Path("/etc/frr")
-# A full table that goes with its link makes more announcements at once than 90 MB hold; zebra does not
-# recover from lost ones.
-NETLINK_BUFFER_BYTES = 500_000_000
 START_S = 60
 FIRST = ("mgmtd", "zebra")  # FRR 10 configures zebra and staticd by mgmtd, which FRR 8 does not have
 SHARED_FILES = ("ospf6d-at-seq-no.dat", "ospf6d-gr.json", "ospfd-gr.json")

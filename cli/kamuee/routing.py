@@ -25,6 +25,9 @@ SYSTEMD = Path("/run/systemd/system")
 UNITS = tuple(Path(place) for place in ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"))
 FRR_CONFIG, FRR_RUN, FRR_INIT = Path("/etc/frr"), Path("/var/run/frr"), Path("/usr/lib/frr/frrinit.sh")
 BIRD_CONFIG, BIRD_RUN = Path("/etc/bird"), Path("/run/bird")
+# A full table that goes with its link makes more announcements at once than 90 MB hold; zebra does not
+# recover from lost ones.
+NETLINK_BUFFER_BYTES = 500_000_000
 
 FRR_DAEMONS = """# Which of FRR's daemons run for virtual router {name}; zebra and staticd always do.
 bgpd=yes

@@ -21,8 +21,8 @@ from typing import NamedTuple
 from kamuee.doctor.memory import POOL_MIB
 from kamuee.doctor.network import NEIGHBORS
 from kamuee.errors import KamueeError, UsageError
-from kamuee.lab.frr import NETLINK_BUFFER_BYTES
 from kamuee.plain import lines as lines_of
+from kamuee.routing import NETLINK_BUFFER_BYTES
 
 PORT = re.compile(r"^\s*set port (\S+) kernel-interface (\S+)", re.M)
 MADE = ("tun", "vlan", "bridge", "bond", "team", "vxlan", "vrf", "dummy", "macvlan", "ipvlan", "ifb")     # by somebody, of others: not a port
