@@ -161,7 +161,7 @@ bool rib_import_set(struct rib *r, uint32_t node, uint16_t source, uint32_t next
                     uint8_t protocol);
 int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n); // 0, or -EINVAL and a sentence
 
-// --- rib_path.c: paths, and the re-examination of their prefixes ---
+// --- rib_path.c: paths ---
 // Finds or makes the path of this description; it lives while it has routes.
 struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m);
 void rib_path_put(struct rib_vr *v, struct rib_path *p); // frees it if it has no routes
@@ -172,8 +172,6 @@ uint32_t rib_path_nexthop(const struct rib_path *p);     // for the FIB; 0 = non
 bool rib_path_is_connected(const struct rib_path *p, int ifindex); // on that link, without gateway
 void rib_path_dirty(struct rib_vr *v, struct rib_path *p);   // its next hop or usability changed
 void rib_path_condemn(struct rib_vr *v, struct rib_path *p); // the kernel has deleted its routes
-bool rib_path_work(struct rib_vr *v, unsigned budget);       // re-examines; true = more to do
-void rib_link_rehop(struct rib_vr *v, int ifindex); // resolves again; 0 = all links
 void rib_path_fini(struct rib_vr *v);
 
 // --- rib_fib.c: installs the best candidate in the FIB ---
@@ -216,6 +214,20 @@ void rib_budget_count(struct rib *r, const struct rib_node *n, bool add);
 void rib_budget_forget(struct rib *r);    // the FIB is empty again
 uint8_t rib_protocol_of(const struct rib_route *t); // for rib_node: recognizes hosts
 void rib_budget_changed(struct rib_vr *v); // takes over the limits
+void rib_budget_wait(const struct rib_vr *v, struct rib *r, uint32_t node); // at the end
+uint32_t rib_budget_first(const struct rib *r);                             // that waits; 0 = none
+uint64_t rib_budget_limit(const struct rib_vr *v, const struct rib *r);     // 0 = none
+bool rib_budget_charges(const struct rib_node *n);
+bool rib_budget_has_room(struct rib_vr *v, struct rib *r); // for one more prefix
+bool rib_budget_is_over(const struct rib_vr *v, const struct rib *r);
+uint32_t rib_budget_used(const struct rib *r);
+uint32_t rib_budget_waiting(const struct rib *r);
+const char *rib_budget_short(const struct rib_vr *v, const struct rib *r); // the exhausted limit
+void rib_budget_text(const struct rib *r, char *text, size_t n); // the first waiting prefixes
+
+// --- rib_work.c: prefixes that are evaluated again, some thousand a turn ---
+bool rib_path_work(struct rib_vr *v, unsigned budget); // of queued paths; true = more to do
+void rib_link_rehop(struct rib_vr *v, int ifindex);    // resolves hops again; 0 = all links
 // Admits prefixes for which there is room now, and makes prefixes wait if too many are in: examines
 // `budget` prefixes. True: there is more to do.
 bool rib_budget_work(struct rib_vr *v, unsigned budget);
@@ -223,10 +235,6 @@ bool rib_budget_due(struct rib_vr *v);
 // Retries refused next hops and neighbors, for which there may be room again. If memory is short,
 // FIBs free the space of removed routes.
 void rib_budget_tick(struct rib_vr *v, uint64_t now_ns);
-uint32_t rib_budget_used(const struct rib *r);
-uint32_t rib_budget_waiting(const struct rib *r);
-const char *rib_budget_short(const struct rib_vr *v, const struct rib *r); // the exhausted limit
-void rib_budget_text(const struct rib *r, char *text, size_t n); // the first waiting prefixes
 
 // --- rib_memory.c: bytes ---
 uint64_t rib_memory_bytes(const struct rib *r);      // of a family's RIB

@@ -19,9 +19,7 @@
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "rib/neigh.h"
 #include "rib/vr.h"
 #include "table/vr_budget.h"
 
@@ -71,7 +69,7 @@ static void warn_first(const struct rib_vr *v, struct rib *r, uint32_t node)
                 prefix_format(&p, text));
 }
 
-static void wait_at_end(const struct rib_vr *v, struct rib *r, uint32_t node)
+void rib_budget_wait(const struct rib_vr *v, struct rib *r, uint32_t node)
 {
     struct rib_budget *b = &r->budget;
     uint32_t id;
@@ -88,6 +86,11 @@ static void wait_at_end(const struct rib_vr *v, struct rib *r, uint32_t node)
         b->first = id;
     b->last = id;
     rib_map_set(&b->place, node, (void *)(uintptr_t)id);
+}
+
+uint32_t rib_budget_first(const struct rib *r)
+{
+    return r->budget.first ? waiting_at(r, r->budget.first)->node : 0;
 }
 
 void rib_budget_leave(struct rib *r, uint32_t node)
@@ -114,7 +117,7 @@ static bool is_free(uint8_t len, uint8_t protocol)
     return !len || protocol == RTPROT_UNSPEC || protocol == RTPROT_KERNEL;
 }
 
-static bool is_charged(const struct rib_node *n)
+bool rib_budget_charges(const struct rib_node *n)
 {
     return n->nexthop && !is_free(n->len, n->protocol);
 }
@@ -130,7 +133,7 @@ void rib_budget_count(struct rib *r, const struct rib_node *n, bool add)
 {
     if (!n->nexthop)
         return;
-    if (is_charged(n))
+    if (rib_budget_charges(n))
         r->budget.n_charged += add ? 1 : -1u;
     else if (n->protocol != RTPROT_UNSPEC)
         r->budget.n_free += add ? 1 : -1u;
@@ -163,19 +166,24 @@ static bool has_memory(struct rib_vr *v)
     return !limit || !v->memory_full;
 }
 
+uint64_t rib_budget_limit(const struct rib_vr *v, const struct rib *r)
+{
+    return v->limits.of[kind_of(r)];
+}
+
 static bool has_room_by_number(const struct rib_vr *v, const struct rib *r)
 {
-    uint64_t limit = v->limits.of[kind_of(r)];
+    uint64_t limit = rib_budget_limit(v, r);
 
     return !limit || rib_budget_used(r) < limit;
 }
 
-static bool has_room(struct rib_vr *v, struct rib *r)
+bool rib_budget_has_room(struct rib_vr *v, struct rib *r)
 {
     return has_room_by_number(v, r) && has_memory(v);
 }
 
-// --- admission and eviction ---
+// --- admission ---
 
 static bool is_admitted(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
@@ -187,97 +195,24 @@ static bool is_admitted(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
         return true;
     if (rib_budget_waits(r, node))
         return r->budget.admitted == node;
-    return is_charged(n) || (!r->budget.first && has_room(v, r));
+    return rib_budget_charges(n) || (!r->budget.first && rib_budget_has_room(v, r));
 }
 
 bool rib_budget_admits(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     if (!is_admitted(v, r, node, route)) {
-        wait_at_end(v, r, node);
+        rib_budget_wait(v, r, node);
         return false;
     }
     rib_budget_leave(r, node);
     return true;
 }
 
-static bool rib_is_over(const struct rib_vr *v, const struct rib *r)
+bool rib_budget_is_over(const struct rib_vr *v, const struct rib *r)
 {
-    uint64_t limit = v->limits.of[kind_of(r)];
+    uint64_t limit = rib_budget_limit(v, r);
 
     return limit && rib_budget_used(r) > limit && !r->budget.stuck;
-}
-
-// Node at which a pass continues; a new pass begins at the first node.
-static uint32_t evict_from(struct rib *r)
-{
-    struct rib_budget *b = &r->budget;
-
-    if (b->passing)
-        return rib_trie_after(&r->trie, &b->cursor);
-    b->kept = 0;
-    b->evicted = false;
-    b->passing = true;
-    return rib_trie_first(&r->trie);
-}
-
-// Keeps the first prefixes up to the limit; the others wait.
-static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
-{
-    struct rib_budget *b = &r->budget;
-    uint64_t limit = v->limits.of[kind_of(r)];
-    uint32_t node = evict_from(r);
-
-    for (; node && *budget && rib_is_over(v, r); --*budget) {
-        rib_trie_prefix(&r->trie, node, &b->cursor);
-        if (!is_charged(rib_trie_at(&r->trie, node)) || b->kept++ < limit) {
-            node = rib_trie_next(&r->trie, node);
-            continue;
-        }
-        wait_at_end(v, r, node);
-        rib_evaluate(v, r, node); // hosts below it may come and go
-        b->evicted = true;
-        node = rib_trie_after(&r->trie, &b->cursor);
-    }
-    if (node && rib_is_over(v, r))
-        return; // for now
-    b->passing = false;
-    b->stuck = !b->evicted && rib_is_over(v, r); // the excess is connected routes
-}
-
-static void admit(struct rib_vr *v, struct rib *r, unsigned *budget)
-{
-    struct rib_budget *b = &r->budget;
-
-    for (; b->first && *budget && has_room(v, r); --*budget) {
-        b->admitted = waiting_at(r, b->first)->node;
-        rib_evaluate(v, r, b->admitted);
-        b->admitted = 0;
-    }
-}
-
-static bool is_due(struct rib_vr *v, struct rib *r)
-{
-    return !r->deferred && (rib_is_over(v, r) || (r->budget.first && has_room(v, r)));
-}
-
-bool rib_budget_due(struct rib_vr *v)
-{
-    return is_due(v, &v->rib[0]) || is_due(v, &v->rib[1]);
-}
-
-bool rib_budget_work(struct rib_vr *v, unsigned budget)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        struct rib *r = &v->rib[i];
-
-        if (r->deferred)
-            continue;
-        if (rib_is_over(v, r))
-            evict(v, r, &budget);
-        else
-            admit(v, r, &budget);
-    }
-    return rib_budget_due(v);
 }
 
 void rib_budget_changed(struct rib_vr *v)
@@ -287,36 +222,6 @@ void rib_budget_changed(struct rib_vr *v)
     for (unsigned i = 0; i < 2; i++)
         v->rib[i].budget.stuck = v->rib[i].budget.passing = false;
     v->memory_asked = 0;
-}
-
-// --- once a second: frees memory of removed routes, retries refused next hops and neighbors ---
-
-static void update_neigh(void *ctx, struct neigh *n)
-{
-    neigh_update(n, *(uint64_t *)ctx);
-}
-
-void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
-{
-    uint64_t limit = v->limits.of[VR_BUDGET_MEMORY];
-
-    if (now_ns - v->retried_ns < NS_PER_SECOND)
-        return;
-    v->retried_ns = now_ns;
-    if (limit && rib_memory_charged(v) >= limit) {
-        fib_trim(rib_fib(v, IP4));
-        fib_trim(rib_fib(v, IP6));
-        v->memory_asked = 0;
-    }
-    if (v->lacks_nexthops && vr_budget_has_room(v->id, VR_BUDGET_NEXTHOPS, v->n_nexthops)) {
-        v->lacks_nexthops = false;
-        neigh_each(v->id, update_neigh, &now_ns);
-        rib_link_rehop(v, 0);
-    }
-    if (v->lacks_neighbors && vr_budget_has_room(v->id, VR_BUDGET_NEIGHBORS, v->n_neighbors)) {
-        v->lacks_neighbors = false;
-        rib_sync_want(v, 1u << RIB_STAGE_NEIGH, NS_PER_SECOND);
-    }
 }
 
 // --- report ---

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_path.c - paths: the common part of routes, and the re-examination of their prefixes (store.h)
+// rib_path.c - paths: the common part of routes (store.h)
+//
+// A path whose next hop or usability changed is queued; rib_work.c evaluates its prefixes again.
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
@@ -220,7 +222,7 @@ bool rib_path_is_connected(const struct rib_path *p, int ifindex)
     return false;
 }
 
-// --- re-examination ---
+// --- the queue ---
 
 static void queue_path(struct rib_vr *v, struct rib_path *p)
 {
@@ -245,58 +247,6 @@ void rib_path_condemn(struct rib_vr *v, struct rib_path *p)
     p->condemned = true;
     v->n_condemned++;
     queue_path(v, p);
-}
-
-// Handles one route of a queued path; false when the path is finished (and perhaps freed).
-static bool examine_route(struct rib_vr *v, struct rib_path *p)
-{
-    struct rib *r = rib_of(v, p->family);
-    uint32_t route = p->condemned ? p->head : p->cursor, node;
-
-    if (!route)
-        return false;
-    node = rib_route_at(r, route)->node;
-    if (p->condemned) {
-        bool last = p->n_routes == 1;
-
-        rib_route_del(v, r, route); // frees the path with the last route
-        rib_evaluate(v, r, node);
-        return !last;
-    }
-    p->cursor = rib_route_at(r, route)->path_next;
-    rib_evaluate(v, r, node);
-    return p->cursor != 0;
-}
-
-bool rib_path_work(struct rib_vr *v, unsigned budget)
-{
-    while (v->dirty.n && budget) {
-        size_t at = v->dirty.n - 1;
-        uint32_t id = v->dirty.item[at];
-
-        if (!id) { // freed by rib_path_put
-            v->dirty.n--;
-        } else if (examine_route(v, rib_path_at(v, id))) {
-            budget--;
-        } else if (v->dirty.item[at] == id) {
-            rib_path_at(v, id)->queued = false;
-            v->dirty.item[at] = 0;
-        }
-    }
-    return v->dirty.n > 0;
-}
-
-void rib_link_rehop(struct rib_vr *v, int ifindex)
-{
-    if (ifindex && !rib_link_has_legs(v, ifindex))
-        return;
-    nexthop_object_resolve(v, ifindex);
-    for (uint32_t id = 1; id < v->path.n; id++) {
-        struct rib_path *p = rib_path_at(v, id);
-
-        if (p && (!ifindex || hop_set_uses(&p->own, ifindex)) && hop_set_resolve(v, &p->own))
-            rib_path_dirty(v, p);
-    }
 }
 
 void rib_path_fini(struct rib_vr *v)
