@@ -3,7 +3,8 @@
 //
 // evhttp parses, keeps connections alive and limits sizes; this file adds RESTCONF's needs: delayed
 // answers, long answers with flow control (at most STREAM_ROOM bytes wait in memory for a slow
-// reader, the producer pauses), and the identity of the peer. http_listen.c handles connections.
+// reader, the producer pauses), and the identity of the peer. http_live.c and http_listen.c handle
+// connections.
 //
 // Lifetime. evhttp frees a request when its answer has been sent. If the client leaves earlier,
 // evhttp removes the request from its connection and leaves it to us (its connection is then NULL):
@@ -16,7 +17,6 @@
 #include <event2/buffer.h>
 #include <event2/keyvalq_struct.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "core/thread.h"
-#include "http/http_listen.h"
-#include "http/http_page.h"
 #include "http/http_priv.h"
 #include "http/refuse.h"
 
@@ -393,6 +391,15 @@ static bool filter_body(const struct http *h, int code, struct text *body)
     return h->filter && h->filter(h->filter_ctx, h->who.vr, body);
 }
 
+// The next request on its connection may come.
+static void leave_connection(const struct http *h)
+{
+    struct evhttp_connection *c = evhttp_request_get_connection(h->req);
+
+    if (c) // else its client has left
+        http_live_answered(h->door, evhttp_connection_get_bufferevent(c));
+}
+
 void http_reply(struct http *h, int code, const char *type, struct text *body)
 {
     struct evbuffer *b;
@@ -420,6 +427,7 @@ void http_reply(struct http *h, int code, const char *type, struct text *body)
         http_set_header(h, "Cache-Control", "no-cache");
         if (h->method == EVHTTP_REQ_HEAD)
             drop_body(h, b);
+        leave_connection(h);
         evhttp_send_reply(h->req, code, NULL, b);
     }
     evbuffer_free(b);
@@ -531,6 +539,7 @@ void http_stream_end(struct http *h)
 
     evhttp_connection_set_closecb(c, NULL, NULL);
     evhttp_connection_set_timeout(c, HTTP_IDLE_S);
+    leave_connection(h);
     evhttp_send_reply_end(h->req);
     http_free(h);
 }
@@ -614,6 +623,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     struct http *h = http_new(req, c);
 
     c->since_ns = clock_now_ns();
+    c->busy = true;
     http_gate_next(c);
     if (v.code)
         refuse_early(h, &v);
@@ -624,18 +634,6 @@ static void on_request(struct evhttp_request *req, void *arg)
 void http_serve(enum http_via via, void (*answer)(struct http *h))
 {
     answer_of[via] = answer;
-}
-
-bool http_busy(const struct bufferevent *bev)
-{
-    for (const struct http *h = open_requests; h; h = h->next) {
-        struct evhttp_connection *c =
-            h->req ? evhttp_request_get_connection(h->req) : NULL; // NULL: its client has left
-
-        if (c && evhttp_connection_get_bufferevent(c) == bev)
-            return true;
-    }
-    return false;
 }
 
 struct evhttp *http_new_server(struct http_door *door, int idle_s)
@@ -654,17 +652,11 @@ struct evhttp *http_new_server(struct http_door *door, int idle_s)
     return e;
 }
 
-int http_init(struct event_base *loop, const char *run_dir)
+int http_requests_start(void)
 {
-    thread_must_be(ROLE_CONTROL);
-    signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
-    http_base = loop;
-    turns = evtimer_new(loop, run_turns, NULL);
-    rights = evtimer_new(loop, look_at_rights, NULL);
-    if (!turns || !rights)
-        return -ENOMEM;
-    http_listen_start(run_dir);
-    return http_page_start(loop);
+    turns = evtimer_new(http_base, run_turns, NULL);
+    rights = evtimer_new(http_base, look_at_rights, NULL);
+    return turns && rights ? 0 : -ENOMEM;
 }
 
 // Streams are notified; code that waits for a manager's answer finds its request gone.
@@ -684,15 +676,11 @@ void http_forget(const struct http_door *door)
     }
 }
 
-void http_fini(void)
+void http_requests_stop(void)
 {
-    thread_must_be(ROLE_CONTROL);
-    http_listen_stop();
-    http_page_stop();
     while (run_one())
         ; // their requests are gone
     event_free(turns);
     event_free(rights);
     turns = rights = NULL;
-    http_peers_end();
 }

@@ -5,18 +5,12 @@
 // on.
 //
 // Each listener has an evhttp of its own, because the way to make a connection is a property of
-// evhttp. The resources of its clients are limited: a peer (http_peer.h) has at most PEER_LIVE_…
-// connections; a further one closes its connection with the longest silence. While all connections
-// of a listener are in use nothing is accepted, and connections silent for SILENT_MS are closed, so
-// that silent clients lock no one out. The last LIVE_RESERVE of the socket are root's. A connection
-// is gone when evhttp has removed its callbacks from the bufferevent, to which we hold a reference.
-//
-// Without a free file descriptor, silent connections are closed and the listener rests instead of
-// spinning.
+// evhttp. While all its connections are in use (http_live.c), and without a free file descriptor,
+// a listener rests.
 #include <errno.h>
-#include <event2/buffer.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,19 +29,11 @@
 #include "http/http_priv.h"
 #include "http/socket_guard.h"
 
-#define LIVE_MAX_PROXY 512     // connections of the proxy
-#define LIVE_MAX_LOCAL 1024    // of this host's users
-#define LIVE_RESERVE 64        // of these, root's
-#define SPARE_FILES 16         // descriptors reserved for uses other than connections
-#define SILENT_MS 1000         // silence limit while all connections of a listener are in use
 #define REST_US 200000
 #define BACKLOG 128
 #define DESCRIPTORS 65536      // desired: a thousand clients plus a thousand interfaces
 
 static struct http_door *local, *proxy;
-static bool
-    few_left; // an accept failed for lack of descriptors, and there are still too few
-static VEC(struct http_door *) doors; // all open listeners
 static char *socket_path, *proxy_path;
 static VEC(int) offered; // of the former kamueed, in an upgrade
 static bool held;         // clients wait
@@ -55,160 +41,6 @@ static bool held;         // clients wait
 static void door_free(struct http_door *l);
 
 // --- connections --------------------------------------------------------------------------------
-
-static unsigned live_max(const struct http_door *l)
-{
-    return l->local ? LIVE_MAX_LOCAL : LIVE_MAX_PROXY;
-}
-
-static void live_free(struct http_live *c)
-{
-    http_gate_end(c);
-    bufferevent_decref(c->bev);
-    if (c->peer)
-        http_peer_left(c->peer, c->gate.verdict.body_bytes);
-    free(c);
-}
-
-static bool is_gone(const struct http_live *c)
-{
-    bufferevent_data_cb read, write;
-    bufferevent_event_cb event;
-
-    bufferevent_getcb(c->bev, &read, &write, &event, NULL);
-    return !read && !write && !event;
-}
-
-static void sweep(struct http_door *l)
-{
-    for (size_t i = 0; i < l->live.n;) {
-        struct http_live *c = l->live.item[i];
-
-        if (!is_gone(c)) {
-            i++;
-            continue;
-        }
-        vec_del_swap(&l->live, i);
-        live_free(c);
-    }
-}
-
-struct http_live *http_live_of(struct http_door *l, const struct bufferevent *bev)
-{
-    vec_foreach (&l->live, c)
-        if ((*c)->bev == bev)
-            return *c;
-    bug_on(true); // new_connection() has made it
-}
-
-static size_t unsent(const struct http_live *c)
-{
-    return evbuffer_get_length(bufferevent_get_output(c->bev));
-}
-
-uint64_t http_unread(const struct http_peer *p)
-{
-    uint64_t n = 0;
-
-    vec_foreach (&doors, d)
-        vec_foreach (&(*d)->live, c)
-            if (!p || (*c)->peer == p)
-                n += unsent(*c);
-    return n;
-}
-
-// --- closing connections ------------------------------------------------------------------------
-
-static bool is_idle(const struct http_live *c)
-{
-    return !c->shut && !is_gone(c) && !http_busy(c->bev) && !http_gate_is_inside(c) && !unsent(c);
-}
-
-static bool too_silent(const struct http_door *l, const struct http_live *c, uint64_t now_ns)
-{
-    uint64_t silent_ms = (now_ns - c->since_ns) / 1000000;
-
-    return l->live.n >= live_max(l) && silent_ms >= SILENT_MS && is_idle(c);
-}
-
-// evhttp reads the end of the connection, and frees it.
-static void shut(struct http_live *c)
-{
-    shutdown(bufferevent_getfd(c->bev), SHUT_RDWR);
-    c->shut = true;
-}
-
-static void shut_silent(struct http_door *l)
-{
-    uint64_t now_ns = clock_now_ns();
-
-    vec_foreach (&l->live, c)
-        if (!(*c)->shut && too_silent(l, *c, now_ns))
-            shut(*c);
-}
-
-// The connection of the peer with the longest silence, or of all peers (NULL); never `but`.
-static struct http_live *most_silent(const struct http_peer *p, const struct http_live *but)
-{
-    struct http_live *found = NULL;
-
-    vec_foreach (&doors, d)
-        vec_foreach (&(*d)->live, c)
-            if ((*c)->peer && *c != but && (!p || (*c)->peer == p) &&
-                (!found || (*c)->since_ns < found->since_ns) && is_idle(*c))
-                found = *c;
-    return found;
-}
-
-static void tell_shut(const struct http_peer *p, const char *why)
-{
-    static uint64_t told_ns;
-    char name[64];
-
-    http_refused(REFUSED_CONNECTIONS);
-    if (told_ns && clock_now_ns() - told_ns < NS_PER_SECOND)
-        return;
-    told_ns = clock_now_ns();
-    http_peer_name(p, name);
-    log_warning("api: connection closed: peer=%s connections=%u total=%llu reason=\"%s\"",
-                LOG_VALUE(name), p->live,
-                (unsigned long long)http_stats()->refused[REFUSED_CONNECTIONS], why);
-}
-
-// Makes room for a new connection by closing a silent one, or the new one itself.
-static void make_room(struct http_live *c, const struct http_peer *of, const char *why)
-{
-    struct http_live *silent = most_silent(of, c);
-
-    tell_shut(silent ? silent->peer : c->peer, why);
-    if (silent)
-        shut(silent);
-    else if (!c->peer->root || of)
-        shut(c);
-}
-
-static bool few_files(int fd)
-{
-    struct rlimit files;
-
-    return !getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd + SPARE_FILES >= files.rlim_cur;
-}
-
-void http_identify(struct http_live *c, const struct ip_addr *address)
-{
-    const struct http_door *l = c->door;
-    int fd = bufferevent_getfd(c->bev);
-
-    if (c->peer)
-        return;
-    c->peer = http_peer_of(fd, l->local, address);
-    if (c->peer->live > (l->local ? PEER_LIVE_LOCAL : PEER_LIVE_PROXY))
-        make_room(c, c->peer, "connection limit of the peer");
-    else if (l->local && !c->peer->root && l->live.n > LIVE_MAX_LOCAL - LIVE_RESERVE)
-        make_room(c, c->peer, "the remaining connections are reserved for root");
-    else if (few_files(fd))
-        make_room(c, NULL, "running out of file descriptors");
-}
 
 static bool is_proxy(const struct http_live *c)
 {
@@ -224,14 +56,14 @@ static void arrived(evutil_socket_t fd, short what, void *arg)
 {
     struct http_door *l = arg;
 
-    sweep(l);
+    http_live_sweep(l);
     vec_foreach (&l->live, c) {
         if (l->local) {
             http_identify(*c, NULL);
         } else if (!(*c)->trusted && !(*c)->shut) {
             (*c)->trusted = is_proxy(*c);
             if (!(*c)->trusted)
-                shut(*c);
+                http_live_shut(*c);
         }
     }
 }
@@ -246,23 +78,6 @@ static void rest(struct http_door *l, bool accept)
         event_add(l->rest, &t);
 }
 
-// Connections accepted together have also used up the spare descriptors: closes as many as needed
-// to get these back.
-static void give_spare_back(void)
-{
-    struct http_live *silent;
-    struct rlimit files;
-    unsigned left = 0;
-
-    if (getrlimit(RLIMIT_NOFILE, &files))
-        return;
-    for (rlim_t i = 0; i < files.rlim_cur && left < SPARE_FILES; i++)
-        left += fcntl((int)i, F_GETFD) < 0;
-    few_left = left < SPARE_FILES;
-    for (; left < SPARE_FILES && (silent = most_silent(NULL, NULL)); left++)
-        shut(silent);
-}
-
 static void rested(evutil_socket_t fd, short what, void *arg)
 {
     struct http_door *l = arg;
@@ -271,27 +86,20 @@ static void rested(evutil_socket_t fd, short what, void *arg)
         door_free(l);
         return;
     }
-    sweep(l);
-    shut_silent(l);
-    if (few_left)
-        give_spare_back();
-    if (l->live.n < live_max(l))
+    http_live_sweep(l);
+    http_live_shut_silent(l);
+    http_live_spare_again();
+    if (!http_live_is_full(l))
         evconnlistener_enable(l->listener);
     if (l->live.n)
-        rest(l, l->live.n < live_max(l));
+        rest(l, !http_live_is_full(l));
 }
 
 static void accept_failed(struct evconnlistener *listener, void *its_evhttp)
 {
-    struct http_live *silent;
-
-    few_left = true;
     log_warning("api: no connection accepted: error=\"%s\"", strerror(errno));
-    for (unsigned i = 0; i < SPARE_FILES && (silent = most_silent(NULL, NULL)); i++) {
-        tell_shut(silent->peer, "running out of file descriptors");
-        shut(silent);
-    }
-    vec_foreach (&doors, d)
+    http_live_shut_spare();
+    vec_foreach (&http_doors, d)
         if ((*d)->listener == listener)
             rest(*d, false);
 }
@@ -305,13 +113,13 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
 
     bug_on(!c || !bev);
     http_page_watch(bev);
-    sweep(l);
+    http_live_sweep(l);
     bufferevent_incref(bev);
     *c = (struct http_live){
         .bev = bev, .door = l, .since_ns = clock_now_ns()};
     http_gate_begin(c);
     *vec_push(&l->live) = c;
-    rest(l, l->live.n < live_max(l));
+    rest(l, !http_live_is_full(l));
     event_active(l->arrived, EV_TIMEOUT, 0); // by then it has its descriptor
     return bev;
 }
@@ -322,11 +130,11 @@ static void door_free(struct http_door *l)
 {
     if (!l)
         return;
-    for (size_t i = 0; i < doors.n; i++)
-        if (doors.item[i] == l)
-            vec_del_swap(&doors, i);
-    if (!doors.n)
-        vec_free(&doors);
+    for (size_t i = 0; i < http_doors.n; i++)
+        if (http_doors.item[i] == l)
+            vec_del_swap(&http_doors, i);
+    if (!http_doors.n)
+        vec_free(&http_doors);
     http_forget(l);
     if (l->evhttp)
         evhttp_free(l->evhttp); // frees its listener, connections and requests
@@ -337,7 +145,7 @@ static void door_free(struct http_door *l)
     if (l->arrived)
         event_free(l->arrived);
     vec_foreach (&l->live, c)
-        live_free(*c);
+        http_live_free(*c);
     vec_free(&l->live);
     free(l);
 }
@@ -363,7 +171,7 @@ static struct http_door *door_new(struct evconnlistener *at, bool is_local)
     evconnlistener_set_error_cb(at, accept_failed);
     if (held)
         evconnlistener_disable(at);
-    *vec_push(&doors) = l;
+    *vec_push(&http_doors) = l;
     return l;
 }
 
@@ -372,7 +180,7 @@ static struct http_door *door_new(struct evconnlistener *at, bool is_local)
 void http_give(void (*fn)(int fd))
 {
     thread_must_be(ROLE_CONTROL);
-    vec_foreach (&doors, d)
+    vec_foreach (&http_doors, d)
         if ((*d)->listener && !(*d)->closed)
             fn(evconnlistener_get_fd((*d)->listener));
 }
@@ -390,7 +198,7 @@ void http_hold(bool on)
     held = on;
     if (on)
         return;
-    vec_foreach (&doors, d)
+    vec_foreach (&http_doors, d)
         if (!(*d)->closed)
             evconnlistener_enable((*d)->listener);
     vec_foreach (&offered, fd)
@@ -557,7 +365,7 @@ static char *path_of(const char *run_dir, const char *name)
     return path;
 }
 
-void http_listen_start(const char *run_dir)
+static void start_listening(const char *run_dir)
 {
     rlim_t limit = raise_limit();
 
@@ -572,11 +380,11 @@ void http_listen_start(const char *run_dir)
 }
 
 // Also stops listeners that are closed but have answers to send.
-void http_listen_stop(void)
+static void stop_listening(void)
 {
     close_proxy();
-    while (doors.n)
-        door_free(doors.item[0]);
+    while (http_doors.n)
+        door_free(http_doors.item[0]);
     free(socket_path);
     free(proxy_path);
     socket_path = proxy_path = NULL;
@@ -589,4 +397,25 @@ void http_stop(void)
         unlink(socket_path);
     door_free(local);
     local = NULL;
+}
+
+int http_init(struct event_base *loop, const char *run_dir)
+{
+    thread_must_be(ROLE_CONTROL);
+    signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
+    http_base = loop;
+    int r = http_requests_start();
+    if (r)
+        return r;
+    start_listening(run_dir);
+    return http_page_start(loop);
+}
+
+void http_fini(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    stop_listening();
+    http_page_stop();
+    http_requests_stop();
+    http_peers_end();
 }

@@ -27,7 +27,4 @@ void http_hold(bool on);            // on: clients wait; off: closes unused offe
 
 void http_guard_socket(void); // the allowed groups have changed
 
-void http_listen_start(const char *run_dir);
-void http_listen_stop(void); // the proxy's
-
 #endif

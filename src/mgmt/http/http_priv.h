@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_priv.h - shared by http.c (requests, answers), http_listen.c (listeners) and http_page.c
+// http_priv.h - shared by http.c (requests, answers), http_live.c (connections), http_listen.c
+// (listeners), http_gate.c and http_page.c
 #ifndef HTTP_HTTP_PRIV_H
 #define HTTP_HTTP_PRIV_H
 
@@ -48,6 +49,7 @@ struct http_live { // a connection
     struct http_gate gate;
     uint64_t since_ns;       // time of its last request, or of its start
     bool trusted;            // from the proxy's user
+    bool busy;               // its request has no answer yet
     bool shut;               // evhttp is about to notice
 };
 
@@ -61,21 +63,33 @@ struct http_door {
     bool closed;                    // and is freed by `rest`
     VEC(struct http_live *) live;   // its connections
 };
+extern struct http_doors {
+    VEC(struct http_door *);
+} http_doors; // all open listeners
 
 // --- http.c ---
 extern struct event_base *http_base;
-// Makes an evhttp for a listener; its requests go to the handler. NULL: no memory.
+int http_requests_start(void); // 0 or -ENOMEM
+void http_requests_stop(void); // after the listeners
 void http_forget(
     const struct http_door *door); // its requests have no connection any more
+// Makes an evhttp for a listener; its requests go to the handler. NULL: no memory.
 struct evhttp *http_new_server(struct http_door *door, int idle_s);
-bool http_busy(const struct bufferevent *bev); // a request on it has no answer yet
 
-// --- http_listen.c ---
+// --- http_live.c ---
 struct http_live *http_live_of(struct http_door *door, const struct bufferevent *bev);
+void http_live_answered(const struct http_door *door, const struct bufferevent *bev);
 // Sets its peer and checks the peer's number of connections; `address`: of the proxy's client.
 void http_identify(struct http_live *c, const struct ip_addr *address);
 uint64_t http_unread(const struct http_peer *
                          p); // bytes of answers that the peer has not read; NULL: of all peers
+bool http_live_is_full(const struct http_door *door);  // it accepts nothing
+void http_live_sweep(struct http_door *door);          // frees connections that are gone
+void http_live_free(struct http_live *c);
+void http_live_shut(struct http_live *c);              // evhttp reads its end, and frees it
+void http_live_shut_silent(struct http_door *door);    // if the door is full
+void http_live_shut_spare(void);  // an accept failed: closes silent ones, of any door
+void http_live_spare_again(void); // the same, until the spare descriptors are there again
 
 // --- http_gate.c ---
 void http_gate_begin(struct http_live *c);
