@@ -139,7 +139,7 @@ static int start_child(const struct compiler_run *run, struct child *c, const ch
     if (!r && !child_wait(c, run->limit_ms) && !child_end(c))
         r = -ETIMEDOUT;
     if (!r) {
-        kill(-pid, SIGKILL); // what it leaves running
+        kill(-pid, SIGKILL); // its own children, which it left running
         take_said(said, run->said);
     }
     close(said);
