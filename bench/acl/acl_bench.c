@@ -158,7 +158,7 @@ static void traffic_measure(struct packets *p, struct packets *peer_p, enum patt
     for (unsigned e = 0; e < N_ENGINES; e++)
         if (engines[e].built)
             packets_play(&engines[e], e == ENGINE_PEER ? peer_p : p, 0,
-                 e == ENGINE_CACHE || e == ENGINE_CHOSEN ? PACKETS : opt.packets / 2);
+                 e == ENGINE_CACHE ? PACKETS : opt.packets / 2);
     for (unsigned r = 0; r < opt.rounds; r++)
         for (unsigned e = 0; e < N_ENGINES; e++)
             if (engines[e].built)

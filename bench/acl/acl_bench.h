@@ -95,7 +95,7 @@ struct engine {
     double build_ms;
     double cycles[N_TRAFFIC][ROUNDS_MAX];
 };
-enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_CHOSEN, ENGINE_PEER, N_ENGINES };
+enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_PEER, N_ENGINES };
 extern struct engine engines[N_ENGINES];
 extern struct engine *const peer; // rte_acl
 extern uint32_t prefix_rules_from, buckets_from; // as in acl_config

@@ -17,19 +17,15 @@
 #include "acl/acl_bench.h"
 #include "acl/cache.h"
 #include "lib/eal.h"
-#include "table/acl_engine.h"
 
 #define HEAP_BYTES (1536ull << 20) // DPDK zeroes all of it
-#define EAL_MIB 128u  // rte_acl of the chosen engine takes up to 64
+#define EAL_MIB 64u
 #define CACHE_BYTES (4u << 20)
 #define FIELDS 11
 
 static struct acl *list;
 static struct acl_set *set;
 static struct acl_cache *cache;
-static struct acl_engine *chosen; // as in a router: compared with rte_acl, the faster one is
-                                  // kept; used with a verdict cache
-static struct acl_cache *chosen_cache;
 static uint32_t slot[BURST], found_rte[BURST];
 static uint64_t found_set;
 static bool set_only; // a blocklist: the list is one rule that refers to the set
@@ -153,65 +149,12 @@ static void cache_drop(struct engine *e)
 void engine_cache_fresh(void)
 {
     acl_cache_free(cache);
-    acl_cache_free(chosen_cache);
     cache = acl_cache_new(CACHE_BYTES, (const uint8_t *)"measured, public");
-    chosen_cache = acl_cache_new(CACHE_BYTES, (const uint8_t *)"measured, public");
 }
 
 RUN(cache_run, const struct acl_backend asked = acl_backend_of(list, 1, 1),
     acl_cache_classify4(cache, &asked, KEY4, slot, BURST),
     acl_cache_classify6(cache, &asked, KEY6, slot, BURST))
-
-static int chosen_build(struct engine *e, const struct rules *r)
-{
-    const struct acl_engine_config cfg = {.acl = {.set = {set},
-                                                  .prefix_rules_from = prefix_rules_from,
-                                                  .buckets_from = buckets_from}};
-    struct acl_engine_cost cost;
-    size_t n;
-    const struct acl_rule *rule = rules_of(r, &n);
-
-    chosen = acl_engine_new(&cfg, rule, n);
-    if (!chosen)
-        return -errno;
-    acl_engine_cost(chosen, &cost);
-    e->kernel = acl_engine_kind_name(cost.kind);
-    e->bytes = cost.bytes;
-    e->writer_bytes = cost.writer_bytes;
-    return 0;
-}
-
-static void chosen_drop(struct engine *e)
-{
-    acl_cache_free(chosen_cache);
-    chosen_cache = NULL;
-    acl_engine_free(chosen);
-    chosen = NULL;
-}
-
-static void chosen4(const void *a, const struct acl_key4 *key, uint32_t *to, unsigned n)
-{
-    acl_engine_classify4(a, key, to, n);
-}
-
-static void chosen6(const void *a, const struct acl_key6 *key, uint32_t *to, unsigned n)
-{
-    acl_engine_classify6(a, key, to, n);
-}
-
-static struct acl_backend chosen_ask(void)
-{
-    return (struct acl_backend){chosen4, chosen6, chosen, 1, 1};
-}
-
-RUN(chosen_run, const struct acl_backend asked = chosen_ask(),
-    acl_cache_classify4(chosen_cache, &asked, KEY4, slot, BURST),
-    acl_cache_classify6(chosen_cache, &asked, KEY6, slot, BURST))
-
-static uint32_t chosen_answer(const struct engine *e, unsigned i)
-{
-    return slot[i] == ACL_MISS ? 0 : acl_rule_of(acl_engine_list(chosen), slot[i])->number;
-}
 
 // --- rte_acl ---
 
@@ -416,8 +359,6 @@ struct engine engines[N_ENGINES] = {
     [ENGINE_LIST] = {"list", list_build, list_drop, list_run, list_answer, any_rules, ""},
     [ENGINE_CACHE] = {"list, cache", cache_build, cache_drop, cache_run, list_answer, any_rules,
                       ""},
-    [ENGINE_CHOSEN] = {"chosen", chosen_build, chosen_drop, chosen_run, chosen_answer, any_rules,
-                       ""},
     [ENGINE_PEER] = {"rte_acl", peer_build, peer_drop, peer_run, peer_answer, any_rules, ""},
 };
 struct engine *const peer = &engines[ENGINE_PEER];
@@ -425,6 +366,5 @@ struct engine *const peer = &engines[ENGINE_PEER];
 void engines_init(size_t memory_mib)
 {
     build_limit = memory_mib << 20;
-    // As in kamueed: the memory in which DPDK keeps the chosen engine must not slow it down.
-    heap_socket = bench_eal_heap(EAL_MIB, HEAP_BYTES, true);
+    heap_socket = bench_eal_heap(EAL_MIB, HEAP_BYTES);
 }

@@ -32,7 +32,7 @@ static int heap_socket;
 
 void engines_init(void)
 {
-    heap_socket = bench_eal_heap(64, HEAP_BYTES, false);
+    heap_socket = bench_eal_heap(64, HEAP_BYTES);
 }
 
 static uint32_t ip4_of(const struct poptrie_route *r)

@@ -9,7 +9,6 @@
 #include "core/thread.h"
 #include "lib/bench.h"
 #include "table/acl.h"
-#include "table/acl_engine.h"
 
 #define MEMBERS 1000000u
 #define RULES 10000u
@@ -18,22 +17,21 @@
 static struct rules blocked, wanted;
 static uint16_t id[N_LISTS];
 
-static uint16_t list_publish(const char *name, struct acl_engine *e, uint32_t slots)
+static uint16_t list_publish(const char *name, struct acl *a, uint32_t slots)
 {
-    struct acl_content *c = acl_content_new(e, slots);
+    struct acl_content *c = acl_content_new(a, slots);
     uint16_t list = acl_list_new(name);
 
     bench_check(c, "no memory for a list");
-    c->cached = e;
     acl_publish(list, c);
     return list;
 }
 
 static uint16_t list_of(const char *name, struct acl_set *set, const struct acl_rule *r, uint32_t n)
 {
-    const struct acl_engine_config cfg = {.acl = {.set = {set}}};
+    const struct acl_config cfg = {.set = {set}};
     struct acl_rule *all = calloc(n + 1, sizeof *all);
-    struct acl_engine_cost cost;
+    struct acl *a = acl_new(&cfg);
 
     acl_rule_init(&all[0], 1, ACL_IP4);
     all[0].src.set = 0;
@@ -41,11 +39,9 @@ static uint16_t list_of(const char *name, struct acl_set *set, const struct acl_
         all[i + 1] = r[i];
         all[i + 1].number = i + 2;
     }
-    struct acl_engine *e = acl_engine_new(&cfg, all, n + 1);
-    bench_check(e, "a list is refused");
-    acl_engine_cost(e, &cost);
+    bench_check(a && !acl_load(a, all, n + 1), "a list is refused");
     free(all);
-    return list_publish(name, e, cost.slots);
+    return list_publish(name, a, n + 1);
 }
 
 void lists_make(void)

@@ -37,23 +37,10 @@ void bench_eal_router(unsigned memory_mib, bool no_huge, const char *const *extr
     bench_check(!eal_init(&cfg, err, sizeof err), "%s", err);
 }
 
-static bool has_free_huge_pages(unsigned mib)
-{
-    unsigned n = 0;
-    FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
-
-    if (f && fscanf(f, "%u", &n) != 1)
-        n = 0;
-    if (f)
-        fclose(f);
-    return n >= mib / 2;
-}
-
-int bench_eal_heap(unsigned memory_mib, unsigned long heap_bytes, bool in_memory)
+int bench_eal_heap(unsigned memory_mib, unsigned long heap_bytes)
 {
     char core[16] = "0", mib[16], simd[48];
-    const char *pages = in_memory && has_free_huge_pages(memory_mib) ? "--in-memory" : "--no-huge";
-    const char *args[] = {program_invocation_short_name, pages, "-m", mib, "--no-pci",
+    const char *args[] = {program_invocation_short_name, "--no-huge", "-m", mib, "--no-pci",
                           "--no-telemetry", "--no-shconf", "-l", core, simd,
                           "--log-level=critical", NULL};
     cpu_set_t cores;

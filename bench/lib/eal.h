@@ -11,8 +11,7 @@ void bench_eal_router(unsigned memory_mib, bool no_huge, const char *const *extr
 
 // For comparisons of libraries: memory_mib of DPDK's own memory, no devices or shared files, and a
 // heap in transparent huge pages, so that neither hugetlbfs nor root is needed and small pages slow
-// nothing. in_memory: DPDK's own memory in huge pages too, if they are free. Returns the heap's
-// socket. The thread keeps its cores.
-int bench_eal_heap(unsigned memory_mib, unsigned long heap_bytes, bool in_memory);
+// nothing. Returns the heap's socket. The thread keeps its cores.
+int bench_eal_heap(unsigned memory_mib, unsigned long heap_bytes);
 
 #endif

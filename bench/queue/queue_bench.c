@@ -480,7 +480,7 @@ int main(int argc, char **argv)
 
     bench_options(argc, argv, options, NULL);
     check_only();
-    bench_eal_heap(256, 64ul << 20, false);
+    bench_eal_heap(256, 64ul << 20);
     bench_pin(0);
     pool = rte_pktmbuf_pool_create("queue", ENGINES * MBUFS + 4096, 0, 64, 256, -1);
     bench_check(pool, "no memory for mbufs");

@@ -211,7 +211,7 @@ int main(int argc, char **argv)
 
     bench_options(argc, argv, options, NULL);
     bool two = bench_cores() >= 2;
-    bench_eal_heap(64, 64ul << 20, false);
+    bench_eal_heap(64, 64ul << 20);
     bench_pin(0);
     ring = rte_ring_create_elem("ring", sizeof(struct element), RING_SIZE, SOCKET_ID_ANY,
                                 RING_F_SP_ENQ | RING_F_SC_DEQ);

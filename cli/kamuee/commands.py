@@ -77,7 +77,7 @@ COMMANDS = (
     Command("show capture", "running captures: filter, frames captured, frames missed", "capture:show", json="capture"),
     Command("show acl", "access lists: rules, matches, bindings", "show_acl:show", json="acl"),
     Command("show acl ACL", "rules of an access list: packets, bytes, share", "show_acl:rules", json="acl-rules"),
-    Command("show acl ACL cost", "lookup cost of an access list: classifier, tuples, worst case, memory",
+    Command("show acl ACL cost", "lookup cost of an access list: comparisons, tuples, worst case, memory",
             "show_acl:cost", json="acl"),
     Command("show acl ACL lint", "rules that never decide: shadowed, contradicting, redundant, never hit",
             "show_acl:lint", json="acl-lint"),

@@ -100,14 +100,13 @@ def cost(context: Context, match: Match) -> None:
         context.json([entry])
         return
     price = entry["cost"]
-    facts = [("rules", count(entry["rules"])), ("classifier", f"{price['classifier']}: {price['reason']}"),
+    facts = [("rules", count(entry["rules"])),
              ("rules, all compared", count(price["few"]) if price.get("few") else None),
              ("compared on shelves", f"at most {count(price['shelf'])}" if price.get("shelf") else None),
              ("tuples", count(price["tuples"])),
              ("probes, worst packet", count(price["probes-max"])),
              ("probes, mean", price["probes-mean"]), ("longest block", count(price["block-max"])),
              ("address-only rules", count(price["address-only"])),
-             ("cycles of ours", price.get("cycles-ours")), ("cycles of rte_acl", price.get("cycles-rte-acl")),
              ("memory", f"{iec(entry['bytes'])}, of which forwarders read {iec(price['reader-bytes'])}"),
              ("built in", f"{price['build-time']} ms")]
     context.line(f"Access list {entry['name']}")

@@ -81,7 +81,7 @@ static void lists_and_sets_have_metrics(void **state)
                                 .otherwise = ACL_DENY,
                                 .bytes = 4096,
                                 .unmatched = {5, 300},
-                                .cost.rules = 1000001,
+                                .rules = 1000001,
                                 .total = {[ACL_DENY] = {1, 60},
                                           [ACL_REJECT] = {7, 420},
                                           [ACL_REDIRECTS] = {2, 2000},

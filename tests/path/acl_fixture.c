@@ -51,21 +51,22 @@ void ports(uint16_t range[2], uint16_t from, uint16_t to)
 
 static struct acl_content *content_of(const struct list *l)
 {
-    struct acl_engine_config cfg = {.ours_only = true, .acl.set = {l->set}};
-    struct acl_engine *e = NULL;
+    const struct acl_config cfg = {.set = {l->set}};
+    struct acl *a = NULL;
     char why[128];
 
     for (unsigned i = 0; i < l->n; i++)
         if (acl_rule_check(&l->rule[i], why, sizeof why))
             fail_msg("rule %u: %s", l->rule[i].number, why);
     if (l->n) {
-        e = acl_engine_new(&cfg, l->rule, l->n);
-        assert_non_null(e);
+        a = acl_new(&cfg);
+        assert_non_null(a);
+        assert_int_equal(acl_load(a, l->rule, l->n), 0);
     }
-    struct acl_content *c = acl_content_new(e, l->n);
+    struct acl_content *c = acl_content_new(a, l->n);
     assert_non_null(c);
     for (unsigned i = 0; i < l->n; i++)
-        acl_content_set(c, acl_slot_of(acl_engine_list(e), l->rule[i].number), &l->action[i]);
+        acl_content_set(c, acl_slot_of(a, l->rule[i].number), &l->action[i]);
     acl_content_set(c, ACL_MISS, &l->otherwise);
     return c;
 }
@@ -73,7 +74,7 @@ static struct acl_content *content_of(const struct list *l)
 static void content_free(struct acl_content *c)
 {
     if (c)
-        acl_engine_free(c->engine);
+        acl_free(c->rules);
     acl_content_free(c);
 }
 
@@ -88,7 +89,7 @@ uint16_t list_publish(const struct list *l, const char *name)
 
 static uint32_t slot_of(const struct acl_content *c, uint32_t number)
 {
-    return number && c->engine ? acl_slot_of(acl_engine_list(c->engine), number) : ACL_MISS;
+    return number && c->rules ? acl_slot_of(c->rules, number) : ACL_MISS;
 }
 
 void list_replace(uint16_t id, const struct list *l)

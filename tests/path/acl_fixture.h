@@ -12,7 +12,6 @@
 #define ACL_FIXTURE_H
 
 #include "harness.h"
-#include "table/acl_engine.h"
 
 #define RULES_MAX 16
 

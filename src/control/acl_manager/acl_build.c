@@ -2,7 +2,7 @@
 // acl_build.c - the content of an access list, built aside, with the counters of its rules
 // (acl_build.h)
 //
-// Invariant: when forwarders find a rule, its action is there. The engine chooses the slot of an
+// Invariant: when forwarders find a rule, its action is there. The list chooses the slot of an
 // added rule: a freed slot, or the next one. Forwarders use none of these yet, so all of them get
 // the action first.
 #include "acl_manager/acl_build.h"
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "table/acl_meter.h"
 #include "table/acl_target.h"
@@ -35,7 +36,10 @@ size_t acl_build_need(const struct acl_rule *r, size_t n)
 
 size_t acl_build_bytes(const struct acl_build *b)
 {
-    return acl_engine_bytes(b->content->engine) + array_bytes(b->content->slots) +
+    struct acl_stats s;
+
+    acl_stats(b->content->rules, &s);
+    return s.bytes + s.writer_bytes + array_bytes(b->content->slots) +
            (b->before ? acl_build_bytes(b->before) : 0);
 }
 
@@ -122,9 +126,9 @@ void acl_build_free(struct acl_build *b)
     for (uint32_t slot = 0; b->more_of && slot < b->content->slots; slot++)
         more_forget(b, slot);
     if (b->content) {
-        struct acl_engine *e = b->content->engine;
+        struct acl *a = b->content->rules;
         acl_content_free(b->content);
-        acl_engine_free(e);
+        acl_free(a);
     }
     free(b->more_of);
     free(b->seen);
@@ -138,26 +142,32 @@ void acl_build_free(struct acl_build *b)
 
 static int make_content(struct acl_build *b, const struct acl_lines *l, size_t max_bytes)
 {
-    struct acl_engine_config cfg = {.acl.max_bytes = max_bytes};
-    struct acl_engine *e;
+    struct acl_config cfg = {.max_bytes = max_bytes};
+    const uint64_t start = clock_now_ns();
+    struct acl *a;
     struct acl_stats s;
+    int rc;
 
-    memcpy(cfg.acl.set, b->set, sizeof b->set);
-    e = acl_engine_new(&cfg, l->rule.item, l->rule.n);
-    if (!e)
-        return -errno;
-    acl_stats(acl_engine_list(e), &s);
-    b->content = acl_content_new(e, s.slots + SPARE(s.slots));
+    memcpy(cfg.set, b->set, sizeof b->set);
+    a = acl_new(&cfg);
+    rc = a ? acl_load(a, l->rule.item, l->rule.n) : -errno;
+    if (rc) {
+        acl_free(a);
+        return rc;
+    }
+    b->build_ns = clock_now_ns() - start;
+    acl_stats(a, &s);
+    b->content = acl_content_new(a, s.slots + SPARE(s.slots));
     b->more_of = b->content ? calloc(b->content->slots, sizeof *b->more_of) : NULL;
     b->seen = b->content ? calloc(b->content->slots + 1ul, sizeof *b->seen) : NULL;
     if (!b->content)
-        acl_engine_free(e);
+        acl_free(a);
     return b->more_of && b->seen ? 0 : -ENOMEM;
 }
 
 static uint32_t slot_of(const struct acl_build *b, uint32_t number)
 {
-    return acl_slot_of(acl_engine_list(b->content->engine), number);
+    return acl_slot_of(b->content->rules, number);
 }
 
 static const char *set_actions(struct acl_build *b, const struct acl_lines *l)
@@ -215,7 +225,7 @@ static uint32_t next_slot(const struct acl_build *b)
 {
     struct acl_stats s;
 
-    acl_stats(acl_engine_list(b->content->engine), &s);
+    acl_stats(b->content->rules, &s);
     return s.slots;
 }
 
@@ -251,7 +261,7 @@ static void retire_after_grace(struct acl_build *b, uint32_t gone_slot)
     struct acl_retired *g = vec_push(&b->gone);
 
     *g = (struct acl_retired){
-        .slot = gone_slot, .epoch = acl_engine_epoch(b->content->engine), .ticket = grace_ticket()};
+        .slot = gone_slot, .epoch = acl_epoch(b->content->rules), .ticket = grace_ticket()};
 }
 
 static void content_changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
@@ -281,7 +291,7 @@ int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, ui
         slot_make_ready(b, *free, &action);
     if (next < b->content->slots)
         slot_make_ready(b, next, &action);
-    int e = acl_engine_add(b->content->engine, r);
+    int e = acl_add(b->content->rules, r);
     if (e) {
         targets_put(&action);
         return e;
@@ -303,7 +313,7 @@ int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, ui
 int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
 {
     uint32_t slot = slot_of(b, number);
-    int e = acl_engine_del(b->content->engine, number);
+    int e = acl_del(b->content->rules, number);
 
     if (e)
         return e;
@@ -321,7 +331,7 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
 
 static const struct acl_rule *rule_at(const struct acl_build *b, uint32_t slot)
 {
-    return slot == ACL_MISS ? NULL : acl_rule_of(acl_engine_list(b->content->engine), slot);
+    return slot == ACL_MISS ? NULL : acl_rule_of(b->content->rules, slot);
 }
 
 const struct acl_rule *acl_build_rule(const struct acl_build *b, uint32_t number, uint32_t *slot)
@@ -375,7 +385,7 @@ static uint64_t garbage_bytes(const struct acl_build *b)
 {
     struct acl_stats s;
 
-    acl_stats(acl_engine_list(b->content->engine), &s);
+    acl_stats(b->content->rules, &s);
     return s.garbage_bytes;
 }
 
@@ -390,7 +400,7 @@ bool acl_build_tidy(struct acl_build *b)
             b->gone.item[kept++] = *g;
             continue;
         }
-        acl_engine_reclaim(b->content->engine, g->epoch);
+        acl_reclaim(b->content->rules, g->epoch);
         if (g->slot == ACL_MISS)
             continue;
         more_forget(b, g->slot);

@@ -13,7 +13,6 @@
 #include "acl/set.h"
 #include "acl_manager/acl_file.h"
 #include "table/acl.h"
-#include "table/acl_engine.h"
 
 struct acl_retired {
     uint32_t slot; // of a deleted rule; ACL_MISS = none
@@ -26,7 +25,7 @@ struct acl_last_hit { // when a rule's counter was last found changed
 };
 
 struct acl_build {
-    struct acl_content *content; // owns its engine, too
+    struct acl_content *content; // owns its rules, too
     uint8_t otherwise;           // enum acl_verb
     uint32_t *more_of;           // [content->slots] 1 + index; 0 = no options
     struct acl_last_hit *seen;   // [content->slots + 1]; the last: packets that no rule matched
@@ -41,14 +40,15 @@ struct acl_build {
     VEC(uint32_t) free;           // slots for reuse
     // the content replaced by this one, while its counters are still needed
     struct acl_build *before;
+    uint64_t build_ns; // duration of the build
     bool keeps;                                               // `before` may be freed
     struct acl_hits base[ACL_VERDICTS], lately[ACL_VERDICTS]; // acl_total.c
     uint64_t lately_until_ns;                                 // CLOCK_MONOTONIC
 };
 
-// Approximate size of content and engine for n rules.
+// Approximate size of content and rules for n rules.
 size_t acl_build_need(const struct acl_rule *r, size_t n);
-// Makes engine and content. `l` is sorted, and its sets are in `set`. NULL with a sentence.
+// Makes rules and content. `l` is sorted, and its sets are in `set`. NULL with a sentence.
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set,
                                 uint8_t otherwise, size_t max_bytes, char *why, size_t why_size);
 // when no forwarder uses it; frees `before`, too. NULL is fine

@@ -146,14 +146,14 @@ static int list_change_rule(struct acl_list_change *x, bool forward)
     if (x->adds == forward) {
         r = acl_build_add(b, x->id, &x->rule, x->verb, x->has_more ? &x->more : NULL);
         if (!r && !forward) { // restore its counts
-            uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), x->rule.number);
+            uint32_t slot = acl_slot_of(b->content->rules, x->rule.number);
             acl_hits_add(b->content, slot, x->hits);
             *acl_build_last_hit(b, slot) = x->seen;
         }
         return r;
     }
     x->seen =
-        *acl_build_last_hit(b, acl_slot_of(acl_engine_list(b->content->engine), x->rule.number));
+        *acl_build_last_hit(b, acl_slot_of(b->content->rules, x->rule.number));
     x->hits = acl_build_hits(b, &x->rule);
     return acl_build_del(b, x->id, x->rule.number);
 }

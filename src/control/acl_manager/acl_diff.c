@@ -23,7 +23,7 @@ static bool effect_equal(const struct acl_lines *l, size_t i, const struct acl_b
 
 struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b)
 {
-    const struct acl *a = acl_engine_list(b->content->engine);
+    const struct acl *a = b->content->rules;
     struct acl_difference d = {0};
     size_t i = 0, j = 0;
 
@@ -86,7 +86,7 @@ struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct a
 void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
                               struct acl_lines *l)
 {
-    const struct acl *a = acl_engine_list(b->content->engine);
+    const struct acl *a = b->content->rules;
     struct acl_lines own = {0};
     size_t at = 0, none;
 

@@ -30,7 +30,7 @@ struct acl_last_hit *acl_build_last_hit(struct acl_build *b, uint32_t slot)
 
 void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t now_s)
 {
-    const struct acl *a = acl_engine_list(b->content->engine);
+    const struct acl *a = b->content->rules;
 
     if (b->before)
         return;

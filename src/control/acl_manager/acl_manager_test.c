@@ -2,7 +2,7 @@
 // acl_manager_test.c - access lists and sets from files to lookups by forwarders: replaced, changed
 // in place, refused, reverted
 //
-// Calls acl_manager's work without its thread, with real engines and sets. Compares the state in
+// Calls acl_manager's work without its thread, with real lists and sets. Compares the state in
 // force with the linear oracle, and counters with the counts of a forwarder.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,7 +133,7 @@ static uint32_t pass(const char *list, struct acl_key4 k)
     const struct acl_content *c = content(list);
     uint32_t slot;
 
-    acl_engine_classify4(c->engine, &k, &slot, 1);
+    acl_classify4(c->rules, &k, &slot, 1);
     struct acl_hits *h = &c->hits[0][acl_place(c, slot)];
     h->packets++;
     h->bytes += 100;
@@ -143,7 +143,7 @@ static uint32_t pass(const char *list, struct acl_key4 k)
 static uint64_t packets(const char *list, uint32_t number)
 {
     const struct acl_build *b = acl_active_list_find(list)->build;
-    const struct acl *a = acl_engine_list(b->content->engine);
+    const struct acl *a = b->content->rules;
 
     return acl_build_hits(b, number ? acl_rule_of(a, acl_slot_of(a, number)) : NULL).packets;
 }
@@ -298,7 +298,7 @@ static void one_rule_comes_and_goes_in_place(void **state)
         assert_int_equal(pass("edge", key("203.0.113.9", "10.0.0.1", 6, round % 2 ? 443 : 80)),
                          round % 2 ? 10 : 15);
         if (round % 2 == 0) {
-            uint32_t slot = acl_slot_of(acl_engine_list(before->engine), 15);
+            uint32_t slot = acl_slot_of(before->rules, 15);
             assert_int_equal(before->verb[slot], round % 4 ? ACL_PERMIT : ACL_REJECT);
             // not the count of the previous rule in its slot
             assert_int_equal(packets("edge", 15), 1);
@@ -335,7 +335,7 @@ static void what_reclaiming_leaves_is_reclaimed_too(void **state)
         grace_wait();
         acl_active_tidy();
     }
-    acl_stats(acl_engine_list(before->engine), &s);
+    acl_stats(before->rules, &s);
     assert_int_equal(s.garbage_bytes, 0);
     assert_false(acl_active_tidy());
     assert_int_equal(pass("edge", key("10.7.0.1", "192.0.2.1", 17, 53)), 50);
@@ -589,7 +589,7 @@ static void list_with_a_file_takes_rules_of_its_own(void **state)
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 6, 80)), 12);
     assert_int_equal(packets("edge", 20), 1);
     const struct acl_build *b = acl_active_list_find("edge")->build;
-    assert_int_equal(acl_build_more(b, acl_slot_of(acl_engine_list(b->content->engine), 30))->extra,
+    assert_int_equal(acl_build_more(b, acl_slot_of(b->content->rules, 30))->extra,
                      ACL_LOG);
 
     before = content("edge");
@@ -603,7 +603,7 @@ static uint32_t seen_at(uint32_t number)
 {
     struct acl_build *b = acl_active_list_find("edge")->build;
 
-    return acl_build_last_hit(b, number ? acl_slot_of(acl_engine_list(b->content->engine), number)
+    return acl_build_last_hit(b, number ? acl_slot_of(b->content->rules, number)
                                         : ACL_MISS)
         ->at_s;
 }

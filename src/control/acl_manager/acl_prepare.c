@@ -19,8 +19,7 @@
 
 #define MEMBERS_IN_PLACE 4096 // of a set, in one publication
 #define READ_BYTE_NS 60       // of a file, about: a million rules are 50 MB, a million members 17
-// shorter lists do not predict the time of long ones: rte_acl, which is slow, compiles only short
-// ones
+// shorter lists do not predict the time of long ones
 #define RULES_MEASURED 10000
 
 struct prepare {
@@ -291,9 +290,9 @@ static void change_in_place(struct acl_list_change *x, const struct acl_lines *l
         x->rule = l->rule.item[d->added];
         x->verb = how->verb;
     } else {
-        uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), d->gone);
+        uint32_t slot = acl_slot_of(b->content->rules, d->gone);
         more = acl_build_more(b, slot);
-        x->rule = *acl_rule_of(acl_engine_list(b->content->engine), slot);
+        x->rule = *acl_rule_of(b->content->rules, slot);
         x->verb = b->content->action[slot].verb;
     }
     x->has_more = more;
@@ -408,7 +407,7 @@ static bool prepare_single_rule(struct prepare *p, const struct acl_desired_list
 
     if (it_is) {
         d = acl_diff_lines(&new, &old);
-        it_is = d.n == 1 && (!d.comes || (acl_slot_of(acl_engine_list(b->content->engine),
+        it_is = d.n == 1 && (!d.comes || (acl_slot_of(b->content->rules,
                                                       new.rule.item[d.added].number) == ACL_MISS &&
                                           acl_build_room(b)));
     }

@@ -120,18 +120,22 @@ static struct acl_list_row *list_row_new(struct question *q, const struct acl_ac
     row->changed_ns = l->changed_ns;
     row->unmatched = acl_build_hits(l->build, NULL);
     memcpy(row->total, acl_build_totals_lately(l->build), sizeof row->total);
-    row->cost.rules = (uint32_t)l->build->number.n;
+    row->rules = (uint32_t)l->build->number.n;
     return row;
 }
 
 static void list_row_fill(struct question *q, const struct acl_active_list *l)
 {
     struct acl_list_row *row = list_row_new(q, l);
+    struct acl_stats size;
     uint32_t slot;
 
     acl_build_sample_hits(l->build, 0, 0, acl_last_hit_now_s());
     row->unmatched_s = seconds_since_hit(l->build, ACL_MISS, acl_last_hit_now_s());
-    acl_engine_cost(l->build->content->engine, &row->cost);
+    acl_stats(l->build->content->rules, &size);
+    row->reader_bytes = size.bytes;
+    row->build_ns = l->build->build_ns;
+    acl_cost(l->build->content->rules, &row->cost);
     vec_foreach (&l->build->number, number) {
         struct acl_hits n = acl_build_hits(l->build, acl_build_rule(l->build, *number, &slot));
         row->matched.packets += n.packets;

@@ -12,7 +12,6 @@
 
 #include "acl_manager/acl_file.h"
 #include "table/acl.h"
-#include "table/acl_engine.h"
 
 #define ACL_NEVER UINT32_MAX
 #define ACL_COUNTED_MAX 4096 // rules in the answer of acl_query_counters
@@ -27,7 +26,9 @@ struct acl_list_row {
     // including deleted rules: falls only when cleared (acl_build_totals_lately)
     struct acl_hits total[ACL_VERDICTS];
     uint32_t unmatched_s; // since the last unmatched packet; ACL_NEVER
-    struct acl_engine_cost cost;
+    uint32_t rules;
+    uint64_t reader_bytes, build_ns;
+    struct acl_cost cost;
 };
 
 struct acl_set_row {
@@ -85,7 +86,7 @@ int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_don
 // only with the progress: asking again continues the work.
 int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx);
 // All lists and sets, and the counters of the first ACL_COUNTED_MAX configured rules. Leaves out
-// fields that take long for long lists: `matched`, `unmatched_s` and `cost` except cost.rules.
+// fields that take long for long lists: `matched`, `unmatched_s`, and from `reader_bytes` on.
 // `total` may be some time old where summing takes milliseconds.
 int acl_query_counters(acl_query_done done, void *ctx);
 int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,

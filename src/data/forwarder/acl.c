@@ -72,7 +72,7 @@ static void decide_one_list(struct forwarder *f, struct burst *b, uint16_t list,
     a.n = b->n;
     a.at = all_places;
     a.key = NULL;
-    if (a.c->engine && !acl_match_by_address(f, b, &a)) {
+    if (a.c->rules && !acl_match_by_address(f, b, &a)) {
         a.key = &key;
         none = make_keys(b, &key);
         if (unlikely(none))
@@ -113,11 +113,11 @@ static __rte_noinline void decide_several_lists(struct forwarder *f, struct burs
         gather_list(&a, at, list, &left);
         if (!a.c)
             continue;
-        if (a.c->engine && !a.key) {
+        if (a.c->rules && !a.key) {
             a.key = &key;
             none = make_keys(b, &key);
         }
-        if (a.c->engine && unlikely(none))
+        if (a.c->rules && unlikely(none))
             gone |= drop_unreadable(f, b, &a, at, none);
         if (a.n)
             gone |= acl_decide(f, b, &a);
@@ -213,7 +213,7 @@ static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigne
 
     if (!c)
         return DROP_NONE;
-    if (c->engine) {
+    if (c->rules) {
         v.key = &key;
         if (!(b->family == IP4 ? acl_key4(b, i, key.four) : acl_key6(b, i, key.six)))
             return DROP_ACL_UNREADABLE;

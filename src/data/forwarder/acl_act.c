@@ -195,7 +195,7 @@ void acl_record(struct forwarder *f, const struct burst *b, const struct acl_ver
     f->record.acl = (struct packet_trace_acl){.list = v->list,
                                          .iface = v->iface,
                                          .out = v->out,
-                                         .rules = v->c->engine != NULL,
+                                         .rules = v->c->rules != NULL,
                                          .rule = a->number,
                                          .verb = a->verb,
                                          .extra = a->extra,

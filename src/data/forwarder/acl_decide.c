@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_decide.c - finds the rule that each packet of a group matches, and applies it
 //
-// The verdict cache or the engine finds a slot for each packet, the packet is counted for its rule,
+// The verdict cache or the list finds a slot for each packet, the packet is counted for its rule,
 // and one byte per rule tells whether that is all; acl_act.c does the rest, packet by packet.
 //
 // The classifier determines how much of a packet is read. A list without rules needs nothing. A
-// list of rules by address sets, and our classifier whenever the cache is bypassed (scans, attacks,
-// very many flows), need addresses, and read the rest only of packets whose addresses come close to
-// a rule. The cache and rte_acl need whole keys, and so do bursts in which some packet has more
-// than a plain header (acl_sources).
+// list of rules by address sets, and any list whenever the cache is bypassed (scans, attacks, very
+// many flows), need addresses, and read the rest only of packets whose addresses come close to a
+// rule. The cache needs whole keys, and so do bursts in which some packet has more than a plain
+// header (acl_sources).
 //
 // The few addresses that the filter of a large set leaves undecided cost dependent memory reads.
 // Meanwhile the burst's destinations are looked up, which ip4_fwd would do later.
@@ -21,22 +21,11 @@
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
 #include "forwarder/lookup.h"
-#include "table/acl_engine.h"
 #include "forwarder/forbidden.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
 // --- the rule's slot ---
-
-static void engine_classify4(const void *e, const struct acl_key4 *key, uint32_t *slot, unsigned n)
-{
-    acl_engine_classify4(e, key, slot, n);
-}
-
-static void engine_classify6(const void *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
-{
-    acl_engine_classify6(e, key, slot, n);
-}
 
 // Acquire, partner: acl_changed. A cache entry of this epoch is up to date.
 static uint32_t epoch_of(const struct acl_content *c)
@@ -47,18 +36,17 @@ static uint32_t epoch_of(const struct acl_content *c)
 void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g,
                   const union acl_keys *key, uint32_t *slot, unsigned n)
 {
-    const struct acl_backend asked = {engine_classify4, engine_classify6, g->c->engine, g->list,
-                                    epoch_of(g->c)};
+    const struct acl_backend asked = acl_backend_of(g->c->rules, g->list, epoch_of(g->c));
     bool cached = f->acl_cache && g->c->cached;
 
     if (family == IP4 && cached)
         acl_cache_classify4(f->acl_cache, &asked, key->four, slot, n);
     else if (family == IP4)
-        acl_engine_classify4(g->c->engine, key->four, slot, n);
+        acl_classify4(g->c->rules, key->four, slot, n);
     else if (cached)
         acl_cache_classify6(f->acl_cache, &asked, key->six, slot, n);
     else
-        acl_engine_classify6(g->c->engine, key->six, slot, n);
+        acl_classify6(g->c->rules, key->six, slot, n);
 }
 
 struct late { // argument of the callbacks
@@ -82,11 +70,11 @@ static void look_up_ahead(void *ctx)
 
 bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group *g)
 {
-    const struct acl *list = acl_engine_ours(g->c->engine);
+    const struct acl *list = g->c->rules;
     enum acl_family family = b->family == IP4 ? ACL_IP4 : ACL_IP6;
     _Alignas(64) uint8_t src[BURST_MAX][16];
 
-    if (!list || b->kind != BURST_TRANSIT)
+    if (b->kind != BURST_TRANSIT)
         return false;
     if (f->acl_cache && g->c->cached && !acl_is_by_sets(list, family) &&
         !acl_cache_is_bypassed(f->acl_cache, g->list, epoch_of(g->c), b->n))
@@ -139,7 +127,7 @@ struct one_key {
 static const void *key_of_packet(const struct burst *b, const struct acl_group *g, unsigned i,
                           struct one_key *room)
 {
-    if (!g->c->engine)
+    if (!g->c->rules)
         return NULL;
     if (g->key)
         return b->family == IP4 ? (const void *)&g->key->four[i] : &g->key->six[i];
@@ -179,7 +167,7 @@ static void record_verdict(struct forwarder *f, const struct burst *b, const str
 
     acl_record(f, b,
              &(struct acl_verdict){.c = g->c,
-                                   .place = acl_place(g->c, g->c->engine ? g->slot[0] : ACL_MISS),
+                                   .place = acl_place(g->c, g->c->rules ? g->slot[0] : ACL_MISS),
                                    .list = g->list,
                                    .iface = bound_iface(b, i, g->out),
                                    .out = g->out,
@@ -277,7 +265,7 @@ uint64_t acl_decide(struct forwarder *f, struct burst *b, struct acl_group *g)
 {
     uint64_t odd;
 
-    if (g->c->engine) {
+    if (g->c->rules) {
         if (!g->matched)
             find_slots(f, b, g);
         odd = g->n == b->n ? count_verdicts(f, b, g, true) : count_verdicts(f, b, g, false);

@@ -76,16 +76,16 @@ static size_t row_bytes(uint32_t slots)
     return row;
 }
 
-struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots)
+struct acl_content *acl_content_new(struct acl *rules, uint32_t slots)
 {
     struct acl_content *c = calloc(1, sizeof *c);
     size_t n = slots + 1ul, row = row_bytes(slots);
 
     if (!c)
         return NULL;
-    c->engine = engine;
+    c->rules = rules;
     c->slots = slots;
-    c->cached = engine != NULL;
+    c->cached = rules != NULL;
     c->bytes[0] = n;
     c->bytes[1] = n * sizeof *c->action;
     c->bytes[2] = row * FORWARDER_MAX;
@@ -145,7 +145,7 @@ void acl_changed(uint16_t id)
 
     thread_must_be(ROLE_ACL_MANAGER);
     bug_on(!l->content);
-    // Release: a reader of this epoch sees the engine's current state. Partner: acquire load of
+    // Release: a reader of this epoch sees the current rules. Partner: acquire load of
     // forwarders.
     __atomic_store_n(&l->content->epoch, ++l->epoch, __ATOMIC_RELEASE);
 }

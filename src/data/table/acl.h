@@ -4,22 +4,22 @@
 // A list is an id and a content. An interface has at most one list for each direction
 // (iface_bind_acl). An interface without a list of its own uses that of its virtual router; the
 // writer resolves this, so forwarders look only at the interface. acl_manager writes: it replaces
-// the content by one pointer, or changes its engine in place (acl_engine.h). Forwarders load the
+// the content by one pointer, or changes its rules in place (acl/acl.h). Forwarders load the
 // content once per burst. Ids start at 1 and are reused after a grace period.
 //
-// A rule's index is its slot in the engine; the place behind the last slot is the default. Each
+// A rule's index is its slot in `rules`; the place behind the last slot is the default. Each
 // forwarder keeps its own counters. A counter reads as the sum that forwarders have counted since
 // the content was made, plus an amount that the writer adds: so counters survive a new content, and
 // can be cleared without a write to forwarders' memory.
 //
 // Changing a list                                 readers
-//     c = acl_content_new(engine, slots)
+//     c = acl_content_new(rules, slots)
 //     acl_content_set(c, slot, action) for each   acl_content_of(id), verdicts, hits
 //     old = acl_publish(id, c)                    (grace period)
 //     acl_hits_add(c, slot, acl_hits_read(old, ...)) for rules that stay; acl_content_free(old)
 // or, in place
-//     acl_content_set(c, slot, action) before the engine has a rule in that slot;
-//     acl_engine_add/del; acl_changed(id)
+//     acl_content_set(c, slot, action) before there is a rule in that slot;
+//     acl_add/acl_del; acl_changed(id)
 #ifndef TABLE_ACL_H
 #define TABLE_ACL_H
 
@@ -66,13 +66,12 @@ struct acl_hits {
     uint64_t packets, bytes; // bytes of layer 3
 };
 
-struct acl_engine; // acl_engine.h
 struct acl_cache;
 
 #define ACL_MORE 0x80 // in acl_content.verb: the action has extras
 
 struct acl_content {
-    struct acl_engine *engine; // NULL: no rules. Not owned
+    struct acl *rules; // NULL: no rules. Not owned
     // Number of slots; arrays have one entry more, for packets that match no rule.
     uint32_t slots;
     // Of the list's id; grows with each change, also in place. Verdict caches compare it.
@@ -101,22 +100,22 @@ extern struct acl_cache
     *acl_caches[FORWARDER_MAX]; // acl/cache.h, for show: control, which starts and joins forwarders
 
 int acl_table_init(void);
-void acl_table_fini(void); // acl_manager must have freed contents and engines
+void acl_table_fini(void); // acl_manager must have freed contents and rules
 
 // --- writer: acl_manager ---
 uint16_t acl_list_new(const char *name); // a free id without content; 0 = table full
 // The list has no content (acl_publish(id, NULL)) and is bound nowhere.
 void acl_list_free(uint16_t id);
-// Without rules: `engine` NULL, `slots` 0. All actions permit, with number 0, until set. NULL with
+// Without rules: `rules` NULL, `slots` 0. All actions permit, with number 0, until set. NULL with
 // errno.
-struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots);
+struct acl_content *acl_content_new(struct acl *rules, uint32_t slots);
 void acl_content_free(struct acl_content *c); // no reader may be left; NULL is fine
 // Slot ACL_MISS: packets that match no rule.
 void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_action *a);
 // Publishes `c`, NULL = none. Waits for a grace period, then returns the previous content, which
 // has no readers left.
 struct acl_content *acl_publish(uint16_t id, struct acl_content *c);
-void acl_changed(uint16_t id); // after a change in place of the engine or of a set that it uses
+void acl_changed(uint16_t id); // after a change in place of the rules or of a set that they use
 void acl_hits_add(struct acl_content *c, uint32_t slot, struct acl_hits more);
 void acl_hits_clear(struct acl_content *c, uint32_t slot);
 

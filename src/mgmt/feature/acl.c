@@ -58,26 +58,21 @@ static void write_decimal(struct jwrite *j, const char *key, double v)
     jwrite_string(j, key, text);
 }
 
-static void write_list_cost(struct jwrite *j, const struct acl_engine_cost *c)
+static void write_list_cost(struct jwrite *j, const struct acl_list_row *row)
 {
+    const struct acl_cost *c = &row->cost;
+
     jwrite_begin(j, "cost", '{');
-    jwrite_string(j, "classifier", acl_engine_kind_name(c->kind));
-    jwrite_string(j, "reason", c->why);
     jwrite_int(j, "few",
-               strcmp(acl_kernel_name(), "scalar") ? c->ours.few
-                                                   : 0); // plain C uses tuples instead
-    jwrite_int(j, "shelf", c->ours.shelf);
-    jwrite_int(j, "tuples", c->ours.tuples);
-    jwrite_int(j, "probes-max", c->ours.probes_max);
-    write_decimal(j, "probes-mean", c->ours.probes_mean);
-    jwrite_int(j, "block-max", c->ours.block_max);
-    jwrite_int(j, "address-only", c->ours.address_only);
-    if (c->ours_cycles > 0)
-        write_decimal(j, "cycles-ours", c->ours_cycles);
-    if (c->rte_acl_cycles > 0)
-        write_decimal(j, "cycles-rte-acl", c->rte_acl_cycles);
-    jwrite_u64(j, "reader-bytes", c->bytes);
-    jwrite_int(j, "build-time", (int64_t)(c->build_ns / NS_PER_MS));
+               strcmp(acl_kernel_name(), "scalar") ? c->few : 0); // plain C uses tuples instead
+    jwrite_int(j, "shelf", c->shelf);
+    jwrite_int(j, "tuples", c->tuples);
+    jwrite_int(j, "probes-max", c->probes_max);
+    write_decimal(j, "probes-mean", c->probes_mean);
+    jwrite_int(j, "block-max", c->block_max);
+    jwrite_int(j, "address-only", c->address_only);
+    jwrite_u64(j, "reader-bytes", row->reader_bytes);
+    jwrite_int(j, "build-time", (int64_t)(row->build_ns / NS_PER_MS));
     jwrite_end(j, '}');
 }
 
@@ -90,7 +85,7 @@ static void write_list_state(struct jwrite *j, const struct acl_list_row *row)
     jwrite_string(j, "default", acl_verb_name[row->otherwise]);
     if (w && w->file[0])
         jwrite_string(j, "file", w->file);
-    jwrite_int(j, "rules", row->cost.rules);
+    jwrite_int(j, "rules", row->rules);
     jwrite_u64(j, "matched-packets", row->matched.packets);
     jwrite_u64(j, "matched-bytes", row->matched.bytes);
     jwrite_u64(j, "unmatched-packets", row->unmatched.packets);
@@ -100,7 +95,7 @@ static void write_list_state(struct jwrite *j, const struct acl_list_row *row)
     jwrite_u64(j, "bytes", row->bytes);
     jwrite_u64(j, "age", (clock_now_ns() - row->changed_ns) / NS_PER_SECOND);
     write_bound_interfaces(j, row->id);
-    write_list_cost(j, &row->cost);
+    write_list_cost(j, row);
     jwrite_end(j, '}');
 }
 
@@ -215,7 +210,7 @@ static void write_list_families(struct metrics *m, const struct acl_answer *a)
     metric_family(m, METRIC_GAUGE, "acl_rules", "",
                   "Rules in the access list, including those from its file.");
     vec_foreach (&a->list, row)
-        metric_u64(m, row->cost.rules, "acl", row->name, NULL);
+        metric_u64(m, row->rules, "acl", row->name, NULL);
     metric_family(m, METRIC_GAUGE, "acl_memory_bytes", "bytes", "Memory used by the access list.");
     vec_foreach (&a->list, row)
         metric_u64(m, row->bytes, "acl", row->name, NULL);
