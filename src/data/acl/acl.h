@@ -27,7 +27,7 @@
 //   3. other rules    by one of three structures, built from the same rules:
 //        linear       up to 64 entries: compare all, 16 at a time (linear_match.h)
 //        buckets      IPv4, up to some thousand rules: compare the rules near the packet's source
-//                     and near its destination (address_bucket.h)
+//                     and near its destination (lane_rules.h)
 //        tuples       any number: look up the packet's masked fields in a hash table; also used
 //                     while the other two are rebuilt (classifier.h, tuple.h)
 //      A prefilter drops most packets that no rule can match before tuples, and buckets of long
@@ -123,7 +123,7 @@ struct acl_config {
     // from so many rules by one side's prefix, they become prefix rules (prefix_rules.h); 0 = if it
     // pays
     uint32_t prefix_rules_from;
-    // from so many rules, they go into buckets (address_bucket.h); 0 = if it pays, UINT32_MAX =
+    // from so many rules, they go into buckets (lane_rules.h); 0 = if it pays, UINT32_MAX =
     // never
     uint32_t buckets_from;
     // not owned; NULL after the last one. Their members may change while the list is read

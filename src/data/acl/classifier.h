@@ -141,7 +141,7 @@ struct classifier {
     // linear_match.h; NULL: there were too many rules when the classifier was built
     struct linear_rules *linear;
     uint32_t linear_blocks;          // 0: readers use buckets or tuples
-    struct address_buckets *buckets; // address_bucket.h; NULL: readers use tuples
+    struct lane_rules *buckets; // lane_rules.h; NULL: readers use tuples
     uint32_t *filter, *head;
     uint8_t *block;
     unsigned filter_shift, head_shift; // 32 - log2 of the words
@@ -156,7 +156,7 @@ struct classifier {
     uint64_t epoch;            // when it was retired
     uint64_t changed; // epoch of the last change: readers of later ones do not see the old `linear`
     // freed with the classifier, even if readers do not use them
-    struct address_buckets *own_buckets;
+    struct lane_rules *own_buckets;
     bool buckets_full; // readers do not use buckets because they are full
     struct classifier *next;
 };

@@ -17,7 +17,7 @@
 #include "acl/pages.h"
 #include "acl/prefix_rules.h"
 #include "acl/rule.h"
-#include "acl/address_bucket.h"
+#include "acl/lane_rules.h"
 #include "acl/tuple.h"
 #include "base/hash.h"
 
@@ -106,7 +106,7 @@ uint64_t classifier_bytes(const struct classifier *c)
 
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         bytes += prefix_rules_bytes(c->prefix_table[i]);
-    return bytes + (c->own_buckets ? address_buckets_bytes(c->own_buckets) : 0);
+    return bytes + (c->own_buckets ? lane_rules_bytes(c->own_buckets) : 0);
 }
 
 uint64_t classifier_writer_bytes(const struct classifier *c)
@@ -115,7 +115,7 @@ uint64_t classifier_writer_bytes(const struct classifier *c)
 
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         bytes += prefix_rules_writer_bytes(c->prefix_table[i]);
-    return bytes + (c->own_buckets ? address_buckets_writer_bytes(c->own_buckets) : 0);
+    return bytes + (c->own_buckets ? lane_rules_writer_bytes(c->own_buckets) : 0);
 }
 
 static void prefix_tables_free(struct classifier *c)
@@ -130,7 +130,7 @@ void classifier_free(const struct acl_config *cfg, struct classifier *c)
     if (!c)
         return;
     prefix_tables_free(c);
-    address_buckets_free(cfg, c->own_buckets);
+    lane_rules_free(cfg, c->own_buckets);
     pages_unmap_for(cfg, c, c->bytes);
 }
 
@@ -427,7 +427,7 @@ static void buckets_make(struct classifier *c, const struct acl_config *cfg,
         return;
     // half: the list may grow
     c->buckets = c->own_buckets =
-        address_buckets_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0);
+        lane_rules_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0);
 }
 
 struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,

@@ -7,7 +7,7 @@
 #include "acl/classifier_build.h"
 #include "acl/entry.h"
 #include "acl/prefilter.h"
-#include "acl/address_bucket.h"
+#include "acl/lane_rules.h"
 #include "acl/tuple.h"
 
 static unsigned chain_now(const struct classifier *c, uint32_t head)
@@ -53,7 +53,7 @@ static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint
 static void buckets_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
 {
     if (!c->buckets || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
-                        !address_buckets_add(c->buckets, r, slot, c->changed)))
+                        !lane_rules_add(c->buckets, r, slot, c->changed)))
         return;
     __atomic_store_n(&c->buckets, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
     c->buckets_full = true;
@@ -127,7 +127,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
     }
     __atomic_store_n(&c->linear_blocks, 0, __ATOMIC_RELAXED);
     if (c->buckets)
-        address_buckets_del(c->buckets, r, slot);
+        lane_rules_del(c->buckets, r, slot);
     struct tuple *t = &c->tuple[tuple];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from),
              to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
@@ -163,5 +163,5 @@ void classifier_reclaim(struct classifier *c, uint64_t epoch)
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         prefix_rules_reclaim(c->prefix_table[i], epoch);
     if (c->own_buckets)
-        address_buckets_reclaim(c->own_buckets, epoch);
+        lane_rules_reclaim(c->own_buckets, epoch);
 }

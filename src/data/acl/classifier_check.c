@@ -6,7 +6,7 @@
 
 #include "acl/entry.h"
 #include "acl/linear_match.h"
-#include "acl/address_bucket.h"
+#include "acl/lane_rules.h"
 
 static bool bitmap_lets_pass(const struct net_bitmap *f, unsigned tuple, const uint8_t *addr)
 {
@@ -186,6 +186,6 @@ int classifier_check(const struct classifier *c, const struct classifier_rules *
     if (!rc)
         rc = prefix_tables_check(c, in_prefix_tables, why, n);
     if (!rc && c->buckets)
-        rc = address_buckets_check(c->buckets, c, r, tuple, why, n);
+        rc = lane_rules_check(c->buckets, c, r, tuple, why, n);
     return rc ? rc : blocks_check(c, rules, why, n);
 }

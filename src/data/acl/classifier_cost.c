@@ -7,7 +7,7 @@
 #include "acl/entry.h"
 #include "acl/linear_match.h"
 #include "acl/list.h"
-#include "acl/address_bucket.h"
+#include "acl/lane_rules.h"
 
 #define SAMPLE 1024u // rules
 
@@ -70,7 +70,7 @@ static void cost_of_classifier(const struct classifier *c, struct acl_cost *cost
         cost->probes_max = tuples + c->n_side_filters;
     cost->tuples += tuples;
     cost->few += linear_entries(c);
-    uint32_t buckets = c->buckets && !c->linear_blocks ? address_buckets_longest(c->buckets) : 0;
+    uint32_t buckets = c->buckets && !c->linear_blocks ? lane_rules_longest(c->buckets) : 0;
     cost->shelf = buckets > cost->shelf ? buckets : cost->shelf;
     for (uint32_t h = 0; h < 1u << (32 - c->head_shift); h++) {
         uint32_t n = block_length(c, c->head[h]);

@@ -5,7 +5,7 @@
 
 #include "acl/key_burst.h"
 #include "acl/list.h"
-#include "acl/address_bucket.h"
+#include "acl/lane_rules.h"
 #include "base/cpu.h"
 
 // --- which kernel ---

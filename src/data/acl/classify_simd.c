@@ -461,7 +461,7 @@ INLINE void classify_family(const struct classifier *c, struct key_burst *b, uin
         return;
     if (b->buckets) {
         b->left = packets_of_lanes(&l, any);
-        LANE_KERNEL(address_buckets)(c, b);
+        LANE_KERNEL(lane_rules_match)(c, b);
         return;
     }
     key_burst_read_l4(b, packets_of_lanes(&l, any));
@@ -494,4 +494,4 @@ const struct acl_kernel LANE_KERNEL(acl_kernel) = {LANE_NAME,
                                                    classify_simd4,
                                                    classify_simd6,
                                                    LANE_KERNEL(linear_match),
-                                                   LANE_KERNEL(address_buckets)};
+                                                   LANE_KERNEL(lane_rules_match)};

@@ -12,7 +12,7 @@
 #define KEY_BURST 64u
 #define CANDIDATES_MAX 512u // searched together
 
-struct address_buckets;
+struct lane_rules;
 struct key_burst {
     union { // by side, network order
         const uint32_t *addr4[2];
@@ -23,7 +23,7 @@ struct key_burst {
     uint32_t *slot;
     unsigned n, n_tuples;
     bool tuples;                           // some rule is under a tuple
-    const struct address_buckets *buckets; // used instead of tuples; NULL: none
+    const struct lane_rules *buckets; // used instead of tuples; NULL: none
     uint64_t left;                         // packets that rules under tuples may still decide
     bool walks;                            // a set lookup is in progress
     bool meanwhile;                        // call late->meanwhile when that lookup waits for memory
@@ -78,10 +78,10 @@ extern const struct acl_kernel acl_kernel_avx512, acl_kernel_avx2;
 // linear_match_simd.c
 void linear_match_avx512(const struct classifier *c, struct key_burst *b, unsigned blocks);
 void linear_match_avx2(const struct classifier *c, struct key_burst *b, unsigned blocks);
-// address_bucket_simd.c
-void address_buckets_avx512(const struct classifier *c, struct key_burst *b);
-void address_buckets_avx2(const struct classifier *c, struct key_burst *b);
+// lane_rules_simd.c
+void lane_rules_match_avx512(const struct classifier *c, struct key_burst *b);
+void lane_rules_match_avx2(const struct classifier *c, struct key_burst *b);
 #endif
-void address_buckets_plain(const struct classifier *c, struct key_burst *b);
+void lane_rules_match_plain(const struct classifier *c, struct key_burst *b);
 
 #endif

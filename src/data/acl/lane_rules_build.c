@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_build.c - builds the buckets of all rules at once (address_bucket.h)
+// lane_rules_build.c - builds the buckets of all rules at once (lane_rules.h)
 //
 // Collects the prefixes of each side, chooses the side of each rule, and computes the length of
 // every bucket. If a bucket is too long, or buckets would compare more than MEAN_BLOCKS blocks on
 // average, tuples are better and nothing is built. Otherwise all memory is allocated at once, with
 // room for changes, and filled in the order of rule numbers.
-#include "acl/address_bucket_block.h"
+#include "acl/lane_rules_block.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,12 +153,12 @@ static uint32_t with_room(uint32_t n, uint32_t most)
 }
 
 // NULL: too large, or no memory.
-static struct address_buckets *buckets_new_empty(const struct acl_config *cfg,
+static struct lane_rules *buckets_new_empty(const struct acl_config *cfg,
                                                  const struct sorted t[2], uint32_t blocks,
                                                  size_t max_bytes)
 {
     uint32_t room[2], chunks[2], units = blocks + blocks / 2 + 64;
-    size_t place = line_up(sizeof(struct address_buckets)), nets[2], block;
+    size_t place = line_up(sizeof(struct lane_rules)), nets[2], block;
 
     for (unsigned side = 0; side < 2; side++) {
         uint32_t need = nets_chunks(t[side].net, t[side].n);
@@ -174,10 +174,10 @@ static struct address_buckets *buckets_new_empty(const struct acl_config *cfg,
     size_t bytes = block + units * BUCKET_UNIT;
     if (bytes > BYTES_MAX || (max_bytes && bytes > max_bytes))
         return NULL;
-    struct address_buckets *s = pages_map_for(cfg, bytes);
+    struct lane_rules *s = pages_map_for(cfg, bytes);
     if (!s)
         return NULL;
-    *s = (struct address_buckets){.bytes = bytes, .block = (uint8_t *)s + block};
+    *s = (struct lane_rules){.bytes = bytes, .block = (uint8_t *)s + block};
     s->place[0] = (uint32_t *)((uint8_t *)s + place);
     s->place[1] = s->place[0] + room[0];
     arena_init(&s->arena, s->block, BUCKET_UNIT, units);
@@ -186,7 +186,7 @@ static struct address_buckets *buckets_new_empty(const struct acl_config *cfg,
     return s;
 }
 
-static bool buckets_fill(struct address_buckets *s, const struct sorted t[2],
+static bool buckets_fill(struct lane_rules *s, const struct sorted t[2],
                          const struct classifier *c, const struct classifier_rules *r,
                          const uint8_t *tuple, const uint8_t *side)
 {
@@ -226,14 +226,14 @@ static bool buckets_pay(const struct acl_config *cfg, const struct classifier *c
            !c->sets[1];
 }
 
-struct address_buckets *address_buckets_new(const struct acl_config *cfg,
+struct lane_rules *lane_rules_new(const struct acl_config *cfg,
                                             const struct classifier *c,
                                             const struct classifier_rules *r, const uint8_t *tuple,
                                             size_t max_bytes)
 {
     struct sorted t[2] = {{0}};
     uint8_t *side = buckets_pay(cfg, c) ? calloc(r->n + 1, 1) : NULL;
-    struct address_buckets *s = NULL;
+    struct lane_rules *s = NULL;
     uint64_t in_buckets = 0;
 
     if (!side || !prefixes_collect(&t[0], c, r, tuple, 0) ||
@@ -245,7 +245,7 @@ struct address_buckets *address_buckets_new(const struct acl_config *cfg,
         goto out;
     s = buckets_new_empty(cfg, t, blocks[0] + blocks[1], max_bytes);
     if (s && !buckets_fill(s, t, c, r, tuple, side)) {
-        address_buckets_free(cfg, s);
+        lane_rules_free(cfg, s);
         s = NULL;
     }
     if (s)

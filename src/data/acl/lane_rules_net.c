@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_net.c - see address_bucket_net.h
-#include "acl/address_bucket_net.h"
+// lane_rules_net.c - see lane_rules_net.h
+#include "acl/lane_rules_net.h"
 
 #include <errno.h>
 #include <string.h>

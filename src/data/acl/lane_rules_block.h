@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_block.h - access to the lanes of a bucket's blocks, for code that writes or checks
+// lane_rules_block.h - access to the lanes of a bucket's blocks, for code that writes or checks
 // buckets
 //
-// A place is a word of address_buckets.place: a bucket's first block and its number of blocks.
-#ifndef ACL_ADDRESS_BUCKET_BLOCK_H
-#define ACL_ADDRESS_BUCKET_BLOCK_H
+// A place is a word of lane_rules.place: a bucket's first block and its number of blocks.
+#ifndef ACL_LANE_RULES_BLOCK_H
+#define ACL_LANE_RULES_BLOCK_H
 
-#include "acl/address_bucket.h"
+#include "acl/lane_rules.h"
 
 struct rule_lanes { // of one rule
     lane_row row[LANE_ROWS(BUCKET_WORDS)];
@@ -24,7 +24,7 @@ static inline struct net side_net(const struct acl_rule *r, unsigned side)
     return (struct net){.addr = addr & mask4(from->len), .len = from->len};
 }
 
-static inline uint64_t *bucket_names(const struct address_buckets *s, uint32_t ref)
+static inline uint64_t *bucket_names(const struct lane_rules *s, uint32_t ref)
 {
     return (uint64_t *)(bucket_rows(s, ref) + LANE_ROWS(BUCKET_WORDS));
 }
@@ -40,21 +40,21 @@ static inline uint32_t place_lanes(uint32_t place)
     return (place & BUCKET_BLOCKS) * LANE_COUNT;
 }
 
-static inline uint64_t lane_name(const struct address_buckets *s, uint32_t place, uint32_t lane)
+static inline uint64_t lane_name(const struct lane_rules *s, uint32_t place, uint32_t lane)
 {
     return bucket_names(s, place_ref(place, lane))[lane % LANE_COUNT];
 }
 
-static inline bool lane_is_dead(const struct address_buckets *s, uint32_t place, uint32_t lane)
+static inline bool lane_is_dead(const struct lane_rules *s, uint32_t place, uint32_t lane)
 {
     return bucket_rows(s, place_ref(place, lane))[LANE_L4_MASK][lane % LANE_COUNT] == LANE_DEAD;
 }
 
-uint32_t place_alive(const struct address_buckets *s, uint32_t place); // lanes in use
+uint32_t place_alive(const struct lane_rules *s, uint32_t place); // lanes in use
 // A bucket with so many lanes, all dead. 0: no room
-uint32_t place_new(struct address_buckets *s, uint32_t rule_lanes);
+uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes);
 void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
-void lane_copy(const struct address_buckets *s, uint32_t place, uint32_t at, const lane_row *row,
+void lane_copy(const struct lane_rules *s, uint32_t place, uint32_t at, const lane_row *row,
                unsigned lane, uint64_t name);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket.h - for some hundred to some thousand IPv4 rules: compares a packet with the rules
+// lane_rules.h - for some hundred to some thousand IPv4 rules: compares a packet with the rules
 // near its source and near its destination
 //
 // Each rule is filed under the one of its two prefixes that overlaps fewer other rules. Each such
 // prefix has a bucket: the rules of that prefix and of all prefixes around it, sorted by
 // number, 16 in a block (lane.h). One table per side finds an address's bucket
-// (address_bucket_net.h). A packet is compared with both buckets, and the lower number wins; if its
+// (lane_rules_net.h). A packet is compared with both buckets, and the lower number wins; if its
 // addresses have none, it is done after two table lookups. Rules from any to any are in all buckets
 // of one side, including the bucket for all other addresses.
 //
@@ -17,13 +17,13 @@
 // one store; a deleted rule is only marked. A packet reads one bucket per side, so it sees a rule
 // either completely or not at all. When there is no room left, readers fall back to tuples until
 // the list has built a new classifier.
-#ifndef ACL_ADDRESS_BUCKET_H
-#define ACL_ADDRESS_BUCKET_H
+#ifndef ACL_LANE_RULES_H
+#define ACL_LANE_RULES_H
 
 #include "acl/arena.h"
 #include "acl/classifier.h"
 #include "acl/lane.h"
-#include "acl/address_bucket_net.h"
+#include "acl/lane_rules_net.h"
 
 #define BUCKET_BLOCKS_BITS 4u
 #define BUCKET_BLOCKS ((1u << BUCKET_BLOCKS_BITS) - 1) // per bucket
@@ -37,7 +37,7 @@ struct bucket_garbage { // waits for a grace period
     uint32_t ref, n;
 };
 
-struct address_buckets {
+struct lane_rules {
     // readers; by side
     struct nets nets[2];
     // by number of the prefix: first block << BUCKET_BLOCKS_BITS | blocks; [0]: all other addresses
@@ -53,26 +53,26 @@ struct address_buckets {
 
 // Builds buckets from the classifier's rules under tuples. NULL: they do not pay, do not fit into
 // max_bytes (0 = no limit), or memory is short.
-struct address_buckets *address_buckets_new(const struct acl_config *cfg,
+struct lane_rules *lane_rules_new(const struct acl_config *cfg,
                                             const struct classifier *c,
                                             const struct classifier_rules *r, const uint8_t *tuple,
                                             size_t max_bytes);
-void address_buckets_free(const struct acl_config *cfg, struct address_buckets *s);
-uint64_t address_buckets_bytes(const struct address_buckets *s); // memory of readers
-uint64_t address_buckets_writer_bytes(const struct address_buckets *s);
+void lane_rules_free(const struct acl_config *cfg, struct lane_rules *s);
+uint64_t lane_rules_bytes(const struct lane_rules *s); // memory of readers
+uint64_t lane_rules_writer_bytes(const struct lane_rules *s);
 // most rules compared with a packet
-uint32_t address_buckets_longest(const struct address_buckets *s);
+uint32_t lane_rules_longest(const struct lane_rules *s);
 
 // 0, or -ENOSPC, -ENOMEM: some buckets lack the rule, so readers must not use them.
-int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uint32_t slot,
+int lane_rules_add(struct lane_rules *s, const struct acl_rule *r, uint32_t slot,
                         uint64_t epoch);
-void address_buckets_del(struct address_buckets *s, const struct acl_rule *r, uint32_t slot);
-void address_buckets_reclaim(struct address_buckets *s, uint64_t epoch);
-int address_buckets_check(const struct address_buckets *s, const struct classifier *c,
+void lane_rules_del(struct lane_rules *s, const struct acl_rule *r, uint32_t slot);
+void lane_rules_reclaim(struct lane_rules *s, uint64_t epoch);
+int lane_rules_check(const struct lane_rules *s, const struct classifier *c,
                           const struct classifier_rules *r, const uint8_t *tuple, char *why,
                           size_t n);
 
-static inline lane_row *bucket_rows(const struct address_buckets *s, uint32_t ref)
+static inline lane_row *bucket_rows(const struct lane_rules *s, uint32_t ref)
 {
     return (lane_row *)(s->block + ref * BUCKET_UNIT);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_simd.c - buckets in vectors, one or two per block; compiled for AVX2 and AVX-512
-// (address_bucket_find.h)
+// lane_rules_simd.c - buckets in vectors, one or two per block; compiled for AVX2 and AVX-512
+// (lane_rules_find.h)
 #include "acl/lane_simd.h"
-#include "acl/address_bucket_find.h"
+#include "acl/lane_rules_find.h"
 
 #ifdef __AVX512F__
 BUCKET_INLINE void bucket_places_simd(const uint32_t *place, const uint32_t *number, unsigned n,
@@ -54,7 +54,7 @@ LANE_INLINE unsigned block_match(const lane_row *row, const struct acl_key_l4 *k
     return hit;
 }
 
-void LANE_KERNEL(address_buckets)(const struct classifier *c, struct key_burst *b)
+void LANE_KERNEL(lane_rules_match)(const struct classifier *c, struct key_burst *b)
 {
     buckets_match(b, bucket_places_simd, block_match);
 }

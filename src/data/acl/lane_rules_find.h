@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_find.h - matches a burst with its buckets: code shared by the kernels, which
+// lane_rules_find.h - matches a burst with its buckets: code shared by the kernels, which
 // differ in how they compare a block
 //
 // First it finds all buckets, then it reads the packets' other fields, then it compares blocks
 // while the blocks of later packets are prefetched.
-#ifndef ACL_ADDRESS_BUCKET_FIND_H
-#define ACL_ADDRESS_BUCKET_FIND_H
+#ifndef ACL_LANE_RULES_FIND_H
+#define ACL_LANE_RULES_FIND_H
 
 #include "acl/key_burst.h"
-#include "acl/address_bucket.h"
+#include "acl/lane_rules.h"
 
 #define BUCKET_AHEAD 4u
 #define BUCKET_INLINE static inline __attribute__((always_inline))
@@ -51,7 +51,7 @@ BUCKET_INLINE void packets_left_of(struct packets_left *l, const struct key_burs
     }
 }
 
-// The number of the longest prefix around each address (address_bucket_net.h): first all words by
+// The number of the longest prefix around each address (lane_rules_net.h): first all words by
 // 16 bits, then the chunks behind them, which are prefetched meanwhile. For words without a chunk
 // the first one is prefetched: a line that is always the same costs little.
 BUCKET_INLINE void net_numbers(const struct nets *t, const uint32_t *addr_be,
@@ -90,7 +90,7 @@ BUCKET_INLINE void queue_places(const struct key_burst *b, unsigned side,
                                 const struct packets_left *l, struct bucket_queue *a,
                                 bucket_places *places)
 {
-    const struct address_buckets *s = b->buckets;
+    const struct lane_rules *s = b->buckets;
     uint32_t number[KEY_BURST];
 
     net_numbers(&s->nets[side], b->addr4[side], l, number);
@@ -110,7 +110,7 @@ BUCKET_INLINE uint64_t queue_packets(const struct bucket_queue *a)
     return which;
 }
 
-BUCKET_INLINE const lane_row *place_block(const struct address_buckets *s, uint32_t place)
+BUCKET_INLINE const lane_row *place_block(const struct lane_rules *s, uint32_t place)
 {
     return bucket_rows(s, place >> BUCKET_BLOCKS_BITS);
 }
@@ -123,7 +123,7 @@ BUCKET_INLINE void block_prefetch(const lane_row *row)
 
 // Compares one block for each packet; packets with more blocks are packed to the front. No
 // branches: whether a block has the rule is unpredictable.
-BUCKET_INLINE unsigned blocks_compare(const struct address_buckets *s, const struct acl_key_l4 *l4,
+BUCKET_INLINE unsigned blocks_compare(const struct lane_rules *s, const struct acl_key_l4 *l4,
                                       const uint32_t *addr, uint64_t *first, struct bucket_queue *a,
                                       bucket_match *match)
 {

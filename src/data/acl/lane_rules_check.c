@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_check.c - checks the invariants of buckets, and computes the highest cost of a
-// packet (address_bucket.h)
-#include "acl/address_bucket_block.h"
+// lane_rules_check.c - checks the invariants of buckets, and computes the highest cost of a
+// packet (lane_rules.h)
+#include "acl/lane_rules_block.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-uint32_t address_buckets_longest(const struct address_buckets *s)
+uint32_t lane_rules_longest(const struct lane_rules *s)
 {
     uint32_t both = 0;
 
@@ -23,7 +23,7 @@ uint32_t address_buckets_longest(const struct address_buckets *s)
     return both;
 }
 
-static uint32_t lanes_named(const struct address_buckets *s, uint32_t place, uint64_t name)
+static uint32_t lanes_named(const struct lane_rules *s, uint32_t place, uint64_t name)
 {
     uint32_t n = 0;
 
@@ -32,7 +32,7 @@ static uint32_t lanes_named(const struct address_buckets *s, uint32_t place, uin
     return n;
 }
 
-static const char *place_wrong(const struct address_buckets *s, uint32_t place)
+static const char *place_wrong(const struct lane_rules *s, uint32_t place)
 {
     uint64_t last = 0;
 
@@ -47,7 +47,7 @@ static const char *place_wrong(const struct address_buckets *s, uint32_t place)
 }
 
 // Adds the number of lanes found to *copies.
-static const char *rule_wrong(const struct address_buckets *s, const struct acl_rule *r,
+static const char *rule_wrong(const struct lane_rules *s, const struct acl_rule *r,
                               uint32_t slot, uint64_t *copies)
 {
     const uint64_t name = (uint64_t)r->number << 32 | slot;
@@ -71,7 +71,7 @@ static const char *rule_wrong(const struct address_buckets *s, const struct acl_
     return lanes ? "a rule is in no bucket" : NULL;
 }
 
-static const char *buckets_wrong(const struct address_buckets *s, const struct classifier *c,
+static const char *buckets_wrong(const struct lane_rules *s, const struct classifier *c,
                                  const struct classifier_rules *r, const uint8_t *tuple)
 {
     uint64_t lanes = 0, copies = 0;
@@ -93,7 +93,7 @@ static const char *buckets_wrong(const struct address_buckets *s, const struct c
                              : NULL;
 }
 
-int address_buckets_check(const struct address_buckets *s, const struct classifier *c,
+int lane_rules_check(const struct lane_rules *s, const struct classifier *c,
                           const struct classifier_rules *r, const uint8_t *tuple, char *why,
                           size_t n)
 {

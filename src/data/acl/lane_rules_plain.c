@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_plain.c - buckets in plain C; the compiler vectorizes the loops over 16 lanes
-// (address_bucket_find.h)
-#include "acl/address_bucket_find.h"
+// lane_rules_plain.c - buckets in plain C; the compiler vectorizes the loops over 16 lanes
+// (lane_rules_find.h)
+#include "acl/lane_rules_find.h"
 
 #include <string.h>
 
@@ -51,7 +51,7 @@ BUCKET_INLINE unsigned block_match_plain(const lane_row *row, const struct acl_k
     return lanes_same(d);
 }
 
-void address_buckets_plain(const struct classifier *c, struct key_burst *b)
+void lane_rules_match_plain(const struct classifier *c, struct key_burst *b)
 {
     buckets_match(b, bucket_places_plain, block_match_plain);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_change.c - adds and deletes rules in existing buckets (address_bucket.h)
+// lane_rules_change.c - adds and deletes rules in existing buckets (lane_rules.h)
 //
 // A rule is added to a copy of each bucket that needs it, which replaces the original by one store;
 // the original waits for a grace period. A new prefix starts with a copy of the bucket around it. A
 // deletion only marks the rule's lanes dead.
-#include "acl/address_bucket_block.h"
+#include "acl/lane_rules_block.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,17 +12,17 @@
 
 #include "acl/pages.h"
 
-uint64_t address_buckets_bytes(const struct address_buckets *s)
+uint64_t lane_rules_bytes(const struct lane_rules *s)
 {
     return s->bytes;
 }
 
-uint64_t address_buckets_writer_bytes(const struct address_buckets *s)
+uint64_t lane_rules_writer_bytes(const struct lane_rules *s)
 {
     return s->garbage_room * sizeof *s->garbage;
 }
 
-void address_buckets_free(const struct acl_config *cfg, struct address_buckets *s)
+void lane_rules_free(const struct acl_config *cfg, struct lane_rules *s)
 {
     if (!s)
         return;
@@ -32,7 +32,7 @@ void address_buckets_free(const struct acl_config *cfg, struct address_buckets *
 
 // --- add ---
 
-static int bucket_retire(struct address_buckets *s, uint32_t place, uint64_t epoch)
+static int bucket_retire(struct lane_rules *s, uint32_t place, uint64_t epoch)
 {
     if (!place)
         return 0;
@@ -56,7 +56,7 @@ static int bucket_retire(struct address_buckets *s, uint32_t place, uint64_t epo
 }
 
 // Copies the bucket `from` without its dead lanes and adds the rule. 0: no room.
-static uint32_t bucket_with_rule(struct address_buckets *s, uint32_t from,
+static uint32_t bucket_with_rule(struct lane_rules *s, uint32_t from,
                                  const struct rule_lanes *l)
 {
     uint32_t place = place_new(s, place_alive(s, from) + l->n), at = 0;
@@ -79,14 +79,14 @@ static uint32_t bucket_with_rule(struct address_buckets *s, uint32_t from,
     return place;
 }
 
-static int bucket_add_rule(struct address_buckets *s, uint32_t *place, const struct rule_lanes *l,
+static int bucket_add_rule(struct lane_rules *s, uint32_t *place, const struct rule_lanes *l,
                            uint64_t epoch)
 {
     uint32_t old = *place, new = bucket_with_rule(s, old, l);
 
     if (!new)
         return -ENOSPC;
-    __atomic_store_n(place, new, __ATOMIC_RELEASE); // partner: address_bucket_find.h
+    __atomic_store_n(place, new, __ATOMIC_RELEASE); // partner: lane_rules_find.h
     return bucket_retire(s, old, epoch);
 }
 
@@ -102,12 +102,12 @@ static uint32_t inside_end(const struct nets *t, uint32_t at, const struct net *
     return at;
 }
 
-static uint32_t *place_at(const struct address_buckets *s, unsigned side, uint32_t at)
+static uint32_t *place_at(const struct lane_rules *s, unsigned side, uint32_t at)
 {
     return &s->place[side][s->nets[side].net[at].number];
 }
 
-static uint32_t rules_met_now(const struct address_buckets *s, unsigned side, const struct net *p)
+static uint32_t rules_met_now(const struct lane_rules *s, unsigned side, const struct net *p)
 {
     const struct nets *t = &s->nets[side];
     uint32_t at = nets_at(t, p->addr, p->len),
@@ -116,7 +116,7 @@ static uint32_t rules_met_now(const struct address_buckets *s, unsigned side, co
     return inside_end(t, at, p) - at + place_alive(s, *place_at(s, side, own));
 }
 
-static int bucket_new_prefix(struct address_buckets *s, unsigned side, const struct net *p,
+static int bucket_new_prefix(struct lane_rules *s, unsigned side, const struct net *p,
                              const struct rule_lanes *l)
 {
     struct nets *t = &s->nets[side];
@@ -131,7 +131,7 @@ static int bucket_new_prefix(struct address_buckets *s, unsigned side, const str
     return nets_add(t, p->addr, p->len);
 }
 
-int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uint32_t slot,
+int lane_rules_add(struct lane_rules *s, const struct acl_rule *r, uint32_t slot,
                         uint64_t epoch)
 {
     const struct net p[2] = {side_net(r, 0), side_net(r, 1)};
@@ -157,7 +157,7 @@ int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uin
 
 // --- delete ---
 
-static bool bucket_del_rule(const struct address_buckets *s, uint32_t place, uint32_t slot)
+static bool bucket_del_rule(const struct lane_rules *s, uint32_t place, uint32_t slot)
 {
     bool there = false;
 
@@ -171,7 +171,7 @@ static bool bucket_del_rule(const struct address_buckets *s, uint32_t place, uin
     return there;
 }
 
-void address_buckets_del(struct address_buckets *s, const struct acl_rule *r, uint32_t slot)
+void lane_rules_del(struct lane_rules *s, const struct acl_rule *r, uint32_t slot)
 {
     for (unsigned side = 0; side < 2; side++) {
         const struct net p = side_net(r, side);
@@ -186,7 +186,7 @@ void address_buckets_del(struct address_buckets *s, const struct acl_rule *r, ui
     }
 }
 
-void address_buckets_reclaim(struct address_buckets *s, uint64_t epoch)
+void lane_rules_reclaim(struct lane_rules *s, uint64_t epoch)
 {
     for (; s->garbage_from < s->n_garbage && s->garbage[s->garbage_from].epoch <= epoch;
          s->garbage_from++)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_block.c - see address_bucket_block.h
-#include "acl/address_bucket_block.h"
+// lane_rules_block.c - see lane_rules_block.h
+#include "acl/lane_rules_block.h"
 
 #include <string.h>
 
-uint32_t place_alive(const struct address_buckets *s, uint32_t place)
+uint32_t place_alive(const struct lane_rules *s, uint32_t place)
 {
     uint32_t n = 0;
 
@@ -13,7 +13,7 @@ uint32_t place_alive(const struct address_buckets *s, uint32_t place)
     return n;
 }
 
-uint32_t place_new(struct address_buckets *s, uint32_t rule_lanes)
+uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes)
 {
     uint32_t n = (rule_lanes + LANE_COUNT - 1) / LANE_COUNT,
              ref = n && n <= BUCKET_BLOCKS ? arena_alloc(&s->arena, n) : 0;
@@ -40,7 +40,7 @@ void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, u
         lane_put(l->row, i, r, flag[i], &other, BUCKET_WORDS);
 }
 
-void lane_copy(const struct address_buckets *s, uint32_t place, uint32_t at, const lane_row *row,
+void lane_copy(const struct lane_rules *s, uint32_t place, uint32_t at, const lane_row *row,
                unsigned lane, uint64_t name)
 {
     uint32_t ref = place_ref(place, at);

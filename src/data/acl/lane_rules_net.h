@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_net.h - the IPv4 prefixes of one side that have buckets: finds the longest around
+// lane_rules_net.h - the IPv4 prefixes of one side that have buckets: finds the longest around
 // an address
 //
 // Readers use a flat table: 65,536 words by the first 16 bits of an address, then chunks of 256
@@ -10,8 +10,8 @@
 // The writer also keeps all prefixes in order. Prefixes are never removed. A new one is written
 // word by word, and each word is correct by itself: an address finds the prefix that was around it
 // before, or the new one.
-#ifndef ACL_ADDRESS_BUCKET_NET_H
-#define ACL_ADDRESS_BUCKET_NET_H
+#ifndef ACL_LANE_RULES_NET_H
+#define ACL_LANE_RULES_NET_H
 
 #include <stdbool.h>
 #include <stddef.h>
