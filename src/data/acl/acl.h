@@ -24,16 +24,15 @@
 //   2. set rules      check address sets and nothing else; the sets tell which packets of the
 //                     burst are members (set.h, key_burst.c)
 //      Packets that 1 or 2 decide before any other rule skip step 3.
-//   3. other rules    by one of three structures, built from the same rules:
-//        linear       up to 64 entries: compare all, 16 at a time (linear_match.h)
-//        buckets      IPv4, up to some thousand rules: compare the rules near the packet's source
-//                     and near its destination (lane_rules.h)
+//   3. other rules    by one of two structures, built from the same rules:
+//        lanes        compare 16 rules at once: all of up to 64, or, IPv4, those of some thousand
+//                     that are near the packet's source or destination (lane_rules.h)
 //        tuples       any number: look up the packet's masked fields in a hash table; also used
-//                     while the other two are rebuilt (classifier.h, tuple.h)
-//      A prefilter drops most packets that no rule can match before tuples, and buckets of long
+//                     while lanes are rebuilt (classifier.h, tuple.h)
+//      A prefilter drops most packets that no rule can match before tuples, and lanes of long
 //      lists, are searched (prefilter.h).
 //
-// In front of a list, a forwarder may keep a cache of verdicts by flow (cache.h).
+// In front of a list, a forwarder may keep a cache of verdicts by flow (cache.h), and nothing else.
 //
 // Where to look: rule.c defines the meaning of a rule, and all tests compare with it. list.c is the
 // writer: numbers, slots, grace periods. classifier_build.c, classifier_change.c and
@@ -123,8 +122,8 @@ struct acl_config {
     // from so many rules by one side's prefix, they become prefix rules (prefix_rules.h); 0 = if it
     // pays
     uint32_t prefix_rules_from;
-    // from so many rules, they go into buckets (lane_rules.h); 0 = if it pays, UINT32_MAX =
-    // never
+    // from so many rules, they go into buckets by prefix (lane_rules.h); 0 = if it pays,
+    // UINT32_MAX = never
     uint32_t buckets_from;
     // not owned; NULL after the last one. Their members may change while the list is read
     struct acl_set *set[ACL_SETS_MAX];
@@ -147,9 +146,10 @@ struct acl_cost {
     uint32_t probes_max; // filter lookups of the worst packet
     double probes_mean;  // of packets that match a rule chosen at random
     uint32_t block_max;  // most rules that one lookup compares with a packet
-    // entries of linear matching, both families; 0 = not used
+    // lanes that every packet is compared with, both families; 0 = not used
     uint32_t few;
-    // most rules that buckets compare with a packet, of the family with more; 0 = not used
+    // most rules that buckets by prefix compare with a packet, of the family with more; 0 = not
+    // used
     uint32_t shelf;
     // set rules and prefix rules
     uint32_t address_only;
@@ -165,7 +165,7 @@ int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
 int acl_add(struct acl *a, const struct acl_rule *r);
 int acl_del(struct acl *a, uint32_t number);
 // Estimates the bytes of a list of these rules, within a factor of two, without building it.
-// Excludes buckets, which use the room that is left.
+// Excludes lanes, which use the room that is left.
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);

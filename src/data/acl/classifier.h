@@ -138,26 +138,22 @@ struct classifier {
     uint8_t n_prefix_tables;
     struct prefix_rules *prefix_table[PREFIX_TABLES_MAX];
     struct acl_set *const *set;
-    // linear_match.h; NULL: there were too many rules when the classifier was built
-    struct linear_rules *linear;
-    uint32_t linear_blocks;          // 0: readers use buckets or tuples
-    struct lane_rules *buckets; // lane_rules.h; NULL: readers use tuples
+    struct lane_rules *lanes; // lane_rules.h; NULL: readers use tuples
     uint32_t *filter, *head;
     uint8_t *block;
     unsigned filter_shift, head_shift; // 32 - log2 of the words
     // writer
     struct arena arena;
     struct classifier_shape shape;
-    size_t bytes;              // total, including this struct
-    uint32_t rules;            // including set rules and prefix rules
-    uint32_t room;             // rules that fit under tuples
-    uint32_t deleted;          // rules whose filter bits are still set
-    uint64_t side_filter_keys; // estimate; the filter has room for these, too
-    uint64_t epoch;            // when it was retired
-    uint64_t changed; // epoch of the last change: readers of later ones do not see the old `linear`
-    // freed with the classifier, even if readers do not use them
-    struct lane_rules *own_buckets;
-    bool buckets_full; // readers do not use buckets because they are full
+    size_t bytes;                 // total, including this struct
+    uint32_t rules;               // including set rules and prefix rules
+    uint32_t room;                // rules that fit under tuples
+    uint32_t deleted;             // rules whose filter bits are still set
+    uint64_t side_filter_keys;    // estimate; the filter has room for these, too
+    uint64_t epoch;               // when it was retired
+    uint64_t changed;             // epoch of the last change
+    struct lane_rules *own_lanes; // freed with the classifier, even if readers do not use them
+    bool lanes_due; // changed rules fit into lanes, or need larger ones: build a new classifier
     struct classifier *next;
 };
 

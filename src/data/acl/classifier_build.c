@@ -2,8 +2,7 @@
 // classifier_build.c - builds a classifier from all rules of a family (classifier.h)
 //
 // list.c calls classifier_new, which decides in this order: prefix rules, set rules, tuples,
-// prefilter. Then it allocates all memory at once and fills it, and adds linear matching or buckets
-// if they pay.
+// prefilter. Then it allocates all memory at once and fills it, and adds lanes if they pay.
 #include "acl/classifier_build.h"
 
 #include <errno.h>
@@ -12,12 +11,11 @@
 #include <sys/random.h>
 
 #include "acl/entry.h"
-#include "acl/linear_match.h"
+#include "acl/lane_rules.h"
 #include "acl/prefilter.h"
 #include "acl/pages.h"
 #include "acl/prefix_rules.h"
 #include "acl/rule.h"
-#include "acl/lane_rules.h"
 #include "acl/tuple.h"
 #include "base/hash.h"
 
@@ -27,9 +25,9 @@
 // --- memory ---
 
 struct layout {
-    unsigned filter_log, head_log; // of words
-    uint32_t units;                // entries that the arena holds
-    size_t linear, bitmap, filter, head, tuple_index[2], block, bytes; // linear, bitmap: 0 = none
+    unsigned filter_log, head_log;                             // of words
+    uint32_t units;                                            // entries that the arena holds
+    size_t bitmap, filter, head, tuple_index[2], block, bytes; // bitmap: 0 = none
 };
 
 static unsigned log2_up(uint64_t n)
@@ -52,11 +50,11 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys,
     // A change rewrites a whole block before the old one is freed, so there is a quarter more, and
     // some.
     l.units = rules + rules / 4 + 64;
-    l.linear = rules <= room_for(LINEAR_ENTRIES) ? line_up(sizeof(struct classifier)) : 0;
-    l.bitmap = l.linear || family != ACL_IP4 ? 0 : line_up(sizeof(struct classifier));
-    l.filter = l.linear   ? line_up(l.linear + sizeof(struct linear_rules))
-               : l.bitmap ? l.bitmap + 2 * BITMAP_WORDS * sizeof(uint32_t)
-                          : line_up(sizeof(struct classifier));
+    l.filter = line_up(sizeof(struct classifier));
+    if (family == ACL_IP4 && rules > room_for(WHOLE_LANES)) {
+        l.bitmap = l.filter;
+        l.filter += 2 * BITMAP_WORDS * sizeof(uint32_t);
+    }
     l.head = l.filter + (sizeof(uint32_t) << l.filter_log);
     l.tuple_index[0] = line_up(l.head + (sizeof(uint32_t) << l.head_log));
     l.tuple_index[1] = line_up(l.tuple_index[0] + (sizeof(uint32_t) << index_log[0]));
@@ -106,7 +104,7 @@ uint64_t classifier_bytes(const struct classifier *c)
 
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         bytes += prefix_rules_bytes(c->prefix_table[i]);
-    return bytes + (c->own_buckets ? lane_rules_bytes(c->own_buckets) : 0);
+    return bytes + (c->own_lanes ? lane_rules_bytes(c->own_lanes) : 0);
 }
 
 uint64_t classifier_writer_bytes(const struct classifier *c)
@@ -115,7 +113,7 @@ uint64_t classifier_writer_bytes(const struct classifier *c)
 
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         bytes += prefix_rules_writer_bytes(c->prefix_table[i]);
-    return bytes + (c->own_buckets ? lane_rules_writer_bytes(c->own_buckets) : 0);
+    return bytes + (c->own_lanes ? lane_rules_writer_bytes(c->own_lanes) : 0);
 }
 
 static void prefix_tables_free(struct classifier *c)
@@ -130,7 +128,7 @@ void classifier_free(const struct acl_config *cfg, struct classifier *c)
     if (!c)
         return;
     prefix_tables_free(c);
-    lane_rules_free(cfg, c->own_buckets);
+    lane_rules_free(cfg, c->own_lanes);
     pages_unmap_for(cfg, c, c->bytes);
 }
 
@@ -248,15 +246,6 @@ static uint32_t units_of(const struct classifier *c, uint32_t heads)
     return (uint32_t)n;
 }
 
-void linear_match_update(struct classifier *c, const struct classifier_rules *r,
-                         const uint8_t *tuple)
-{
-    // partner: classify.c rules_match
-    if (c->linear)
-        __atomic_store_n(&c->linear_blocks, linear_match_build(c->linear, c, r, tuple),
-                         __ATOMIC_RELEASE);
-}
-
 // Builds it from a draft whose heads count their rules.
 static struct classifier *classifier_from_draft(const struct acl_config *cfg,
                                                 const struct classifier *d, struct layout l,
@@ -269,7 +258,6 @@ static struct classifier *classifier_from_draft(const struct acl_config *cfg,
         return NULL;
     *c = *d;
     c->bytes = l.bytes;
-    c->linear = l.linear ? (struct linear_rules *)((uint8_t *)c + l.linear) : NULL;
     c->filter = (uint32_t *)((uint8_t *)c + l.filter);
     c->head = (uint32_t *)((uint8_t *)c + l.head);
     c->block = (uint8_t *)c + l.block;
@@ -287,7 +275,6 @@ static struct classifier *classifier_from_draft(const struct acl_config *cfg,
     }
     blocks_fill(c, r, tuple);
     bitmap_drop_if_useless(c);
-    linear_match_update(c, r, tuple);
     return c;
 }
 
@@ -418,15 +405,15 @@ static struct classifier *classifier_of_rest(const struct acl_config *cfg, struc
     return c;
 }
 
-static void buckets_make(struct classifier *c, const struct acl_config *cfg,
-                         const struct classifier_rules *r, size_t max_bytes, const uint8_t *tuple)
+static void lanes_build(struct classifier *c, const struct acl_config *cfg,
+                        const struct classifier_rules *r, size_t max_bytes, const uint8_t *tuple)
 {
     uint64_t taken = classifier_bytes(c) + classifier_writer_bytes(c);
 
-    if (c->linear_blocks || (max_bytes && taken >= max_bytes))
+    if (max_bytes && taken >= max_bytes)
         return;
     // half: the list may grow
-    c->buckets = c->own_buckets =
+    c->lanes = c->own_lanes =
         lane_rules_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0);
 }
 
@@ -456,7 +443,7 @@ struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
         }
     }
     if (c)
-        buckets_make(c, cfg, &rest, max_bytes, tuple);
+        lanes_build(c, cfg, &rest, max_bytes, tuple);
     free(slot);
     errno = c ? errno : rc;
     return c;

@@ -16,10 +16,6 @@ size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n);
 uint64_t classifier_bytes(const struct classifier *c);        // memory of readers
 uint64_t classifier_writer_bytes(const struct classifier *c); // besides the list's own
 
-// Lays out the rules for linear matching. Call only if no reader can use the old layout any more.
-void linear_match_update(struct classifier *c, const struct classifier_rules *r,
-                         const uint8_t *tuple);
-
 // --- classifier_change.c ---
 
 struct retired_block { // n 0: nothing to retire
@@ -33,7 +29,7 @@ int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot
 void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
                     struct retired_block *old);
 void classifier_epoch(struct classifier *c);
-void classifier_reclaim(struct classifier *c, uint64_t epoch); // of prefix tables and buckets
+void classifier_reclaim(struct classifier *c, uint64_t epoch); // of prefix tables and lanes
 
 // --- classifier_check.c ---
 

@@ -49,14 +49,22 @@ static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint
     return false;
 }
 
-// Buckets cannot hold rules that name address sets: then readers go back to tuples.
-static void buckets_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
+// Lanes cannot hold rules that name address sets: then readers go back to tuples.
+static void lanes_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
 {
-    if (!c->buckets || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
-                        !lane_rules_add(c->buckets, r, slot, c->changed)))
+    if (!c->lanes || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
+                      !lane_rules_add(c->lanes, r, slot, c->changed)))
         return;
-    __atomic_store_n(&c->buckets, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
-    c->buckets_full = true;
+    __atomic_store_n(&c->lanes, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
+    c->lanes_due = true;
+}
+
+static void lanes_del_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
+{
+    if (c->lanes)
+        lane_rules_del(c->lanes, r, slot);
+    else if (c->in_tuples <= WHOLE_LANES && !c->sets[0] && !c->sets[1])
+        c->lanes_due = true;
 }
 
 int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
@@ -67,7 +75,6 @@ int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot
         return 0;
     if (c->in_tuples >= c->room)
         return -ENOSPC;
-    __atomic_store_n(&c->linear_blocks, 0, __ATOMIC_RELAXED);
     unsigned at = tuple_choose(c, r, chain_now);
     struct tuple *t = &c->tuple[at];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from),
@@ -91,7 +98,7 @@ int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot
     prefilter_add_rule(c, at, r);
     *tuple = (uint8_t)at;
     c->rules++;
-    buckets_add_rule(c, r, slot);
+    lanes_add_rule(c, r, slot);
     return 0;
 }
 
@@ -125,9 +132,6 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
         c->rules--;
         return;
     }
-    __atomic_store_n(&c->linear_blocks, 0, __ATOMIC_RELAXED);
-    if (c->buckets)
-        lane_rules_del(c->buckets, r, slot);
     struct tuple *t = &c->tuple[tuple];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from),
              to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
@@ -138,6 +142,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
     __atomic_store_n(&c->in_tuples, c->in_tuples - 1, __ATOMIC_RELAXED);
     c->rules--;
     c->deleted++;
+    lanes_del_rule(c, r, slot);
     if (n > 1 && !to) { // no room for a shorter block
         // not_part is its last byte; partner: l4_differs
         uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)->proto;
@@ -162,6 +167,6 @@ void classifier_reclaim(struct classifier *c, uint64_t epoch)
 {
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         prefix_rules_reclaim(c->prefix_table[i], epoch);
-    if (c->own_buckets)
-        lane_rules_reclaim(c->own_buckets, epoch);
+    if (c->own_lanes)
+        lane_rules_reclaim(c->own_lanes, epoch);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "acl/entry.h"
-#include "acl/linear_match.h"
 #include "acl/lane_rules.h"
 
 static bool bitmap_lets_pass(const struct net_bitmap *f, unsigned tuple, const uint8_t *addr)
@@ -98,28 +97,6 @@ static int set_rule_check(const struct classifier *c, const struct acl_rule *r, 
     return rule_error(why, n, "rule %u is not among the set rules", r->number);
 }
 
-// The rule is among the linear entries, if there are any, and these are sorted.
-static int linear_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
-                        char *why, size_t n)
-{
-    unsigned entries = c->linear_blocks * LANE_COUNT, i = 0;
-
-    if (!entries)
-        return 0;
-    while (i < entries && c->linear->slot[i] != slot)
-        i++;
-    if (i == entries && !(r->tcp_any & r->tcp_mask & ~r->tcp_value))
-        return rule_error(why, n, "rule %u is not among the linear rules", r->number);
-    if (i < entries && c->linear->number[i] != r->number)
-        return rule_error(why, n, "rule %u is %u among the linear rules", r->number,
-                          c->linear->number[i]);
-    for (i = 1; i < entries; i++)
-        if (c->linear->number[i] < c->linear->number[i - 1])
-            return rule_error(why, n, "the linear rules are not sorted at %u",
-                              c->linear->number[i]);
-    return 0;
-}
-
 // Blocks are sorted and contain exactly the rules.
 static int blocks_check(const struct classifier *c, uint32_t rules, char *why, size_t n)
 {
@@ -170,8 +147,6 @@ int classifier_check(const struct classifier *c, const struct classifier_rules *
                 why, n, "rule %u comes before %u, which is said to be the first under a tuple",
                 rule->number, c->least);
         rc = rule_check(c, rule, r->slot[i], tuple[r->slot[i]], why, n);
-        if (!rc)
-            rc = linear_check(c, rule, r->slot[i], why, n);
         count[tuple[r->slot[i]] % TUPLES_MAX]++;
         rules++;
     }
@@ -185,7 +160,7 @@ int classifier_check(const struct classifier *c, const struct classifier_rules *
             in_set_rules + in_prefix_tables, c->in_tuples, c->rules - c->in_tuples);
     if (!rc)
         rc = prefix_tables_check(c, in_prefix_tables, why, n);
-    if (!rc && c->buckets)
-        rc = lane_rules_check(c->buckets, c, r, tuple, why, n);
+    if (!rc && c->lanes)
+        rc = lane_rules_check(c->lanes, c, r, tuple, why, n);
     return rc ? rc : blocks_check(c, rules, why, n);
 }

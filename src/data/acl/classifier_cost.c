@@ -5,7 +5,6 @@
 // comes from a sample of the rules: for each, it counts the tuples that the prefilter leaves open
 // for a matching packet.
 #include "acl/entry.h"
-#include "acl/linear_match.h"
 #include "acl/list.h"
 #include "acl/lane_rules.h"
 
@@ -51,15 +50,6 @@ static void probes_mean(const struct acl *a, struct acl_cost *cost)
     cost->probes_mean /= n + !n;
 }
 
-static uint32_t linear_entries(const struct classifier *c)
-{
-    uint32_t n = c->linear_blocks * LANE_COUNT;
-
-    while (n && c->linear->number[n - 1] == UINT32_MAX)
-        n--;
-    return n;
-}
-
 static void cost_of_classifier(const struct classifier *c, struct acl_cost *cost)
 {
     uint32_t tuples = 0;
@@ -69,9 +59,11 @@ static void cost_of_classifier(const struct classifier *c, struct acl_cost *cost
     if (tuples + c->n_side_filters > cost->probes_max)
         cost->probes_max = tuples + c->n_side_filters;
     cost->tuples += tuples;
-    cost->few += linear_entries(c);
-    uint32_t buckets = c->buckets && !c->linear_blocks ? lane_rules_longest(c->buckets) : 0;
-    cost->shelf = buckets > cost->shelf ? buckets : cost->shelf;
+    uint32_t compared = c->lanes ? lane_rules_longest(c->lanes) : 0;
+    if (c->lanes && c->lanes->whole)
+        cost->few += compared;
+    else
+        cost->shelf = compared > cost->shelf ? compared : cost->shelf;
     for (uint32_t h = 0; h < 1u << (32 - c->head_shift); h++) {
         uint32_t n = block_length(c, c->head[h]);
         if (n > cost->block_max)

@@ -53,14 +53,13 @@ const char *acl_kernel_name(void)
 
 static void rules_match(const struct classifier *c, const struct acl_kernel *k, struct key_burst *b)
 {
-    // partner: linear_match_update
-    unsigned blocks = k->linear ? __atomic_load_n(&c->linear_blocks, __ATOMIC_ACQUIRE) : 0;
-
-    b->buckets = __atomic_load_n(&c->buckets, __ATOMIC_ACQUIRE); // partner: buckets_add_rule
-    if (blocks)
-        k->linear(c, b, blocks);
-    else if (b->buckets && !b->buckets->behind_prefilter)
-        k->buckets(c, b);
+    b->lanes = __atomic_load_n(&c->lanes, __ATOMIC_ACQUIRE); // partner: lanes_add_rule
+    if (b->lanes && b->lanes->whole && !k->lanes_all)
+        b->lanes = NULL;
+    if (b->lanes && b->lanes->whole)
+        k->lanes_all(c, b);
+    else if (b->lanes && !b->lanes->behind_prefilter)
+        k->lanes_near(c, b);
     else
         (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
 }

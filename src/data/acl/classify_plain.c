@@ -68,8 +68,8 @@ static void classify_plain(const struct classifier *c, struct key_burst *b)
     b->left &= bitmap_match(c, b, tuples_in_use(c, b->n_tuples), bitmap_side_plain);
     if (!b->left)
         return;
-    if (b->buckets) {
-        lane_rules_match_plain(c, b);
+    if (b->lanes) {
+        lane_rules_near_plain(c, b);
         return;
     }
     key_burst_read_l4(b, b->left);
@@ -97,4 +97,4 @@ static void keys_split4(const struct acl_key4 *key, unsigned n, uint32_t src[KEY
 }
 
 const struct acl_kernel acl_kernel_scalar = {"scalar",       keys_split4, classify_plain,
-                                             classify_plain, NULL,        lane_rules_match_plain};
+                                             classify_plain, NULL,        lane_rules_near_plain};

@@ -459,9 +459,9 @@ INLINE void classify_family(const struct classifier *c, struct key_burst *b, uin
     any = lanes_left(&l);
     if (!any)
         return;
-    if (b->buckets) {
+    if (b->lanes) {
         b->left = packets_of_lanes(&l, any);
-        LANE_KERNEL(lane_rules_match)(c, b);
+        LANE_KERNEL(lane_rules_near)(c, b);
         return;
     }
     key_burst_read_l4(b, packets_of_lanes(&l, any));
@@ -493,5 +493,5 @@ const struct acl_kernel LANE_KERNEL(acl_kernel) = {LANE_NAME,
                                                    keys_split4,
                                                    classify_simd4,
                                                    classify_simd6,
-                                                   LANE_KERNEL(linear_match),
-                                                   LANE_KERNEL(lane_rules_match)};
+                                                   LANE_KERNEL(lane_rules_all),
+                                                   LANE_KERNEL(lane_rules_near)};

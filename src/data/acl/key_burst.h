@@ -22,11 +22,11 @@ struct key_burst {
     const struct acl_late *late; // reads l4 on demand; NULL: l4 is filled
     uint32_t *slot;
     unsigned n, n_tuples;
-    bool tuples;                           // some rule is under a tuple
-    const struct lane_rules *buckets; // used instead of tuples; NULL: none
-    uint64_t left;                         // packets that rules under tuples may still decide
-    bool walks;                            // a set lookup is in progress
-    bool meanwhile;                        // call late->meanwhile when that lookup waits for memory
+    bool tuples;                    // some rule is under a tuple
+    const struct lane_rules *lanes; // used instead of tuples; NULL: none
+    uint64_t left;                  // packets that rules under tuples may still decide
+    bool walks;                     // a set lookup is in progress
+    bool meanwhile;                 // call late->meanwhile when that lookup waits for memory
     uint8_t walk_side, walk_set;
     struct set4_walk walk;
     uint32_t best[KEY_BURST];         // number of the first match so far
@@ -68,20 +68,19 @@ struct acl_kernel {
     // rules under tuples, for b->left
     void (*classify4)(const struct classifier *c, struct key_burst *b);
     void (*classify6)(const struct classifier *c, struct key_burst *b);
-    // instead of tuples; NULL: it does not pay
-    void (*linear)(const struct classifier *c, struct key_burst *b, unsigned blocks);
-    void (*buckets)(const struct classifier *c, struct key_burst *b); // instead of tuples
+    // instead of tuples: a whole bucket of lanes, NULL: it does not pay; buckets by prefix
+    void (*lanes_all)(const struct classifier *c, struct key_burst *b);
+    void (*lanes_near)(const struct classifier *c, struct key_burst *b);
 };
 extern const struct acl_kernel acl_kernel_scalar;
 #ifdef ACL_X86
 extern const struct acl_kernel acl_kernel_avx512, acl_kernel_avx2;
-// linear_match_simd.c
-void linear_match_avx512(const struct classifier *c, struct key_burst *b, unsigned blocks);
-void linear_match_avx2(const struct classifier *c, struct key_burst *b, unsigned blocks);
 // lane_rules_simd.c
-void lane_rules_match_avx512(const struct classifier *c, struct key_burst *b);
-void lane_rules_match_avx2(const struct classifier *c, struct key_burst *b);
+void lane_rules_all_avx512(const struct classifier *c, struct key_burst *b);
+void lane_rules_all_avx2(const struct classifier *c, struct key_burst *b);
+void lane_rules_near_avx512(const struct classifier *c, struct key_burst *b);
+void lane_rules_near_avx2(const struct classifier *c, struct key_burst *b);
 #endif
-void lane_rules_match_plain(const struct classifier *c, struct key_burst *b);
+void lane_rules_near_plain(const struct classifier *c, struct key_burst *b);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lane.h - rules laid out as SIMD lanes: a packet is compared with 16 of them at once
 //
-// For linear_match.h and lane_rules.h. Each rule is one lane of several rows of 16 words: each
-// word of a packet (ports, the rest of acl_key_l4, address words, all in memory order) has a row of
-// values and a row of masks, or of spans for ports. Address sets have no row. A rule for
-// "established" takes a lane for each of the flags.
+// For lane_rules.h. Each rule is one lane of several rows of 16 words: each word of a packet
+// (ports, the rest of acl_key_l4, address words, all in memory order) has a row of values and a row
+// of masks, or of spans for ports. Address sets have no row. A rule for "established" takes a lane
+// for each of the flags.
 #ifndef ACL_LANE_H
 #define ACL_LANE_H
 

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_rules.h - for some hundred to some thousand IPv4 rules: compares a packet with the rules
-// near its source and near its destination
+// lane_rules.h - rules side by side in lanes: compares a packet with 16 of them at once (lane.h)
 //
-// Each rule is filed under the one of its two prefixes that overlaps fewer other rules. Each such
-// prefix has a bucket: the rules of that prefix and of all prefixes around it, sorted by
-// number, 16 in a block (lane.h). One table per side finds an address's bucket
-// (lane_rules_net.h). A packet is compared with both buckets, and the lower number wins; if its
-// addresses have none, it is done after two table lookups. Rules from any to any are in all buckets
-// of one side, including the bucket for all other addresses.
+// A bucket is a row of blocks of 16 rules, sorted by number. There are two forms:
 //
-// Tuples of the same rules are kept ready (classifier.h): they are used if there are too few or too
-// many rules, if a bucket would be too long or all of them too large, and if rules under tuples
-// name sets.
+//     whole      up to 64 lanes: one bucket of all rules, which every packet is compared with; a
+//                dozen instructions compare 16
+//     by prefix  IPv4, up to some thousand rules: a packet is compared with the rules near its
+//                source and near its destination
 //
-// A change rebuilds the buckets of its prefix and of the prefixes inside it, and publishes each by
-// one store; a deleted rule is only marked. A packet reads one bucket per side, so it sees a rule
-// either completely or not at all. When there is no room left, readers fall back to tuples until
-// the list has built a new classifier.
+// By prefix, each rule is filed under the one of its two prefixes that overlaps fewer other rules.
+// Each such prefix has a bucket: the rules of that prefix and of all prefixes around it. One table
+// per side finds an address's bucket (lane_rules_net.h). A packet is compared with both buckets,
+// and the lower number wins; if its addresses have none, it is done after two table lookups. Rules
+// from any to any are in all buckets of one side, including the bucket for all other addresses.
+//
+// Tuples of the same rules are kept ready (classifier.h): they are used if there are too many rules
+// for one form and too few or too many for the other, if a bucket would be too long or all of them
+// too large, and if rules under tuples name sets.
+//
+// A change rebuilds the bucket, or the buckets of its prefix and of the prefixes inside it, and
+// publishes each by one store; a deleted rule is only marked. A packet reads one bucket per side,
+// so it sees a rule either completely or not at all. When there is no room left, readers fall back
+// to tuples until the list has built a new classifier.
 #ifndef ACL_LANE_RULES_H
 #define ACL_LANE_RULES_H
 
@@ -27,10 +32,13 @@
 
 #define BUCKET_BLOCKS_BITS 4u
 #define BUCKET_BLOCKS ((1u << BUCKET_BLOCKS_BITS) - 1) // per bucket
-#define BUCKET_WORDS LANE_WORDS(ACL_IP4)
+#define WHOLE_BLOCKS 4u                                // if it is the only one
+#define WHOLE_LANES (WHOLE_BLOCKS * LANE_COUNT)
+#define BUCKET_WORDS LANE_WORDS(ACL_IP4) // of the other address; a whole bucket has both addresses
+#define WHOLE_WORDS(family) (2 * LANE_WORDS(family))
 // behind a block's rows: each lane's number << 32 | slot
 #define BUCKET_NAMES (LANE_COUNT * sizeof(uint64_t))
-#define BUCKET_UNIT (LANE_ROWS(BUCKET_WORDS) * sizeof(lane_row) + BUCKET_NAMES)
+#define BUCKET_UNIT(words) (LANE_ROWS(words) * sizeof(lane_row) + BUCKET_NAMES)
 
 struct bucket_garbage { // waits for a grace period
     uint64_t epoch;
@@ -43,7 +51,9 @@ struct lane_rules {
     // by number of the prefix: first block << BUCKET_BLOCKS_BITS | blocks; [0]: all other addresses
     uint32_t *place[2];
     uint8_t *block;
+    bool whole;            // only place[0][0], for all packets
     bool behind_prefilter; // many rules: run the prefilter first
+    uint8_t words;         // of addresses in a lane
     // writer
     struct arena arena;
     size_t bytes;                   // mapped; without garbage
@@ -51,12 +61,11 @@ struct lane_rules {
     uint32_t garbage_from, n_garbage, garbage_room;
 };
 
-// Builds buckets from the classifier's rules under tuples. NULL: they do not pay, do not fit into
+// Builds them from the classifier's rules under tuples. NULL: lanes do not pay, do not fit into
 // max_bytes (0 = no limit), or memory is short.
-struct lane_rules *lane_rules_new(const struct acl_config *cfg,
-                                            const struct classifier *c,
-                                            const struct classifier_rules *r, const uint8_t *tuple,
-                                            size_t max_bytes);
+struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
+                                  const struct classifier_rules *r, const uint8_t *tuple,
+                                  size_t max_bytes);
 void lane_rules_free(const struct acl_config *cfg, struct lane_rules *s);
 uint64_t lane_rules_bytes(const struct lane_rules *s); // memory of readers
 uint64_t lane_rules_writer_bytes(const struct lane_rules *s);
@@ -64,17 +73,15 @@ uint64_t lane_rules_writer_bytes(const struct lane_rules *s);
 uint32_t lane_rules_longest(const struct lane_rules *s);
 
 // 0, or -ENOSPC, -ENOMEM: some buckets lack the rule, so readers must not use them.
-int lane_rules_add(struct lane_rules *s, const struct acl_rule *r, uint32_t slot,
-                        uint64_t epoch);
+int lane_rules_add(struct lane_rules *s, const struct acl_rule *r, uint32_t slot, uint64_t epoch);
 void lane_rules_del(struct lane_rules *s, const struct acl_rule *r, uint32_t slot);
 void lane_rules_reclaim(struct lane_rules *s, uint64_t epoch);
 int lane_rules_check(const struct lane_rules *s, const struct classifier *c,
-                          const struct classifier_rules *r, const uint8_t *tuple, char *why,
-                          size_t n);
+                     const struct classifier_rules *r, const uint8_t *tuple, char *why, size_t n);
 
 static inline lane_row *bucket_rows(const struct lane_rules *s, uint32_t ref)
 {
-    return (lane_row *)(s->block + ref * BUCKET_UNIT);
+    return (lane_row *)(s->block + ref * BUCKET_UNIT(s->words));
 }
 
 #endif

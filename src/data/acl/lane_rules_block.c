@@ -16,12 +16,12 @@ uint32_t place_alive(const struct lane_rules *s, uint32_t place)
 uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes)
 {
     uint32_t n = (rule_lanes + LANE_COUNT - 1) / LANE_COUNT,
-             ref = n && n <= BUCKET_BLOCKS ? arena_alloc(&s->arena, n) : 0;
+             ref = n && n <= blocks_most(s->whole) ? arena_alloc(&s->arena, n) : 0;
 
     for (uint32_t i = 0; i < n && ref; i++) {
         lane_row *row = bucket_rows(s, ref + i);
 
-        memset(row, 0, BUCKET_UNIT);
+        memset(row, 0, BUCKET_UNIT(s->words));
         for (unsigned lane = 0; lane < LANE_COUNT; lane++)
             row[LANE_L4_MASK][lane] = LANE_DEAD;
         memset(bucket_names(s, ref + i), 0xff, BUCKET_NAMES);
@@ -29,15 +29,17 @@ uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes)
     return ref ? ref << BUCKET_BLOCKS_BITS | n : 0;
 }
 
-void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side)
+void lanes_make(const struct lane_rules *s, struct lanes_of_rule *l, const struct acl_rule *r,
+                uint32_t slot, unsigned side)
 {
-    const struct lane_sides other = {{side ? &r->src : &r->dst}, 1};
+    const struct lane_sides in_rows = s->whole ? (struct lane_sides){{&r->src, &r->dst}, 2}
+                                               : (struct lane_sides){{side ? &r->src : &r->dst}, 1};
     uint8_t flag[8];
 
     l->n = lane_flags(r, flag);
     l->name = (uint64_t)r->number << 32 | slot;
     for (unsigned i = 0; i < l->n; i++)
-        lane_put(l->row, i, r, flag[i], &other, BUCKET_WORDS);
+        lane_put(l->row, i, r, flag[i], &in_rows, s->words / in_rows.n);
 }
 
 void lane_copy(const struct lane_rules *s, uint32_t place, uint32_t at, const lane_row *row,
@@ -46,7 +48,7 @@ void lane_copy(const struct lane_rules *s, uint32_t place, uint32_t at, const la
     uint32_t ref = place_ref(place, at);
     lane_row *to = bucket_rows(s, ref);
 
-    for (unsigned r = 0; r < LANE_ROWS(BUCKET_WORDS); r++)
+    for (unsigned r = 0; r < LANE_ROWS(s->words); r++)
         to[r][at % LANE_COUNT] = row[r][lane];
     bucket_names(s, ref)[at % LANE_COUNT] = name;
 }

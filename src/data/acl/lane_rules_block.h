@@ -8,8 +8,8 @@
 
 #include "acl/lane_rules.h"
 
-struct rule_lanes { // of one rule
-    lane_row row[LANE_ROWS(BUCKET_WORDS)];
+struct lanes_of_rule { // of one rule
+    lane_row row[LANE_ROWS(WHOLE_WORDS(ACL_IP6))];
     uint64_t name;
     unsigned n;
 };
@@ -24,9 +24,14 @@ static inline struct net side_net(const struct acl_rule *r, unsigned side)
     return (struct net){.addr = addr & mask4(from->len), .len = from->len};
 }
 
+static inline uint32_t blocks_most(bool whole) // of a bucket
+{
+    return whole ? WHOLE_BLOCKS : BUCKET_BLOCKS;
+}
+
 static inline uint64_t *bucket_names(const struct lane_rules *s, uint32_t ref)
 {
-    return (uint64_t *)(bucket_rows(s, ref) + LANE_ROWS(BUCKET_WORDS));
+    return (uint64_t *)(bucket_rows(s, ref) + LANE_ROWS(s->words));
 }
 
 // Lanes are numbered through all blocks of a place.
@@ -53,7 +58,9 @@ static inline bool lane_is_dead(const struct lane_rules *s, uint32_t place, uint
 uint32_t place_alive(const struct lane_rules *s, uint32_t place); // lanes in use
 // A bucket with so many lanes, all dead. 0: no room
 uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes);
-void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
+// side: the one whose prefix has the bucket
+void lanes_make(const struct lane_rules *s, struct lanes_of_rule *l, const struct acl_rule *r,
+                uint32_t slot, unsigned side);
 void lane_copy(const struct lane_rules *s, uint32_t place, uint32_t at, const lane_row *row,
                unsigned lane, uint64_t name);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lane_rules_build.c - builds the buckets of all rules at once (lane_rules.h)
 //
-// Collects the prefixes of each side, chooses the side of each rule, and computes the length of
-// every bucket. If a bucket is too long, or buckets would compare more than MEAN_BLOCKS blocks on
-// average, tuples are better and nothing is built. Otherwise all memory is allocated at once, with
-// room for changes, and filled in the order of rule numbers.
+// Few rules have one bucket. For others, it collects the prefixes of each side, chooses the side of
+// each rule, and computes the length of every bucket. If a bucket is too long, or buckets would
+// compare more than MEAN_BLOCKS blocks on average, tuples are better and nothing is built.
+// Otherwise all memory is allocated at once, with room for changes, and filled in the order of rule
+// numbers.
 #include "acl/lane_rules_block.h"
 
 #include <stdlib.h>
@@ -12,10 +13,9 @@
 
 #include "acl/pages.h"
 
-// shorter lists are matched linearly, also lists of up to 64 rules of one lane each
-// (linear_match.h)
-#define RULES_LEAST 17u
-#define RULES_MOST 16384u // more have not been measured
+#define WHOLE_UNITS (1 + 4 * WHOLE_BLOCKS) // unused, the bucket, and copies that wait for readers
+#define RULES_LEAST 17u                    // of more lanes than a whole bucket has
+#define RULES_MOST 16384u                  // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
 // number of rules from which the tables exceed the caches near the core, and the prefilter costs
 // less than it saves
@@ -33,6 +33,12 @@ struct sorted {
     struct net *net;   // by address, shorter first; [0]: all addresses
     struct spot *spot; // of each prefix
     uint32_t n;
+};
+
+struct draft {
+    struct sorted t[2];
+    uint8_t *side; // [rule] of the prefix that it is filed under
+    bool whole;    // one bucket; the prefix of all addresses is the only one
 };
 
 static int by_prefix(const void *x, const void *y)
@@ -59,16 +65,17 @@ static void prefixes_nest(struct sorted *t)
     t->spot[0].end = t->n;
 }
 
-static bool prefixes_collect(struct sorted *t, const struct classifier *c,
+static bool prefixes_collect(struct draft *d, const struct classifier *c,
                              const struct classifier_rules *r, const uint8_t *tuple, unsigned side)
 {
+    struct sorted *t = &d->t[side];
     uint32_t n = 1;
 
     t->net = calloc(c->in_tuples + 1, sizeof *t->net);
     t->spot = calloc(c->in_tuples + 1, sizeof *t->spot);
     if (!t->net || !t->spot)
         return false;
-    for (uint32_t i = 0; i < r->n; i++)
+    for (uint32_t i = 0; i < r->n && !d->whole; i++)
         if (is_for_tuples(c, r, i, tuple))
             t->net[n++] = side_net(&r->rule[r->slot[i]], side);
     qsort(t->net, n, sizeof *t->net, by_prefix);
@@ -84,6 +91,8 @@ static uint32_t spot_of(const struct sorted *t, const struct acl_rule *r, unsign
 {
     const struct net key = side_net(r, side);
 
+    if (t->n == 1)
+        return 0;
     return (uint32_t)((struct net *)bsearch(&key, t->net, t->n, sizeof key, by_prefix) - t->net);
 }
 
@@ -97,11 +106,31 @@ static uint32_t rules_met(const struct sorted *t, uint32_t at)
     return n;
 }
 
+static uint32_t lanes_needed(const struct classifier *c, const struct classifier_rules *r,
+                             const uint8_t *tuple)
+{
+    uint32_t n = 0;
+    uint8_t flag[8];
+
+    for (uint32_t i = 0; i < r->n; i++)
+        n += is_for_tuples(c, r, i, tuple) ? lane_flags(&r->rule[r->slot[i]], flag) : 0;
+    return n;
+}
+
+static bool are_few(const struct classifier *c, const struct classifier_rules *r,
+                    const uint8_t *tuple)
+{
+    return c->in_tuples <= WHOLE_LANES && lanes_needed(c, r, tuple) <= WHOLE_LANES;
+}
+
 // Sets side[i] of each rule: first for rules with one prefix; the others go where fewer of these
 // are.
-static void sides_choose(struct sorted t[2], const struct classifier *c,
-                         const struct classifier_rules *r, const uint8_t *tuple, uint8_t *side)
+static void sides_choose(struct draft *d, const struct classifier *c,
+                         const struct classifier_rules *r, const uint8_t *tuple)
 {
+    struct sorted *t = d->t;
+    uint8_t *side = d->side;
+
     for (unsigned two = 0; two < 2; two++)
         for (uint32_t i = 0; i < r->n; i++) {
             const struct acl_rule *rule = &r->rule[r->slot[i]];
@@ -152,67 +181,78 @@ static uint32_t with_room(uint32_t n, uint32_t most)
     return room < most ? room : most;
 }
 
-// NULL: too large, or no memory.
-static struct lane_rules *buckets_new_empty(const struct acl_config *cfg,
-                                                 const struct sorted t[2], uint32_t blocks,
-                                                 size_t max_bytes)
+// Rooms for prefixes and chunks of each side; false: too many.
+static bool nets_room(const struct draft *d, uint32_t room[2], uint32_t chunks[2])
 {
-    uint32_t room[2], chunks[2], units = blocks + blocks / 2 + 64;
-    size_t place = line_up(sizeof(struct lane_rules)), nets[2], block;
-
     for (unsigned side = 0; side < 2; side++) {
-        uint32_t need = nets_chunks(t[side].net, t[side].n);
+        uint32_t n = d->t[side].n, need = nets_chunks(d->t[side].net, n);
 
-        room[side] = with_room(t[side].n, NET_MOST);
+        room[side] = with_room(n, NET_MOST);
         chunks[side] = with_room(need, NET_MOST);
-        if (t[side].n > NET_MOST || need > NET_MOST)
-            return NULL;
+        if (n > NET_MOST || need > NET_MOST)
+            return false;
     }
+    return true;
+}
+
+// NULL: too large, or no memory.
+static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, const struct draft *d,
+                                               unsigned words, uint32_t units, size_t max_bytes)
+{
+    uint32_t room[2] = {1, 1}, chunks[2] = {0, 0};
+    size_t place = line_up(sizeof(struct lane_rules)), nets[3];
+
+    if (!d->whole && !nets_room(d, room, chunks))
+        return NULL;
     nets[0] = line_up(place + (room[0] + room[1]) * sizeof(uint32_t));
-    nets[1] = nets[0] + nets_bytes(room[0], chunks[0]);
-    block = nets[1] + nets_bytes(room[1], chunks[1]);
-    size_t bytes = block + units * BUCKET_UNIT;
+    for (unsigned side = 0; side < 2; side++)
+        nets[side + 1] = nets[side] + (d->whole ? 0 : nets_bytes(room[side], chunks[side]));
+    size_t bytes = nets[2] + units * BUCKET_UNIT(words);
     if (bytes > BYTES_MAX || (max_bytes && bytes > max_bytes))
         return NULL;
     struct lane_rules *s = pages_map_for(cfg, bytes);
     if (!s)
         return NULL;
-    *s = (struct lane_rules){.bytes = bytes, .block = (uint8_t *)s + block};
+    *s = (struct lane_rules){.bytes = bytes,
+                             .block = (uint8_t *)s + nets[2],
+                             .whole = d->whole,
+                             .words = (uint8_t)words};
     s->place[0] = (uint32_t *)((uint8_t *)s + place);
     s->place[1] = s->place[0] + room[0];
-    arena_init(&s->arena, s->block, BUCKET_UNIT, units);
-    for (unsigned side = 0; side < 2; side++)
+    arena_init(&s->arena, s->block, (uint32_t)BUCKET_UNIT(words), units);
+    for (unsigned side = 0; side < 2 && !d->whole; side++)
         nets_init(&s->nets[side], (uint8_t *)s + nets[side], room[side], chunks[side]);
     return s;
 }
 
-static bool buckets_fill(struct lane_rules *s, const struct sorted t[2],
-                         const struct classifier *c, const struct classifier_rules *r,
-                         const uint8_t *tuple, const uint8_t *side)
+static bool buckets_fill(struct lane_rules *s, const struct draft *d, const struct classifier *c,
+                         const struct classifier_rules *r, const uint8_t *tuple)
 {
-    struct rule_lanes l;
+    struct lanes_of_rule l;
 
-    for (unsigned sd = 0; sd < 2; sd++)
-        for (uint32_t i = 0; i < t[sd].n; i++) {
-            if (t[sd].spot[i].rule_lanes &&
-                !(s->place[sd][i] = place_new(s, t[sd].spot[i].rule_lanes)))
+    for (unsigned side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < d->t[side].n; i++) {
+            struct spot *spot = &d->t[side].spot[i];
+            const struct net *net = &d->t[side].net[i];
+
+            if (spot->rule_lanes && !(s->place[side][i] = place_new(s, spot->rule_lanes)))
                 return false;
-            if (i && nets_add(&s->nets[sd], t[sd].net[i].addr, t[sd].net[i].len))
+            if (i && nets_add(&s->nets[side], net->addr, net->len))
                 return false;
-            t[sd].spot[i].rule_lanes = 0; // now counts the lanes filled
+            spot->rule_lanes = 0; // now counts the lanes filled
         }
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
-        const struct sorted *of = &t[side[i]];
+        const unsigned side = d->side[i];
+        const struct sorted *of = &d->t[side];
 
         if (!is_for_tuples(c, r, i, tuple))
             continue;
-        lanes_make(&l, rule, r->slot[i], side[i]);
-        uint32_t from = l.n ? spot_of(of, rule, side[i]) : 0, to = l.n ? of->spot[from].end : 0;
+        lanes_make(s, &l, rule, r->slot[i], side);
+        uint32_t from = l.n ? spot_of(of, rule, side) : 0, to = l.n ? of->spot[from].end : 0;
         for (; from < to; from++)
             for (unsigned k = 0; k < l.n; k++)
-                lane_copy(s, s->place[side[i]][from], of->spot[from].rule_lanes++, l.row, k,
-                          l.name);
+                lane_copy(s, s->place[side][from], of->spot[from].rule_lanes++, l.row, k, l.name);
     }
     return true;
 }
@@ -222,39 +262,69 @@ static bool buckets_pay(const struct acl_config *cfg, const struct classifier *c
     uint32_t least = cfg->buckets_from ? cfg->buckets_from : RULES_LEAST,
              most = cfg->buckets_from ? UINT32_MAX : RULES_MOST;
 
-    return c->family == ACL_IP4 && c->in_tuples >= least && c->in_tuples <= most && !c->sets[0] &&
-           !c->sets[1];
+    return c->family == ACL_IP4 && c->in_tuples >= least && c->in_tuples <= most;
 }
 
-struct lane_rules *lane_rules_new(const struct acl_config *cfg,
-                                            const struct classifier *c,
-                                            const struct classifier_rules *r, const uint8_t *tuple,
-                                            size_t max_bytes)
+static bool draft_make(struct draft *d, const struct classifier *c,
+                       const struct classifier_rules *r, const uint8_t *tuple)
 {
-    struct sorted t[2] = {{0}};
-    uint8_t *side = buckets_pay(cfg, c) ? calloc(r->n + 1, 1) : NULL;
-    struct lane_rules *s = NULL;
-    uint64_t in_buckets = 0;
+    d->side = calloc(r->n + 1, 1);
+    if (!d->side || !prefixes_collect(d, c, r, tuple, 0) || !prefixes_collect(d, c, r, tuple, 1))
+        return false;
+    if (d->whole)
+        d->t[0].spot[0].own = lanes_needed(c, r, tuple);
+    else
+        sides_choose(d, c, r, tuple);
+    return true;
+}
 
-    if (!side || !prefixes_collect(&t[0], c, r, tuple, 0) ||
-        !prefixes_collect(&t[1], c, r, tuple, 1))
-        goto out;
-    sides_choose(t, c, r, tuple, side);
-    uint32_t blocks[2] = {buckets_lay_out(&t[0], &in_buckets), buckets_lay_out(&t[1], &in_buckets)};
-    if (!blocks[0] || !blocks[1] || in_buckets > (uint64_t)MEAN_BLOCKS * c->in_tuples)
-        goto out;
-    s = buckets_new_empty(cfg, t, blocks[0] + blocks[1], max_bytes);
-    if (s && !buckets_fill(s, t, c, r, tuple, side)) {
+static void draft_free(struct draft *d)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        free(d->t[side].net);
+        free(d->t[side].spot);
+    }
+    free(d->side);
+}
+
+// Builds the buckets of a draft. NULL: they do not pay, or do not fit.
+static struct lane_rules *draft_build(const struct acl_config *cfg, const struct draft *d,
+                                      uint32_t units, const struct classifier *c,
+                                      const struct classifier_rules *r, const uint8_t *tuple,
+                                      size_t max_bytes)
+{
+    unsigned words = d->whole ? WHOLE_WORDS(c->family) : BUCKET_WORDS;
+    struct lane_rules *s = lane_rules_new_empty(cfg, d, words, units, max_bytes);
+
+    if (s && !buckets_fill(s, d, c, r, tuple)) {
         lane_rules_free(cfg, s);
-        s = NULL;
+        return NULL;
     }
     if (s)
         s->behind_prefilter = c->in_tuples >= PREFILTER_FROM;
-out:
-    for (unsigned sd = 0; sd < 2; sd++) {
-        free(t[sd].net);
-        free(t[sd].spot);
+    return s;
+}
+
+struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
+                                  const struct classifier_rules *r, const uint8_t *tuple,
+                                  size_t max_bytes)
+{
+    struct draft d = {.whole = are_few(c, r, tuple)};
+    struct lane_rules *s = NULL;
+    uint64_t in_buckets = 0;
+
+    if (!c->in_tuples || c->sets[0] || c->sets[1] || (!d.whole && !buckets_pay(cfg, c)))
+        return NULL;
+    if (draft_make(&d, c, r, tuple)) {
+        uint32_t blocks[2] = {buckets_lay_out(&d.t[0], &in_buckets),
+                              buckets_lay_out(&d.t[1], &in_buckets)};
+        uint32_t all = blocks[0] + blocks[1], units = all + all / 2 + 64;
+
+        if (d.whole)
+            s = draft_build(cfg, &d, WHOLE_UNITS, c, r, tuple, max_bytes);
+        else if (blocks[0] && blocks[1] && in_buckets <= (uint64_t)MEAN_BLOCKS * c->in_tuples)
+            s = draft_build(cfg, &d, units, c, r, tuple, max_bytes);
     }
-    free(side);
+    draft_free(&d);
     return s;
 }

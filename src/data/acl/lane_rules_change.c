@@ -56,8 +56,7 @@ static int bucket_retire(struct lane_rules *s, uint32_t place, uint64_t epoch)
 }
 
 // Copies the bucket `from` without its dead lanes and adds the rule. 0: no room.
-static uint32_t bucket_with_rule(struct lane_rules *s, uint32_t from,
-                                 const struct rule_lanes *l)
+static uint32_t bucket_with_rule(struct lane_rules *s, uint32_t from, const struct lanes_of_rule *l)
 {
     uint32_t place = place_new(s, place_alive(s, from) + l->n), at = 0;
     bool put = false;
@@ -79,7 +78,7 @@ static uint32_t bucket_with_rule(struct lane_rules *s, uint32_t from,
     return place;
 }
 
-static int bucket_add_rule(struct lane_rules *s, uint32_t *place, const struct rule_lanes *l,
+static int bucket_add_rule(struct lane_rules *s, uint32_t *place, const struct lanes_of_rule *l,
                            uint64_t epoch)
 {
     uint32_t old = *place, new = bucket_with_rule(s, old, l);
@@ -117,7 +116,7 @@ static uint32_t rules_met_now(const struct lane_rules *s, unsigned side, const s
 }
 
 static int bucket_new_prefix(struct lane_rules *s, unsigned side, const struct net *p,
-                             const struct rule_lanes *l)
+                             const struct lanes_of_rule *l)
 {
     struct nets *t = &s->nets[side];
     uint32_t place;
@@ -131,19 +130,20 @@ static int bucket_new_prefix(struct lane_rules *s, unsigned side, const struct n
     return nets_add(t, p->addr, p->len);
 }
 
-int lane_rules_add(struct lane_rules *s, const struct acl_rule *r, uint32_t slot,
-                        uint64_t epoch)
+int lane_rules_add(struct lane_rules *s, const struct acl_rule *r, uint32_t slot, uint64_t epoch)
 {
     const struct net p[2] = {side_net(r, 0), side_net(r, 1)};
     unsigned side = !r->src.len;
-    struct rule_lanes l;
+    struct lanes_of_rule l;
     int rc = 0;
 
-    if (!r->src.len == !r->dst.len)
+    if (!s->whole && !r->src.len == !r->dst.len)
         side = rules_met_now(s, 1, &p[1]) <= rules_met_now(s, 0, &p[0]);
-    lanes_make(&l, r, slot, side);
+    lanes_make(s, &l, r, slot, side);
     if (!l.n) // it can never match
         return 0;
+    if (s->whole)
+        return bucket_add_rule(s, s->place[0], &l, epoch);
     struct nets *t = &s->nets[side];
     uint32_t at = nets_at(t, p[side].addr, p[side].len);
     if (!is_there(t, at, &p[side])) {
@@ -173,7 +173,9 @@ static bool bucket_del_rule(const struct lane_rules *s, uint32_t place, uint32_t
 
 void lane_rules_del(struct lane_rules *s, const struct acl_rule *r, uint32_t slot)
 {
-    for (unsigned side = 0; side < 2; side++) {
+    if (s->whole)
+        bucket_del_rule(s, s->place[0][0], slot);
+    for (unsigned side = 0; side < 2 && !s->whole; side++) {
         const struct net p = side_net(r, side);
         const struct nets *t = &s->nets[side];
         uint32_t at = nets_at(t, p.addr, p.len);

@@ -10,6 +10,8 @@ uint32_t lane_rules_longest(const struct lane_rules *s)
 {
     uint32_t both = 0;
 
+    if (s->whole)
+        return place_alive(s, s->place[0][0]);
     for (unsigned side = 0; side < 2; side++) {
         uint32_t longest = 0;
 
@@ -47,13 +49,17 @@ static const char *place_wrong(const struct lane_rules *s, uint32_t place)
 }
 
 // Adds the number of lanes found to *copies.
-static const char *rule_wrong(const struct lane_rules *s, const struct acl_rule *r,
-                              uint32_t slot, uint64_t *copies)
+static const char *rule_wrong(const struct lane_rules *s, const struct acl_rule *r, uint32_t slot,
+                              uint64_t *copies)
 {
     const uint64_t name = (uint64_t)r->number << 32 | slot;
     uint8_t flag[8];
     uint32_t lanes = lane_flags(r, flag);
 
+    if (s->whole) {
+        *copies += lanes;
+        return lanes_named(s, s->place[0][0], name) == lanes ? NULL : "a rule is not in its lanes";
+    }
     for (unsigned side = 0; side < 2 && lanes; side++) {
         const struct net p = side_net(r, side);
         const struct nets *t = &s->nets[side];
@@ -74,10 +80,10 @@ static const char *rule_wrong(const struct lane_rules *s, const struct acl_rule 
 static const char *buckets_wrong(const struct lane_rules *s, const struct classifier *c,
                                  const struct classifier_rules *r, const uint8_t *tuple)
 {
-    uint64_t lanes = 0, copies = 0;
-    const char *wrong = NULL;
+    uint64_t lanes = s->whole ? place_alive(s, s->place[0][0]) : 0, copies = 0;
+    const char *wrong = s->whole ? place_wrong(s, s->place[0][0]) : NULL;
 
-    for (unsigned side = 0; side < 2 && !wrong; side++) {
+    for (unsigned side = 0; side < 2 && !wrong && !s->whole; side++) {
         if (!nets_check(&s->nets[side]))
             return "an address finds another prefix's bucket";
         for (uint32_t i = 0; i < s->nets[side].n && !wrong; i++) {
@@ -94,8 +100,7 @@ static const char *buckets_wrong(const struct lane_rules *s, const struct classi
 }
 
 int lane_rules_check(const struct lane_rules *s, const struct classifier *c,
-                          const struct classifier_rules *r, const uint8_t *tuple, char *why,
-                          size_t n)
+                     const struct classifier_rules *r, const uint8_t *tuple, char *why, size_t n)
 {
     const char *wrong = buckets_wrong(s, c, r, tuple);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_rules_find.h - matches a burst with its buckets: code shared by the kernels, which
-// differ in how they compare a block
+// lane_rules_find.h - compares a burst with its buckets by prefix: code shared by the kernels,
+// which differ in how they compare a block
 //
 // First it finds all buckets, then it reads the packets' other fields, then it compares blocks
 // while the blocks of later packets are prefetched.
@@ -90,7 +90,7 @@ BUCKET_INLINE void queue_places(const struct key_burst *b, unsigned side,
                                 const struct packets_left *l, struct bucket_queue *a,
                                 bucket_places *places)
 {
-    const struct lane_rules *s = b->buckets;
+    const struct lane_rules *s = b->lanes;
     uint32_t number[KEY_BURST];
 
     net_numbers(&s->nets[side], b->addr4[side], l, number);
@@ -112,7 +112,7 @@ BUCKET_INLINE uint64_t queue_packets(const struct bucket_queue *a)
 
 BUCKET_INLINE const lane_row *place_block(const struct lane_rules *s, uint32_t place)
 {
-    return bucket_rows(s, place >> BUCKET_BLOCKS_BITS);
+    return (const lane_row *)(s->block + (place >> BUCKET_BLOCKS_BITS) * BUCKET_UNIT(BUCKET_WORDS));
 }
 
 BUCKET_INLINE void block_prefetch(const lane_row *row)
@@ -165,7 +165,7 @@ BUCKET_INLINE void buckets_match(struct key_burst *b, bucket_places *places, buc
         first[i] = (uint64_t)b->best[i] << 32 | b->slot[i];
     for (unsigned side = 0; side < 2; side++)
         while (a[side].n)
-            a[side].n = blocks_compare(b->buckets, b->l4, b->addr4[!side], first, &a[side], match);
+            a[side].n = blocks_compare(b->lanes, b->l4, b->addr4[!side], first, &a[side], match);
     for (unsigned i = 0; i < b->n; i++) {
         b->best[i] = (uint32_t)(first[i] >> 32);
         b->slot[i] = (uint32_t)first[i];

@@ -51,7 +51,7 @@ BUCKET_INLINE unsigned block_match_plain(const lane_row *row, const struct acl_k
     return lanes_same(d);
 }
 
-void lane_rules_match_plain(const struct classifier *c, struct key_burst *b)
+void lane_rules_near_plain(const struct classifier *c, struct key_burst *b)
 {
     buckets_match(b, bucket_places_plain, block_match_plain);
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "acl/classifier_build.h"
-#include "acl/linear_match.h"
 #include "acl/rule.h"
 #include "base/hash.h"
 
@@ -296,39 +295,22 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     }
 }
 
-// Rebuilds linear matching once no reader uses the layout from before the change.
-static void linear_rebuild(struct acl *a, unsigned f, uint64_t epoch)
-{
-    struct classifier *c = a->classifier[f];
-    struct classifier_rules r = {.rule = a->rule};
-
-    if (!c || !c->linear || c->linear_blocks || c->in_tuples > LINEAR_ENTRIES || c->changed > epoch)
-        return;
-    uint32_t *slot = slots_by_number(a, &r.n);
-    r.slot = slot;
-    if (slot)
-        linear_match_update(c, &r, a->tuple[f]);
-    free(slot);
-}
-
 static int family_rebuild(struct acl *a, unsigned f);
 
-// Rebuilds buckets that were full, with the classifier; tuples serve meanwhile.
-static void buckets_rebuild(struct acl *a, unsigned f)
+// Builds lanes again, with the classifier; tuples serve meanwhile.
+static void lanes_rebuild(struct acl *a, unsigned f)
 {
-    if (!a->classifier[f] || !a->classifier[f]->buckets_full)
+    if (!a->classifier[f] || !a->classifier[f]->lanes_due)
         return;
-    a->classifier[f]->buckets_full = false;
+    a->classifier[f]->lanes_due = false;
     family_rebuild(a, f);
 }
 
 void acl_reclaim(struct acl *a, uint64_t epoch)
 {
     garbage_release(a, epoch);
-    for (unsigned f = 0; f < 2; f++) {
-        linear_rebuild(a, f, epoch);
-        buckets_rebuild(a, f);
-    }
+    for (unsigned f = 0; f < 2; f++)
+        lanes_rebuild(a, f);
 }
 
 // Builds a new classifier from the current rules.
