@@ -7,6 +7,7 @@
 #include "acl/list.h"
 #include "acl/lane_rules.h"
 #include "base/cpu.h"
+#include "base/gather.h"
 
 // --- which kernel ---
 
@@ -17,8 +18,10 @@ static const struct acl_kernel *kernel_of(enum acl_simd s) // NULL: not on this 
 #ifdef ACL_X86
     if (s == ACL_AVX2)
         return cpu_runs(CPU_AVX2) ? &acl_kernel_avx2 : NULL;
-    if (s == ACL_AVX512)
+    if (s == ACL_AVX512) {
+        (void)gather_is_slow(); // measured here, not by a burst
         return cpu_runs(CPU_AVX512) ? &acl_kernel_avx512 : NULL;
+    }
 #endif
     return s == ACL_PLAIN ? &acl_kernel_scalar : NULL;
 }

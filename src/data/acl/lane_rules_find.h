@@ -2,10 +2,12 @@
 // lane_rules_find.h - compares a burst with its buckets by prefix: code shared by the kernels,
 // which differ in how they compare a block
 //
-// First it finds all buckets, then it reads the packets' other fields, then it compares blocks
-// while the blocks of later packets are prefetched.
+// First it finds all buckets, by loads or by gathers, then it reads the packets' other fields, then
+// it compares blocks while the blocks of later packets are prefetched.
 #ifndef ACL_LANE_RULES_FIND_H
 #define ACL_LANE_RULES_FIND_H
+
+#include <string.h>
 
 #include "acl/key_burst.h"
 #include "acl/lane_rules.h"
@@ -19,23 +21,10 @@ struct bucket_queue { // of a side
     unsigned n;
 };
 
-// Keeps addresses whose prefix has a place: place[number[i]], i < n.
-typedef void bucket_places(const uint32_t *place, const uint32_t *number, unsigned n,
-                           struct bucket_queue *a);
+// Finds the places of the packets left, of both sides.
+typedef void bucket_places(const struct key_burst *b, struct bucket_queue a[2]);
 // Bit = rule of the block that matches the packet; addr: the address that the rows contain.
 typedef unsigned bucket_match(const lane_row *row, const struct acl_key_l4 *l4, uint32_t addr);
-
-BUCKET_INLINE void bucket_places_plain(const uint32_t *place, const uint32_t *number, unsigned n,
-                                       struct bucket_queue *a)
-{
-    a->n = 0;
-    for (unsigned i = 0; i < n; i++) {
-        // partner: bucket_add_rule
-        a->place[a->n] = __atomic_load_n(&place[number[i]], __ATOMIC_ACQUIRE);
-        a->packet[a->n] = i;
-        a->n += a->place[a->n] != 0;
-    }
-}
 
 struct packets_left { // packets to process
     unsigned n;
@@ -86,19 +75,25 @@ BUCKET_INLINE void net_numbers(const struct nets *t, const uint32_t *addr_be,
     }
 }
 
-BUCKET_INLINE void queue_places(const struct key_burst *b, unsigned side,
-                                const struct packets_left *l, struct bucket_queue *a,
-                                bucket_places *places)
+BUCKET_INLINE void bucket_places_plain(const struct key_burst *b, struct bucket_queue a[2])
 {
-    const struct lane_rules *s = b->lanes;
     uint32_t number[KEY_BURST];
+    struct packets_left l;
 
-    net_numbers(&s->nets[side], b->addr4[side], l, number);
-    places(s->place[side], number, l->n, a);
-    for (unsigned k = 0; k < a->n && l->n < b->n; k++)
-        a->packet[k] = l->at[a->packet[k]];
-    for (unsigned k = 0; k < BUCKET_AHEAD; k++)
-        a->place[a->n + k] = 0;
+    packets_left_of(&l, b);
+    for (unsigned side = 0; side < 2; side++) {
+        const uint32_t *place = b->lanes->place[side];
+
+        net_numbers(&b->lanes->nets[side], b->addr4[side], &l, number);
+        a[side].n = 0;
+        for (unsigned k = 0; k < l.n; k++) {
+            uint32_t *at = &a[side].place[a[side].n];
+
+            *at = __atomic_load_n(&place[number[k]], __ATOMIC_ACQUIRE); // partner: bucket_add_rule
+            a[side].packet[a[side].n] = l.at[k];
+            a[side].n += *at != 0;
+        }
+    }
 }
 
 BUCKET_INLINE uint64_t queue_packets(const struct bucket_queue *a)
@@ -151,12 +146,11 @@ BUCKET_INLINE unsigned blocks_compare(const struct lane_rules *s, const struct a
 BUCKET_INLINE void buckets_match(struct key_burst *b, bucket_places *places, bucket_match *match)
 {
     struct bucket_queue a[2];
-    struct packets_left l;
     uint64_t first[KEY_BURST]; // number << 32 | slot of the first match so far
 
-    packets_left_of(&l, b);
+    places(b, a);
     for (unsigned side = 0; side < 2; side++)
-        queue_places(b, side, &l, &a[side], places);
+        memset(a[side].place + a[side].n, 0, BUCKET_AHEAD * sizeof *a->place);
     if (!a[0].n && !a[1].n)
         return;
     if (b->late)

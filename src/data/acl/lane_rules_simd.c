@@ -4,8 +4,9 @@
 //
 // A whole bucket: each vector of rules is compared with all packets, so it is loaded once a burst.
 // By prefix: each packet is compared with its own blocks (lane_rules_find.h).
-#include "acl/lane_simd.h"
+#include "acl/keys_simd.h"
 #include "acl/lane_rules_find.h"
+#include "base/gather.h"
 
 // --- a whole bucket ---
 
@@ -90,24 +91,49 @@ void LANE_KERNEL(lane_rules_all)(const struct classifier *c, struct key_burst *b
 // --- by prefix ---
 
 #ifdef __AVX512F__
-BUCKET_INLINE void bucket_places_simd(const uint32_t *place, const uint32_t *number, unsigned n,
-                                      struct bucket_queue *a)
+// The words at `at` where m; they have 16 bits, so a gather also reads the next one.
+LANE_INLINE lane_vec nets_gather(const struct nets *t, lane_vec at, lane_hits m, lane_vec others)
 {
-    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    // partner: word_set
+    lane_vec word = _mm512_mask_i32gather_epi32(others, m, at, t->word, sizeof *t->word);
 
-    a->n = 0;
-    for (unsigned i = 0; i < n; i += LANE_COUNT) {
-        __mmask16 m = (__mmask16)(n - i < LANE_COUNT ? (1u << (n - i)) - 1 : 0xffff);
-        __m512i at = _mm512_maskz_loadu_epi32(m, number + i);
-        // partner: bucket_add_rule
-        __m512i p =
-            _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, place, sizeof *place);
+    return _mm512_and_si512(word, lane_all(UINT16_MAX));
+}
 
-        m = _mm512_mask_test_epi32_mask(m, p, p);
-        _mm512_storeu_si512(a->place + a->n, _mm512_maskz_compress_epi32(m, p));
-        _mm512_storeu_si512(a->packet + a->n,
-                            _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, lane_all(i))));
-        a->n += (unsigned)__builtin_popcount(m);
+// Numbers of the longest prefixes around the addresses (lane_rules_net.h).
+LANE_INLINE lane_vec net_numbers_simd(const struct nets *t, lane_vec addr, lane_hits m)
+{
+    lane_vec word = nets_gather(t, lane_shr(addr, 16), m, lane_all(0));
+
+    for (unsigned shift = 16; shift && (m = m & lane_any(word, lane_all(NET_DEEP)));) {
+        shift -= 8;
+        lane_vec chunk = _mm512_sub_epi32(_mm512_slli_epi32(word, 8),
+                                          lane_all(NET_DEEP * NET_CHUNK - NET_FIRST));
+        lane_vec in_chunk = lane_and(lane_shr(addr, shift), lane_all(NET_CHUNK - 1));
+
+        word = nets_gather(t, _mm512_add_epi32(chunk, in_chunk), m, word);
+    }
+    return word;
+}
+
+LANE_INLINE void bucket_places_simd(const struct key_burst *b, struct bucket_queue a[2])
+{
+    for (unsigned side = 0; side < 2; side++) {
+        struct bucket_queue *q = &a[side];
+
+        q->n = 0;
+        for (unsigned i = 0; i < b->n; i += LANE_COUNT) {
+            lane_hits m = (lane_hits)(b->left >> i);
+            lane_vec addr = lane_swap(lane_load_some(b->addr4[side] + i, m));
+            lane_vec number = net_numbers_simd(&b->lanes->nets[side], addr, m);
+            // partner: bucket_add_rule
+            lane_vec place = lane_gather(b->lanes->place[side], number, m);
+
+            m = lane_any(place, place);
+            lane_pack(q->place + q->n, place, m);
+            lane_pack(q->packet + q->n, lane_numbers(i), m);
+            q->n += (unsigned)__builtin_popcount(m);
+        }
     }
 }
 #else
@@ -141,5 +167,11 @@ LANE_INLINE unsigned block_match(const lane_row *row, const struct acl_key_l4 *k
 
 void LANE_KERNEL(lane_rules_near)(const struct classifier *c, struct key_burst *b)
 {
+#ifdef __AVX512F__
+    if (gather_is_slow()) {
+        buckets_match(b, bucket_places_plain, block_match);
+        return;
+    }
+#endif
     buckets_match(b, bucket_places_simd, block_match);
 }
