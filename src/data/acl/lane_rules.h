@@ -36,9 +36,10 @@
 #define WHOLE_LANES (WHOLE_BLOCKS * LANE_COUNT)
 #define BUCKET_WORDS LANE_WORDS(ACL_IP4) // of the other address; a whole bucket has both addresses
 #define WHOLE_WORDS(family) (2 * LANE_WORDS(family))
-// behind a block's rows: each lane's number << 32 | slot
+// each lane's number << 32 | slot; by prefix they are behind a block's rows
 #define BUCKET_NAMES (LANE_COUNT * sizeof(uint64_t))
-#define BUCKET_UNIT(words) (LANE_ROWS(words) * sizeof(lane_row) + BUCKET_NAMES)
+#define BUCKET_UNIT (LANE_ROWS(BUCKET_WORDS) * sizeof(lane_row) + BUCKET_NAMES)
+#define WHOLE_UNIT(family) (LANE_ROWS(WHOLE_WORDS(family)) * sizeof(lane_row))
 
 struct bucket_garbage { // waits for a grace period
     uint64_t epoch;
@@ -51,7 +52,8 @@ struct lane_rules {
     // by number of the prefix: first block << BUCKET_BLOCKS_BITS | blocks; [0]: all other addresses
     uint32_t *place[2];
     uint8_t *block;
-    bool whole;            // only place[0][0], for all packets
+    uint64_t *name; // whole: [unit][LANE_COUNT], side by side for a bucket; [WHOLE_LANES]: no rule
+    bool whole;     // only place[0][0], for all packets
     bool behind_prefilter; // many rules: run the prefilter first
     uint8_t words;         // of addresses in a lane
     // writer
@@ -81,7 +83,7 @@ int lane_rules_check(const struct lane_rules *s, const struct classifier *c,
 
 static inline lane_row *bucket_rows(const struct lane_rules *s, uint32_t ref)
 {
-    return (lane_row *)(s->block + ref * BUCKET_UNIT(s->words));
+    return (lane_row *)(s->block + ref * s->arena.unit);
 }
 
 #endif

@@ -13,15 +13,22 @@ uint32_t place_alive(const struct lane_rules *s, uint32_t place)
     return n;
 }
 
+uint32_t bucket_units(const struct lane_rules *s, uint32_t blocks)
+{
+    return s->whole ? WHOLE_BLOCKS + 1 : blocks; // one more for the name of no rule
+}
+
 uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes)
 {
-    uint32_t n = (rule_lanes + LANE_COUNT - 1) / LANE_COUNT,
-             ref = n && n <= blocks_most(s->whole) ? arena_alloc(&s->arena, n) : 0;
+    // a whole bucket without lanes has a block, too, so that readers find the name of no rule
+    uint32_t n = (rule_lanes + s->whole * !rule_lanes + LANE_COUNT - 1) / LANE_COUNT,
+             units = bucket_units(s, n),
+             ref = n && n <= blocks_most(s->whole) ? arena_alloc(&s->arena, units) : 0;
 
-    for (uint32_t i = 0; i < n && ref; i++) {
+    for (uint32_t i = 0; i < units && ref; i++) {
         lane_row *row = bucket_rows(s, ref + i);
 
-        memset(row, 0, BUCKET_UNIT(s->words));
+        memset(row, 0, s->arena.unit);
         for (unsigned lane = 0; lane < LANE_COUNT; lane++)
             row[LANE_L4_MASK][lane] = LANE_DEAD;
         memset(bucket_names(s, ref + i), 0xff, BUCKET_NAMES);

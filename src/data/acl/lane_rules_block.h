@@ -31,7 +31,8 @@ static inline uint32_t blocks_most(bool whole) // of a bucket
 
 static inline uint64_t *bucket_names(const struct lane_rules *s, uint32_t ref)
 {
-    return (uint64_t *)(bucket_rows(s, ref) + LANE_ROWS(s->words));
+    return s->whole ? s->name + ref * LANE_COUNT
+                    : (uint64_t *)(bucket_rows(s, ref) + LANE_ROWS(s->words));
 }
 
 // Lanes are numbered through all blocks of a place.
@@ -55,7 +56,8 @@ static inline bool lane_is_dead(const struct lane_rules *s, uint32_t place, uint
     return bucket_rows(s, place_ref(place, lane))[LANE_L4_MASK][lane % LANE_COUNT] == LANE_DEAD;
 }
 
-uint32_t place_alive(const struct lane_rules *s, uint32_t place); // lanes in use
+uint32_t place_alive(const struct lane_rules *s, uint32_t place);   // lanes in use
+uint32_t bucket_units(const struct lane_rules *s, uint32_t blocks); // of the arena
 // A bucket with so many lanes, all dead. 0: no room
 uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes);
 // side: the one whose prefix has the bucket

@@ -13,9 +13,9 @@
 
 #include "acl/pages.h"
 
-#define WHOLE_UNITS (1 + 4 * WHOLE_BLOCKS) // unused, the bucket, and copies that wait for readers
-#define RULES_LEAST 17u                    // of more lanes than a whole bucket has
-#define RULES_MOST 16384u                  // more have not been measured
+#define WHOLE_UNITS (1 + 4 * (WHOLE_BLOCKS + 1)) // unused, the bucket, copies that readers see
+#define RULES_LEAST 17u                          // of more lanes than a whole bucket has
+#define RULES_MOST 16384u                        // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
 // number of rules from which the tables exceed the caches near the core, and the prefilter costs
 // less than it saves
@@ -197,8 +197,9 @@ static bool nets_room(const struct draft *d, uint32_t room[2], uint32_t chunks[2
 
 // NULL: too large, or no memory.
 static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, const struct draft *d,
-                                               unsigned words, uint32_t units, size_t max_bytes)
+                                               uint8_t family, uint32_t units, size_t max_bytes)
 {
+    const size_t unit = d->whole ? WHOLE_UNIT(family) : BUCKET_UNIT;
     uint32_t room[2] = {1, 1}, chunks[2] = {0, 0};
     size_t place = line_up(sizeof(struct lane_rules)), nets[3];
 
@@ -207,7 +208,7 @@ static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, con
     nets[0] = line_up(place + (room[0] + room[1]) * sizeof(uint32_t));
     for (unsigned side = 0; side < 2; side++)
         nets[side + 1] = nets[side] + (d->whole ? 0 : nets_bytes(room[side], chunks[side]));
-    size_t bytes = nets[2] + units * BUCKET_UNIT(words);
+    size_t names = nets[2] + units * unit, bytes = names + (d->whole ? units * BUCKET_NAMES : 0);
     if (bytes > BYTES_MAX || (max_bytes && bytes > max_bytes))
         return NULL;
     struct lane_rules *s = pages_map_for(cfg, bytes);
@@ -215,11 +216,12 @@ static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, con
         return NULL;
     *s = (struct lane_rules){.bytes = bytes,
                              .block = (uint8_t *)s + nets[2],
+                             .name = (uint64_t *)((uint8_t *)s + names),
                              .whole = d->whole,
-                             .words = (uint8_t)words};
+                             .words = d->whole ? WHOLE_WORDS(family) : BUCKET_WORDS};
     s->place[0] = (uint32_t *)((uint8_t *)s + place);
     s->place[1] = s->place[0] + room[0];
-    arena_init(&s->arena, s->block, (uint32_t)BUCKET_UNIT(words), units);
+    arena_init(&s->arena, s->block, (uint32_t)unit, units);
     for (unsigned side = 0; side < 2 && !d->whole; side++)
         nets_init(&s->nets[side], (uint8_t *)s + nets[side], room[side], chunks[side]);
     return s;
@@ -235,7 +237,9 @@ static bool buckets_fill(struct lane_rules *s, const struct draft *d, const stru
             struct spot *spot = &d->t[side].spot[i];
             const struct net *net = &d->t[side].net[i];
 
-            if (spot->rule_lanes && !(s->place[side][i] = place_new(s, spot->rule_lanes)))
+            bool there = spot->rule_lanes || (s->whole && side == 0);
+
+            if (there && !(s->place[side][i] = place_new(s, spot->rule_lanes)))
                 return false;
             if (i && nets_add(&s->nets[side], net->addr, net->len))
                 return false;
@@ -293,8 +297,7 @@ static struct lane_rules *draft_build(const struct acl_config *cfg, const struct
                                       const struct classifier_rules *r, const uint8_t *tuple,
                                       size_t max_bytes)
 {
-    unsigned words = d->whole ? WHOLE_WORDS(c->family) : BUCKET_WORDS;
-    struct lane_rules *s = lane_rules_new_empty(cfg, d, words, units, max_bytes);
+    struct lane_rules *s = lane_rules_new_empty(cfg, d, c->family, units, max_bytes);
 
     if (s && !buckets_fill(s, d, c, r, tuple)) {
         lane_rules_free(cfg, s);

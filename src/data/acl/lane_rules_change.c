@@ -51,7 +51,7 @@ static int bucket_retire(struct lane_rules *s, uint32_t place, uint64_t epoch)
         s->garbage_room = room;
     }
     s->garbage[s->n_garbage++] =
-        (struct bucket_garbage){epoch, place_ref(place, 0), place & BUCKET_BLOCKS};
+        (struct bucket_garbage){epoch, place_ref(place, 0), bucket_units(s, place & BUCKET_BLOCKS)};
     return 0;
 }
 

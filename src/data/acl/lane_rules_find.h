@@ -107,7 +107,7 @@ BUCKET_INLINE uint64_t queue_packets(const struct bucket_queue *a)
 
 BUCKET_INLINE const lane_row *place_block(const struct lane_rules *s, uint32_t place)
 {
-    return (const lane_row *)(s->block + (place >> BUCKET_BLOCKS_BITS) * BUCKET_UNIT(BUCKET_WORDS));
+    return (const lane_row *)(s->block + (place >> BUCKET_BLOCKS_BITS) * BUCKET_UNIT);
 }
 
 BUCKET_INLINE void block_prefetch(const lane_row *row)

@@ -47,7 +47,7 @@ LANE_INLINE void vector_compare(const lane_row *rows, unsigned k, const struct k
 
     for (unsigned r = 0; r < LANE_ROWS(WHOLE_WORDS(family)); r++)
         row[r] = lane_load(rows[r] + k % STEPS * LANE_STEP);
-    for (unsigned i = 0; i < b->n; i++)
+    for (unsigned i = 0, n = b->n; i < n; i++)
         hit[i].of[k] = rules_hit(row, b, i, family);
 }
 
@@ -55,27 +55,22 @@ LANE_INLINE void whole_compare(const struct lane_rules *s, struct key_burst *b, 
 {
     // partner: bucket_add_rule
     uint32_t place = __atomic_load_n(s->place[0], __ATOMIC_ACQUIRE);
-    const uint8_t *block =
-        s->block + (place >> BUCKET_BLOCKS_BITS) * BUCKET_UNIT(WHOLE_WORDS(family));
+    const uint8_t *block = s->block + (place >> BUCKET_BLOCKS_BITS) * WHOLE_UNIT(family);
+    const uint64_t *name = s->name + (place >> BUCKET_BLOCKS_BITS) * LANE_COUNT;
     struct hits hit[KEY_BURST] = {0};
 
     for (unsigned k = 0; k < (place & BUCKET_BLOCKS) * STEPS; k++)
-        vector_compare((const lane_row *)(block + k / STEPS * BUCKET_UNIT(WHOLE_WORDS(family))), k,
-                       b, hit, family);
-    for (unsigned i = 0; i < b->n; i++) {
-        uint64_t m, name, have = (uint64_t)b->best[i] << 32 | b->slot[i];
+        vector_compare((const lane_row *)(block + k / STEPS * WHOLE_UNIT(family)), k, b, hit,
+                       family);
+    uint32_t *slot = b->slot;
+    for (unsigned i = 0, n = b->n; i < n; i++) {
+        uint64_t m;
 
         memcpy(&m, &hit[i], sizeof m);
-        unsigned lane = (unsigned)__builtin_ctzll(m | !m);
-        memcpy(&name,
-               block + lane / LANE_COUNT * BUCKET_UNIT(WHOLE_WORDS(family)) +
-                   LANE_ROWS(WHOLE_WORDS(family)) * sizeof(lane_row) +
-                   lane % LANE_COUNT * sizeof name,
-               sizeof name);
-        name |= (uint64_t)(m != 0) - 1;
-        name = name < have ? name : have;
-        b->best[i] = (uint32_t)(name >> 32);
-        b->slot[i] = (uint32_t)name;
+        uint64_t first = name[m ? __builtin_ctzll(m) : WHOLE_LANES];
+        bool before = first >> 32 < b->best[i];
+        slot[i] = before ? (uint32_t)first : slot[i];
+        b->best[i] = before ? (uint32_t)(first >> 32) : b->best[i];
     }
 }
 

@@ -226,6 +226,25 @@ static void changes_that_readers_still_see_use_up_the_room(void **state)
     acl_free(a);
 }
 
+// It wants ACK set and cleared: a whole bucket without a lane decides no packet.
+static void a_rule_that_never_matches_has_no_lane(void **state)
+{
+    acl_rule_init(&rule[0], 0, ACL_BOTH);
+    rule[0].proto_any = false;
+    rule[0].proto = 6;
+    rule[0].tcp_any = rule[0].tcp_mask = 0x10;
+    make_keys(1);
+    struct acl *a = load(1);
+    assert_int_equal(entries_of(a), 0);
+    kernels_agree_with_the_oracle(a, 1);
+    kit_must_be_sound(a);
+    acl_rule_init(&rule[1], 1, ACL_BOTH);
+    assert_int_equal(acl_add(a, &rule[1]), 0);
+    kernels_agree_with_the_oracle(a, 2);
+    kit_must_be_sound(a);
+    acl_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +254,7 @@ int main(void)
         cmocka_unit_test(buckets_stand_behind_the_prefilter_in_long_lists),
         cmocka_unit_test(what_no_bucket_takes_is_under_tuples),
         cmocka_unit_test(changes_that_readers_still_see_use_up_the_room),
+        cmocka_unit_test(a_rule_that_never_matches_has_no_lane),
     };
 
     return cmocka_run_group_tests(tests, sets_new, sets_free);
