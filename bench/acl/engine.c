@@ -152,9 +152,9 @@ void engine_cache_fresh(void)
     cache = acl_cache_new(CACHE_BYTES, (const uint8_t *)"measured, public");
 }
 
-RUN(cache_run, const struct acl_backend asked = acl_backend_of(list, 1, 1),
-    acl_cache_classify4(cache, &asked, KEY4, slot, BURST),
-    acl_cache_classify6(cache, &asked, KEY6, slot, BURST))
+RUN(cache_run, const struct acl_asked q = ((struct acl_asked){list, 1, 1}),
+    acl_cache_classify(cache, &q, ACL_IP4, KEY4, slot, BURST),
+    acl_cache_classify(cache, &q, ACL_IP6, KEY6, slot, BURST))
 
 // --- rte_acl ---
 

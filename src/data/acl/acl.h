@@ -33,6 +33,7 @@
 //      lists, are searched (prefilter.h).
 //
 // In front of a list, a forwarder may keep a cache of verdicts by flow (cache.h), and nothing else.
+// A question takes three names: acl_cache_classify, acl_classify4, the kernel's classify4.
 //
 // Where to look: rule.c defines the meaning of a rule, and all tests compare with it. list.c is the
 // writer: numbers, slots, grace periods. classifier_build.c, classifier_change.c and

@@ -352,19 +352,20 @@ static uint64_t first_bits(unsigned n)
     return n == 64 ? UINT64_MAX : (1ull << n) - 1;
 }
 
-static void backend_classify(const struct acl_backend *backend, const struct cache_table *t,
-                             const void *key, uint32_t *slot, unsigned n)
+static void rules_classify(const struct acl *rules, enum acl_family family, const void *key,
+                           uint32_t *slot, unsigned n)
 {
-    if (t->words == CACHE_WORDS4)
-        backend->classify4(backend->a, key, slot, n);
+    if (family == ACL_IP4)
+        acl_classify4(rules, key, slot, n);
     else
-        backend->classify6(backend->a, key, slot, n);
+        acl_classify6(rules, key, slot, n);
 }
 
-static void burst_look_up(struct acl_cache *c, struct cache_table *t, cache_look *look,
-                          struct list_state *l, const struct acl_backend *backend, const void *key,
-                          uint32_t *slot, unsigned n)
+static void burst_look_up(struct acl_cache *c, struct list_state *l, const struct acl *rules,
+                          enum acl_family family, const void *key, uint32_t *slot, unsigned n)
 {
+    struct cache_table *t = family == ACL_IP4 ? &c->table4 : &c->table6;
+    cache_look *look = family == ACL_IP4 ? c->look4 : c->look6;
     uint32_t known[KEY_BURST];
     uint64_t hash[KEY_BURST],
         miss = first_bits(n) & ~look(t, c->secret, l->generation, key, n, known, hash);
@@ -377,51 +378,24 @@ static void burst_look_up(struct acl_cache *c, struct cache_table *t, cache_look
     memcpy(slot, known, n * sizeof *slot);
     if (miss) {
         m = missed_keys_pack(rest, key, t->words * 8, miss);
-        backend_classify(backend, t, rest, found, m);
+        rules_classify(rules, family, rest, found, m);
         missed_answers_store(c, t, l, key, hash, miss, found, slot);
     }
     sample_add(c, l, n, m);
 }
 
-static void cache_classify(struct acl_cache *c, struct cache_table *t, cache_look *look,
-                           const struct acl_backend *backend, const void *key, uint32_t *slot,
-                           unsigned n)
+void acl_cache_classify(struct acl_cache *c, const struct acl_asked *q, enum acl_family family,
+                        const void *key, uint32_t *slot, unsigned n)
 {
-    struct list_state *l = list_state_of(c, backend->list, backend->epoch);
+    struct list_state *l = c ? list_state_of(c, q->list, q->epoch) : NULL;
+    const size_t bytes = family == ACL_IP4 ? sizeof(struct acl_key4) : sizeof(struct acl_key6);
 
-    if (list_is_bypassed(c, l, n)) {
-        backend_classify(backend, t, key, slot, n);
+    if (!l || list_is_bypassed(c, l, n)) {
+        rules_classify(q->rules, family, key, slot, n);
         return;
     }
     l->turn = sampled[l->aside].every - 1;
     for (unsigned i = 0; i < n; i += KEY_BURST)
-        burst_look_up(c, t, look, l, backend, (const uint8_t *)key + (size_t)i * t->words * 8,
-                      slot + i, n - i < KEY_BURST ? n - i : KEY_BURST);
-}
-
-void acl_cache_classify4(struct acl_cache *c, const struct acl_backend *backend,
-                         const struct acl_key4 *key, uint32_t *slot, unsigned n)
-{
-    cache_classify(c, &c->table4, c->look4, backend, key, slot, n);
-}
-
-void acl_cache_classify6(struct acl_cache *c, const struct acl_backend *backend,
-                         const struct acl_key6 *key, uint32_t *slot, unsigned n)
-{
-    cache_classify(c, &c->table6, c->look6, backend, key, slot, n);
-}
-
-static void list_classify4(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
-{
-    acl_classify4(a, key, slot, n);
-}
-
-static void list_classify6(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
-{
-    acl_classify6(a, key, slot, n);
-}
-
-struct acl_backend acl_backend_of(const struct acl *a, uint16_t list, uint32_t epoch)
-{
-    return (struct acl_backend){list_classify4, list_classify6, a, list, epoch};
+        burst_look_up(c, l, q->rules, family, (const uint8_t *)key + i * bytes, slot + i,
+                      n - i < KEY_BURST ? n - i : KEY_BURST);
 }

@@ -28,27 +28,20 @@ struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16]);
 void acl_cache_free(struct acl_cache *c);
 void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s); // any thread
 
-// Classifies packets that are not in the cache: acl_classify4 and 6, or functions of the same form.
-// acl_backend_of makes the backend of a plain list.
-struct acl_backend {
-    void (*classify4)(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
-    void (*classify6)(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
-    const void *a;
+struct acl_asked { // which list is asked
+    const struct acl *rules;
     uint16_t list;  // its id
-    uint32_t epoch; // of its content, loaded by the reader before `a`
+    uint32_t epoch; // of its content, loaded by the reader before the call
 };
-
-struct acl_backend acl_backend_of(const struct acl *a, uint16_t list, uint32_t epoch);
 
 // True if the cache is bypassed for this burst of n packets: then call the classifier directly,
 // without making keys. acl_cache_classify decides the same way.
 bool acl_cache_is_bypassed(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n);
 
-// As acl_classify4 and 6, through the cache; any n.
-void acl_cache_classify4(struct acl_cache *c, const struct acl_backend *asked,
-                         const struct acl_key4 *key, uint32_t *slot, unsigned n);
-void acl_cache_classify6(struct acl_cache *c, const struct acl_backend *asked,
-                         const struct acl_key6 *key, uint32_t *slot, unsigned n);
+// As acl_classify4 or 6, which it calls for packets that are not in the cache; any n. c NULL: there
+// is no cache. key: struct acl_key4 or acl_key6 [n].
+void acl_cache_classify(struct acl_cache *c, const struct acl_asked *q, enum acl_family family,
+                        const void *key, uint32_t *slot, unsigned n);
 
 enum cache_kernel { CACHE_PLAIN, CACHE_AVX512, CACHE_VAES };
 // For tests, before the first burst. False: not on this CPU.

@@ -43,14 +43,6 @@ static struct acl_key6 flow6(unsigned flow)
     return k;
 }
 
-static const struct acl_backend *ask(struct acl_backend a)
-{
-    static struct acl_backend kept;
-
-    kept = a;
-    return &kept;
-}
-
 static struct acl_rule random_rule(uint32_t number)
 {
     struct acl_rule r;
@@ -91,10 +83,10 @@ static void must_agree(struct acl_cache *c, const struct acl *a, uint16_t id, ui
     }
     got[n] = 0x12345678;
     acl_classify4(a, k4, want, n);
-    acl_cache_classify4(c, ask(acl_backend_of(a, id, epoch)), k4, got, n);
+    acl_cache_classify(c, &(struct acl_asked){a, id, epoch}, ACL_IP4, k4, got, n);
     assert_memory_equal(got, want, n * sizeof *got);
     acl_classify6(a, k6, want, n);
-    acl_cache_classify6(c, ask(acl_backend_of(a, id, epoch)), k6, got, n);
+    acl_cache_classify(c, &(struct acl_asked){a, id, epoch}, ACL_IP6, k6, got, n);
     assert_memory_equal(got, want, n * sizeof *got);
     assert_int_equal(got[n], 0x12345678);
 }
@@ -144,7 +136,7 @@ static void generations_come_round_without_old_verdicts(void **state)
         acl_classify4(a[l], k, want[l], 4);
     for (unsigned i = 0; i < 140000;
          i++) { // every burst under another content; more than there are generations
-        acl_cache_classify4(c, ask(acl_backend_of(a[i % 2], 3, i)), k, got, 4);
+        acl_cache_classify(c, &(struct acl_asked){a[i % 2], 3, i}, ACL_IP4, k, got, 4);
         assert_memory_equal(got, want[i % 2], sizeof got);
     }
     acl_free(a[0]);
@@ -163,7 +155,7 @@ static void play(struct acl_cache *c, const struct acl *a, unsigned bursts, unsi
     for (unsigned b = 0; b < bursts; b++) {
         for (unsigned i = 0; i < 64; i++)
             k[i] = flow4(flows ? pick(flows) : (unsigned)lpm_random(&seed));
-        acl_cache_classify4(c, ask(acl_backend_of(a, 1, 1)), k, slot, 64);
+        acl_cache_classify(c, &(struct acl_asked){a, 1, 1}, ACL_IP4, k, slot, 64);
     }
     acl_cache_stats(c, &after);
     *more = (struct acl_cache_stats){.hits = after.hits - before.hits,
@@ -201,13 +193,13 @@ static void a_flow_seen_once_is_not_kept(void **state)
 
     for (unsigned i = 0; i < 100; i++) {
         k = flow6(i);
-        acl_cache_classify6(c, ask(acl_backend_of(a, 1, 1)), &k, &slot, 1);
+        acl_cache_classify(c, &(struct acl_asked){a, 1, 1}, ACL_IP6, &k, &slot, 1);
     }
     acl_cache_stats(c, &st);
     assert_true(st.admitted <= 1); // eight bits of the door may match by chance
     for (unsigned i = 0; i < 3; i++) {
         k = flow6(1000);
-        acl_cache_classify6(c, ask(acl_backend_of(a, 1, 1)), &k, &slot, 1);
+        acl_cache_classify(c, &(struct acl_asked){a, 1, 1}, ACL_IP6, &k, &slot, 1);
     }
     acl_cache_stats(c, &st);
     assert_int_equal(st.hits, 1);

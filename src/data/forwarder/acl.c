@@ -207,7 +207,6 @@ static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigne
     uint16_t list = out ? list_out(iface) : list_in(iface);
     const struct acl_content *c = acl_content_of(list);
     struct acl_verdict v = {.c = c, .list = list, .iface = iface, .out = out};
-    struct acl_group a = {.c = c, .list = list};
     union acl_keys key;
     uint32_t slot = ACL_MISS;
 
@@ -217,7 +216,8 @@ static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigne
         v.key = &key;
         if (!(b->family == IP4 ? acl_key4(b, i, key.four) : acl_key6(b, i, key.six)))
             return DROP_ACL_UNREADABLE;
-        acl_classify(f, b->family, &a, &key, &slot, 1);
+        const struct acl_asked q = acl_asked_of(c, list);
+        acl_cache_classify(acl_cache_for(f, c), &q, acl_family_of(b), &key, &slot, 1);
     }
     v.place = acl_place(c, slot);
     if (!f->dry) {

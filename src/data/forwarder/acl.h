@@ -3,6 +3,7 @@
 #ifndef FORWARDER_ACL_H
 #define FORWARDER_ACL_H
 
+#include "acl/cache.h"
 #include "forwarder/state.h"
 #include "table/acl.h"
 
@@ -25,6 +26,24 @@ void acl_redirect(struct forwarder *f, struct burst *b);
 
 // --- acl_decide.c ---
 
+static inline enum acl_family acl_family_of(const struct burst *b)
+{
+    return b->family == IP4 ? ACL_IP4 : ACL_IP6;
+}
+
+static inline struct acl_asked acl_asked_of(const struct acl_content *c, uint16_t list)
+{
+    // Acquire, partner: acl_changed. A cache entry of this epoch is up to date.
+    return (struct acl_asked){c->rules, list, __atomic_load_n(&c->epoch, __ATOMIC_ACQUIRE)};
+}
+
+// The verdict cache of lists with this content, NULL: none.
+static inline struct acl_cache *acl_cache_for(const struct forwarder *f,
+                                              const struct acl_content *c)
+{
+    return c->cached ? f->acl_cache : NULL;
+}
+
 union acl_keys {
     struct acl_key4 four[BURST_MAX];
     struct acl_key6 six[BURST_MAX];
@@ -41,9 +60,6 @@ struct acl_group { // packets with the same list
     union acl_keys *key; // indexed like the burst; NULL: not made yet
 };
 
-// Finds the slots of n keys of one family, through the cache if there is one.
-void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g,
-                  const union acl_keys *key, uint32_t *slot, unsigned n);
 // Finds the slots of a whole burst, mostly by addresses. Returns false if keys have to be made.
 bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group *g);
 // Counts the packets and applies their rules. Returns the mask, in the burst, of packets that end.

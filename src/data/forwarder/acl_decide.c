@@ -16,7 +16,6 @@
 #include <emmintrin.h>
 #endif
 
-#include "acl/cache.h"
 #include "forwarder/acl.h"
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
@@ -26,28 +25,6 @@
 #define INLINE static inline __attribute__((always_inline))
 
 // --- the rule's slot ---
-
-// Acquire, partner: acl_changed. A cache entry of this epoch is up to date.
-static uint32_t epoch_of(const struct acl_content *c)
-{
-    return __atomic_load_n(&c->epoch, __ATOMIC_ACQUIRE);
-}
-
-void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g,
-                  const union acl_keys *key, uint32_t *slot, unsigned n)
-{
-    const struct acl_backend asked = acl_backend_of(g->c->rules, g->list, epoch_of(g->c));
-    bool cached = f->acl_cache && g->c->cached;
-
-    if (family == IP4 && cached)
-        acl_cache_classify4(f->acl_cache, &asked, key->four, slot, n);
-    else if (family == IP4)
-        acl_classify4(g->c->rules, key->four, slot, n);
-    else if (cached)
-        acl_cache_classify6(f->acl_cache, &asked, key->six, slot, n);
-    else
-        acl_classify6(g->c->rules, key->six, slot, n);
-}
 
 struct late { // argument of the callbacks
     struct forwarder *f;
@@ -70,14 +47,14 @@ static void look_up_ahead(void *ctx)
 
 bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group *g)
 {
-    const struct acl *list = g->c->rules;
-    enum acl_family family = b->family == IP4 ? ACL_IP4 : ACL_IP6;
+    const struct acl_asked q = acl_asked_of(g->c, g->list);
+    enum acl_family family = acl_family_of(b);
     _Alignas(64) uint8_t src[BURST_MAX][16];
 
     if (b->kind != BURST_TRANSIT)
         return false;
-    if (f->acl_cache && g->c->cached && !acl_is_by_sets(list, family) &&
-        !acl_cache_is_bypassed(f->acl_cache, g->list, epoch_of(g->c), b->n))
+    if (acl_cache_for(f, g->c) && !acl_is_by_sets(q.rules, family) &&
+        !acl_cache_is_bypassed(f->acl_cache, q.list, q.epoch, b->n))
         return false;
     if (unlikely(!acl_sources(b, src)))
         return false;
@@ -86,7 +63,7 @@ bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group
     struct late whom = {f, b};
     const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6,
                                   read_late, ahead ? look_up_ahead : NULL, &whom};
-    acl_classify_late(list, family, &late, g->slot, b->n);
+    acl_classify_late(q.rules, family, &late, g->slot, b->n);
     g->matched = true;
     return true;
 }
@@ -96,6 +73,7 @@ static void find_slots(struct forwarder *f, const struct burst *b, struct acl_gr
 {
     union acl_keys some;
     const union acl_keys *key = g->key;
+    const struct acl_asked q = acl_asked_of(g->c, g->list);
 
     if (g->n < b->n) {
         for (unsigned k = 0; k < g->n; k++)
@@ -105,7 +83,7 @@ static void find_slots(struct forwarder *f, const struct burst *b, struct acl_gr
                 some.six[k] = g->key->six[g->at[k]];
         key = &some;
     }
-    acl_classify(f, b->family, g, key, g->slot, g->n);
+    acl_cache_classify(acl_cache_for(f, g->c), &q, acl_family_of(b), key, g->slot, g->n);
 }
 
 // --- packets that need more than a permit ---
