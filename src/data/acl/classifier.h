@@ -30,6 +30,7 @@
 
 #include "acl/acl.h"
 #include "acl/arena.h"
+#include "acl/entry_l4.h"
 #include "acl/prefix_rules.h"
 #include "acl/rule.h"
 
@@ -40,30 +41,8 @@
 #define SET_RULES_MAX 16u        // further ones go under tuples
 #define PLACE_SET_RULE 0xfeu     // in place of a tuple's number
 #define PLACE_PREFIX_TABLE 0x80u // plus the number of the table
-#define SLOT_BITS 24u
 
 enum side_index { SIDE_SRC, SIDE_DST };
-
-// Fields shared by entries of both families; 24 bytes.
-struct entry_l4 {
-    uint16_t sport, sport_span, dport, dport_span; // start and size - 1 of each range
-    uint32_t number;
-    uint32_t slot : SLOT_BITS, tcp_any : 8;
-    uint8_t proto, tcp_value, dscp,
-        not_part;   // as the last four bytes of acl_key_l4; not_part: parts that do not match
-    uint8_t len[2]; // of the prefixes; 0 for a set, whose index is in the address
-    uint8_t tcp_mask;
-    uint8_t is; // enum entry_is
-};
-// not_part of a deleted entry, if there was no room for a shorter block
-#define ENTRY_DEAD 0xffu
-enum entry_is {
-    ENTRY_LAST = 1,
-    ENTRY_PROTO = 2,
-    ENTRY_DSCP = 4,
-    ENTRY_SRC_SET = 8,
-    ENTRY_DST_SET = 16
-};
 
 struct entry4 {
     uint32_t addr[2]; // host order

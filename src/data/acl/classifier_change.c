@@ -102,11 +102,6 @@ int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot
     return 0;
 }
 
-static bool entry_is_dead(const struct entry_l4 *e)
-{
-    return e->not_part == ENTRY_DEAD;
-}
-
 static void set_rule_del(struct classifier *c, uint32_t slot)
 {
     unsigned i = 0;
@@ -136,7 +131,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from),
              to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
 
-    while (entry_l4_at(c, from, i)->slot != slot || entry_is_dead(entry_l4_at(c, from, i)))
+    while (entry_l4_at(c, from, i)->slot != slot || entry_l4_is_dead(entry_l4_at(c, from, i)))
         i++;
     tuple_count(t, -1u);
     __atomic_store_n(&c->in_tuples, c->in_tuples - 1, __ATOMIC_RELAXED);
@@ -144,9 +139,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
     c->deleted++;
     lanes_del_rule(c, r, slot);
     if (n > 1 && !to) { // no room for a shorter block
-        // not_part is its last byte; partner: l4_differs
-        uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)->proto;
-        __atomic_store_n(word, *word | (uint32_t)ENTRY_DEAD << 24, __ATOMIC_RELAXED);
+        entry_l4_kill(entry_l4_at(c, from, i));
         return;
     }
     if (to) {

@@ -55,8 +55,8 @@ static int rule_check(const struct classifier *c, const struct acl_rule *r, uint
     for (unsigned s = 0; s < 2; s++)
         if (!side_lets_pass(c, s, tuple, r))
             return rule_error(why, n, "the prefilter of side %u lacks rule %u", s, r->number);
-    while (ref && (entry_l4_at(c, ref, i)->slot != slot ||
-                   entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
+    while (ref &&
+           (entry_l4_at(c, ref, i)->slot != slot || entry_l4_is_dead(entry_l4_at(c, ref, i)))) {
         if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
             ref = 0;
         i++;
@@ -110,9 +110,9 @@ static int blocks_check(const struct classifier *c, uint32_t rules, char *why, s
 
             if (ref + i >= c->arena.top)
                 return rule_error(why, n, "the block of head %u runs over", h);
-            if (i && e[0].number <= entry_l4_at(c, ref, i - 1)->number && e->not_part != ENTRY_DEAD)
+            if (i && e[0].number <= entry_l4_at(c, ref, i - 1)->number && !entry_l4_is_dead(e))
                 return rule_error(why, n, "the block of head %u is not sorted", h);
-            alive += e->not_part != ENTRY_DEAD;
+            alive += !entry_l4_is_dead(e);
             more = !(e->is & ENTRY_LAST);
         }
     }

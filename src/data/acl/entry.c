@@ -59,27 +59,12 @@ void entry_write(const struct classifier *c, uint32_t ref, const struct acl_rule
                  uint8_t is)
 {
     const struct acl_side *side[2] = {rule_side(r, SIDE_SRC), rule_side(r, SIDE_DST)};
+    const struct rule_test test = rule_test(r);
     struct entry_l4 *e = entry_l4_at(c, ref, 0);
 
-    *e = (struct entry_l4){
-        .sport = r->sport[0],
-        .sport_span = (uint16_t)(r->sport[1] - r->sport[0]),
-        .dport = r->dport[0],
-        .dport_span = (uint16_t)(r->dport[1] - r->dport[0]),
-        .number = r->number,
-        .slot = slot,
-        .tcp_any = r->tcp_any,
-        .proto = r->proto_any ? 0 : r->proto,
-        .tcp_value = r->tcp_value,
-        .tcp_mask = r->tcp_mask,
-        .dscp = r->dscp == ACL_DSCP_ANY ? 0 : r->dscp,
-        .not_part = ACL_ANY_PART & ~r->part,
-        .is = is,
-    };
-    if (rule_needs_header(r))
-        e->not_part |= ACL_LATER;
-    e->is |= (r->proto_any ? 0 : ENTRY_PROTO) | (r->dscp == ACL_DSCP_ANY ? 0 : ENTRY_DSCP) |
-             (r->src.set == ACL_NO_SET ? 0 : ENTRY_SRC_SET) |
+    *e = (struct entry_l4){.number = r->number, .slot = slot, .is = is};
+    entry_l4_put(e, &test);
+    e->is |= (r->src.set == ACL_NO_SET ? 0 : ENTRY_SRC_SET) |
              (r->dst.set == ACL_NO_SET ? 0 : ENTRY_DST_SET);
     for (unsigned s = 0; s < 2; s++) {
         bool set = side[s]->set != ACL_NO_SET;

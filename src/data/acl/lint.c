@@ -91,25 +91,27 @@ static bool side_covers(const struct acl_side *a, const struct acl_side *b, uint
     return a->len <= b->len && bits_equal(a->addr, b->addr, a->len);
 }
 
-static uint8_t parts_of(const struct acl_rule *r)
+static bool range_covers(uint32_t from, uint32_t span, uint32_t inner_from, uint32_t inner_span)
 {
-    return (uint8_t)(rule_needs_header(r) ? r->part & ~ACL_LATER : r->part);
+    return from <= inner_from && inner_from + inner_span <= from + span;
 }
 
-static bool flags_cover(const struct acl_rule *a, const struct acl_rule *b)
+static bool test_covers(const struct rule_test *a, const struct rule_test *b)
 {
-    if (a->tcp_mask & ~b->tcp_mask || (b->tcp_value & a->tcp_mask) != a->tcp_value)
-        return false;
-    return !a->tcp_any || b->tcp_value & a->tcp_any || (b->tcp_any && !(b->tcp_any & ~a->tcp_any));
+    const uint8_t set = (uint8_t)((b->value & b->mask) >> TEST_FLAGS); // flags that b wants set
+
+    return !(a->mask & ~b->mask) && !((a->value ^ b->value) & a->mask) &&
+           (!a->any || set & a->any || (b->any && !(b->any & ~a->any))) &&
+           range_covers((uint16_t)a->port, (uint16_t)a->span, (uint16_t)b->port,
+                        (uint16_t)b->span) &&
+           range_covers(a->port >> 16, a->span >> 16, b->port >> 16, b->span >> 16);
 }
 
 bool acl_rule_covers(const struct acl_rule *a, const struct acl_rule *b, struct acl_set *const *set)
 {
-    return !(b->families & ~a->families) && !(parts_of(b) & ~parts_of(a)) &&
-           (a->proto_any || (!b->proto_any && a->proto == b->proto)) &&
-           a->sport[0] <= b->sport[0] && b->sport[1] <= a->sport[1] && a->dport[0] <= b->dport[0] &&
-           b->dport[1] <= a->dport[1] && flags_cover(a, b) &&
-           (a->dscp == ACL_DSCP_ANY || a->dscp == b->dscp) &&
+    const struct rule_test ta = rule_test(a), tb = rule_test(b);
+
+    return !(b->families & ~a->families) && test_covers(&ta, &tb) &&
            side_covers(&a->src, &b->src, b->families, set) &&
            side_covers(&a->dst, &b->dst, b->families, set);
 }

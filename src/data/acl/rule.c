@@ -42,6 +42,25 @@ bool rule_needs_header(const struct acl_rule *r)
     return !any_port(r->sport) || !any_port(r->dport) || r->tcp_mask || r->tcp_any;
 }
 
+static uint32_t test_word(uint8_t proto, uint8_t flags, uint8_t dscp, uint8_t part)
+{
+    return proto | (uint32_t)flags << TEST_FLAGS | (uint32_t)dscp << 16 | (uint32_t)part << 24;
+}
+
+struct rule_test rule_test(const struct acl_rule *r)
+{
+    uint8_t not_part = (uint8_t)(ACL_ANY_PART & ~r->part) | (rule_needs_header(r) ? ACL_LATER : 0);
+    bool any_dscp = r->dscp == ACL_DSCP_ANY;
+
+    return (struct rule_test){
+        .port = r->sport[0] | (uint32_t)r->dport[0] << 16,
+        .span = (uint32_t)(r->sport[1] - r->sport[0]) | (uint32_t)(r->dport[1] - r->dport[0]) << 16,
+        .value = test_word(r->proto_any ? 0 : r->proto, r->tcp_value, any_dscp ? 0 : r->dscp, 0),
+        .mask = test_word(r->proto_any ? 0 : 0xff, r->tcp_mask, any_dscp ? 0 : 0xff, not_part),
+        .any = r->tcp_any,
+    };
+}
+
 static bool is_set_or_any(const struct acl_side *s)
 {
     return s->set != ACL_NO_SET || !s->len;
@@ -49,7 +68,9 @@ static bool is_set_or_any(const struct acl_side *s)
 
 bool rule_is_by_addresses(const struct acl_rule *r)
 {
-    return r->proto_any && r->part == ACL_ANY_PART && r->dscp == ACL_DSCP_ANY;
+    const struct rule_test t = rule_test(r);
+
+    return !t.mask && !t.any && t.span == UINT32_MAX;
 }
 
 bool rule_is_by_sets(const struct acl_rule *r)

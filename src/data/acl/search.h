@@ -41,21 +41,6 @@ static inline __attribute__((always_inline)) uint64_t bitmap_match(const struct 
 
 // --- one packet, one entry ---
 
-// 0 if they match. Bits instead of conditions: nearly every branch here would be unpredictable.
-static inline uint32_t l4_differs(const struct entry_l4 *e, const struct acl_key_l4 *k)
-{
-    // by ENTRY_PROTO, ENTRY_DSCP
-    static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000, 0xff00ff};
-    // partner: classifier_del, which marks entries dead
-    uint32_t have, want = __atomic_load_n((const uint32_t *)&e->proto, __ATOMIC_RELAXED);
-
-    memcpy(&have, &k->proto, sizeof have);
-    return ((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) |
-           (have & want & 0xff000000) | ((uint16_t)(k->sport - e->sport) > e->sport_span) |
-           ((uint16_t)(k->dport - e->dport) > e->dport_span) |
-           ((e->tcp_any != 0) & !(k->tcp_flags & e->tcp_any));
-}
-
 static inline bool is_member(const struct key_burst *b, unsigned side, uint64_t set, unsigned i)
 {
     return b->sets[side] >> set & b->member[side][set] >> i & 1;
@@ -72,7 +57,7 @@ static inline bool entry4_matches(const struct key_burst *b, const struct entry4
 {
     uint32_t differ = ((__builtin_bswap32(b->addr4[0][i]) ^ e->addr[0]) & mask4(e->l4.len[0])) |
                       ((__builtin_bswap32(b->addr4[1][i]) ^ e->addr[1]) & mask4(e->l4.len[1])) |
-                      l4_differs(&e->l4, &b->l4[i]);
+                      entry_l4_differs(&e->l4, &b->l4[i]);
 
     bool match = !differ;
 
@@ -94,7 +79,7 @@ static inline bool entry6_matches(const struct key_burst *b, const struct entry6
 {
     uint64_t differ = differ6(b->addr6[0][i], e->addr[0], e->l4.len[0]) |
                       differ6(b->addr6[1][i], e->addr[1], e->l4.len[1]) |
-                      l4_differs(&e->l4, &b->l4[i]);
+                      entry_l4_differs(&e->l4, &b->l4[i]);
 
     bool match = !differ;
 

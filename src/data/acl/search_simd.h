@@ -62,28 +62,6 @@ SEARCH_INLINE void search_columns(const uint8_t *const row[SEARCH_STEP], size_t 
     search_turn4(half, column);
 }
 
-// 0 where the fields of entry_l4 match. e[2..7]: the entries' words 2..7.
-SEARCH_INLINE __m256i search_l4(const __m256i *e, __m256i ports, __m256i have)
-{
-    __m256i flags = search_all(0xff00), zero = _mm256_setzero_si256();
-    __m256i from = _mm256_blend_epi16(e[2], _mm256_slli_epi32(e[3], 16), 0xaa),
-            span = _mm256_blend_epi16(_mm256_srli_epi32(e[2], 16), e[3], 0xaa);
-    __m256i beyond = _mm256_subs_epu16(_mm256_sub_epi16(ports, from), span);
-    __m256i is_proto = _mm256_srai_epi32(_mm256_slli_epi32(e[7], 6), 31),
-            is_dscp = _mm256_srai_epi32(_mm256_slli_epi32(e[7], 5), 31);
-    __m256i compared =
-        _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(e[7], 8), flags),
-                        _mm256_or_si256(_mm256_and_si256(is_proto, search_all(0xff)),
-                                        _mm256_and_si256(is_dscp, search_all(0xff0000))));
-    __m256i differ = _mm256_and_si256(_mm256_xor_si256(have, e[6]), compared);
-    __m256i part = _mm256_and_si256(_mm256_and_si256(have, e[6]), search_all(0xff000000));
-    // tcp_any, if the packet has its flags
-    __m256i any = _mm256_and_si256(_mm256_srli_epi32(e[5], 16), flags);
-    __m256i lacks = _mm256_andnot_si256(_mm256_cmpeq_epi32(any, zero), search_none(any, have));
-
-    return _mm256_or_si256(_mm256_or_si256(beyond, differ), _mm256_or_si256(part, lacks));
-}
-
 SEARCH_INLINE __m256i search_address(__m256i have, __m256i want, __m256i len)
 {
     __m256i mask = _mm256_sllv_epi32(
@@ -129,7 +107,7 @@ SEARCH_INLINE unsigned search4_eights(struct key_burst *b, const struct search_r
         search_columns(have, 0, p);
         __m256i differ = _mm256_or_si256(search_address(p[0], e[0], e[7]),
                                          search_address(p[1], e[1], _mm256_srli_epi32(e[7], 8)));
-        differ = _mm256_or_si256(differ, search_l4(e, p[2], p[3]));
+        differ = _mm256_or_si256(differ, entry_l4_differ8(e, p[2], p[3]));
         __m256i same = _mm256_cmpeq_epi32(differ, _mm256_setzero_si256());
         unsigned there = n - j < SEARCH_STEP ? (1u << (n - j)) - 1 : (1u << SEARCH_STEP) - 1,
                  match = search_bits(same) & there;
