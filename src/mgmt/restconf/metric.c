@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/plain.h"
@@ -31,7 +31,7 @@ static const char *suffix_of(enum metric_type type)
 void metric_family(struct metrics *m, enum metric_type type, const char *name, const char *unit,
                    const char *help)
 {
-    m->family = name;
+    snprintf(m->family, sizeof m->family, "%s", name);
     m->type = type;
     const char *suffix = m->openmetrics ? "" : suffix_of(type);
     text_printf(&m->text, "# TYPE kamuee_%s%s %s\n", name, suffix, type_name(m));
@@ -66,14 +66,25 @@ static void write_number(struct text *t, double value)
         text_printf(t, " %.15g\n", value);
 }
 
+void metric_u64_of(struct metrics *m, uint64_t value, va_list labels)
+{
+    write_sample(m, suffix_of(m->type), labels);
+    text_printf(&m->text, " %" PRIu64 "\n", value);
+}
+
+void metric_real_of(struct metrics *m, double value, va_list labels)
+{
+    write_sample(m, suffix_of(m->type), labels);
+    write_number(&m->text, value);
+}
+
 void metric_u64(struct metrics *m, uint64_t value, ...)
 {
     va_list labels;
 
     va_start(labels, value);
-    write_sample(m, suffix_of(m->type), labels);
+    metric_u64_of(m, value, labels);
     va_end(labels);
-    text_printf(&m->text, " %" PRIu64 "\n", value);
 }
 
 void metric_real(struct metrics *m, double value, ...)
@@ -81,9 +92,8 @@ void metric_real(struct metrics *m, double value, ...)
     va_list labels;
 
     va_start(labels, value);
-    write_sample(m, suffix_of(m->type), labels);
+    metric_real_of(m, value, labels);
     va_end(labels);
-    write_number(&m->text, value);
 }
 
 void metric_part(struct metrics *m, const char *suffix, double value, ...)

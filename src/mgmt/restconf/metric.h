@@ -10,6 +10,7 @@
 #ifndef RESTCONF_METRIC_H
 #define RESTCONF_METRIC_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,10 +19,12 @@
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO };
 
+#define METRIC_NAME_MAX 80
+
 struct metrics {
     struct text text;
     bool openmetrics;
-    const char *family;
+    char family[METRIC_NAME_MAX];
     enum metric_type type;
 };
 
@@ -30,6 +33,8 @@ void metric_family(struct metrics *m, enum metric_type type, const char *name, c
                    const char *help);
 void metric_u64(struct metrics *m, uint64_t value, ...) __attribute__((sentinel)); // of an info: 1
 void metric_real(struct metrics *m, double value, ...) __attribute__((sentinel));
+void metric_u64_of(struct metrics *m, uint64_t value, va_list labels);
+void metric_real_of(struct metrics *m, double value, va_list labels);
 // A sample of the family with a name of its own: "_bucket", "_sum" and "_count" of a histogram.
 void metric_part(struct metrics *m, const char *suffix, double value, ...)
     __attribute__((sentinel));
