@@ -78,14 +78,9 @@ void counter_sum_iface(uint16_t iface, struct counter_iface *sum)
     memset(sum, 0, sizeof *sum);
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
         const struct counter_iface *c = &blocks[s].iface[iface];
-        sum->rx_packets += read_word(&c->rx_packets);
-        sum->rx_bytes += read_word(&c->rx_bytes);
-        sum->tx_packets += read_word(&c->tx_packets);
-        sum->tx_bytes += read_word(&c->tx_bytes);
-        sum->drop_packets += read_word(&c->drop_packets);
-        sum->punt_packets += read_word(&c->punt_packets);
-        sum->inject_packets += read_word(&c->inject_packets);
-        sum->urpf_packets += read_word(&c->urpf_packets);
+#define IFACE_COUNTER(member, ...) sum->member += read_word(&c->member);
+#include "table/counter_iface.def"
+#undef IFACE_COUNTER
     }
 }
 
@@ -221,14 +216,9 @@ void counter_restore_iface(uint16_t iface, const struct counter_iface *c, uint64
 
     thread_must_be(ROLE_CONTROL);
     ledger_vr_except_iface(iface, c);
-    mine->rx_packets += c->rx_packets;
-    mine->rx_bytes += c->rx_bytes;
-    mine->tx_packets += c->tx_packets;
-    mine->tx_bytes += c->tx_bytes;
-    mine->drop_packets += c->drop_packets;
-    mine->punt_packets += c->punt_packets;
-    mine->inject_packets += c->inject_packets;
-    mine->urpf_packets += c->urpf_packets;
+#define IFACE_COUNTER(member, ...) mine->member += c->member;
+#include "table/counter_iface.def"
+#undef IFACE_COUNTER
     since_wall_ns_of[iface] = since_wall_ns;
     cleared[iface] = *before;
 }

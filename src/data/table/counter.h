@@ -38,9 +38,10 @@ struct drop_info {
 };
 extern const struct drop_info drop_info[DROP_N];
 
-struct counter_iface { // one cache line
-    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-    uint64_t drop_packets, punt_packets, inject_packets, urpf_packets;
+struct counter_iface { // plain packets touch only the first cache line
+#define IFACE_COUNTER(member, ...) uint64_t member;
+#include "table/counter_iface.def"
+#undef IFACE_COUNTER
 } __attribute__((aligned(64)));
 
 typedef uint64_t counter_pair __attribute__((vector_size(16), may_alias));
@@ -128,7 +129,7 @@ struct counter_block {
     uint64_t vr_drop[VR_MAX][DROP_N]; // part of drop[], by the interface's virtual router
     struct counter_vr vr[VR_MAX];
 } __attribute__((aligned(128)));
-_Static_assert(sizeof(struct counter_iface) == 64, "one cache line");
+_Static_assert(offsetof(struct counter_iface, urpf_packets) == 56, "the end of the first line");
 _Static_assert(sizeof(struct counter_block) % 128 == 0,
                "no cache line belongs to two threads; CPUs fetch them in pairs");
 

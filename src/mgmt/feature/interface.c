@@ -6,7 +6,6 @@
 #include "feature/model.h"
 
 #include <arpa/inet.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "interface/iface_manager.h"
 #include "interface/iface_policy.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "rib/rib_manager.h"
@@ -45,6 +45,14 @@ static struct model_interfaces *interfaces_of(const struct model *m)
 }
 
 // --- reading -------------------------------------------------------------------------------------
+
+static const struct column policy_columns[] = {
+    COLUMN(struct iface_policy, redirect, "redirect"),
+    COLUMN(struct iface_policy, sample, "sflow", .bit = IFACE_SAMPLE_SFLOW),
+    COLUMN(struct iface_policy, sample, "ipfix", .bit = IFACE_SAMPLE_IPFIX),
+    COLUMN(struct iface_policy, directed_broadcast, "directed-broadcast"),
+    COLUMN(struct iface_policy, fast_reroute, "fast-reroute"),
+    {0}};
 
 static uint8_t read_urpf(const struct lyd_node *first, const char *family)
 {
@@ -78,11 +86,7 @@ static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
 
     p->urpf[0] = read_urpf(urpf, "ipv4");
     p->urpf[1] = read_urpf(urpf, "ipv6");
-    p->redirect = leaf_true(lyd_child(entry), "redirect");
-    p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
-    p->fast_reroute = leaf_true(lyd_child(entry), "fast-reroute");
-    p->sample = (uint8_t)((leaf_true(lyd_child(entry), "sflow") ? IFACE_SAMPLE_SFLOW : 0) |
-                          (leaf_true(lyd_child(entry), "ipfix") ? IFACE_SAMPLE_IPFIX : 0));
+    columns_read(lyd_child(entry), policy_columns, p);
     p->pcp_class = read_pcp_classes(entry);
 }
 
@@ -363,6 +367,12 @@ static const char *status_name(const struct iface *i)
     return !i->admin_up ? "admin-down" : i->carrier ? "up" : "down";
 }
 
+static const struct column address_columns[] = {
+    COLUMN(struct address_row, addr, "ip"),
+    COLUMN(struct address_row, len, "prefix-length"),
+    COLUMN(struct address_row, secondary, "secondary"),
+    {0}};
+
 // Writes the interface's addresses in the kernel, out of `n` rows.
 static void write_addresses(struct jwrite *j, uint16_t id, const struct address_row *row,
                             unsigned n)
@@ -372,26 +382,18 @@ static void write_addresses(struct jwrite *j, uint16_t id, const struct address_
         if (a->iface != id)
             continue;
         jwrite_begin(j, NULL, '{');
-        jwrite_ip(j, "ip", &a->addr);
-        jwrite_int(j, "prefix-length", a->len);
-        jwrite_bool(j, "secondary", a->secondary);
+        columns_write(j, address_columns, a);
         jwrite_string(j, "status", a->usable ? "preferred" : "tentative");
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
 }
 
-static void write_iface_counters(struct jwrite *j, const struct counter_iface *c)
-{
-    jwrite_u64(j, "rx-packets", c->rx_packets);
-    jwrite_u64(j, "rx-bytes", c->rx_bytes);
-    jwrite_u64(j, "tx-packets", c->tx_packets);
-    jwrite_u64(j, "tx-bytes", c->tx_bytes);
-    jwrite_u64(j, "drop-packets", c->drop_packets);
-    jwrite_u64(j, "punt-packets", c->punt_packets);
-    jwrite_u64(j, "inject-packets", c->inject_packets);
-    jwrite_u64(j, "urpf-packets", c->urpf_packets);
-}
+static const struct column counter_columns[] = {
+#define IFACE_COUNTER(...) COUNTER(struct counter_iface, __VA_ARGS__),
+#include "table/counter_iface.def"
+#undef IFACE_COUNTER
+    {0}};
 
 static void write_iface_statistics(struct jwrite *j, uint16_t id)
 {
@@ -401,14 +403,14 @@ static void write_iface_statistics(struct jwrite *j, uint16_t id)
     counter_sum_iface(id, &c);
     jwrite_begin(j, "statistics", '{');
     jwrite_time(j, "since", counter_since_iface(id));
-    write_iface_counters(j, &c);
+    columns_write(j, counter_columns, &c);
     jwrite_u64(j, "queue-drop-packets", queue_drops_of(id));
     jwrite_end(j, '}');
     if (!cleared->wall_ns)
         return;
     jwrite_begin(j, "cleared", '{');
     jwrite_time(j, "time", cleared->wall_ns);
-    write_iface_counters(j, &cleared->at);
+    columns_write(j, counter_columns, &cleared->at);
     jwrite_end(j, '}');
 }
 
@@ -419,11 +421,7 @@ static void write_policy(struct jwrite *j, const struct iface_policy *p)
     jwrite_string(j, "urpf-ipv4", mode[p->urpf[0] & URPF_MODE]);
     jwrite_string(j, "urpf-ipv6", mode[p->urpf[1] & URPF_MODE]);
     jwrite_bool(j, "urpf-allow-default", (p->urpf[0] | p->urpf[1]) & URPF_ALLOW_DEFAULT);
-    jwrite_bool(j, "redirect", p->redirect);
-    jwrite_bool(j, "sflow", p->sample & IFACE_SAMPLE_SFLOW);
-    jwrite_bool(j, "ipfix", p->sample & IFACE_SAMPLE_IPFIX);
-    jwrite_bool(j, "directed-broadcast", p->directed_broadcast);
-    jwrite_bool(j, "fast-reroute", p->fast_reroute);
+    columns_write(j, policy_columns, p);
     if (!p->pcp_class)
         return;
     jwrite_begin(j, "pcp", '[');
@@ -514,25 +512,6 @@ struct iface_row {
 
 static void write_iface_metrics(struct metrics *m, const void *kept)
 {
-#define FIELD(member, unit, help)                                                                  \
-    {                                                                                              \
-        "interface_" #member, unit, help, offsetof(struct counter_iface, member)                   \
-    }
-    static const struct {
-        const char *name, *unit, *help;
-        size_t at;
-    } field[] = {
-        FIELD(rx_packets, "packets", "Packets received by the interface."),
-        FIELD(rx_bytes, "bytes", "Bytes received by the interface."),
-        FIELD(tx_packets, "packets", "Packets sent by the interface."),
-        FIELD(tx_bytes, "bytes", "Bytes sent by the interface."),
-        FIELD(drop_packets, "packets", "Packets of the interface dropped, for all reasons."),
-        FIELD(punt_packets, "packets", "Packets passed to the kernel (punted)."),
-        FIELD(inject_packets, "packets", "Packets received from the kernel (injected)."),
-        FIELD(urpf_packets, "packets",
-              "Packets dropped by the reverse-path check of the source; included in drop_packets."),
-    };
-#undef FIELD
     VEC(struct iface_row) row = {0};
 
     for (unsigned id = 1; id < IFACE_MAX; id++) {
@@ -547,12 +526,10 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
     vec_foreach (&row, r)
         metric_u64(m, r->iface->admin_up && r->iface->carrier, "interface", r->iface->name,
                    "vr", vr_get(r->iface->vr)->name, NULL);
-    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
-        metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
+    for (const struct column *c = counter_columns; (c = column_family(m, "interface", c)); c++)
         vec_foreach (&row, r)
-            metric_u64(m, metric_field(&r->sum, field[f].at), "interface", r->iface->name,
-                       "vr", vr_get(r->iface->vr)->name, NULL);
-    }
+            column_metric(m, c, &r->sum, "interface", r->iface->name, "vr",
+                          vr_get(r->iface->vr)->name, NULL);
     vec_free(&row);
 }
 
@@ -592,24 +569,18 @@ static void look_for_status_events(void)
 
 // --- state kept over a stop ----------------------------------------------------------------------
 
-static const char *const count_key[] = {"rx-packets",   "rx-bytes",     "tx-packets",
-                                        "tx-bytes",     "drop-packets", "punt-packets",
-                                        "inject-packets", "urpf-packets"};
-#define COUNTS (sizeof count_key / sizeof *count_key)
-_Static_assert(COUNTS * 8 == sizeof(struct counter_iface), "each field, in its order");
-
 static json_t *save_interface(uint16_t id)
 {
     const struct counter_cleared *c = counter_cleared_iface(id);
     struct counter_iface sum;
 
     counter_sum_iface(id, &sum);
-    json_t *o = saved_object(count_key, COUNTS, (const uint64_t *)&sum);
+    json_t *o = columns_save(counter_columns, &sum);
     json_object_set_new(o, "since", json_integer((json_int_t)counter_since_iface(id)));
     json_object_set_new(o, "up", json_boolean(iface_flags(iface_get(id)) & IFACE_UP));
     json_object_set_new(o, "changed", json_integer((json_int_t)iface_manager_changed_ns(id)));
     if (c->wall_ns) {
-        json_t *cleared = saved_object(count_key, COUNTS, (const uint64_t *)&c->at);
+        json_t *cleared = columns_save(counter_columns, &c->at);
         json_object_set_new(cleared, "time", json_integer((json_int_t)c->wall_ns));
         json_object_set_new(o, "cleared", cleared);
     }
@@ -637,9 +608,8 @@ static const char *restore_interfaces(const json_t *part, bool apply)
         struct counter_iface sum;
         uint64_t since, changed;
 
-        if (!saved_numbers(of, count_key, COUNTS, (uint64_t *)&sum) ||
-            !saved_number(of, "since", &since) ||
-            (cleared && (!saved_numbers(cleared, count_key, COUNTS, (uint64_t *)&c.at) ||
+        if (!columns_restore(of, counter_columns, &sum) || !saved_number(of, "since", &since) ||
+            (cleared && (!columns_restore(cleared, counter_columns, &c.at) ||
                          !saved_number(cleared, "time", &c.wall_ns))))
             return "an interface lacks a number";
         const struct iface *i = apply ? iface_find_name(name) : NULL;
