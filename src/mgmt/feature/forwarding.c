@@ -7,6 +7,7 @@
 #include "config/leaf.h"
 #include "feature/saved_state.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
@@ -90,6 +91,22 @@ static const struct feature_config forwarding_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
+static const struct column side_columns[] = {
+    COLUMN(struct ledger, rx, "rx"),
+    COLUMN(struct ledger, inject, "inject"),
+    COLUMN(struct ledger, tx, "tx"),
+    COLUMN(struct ledger, punt, "punt"),
+    {0}};
+static const struct column rest_columns[] = {
+    GAUGE(struct ledger, held, "held", "packets",
+          "Packets now inside the router: in rings, hold queues and unsent bursts."),
+    COLUMN(struct ledger, drops, "drops"),
+    GAUGE(struct ledger, imbalance, "imbalance", "packets",
+          "Difference between the two sides of the ledger: 0 without traffic; under traffic, "
+          "packets between two counters.",
+          .family = "ledger_imbalance_packets"),
+    {0}};
+
 #define LEDGER_TRIES 20 // reads of the counters until two agree; under traffic they never do
 
 static int show_ledger(struct show *s)
@@ -99,13 +116,8 @@ static int show_ledger(struct show *s)
 
     ledger_read(&l, LEDGER_TRIES);
     jwrite_begin(j, s->name, '{');
-    jwrite_u64(j, "rx", l.rx);
-    jwrite_u64(j, "inject", l.inject);
-    jwrite_u64(j, "tx", l.tx);
-    jwrite_u64(j, "punt", l.punt);
-    jwrite_u64(j, "held", l.held);
-    jwrite_u64(j, "drops", l.drops);
-    jwrite_i64(j, "imbalance", l.imbalance);
+    columns_write(j, side_columns, &l);
+    columns_write(j, rest_columns, &l);
     jwrite_end(j, '}');
     return SHOW_NOW;
 }
@@ -118,25 +130,16 @@ static void write_ledger_metrics(struct metrics *m, const void *kept)
     metric_family(
         m, METRIC_COUNTER, "ledger_packets", "packets",
         "Packets by where they came from and went: rx + inject = tx + punt + held + drops.");
-    metric_u64(m, l.rx, "side", "rx", NULL);
-    metric_u64(m, l.inject, "side", "inject", NULL);
-    metric_u64(m, l.tx, "side", "tx", NULL);
-    metric_u64(m, l.punt, "side", "punt", NULL);
+    for (const struct column *c = side_columns; c->name; c++)
+        column_metric(m, c, &l, "side", c->name, NULL);
     metric_u64(m, l.drops, "side", "drops", NULL);
-    metric_family(m, METRIC_GAUGE, "held_packets", "packets",
-                  "Packets now inside the router: in rings, hold queues and unsent bursts.");
-    metric_u64(m, l.held, NULL);
-    metric_family(m, METRIC_GAUGE, "ledger_imbalance_packets", "packets",
-                  "Difference between the two sides of the ledger: 0 without traffic; under "
-                  "traffic, packets between two counters.");
-    metric_real(m, (double)l.imbalance, NULL);
+    for (const struct column *c = rest_columns; (c = column_family(m, "", c)); c++)
+        column_metric(m, c, &l, NULL);
 }
 
 // --- state kept over a stop: the ledger ----------------------------------------------------------
 
 #define SAVE_TRIES 1000
-
-static const char *const ledger_key[] = {"rx", "inject", "tx", "punt"};
 
 static json_t *save_drops(uint64_t held)
 {
@@ -159,30 +162,30 @@ static json_t *save_ledger(void)
     ledger_read(&l, SAVE_TRIES);
     if (l.imbalance)
         return NULL;
-    json_t *o = saved_object(ledger_key, 4, (const uint64_t[]){l.rx, l.inject, l.tx, l.punt});
+    json_t *o = columns_save(side_columns, &l);
     json_object_set_new(o, "drop", save_drops(l.held));
     return o;
 }
 
 static const char *restore_ledger(const json_t *part, bool apply)
 {
-    uint64_t sum[4], drop[DROP_N] = {0}, ended;
+    uint64_t drop[DROP_N] = {0}, ended;
+    struct ledger l = {0};
     const json_t *drops = json_object_get(part, "drop");
 
-    if (!saved_numbers(part, ledger_key, 4, sum) || !json_is_object(drops))
+    if (!columns_restore(part, side_columns, &l) || !json_is_object(drops))
         return "the ledger is not whole";
-    ended = sum[2] + sum[3];
+    ended = l.tx + l.punt;
     for (int r = DROP_NONE + 1; r < DROP_N; r++) {
         if (json_object_get(drops, drop_info[r].name) &&
             !saved_number(drops, drop_info[r].name, &drop[r]))
             return "a drop reason has no number";
         ended += drop[r];
     }
-    if (sum[0] + sum[1] != ended)
+    if (l.rx + l.inject != ended)
         return "the ledger does not balance";
     if (apply)
-        counter_restore_ledger(
-            &(struct ledger){.rx = sum[0], .inject = sum[1], .tx = sum[2], .punt = sum[3]}, drop);
+        counter_restore_ledger(&l, drop);
     return NULL;
 }
 

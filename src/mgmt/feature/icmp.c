@@ -4,23 +4,32 @@
 #include "config/leaf.h"
 #include "feature/saved_state.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/icmp.h"
 
+static const struct column limit_columns[] = {
+    COLUMN(struct icmp_limit, per_s, "rate"),
+    COLUMN(struct icmp_limit, burst, "burst"),
+    COLUMN(struct icmp_limit, total_per_s, "total-rate"),
+    COLUMN(struct icmp_limit, total_burst, "total-burst"),
+    {0}};
+static const struct column count_columns[] = {
+    COLUMN(struct counter_icmp, sent, "sent"),
+    COLUMN(struct counter_icmp, limited, "limited"),
+    COLUMN(struct counter_icmp, forbidden, "forbidden"),
+    {0}};
+
 static void read_icmp(struct model *m, const struct lyd_node *tree, const struct model *known,
                       struct errors *e)
 {
-    const struct lyd_node *first = leaf_inside(tree, NULL, "icmp");
     struct icmp_limit *l = m->part[FEATURE_icmp];
 
     *l = icmp_limit_default;
-    l->per_s = (uint32_t)leaf_number(first, "rate", l->per_s);
-    l->burst = (uint32_t)leaf_number(first, "burst", l->burst);
-    l->total_per_s = (uint32_t)leaf_number(first, "total-rate", l->total_per_s);
-    l->total_burst = (uint32_t)leaf_number(first, "total-burst", l->total_burst);
+    columns_read(leaf_inside(tree, NULL, "icmp"), limit_columns, l);
 }
 
 static int set_limit(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -52,48 +61,40 @@ static int show_icmp(struct show *s)
     struct counter_icmp c = counter_sum_icmp();
 
     jwrite_begin(j, s->name, '{');
-    jwrite_int(j, "rate", l.per_s);
-    jwrite_int(j, "burst", l.burst);
-    jwrite_int(j, "total-rate", l.total_per_s);
-    jwrite_int(j, "total-burst", l.total_burst);
-    jwrite_u64(j, "sent", c.sent);
-    jwrite_u64(j, "limited", c.limited);
-    jwrite_u64(j, "forbidden", c.forbidden);
+    columns_write(j, limit_columns, &l);
+    columns_write(j, count_columns, &c);
     jwrite_end(j, '}');
     return SHOW_NOW;
 }
 
 static void write_icmp_metrics(struct metrics *m, const void *kept)
 {
-    struct counter_icmp c = counter_sum_icmp();
+    struct counter_icmp sum = counter_sum_icmp();
 
     metric_family(m, METRIC_COUNTER, "icmp_errors", "errors",
                   "ICMP errors the router generated: sent; suppressed by the rate limit (limited); "
                   "not allowed for such a packet (forbidden).");
-    metric_u64(m, c.sent, "result", "sent", NULL);
-    metric_u64(m, c.limited, "result", "limited", NULL);
-    metric_u64(m, c.forbidden, "result", "forbidden", NULL);
+    for (const struct column *c = count_columns; c->name; c++)
+        column_metric(m, c, &sum, "result", c->name, NULL);
 }
 
 // --- state kept over a stop ----------------------------------------------------------------------
-
-static const char *const count_key[] = {"sent", "limited", "forbidden"};
 
 static json_t *save_icmp(void)
 {
     struct counter_icmp c = counter_sum_icmp();
 
-    return saved_object(count_key, 3, (const uint64_t[]){c.sent, c.limited, c.forbidden});
+    return columns_save(count_columns, &c);
 }
 
 static const char *restore_icmp(const json_t *part, bool apply)
 {
-    uint64_t v[3];
+    struct counter_icmp c;
 
-    if (!saved_numbers(part, count_key, 3, v))
+    if (!columns_restore(part, count_columns, &c))
         return "a number is missing";
     if (apply)
-        counter_restore_icmp(&(struct counter_icmp){v[0], v[1], v[2]});
+        counter_restore_icmp(&c);
     return NULL;
 }
 

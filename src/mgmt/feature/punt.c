@@ -7,6 +7,7 @@
 #include "config/leaf.h"
 #include "feature/saved_state.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
@@ -14,16 +15,28 @@
 #include "table/exchange.h"
 #include "table/punt.h"
 
+static const struct column limit_columns[] = {
+    COLUMN(struct punt_limit, per_s, "rate"),
+    COLUMN(struct punt_limit, burst, "burst"),
+    COLUMN(struct punt_limit, queue, "queue"),
+    {0}};
+static const struct column count_columns[] = {
+    COUNTER(struct counter_punt, passed, "passed", "packets",
+            "Packets passed to the kernel for the control plane."),
+    COUNTER(struct counter_punt, policed, "policed", "packets",
+            "Packets for the control plane dropped because they exceeded the rate limit."),
+    COUNTER(struct counter_punt, full, "queue-full", "packets",
+            "Packets for the control plane dropped because the queue to the kernel was full.",
+            .saved = "full"),
+    {0}};
+
 static void read_class(struct model *m, const struct lyd_node *entry)
 {
     const struct lyd_node *first = lyd_child(entry);
     int class = leaf_word(first, "class", punt_class_name, PUNT_CLASS_N);
 
     bug_on(class < 0);
-    struct punt_limit *limit = (struct punt_limit *)m->part[FEATURE_punt] + class;
-    limit->per_s = (uint32_t)leaf_number(first, "rate", limit->per_s);
-    limit->burst = (uint32_t)leaf_number(first, "burst", limit->burst);
-    limit->queue = (uint32_t)leaf_number(first, "queue", limit->queue);
+    columns_read(first, limit_columns, (struct punt_limit *)m->part[FEATURE_punt] + class);
 }
 
 static void read_punt(struct model *m, const struct lyd_node *tree, const struct model *known,
@@ -56,20 +69,20 @@ static const struct feature_config punt_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
+static unsigned queued_packets(enum punt_class class)
+{
+    return exchange_punt[class] ? rte_ring_count(exchange_punt[class]) : 0;
+}
+
 static void write_punt_class(struct jwrite *j, enum punt_class class)
 {
-    const struct punt_limit *l = &punt_policy[class].limit;
     struct counter_punt c = counter_sum_punt(class);
 
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "class", punt_class_name[class]);
-    jwrite_int(j, "rate", l->per_s);
-    jwrite_int(j, "burst", l->burst);
-    jwrite_int(j, "queue", l->queue);
-    jwrite_int(j, "queued", exchange_punt[class] ? rte_ring_count(exchange_punt[class]) : 0);
-    jwrite_u64(j, "passed", c.passed);
-    jwrite_u64(j, "policed", c.policed);
-    jwrite_u64(j, "queue-full", c.full);
+    columns_write(j, limit_columns, &punt_policy[class].limit);
+    jwrite_int(j, "queued", queued_packets(class));
+    columns_write(j, count_columns, &c);
     jwrite_end(j, '}');
 }
 
@@ -91,29 +104,16 @@ static void write_punt_metrics(struct metrics *m, const void *kept)
 
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
         sum[c] = counter_sum_punt(c);
-    metric_family(m, METRIC_COUNTER, "punt_passed_packets", "packets",
-                  "Packets passed to the kernel for the control plane.");
-    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
-        metric_u64(m, sum[c].passed, "class", punt_class_name[c], NULL);
-    metric_family(m, METRIC_COUNTER, "punt_policed_packets", "packets",
-                  "Packets for the control plane dropped because they exceeded the rate limit.");
-    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
-        metric_u64(m, sum[c].policed, "class", punt_class_name[c], NULL);
-    metric_family(
-        m, METRIC_COUNTER, "punt_queue_full_packets", "packets",
-        "Packets for the control plane dropped because the queue to the kernel was full.");
-    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
-        metric_u64(m, sum[c].full, "class", punt_class_name[c], NULL);
+    for (const struct column *c = count_columns; (c = column_family(m, "punt", c)); c++)
+        for (unsigned i = 0; i < PUNT_CLASS_N; i++)
+            column_metric(m, c, &sum[i], "class", punt_class_name[i], NULL);
     metric_family(m, METRIC_GAUGE, "punt_queued_packets", "packets",
                   "Packets in the queue to the kernel.");
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
-        metric_u64(m, exchange_punt[c] ? rte_ring_count(exchange_punt[c]) : 0, "class",
-                   punt_class_name[c], NULL);
+        metric_u64(m, queued_packets(c), "class", punt_class_name[c], NULL);
 }
 
 // --- state kept over a stop ----------------------------------------------------------------------
-
-static const char *const count_key[] = {"passed", "policed", "full"};
 
 static json_t *save_punt(void)
 {
@@ -121,25 +121,23 @@ static json_t *save_punt(void)
 
     for (unsigned c = 0; c < PUNT_CLASS_N; c++) {
         struct counter_punt sum = counter_sum_punt(c);
-        json_object_set_new(
-            o, punt_class_name[c],
-            saved_object(count_key, 3, (const uint64_t[]){sum.passed, sum.policed, sum.full}));
+        json_object_set_new(o, punt_class_name[c], columns_save(count_columns, &sum));
     }
     return o;
 }
 
 static const char *restore_punt(const json_t *part, bool apply)
 {
-    uint64_t v[3];
+    struct counter_punt sum;
 
     for (unsigned c = 0; c < PUNT_CLASS_N; c++) {
         const json_t *of = json_object_get(part, punt_class_name[c]);
         if (!of)
             continue;
-        if (!saved_numbers(of, count_key, 3, v))
+        if (!columns_restore(of, count_columns, &sum))
             return "a class lacks a number";
         if (apply)
-            counter_restore_punt(c, &(struct counter_punt){v[0], v[1], v[2]});
+            counter_restore_punt(c, &sum);
     }
     return NULL;
 }
