@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port.c - ports: device, link, queues, statistics, and the counter history of the last hour
 #include <rte_ethdev.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,36 +105,57 @@ static int polled_by(uint16_t port, uint16_t queue)
     return -1;
 }
 
+static const struct column queue_columns[] = {
+    COUNTER(struct plan_rx_stats, packets, "rx-packets", "packets",
+            "Packets forwarders took from the receive queue."),
+    COUNTER(struct plan_rx_stats, bytes, "rx-bytes", "bytes",
+            "Bytes forwarders took from the receive queue."),
+    GAUGE(struct plan_rx_stats, depth, NULL, "packets",
+          "Packets waiting in the receive queue at the last sample; 0 if the driver does not "
+          "report it.",
+          .family = "depth_packets"),
+    GAUGE(struct plan_rx_stats, depth_max, NULL, "packets",
+          "Maximum of all samples of the queue depth.", .family = "depth_max_packets"),
+    {0}};
+
 static void write_queue_state(struct jwrite *j, uint16_t port, uint16_t queue)
 {
     struct plan_rx_stats sum = plan_rx_sum(port, queue);
 
     jwrite_begin(j, NULL, '{');
     jwrite_int(j, "queue", queue);
-    jwrite_u64(j, "rx-packets", sum.packets);
-    jwrite_u64(j, "rx-bytes", sum.bytes);
+    columns_write(j, queue_columns, &sum);
     jwrite_int(j, "forwarder", polled_by(port, queue));
     jwrite_end(j, '}');
 }
 
-static void write_port_counters(struct jwrite *j, const struct port_statistics *s)
-{
-    jwrite_u64(j, "rx-packets", s->rx_packets);
-    jwrite_u64(j, "rx-bytes", s->rx_bytes);
-    jwrite_u64(j, "tx-packets", s->tx_packets);
-    jwrite_u64(j, "tx-bytes", s->tx_bytes);
-    jwrite_u64(j, "rx-missed", s->rx_missed);
-    jwrite_u64(j, "rx-errors", s->rx_errors);
-    jwrite_u64(j, "rx-no-buffer", s->rx_no_buffer);
-    jwrite_u64(j, "tx-errors", s->tx_errors);
-    jwrite_u64(j, "checksum-completed", s->checksum_completed);
-    jwrite_u64(j, "offload-cut", s->offload_cut);
-}
+static const struct column counter_columns[] = {
+    COUNTER(struct port_statistics, rx_packets, "rx-packets", "packets",
+            "Packets received by the device."),
+    COUNTER(struct port_statistics, rx_bytes, "rx-bytes", "bytes",
+            "Bytes received by the device."),
+    COUNTER(struct port_statistics, tx_packets, "tx-packets", "packets",
+            "Packets sent by the device."),
+    COUNTER(struct port_statistics, tx_bytes, "tx-bytes", "bytes", "Bytes sent by the device."),
+    COUNTER(struct port_statistics, rx_missed, "rx-missed", "packets",
+            "Packets the device dropped because its receive queue was full: forwarders were too "
+            "slow."),
+    COUNTER(struct port_statistics, rx_errors, "rx-errors", "packets",
+            "Packets received with errors."),
+    COUNTER(struct port_statistics, rx_no_buffer, "rx-no-buffer", "packets",
+            "Packets the device dropped because it had no free buffer."),
+    COUNTER(struct port_statistics, tx_errors, "tx-errors", "packets",
+            "Packets the device failed to send."),
+    COUNTER(struct port_statistics, checksum_completed, "checksum-completed", "packets",
+            "Packets with an incomplete checksum (offload), which the router completed."),
+    COUNTER(struct port_statistics, offload_cut, "offload-cut", "packets",
+            "Segments longer than the link's MTU (sender's segmentation offload), dropped."),
+    {0}};
 
 static void write_port_statistics(struct jwrite *j, const struct port_state *p)
 {
     jwrite_begin(j, "statistics", '{');
-    write_port_counters(j, &p->statistics);
+    columns_write(j, counter_columns, &p->statistics);
     jwrite_begin(j, "queue", '[');
     for (uint16_t q = 0; q < p->config.rx_queues && q < QUEUE_MAX; q++)
         write_queue_state(j, p->id, q);
@@ -148,7 +168,7 @@ static void write_port_statistics(struct jwrite *j, const struct port_state *p)
         return;
     jwrite_begin(j, "cleared", '{');
     jwrite_time(j, "time", p->cleared_wall_ns);
-    write_port_counters(j, &p->cleared);
+    columns_write(j, counter_columns, &p->cleared);
     jwrite_end(j, '}');
 }
 
@@ -169,11 +189,7 @@ static void write_port_state(struct jwrite *j, const struct port_state *p)
         jwrite_int(j, "speed", p->speed_mbps);
     jwrite_string(j, "duplex", p->full_duplex ? "full" : "half");
     jwrite_mac(j, "mac", p->mac);
-    jwrite_int(j, "mtu", c->mtu);
-    jwrite_int(j, "rx-queues", c->rx_queues);
-    jwrite_int(j, "tx-queues", c->tx_queues);
-    jwrite_int(j, "rx-descriptors", c->rx_descriptors);
-    jwrite_int(j, "tx-descriptors", c->tx_descriptors);
+    columns_write(j, port_size_columns, c);
     jwrite_int(j, "socket", p->socket);
     jwrite_string(j, "rx-mode", port_rx_mode_name(p->rx_mode));
     jwrite_bool(j, "promiscuous", c->promiscuous);
@@ -200,18 +216,18 @@ static int show_port(struct show *s)
     return SHOW_NOW;
 }
 
+static const struct column point_columns[] = {
+    COLUMN(struct port_point, wall_ns, "time", .time = true),
+    COLUMN(struct port_point, rx_packets, "rx-packets"),
+    COLUMN(struct port_point, rx_bytes, "rx-bytes"),
+    COLUMN(struct port_point, tx_packets, "tx-packets"),
+    COLUMN(struct port_point, tx_bytes, "tx-bytes"),
+    COLUMN(struct port_point, rx_missed, "rx-missed"),
+    {0}};
+
 static void write_history_point(void *ctx, const struct port_point *p)
 {
-    struct jwrite *j = ctx;
-
-    jwrite_begin(j, NULL, '{');
-    jwrite_time(j, "time", p->wall_ns);
-    jwrite_u64(j, "rx-packets", p->rx_packets);
-    jwrite_u64(j, "rx-bytes", p->rx_bytes);
-    jwrite_u64(j, "tx-packets", p->tx_packets);
-    jwrite_u64(j, "tx-bytes", p->tx_bytes);
-    jwrite_u64(j, "rx-missed", p->rx_missed);
-    jwrite_end(j, '}');
+    columns_object(ctx, NULL, point_columns, p);
 }
 
 static void write_history(struct jwrite *j, const char *port)
@@ -260,32 +276,6 @@ static void write_link_families(struct metrics *m, const struct port_state *p, u
 static void write_traffic_families(struct metrics *m, const struct port_state *p, unsigned n,
                                    bool lag)
 {
-#define FIELD(member, what, unit, help)                                                            \
-    {                                                                                              \
-        what, unit, help, offsetof(struct port_state, statistics.member)                           \
-    }
-    static const struct {
-        const char *name, *unit, *help;
-        size_t at;
-    } field[] = {
-        FIELD(rx_packets, "rx_packets", "packets", "Packets received by the device."),
-        FIELD(rx_bytes, "rx_bytes", "bytes", "Bytes received by the device."),
-        FIELD(tx_packets, "tx_packets", "packets", "Packets sent by the device."),
-        FIELD(tx_bytes, "tx_bytes", "bytes", "Bytes sent by the device."),
-        FIELD(rx_missed, "rx_missed_packets", "packets",
-              "Packets the device dropped because its receive queue was full: forwarders were too "
-              "slow."),
-        FIELD(rx_errors, "rx_errors_packets", "packets", "Packets received with errors."),
-        FIELD(rx_no_buffer, "rx_no_buffer_packets", "packets",
-              "Packets the device dropped because it had no free buffer."),
-        FIELD(tx_errors, "tx_errors_packets", "packets", "Packets the device failed to send."),
-        FIELD(checksum_completed, "checksum_completed_packets", "packets",
-              "Packets with an incomplete checksum (offload), which the router completed."),
-        FIELD(offload_cut, "offload_cut_packets", "packets",
-              "Segments longer than the link's MTU (sender's segmentation offload), dropped."),
-    };
-#undef FIELD
-
     const char *kind = lag ? "lag" : "port";
     char name[64];
 
@@ -296,64 +286,24 @@ static void write_traffic_families(struct metrics *m, const struct port_state *p
     for (unsigned i = 0; i < n; i++)
         if (lag == !!p[i].config.lag.mode)
             metric_u64(m, p[i].speed_mbps * 1000000ull / 8, kind, p[i].config.name, NULL);
-    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
-        snprintf(name, sizeof name, "%s_%s", kind, field[f].name);
-        metric_family(m, METRIC_COUNTER, name, field[f].unit, field[f].help);
+    for (const struct column *c = counter_columns; (c = column_family(m, kind, c)); c++)
         for (unsigned i = 0; i < n; i++)
             if (lag == !!p[i].config.lag.mode)
-                metric_u64(m, metric_field(&p[i], field[f].at), kind, p[i].config.name, NULL);
-    }
-}
-
-static void write_queue_counter(struct metrics *m, const struct port_state *p, unsigned n,
-                                uint64_t (*value)(struct plan_rx_stats s))
-{
-    char queue[12];
-
-    for (unsigned i = 0; i < n; i++) {
-        for (uint16_t q = 0; q < p[i].config.rx_queues && q < QUEUE_MAX; q++) {
-            snprintf(queue, sizeof queue, "%u", q);
-            metric_u64(m, value(plan_rx_sum(p[i].id, q)), "port", p[i].config.name, "queue", queue,
-                       NULL);
-        }
-    }
-}
-
-static uint64_t packets_of_queue(struct plan_rx_stats s)
-{
-    return s.packets;
-}
-
-static uint64_t queue_bytes(struct plan_rx_stats s)
-{
-    return s.bytes;
-}
-
-static uint64_t queue_depth(struct plan_rx_stats s)
-{
-    return s.depth;
-}
-
-static uint64_t queue_depth_max(struct plan_rx_stats s)
-{
-    return s.depth_max;
+                column_metric(m, c, &p[i].statistics, kind, p[i].config.name, NULL);
 }
 
 static void write_queue_families(struct metrics *m, const struct port_state *p, unsigned n)
 {
-    metric_family(m, METRIC_COUNTER, "queue_rx_packets", "packets",
-                  "Packets forwarders took from the receive queue.");
-    write_queue_counter(m, p, n, packets_of_queue);
-    metric_family(m, METRIC_COUNTER, "queue_rx_bytes", "bytes",
-                  "Bytes forwarders took from the receive queue.");
-    write_queue_counter(m, p, n, queue_bytes);
-    metric_family(m, METRIC_GAUGE, "queue_depth_packets", "packets",
-                  "Packets waiting in the receive queue at the last sample; 0 if the driver does "
-                  "not report it.");
-    write_queue_counter(m, p, n, queue_depth);
-    metric_family(m, METRIC_GAUGE, "queue_depth_max_packets", "packets",
-                  "Maximum of all samples of the queue depth.");
-    write_queue_counter(m, p, n, queue_depth_max);
+    char queue[12];
+
+    for (const struct column *c = queue_columns; (c = column_family(m, "queue", c)); c++)
+        for (unsigned i = 0; i < n; i++)
+            for (uint16_t q = 0; q < p[i].config.rx_queues && q < QUEUE_MAX; q++) {
+                struct plan_rx_stats sum = plan_rx_sum(p[i].id, q);
+
+                snprintf(queue, sizeof queue, "%u", q);
+                column_metric(m, c, &sum, "port", p[i].config.name, "queue", queue, NULL);
+            }
 }
 
 static void write_port_metrics(struct metrics *m, const void *kept)
@@ -393,11 +343,6 @@ static void stop_link_events(void)
 extern const struct feature_config port_config;
 // --- state kept over a stop: counters, and the history of the last hour --------------------------
 
-static const char *const count_key[] = {
-    "rx-packets", "rx-bytes",     "tx-packets", "tx-bytes",           "rx-missed",
-    "rx-errors",  "rx-no-buffer", "tx-errors",  "checksum-completed", "offload-cut"};
-#define COUNTS (sizeof count_key / sizeof *count_key)
-_Static_assert(COUNTS * 8 == sizeof(struct port_statistics), "each field, in its order");
 #define POINT_NUMBERS (sizeof(struct port_point) / 8)
 
 static void save_point(void *ctx, const struct port_point *p)
@@ -420,7 +365,7 @@ static json_t *save_ports(void)
     for (unsigned i = 0; i < n; i++) {
         if (port_manager_state(name[i], &p))
             continue;
-        json_t *of = saved_object(count_key, COUNTS, (const uint64_t *)&p.statistics),
+        json_t *of = columns_save(counter_columns, &p.statistics),
                *history = json_array();
         port_history_each(name[i], save_point, history);
         json_object_set_new(of, "history", history);
@@ -469,7 +414,7 @@ static const char *restore_ports(const json_t *part, bool apply)
         struct port_statistics sum;
         struct port_state p;
 
-        if (!saved_numbers(of, count_key, COUNTS, (uint64_t *)&sum))
+        if (!columns_restore(of, counter_columns, &sum))
             return "a port lacks a number";
         bool here = apply && !port_manager_state(name, &p);
         if (here)

@@ -22,6 +22,24 @@
 
 // --- reading -------------------------------------------------------------------------------------
 
+static const char *const rx_modes[] = {[PORT_RX_INTERRUPT] = "interrupt", [PORT_RX_POLL] = "poll"};
+static const struct column device_columns[] = {
+    COLUMN(struct port_config, name, "name"),
+    COLUMN(struct port_config, kernel_interface, "kernel-interface"),
+    COLUMN(struct port_config, devargs, "devargs"),
+    COLUMN(struct port_config, netns, "namespace"),
+    COLUMN_WORD(struct port_config, rx_mode, "rx-mode", rx_modes),
+    COLUMN(struct port_config, promiscuous, "promiscuous"),
+    COLUMN(struct port_config, enabled, "enabled"),
+    {0}};
+const struct column port_size_columns[] = {
+    COLUMN(struct port_config, mtu, "mtu"),
+    COLUMN(struct port_config, rx_queues, "rx-queues"),
+    COLUMN(struct port_config, tx_queues, "tx-queues"),
+    COLUMN(struct port_config, rx_descriptors, "rx-descriptors"),
+    COLUMN(struct port_config, tx_descriptors, "tx-descriptors"),
+    {0}};
+
 static void read_port(struct model *m, const struct lyd_node *entry)
 {
     struct model_port *p = vec_push(&model_ports(m)->port);
@@ -30,9 +48,9 @@ static void read_port(struct model *m, const struct lyd_node *entry)
     const char *mac = config_value(first, "mac");
 
     memset(p, 0, sizeof *p);
-    leaf_copy(c->name, sizeof c->name, first, "name", "");
-    leaf_copy(c->kernel_interface, sizeof c->kernel_interface, first, "kernel-interface", "");
-    leaf_copy(c->devargs, sizeof c->devargs, first, "devargs", "");
+    c->mtu = 1500;
+    columns_read(first, device_columns, c);
+    columns_read(first, port_size_columns, c);
     if (c->kernel_interface[0]) // named after the port, so that device names are unique
         snprintf(c->devargs, sizeof c->devargs, "net_af_packet-%s,iface=%s", c->name,
                  c->kernel_interface);
@@ -40,17 +58,6 @@ static void read_port(struct model *m, const struct lyd_node *entry)
         devargs_kernel_link(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
     lag_read(p, entry);
     p->force = leaf_true(first, "force");
-    leaf_copy(c->netns, sizeof c->netns, first, "namespace", "");
-    c->rx_queues = (uint16_t)leaf_number(first, "rx-queues", 0);
-    c->tx_queues = (uint16_t)leaf_number(first, "tx-queues", 0);
-    c->rx_descriptors = (uint16_t)leaf_number(first, "rx-descriptors", 0);
-    c->tx_descriptors = (uint16_t)leaf_number(first, "tx-descriptors", 0);
-    c->mtu = (uint16_t)leaf_number(first, "mtu", 1500);
-    c->rx_mode = leaf_word(first, "rx-mode", (const char *[]){"interrupt", "poll"}, 2) == 1
-                     ? PORT_RX_POLL
-                     : PORT_RX_INTERRUPT;
-    c->promiscuous = leaf_true(first, "promiscuous");
-    c->enabled = leaf_true(first, "enabled");
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
     p->line = leaf_line(entry, config_value(first, "devargs") ? "devargs" : "kernel-interface");
 }

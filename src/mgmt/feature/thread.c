@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thread.c - threads: role, core, queues, work and cost
 #include <rte_cycles.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "mgmt/feature.h"
 #include "port/port_manager.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
@@ -14,14 +14,52 @@
 #include "table/port.h"
 #include "thread/thread_manager.h"
 
+static const struct column thread_columns[] = {
+    COLUMN(struct thread_state, name, "name"),
+    COLUMN(struct thread_state, role, "role"),
+    COLUMN(struct thread_state, core, "core"),
+    COLUMN(struct thread_state, socket, "socket"),
+    COUNTER(struct thread_state, cpu_time_ns, "cpu-time", "seconds", "CPU time of the thread.",
+            .family = "cpu_seconds", .per_unit = 1e9),
+    {0}};
+static const struct column traffic_columns[] = {
+    COUNTER(struct counter_block, rx, "rx-packets", "packets",
+            "Packets the forwarder took from receive queues."),
+    COUNTER(struct counter_block, tx, "tx-packets", "packets",
+            "Packets the forwarder put into transmit queues."),
+    COLUMN(struct counter_block, punt, "punt-packets"),
+    COLUMN(struct counter_block, inject, "inject-packets"),
+    {0}};
+static const struct column work_columns[] = { // of forwarders
+    COUNTER(struct counter_block, polls, "polls", "polls", "Iterations of the poll loop."),
+    COUNTER(struct counter_block, polls_idle, "polls-idle", "polls",
+            "Iterations of the poll loop that found no packets.", .family = "idle_polls"),
+    COLUMN(struct counter_block, bursts, "bursts"),
+    COUNTER(struct counter_block, busy_cycles, "busy-cycles", "cycles",
+            "TSC cycles spent in iterations that found packets."),
+    COUNTER(struct counter_block, idle_cycles, "idle-cycles", "cycles",
+            "TSC cycles spent in iterations that found no packets."),
+    {0}};
+static const struct column stage_columns[] = {
+    COUNTER(struct counter_stage, calls, "calls", "calls",
+            "Sampled calls of the stage (one burst in 61)."),
+    COUNTER(struct counter_stage, packets, "packets", "packets",
+            "Packets in sampled calls of the stage."),
+    COUNTER(struct counter_stage, cycles, "cycles", "cycles",
+            "TSC cycles spent in sampled calls of the stage."),
+    {0}};
+static const struct column queue_columns[] = {
+    COLUMN(struct plan_rx_stats, packets, "packets"),
+    COLUMN(struct plan_rx_stats, bytes, "bytes"),
+    {0}};
+static const struct column depth_columns[] = {
+    COLUMN(struct plan_rx_stats, depth, "depth"),
+    COLUMN(struct plan_rx_stats, depth_max, "depth-max"),
+    {0}};
+
 static uint64_t load_counter(const uint64_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_RELAXED); // its thread keeps counting
-}
-
-static void write_counter(struct jwrite *j, const char *key, const uint64_t *word)
-{
-    jwrite_u64(j, key, load_counter(word));
 }
 
 static void write_thread_statistics(struct jwrite *j, const struct thread_state *t)
@@ -30,21 +68,13 @@ static void write_thread_statistics(struct jwrite *j, const struct thread_state 
     uint64_t drops = 0;
 
     for (int r = 1; r < DROP_N; r++)
-        drops += __atomic_load_n(&c->drop[r], __ATOMIC_RELAXED);
+        drops += load_counter(&c->drop[r]);
     jwrite_begin(j, "statistics", '{');
-    write_counter(j, "rx-packets", &c->rx);
-    write_counter(j, "tx-packets", &c->tx);
-    write_counter(j, "punt-packets", &c->punt);
-    write_counter(j, "inject-packets", &c->inject);
+    columns_write(j, traffic_columns, c);
     jwrite_u64(j, "drop-packets", drops);
-    write_counter(j, "held-packets", &c->held);
-    if (t->forwarder >= 0) {
-        write_counter(j, "polls", &c->polls);
-        write_counter(j, "polls-idle", &c->polls_idle);
-        write_counter(j, "bursts", &c->bursts);
-        write_counter(j, "busy-cycles", &c->busy_cycles);
-        write_counter(j, "idle-cycles", &c->idle_cycles);
-    }
+    jwrite_u64(j, "held-packets", load_counter(&c->held));
+    if (t->forwarder >= 0)
+        columns_write(j, work_columns, c);
     jwrite_end(j, '}');
 }
 
@@ -55,7 +85,7 @@ static void write_burst_sizes(struct jwrite *j, const struct counter_block *c)
     for (unsigned i = 0; i < BURST_SIZE_N; i++) {
         jwrite_begin(j, NULL, '{');
         jwrite_int(j, "packets", 1 << i);
-        write_counter(j, "bursts", &c->burst_size[i]);
+        jwrite_u64(j, "bursts", load_counter(&c->burst_size[i]));
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
@@ -67,20 +97,10 @@ static void write_stage_states(struct jwrite *j, const struct counter_block *c)
     for (unsigned i = 0; i < STAGE_N; i++) {
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "name", stage_name[i]);
-        write_counter(j, "calls", &c->stage[i].calls);
-        write_counter(j, "packets", &c->stage[i].packets);
-        write_counter(j, "cycles", &c->stage[i].cycles);
+        columns_write(j, stage_columns, &c->stage[i]);
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
-}
-
-static void write_depth(struct jwrite *j, const struct plan_rx_stats *stats)
-{
-    if (!__atomic_load_n(&stats->depth_samples, __ATOMIC_RELAXED))
-        return;
-    jwrite_int(j, "depth", __atomic_load_n(&stats->depth, __ATOMIC_RELAXED));
-    jwrite_int(j, "depth-max", __atomic_load_n(&stats->depth_max, __ATOMIC_RELAXED));
 }
 
 static bool is_remote(const struct thread_state *t, uint16_t port)
@@ -101,13 +121,13 @@ static void write_queue_states(struct jwrite *j, const struct thread_state *t)
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "port", port_get(rx->port)->name);
         jwrite_int(j, "queue", rx->queue);
-        write_counter(j, "packets", &stats->packets);
-        write_counter(j, "bytes", &stats->bytes);
+        columns_write(j, queue_columns, stats);
         jwrite_bool(j, "remote", is_remote(t, rx->port));
         jwrite_string(
             j, "rx-mode",
             port_rx_mode_name(plan_wakes(t->plan, *rx) ? PORT_RX_INTERRUPT : PORT_RX_POLL));
-        write_depth(j, stats);
+        if (load_counter(&stats->depth_samples))
+            columns_write(j, depth_columns, stats);
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
@@ -124,11 +144,7 @@ static int show_thread(struct show *s)
         if (s->key[0] && strcmp(s->key[0], t[i].name))
             continue;
         jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "name", t[i].name);
-        jwrite_string(j, "role", t[i].role);
-        jwrite_int(j, "core", t[i].core);
-        jwrite_int(j, "socket", t[i].socket);
-        jwrite_u64(j, "cpu-time", t[i].cpu_time_ns);
+        columns_write(j, thread_columns, &t[i]);
         write_queue_states(j, &t[i]);
         write_thread_statistics(j, &t[i]);
         if (t[i].forwarder >= 0) {
@@ -150,52 +166,26 @@ struct threads {
 
 static void write_cpu_family(struct metrics *m, const struct threads *t)
 {
-    metric_family(m, METRIC_COUNTER, "thread_cpu_seconds", "seconds", "CPU time of the thread.");
+    const struct column *c = column_family(m, "thread", thread_columns);
+
     for (unsigned i = 0; i < t->n; i++) {
         char core[12] = "any";
 
         if (t->item[i].core >= 0)
             snprintf(core, sizeof core, "%d", t->item[i].core);
-        metric_real(m, (double)t->item[i].cpu_time_ns / 1e9, "thread", t->item[i].name, "role",
-                    t->item[i].role, "core", core, NULL);
+        column_metric(m, c, &t->item[i], "thread", t->item[i].name, "role", t->item[i].role,
+                      "core", core, NULL);
     }
 }
 
-// Counter words of forwarders that are one number each.
-static void write_counter_families(struct metrics *m, const struct threads *t)
+static void write_forwarder_families(struct metrics *m, const struct threads *t,
+                                     const struct column *columns)
 {
-#define FIELD(member, name, unit, help)                                                            \
-    {                                                                                              \
-        name, unit, help, offsetof(struct counter_block, member)                                   \
-    }
-    static const struct {
-        const char *name, *unit, *help;
-        size_t at;
-    } field[] = {
-        FIELD(rx, "thread_rx_packets", "packets",
-              "Packets the forwarder took from receive queues."),
-        FIELD(tx, "thread_tx_packets", "packets",
-              "Packets the forwarder put into transmit queues."),
-        FIELD(polls, "thread_polls", "polls", "Iterations of the poll loop."),
-        FIELD(polls_idle, "thread_idle_polls", "polls",
-              "Iterations of the poll loop that found no packets."),
-        FIELD(busy_cycles, "thread_busy_cycles", "cycles",
-              "TSC cycles spent in iterations that found packets."),
-        FIELD(idle_cycles, "thread_idle_cycles", "cycles",
-              "TSC cycles spent in iterations that found no packets."),
-    };
-#undef FIELD
-
-    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
-        metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
+    for (const struct column *c = columns; (c = column_family(m, "thread", c)); c++)
         for (unsigned i = 0; i < t->n; i++)
             if (t->item[i].forwarder >= 0)
-                metric_u64(
-                    m,
-                    load_counter((const uint64_t *)((const char *)counter_of_slot(t->item[i].slot) +
-                                                    field[f].at)),
-                    "thread", t->item[i].name, NULL);
-    }
+                column_metric(m, c, counter_of_slot(t->item[i].slot), "thread", t->item[i].name,
+                              NULL);
 }
 
 static void write_burst_histogram(struct metrics *m, const struct threads *t)
@@ -221,30 +211,11 @@ static void write_burst_histogram(struct metrics *m, const struct threads *t)
 
 static void write_stage_families(struct metrics *m, const struct threads *t)
 {
-    static const struct {
-        const char *name, *unit, *help;
-        size_t at;
-    } field[] = {
-        {"stage_calls", "calls", "Sampled calls of the stage (one burst in 61).",
-         offsetof(struct counter_stage, calls)},
-        {"stage_packets", "packets", "Packets in sampled calls of the stage.",
-         offsetof(struct counter_stage, packets)},
-        {"stage_cycles", "cycles", "TSC cycles spent in sampled calls of the stage.",
-         offsetof(struct counter_stage, cycles)},
-    };
-
-    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
-        metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
-        for (unsigned i = 0; i < t->n; i++) {
-            if (t->item[i].forwarder < 0)
-                continue;
-            for (unsigned s = 0; s < STAGE_N; s++) {
-                const struct counter_stage *c = &counter_of_slot(t->item[i].slot)->stage[s];
-                metric_u64(m, load_counter((const uint64_t *)((const char *)c + field[f].at)),
-                           "thread", t->item[i].name, "stage", stage_name[s], NULL);
-            }
-        }
-    }
+    for (const struct column *c = stage_columns; (c = column_family(m, "stage", c)); c++)
+        for (unsigned i = 0; i < t->n; i++)
+            for (unsigned s = 0; t->item[i].forwarder >= 0 && s < STAGE_N; s++)
+                column_metric(m, c, &counter_of_slot(t->item[i].slot)->stage[s], "thread",
+                              t->item[i].name, "stage", stage_name[s], NULL);
 }
 
 static void write_thread_metrics(struct metrics *m, const void *kept)
@@ -253,7 +224,8 @@ static void write_thread_metrics(struct metrics *m, const void *kept)
 
     t.n = thread_manager_list(t.item, THREAD_SLOT_MAX);
     write_cpu_family(m, &t);
-    write_counter_families(m, &t);
+    write_forwarder_families(m, &t, traffic_columns);
+    write_forwarder_families(m, &t, work_columns);
     write_burst_histogram(m, &t);
     write_stage_families(m, &t);
     metric_family(m, METRIC_GAUGE, "tsc_hertz", "hertz", "TSC frequency.");
