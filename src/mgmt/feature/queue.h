@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "config/change.h"
 #include "port_queue/port_queue_manager.h"
+#include "restconf/column.h"
 
 struct lyd_node;
 
@@ -55,8 +56,6 @@ const struct model_queue_profile *queue_profile(const struct model_queue_profile
 void queue_profile_apply(const struct model_queue_profile *p, uint64_t bps, uint32_t frame,
                          struct queue_client_config *c);
 
-uint64_t queue_bps_of(const char *text);   // "2.5G"; NULL gives 0
-uint32_t queue_bytes_of(const char *text); // "100k"; NULL gives 0
 #define QUEUE_BPS_TEXT 24
 const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT]); // "2.5G"; returns buf
 
@@ -90,5 +89,6 @@ struct model_queues {
 const struct model_queue *model_find_queue(const struct model *m, const char *port);
 
 extern const struct feature_config queue_config;
+extern const struct column queue_client_leaves[]; // of struct queue_client_config (queue.c)
 
 #endif

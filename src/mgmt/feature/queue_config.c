@@ -37,11 +37,8 @@ static void read_client(struct model_queue_client *c, const struct lyd_node *fir
 {
     struct queue_client_config *i = &c->set.config;
 
-    i->guarantee_bps = queue_bps_of(config_value(first, "guarantee"));
-    i->maximum_bps = queue_bps_of(config_value(first, "maximum"));
-    i->weight = (uint8_t)leaf_number(first, "weight", 1);
-    i->limit_bytes = queue_bytes_of(config_value(first, "limit"));
-    i->reserve_packets = (uint32_t)leaf_number(first, "reserve", 0);
+    i->weight = 1;
+    columns_read(first, queue_client_leaves, i);
     leaf_copy(c->profile_name, sizeof c->profile_name, first, "profile", "");
 }
 
@@ -65,6 +62,13 @@ static void read_clients(struct model_queue *q, const struct lyd_node *queue, co
     free(v.item);
 }
 
+static const struct column queue_leaves[] = {
+    COLUMN(struct port_queue_config, rate_bps, "rate", .scaled = "kMGT"),
+    COLUMN(struct port_queue_config, core, "core"),
+    COLUMN(struct port_queue_config, packets_max, "packets"),
+    COLUMN(struct port_queue_config, overhead, "overhead"),
+    {0}};
+
 static void read_queue(struct model *m, const struct lyd_node *port)
 {
     const struct lysc_node *schema = yang_child(port->schema, "queue", true);
@@ -77,11 +81,10 @@ static void read_queue(struct model *m, const struct lyd_node *port)
     memset(q, 0, sizeof *q);
     leaf_copy(q->port, sizeof q->port, lyd_child(port), "name", "");
     memcpy(q->config.port, q->port, sizeof q->config.port);
-    q->config.rate_bps = queue_bps_of(config_value(first, "rate"));
     q->has_rate = config_value(first, "rate");
-    q->config.core = config_value(first, "core") ? (int)leaf_number(first, "core", 0) : -1;
-    q->config.packets_max = (uint32_t)leaf_number(first, "packets", 0);
-    q->config.overhead = (uint32_t)leaf_number(first, "overhead", 24);
+    q->config.core = -1;
+    q->config.overhead = 24;
+    columns_read(first, queue_leaves, &q->config);
     leaf_copy(q->profile_name, sizeof q->profile_name, first, "profile", "default");
     leaf_copy(q->map_name, sizeof q->map_name, first, "class-map", "default");
     q->line = leaf_line(queue, "rate");

@@ -18,11 +18,6 @@
 
 // --- numbers with a unit -------------------------------------------------------------------------
 
-uint64_t queue_bps_of(const char *text)
-{
-    return text ? leaf_scaled(text, "kMGT") : 0;
-}
-
 const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT])
 {
     static const char suffix[] = " kMGT";
@@ -35,7 +30,7 @@ const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT])
     return buf;
 }
 
-uint32_t queue_bytes_of(const char *text)
+static uint32_t bytes_of(const char *text)
 {
     uint64_t n = text ? leaf_scaled(text, "kM") : 0;
 
@@ -183,7 +178,7 @@ static void read_class(struct model_queue_profile *p, const struct lyd_node *ent
     if (config_value(first, "ecn"))
         i->ecn = leaf_true(first, "ecn");
     i->flows = (uint16_t)leaf_number(first, "flows", i->flows);
-    i->limit_bytes = queue_bytes_of(config_value(first, "limit"));
+    i->limit_bytes = bytes_of(config_value(first, "limit"));
     i->limit_us = microseconds_of(config_value(first, "limit-time"), i->limit_us);
     i->target_us = microseconds_of(config_value(first, "target"), i->target_us);
     i->interval_us = microseconds_of(config_value(first, "interval"), i->interval_us);
