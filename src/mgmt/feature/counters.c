@@ -14,6 +14,7 @@
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "port/port_manager.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "restconf/state.h"
@@ -131,6 +132,12 @@ static const struct feature_config counters_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
+static const struct column count_columns[] = {
+    COUNTER(struct counted_row, packets, "packets", "packets",
+            "Packets whose longest match was this prefix, for prefixes with counters enabled."),
+    COUNTER(struct counted_row, bytes, "bytes", "bytes", "Bytes of those IP packets."),
+    {0}};
+
 static void write_prefix_state(struct jwrite *j, const struct counted_row *r)
 {
     char prefix[PREFIX_TEXT_MAX];
@@ -141,8 +148,7 @@ static void write_prefix_state(struct jwrite *j, const struct counted_row *r)
     jwrite_bool(j, "active", r->active);
     if (r->nexthop)
         jwrite_int(j, "nexthop", r->nexthop);
-    jwrite_u64(j, "packets", r->packets);
-    jwrite_u64(j, "bytes", r->bytes);
+    columns_write(j, count_columns, r);
     jwrite_end(j, '}');
 }
 
@@ -163,17 +169,6 @@ static int show_counted_prefixes(struct show *s)
     return show_later(s, rib_manager_counted(write_prefix_states, s));
 }
 
-static void write_prefix_counter(struct metrics *m, const struct scrape_rows *kept, bool bytes)
-{
-    const struct counted_row *row = (const void *)kept->row;
-    char prefix[PREFIX_TEXT_MAX];
-
-    for (unsigned i = 0; i < kept->n; i++)
-        if (vr_get(row[i].vr)->used)
-            metric_u64(m, bytes ? row[i].bytes : row[i].packets, "vr", vr_get(row[i].vr)->name,
-                       "prefix", prefix_format(&row[i].prefix, prefix), NULL);
-}
-
 static void keep_prefixes(void *ctx, const struct counted_row *row, unsigned n)
 {
     scrape_keep(ctx, row, n, sizeof *row);
@@ -186,14 +181,17 @@ static void collect_prefixes(struct scrape *s)
 
 static void write_prefix_metrics(struct metrics *m, const void *kept)
 {
-    if (!((const struct scrape_rows *)kept)->n)
+    const struct scrape_rows *rows = kept;
+    const struct counted_row *row = (const void *)rows->row;
+    char prefix[PREFIX_TEXT_MAX];
+
+    if (!rows->n)
         return;
-    metric_family(
-        m, METRIC_COUNTER, "prefix_packets", "packets",
-        "Packets whose longest match was this prefix, for prefixes with counters enabled.");
-    write_prefix_counter(m, kept, false);
-    metric_family(m, METRIC_COUNTER, "prefix_bytes", "bytes", "Bytes of those IP packets.");
-    write_prefix_counter(m, kept, true);
+    for (const struct column *c = count_columns; (c = column_family(m, "prefix", c)); c++)
+        for (size_t i = 0; i < rows->n; i++)
+            if (vr_get(row[i].vr)->used)
+                column_metric(m, c, &row[i], "vr", vr_get(row[i].vr)->name, "prefix",
+                              prefix_format(&row[i].prefix, prefix), NULL);
 }
 
 // Each returns the number of objects of that name; "" = all.

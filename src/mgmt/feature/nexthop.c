@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "rib/rib_manager.h"
@@ -13,17 +14,20 @@
 #include "table/nexthop_count.h"
 #include "table/vr.h"
 
-static void write_group_member(struct jwrite *j, const struct nexthop_leg *leg)
-{
-    jwrite_begin(j, NULL, '{');
-    jwrite_int(j, "nexthop", leg->nexthop);
-    jwrite_string_any(j, "interface", leg->iface);
-    jwrite_ip_any(j, "gateway", &leg->gateway);
-    jwrite_int(j, "weight", leg->weight);
-    jwrite_int(j, "buckets", leg->buckets);
-    jwrite_bool(j, "alive", leg->alive);
-    jwrite_end(j, '}');
-}
+static const struct column member_columns[] = {
+    COLUMN(struct nexthop_leg, nexthop, "nexthop"),
+    COLUMN(struct nexthop_leg, iface, "interface", .any = true),
+    COLUMN(struct nexthop_leg, gateway, "gateway", .any = true),
+    COLUMN(struct nexthop_leg, weight, "weight"),
+    COLUMN(struct nexthop_leg, buckets, "buckets"),
+    COLUMN(struct nexthop_leg, alive, "alive"),
+    {0}};
+static const struct column sent_columns[] = {
+    COUNTER(struct nexthop_row, sent_packets, "sent-packets", "packets",
+            "Packets sent to the next hop."),
+    COUNTER(struct nexthop_row, sent_bytes, "sent-bytes", "bytes",
+            "Bytes of frames sent to the next hop."),
+    {0}};
 
 static void write_group_state(struct jwrite *j, const struct nexthop_row *r,
                               const struct nexthop_leg *leg)
@@ -33,7 +37,7 @@ static void write_group_state(struct jwrite *j, const struct nexthop_row *r,
     jwrite_int(j, "buckets", r->buckets);
     jwrite_begin(j, "member", '[');
     for (unsigned i = 0; i < r->n_legs; i++)
-        write_group_member(j, &leg[r->first_leg + i]);
+        columns_object(j, NULL, member_columns, &leg[r->first_leg + i]);
     jwrite_end(j, ']');
 }
 
@@ -58,10 +62,8 @@ static void write_nexthop_state(struct jwrite *j, const struct nexthop_row *r,
     } else {
         jwrite_bool(j, "in-use", r->in_use);
         jwrite_u64(j, "packets", r->packets);
-        if (nexthop_count_is_on()) {
-            jwrite_u64(j, "sent-packets", r->sent_packets);
-            jwrite_u64(j, "sent-bytes", r->sent_bytes);
-        }
+        if (nexthop_count_is_on())
+            columns_write(j, sent_columns, r);
     }
     jwrite_end(j, '}');
 }
@@ -85,7 +87,7 @@ static int show_nexthop(struct show *s)
     return show_later(s, rib_manager_nexthops(write_nexthop_states, s));
 }
 
-static void write_sent_counter(struct metrics *m, const struct scrape_rows *kept, bool bytes)
+static void write_sent(struct metrics *m, const struct column *c, const struct scrape_rows *kept)
 {
     const struct nexthop_row *row = (const void *)kept->row;
     char id[12], gateway[IP_TEXT_MAX];
@@ -94,9 +96,8 @@ static void write_sent_counter(struct metrics *m, const struct scrape_rows *kept
         if (!row[i].sent_packets)
             continue;
         snprintf(id, sizeof id, "%u", row[i].id);
-        metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id,
-                   "interface", row[i].iface, "gateway",
-                   row[i].gateway.family ? ip_format(&row[i].gateway, gateway) : "", NULL);
+        column_metric(m, c, &row[i], "nexthop", id, "interface", row[i].iface, "gateway",
+                      row[i].gateway.family ? ip_format(&row[i].gateway, gateway) : "", NULL);
     }
 }
 
@@ -132,12 +133,8 @@ static void write_nexthop_metrics(struct metrics *m, const void *kept)
     metric_u64(m, NEXTHOP_MAX, NULL);
     if (!kept || !any_sent(kept)) // NULL: not counted
         return;
-    metric_family(m, METRIC_COUNTER, "nexthop_sent_packets", "packets",
-                  "Packets sent to the next hop.");
-    write_sent_counter(m, kept, false);
-    metric_family(m, METRIC_COUNTER, "nexthop_sent_bytes", "bytes",
-                  "Bytes of frames sent to the next hop.");
-    write_sent_counter(m, kept, true);
+    for (const struct column *c = sent_columns; (c = column_family(m, "nexthop", c)); c++)
+        write_sent(m, c, kept);
 }
 
 const struct feature nexthop_feature = {

@@ -8,7 +8,6 @@
 #include "feature/vr_show.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "mgmt/feature.h"
 #include "netlink/netlink_reader.h"
 #include "restconf/bound.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "rib/rib_manager.h"
@@ -68,22 +68,36 @@ static void write_memory_nodes(struct jwrite *j, unsigned copies, uint64_t bytes
     jwrite_end(j, ']');
 }
 
+static const struct column fib_columns[] = {
+    COUNTER(struct rib_family_stats, fib.engine_faults, "engine-faults", "faults",
+            "Changes the FIB engine refused; each was repaired.", .family = "fib_engine_faults"),
+    COLUMN(struct rib_family_stats, fib.engine_rebuilds, "engine-rebuilds"),
+    GAUGE(struct rib_family_stats, routes, "rib-routes", "routes",
+          "Routes in the RIB, including inactive ones."),
+    GAUGE(struct rib_family_stats, fib_routes, "routes", "routes", "Prefixes in the FIB.",
+          .family = "fib_routes"),
+    GAUGE(struct rib_family_stats, fib.nodes, "nodes", "nodes", "Internal nodes of the FIB.",
+          .family = "fib_nodes"),
+    GAUGE(struct rib_family_stats, fib.leaves, "leaves", "leaves", "Leaves of the FIB.",
+          .family = "fib_leaves"),
+    GAUGE(struct rib_family_stats, fib.bytes_used, "bytes", "bytes",
+          "FIB memory that forwarders read.", .family = "fib_bytes"),
+    GAUGE(struct rib_family_stats, fib.bytes_shared, "shared-bytes", "bytes",
+          "Part of fib_bytes shared with FIBs of other virtual routers; each counts it.",
+          .family = "fib_shared_bytes"),
+    GAUGE(struct rib_family_stats, fib.control_bytes, "control-bytes", "bytes",
+          "FIB memory that only rib_manager reads.", .family = "fib_control_bytes"),
+    COUNTER(struct rib_family_stats, updates, "updates", "updates", "Changes to the FIB.",
+            .family = "fib_updates"),
+    {0}};
+
 static void write_fib_state(struct jwrite *j, const char *family, const struct rib_family_stats *r)
 {
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "family", family);
     jwrite_string(j, "engine", fib_engine_name(r->fib.engine));
-    jwrite_u64(j, "engine-faults", r->fib.engine_faults);
-    jwrite_u64(j, "engine-rebuilds", r->fib.engine_rebuilds);
-    jwrite_u64(j, "rib-routes", r->routes);
-    jwrite_u64(j, "routes", r->fib_routes);
-    jwrite_u64(j, "nodes", r->fib.nodes);
-    jwrite_u64(j, "leaves", r->fib.leaves);
-    jwrite_u64(j, "bytes", r->fib.bytes_used);
-    jwrite_u64(j, "shared-bytes", r->fib.bytes_shared);
+    columns_write(j, fib_columns, r);
     write_memory_nodes(j, r->fib.copies, r->fib.bytes_used);
-    jwrite_u64(j, "control-bytes", r->fib.control_bytes);
-    jwrite_u64(j, "updates", r->updates);
     write_protocol_states(j, r->by_protocol);
     jwrite_end(j, '}');
 }
@@ -125,6 +139,33 @@ static void write_ledger(struct jwrite *j, uint16_t vr)
     jwrite_end(j, '}');
 }
 
+static const struct column stats_columns[] = {
+    GAUGE(struct rib_stats, synced, "synced", "", "1: the kernel's tables have been read.",
+          .family = "vr_synced"),
+    COUNTER(struct rib_stats, messages, "messages", "messages",
+            "Netlink notifications received from the kernel.", .family = "netlink_messages"),
+    COUNTER(struct rib_stats, batches, "batches", "batches",
+            "Batches of netlink notifications, each ending in one FIB commit.",
+            .family = "netlink_batches"),
+    COUNTER(struct rib_stats, overruns, "overruns", "overruns",
+            "Netlink socket overruns (ENOBUFS): the kernel dropped notifications.",
+            .family = "netlink_overruns"),
+    COUNTER(struct rib_stats, resyncs, "resyncs", "resyncs",
+            "Dumps of the kernel's tables after an overrun or for verification.",
+            .family = "netlink_resyncs"),
+    COLUMN(struct rib_stats, swept, "swept"),
+    COUNTER(struct rib_stats, diverged, "diverged", "prefixes",
+            "Prefixes that a dump showed to differ from the RIB.",
+            .family = "rib_diverged_prefixes"),
+    COLUMN(struct rib_stats, ignored_rules, "rules-ignored"),
+    COLUMN(struct rib_stats, unfollowed, "not-followed"),
+    COLUMN(struct rib_stats, nexthops, "nexthops"),
+    GAUGE(struct rib_stats, neighbors, "neighbors", "", "Neighbors in the table (ARP and ND)."),
+    GAUGE(struct rib_stats, held, "held", "packets",
+          "Packets held until their neighbor is resolved.", .family = "neighbor_held_packets"),
+    GAUGE(struct rib_stats, rib_bytes, "rib-bytes", "bytes", "Memory used by the RIB."),
+    {0}};
+
 static void write_vr_state(struct jwrite *j, const struct vr *v, const struct rib_stats *r)
 {
     jwrite_begin(j, NULL, '{');
@@ -136,19 +177,7 @@ static void write_vr_state(struct jwrite *j, const struct vr *v, const struct ri
     jwrite_string(j, "flow-hash", flow_hash_name(hash.mode));
     jwrite_bool(j, "flow-label", hash.label);
     jwrite_int(j, "flow-hash-seed", hash.seed);
-    jwrite_bool(j, "synced", r->synced);
-    jwrite_u64(j, "messages", r->messages);
-    jwrite_u64(j, "batches", r->batches);
-    jwrite_u64(j, "overruns", r->overruns);
-    jwrite_u64(j, "resyncs", r->resyncs);
-    jwrite_u64(j, "swept", r->swept);
-    jwrite_u64(j, "diverged", r->diverged);
-    jwrite_u64(j, "rules-ignored", r->ignored_rules);
-    jwrite_u64(j, "not-followed", r->unfollowed);
-    jwrite_u64(j, "nexthops", r->nexthops);
-    jwrite_u64(j, "neighbors", r->neighbors);
-    jwrite_u64(j, "held", r->held);
-    jwrite_u64(j, "rib-bytes", r->rib_bytes);
+    columns_write(j, stats_columns, r);
     vr_budget_write(j, v->id, r);
     drop_write_vr(j, v->id);
     write_ledger(j, v->id);
@@ -194,66 +223,16 @@ struct kept_vrs {
     struct kept_vr row[];
 };
 
-struct stats_field { // number in struct rib_stats, per virtual router or per family
-    enum metric_type type;
-    const char *name, *unit, *help;
-    size_t at, at6; // at6 0 = of both families
-};
-
-#define ONE(member, type, name, unit, help)                                                        \
-    {                                                                                              \
-        type, name, unit, help, offsetof(struct rib_stats, member), 0                              \
-    }
-#define TWO(member, type, name, unit, help)                                                        \
-    {                                                                                              \
-        type, name, unit, help, offsetof(struct rib_stats, family[0].member),                      \
-            offsetof(struct rib_stats, family[1].member)                                           \
-    }
-static const struct stats_field field[] = {
-    TWO(routes, METRIC_GAUGE, "rib_routes", "routes",
-        "Routes in the RIB, including inactive ones."),
-    TWO(fib_routes, METRIC_GAUGE, "fib_routes", "routes", "Prefixes in the FIB."),
-    TWO(fib.nodes, METRIC_GAUGE, "fib_nodes", "nodes", "Internal nodes of the FIB."),
-    TWO(fib.leaves, METRIC_GAUGE, "fib_leaves", "leaves", "Leaves of the FIB."),
-    TWO(fib.bytes_used, METRIC_GAUGE, "fib_bytes", "bytes", "FIB memory that forwarders read."),
-    TWO(fib.bytes_shared, METRIC_GAUGE, "fib_shared_bytes", "bytes",
-        "Part of fib_bytes shared with FIBs of other virtual routers; each counts it."),
-    TWO(fib.control_bytes, METRIC_GAUGE, "fib_control_bytes", "bytes",
-        "FIB memory that only rib_manager reads."),
-    TWO(updates, METRIC_COUNTER, "fib_updates", "updates", "Changes to the FIB."),
-    TWO(fib.engine_faults, METRIC_COUNTER, "fib_engine_faults", "faults",
-        "Changes the FIB engine refused; each was repaired."),
-    ONE(messages, METRIC_COUNTER, "netlink_messages", "messages",
-        "Netlink notifications received from the kernel."),
-    ONE(batches, METRIC_COUNTER, "netlink_batches", "batches",
-        "Batches of netlink notifications, each ending in one FIB commit."),
-    ONE(overruns, METRIC_COUNTER, "netlink_overruns", "overruns",
-        "Netlink socket overruns (ENOBUFS): the kernel dropped notifications."),
-    ONE(resyncs, METRIC_COUNTER, "netlink_resyncs", "resyncs",
-        "Dumps of the kernel's tables after an overrun or for verification."),
-    ONE(diverged, METRIC_COUNTER, "rib_diverged_prefixes", "prefixes",
-        "Prefixes that a dump showed to differ from the RIB."),
-    ONE(neighbors, METRIC_GAUGE, "neighbors", "", "Neighbors in the table (ARP and ND)."),
-    ONE(held, METRIC_GAUGE, "neighbor_held_packets", "packets",
-        "Packets held until their neighbor is resolved."),
-    ONE(rib_bytes, METRIC_GAUGE, "rib_bytes", "bytes", "Memory used by the RIB."),
-};
-
-static void write_vr_fields(struct metrics *m, const struct kept_vr *vr, unsigned n)
+static void write_vr_families(struct metrics *m, const struct kept_vr *vr, unsigned n)
 {
-    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
-        metric_family(m, field[f].type, field[f].name, field[f].unit, field[f].help);
+    for (const struct column *c = stats_columns; (c = column_family(m, "", c)); c++)
+        for (unsigned i = 0; i < n; i++)
+            column_metric(m, c, &vr[i].stats, "vr", vr[i].name, NULL);
+    for (const struct column *c = fib_columns; (c = column_family(m, "", c)); c++)
         for (unsigned i = 0; i < n; i++) {
-            if (!field[f].at6) {
-                metric_u64(m, metric_field(&vr[i].stats, field[f].at), "vr", vr[i].name, NULL);
-                continue;
-            }
-            metric_u64(m, metric_field(&vr[i].stats, field[f].at), "vr", vr[i].name, "family",
-                       "ipv4", NULL);
-            metric_u64(m, metric_field(&vr[i].stats, field[f].at6), "vr", vr[i].name, "family",
-                       "ipv6", NULL);
+            column_metric(m, c, &vr[i].stats.family[0], "vr", vr[i].name, "family", "ipv4", NULL);
+            column_metric(m, c, &vr[i].stats.family[1], "vr", vr[i].name, "family", "ipv6", NULL);
         }
-    }
 }
 
 static void write_protocol_counters(struct metrics *m, const char *vr, const char *family,
@@ -296,10 +275,7 @@ static void write_vr_metrics(struct metrics *m, const void *kept)
     const struct kept_vr *vr = k->row;
     unsigned n = k->n;
 
-    metric_family(m, METRIC_GAUGE, "vr_synced", "", "1: the kernel's tables have been read.");
-    for (unsigned i = 0; i < n; i++)
-        metric_u64(m, vr[i].stats.synced, "vr", vr[i].name, NULL);
-    write_vr_fields(m, vr, n);
+    write_vr_families(m, vr, n);
     write_budgets(m, vr, n);
     metric_family(m, METRIC_GAUGE, "rib_protocol_routes", "routes",
                   "Routes in the RIB, by protocol.");
