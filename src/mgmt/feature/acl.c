@@ -5,7 +5,6 @@
 // would make a million series; the counters of their list include them.
 #include <event2/event.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "feature/acl.h"
 #include "feature/model.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/acl.h"
@@ -76,6 +76,21 @@ static void write_list_cost(struct jwrite *j, const struct acl_list_row *row)
     jwrite_end(j, '}');
 }
 
+static const struct column size_columns[] = {
+    GAUGE(struct acl_list_row, cost.rules, "rules", "",
+          "Rules in the access list, including those from its file."),
+    GAUGE(struct acl_list_row, bytes, NULL, "bytes", "Memory used by the access list.",
+          .family = "memory_bytes"),
+    {0}};
+static const struct column hit_columns[] = {
+    COLUMN(struct acl_list_row, matched.packets, "matched-packets"),
+    COLUMN(struct acl_list_row, matched.bytes, "matched-bytes"),
+    COUNTER(struct acl_list_row, unmatched.packets, "unmatched-packets", "packets",
+            "Packets that no rule matched."),
+    COUNTER(struct acl_list_row, unmatched.bytes, "unmatched-bytes", "bytes",
+            "Bytes of those IP packets."),
+    {0}};
+
 static void write_list_state(struct jwrite *j, const struct acl_list_row *row)
 {
     const struct acl_desired_list *w = acl_desired_list_find(model_acls(config_model()), row->name);
@@ -85,11 +100,8 @@ static void write_list_state(struct jwrite *j, const struct acl_list_row *row)
     jwrite_string(j, "default", acl_verb_name[row->otherwise]);
     if (w && w->file[0])
         jwrite_string(j, "file", w->file);
-    jwrite_int(j, "rules", row->rules);
-    jwrite_u64(j, "matched-packets", row->matched.packets);
-    jwrite_u64(j, "matched-bytes", row->matched.bytes);
-    jwrite_u64(j, "unmatched-packets", row->unmatched.packets);
-    jwrite_u64(j, "unmatched-bytes", row->unmatched.bytes);
+    columns_write(j, size_columns, row);
+    columns_write(j, hit_columns, row);
     if (row->unmatched_s != ACL_NEVER)
         jwrite_int(j, "unmatched-last-hit", row->unmatched_s);
     jwrite_u64(j, "bytes", row->bytes);
@@ -115,6 +127,16 @@ static int show_acl(struct show *s)
     return show_later(s, acl_query_lists(s->key[0], write_list_states, s));
 }
 
+static const struct column redirect_columns[] = {
+    COLUMN(struct acl_redirect_row, to, "to"),
+    COUNTER(struct acl_redirect_row, sent, "redirected-packets", "packets",
+            "Packets redirected to the address by rules."),
+    COUNTER(struct acl_redirect_row, no_way, "no-way-packets", "packets",
+            "Packets to be redirected that followed their own route instead, because the address "
+            "had no route.",
+            .family = "redirect_no_way_packets"),
+    {0}};
+
 static int show_acl_redirect(struct show *s)
 {
     static struct acl_redirect_row row[ACL_REDIRECT_MAX];
@@ -125,13 +147,8 @@ static int show_acl_redirect(struct show *s)
     for (unsigned i = 0; i < n; i++) {
         char to[IP_TEXT_MAX];
 
-        if (s->key[0] && strcmp(s->key[0], ip_format(&row[i].to, to)))
-            continue;
-        jwrite_begin(j, NULL, '{');
-        jwrite_ip(j, "to", &row[i].to);
-        jwrite_u64(j, "redirected-packets", row[i].sent);
-        jwrite_u64(j, "no-way-packets", row[i].no_way);
-        jwrite_end(j, '}');
+        if (!s->key[0] || !strcmp(s->key[0], ip_format(&row[i].to, to)))
+            columns_object(j, NULL, redirect_columns, &row[i]);
     }
     jwrite_end(j, ']');
     return SHOW_NOW;
@@ -168,61 +185,46 @@ static int show_address_set(struct show *s)
 
 // --- metrics -------------------------------------------------------------------------------------
 
-static void write_rule_hits(struct metrics *m, const struct acl_answer *a, bool bytes)
-{
-    vec_foreach (&a->counter, row) {
-        char number[12];
-
-        snprintf(number, sizeof number, "%u", row->number);
-        metric_u64(m, bytes ? row->hits.bytes : row->hits.packets, "acl",
-                   a->list.item[row->list].name, "rule", number, "action", acl_verb_name[row->verb],
-                   NULL);
-    }
-}
+static const struct column verdict_columns[] = {
+    COUNTER(struct acl_hits, packets, "packets", "packets",
+            "Packets decided by the access list, including by rules from its file."),
+    COUNTER(struct acl_hits, bytes, "bytes", "bytes", "Bytes of those IP packets."),
+    {0}};
+static const struct column rule_columns[] = {
+    COUNTER(struct acl_hits, packets, "packets", "packets",
+            "Packets matched by the rule, for rules in the configuration."),
+    COUNTER(struct acl_hits, bytes, "bytes", "bytes", "Bytes of those IP packets."),
+    {0}};
 
 static void write_rule_families(struct metrics *m, const struct acl_answer *a)
 {
-    metric_family(m, METRIC_COUNTER, "acl_rule_packets", "packets",
-                  "Packets matched by the rule, for rules in the configuration.");
-    write_rule_hits(m, a, false);
-    metric_family(m, METRIC_COUNTER, "acl_rule_bytes", "bytes", "Bytes of those IP packets.");
-    write_rule_hits(m, a, true);
+    for (const struct column *c = rule_columns; (c = column_family(m, "acl_rule", c)); c++)
+        vec_foreach (&a->counter, row) {
+            char number[12];
+
+            snprintf(number, sizeof number, "%u", row->number);
+            column_metric(m, c, &row->hits, "acl", a->list.item[row->list].name, "rule", number,
+                          "action", acl_verb_name[row->verb], NULL);
+        }
     metric_family(m, METRIC_GAUGE, "acl_rules_left_out", "",
                   "Rules in the configuration that are not exported because there are too many.");
     metric_u64(m, a->counter.n == ACL_COUNTED_MAX ? a->rules - ACL_COUNTED_MAX : 0, NULL);
 }
 
-static void write_verdicts(struct metrics *m, const struct acl_answer *a, bool bytes)
-{
-    vec_foreach (&a->list, row)
-        for (unsigned v = 0; v < ACL_VERDICTS; v++)
-            metric_u64(m, bytes ? row->total[v].bytes : row->total[v].packets, "acl", row->name,
-                       "verdict", acl_verdict_name[v], NULL);
-}
-
 static void write_list_families(struct metrics *m, const struct acl_answer *a)
 {
-    metric_family(m, METRIC_COUNTER, "acl_packets", "packets",
-                  "Packets decided by the access list, including by rules from its file.");
-    write_verdicts(m, a, false);
-    metric_family(m, METRIC_COUNTER, "acl_bytes", "bytes", "Bytes of those IP packets.");
-    write_verdicts(m, a, true);
-    metric_family(m, METRIC_GAUGE, "acl_rules", "",
-                  "Rules in the access list, including those from its file.");
-    vec_foreach (&a->list, row)
-        metric_u64(m, row->rules, "acl", row->name, NULL);
-    metric_family(m, METRIC_GAUGE, "acl_memory_bytes", "bytes", "Memory used by the access list.");
-    vec_foreach (&a->list, row)
-        metric_u64(m, row->bytes, "acl", row->name, NULL);
-    metric_family(m, METRIC_COUNTER, "acl_unmatched_packets", "packets",
-                  "Packets that no rule matched.");
-    vec_foreach (&a->list, row)
-        metric_u64(m, row->unmatched.packets, "acl", row->name, "action",
-                   acl_verb_name[row->otherwise], NULL);
-    metric_family(m, METRIC_COUNTER, "acl_unmatched_bytes", "bytes", "Bytes of those IP packets.");
-    vec_foreach (&a->list, row)
-        metric_u64(m, row->unmatched.bytes, "acl", row->name, "action",
-                   acl_verb_name[row->otherwise], NULL);
+    for (const struct column *c = verdict_columns; (c = column_family(m, "acl", c)); c++)
+        vec_foreach (&a->list, row)
+            for (unsigned v = 0; v < ACL_VERDICTS; v++)
+                column_metric(m, c, &row->total[v], "acl", row->name, "verdict",
+                              acl_verdict_name[v], NULL);
+    for (const struct column *c = size_columns; (c = column_family(m, "acl", c)); c++)
+        vec_foreach (&a->list, row)
+            column_metric(m, c, row, "acl", row->name, NULL);
+    for (const struct column *c = hit_columns; (c = column_family(m, "acl", c)); c++)
+        vec_foreach (&a->list, row)
+            column_metric(m, c, row, "acl", row->name, "action", acl_verb_name[row->otherwise],
+                          NULL);
 }
 
 static void write_set_families(struct metrics *m, const struct acl_answer *a)
@@ -238,30 +240,17 @@ static void write_set_families(struct metrics *m, const struct acl_answer *a)
         metric_u64(m, row->bytes, "set", row->name, NULL);
 }
 
-static void write_redirect_counter(struct metrics *m, const struct acl_redirect_row *row,
-                                   unsigned n, size_t at)
-{
-    for (unsigned i = 0; i < n; i++) {
-        char to[IP_TEXT_MAX];
-
-        metric_u64(m, metric_field(&row[i], at), "to", ip_format(&row[i].to, to), NULL);
-    }
-}
-
 static void write_redirect_families(struct metrics *m)
 {
     static struct acl_redirect_row row[ACL_REDIRECT_MAX];
     unsigned n = acl_redirect_rows(row);
+    char to[IP_TEXT_MAX];
 
     if (!n)
         return;
-    metric_family(m, METRIC_COUNTER, "acl_redirected_packets", "packets",
-                  "Packets redirected to the address by rules.");
-    write_redirect_counter(m, row, n, offsetof(struct acl_redirect_row, sent));
-    metric_family(m, METRIC_COUNTER, "acl_redirect_no_way_packets", "packets",
-                  "Packets to be redirected that followed their own route instead, because the "
-                  "address had no route.");
-    write_redirect_counter(m, row, n, offsetof(struct acl_redirect_row, no_way));
+    for (const struct column *c = redirect_columns; (c = column_family(m, "acl", c)); c++)
+        for (unsigned i = 0; i < n; i++)
+            column_metric(m, c, &row[i], "to", ip_format(&row[i].to, to), NULL);
 }
 
 static void write_acl_metrics(struct metrics *m, const void *kept)

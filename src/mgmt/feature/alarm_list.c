@@ -19,6 +19,7 @@
 #include "event/event.h"
 #include "feature/saved_state.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 
 const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_LEDGER] = {"ledger",
@@ -371,13 +372,17 @@ uint64_t alarm_raised_total(enum alarm_name name)
 
 // --- state kept over a stop: the history ---------------------------------------------------------
 
-static const char *const saved_key[] = {"value", "peak", "raised", "cleared", "count"};
+static const struct column saved_columns[] = {
+    COLUMN(struct alarm, value, "value"),
+    COLUMN(struct alarm, peak, "peak"),
+    COLUMN(struct alarm, raised_wall_ns, "raised"),
+    COLUMN(struct alarm, cleared_wall_ns, "cleared"),
+    COLUMN(struct alarm, count, "count"),
+    {0}};
 
-static json_t *save_alarm(const struct alarm *a, uint64_t cleared_wall_ns)
+static json_t *save_alarm(const struct alarm *a)
 {
-    json_t *o = saved_object(
-        saved_key, 5,
-        (const uint64_t[]){a->value, a->peak, a->raised_wall_ns, cleared_wall_ns, a->count});
+    json_t *o = columns_save(saved_columns, a);
 
     json_object_set_new(o, "name", json_string(alarm_kind[a->name].name));
     json_object_set_new(o, "subject", json_string(a->subject));
@@ -392,10 +397,14 @@ static json_t *save_alarms(void)
 
     for (uint64_t i = first; i < state.n_past; i++) {
         const struct alarm *a = &state.past[i % ALARM_HISTORY];
-        json_array_append_new(history, save_alarm(a, a->cleared_wall_ns));
+        json_array_append_new(history, save_alarm(a));
     }
-    vec_foreach (&state.active, a)
-        json_array_append_new(history, save_alarm(a, clock_wall_ns()));
+    vec_foreach (&state.active, a) {
+        struct alarm ended = *a;
+
+        ended.cleared_wall_ns = clock_wall_ns();
+        json_array_append_new(history, save_alarm(&ended));
+    }
     return json_pack("{s:o}", "history", history);
 }
 
@@ -403,20 +412,15 @@ static bool read_saved_alarm(const json_t *o, struct alarm *a)
 {
     const char *name = json_string_value(json_object_get(o, "name")),
                *subject = json_string_value(json_object_get(o, "subject"));
-    uint64_t v[5];
     unsigned n = 0;
 
+    *a = (struct alarm){0};
     while (name && n < ALARM_N && strcmp(alarm_kind[n].name, name))
         n++;
     if (!name || n == ALARM_N || !subject || strlen(subject) >= ALARM_SUBJECT ||
-        !saved_numbers(o, saved_key, 5, v) || v[4] > UINT32_MAX)
+        !columns_restore(o, saved_columns, a))
         return false;
-    *a = (struct alarm){.name = (enum alarm_name)n,
-                        .value = v[0],
-                        .peak = v[1],
-                        .raised_wall_ns = v[2],
-                        .cleared_wall_ns = v[3],
-                        .count = (uint32_t)v[4]};
+    a->name = (enum alarm_name)n;
     snprintf(a->subject, sizeof a->subject, "%s", subject);
     return true;
 }

@@ -15,6 +15,7 @@
 #include "feature/model.h"
 #include "lag/lag_manager.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "yang/config_tree.h"
@@ -49,6 +50,19 @@ static void read_members(struct model_port *p, const struct lyd_node *lag,
     free(v.item);
 }
 
+static const char *const lag_modes[] = {"", "lacp", "active-backup"};
+static const char *const rates[] = {"fast", "slow"}, *const activities[] = {"active", "passive"};
+static const struct column lag_columns[] = {
+    COLUMN_WORD(struct lag_config, mode, "mode", lag_modes),
+    COLUMN(struct lag_config, min_links, "min-links"),
+    COLUMN(struct lag_config, primary, "primary"),
+    {0}};
+static const struct column lacp_leaves[] = {
+    COLUMN_WORD(struct lag_config, slow, "rate", rates),
+    COLUMN_WORD(struct lag_config, passive, "activity", activities),
+    COLUMN(struct lag_config, system_priority, "system-priority"),
+    {0}};
+
 // A LAG is a port without a device that has a container `lag`.
 void lag_read(struct model_port *p, const struct lyd_node *entry)
 {
@@ -58,15 +72,11 @@ void lag_read(struct model_port *p, const struct lyd_node *entry)
 
     if (!lag || of->flags & LYD_DEFAULT || p->config.devargs[0])
         return;
-    const struct lyd_node *lacp = leaf_inside(lag, schema, "lacp");
-    c->mode = leaf_word(lag, "mode", (const char *[]){"lacp", "active-backup"}, 2) == 1
-                  ? LAG_MODE_ACTIVE_BACKUP
-                  : LAG_MODE_LACP;
-    c->min_links = (uint8_t)leaf_number(lag, "min-links", 1);
-    leaf_copy(c->primary, sizeof c->primary, lag, "primary", "");
-    c->slow = leaf_word(lacp, "rate", (const char *[]){"fast", "slow"}, 2) == 1;
-    c->passive = leaf_word(lacp, "activity", (const char *[]){"active", "passive"}, 2) == 1;
-    c->system_priority = (uint16_t)leaf_number(lacp, "system-priority", 32768);
+    c->mode = LAG_MODE_LACP;
+    c->min_links = 1;
+    c->system_priority = 32768;
+    columns_read(lag, lag_columns, c);
+    columns_read(leaf_inside(lag, schema, "lacp"), lacp_leaves, c);
     read_members(p, lag, schema);
     p->given = device_leaf_of(lyd_child(entry));
 }
@@ -162,6 +172,14 @@ static const struct feature_config lag_config = {.resolve = bind_members, .check
 
 // --- state ---------------------------------------------------------------------------------------
 
+static const struct column side_columns[] = {
+    COLUMN(struct lacp_side, system_priority, "system-priority"),
+    COLUMN(struct lacp_side, system, "system"),
+    COLUMN(struct lacp_side, key, "key"),
+    COLUMN(struct lacp_side, port_priority, "port-priority"),
+    COLUMN(struct lacp_side, port, "port"),
+    {0}};
+
 static void write_lacp_side(struct jwrite *j, const char *name, const struct lacp_side *s)
 {
     static const char *const flag[] = {"activity",        "short-timeout", "aggregation",
@@ -169,11 +187,7 @@ static void write_lacp_side(struct jwrite *j, const char *name, const struct lac
                                        "defaulted",       "expired"};
 
     jwrite_begin(j, name, '{');
-    jwrite_int(j, "system-priority", s->system_priority);
-    jwrite_mac(j, "system", s->system);
-    jwrite_int(j, "key", s->key);
-    jwrite_int(j, "port-priority", s->port_priority);
-    jwrite_int(j, "port", s->port);
+    columns_write(j, side_columns, s);
     jwrite_begin(j, "state", '[');
     for (unsigned i = 0; i < sizeof flag / sizeof *flag; i++)
         if (s->state >> i & 1)
@@ -182,6 +196,17 @@ static void write_lacp_side(struct jwrite *j, const char *name, const struct lac
     jwrite_end(j, '}');
 }
 
+static const struct column change_columns[] = {
+    COUNTER(struct lag_member_state, changes, "changes", "changes",
+            "Status changes of the member."),
+    {0}};
+static const struct column lacp_columns[] = {
+    COUNTER(struct lag_member_state, lacp.rx_pdus, "rx-lacpdus", "lacpdus",
+            "LACPDUs received by the member."),
+    COUNTER(struct lag_member_state, lacp.tx_pdus, "tx-lacpdus", "lacpdus",
+            "LACPDUs sent by the member."),
+    {0}};
+
 static void write_member_state(struct jwrite *j, const struct lag_member_state *m, bool lacp)
 {
     jwrite_begin(j, NULL, '{');
@@ -189,13 +214,12 @@ static void write_member_state(struct jwrite *j, const struct lag_member_state *
     jwrite_string(j, "status", m->status);
     jwrite_string_any(j, "reason", m->reason);
     jwrite_string(j, "link", m->link_up ? "up" : "down");
-    jwrite_u64(j, "changes", m->changes);
+    columns_write(j, change_columns, m);
     if (lacp) {
         jwrite_begin(j, "lacp", '{');
         jwrite_string(j, "receive", lacp_rx_name(m->lacp.rx));
         jwrite_string(j, "mux", lacp_mux_name(m->lacp.mux));
-        jwrite_u64(j, "rx-lacpdus", m->lacp.rx_pdus);
-        jwrite_u64(j, "tx-lacpdus", m->lacp.tx_pdus);
+        columns_write(j, lacp_columns, m);
         write_lacp_side(j, "actor", &m->lacp.actor);
         write_lacp_side(j, "partner", &m->lacp.partner);
         jwrite_end(j, '}');
@@ -301,16 +325,10 @@ static void write_lacp_families(struct metrics *m, const struct lags *all)
     vec_foreach (&all->member, p)
         for (enum lacp_mux mux = LACP_DETACHED; p->lacp && mux <= LACP_MUX_DISTRIBUTING; mux++)
             write_state_set(m, p, "mux", lacp_mux_name(mux), lacp_mux_name(p->is.lacp.mux));
-    metric_family(m, METRIC_COUNTER, "lag_member_rx_lacpdus", "lacpdus",
-                  "LACPDUs received by the member.");
-    vec_foreach (&all->member, p)
-        if (p->lacp)
-            metric_u64(m, p->is.lacp.rx_pdus, "lag", p->lag, "port", p->is.name, NULL);
-    metric_family(m, METRIC_COUNTER, "lag_member_tx_lacpdus", "lacpdus",
-                  "LACPDUs sent by the member.");
-    vec_foreach (&all->member, p)
-        if (p->lacp)
-            metric_u64(m, p->is.lacp.tx_pdus, "lag", p->lag, "port", p->is.name, NULL);
+    for (const struct column *c = lacp_columns; (c = column_family(m, "lag_member", c)); c++)
+        vec_foreach (&all->member, p)
+            if (p->lacp)
+                column_metric(m, c, &p->is, "lag", p->lag, "port", p->is.name, NULL);
 }
 
 static void write_member_families(struct metrics *m, const struct lags *all)
@@ -322,10 +340,9 @@ static void write_member_families(struct metrics *m, const struct lags *all)
     vec_foreach (&all->member, p)
         for (unsigned i = 0; i < sizeof status / sizeof *status; i++)
             write_state_set(m, p, "status", status[i], p->is.status);
-    metric_family(m, METRIC_COUNTER, "lag_member_changes", "changes",
-                  "Status changes of the member.");
-    vec_foreach (&all->member, p)
-        metric_u64(m, p->is.changes, "lag", p->lag, "port", p->is.name, NULL);
+    for (const struct column *c = change_columns; (c = column_family(m, "lag_member", c)); c++)
+        vec_foreach (&all->member, p)
+            column_metric(m, c, &p->is, "lag", p->lag, "port", p->is.name, NULL);
 }
 
 static void write_lag_metrics(struct metrics *m, const void *kept)

@@ -2,7 +2,6 @@
 // mirror.c - mirrors: of ports, and sessions for rules of access lists
 //
 // A step adds or removes one mirror or session, so a changed one is removed and added again.
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "config/leaf.h"
 #include "feature/model.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/watch.h"
@@ -230,15 +230,22 @@ static const char *mirror_direction(const struct mirror *m)
 }
 
 // Writes the rest of an entry.
+static const struct column sent_columns[] = {
+    COUNTER(struct watch_count, taken, "sent", "packets",
+            "Packets mirrored, by port or, for access-list rules, by mirror session."),
+    COUNTER(struct watch_count, bytes, "bytes", "bytes", "Bytes of those frames.",
+            .family = "sent_bytes"),
+    COUNTER(struct watch_count, missed, "missed", "packets",
+            "Packets the mirror missed because its queue was full."),
+    {0}};
+
 static void write_sent(struct jwrite *j, const struct mirror *m, const struct watch_count *n)
 {
     if (m->to_port[0])
         jwrite_string(j, "to-port", m->to_port);
     else
         jwrite_string(j, "to-tap", m->to_tap);
-    jwrite_u64(j, "sent", n->taken);
-    jwrite_u64(j, "bytes", n->bytes);
-    jwrite_u64(j, "missed", n->missed);
+    columns_write(j, sent_columns, n);
     jwrite_end(j, '}');
 }
 
@@ -280,38 +287,21 @@ static int show_mirror_session(struct show *s)
     return SHOW_NOW;
 }
 
-static const struct {
-    const char *name, *unit, *help;
-    size_t at;
-} mirror_counters[] = {
-    {"mirror_sent_packets", "packets",
-     "Packets mirrored, by port or, for access-list rules, by mirror session.",
-     offsetof(struct watch_count, taken)},
-    {"mirror_sent_bytes", "bytes", "Bytes of those frames.", offsetof(struct watch_count, bytes)},
-    {"mirror_missed_packets", "packets", "Packets the mirror missed because its queue was full.",
-     offsetof(struct watch_count, missed)},
-};
-
 static void write_mirror_metrics(struct metrics *m, const void *kept)
 {
     struct watch_count n;
     struct mirror mirror;
 
-    for (unsigned f = 0;
-         f < sizeof mirror_counters / sizeof *mirror_counters && mirror_manager_at(0, &mirror, &n);
-         f++) {
-        metric_family(m, METRIC_COUNTER, mirror_counters[f].name, mirror_counters[f].unit,
-                      mirror_counters[f].help);
+    if (!mirror_manager_at(0, &mirror, &n))
+        return;
+    for (const struct column *c = sent_columns; (c = column_family(m, "mirror", c)); c++)
         for (unsigned i = 0; mirror_manager_at(i, &mirror, &n); i++) {
-            uint64_t value = metric_field(&n, mirror_counters[f].at);
-
             if (mirror.session[0])
-                metric_u64(m, value, "session", mirror.session, NULL);
+                column_metric(m, c, &n, "session", mirror.session, NULL);
             else
-                metric_u64(m, value, "port", mirror.port, "direction", mirror_direction(&mirror),
-                           NULL);
+                column_metric(m, c, &n, "port", mirror.port, "direction",
+                              mirror_direction(&mirror), NULL);
         }
-    }
 }
 
 const struct feature mirror_feature = {

@@ -17,6 +17,7 @@
 #include "feature/policer.h"
 #include "interface/iface_policy.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/policer.h"
@@ -377,18 +378,33 @@ static const struct feature_config policer_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
+struct color_count { // of one color
+    uint64_t packets, bytes;
+};
+
+static const struct column color_columns[] = {
+    COUNTER(struct color_count, packets, "packets", "packets",
+            "Packets of an interface's policer, by direction and color."),
+    COUNTER(struct color_count, bytes, "bytes", "bytes", "Layer-3 bytes of those packets."),
+    {0}};
+
+static struct color_count color_count_of(const struct policer_count *n, enum policer_color color)
+{
+    return (struct color_count){n->packets[color], n->bytes[color]};
+}
+
 static void write_color(struct jwrite *j, const struct policer *p, const struct policer_count *n,
                         enum policer_color color)
 {
     static const char *const action[] = {"pass", "drop", "remark"};
+    struct color_count count = color_count_of(n, color);
 
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "color", policer_color_name[color]);
     jwrite_string(j, "action", action[p->action[color]]);
     if (p->action[color] == POLICER_REMARK)
         jwrite_int(j, "remark-dscp", p->dscp[color]);
-    jwrite_u64(j, "packets", n->packets[color]);
-    jwrite_u64(j, "bytes", n->bytes[color]);
+    columns_write(j, color_columns, &count);
     jwrite_end(j, '}');
 }
 
@@ -448,24 +464,23 @@ static int show_policer(struct show *s)
     return SHOW_NOW;
 }
 
-static void write_packets_metric(void *ctx, const struct iface *i, enum policer_direction d,
-                                 const struct policer *p)
+struct color_family {
+    struct metrics *m;
+    const struct column *column;
+};
+
+static void write_color_metrics(void *ctx, const struct iface *i, enum policer_direction d,
+                                const struct policer *p)
 {
+    const struct color_family *f = ctx;
     struct policer_count n = policer_sum(i->id, d);
 
-    for (unsigned color = 0; color < POLICER_COLORS; color++)
-        metric_u64(ctx, n.packets[color], "interface", i->name, "direction", direction_name[d],
-                   "color", policer_color_name[color], NULL);
-}
+    for (unsigned color = 0; color < POLICER_COLORS; color++) {
+        struct color_count count = color_count_of(&n, color);
 
-static void write_bytes_metric(void *ctx, const struct iface *i, enum policer_direction d,
-                               const struct policer *p)
-{
-    struct policer_count n = policer_sum(i->id, d);
-
-    for (unsigned color = 0; color < POLICER_COLORS; color++)
-        metric_u64(ctx, n.bytes[color], "interface", i->name, "direction", direction_name[d],
-                   "color", policer_color_name[color], NULL);
+        column_metric(f->m, f->column, &count, "interface", i->name, "direction",
+                      direction_name[d], "color", policer_color_name[color], NULL);
+    }
 }
 
 static void note_any(void *ctx, const struct iface *i, enum policer_direction d,
@@ -481,11 +496,8 @@ static void write_policer_metrics(struct metrics *m, const void *kept)
     each_bound(note_any, &any);
     if (!any)
         return;
-    metric_family(m, METRIC_COUNTER, "policer_packets", "packets",
-                  "Packets of an interface's policer, by direction and color.");
-    each_bound(write_packets_metric, m);
-    metric_family(m, METRIC_COUNTER, "policer_bytes", "bytes", "Layer-3 bytes of those packets.");
-    each_bound(write_bytes_metric, m);
+    for (const struct column *c = color_columns; (c = column_family(m, "policer", c)); c++)
+        each_bound(write_color_metrics, &(struct color_family){m, c});
 }
 
 const struct feature policer_feature = {

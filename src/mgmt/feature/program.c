@@ -13,6 +13,7 @@
 #include "feature/model.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "restconf/reply.h"
@@ -35,6 +36,18 @@ struct model_programs *programs_of(const struct model *m)
     return m->part[FEATURE_program];
 }
 
+static const char *const fault_words[] = {"pass", "drop"};
+static const struct column config_columns[] = {
+    COLUMN(struct program_config, name, "name"),
+    COLUMN(struct program_config, vr, "vr"),
+    COLUMN_WORD(struct program_config, hook, "hook", program_hook_name),
+    COLUMN_WORD(struct program_config, target, "target", target_name),
+    COLUMN(struct program_config, file, "file"),
+    COLUMN(struct program_config, order, "order"),
+    COLUMN(struct program_config, mirror, "mirror-session"),
+    COLUMN_WORD(struct program_config, fault_drops, "on-fault", fault_words),
+    {0}};
+
 static void read_next_hops(struct program_config *c, const struct lyd_node *entry)
 {
     for (const struct lyd_node *hop = lyd_child(entry); hop; hop = hop->next) {
@@ -51,22 +64,15 @@ static void read_program(struct model *m, const struct lyd_node *entry)
     struct model_program *p = vec_push(&programs_of(m)->program);
     struct program_config *c = &p->config;
     const struct lyd_node *first = lyd_child(entry);
-    int hook, target;
 
     memset(p, 0, sizeof *p);
-    leaf_copy(c->name, sizeof c->name, first, "name", "");
+    snprintf(c->vr, sizeof c->vr, VR_DEFAULT_NAME);
+    c->order = ORDER_DEFAULT;
+    c->fault_drops = true;
+    columns_read(first, config_columns, c);
     leaf_copy(p->owner, sizeof p->owner, first, "vr", "");
-    leaf_copy(c->vr, sizeof c->vr, first, "vr", VR_DEFAULT_NAME);
-    leaf_copy(c->file, sizeof c->file, first, "file", "");
-    leaf_copy(c->mirror, sizeof c->mirror, first, "mirror-session", "");
-    hook = leaf_word(first, "hook", program_hook_name, PROGRAM_HOOKS);
-    target = leaf_word(first, "target", target_name, 2);
-    c->hook = hook > 0 ? (uint8_t)hook : 0;
-    c->target = target > 0 ? (uint8_t)target : PROGRAM_TENANT;
     if (config_value(first, "ether-type"))
         c->ether_type = (uint16_t)strtoul(config_value(first, "ether-type"), NULL, 16);
-    c->order = (uint16_t)leaf_number(first, "order", ORDER_DEFAULT);
-    c->fault_drops = leaf_word(first, "on-fault", (const char *const[]){"pass"}, 1) != 0;
     read_next_hops(c, entry);
     p->line = leaf_line(entry, NULL);
 }
@@ -206,6 +212,14 @@ static void write_counts(struct jwrite *j, const char *list, const char *const *
     jwrite_end(j, ']');
 }
 
+static const struct column count_columns[] = {
+    COUNTER(struct program_count, faults, "faults", "faults",
+            "Times that a program was switched off on a forwarder."),
+    COUNTER(struct program_count, fault_packets, "fault-packets", "packets",
+            "Packets that found their program off."),
+    COLUMN(struct program_count, no_way, "no-way"),
+    {0}};
+
 static void write_declared(struct jwrite *j, const struct program_status *s)
 {
     const struct program_declared *d = s->declared;
@@ -289,9 +303,7 @@ static void write_program(struct jwrite *j, const struct program_status *s)
     if (n->timed_packets)
         jwrite_int(j, "cycles", (int64_t)(n->timed_cycles / n->timed_packets));
     write_counts(j, "verdict", action_name, n->verdict, KAMUEE_ACTIONS);
-    jwrite_u64(j, "faults", n->faults);
-    jwrite_u64(j, "fault-packets", n->fault_packets);
-    jwrite_u64(j, "no-way", n->no_way);
+    columns_write(j, count_columns, n);
     write_declared(j, s);
     write_tables(j, s);
     write_log(j, &s->log);
@@ -428,14 +440,9 @@ static void write_count_metrics(struct metrics *m)
         for (unsigned c = 0; c < s.declared->n_counters; c++)
             metric_u64(m, s.count.counter[c], "program", s.config->name, "vr", s.config->vr,
                        "counter", s.declared->counter[c], NULL);
-    metric_family(m, METRIC_COUNTER, "program_faults", "faults",
-                  "Times that a program was switched off on a forwarder.");
-    for (unsigned i = 0; program_manager_at(i, &s); i++)
-        metric_u64(m, s.count.faults, "program", s.config->name, "vr", s.config->vr, NULL);
-    metric_family(m, METRIC_COUNTER, "program_fault_packets", "packets",
-                  "Packets that found their program off.");
-    for (unsigned i = 0; program_manager_at(i, &s); i++)
-        metric_u64(m, s.count.fault_packets, "program", s.config->name, "vr", s.config->vr, NULL);
+    for (const struct column *c = count_columns; (c = column_family(m, "program", c)); c++)
+        for (unsigned i = 0; program_manager_at(i, &s); i++)
+            column_metric(m, c, &s.count, "program", s.config->name, "vr", s.config->vr, NULL);
 }
 
 static void write_program_metrics(struct metrics *m, const void *kept)
