@@ -5,22 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "config/leaf.h"
+#include "restconf/column.h"
 #include "table/iface.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-void collector_read_address(struct ip_addr *a, const char *text)
-{
-    struct ip_addr parsed;
-
-    if (!text)
-        return;
-    bug_on(ip_parse(text, &parsed)); // checked by the schema's type
-    a->family = parsed.family;
-    memcpy(a->b, parsed.b, 16);
-}
+static const struct column collector_columns[] = {
+    COLUMN(struct export_collector, addr, "address"),
+    COLUMN(struct export_collector, port, "port"),
+    {0}};
+static const struct column state_columns[] = {
+    COLUMN(struct collector_state, to.addr, "address"),
+    COLUMN(struct collector_state, to.port, "port"),
+    COLUMN(struct collector_state, datagrams, "datagrams"),
+    COLUMN(struct collector_state, bytes, "bytes"),
+    COLUMN(struct collector_state, lost, "datagrams-lost"),
+    COLUMN(struct collector_state, error, "error", .any = true),
+    {0}};
 
 unsigned collector_read(struct export_collector *c, const struct lyd_node *first,
                         const char *container)
@@ -30,11 +31,8 @@ unsigned collector_read(struct export_collector *c, const struct lyd_node *first
     unsigned n = 0;
 
     config_children(first, yang_child(parent, "collector", true), &v);
-    for (; n < v.n && n < EXPORT_COLLECTORS; n++) {
-        const struct lyd_node *leaves = lyd_child(v.item[n]);
-        collector_read_address(&c[n].addr, config_value(leaves, "address"));
-        c[n].port = (uint16_t)leaf_number(leaves, "port", 0);
-    }
+    for (; n < v.n && n < EXPORT_COLLECTORS; n++)
+        columns_read(lyd_child(v.item[n]), collector_columns, &c[n]);
     free(v.item);
     return n;
 }
@@ -51,15 +49,7 @@ void collector_write_interfaces(struct jwrite *j, uint8_t sample)
 void collector_write_states(struct jwrite *j, const struct collector_state *c, unsigned n)
 {
     jwrite_begin(j, "collector", '[');
-    for (unsigned i = 0; i < n; i++) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_ip(j, "address", &c[i].to.addr);
-        jwrite_int(j, "port", c[i].to.port);
-        jwrite_u64(j, "datagrams", c[i].datagrams);
-        jwrite_u64(j, "bytes", c[i].bytes);
-        jwrite_u64(j, "datagrams-lost", c[i].lost);
-        jwrite_string_any(j, "error", c[i].error);
-        jwrite_end(j, '}');
-    }
+    for (unsigned i = 0; i < n; i++)
+        columns_object(j, NULL, state_columns, &c[i]);
     jwrite_end(j, ']');
 }

@@ -12,7 +12,6 @@
 // most EXPORT_COLLECTORS.
 unsigned collector_read(struct export_collector *c, const struct lyd_node *first,
                         const char *container);
-void collector_read_address(struct ip_addr *a, const char *text); // NULL leaves *a unchanged
 
 // Write state: interfaces whose packets are sampled (IFACE_SAMPLE_…), and the collectors.
 void collector_write_interfaces(struct jwrite *j, uint8_t sample);

@@ -8,10 +8,20 @@
 #include "export/export.h"
 #include "feature/collector.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/state.h"
 #include "table/iface.h"
 
 // --- configuration -------------------------------------------------------------------------------
+
+static const struct column config_columns[] = {
+    COLUMN(struct ipfix_config, sample_rate, "sample-rate"),
+    COLUMN(struct ipfix_config, active_s, "active-timeout"),
+    COLUMN(struct ipfix_config, inactive_s, "inactive-timeout"),
+    COLUMN(struct ipfix_config, template_s, "template-interval"),
+    COLUMN(struct ipfix_config, flows_max, "flows"),
+    COLUMN(struct ipfix_config, domain, "observation-domain"),
+    {0}};
 
 static void read_ipfix(struct model *m, const struct lyd_node *tree, const struct model *known,
                        struct errors *e)
@@ -20,14 +30,8 @@ static void read_ipfix(struct model *m, const struct lyd_node *tree, const struc
     struct ipfix_config *c = m->part[FEATURE_ipfix];
 
     c->n_collectors = collector_read(c->collector, first, "ipfix");
-    if (!c->n_collectors)
-        return;
-    c->sample_rate = (uint32_t)leaf_number(first, "sample-rate", 0);
-    c->active_s = (uint32_t)leaf_number(first, "active-timeout", 0);
-    c->inactive_s = (uint32_t)leaf_number(first, "inactive-timeout", 0);
-    c->template_s = (uint32_t)leaf_number(first, "template-interval", 0);
-    c->flows_max = (uint32_t)leaf_number(first, "flows", 0);
-    c->domain = (uint32_t)leaf_number(first, "observation-domain", 0);
+    if (c->n_collectors)
+        columns_read(first, config_columns, c);
 }
 
 static int set_ipfix(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -51,6 +55,16 @@ static const struct feature_config ipfix_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
+static const struct column count_columns[] = {
+    COLUMN(struct ipfix_state, samples, "samples"),
+    COLUMN(struct ipfix_state, samples_missed, "samples-missed"),
+    COLUMN(struct ipfix_state, samples_no_ip, "samples-no-ip"),
+    COLUMN(struct ipfix_state, flows_now, "flows-now"),
+    COLUMN(struct ipfix_state, flows_max, "flows-max"),
+    COLUMN(struct ipfix_state, flows, "flows"),
+    COLUMN(struct ipfix_state, flows_no_room, "flows-no-room"),
+    {0}};
+
 static int show_ipfix(struct show *s)
 {
     struct jwrite *j = &s->out;
@@ -62,13 +76,7 @@ static int show_ipfix(struct show *s)
     if (n.on)
         jwrite_int(j, "sample-rate", n.sample_rate);
     collector_write_interfaces(j, IFACE_SAMPLE_IPFIX);
-    jwrite_u64(j, "samples", n.samples);
-    jwrite_u64(j, "samples-missed", n.samples_missed);
-    jwrite_u64(j, "samples-no-ip", n.samples_no_ip);
-    jwrite_int(j, "flows-now", n.flows_now);
-    jwrite_int(j, "flows-max", n.flows_max);
-    jwrite_u64(j, "flows", n.flows);
-    jwrite_u64(j, "flows-no-room", n.flows_no_room);
+    columns_write(j, count_columns, &n);
     collector_write_states(j, n.collector, n.n_collectors);
     jwrite_end(j, '}');
     return SHOW_NOW;

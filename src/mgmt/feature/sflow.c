@@ -8,11 +8,18 @@
 #include "export/export.h"
 #include "feature/collector.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/state.h"
 #include "table/iface.h"
 #include "yang/config_tree.h"
 
 // --- configuration -------------------------------------------------------------------------------
+
+static const struct column config_columns[] = {
+    COLUMN(struct sflow_config, sample_rate, "sample-rate"),
+    COLUMN(struct sflow_config, polling_s, "polling-interval"),
+    COLUMN(struct sflow_config, agent, "agent-address"),
+    {0}};
 
 static void read_sflow(struct model *m, const struct lyd_node *tree, const struct model *known,
                        struct errors *e)
@@ -21,11 +28,8 @@ static void read_sflow(struct model *m, const struct lyd_node *tree, const struc
     struct sflow_config *c = m->part[FEATURE_sflow];
 
     c->n_collectors = collector_read(c->collector, first, "sflow");
-    if (!c->n_collectors)
-        return;
-    c->sample_rate = (uint32_t)leaf_number(first, "sample-rate", 0);
-    c->polling_s = (uint16_t)leaf_number(first, "polling-interval", 0);
-    collector_read_address(&c->agent, config_value(first, "agent-address"));
+    if (c->n_collectors)
+        columns_read(first, config_columns, c);
 }
 
 static int set_sflow(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -49,6 +53,12 @@ static const struct feature_config sflow_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
+static const struct column count_columns[] = {
+    COLUMN(struct sflow_state, samples, "samples"),
+    COLUMN(struct sflow_state, samples_missed, "samples-missed"),
+    COLUMN(struct sflow_state, counter_samples, "counter-samples"),
+    {0}};
+
 static int show_sflow(struct show *s)
 {
     struct jwrite *j = &s->out;
@@ -61,9 +71,7 @@ static int show_sflow(struct show *s)
         jwrite_int(j, "sample-rate", n.sample_rate);
     jwrite_ip_any(j, "agent-address", &n.agent);
     collector_write_interfaces(j, IFACE_SAMPLE_SFLOW);
-    jwrite_u64(j, "samples", n.samples);
-    jwrite_u64(j, "samples-missed", n.samples_missed);
-    jwrite_u64(j, "counter-samples", n.counter_samples);
+    columns_write(j, count_columns, &n);
     collector_write_states(j, n.collector, n.n_collectors);
     jwrite_end(j, '}');
     return SHOW_NOW;
