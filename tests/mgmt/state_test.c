@@ -132,6 +132,39 @@ static void what_is_cleared_is_as_the_schema_says_and_of_what_was_named(void **s
     assert_in_schema(reply.body.s);
 }
 
+// Asks for a container, or an entry of a list, and compares its leaves with those of the schema.
+static void assert_has_every_leaf(const char *of, const char *schema)
+{
+    const struct lysc_node *at = lys_find_path(yang_ctx, NULL, schema, false), *leaf;
+    char target[128];
+
+    snprintf(target, sizeof target, "/restconf/data/kamuee:state/%s", of);
+    assert_int_equal(ask("GET", target, NULL), 200);
+    assert_non_null(at);
+    for (leaf = lysc_node_child(at); leaf; leaf = leaf->next) {
+        char name[64];
+
+        snprintf(name, sizeof name, "\"%s\":", leaf->name);
+        if (leaf->nodetype == LYS_LEAF)
+            assert_said(name);
+    }
+}
+
+// State is written by tables (restconf/column.h), and assert_in_schema says that it has nothing
+// else.
+static void each_counter_of_the_schema_is_told(void **state)
+{
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:clear-counters", NULL), 204);
+    assert_has_every_leaf("interface=p0/statistics", "/kamuee:state/interface/statistics");
+    assert_has_every_leaf("interface=p0/cleared", "/kamuee:state/interface/cleared");
+    assert_has_every_leaf("port=p0/statistics", "/kamuee:state/port/statistics");
+    assert_has_every_leaf("port=p0/cleared", "/kamuee:state/port/cleared");
+    assert_has_every_leaf("thread=forwarder%2F0/statistics", "/kamuee:state/thread/statistics");
+    assert_has_every_leaf("punt=bfd", "/kamuee:state/punt");
+    assert_has_every_leaf("icmp", "/kamuee:state/icmp");
+    assert_has_every_leaf("ledger", "/kamuee:state/ledger");
+}
+
 static void queues_are_told_by_port_client_and_class(void **state)
 {
     fake_queue_shape("p0", "v40");
@@ -426,6 +459,7 @@ int main(void)
         served(queues_are_told_by_port_client_and_class),
         cmocka_unit_test(schema_and_features_differ_in_nothing_or_the_start_is_a_bug),
         served(what_is_cleared_is_as_the_schema_says_and_of_what_was_named),
+        served(each_counter_of_the_schema_is_told),
         served(each_part_of_state_can_be_asked_for),
         served(an_interface_says_who_samples_it),
         served(routes_are_streamed_as_the_schema_says),
