@@ -72,6 +72,10 @@ def packets(name: str) -> Callable[[dict], Cell]:
     return lambda interface: count(cleared.grown(interface).get(f"{name}-packets"))
 
 
+def packets_if_any(name: str) -> Callable[[dict], Cell]:
+    return lambda interface: count(n) if (n := cleared.grown(interface).get(f"{name}-packets")) else None
+
+
 INTERFACE = (  # in the order of the details
     Leaf("name", Column("Interface")),
     Leaf("status", Column("Status"), at=1),
@@ -102,6 +106,7 @@ INTERFACE = (  # in the order of the details
     Leaf("", label="dropped", show=packets("drop")),
     Leaf("", label="uRPF drops",
          show=lambda interface: packets("urpf")(interface) if reverse_path(interface) else None),
+    Leaf("", label="unknown VLAN", show=packets_if_any("vlan-unknown")),
     Leaf("", label="to kernel", show=packets("punt")),
     Leaf("", label="from kernel", show=packets("inject")),
     Leaf("", label="cleared", show=lambda interface: cleared.when(interface) or "never"),

@@ -13,6 +13,6 @@ WIDE = frozenset("""
     redirected-packets refused resyncs revision rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes
     rx-errors rx-lacpdus rx-missed rx-no-buffer rx-packets sampled samples samples-missed samples-no-ip seconds sent
     sent-bytes sent-packets share-full shared-bytes strict-rate swept taken tx tx-bytes tx-errors tx-lacpdus
-    tx-packets unmatched-bytes unmatched-packets updates uptime urpf-packets used value waiting waiting-bytes
-    waiting-packets ways ways-cut wrong wrong-interface
+    tx-packets unmatched-bytes unmatched-packets updates uptime urpf-packets used value vlan-unknown-packets waiting
+    waiting-bytes waiting-packets ways ways-cut wrong wrong-interface
 """.split())

@@ -270,9 +270,11 @@ def interface(name, number, port_name, vlan, addresses, kind="port", vr="default
             "redirect": bool(vlan), "sflow": bool(vlan), "ipfix": bool(vlan), "directed-broadcast": False,
             "statistics": {"rx-packets": "500", "rx-bytes": "50000", "tx-packets": "400", "tx-bytes": "40000",
                            "drop-packets": "12", "punt-packets": "9", "inject-packets": "8", "urpf-packets": "5",
+                           "vlan-unknown-packets": "0" if vlan else "3",
                            "since": "2026-11-21T20:00:00.000Z"},
             **({"cleared": {"time": "2026-11-21T21:05:12.345Z", "rx-packets": "400", "rx-bytes": "40000", "tx-packets": "400", "tx-bytes": "40000",
-                            "drop-packets": "2", "punt-packets": "0", "inject-packets": "1", "urpf-packets": "0"}} if vlan else {})}
+                            "drop-packets": "2", "punt-packets": "0", "inject-packets": "1", "urpf-packets": "0",
+                            "vlan-unknown-packets": "0"}} if vlan else {})}
 
 
 def vr(name, number, table, n4, n6):

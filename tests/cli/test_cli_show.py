@@ -67,6 +67,11 @@ def test_an_interface_with_two_tags_shows_both_vlans():
     assert (shown["port"], shown["outer tag"]) == ("p0, VLAN 100.10", "0x88a8")
 
 
+def test_frames_of_unknown_vlans_are_shown_if_there_are_any():
+    shown = {n: dict(leaf.pairs(show_interface.INTERFACE, {"statistics": {"vlan-unknown-packets": n}})) for n in (0, 3)}
+    assert (shown[3]["unknown VLAN"], shown[0]["unknown VLAN"]) == ("3", None)
+
+
 def test_abbreviated_words_mean_the_whole_ones(kamuee):
     assert kamuee("sh", "int").out == kamuee("show", "interface").out
 

@@ -92,6 +92,8 @@ static void drop_unowned(struct forwarder *f, struct rte_mbuf *m, uint16_t iface
                          enum drop_reason reason)
 {
     f->counter->vr[iface_get(iface)->vr].no_iface++;
+    if (reason == DROP_VLAN_UNKNOWN || reason == DROP_VLAN_INNER_UNKNOWN)
+        f->counter->iface[iface].vlan_unknown_packets++;
     packet_drop(f, m, iface, reason);
 }
 

@@ -215,6 +215,8 @@ static void vlans_nobody_has_are_dropped_by_name_at_both_levels(void **state)
         {0x88a8, 0xfff, 10, DROP_VLAN_RESERVED},
         {0x88a8, 100, 0xffff, DROP_VLAN_RESERVED},
     };
+    struct counter_iface c;
+
     for (unsigned i = 0; i < sizeof odd / sizeof *odd; i++) {
         uint64_t before = rig_drops(odd[i].reason), all = rig_drops_all();
         struct frame f =
@@ -225,6 +227,9 @@ static void vlans_nobody_has_are_dropped_by_name_at_both_levels(void **state)
         assert_int_equal(rig_drops(odd[i].reason) - before, odd[i].reason != DROP_NONE);
         rig_discard(1);
     }
+    counter_sum_iface(in, &c);
+    assert_int_equal(c.vlan_unknown_packets, 4);
+    assert_int_equal(c.drop_packets, rig_drops_all());
 }
 
 static void an_s_tag_alone_is_no_vlan_of_a_sub_interface(void **state)
