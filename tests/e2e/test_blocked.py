@@ -140,7 +140,7 @@ set routing-daemon red bgp minimum-routes 7
 set counters nexthop true
 set counters prefix default 10.2.0.0/24
 set netlink receive-buffer 500000
-set sflow sample-rate 7 polling-interval 7 agent-address 192.0.2.9
+set sflow sample-rate 7 polling-interval 7 header-size 77 agent-address 192.0.2.9
 set sflow collector 192.0.2.1 port 7
 set ipfix sample-rate 7 active-timeout 7 inactive-timeout 6 template-interval 7 flows 1024 observation-domain 7
 set ipfix collector 192.0.2.1 port 8

@@ -154,6 +154,16 @@ def test_sflow_has_each_packet_at_rate_1_and_says_where_it_goes(daemon):
     daemon.configure("delete sflow")
 
 
+def test_sflow_sends_as_much_of_a_packet_as_is_configured(daemon):
+    frame = udp4(mac(daemon), "10.1.0.9", "203.0.113.9", 9, 9, 300)
+    with Collector(daemon, 6343) as collector:
+        daemon.configure("set sflow collector 127.0.0.1", "set sflow sample-rate 1", "set sflow header-size 64")
+        send(daemon, [frame])
+        found = flows_of(collector.datagrams(lambda d: any(f["header"] == frame[:64] for f in flows_of(d))))
+    daemon.configure("delete sflow")
+    assert max(len(f["header"]) for f in found) == 64
+
+
 def test_a_collector_that_is_not_there_is_told_of_and_harms_nobody(daemon):
     daemon.configure("set sflow collector 192.0.2.99", "set sflow collector 127.0.0.1 port 9999", "set sflow polling-interval 1")
 

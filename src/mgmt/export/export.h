@@ -32,6 +32,7 @@ struct sflow_config {
     unsigned n_collectors;    // 0 = off
     uint32_t sample_rate;     // one in N packets
     uint16_t polling_s;       // seconds between counter samples of an interface, 0 = none
+    uint16_t header_bytes;    // of a sampled packet, at most SFLOW_HEADER_MAX
     struct ip_addr agent;     // family 0 = the source address that the first collector sees
 };
 

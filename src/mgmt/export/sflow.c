@@ -281,7 +281,7 @@ int sflow_set(const struct sflow_config *c, char *err, size_t err_size)
 {
     struct watch_spec spec = {.points = 1u << WATCH_RX,
                               .to = WATCH_TO_SLOTS,
-                              .snap = SFLOW_HEADER_MAX,
+                              .snap = c->header_bytes,
                               .n_slots = SLOTS,
                               .every = c->sample_rate,
                               .sample = IFACE_SAMPLE_SFLOW};

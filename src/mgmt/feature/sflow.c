@@ -18,6 +18,7 @@
 static const struct column config_columns[] = {
     COLUMN(struct sflow_config, sample_rate, "sample-rate"),
     COLUMN(struct sflow_config, polling_s, "polling-interval"),
+    COLUMN(struct sflow_config, header_bytes, "header-size"),
     COLUMN(struct sflow_config, agent, "agent-address"),
     {0}};
 
