@@ -11,7 +11,7 @@
 #include "config/change.h"
 #include "config/model.h"
 #include "feature/acl_binding.h"
-#include "port/iface_manager.h"
+#include "interface/iface_manager.h"
 #include "port/port_manager.h"
 #include "table/iface.h"
 #include "table/tunnel.h"
