@@ -77,7 +77,7 @@ static void write_list_cost(struct jwrite *j, const struct acl_list_row *row)
 }
 
 static const struct column size_columns[] = {
-    GAUGE(struct acl_list_row, cost.rules, "rules", "",
+    GAUGE(struct acl_list_row, rules, "rules", "",
           "Rules in the access list, including those from its file."),
     GAUGE(struct acl_list_row, bytes, NULL, "bytes", "Memory used by the access list.",
           .family = "memory_bytes"),

@@ -18,6 +18,7 @@
 #include "device/devargs.h"
 #include "device/kernel_link_use.h"
 #include "feature/lag.h"
+#include "restconf/column.h"
 #include "yang/config_tree.h"
 
 // --- reading -------------------------------------------------------------------------------------
