@@ -16,11 +16,9 @@
 
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
-#include "forwarder/input_check.h"
 #include "forwarder/packet.h"
 #include "forwarder/police.h"
 #include "forwarder/program.h"
-#include "table/acl_target.h"
 #include "forwarder/forbidden.h"
 
 static const uint8_t all_places[BURST_MAX] = {
@@ -81,7 +79,7 @@ static void decide_one_list(struct forwarder *f, struct burst *b, uint16_t list,
     if (likely(a.n))
         gone |= acl_decide(f, b, &a);
     if (unlikely(gone))
-        checks_remove(f, b, gone);
+        burst_remove(b, gone);
 }
 
 // Takes the packets with the same list as the first one out of `left`.
@@ -123,7 +121,7 @@ static __rte_noinline void decide_several_lists(struct forwarder *f, struct burs
             gone |= acl_decide(f, b, &a);
     }
     if (gone)
-        checks_remove(f, b, gone);
+        burst_remove(b, gone);
 }
 
 // n must be positive.
@@ -257,16 +255,4 @@ enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, 
     if (why == DROP_NONE && polices_out())
         why = police_out_one(f, b, i, iface);
     return why == DROP_NONE && programs_out() ? program_out_one(f, b, i, iface) : why;
-}
-
-void acl_redirect(struct forwarder *f, struct burst *b)
-{
-    for (unsigned k = 0; k < f->n_redirected; k++) {
-        uint32_t *nh = &b->nh[f->redirected[k].at];
-        if (nexthop_word_kind(nexthop_word(nexthop_get(*nh))) == NEXTHOP_LOCAL) // stays ours
-            continue;
-        *nh = f->redirected[k].nexthop;
-        if (!f->dry)
-            acl_redirect_counted(f->redirected[k].redirect, f->index, true);
-    }
 }

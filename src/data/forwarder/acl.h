@@ -7,8 +7,7 @@
 #include "forwarder/state.h"
 #include "table/acl.h"
 
-// An input check with the list of each packet's input interface. Survivors in order; redirected
-// ones are also in f->redirected.
+// An input check with the list of each packet's input interface. Survivors in order.
 void acl_in(struct forwarder *f, struct burst *b);
 // Stage acl_out: the list of each packet's output interface, then its policer. For bursts with
 // IFACE_ACL_OUT, like acl_out_one and acl_out_copy.
@@ -20,9 +19,6 @@ bool acl_in_one(struct forwarder *f, struct burst *b, unsigned i);
 bool acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
 // Reason why a copy may not leave by that interface, or DROP_NONE. The packet stays.
 enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
-
-// After the lookup: gives redirected packets the next hop of their rule.
-void acl_redirect(struct forwarder *f, struct burst *b);
 
 // --- acl_decide.c ---
 

@@ -141,7 +141,7 @@ static uint32_t nexthop_to(const struct forwarder *f, uint16_t redirect, uint16_
     return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;
 }
 
-static void redirect_packet(struct forwarder *f, const struct burst *b, unsigned i, uint16_t to)
+static void redirect_packet(struct forwarder *f, struct burst *b, unsigned i, uint16_t to)
 {
     if (b->kind != BURST_TRANSIT)
         return;
@@ -151,9 +151,7 @@ static void redirect_packet(struct forwarder *f, const struct burst *b, unsigned
             acl_redirect_counted(to, f->index, false);
         return;
     }
-    f->redirected[f->n_redirected].redirect = to;
-    f->redirected[f->n_redirected].at = (uint8_t)i;
-    f->redirected[f->n_redirected++].nexthop = nexthop;
+    burst_redirect(b, i, to, nexthop);
 }
 
 enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,

@@ -42,7 +42,7 @@ static void look_up_ahead(void *ctx)
     const struct late *l = ctx;
 
     fwd_lookup(l->f, l->b, IP4);
-    l->b->found = true;
+    l->b->decided.looked_up = true;
 }
 
 bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group *g)

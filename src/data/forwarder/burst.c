@@ -6,10 +6,26 @@
 
 #include "forwarder/forbidden.h"
 
+static __attribute__((noinline)) void redirected_remove(struct burst *b, uint64_t gone)
+{
+    uint8_t left = 0;
+
+    for (unsigned k = 0; k < b->decided.n_redirected; k++) {
+        struct redirected r = b->redirected[k];
+        if (gone >> r.at & 1)
+            continue;
+        r.at = (uint8_t)(r.at - __builtin_popcountll(gone & ((1ull << r.at) - 1)));
+        b->redirected[left++] = r;
+    }
+    b->decided.n_redirected = left;
+}
+
 void burst_remove(struct burst *b, uint64_t gone)
 {
     unsigned k = (unsigned)__builtin_ctzll(gone);
 
+    if (__builtin_expect(b->decided.n_redirected, 0))
+        redirected_remove(b, gone);
     if (gone == UINT64_MAX >> (64 - b->n)) { // all
         b->n = 0;
         return;
@@ -56,4 +72,6 @@ void burst_copy(struct burst *to, const struct burst *from)
         memcpy(to->dst4, from->dst4, n * sizeof *to->dst4);
     else
         memcpy(to->dst6, from->dst6, n * sizeof *to->dst6);
+    memcpy(to->redirected, from->redirected,
+           from->decided.n_redirected * sizeof *to->redirected);
 }

@@ -16,8 +16,9 @@
 //                     does not tear a packet. Set by ip4_fwd and ip6_fwd.
 //   Lengths           len[], of the packet, and size[], of the frame, with padding and tags.
 //   Drop reason       why[], for packets that may only be delivered here.
+//   Decisions         decided, redirected[]: next hops chosen ahead of the lookup.
 //
-// Flags of the whole burst (mixed, chained, features, found, l2, in_place, same, out_ports) let a
+// Flags of the whole burst (mixed, chained, features, l2, in_place, same, out_ports) let a
 // stage take a shortcut without looking at each packet. A false `mixed` or `features` must hold for
 // every packet; a true one may be too cautious.
 //
@@ -47,13 +48,28 @@ enum burst_kind {
     BURST_TUNNEL,  // outer packets of tunnels: the same, and never cause an error
 };
 
+// Next hops that stages ahead of the lookup have chosen.
+struct decided {
+    bool looked_up;       // nh[] has the results of the lookup: by an access list, or a GPU
+    uint8_t n_redirected; // packets that a list or program sends to another next hop; the later
+                          // entry of a packet wins
+};
+
+struct redirected {
+    uint8_t at;        // index in the burst
+    uint16_t redirect; // acl_target.h
+    uint32_t nexthop;
+};
+#define REDIRECTED_MAX (3 * BURST_MAX) // by a program, a list, and another program
+_Static_assert(REDIRECTED_MAX <= UINT8_MAX, "n_redirected");
+
 struct burst {
     uint32_t n;
     uint8_t kind;   // enum burst_kind
     uint8_t family; // enum ip_family
     bool mixed;         // packets of several virtual routers
     bool chained;       // some packet may have more than one segment
-    bool found;         // nh[] is set: an access list has looked up ahead of ip4_fwd
+    struct decided decided;
     bool in_place;      // every frame leaves with as many bytes before the IP header as it came
                         // with, l2
     bool same;          // in_place, and lengths stay, too: mbufs are not written
@@ -78,6 +94,7 @@ struct burst {
         ip4_t dst4[BURST_ROOM];
         uint8_t dst6[BURST_ROOM][16];
     };
+    struct redirected redirected[REDIRECTED_MAX];
 } __attribute__((aligned(64)));
 
 static inline void burst_reset(struct burst *b)
@@ -85,7 +102,7 @@ static inline void burst_reset(struct burst *b)
     b->n = 0;
     b->mixed = false;
     b->chained = false;
-    b->found = false;
+    b->decided = (struct decided){0};
     b->l2 = 0;
     b->features = 0;
     b->bytes = 0;
@@ -129,6 +146,12 @@ static inline unsigned burst_add(struct burst *b, struct rte_mbuf *m, uint8_t *i
     b->iface[i] = iface;
     memcpy(&b->hop[i], ip + burst_hop_at(b), 4);
     return i;
+}
+
+// Packet i takes that next hop instead of the lookup's.
+static inline void burst_redirect(struct burst *b, unsigned i, uint16_t redirect, uint32_t nexthop)
+{
+    b->redirected[b->decided.n_redirected++] = (struct redirected){(uint8_t)i, redirect, nexthop};
 }
 
 // Copies all that is set before the lookup, and nh.

@@ -14,9 +14,6 @@ void redirect4(struct forwarder *f, struct burst *b);
 void redirect6(struct forwarder *f, struct burst *b);
 void offload(struct forwarder *f, struct burst *b);
 
-// Removes packets from the burst, and updates the indexes of redirected ones (f->redirected).
-void checks_remove(struct forwarder *f, struct burst *b, uint64_t gone);
-
 // Like offload() for packet i alone, with b->len[i] set, which leaves the burst before
 // input_checks.c.
 void offload_one(struct forwarder *f, struct burst *b, unsigned i);

@@ -16,21 +16,6 @@
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
-__rte_noinline void checks_remove(struct forwarder *f, struct burst *b, uint64_t gone)
-{
-    unsigned left = 0;
-
-    for (unsigned k = 0; k < f->n_redirected; k++) {
-        const unsigned at = f->redirected[k].at;
-        if (gone >> at & 1)
-            continue;
-        f->redirected[left] = f->redirected[k];
-        f->redirected[left++].at = (uint8_t)(at - __builtin_popcountll(gone & ((1ull << at) - 1)));
-    }
-    f->n_redirected = left;
-    burst_remove(b, gone);
-}
-
 // Adds the flags behind IFACE_CHECKS, of all its interfaces.
 static void checks_find(struct burst *b)
 {
@@ -45,7 +30,6 @@ void features_in(struct forwarder *f, struct burst *b)
 {
     if (b->features & IFACE_CHECKS)
         checks_find(b);
-    f->n_redirected = 0;
     if (b->features & IFACE_PROGRAM)
         program_ether(f, b);
     if (b->n && b->features & (IFACE_URPF4 | IFACE_URPF6))
@@ -54,7 +38,8 @@ void features_in(struct forwarder *f, struct burst *b)
         police_in(f, b);
     if (b->n && b->features & IFACE_ACL_IN)
         acl_in(f, b);
-    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_redirected)
+    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT &&
+        !b->decided.n_redirected)
         b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
     if (b->n && b->features & IFACE_PROGRAM)
         program_input(f, b);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookup.c - a burst to a few destinations: looks each up once (lookup.h)
+// lookup.c - a burst to a few destinations: looks each up once (lookup.h); redirected packets
 #include "forwarder/lookup.h"
 
 #include <string.h>
 
+#include "table/acl_target.h"
 #include "table/fib.h"
 
 FWD_INLINE bool look_up_few(const struct fib *fib, struct burst *b, uint8_t family)
@@ -48,4 +49,17 @@ bool fwd_look_up_few4(const struct fib *fib, struct burst *b)
 bool fwd_look_up_few6(const struct fib *fib, struct burst *b)
 {
     return look_up_few(fib, b, IP6);
+}
+
+void fwd_redirect(struct forwarder *f, struct burst *b)
+{
+    for (unsigned k = 0; k < b->decided.n_redirected; k++) {
+        const struct redirected *r = &b->redirected[k];
+        if (nexthop_word_kind(nexthop_word(nexthop_get(b->nh[r->at]))) == NEXTHOP_LOCAL)
+            continue; // stays ours
+        b->nh[r->at] = r->nexthop;
+        if (!f->dry)
+            acl_redirect_counted(r->redirect, f->index, true);
+    }
+    b->decided.n_redirected = 0;
 }

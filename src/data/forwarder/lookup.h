@@ -34,6 +34,9 @@ FWD_INLINE bool fwd_is_one_dst(const struct burst *b, uint8_t family)
 bool fwd_look_up_few4(const struct fib *fib, struct burst *b);
 bool fwd_look_up_few6(const struct fib *fib, struct burst *b);
 
+// Gives redirected packets the next hop of their rule or program, after the lookup.
+void fwd_redirect(struct forwarder *f, struct burst *b);
+
 // Is it worth looking for few destinations? One of the second four packets must have the
 // destination of one of the first four, which is rare for random destinations.
 FWD_INLINE bool fwd_may_have_few_dsts(const struct burst *b, uint8_t family)
@@ -79,6 +82,17 @@ FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t f
         fib_find6_bulk(fib, b->dst6, b->nh, n);
     for (unsigned i = n; i < b->n; i++)
         b->nh[i] = b->nh[0];
+}
+
+// Sets nh[] as far as earlier stages have not decided it: an access list (acl_decide.c) or a
+// device (table/lookaside.h) may have done the lookup, lists and programs may have redirected
+// packets.
+FWD_INLINE void fwd_look_up(struct forwarder *f, struct burst *b, uint8_t family)
+{
+    if (likely(!b->decided.looked_up))
+        fwd_lookup(f, b, family);
+    if (unlikely(b->decided.n_redirected))
+        fwd_redirect(f, b);
 }
 
 // The hash of packet i's flow.

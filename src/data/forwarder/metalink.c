@@ -110,7 +110,8 @@ bool metalink_pass(struct forwarder *f, struct burst *b)
         b->iface[i] = peer->id;
         b->vr[i] = peer->vr;
     }
-    b->mixed = b->found = false;
+    b->mixed = false;
+    b->decided = (struct decided){0};
     b->features = 0;
     return true;
 }

@@ -56,7 +56,7 @@ enum entry { PLAIN, ODD, LOCAL, ORIGIN, OUTER };
 PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
                             const struct burst *b, unsigned n);
 PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t family,
-                             enum entry entry, enum how how, bool lists);
+                             enum entry entry, enum how how);
 static void count_routed(struct forwarder *f, const struct burst *b);
 static void cross(struct forwarder *f);
 static void outer_usual(struct forwarder *f);
@@ -79,41 +79,35 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
                             enum how how)
 {
     const bool ip4 = family == IP4;
-    bool lists = false; // access lists may apply to it, here and at the output
 
     if (!b->n)
         return;
     if (entry == ODD || entry == LOCAL)
         STAGE(ip4 ? STAGE_IP4_IN : STAGE_IP6_IN, ip4 ? ip4_in(f, b) : ip6_in(f, b));
-    if (entry != ORIGIN && entry != OUTER && unlikely(b->features) && b->n) {
+    if (entry != ORIGIN && entry != OUTER && unlikely(b->features) && b->n)
         STAGE(STAGE_FEATURES, features_in(f, b));
-        lists = true;
-    }
     if (entry == LOCAL && b->n)
         STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // empties b
     if (entry == LOCAL || !b->n)
         return;
     if ((entry == PLAIN || entry == ODD) && how != RECORDED && unlikely(f->lookaside) &&
-        f->lookaside->park(f->lookaside, f, b, lists && f->n_redirected))
+        f->lookaside->park(f->lookaside, f, b))
         return;
-    path_routed(f, b, family, entry, how, lists);
+    path_routed(f, b, family, entry, how);
 }
 
 // The stages from the lookup on.
 PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t family,
-                             enum entry entry, enum how how, bool lists)
+                             enum entry entry, enum how how)
 {
     const bool ip4 = family == IP4;
 
     do { // once, and once more for each metalink
         if (entry == OUTER)
             STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_tunnel(f, b) : ip6_tunnel(f, b));
-        else if (lists && f->n_redirected)
-            STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD,
-                  ip4 ? ip4_fwd_redirected(f, b) : ip6_fwd_redirected(f, b));
         else
             STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_fwd(f, b) : ip6_fwd(f, b));
-        if ((lists || entry == OUTER) && b->n && b->features & IFACE_ACL_OUT)
+        if (entry != ORIGIN && unlikely(b->features & IFACE_ACL_OUT) && b->n)
             STAGE(STAGE_ACL_OUT, acl_out(f, b));
         if (!b->n)
             return;
@@ -128,7 +122,6 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
         }
         if (b->out_port[0] != PORT_METALINK || !metalink_pass(f, b))
             break;
-        lists = false;
     } while (b->n);
     if (!ip4 && unlikely(b->out_ports & TUNNEL_PORT_BITS))
         tunnel_limits(f, b);
@@ -351,9 +344,9 @@ __attribute__((noinline)) void path_answered(struct forwarder *f, struct burst *
 {
     answered_local(f);
     if (b->family == IP4)
-        path_routed(f, b, IP4, ODD, USUAL, b->features);
+        path_routed(f, b, IP4, ODD, USUAL);
     else
-        path_routed(f, b, IP6, ODD, USUAL, b->features);
+        path_routed(f, b, IP6, ODD, USUAL);
     answered_local(f);
     path_leave(f, USUAL);
 }

@@ -87,7 +87,7 @@ static void drop_policed(struct forwarder *f, struct burst *b, uint64_t gone, en
     for (uint64_t left = gone; left; left &= left - 1)
         packet_drop_of(f, b, (unsigned)__builtin_ctzll(left), why);
     if (gone)
-        checks_remove(f, b, gone);
+        burst_remove(b, gone);
 }
 
 void police_in(struct forwarder *f, struct burst *b)

@@ -86,7 +86,7 @@ static void burst_reload(struct burst *b, unsigned i, bool out)
         b->dst4[i] = load32(ip + 16);
     else
         memcpy(b->dst6[i], ip + 24, 16);
-    b->found = false; // an access list may have looked up its old destination
+    b->decided.looked_up = false; // an access list may have looked up its old destination
 }
 
 // Replaces the first `changed` bytes of an IP packet by the program's.
@@ -448,12 +448,12 @@ static void gather(const struct burst *b, struct passage *g, uint64_t *left)
 }
 
 // Mask of the packets redirected to a next hop after the first `before`.
-static uint64_t redirected_since(const struct forwarder *f, unsigned before)
+static uint64_t redirected_since(const struct burst *b, unsigned before)
 {
     uint64_t mask = 0;
 
-    for (; before < f->n_redirected; before++)
-        mask |= 1ull << f->redirected[before].at;
+    for (; before < b->decided.n_redirected; before++)
+        mask |= 1ull << b->redirected[before].at;
     return mask;
 }
 
@@ -468,7 +468,7 @@ static uint64_t run_set(struct forwarder *f, struct burst *b, const struct progr
     g.alone = alone;
     for (unsigned p = 0; p < set->n && which; p++) {
         uint64_t left = which, gone = 0;
-        unsigned before = f->n_redirected;
+        unsigned before = b->decided.n_redirected;
 
         g.p = set->program[p];
         while (left) {
@@ -477,7 +477,7 @@ static uint64_t run_set(struct forwarder *f, struct burst *b, const struct progr
                 gone |= pass(f, b, &g, why);
         }
         ended |= gone;
-        which &= ~(gone | redirected_since(f, before));
+        which &= ~(gone | redirected_since(b, before));
     }
     return ended;
 }
@@ -515,7 +515,7 @@ void program_ether(struct forwarder *f, struct burst *b)
     uint64_t gone = run_hook(f, b, PROGRAM_ETHER);
 
     if (gone)
-        checks_remove(f, b, gone);
+        burst_remove(b, gone);
 }
 
 void program_input(struct forwarder *f, struct burst *b)
@@ -523,7 +523,7 @@ void program_input(struct forwarder *f, struct burst *b)
     uint64_t gone = run_hook(f, b, PROGRAM_INPUT);
 
     if (gone)
-        checks_remove(f, b, gone);
+        burst_remove(b, gone);
 }
 
 void program_out(struct forwarder *f, struct burst *b)

@@ -7,7 +7,7 @@
 #include "program/set.h"
 
 // Input checks: programs at hooks ether and input of each packet's virtual router. Survivors in
-// order; packets redirected to a next hop are also in f->redirected.
+// order.
 void program_ether(struct forwarder *f, struct burst *b);
 void program_input(struct forwarder *f, struct burst *b);
 // Both, for one packet that leaves its burst before input_checks.c, with b->len[i] set. Returns

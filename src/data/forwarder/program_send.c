@@ -57,16 +57,14 @@ static uint32_t nexthop_to(const struct forwarder *f, const struct ip_addr *to, 
     return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;
 }
 
-bool packet_redirect(struct forwarder *f, const struct burst *b, unsigned i, uint16_t next_hop)
+bool packet_redirect(struct forwarder *f, struct burst *b, unsigned i, uint16_t next_hop)
 {
     const struct ip_addr *to = acl_redirect_to(next_hop);
     uint32_t nexthop = to->family == b->family ? nexthop_to(f, to, b->vr[i]) : 0;
 
     if (!nexthop)
         return false;
-    f->redirected[f->n_redirected].redirect = next_hop;
-    f->redirected[f->n_redirected].at = (uint8_t)i;
-    f->redirected[f->n_redirected++].nexthop = nexthop;
+    burst_redirect(b, i, next_hop, nexthop);
     return true;
 }
 

@@ -20,6 +20,6 @@ bool frame_send_to(struct forwarder *f, struct burst *b, unsigned i, uint16_t ne
 bool frame_send_out(struct forwarder *f, struct burst *b, unsigned i, struct program_instance *in,
                     uint32_t ifindex);
 // Makes an IP packet use that next hop after the lookup, in place of its own.
-bool packet_redirect(struct forwarder *f, const struct burst *b, unsigned i, uint16_t next_hop);
+bool packet_redirect(struct forwarder *f, struct burst *b, unsigned i, uint16_t next_hop);
 
 #endif

@@ -18,9 +18,6 @@ void features_in(struct forwarder *f, struct burst *b);
 // Chooses each packet's next hop; survivors have an adjacency and a decremented TTL.
 void ip4_fwd(struct forwarder *f, struct burst *b);
 void ip6_fwd(struct forwarder *f, struct burst *b);
-// The same, if an access list has redirected some of them (f->redirected).
-void ip4_fwd_redirected(struct forwarder *f, struct burst *b);
-void ip6_fwd_redirected(struct forwarder *f, struct burst *b);
 // The same without lookup: b->nh is set (BURST_RESUMED).
 void ip4_resume(struct forwarder *f, struct burst *b);
 void ip6_resume(struct forwarder *f, struct burst *b);

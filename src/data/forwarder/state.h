@@ -71,14 +71,6 @@ struct sampling { // of one sampling watch (sample.c)
     uint32_t every, skip; // packets to skip before the next sample
 };
 
-struct redirected { // a packet with another next hop than the lookup's
-    uint8_t at;        // index in the burst
-    uint16_t redirect; // acl_target.h
-    uint32_t nexthop;
-};
-
-#define REDIRECTED_MAX (3 * BURST_MAX) // by a program, a list, and another program
-
 struct forwarder {
     unsigned index;
     unsigned node;                   // memory node of our core
@@ -131,9 +123,6 @@ struct forwarder {
     struct sampling sampling[WATCH_MAX];
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
     uint64_t acl_random;             // selects the packets that they log
-    uint32_t n_redirected;           // packets that a list or program sends to another next hop;
-                                     // the later entry of a packet wins
-    struct redirected redirected[REDIRECTED_MAX];
     struct record record;            // of the recorded packet
     struct begin_kept kept;
     struct lookaside *lookaside;     // since a poll, until it rests; NULL: none

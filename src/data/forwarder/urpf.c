@@ -127,5 +127,5 @@ void urpf(struct forwarder *f, struct burst *b)
         gone |= 1ull << i;
     }
     if (gone)
-        checks_remove(f, b, gone);
+        burst_remove(b, gone);
 }

@@ -146,7 +146,7 @@ static void take_answer(struct gpu_parked *p, const struct gpu_batch *batch)
         struct gpu_parked_burst *e = gpu_parked_at(p, k);
         if (e->answered || e->batch != (uintptr_t)batch->user)
             continue;
-        e->answered = e->b.found = true;
+        e->answered = e->b.decided.looked_up = true;
         p->count->answered += e->b.n;
     }
     p->count->batches++;

@@ -2,7 +2,7 @@
 // Stage gpu: see stage.h
 //
 //   in     bursts before their lookup
-//   out    the same, with nh[] and `found` set, to path_answered()
+//   out    the same, with nh[] set, to path_answered()
 //
 // Measurements decide whether the device pays off (gpu_split): in each window of 10 ms the first
 // GPU_PROBES bursts are sent, whatever the previous verdict, and the CPU looks up and times one
@@ -10,7 +10,6 @@
 // receiving, not counting that a packet's lines may leave the cache meanwhile.
 #include "gpu/stage.h"
 
-#include "forwarder/acl.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
@@ -28,11 +27,10 @@ static struct gpu_parked *parked_of(struct lookaside *l, struct forwarder *f)
 
 // --- by the CPU ---
 
-static void look_up(const struct forwarder *f, struct burst *b)
+static void look_up(struct forwarder *f, struct burst *b)
 {
-    if (!b->found)
-        b->family == IP4 ? fwd_lookup(f, b, IP4) : fwd_lookup(f, b, IP6);
-    b->found = true;
+    b->family == IP4 ? fwd_look_up(f, b, IP4) : fwd_look_up(f, b, IP6);
+    b->decided.looked_up = true;
 }
 
 void gpu_answer_by_cpu(struct gpu_parked *p, struct gpu_parked_burst *e, enum gpu_cause why)
@@ -98,7 +96,6 @@ static void go_on(struct gpu_parked *p)
     p->n--;
     p->foreign -= e->foreign;
     f->counter->held -= e->b.n;
-    f->n_redirected = 0;
     f->crossing = true; // packets to a metalink continue when e is no longer in use
     if (e->b.n)
         path_answered(f, &e->b);
@@ -131,26 +128,19 @@ static struct gpu_parked_burst *park_last(struct gpu_parked *p, const struct bur
 }
 
 // n of its packets are of mirrored virtual routers. Must the CPU look it up?
-static bool is_own(struct gpu_parked *p, struct burst *b, unsigned n, bool redirects)
+static bool is_own(struct gpu_parked *p, struct burst *b, unsigned n)
 {
-    enum gpu_cause why = n == b->n && !b->found && !redirects ? why_cpu(p) : GPU_CAUSES;
+    const bool undecided = n == b->n && !b->decided.looked_up && !b->decided.n_redirected;
+    enum gpu_cause why = undecided ? why_cpu(p) : GPU_CAUSES;
 
     if (why == GPU_BY_SPLIT && !p->window.until_own)
         look_up_timed(p, b);
     if (why != GPU_CAUSES)
         p->count->by_cpu[why] += n;
-    return why != GPU_CAUSES || n < b->n || b->found || redirects;
+    return why != GPU_CAUSES || !undecided;
 }
 
-static void look_up_own(struct forwarder *f, struct burst *b, bool redirects)
-{
-    look_up(f, b);
-    if (redirects)
-        acl_redirect(f, b);
-    f->n_redirected = 0;
-}
-
-static bool park(struct lookaside *l, struct forwarder *f, struct burst *b, bool redirects)
+static bool park(struct lookaside *l, struct forwarder *f, struct burst *b)
 {
     struct gpu_parked *p = parked_of(l, f);
     unsigned n = mirrored(p->use, b);
@@ -160,12 +150,12 @@ static bool park(struct lookaside *l, struct forwarder *f, struct burst *b, bool
 
     if (!n && !p->foreign)
         return false;
-    own = is_own(p, b, n, redirects);
+    own = is_own(p, b, n);
     if (own && !p->n)
         return false;
     begun = rte_rdtsc();
     if (own)
-        look_up_own(f, b, redirects);
+        look_up(f, b);
     e = park_last(p, b);
     e->answered = own;
     e->foreign = n < b->n;

@@ -19,9 +19,9 @@ struct forwarder;
 
 struct lookaside {
     // --- forwarder f ---
-    // Before the lookup of b; `redirects`: f->redirected belongs to b. True: b waits, or is empty
-    // now; path_answered() gets it later. False: the caller looks it up, unless b->found.
-    bool (*park)(struct lookaside *l, struct forwarder *f, struct burst *b, bool redirects);
+    // Before the lookup of b. True: b waits, or is empty now; path_answered() gets it later. False:
+    // the caller looks it up, unless b->decided.looked_up.
+    bool (*park)(struct lookaside *l, struct forwarder *f, struct burst *b);
     // Once per poll: bursts with an answer continue. Returns the number of packets that continued,
     // plus waiting bursts; not 0 while the device has work.
     unsigned (*serve)(struct lookaside *l, struct forwarder *f);

@@ -422,12 +422,12 @@ static void next_hops_are_looked_up_while_a_set_waits(void **state)
     list_bind(in, id, 0);
     list_bind(tagged, id, 0);
     send_forty(tagged, 4);
-    assert_true(f->in4.found);
+    assert_true(f->in4.decided.looked_up);
     send_forty(tagged, 36); // most are denied: no next hops are looked up
-    assert_false(f->in4.found);
+    assert_false(f->in4.decided.looked_up);
     iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
     send_forty(tagged, 4);
-    assert_false(f->in4.found);
+    assert_false(f->in4.decided.looked_up);
     iface_put_flags(iface_get(in), IFACE_REDIRECT, 0);
     assert_hits(id, 10, 44);
     assert_hits(id, 0, 76);
@@ -437,7 +437,7 @@ static void next_hops_are_looked_up_while_a_set_waits(void **state)
     list_bind(out, 0, id); // after the lookup
     list_bind(third, 0, id);
     send_forty(tagged, 4);
-    assert_false(f->in4.found);
+    assert_false(f->in4.decided.looked_up);
     assert_hits(id, 10, 48);
     list_bind(out, 0, 0);
     list_bind(third, 0, 0);

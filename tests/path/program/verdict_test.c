@@ -165,7 +165,7 @@ static void it_moves_packets_whose_next_hop_is_found_already(void **state)
     list_rule(&l, 10, ACL_IP4, ACL_DENY)->src.set = 0;
     list_bind(net[DEFAULT].in, list_publish(&l, "edge"), 0);
     send_forty();
-    assert_true(rig_forwarder(0)->in4.found);
+    assert_true(rig_forwarder(0)->in4.decided.looked_up);
     assert_int_equal(rig_discard(1), 40);
     native_add(&n);
     does(KAMUEE_CONTINUE, goes_aside);
