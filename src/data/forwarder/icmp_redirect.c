@@ -13,9 +13,9 @@
 // adjacency. Each interface has a token bucket for redirects. The destination is looked up twice,
 // here and in ip4_fwd or ip6_fwd; only bursts of such interfaces pay for that.
 #include "base/checksum.h"
+#include "forwarder/checks.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
-#include "forwarder/input_check.h"
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"

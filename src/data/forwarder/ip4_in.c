@@ -12,9 +12,9 @@
 // packets that will be dropped, and multicast for us.
 #include "base/checksum.h"
 #include "forwarder/acl.h"
+#include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/input_check.h"
 #include "forwarder/ip4_options.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"

@@ -12,9 +12,9 @@
 // checks (8) to (10) of lanes.c. Packets whose addresses begin with 0x01..0xfd are plain, so the
 // addresses here are in ::/8, fe80::/10 and ff00::/8.
 #include "forwarder/acl.h"
+#include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/input_check.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"

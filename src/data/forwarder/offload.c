@@ -13,7 +13,7 @@
 // Fragments have no checksum of their own, and only the outermost TCP or UDP header is examined.
 #include "base/checksum.h"
 #include "base/ip6_chain.h"
-#include "forwarder/input_check.h"
+#include "forwarder/checks.h"
 #include "forwarder/packet.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"

@@ -13,8 +13,8 @@
 #include "forwarder/police.h"
 
 #include "forwarder/acl.h"
+#include "forwarder/checks.h"
 #include "forwarder/drop.h"
-#include "forwarder/input_check.h"
 #include "forwarder/remark.h"
 #include "table/packet_class.h"
 #include "table/policer.h"

@@ -27,9 +27,9 @@
 #include <rte_cycles.h>
 
 #include "base/checksum.h"
+#include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/input_check.h"
 #include "forwarder/program_fill.h"
 #include "forwarder/program_send.h"
 #include "forwarder/ttl.h"

@@ -10,7 +10,7 @@
 // order.
 void program_ether(struct forwarder *f, struct burst *b);
 void program_input(struct forwarder *f, struct burst *b);
-// Both, for one packet that leaves its burst before input_checks.c, with b->len[i] set. Returns
+// Both, for one packet that leaves its burst before checks.c, with b->len[i] set. Returns
 // false if it has left.
 bool program_in_one(struct forwarder *f, struct burst *b, unsigned i);
 // Hook output, of each packet's output virtual router. Called by acl_out.

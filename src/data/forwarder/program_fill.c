@@ -4,7 +4,7 @@
 // The vector code of lanes.h, if available, fills the usual bursts (begin_alike).
 #include "forwarder/program_fill.h"
 
-#include "forwarder/input_check.h"
+#include "forwarder/checks.h"
 #include "forwarder/lookup.h"
 #include "table/packet_class.h"
 #include "forwarder/forbidden.h"

@@ -14,8 +14,8 @@
 // blackhole, unreachable, prohibit), or one of our own addresses, is never accepted. Link-local
 // sources (fe80::/10, 169.254/16) are not checked, nor packets that were punted earlier: broadcasts
 // of hosts without an address (DHCP), control multicast, neighbor discovery.
+#include "forwarder/checks.h"
 #include "forwarder/drop.h"
-#include "forwarder/input_check.h"
 #include "forwarder/packet.h"
 #include "table/nexthop.h"
 #include "table/vr.h"

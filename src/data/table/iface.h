@@ -19,7 +19,7 @@
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT, IFACE_METALINK, IFACE_TUNNEL };
 
 // Admin up (the kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
-// of the interface (forwarder/input_checks.c), for some checks one per family. All interfaces have
+// of the interface (forwarder/checks.c), for some checks one per family. All interfaces have
 // IFACE_ACL_OUT while some interface has an output list or an output policer, because its packets
 // may come in anywhere; also while some virtual router has programs at hook output. IFACE_POLICE:
 // an input policer, or classes by priority. IFACE_PROGRAM: its virtual router has programs at hook

@@ -3,7 +3,7 @@
 #include "harness.h"
 
 #include "forwarder/begin.h"
-#include "forwarder/input_check.h"
+#include "forwarder/checks.h"
 #include "table/nexthop.h"
 
 #define OWN4 "10.255.0.0"

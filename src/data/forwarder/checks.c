@@ -10,7 +10,7 @@
 // burst of interfaces without checks never comes here: testing the bits is the only cost for plain
 // traffic.
 #include "forwarder/acl.h"
-#include "forwarder/input_check.h"
+#include "forwarder/checks.h"
 #include "forwarder/police.h"
 #include "forwarder/program.h"
 #include "forwarder/stages.h"
