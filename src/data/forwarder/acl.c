@@ -3,8 +3,7 @@
 //
 //   in     packets with sound headers; at acl_out with an adjacency that takes them
 //   out    permitted packets, in the same order
-//   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE, POLICED_OUT, exits of
-//          packet programs at hook output; ICMP errors, TCP resets
+//   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE; ICMP errors, TCP resets
 //
 // Packets with the same list are decided together (acl_decide.c), list by list.
 //
@@ -17,8 +16,6 @@
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
-#include "forwarder/police.h"
-#include "forwarder/program.h"
 #include "forwarder/forbidden.h"
 
 static const uint8_t all_places[BURST_MAX] = {
@@ -165,7 +162,7 @@ void acl_in(struct forwarder *f, struct burst *b)
     decide_burst(f, b, list, false);
 }
 
-static void ask_lists_out(struct forwarder *f, struct burst *b)
+void acl_out(struct forwarder *f, struct burst *b)
 {
     uint16_t list[BURST_MAX], of_all = __atomic_load_n(&iface_acl_out_of_all, __ATOMIC_RELAXED);
 
@@ -177,25 +174,6 @@ static void ask_lists_out(struct forwarder *f, struct burst *b)
     for (unsigned i = 1; i < b->n; i++)
         list[i] = list_out(nexthop_word_iface(b->word[i]));
     decide_burst(f, b, list, true);
-}
-
-static bool polices_out(void)
-{
-    return __atomic_load_n(&iface_police_out, __ATOMIC_RELAXED);
-}
-
-static bool programs_out(void)
-{
-    return __atomic_load_n(&iface_program_out, __ATOMIC_RELAXED);
-}
-
-void acl_out(struct forwarder *f, struct burst *b)
-{
-    ask_lists_out(f, b);
-    if (polices_out() && b->n)
-        police_out(f, b);
-    if (programs_out() && b->n)
-        program_out(f, b);
 }
 
 // Reason why packet i does not pass its list, or DROP_NONE.
@@ -227,32 +205,12 @@ static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigne
     return c->verb[v.place] == ACL_PERMIT ? DROP_NONE : acl_act(f, b, i, &v);
 }
 
-static bool drop_unless(struct forwarder *f, struct burst *b, unsigned i, enum drop_reason why)
+enum drop_reason acl_in_one(struct forwarder *f, struct burst *b, unsigned i)
 {
-    if (why != DROP_NONE)
-        packet_drop_of(f, b, i, why);
-    return why == DROP_NONE;
+    return decide_one(f, b, i, b->iface[i], false);
 }
 
-bool acl_in_one(struct forwarder *f, struct burst *b, unsigned i)
+enum drop_reason acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
 {
-    enum drop_reason why = police_in_one(f, b, i);
-
-    if (!drop_unless(f, b, i, why == DROP_NONE ? decide_one(f, b, i, b->iface[i], false) : why))
-        return false;
-    return !(iface_flags(iface_get(b->iface[i])) & IFACE_PROGRAM) || program_in_one(f, b, i);
-}
-
-bool acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
-{
-    return drop_unless(f, b, i, acl_out_copy(f, b, i, iface));
-}
-
-enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
-{
-    enum drop_reason why = decide_one(f, b, i, iface, true);
-
-    if (why == DROP_NONE && polices_out())
-        why = police_out_one(f, b, i, iface);
-    return why == DROP_NONE && programs_out() ? program_out_one(f, b, i, iface) : why;
+    return decide_one(f, b, i, iface, true);
 }

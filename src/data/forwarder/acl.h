@@ -9,16 +9,13 @@
 
 // An input check with the list of each packet's input interface. Survivors in order.
 void acl_in(struct forwarder *f, struct burst *b);
-// Stage acl_out: the list of each packet's output interface, then its policer. For bursts with
-// IFACE_ACL_OUT, like acl_out_one and acl_out_copy.
+// An output check with the list of each packet's output interface, nexthop_word_iface(b->word[i]).
 void acl_out(struct forwarder *f, struct burst *b);
 
-// For one packet that leaves its burst, with b->len[i] set: list, policer and packet programs.
-// Returns false if it was dropped, or a program has sent it elsewhere.
-bool acl_in_one(struct forwarder *f, struct burst *b, unsigned i);
-bool acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
-// Reason why a copy may not leave by that interface, or DROP_NONE. The packet stays.
-enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
+// For one packet that leaves its burst, with b->len[i] set: a drop reason, or DROP_NONE. The packet
+// stays.
+enum drop_reason acl_in_one(struct forwarder *f, struct burst *b, unsigned i);
+enum drop_reason acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
 
 // --- acl_decide.c ---
 

@@ -76,7 +76,7 @@ static bool is_control(const struct port *port, const struct rte_mbuf *m)
 static void punt_burst(struct forwarder *f, struct burst *b)
 {
     if (b->n && b->features)
-        features_in(f, b);
+        checks_in(f, b);
     for (unsigned i = 0; i < b->n; i++)
         (b->family == IP4 ? punt_ip4 : punt_ip6)(f, b->pkt[i], b->ip[i], b->iface[i]);
 }

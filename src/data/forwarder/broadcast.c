@@ -4,7 +4,7 @@
 // If the interface of the subnet has `directed-broadcast` (off unless configured: RFC 2644), the
 // packet is broadcast on the link; otherwise it is dropped with its own reason. It causes no error
 // (RFC 1812 4.3.2.7), and is not fragmented.
-#include "forwarder/acl.h"
+#include "forwarder/checks.h"
 #include "forwarder/exits.h"
 #include "forwarder/forbidden.h"
 
@@ -27,7 +27,7 @@ enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, boo
     enum drop_reason why = why_not(b, i, expired);
 
     if (why == DROP_NONE && b->features & IFACE_ACL_OUT)
-        why = acl_out_copy(f, b, i, nexthop_word_iface(b->word[i]));
+        why = checks_out_copy(f, b, i, nexthop_word_iface(b->word[i]));
     if (why != DROP_NONE)
         return why;
     exit_send(f, b, i);

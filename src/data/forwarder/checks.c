@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage features_in: features of input interfaces beyond routing
+// Stages checks_in and checks_out: what interfaces check beyond routing, in this order
 //
-//   in     a burst of received packets, header and addresses checked, some of whose interfaces have
-//          input checks (b->features); no packets of our own, and none back from hold
+//   in     checks_in: received packets, headers and addresses checked, some of whose interfaces
+//          have checks (b->features); checks_out: packets whose next hop takes them, while some
+//          interface has an output check (IFACE_ACL_OUT). Neither sees our own ICMP errors
 //   out    survivors in the same order
 //   exits  as each check
 //
 // The order is the same for all interfaces: a packet with a wrong source is not checked further. A
 // burst of interfaces without checks never comes here: testing the bits is the only cost for plain
 // traffic.
-#include "forwarder/acl.h"
+//
+// Packets that leave their burst before the stage, and copies, pass alone: the functions ..._one.
 #include "forwarder/checks.h"
+
+#include "forwarder/acl.h"
+#include "forwarder/drop.h"
 #include "forwarder/police.h"
 #include "forwarder/program.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
+// --- input ---
+
 // Adds the flags behind IFACE_CHECKS, of all its interfaces.
-static void checks_find(struct burst *b)
+static void flags_find(struct burst *b)
 {
     b->features |= (uint16_t)iface_flags(iface_get(b->iface[0]));
     if (!memcmp(b->iface, b->iface + 1, (b->n - 1) * sizeof *b->iface)) // all the same
@@ -26,10 +33,10 @@ static void checks_find(struct burst *b)
         b->features |= (uint16_t)iface_flags(iface_get(b->iface[i]));
 }
 
-void features_in(struct forwarder *f, struct burst *b)
+void checks_in(struct forwarder *f, struct burst *b)
 {
     if (b->features & IFACE_CHECKS)
-        checks_find(b);
+        flags_find(b);
     if (b->features & IFACE_PROGRAM)
         program_ether(f, b);
     if (b->n && b->features & (IFACE_URPF4 | IFACE_URPF6))
@@ -45,4 +52,63 @@ void features_in(struct forwarder *f, struct burst *b)
         program_input(f, b);
     if (b->n && b->features & IFACE_OFFLOAD)
         offload(f, b);
+}
+
+bool checks_in_one(struct forwarder *f, struct burst *b, unsigned i)
+{
+    const unsigned flags = iface_flags(iface_get(b->iface[i]));
+    enum drop_reason why = DROP_NONE;
+
+    if (flags & IFACE_POLICE)
+        why = police_in_one(f, b, i);
+    if (why == DROP_NONE && flags & IFACE_ACL_IN)
+        why = acl_in_one(f, b, i);
+    if (why != DROP_NONE) {
+        packet_drop_of(f, b, i, why);
+        return false;
+    }
+    if (flags & IFACE_PROGRAM && !program_in_one(f, b, i))
+        return false;
+    if (flags & IFACE_OFFLOAD)
+        offload_one(f, b, i);
+    return true;
+}
+
+// --- output ---
+
+static bool polices_out(void)
+{
+    return __atomic_load_n(&iface_police_out, __ATOMIC_RELAXED);
+}
+
+static bool programs_out(void)
+{
+    return __atomic_load_n(&iface_program_out, __ATOMIC_RELAXED);
+}
+
+void checks_out(struct forwarder *f, struct burst *b)
+{
+    acl_out(f, b);
+    if (polices_out() && b->n)
+        police_out(f, b);
+    if (programs_out() && b->n)
+        program_out(f, b);
+}
+
+enum drop_reason checks_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
+{
+    enum drop_reason why = acl_out_one(f, b, i, iface);
+
+    if (why == DROP_NONE && polices_out())
+        why = police_out_one(f, b, i, iface);
+    return why == DROP_NONE && programs_out() ? program_out_one(f, b, i, iface) : why;
+}
+
+bool checks_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
+{
+    enum drop_reason why = checks_out_copy(f, b, i, iface);
+
+    if (why != DROP_NONE)
+        packet_drop_of(f, b, i, why);
+    return why == DROP_NONE;
 }

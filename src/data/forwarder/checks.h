@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// checks.h - features of input interfaces beyond routing; checks.c defines their order
+// checks.h - what interfaces check beyond routing; checks.c has the order, stages.h the stages
 //
-// Each check examines the packets whose interface has its bit, drops packets that fail, and leaves
-// the others in order.
+// A check examines the packets whose interface has its bit, drops packets that fail, and leaves the
+// others in order. See also acl.h, police.h and program.h.
 #ifndef FORWARDER_CHECKS_H
 #define FORWARDER_CHECKS_H
 
@@ -14,8 +14,14 @@ void redirect4(struct forwarder *f, struct burst *b);
 void redirect6(struct forwarder *f, struct burst *b);
 void offload(struct forwarder *f, struct burst *b);
 
-// Like offload() for packet i alone, with b->len[i] set, which leaves the burst before
-// checks.c.
+// For one packet that leaves its burst, with b->len[i] set: all checks but uRPF and redirects.
+// Returns false if it was dropped, or a program has sent it elsewhere.
+bool checks_in_one(struct forwarder *f, struct burst *b, unsigned i);
+bool checks_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
+// Reason why a copy may not leave by that interface, or DROP_NONE. The packet stays.
+enum drop_reason checks_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
+
+// Like offload() for packet i alone.
 void offload_one(struct forwarder *f, struct burst *b, unsigned i);
 // Drop reason of packet i, which is shorter than the `len` bytes in its header: `why`, or that its
 // sender left segmentation to a NIC.

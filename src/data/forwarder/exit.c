@@ -6,7 +6,7 @@
 // larger than the MTU -> fragments, or ICMP too big, or into a tunnel in spite of that; anything
 // else -> ICMP unreachable with the code in `refusal`. A dropped packet keeps its own reason,
 // whether or not the ICMP error could be sent.
-#include "forwarder/acl.h"
+#include "forwarder/checks.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -80,7 +80,7 @@ static void exit_too_big(struct forwarder *f, struct burst *b, unsigned i)
     const struct iface *out = iface_get(nexthop_word_iface(b->word[i]));
     uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the next hop, or smaller by the route
 
-    if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN && !acl_out_one(f, b, i, out->id))
+    if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN && !checks_out_one(f, b, i, out->id))
         return;
     if (b->family == IP6 && out->kind == IFACE_TUNNEL)
         mtu = RTE_MAX(mtu, IP6_MTU_MIN);

@@ -8,7 +8,6 @@
 //
 // At most one burst per poll, so that a busy kernel does not starve the ports. The thread that puts
 // a packet into the ring counts it (inject); packets of the other two kinds never left the router.
-#include "forwarder/acl.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/inject_large.h"
@@ -44,7 +43,7 @@ static void send_resumed(struct forwarder *f)
     else if (b->n)
         ip6_resume(f, b);
     if (b->features & IFACE_ACL_OUT && b->n)
-        acl_out(f, b);
+        checks_out(f, b);
     burst_cross(f, b);
     ether_out(f, b);
     burst_reset(b);

@@ -11,7 +11,6 @@
 // The checks have the numbers of lanes.c. They run packet by packet: for packets with options,
 // packets that will be dropped, and multicast for us.
 #include "base/checksum.h"
-#include "forwarder/acl.h"
 #include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -91,15 +90,10 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
         packet_drop(f, b->pkt[i], b->iface[i], why);
         return false;
     }
-    if ((up || is_group(ip + 16)) &&
-        iface_flags(iface_get(b->iface[i])) & (IFACE_ACL_IN | IFACE_POLICE | IFACE_PROGRAM)) {
+    if (up || is_group(ip + 16)) {
         b->len[i] = load16_host(ip + 2);
-        if (!acl_in_one(f, b, i))
+        if (!checks_in_one(f, b, i))
             return false;
-    }
-    if ((up || is_group(ip + 16)) && iface_get(b->iface[i])->flags & IFACE_OFFLOAD) {
-        b->len[i] = load16_host(ip + 2);
-        offload_one(f, b, i);
     }
     if (up) {
         punt_ip4(f, b->pkt[i], ip, b->iface[i]);

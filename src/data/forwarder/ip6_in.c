@@ -11,7 +11,6 @@
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (valid sources and destinations);
 // checks (8) to (10) of lanes.c. Packets whose addresses begin with 0x01..0xfd are plain, so the
 // addresses here are in ::/8, fe80::/10 and ff00::/8.
-#include "forwarder/acl.h"
 #include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -113,15 +112,10 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
         return false;
     }
     bool group = ip[24] == 0xff;
-    if ((up || group) && iface_flags(iface_get(b->iface[i])) &
-                             (IFACE_ACL_IN | IFACE_POLICE | IFACE_PROGRAM)) {
+    if (up || group) {
         b->len[i] = (uint16_t)(IP6_HDR + load16_host(ip + 4));
-        if (!acl_in_one(f, b, i))
+        if (!checks_in_one(f, b, i))
             return false;
-    }
-    if ((up || group) && iface_get(b->iface[i])->flags & IFACE_OFFLOAD) {
-        b->len[i] = (uint16_t)(IP6_HDR + load16_host(ip + 4));
-        offload_one(f, b, i);
     }
     if (up || (group && is_mld(ip, packet_readable(b->pkt[i], ip)))) {
         punt_ip6(f, b->pkt[i], ip, b->iface[i]);

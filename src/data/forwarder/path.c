@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path.c - the order of a packet's life; read this first
 //
-//     rx -> ether_in -+-------------> (features_in) -> ip4_fwd -+-> (acl_out) -> ether_out -> tx
-//                     +-> (ip4_in) ->                          |
-//                     +-------------> (features_in) -> ip6_fwd -+
+//     rx -> ether_in -+-------------> (checks_in) -> ip4_fwd -+-> (checks_out) -> ether_out -> tx
+//                     +-> (ip4_in) ->                         |
+//                     +-------------> (checks_in) -> ip6_fwd -+
 //                     +-> (ip6_in) ->
 //
 // Packets that leave by a metalink come in again by its other end, in the same poll (metalink.c).
@@ -85,7 +85,7 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
     if (entry == ODD || entry == LOCAL)
         STAGE(ip4 ? STAGE_IP4_IN : STAGE_IP6_IN, ip4 ? ip4_in(f, b) : ip6_in(f, b));
     if (entry != ORIGIN && entry != OUTER && unlikely(b->features) && b->n)
-        STAGE(STAGE_FEATURES, features_in(f, b));
+        STAGE(STAGE_CHECKS_IN, checks_in(f, b));
     if (entry == LOCAL && b->n)
         STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // empties b
     if (entry == LOCAL || !b->n)
@@ -108,7 +108,7 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
         else
             STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_fwd(f, b) : ip6_fwd(f, b));
         if (entry != ORIGIN && unlikely(b->features & IFACE_ACL_OUT) && b->n)
-            STAGE(STAGE_ACL_OUT, acl_out(f, b));
+            STAGE(STAGE_CHECKS_OUT, checks_out(f, b));
         if (!b->n)
             return;
         if (unlikely(f->counting))

@@ -10,10 +10,9 @@
 // order.
 void program_ether(struct forwarder *f, struct burst *b);
 void program_input(struct forwarder *f, struct burst *b);
-// Both, for one packet that leaves its burst before checks.c, with b->len[i] set. Returns
-// false if it has left.
+// Both, for one packet that leaves its burst, with b->len[i] set. Returns false if it has left.
 bool program_in_one(struct forwarder *f, struct burst *b, unsigned i);
-// Hook output, of each packet's output virtual router. Called by acl_out.
+// An output check: hook output, of each packet's output virtual router.
 void program_out(struct forwarder *f, struct burst *b);
 // The same for a packet that leaves by `iface`: returns a drop reason, or DROP_NONE. The packet
 // stays.

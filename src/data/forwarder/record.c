@@ -261,6 +261,7 @@ static void find_kind(struct forwarder *f, struct packet_trace_step *s)
 
 // --- steps ---
 
+// As clients know it.
 static const char *name_of_stage(enum stage stage, const struct burst *b)
 {
     static const char *const name[STAGE_N][2] = {
@@ -272,8 +273,8 @@ static const char *name_of_stage(enum stage stage, const struct burst *b)
         [STAGE_IP6_FWD] = {"ip6_fwd", "ip6_fwd"},
         [STAGE_ETHER_OUT] = {"ether_out", "ether_out"},
         [STAGE_TX] = {"tx", "tx"},
-        [STAGE_FEATURES] = {"features_in", "features_in"},
-        [STAGE_ACL_OUT] = {"acl_out", "acl_out"},
+        [STAGE_CHECKS_IN] = {"features_in", "features_in"},
+        [STAGE_CHECKS_OUT] = {"acl_out", "acl_out"},
         [STAGE_OTHER] = {"ip4_local", "ip6_local"},
     };
 
@@ -298,7 +299,7 @@ static struct packet_trace_step *add_step(struct forwarder *f, enum stage stage,
 
 void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
 {
-    bool silent = stage == STAGE_FEATURES && b->features == IFACE_OFFLOAD; // checksums are no step
+    bool silent = stage == STAGE_CHECKS_IN && b->features == IFACE_OFFLOAD; // checksums are no step
     struct packet_trace_step *s = silent ? NULL : add_step(f, stage, b);
 
     if (s) {

@@ -13,8 +13,8 @@ uint64_t ether_in(struct forwarder *f, const struct port *port);
 // Checks packets that are not plain: they are dropped, punted, or continue.
 void ip4_in(struct forwarder *f, struct burst *b);
 void ip6_in(struct forwarder *f, struct burst *b);
-// Applies interface features beyond routing (b->features).
-void features_in(struct forwarder *f, struct burst *b);
+// Checks of input interfaces beyond routing (b->features).
+void checks_in(struct forwarder *f, struct burst *b);
 // Chooses each packet's next hop; survivors have an adjacency and a decremented TTL.
 void ip4_fwd(struct forwarder *f, struct burst *b);
 void ip6_fwd(struct forwarder *f, struct burst *b);
@@ -27,6 +27,8 @@ void ip6_tunnel(struct forwarder *f, struct burst *b);
 // Delivers packets for us, drops the others (BURST_LOCAL).
 void ip4_local(struct forwarder *f, struct burst *b);
 void ip6_local(struct forwarder *f, struct burst *b);
+// Checks of output interfaces, for bursts with IFACE_ACL_OUT.
+void checks_out(struct forwarder *f, struct burst *b);
 // Writes the new Ethernet header and appends each packet to its port's tx array.
 void ether_out(struct forwarder *f, struct burst *b);
 // Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
