@@ -183,18 +183,24 @@ int acl_check(const struct acl *a, char *why, size_t n);
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
-// The same for packets whose addresses are in arrays. Other fields are read only if a rule needs
-// them: packets that no rule's addresses match, or that set rules decide, are never read. n <= 64.
+// The same for packets whose addresses are in arrays. Their headers are read only if a rule needs
+// other fields: packets that no rule's addresses match, or that set rules decide, are never read.
+// n <= 64.
 struct acl_late {
     const void *src, *dst; // uint32_t [n] or uint8_t [n][16], network order
-    // fills l4[i] of packet i, for each bit of `which`; called at most once
-    void (*read)(void *ctx, uint64_t which, struct acl_key_l4 *l4);
-    // other work of the caller: called at most once, while a lookup waits for memory. NULL = none
-    void (*meanwhile)(void *ctx);
-    void *ctx;
+    // Headers of whole packets, without options or extension headers, with the bytes that key_l4.h
+    // requires.
+    uint8_t *const *ip;
+    bool ahead; // the caller has other work for begin's true
 };
-void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p,
-                       uint32_t *slot, unsigned n);
+struct acl_search { // between begin and end: classify.c's
+    _Alignas(64) uint8_t room[16384];
+};
+// begin returns true if a lookup waits for memory, and p->ahead: other work costs the least now.
+// end fills slot[].
+bool acl_late_begin(struct acl_search *s, const struct acl *a, enum acl_family family,
+                    const struct acl_late *p, uint32_t *slot, unsigned n);
+void acl_late_end(struct acl_search *s);
 // Do set rules and prefix rules decide all packets of this family? Then a cache in front would cost
 // more than the list.
 bool acl_is_by_sets(const struct acl *a, enum acl_family family);

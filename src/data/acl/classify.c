@@ -67,14 +67,22 @@ static void rules_match(const struct classifier *c, const struct acl_kernel *k, 
         (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
 }
 
-// b has addresses, `tuples`, `late`, and l4 unless late.
-static void burst_classify(const struct classifier *c, const struct acl_kernel *k,
-                           struct key_burst *b, uint32_t *slot, unsigned n)
+static void burst_finish(const struct classifier *c, const struct acl_kernel *k,
+                         struct key_burst *b)
 {
-    key_burst_begin(b, c, slot, n);
     if (b->left && b->tuples)
         rules_match(c, k, b);
     key_burst_end(b, c);
+}
+
+// b has addresses, `tuples` and l4.
+static void burst_classify(const struct classifier *c, const struct acl_kernel *k,
+                           struct key_burst *b, uint32_t *slot, unsigned n)
+{
+    b->ip = NULL;
+    b->ahead = false;
+    key_burst_begin(b, c, slot, n);
+    burst_finish(c, k, b);
 }
 
 static bool has_tuple_rules(const struct classifier *c)
@@ -99,7 +107,6 @@ void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *sl
         current_kernel()->part4(key + i, part, addr[0], addr[1], b.tuples ? b.l4 : NULL);
         b.addr4[0] = addr[0];
         b.addr4[1] = addr[1];
-        b.late = NULL;
         burst_classify(c, current_kernel(), &b, slot + i, part);
     }
 }
@@ -125,31 +132,43 @@ void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *sl
         b.tuples = has_tuple_rules(c);
         b.addr6[0] = (const uint8_t(*)[16])addr[0];
         b.addr6[1] = (const uint8_t(*)[16])addr[1];
-        b.late = NULL;
         burst_classify(c, current_kernel(), &b, slot + i, part);
     }
 }
 
-void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p,
-                       uint32_t *slot, unsigned n)
+_Static_assert(sizeof(struct key_burst) <= sizeof(struct acl_search), "room");
+
+bool acl_late_begin(struct acl_search *s, const struct acl *a, enum acl_family family,
+                    const struct acl_late *p, uint32_t *slot, unsigned n)
 {
     const struct classifier *c = list_classifier(a, family == ACL_IP6);
-    struct key_burst b;
+    struct key_burst *b = (void *)s->room;
 
+    b->late = c;
     if (!c) {
         memset(slot, 0xff, n * sizeof *slot);
-        return;
+        return false;
     }
     if (family == ACL_IP4) {
-        b.addr4[0] = p->src;
-        b.addr4[1] = p->dst;
+        b->addr4[0] = p->src;
+        b->addr4[1] = p->dst;
     } else {
-        b.addr6[0] = p->src;
-        b.addr6[1] = p->dst;
+        b->addr6[0] = p->src;
+        b->addr6[1] = p->dst;
     }
-    b.tuples = has_tuple_rules(c);
-    b.late = p;
-    burst_classify(c, current_kernel(), &b, slot, n);
+    b->tuples = has_tuple_rules(c);
+    b->ip = p->ip;
+    b->ahead = p->ahead;
+    key_burst_begin(b, c, slot, n);
+    return b->ahead && key_burst_waits(b);
+}
+
+void acl_late_end(struct acl_search *s)
+{
+    struct key_burst *b = (void *)s->room;
+
+    if (b->late)
+        burst_finish(b->late, current_kernel(), b);
 }
 
 bool acl_is_by_sets(const struct acl *a, enum acl_family family)

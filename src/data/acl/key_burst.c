@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "acl/key_l4.h"
 #include "acl/set.h"
 #include "poptrie/poptrie.h"
 
@@ -90,8 +91,7 @@ static void prefix_rules_decide(struct key_burst *b, const struct classifier *c)
 static void set_walk_begin(struct key_burst *b, const struct classifier *c)
 {
     b->walks = false;
-    b->meanwhile = b->late && b->late->meanwhile;
-    if (c->family != ACL_IP4 || !(b->tuples || b->meanwhile))
+    if (c->family != ACL_IP4 || !(b->tuples || b->ahead))
         return;
     for (uint8_t side = 0; side < 2 && !b->walks; side++) {
         uint64_t sets = c->set_rule_sets[side] & ~__atomic_load_n(&c->sets[side], __ATOMIC_RELAXED);
@@ -125,13 +125,30 @@ static void set_walk_end(struct key_burst *b)
 
 void key_burst_walk(struct key_burst *b)
 {
-    if (!b->walks || !b->walk.set)
-        return;
-    set4_walk_on(&b->walk);
-    if (b->walk.n_steps != 2 || !b->walk.set || !b->meanwhile)
-        return;
-    b->meanwhile = false; // nodes were requested: the longest wait
-    b->late->meanwhile(b->late->ctx);
+    if (b->walks && b->walk.set)
+        set4_walk_on(&b->walk);
+}
+
+bool key_burst_waits(struct key_burst *b)
+{
+    key_burst_walk(b); // requests nodes
+    return b->walks && b->walk.set;
+}
+
+void key_burst_read_headers(struct key_burst *b, uint64_t which)
+{
+    const bool four = b->late->family == ACL_IP4;
+
+    for (; which; which &= which - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(which);
+        const uint8_t *ip = b->ip[i];
+        struct acl_key_l4 *l4 = &b->l4[i];
+
+        l4->proto = ip[four ? 9 : 6];
+        l4->dscp = four ? ip[1] >> 2 : (uint8_t)((ip[0] & 15) << 2 | ip[1] >> 6);
+        l4->part = ACL_WHOLE;
+        acl_l4_read(ip + (four ? 20 : 40), acl_l4_bytes[l4->proto], l4->proto, l4);
+    }
 }
 
 void key_burst_begin(struct key_burst *b, const struct classifier *c, uint32_t *slot, unsigned n)
@@ -149,10 +166,8 @@ void key_burst_begin(struct key_burst *b, const struct classifier *c, uint32_t *
         prefix_rules_decide(b, c);
     set_members_find(b, c, SIDE_SRC);
     set_members_find(b, c, SIDE_DST);
-    if (b->walks && set_walk_is_wide(b)) {
-        b->meanwhile = false;
+    if (b->walks && set_walk_is_wide(b))
         set_walk_end(b);
-    }
     if (!b->walks)
         set_rules_decide(b, c);
 }

@@ -19,14 +19,15 @@ struct key_burst {
         const uint8_t (*addr6[2])[16];
     };
     struct acl_key_l4 l4[KEY_BURST];
-    const struct acl_late *late; // reads l4 on demand; NULL: l4 is filled
+    uint8_t *const *ip;            // headers, to read l4 on demand; NULL: l4 is filled
+    const struct classifier *late; // acl_late_end's; NULL: it has nothing to do
     uint32_t *slot;
     unsigned n, n_tuples;
     bool tuples;                    // some rule is under a tuple
     const struct lane_rules *lanes; // used instead of tuples; NULL: none
     uint64_t left;                  // packets that rules under tuples may still decide
     bool walks;                     // a set lookup is in progress
-    bool meanwhile;                 // call late->meanwhile when that lookup waits for memory
+    bool ahead;                     // the caller works while that lookup waits for memory
     uint8_t walk_side, walk_set;
     struct set4_walk walk;
     uint32_t best[KEY_BURST];         // number of the first match so far
@@ -38,13 +39,16 @@ struct key_burst {
     uint32_t packet[CANDIDATES_MAX + KEY_BURST + 16];
 };
 
-// begin: expects addresses, `tuples`, `late`, and l4 unless late. Applies prefix rules and set
+// begin: expects addresses, `tuples`, `ahead`, and `ip` or l4. Applies prefix rules and set
 // rules; b->left has the packets that other rules may still decide. end: completes a set lookup
 // that is in progress.
 void key_burst_begin(struct key_burst *b, const struct classifier *c, uint32_t *slot, unsigned n);
 void key_burst_end(struct key_burst *b, const struct classifier *c);
 // Advances the current set lookup by one step, between two pieces of other work.
 void key_burst_walk(struct key_burst *b);
+// Advances it to its longest wait. Returns false if it need not wait.
+bool key_burst_waits(struct key_burst *b);
+void key_burst_read_headers(struct key_burst *b, uint64_t which);
 
 static inline uint64_t low_bits(unsigned n)
 {
@@ -54,8 +58,8 @@ static inline uint64_t low_bits(unsigned n)
 // Call before using any field but the addresses of these packets.
 static inline void key_burst_read_l4(struct key_burst *b, uint64_t which)
 {
-    if (b->late)
-        b->late->read(b->late->ctx, which, b->l4);
+    if (b->ip)
+        key_burst_read_headers(b, which);
 }
 
 // --- kernels ---

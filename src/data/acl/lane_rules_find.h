@@ -153,7 +153,7 @@ BUCKET_INLINE void buckets_match(struct key_burst *b, bucket_places *places, buc
         memset(a[side].place + a[side].n, 0, BUCKET_AHEAD * sizeof *a->place);
     if (!a[0].n && !a[1].n)
         return;
-    if (b->late)
+    if (b->ip)
         key_burst_read_l4(b, queue_packets(&a[0]) | queue_packets(&a[1]));
     for (unsigned i = 0; i < b->n; i++)
         first[i] = (uint64_t)b->best[i] << 32 | b->slot[i];

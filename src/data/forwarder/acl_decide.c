@@ -26,25 +26,6 @@
 
 // --- the rule's slot ---
 
-struct late { // argument of the callbacks
-    struct forwarder *f;
-    struct burst *b;
-};
-
-static void read_late(void *ctx, uint64_t which, struct acl_key_l4 *l4)
-{
-    acl_read_late(((const struct late *)ctx)->b, which, l4);
-}
-
-// Does ip4_fwd's lookup early: most packets of the burst will pass.
-static void look_up_ahead(void *ctx)
-{
-    const struct late *l = ctx;
-
-    fwd_lookup(l->f, l->b, IP4);
-    l->b->decided.looked_up = true;
-}
-
 bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group *g)
 {
     const struct acl_asked q = acl_asked_of(g->c, g->list);
@@ -60,10 +41,14 @@ bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group
         return false;
     // redirect4 changes the result.
     bool ahead = family == ACL_IP4 && !g->out && !(b->features & IFACE_REDIRECT);
-    struct late whom = {f, b};
-    const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6,
-                                  read_late, ahead ? look_up_ahead : NULL, &whom};
-    acl_classify_late(q.rules, family, &late, g->slot, b->n);
+    const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6, b->ip,
+                                  ahead};
+    struct acl_search search;
+    if (acl_late_begin(&search, q.rules, family, &late, g->slot, b->n)) { // most packets will pass
+        fwd_lookup(f, b, IP4);
+        b->decided.looked_up = true;
+    }
+    acl_late_end(&search);
     g->matched = true;
     return true;
 }

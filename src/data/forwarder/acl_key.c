@@ -14,38 +14,13 @@
 
 #include "forwarder/acl_key.h"
 
+#include "acl/key_l4.h"
 #include "base/ip6_chain.h"
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
 
 #define HEADERS_READ 512u
 #define INLINE static inline __attribute__((always_inline))
-
-// Required bytes of the upper layer's header.
-static const uint8_t l4_bytes[256] = {
-    [PROTO_TCP] = 14, [PROTO_UDP] = 4,  [PROTO_UDPLITE] = 4,
-    [PROTO_SCTP] = 4, [PROTO_ICMP] = 2, [PROTO_ICMP6] = 2,
-};
-
-// Reads ports, flags, type and code at l4, of which `left` bytes may be read. Does not branch on
-// the protocol: traffic mixes protocols.
-INLINE bool read_l4(const uint8_t *l4, int32_t left, uint8_t proto, struct acl_key_l4 *k)
-{
-    unsigned need = l4_bytes[proto];
-    bool is_tcp = proto == PROTO_TCP, is_icmp = need == 2;
-
-    if (unlikely(left < (int32_t)need))
-        return false;
-    k->sport = k->dport = 0;
-    k->tcp_flags = 0;
-    if (unlikely(!need))
-        return true;
-    unsigned first = load16(l4), second = load16(l4 + (need >= 4 ? 2 : 0));
-    k->sport = is_icmp ? (uint8_t)first : rte_bswap16((uint16_t)first);
-    k->dport = is_icmp ? (uint16_t)(first >> 8) : rte_bswap16((uint16_t)second);
-    k->tcp_flags = l4[is_tcp ? 13 : 0] & (is_tcp ? 0xff : 0);
-    return true;
-}
 
 static void set_later_fragment(struct acl_key_l4 *k)
 {
@@ -60,7 +35,7 @@ static __rte_noinline bool fragment_key4(const uint8_t *ip, int32_t end, struct 
 
     if (!offset) {
         k->part = ACL_FIRST;
-        return read_l4(ip + (ip[0] & 15) * 4u, end - (ip[0] & 15) * 4, ip[9], k);
+        return acl_l4_read(ip + (ip[0] & 15) * 4u, end - (ip[0] & 15) * 4, ip[9], k);
     }
     set_later_fragment(k);
     return offset > 1 || ip[9] != PROTO_TCP;
@@ -78,7 +53,7 @@ INLINE bool make_key4(const struct burst *b, unsigned i, struct acl_key4 *k)
     k->l4.part = ACL_WHOLE;
     if (unlikely(load16(ip + 6) & RTE_BE16(0x3fff)))
         return fragment_key4(ip, end, &k->l4);
-    return read_l4(ip + hlen, end - hlen, ip[9], &k->l4);
+    return acl_l4_read(ip + hlen, end - hlen, ip[9], &k->l4);
 }
 
 bool acl_key4(const struct burst *b, unsigned i, struct acl_key4 *k)
@@ -108,7 +83,7 @@ static bool read_extended(const uint8_t *ip, uint32_t end, struct acl_key_l4 *k)
         return c.offset > 1 || c.proto != PROTO_TCP;
     }
     k->part = c.more ? ACL_FIRST : ACL_WHOLE;
-    return read_l4(ip + c.at, (int32_t)end - (int32_t)c.at, c.proto, k);
+    return acl_l4_read(ip + c.at, (int32_t)end - (int32_t)c.at, c.proto, k);
 }
 
 static __rte_noinline bool extended_key6(const struct burst *b, unsigned i, struct acl_key_l4 *k)
@@ -136,8 +111,8 @@ INLINE bool make_key6(const struct burst *b, unsigned i, struct acl_key6 *k)
     k->l4.proto = proto;
     k->l4.dscp = (uint8_t)((ip[0] & 15) << 2 | ip[1] >> 6);
     k->l4.part = ACL_WHOLE;
-    if (likely(l4_bytes[proto]) && likely(end >= (int32_t)IP6_HDR + l4_bytes[proto]))
-        return read_l4(ip + IP6_HDR, end - (int32_t)IP6_HDR, proto, &k->l4);
+    if (likely(acl_l4_bytes[proto]) && likely(end >= (int32_t)IP6_HDR + acl_l4_bytes[proto]))
+        return acl_l4_read(ip + IP6_HDR, end - (int32_t)IP6_HDR, proto, &k->l4);
     return extended_key6(b, i, &k->l4);
 }
 
@@ -157,7 +132,7 @@ uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k)
 
 // --- late ---
 
-#define L4_MOST 14u // maximum of l4_bytes
+#define L4_MOST 14u // maximum of acl_l4_bytes
 #define FRAGMENT_OR_OPTIONS                                                                        \
     0xff3f0000000000ffull // of an IPv4 header's first 8 bytes, as loaded: version and length, MF
                           // and offset
@@ -220,7 +195,7 @@ static bool copy_sources4(const struct burst *b, uint32_t *src)
     }
     if (unlikely(any_shorter(b, IP4_HDR + L4_MOST))) // might still be long enough for its protocol
         for (unsigned i = 0; i < b->n; i++)
-            odd |= b->len[i] < IP4_HDR + l4_bytes[b->ip[i][9]];
+            odd |= b->len[i] < IP4_HDR + acl_l4_bytes[b->ip[i][9]];
     return !odd;
 }
 
@@ -232,7 +207,7 @@ static bool copy_sources6(const struct burst *b, uint8_t (*src)[16])
         const uint8_t *ip = b->ip[i];
 
         memcpy(src[i], ip + 8, sizeof src[i]);
-        odd |= !l4_bytes[ip[6]] | (b->len[i] < IP6_HDR + l4_bytes[ip[6]]);
+        odd |= !acl_l4_bytes[ip[6]] | (b->len[i] < IP6_HDR + acl_l4_bytes[ip[6]]);
     }
     return !odd;
 }
@@ -242,19 +217,4 @@ bool acl_sources(const struct burst *b, void *src)
     if (b->chained) // headers may span several segments
         return false;
     return b->family == IP4 ? copy_sources4(b, src) : copy_sources6(b, src);
-}
-
-void acl_read_late(const struct burst *b, uint64_t which, struct acl_key_l4 *l4)
-{
-    for (; which; which &= which - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(which);
-        const uint8_t *ip = b->ip[i];
-        bool four = b->family == IP4;
-
-        l4[i].proto = ip[four ? 9 : 6];
-        l4[i].dscp = four ? ip[1] >> 2 : (uint8_t)((ip[0] & 15) << 2 | ip[1] >> 6);
-        l4[i].part = ACL_WHOLE;
-        read_l4(ip + (four ? IP4_HDR : IP6_HDR), (int32_t)l4_bytes[l4[i].proto], l4[i].proto,
-                &l4[i]);
-    }
 }

@@ -20,8 +20,5 @@ uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k);
 // packet has options or extension headers, is a fragment, or ends early, so that all keys have to
 // be made.
 bool acl_sources(const struct burst *b, void *src);
-// Reads the rest of the key of each packet of `which`, after acl_sources has returned true; for
-// struct acl_late.
-void acl_read_late(const struct burst *b, uint64_t which, struct acl_key_l4 *l4);
 
 #endif
