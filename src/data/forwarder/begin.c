@@ -181,7 +181,7 @@ unsigned begin_forward_kept(struct forwarder *f)
     f->plan = rcu_load(&forwarder_slot[f->index].plan); // at thread end: not the last poll's plan
     while (f->kept.n) {
         struct plan_rx q = take_kept(f);
-        path_taken(f, &q);
+        path_queue_usual(f, &q, f->rx.n);
     }
     return n;
 }
@@ -198,7 +198,7 @@ unsigned begin_poll(struct forwarder *f, uint8_t begin)
         if (n && begin == PLAN_BEGIN_CONTROL)
             sort_received(f, q);
         else if (n)
-            path_taken(f, q);
+            path_queue_usual(f, q, f->rx.n);
         taken += n;
     }
     return taken;

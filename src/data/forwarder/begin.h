@@ -3,7 +3,7 @@
 //
 // Control packets for their input interface are punted at once: neighbors and routing protocols
 // must not wait. All others are kept, up to BEGIN_KEPT_MAX, and pass the stages when the routes are
-// known; packets beyond that are dropped, START_FULL. Called by path.c and main.c.
+// known; packets beyond that are dropped, START_FULL. Called by poll.c and main.c.
 #ifndef FORWARDER_BEGIN_H
 #define FORWARDER_BEGIN_H
 

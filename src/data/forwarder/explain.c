@@ -12,6 +12,7 @@
 #include "core/mem.h"
 #include "core/rcu.h"
 #include "core/thread.h"
+#include "forwarder/crossing.h"
 #include "forwarder/metalink.h"
 #include "forwarder/packet.h"
 #include "forwarder/record.h"
@@ -99,9 +100,9 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
 // tunnels.
 static void cross_dry(struct forwarder *f, const struct plan *real)
 {
-    for (unsigned k = 0; k < METALINK_BURSTS_MAX && path_cross_recorded(f); k++)
+    for (unsigned k = 0; k < METALINK_BURSTS_MAX && crossing_take_recorded(f); k++)
         flush_dry(f, real);
-    path_cross_end(f);
+    crossing_end(f);
     record_end(f);
     collect_free(&f->dead);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // frame_queue.h - queues of frames that leave by a port without a device and stay in the forwarder
 //
-// path.c takes them in the same poll, until f->n_crossing, the number in all queues, is 0.
+// crossing.c takes them in the same poll, until f->n_crossing, the number in all queues, is 0.
 #ifndef FORWARDER_FRAME_QUEUE_H
 #define FORWARDER_FRAME_QUEUE_H
 

@@ -2,7 +2,7 @@
 // main.c - creates a forwarder, and runs the loop of its thread
 //
 // This code runs before the first packet and after the last one, so it may allocate and log; the
-// poll (path.c) never does.
+// poll (poll.c) never does.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
 #include <rte_cycles.h>

@@ -22,25 +22,15 @@
 // whose lookup a device does waits for it (table/lookaside.h).
 //
 // At startup, until the routes are known, begin.c replaces all that.
-//
-// One burst in LATENCY_TIMED, 61, is timed (measure.h): about 5 cycles per burst on average. 61 is
-// a prime, so that a pattern in the traffic is not always sampled at the same place.
-#include "forwarder/acl.h"
-#include "forwarder/begin.h"
-#include "forwarder/cross.h"
+#include "forwarder/crossing.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/measure.h"
-#include "forwarder/metalink.h"
-#include "forwarder/queue_stage.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
-#include "forwarder/tunnel.h"
 #include "forwarder/tunnel_limit.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
-#include "core/rcu.h"
-#include "table/nexthop_count.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
@@ -57,14 +47,6 @@ PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
                             const struct burst *b, unsigned n);
 PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t family,
                              enum entry entry, enum how how);
-static void count_routed(struct forwarder *f, const struct burst *b);
-static void cross(struct forwarder *f);
-static void outer_usual(struct forwarder *f);
-
-#define TUNNEL_PORT_BITS (((1ull << TUNNEL_PORTS) - 1) << PORT_TUNNEL)
-// Ids of ports without a device, and of LAGs, are above device ids: one comparison for most bursts.
-_Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= PORT_DEVICE_MAX,
-               "port ids");
 
 // Runs a stage on b.
 #define STAGE(stage, call)                                                                         \
@@ -112,18 +94,10 @@ PATH_INLINE void path_routed(struct forwarder *f, struct burst *b, uint8_t famil
         if (!b->n)
             return;
         if (unlikely(f->counting))
-            count_routed(f, b);
-        if (entry != PLAIN || how == RECORDED || likely(b->out_ports < 1ull << PORT_TUNNEL))
-            break;
-        if (b->out_ports & TUNNEL_PORT_BITS) {
-            tunnel_pass(f, b);
-            outer_usual(f);
-            break;
-        }
-        if (b->out_port[0] != PORT_METALINK || !metalink_pass(f, b))
-            break;
-    } while (b->n);
-    if (!ip4 && unlikely(b->out_ports & TUNNEL_PORT_BITS))
+            routed_count(f, b);
+    } while (entry == PLAIN && how != RECORDED && unlikely(burst_crosses(b)) &&
+             crossing_pass(f, b));
+    if (!ip4 && unlikely(burst_crosses(b)))
         tunnel_limits(f, b);
     if (b->n)
         STAGE(STAGE_ETHER_OUT, ether_out(f, b));
@@ -142,7 +116,7 @@ PATH_INLINE void path_local(struct forwarder *f, enum how how)
     burst_reset(&f->origin6);
 }
 
-static void path_local_usual(struct forwarder *f)
+void path_local_usual(struct forwarder *f)
 {
     path_local(f, USUAL);
 }
@@ -182,7 +156,7 @@ PATH_INLINE void path_leave(struct forwarder *f, enum how how)
     if (n)
         how == TIMED ? measure_tx_flush(f, n) : tx_flush(f);
     if (unlikely(f->n_crossing))
-        cross(f);
+        crossing_take(f);
     n = f->punt_n + f->hold.n + f->dead.n;
     if (likely(!n))
         return;
@@ -206,36 +180,7 @@ PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
         record_stage(f, stage, b);
 }
 
-// All next hops are known, nothing has been sent.
-static __attribute__((noinline)) void count_routed(struct forwarder *f, const struct burst *b)
-{
-    struct nexthop_count *count = nexthop_count_row(f->counting);
-
-    if (f->counting & NEXTHOP_CROSS)
-        burst_cross(f, b);
-    for (unsigned i = 0; count && i < b->n; i++) {
-        count[b->nh[i]].packets++;
-        count[b->nh[i]].bytes += b->size[i];
-    }
-}
-
-// --- metalinks and tunnels ---
-
-// f->rx has come by port `id`, which has no device; `port` has the interfaces.
-static void inner_burst(struct forwarder *f, uint16_t id, const struct port *port)
-{
-    struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[id][0];
-    bool shown = port_get(id)->watch_rx && watch_received(f, id);
-
-    if (f->record.on) {
-        record_again(f, id);
-        path_recorded(f, port, stats);
-    } else if (!shown || record_traced(f, id, stats)) {
-        path_usual(f, port, stats);
-    }
-}
-
-PATH_INLINE void outer_bursts(struct forwarder *f, enum how how)
+PATH_INLINE void path_outer(struct forwarder *f, enum how how)
 {
     path_burst(f, &f->outer4, IP4, OUTER, how);
     path_burst(f, &f->outer6, IP6, OUTER, how);
@@ -243,76 +188,17 @@ PATH_INLINE void outer_bursts(struct forwarder *f, enum how how)
     burst_reset(&f->outer6);
 }
 
-static void outer_usual(struct forwarder *f)
+void path_outer_usual(struct forwarder *f)
 {
-    outer_bursts(f, USUAL);
+    path_outer(f, USUAL);
 }
 
-static __attribute__((noinline, cold)) void outer_recorded(struct forwarder *f)
+__attribute__((noinline, cold)) void path_outer_recorded(struct forwarder *f)
 {
-    outer_bursts(f, RECORDED);
+    path_outer(f, RECORDED);
 }
 
-static void cross_once(struct forwarder *f, unsigned max)
-{
-    const struct port *port;
-
-    if (metalink_take(f, max)) {
-        inner_burst(f, PORT_METALINK, port_get(PORT_METALINK));
-        tx_flush(f);
-    }
-    if ((port = tunnel_take_in(f, max))) {
-        inner_burst(f, f->tunnel_in_port, port);
-        tx_flush(f);
-    }
-    if (tunnel_take_out(f, max)) {
-        f->record.on ? outer_recorded(f) : outer_usual(f);
-        tx_flush(f);
-    }
-}
-
-// Passes packets that left by a metalink or tunnel, or came by a tunnel, through the stages again,
-// until none is left. Their share of the core was charged where they came in (budget.h).
-static __attribute__((noinline)) void cross(struct forwarder *f)
-{
-    const bool budget = f->budget.on;
-
-    if (f->crossing) // the flush of a traced packet, nested in this function
-        return;
-    f->crossing = true;
-    f->budget.on = false;
-    for (unsigned k = 0; f->n_crossing && k < METALINK_BURSTS_MAX; k++)
-        cross_once(f, f->record.on ? 1 : BURST_MAX);
-    path_cross_end(f);
-    f->budget.on = budget;
-    f->crossing = false;
-}
-
-void path_cross_end(struct forwarder *f)
-{
-    metalink_give_up(f);
-    tunnel_give_up(f);
-}
-
-__attribute__((noinline, cold)) bool path_cross_recorded(struct forwarder *f)
-{
-    struct plan_rx_stats nowhere = {0};
-    uint16_t port = metalink_take(f, 1)    ? PORT_METALINK
-                    : tunnel_take_in(f, 1) ? f->tunnel_in_port
-                                           : PORT_NONE;
-
-    if (port != PORT_NONE) {
-        record_again(f, port);
-        path_recorded(f, port_get(port), &nowhere);
-        return true;
-    }
-    if (!tunnel_take_out(f, 1))
-        return f->n_crossing;
-    outer_recorded(f);
-    return true;
-}
-
-// --- for record.c and explain.c ---
+// --- for record.c, explain.c and crossing.c ---
 
 void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats)
 {
@@ -351,7 +237,7 @@ __attribute__((noinline)) void path_answered(struct forwarder *f, struct burst *
     path_leave(f, USUAL);
 }
 
-// --- the poll ---
+// --- for poll.c and begin.c ---
 
 // For a port with watches. Returns the number of packets left for the normal path.
 static __attribute__((noinline, cold)) unsigned
@@ -371,82 +257,15 @@ PATH_INLINE void path_queue(struct forwarder *f, const struct plan_rx *q, unsign
     path_leave(f, how);
 }
 
-static __attribute__((noinline, cold)) void path_queue_timed(struct forwarder *f,
-                                                             const struct plan_rx *q, unsigned n)
+__attribute__((noinline, cold)) void path_queue_timed(struct forwarder *f, const struct plan_rx *q,
+                                                      unsigned n)
 {
     measure_start(f, q, n);
     path_queue(f, q, n, TIMED);
     f->until_timed = LATENCY_TIMED - 1;
 }
 
-static void path_queue_usual(struct forwarder *f, const struct plan_rx *q, unsigned n)
+void path_queue_usual(struct forwarder *f, const struct plan_rx *q, unsigned n)
 {
-    f->until_timed--;
     path_queue(f, q, n, USUAL);
-}
-
-__attribute__((noinline, cold)) void path_taken(struct forwarder *f, const struct plan_rx *q)
-{
-    path_queue(f, q, f->rx.n, USUAL);
-}
-
-// Attributes the time since the start of the last poll to its result, busy or idle.
-static void account_last_poll(struct forwarder *f)
-{
-    uint64_t now = rte_rdtsc(), spent = now - f->now;
-
-    if (f->last_poll_busy)
-        f->counter->busy_cycles += spent;
-    else
-        f->counter->idle_cycles += spent;
-    f->now = now;
-    f->counter->polls++;
-}
-
-PATH_INLINE unsigned poll_queues(struct forwarder *f)
-{
-    unsigned taken = 0;
-
-    for (unsigned i = 0; f->plan && i < f->plan->n_rx; i++) {
-        const struct plan_rx *q = &f->plan->rx[i];
-        bool timed = !f->until_timed;
-        if (unlikely(timed))
-            f->lap = rte_rdtsc();
-        unsigned n = rx(f, q->port, q->queue);
-        if (n && unlikely(timed))
-            path_queue_timed(f, q, n);
-        else if (n)
-            path_queue_usual(f, q, n);
-        taken += n;
-    }
-    return taken;
-}
-
-unsigned forwarder_poll(struct forwarder *f)
-{
-    account_last_poll(f);
-    if (unlikely((int64_t)(f->now - f->budget.ends) > 0))
-        budget_window(f);
-    f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
-    // Partner: nexthop_count_set, nexthop_cross_begin.
-    f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);
-    f->plan = rcu_load(&forwarder_slot[f->index].plan);
-    if (likely(!f->lookaside))
-        f->lookaside = lookaside_now();
-    uint8_t begin = __atomic_load_n(&plan_begin, __ATOMIC_RELAXED);
-    unsigned taken = likely(begin == PLAN_BEGIN_OVER) ? poll_queues(f) : begin_poll(f, begin);
-    unsigned injected = inject(f); // not timed
-    if (injected) {
-        path_local_usual(f);
-        path_leave(f, USUAL);
-    }
-    taken += injected;
-    if (unlikely(f->lookaside))
-        taken += f->lookaside->serve(f->lookaside, f);
-    f->queue_due = QUEUE_NEVER;
-    if (unlikely(f->plan && f->plan->n_owned))
-        taken += queue_serve(f);
-    f->last_poll_busy = taken > 0;
-    f->counter->polls_idle += !taken;
-    return taken;
 }

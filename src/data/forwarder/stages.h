@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stages.h - the stages, in the order of path.c, and functions of path.c for record.c and explain.c
+// stages.h - the stages, in the order of path.c, and the functions of path.c
 #ifndef FORWARDER_STAGES_H
 #define FORWARDER_STAGES_H
 
@@ -29,26 +29,33 @@ void ip4_local(struct forwarder *f, struct burst *b);
 void ip6_local(struct forwarder *f, struct burst *b);
 // Checks of output interfaces, for bursts with IFACE_ACL_OUT.
 void checks_out(struct forwarder *f, struct burst *b);
+// Counts packets whose next hops are known, as f->counting wants.
+void routed_count(struct forwarder *f, const struct burst *b);
 // Writes the new Ethernet header and appends each packet to its port's tx array.
 void ether_out(struct forwarder *f, struct burst *b);
 // Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
 // Returns the number.
 unsigned inject(struct forwarder *f);
 
-// Passes f->rx, of `port`, through all stages; path_flush() sends the results. Recorded: the one
-// frame in f->rx, with each stage recorded (record.h).
-void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
-void path_flush(struct forwarder *f);
+// --- path.c ---
+
+// Passes the n packets of f->rx, taken from that queue, through all stages, including watches, and
+// sends them. Timed: f->lap is the time before they were taken.
+void path_queue_usual(struct forwarder *f, const struct plan_rx *q, unsigned n);
+void path_queue_timed(struct forwarder *f, const struct plan_rx *q, unsigned n);
 // Passes b, which has waited for its lookup (table/lookaside.h), through the remaining stages, and
 // sends it.
 void path_answered(struct forwarder *f, struct burst *b);
-// Passes f->rx, taken from that queue, through all stages, including watches, and sends it.
-void path_taken(struct forwarder *f, const struct plan_rx *q);
 
-// Passes the next frame that left by a metalink or tunnel, or came by a tunnel, through its stages,
-// recorded. Returns false if there is none.
-bool path_cross_recorded(struct forwarder *f);
-void path_cross_end(struct forwarder *f); // drops the remaining ones
+// These leave the results to path_flush(). f->rx, of `port`; recorded: the one frame in it, with
+// each stage recorded (record.h).
+void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
 void path_recorded(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
+// Packets that may only be delivered here, and our ICMP errors.
+void path_local_usual(struct forwarder *f);
+// f->outer4 and f->outer6, outer packets of tunnels.
+void path_outer_usual(struct forwarder *f);
+void path_outer_recorded(struct forwarder *f);
+void path_flush(struct forwarder *f);
 
 #endif

@@ -114,7 +114,7 @@ struct forwarder {
     uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
     uint32_t n_crossing;             // frames in the next three queues
-    bool crossing;                   // path.c is taking them
+    bool crossing;                   // crossing.c is taking them
     struct frame_queue metalink;     // on their way to the other end of their metalink (metalink.c)
     struct frame_queue tunnel_out, tunnel_in; // leaving by a tunnel; come by one
     uint16_t tunnel_last;            // tunnel of the last packet that came by one

@@ -8,6 +8,11 @@
 #include "table/tunnel.h"
 
 // --- out: tunnel_out.c ---
+// May some packet of b, which has next hops, leave by a tunnel?
+static inline bool burst_enters_tunnels(const struct burst *b)
+{
+    return b->out_ports & ((1ull << TUNNEL_PORTS) - 1) << PORT_TUNNEL;
+}
 // Queues n finished frames that leave by a port of tunnels.
 void tunnel_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n);
 // Encapsulates at most `max` <= BURST_MAX of them into f->outer4 and f->outer6. Returns false if

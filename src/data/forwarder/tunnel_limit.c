@@ -10,6 +10,7 @@
 #include "base/ip6_chain.h"
 #include "forwarder/drop.h"
 #include "forwarder/icmp.h"
+#include "forwarder/tunnel.h"
 #include "table/tunnel.h"
 #include "forwarder/forbidden.h"
 
@@ -48,6 +49,8 @@ void tunnel_limits(struct forwarder *f, struct burst *b)
 {
     uint64_t gone = 0;
 
+    if (!burst_enters_tunnels(b))
+        return;
     for (unsigned i = 0; i < b->n; i++) {
         const struct iface *out = iface_get(b->out_iface[i]);
         const uint8_t *ip = b->ip[i];

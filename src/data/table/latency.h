@@ -53,7 +53,7 @@ void latency_add(unsigned forwarder, uint16_t in, uint16_t out, uint64_t cycles,
 // --- control ---
 // Measures one burst in `bursts`, 0 = off; keeps measured values. 0, or -ENOMEM without a change.
 #define LATENCY_TIMED                                                                              \
-    61u // one burst in so many is timed (forwarder/path.c): the upper limit of measuring
+    61u // one burst in so many is timed (forwarder/poll.c): the upper limit of measuring
 int latency_start(uint32_t bursts);
 void latency_fini(void);
 // Visits each measured pair of ports: sums of all forwarders.
