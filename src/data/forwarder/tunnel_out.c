@@ -428,9 +428,14 @@ INLINE void write_inner_ether(uint8_t *ip, const uint8_t *header, uint16_t type)
     store16(ip - 2, type);
 }
 
-// Writes and counts the frame of packet m like ether_out.
+struct direct { // frames that send_direct has written
+    uint64_t ports;
+    struct cross_run run;
+};
+
+// Writes and counts the frame of packet m like ether_out; tunnel_pass counts it in tx_queued.
 INLINE void send_direct(struct forwarder *f, struct rte_mbuf *m, const struct way *w, uint8_t *ip,
-                        uint8_t family, uint64_t size, struct cross_run *run)
+                        uint8_t family, uint64_t size, struct direct *d)
 {
     const unsigned port = nexthop_word_port(w->word), head = nexthop_word_head(w->word);
     const uint8_t *end = nexthop_rewrite(nexthop_get(w->nexthop), w->word) + NEXTHOP_REWRITE;
@@ -448,15 +453,14 @@ INLINE void send_direct(struct forwarder *f, struct rte_mbuf *m, const struct wa
     store64(ip - 8, load64(end - 8) |
                         (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48);
     f->tx_pkt[port][tx_word_n(at)] = m;
-    f->tx_ports |= 1ull << port;
-    f->tx_queued++;
+    d->ports |= 1ull << port;
     f->used_mark[w->nexthop] = f->used_epoch;
-    cross_run_add(f, run, w->vr, iface_get(out)->vr);
+    cross_run_add(f, &d->run, w->vr, iface_get(out)->vr);
 }
 
 // `inner`: the family of b.
 INLINE void pass_one(struct forwarder *f, const struct burst *b, unsigned i, const struct way *w,
-                     uint8_t kind, uint8_t outer, uint8_t inner, struct cross_run *run)
+                     uint8_t kind, uint8_t outer, uint8_t inner, struct direct *d)
 {
     const bool four = inner == IP4;
     const struct tunnel *t = w->tunnel;
@@ -481,7 +485,7 @@ INLINE void pass_one(struct forwarder *f, const struct burst *b, unsigned i, con
     counter_pair_add(&f->counter->iface[b->out_iface[i]].tx_packets, b->size[i]);
     f->used_mark[b->nh[i]] = f->used_epoch;
     if (likely(w->direct))
-        send_direct(f, m, w, out, outer, size, run);
+        send_direct(f, m, w, out, outer, size, d);
     else
         outer_add(f, m, t, out, w->nexthop);
 }
@@ -491,7 +495,7 @@ INLINE uint64_t pass_all(struct forwarder *f, const struct burst *b, uint8_t kin
                          uint8_t inner)
 {
     const bool counted = nexthop_count_row(f->counting);
-    struct cross_run run = {0};
+    struct direct d = {0};
     uint64_t passed = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
@@ -499,10 +503,11 @@ INLINE uint64_t pass_all(struct forwarder *f, const struct burst *b, uint8_t kin
         if (!find_way(b, i, &w, kind, outer, inner))
             continue;
         w.direct &= !counted;
-        pass_one(f, b, i, &w, kind, outer, inner, &run);
+        pass_one(f, b, i, &w, kind, outer, inner, &d);
         passed |= 1ull << i;
     }
-    cross_run_end(f, &run);
+    cross_run_end(f, &d.run);
+    f->tx_ports |= d.ports;
     return passed;
 }
 
@@ -548,6 +553,7 @@ void tunnel_pass(struct forwarder *f, struct burst *b)
     case TUNNEL_GRE_UDP: passed = pass_kind(f, b, TUNNEL_GRE_UDP, t->id.family); break;
     case TUNNEL_VXLAN: passed = pass_kind(f, b, TUNNEL_VXLAN, t->id.family); break;
     }
+    f->tx_queued += (unsigned)__builtin_popcountll(passed) - f->outer4.n - f->outer6.n;
     if (passed)
         burst_remove(b, passed);
 }
