@@ -244,9 +244,8 @@ def router(lab):
 @pytest.fixture
 def daemon(request: pytest.FixtureRequest, kamueed):
     """A kamueed without a lab, to be started by the test. Modules whose tests share one have a fixture of their own."""
-    daemon = Daemon(kamueed, f"{request.module.__name__.removeprefix('test_')}-e2e")
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, f"{request.module.__name__.removeprefix('test_')}-e2e") as daemon:
+        yield daemon
 
 
 @pytest.fixture

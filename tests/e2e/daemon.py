@@ -43,6 +43,13 @@ class Daemon:
             self.run(f"ip link set a{i} up")
             self.run(f"ip link set b{i} up")
 
+    def __enter__(self) -> "Daemon":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Also when a fixture fails or skips before its yield."""
+        self.end()
+
     def run(self, command: str, check: bool = True) -> str:
         return subprocess.run(["ip", "netns", "exec", self.name, *command.split()], check=check, capture_output=True,
                               text=True).stdout

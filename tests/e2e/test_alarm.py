@@ -25,12 +25,11 @@ for i in range(3000):  # echo requests to the router's address, far over the rat
 
 @pytest.fixture(scope="module")
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "al-e2e")
-    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\n"
-                 "set alarm link-flapping raise 4\nset alarm punt-drops raise 10\nset punt icmp rate 1 burst 1\n")
-    daemon.run("ip address add 10.1.1.1/24 dev p1")
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "al-e2e") as daemon:
+        daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\n"
+                     "set alarm link-flapping raise 4\nset alarm punt-drops raise 10\nset punt icmp rate 1 burst 1\n")
+        daemon.run("ip address add 10.1.1.1/24 dev p1")
+        yield daemon
 
 
 def alarms(daemon, path: str = "alarm") -> dict:

@@ -70,17 +70,16 @@ PLAYBOOK = """
 def daemon(kamueed):
     if not (ANSIBLE / "ansible_collections/ansible/netcommon").is_dir():
         pytest.skip("Ansible is not there: make deps")
-    daemon = Daemon(kamueed, "ansible-e2e")
-    tokens = daemon.dir / "tokens"
-    tokens.write_text(f"robot admin sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
-    tokens.chmod(0o600)
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                    "/CN=127.0.0.1", "-keyout", f"{daemon.dir}/key.pem", "-out", f"{daemon.dir}/cert.pem"], check=True, capture_output=True)
-    daemon.start("set port p0 devargs net_null0 mtu 9000\n"
-                 f"set api tokens {tokens}\n")
-    daemon.serve(tls(daemon))
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "ansible-e2e") as daemon:
+        tokens = daemon.dir / "tokens"
+        tokens.write_text(f"robot admin sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
+        tokens.chmod(0o600)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                        "/CN=127.0.0.1", "-keyout", f"{daemon.dir}/key.pem", "-out", f"{daemon.dir}/cert.pem"], check=True, capture_output=True)
+        daemon.start("set port p0 devargs net_null0 mtu 9000\n"
+                     f"set api tokens {tokens}\n")
+        daemon.serve(tls(daemon))
+        yield daemon
 
 
 def play(daemon) -> dict:

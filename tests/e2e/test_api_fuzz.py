@@ -14,11 +14,10 @@ import api_fuzz                                                                 
 
 @pytest.fixture
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "api-fuzz-e2e")
-    api_fuzz.add_routes(daemon)
-    daemon.start(api_fuzz.CONFIGURATION)
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "api-fuzz-e2e") as daemon:
+        api_fuzz.add_routes(daemon)
+        daemon.start(api_fuzz.CONFIGURATION)
+        yield daemon
 
 
 def test_no_request_ends_in_5xx_or_ends_kamueed(daemon):

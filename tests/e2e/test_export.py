@@ -81,8 +81,7 @@ class Collector:
 
 @pytest.fixture(scope="module")
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "e2e-export")
-    try:
+    with Daemon(kamueed, "e2e-export") as daemon:
         daemon.start(CONFIG)
         for i in range(3):
             daemon.run(f"sysctl -q net.ipv6.conf.b{i}.disable_ipv6=1")     # says nothing of its own
@@ -94,8 +93,6 @@ def daemon(kamueed):
         eventually(lambda: daemon.client.call("lookup", address=["203.0.113.9"])["result"][0]["kind"] == "adjacency", 20, "the next hop")
         eventually(lambda: daemon.client.call("lookup", address=["2001:db8::9"])["result"][0]["kind"] == "adjacency", 20, "the next hop")
         yield daemon
-    finally:
-        daemon.end()
 
 
 def mac(daemon):

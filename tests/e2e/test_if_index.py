@@ -28,13 +28,10 @@ set interface v41 vr blue
 
 @pytest.fixture(scope="module")
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "e2e-if-index")
-    try:
+    with Daemon(kamueed, "e2e-if-index") as daemon:
         subprocess.run(["ip", "netns", "add", SPACE], check=True)
         in_blue("ip", "link", "set", "lo", "up")
         yield daemon.start(CONFIG)
-    finally:
-        daemon.end()
         subprocess.run(["ip", "netns", "del", SPACE], check=True)
 
 

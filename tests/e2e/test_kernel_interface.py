@@ -16,10 +16,9 @@ CONNECT = "import socket\ns = socket.create_connection(('10.9.9.1', 7022))\ns.re
 
 @pytest.fixture(scope="module")
 def router(kamueed):
-    daemon = Daemon(kamueed, "kernel-if-e2e")
-    daemon.start(START)
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "kernel-if-e2e") as daemon:
+        daemon.start(START)
+        yield daemon
 
 
 @pytest.fixture(autouse=True)

@@ -18,10 +18,9 @@ LAG = PORTS + "set port lag0 lag member p0\nset port lag0 lag member p1\n"
 
 @pytest.fixture(scope="module")
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "lag-e2e")
-    daemon.start(LAG)
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "lag-e2e") as daemon:
+        daemon.start(LAG)
+        yield daemon
 
 
 def lags(daemon) -> dict[str, list[str]]:

@@ -19,13 +19,12 @@ ACCEPT = "application/openmetrics-text; version=1.0.0"
 
 @pytest.fixture(scope="module")
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "me-e2e")
-    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_null0 enabled false\n"
-                 "set vport v40 port p0 vlan 40\n")
-    daemon.run("ip address add 10.0.0.1/24 dev p0")
-    daemon.serve()
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "me-e2e") as daemon:
+        daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_null0 enabled false\n"
+                     "set vport v40 port p0 vlan 40\n")
+        daemon.run("ip address add 10.0.0.1/24 dev p0")
+        daemon.serve()
+        yield daemon
 
 
 def get(daemon, accept: str, host: str = "localhost", url: str = "http://127.0.0.1:9108/metrics") -> str:

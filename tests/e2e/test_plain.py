@@ -62,13 +62,12 @@ class Tenant:
 
 @pytest.fixture(scope="module")
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "plain-e2e")
-    subprocess.run(["ip", "netns", "add", "red"], check=True)
-    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\n"
-                 "set port p2 devargs net_af_packet2,iface=a2\nset vr red namespace red\nset interface p1 vr red\nset interface p2 vr red\n"
-                 "set counters nexthop true\n")
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "plain-e2e") as daemon:
+        subprocess.run(["ip", "netns", "add", "red"], check=True)
+        daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\n"
+                     "set port p2 devargs net_af_packet2,iface=a2\nset vr red namespace red\nset interface p1 vr red\nset interface p2 vr red\n"
+                     "set counters nexthop true\n")
+        yield daemon
     subprocess.run(["ip", "netns", "del", "red"], check=True)
 
 

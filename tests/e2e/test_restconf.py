@@ -24,16 +24,15 @@ def ipv6_up(daemon):
 
 @pytest.fixture(scope="module")
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "rc-e2e")
-    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_null0 enabled false\n"
-                 "set vport v40 port p0 vlan 40\nset vr red table 77\nset interface v40 vr red\n")
-    daemon.run("ip address add 10.0.0.1/24 dev p0")
-    daemon.run("ip neighbor add 10.0.0.2 lladdr 02:00:00:00:00:02 dev p0")
-    daemon.run("ip route add 192.0.2.0/24 via 10.0.0.2")
-    daemon.run("ip route add blackhole 198.51.100.0/24")
-    ipv6_up(daemon)
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "rc-e2e") as daemon:
+        daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_null0 enabled false\n"
+                     "set vport v40 port p0 vlan 40\nset vr red table 77\nset interface v40 vr red\n")
+        daemon.run("ip address add 10.0.0.1/24 dev p0")
+        daemon.run("ip neighbor add 10.0.0.2 lladdr 02:00:00:00:00:02 dev p0")
+        daemon.run("ip route add 192.0.2.0/24 via 10.0.0.2")
+        daemon.run("ip route add blackhole 198.51.100.0/24")
+        ipv6_up(daemon)
+        yield daemon
 
 
 @pytest.fixture(scope="module")

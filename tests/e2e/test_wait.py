@@ -97,13 +97,10 @@ def fill(daemon: Daemon) -> None:
 
 @pytest.fixture(scope="module")
 def full(kamueed) -> Iterator[Daemon]:
-    daemon = Daemon(kamueed, "wait-e2e")
-    try:
+    with Daemon(kamueed, "wait-e2e") as daemon:
         daemon.start("\n".join(configuration()) + "\n")
         fill(daemon)
         yield daemon
-    finally:
-        daemon.end()
 
 
 def run_delay_s(pid: int, thread: int) -> float:

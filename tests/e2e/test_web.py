@@ -49,19 +49,18 @@ for k in range(100000):
 
 @pytest.fixture(scope="module")
 def daemon(kamueed):
-    daemon = Daemon(kamueed, "we-e2e")
-    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\nset vr red table 77\n"
-                 "set vport v40 port p1 vlan 40\nset forwarding latency-sample 61\n"
-                 "set port p1 queue rate 1G\nset port p1 queue vr default guarantee 100M\n")
-    for i in range(2):
-        daemon.run(f"ip address add 10.{i}.{i}.1/24 dev p{i}")
-        daemon.run(f"ip neighbor add 10.{i}.{i}.2 lladdr 02:00:00:00:00:0{i + 2} dev p{i}")
-    daemon.run("ip address add 198.18.40.1/24 dev v40")
-    daemon.run("ip route add 198.51.100.0/24 via 10.1.1.2")
-    daemon.run("ip route add 192.0.2.0/24 via 10.0.0.2")
-    daemon.serve()
-    yield daemon
-    daemon.end()
+    with Daemon(kamueed, "we-e2e") as daemon:
+        daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\nset vr red table 77\n"
+                     "set vport v40 port p1 vlan 40\nset forwarding latency-sample 61\n"
+                     "set port p1 queue rate 1G\nset port p1 queue vr default guarantee 100M\n")
+        for i in range(2):
+            daemon.run(f"ip address add 10.{i}.{i}.1/24 dev p{i}")
+            daemon.run(f"ip neighbor add 10.{i}.{i}.2 lladdr 02:00:00:00:00:0{i + 2} dev p{i}")
+        daemon.run("ip address add 198.18.40.1/24 dev v40")
+        daemon.run("ip route add 198.51.100.0/24 via 10.1.1.2")
+        daemon.run("ip route add 192.0.2.0/24 via 10.0.0.2")
+        daemon.serve()
+        yield daemon
 
 
 @pytest.fixture(scope="module")
