@@ -4,8 +4,8 @@
 // C -> clang -> WebAssembly -> our reader, checks and writer (wasm.h) -> wasm-validate -> wasm2c ->
 // the system's compiler -> shared object with struct program_object. Compilers run as children
 // (compiler.h). Called by main.c.
-#ifndef PROGRAM_BUILD_BUILD_H
-#define PROGRAM_BUILD_BUILD_H
+#ifndef COMPILER_BUILD_H
+#define COMPILER_BUILD_H
 
 #include "base/text.h"
 #include "program/declared.h"

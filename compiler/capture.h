@@ -2,8 +2,8 @@
 // capture.h - reads Ethernet frames of a capture file as a router hook sees them
 //
 // Used by offline.c. Files of tcpdump, Wireshark and `kamuee capture`.
-#ifndef PROGRAM_BUILD_CAPTURE_H
-#define PROGRAM_BUILD_CAPTURE_H
+#ifndef COMPILER_CAPTURE_H
+#define COMPILER_CAPTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

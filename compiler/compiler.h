@@ -5,8 +5,8 @@
 // of time, memory and file size; the directory is removed at the end. So no run can change the
 // input of another. If the caller is root, the child becomes a user that owns nothing else.
 // core/child.h supervises it. Called by build.c, one run at a time.
-#ifndef PROGRAM_BUILD_COMPILER_H
-#define PROGRAM_BUILD_COMPILER_H
+#ifndef COMPILER_COMPILER_H
+#define COMPILER_COMPILER_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // compiler_priv.h - interface between compiler.c and compiler_confine.c
-#ifndef PROGRAM_BUILD_COMPILER_PRIV_H
-#define PROGRAM_BUILD_COMPILER_PRIV_H
+#ifndef COMPILER_COMPILER_PRIV_H
+#define COMPILER_COMPILER_PRIV_H
 
 #include <sys/types.h>
 

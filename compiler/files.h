@@ -3,8 +3,8 @@
 //
 // The build (tools/embed) makes them from src/data/program/*.h and programs/object, so that the
 // compiled text does not depend on files of the machine. Used by build.c.
-#ifndef PROGRAM_BUILD_FILES_H
-#define PROGRAM_BUILD_FILES_H
+#ifndef COMPILER_FILES_H
+#define COMPILER_FILES_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
 // Uses the same object and the same bursts as the router; each verdict is checked by its rules
 // (docs/features/program.md). Differences: another function computes the field hash, and next hops
 // and interfaces are numbers that nothing resolves. Called by main.c.
-#ifndef PROGRAM_BUILD_OFFLINE_H
-#define PROGRAM_BUILD_OFFLINE_H
+#ifndef COMPILER_OFFLINE_H
+#define COMPILER_OFFLINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 // signature.h - kamuee-program sign and verify, with keys in files (program/signature.h)
 //
 // Called by main.c. No state.
-#ifndef PROGRAM_BUILD_SIGNATURE_H
-#define PROGRAM_BUILD_SIGNATURE_H
+#ifndef COMPILER_SIGNATURE_H
+#define COMPILER_SIGNATURE_H
 
 #include <stddef.h>
 

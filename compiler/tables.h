@@ -3,8 +3,8 @@
 //
 // A hash table has no key or value ~0 (putting ~0 removes the entry); array entries start with 0.
 // Used by offline.c.
-#ifndef PROGRAM_BUILD_TABLES_H
-#define PROGRAM_BUILD_TABLES_H
+#ifndef COMPILER_TABLES_H
+#define COMPILER_TABLES_H
 
 #include <stdbool.h>
 #include <stdint.h>

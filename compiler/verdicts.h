@@ -4,8 +4,8 @@
 //
 // Verdicts are checked by the rules of docs/features/program.md, as in kamueed; a verdict that
 // breaks them is a fault. Used by offline.c.
-#ifndef PROGRAM_BUILD_VERDICTS_H
-#define PROGRAM_BUILD_VERDICTS_H
+#ifndef COMPILER_VERDICTS_H
+#define COMPILER_VERDICTS_H
 
 #include "base/jwrite.h"
 #include "program/declared.h"

@@ -7,8 +7,8 @@
 // sections, names, or exports other than packet() and prepare(), with each number in its shortest
 // form and a charge at the head of each loop. Operand types are not checked here: wasm-validate
 // checks the new module. Called by `kamuee-program` and by the fuzzers. No state.
-#ifndef PROGRAM_BUILD_WASM_H
-#define PROGRAM_BUILD_WASM_H
+#ifndef COMPILER_WASM_H
+#define COMPILER_WASM_H
 
 #include <stdbool.h>
 #include <stddef.h>

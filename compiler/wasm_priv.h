@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // wasm_priv.h - shared by wasm_read.c, wasm_body.c, wasm_check.c and wasm_write.c
-#ifndef PROGRAM_BUILD_WASM_PRIV_H
-#define PROGRAM_BUILD_WASM_PRIV_H
+#ifndef COMPILER_WASM_PRIV_H
+#define COMPILER_WASM_PRIV_H
 
 #include "compiler/wasm.h"
 
