@@ -126,10 +126,23 @@ static void read_entries(struct lyd_node **tree, const char *name, json_t *entri
     } while (i < n && !e->n);
 }
 
-static bool is_retired(const struct lysc_node *parent, const char *name, json_t *value,
-                       struct errors *e);
+static const char *local_name(const char *name)
+{
+    const char *colon = strchr(name, ':');
 
-// Is there a retired setting in a container, or in an entry of a list?
+    return colon ? colon + 1 : name;
+}
+
+static bool is_retired(const struct lysc_node *parent, const char *name, struct errors *e)
+{
+    const struct config_retired *r = config_retired_find(parent, local_name(name));
+
+    if (r)
+        config_retired_refuse(r, 0, e);
+    return r;
+}
+
+// Is there a retired setting in a container or in an entry of a list, both of the top level?
 static bool has_retired(const struct lysc_node *s, json_t *value, struct errors *e)
 {
     const char *child;
@@ -140,29 +153,14 @@ static bool has_retired(const struct lysc_node *s, json_t *value, struct errors 
         if (has_retired(s, below, e))
             return true;
     json_object_foreach(value, child, below)
-        if (is_retired(s, child, below, e))
+        if (is_retired(s, child, e))
             return true;
     return false;
 }
 
-// Is it a retired setting, or has it one?
-static bool is_retired(const struct lysc_node *parent, const char *name, json_t *value,
-                       struct errors *e)
-{
-    const char *colon = strchr(name, ':'), *local = colon ? colon + 1 : name;
-    const struct config_retired *r = config_retired_find(parent, local);
-    const struct lysc_node *s = yang_child(parent, local, true);
-
-    if (r)
-        config_retired_refuse(r, 0, e);
-    return r || (s && s->nodetype & (LYS_CONTAINER | LYS_LIST) && has_retired(s, value, e));
-}
-
 // More than twice the allowed number is refused without reading all; config_check counts exactly.
-static bool far_too_many(const char *name, const json_t *value, struct errors *e)
+static bool far_too_many(const struct lysc_node *s, const json_t *value, struct errors *e)
 {
-    const char *colon = strchr(name, ':');
-    const struct lysc_node *s = yang_child(NULL, colon ? colon + 1 : name, true);
     uint32_t max =
         s && s->nodetype == LYS_LIST ? ((const struct lysc_node_list *)s)->max : UINT32_MAX;
 
@@ -182,12 +180,15 @@ void config_read_json(struct lyd_node **tree, const char *text, struct errors *e
         errors_add(e, 0, root ? "not a JSON object" : "not JSON: %s in line %d", why.text,
                    why.line);
     json_object_foreach(root, name, value) {
-        if (e->n || is_retired(NULL, name, value, e))
+        const struct lysc_node *s = yang_child(NULL, local_name(name), true);
+
+        if (e->n || is_retired(NULL, name, e) || far_too_many(s, value, e) ||
+            (s && has_retired(s, value, e)))
             break;
-        if (!json_is_array(value))
-            read_part(tree, name, value, e);
-        else if (!far_too_many(name, value, e))
+        if (json_is_array(value))
             read_entries(tree, name, value, e);
+        else
+            read_part(tree, name, value, e);
     }
     json_decref(root);
 }
