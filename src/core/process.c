@@ -2,6 +2,7 @@
 // process.c - see process.h
 #include "core/process.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -45,10 +46,11 @@ bool process_is_gone(pid_t pid)
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *f = fopen(path, "re");
-    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+    if (!f)
+        return errno == ENOENT; // else it cannot be told, for example without descriptors
+    if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
         state = 'Z';
-    if (f)
-        fclose(f);
+    fclose(f);
     return state == 'Z' || state == 'X';
 }
 
