@@ -240,7 +240,11 @@ static int claim_kept(const char *name)
     int fd = tap_keep_claim(name);
     struct ifreq r = {0};
 
-    if (fd < 0 || (!ioctl(fd, TUNGETIFF, &r) && (r.ifr_flags & COMPARED) == TAP_FLAGS))
+    if (fd >= 0 && ioctl(fd, TUNGETIFF, &r)) { // it has just been deleted
+        close(fd);
+        return -1;
+    }
+    if (fd < 0 || (r.ifr_flags & COMPARED) == TAP_FLAGS)
         return fd;
     log_warning("tap: a TAP made differently by another version is recreated: name=%s flags=%#x",
                 name, (unsigned)(uint16_t)r.ifr_flags);

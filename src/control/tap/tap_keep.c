@@ -183,9 +183,10 @@ int tap_keep_take(char name[16])
     struct offer now;
 
     thread_must_be(ROLE_CONTROL);
-    vec_foreach (&all, o) {
-        int fd = o->fd;
-        o->fd = -1;
+    for (; first < all.n; first++) {
+        int fd = all.item[first].fd;
+
+        all.item[first].fd = -1;
         if (fd >= 0 && identify(fd, &now)) {
             memcpy(name, now.tap.ifr_name, sizeof now.tap.ifr_name);
             return fd;
