@@ -114,7 +114,8 @@ void forwarder_main(void *arg)
             wake_receivers(f);
         idle_after_poll(&idle, taken, f->queue_due);
     }
-    f->lookaside = lookaside_now();
+    if (!f->lookaside) // kept while it holds bursts
+        f->lookaside = lookaside_now();
     begin_forward_kept(f);
     if (f->lookaside)
         f->lookaside->end(f->lookaside, f);
