@@ -17,16 +17,14 @@
 #include "feature/alarm.h"
 #include "feature/alarm_watch.h"
 #include "feature/alarm_window.h"
-#include "base/clock.h"
-#include "core/thread.h"
 #include "fake/fake_managers.h"
 #include "fake/fake_queue.h"
 #include "fake/fake_rib.h"
 #include "interface/kernel_state.h"
 #include "rib/rib_manager.h"
-#include "test_server.h"
 #include "table/counter.h"
 #include "table/nexthop.h"
+#include "test_server.h"
 
 static uint64_t now_s = 1000;
 static int64_t clock_set_s; // seconds that the wall clock was set forward or back

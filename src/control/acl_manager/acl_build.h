@@ -38,9 +38,9 @@ struct acl_build {
     VEC(uint32_t) number;         // of all rules, sorted
     VEC(struct acl_retired) gone; // changes in place that wait for a grace period
     VEC(uint32_t) free;           // slots for reuse
+    uint64_t build_ns;            // duration of the build
     // the content replaced by this one, while its counters are still needed
     struct acl_build *before;
-    uint64_t build_ns; // duration of the build
     bool keeps;                                               // `before` may be freed
     struct acl_hits base[ACL_VERDICTS], lately[ACL_VERDICTS]; // acl_total.c
     uint64_t lately_until_ns;                                 // CLOCK_MONOTONIC
