@@ -40,8 +40,8 @@ KINDS = {
     "metrics": get("/metrics"),
     "small": get("/restconf/data/kamuee:state/system"),
     "header": get("/restconf/data/kamuee:memory", f"X: {'x' * HEAD_MAX}\r\n"),
-    "commit": post("configure", line=["set address-set red:hostile prefix 192.0.2.1/32", "set acl red:hostile rule 1 permit ip"]),
-    "uncommit": post("configure", line=["delete address-set red:hostile", "delete acl red:hostile"]),
+    "commit": post("configure", line=["set address-set games:hostile prefix 192.0.2.1/32", "set acl games:hostile rule 1 permit ip"]),
+    "uncommit": post("configure", line=["delete address-set games:hostile", "delete acl games:hostile"]),
 }
 
 

@@ -17,7 +17,7 @@ import pytest
 RULES, ROUTES, ACTING_S = 20_000, 60_000, 5
 MEDIAN_S, WORST_S, GROWTH = 0.1, 0.3, 64 << 20
 PATIENCE = float(os.environ.get("PATIENCE", 3))        # the bounds of docs/features/security.md are those of an idle machine
-READER, TENANT = "staff", "games"       # groups of the clients
+READER, TENANT = "staff", "games"       # groups of the clients; the virtual router has the name of its group
 MIXES = {
     "unread": "unread 200",
     "read": "read 100 fields 50 depth 50",
@@ -64,7 +64,7 @@ def assert_served(took: list[float], when: str) -> None:
 def test_hostile_readers_hold_up_nobody_and_fill_no_memory(daemon):
     rules = "".join(f"set acl big rule {i + 1} permit tcp from 10.{i >> 8 & 255}.{i & 255}.0/24 to any port {1 + i % 60_000}\n" for i in range(RULES))
     daemon.start("set port p0 devargs net_af_packet0,iface=a0\n"
-                 f"set vr red\nset api group read-only {READER}\nset api group vr red admin {TENANT}\n" + rules)
+                 f"set vr {TENANT}\nset api group read-only {READER}\nset api group vr {TENANT} admin {TENANT}\n" + rules)
     daemon.dir.chmod(0o755)
     daemon.run("ip addr add 10.0.0.1/24 dev p0")
     daemon.run("ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:02 dev p0")
