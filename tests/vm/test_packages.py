@@ -52,6 +52,31 @@ def test_it_has_a_card(up: Router):
     up.start([0], "set vr blue description kept")
 
 
+def test_snmpd_and_nginx_serve_it_under_their_units(up: Router, packages: Path):
+    """As docs/features/snmp.md and proxy.md say."""
+    beside = ("kamuee-snmp", "kamuee-proxy")
+    scrape = "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:9108/metrics\").read().decode())'"
+    for name in beside:
+        up.vm.put(f"/debs/{name}.deb", next(packages.glob(f"{name}_*.deb")).read_bytes())
+    up.vm.run(f"{INSTALL} {' '.join(f'/debs/{name}.deb' for name in beside)}", timeout_s=300)
+    for name in beside:
+        said = up.vm.run(f"systemctl is-enabled {name}; systemd-analyze verify --man=no {name}.service", check=False)
+        assert said.out.split() == ["disabled"], said.out
+    up.vm.run("sed -i '/^rocommunity/d' /etc/snmp/snmpd.conf && echo 'rocommunity public 127.0.0.1' >>/etc/snmp/snmpd.conf")
+    up.vm.run("systemctl restart snmpd && systemctl enable --now kamuee-snmp", timeout_s=120)
+    up.vm.run("kamuee set api proxy kamuee-proxy && kamuee save && systemctl enable --now kamuee-proxy", timeout_s=120)
+    for command in ("true", "systemctl restart kamueed"):
+        up.vm.run(command, timeout_s=120)
+        eventually(lambda: "p0" in up.vm.run("snmpwalk -v2c -c public 127.0.0.1 1.3.6.1.2.1.31.1.1.1.1", check=False).out, 60, up.told)
+        eventually(lambda: 'interface="p0"' in up.vm.run(scrape, check=False).out, 60, up.told)
+        for name in beside:
+            assert up.vm.out(f"stat -c %U /proc/$(systemctl show -P MainPID {name})").strip() == name
+    up.vm.run("kamuee delete api proxy && kamuee save")
+    up.vm.run(f"dpkg -P {' '.join(beside)}", timeout_s=300)
+    for name in beside:
+        assert up.vm.run(f"systemctl is-active {name}", check=False).rc != 0
+
+
 def test_upgrade_restarts_it_and_keeps_all(up: Router, packages: Path, tmp_path: Path):
     before, interface, configuration = up.pid(), up.vm.out("cat /sys/class/net/p0/ifindex"), up.vm.out("cat /etc/kamuee/kamuee.conf")
     up.vm.put("/debs/next.deb", newer_version(packages, "kamuee", tmp_path).read_bytes())
