@@ -83,14 +83,14 @@ def cable(router: Machine, interface: str, far: Machine, *addresses: str) -> Non
         far.shell(f"ip addr add {address} dev eth0")
 
 
-def carries_tcp(here: Machine, far: Machine, address: str, size: int = 4_000_000, patience_s: float = 20) -> None:
+def carries_tcp(here: Machine, far: Machine, address: str, size: int = 1_000_000, patience_s: float = 60) -> None:
     """A transfer with segments as large as the kernels like."""
     sink = subprocess.Popen(["nsenter", f"--net=/run/netns/{far.name}", sys.executable, "-c",
                              "import socket\ns = socket.create_server(('', 7007))\nprint(flush=True)\nc = s.accept()[0]\nn = 0\n"
                              "while (b := c.recv(1 << 16)): n += len(b)\nprint(n, flush=True)"], stdout=subprocess.PIPE, text=True)
     sink.stdout.readline()
     try:
-        source = f"import socket; s = socket.create_connection(('{address}', 7007), 10); s.sendall(bytes({size}))"
+        source = f"import socket; s = socket.create_connection(('{address}', 7007), {patience_s}); s.sendall(bytes({size}))"
         here.shell(f'{sys.executable} -c "{source}"', timeout_s=patience_s)
         assert int(sink.communicate(timeout=patience_s)[0]) == size
     finally:

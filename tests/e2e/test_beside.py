@@ -128,7 +128,7 @@ def test_wireguard_in_a_namespace_carries_what_kamueed_routes_to_it(gateway, mon
     assert "=> sent on p2" in router.shell("kamuee explain in p1 src 192.0.2.9 dst 10.2.0.1").stdout
     carries_tcp(client, far, "10.2.0.1")
     received = int(far.shell("wg show wgfar transfer").stdout.split()[1])
-    assert received > 4_000_000, "all of it came by the tunnel"
+    assert received > 1_000_000, "all of it came by the tunnel"
 
 
 def test_wireguard_beside_kamueed_is_for_the_router_itself(network):
