@@ -63,12 +63,14 @@ LANE_INLINE void whole_compare(const struct lane_rules *s, struct key_burst *b, 
         vector_compare((const lane_row *)(block + k / STEPS * WHOLE_UNIT(family)), k, b, hit,
                        family);
     uint32_t *slot = b->slot;
+    const uint64_t left = b->left;
     for (unsigned i = 0, n = b->n; i < n; i++) {
         uint64_t m;
 
         memcpy(&m, &hit[i], sizeof m);
         uint64_t first = name[m ? __builtin_ctzll(m) : WHOLE_LANES];
-        bool before = first >> 32 < b->best[i];
+        // others were decided by what was known then, and their fields were never read
+        bool before = (left >> i & 1) & (first >> 32 < b->best[i]);
         slot[i] = before ? (uint32_t)first : slot[i];
         b->best[i] = before ? (uint32_t)(first >> 32) : b->best[i];
     }
@@ -76,7 +78,7 @@ LANE_INLINE void whole_compare(const struct lane_rules *s, struct key_burst *b, 
 
 void LANE_KERNEL(lane_rules_all)(const struct classifier *c, struct key_burst *b)
 {
-    key_burst_read_l4(b, b->left); // a lower number than any here decided the others
+    key_burst_read_l4(b, b->left);
     if (c->family == ACL_IP4)
         whole_compare(b->lanes, b, ACL_IP4);
     else

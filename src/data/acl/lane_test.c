@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lane_test.c - rules in lanes: one bucket for few, buckets by prefix for more, tuples for others
+#include "acl/key_burst.h"
+#include "acl/lane_rules.h"
+#include "acl/list.h"
 #include "acl/acl_test.h"
 
 static uint32_t entries_of(const struct acl *a)
@@ -245,6 +248,61 @@ static void a_rule_that_never_matches_has_no_lane(void **state)
     acl_free(a);
 }
 
+static const struct acl_kernel *const kernel[ACL_SIMDS] = {
+    [ACL_PLAIN] = &acl_kernel_scalar,
+#ifdef ACL_X86
+    [ACL_AVX2] = &acl_kernel_avx2,
+    [ACL_AVX512] = &acl_kernel_avx512,
+#endif
+};
+
+static void only_packets_left_get_a_verdict(
+    const struct classifier *c, const struct lane_rules *lanes,
+    void (*step)(const struct classifier *c, struct key_burst *b))
+{
+    uint32_t src[KEY_BURST] = {0}, dst[KEY_BURST] = {0}, slot[KEY_BURST];
+    struct key_burst b = {.addr4 = {src, dst}, .tuples = true};
+
+    for (unsigned i = 0; i < KEY_BURST; i++)
+        b.l4[i].part = ACL_WHOLE;
+    key_burst_begin(&b, c, slot, KEY_BURST);
+    b.lanes = lanes;
+    b.left = 0x5a5a5a5a5a5a5a5a;
+    step(c, &b);
+    for (unsigned i = 0; i < KEY_BURST; i++)
+        assert_int_equal(slot[i], b.left >> i & 1 ? 0 : ACL_MISS);
+}
+
+// A reader may combine an earlier step's view of the rules with newer lanes: these have a rule that
+// seems to match a decided packet, of which no header was read.
+static void packets_that_are_decided_stay_so(void **state)
+{
+    use_buckets(true);
+    kit_config.prefix_rules_from = UINT32_MAX;
+    for (uint32_t n = 1; n <= 100; n += 99) {
+        for (uint32_t i = 0; i < n; i++) {
+            acl_rule_init(&rule[i], i, ACL_IP4);
+            rule[i].dst.len = 16;
+            rule[i].dst.addr[1] = (uint8_t)i;
+        }
+        struct acl *a = load(n);
+        const struct classifier *c = a->classifier[0];
+        assert_int_equal(c->lanes->whole, n == 1);
+        for (unsigned s = 0; s < ACL_SIMDS; s++) {
+            if (!acl_use_simd(s))
+                continue;
+            only_packets_left_get_a_verdict(c, NULL, kernel[s]->classify4);
+            if (n > 1)
+                only_packets_left_get_a_verdict(c, c->lanes, kernel[s]->lanes_near);
+            else if (kernel[s]->lanes_all)
+                only_packets_left_get_a_verdict(c, c->lanes, kernel[s]->lanes_all);
+        }
+        acl_free(a);
+    }
+    kit_config.prefix_rules_from = 0;
+    use_buckets(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +313,7 @@ int main(void)
         cmocka_unit_test(what_no_bucket_takes_is_under_tuples),
         cmocka_unit_test(changes_that_readers_still_see_use_up_the_room),
         cmocka_unit_test(a_rule_that_never_matches_has_no_lane),
+        cmocka_unit_test(packets_that_are_decided_stay_so),
     };
 
     return cmocka_run_group_tests(tests, sets_new, sets_free);
