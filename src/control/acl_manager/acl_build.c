@@ -381,14 +381,6 @@ static void counters_absorb(struct acl_build *b)
     b->before = NULL;
 }
 
-static uint64_t garbage_bytes(const struct acl_build *b)
-{
-    struct acl_stats s;
-
-    acl_stats(b->content->rules, &s);
-    return s.garbage_bytes;
-}
-
 bool acl_build_tidy(struct acl_build *b)
 {
     size_t kept = 0;
@@ -406,12 +398,8 @@ bool acl_build_tidy(struct acl_build *b)
         more_forget(b, g->slot);
         *vec_push(&b->free) = g->slot;
     }
-    bool last = b->gone.n && !kept;
     b->gone.n = kept;
-    // reclaiming may have built a new classifier (list.c); then the old one is garbage
-    if (last && garbage_bytes(b))
-        retire_after_grace(b, ACL_MISS);
-    return b->gone.n;
+    return kept;
 }
 
 static void counters_clear(struct acl_build *b, uint32_t slot)

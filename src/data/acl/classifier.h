@@ -131,8 +131,9 @@ struct classifier {
     uint64_t side_filter_keys;    // estimate; the filter has room for these, too
     uint64_t epoch;               // when it was retired
     uint64_t changed;             // epoch of the last change
-    struct lane_rules *own_lanes; // freed with the classifier, even if readers do not use them
-    bool lanes_due; // changed rules fit into lanes, or need larger ones: build a new classifier
+    struct lane_rules *own_lanes; // also while only readers from before still use them
+    bool lanes_due;               // rules may fit into lanes, or into larger ones: build them
+    uint32_t lanes_missed;        // changes without lanes, since the last attempt
     struct classifier *next;
 };
 

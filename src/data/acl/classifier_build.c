@@ -2,7 +2,8 @@
 // classifier_build.c - builds a classifier from all rules of a family (classifier.h)
 //
 // list.c calls classifier_new, which decides in this order: prefix rules, set rules, tuples,
-// prefilter. Then it allocates all memory at once and fills it, and adds lanes if they pay.
+// prefilter. Then it allocates all memory at once and fills it. Lanes come later, from what memory
+// both families' classifiers leave.
 #include "acl/classifier_build.h"
 
 #include <errno.h>
@@ -141,6 +142,7 @@ static void classifier_draft(struct classifier *c, const struct acl_config *cfg,
                              .n_levels = {1, 1},
                              .n_tuples = 1,
                              .least = UINT32_MAX,
+                             .lanes_due = true,
                              .set = cfg->set,
                              .shape = shape,
                              .tuple_index = {{.level = INDEX_NONE}, {.level = INDEX_NONE}}};
@@ -405,18 +407,6 @@ static struct classifier *classifier_of_rest(const struct acl_config *cfg, struc
     return c;
 }
 
-static void lanes_build(struct classifier *c, const struct acl_config *cfg,
-                        const struct classifier_rules *r, size_t max_bytes, const uint8_t *tuple)
-{
-    uint64_t taken = classifier_bytes(c) + classifier_writer_bytes(c);
-
-    if (max_bytes && taken >= max_bytes)
-        return;
-    // half: the list may grow
-    c->lanes = c->own_lanes =
-        lane_rules_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0);
-}
-
 struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
                                   const struct classifier_rules *r, struct classifier_shape shape,
                                   size_t max_bytes, uint64_t epoch, uint8_t *tuple)
@@ -442,8 +432,6 @@ struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
             prefix_tables_drop(&d, r, tuple);
         }
     }
-    if (c)
-        lanes_build(c, cfg, &rest, max_bytes, tuple);
     free(slot);
     errno = c ? errno : rc;
     return c;

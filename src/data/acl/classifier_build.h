@@ -29,7 +29,11 @@ int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot
 void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
                     struct retired_block *old);
 void classifier_epoch(struct classifier *c);
-void classifier_reclaim(struct classifier *c, uint64_t epoch); // of prefix tables and lanes
+// of prefix tables and lanes
+void classifier_reclaim(struct classifier *c, const struct acl_config *cfg, uint64_t epoch);
+// Builds and publishes lanes of at most max_bytes, if they pay; call while there are none.
+void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
+                            const struct acl_rule *rule, size_t max_bytes);
 
 // --- classifier_check.c ---
 

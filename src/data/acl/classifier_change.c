@@ -49,6 +49,14 @@ static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint
     return false;
 }
 
+// After a change without lanes: they may pay now. With many rules an attempt takes long, so it
+// waits until an eighth of them has changed.
+static void lanes_reconsider(struct classifier *c)
+{
+    if (c->in_tuples && !c->sets[0] && !c->sets[1])
+        c->lanes_due |= ++c->lanes_missed > c->in_tuples / 8 || c->in_tuples <= WHOLE_LANES;
+}
+
 // Lanes cannot hold rules that name address sets: then readers go back to tuples.
 static void lanes_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
 {
@@ -56,6 +64,7 @@ static void lanes_add_rule(struct classifier *c, const struct acl_rule *r, uint3
                       !lane_rules_add(c->lanes, r, slot, c->changed)))
         return;
     __atomic_store_n(&c->lanes, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
+    c->own_lanes->epoch = c->changed;
     c->lanes_due = true;
 }
 
@@ -63,8 +72,17 @@ static void lanes_del_rule(struct classifier *c, const struct acl_rule *r, uint3
 {
     if (c->lanes)
         lane_rules_del(c->lanes, r, slot);
-    else if (c->in_tuples <= WHOLE_LANES && !c->sets[0] && !c->sets[1])
-        c->lanes_due = true;
+    else
+        lanes_reconsider(c);
+}
+
+void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
+                            const struct acl_rule *rule, size_t max_bytes)
+{
+    c->own_lanes = lane_rules_new(cfg, c, rule, max_bytes);
+    __atomic_store_n(&c->lanes, c->own_lanes, __ATOMIC_RELEASE); // partner: classify.c rules_match
+    c->lanes_due = false;
+    c->lanes_missed = 0;
 }
 
 int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
@@ -156,10 +174,14 @@ void classifier_epoch(struct classifier *c)
         prefix_rules_epoch(c->prefix_table[i]);
 }
 
-void classifier_reclaim(struct classifier *c, uint64_t epoch)
+void classifier_reclaim(struct classifier *c, const struct acl_config *cfg, uint64_t epoch)
 {
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         prefix_rules_reclaim(c->prefix_table[i], epoch);
     if (c->own_lanes)
         lane_rules_reclaim(c->own_lanes, epoch);
+    if (c->own_lanes && !c->lanes && c->own_lanes->epoch <= epoch) {
+        lane_rules_free(cfg, c->own_lanes);
+        c->own_lanes = NULL;
+    }
 }

@@ -21,7 +21,7 @@
 // A change rebuilds the bucket, or the buckets of its prefix and of the prefixes inside it, and
 // publishes each by one store; a deleted rule is only marked. A packet reads one bucket per side,
 // so it sees a rule either completely or not at all. When there is no room left, readers fall back
-// to tuples until the list has built a new classifier.
+// to tuples until a grace period has passed and the list has built new lanes.
 #ifndef ACL_LANE_RULES_H
 #define ACL_LANE_RULES_H
 
@@ -57,6 +57,7 @@ struct lane_rules {
     bool behind_prefilter; // many rules: run the prefilter first
     uint8_t words;         // of addresses in a lane
     // writer
+    uint64_t epoch; // when readers were sent to tuples instead
     struct arena arena;
     size_t bytes;                   // mapped; without garbage
     struct bucket_garbage *garbage; // [garbage_from, n_garbage), by epoch
@@ -64,10 +65,9 @@ struct lane_rules {
 };
 
 // Builds them from the classifier's rules under tuples. NULL: lanes do not pay, do not fit into
-// max_bytes (0 = no limit), or memory is short.
+// max_bytes, or memory is short. rule: [slot]
 struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
-                                  const struct classifier_rules *r, const uint8_t *tuple,
-                                  size_t max_bytes);
+                                  const struct acl_rule *rule, size_t max_bytes);
 void lane_rules_free(const struct acl_config *cfg, struct lane_rules *s);
 uint64_t lane_rules_bytes(const struct lane_rules *s); // memory of readers
 uint64_t lane_rules_writer_bytes(const struct lane_rules *s);

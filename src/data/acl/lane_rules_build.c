@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl/entry.h"
 #include "acl/pages.h"
+#include "acl/rule.h"
 
 #define WHOLE_UNITS (1 + 4 * (WHOLE_BLOCKS + 1)) // unused, the bucket, copies that readers see
 #define RULES_LEAST 17u                          // of more lanes than a whole bucket has
@@ -65,19 +67,17 @@ static void prefixes_nest(struct sorted *t)
     t->spot[0].end = t->n;
 }
 
-static bool prefixes_collect(struct draft *d, const struct classifier *c,
-                             const struct classifier_rules *r, const uint8_t *tuple, unsigned side)
+static bool prefixes_collect(struct draft *d, const struct classifier_rules *r, unsigned side)
 {
     struct sorted *t = &d->t[side];
     uint32_t n = 1;
 
-    t->net = calloc(c->in_tuples + 1, sizeof *t->net);
-    t->spot = calloc(c->in_tuples + 1, sizeof *t->spot);
+    t->net = calloc(r->n + 1, sizeof *t->net);
+    t->spot = calloc(r->n + 1, sizeof *t->spot);
     if (!t->net || !t->spot)
         return false;
     for (uint32_t i = 0; i < r->n && !d->whole; i++)
-        if (is_for_tuples(c, r, i, tuple))
-            t->net[n++] = side_net(&r->rule[r->slot[i]], side);
+        t->net[n++] = side_net(&r->rule[r->slot[i]], side);
     qsort(t->net, n, sizeof *t->net, by_prefix);
     t->n = 1;
     for (uint32_t i = 1; i < n; i++)
@@ -106,27 +106,19 @@ static uint32_t rules_met(const struct sorted *t, uint32_t at)
     return n;
 }
 
-static uint32_t lanes_needed(const struct classifier *c, const struct classifier_rules *r,
-                             const uint8_t *tuple)
+static uint32_t lanes_needed(const struct classifier_rules *r)
 {
     uint32_t n = 0;
     uint8_t flag[8];
 
     for (uint32_t i = 0; i < r->n; i++)
-        n += is_for_tuples(c, r, i, tuple) ? lane_flags(&r->rule[r->slot[i]], flag) : 0;
+        n += lane_flags(&r->rule[r->slot[i]], flag);
     return n;
-}
-
-static bool are_few(const struct classifier *c, const struct classifier_rules *r,
-                    const uint8_t *tuple)
-{
-    return c->in_tuples <= WHOLE_LANES && lanes_needed(c, r, tuple) <= WHOLE_LANES;
 }
 
 // Sets side[i] of each rule: first for rules with one prefix; the others go where fewer of these
 // are.
-static void sides_choose(struct draft *d, const struct classifier *c,
-                         const struct classifier_rules *r, const uint8_t *tuple)
+static void sides_choose(struct draft *d, const struct classifier_rules *r)
 {
     struct sorted *t = d->t;
     uint8_t *side = d->side;
@@ -137,7 +129,7 @@ static void sides_choose(struct draft *d, const struct classifier *c,
             bool one = !rule->src.len != !rule->dst.len;
             uint8_t flag[8];
 
-            if (!is_for_tuples(c, r, i, tuple) || one == two)
+            if (one == two)
                 continue;
             uint32_t spot[2] = {spot_of(&t[0], rule, 0), spot_of(&t[1], rule, 1)};
             side[i] = one ? !rule->src.len : rules_met(&t[1], spot[1]) <= rules_met(&t[0], spot[0]);
@@ -209,7 +201,7 @@ static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, con
     for (unsigned side = 0; side < 2; side++)
         nets[side + 1] = nets[side] + (d->whole ? 0 : nets_bytes(room[side], chunks[side]));
     size_t names = nets[2] + units * unit, bytes = names + (d->whole ? units * BUCKET_NAMES : 0);
-    if (bytes > BYTES_MAX || (max_bytes && bytes > max_bytes))
+    if (bytes > BYTES_MAX || bytes > max_bytes)
         return NULL;
     struct lane_rules *s = pages_map_for(cfg, bytes);
     if (!s)
@@ -227,8 +219,8 @@ static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, con
     return s;
 }
 
-static bool buckets_fill(struct lane_rules *s, const struct draft *d, const struct classifier *c,
-                         const struct classifier_rules *r, const uint8_t *tuple)
+static bool buckets_fill(struct lane_rules *s, const struct draft *d,
+                         const struct classifier_rules *r)
 {
     struct lanes_of_rule l;
 
@@ -250,8 +242,6 @@ static bool buckets_fill(struct lane_rules *s, const struct draft *d, const stru
         const unsigned side = d->side[i];
         const struct sorted *of = &d->t[side];
 
-        if (!is_for_tuples(c, r, i, tuple))
-            continue;
         lanes_make(s, &l, rule, r->slot[i], side);
         uint32_t from = l.n ? spot_of(of, rule, side) : 0, to = l.n ? of->spot[from].end : 0;
         for (; from < to; from++)
@@ -269,16 +259,15 @@ static bool buckets_pay(const struct acl_config *cfg, const struct classifier *c
     return c->family == ACL_IP4 && c->in_tuples >= least && c->in_tuples <= most;
 }
 
-static bool draft_make(struct draft *d, const struct classifier *c,
-                       const struct classifier_rules *r, const uint8_t *tuple)
+static bool draft_make(struct draft *d, const struct classifier_rules *r)
 {
     d->side = calloc(r->n + 1, 1);
-    if (!d->side || !prefixes_collect(d, c, r, tuple, 0) || !prefixes_collect(d, c, r, tuple, 1))
+    if (!d->side || !prefixes_collect(d, r, 0) || !prefixes_collect(d, r, 1))
         return false;
     if (d->whole)
-        d->t[0].spot[0].own = lanes_needed(c, r, tuple);
+        d->t[0].spot[0].own = lanes_needed(r);
     else
-        sides_choose(d, c, r, tuple);
+        sides_choose(d, r);
     return true;
 }
 
@@ -292,42 +281,57 @@ static void draft_free(struct draft *d)
 }
 
 // Builds the buckets of a draft. NULL: they do not pay, or do not fit.
-static struct lane_rules *draft_build(const struct acl_config *cfg, const struct draft *d,
-                                      uint32_t units, const struct classifier *c,
-                                      const struct classifier_rules *r, const uint8_t *tuple,
-                                      size_t max_bytes)
+static struct lane_rules *draft_build(const struct acl_config *cfg, struct draft *d, uint8_t family,
+                                      const struct classifier_rules *r, size_t max_bytes)
 {
-    struct lane_rules *s = lane_rules_new_empty(cfg, d, c->family, units, max_bytes);
+    uint64_t in_buckets = 0;
+    uint32_t blocks[2] = {buckets_lay_out(&d->t[0], &in_buckets),
+                          buckets_lay_out(&d->t[1], &in_buckets)},
+             all = blocks[0] + blocks[1], units = d->whole ? WHOLE_UNITS : all + all / 2 + 64;
 
-    if (s && !buckets_fill(s, d, c, r, tuple)) {
+    if (!d->whole && (!blocks[0] || !blocks[1] || in_buckets > (uint64_t)MEAN_BLOCKS * r->n))
+        return NULL;
+    struct lane_rules *s = lane_rules_new_empty(cfg, d, family, units, max_bytes);
+    if (s && !buckets_fill(s, d, r)) {
         lane_rules_free(cfg, s);
         return NULL;
     }
     if (s)
-        s->behind_prefilter = c->in_tuples >= PREFILTER_FROM;
+        s->behind_prefilter = r->n >= PREFILTER_FROM;
     return s;
 }
 
-struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
-                                  const struct classifier_rules *r, const uint8_t *tuple,
-                                  size_t max_bytes)
+// The slots of all rules under tuples, by number. NULL: no memory.
+static uint32_t *slots_under_tuples(const struct classifier *c)
 {
-    struct draft d = {.whole = are_few(c, r, tuple)};
-    struct lane_rules *s = NULL;
-    uint64_t in_buckets = 0;
+    uint64_t *rule = malloc((c->in_tuples + 1) * sizeof *rule);
+    uint32_t n = 0;
 
-    if (!c->in_tuples || c->sets[0] || c->sets[1] || (!d.whole && !buckets_pay(cfg, c)))
+    for (uint32_t h = 0; h < 1u << (32 - c->head_shift) && rule; h++)
+        for (uint32_t i = 0, end = block_length(c, c->head[h]); i < end; i++) {
+            const struct entry_l4 *e = entry_l4_at(c, c->head[h], i);
+
+            rule[n] = (uint64_t)e->number << 32 | e->slot;
+            n += !entry_l4_is_dead(e);
+        }
+    return rules_sort(rule, n);
+}
+
+struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
+                                  const struct acl_rule *rule, size_t max_bytes)
+{
+    const bool pay = buckets_pay(cfg, c);
+
+    if (!c->in_tuples || c->sets[0] || c->sets[1] || (c->in_tuples > WHOLE_LANES && !pay))
         return NULL;
-    if (draft_make(&d, c, r, tuple)) {
-        uint32_t blocks[2] = {buckets_lay_out(&d.t[0], &in_buckets),
-                              buckets_lay_out(&d.t[1], &in_buckets)};
-        uint32_t all = blocks[0] + blocks[1], units = all + all / 2 + 64;
+    uint32_t *slot = slots_under_tuples(c);
+    struct classifier_rules r = {.rule = rule, .slot = slot, .n = slot ? c->in_tuples : 0};
+    struct draft d = {.whole = lanes_needed(&r) <= WHOLE_LANES && r.n <= WHOLE_LANES};
+    struct lane_rules *s = NULL;
 
-        if (d.whole)
-            s = draft_build(cfg, &d, WHOLE_UNITS, c, r, tuple, max_bytes);
-        else if (blocks[0] && blocks[1] && in_buckets <= (uint64_t)MEAN_BLOCKS * c->in_tuples)
-            s = draft_build(cfg, &d, units, c, r, tuple, max_bytes);
-    }
+    if (slot && (d.whole || pay) && draft_make(&d, &r))
+        s = draft_build(cfg, &d, c->family, &r, max_bytes / 2); // half: the list may grow
     draft_free(&d);
+    free(slot);
     return s;
 }

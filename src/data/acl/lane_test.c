@@ -213,6 +213,7 @@ static void changes_that_readers_still_see_use_up_the_room(void **state)
     }
     make_keys(60);
     struct acl *a = load(40);
+    const struct classifier *c = a->classifier[0];
     uint64_t before = acl_epoch(a);
 
     for (uint32_t i = 40; i < 60; i++) {
@@ -223,10 +224,44 @@ static void changes_that_readers_still_see_use_up_the_room(void **state)
     }
     assert_true(full > 0 && full < 20);
     acl_reclaim(a, before);
+    assert_int_equal(entries_of(a), 0); // readers may still see them
+    acl_reclaim(a, acl_epoch(a));
     assert_int_equal(entries_of(a), 60);
+    assert_ptr_equal(a->classifier[0], c);
     kernels_agree_with_the_oracle(a, 60);
     kit_must_be_sound(a);
     acl_free(a);
+}
+
+// Hosts in a prefix table; besides, few rules come and go.
+static void few_rules_beside_many_leave_these_alone(void **state)
+{
+    const uint32_t hosts = 300, n = hosts + 20;
+
+    kit_config.prefix_rules_from = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        acl_rule_init(&rule[i], i, ACL_IP4);
+        rule[i].proto_any = i < hosts;
+        rule[i].proto = (uint8_t)i;
+        rule[i].dst.len = i < hosts ? 32 : 24;
+        rule[i].dst.addr[2] = (uint8_t)i;
+        rule[i].dst.addr[3] = (uint8_t)(i >> 8);
+    }
+    make_keys(n);
+    struct acl *a = load(hosts + 1);
+    const struct classifier *c = a->classifier[0];
+    assert_int_equal(entries_of(a), 1);
+    for (uint32_t i = hosts + 1; i < n; i++)
+        assert_int_equal(acl_add(a, &rule[i]), 0);
+    assert_int_equal(entries_of(a), 0); // copies of the bucket wait for readers
+    for (uint32_t i = hosts; i < n; i++)
+        assert_int_equal(acl_del(a, i), 0);
+    acl_reclaim(a, acl_epoch(a));
+    assert_ptr_equal(a->classifier[0], c);
+    kernels_agree_with_the_oracle(a, hosts);
+    kit_must_be_sound(a);
+    acl_free(a);
+    kit_config.prefix_rules_from = 0;
 }
 
 // It wants ACK set and cleared: a whole bucket without a lane decides no packet.
@@ -312,6 +347,7 @@ int main(void)
         cmocka_unit_test(buckets_stand_behind_the_prefilter_in_long_lists),
         cmocka_unit_test(what_no_bucket_takes_is_under_tuples),
         cmocka_unit_test(changes_that_readers_still_see_use_up_the_room),
+        cmocka_unit_test(few_rules_beside_many_leave_these_alone),
         cmocka_unit_test(a_rule_that_never_matches_has_no_lane),
         cmocka_unit_test(packets_that_are_decided_stay_so),
     };

@@ -237,40 +237,24 @@ static void garbage_release(struct acl *a, uint64_t epoch)
     }
     for (unsigned f = 0; f < 2; f++)
         if (a->classifier[f])
-            classifier_reclaim(a->classifier[f], epoch);
+            classifier_reclaim(a->classifier[f], &a->cfg, epoch);
 }
 
 // --- classifiers ---
-
-static int number_compare(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-    return (a > b) - (a < b);
-}
 
 // Slots by rule number; NULL: no memory.
 static uint32_t *slots_by_number(const struct acl *a, uint32_t *n)
 {
     uint64_t *key = malloc((a->rules + 1) * sizeof *key);
-    uint32_t *slot = (uint32_t *)key;
-    bool sorted = true;
 
     *n = 0;
     if (!key)
         return NULL;
     for (uint32_t s = 0; s < a->slots; s++) {
-        if (!a->rule[s].families)
-            continue;
         key[*n] = (uint64_t)a->rule[s].number << 32 | s;
-        sorted = sorted && (!*n || key[*n] > key[*n - 1]);
-        ++*n;
+        *n += a->rule[s].families != 0;
     }
-    if (!sorted)
-        qsort(key, *n, sizeof *key, number_compare);
-    for (uint32_t i = 0; i < *n; i++)
-        slot[i] = (uint32_t)key[i];
-    return slot;
+    return rules_sort(key, *n);
 }
 
 static uint32_t family_rules(const struct acl *a, unsigned f)
@@ -295,22 +279,22 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     }
 }
 
-static int family_rebuild(struct acl *a, unsigned f);
-
-// Builds lanes again, with the classifier; tuples serve meanwhile.
-static void lanes_rebuild(struct acl *a, unsigned f)
+// Builds lanes that are due, unless readers may still see the old ones; tuples serve meanwhile.
+static void lanes_build(struct acl *a)
 {
-    if (!a->classifier[f] || !a->classifier[f]->lanes_due)
-        return;
-    a->classifier[f]->lanes_due = false;
-    family_rebuild(a, f);
+    for (unsigned f = 0; f < 2; f++) {
+        struct classifier *c = a->classifier[f];
+        uint64_t most = a->cfg.max_bytes ? a->cfg.max_bytes : UINT64_MAX, taken = bytes_taken(a);
+
+        if (c && c->lanes_due && !c->own_lanes && taken < most)
+            classifier_lanes_build(c, &a->cfg, a->rule, most - taken);
+    }
 }
 
 void acl_reclaim(struct acl *a, uint64_t epoch)
 {
     garbage_release(a, epoch);
-    for (unsigned f = 0; f < 2; f++)
-        lanes_rebuild(a, f);
+    lanes_build(a);
 }
 
 // Builds a new classifier from the current rules.
@@ -399,6 +383,8 @@ int acl_load(struct acl *a, const struct acl_rule *r, size_t n)
         rc = family_rebuild(a, f);
     if (rc)
         list_clear(a);
+    else
+        lanes_build(a);
     return rc;
 }
 
@@ -477,6 +463,7 @@ int acl_add(struct acl *a, const struct acl_rule *r)
         family_del(a, 0, slot);
         slot_retire(a, slot);
     }
+    lanes_build(a);
     return rc;
 }
 
