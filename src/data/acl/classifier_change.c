@@ -60,12 +60,14 @@ static void lanes_reconsider(struct classifier *c)
 // Lanes cannot hold rules that name address sets: then readers go back to tuples.
 static void lanes_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
 {
-    if (!c->lanes || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
-                      !lane_rules_add(c->lanes, r, slot, c->changed)))
-        return;
-    __atomic_store_n(&c->lanes, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
-    c->own_lanes->epoch = c->changed;
-    c->lanes_due = true;
+    if (!c->lanes) {
+        lanes_reconsider(c);
+    } else if (r->src.set != ACL_NO_SET || r->dst.set != ACL_NO_SET ||
+               lane_rules_add(c->lanes, r, slot, c->changed)) {
+        __atomic_store_n(&c->lanes, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
+        c->own_lanes->epoch = c->changed;
+        c->lanes_due = true;
+    }
 }
 
 static void lanes_del_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)

@@ -233,11 +233,9 @@ static void changes_that_readers_still_see_use_up_the_room(void **state)
     acl_free(a);
 }
 
-// Hosts in a prefix table; besides, few rules come and go.
-static void few_rules_beside_many_leave_these_alone(void **state)
+// A list of hosts in a prefix table; then follow rules under tuples.
+static void make_hosts(uint32_t hosts, uint32_t n)
 {
-    const uint32_t hosts = 300, n = hosts + 20;
-
     kit_config.prefix_rules_from = 1;
     for (uint32_t i = 0; i < n; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
@@ -248,6 +246,14 @@ static void few_rules_beside_many_leave_these_alone(void **state)
         rule[i].dst.addr[3] = (uint8_t)(i >> 8);
     }
     make_keys(n);
+}
+
+// They come and go.
+static void few_rules_beside_many_leave_these_alone(void **state)
+{
+    const uint32_t hosts = 300, n = hosts + 20;
+
+    make_hosts(hosts, n);
     struct acl *a = load(hosts + 1);
     const struct classifier *c = a->classifier[0];
     assert_int_equal(entries_of(a), 1);
@@ -259,6 +265,21 @@ static void few_rules_beside_many_leave_these_alone(void **state)
     acl_reclaim(a, acl_epoch(a));
     assert_ptr_equal(a->classifier[0], c);
     kernels_agree_with_the_oracle(a, hosts);
+    kit_must_be_sound(a);
+    acl_free(a);
+    kit_config.prefix_rules_from = 0;
+}
+
+static void a_list_that_began_without_lanes_gets_them(void **state)
+{
+    const uint32_t hosts = 300;
+
+    make_hosts(hosts, hosts + 1);
+    struct acl *a = load(hosts);
+    assert_int_equal(entries_of(a), 0);
+    assert_int_equal(acl_add(a, &rule[hosts]), 0);
+    assert_int_equal(entries_of(a), 1);
+    kernels_agree_with_the_oracle(a, hosts + 1);
     kit_must_be_sound(a);
     acl_free(a);
     kit_config.prefix_rules_from = 0;
@@ -348,6 +369,7 @@ int main(void)
         cmocka_unit_test(what_no_bucket_takes_is_under_tuples),
         cmocka_unit_test(changes_that_readers_still_see_use_up_the_room),
         cmocka_unit_test(few_rules_beside_many_leave_these_alone),
+        cmocka_unit_test(a_list_that_began_without_lanes_gets_them),
         cmocka_unit_test(a_rule_that_never_matches_has_no_lane),
         cmocka_unit_test(packets_that_are_decided_stay_so),
     };
