@@ -166,7 +166,7 @@ int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
 int acl_add(struct acl *a, const struct acl_rule *r);
 int acl_del(struct acl *a, uint32_t number);
 // Estimates the bytes of a list of these rules, within a factor of two, without building it.
-// Excludes lanes, which use the room that is left.
+// Excludes buckets by prefix, which use half of the room that is left.
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);

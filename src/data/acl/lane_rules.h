@@ -65,9 +65,10 @@ struct lane_rules {
 };
 
 // Builds them from the classifier's rules under tuples. NULL: lanes do not pay, do not fit into
-// max_bytes, or memory is short. rule: [slot]
+// max_bytes (by prefix, half of it, as the list may grow), or memory is short. rule: [slot]
 struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
                                   const struct acl_rule *rule, size_t max_bytes);
+size_t lane_rules_need(uint8_t family); // bytes of a whole bucket
 void lane_rules_free(const struct acl_config *cfg, struct lane_rules *s);
 uint64_t lane_rules_bytes(const struct lane_rules *s); // memory of readers
 uint64_t lane_rules_writer_bytes(const struct lane_rules *s);

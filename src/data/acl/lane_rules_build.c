@@ -187,17 +187,29 @@ static bool nets_room(const struct draft *d, uint32_t room[2], uint32_t chunks[2
     return true;
 }
 
+static size_t nets_from(const uint32_t room[2]) // where they begin
+{
+    return line_up(line_up(sizeof(struct lane_rules)) + (room[0] + room[1]) * sizeof(uint32_t));
+}
+
+size_t lane_rules_need(uint8_t family)
+{
+    const uint32_t room[2] = {1, 1};
+
+    return nets_from(room) + WHOLE_UNITS * (WHOLE_UNIT(family) + BUCKET_NAMES);
+}
+
 // NULL: too large, or no memory.
 static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, const struct draft *d,
                                                uint8_t family, uint32_t units, size_t max_bytes)
 {
     const size_t unit = d->whole ? WHOLE_UNIT(family) : BUCKET_UNIT;
     uint32_t room[2] = {1, 1}, chunks[2] = {0, 0};
-    size_t place = line_up(sizeof(struct lane_rules)), nets[3];
+    size_t nets[3];
 
     if (!d->whole && !nets_room(d, room, chunks))
         return NULL;
-    nets[0] = line_up(place + (room[0] + room[1]) * sizeof(uint32_t));
+    nets[0] = nets_from(room);
     for (unsigned side = 0; side < 2; side++)
         nets[side + 1] = nets[side] + (d->whole ? 0 : nets_bytes(room[side], chunks[side]));
     size_t names = nets[2] + units * unit, bytes = names + (d->whole ? units * BUCKET_NAMES : 0);
@@ -211,7 +223,7 @@ static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, con
                              .name = (uint64_t *)((uint8_t *)s + names),
                              .whole = d->whole,
                              .words = d->whole ? WHOLE_WORDS(family) : BUCKET_WORDS};
-    s->place[0] = (uint32_t *)((uint8_t *)s + place);
+    s->place[0] = (uint32_t *)((uint8_t *)s + line_up(sizeof *s));
     s->place[1] = s->place[0] + room[0];
     arena_init(&s->arena, s->block, (uint32_t)unit, units);
     for (unsigned side = 0; side < 2 && !d->whole; side++)
@@ -330,7 +342,7 @@ struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct cla
     struct lane_rules *s = NULL;
 
     if (slot && (d.whole || pay) && draft_make(&d, &r))
-        s = draft_build(cfg, &d, c->family, &r, max_bytes / 2); // half: the list may grow
+        s = draft_build(cfg, &d, c->family, &r, d.whole ? max_bytes : max_bytes / 2);
     draft_free(&d);
     free(slot);
     return s;

@@ -285,6 +285,27 @@ static void a_list_that_began_without_lanes_gets_them(void **state)
     kit_config.prefix_rules_from = 0;
 }
 
+// Lists of any length that has a whole bucket, in no more memory than they are said to need.
+static void what_few_rules_need_includes_their_lanes(void **state)
+{
+    for (uint32_t n = 1; n <= 64; n++)
+        for (unsigned v6 = 0; v6 < 2; v6++) {
+            for (uint32_t i = 0; i < n; i++) {
+                acl_rule_init(&rule[i], i, v6 ? ACL_IP6 : ACL_IP4);
+                rule[i].proto_any = false;
+                rule[i].proto = (uint8_t)i;
+            }
+            size_t need = acl_need(rule, n);
+            kit_config.max_bytes = need;
+            struct acl *a = load(n);
+            assert_int_equal(entries_of(a), n);
+            assert_int_equal(a->classifier[v6]->lanes->bytes,
+                             lane_rules_need(v6 ? ACL_IP6 : ACL_IP4));
+            acl_free(a);
+        }
+    kit_config.max_bytes = 0;
+}
+
 // It wants ACK set and cleared: a whole bucket without a lane decides no packet.
 static void a_rule_that_never_matches_has_no_lane(void **state)
 {
@@ -370,6 +391,7 @@ int main(void)
         cmocka_unit_test(changes_that_readers_still_see_use_up_the_room),
         cmocka_unit_test(few_rules_beside_many_leave_these_alone),
         cmocka_unit_test(a_list_that_began_without_lanes_gets_them),
+        cmocka_unit_test(what_few_rules_need_includes_their_lanes),
         cmocka_unit_test(a_rule_that_never_matches_has_no_lane),
         cmocka_unit_test(packets_that_are_decided_stay_so),
     };
