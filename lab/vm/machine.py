@@ -26,6 +26,7 @@ from kamuee.errors import KamueeError
 HERE = Path(__file__).resolve().parent
 PATIENCE_S = 300               # for a boot; 30 s on two idle cores
 MEMORY_MIB = 1536
+EMULATED_CPU = "max,-avx2"      # QEMU 7.2 reads AVX2's gathers with index register 4 as if they had no index
 AGENT_PORTS = 4                # that many commands can run at once
 
 TUNSETPERSIST = 0x400454CB
@@ -161,7 +162,7 @@ class Machine:
 
     # --- life ---
 
-    def argv(self, root: str, accel: str = "tcg,thread=multi", cpu: str = "max") -> list[str]:
+    def argv(self, root: str, accel: str = "tcg,thread=multi", cpu: str = EMULATED_CPU) -> list[str]:
         """`root`: the drive with the root file system, in QEMU's words."""
         argv = ["qemu-system-x86_64", "-name", self.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display",
                 "none", "-accel", accel, "-cpu", cpu, "-machine", "q35,kernel-irqchip=split", "-smp", str(self.cpus),
