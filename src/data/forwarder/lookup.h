@@ -57,7 +57,7 @@ FWD_INLINE bool fwd_may_have_few_dsts(const struct burst *b, uint8_t family)
     }
     same = (four)(first == second);
     for (unsigned k = 0; k < 3; k++) {
-        second = __builtin_shuffle(second, (four){1, 2, 3, 0});
+        second = __builtin_shufflevector(second, second, 1, 2, 3, 0);
         same |= (four)(first == second);
     }
     return same[0] | same[1] | same[2] | same[3];
