@@ -265,12 +265,12 @@ def flaps(sessions) -> list[tuple[int, int]]:
 
 
 def test_seven_keep_their_guarantees_and_sessions_while_one_floods(lab, router, sessions):
-    router.configure("set port p1 queue rate 20M", *vr_lines(guarantee="2M"), "set port p1 queue vr v1 weight 128",
+    router.configure("set port p1 queue rate 17M", *vr_lines(guarantee="2M"), "set port p1 queue vr v1 weight 128",
                      # What a sender that the machine did not run sends at once may wait; CoDel would drop of it.
                      "set queue-profile plain class 6 discipline tail-drop", *vr_lines(profile={i: "plain" for i in range(2, N + 1)}))
     eventually(lambda: all_up(sessions), 60, lambda: sessions[0][0].vtysh("show bfd peers", "show bgp summary"), 0.2)
     before, missed, drops = flaps(sessions), rx_missed(router), dropped(router)
-    flood = Flood(lab, 50_000)                # 35 Mb/s where 2 are guaranteed
+    flood = Flood(lab, 50_000)                # 35 Mb/s where 2 are guaranteed and 1 is left; 5 on a busy machine
     with Witness() as witness, Streams(lab, {i: 2e6 for i in range(2, N + 1)}) as streams:
         time.sleep(SECONDS)                   # what is tested is that nothing happens in it
         got = streams.end()
