@@ -98,11 +98,16 @@ def test_lldp_is_heard_on_both_sides(network):
         machine.wrapper("lldpd", f'#!/bin/sh\nsetsid /usr/sbin/lldpd -d {of_it} "$@" >{machine.folder}/lldpd.log 2>&1 </dev/null &\n')
         machine.wrapper("lldpcli", f'#!/bin/sh\nexec /usr/sbin/lldpcli {of_it} "$@"\n')
     far.shell("lldpd -I eth0")
-    eventually(lambda: far.shell("lldpcli configure lldp tx-interval 1", check=False).returncode == 0, PATIENCE_S, "instead of every 30 s")
     router.follow(PAGE, begin="## LLDP", end="## A VPN gateway")
+    for machine in (router, far):       # by default each sends one frame in 30 s
+        log = machine.folder / "lldpd.log"
+        # lldpd starts paused, and lldpcli writes back the whole configuration that it has read: any sooner, it would pause lldpd again.
+        eventually(lambda log=log: "should resume operations" in text_of(log), PATIENCE_S, lambda log=log: text_of(log))
+        machine.shell("lldpcli configure lldp tx-interval 1")
     for machine, pattern in ((router, r"Interface: +p0,.*PortDescr: +eth0"), (far, r"Interface: +eth0,.*PortDescr: +p0")):
         def heard(machine=machine) -> str:
-            return machine.shell("lldpcli show neighbors", check=False).stdout + text_of(machine.folder / "lldpd.log")
+            return (machine.name + machine.shell("lldpcli show neighbors", check=False).stdout + text_of(machine.folder / "lldpd.log")
+                    + router.shell("kamuee show drops; kamuee show interface statistics", check=False).stdout)
         eventually(lambda heard=heard, pattern=pattern: re.search(pattern, heard(), re.S), PATIENCE_S, heard)
 
 
