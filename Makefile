@@ -168,8 +168,8 @@ demo: deps-demo ## use: the main job: a full BGP table from two ISPs through kam
 demo-stop: ## use: end the demo and remove all it made
 	$(SUDO) ./kamuee demo stop
 
-pictures: build ## package: make the pictures of the documents again; POINTS=12 instead of an hour of traffic: quickly (root, chromium)
-	$(SUDO) env SCREENSHOTS=$(CURDIR)/docs/images POINTS=$(or $(POINTS),360) tests/run e2e --build $(BUILD) tests/e2e/test_web.py -k pictures
+pictures: build ## package: make the pictures of the documents again, by the demo after MINUTES (64) of traffic (root, chromium, nginx)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed tests/e2e/pictures.py docs/images $(or $(MINUTES),64)
 
 bench: bench-build ## measure: measured claims: lookups, forwarding, full table, convergence (root for the last two)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)

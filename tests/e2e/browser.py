@@ -71,8 +71,9 @@ class Browser:
     def text(self, selector: str) -> str:
         return self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
 
-    def screenshot(self, path: Path) -> None:
-        height = self.run("document.documentElement.scrollHeight")
+    def screenshot(self, path: Path, highest: int = 2000) -> None:
+        """The page as a PNG, down to `highest` pixels."""
+        height = min(highest, self.run("document.documentElement.scrollHeight"))
         width = self.run("document.documentElement.clientWidth")
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         data = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)["data"]

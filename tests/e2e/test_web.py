@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The web page: who gets what from its listener, and the page itself in headless Chromium.
-
-SCREENSHOTS=docs/images writes the pictures of docs/features/web.md.
-"""
+"""The web page: who gets what from its listener, and the page itself in headless Chromium."""
 import json
-import os
 import re
 import shutil
 import socket
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
 
@@ -28,22 +22,6 @@ r = u.Request(url, method=method, headers=headers, data=body.encode() if body el
 try: a = u.urlopen(r)
 except e.HTTPError as x: a = x
 print(json.dumps([a.status, dict(a.headers), a.read().decode()]))
-"""
-TRAFFIC = """
-import math, socket, time
-s = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW) for _ in range(2)]
-for i in range(2): s[i].bind((f'b{i}', 0))
-def frame(mac, src, dst):
-    ip = bytearray(bytes.fromhex('45000052000000004011 0000'.replace(' ', '')) + socket.inet_aton(src) + socket.inet_aton(dst))
-    total = sum(int.from_bytes(ip[k:k + 2], 'big') for k in range(0, 20, 2)); total = (total & 0xffff) + (total >> 16)
-    ip[10:12] = (~(total + (total >> 16)) & 0xffff).to_bytes(2, 'big')
-    return bytes.fromhex(mac.replace(':', '')) + bytes.fromhex('020000000009') + b'\\x08\\x00' + bytes(ip) + bytes.fromhex('0fa007d0003e0000') + bytes(54)
-there, back, nowhere = frame(%r, '10.0.0.9', '198.51.100.7'), frame(%r, '10.1.1.9', '192.0.2.7'), frame(%r, '10.0.0.9', '203.0.113.7')
-for k in range(100000):
-    for _ in range(int(20 + 12 * math.sin(k / 30))): s[0].send(there)
-    for _ in range(int(12 + 9 * math.sin(k / 47))): s[1].send(back)
-    s[0].send(nowhere)
-    time.sleep(0.005)
 """
 
 
@@ -247,6 +225,9 @@ def test_every_control_has_a_name_and_every_page_fits_the_window(daemon, url, br
         cut = browser.run("[...document.querySelectorAll('td, th, input, svg')].filter(x => x.offsetParent && x.closest('thead') === null && "
                           "x.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5).map(x => x.outerHTML.slice(0, 80))")
         assert cut == [], f"{page}: cut off at the right"
+        beyond = browser.run("[...document.querySelectorAll('section table')].filter(x => x.offsetParent && x.getBoundingClientRect().right > "
+                             "x.closest('section').getBoundingClientRect().right + 0.5).map(x => x.id)")
+        assert beyond == [], f"{page}: tables wider than their panel"
         left = browser.run("[...document.querySelectorAll('svg.hour text')].filter(x => x.getBBox().x < 0).map(x => x.textContent)")
         assert left == [], f"{page}: labels of the graph are cut off at the left"
 
@@ -259,26 +240,3 @@ def test_the_page_says_which_router_it_is_and_a_tablet_has_tables(daemon, url, b
     assert eventually(lambda: browser.run(is_table), 20) == "table-row"
     browser.open(url, width=WIDTHS["phone"])
     eventually(lambda: browser.run(f"document.querySelector('#ports tbody tr') ? {is_table} : ''") == "grid", 20)
-
-
-@pytest.mark.skipif(not os.environ.get("SCREENSHOTS"), reason="SCREENSHOTS=docs/images writes pictures")
-def test_pictures_for_the_documents(daemon, url, browser):
-    folder = Path(os.environ["SCREENSHOTS"])
-    folder.mkdir(parents=True, exist_ok=True)
-    mac = [daemon.client.state(f"interface=p{i}")[0]["mac"] for i in range(2)]
-    with subprocess.Popen(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", TRAFFIC % (mac[0], mac[1], mac[0])]) as traffic:
-        browser.open(url, width=1280)
-        points = "document.querySelector('#hour-graph polyline.rx')?.getAttribute('points').split(' ').filter(Boolean).length ?? 0"
-        eventually(lambda: browser.run(points) >= int(os.environ.get("POINTS", "12")), 4000)
-        for scheme, size, page in (("light", "desktop", "overview"), ("dark", "desktop", "overview"),
-                                   ("light", "tablet", "interfaces"), ("light", "phone", "interfaces"), ("light", "desktop", "routes"),
-                                   ("light", "desktop", "configuration")):
-            browser.open(url, width=WIDTHS[size], scheme=scheme)
-            eventually(lambda: browser.text("#live") == "live", 20)
-            go(browser, page)
-            eventually(lambda: column(browser, {"overview": "ports", "configuration": "revisions"}.get(page, page), 0), 30)
-            if page == "configuration":
-                browser.run("document.querySelector('#revisions tbody button').click()")
-            time.sleep(12 if page == "overview" else 2)      # sparklines grow
-            browser.screenshot(folder / f"web-{page}-{size}{'-dark' if scheme == 'dark' else ''}.png")
-        traffic.terminate()
