@@ -179,7 +179,7 @@ fuzz: ## test: each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) 
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null || \
 		{ echo "fuzz: clang cannot link fuzzers here: apt-get install clang libclang-rt-14-dev"; exit 1; }
 	[ -d $(BUILD)-fuzz ] || CC=clang meson setup $(BUILD)-fuzz -Dbuildtype=debugoptimized -Db_lto=false -Dfuzz=true -Dbench=false
-	ninja -C $(BUILD)-fuzz
+	ninja -C $(BUILD)-fuzz $$(ninja -C $(BUILD)-fuzz -t targets all | sed -nE 's/^([^ ]*(_fuzz|_storm)): .*/\1/p')
 	@set -e; found=; for f in $$(find $(BUILD)-fuzz -name '*_fuzz' -type f -perm -u+x); do found=1; echo "== $$f"; n=$$(basename $$f); \
 		mkdir -p $(BUILD)-fuzz/corpus/$$n; kept=tests/fuzz/corpus/$$n; [ -d $$kept ] || kept=; \
 		$$f -max_total_time=$(or $(SECONDS_EACH),60) -print_final_stats=1 $(BUILD)-fuzz/corpus/$$n $$kept; done; \
