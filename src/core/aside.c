@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -203,6 +204,8 @@ static void *worker_main(void *arg)
             l->last = &l->job;
         pthread_mutex_unlock(&l->lock);
         j->work(j->arg);
+        if (!j->awaited)
+            malloc_trim(0); // else the pages of a freed tree stay with the process
         pthread_mutex_lock(&l->lock);
         if (j->awaited)
             tell_done(l);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/thread.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,8 +175,6 @@ int main(int argc, char **argv)
     int code;
 
     umask(umask(077) | 022); // no other user may write our files
-    // Commits build trees in threads of their own; an arena for each would keep the memory of all.
-    mallopt(M_ARENA_MAX, 1);
     if (!options_parse(argc, argv, &o, &code))
         return code;
     if (o.upgrade && upgrade_take_begin(&given, err, sizeof err))
