@@ -89,10 +89,10 @@ static bool prefixes_collect(struct draft *d, const struct classifier_rules *r, 
 
 static uint32_t spot_of(const struct sorted *t, const struct acl_rule *r, unsigned side)
 {
+    if (t->n == 1) // of a whole bucket, whose rules may be of IPv6
+        return 0;
     const struct net key = side_net(r, side);
 
-    if (t->n == 1)
-        return 0;
     return (uint32_t)((struct net *)bsearch(&key, t->net, t->n, sizeof key, by_prefix) - t->net);
 }
 
