@@ -74,7 +74,7 @@ class Browser:
     def screenshot(self, path: Path, highest: int = 2000) -> None:
         """The page as a PNG, down to `highest` pixels."""
         height = min(highest, self.run("document.documentElement.scrollHeight"))
-        width = self.run("document.documentElement.clientWidth")
+        width = self.run("innerWidth")       # beyond the viewport there is no scroll bar
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         data = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)["data"]
         path.write_bytes(base64.b64decode(data))

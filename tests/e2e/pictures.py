@@ -108,7 +108,7 @@ def photograph(lab: Lab, folder: Path, minutes: float, options: list[str]) -> No
             eventually(lambda page=page: column(browser, ROWS.get(page, page), 0), 60)
             if page == "configuration":
                 browser.run("document.querySelector('#revisions tbody button').click()")
-            time.sleep(SPARKLINE_S if page == "overview" else 3)
+            time.sleep(SPARKLINE_S if page in ("overview", "interfaces") else 3)
             browser.screenshot(folder / f"web-{page}-{size}{'-dark' if scheme == 'dark' else ''}.png")
     finally:
         browser.close()
