@@ -4,8 +4,8 @@
 
     tests/e2e/pictures.py FOLDER [MINUTES] [-- DEMO OPTION…]     64 minutes: the demo's own traffic is no longer in the last hour
 
-The customer asks addresses of the whole table, more and fewer in turn; each answers with three packets of the size of a download. Needs
-root, Chromium, nginx (make deps), and memory as `kamuee demo` does.
+The customer sends to addresses of the whole table, at a rate that rises and falls; each packet gets three larger ones back. Needs root,
+Chromium, nginx (make deps), and as much memory as `kamuee demo`.
 """
 import argparse
 import subprocess
@@ -30,7 +30,7 @@ from test_web import WIDTHS, column, go   # noqa: E402
 NAME = "pictures"
 PICTURES = (("light", "desktop", "overview"), ("dark", "desktop", "overview"), ("light", "tablet", "interfaces"),
             ("light", "phone", "interfaces"), ("light", "desktop", "routes"), ("light", "desktop", "configuration"))
-ROWS = {"overview": "ports", "configuration": "revisions"}      # the table that a page is ready with, where it has another name
+ROWS = {"overview": "ports", "configuration": "revisions"}      # tables of pages whose name differs
 SPARKLINE_S = 90
 ANSWER = """
 import socket
@@ -77,6 +77,7 @@ def main() -> int:
     given.folder.mkdir(parents=True, exist_ok=True)
     conftest.isolate()
     if code := demo.main(["start", "--name", NAME, *given.options]):
+        demo.main(["stop", "--name", NAME])     # nobody else sees this mount namespace
         return code
     lab = Lab.attach(NAME)
     try:
