@@ -204,12 +204,12 @@ static void what_a_former_version_kept_is_read_without_retired_settings(void **s
                      "set snmp agentx /x link-notifications false\nset port p0 devargs x\n"
                      "set metrics listen 127.0.0.1 port 1\nset web listen ::1\n"
                      "set api listen 127.0.0.1 port 2 tls false\nset api tokens /t tls key /k\n"
-                     "set api listen ::1\nset gpu g device 0\nset gpu g access-list l\n"
+                     "set api listen ::1\nset gpu g access-list l device 0\n"
                      "set port p0 color red\n",
                      "c", &e);
     errors_text(&e, "c", &t);
     assert_int_equal(e.n, 1); // all else is checked as before
-    assert_non_null(strstr(text_str(&t), "c:10: port p0: unknown word 'color'"));
+    assert_non_null(strstr(text_str(&t), "c:9: port p0: unknown word 'color'"));
     text_clear(&t);
     config_print(tree, &t);
     assert_string_equal(text_str(&t),

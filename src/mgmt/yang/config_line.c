@@ -109,23 +109,25 @@ static void list_children(const struct lysc_node *parent, struct text *t)
     }
 }
 
-// False: it is refused. True: the rest of the line belongs to it, and is skipped.
+// False: it is refused. True: the words that belong to it are skipped.
 static bool retired_word(struct walk *k, const struct config_retired *r)
 {
     struct kept *kept = k->kept;
-    bool *told = kept ? &kept->told[r - config_retired] : NULL;
     char name[CONFIG_RETIRED_NAME];
 
-    if (!kept)
+    if (!kept) {
         config_retired_refuse(r, k->line, k->e);
-    else if (kept->file && !*told)
+        return false;
+    }
+    bool *told = &kept->told[r - config_retired];
+    if (kept->file && !*told)
         log_warning("config: setting passed over, it no longer exists: file=%s line=%u "
                     "setting=\"%s\" instead=%s",
                     LOG_VALUE(kept->file), k->line, config_retired_name(r, name),
                     LOG_VALUE(r->instead));
-    if (told)
-        *told = true;
-    return kept;
+    *told = true;
+    k->i = r->is_leaf && k->i + 1 < k->w->n ? k->i + 2 : k->w->n;
+    return true;
 }
 
 static bool unknown_word(struct walk *k)
@@ -424,8 +426,8 @@ static bool set_line(struct walk *k)
         bool ok;
 
         if (!s)
-            return unknown_word(k);
-        if (s->nodetype == LYS_LIST)
+            ok = unknown_word(k);
+        else if (s->nodetype == LYS_LIST)
             ok = set_list(k, s);
         else if (s->nodetype == LYS_CONTAINER)
             ok = set_container(k, s);

@@ -3,7 +3,7 @@
 //
 // A file or revision of a former version may have them: kamueed ignores them with a warning
 // (config_read_kept), because a router must start after its software has been replaced. A line or
-// JSON that sets one is refused. All words behind it on its line belong to it.
+// JSON that sets one is refused. All words behind it on its line belong to it, unless it is a leaf.
 #include <libyang/libyang.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,12 +18,15 @@
     "/etc/kamuee-proxy/proxy.conf, then 'set api proxy kamuee-proxy'"
 
 const struct config_retired config_retired[CONFIG_RETIRED] = {
-    {NULL, "snmp", SNMP},
-    {NULL, "metrics", PROXY},
-    {NULL, "web", PROXY},
-    {"api", "listen", PROXY},
-    {"api", "tls", PROXY},
-    {"gpu", "access-list", "the CPU matches access lists"},
+    {.name = "snmp", .instead = SNMP},
+    {.name = "metrics", .instead = PROXY},
+    {.name = "web", .instead = PROXY},
+    {.parent = "api", .name = "listen", .instead = PROXY},
+    {.parent = "api", .name = "tls", .instead = PROXY},
+    {.parent = "gpu",
+     .name = "access-list",
+     .instead = "the CPU matches access lists",
+     .is_leaf = true},
 };
 
 const struct config_retired *config_retired_find(const struct lysc_node *parent, const char *name)

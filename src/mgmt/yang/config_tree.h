@@ -34,6 +34,7 @@ void config_read_kept(struct lyd_node **tree, const char *text, const char *file
 extern const struct config_retired {
     const char *parent; // a container or list at the top; NULL: top-level setting
     const char *name, *instead; // a sentence
+    bool is_leaf;               // the next word is its value, and the last that belongs to it
 } config_retired[CONFIG_RETIRED];
 const struct config_retired *config_retired_find(const struct lysc_node *parent,
                                                  const char *name); // or NULL
