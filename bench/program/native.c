@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // native.c - an example program as plain C without a sandbox, for comparison
 //
-// `kamuee bench program` builds it with -DEXAMPLE=…, the program's source, and -DDECLARED=…, its
-// declaration. The program is included as for the operator's target.
+// `kamuee bench program` builds it with -DEXAMPLE=…, the program's source. The declarations that
+// kamuee/program.h has for WebAssembly only are here.
 #include <stddef.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden) // so that calls may be inlined
-
-// Functions that the program calls.
-#define kamuee_count native_count
-#define kamuee_get native_get
-#define kamuee_put native_put
-#define kamuee_prefetch native_prefetch
-#define kamuee_log native_log
-#define __bpf__ 1
-#include EXAMPLE
-#undef __bpf__
 #include "program/object.h"
 
 struct instance {
@@ -25,15 +15,14 @@ struct instance {
     struct program_host host;
 };
 
-#pragma weak prepare
 static struct instance *now;
 
-void native_count(uint32_t counter, uint64_t add)
+static void kamuee_count(uint32_t counter, uint64_t add)
 {
     now->counter[counter] += add;
 }
 
-uint64_t native_get(uint32_t table, uint64_t key)
+static uint64_t kamuee_get(uint32_t table, uint64_t key)
 {
     const struct program_array *a = &now->host.array[table];
 
@@ -42,19 +31,21 @@ uint64_t native_get(uint32_t table, uint64_t key)
     return now->host.get(now->host.host, table, key);
 }
 
-int32_t native_put(uint32_t table, uint64_t key, uint64_t value)
+static int32_t kamuee_put(uint32_t table, uint64_t key, uint64_t value)
 {
     return now->host.put(now->host.host, table, key, value);
 }
 
-void native_prefetch(uint32_t table, uint64_t key)
+static void kamuee_prefetch(uint32_t table, uint64_t key)
 {
     now->host.prefetch(now->host.host, table, key);
 }
 
-void native_log(uint32_t number, uint64_t value)
-{
-}
+#pragma weak prepare
+void prepare(const struct kamuee_packet *p);
+
+#define KAMUEE_DECLARE(text) static const char declared[] = text
+#include EXAMPLE
 
 static int start(void *memory, const struct program_host *host)
 {
@@ -90,7 +81,7 @@ static unsigned run(void *memory, unsigned n, uint32_t *verdict)
 
 const struct program_object kamuee_program = {.abi = KAMUEE_PROGRAM_ABI,
                                               .instance_bytes = sizeof(struct instance),
-                                              .declared = DECLARED,
+                                              .declared = declared,
                                               .start = start,
                                               .stop = stop,
                                               .slots = slots,

@@ -110,7 +110,6 @@ static void program_add(unsigned k, const char *file)
     snprintf(c.name, sizeof c.name, "%u", k);
     snprintf(c.vr, sizeof c.vr, "v%u", k);
     snprintf(c.file, sizeof c.file, "%s", file);
-    c.target = strcmp(cases[k].name[0], "operator") ? PROGRAM_TENANT : PROGRAM_OPERATOR;
     bench_check(!program_manager_add(&c, err, sizeof err), "%s", err);
     tables_fill(c.name);
 }
