@@ -139,7 +139,7 @@ image: deps ## package: an OCI image with FRR, and one without, in build-image/;
 
 sbom: build ## package: what kamueed is linked with, as SPDX, on standard output
 	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns \
-		$(BUILD)/compiler/kamuee-program $(BUILD)/src/control/program_manager/kamuee-bpf-check
+		$(BUILD)/compiler/kamuee-program
 
 reproducible: deps ## package: packages and images, built twice: are they the same to the last bit? (root, for the images)
 	$(SUDO) tools/reproducible $(BUILD)-reproducible

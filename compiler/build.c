@@ -60,13 +60,12 @@ static int run_tool(struct build *b, const char *const *argv, const struct compi
 
 // --- C to WebAssembly ---
 
-static int compile_source(struct build *b, const char *target, struct text *out, char *why,
-                          size_t n)
+static int compile_source(struct build *b, struct text *out, char *why, size_t n)
 {
     char clang[TOOL_MAX];
     int r = find_tool("clang", "clang lld", clang, why, n);
     const char *const argv[] = {clang,
-                                target,
+                                "--target=wasm32",
                                 "-std=gnu17",
                                 "-O2",
                                 "-ffreestanding",
@@ -124,7 +123,7 @@ static int make_module(struct build *b, char *why, size_t n)
     int r = 0;
 
     if (ends_in(b->name, ".c")) {
-        r = compile_source(b, "--target=wasm32", &o, why, n);
+        r = compile_source(b, &o, why, n);
         r = r ? r : link_source(b, &o, why, n);
     } else if (ends_in(b->name, ".wasm")) {
         text_append(&b->module, b->source.s ? b->source.s : "", b->source.n);
@@ -311,7 +310,7 @@ static int compile_object(struct build *b, const struct text *c, const struct te
     return r ? r : RUN(b, argv, input, "out.so", &b->object);
 }
 
-int build_tenant(struct build *b, char *why, size_t n)
+int build_object(struct build *b, char *why, size_t n)
 {
     struct text module = {0}, c = {0}, h = {0}, whole = {0};
 
@@ -326,14 +325,6 @@ int build_tenant(struct build *b, char *why, size_t n)
     text_free(&h);
     text_free(&whole);
     return r;
-}
-
-int build_operator(struct build *b, char *why, size_t n)
-{
-    if (!ends_in(b->name, ".c"))
-        return fail(why, n, "%s: for target operator a source in C", b->name);
-    text_clear(&b->object);
-    return compile_source(b, "--target=bpf", &b->object, why, n);
 }
 
 void build_free(struct build *b)

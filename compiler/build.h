@@ -29,8 +29,7 @@ struct build {
 
 // Each returns 0, or -errno and `why`.
 int build_check(struct build *b, char *why, size_t n);  // up to and with our checks
-int build_tenant(struct build *b, char *why, size_t n); // after build_check
-int build_operator(struct build *b, char *why, size_t n);
+int build_object(struct build *b, char *why, size_t n); // after build_check
 void build_free(struct build *b);
 
 #endif

@@ -16,13 +16,13 @@
 #include "compiler/signature.h"
 
 struct command {
-    const char *word, *source, *output, *target, *key;
+    const char *word, *source, *output, *key;
     struct offline_options offline;
 };
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: kamuee-program build SOURCE -o OBJECT [--target tenant|operator]\n"
+    fprintf(stderr, "usage: kamuee-program build SOURCE -o OBJECT\n"
                     "       kamuee-program check SOURCE\n"
                     "       kamuee-program test SOURCE|OBJECT --pcap FILE [--hook "
                     "ether|input|output|ether-type]\n"
@@ -57,8 +57,6 @@ static int read_value(struct command *o, const char *name, const char *value)
 
     if (!strcmp(name, "-o"))
         o->output = value;
-    else if (!strcmp(name, "--target"))
-        o->target = value;
     else if (!strcmp(name, "--key"))
         o->key = value;
     else if (!strcmp(name, "--pcap"))
@@ -78,7 +76,7 @@ static int read_value(struct command *o, const char *name, const char *value)
 
 static int read_options(int argc, char **argv, struct command *o)
 {
-    *o = (struct command){.target = "tenant", .word = argc > 2 ? argv[1] : ""};
+    *o = (struct command){.word = argc > 2 ? argv[1] : ""};
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--json"))
             o->offline.json = true;
@@ -102,11 +100,11 @@ static bool is_word(const struct command *o, const char *word)
 static int check_options(const struct command *o)
 {
     static const char *const words[] = {"build", "check", "test", "sign", "verify"};
-    bool known = false, target = !strcmp(o->target, "tenant") || !strcmp(o->target, "operator");
+    bool known = false;
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         known |= is_word(o, words[i]);
-    if (!known || !target || !o->source || is_word(o, "build") != !!o->output ||
+    if (!known || !o->source || is_word(o, "build") != !!o->output ||
         is_word(o, "test") != !!o->offline.capture ||
         (is_word(o, "sign") || is_word(o, "verify")) != !!o->key)
         return -EINVAL;
@@ -169,16 +167,15 @@ static int refuse(const struct build *b, const char *why)
 
 static int make_object(struct build *b, const struct command *o)
 {
-    bool operator= !strcmp(o->target, "operator");
     char why[512] = "";
-    int r = operator? build_operator(b, why, sizeof why) : build_check(b, why, sizeof why);
+    int r = build_check(b, why, sizeof why);
 
     if (*text_str(&b->said)) // warnings, or the reason of the refusal
         fputs(text_str(&b->said), stderr);
     text_clear(&b->said);
-    if (!r && !operator&& !is_word(o, "check"))
-        r = build_tenant(b, why, sizeof why);
-    if (!r && !operator&& !is_word(o, "test"))
+    if (!r && !is_word(o, "check"))
+        r = build_object(b, why, sizeof why);
+    if (!r && !is_word(o, "test"))
         tell_cost(b);
     return r ? refuse(b, why) : 0;
 }

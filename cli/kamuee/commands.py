@@ -233,7 +233,7 @@ COMMANDS = (
     Command("setup [ARGS…]", "ask what a first router needs and write its files: kamuee setup --help", "dispatch:program", exact=True),
     Command("device [ARGS…]", "PCI cards of this host, and the driver of each: kamuee device --help",
             "dispatch:program"),
-    Command("program build [ARGS…]", "build a packet program: x.c -o x.so [--target tenant|operator]", "packet_program:run"),
+    Command("program build [ARGS…]", "build a packet program: x.c -o x.so", "packet_program:run"),
     Command("program check [ARGS…]", "check a packet program, and what a packet costs at most: x.c",
             "packet_program:run"),
     Command("program test [ARGS…]", "run a packet program on a capture: x.so --pcap FILE [--hook HOOK]",

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds, checks, tries and signs packet programs of virtual routers.
 
-    kamuee program build x.c -o x.so      for a tenant; x.wasm as well
-    kamuee program build x.c -o x.o --target operator
+    kamuee program build x.c -o x.so      x.wasm as well
     kamuee program check x.c              whether it would be built, and what a packet costs at most
     kamuee program test x.so --pcap in.pcap [--hook HOOK] [--table NAME:KEY=VALUE]... [--json]
     kamuee program sign x.so --key key.pem        who has built it: an Ed25519 key of openssl

@@ -35,7 +35,7 @@ def status(entry: dict) -> str:
 PROGRAM = (
     Leaf("name", Column("Program"), True), Leaf("vr", Column("VR"), True), Leaf("", Column("Hook"), "hook", show=hook),
     Leaf("order", right("Order", wide=True), True), Leaf("", Column("Status"), "status", show=status), Leaf("file", None, True),
-    Leaf("target", Column("Target", wide=True), True), Leaf("packets", right("Packets"), True, show=count),
+    Leaf("packets", right("Packets"), True, show=count),
     Leaf("cycles", right("Cycles"), "cycles a packet"), Leaf("verdict", right("Dropped"), show=packets("drop")),
     Leaf("verdict", None, "verdicts", show=named("packets")), Leaf("reason", None, "reasons", show=named("packets")),
     Leaf("counter", None, "counters", show=named("value")), Leaf("faults", right("Faults"), True, show=count),

@@ -126,7 +126,7 @@ def state():
                  {"color": "yellow", "action": "pass", "packets": "0", "bytes": "0"},
                  {"color": "red", "action": "drop", "packets": "0", "bytes": "0"}]}],
         "program": [
-            {"name": "red:guard", "vr": "red", "hook": "input", "target": "tenant", "file": "/etc/kamuee/guard.so", "order": 10,
+            {"name": "red:guard", "vr": "red", "hook": "input", "file": "/etc/kamuee/guard.so", "order": 10,
              "status": "off", "fault": "trap", "threads-off": 1, "source-hash": "ab12cd34", "signer": "build", "instructions": 41, "window": 64, "loads": 2,
              "seconds": 77, "packets": "123456789", "cycles": 38, "verdict": [
                  {"name": "continue", "packets": "123450000"}, {"name": "drop", "packets": "6789"}, {"name": "class", "packets": "0"}],
@@ -134,7 +134,7 @@ def state():
              "counter": [{"name": "syn", "value": "1234567"}], "table": [
                  {"name": "syn", "kind": "hash", "size": 1000000, "used": 12345, "read-only": False},
                  {"name": "limit", "kind": "array", "size": 1, "read-only": True}], "log": {"number": 7, "value": "42", "lines": 3}},
-            {"name": "label", "vr": "default", "hook": "ether-type", "ether-type": "0x88b5", "target": "operator", "file": "/etc/kamuee/label.o",
+            {"name": "label", "vr": "default", "hook": "ether-type", "ether-type": "0x88b5", "file": "/etc/kamuee/label.so",
              "order": 100, "status": "running", "window": 128, "loads": 1, "seconds": 7, "packets": "0",
              "verdict": [{"name": "continue", "packets": "0"}, {"name": "drop", "packets": "0"}], "faults": "0", "fault-packets": "0",
              "no-way": "0", "reason": [], "counter": [], "table": []}],

@@ -246,7 +246,7 @@ def test_tables_answer_as_on_the_router(tmp_path):
 
 
 def test_wrong_words_say_what_may_stand_there(tmp_path):
-    for words in ((), ("build",), ("build", "x.c"), ("check", "x.c", "-o", "y"), ("test", "x.c"), ("build", "x.c", "-o", "y", "--target", "z"),
+    for words in ((), ("build",), ("build", "x.c"), ("check", "x.c", "-o", "y"), ("test", "x.c"), ("build", "x.c", "-o", "y", "--target", "tenant"),
                   ("test", "x.c", "--pcap", "y", "--hook", "z"), ("frob", "x.c")):
         done = run(*words)
         assert done.returncode == 2 and "usage: kamuee-program" in done.stderr, words

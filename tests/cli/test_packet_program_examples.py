@@ -18,10 +18,9 @@ def data(result: dict) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in EXAMPLES.glob("*.c")))
-def test_one_source_is_built_for_both_targets(tmp_path, name):
-    assert run("build", EXAMPLES / f"{name}.c", "-o", tmp_path / "x.so").returncode == 0
-    done = run("build", EXAMPLES / f"{name}.c", "-o", tmp_path / "x.o", "--target", "operator")
-    assert done.returncode == 0 and (tmp_path / "x.o").read_bytes()[:4] == b"\x7fELF", done.stderr
+def test_it_is_built(tmp_path, name):
+    done = run("build", EXAMPLES / f"{name}.c", "-o", tmp_path / "x.so")
+    assert done.returncode == 0, done.stderr
 
 
 def test_noop_lets_everything_pass(tmp_path):

@@ -100,7 +100,7 @@ set acl a rule 8 permit ip from any to any redirect to 192.0.2.1
 set acl a rule 9 permit ip from any to any class 3 remark-dscp ef
 set program-signer k key FOLDER/signer.pub
 set program e hook ether-type ether-type 0x88b5 file FOLDER/a.so
-set program i hook input target tenant file FOLDER/a.so on-fault pass order 7 mirror-session m
+set program i hook input file FOLDER/a.so on-fault pass order 7 mirror-session m
 set program i next-hop 1 address 192.0.2.1
 set policer s kind srtcm cir 100M cbs 100k ebs 200k color-aware true
 set policer s conform remark-dscp af11

@@ -356,7 +356,6 @@ def test_its_lists_and_policers(daemon, blue):
     (["set program blue:guard order 7 on-fault pass next-hop 3 address 192.0.2.7"], 200, ""),
     (["delete program blue:guard"], 200, ""),
     (["set program blue:guard vr crimson"], 403, "program blue:guard vr"),
-    (["set program blue:guard target operator"], 403, "program blue:guard target"),
     (["set program blue:guard mirror-session scarlet"], 403, "program blue:guard mirror-session"),
     (["set program-signer mine key /etc/kamuee/mine.pub"], 403, "program-signer"),
     (["set program crimson:guard order 7"], 400, "expected a name that begins with 'blue:'"),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """program-signer: kamueed loads only packet programs signed by a known signer, and runs exactly the checked bytes."""
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -94,14 +93,3 @@ def test_a_key_that_is_none_or_others_may_change_is_refused(lab, router, sign, t
     os.chmod(key, 0o666)
     with pytest.raises(DaemonError, match="others than root and kamueed's user may change it"):
         router.configure(f"set program-signer bad key {key}")
-
-
-@pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
-def test_the_operators_programs_are_signed_too(lab, router, sign, tmp_path):  # noqa: F811
-    trust(router, sign, "build")
-    file = tmp_path / "x.o"
-    subprocess.run([PROGRAM, "build", ROOT / "programs/examples/noop.c", "-o", file, "--target", "operator"], check=True)
-    with pytest.raises(DaemonError, match="is not signed"):
-        load(router, str(file), "target operator")
-    load(router, sign(str(file), "build"), "target operator")
-    assert program(router)["signer"] == "build" and arrived(lab, "10.2.0.2") == 50

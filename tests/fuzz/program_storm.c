@@ -88,7 +88,7 @@ static void build_batch(uint64_t seed, struct build *b)
     *b = (struct build){.name = "storm.wasm", .sanitize = STORM_SANITIZE};
     make_source(seed, &b->source);
     int r = build_check(b, why, sizeof why);
-    r = r ? r : build_tenant(b, why, sizeof why);
+    r = r ? r : build_object(b, why, sizeof why);
     if (r) {
         fprintf(stderr, "seed %llu: %s\n%s\n", (unsigned long long)seed, why, text_str(&b->said));
         abort();

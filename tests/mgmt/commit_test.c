@@ -626,6 +626,7 @@ static void assert_no_retired_setting(void)
     assert_null(strstr(lines, "snmp"));
     assert_null(strstr(lines, "listen"));
     assert_null(strstr(lines, "access-list"));
+    assert_null(strstr(lines, "program"));
     free(lines);
     assert_non_null(model_find_port(config_model(), "p0"));
 }
@@ -637,7 +638,8 @@ static void retired_settings_of_a_file_are_passed_over(void **state)
     struct errors e = {0};
 
     start_anew("set snmp agentx /run/agentx\n" A "set api listen 127.0.0.1 port 8443 tls false\n"
-               "set gpu g device emulated\nset gpu g access-list l\n"); // it was for lists only
+               "set gpu g device emulated\nset gpu g access-list l\n" // it was for lists only
+               "set program b hook input file /b.o target operator\n"); // no file to be loaded
     assert_no_retired_setting();
     assert_int_equal(config_edited(config_running(),
                                    &(struct config_edit){.text = "set snmp agentx /x\n"}, &tree,

@@ -175,6 +175,9 @@ static void a_retired_setting_is_refused_and_its_replacement_named(void **state)
         {"set gpu g access-list l",
          "{\"kamuee:gpu\": [{\"name\": \"g\", \"access-list\": [\"l\"]}]}",
          "the CPU matches access lists"},
+        {"set program p target tenant file /f",
+         "{\"kamuee:program\": [{\"name\": \"p\", \"target\": \"operator\"}]}",
+         "build the program with 'kamuee program build' and leave 'target' out"},
     };
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -205,15 +208,19 @@ static void what_a_former_version_kept_is_read_without_retired_settings(void **s
                      "set metrics listen 127.0.0.1 port 1\nset web listen ::1\n"
                      "set api listen 127.0.0.1 port 2 tls false\nset api tokens /t tls key /k\n"
                      "set api listen ::1\nset gpu g access-list l device 0\n"
-                     "set port p0 color red\n",
+                     "set program a vr red target tenant file /a.so\n"
+                     "set program b vr red target operator file /b.o\n"
+                     "set program c file /c.o\nset program c target operator\n"
+                     "set program c order 7\nset port p0 color red\n",
                      "c", &e);
     errors_text(&e, "c", &t);
     assert_int_equal(e.n, 1); // all else is checked as before
-    assert_non_null(strstr(text_str(&t), "c:9: port p0: unknown word 'color'"));
+    assert_non_null(strstr(text_str(&t), "c:14: port p0: unknown word 'color'"));
     text_clear(&t);
     config_print(tree, &t);
     assert_string_equal(text_str(&t),
-                        "set port p0 devargs x\nset gpu g device 0\nset api tokens /t\n");
+                        "set port p0 devargs x\nset program a vr red\nset program a file /a.so\n"
+                        "set gpu g device 0\nset api tokens /t\n");
     errors_free(&e);
     text_free(&t);
     lyd_free_all(tree);

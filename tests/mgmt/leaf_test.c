@@ -74,7 +74,7 @@ static const char everything[] =
     "set interface p2 police in s out t\n"
     "set program red:p vr red hook ether-type ether-type 0x88b5 file /p order 7 on-fault pass "
     "mirror-session m\nset program red:p next-hop 3 address 192.0.2.1\n"
-    "set program q hook input file /q target operator\nset program-signer s key /s.pub\n"
+    "set program q hook input file /q\nset program-signer s key /s.pub\n"
     "set gpu g device emulated vr red max-latency 77 timeout 7 offload always\n"
     "set gpu g emulated-fault silent vr default\n"
     "set acl-limit memory 77 build-time 7\n"

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // program_load.c - see program_load.h
 //
-// A tenant's object is machine code from kamuee-program. Replacing the file means running arbitrary
-// code here, so it must belong to root or to kamueed's user, nobody else may write it, and if there
-// are signers it must be signed (program_trust.h). The loaded object is a private copy in memory,
-// sealed before any check: the file may change afterwards, and the same file can be loaded a second
-// time, which the path of a library does not allow.
-//
-// An operator's object goes through rte_bpf, which checks and compiles it; by design that is no
-// security boundary. A separate process runs these checks first (operator.h).
+// The file is machine code from kamuee-program. Replacing it means running arbitrary code here, so
+// it must belong to root or to kamueed's user, nobody else may write it, and if there are signers
+// it must be signed (program_trust.h). The loaded object is a private copy in memory, sealed before
+// any check: the file may change afterwards, and the same file can be loaded a second time, which
+// the path of a library does not allow.
 #include "program_manager/program_load.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <rte_bpf.h>
-#include <rte_errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +21,11 @@
 
 #include "base/file.h"
 #include "core/mem.h"
-#include "program/bpf.h"
-#include "program_manager/operator.h"
 #include "program_manager/program_trust.h"
 
 #define OBJECT_BYTES_MAX (16u << 20)
 #define INSTANCE_BYTES_MAX (1u << 20)
 #define PAGE 4096u
-#define SECTION_DECLARED "kamuee" // section name used by KAMUEE_DECLARE
 
 // --- the file ------------------------------------------------------------------------------------
 
@@ -87,18 +79,7 @@ static const char *path_of(int fd, char *buf, size_t n)
     return buf;
 }
 
-static int read_declared(struct program_loaded *l, const char *text, const char *file, char *err,
-                         size_t n)
-{
-    char why[256];
-    int r = program_declared_read(text, &l->declared, why, sizeof why);
-
-    if (r)
-        snprintf(err, n, "file '%s': %s", file, why);
-    return r;
-}
-
-// --- tenants' objects ----------------------------------------------------------------------------
+// --- the object ----------------------------------------------------------------------------------
 
 static int refuse_object(const char *file, const char *what, char *err, size_t n)
 {
@@ -138,7 +119,11 @@ static int open_object(struct program_loaded *l, const char *file, char *err, si
              l->object->source_hash ? l->object->source_hash : "");
     l->instructions = l->object->instructions;
     l->stride = (l->object->instance_bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-    return read_declared(l, l->object->declared, file, err, n);
+    char why[256];
+    r = program_declared_read(l->object->declared, &l->declared, why, sizeof why);
+    if (r)
+        snprintf(err, n, "file '%s': %s", file, why);
+    return r;
 }
 
 static uint64_t host_get(void *host, uint32_t table, uint64_t key)
@@ -169,90 +154,7 @@ static void arrays_of(const struct program *p, struct program_array array[KAMUEE
             array[t] = (struct program_array){p->table[t]->value, p->table[t]->entries};
 }
 
-// Sets addresses inside memory that is not in use yet.
-static int place_object(const struct program_loaded *l, struct program_instance *in,
-                        uint8_t *memory)
-{
-    in->slot = l->object->slots(memory);
-    in->counters = l->object->counters(memory);
-    return in->slot && in->counters ? 0 : -ENOEXEC;
-}
-
-static int start_object(const struct program_loaded *l, struct program_instance *in,
-                        uint8_t *memory)
-{
-    struct program_host host = {
-        .host = in, .get = host_get, .put = host_put, .prefetch = host_prefetch, .log = host_log};
-
-    arrays_of(in->program, host.array);
-    in->run = l->object->run;
-    return l->object->start(memory, &host) ? -ENOMEM : 0;
-}
-
-// --- the operator's ------------------------------------------------------------------------------
-
-// Sets *prepares if the file has a prepare().
-static int read_declared_section(struct program_loaded *l, const char *file, bool *prepares,
-                                 char *err, size_t n)
-{
-    char text[DECLARED_TEXT_MAX + 2] = "";
-    size_t size = (size_t)lseek(l->fd, 0, SEEK_END), bytes = 0, unused;
-    void *map = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, l->fd, 0) : MAP_FAILED;
-
-    if (map == MAP_FAILED)
-        return refuse_object(file, "it cannot be read", err, n);
-    const char *declared = operator_section(map, size, SECTION_DECLARED, &bytes);
-    if (declared)
-        memcpy(text, declared, bytes < sizeof text - 1 ? bytes : sizeof text - 1);
-    *prepares = operator_section(map, size, OPERATOR_PREPARE, &unused);
-    munmap(map, size);
-    return read_declared(l, text, file, err, n);
-}
-
-static int open_bpf(struct program_loaded *l, const char *file, char *err, size_t n)
-{
-    bool prepares = false;
-    int r = operator_check(l->fd, file, err, n);
-
-    if (r)
-        return r;
-    l->packet = operator_load(l->fd, OPERATOR_PACKET);
-    if (!l->packet)
-        return operator_refuse(file, rte_errno, err, n);
-    r = read_declared_section(l, file, &prepares, err, n);
-    if (!r && prepares && !(l->prepare = operator_load(l->fd, OPERATOR_PREPARE)))
-        r = operator_refuse(file, rte_errno, err, n);
-    l->stride = (sizeof(struct program_bpf) + PAGE - 1) & ~(size_t)(PAGE - 1);
-    return r;
-}
-
-static int place_bpf(struct program_instance *in, uint8_t *memory)
-{
-    struct program_bpf *b = (void *)memory;
-
-    in->slot = b->slot;
-    in->counters = b->counter;
-    return 0;
-}
-
-static int start_bpf(const struct program_loaded *l, struct program_instance *in, uint8_t *memory)
-{
-    struct program_bpf *b = (void *)memory;
-    struct rte_bpf_jit jit = {0};
-
-    if (!rte_bpf_get_jit(l->packet, &jit))
-        b->packet_code = jit.func;
-    if (l->prepare && !rte_bpf_get_jit(l->prepare, &jit))
-        b->prepare_code = jit.func;
-    b->packet = l->packet;
-    b->prepare = l->prepare;
-    b->instance = in;
-    arrays_of(in->program, b->array);
-    in->run = program_bpf_run;
-    return 0;
-}
-
-// --- both ----------------------------------------------------------------------------------------
+// --- instances -----------------------------------------------------------------------------------
 //
 // Each possible forwarder has an instance, which starts with its first burst, so only forwarders
 // that see packets use memory. Until then in->memory points to the instance itself, inside
@@ -263,12 +165,24 @@ struct instances {
     struct program_instance instance[PROGRAM_INSTANCES];
 };
 
+// Sets addresses inside memory that is not in use yet.
+static int place_instance(const struct program_loaded *l, struct program_instance *in,
+                          uint8_t *memory)
+{
+    in->slot = l->object->slots(memory);
+    in->counters = l->object->counters(memory);
+    return in->slot && in->counters ? 0 : -ENOEXEC;
+}
+
 static int start_instance(const struct program_loaded *l, struct program_instance *in, unsigned i)
 {
-    uint8_t *memory = l->memory + i * l->stride;
+    struct program_host host = {
+        .host = in, .get = host_get, .put = host_put, .prefetch = host_prefetch, .log = host_log};
 
-    in->memory = memory;
-    return l->object ? start_object(l, in, memory) : start_bpf(l, in, memory);
+    arrays_of(in->program, host.array);
+    in->memory = l->memory + i * l->stride;
+    in->run = l->object->run;
+    return l->object->start(in->memory, &host) ? -ENOMEM : 0;
 }
 
 // Runs on a forwarder, or on control for the dry-run instance: see struct program_object.run.
@@ -303,17 +217,15 @@ int program_start(struct program_loaded *l, struct program *p)
     p->instance = all->instance;
     for (unsigned i = 0; !r && i < PROGRAM_INSTANCES; i++) {
         struct program_instance *in = &p->instance[i];
-        uint8_t *memory = l->memory + i * l->stride;
         in->program = p;
         in->run = start_and_run;
         in->memory = in;
-        r = l->object ? place_object(l, in, memory) : place_bpf(in, memory);
+        r = place_instance(l, in, l->memory + i * l->stride);
     }
     return r ? r : start_instance(l, p->instance, 0); // refuses at once a program that cannot start
 }
 
-int program_load(struct program_loaded *l, enum program_target target, const char *file, char *err,
-                 size_t n)
+int program_load(struct program_loaded *l, const char *file, char *err, size_t n)
 {
     struct program none = {0};
     int r;
@@ -323,8 +235,7 @@ int program_load(struct program_loaded *l, enum program_target target, const cha
     if (r < 0)
         return r;
     r = program_trust_check(l->fd, file, l->signer, err, n);
-    if (!r)
-        r = target == PROGRAM_TENANT ? open_object(l, file, err, n) : open_bpf(l, file, err, n);
+    r = r ? r : open_object(l, file, err, n);
     if (r)
         program_unload(l, &none);
     return r;
@@ -340,8 +251,6 @@ void program_unload(struct program_loaded *l, struct program *p)
     p->instance = NULL;
     if (l->memory)
         mem_unmap(l->memory, l->stride * PROGRAM_INSTANCES);
-    rte_bpf_destroy(l->packet);
-    rte_bpf_destroy(l->prepare);
     if (l->handle)
         dlclose(l->handle);
     if (l->fd >= 0)

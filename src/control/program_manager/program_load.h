@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // program_load.h - loads the file of a packet program and prepares its instances for all forwarders
 //
-// Called by program_manager; control role. Only these files distinguish a tenant's object from an
-// operator's.
+// Called by program_manager; control role.
 #ifndef PROGRAM_MANAGER_PROGRAM_LOAD_H
 #define PROGRAM_MANAGER_PROGRAM_LOAD_H
 
 #include "program/set.h"
 #include "program_manager/program_trust.h"
 
-enum program_target { PROGRAM_TENANT, PROGRAM_OPERATOR };
-
 struct program_loaded {
     struct program_declared declared;
-    char source_hash[72];  // of a tenant's module, hex; "" = unknown
+    char source_hash[72]; // of its module, hex; "" = unknown
     char signer[PROGRAM_SIGNER_NAME]; // "" = no signature needed
     uint32_t instructions; // maximum that one call executes; 0 = unknown
     // Private to program_load.c.
     int fd;
     void *handle;
-    const struct program_object *object; // NULL for an operator's object
-    struct rte_bpf *packet, *prepare;    // of an operator's object; prepare is NULL if it has none
-    uint8_t *memory;                     // of all instances
+    const struct program_object *object;
+    uint8_t *memory; // of all instances
     size_t stride;
 };
 
 // Loads the file. Returns 0, or -errno with a message in `err` and nothing left behind.
-int program_load(struct program_loaded *l, enum program_target target, const char *file, char *err,
-                 size_t err_size);
+int program_load(struct program_loaded *l, const char *file, char *err, size_t err_size);
 // Creates p->instance in memory that `l` owns; p->table must be filled in. Returns 0 or -errno.
 int program_start(struct program_loaded *l, struct program *p);
 // Checks whether the signers allow the file to be loaded. Returns 0, or -errno with a message in

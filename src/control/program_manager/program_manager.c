@@ -166,7 +166,7 @@ static struct managed *managed_new(const struct program_config *c, const struct 
     if (!vr) {
         snprintf(err, n, "program %s: there is no virtual router %s", c->name, c->vr);
         *r = -ENOENT;
-    } else if ((*r = program_load(&m->loaded, c->target, c->file, why, sizeof why))) {
+    } else if ((*r = program_load(&m->loaded, c->file, why, sizeof why))) {
         snprintf(err, n, "program %s: %s", c->name, why);
     } else if (!(*r = get_targets(m, err, n)) && !(*r = make_tables(m, old, err, n)) &&
                !(*r = start_program(m, err, n))) {

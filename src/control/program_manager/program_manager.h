@@ -24,7 +24,6 @@ struct program_config { // as configured; zero the memory first: it is compared 
     char file[256];
     char mirror[32]; // mirror session, "" = none
     uint8_t hook;    // enum program_hook
-    uint8_t target;  // enum program_target
     bool fault_drops;
     uint16_t ether_type; // hook ether-type
     uint16_t order;

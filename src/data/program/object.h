@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// object.h - a built tenant program: what its shared object exports as `kamuee_program`
+// object.h - a built program: what its shared object exports as `kamuee_program`
 //
 // Written by `kamuee-program build` (wasm2c's C and programs/object through the system's compiler),
 // loaded by kamueed and by `kamuee-program test`. Each forwarder has its own instance: the

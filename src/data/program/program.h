@@ -2,9 +2,9 @@
 // kamuee/program.h - the interface of packet programs of a virtual router
 //
 // A program is one function, packet(). It is called for each packet at the program's hook, with the
-// packet's first bytes and metadata, and returns a verdict. The same source is built for tenants
-// (clang --target=wasm32) and for the operator (clang -target bpf). docs/features/program.md
-// describes the hooks and the limits. Installed; also included by kamueed and kamuee-program.
+// packet's first bytes and metadata, and returns a verdict. Its source is compiled to WebAssembly
+// (clang --target=wasm32). docs/features/program.md describes the hooks and the limits. Installed;
+// also included by kamueed and kamuee-program.
 #ifndef KAMUEE_PROGRAM_H
 #define KAMUEE_PROGRAM_H
 
@@ -48,15 +48,9 @@ enum kamuee_action {
 #define KAMUEE_VERDICT(action, argument) ((uint32_t)(action) | (uint32_t)(argument) << 8)
 
 // --- for the program's source ---
-#if defined(__wasm__) || defined(__bpf__)
-
 #ifdef __wasm__
+
 #define KAMUEE_IMPORT(name) __attribute__((import_module("kamuee"), import_name(#name))) extern
-#define KAMUEE_EXPORT(name) __attribute__((visibility("default")))
-#else
-#define KAMUEE_IMPORT(name) extern
-#define KAMUEE_EXPORT(name) __attribute__((section("kamuee_" #name)))
-#endif
 
 // Adds to counter number `counter` of the declared ones.
 KAMUEE_IMPORT(count) void kamuee_count(uint32_t counter, uint64_t add);
@@ -74,18 +68,13 @@ KAMUEE_IMPORT(log) void kamuee_log(uint32_t number, uint64_t value);
 //                    "table hash syn 1000000")
 // `table hash NAME ENTRIES` or `table array NAME ENTRIES`, followed by `read-only` if only the
 // operator fills it; `window BYTES`: 0, 64 or 128; `hash`: the program reads the field hash.
-#ifdef __wasm__
 #define KAMUEE_DECLARE(text) __asm__(".section .custom_section.kamuee,\"\",@\n.ascii " #text "\n")
-#else
-#define KAMUEE_DECLARE(text)                                                                       \
-    __attribute__((section("kamuee"), used)) static const char kamuee_declared[] = text
-#endif
 
 // Returns the verdict of a packet.
-KAMUEE_EXPORT(packet) uint32_t packet(struct kamuee_packet *p);
+uint32_t packet(struct kamuee_packet *p);
 // Optional: called for up to 32 packets of a burst before packet() is called for the first of them,
 // so that their entries of a large table are fetched together. Without loops.
-KAMUEE_EXPORT(prepare) void prepare(const struct kamuee_packet *p);
+void prepare(const struct kamuee_packet *p);
 
 #define KAMUEE_SWAP16(x) ((uint16_t)((uint16_t)(x) << 8 | (uint16_t)(x) >> 8))
 #endif

@@ -25,7 +25,6 @@
 #define ETHER_TYPE_MIN 0x600 // lower values are lengths
 #define ENTRIES_MAX 1000     // of a table, in one answer
 
-static const char *const target_name[] = {"tenant", "operator"};
 static const char *const action_name[KAMUEE_ACTIONS] = {"continue", "drop", "class", "next-hop",
                                                         "redirect", "punt", "mirror"};
 
@@ -41,7 +40,6 @@ static const struct column config_columns[] = {
     COLUMN(struct program_config, name, "name"),
     COLUMN(struct program_config, vr, "vr"),
     COLUMN_WORD(struct program_config, hook, "hook", program_hook_name),
-    COLUMN_WORD(struct program_config, target, "target", target_name),
     COLUMN(struct program_config, file, "file"),
     COLUMN(struct program_config, order, "order"),
     COLUMN(struct program_config, mirror, "mirror-session"),
@@ -284,7 +282,6 @@ static void write_program(struct jwrite *j, const struct program_status *s)
         snprintf(type, sizeof type, "0x%04x", c->ether_type);
         jwrite_string(j, "ether-type", type);
     }
-    jwrite_string(j, "target", target_name[c->target]);
     jwrite_string(j, "file", c->file);
     jwrite_int(j, "order", c->order);
     jwrite_string(j, "status", s->off ? "off" : "running");

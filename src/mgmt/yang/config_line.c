@@ -32,6 +32,8 @@
 #define SAID_MAX 32
 #define VALUE_SHOWN 120 // letters of a wrong value
 
+static char dropped; // `priv` of an entry that is ignored as a whole, until the text has been read
+
 struct kept { // a text whose retired settings are ignored
     const char *file;          // for the log; NULL: not logged
     bool told[CONFIG_RETIRED]; // warned; once each
@@ -109,24 +111,41 @@ static void list_children(const struct lysc_node *parent, struct text *t)
     }
 }
 
+static void warn_retired(const struct walk *k, const struct config_retired *r, const char *what)
+{
+    if (k->kept->file)
+        log_warning("config: setting passed over, it no longer exists: file=%s line=%u "
+                    "setting=\"%s\" instead=%s",
+                    LOG_VALUE(k->kept->file), k->line, what, LOG_VALUE(r->instead));
+}
+
+static void drop_entry(struct walk *k, const struct config_retired *r)
+{
+    struct text name = {0};
+
+    config_path(k->place, &name);
+    warn_retired(k, r, text_str(&name));
+    text_free(&name);
+    k->place->priv = &dropped;
+}
+
 // False: it is refused. True: the words that belong to it are skipped.
 static bool retired_word(struct walk *k, const struct config_retired *r)
 {
-    struct kept *kept = k->kept;
+    const char *value = k->i + 1 < k->w->n ? k->w->word[k->i + 1] : "";
     char name[CONFIG_RETIRED_NAME];
 
-    if (!kept) {
+    if (!k->kept) {
         config_retired_refuse(r, k->line, k->e);
         return false;
     }
-    bool *told = &kept->told[r - config_retired];
-    if (kept->file && !*told)
-        log_warning("config: setting passed over, it no longer exists: file=%s line=%u "
-                    "setting=\"%s\" instead=%s",
-                    LOG_VALUE(kept->file), k->line, config_retired_name(r, name),
-                    LOG_VALUE(r->instead));
+    bool *told = &k->kept->told[r - config_retired];
+    if (r->drops && !strcmp(value, r->drops))
+        drop_entry(k, r);
+    else if (!*told)
+        warn_retired(k, r, config_retired_name(r, name));
     *told = true;
-    k->i = r->is_leaf && k->i + 1 < k->w->n ? k->i + 2 : k->w->n;
+    k->i = r->is_leaf && *value ? k->i + 2 : k->w->n;
     return true;
 }
 
@@ -629,4 +648,9 @@ void config_read_kept(struct lyd_node **tree, const char *text, const char *file
     struct kept kept = {.file = file};
 
     read_text(tree, text, &kept, e);
+    for (struct lyd_node *n = *tree, *next; n; n = next) {
+        next = n->next;
+        if (n->priv == &dropped)
+            config_delete_node(tree, n);
+    }
 }

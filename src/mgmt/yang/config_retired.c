@@ -27,6 +27,11 @@ const struct config_retired config_retired[CONFIG_RETIRED] = {
      .name = "access-list",
      .instead = "the CPU matches access lists",
      .is_leaf = true},
+    {.parent = "program",
+     .name = "target",
+     .instead = "build the program with 'kamuee program build' and leave 'target' out",
+     .is_leaf = true,
+     .drops = "operator"},
 };
 
 const struct config_retired *config_retired_find(const struct lysc_node *parent, const char *name)

@@ -30,11 +30,12 @@ void config_read_kept(struct lyd_node **tree, const char *text, const char *file
                       struct errors *e);
 
 // --- config_retired.c: settings that only former versions have ---
-#define CONFIG_RETIRED 6
+#define CONFIG_RETIRED 7
 extern const struct config_retired {
     const char *parent; // a container or list at the top; NULL: top-level setting
     const char *name, *instead; // a sentence
     bool is_leaf;               // the next word is its value, and the last that belongs to it
+    const char *drops;          // with this value, the whole entry is ignored
 } config_retired[CONFIG_RETIRED];
 const struct config_retired *config_retired_find(const struct lysc_node *parent,
                                                  const char *name); // or NULL

@@ -175,7 +175,6 @@ static void load(const struct native *n)
 void native_add(const struct native *n)
 {
     struct program_config c = {.hook = (uint8_t)n->hook,
-                               .target = PROGRAM_TENANT,
                                .fault_drops = !n->passes,
                                .ether_type = n->ether_type,
                                .order = n->order};
