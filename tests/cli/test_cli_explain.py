@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """explain, trace: what the daemon is asked, and what is printed of its answer, at 80 columns.
 
-tests/cli/packet_traces.json holds answers of kamueed (frames cut to 80 bytes). UPDATE=1 writes the golden texts anew.
+packet_traces.py holds kamueed's answers. UPDATE=1 writes the golden texts anew.
 """
 import json
 import os
@@ -12,8 +12,9 @@ import pytest
 from kamuee import frames, pcap
 from kamuee.errors import UsageError
 
+from packet_traces import PASSAGES
+
 HERE = Path(__file__).parent
-PASSAGES = json.loads((HERE / "packet_traces.json").read_text(encoding="utf-8"))
 LINE = ("explain", "in", "p0", "src", "10.1.0.2", "dst", "203.0.113.9")
 FRAME = bytes.fromhex("020000000002020000000001") + b"\x08\x00" + bytes(46)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """JSON: each command prints its one documented shape, numbers are numbers."""
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,8 +8,8 @@ from kamuee import commands, reference, shapes
 
 import acls
 import history
+from packet_traces import PASSAGES
 
-PASSAGES = json.loads((Path(__file__).parent / "packet_traces.json").read_text(encoding="utf-8"))
 EXAMPLES = {
     "port": ("show port", "show port p0", "show port statistics"),
     "interface-rates": ("show interface statistics pps -i 0.1", "show interface v40 statistics bps -i 0.1"),
