@@ -24,17 +24,11 @@ PINGER = pinger.__file__
 PATIENCE_S = 30
 LINE = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24]}
-    routes: [default via 10.1.0.1]
+  h1: $HOST4(1)
   r:
     kind: kamuee
     interfaces: {p0: [10.1.0.1/24], p1: [10.2.0.1/24]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24]}
-    routes: [default via 10.2.0.1]
+  h2: $HOST4(2)
 links:
   - [h1:eth0, r:p0]
   - [r:p1, h2:eth0]
@@ -48,10 +42,7 @@ def two_hosts(kind: str = "kamuee", interfaces: Sequence[str] = (), settings: Se
     at_h2 = {"eth0": ["10.2.0.2/24", "fd00:2::2/64", *h2], **({"lo": list(lo)} if lo else {})}
     return "\n".join([
         "nodes:",
-        "  h1:",
-        "    kind: host",
-        "    interfaces: {eth0: [10.1.0.2/24, 'fd00:1::2/64']}",
-        "    routes: [default via 10.1.0.1, 'default via fd00:1::1']",
+        "  h1: $HOST(1)",
         "  h2:",
         "    kind: host",
         "    interfaces:",
@@ -69,6 +60,18 @@ def two_hosts(kind: str = "kamuee", interfaces: Sequence[str] = (), settings: Se
         "  - [h1:eth0, r:p0]",
         "  - [r:p1, h2:eth0]",
         *(f"  - [{link}]" for link in links), ""])
+
+
+def ways(n: int, lo: Sequence[str], kind: str = "kamuee") -> str:
+    """A lab's text: host h1 at port p0 of router r, and n links from its ports p1… to host far, which has the addresses `lo`."""
+    def links(host: int) -> list[str]:
+        return [f'      p{i}: [10.12.{i}.{host}/24, "fd00:{11 + i}::{host}/64"]' for i in range(1, n + 1)]
+    return "\n".join([
+        "nodes:", "  h1: $HOST(1)",
+        "  r:", f"    kind: {kind}", "    interfaces:", '      p0: [10.1.0.1/24, "fd00:1::1/64"]', *links(1),
+        "  far:", "    kind: host", "    interfaces:", *links(2), f"      lo: {json.dumps(list(lo))}",
+        '    routes: [default via 10.12.1.1, "default via fd00:12::1"]',
+        "links:", "  - [h1:eth0, r:p0]", *(f"  - [r:p{i}, far:p{i}]" for i in range(1, n + 1)), ""])
 
 
 @contextlib.contextmanager
@@ -100,6 +103,16 @@ def eventually(true: Callable[[], object], timeout_s: float = PATIENCE_S,
         time.sleep(step_s)
 
 
+def expanded(text: str) -> str:
+    """In a lab's text: $HOST(N) is a host with the addresses 10.N.0.2 and fd00:N::2 behind a router with .1 and ::1; $HOST4(N): IPv4 only."""
+    def node(host: re.Match) -> str:
+        n, both = host[2], not host[1]
+        addresses, routes = [f"10.{n}.0.2/24"], [f"default via 10.{n}.0.1"]
+        return json.dumps({"kind": "host", "interfaces": {"eth0": addresses + [f"fd00:{n}::2/64"] * both},
+                           "routes": routes + [f"default via fd00:{n}::1"] * both})
+    return re.sub(r"\$HOST(4?)\((\d+)\)", node, text)
+
+
 class Labs:
     """The labs of one test module."""
 
@@ -109,7 +122,7 @@ class Labs:
 
     def __call__(self, text: str, kind: str = "kamuee") -> Lab:
         name = f"{self.prefix}-{len(self.running)}"
-        spec = schema.load_text(text.replace("$ROUTER", kind), f"{name}.yaml", name)
+        spec = schema.load_text(expanded(text).replace("$ROUTER", kind), f"{name}.yaml", name)
         lab = Lab.start(spec, keep_broken=KEEP)
         self.running.append(lab)
         return lab

@@ -10,14 +10,8 @@ from support import Pinging, assert_reaches, eventually, ping, reaches, received
 
 LAB = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  h1: $HOST(1)
+  h2: $HOST(2)
   tagged:
     kind: host
     vlan: 40

@@ -38,10 +38,7 @@ def lab_text() -> str:
     far = ", ".join(f'p{i}: [10.12.{i}.2/24, "fd00:2{i}::2/64"]' for i in each)
     return f"""
 nodes:
-  h1:
-    kind: host
-    interfaces: {{eth0: [10.1.0.2/24, "fd00:1::2/64"]}}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   spine:
     kind: kamuee
     daemon: frr

@@ -25,10 +25,7 @@ from scapy.all import (ICMP, IP, UDP, Ether, HBHOptUnknown, ICMPv6DestUnreach, I
 
 ROUTERS = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   r:
     kind: $ROUTER
     interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}
@@ -39,10 +36,7 @@ nodes:
       - blackhole fd00:9:1::/48
       - prohibit fd00:9:2::/48
       - unreachable fd00:9:3::/48
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  h2: $HOST(2)
 links:
   - [h1:eth0, r:p0]
   - {ends: [r:p1, h2:eth0], mtu: 1400}

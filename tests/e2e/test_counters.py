@@ -11,32 +11,9 @@ from kamuee.errors import DaemonError
 from kamuee.lab import measure
 
 from conftest import ROOT
-from support import assert_reaches, eventually, pings, received, receiver, send
+from support import assert_reaches, eventually, pings, received, receiver, send, ways
 
-LINE = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.12.1.1/24, "fd00:12::1/64"]
-      p2: [10.12.2.1/24, "fd00:13::1/64"]
-  far:
-    kind: host
-    interfaces:
-      p1: [10.12.1.2/24, "fd00:12::2/64"]
-      p2: [10.12.2.2/24, "fd00:13::2/64"]
-      lo: [198.51.100.1/32, 203.0.113.1/32, "2001:db8:100::1/128"]
-    routes: [default via 10.12.1.1, "default via fd00:12::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, far:p1]
-  - [r:p2, far:p2]
-"""
+LINE = ways(2, ["198.51.100.1/32", "203.0.113.1/32", "2001:db8:100::1/128"])
 V4, V6 = "198.51.100.0/24", "2001:db8:100::/48"
 ECHO4, ECHO6 = 20 + 8 + 16, 40 + 8 + 16             # bytes of an IP packet with --size 16
 

@@ -2,32 +2,9 @@
 """Equal-cost paths: both are used, a failing member hands its flows to the other, each flow stays on one path."""
 import pytest
 
-from support import assert_reaches, eventually, hops, link_up, received, receiver, send
+from support import assert_reaches, eventually, hops, link_up, received, receiver, send, ways
 
-TWO_PATHS = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: $ROUTER
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.12.1.1/24, "fd00:12::1/64"]
-      p2: [10.12.2.1/24, "fd00:13::1/64"]
-  far:
-    kind: host
-    interfaces:
-      p1: [10.12.1.2/24, "fd00:12::2/64"]
-      p2: [10.12.2.2/24, "fd00:13::2/64"]
-      lo: [198.51.100.1/32, "2001:db8:100::1/128"]
-    routes: [default via 10.12.1.1, "default via fd00:12::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, far:p1]
-  - [r:p2, far:p2]
-"""
+TWO_PATHS = ways(2, ["198.51.100.1/32", "2001:db8:100::1/128"], "$ROUTER")
 V4, V6 = "198.51.100.1", "2001:db8:100::1"
 ROUTES = {V4: "198.51.100.0/24 nexthop via 10.12.1.2 dev p1 nexthop via 10.12.2.2 dev p2",
           V6: "2001:db8:100::/48 nexthop via fd00:12::2 dev p1 nexthop via fd00:13::2 dev p2"}

@@ -12,19 +12,13 @@ from support import assert_reaches, eventually, received, receiver, send
 
 LAB = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   tagged:
     kind: host
     vlan: 40
     interfaces: {eth0: [10.40.0.2/24]}
     routes: [default via 10.40.0.1]
-  red:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24]}
-    routes: [default via 10.1.0.1]
+  red: $HOST4(1)
   far:
     kind: host
     interfaces:

@@ -10,38 +10,9 @@ import pytest
 
 from kamuee.lab import flows, measure
 
-from support import assert_reaches, eventually
+from support import assert_reaches, eventually, ways
 
-FOUR_WAYS = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.12.1.1/24, "fd00:12::1/64"]
-      p2: [10.12.2.1/24, "fd00:13::1/64"]
-      p3: [10.12.3.1/24, "fd00:14::1/64"]
-      p4: [10.12.4.1/24, "fd00:15::1/64"]
-  far:
-    kind: host
-    interfaces:
-      p1: [10.12.1.2/24, "fd00:12::2/64"]
-      p2: [10.12.2.2/24, "fd00:13::2/64"]
-      p3: [10.12.3.2/24, "fd00:14::2/64"]
-      p4: [10.12.4.2/24, "fd00:15::2/64"]
-      lo: [198.51.100.1/32, "2001:db8:100::1/128"]
-    routes: [default via 10.12.1.1, "default via fd00:12::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, far:p1]
-  - [r:p2, far:p2]
-  - [r:p3, far:p3]
-  - [r:p4, far:p4]
-"""
+FOUR_WAYS = ways(4, ["198.51.100.1/32", "2001:db8:100::1/128"])
 TARGETS = ("198.51.100.1", "2001:db8:100::1")
 GATEWAYS = {4: [f"10.12.{i}.2" for i in range(1, 5)], 6: [f"fd00:{11 + i}::2" for i in range(1, 5)]}
 MULTIPATH = ["198.51.100.0/24 " + " ".join(f"nexthop via {g} dev p{i}" for i, g in enumerate(GATEWAYS[4], 1)),

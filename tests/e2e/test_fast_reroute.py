@@ -13,10 +13,7 @@ from support import assert_reaches, eventually, reaches
 
 EDGE = """
 nodes:
-  c:
-    kind: host
-    interfaces: {eth0: [10.3.0.2/24, "fd00:3::2/64"]}
-    routes: [default via 10.3.0.1, "default via fd00:3::1"]
+  c: $HOST(3)
   isp1:
     kind: host
     interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"], lo: [20.0.0.1/32, 20.1.0.1/32, "2001:db8::1/128"]}

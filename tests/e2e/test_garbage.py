@@ -15,10 +15,7 @@ pytestmark = pytest.mark.storm
 
 LINE = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   bad:
     kind: host
     interfaces: {eth0: [10.4.0.2/24]}
@@ -28,10 +25,7 @@ nodes:
       p0: [10.1.0.1/24, "fd00:1::1/64"]
       p1: [10.2.0.1/24, "fd00:2::1/64"]
       p2: [10.4.0.1/24, "fd00:4::1/64"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  h2: $HOST(2)
 links:
   - [h1:eth0, r:p0]
   - [r:p1, h2:eth0]

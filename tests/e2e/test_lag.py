@@ -24,10 +24,7 @@ KAMUEE = str(Path(__file__).resolve().parents[2] / "kamuee")
 
 TWO_ROUTERS = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   r1:
     kind: kamuee
     interfaces:
@@ -50,10 +47,7 @@ nodes:
       v7: {vlan: 7, port: lag0, addresses: [10.17.0.2/24]}
     routes: [10.1.0.0/24 via 10.12.0.1, "fd00:1::/64 via fd00:12::1"]
     $SET
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  h2: $HOST(2)
 links:
   - [h1:eth0, r1:p0]
   - [r1:p1, r2:p1]

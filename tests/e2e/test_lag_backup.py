@@ -16,10 +16,7 @@ from wire import in_namespace, packet_socket
 
 LAB = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   r:
     kind: kamuee
     interfaces:
@@ -30,10 +27,7 @@ nodes:
       v7: {vlan: 7, port: lag0, addresses: [10.7.0.1/24]}
     set: [set port lag0 lag mode active-backup, set port lag0 lag primary p1]
   sw: {kind: host, interfaces: {eth0: [], eth1: [], eth2: []}}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  h2: $HOST(2)
 links:
   - [h1:eth0, r:p0]
   - [r:p1, sw:eth0]

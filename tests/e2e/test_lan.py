@@ -15,10 +15,7 @@ nodes:
   sw:
     kind: host
     interfaces: {eth0: [], eth1: [], eth2: []}
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   gw:
     kind: router
     interfaces: {eth0: [10.1.0.3/24, "fd00:1::3/64"], lo: [10.9.0.1/32, "fd00:9::1/128"]}

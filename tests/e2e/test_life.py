@@ -16,10 +16,7 @@ from support import Pinging, assert_no_loss, assert_reaches, eventually, ping, p
 
 LINE = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   r:
     kind: kamuee
     daemon: frr

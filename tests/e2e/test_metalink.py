@@ -9,14 +9,8 @@ from support import Router, assert_no_loss, assert_reaches, eventually, hops, pi
 
 ROW = """
 nodes:
-  reda:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  blueb:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  reda: $HOST(1)
+  blueb: $HOST(2)
   r:
     kind: kamuee
     vrs:

@@ -17,10 +17,7 @@ pytestmark = pytest.mark.kernel_forwards     # of multicast: src/data/forwarder/
 GROUPS = str(Path(__file__).with_name("groups.py"))
 PAIR = """
 nodes:
-  source:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  source: $HOST(1)
   r:
     kind: kamuee
     DAEMON
@@ -29,10 +26,7 @@ nodes:
       p1: [10.2.0.1/24, "fd00:2::1/64"]
       p2: []
       v40: {vlan: 40, port: p2, addresses: [10.40.0.1/24, "fd00:40::1/64"]}
-  near:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  near: $HOST(2)
   tagged:
     kind: host
     vlan: 40

@@ -20,14 +20,8 @@ LAB = """
 nodes:
   left: {kind: host}
   right: {kind: host}
-  source:
-    kind: host
-    interfaces: {eth0: [10.3.0.2/24, "fd00:3::2/64"]}
-    routes: [default via 10.3.0.1, "default via fd00:3::1"]
-  target:
-    kind: host
-    interfaces: {eth0: [10.4.0.2/24, "fd00:4::2/64"]}
-    routes: [default via 10.4.0.1, "default via fd00:4::1"]
+  source: $HOST(3)
+  target: $HOST(4)
   r:
     kind: $ROUTER
     interfaces:

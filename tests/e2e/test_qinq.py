@@ -41,10 +41,7 @@ nodes:
     set: [set vport s100c10 mtu 1500, set vport q200c10 mtu 1500]
   bare:
     kind: host
-  plain:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  plain: $HOST(2)
 links:
   - {ends: [inner:eth0, r:p0], mtu: 1504}
   - {ends: [other:eth0, r:p1], mtu: 1504}

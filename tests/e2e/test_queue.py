@@ -17,14 +17,8 @@ from wire import packet_socket, receive
 
 LAB = """
 nodes:
-  a:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24]}
-    routes: [default via 10.1.0.1]
-  b:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24]}
-    routes: [default via 10.2.0.1]
+  a: $HOST4(1)
+  b: $HOST4(2)
   r:
     kind: kamuee
     vrs: {red: {}, blue: {}}

@@ -26,10 +26,7 @@ ROUTES = 4000
 CHANGES_PER_S = 10000
 LAB = f"""
 nodes:
-  h1:
-    kind: host
-    interfaces: {{eth0: [10.1.0.2/24, "fd00:1::2/64"]}}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   r:
     kind: kamuee
     daemon: frr

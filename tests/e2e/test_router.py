@@ -41,10 +41,7 @@ HOSTILE = {"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1", "net
 PROFILES = {"kamueed-defaults": {}, "kamueed-debian": DEBIAN, "kamueed-hostile": HOSTILE}
 LAB = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   r:
     kind: $ROUTER
     sysctl: {$SYSCTL}
@@ -55,10 +52,7 @@ nodes:
       p2: {vr: red, addresses: [10.3.0.1/24, "fd00:3::1/64"]}
 $VPORT
     routes: [198.51.100.0/24 via 10.1.0.99, "2001:db8:9::/48 via fd00:1::99"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  h2: $HOST(2)
   h3:
     kind: host
     interfaces: {eth0: [10.3.0.2/24, "fd00:3::2/64"]}

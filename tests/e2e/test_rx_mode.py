@@ -9,20 +9,14 @@ from support import LINE, Router, assert_reaches, eventually, received, receiver
 
 TWO_ROUTERS = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24]}
-    routes: [default via 10.1.0.1]
+  h1: $HOST4(1)
   r1:
     kind: kamuee
     interfaces: {p0: [10.1.0.1/24]}
   r2:
     kind: kamuee
     interfaces: {p0: [10.2.0.1/24]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24]}
-    routes: [default via 10.2.0.1]
+  h2: $HOST4(2)
 links:
   - [h1:eth0, r1:p0]
   - [r2:p0, h2:eth0]

@@ -10,10 +10,7 @@ from support import assert_no_loss, assert_reaches, eventually, hops, ping, ping
 
 CHAIN = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   r:
     kind: $ROUTER
     interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}
@@ -22,10 +19,7 @@ nodes:
     kind: router
     interfaces: {p0: [10.2.0.2/24, "fd00:2::2/64"], p1: [10.3.0.1/24, "fd00:3::1/64"]}
     routes: [default via 10.2.0.1, "default via fd00:2::1"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.3.0.2/24, "fd00:3::2/64"]}
-    routes: [default via 10.3.0.1, "default via fd00:3::1"]
+  h2: $HOST(3)
 links:
   - [h1:eth0, r:p0]
   - {ends: [r:p1, r2:p0], mtu: 1400}

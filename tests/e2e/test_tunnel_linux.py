@@ -12,10 +12,7 @@ from support import Pinging, Router, assert_no_loss, assert_reaches, eventually,
 
 ROW = """
 nodes:
-  left:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  left: $HOST(1)
   a:
     kind: kamuee
     vrs:

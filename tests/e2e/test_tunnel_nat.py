@@ -9,14 +9,8 @@ from support import Router, assert_no_loss, assert_reaches, eventually, ping
 INSIDE, OUTSIDE, FAR = "10.9.0.1", "203.0.113.1", "203.0.113.2"
 LAB = f"""
 nodes:
-  left:
-    kind: host
-    interfaces: {{eth0: [10.1.0.2/24, "fd00:1::2/64"]}}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  right:
-    kind: host
-    interfaces: {{eth0: [10.2.0.2/24, "fd00:2::2/64"]}}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  left: $HOST(1)
+  right: $HOST(2)
   a:
     kind: kamuee
     interfaces:

@@ -13,14 +13,8 @@ nodes:
     kind: host
     interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"], lo: [198.51.100.1/32, 100.64.0.1/32, "2001:db8:100::1/128", "2001:db8:64::1/128"]}
     routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-  h3:
-    kind: host
-    interfaces: {eth0: [10.3.0.2/24, "fd00:3::2/64"]}
-    routes: [default via 10.3.0.1, "default via fd00:3::1"]
+  h2: $HOST(2)
+  h3: $HOST(3)
   r:
     kind: kamuee
     interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"], p2: [10.3.0.1/24, "fd00:3::1/64"]}

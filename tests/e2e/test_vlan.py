@@ -26,10 +26,7 @@ nodes:
       p2: [10.2.0.1/24, "fd00:2::1/64"]
       v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24, "fd00:40::1/64"]}
       v50: {vlan: 50, port: p1, addresses: [10.50.0.1/24, "fd00:50::1/64"]}
-  plain:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  plain: $HOST(2)
 links:
   - [tagged40:eth0, r:p0]
   - [tagged50:eth0, r:p1]

@@ -12,20 +12,14 @@ from support import assert_no_loss, assert_reaches, eventually, reaches, receive
 
 OVERLAP = """
 nodes:
-  reda: &a
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  reda: &a $HOST(1)
   redb: &b
     kind: host
     interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [198.51.100.1/32]}
     routes: [default via 10.2.0.1, "default via fd00:2::1"]
   bluea: *a
   blueb: *b
-  alone:
-    kind: host
-    interfaces: {eth0: [10.9.0.2/24]}
-    routes: [default via 10.9.0.1]
+  alone: $HOST4(9)
   r:
     kind: $ROUTER
     vrs:

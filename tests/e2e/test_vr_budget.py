@@ -14,10 +14,7 @@ from support import assert_no_loss, assert_reaches, eventually, reaches
 ROUTES = 5000
 OVERLAP = """
 nodes:
-  reda: &a
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  reda: &a $HOST(1)
   redb: &b
     kind: host
     interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [20.0.0.1/32, 20.0.3.1/32, 20.0.19.1/32, 20.0.50.1/32, 198.51.100.1/32]}

@@ -8,14 +8,8 @@ from support import Router, assert_no_loss, assert_reaches, eventually, hops, re
 
 LAB = """
 nodes:
-  tenant:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  other:
-    kind: host
-    interfaces: {eth0: [10.3.0.2/24, "fd00:3::2/64"]}
-    routes: [default via 10.3.0.1, "default via fd00:3::1"]
+  tenant: $HOST(1)
+  other: $HOST(3)
   server:
     kind: host
     interfaces: {eth0: [10.9.0.2/24, "fd00:9::2/64"], lo: [198.51.100.1/32]}
