@@ -44,6 +44,25 @@ static void be_forwarder(unsigned i)
 
 // --- once per program ---
 
+static struct CMUnitTest *test;
+static size_t n_tests;
+
+void path_test_add(const struct CMUnitTest *t)
+{
+    test = realloc(test, (n_tests + 1) * sizeof *test);
+    test[n_tests++] = *t;
+}
+
+int path_run(void)
+{
+    return _cmocka_run_group_tests("path", test, n_tests, rig_group_setup, rig_group_teardown);
+}
+
+__attribute__((weak)) int main(void)
+{
+    return path_run();
+}
+
 static struct rte_ring *ring_new(const char *kind, unsigned port, unsigned queue)
 {
     char name[32];

@@ -8,7 +8,7 @@
 // plays all other roles: it writes the tables (and takes the role of their writer for that), takes
 // punted frames like tap_manager and held packets like neigh_manager, and counts them likewise.
 //
-//     static void a_packet_is_forwarded(void **state)
+//     path_test(a_packet_is_forwarded)
 //     {
 //         uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
 //         rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
@@ -159,7 +159,17 @@ int rig_setup(void **state);
 int rig_teardown(void **state);
 int rig_group_setup(void **state);
 int rig_group_teardown(void **state);
-#define path_test(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-#define path_run(tests) cmocka_run_group_tests(tests, rig_group_setup, rig_group_teardown)
+
+// Defines a test: path_test(name) { ... }. Tests run in the order of their file.
+#define path_test(name) path_test_of(name, rig_setup, rig_teardown)
+#define path_test_of(name, setup, teardown)                                                        \
+    static void name(void **state);                                                                \
+    __attribute__((constructor(1000 + __LINE__))) static void name##_add(void)                     \
+    {                                                                                              \
+        path_test_add(&(struct CMUnitTest){#name, name, setup, teardown, NULL});                   \
+    }                                                                                              \
+    static void name(void **state)
+void path_test_add(const struct CMUnitTest *test);
+int path_run(void); // what main() does, unless a test program has its own
 
 #endif

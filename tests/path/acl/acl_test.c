@@ -50,7 +50,7 @@ static void send_both(void)
     rig_poll();
 }
 
-static void the_first_rule_that_matches_decides_and_counts(void **state)
+path_test(the_first_rule_that_matches_decides_and_counts)
 {
     two_interfaces();
     struct list l = denies(ACL_DENY);
@@ -69,7 +69,7 @@ static void the_first_rule_that_matches_decides_and_counts(void **state)
     assert_int_equal(list_hits(id, 0).bytes, 2 * 28 + 2 * 48);
 }
 
-static void an_output_list_is_asked_about_what_leaves_by_its_interface(void **state)
+path_test(an_output_list_is_asked_about_what_leaves_by_its_interface)
 {
     two_interfaces();
     struct list l = denies(ACL_DENY);
@@ -85,7 +85,7 @@ static void an_output_list_is_asked_about_what_leaves_by_its_interface(void **st
     assert_hits(id, 0, 2);
 }
 
-static void an_empty_list_counts_and_its_default_decides(void **state)
+path_test(an_empty_list_counts_and_its_default_decides)
 {
     two_interfaces();
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
@@ -105,7 +105,7 @@ static void an_empty_list_counts_and_its_default_decides(void **state)
 // rfc: 1812 5.3.9 SHOULD
 // rfc: 1812 5.2.7.1 SHOULD
 // rfc: 4443 3.1 SHOULD
-static void who_is_rejected_is_told_that_it_is_prohibited(void **state)
+path_test(who_is_rejected_is_told_that_it_is_prohibited)
 {
     struct frame f;
 
@@ -179,7 +179,7 @@ static void assert_reset(bool six, uint8_t flags, uint32_t seq, uint32_t ack)
 }
 
 // rfc: 9293 3.5.2 MUST
-static void rejected_tcp_is_reset(void **state)
+path_test(rejected_tcp_is_reset)
 {
     enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 
@@ -205,7 +205,7 @@ static void rejected_tcp_is_reset(void **state)
     assert_in_range(rig_discard(0), 3, 4); // ICMP error limits apply
 }
 
-static void what_a_meter_does_not_let_pass_is_policed(void **state)
+path_test(what_a_meter_does_not_let_pass_is_policed)
 {
     two_interfaces();
     router_role(ROLE_ACL_MANAGER);
@@ -229,7 +229,7 @@ static void what_a_meter_does_not_let_pass_is_policed(void **state)
     acl_meter_free(meter);
 }
 
-static void a_mirror_gets_what_the_rule_matches(void **state)
+path_test(a_mirror_gets_what_the_rule_matches)
 {
     two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
@@ -287,7 +287,7 @@ static void assert_redirected(unsigned n, uint64_t sent, uint64_t no_way)
     assert_int_equal(sum[1], no_way);
 }
 
-static void a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can(void **state)
+path_test(a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can)
 {
     two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
@@ -333,7 +333,7 @@ static void a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can(voi
     redirect_put(again);
 }
 
-static void a_redirect_of_the_other_family_changes_nothing(void **state)
+path_test(a_redirect_of_the_other_family_changes_nothing)
 {
     two_interfaces();
     struct list l = denies(ACL_PERMIT);
@@ -347,7 +347,7 @@ static void a_redirect_of_the_other_family_changes_nothing(void **state)
     redirect_put(l.action[0].redirect);
 }
 
-static void redirected_packets_move_up_when_others_end(void **state)
+path_test(redirected_packets_move_up_when_others_end)
 {
     two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
@@ -409,7 +409,7 @@ static void send_forty(uint16_t tagged, unsigned listed)
 
 // The filter leaves eight of 40 packets open; while the set is searched for these, next hops are
 // looked up, also for packets that are denied.
-static void next_hops_are_looked_up_while_a_set_waits(void **state)
+path_test(next_hops_are_looked_up_while_a_set_waits)
 {
     two_interfaces();
     uint16_t red = rig_vr("red"), tagged = rig_iface(0, 7, red), third = rig_iface(2, 0, red);
@@ -444,7 +444,7 @@ static void next_hops_are_looked_up_while_a_set_waits(void **state)
     acl_set_free(l.set);
 }
 
-static void what_is_logged_is_told_with_rule_and_addresses(void **state)
+path_test(what_is_logged_is_told_with_rule_and_addresses)
 {
     struct acl_log_entry e[4];
 
@@ -521,7 +521,7 @@ static struct list marks(uint8_t class, uint8_t dscp)
 }
 
 // rfc: 1624 3 MUST
-static void a_packet_leaves_with_the_class_and_the_dscp_of_its_rule(void **state)
+path_test(a_packet_leaves_with_the_class_and_the_dscp_of_its_rule)
 {
     two_interfaces();
     struct list l = marks(3, 46), other = marks(0, 63);
@@ -548,7 +548,7 @@ static void a_packet_leaves_with_the_class_and_the_dscp_of_its_rule(void **state
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_remarked_checksum_is_right_for_all_codepoints(void **state)
+path_test(a_remarked_checksum_is_right_for_all_codepoints)
 {
     two_interfaces();
     struct list l = marks(7, 0);
@@ -566,7 +566,7 @@ static void a_remarked_checksum_is_right_for_all_codepoints(void **state)
     }
 }
 
-static void pieces_have_the_class_and_the_dscp_of_the_whole(void **state)
+path_test(pieces_have_the_class_and_the_dscp_of_the_whole)
 {
     two_interfaces();
     struct list l = marks(5, 10);
@@ -578,26 +578,4 @@ static void pieces_have_the_class_and_the_dscp_of_the_whole(void **state)
     assert_leaves(5, 0x2b);
     assert_leaves(5, 0x2b);
     assert_int_equal(rig_discard(1), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(the_first_rule_that_matches_decides_and_counts),
-        path_test(an_output_list_is_asked_about_what_leaves_by_its_interface),
-        path_test(an_empty_list_counts_and_its_default_decides),
-        path_test(who_is_rejected_is_told_that_it_is_prohibited),
-        path_test(rejected_tcp_is_reset),
-        path_test(what_a_meter_does_not_let_pass_is_policed),
-        path_test(a_mirror_gets_what_the_rule_matches),
-        path_test(a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can),
-        path_test(a_redirect_of_the_other_family_changes_nothing),
-        path_test(redirected_packets_move_up_when_others_end),
-        path_test(next_hops_are_looked_up_while_a_set_waits),
-        path_test(what_is_logged_is_told_with_rule_and_addresses),
-        path_test(a_packet_leaves_with_the_class_and_the_dscp_of_its_rule),
-        path_test(a_remarked_checksum_is_right_for_all_codepoints),
-        path_test(pieces_have_the_class_and_the_dscp_of_the_whole),
-    };
-    return path_run(tests);
 }

@@ -64,7 +64,7 @@ static void proto(struct acl_rule *r, uint8_t proto)
     r->proto_any = false;
 }
 
-static void ports_match_whole_packets_and_first_fragments(void **state)
+path_test(ports_match_whole_packets_and_first_fragments)
 {
     struct list l;
 
@@ -90,7 +90,7 @@ static void ports_match_whole_packets_and_first_fragments(void **state)
     assert_int_equal(rig_drops_all(), rig_drops(DROP_ACL_DENIED));
 }
 
-static void fragments_are_matched_by_what_they_are(void **state)
+path_test(fragments_are_matched_by_what_they_are)
 {
     static const uint8_t part[] = {ACL_WHOLE, ACL_FIRST, ACL_LATER};
     static const uint16_t field[] = {0, 0x2000, 0x2008, 0x0008}; // the last two are later fragments
@@ -114,7 +114,7 @@ static struct ip_spec tcp(uint8_t *segment, uint8_t flags)
     return (struct ip_spec){.proto = TCP, .l4 = segment, .l4_len = 20};
 }
 
-static void tcp_flags_and_established(void **state)
+path_test(tcp_flags_and_established)
 {
     uint8_t s[20];
     struct list l;
@@ -138,7 +138,7 @@ static void tcp_flags_and_established(void **state)
     assert_false(passes4(tcp(s, 0x10)));
 }
 
-static void icmp_type_and_code_and_dscp(void **state)
+path_test(icmp_type_and_code_and_dscp)
 {
     const uint8_t echo[8] = {8, 0}, too_big[8] = {3, 4}, echo6[8] = {128, 0};
     struct list l;
@@ -196,7 +196,7 @@ static struct frame chained(unsigned n, const uint8_t *fragment)
 }
 
 // rfc: 7112 5 SHOULD
-static void the_upper_layer_is_found_behind_extension_headers(void **state)
+path_test(the_upper_layer_is_found_behind_extension_headers)
 {
     static const uint8_t first[8] = {UDP, 0, 0, 1}, later[8] = {UDP, 0, 0x01, 1}, atomic[8] = {UDP};
     struct list l;
@@ -232,7 +232,7 @@ static void the_upper_layer_is_found_behind_extension_headers(void **state)
     assert_int_equal(rig_drops(DROP_ACL_UNREADABLE), 2);
 }
 
-static void what_cuts_its_own_headers_is_dropped_by_name(void **state)
+path_test(what_cuts_its_own_headers_is_dropped_by_name)
 {
     uint8_t s[20];
     struct list l;
@@ -253,7 +253,7 @@ static void what_cuts_its_own_headers_is_dropped_by_name(void **state)
     assert_hits(iface_get(in)->acl_in, 10, 1);
 }
 
-static void a_burst_of_several_lists_is_sorted_out(void **state)
+path_test(a_burst_of_several_lists_is_sorted_out)
 {
     struct list l = {.otherwise = {.verb = ACL_PERMIT}}, other = {.otherwise = {.verb = ACL_DENY}};
     uint16_t vlan[3];
@@ -283,7 +283,7 @@ static void a_burst_of_several_lists_is_sorted_out(void **state)
     assert_hits(b, 0, 10);
 }
 
-static void what_is_for_us_is_asked_about_too(void **state)
+path_test(what_is_for_us_is_asked_about_too)
 {
     struct list l = {.otherwise = {.verb = ACL_DENY}};
     struct frame f;
@@ -304,7 +304,7 @@ static void what_is_for_us_is_asked_about_too(void **state)
     assert_true(rig_punted(PUNT_ROUTING, &f, NULL));
 }
 
-static void neighbors_of_the_link_are_found_whatever_a_list_says(void **state)
+path_test(neighbors_of_the_link_are_found_whatever_a_list_says)
 {
     const uint8_t solicit[24] = {135}, router[24] = {133};
     struct list l = {.otherwise = {.verb = ACL_DENY}};
@@ -328,7 +328,7 @@ static void neighbors_of_the_link_are_found_whatever_a_list_says(void **state)
     assert_true(rig_punted(PUNT_NEIGH, &f, NULL));
 }
 
-static void what_was_held_or_must_be_cut_is_asked_about_before_it_leaves(void **state)
+path_test(what_was_held_or_must_be_cut_is_asked_about_before_it_leaves)
 {
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
 
@@ -358,7 +358,7 @@ static void what_was_held_or_must_be_cut_is_asked_about_before_it_leaves(void **
     assert_hits(id, 0, 2);
 }
 
-static void counters_are_exact_while_the_list_changes(void **state)
+path_test(counters_are_exact_while_the_list_changes)
 {
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
     struct plan_rx all[RIG_PORTS];
@@ -400,22 +400,4 @@ static void counters_are_exact_while_the_list_changes(void **state)
     assert_int_equal(list_hits(id, 20).bytes, 500 * 28);
     assert_only_drop(DROP_ACL_DENIED, 500);
     assert_int_equal(rig_discard(1), 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(ports_match_whole_packets_and_first_fragments),
-        path_test(fragments_are_matched_by_what_they_are),
-        path_test(tcp_flags_and_established),
-        path_test(icmp_type_and_code_and_dscp),
-        path_test(the_upper_layer_is_found_behind_extension_headers),
-        path_test(what_cuts_its_own_headers_is_dropped_by_name),
-        path_test(a_burst_of_several_lists_is_sorted_out),
-        path_test(what_is_for_us_is_asked_about_too),
-        path_test(neighbors_of_the_link_are_found_whatever_a_list_says),
-        path_test(what_was_held_or_must_be_cut_is_asked_about_before_it_leaves),
-        path_test(counters_are_exact_while_the_list_changes),
-    };
-    return path_run(tests);
 }

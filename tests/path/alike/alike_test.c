@@ -106,12 +106,12 @@ static void bursts_of(enum ip_family family)
         }
 }
 
-static void ipv4_packets_that_are_alike_and_one_that_is_not(void **state)
+path_test(ipv4_packets_that_are_alike_and_one_that_is_not)
 {
     bursts_of(IP4);
 }
 
-static void ipv6_packets_that_are_alike_and_one_that_is_not(void **state)
+path_test(ipv6_packets_that_are_alike_and_one_that_is_not)
 {
     bursts_of(IP6);
 }
@@ -145,7 +145,7 @@ static void assert_few(enum ip_family family, unsigned dsts, unsigned n, unsigne
     assert_int_equal(rig_discard(1) + rig_discard(2), 0);
 }
 
-static void bursts_of_few_destinations(void **state)
+path_test(bursts_of_few_destinations)
 {
     static const unsigned sizes[] = {7, 8, 9, 63, BURST_MAX};
 
@@ -159,7 +159,7 @@ static void bursts_of_few_destinations(void **state)
 }
 
 // The next hop of a burst of one destination may be a group: flows still spread.
-static void flows_to_one_destination_part_in_a_group(void **state)
+path_test(flows_to_one_destination_part_in_a_group)
 {
     router();
     uint32_t member[2] = {rig_adjacency(out[1], 1), rig_adjacency(out[2], 2)};
@@ -176,7 +176,7 @@ static void flows_to_one_destination_part_in_a_group(void **state)
 }
 
 // A uniform burst that may not be forwarded leaves as a whole by its exit.
-static void packets_alike_that_have_no_route_are_all_dropped(void **state)
+path_test(packets_alike_that_have_no_route_are_all_dropped)
 {
     router();
     for (unsigned i = 0; i < BURST_MAX; i++) {
@@ -185,16 +185,4 @@ static void packets_alike_that_have_no_route_are_all_dropped(void **state)
     }
     rig_poll();
     assert_only_drop(DROP_IP4_NO_ROUTE, BURST_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(ipv4_packets_that_are_alike_and_one_that_is_not),
-        path_test(ipv6_packets_that_are_alike_and_one_that_is_not),
-        path_test(bursts_of_few_destinations),
-        path_test(flows_to_one_destination_part_in_a_group),
-        path_test(packets_alike_that_have_no_route_are_all_dropped),
-    };
-    return path_run(tests);
 }

@@ -52,7 +52,7 @@ static void send_ip(const struct ip_spec *s)
     rig_poll();
 }
 
-static void control_packets_go_up_before_a_route_is_known(void **state)
+path_test(control_packets_go_up_before_a_route_is_known)
 {
     static const uint8_t solicitation[24] = {135};
     static const uint8_t ospf_mac[] = {1, 0, 0x5e, 0, 0, 5}, ospf6_mac[] = {0x33, 0x33, 0, 0, 0, 5};
@@ -91,7 +91,7 @@ static void control_packets_go_up_before_a_route_is_known(void **state)
     the_routes_are_known();
 }
 
-static void all_others_wait_and_take_their_way_in_order(void **state)
+path_test(all_others_wait_and_take_their_way_in_order)
 {
     struct frame g;
 
@@ -115,7 +115,7 @@ static void all_others_wait_and_take_their_way_in_order(void **state)
     assert_int_equal(held(), 0);
 }
 
-static void what_does_not_fit_has_a_name_and_control_packets_pass_nevertheless(void **state)
+path_test(what_does_not_fit_has_a_name_and_control_packets_pass_nevertheless)
 {
     struct frame g;
 
@@ -132,7 +132,7 @@ static void what_does_not_fit_has_a_name_and_control_packets_pass_nevertheless(v
     assert_int_equal(rig_discard(2), BEGIN_KEPT_MAX / 2);
 }
 
-static void where_the_source_is_checked_against_routes_they_wait_too(void **state)
+path_test(where_the_source_is_checked_against_routes_they_wait_too)
 {
     struct frame g;
 
@@ -148,7 +148,7 @@ static void where_the_source_is_checked_against_routes_they_wait_too(void **stat
     assert_only_drop(DROP_URPF_SOURCE, 1);
 }
 
-static void a_frame_that_needs_no_route_to_be_dropped_is_dropped(void **state)
+path_test(a_frame_that_needs_no_route_to_be_dropped_is_dropped)
 {
     struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3"});
 
@@ -166,7 +166,7 @@ static void a_frame_that_needs_no_route_to_be_dropped_is_dropped(void **state)
 }
 
 // A burst of both kinds: counters of interface and queue are right.
-static void each_packet_is_counted_once(void **state)
+path_test(each_packet_is_counted_once)
 {
     struct counter_iface sum;
 
@@ -186,17 +186,4 @@ static void each_packet_is_counted_once(void **state)
     assert_int_equal(rig_discard(1), 20);
     for (struct frame g; rig_punted(PUNT_ROUTING, &g, NULL);)
         ;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(control_packets_go_up_before_a_route_is_known),
-        path_test(all_others_wait_and_take_their_way_in_order),
-        path_test(what_does_not_fit_has_a_name_and_control_packets_pass_nevertheless),
-        path_test(where_the_source_is_checked_against_routes_they_wait_too),
-        path_test(a_frame_that_needs_no_route_to_be_dropped_is_dropped),
-        path_test(each_packet_is_counted_once),
-    };
-    return path_run(tests);
 }

@@ -29,7 +29,7 @@ static struct frame to_subnet(uint8_t ttl, unsigned payload)
 }
 
 // rfc: 2644 3 MUST
-static void from_elsewhere_it_ends_here_and_nobody_is_told(void **state)
+path_test(from_elsewhere_it_ends_here_and_nobody_is_told)
 {
     two_interfaces(0);
     struct frame f = to_subnet(64, 20);
@@ -70,18 +70,18 @@ static void leaves_as_broadcast(uint16_t vlan)
 }
 
 // rfc: 1812 5.3.5.2 MAY
-static void when_allowed_it_leaves_as_broadcast(void **state)
+path_test(when_allowed_it_leaves_as_broadcast)
 {
     leaves_as_broadcast(0);
 }
 
-static void when_allowed_it_leaves_a_sub_interface_with_its_tag(void **state)
+path_test(when_allowed_it_leaves_a_sub_interface_with_its_tag)
 {
     leaves_as_broadcast(7);
 }
 
 // rfc: 1812 4.3.2.7 MUST NOT
-static void no_error_is_sent_about_one(void **state)
+path_test(no_error_is_sent_about_one)
 {
     two_interfaces(0);
     iface_get(out)->policy.directed_broadcast = true;
@@ -100,7 +100,7 @@ static void no_error_is_sent_about_one(void **state)
 }
 
 // rfc: 1812 5.3.5.2 MAY
-static void from_the_subnet_itself_it_is_for_us(void **state)
+path_test(from_the_subnet_itself_it_is_for_us)
 {
     two_interfaces(0);
     subnet(in, "192.0.2.255/32");
@@ -123,7 +123,7 @@ static void from_the_subnet_itself_it_is_for_us(void **state)
 }
 
 // rfc: 1812 4.3.2.7 MUST NOT
-static void no_error_goes_to_one(void **state)
+path_test(no_error_goes_to_one)
 {
     two_interfaces(0);
     iface_get(out)->policy.directed_broadcast = true;
@@ -134,18 +134,4 @@ static void no_error_goes_to_one(void **state)
     assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 1);
     assert_int_equal(rig_drops(DROP_IP4_MARTIAN_SRC), 1);
     assert_int_equal(rig_discard(0) + rig_discard(1), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(from_elsewhere_it_ends_here_and_nobody_is_told),
-        path_test(when_allowed_it_leaves_as_broadcast),
-        path_test(when_allowed_it_leaves_a_sub_interface_with_its_tag),
-        path_test(no_error_is_sent_about_one),
-        path_test(from_the_subnet_itself_it_is_for_us),
-        path_test(no_error_goes_to_one),
-    };
-
-    return path_run(tests);
 }

@@ -45,7 +45,7 @@ static void traffic(void)
     assert_int_equal(rig_discard(3), 100);
 }
 
-static void every_next_hop_is_counted_while_it_is_on(void **state)
+path_test(every_next_hop_is_counted_while_it_is_on)
 {
     routes();
     traffic();
@@ -103,7 +103,7 @@ static void send_to(const char *dst, unsigned n, unsigned payload)
         assert_int_equal(prefix_count_sum(slot).bytes, n_bytes); \
     } while (0)
 
-static void packets_of_a_counted_prefix_are_counted_exactly(void **state)
+path_test(packets_of_a_counted_prefix_are_counted_exactly)
 {
     uint16_t four = slot_new(), six = slot_new();
 
@@ -132,7 +132,7 @@ static void packets_of_a_counted_prefix_are_counted_exactly(void **state)
     assert_counted(four, 111, 70 * 128 + 41 * 38);
 }
 
-static void what_a_counted_prefix_drops_or_holds_is_counted_once(void **state)
+path_test(what_a_counted_prefix_drops_or_holds_is_counted_once)
 {
     uint16_t dead = slot_new(), held = slot_new(), none = slot_new();
 
@@ -159,7 +159,7 @@ static void what_a_counted_prefix_drops_or_holds_is_counted_once(void **state)
     assert_counted(none, 0, 0);
 }
 
-static void drops_are_those_of_a_virtual_router(void **state)
+path_test(drops_are_those_of_a_virtual_router)
 {
     uint16_t red = rig_vr("red"), in[] = {rig_iface(0, 0, VR_DEFAULT), rig_iface(0, 7, red)};
 
@@ -214,7 +214,7 @@ static void send_red(uint16_t iface, const char *dst, unsigned n, unsigned paylo
     rig_poll();
 }
 
-static void a_route_into_another_virtual_router_leaves_one_ledger_and_enters_the_other(void **state)
+path_test(a_route_into_another_virtual_router_leaves_one_ledger_and_enters_the_other)
 {
     uint16_t red = rig_vr("red"), in = rig_iface(0, 7, red), out = rig_iface(1, 0, VR_DEFAULT);
     iface_get(out)->mtu = 500;
@@ -243,7 +243,7 @@ static void a_route_into_another_virtual_router_leaves_one_ledger_and_enters_the
     assert_ledger_vr(VR_DEFAULT, 0, 0, 9, 9, 0, 0, 0, 0);
 }
 
-static void an_interface_that_moves_leaves_what_it_has_counted(void **state)
+path_test(an_interface_that_moves_leaves_what_it_has_counted)
 {
     uint16_t red = rig_vr("red"), in = rig_iface(0, 7, red), out = rig_iface(1, 0, red);
 
@@ -263,7 +263,7 @@ static void an_interface_that_moves_leaves_what_it_has_counted(void **state)
     assert_ledger_vr(VR_DEFAULT, 3, 0, 0, 0, 0, 0, 3, 0);
 }
 
-static void an_interface_that_ends_leaves_what_it_has_counted(void **state)
+path_test(an_interface_that_ends_leaves_what_it_has_counted)
 {
     uint16_t red = rig_vr("red"), in = rig_iface(0, 7, red), again;
 
@@ -282,7 +282,7 @@ static void an_interface_that_ends_leaves_what_it_has_counted(void **state)
     assert_ledger_vr(red, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
-static void what_was_restored_is_there_once(void **state)
+path_test(what_was_restored_is_there_once)
 {
     uint16_t red = rig_vr("red"), in = rig_iface(0, 7, red);
     const struct counter_cleared never = {0};
@@ -299,20 +299,4 @@ static void what_was_restored_is_there_once(void **state)
     counter_mine()->iface[in].rx_packets -= 60; // not part of the global ledger
     counter_mine()->vr_drop[red][DROP_IP4_TTL] -= 100;
     counter_begin_vr(red);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(every_next_hop_is_counted_while_it_is_on),
-        path_test(packets_of_a_counted_prefix_are_counted_exactly),
-        path_test(what_a_counted_prefix_drops_or_holds_is_counted_once),
-        path_test(drops_are_those_of_a_virtual_router),
-        path_test(a_route_into_another_virtual_router_leaves_one_ledger_and_enters_the_other),
-        path_test(an_interface_that_moves_leaves_what_it_has_counted),
-        path_test(an_interface_that_ends_leaves_what_it_has_counted),
-        path_test(what_was_restored_is_there_once),
-    };
-
-    return path_run(tests);
 }

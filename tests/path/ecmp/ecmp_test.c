@@ -89,7 +89,7 @@ static struct ip_spec other_protocol(bool six, unsigned k)
         .src = address(six, 1), .dst = address(six, 2), .proto = (uint8_t)(128 + k), .payload = 16};
 }
 
-static void l4_tells_flows_apart_by_ports_protocol_and_address(void **state)
+path_test(l4_tells_flows_apart_by_ports_protocol_and_address)
 {
     three_ways();
     hash_by(FLOW_HASH_L4, true, 1);
@@ -101,7 +101,7 @@ static void l4_tells_flows_apart_by_ports_protocol_and_address(void **state)
     ways_of(other_label, true, true);
 }
 
-static void l3_looks_at_addresses_only(void **state)
+path_test(l3_looks_at_addresses_only)
 {
     three_ways();
     hash_by(FLOW_HASH_L3, true, 1);
@@ -114,7 +114,7 @@ static void l3_looks_at_addresses_only(void **state)
 }
 
 // rfc: 6437 3 MUST
-static void the_flow_label_may_be_left_out(void **state)
+path_test(the_flow_label_may_be_left_out)
 {
     three_ways();
     hash_by(FLOW_HASH_L4, false, 1);
@@ -147,7 +147,7 @@ static unsigned same_way_back(bool six, unsigned n)
     return same;
 }
 
-static void symmetric_takes_both_directions_of_a_flow_by_the_same_member(void **state)
+path_test(symmetric_takes_both_directions_of_a_flow_by_the_same_member)
 {
     three_ways();
     hash_by(FLOW_HASH_SYMMETRIC, true, 5);
@@ -188,7 +188,7 @@ static struct ip_spec error_about(const struct ip_spec *flow, bool six, unsigned
 
 // For anycast clients: an error from a router reaches the host whose packet it quotes.
 // rfc: 7690 3 SHOULD
-static void an_icmp_error_takes_the_way_of_the_flow_that_it_quotes(void **state)
+path_test(an_icmp_error_takes_the_way_of_the_flow_that_it_quotes)
 {
     static const uint8_t types[2][3] = {{3, 11, 12}, {1, 2, 3}};
     unsigned by_chance = 0;
@@ -212,7 +212,7 @@ static void an_icmp_error_takes_the_way_of_the_flow_that_it_quotes(void **state)
     assert_in_range(by_chance, 120, 480); // of 720, a third by chance, so the test is meaningful
 }
 
-static void a_cut_or_strange_quotation_is_hashed_like_any_packet(void **state)
+path_test(a_cut_or_strange_quotation_is_hashed_like_any_packet)
 {
     struct ip_spec flow = {.src = address(false, 2), .dst = address(false, 1), .sport = 5};
 
@@ -230,7 +230,7 @@ static void a_cut_or_strange_quotation_is_hashed_like_any_packet(void **state)
         }
 }
 
-static void fragments_stay_together_in_every_mode(void **state)
+path_test(fragments_stay_together_in_every_mode)
 {
     three_ways();
     for (unsigned mode = 0; mode < FLOW_HASH_MODES; mode++) {
@@ -264,7 +264,7 @@ static void fragments_stay_together_in_every_mode(void **state)
     }
 }
 
-static void packets_of_each_member_are_counted_where_a_group_chooses(void **state)
+path_test(packets_of_each_member_are_counted_where_a_group_chooses)
 {
     uint32_t member[3];
     unsigned n[RIG_PORTS] = {0};
@@ -351,7 +351,7 @@ static double worst(const unsigned *count, unsigned n)
     return w;
 }
 
-static void every_member_gets_its_share_of_realistic_flows(void **state)
+path_test(every_member_gets_its_share_of_realistic_flows)
 {
     static const unsigned sizes[] = {2, 4, 8, 16};
 
@@ -392,7 +392,7 @@ static double second_router(bool six, uint32_t seed1, uint32_t seed2, unsigned m
     return w;
 }
 
-static void two_routers_in_a_row_with_different_seeds_do_not_split_alike(void **state)
+path_test(two_routers_in_a_row_with_different_seeds_do_not_split_alike)
 {
     uint32_t member[4], group = group_of(member, 4);
 
@@ -407,21 +407,4 @@ static void two_routers_in_a_row_with_different_seeds_do_not_split_alike(void **
             assert_true(second_router(six, 9, 9, mode, group, member) >
                         2.9); // same seed: all on one of four
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(l4_tells_flows_apart_by_ports_protocol_and_address),
-        path_test(l3_looks_at_addresses_only),
-        path_test(the_flow_label_may_be_left_out),
-        path_test(symmetric_takes_both_directions_of_a_flow_by_the_same_member),
-        path_test(an_icmp_error_takes_the_way_of_the_flow_that_it_quotes),
-        path_test(a_cut_or_strange_quotation_is_hashed_like_any_packet),
-        path_test(fragments_stay_together_in_every_mode),
-        path_test(packets_of_each_member_are_counted_where_a_group_chooses),
-        path_test(every_member_gets_its_share_of_realistic_flows),
-        path_test(two_routers_in_a_row_with_different_seeds_do_not_split_alike),
-    };
-    return path_run(tests);
 }

@@ -23,7 +23,7 @@ static struct frame packet(void)
 
 // rfc: 1812 5.3.1 MUST
 // rfc: 1624 3 MUST
-static void a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum(void **state)
+path_test(a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum)
 {
     two_interfaces();
     struct frame f = packet(), g;
@@ -41,7 +41,7 @@ static void a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum(void **st
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit(void **state)
+path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit)
 {
     two_interfaces();
     struct frame f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"}), g;
@@ -55,7 +55,7 @@ static void an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit(void **state
     assert_memory_equal(g.b + 14 + 8, f.b + 14 + 8, g.n - 22);
 }
 
-static void ethernet_padding_is_cut_off(void **state)
+path_test(ethernet_padding_is_cut_off)
 {
     two_interfaces();
     struct frame f = frame_ip(
@@ -67,7 +67,7 @@ static void ethernet_padding_is_cut_off(void **state)
     assert_int_equal(g.n, 14 + 28);
 }
 
-static void a_frame_for_another_mac_is_dropped(void **state)
+path_test(a_frame_for_another_mac_is_dropped)
 {
     two_interfaces();
     struct frame f = packet();
@@ -78,7 +78,7 @@ static void a_frame_for_another_mac_is_dropped(void **state)
 }
 
 // rfc: 5798 6.4.3 MUST
-static void packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own(void **state)
+path_test(packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own)
 {
     static const uint8_t virtual_mac[6] = {0, 0, 0x5e, 0, 1, 5}, other[6] = {0, 0, 0x5e, 0, 1, 6};
     uint64_t word = iface_mac_word(virtual_mac);
@@ -119,7 +119,7 @@ static void packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own(void
     assert_only_drop(DROP_ETHER_NOT_OURS, 2);
 }
 
-static void frames_shorter_than_their_header_are_dropped(void **state)
+path_test(frames_shorter_than_their_header_are_dropped)
 {
     two_interfaces();
     rig_iface(0, 7, VR_DEFAULT);
@@ -135,7 +135,7 @@ static void frames_shorter_than_their_header_are_dropped(void **state)
 }
 
 // rfc: 1812 5.3.4 MUST
-static void a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded(void **state)
+path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded)
 {
     two_interfaces();
     uint8_t group[6] = {0x01, 0, 0x5e, 1, 2, 3};
@@ -151,7 +151,7 @@ static void a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded(void 
 
 // It may be one host's mistake, or an attempt to make all routers of a link answer.
 // rfc: 1122 3.3.6 SHOULD
-static void a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped(void **state)
+path_test(a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped)
 {
     two_interfaces();
     uint8_t group[6] = {0x33, 0x33, 0, 0, 0, 1};
@@ -172,7 +172,7 @@ static void a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped(
 }
 
 // rfc: 1122 3.3.6 MUST
-static void a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered(void **state)
+path_test(a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered)
 {
     two_interfaces();
     uint32_t broadcast = rig_nexthop(NEXTHOP_BROADCAST, in);
@@ -188,7 +188,7 @@ static void a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivere
     assert_memory_equal(g.b, f.b, f.n);
 }
 
-static void ethertypes_nobody_speaks_are_dropped(void **state)
+path_test(ethertypes_nobody_speaks_are_dropped)
 {
     two_interfaces();
     uint16_t unknown[] = {0x8847, 0x9000, 0x8137,
@@ -203,7 +203,7 @@ static void ethertypes_nobody_speaks_are_dropped(void **state)
     assert_only_drop(DROP_ETHER_TYPE_UNKNOWN, sizeof unknown / sizeof *unknown);
 }
 
-static void frames_of_link_protocols_go_up_unchanged(void **state)
+path_test(frames_of_link_protocols_go_up_unchanged)
 {
     static const struct {
         uint8_t b[20];
@@ -229,7 +229,7 @@ static void frames_of_link_protocols_go_up_unchanged(void **state)
     }
 }
 
-static void a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged(void **state)
+path_test(a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged)
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
@@ -250,7 +250,7 @@ static void a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged(void
     assert_int_equal(c.tx_bytes, g.n);
 }
 
-static void a_packet_leaves_tagged_by_a_sub_interface(void **state)
+path_test(a_packet_leaves_tagged_by_a_sub_interface)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     uint16_t sub = rig_iface(1, 4094, VR_DEFAULT);
@@ -271,7 +271,7 @@ static void a_packet_leaves_tagged_by_a_sub_interface(void **state)
     assert_memory_equal(g.b + 12, ((uint8_t[6]){0x81, 0x00, 0x0f, 0xfe, 0x86, 0xdd}), 6);
 }
 
-static void a_tag_the_port_has_stripped_counts_like_one_in_the_frame(void **state)
+path_test(a_tag_the_port_has_stripped_counts_like_one_in_the_frame)
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
@@ -288,7 +288,7 @@ static void a_tag_the_port_has_stripped_counts_like_one_in_the_frame(void **stat
     assert_int_equal(c.rx_packets, 1);
 }
 
-static void a_priority_tag_means_untagged(void **state)
+path_test(a_priority_tag_means_untagged)
 {
     two_interfaces();
     struct frame g, f = packet(), t = f;
@@ -304,7 +304,7 @@ static void a_priority_tag_means_untagged(void **state)
     assert_int_equal(c.rx_packets, 1);
 }
 
-static void an_unknown_vlan_is_dropped_and_so_is_a_second_tag(void **state)
+path_test(an_unknown_vlan_is_dropped_and_so_is_a_second_tag)
 {
     two_interfaces();
     rig_iface(0, 100, VR_DEFAULT);
@@ -324,7 +324,7 @@ static void an_unknown_vlan_is_dropped_and_so_is_a_second_tag(void **state)
     assert_int_equal(rig_drops_all(), 3);
 }
 
-static void an_interface_that_is_down_receives_nothing(void **state)
+path_test(an_interface_that_is_down_receives_nothing)
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
@@ -339,7 +339,7 @@ static void an_interface_that_is_down_receives_nothing(void **state)
     assert_only_drop(DROP_IFACE_DOWN, 2);
 }
 
-static void a_port_without_an_interface_of_its_own_drops_untagged_frames(void **state)
+path_test(a_port_without_an_interface_of_its_own_drops_untagged_frames)
 {
     two_interfaces();
     struct frame f = packet();
@@ -348,7 +348,7 @@ static void a_port_without_an_interface_of_its_own_drops_untagged_frames(void **
     assert_only_drop(DROP_IFACE_DOWN, 1);
 }
 
-static void a_jumbo_frame_in_several_segments_is_forwarded_whole(void **state)
+path_test(a_jumbo_frame_in_several_segments_is_forwarded_whole)
 {
     two_interfaces();
     iface_get(out)->mtu = 9000;
@@ -364,7 +364,7 @@ static void a_jumbo_frame_in_several_segments_is_forwarded_whole(void **state)
     assert_true(frame_is_ip4_sound(&g));
 }
 
-static void headers_cut_into_small_segments_are_put_together_first(void **state)
+path_test(headers_cut_into_small_segments_are_put_together_first)
 {
     two_interfaces();
     struct frame g,
@@ -376,7 +376,7 @@ static void headers_cut_into_small_segments_are_put_together_first(void **state)
     assert_memory_equal(g.b + 34, f.b + 34, f.n - 34);
 }
 
-static void padding_in_a_segment_of_its_own_is_cut_off(void **state)
+path_test(padding_in_a_segment_of_its_own_is_cut_off)
 {
     two_interfaces();
     struct frame g, f = frame_ip(&(struct ip_spec){
@@ -385,33 +385,4 @@ static void padding_in_a_segment_of_its_own_is_cut_off(void **state)
     rig_poll();
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, 14 + 28 + 200);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum),
-        path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit),
-        path_test(ethernet_padding_is_cut_off),
-        path_test(a_frame_for_another_mac_is_dropped),
-        path_test(
-            packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own),
-        path_test(frames_shorter_than_their_header_are_dropped),
-        path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded),
-        path_test(a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped),
-        path_test(a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered),
-        path_test(ethertypes_nobody_speaks_are_dropped),
-        path_test(frames_of_link_protocols_go_up_unchanged),
-        path_test(a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged),
-        path_test(a_packet_leaves_tagged_by_a_sub_interface),
-        path_test(a_tag_the_port_has_stripped_counts_like_one_in_the_frame),
-        path_test(a_priority_tag_means_untagged),
-        path_test(an_unknown_vlan_is_dropped_and_so_is_a_second_tag),
-        path_test(an_interface_that_is_down_receives_nothing),
-        path_test(a_port_without_an_interface_of_its_own_drops_untagged_frames),
-        path_test(a_jumbo_frame_in_several_segments_is_forwarded_whole),
-        path_test(headers_cut_into_small_segments_are_put_together_first),
-        path_test(padding_in_a_segment_of_its_own_is_cut_off),
-    };
-    return path_run(tests);
 }

@@ -29,17 +29,13 @@ static const struct packet_trace *explain(unsigned port, const struct frame *f)
     return trace;
 }
 
-static int make(void **state)
-{
-    return rig_setup(state);
-}
-
 static int clean(void **state)
 {
     router_role(ROLE_CONTROL);
     forwarder_explain_fini();
     return rig_teardown(state);
 }
+#define explain_test(name) path_test_of(name, rig_setup, clean)
 
 // --- nothing changes ---
 
@@ -194,7 +190,7 @@ static bool is_timestamped(const struct frame *f)
     return f->n > 40 && memchr(f->b + 34, 68, 24);
 }
 
-static void explain_says_what_happens_to_random_frames(void **state)
+explain_test(explain_says_what_happens_to_random_frames)
 {
     const char *seed = getenv("KAMUEE_SEED");
     struct random r = {.state = seed ? strtoull(seed, NULL, 0) : 20260522};
@@ -232,7 +228,7 @@ static const struct packet_trace_step *stage_of(const struct packet_trace *p, co
     return NULL;
 }
 
-static void a_packet_for_a_group_shows_its_member(void **state)
+explain_test(a_packet_for_a_group_shows_its_member)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
     uint32_t member[] = {rig_adjacency(out, 1), rig_adjacency(out, 2), rig_adjacency(out, 3)};
@@ -260,7 +256,7 @@ static void a_packet_for_a_group_shows_its_member(void **state)
     }
 }
 
-static void an_error_is_told_and_takes_no_token(void **state)
+explain_test(an_error_is_told_and_takes_no_token)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT);
 
@@ -296,7 +292,7 @@ static uint32_t neighbor(uint16_t iface, unsigned k, const char *address)
 }
 
 // A redirect is sent about the packet, and the packet is forwarded.
-static void a_redirect_is_told_beside_the_packet(void **state)
+explain_test(a_redirect_is_told_beside_the_packet)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT);
     struct tally t = {0};
@@ -324,7 +320,7 @@ static void a_redirect_is_told_beside_the_packet(void **state)
     assert_int_equal(stage_of(explain(0, &f6), "features_in", TRACED_PACKET)->icmp_type, 137);
 }
 
-static void a_port_without_a_queue_is_told(void **state)
+explain_test(a_port_without_a_queue_is_told)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
 
@@ -343,7 +339,7 @@ static void a_port_without_a_queue_is_told(void **state)
     assert_only_drop(DROP_TX_NO_QUEUE, 1);
 }
 
-static void nonsense_is_refused(void **state)
+explain_test(nonsense_is_refused)
 {
     static struct frame f;
 
@@ -353,19 +349,4 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(forwarder_explain(0, f.b, 0, trace), -EINVAL);
     assert_int_equal(forwarder_explain(0, f.b, EXPLAIN_FRAME_MAX + 1, trace), -EINVAL);
     assert_int_equal(forwarder_explain(PORT_MAX, f.b, 60, trace), -EINVAL);
-}
-
-#define explain_test(f) cmocka_unit_test_setup_teardown(f, make, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        explain_test(explain_says_what_happens_to_random_frames),
-        explain_test(a_packet_for_a_group_shows_its_member),
-        explain_test(an_error_is_told_and_takes_no_token),
-        explain_test(a_redirect_is_told_beside_the_packet),
-        explain_test(a_port_without_a_queue_is_told),
-        explain_test(nonsense_is_refused),
-    };
-    return path_run(tests);
 }

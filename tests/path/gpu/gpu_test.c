@@ -17,10 +17,11 @@ static int setup(void **state)
     number = 0;
     return r;
 }
+#define gpu_path_test(name) path_test_of(name, setup, teardown)
 
 // --- normal operation ---
 
-static void bursts_wait_and_go_on_in_order(void **state)
+gpu_path_test(bursts_wait_and_go_on_in_order)
 {
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -42,7 +43,7 @@ static void bursts_wait_and_go_on_in_order(void **state)
     assert_true(gpu_age_quantile(sum().age, 500) > 0);
 }
 
-static void one_batch_a_poll_has_the_bursts_of_all_queues(void **state)
+gpu_path_test(one_batch_a_poll_has_the_bursts_of_all_queues)
 {
     uint16_t other = rig_iface(3, 0, VR_DEFAULT);
     struct ip_spec spec = {.src = "192.0.2.1", .dst = "10.1.2.3"};
@@ -60,7 +61,7 @@ static void one_batch_a_poll_has_the_bursts_of_all_queues(void **state)
     assert_int_equal(sum().batches, 1);
 }
 
-static void a_packet_without_a_route_has_its_drop(void **state)
+gpu_path_test(a_packet_without_a_route_has_its_drop)
 {
     gpu_on(LONG_US, LONG_MS);
     send_n(3, "172.16.0.1", 0);
@@ -82,7 +83,7 @@ static struct frame red_frame(void)
     return f;
 }
 
-static void another_router_does_not_wait(void **state)
+gpu_path_test(another_router_does_not_wait)
 {
     struct frame f = red_frame();
 
@@ -101,7 +102,7 @@ static void another_router_does_not_wait(void **state)
 }
 
 // A burst with packets of both virtual routers waits, and so does every later one.
-static void what_comes_behind_a_burst_of_both_waits(void **state)
+gpu_path_test(what_comes_behind_a_burst_of_both_waits)
 {
     struct frame f = red_frame();
 
@@ -126,7 +127,7 @@ static void what_comes_behind_a_burst_of_both_waits(void **state)
 
 // --- age ---
 
-static void no_packet_waits_longer_than_it_may(void **state)
+gpu_path_test(no_packet_waits_longer_than_it_may)
 {
     gpu_on(1000, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -148,7 +149,7 @@ static void no_packet_waits_longer_than_it_may(void **state)
     assert_int_equal(sum().batches, 2);
 }
 
-static void a_grace_period_lets_them_go(void **state)
+gpu_path_test(a_grace_period_lets_them_go)
 {
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -160,7 +161,7 @@ static void a_grace_period_lets_them_go(void **state)
     gpu_use_fault(use, GPU_FAULT_NONE);
 }
 
-static void the_oldest_burst_makes_room(void **state)
+gpu_path_test(the_oldest_burst_makes_room)
 {
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -192,7 +193,7 @@ static void expect_failure(enum gpu_state state, unsigned sent)
     assert_int_equal(sum().by_cpu[GPU_BY_FAILURE], sent + 10);
 }
 
-static void a_device_is_lost_with_bursts_on_the_way(void **state)
+gpu_path_test(a_device_is_lost_with_bursts_on_the_way)
 {
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -205,7 +206,7 @@ static void a_device_is_lost_with_bursts_on_the_way(void **state)
     expect_failure(GPU_LOST, 200);
 }
 
-static void a_device_does_not_answer(void **state)
+gpu_path_test(a_device_does_not_answer)
 {
     gpu_on(LONG_US, 2);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -219,7 +220,7 @@ static void a_device_does_not_answer(void **state)
 
 // Until a sample detects it, wrong answers are used: packets leave by the wrong port, or have no
 // route.
-static void a_device_answers_wrongly(void **state)
+gpu_path_test(a_device_answers_wrongly)
 {
     unsigned n = 0;
 
@@ -242,7 +243,7 @@ static void a_device_answers_wrongly(void **state)
 
 // --- tables that change ---
 
-static void while_the_copy_is_old_the_cpu_answers(void **state)
+gpu_path_test(while_the_copy_is_old_the_cpu_answers)
 {
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -260,7 +261,7 @@ static void while_the_copy_is_old_the_cpu_answers(void **state)
     assert_int_equal(sum().answered, 30);
 }
 
-static void a_route_goes_while_packets_wait(void **state)
+gpu_path_test(a_route_goes_while_packets_wait)
 {
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -278,7 +279,7 @@ static void a_route_goes_while_packets_wait(void **state)
 }
 
 // Many changes with packets on the way: each packet takes the old or the new route.
-static void routes_change_all_the_time(void **state)
+gpu_path_test(routes_change_all_the_time)
 {
     unsigned by_gpu, n = 0, left = 0;
     uint32_t way[2] = {rig_adjacency(out, 1), rig_adjacency(out2, 2)};
@@ -308,7 +309,7 @@ static void routes_change_all_the_time(void **state)
     printf("%u packets, %u by the device\n", n, by_gpu);
 }
 
-static void the_gpu_goes_while_packets_wait(void **state)
+gpu_path_test(the_gpu_goes_while_packets_wait)
 {
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -323,7 +324,7 @@ static void the_gpu_goes_while_packets_wait(void **state)
     assert_int_equal(received_in_order(30), 30);
 }
 
-static void the_forwarder_ends_while_packets_wait(void **state)
+gpu_path_test(the_forwarder_ends_while_packets_wait)
 {
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
@@ -340,7 +341,7 @@ static void the_forwarder_ends_while_packets_wait(void **state)
 }
 
 // As a repairing audit does: another FIB replaces a mirrored one.
-static void a_mirrored_fib_is_replaced(void **state)
+gpu_path_test(a_mirrored_fib_is_replaced)
 {
     struct vr *v = vr_get(VR_DEFAULT);
     struct fib *old = v->fib4;
@@ -366,7 +367,7 @@ static void a_mirrored_fib_is_replaced(void **state)
     gpu_use_fault(use, GPU_FAULT_NONE);
 }
 
-static void a_fib_of_another_engine_is_refused(void **state)
+gpu_path_test(a_fib_of_another_engine_is_refused)
 {
     const struct gpu_settings s = {
         .device = GPU_EMULATED, .timeout_ms = 10, .n_vrs = 1, .vr = {VR_DEFAULT}};
@@ -387,7 +388,7 @@ static void a_fib_of_another_engine_is_refused(void **state)
 
 // --- the split ---
 
-static void the_split_decides_by_cost_and_age(void **state)
+gpu_path_test(the_split_decides_by_cost_and_age)
 {
     assert_int_equal(gpu_split(1000, 999, 0), GPU_SENDS);
     assert_int_equal(gpu_split(1000, 1000, 0), GPU_CPU_IS_FASTER);
@@ -397,7 +398,7 @@ static void the_split_decides_by_cost_and_age(void **state)
 
 // On this machine a thread that plays a GPU is no faster: after a window or two the CPU does all
 // work except the probes.
-static void a_device_that_does_not_pay_is_left_alone(void **state)
+gpu_path_test(a_device_that_does_not_pay_is_left_alone)
 {
     struct gpu_count c;
     unsigned n = 0;
@@ -421,34 +422,4 @@ static void a_device_that_does_not_pay_is_left_alone(void **state)
     printf("a lookup: %u hundredths of a cycle by the CPU, %u with the device: %s\n",
            use->count[0].cost.cpu, use->count[0].cost.gpu,
            gpu_verdict_name[use->count[0].cost.verdict]);
-}
-
-#define gpu_path_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        gpu_path_test(bursts_wait_and_go_on_in_order),
-        gpu_path_test(one_batch_a_poll_has_the_bursts_of_all_queues),
-        gpu_path_test(a_packet_without_a_route_has_its_drop),
-        gpu_path_test(another_router_does_not_wait),
-        gpu_path_test(what_comes_behind_a_burst_of_both_waits),
-        gpu_path_test(no_packet_waits_longer_than_it_may),
-        gpu_path_test(a_grace_period_lets_them_go),
-        gpu_path_test(the_oldest_burst_makes_room),
-        gpu_path_test(a_device_is_lost_with_bursts_on_the_way),
-        gpu_path_test(a_device_does_not_answer),
-        gpu_path_test(a_device_answers_wrongly),
-        gpu_path_test(while_the_copy_is_old_the_cpu_answers),
-        gpu_path_test(a_route_goes_while_packets_wait),
-        gpu_path_test(routes_change_all_the_time),
-        gpu_path_test(the_gpu_goes_while_packets_wait),
-        gpu_path_test(the_forwarder_ends_while_packets_wait),
-        gpu_path_test(a_mirrored_fib_is_replaced),
-        gpu_path_test(a_fib_of_another_engine_is_refused),
-        gpu_path_test(the_split_decides_by_cost_and_age),
-        gpu_path_test(a_device_that_does_not_pay_is_left_alone),
-    };
-
-    return path_run(tests);
 }

@@ -84,7 +84,7 @@ static void assert_error6(const struct frame *f, const struct frame *e, uint8_t 
 // rfc: 1812 5.3.1 MUST
 // rfc: 4443 3.3 MUST
 // rfc: 1812 4.3.2.5 SHOULD
-static void a_ttl_that_runs_out_is_told_to_the_sender(void **state)
+path_test(a_ttl_that_runs_out_is_told_to_the_sender)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
@@ -106,7 +106,7 @@ static void a_ttl_that_runs_out_is_told_to_the_sender(void **state)
 
 // rfc: 1812 5.2.7.1 MUST
 // rfc: 4443 3.1 SHOULD
-static void each_kind_of_dead_end_has_its_own_code(void **state)
+path_test(each_kind_of_dead_end_has_its_own_code)
 {
     static const struct {
         enum nexthop_kind kind;
@@ -136,7 +136,7 @@ static void each_kind_of_dead_end_has_its_own_code(void **state)
 }
 
 // rfc: 5635 3 MAY
-static void a_blackhole_says_nothing(void **state)
+path_test(a_blackhole_says_nothing)
 {
     struct frame f, e;
     two_interfaces();
@@ -149,7 +149,7 @@ static void a_blackhole_says_nothing(void **state)
 
 // rfc: 1191 4 MUST
 // rfc: 4443 3.2 MUST
-static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
+path_test(a_packet_too_big_is_told_with_the_mtu_of_the_way_out)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
@@ -177,7 +177,7 @@ static void with_route_mtu(uint32_t to, uint16_t mtu4, uint16_t mtu6)
 
 // rfc: 1191 4 MUST
 // rfc: 4443 3.2 MUST
-static void a_packet_too_big_for_its_route_is_told_with_the_mtu_of_the_route(void **state)
+path_test(a_packet_too_big_for_its_route_is_told_with_the_mtu_of_the_route)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
@@ -203,7 +203,7 @@ static void a_packet_too_big_for_its_route_is_told_with_the_mtu_of_the_route(voi
     assert_int_equal(rig_drops(DROP_IP6_TOO_BIG), 2);
 }
 
-static void of_route_and_link_the_smaller_mtu_counts(void **state)
+path_test(of_route_and_link_the_smaller_mtu_counts)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
@@ -220,7 +220,7 @@ static void of_route_and_link_the_smaller_mtu_counts(void **state)
 }
 
 // rfc: 791 3.2 MUST
-static void pieces_are_no_larger_than_the_route_takes(void **state)
+path_test(pieces_are_no_larger_than_the_route_takes)
 {
     struct ip_spec s4 = plain4;
     struct frame f, piece;
@@ -241,7 +241,7 @@ static void pieces_are_no_larger_than_the_route_takes(void **state)
     assert_int_equal(bytes, 1408);
 }
 
-static void a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well(void **state)
+path_test(a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, f4, f6, e;
@@ -273,7 +273,7 @@ static void a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well(void **sta
 }
 
 // rfc: 1812 4.3.2.3 SHOULD
-static void the_quote_ends_where_the_packet_does_not_the_padding(void **state)
+path_test(the_quote_ends_where_the_packet_does_not_the_padding)
 {
     struct ip_spec s = plain4;
     struct frame f, e;
@@ -286,7 +286,7 @@ static void the_quote_ends_where_the_packet_does_not_the_padding(void **state)
 }
 
 // rfc: 1812 4.3.2.3 SHOULD
-static void a_quote_is_gathered_from_all_segments(void **state)
+path_test(a_quote_is_gathered_from_all_segments)
 {
     struct ip_spec s = plain4;
     struct frame e;
@@ -304,7 +304,7 @@ static void a_quote_is_gathered_from_all_segments(void **state)
 // RFC 4443 2.4).
 // rfc: 1812 4.3.2.7 MUST
 // rfc: 4443 2.4e MUST
-static void the_rules_say_about_what_an_error_may_be_sent(void **state)
+path_test(the_rules_say_about_what_an_error_may_be_sent)
 {
     static const uint8_t type[256][8] = {
         [3] = {3},     [5] = {5},     [11] = {11},   [12] = {12},  [4] = {4}, [8] = {8},
@@ -369,7 +369,7 @@ static void the_rules_say_about_what_an_error_may_be_sent(void **state)
 }
 
 // rfc: 1812 4.3.2.7 MUST
-static void broadcast_frames_cause_no_error(void **state)
+path_test(broadcast_frames_cause_no_error)
 {
     struct ip_spec s = plain4;
     struct frame f, e;
@@ -381,7 +381,7 @@ static void broadcast_frames_cause_no_error(void **state)
 }
 
 // rfc: 1812 4.3.2.4 MUST, only without an address
-static void an_interface_without_an_address_borrows_the_routers(void **state)
+path_test(an_interface_without_an_address_borrows_the_routers)
 {
     static const uint8_t of_router4[4] = {192, 0, 2, 99},
                          of_router6[16] = {0x20, 1, 0xd, 0xb8, [15] = 0x99};
@@ -408,7 +408,7 @@ static void set_mtu_out(uint16_t mtu)
 
 // rfc: 7600 4.8 MUST
 // rfc: 9229 3 SHOULD
-static void a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one(void **state)
+path_test(a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one)
 {
     struct ip_spec s = plain4;
     struct frame f, e;
@@ -432,7 +432,7 @@ static void a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one(voi
 // To the MAC that sent the packet: a link-local address is valid on one link.
 // rfc: 4443 2.2 MUST
 // rfc: 7404 2.1 SHOULD
-static void a_router_with_link_local_addresses_only_tells_senders_on_its_link(void **state)
+path_test(a_router_with_link_local_addresses_only_tells_senders_on_its_link)
 {
     static const uint8_t own[16] = {0xfe, 0x80, [15] = 0xfe}, host[6] = {0x02, 0x77, 0, 0, 0, 7};
     struct ip_spec s = plain6;
@@ -473,7 +473,7 @@ static unsigned errors_for(struct ip_spec s, const char *src, unsigned n)
 
 // rfc: 4443 2.4f MUST
 // rfc: 1812 4.3.2.8 SHOULD
-static void a_sender_does_not_use_up_the_errors_of_others(void **state)
+path_test(a_sender_does_not_use_up_the_errors_of_others)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
 
@@ -489,7 +489,7 @@ static void a_sender_does_not_use_up_the_errors_of_others(void **state)
 
 // Many senders use up the interface's errors; path MTU discovery still works for each of them.
 // rfc: 4443 2.4f MUST
-static void packet_too_big_has_buckets_of_its_own(void **state)
+path_test(packet_too_big_has_buckets_of_its_own)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     char src[20];
@@ -513,7 +513,7 @@ static void packet_too_big_has_buckets_of_its_own(void **state)
 
 // rfc: 1812 4.3.2.7 MUST
 // rfc: 4443 2.4e MUST
-static void an_error_about_an_error_of_ours_is_not_made(void **state)
+path_test(an_error_about_an_error_of_ours_is_not_made)
 {
     struct ip_spec s = plain4;
     struct frame f, e;
@@ -526,7 +526,7 @@ static void an_error_about_an_error_of_ours_is_not_made(void **state)
     assert_int_equal(rig_drops_all(), 2);
 }
 
-static void an_error_to_our_own_address_ends_as_a_martian(void **state)
+path_test(an_error_to_our_own_address_ends_as_a_martian)
 {
     struct ip_spec s = plain4;
     struct frame f, e;
@@ -539,7 +539,7 @@ static void an_error_to_our_own_address_ends_as_a_martian(void **state)
     assert_int_equal(rig_drops(DROP_IP4_MARTIAN_SRC), 1);
 }
 
-static void an_error_waits_for_a_neighbor_like_any_packet(void **state)
+path_test(an_error_waits_for_a_neighbor_like_any_packet)
 {
     struct ip_spec s = plain4;
     struct frame f, e;
@@ -557,7 +557,7 @@ static void an_error_waits_for_a_neighbor_like_any_packet(void **state)
 
 // rfc: 1812 4.3.2.8 SHOULD
 // rfc: 4443 2.4f MUST
-static void errors_are_limited_for_each_interface_by_its_own_bucket(void **state)
+path_test(errors_are_limited_for_each_interface_by_its_own_bucket)
 {
     two_interfaces();
     uint16_t other = rig_iface(2, 0, VR_DEFAULT);
@@ -587,7 +587,7 @@ static void errors_are_limited_for_each_interface_by_its_own_bucket(void **state
 }
 
 // rfc: 4443 2.4f MUST
-static void errors_of_all_interfaces_together_are_limited_by_the_routers_bucket(void **state)
+path_test(errors_of_all_interfaces_together_are_limited_by_the_routers_bucket)
 {
     two_interfaces();
     uint16_t other = rig_iface(2, 0, VR_DEFAULT);
@@ -612,7 +612,7 @@ static void errors_of_all_interfaces_together_are_limited_by_the_routers_bucket(
 }
 
 // rfc: 4443 2.4f MUST
-static void two_forwarders_share_the_bucket_of_an_interface(void **state)
+path_test(two_forwarders_share_the_bucket_of_an_interface)
 {
     two_interfaces();
     rig_plan_set(1, rig_plan_new(1, (struct plan_rx[]){{iface_get(in)->port, 1}}, 1));
@@ -629,7 +629,7 @@ static void two_forwarders_share_the_bucket_of_an_interface(void **state)
 }
 
 // rfc: 4443 2.4f MUST
-static void the_bucket_fills_again_at_its_rate(void **state)
+path_test(the_bucket_fills_again_at_its_rate)
 {
     struct ip_spec s = plain4;
     struct frame f, e;
@@ -649,7 +649,7 @@ static void the_bucket_fills_again_at_its_rate(void **state)
     assert_true(quiet > 0);
 }
 
-static void a_forty_packet_burst_of_errors_is_answered_whole_and_in_order(void **state)
+path_test(a_forty_packet_burst_of_errors_is_answered_whole_and_in_order)
 {
     two_interfaces();
     for (unsigned i = 0; i < 40; i++) {
@@ -696,7 +696,7 @@ static void beyond_scope(uint16_t vlan)
 
 // As many as fit in the packet, and the header after them still decides.
 // rfc: 4443 3.3 MUST
-static void a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_told(void **state)
+path_test(a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_told)
 {
     uint8_t chain[150 * 8 + 8] = {0};
     struct frame f, e;
@@ -722,7 +722,7 @@ static void a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_
 }
 
 // rfc: 4443 3.1 MUST
-static void a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link(void **state)
+path_test(a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link)
 {
     two_interfaces();
     beyond_scope(0);
@@ -731,7 +731,7 @@ static void a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its
 }
 
 // rfc: 4443 2.4e MUST NOT
-static void not_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed(void **state)
+path_test(not_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed)
 {
     static const uint8_t all[6] = {0x33, 0x33, 0, 0, 0, 1}, unreachable[8] = {1};
     struct ip_spec s = {
@@ -749,39 +749,4 @@ static void not_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed(
     rig_icmp_rate(0, 0);
     assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1"}, &f, &e));
     assert_int_equal(counter_sum_icmp().limited, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_ttl_that_runs_out_is_told_to_the_sender),
-        path_test(each_kind_of_dead_end_has_its_own_code),
-        path_test(a_blackhole_says_nothing),
-        path_test(a_packet_too_big_is_told_with_the_mtu_of_the_way_out),
-        path_test(a_packet_too_big_for_its_route_is_told_with_the_mtu_of_the_route),
-        path_test(of_route_and_link_the_smaller_mtu_counts),
-        path_test(pieces_are_no_larger_than_the_route_takes),
-        path_test(a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well),
-        path_test(the_quote_ends_where_the_packet_does_not_the_padding),
-        path_test(a_quote_is_gathered_from_all_segments),
-        path_test(the_rules_say_about_what_an_error_may_be_sent),
-        path_test(broadcast_frames_cause_no_error),
-        path_test(an_interface_without_an_address_borrows_the_routers),
-        path_test(a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one),
-        path_test(a_router_with_link_local_addresses_only_tells_senders_on_its_link),
-        path_test(a_sender_does_not_use_up_the_errors_of_others),
-        path_test(packet_too_big_has_buckets_of_its_own),
-        path_test(an_error_about_an_error_of_ours_is_not_made),
-        path_test(an_error_to_our_own_address_ends_as_a_martian),
-        path_test(an_error_waits_for_a_neighbor_like_any_packet),
-        path_test(errors_are_limited_for_each_interface_by_its_own_bucket),
-        path_test(errors_of_all_interfaces_together_are_limited_by_the_routers_bucket),
-        path_test(two_forwarders_share_the_bucket_of_an_interface),
-        path_test(the_bucket_fills_again_at_its_rate),
-        path_test(a_forty_packet_burst_of_errors_is_answered_whole_and_in_order),
-        path_test(a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_told),
-        path_test(a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link),
-        path_test(not_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed),
-    };
-    return path_run(tests);
 }

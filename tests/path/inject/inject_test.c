@@ -14,7 +14,7 @@ static void two_interfaces(void)
     out = rig_iface(1, 0, VR_DEFAULT);
 }
 
-static void a_frame_of_the_kernel_leaves_unchanged(void **state)
+path_test(a_frame_of_the_kernel_leaves_unchanged)
 {
     two_interfaces();
     struct frame g,
@@ -31,7 +31,7 @@ static void a_frame_of_the_kernel_leaves_unchanged(void **state)
     assert_int_equal(c.tx_bytes, f.n);
 }
 
-static void a_frame_for_a_sub_interface_gets_its_tag(void **state)
+path_test(a_frame_for_a_sub_interface_gets_its_tag)
 {
     two_interfaces();
     uint16_t sub = rig_iface(1, 300, VR_DEFAULT);
@@ -45,7 +45,7 @@ static void a_frame_for_a_sub_interface_gets_its_tag(void **state)
     assert_memory_equal(g.b + 16, f.b + 12, f.n - 12);
 }
 
-static void a_frame_for_a_sub_interface_with_two_tags_gets_both(void **state)
+path_test(a_frame_for_a_sub_interface_with_two_tags_gets_both)
 {
     two_interfaces();
     uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
@@ -59,7 +59,7 @@ static void a_frame_for_a_sub_interface_with_two_tags_gets_both(void **state)
     assert_memory_equal(g.b + 20, f.b + 12, f.n - 12);
 }
 
-static void a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belongs(void **state)
+path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belongs)
 {
     two_interfaces();
     uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
@@ -75,7 +75,7 @@ static void a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_bel
     assert_int_equal(c.drop_packets, 1);
 }
 
-static void a_frame_for_an_interface_that_is_down_or_gone_is_dropped(void **state)
+path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped)
 {
     two_interfaces();
     struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
@@ -86,7 +86,7 @@ static void a_frame_for_an_interface_that_is_down_or_gone_is_dropped(void **stat
     assert_only_drop(DROP_IFACE_DOWN, 2);
 }
 
-static void a_frame_without_a_whole_header_is_dropped(void **state)
+path_test(a_frame_without_a_whole_header_is_dropped)
 {
     two_interfaces();
     struct frame f = frame_raw("short", 5);
@@ -120,7 +120,7 @@ static void check_told(const struct frame *f, uint16_t mtu)
 }
 
 // rfc: 1191 4 MUST
-static void the_kernel_is_told_what_an_interface_takes(void **state)
+path_test(the_kernel_is_told_what_an_interface_takes)
 {
     two_interfaces();
     iface_get(out)->mtu = 1000;
@@ -148,7 +148,7 @@ static void the_kernel_is_told_what_an_interface_takes(void **state)
 }
 
 // rfc: 791 3.2 MUST
-static void what_the_kernel_sends_without_df_is_cut(void **state)
+path_test(what_the_kernel_sends_without_df_is_cut)
 {
     static const uint8_t group[6] = {1, 0, 0x5e, 0, 0, 5};
     two_interfaces();
@@ -195,7 +195,7 @@ static uint32_t both_on_hold(void)
     return nh;
 }
 
-static void held_packets_of_both_families_leave_when_the_neighbor_answers(void **state)
+path_test(held_packets_of_both_families_leave_when_the_neighbor_answers)
 {
     uint32_t nh = both_on_hold();
     struct rte_mbuf *m[6];
@@ -218,7 +218,7 @@ static void held_packets_of_both_families_leave_when_the_neighbor_answers(void *
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again(void **state)
+path_test(a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again)
 {
     both_on_hold();
     rig_inject(0, held_packet(&held4));
@@ -230,7 +230,7 @@ static void a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again
     rig_release(m);
 }
 
-static void a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told(void **state)
+path_test(a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told)
 {
     uint32_t nh = both_on_hold();
     struct frame g;
@@ -252,7 +252,7 @@ static void a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told(v
     assert_int_equal(g.b[55], 3);
 }
 
-static void a_held_packet_for_an_address_that_became_ours_is_delivered(void **state)
+path_test(a_held_packet_for_an_address_that_became_ours_is_delivered)
 {
     uint32_t nh = both_on_hold();
     struct frame g;
@@ -269,7 +269,7 @@ static void a_held_packet_for_an_address_that_became_ours_is_delivered(void **st
     assert_true(frame_is_ip4_sound(&g));
 }
 
-static void a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented(void **state)
+path_test(a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented)
 {
     uint32_t nh = both_on_hold();
     struct ip_spec s = held4;
@@ -293,7 +293,7 @@ static void shared_queue_plans(void)
     rig_plan_set(1, p);
 }
 
-static void a_port_with_one_queue_is_served_through_the_queue_s_owner(void **state)
+path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner)
 {
     two_interfaces();
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
@@ -318,7 +318,7 @@ static void a_port_with_one_queue_is_served_through_the_queue_s_owner(void **sta
     assert_int_equal(c.tx_packets, 30);
 }
 
-static void a_full_inject_ring_is_a_named_drop_of_the_sender(void **state)
+path_test(a_full_inject_ring_is_a_named_drop_of_the_sender)
 {
     two_interfaces();
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
@@ -339,26 +339,4 @@ static void a_full_inject_ring_is_a_named_drop_of_the_sender(void **state)
         rig_step(0);
         rig_discard(1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_frame_of_the_kernel_leaves_unchanged),
-        path_test(a_frame_for_a_sub_interface_gets_its_tag),
-        path_test(a_frame_for_a_sub_interface_with_two_tags_gets_both),
-        path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belongs),
-        path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped),
-        path_test(a_frame_without_a_whole_header_is_dropped),
-        path_test(the_kernel_is_told_what_an_interface_takes),
-        path_test(what_the_kernel_sends_without_df_is_cut),
-        path_test(held_packets_of_both_families_leave_when_the_neighbor_answers),
-        path_test(a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again),
-        path_test(a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told),
-        path_test(a_held_packet_for_an_address_that_became_ours_is_delivered),
-        path_test(a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented),
-        path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner),
-        path_test(a_full_inject_ring_is_a_named_drop_of_the_sender),
-    };
-    return path_run(tests);
 }

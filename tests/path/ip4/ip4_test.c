@@ -31,7 +31,7 @@ static struct frame between(const char *src, const char *dst)
 }
 
 // rfc: 1812 5.2.2 MUST
-static void wrong_version_or_header_length_is_dropped(void **state)
+path_test(wrong_version_or_header_length_is_dropped)
 {
     uint8_t wrong[] = {0x55, 0x65, 0x05, 0x44, 0x40};
 
@@ -46,7 +46,7 @@ static void wrong_version_or_header_length_is_dropped(void **state)
 }
 
 // rfc: 1812 5.2.2 MUST
-static void a_total_length_beyond_the_frame_is_dropped(void **state)
+path_test(a_total_length_beyond_the_frame_is_dropped)
 {
     two_interfaces();
     struct frame f = packet();
@@ -61,7 +61,7 @@ static void a_total_length_beyond_the_frame_is_dropped(void **state)
 }
 
 // rfc: 1812 5.2.2 MUST
-static void a_total_length_shorter_than_the_header_is_dropped(void **state)
+path_test(a_total_length_shorter_than_the_header_is_dropped)
 {
     two_interfaces();
     struct frame f = packet();
@@ -78,7 +78,7 @@ static void a_total_length_shorter_than_the_header_is_dropped(void **state)
 }
 
 // rfc: 1812 5.2.2 MUST
-static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
+path_test(a_frame_that_ends_inside_the_header_is_dropped)
 {
     two_interfaces();
     struct frame f = packet();
@@ -93,7 +93,7 @@ static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
 }
 
 // rfc: 1812 4.2.2.1 MUST
-static void a_packet_with_options_is_forwarded_with_them(void **state)
+path_test(a_packet_with_options_is_forwarded_with_them)
 {
     two_interfaces();
     struct frame g, f = frame_ip(&(struct ip_spec){
@@ -107,7 +107,7 @@ static void a_packet_with_options_is_forwarded_with_them(void **state)
 }
 
 // rfc: 1812 5.2.2 MUST
-static void a_wrong_checksum_is_dropped_with_options_or_without(void **state)
+path_test(a_wrong_checksum_is_dropped_with_options_or_without)
 {
     two_interfaces();
     struct frame f = packet();
@@ -121,7 +121,7 @@ static void a_wrong_checksum_is_dropped_with_options_or_without(void **state)
     assert_only_drop(DROP_IP4_CHECKSUM, 2);
 }
 
-static void a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_computed(void **state)
+path_test(a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_computed)
 {
     two_interfaces();
     struct frame g, f = packet();
@@ -142,7 +142,7 @@ static void a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_compu
 
 // rfc: 1812 4.2.2.5 MUST
 // rfc: 1624 3 MUST
-static void the_checksum_stays_right_for_every_value(void **state)
+path_test(the_checksum_stays_right_for_every_value)
 {
     two_interfaces();
     struct frame g, f = packet();
@@ -164,7 +164,7 @@ static void the_checksum_stays_right_for_every_value(void **state)
 }
 
 // rfc: 1812 5.3.7 SHOULD NOT
-static void sources_that_can_not_be_are_dropped(void **state)
+path_test(sources_that_can_not_be_are_dropped)
 {
     static const char *const src[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1", "127.255.255.255",
                                       "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"};
@@ -178,7 +178,7 @@ static void sources_that_can_not_be_are_dropped(void **state)
 }
 
 // rfc: 1812 5.3.7 MUST NOT
-static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
+path_test(destinations_that_must_not_be_forwarded_are_dropped)
 {
     static const char *const dst[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1",
                                       "127.1.1.1", "240.0.0.1", "255.255.255.254"};
@@ -192,7 +192,7 @@ static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
 }
 
 // rfc: 1812 5.3.5.1 MUST
-static void limited_broadcast_goes_up_even_without_a_source(void **state)
+path_test(limited_broadcast_goes_up_even_without_a_source)
 {
     two_interfaces();
     struct frame g, f = frame_ip(&(struct ip_spec){.src = "0.0.0.0",
@@ -208,7 +208,7 @@ static void limited_broadcast_goes_up_even_without_a_source(void **state)
 }
 
 // rfc: 5771 4 MUST
-static void control_multicast_goes_up_and_other_multicast_is_dropped(void **state)
+path_test(control_multicast_goes_up_and_other_multicast_is_dropped)
 {
     static const uint8_t group[6] = {0x01, 0, 0x5e, 0, 0, 5};
     static const struct {
@@ -242,7 +242,7 @@ static void control_multicast_goes_up_and_other_multicast_is_dropped(void **stat
 }
 
 // rfc: 1812 5.3.1 MUST
-static void ttl_1_to_router_itself_is_delivered(void **state)
+path_test(ttl_1_to_router_itself_is_delivered)
 {
     two_interfaces();
     struct frame g,
@@ -263,7 +263,7 @@ static void ttl_1_to_router_itself_is_delivered(void **state)
 }
 
 // rfc: 1812 5.3.1 MUST
-static void ttl_1_and_0_are_not_forwarded_and_2_is(void **state)
+path_test(ttl_1_and_0_are_not_forwarded_and_2_is)
 {
     two_interfaces();
     struct frame g,
@@ -281,7 +281,7 @@ static void ttl_1_and_0_are_not_forwarded_and_2_is(void **state)
     assert_only_drop(DROP_IP4_TTL, 2);
 }
 
-static void without_a_route_a_packet_is_dropped(void **state)
+path_test(without_a_route_a_packet_is_dropped)
 {
     two_interfaces();
     rig_unroute(VR_DEFAULT, "0.0.0.0/0");
@@ -291,7 +291,7 @@ static void without_a_route_a_packet_is_dropped(void **state)
     assert_only_drop(DROP_IP4_NO_ROUTE, 1);
 }
 
-static void good_packets_keep_their_order_around_bad_ones(void **state)
+path_test(good_packets_keep_their_order_around_bad_ones)
 {
     two_interfaces();
     for (unsigned i = 0; i < 64; i++) {
@@ -339,7 +339,7 @@ static void options_are(enum ip4_options mode)
 
 // rfc: 7126 4.3 SHOULD
 // rfc: 7126 4.4 SHOULD
-static void source_routes_are_refused_whatever_is_configured(void **state)
+path_test(source_routes_are_refused_whatever_is_configured)
 {
     static const uint8_t loose[8] = {1, 131, 7, 4, 10, 0, 0, 1},
                          strict[8] = {137, 7, 4, 10, 0, 0, 1, 0};
@@ -358,7 +358,7 @@ static void source_routes_are_refused_whatever_is_configured(void **state)
 
 // rfc: 7126 4.5 SHOULD
 // rfc: 7126 4.7 SHOULD
-static void record_route_and_timestamp_are_dropped_ignored_or_processed(void **state)
+path_test(record_route_and_timestamp_are_dropped_ignored_or_processed)
 {
     static const uint8_t route[12] = {7, 11, 4}, stamp[12] = {68, 12, 5, 0};
     two_interfaces();
@@ -392,7 +392,7 @@ static void record_route_and_timestamp_are_dropped_ignored_or_processed(void **s
 }
 
 // rfc: 791 3.1 MUST
-static void a_full_record_passes_and_a_timestamp_counts_that(void **state)
+path_test(a_full_record_passes_and_a_timestamp_counts_that)
 {
     static const uint8_t route[8] = {7, 7, 8, 10, 0, 0, 1}, stamp[8] = {68, 8, 9, 0x20, 0, 0, 0, 1};
     two_interfaces();
@@ -412,7 +412,7 @@ static void a_full_record_passes_and_a_timestamp_counts_that(void **state)
 }
 
 // rfc: 791 3.1 MUST
-static void a_timestamp_is_given_where_our_address_is_asked_for(void **state)
+path_test(a_timestamp_is_given_where_our_address_is_asked_for)
 {
     uint8_t ours[12] = {68, 12, 5, 3, 10, 255, 1, 0}, others[12] = {68, 12, 5, 3, 10, 255, 1, 9},
             both[12] = {68, 12, 5, 1};
@@ -448,7 +448,7 @@ uint64_t __wrap_rte_get_tsc_hz(void)
 // Holds for any TSC rate; the clock is read around each packet. The reported rate is an eighth of
 // the true one, so that eight milliseconds pass per reported millisecond, and a shift that happens
 // to fit the true rate gives wrong results.
-static void timestamps_count_milliseconds(void **state)
+path_test(timestamps_count_milliseconds)
 {
     static const uint8_t ask[8] = {68, 8, 5};
     uint64_t before[2], after[2];
@@ -476,7 +476,7 @@ static void timestamps_count_milliseconds(void **state)
 // The kernel would forward it. Nodes that should see it are its destination or have joined its
 // group.
 // rfc: 2113 2 MUST, only as a router that does not know the option
-static void a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up(void **state)
+path_test(a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up)
 {
     static const uint8_t alert[4] = {148, 4, 0, 0};
     two_interfaces();
@@ -494,7 +494,7 @@ static void a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not
 
 // rfc: 1812 4.2.2.1 MUST
 // rfc: 1812 4.3.3.5 MUST
-static void options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong(void **state)
+path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong)
 {
     static const struct {
         uint8_t option[12];
@@ -535,7 +535,7 @@ static void options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong(v
 
 // rfc: 3927 2.7 MUST NOT
 // rfc: 3927 7 MUST NOT
-static void link_local_addresses_are_not_forwarded(void **state)
+path_test(link_local_addresses_are_not_forwarded)
 {
     two_interfaces();
     struct frame f = between("169.254.1.1", "198.51.100.1");
@@ -546,7 +546,7 @@ static void link_local_addresses_are_not_forwarded(void **state)
     assert_only_drop(DROP_IP4_LINK_LOCAL, 2);
 }
 
-static void neighbors_of_the_link_local_block_are_forwarded(void **state)
+path_test(neighbors_of_the_link_local_block_are_forwarded)
 {
     static const char *const address[] = {"169.253.255.255", "169.255.0.0", "168.254.1.1",
                                           "170.254.1.1"};
@@ -562,7 +562,7 @@ static void neighbors_of_the_link_local_block_are_forwarded(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_link_local_neighbor_reaches_us(void **state)
+path_test(a_link_local_neighbor_reaches_us)
 {
     two_interfaces();
     rig_route(VR_DEFAULT, "169.254.7.7/32", rig_nexthop(NEXTHOP_LOCAL, in));
@@ -576,37 +576,4 @@ static void a_link_local_neighbor_reaches_us(void **state)
     rig_poll();
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_int_equal(rig_drops_all(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(wrong_version_or_header_length_is_dropped),
-        path_test(a_total_length_beyond_the_frame_is_dropped),
-        path_test(a_total_length_shorter_than_the_header_is_dropped),
-        path_test(a_frame_that_ends_inside_the_header_is_dropped),
-        path_test(a_packet_with_options_is_forwarded_with_them),
-        path_test(a_wrong_checksum_is_dropped_with_options_or_without),
-        path_test(a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_computed),
-        path_test(the_checksum_stays_right_for_every_value),
-        path_test(sources_that_can_not_be_are_dropped),
-        path_test(destinations_that_must_not_be_forwarded_are_dropped),
-        path_test(limited_broadcast_goes_up_even_without_a_source),
-        path_test(control_multicast_goes_up_and_other_multicast_is_dropped),
-        path_test(ttl_1_to_router_itself_is_delivered),
-        path_test(ttl_1_and_0_are_not_forwarded_and_2_is),
-        path_test(without_a_route_a_packet_is_dropped),
-        path_test(good_packets_keep_their_order_around_bad_ones),
-        path_test(source_routes_are_refused_whatever_is_configured),
-        path_test(record_route_and_timestamp_are_dropped_ignored_or_processed),
-        path_test(a_full_record_passes_and_a_timestamp_counts_that),
-        path_test(a_timestamp_is_given_where_our_address_is_asked_for),
-        path_test(timestamps_count_milliseconds),
-        path_test(a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up),
-        path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong),
-        path_test(link_local_addresses_are_not_forwarded),
-        path_test(neighbors_of_the_link_local_block_are_forwarded),
-        path_test(a_link_local_neighbor_reaches_us),
-    };
-    return path_run(tests);
 }

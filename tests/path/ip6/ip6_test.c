@@ -27,7 +27,7 @@ static void send_all_between(const char *const (*pair)[2], unsigned n)
 }
 
 // rfc: 8200 3 MUST
-static void a_wrong_version_is_dropped(void **state)
+path_test(a_wrong_version_is_dropped)
 {
     two_interfaces();
     struct frame f = between("2001:db8::1", "2001:db8:1::1");
@@ -40,7 +40,7 @@ static void a_wrong_version_is_dropped(void **state)
 }
 
 // rfc: 8200 3 MUST
-static void a_payload_length_beyond_the_frame_is_dropped(void **state)
+path_test(a_payload_length_beyond_the_frame_is_dropped)
 {
     two_interfaces();
     struct frame f = between("2001:db8::1", "2001:db8:1::1");
@@ -53,7 +53,7 @@ static void a_payload_length_beyond_the_frame_is_dropped(void **state)
 }
 
 // rfc: 8200 3 MUST
-static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
+path_test(a_frame_that_ends_inside_the_header_is_dropped)
 {
     two_interfaces();
     struct frame f = between("2001:db8::1", "2001:db8:1::1");
@@ -64,7 +64,7 @@ static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
     assert_only_drop(DROP_IP6_TRUNCATED, 40);
 }
 
-static void a_header_without_payload_is_forwarded(void **state)
+path_test(a_header_without_payload_is_forwarded)
 {
     two_interfaces();
     struct frame g, f = frame_ip(&(struct ip_spec){.src = "2001:db8::1",
@@ -82,7 +82,7 @@ static void a_header_without_payload_is_forwarded(void **state)
 // rfc: 4291 2.7 MUST
 // rfc: 4291 2.5.3 MUST
 // rfc: 4291 2.5.2 MUST
-static void sources_that_can_not_be_are_dropped(void **state)
+path_test(sources_that_can_not_be_are_dropped)
 {
     static const char *const pair[][2] = {
         {"ff02::1", "2001:db8:1::1"},
@@ -99,7 +99,7 @@ static void sources_that_can_not_be_are_dropped(void **state)
 
 // rfc: 4291 2.5.3 MUST
 // rfc: 4291 2.5.2 MUST
-static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
+path_test(destinations_that_must_not_be_forwarded_are_dropped)
 {
     static const char *const pair[][2] = {
         {"2001:db8::1", "::"}, {"2001:db8::1", "::1"}, {"2001:db8::1", "::ffff:192.0.2.1"},
@@ -109,7 +109,7 @@ static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
     assert_only_drop(DROP_IP6_MARTIAN_DST, 5);
 }
 
-static void unusual_but_global_addresses_are_forwarded(void **state)
+path_test(unusual_but_global_addresses_are_forwarded)
 {
     static const char *const pair[][2] = {{"64:ff9b::1", "2001:db8:1::1"},
                                           {"2001:db8::1", "64:ff9b::c000:201"},
@@ -123,7 +123,7 @@ static void unusual_but_global_addresses_are_forwarded(void **state)
 }
 
 // rfc: 4291 2.5.6 MUST
-static void our_link_local_addresses_and_link_scope_groups_go_up(void **state)
+path_test(our_link_local_addresses_and_link_scope_groups_go_up)
 {
     static const char *const dst[] = {"fe80::1", "febf::1", "fe80::", "ff02::5", "ff12::1"};
     two_interfaces();
@@ -147,7 +147,7 @@ static void our_link_local_addresses_and_link_scope_groups_go_up(void **state)
 
 // The kernel behind the TAP is a router: it would forward a punted packet that is not for us.
 // rfc: 4291 2.5.6 MUST NOT
-static void a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on(void **state)
+path_test(a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on)
 {
     static const char *const pair[][2] = {{"fe80::2", "fe80::3"},
                                           {"2001:db8::1", "fe80::3"},
@@ -162,7 +162,7 @@ static void a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on(voi
     assert_int_equal(counter_sum_icmp().sent, 0);
 }
 
-static void wider_multicast_without_a_route_is_dropped(void **state)
+path_test(wider_multicast_without_a_route_is_dropped)
 {
     static const char *const pair[][2] = {{"2001:db8::1", "ff05::2"}, {"2001:db8::1", "ff0e::1"}};
     two_interfaces();
@@ -171,7 +171,7 @@ static void wider_multicast_without_a_route_is_dropped(void **state)
 }
 
 // rfc: 4291 2.5.6 MUST
-static void a_link_local_source_reaches_us_but_no_other_link(void **state)
+path_test(a_link_local_source_reaches_us_but_no_other_link)
 {
     two_interfaces();
     struct frame g, f = between("fe80::2", "2001:db8::fe");
@@ -188,7 +188,7 @@ static void a_link_local_source_reaches_us_but_no_other_link(void **state)
 }
 
 // rfc: 8200 3 MUST
-static void hop_limit_1_is_delivered_to_us_and_not_forwarded(void **state)
+path_test(hop_limit_1_is_delivered_to_us_and_not_forwarded)
 {
     two_interfaces();
     struct frame g,
@@ -204,7 +204,7 @@ static void hop_limit_1_is_delivered_to_us_and_not_forwarded(void **state)
 }
 
 // rfc: 8200 4.3 SHOULD
-static void hop_by_hop_options_for_elsewhere_are_forwarded_unread(void **state)
+path_test(hop_by_hop_options_for_elsewhere_are_forwarded_unread)
 {
     static const uint8_t hbh[16] = {17, 0, 5, 2, 0, 0, 1, 0}; // router alert
     two_interfaces();
@@ -219,7 +219,7 @@ static void hop_by_hop_options_for_elsewhere_are_forwarded_unread(void **state)
 }
 
 // rfc: 2675 3 MAY
-static void a_jumbo_payload_is_refused(void **state)
+path_test(a_jumbo_payload_is_refused)
 {
     static const uint8_t jumbo[16] = {17, 0, 0xc2, 4, 0, 1, 0, 0};
     two_interfaces();
@@ -231,7 +231,7 @@ static void a_jumbo_payload_is_refused(void **state)
     assert_only_drop(DROP_IP6_JUMBO, 1);
 }
 
-static void without_a_route_a_packet_is_dropped(void **state)
+path_test(without_a_route_a_packet_is_dropped)
 {
     two_interfaces();
     rig_unroute(VR_DEFAULT, "::/0");
@@ -241,7 +241,7 @@ static void without_a_route_a_packet_is_dropped(void **state)
     assert_only_drop(DROP_IP6_NO_ROUTE, 1);
 }
 
-static void both_families_in_one_burst_find_their_ways(void **state)
+path_test(both_families_in_one_burst_find_their_ways)
 {
     two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
@@ -256,27 +256,4 @@ static void both_families_in_one_burst_find_their_ways(void **state)
     assert_int_equal(rig_discard(1), 20);
     assert_int_equal(rig_discard(2), 40);
     assert_int_equal(rig_drops_all(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_wrong_version_is_dropped),
-        path_test(a_payload_length_beyond_the_frame_is_dropped),
-        path_test(a_frame_that_ends_inside_the_header_is_dropped),
-        path_test(a_header_without_payload_is_forwarded),
-        path_test(sources_that_can_not_be_are_dropped),
-        path_test(destinations_that_must_not_be_forwarded_are_dropped),
-        path_test(unusual_but_global_addresses_are_forwarded),
-        path_test(our_link_local_addresses_and_link_scope_groups_go_up),
-        path_test(a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on),
-        path_test(wider_multicast_without_a_route_is_dropped),
-        path_test(a_link_local_source_reaches_us_but_no_other_link),
-        path_test(hop_limit_1_is_delivered_to_us_and_not_forwarded),
-        path_test(hop_by_hop_options_for_elsewhere_are_forwarded_unread),
-        path_test(a_jumbo_payload_is_refused),
-        path_test(without_a_route_a_packet_is_dropped),
-        path_test(both_families_in_one_burst_find_their_ways),
-    };
-    return path_run(tests);
 }

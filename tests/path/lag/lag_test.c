@@ -118,7 +118,7 @@ static unsigned way(unsigned k, bool six)
 
 #define FLOWS 240u
 
-static void flows_are_spread_evenly_and_each_keeps_its_member(void **state)
+path_test(flows_are_spread_evenly_and_each_keeps_its_member)
 {
     lag_up(14);
     for (unsigned six = 0; six < 2; six++) {
@@ -134,7 +134,7 @@ static void flows_are_spread_evenly_and_each_keeps_its_member(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_burst_of_many_flows_leaves_whole_and_counts_for_the_lag(void **state)
+path_test(a_burst_of_many_flows_leaves_whole_and_counts_for_the_lag)
 {
     struct counter_iface sum;
     unsigned n = 0;
@@ -153,7 +153,7 @@ static void a_burst_of_many_flows_leaves_whole_and_counts_for_the_lag(void **sta
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void only_flows_of_a_member_that_goes_move(void **state)
+path_test(only_flows_of_a_member_that_goes_move)
 {
     unsigned before[FLOWS], moved = 0;
 
@@ -176,7 +176,7 @@ static void only_flows_of_a_member_that_goes_move(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void without_a_member_packets_are_dropped_by_name_and_not_counted_as_sent(void **state)
+path_test(without_a_member_packets_are_dropped_by_name_and_not_counted_as_sent)
 {
     struct counter_iface sum;
 
@@ -190,7 +190,7 @@ static void without_a_member_packets_are_dropped_by_name_and_not_counted_as_sent
     assert_int_equal(sum.tx_bytes, 0);
 }
 
-static void what_a_member_cannot_send_is_not_counted_as_sent(void **state)
+path_test(what_a_member_cannot_send_is_not_counted_as_sent)
 {
     struct counter_iface sum;
 
@@ -207,7 +207,7 @@ static void what_a_member_cannot_send_is_not_counted_as_sent(void **state)
     assert_int_equal(sum.tx_packets, 0);
 }
 
-static void another_forwarder_sends_when_the_queue_is_its(void **state)
+path_test(another_forwarder_sends_when_the_queue_is_its)
 {
     lag_up(14);
     plans_set(true);
@@ -229,7 +229,7 @@ static struct frame to_lag(uint16_t vlan)
         .src = "192.0.2.9", .dst = "203.0.113.1", .vlan = vlan, .to_iface = lag0});
 }
 
-static void frames_of_every_member_come_in_by_the_lags_interface(void **state)
+path_test(frames_of_every_member_come_in_by_the_lags_interface)
 {
     struct counter_iface sum;
     struct frame f, g;
@@ -246,7 +246,7 @@ static void frames_of_every_member_come_in_by_the_lags_interface(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_member_not_in_use_takes_nothing(void **state)
+path_test(a_member_not_in_use_takes_nothing)
 {
     lag_up(2);
     struct frame f = to_lag(0);
@@ -257,7 +257,7 @@ static void a_member_not_in_use_takes_nothing(void **state)
     assert_only_drop(DROP_LAG_INACTIVE, 2);
 }
 
-static void vlans_of_the_lag_are_vlans_of_its_members_whenever_they_come_and_go(void **state)
+path_test(vlans_of_the_lag_are_vlans_of_its_members_whenever_they_come_and_go)
 {
     struct frame f, g;
 
@@ -284,7 +284,7 @@ static void vlans_of_the_lag_are_vlans_of_its_members_whenever_they_come_and_go(
     assert_only_drop(DROP_VLAN_UNKNOWN, 1);
 }
 
-static void what_is_not_ip_leaves_by_one_member_too(void **state)
+path_test(what_is_not_ip_leaves_by_one_member_too)
 {
     uint8_t arp[60] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0xbb, 0, 0, 0, 1, 0x08, 0x06};
     uint8_t cut[16] = {0x02, 0, 0, 0, 0, 9, 0x02, 0xbb, 0, 0, 0, 1, 0x08, 0x00, 0x45, 0};
@@ -312,7 +312,7 @@ static struct frame lacpdu(void)
     return frame_raw(b, sizeof b);
 }
 
-static void a_lacpdu_goes_to_control_whatever_the_state_of_member_and_interface(void **state)
+path_test(a_lacpdu_goes_to_control_whatever_the_state_of_member_and_interface)
 {
     struct frame f = lacpdu();
     void *m = NULL;
@@ -331,7 +331,7 @@ static void a_lacpdu_goes_to_control_whatever_the_state_of_member_and_interface(
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_later_version_with_unknown_types_is_taken(void **state)
+path_test(a_later_version_with_unknown_types_is_taken)
 {
     struct frame f = lacpdu();
     uint16_t iface;
@@ -345,7 +345,7 @@ static void a_later_version_with_unknown_types_is_taken(void **state)
     assert_int_equal(iface, lag0);
 }
 
-static void each_fault_of_a_slow_protocol_frame_has_a_name(void **state)
+path_test(each_fault_of_a_slow_protocol_frame_has_a_name)
 {
     static const struct {
         unsigned at;
@@ -395,7 +395,7 @@ static void each_fault_of_a_slow_protocol_frame_has_a_name(void **state)
     assert_int_equal(rig_drops(DROP_LACP_NOT_CONFIGURED), 1);
 }
 
-static void a_marker_goes_to_control(void **state)
+path_test(a_marker_goes_to_control)
 {
     struct frame f = lacpdu();
 
@@ -407,7 +407,7 @@ static void a_marker_goes_to_control(void **state)
     assert_true(rig_punted(PUNT_ROUTING, &f, NULL));
 }
 
-static void a_port_that_is_no_member_punts_slow_protocols_to_its_tap(void **state)
+path_test(a_port_that_is_no_member_punts_slow_protocols_to_its_tap)
 {
     struct frame f = lacpdu();
     void *m = NULL;
@@ -422,27 +422,4 @@ static void a_port_that_is_no_member_punts_slow_protocols_to_its_tap(void **stat
     counter_mine()->punt++;
     counter_mine()->iface[packet_meta(m)->iface].punt_packets++;
     rte_pktmbuf_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(flows_are_spread_evenly_and_each_keeps_its_member),
-        path_test(a_burst_of_many_flows_leaves_whole_and_counts_for_the_lag),
-        path_test(only_flows_of_a_member_that_goes_move),
-        path_test(without_a_member_packets_are_dropped_by_name_and_not_counted_as_sent),
-        path_test(what_a_member_cannot_send_is_not_counted_as_sent),
-        path_test(another_forwarder_sends_when_the_queue_is_its),
-        path_test(frames_of_every_member_come_in_by_the_lags_interface),
-        path_test(a_member_not_in_use_takes_nothing),
-        path_test(vlans_of_the_lag_are_vlans_of_its_members_whenever_they_come_and_go),
-        path_test(what_is_not_ip_leaves_by_one_member_too),
-        path_test(a_lacpdu_goes_to_control_whatever_the_state_of_member_and_interface),
-        path_test(a_later_version_with_unknown_types_is_taken),
-        path_test(each_fault_of_a_slow_protocol_frame_has_a_name),
-        path_test(a_marker_goes_to_control),
-        path_test(a_port_that_is_no_member_punts_slow_protocols_to_its_tap),
-    };
-
-    return path_run(tests);
 }

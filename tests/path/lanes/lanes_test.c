@@ -222,7 +222,7 @@ int main(void)
         compared(next_hops_take_the_same_packets, with_avx2),
         compared(next_hops_take_the_same_packets, with_gathers),
         compared(next_hops_take_the_same_packets, with_loads),
-        path_test(one_of_them_is_chosen),
+        cmocka_unit_test_setup_teardown(one_of_them_is_chosen, rig_setup, rig_teardown),
     };
 
     scalar = lanes_by_name("scalar");

@@ -59,7 +59,7 @@ static void routes(void)
     rig_route(VR_DEFAULT, "2001:db8:2::/48", rig_adjacency(rig_iface(2, 0, VR_DEFAULT), 2));
 }
 
-static void nothing_is_measured_unless_asked_for(void **state)
+path_test(nothing_is_measured_unless_asked_for)
 {
     routes();
     traffic();
@@ -67,7 +67,7 @@ static void nothing_is_measured_unless_asked_for(void **state)
     assert_int_equal(seen.pairs, 0);
 }
 
-static void one_burst_in_so_many_is_measured(void **state)
+path_test(one_burst_in_so_many_is_measured)
 {
     routes();
     sample(1); // every timed burst
@@ -86,13 +86,4 @@ static void one_burst_in_so_many_is_measured(void **state)
     look();
     assert_int_equal(seen.packets[0][1], BURSTS / LATENCY_TIMED + 2);
     latency_fini();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(nothing_is_measured_unless_asked_for),
-        path_test(one_burst_in_so_many_is_measured),
-    };
-    return path_run(tests);
 }

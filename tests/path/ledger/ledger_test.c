@@ -46,7 +46,7 @@ static void send_one(struct random *r)
         rig_inject_frame(0, (uint16_t)(1 + random_below(r, 9)), &(struct frame){.n = 60});
 }
 
-static void fifty_thousand_random_frames_leave_the_ledger_at_zero(void **state)
+path_test(fifty_thousand_random_frames_leave_the_ledger_at_zero)
 {
     const char *seed = getenv("KAMUEE_SEED");
     struct random r = {.state = seed ? strtoull(seed, NULL, 0) : 20260101};
@@ -85,7 +85,7 @@ static void fifty_thousand_random_frames_leave_the_ledger_at_zero(void **state)
 }
 
 // Random frames are useful only if they reach nearly every code path.
-static void random_frames_reach_nearly_every_drop_reason(void **state)
+path_test(random_frames_reach_nearly_every_drop_reason)
 {
     static const enum drop_reason not_reached[] = {
         DROP_HOLD_FULL, DROP_HOLD_LIMIT, DROP_HOLD_RING_FULL, DROP_HOLD_TIMEOUT, DROP_HOLD_GONE,
@@ -140,13 +140,4 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
         if (expected && !rig_drops(reason))
             fail_msg("no random frame was dropped as %s", drop_info[reason].name);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(fifty_thousand_random_frames_leave_the_ledger_at_zero),
-        path_test(random_frames_reach_nearly_every_drop_reason),
-    };
-    return path_run(tests);
 }

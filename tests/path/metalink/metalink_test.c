@@ -88,7 +88,7 @@ static struct counter_iface count(uint16_t iface)
     return c;
 }
 
-static void a_packet_comes_out_at_the_other_end(void **state)
+path_test(a_packet_comes_out_at_the_other_end)
 {
     chain(2);
     for (unsigned six = 0; six < 2; six++) {
@@ -108,7 +108,7 @@ static void a_packet_comes_out_at_the_other_end(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_burst_stays_in_order_over_eight_hops(void **state)
+path_test(a_burst_stays_in_order_over_eight_hops)
 {
     chain(9);
     for (unsigned i = 0; i < 200; i++) {
@@ -133,7 +133,7 @@ static void a_burst_stays_in_order_over_eight_hops(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void the_ninth_hop_is_dropped_by_name(void **state)
+path_test(the_ninth_hop_is_dropped_by_name)
 {
     chain(10);
     for (unsigned six = 0; six < 2; six++)
@@ -144,7 +144,7 @@ static void the_ninth_hop_is_dropped_by_name(void **state)
     assert_int_equal(rig_discard(1), 0);
 }
 
-static void a_loop_of_virtual_routers_ends(void **state)
+path_test(a_loop_of_virtual_routers_ends)
 {
     chain(2);
     route_all(vr[1], over(end[0][1], end[0][0]));
@@ -157,7 +157,7 @@ static void a_loop_of_virtual_routers_ends(void **state)
 }
 
 // The error starts with a hop count of 0, so it can return from anywhere.
-static void a_ttl_that_ends_behind_eight_hops_is_told_to_the_sender(void **state)
+path_test(a_ttl_that_ends_behind_eight_hops_is_told_to_the_sender)
 {
     chain(9);
     rig_icmp_rate(1000, 1000);
@@ -173,7 +173,7 @@ static void a_ttl_that_ends_behind_eight_hops_is_told_to_the_sender(void **state
     assert_int_equal(rig_drops_all(), 2);
 }
 
-static void a_packet_larger_than_a_metalink_is_fragmented_or_told_of(void **state)
+path_test(a_packet_larger_than_a_metalink_is_fragmented_or_told_of)
 {
     chain(3);
     rig_icmp_rate(1000, 1000);
@@ -193,7 +193,7 @@ static void a_packet_larger_than_a_metalink_is_fragmented_or_told_of(void **stat
     assert_int_equal(rig_drops(DROP_IP4_TOO_BIG) + rig_drops(DROP_IP6_TOO_BIG), 2);
 }
 
-static void pieces_have_passed_as_many_metalinks_as_the_whole(void **state)
+path_test(pieces_have_passed_as_many_metalinks_as_the_whole)
 {
     chain(10);
     iface_get(end[4][0])->mtu = 700;
@@ -203,7 +203,7 @@ static void pieces_have_passed_as_many_metalinks_as_the_whole(void **state)
 }
 
 // A burst that multiplies to more packets than fit is cut, and every lost packet has a drop reason.
-static void packets_that_multiply_are_bounded(void **state)
+path_test(packets_that_multiply_are_bounded)
 {
     chain(4);
     iface_get(end[0][0])->mtu = 68;
@@ -222,7 +222,7 @@ static void packets_that_multiply_are_bounded(void **state)
 
 // Frames that Linux sends to the TAP of an end arrive at the other end's TAP: ARP, ND, routing
 // protocols.
-static void frames_of_one_tap_reach_the_other(void **state)
+path_test(frames_of_one_tap_reach_the_other)
 {
     uint8_t arp[60] = {[12] = 8, 6, 0, 1, 8, 0, 6, 4, 0, 1};
     struct frame f, g;
@@ -245,7 +245,7 @@ static void frames_of_one_tap_reach_the_other(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void what_the_kernel_routes_is_forwarded_by_the_other_virtual_router(void **state)
+path_test(what_the_kernel_routes_is_forwarded_by_the_other_virtual_router)
 {
     chain(2);
     struct frame f = packet(0, 64, 40, 0), g;
@@ -256,7 +256,7 @@ static void what_the_kernel_routes_is_forwarded_by_the_other_virtual_router(void
     assert_int_equal(ttl_of_frame(&g), 63);
 }
 
-static void a_packet_held_for_the_neighbor_crosses_afterwards(void **state)
+path_test(a_packet_held_for_the_neighbor_crosses_afterwards)
 {
     chain(2);
     struct frame g;
@@ -275,7 +275,7 @@ static void a_packet_held_for_the_neighbor_crosses_afterwards(void **state)
 }
 
 // A tag stripped by the port is not mistaken for a tag of the metalink.
-static void a_stripped_tag_is_forgotten(void **state)
+path_test(a_stripped_tag_is_forgotten)
 {
     chain(2);
     uint16_t sub = rig_iface(0, 10, vr[0]);
@@ -290,7 +290,7 @@ static void a_stripped_tag_is_forgotten(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void an_end_that_is_down_takes_nothing(void **state)
+path_test(an_end_that_is_down_takes_nothing)
 {
     chain(2);
     router_role(ROLE_CONTROL);
@@ -299,7 +299,7 @@ static void an_end_that_is_down_takes_nothing(void **state)
     assert_only_drop(DROP_IFACE_DOWN, 1);
 }
 
-static void an_access_list_of_an_end_decides(void **state)
+path_test(an_access_list_of_an_end_decides)
 {
     struct list l = {.otherwise = {.verb = ACL_DENY}};
 
@@ -316,7 +316,7 @@ static void an_access_list_of_an_end_decides(void **state)
 
 // --- explain ---
 
-static void explain_follows_through(void **state)
+path_test(explain_follows_through)
 {
     const unsigned room = 65536;
     struct packet_trace *p = malloc(sizeof *p + room);
@@ -343,7 +343,7 @@ static void explain_follows_through(void **state)
     assert_int_equal(count(end[0][0]).tx_packets, 0);
 }
 
-static void explain_tells_of_a_loop(void **state)
+path_test(explain_tells_of_a_loop)
 {
     const unsigned room = 65536;
     struct packet_trace *p = malloc(sizeof *p + room);
@@ -361,28 +361,4 @@ static void explain_tells_of_a_loop(void **state)
     forwarder_explain_fini();
     free(p);
     assert_int_equal(rig_drops_all(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_packet_comes_out_at_the_other_end),
-        path_test(a_burst_stays_in_order_over_eight_hops),
-        path_test(the_ninth_hop_is_dropped_by_name),
-        path_test(a_loop_of_virtual_routers_ends),
-        path_test(a_ttl_that_ends_behind_eight_hops_is_told_to_the_sender),
-        path_test(a_packet_larger_than_a_metalink_is_fragmented_or_told_of),
-        path_test(pieces_have_passed_as_many_metalinks_as_the_whole),
-        path_test(packets_that_multiply_are_bounded),
-        path_test(frames_of_one_tap_reach_the_other),
-        path_test(what_the_kernel_routes_is_forwarded_by_the_other_virtual_router),
-        path_test(a_packet_held_for_the_neighbor_crosses_afterwards),
-        path_test(a_stripped_tag_is_forgotten),
-        path_test(an_end_that_is_down_takes_nothing),
-        path_test(an_access_list_of_an_end_decides),
-        path_test(explain_follows_through),
-        path_test(explain_tells_of_a_loop),
-    };
-
-    return path_run(tests);
 }

@@ -47,7 +47,7 @@ static void assert_same(const struct frame *a, const struct frame *b)
     assert_memory_equal(a->b, b->b, a->n);
 }
 
-static void what_is_received_leaves_by_the_other_port_as_it_came(void **state)
+path_test(what_is_received_leaves_by_the_other_port_as_it_came)
 {
     begin(1u << WATCH_RX);
     struct frame forwarded = packet("198.51.100.9", 100), lost = packet("203.0.113.1", 33), g;
@@ -73,7 +73,7 @@ static void what_is_received_leaves_by_the_other_port_as_it_came(void **state)
     end();
 }
 
-static void what_is_sent_is_mirrored_as_it_is_sent(void **state)
+path_test(what_is_sent_is_mirrored_as_it_is_sent)
 {
     struct frame original, copy;
 
@@ -88,7 +88,7 @@ static void what_is_sent_is_mirrored_as_it_is_sent(void **state)
     end();
 }
 
-static void a_port_that_takes_nothing_costs_copies_and_no_packet(void **state)
+path_test(a_port_that_takes_nothing_costs_copies_and_no_packet)
 {
     begin(1u << WATCH_RX);
     struct frame f = packet("198.51.100.9", 100);
@@ -104,7 +104,7 @@ static void a_port_that_takes_nothing_costs_copies_and_no_packet(void **state)
     end();
 }
 
-static void a_frame_too_large_for_the_other_port_is_missed(void **state)
+path_test(a_frame_too_large_for_the_other_port_is_missed)
 {
     begin(1u << WATCH_RX);
     port_get(iface_get(mirror_to)->port)->mtu = 500;
@@ -118,7 +118,7 @@ static void a_frame_too_large_for_the_other_port_is_missed(void **state)
     end();
 }
 
-static void copies_for_another_forwarders_queue_go_by_its_ring(void **state)
+path_test(copies_for_another_forwarders_queue_go_by_its_ring)
 {
     struct frame g;
 
@@ -141,7 +141,7 @@ static void copies_for_another_forwarders_queue_go_by_its_ring(void **state)
     end();
 }
 
-static void a_port_that_is_gone_gets_nothing(void **state)
+path_test(a_port_that_is_gone_gets_nothing)
 {
     begin(1u << WATCH_RX);
     watch_table[watch].to_port = WATCH_GONE;
@@ -153,7 +153,7 @@ static void a_port_that_is_gone_gets_nothing(void **state)
     end();
 }
 
-static void a_tag_that_the_port_took_off_is_mirrored_where_it_was(void **state)
+path_test(a_tag_that_the_port_took_off_is_mirrored_where_it_was)
 {
     struct frame g;
 
@@ -173,18 +173,4 @@ static void a_tag_that_the_port_took_off_is_mirrored_where_it_was(void **state)
     assert_memory_equal(g.b + 16, f.b + 12, f.n - 12);
     assert_int_equal(rig_discard(1), 1);
     end();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(what_is_received_leaves_by_the_other_port_as_it_came),
-        path_test(what_is_sent_is_mirrored_as_it_is_sent),
-        path_test(a_port_that_takes_nothing_costs_copies_and_no_packet),
-        path_test(a_frame_too_large_for_the_other_port_is_missed),
-        path_test(copies_for_another_forwarders_queue_go_by_its_ring),
-        path_test(a_port_that_is_gone_gets_nothing),
-        path_test(a_tag_that_the_port_took_off_is_mirrored_where_it_was),
-    };
-    return path_run(tests);
 }

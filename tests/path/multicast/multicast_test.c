@@ -4,7 +4,7 @@
 
 // rfc: 1812 5.2.1.3 SHOULD
 // rfc: 1112 6.4 MUST
-static void a_copy_leaves_by_each_output_to_the_groups_mac(void **state)
+path_test(a_copy_leaves_by_each_output_to_the_groups_mac)
 {
     interfaces();
     ROUTE("192.0.2.1", "239.129.2.3", 0, one, 1, sub, 1, two, 1);
@@ -19,7 +19,7 @@ static void a_copy_leaves_by_each_output_to_the_groups_mac(void **state)
 }
 
 // rfc: 2464 7 MUST
-static void ipv6_too(void **state)
+path_test(ipv6_too)
 {
     interfaces();
     ROUTE("2001:db8::1", "ff1e::abcd:1234", 0, sub, 1, two, 1);
@@ -30,7 +30,7 @@ static void ipv6_too(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void tagged_in_padded_in_and_untagged_out(void **state)
+path_test(tagged_in_padded_in_and_untagged_out)
 {
     interfaces();
     uint16_t v = rig_iface(0, 9, VR_DEFAULT);
@@ -44,7 +44,7 @@ static void tagged_in_padded_in_and_untagged_out(void **state)
     nothing_left();
 }
 
-static void with_two_tags(void **state)
+path_test(with_two_tags)
 {
     interfaces();
     uint16_t pair = rig_iface_pair(2, 30, 0x88a8, 40, VR_DEFAULT);
@@ -63,7 +63,7 @@ static void with_two_tags(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void the_route_of_the_source_goes_before_that_of_the_group(void **state)
+path_test(the_route_of_the_source_goes_before_that_of_the_group)
 {
     interfaces();
     ROUTE(NULL, "239.129.2.3", 0, one, 1);
@@ -83,7 +83,7 @@ static void the_route_of_the_source_goes_before_that_of_the_group(void **state)
     nothing_left();
 }
 
-static void without_a_route_it_is_dropped(void **state)
+path_test(without_a_route_it_is_dropped)
 {
     uint16_t red = rig_vr("red");
     interfaces();
@@ -99,7 +99,7 @@ static void without_a_route_it_is_dropped(void **state)
 }
 
 // rfc: 7761 4.2 MUST
-static void by_the_wrong_interface_it_is_dropped_and_counted(void **state)
+path_test(by_the_wrong_interface_it_is_dropped_and_counted)
 {
     interfaces();
     ROUTE(NULL, "239.129.2.3", 0, one, 1, two, 1);
@@ -113,7 +113,7 @@ static void by_the_wrong_interface_it_is_dropped_and_counted(void **state)
     nothing_left();
 }
 
-static void a_tree_takes_packets_by_its_outputs_and_sends_none_back(void **state)
+path_test(a_tree_takes_packets_by_its_outputs_and_sends_none_back)
 {
     interfaces();
     ROUTE(NULL, "239.129.2.3", MULTICAST_TREE, in, 1, one, 1, two, 1);
@@ -125,7 +125,7 @@ static void a_tree_takes_packets_by_its_outputs_and_sends_none_back(void **state
     assert_int_equal(rig_drops(DROP_IFACE_DOWN), 1);
 }
 
-static void never_back_by_the_input(void **state)
+path_test(never_back_by_the_input)
 {
     interfaces();
     ROUTE(NULL, "239.129.2.3", 0, in, 1);
@@ -139,7 +139,7 @@ static void never_back_by_the_input(void **state)
     assert_only_drop(DROP_MULTICAST_NO_OUTPUT, 1);
 }
 
-static void an_output_takes_what_has_more_hops_left_than_its_threshold(void **state)
+path_test(an_output_takes_what_has_more_hops_left_than_its_threshold)
 {
     interfaces();
     ROUTE(NULL, "239.129.2.3", 0, one, 1, two, 16);
@@ -165,21 +165,4 @@ static void an_output_takes_what_has_more_hops_left_than_its_threshold(void **st
     }
     assert_only_drop(DROP_MULTICAST_TTL, dropped);
     assert_int_equal(dropped, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_copy_leaves_by_each_output_to_the_groups_mac),
-        path_test(ipv6_too),
-        path_test(tagged_in_padded_in_and_untagged_out),
-        path_test(with_two_tags),
-        path_test(the_route_of_the_source_goes_before_that_of_the_group),
-        path_test(without_a_route_it_is_dropped),
-        path_test(by_the_wrong_interface_it_is_dropped_and_counted),
-        path_test(a_tree_takes_packets_by_its_outputs_and_sends_none_back),
-        path_test(never_back_by_the_input),
-        path_test(an_output_takes_what_has_more_hops_left_than_its_threshold),
-    };
-    return path_run(tests);
 }

@@ -6,7 +6,7 @@
 #include <rte_mbuf.h>
 
 // rfc: 1812 4.3.2.7 MUST NOT
-static void too_big_with_df_is_dropped_in_silence_and_without_is_cut(void **state)
+path_test(too_big_with_df_is_dropped_in_silence_and_without_is_cut)
 {
     struct frame g;
 
@@ -43,7 +43,7 @@ static void too_big_with_df_is_dropped_in_silence_and_without_is_cut(void **stat
 }
 
 // rfc: 4443 2.4 MUST
-static void ipv6_too_big_is_told_once_by_the_smallest_mtu(void **state)
+path_test(ipv6_too_big_is_told_once_by_the_smallest_mtu)
 {
     struct frame g;
 
@@ -67,7 +67,7 @@ static void ipv6_too_big_is_told_once_by_the_smallest_mtu(void **state)
 }
 
 // Ports with fast free take whole buffers of one pool, with one owner.
-static void copies_suit_ports_that_free_without_looking(void **state)
+path_test(copies_suit_ports_that_free_without_looking)
 {
     struct rte_mbuf *m;
 
@@ -93,7 +93,7 @@ static void copies_suit_ports_that_free_without_looking(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void without_buffers_copies_are_dropped_by_name_and_the_last_output_is_served(void **state)
+path_test(without_buffers_copies_are_dropped_by_name_and_the_last_output_is_served)
 {
     static struct rte_mbuf *all[4096];
     unsigned n = 0;
@@ -109,7 +109,7 @@ static void without_buffers_copies_are_dropped_by_name_and_the_last_output_is_se
     rte_pktmbuf_free_bulk(all, n);
 }
 
-static void a_packet_in_segments_and_one_with_options_are_copied_whole(void **state)
+path_test(a_packet_in_segments_and_one_with_options_are_copied_whole)
 {
     interfaces();
     for (uint16_t i = 0; i < 3; i++)
@@ -129,7 +129,7 @@ static void a_packet_in_segments_and_one_with_options_are_copied_whole(void **st
     nothing_left();
 }
 
-static void a_burst_to_many_outputs_leaves_none_behind(void **state)
+path_test(a_burst_to_many_outputs_leaves_none_behind)
 {
     uint16_t out[2 * MULTICAST_OUT_MAX + 1] = {0};
     unsigned n = 0;
@@ -149,17 +149,4 @@ static void a_burst_to_many_outputs_leaves_none_behind(void **state)
     // The rings of the ports take fewer: the rest has the port's drop reason.
     assert_int_equal(n + rig_drops(DROP_TX_FULL), 64 * MULTICAST_OUT_MAX);
     assert_int_equal(rig_drops(DROP_TX_FULL), rig_drops_all());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(too_big_with_df_is_dropped_in_silence_and_without_is_cut),
-        path_test(ipv6_too_big_is_told_once_by_the_smallest_mtu),
-        path_test(copies_suit_ports_that_free_without_looking),
-        path_test(without_buffers_copies_are_dropped_by_name_and_the_last_output_is_served),
-        path_test(a_packet_in_segments_and_one_with_options_are_copied_whole),
-        path_test(a_burst_to_many_outputs_leaves_none_behind),
-    };
-    return path_run(tests);
 }

@@ -4,7 +4,7 @@
 
 #include "table/packet_trace.h"
 
-static void what_concerns_one_link_is_never_forwarded(void **state)
+path_test(what_concerns_one_link_is_never_forwarded)
 {
     static const char *const up[][2] = {
         {"192.0.2.1", "224.0.0.9"}, {"2001:db8::1", "ff02::9"}, {"2001:db8::1", "ff32::9"}};
@@ -39,7 +39,7 @@ static void what_concerns_one_link_is_never_forwarded(void **state)
     nothing_left();
 }
 
-static void mld_to_the_group_itself_goes_up(void **state)
+path_test(mld_to_the_group_itself_goes_up)
 {
     static const uint8_t report[16] = {58, 0, 5, 2, 0, 0, 1, 0, 131};
     struct frame g;
@@ -59,7 +59,7 @@ static void mld_to_the_group_itself_goes_up(void **state)
     nothing_left();
 }
 
-static void a_group_that_the_host_has_joined_goes_up_too(void **state)
+path_test(a_group_that_the_host_has_joined_goes_up_too)
 {
     struct frame g;
     uint16_t by = 0;
@@ -82,7 +82,7 @@ static void a_group_that_the_host_has_joined_goes_up_too(void **state)
     nothing_left();
 }
 
-static void a_daemon_is_shown_unknown_groups(void **state)
+path_test(a_daemon_is_shown_unknown_groups)
 {
     struct frame g;
 
@@ -99,7 +99,7 @@ static void a_daemon_is_shown_unknown_groups(void **state)
     nothing_left();
 }
 
-static void a_flood_of_unknown_groups_fills_its_own_queue_only(void **state)
+path_test(a_flood_of_unknown_groups_fills_its_own_queue_only)
 {
     const uint32_t queue = punt_limit_default[PUNT_MULTICAST].queue;
     struct frame g;
@@ -119,7 +119,7 @@ static void a_flood_of_unknown_groups_fills_its_own_queue_only(void **state)
     assert_true(rig_punted(PUNT_ROUTING, &g, NULL));
 }
 
-static void the_kernel_sees_a_packet_of_its_routes_now_and_then(void **state)
+path_test(the_kernel_sees_a_packet_of_its_routes_now_and_then)
 {
     struct frame g;
     unsigned up = 0;
@@ -151,7 +151,7 @@ static void the_kernel_sees_a_packet_of_its_routes_now_and_then(void **state)
     nothing_left();
 }
 
-static void a_route_with_an_output_that_is_not_ours_is_the_kernels_work(void **state)
+path_test(a_route_with_an_output_that_is_not_ours_is_the_kernels_work)
 {
     struct frame g;
 
@@ -164,7 +164,7 @@ static void a_route_with_an_output_that_is_not_ours_is_the_kernels_work(void **s
     nothing_left();
 }
 
-static void explaining_counts_nothing_and_takes_no_turn(void **state)
+path_test(explaining_counts_nothing_and_takes_no_turn)
 {
     static struct {
         struct packet_trace p;
@@ -190,19 +190,4 @@ static void explaining_counts_nothing_and_takes_no_turn(void **state)
     router_role(ROLE_CONTROL);
     forwarder_explain_fini();
     nothing_left();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(what_concerns_one_link_is_never_forwarded),
-        path_test(mld_to_the_group_itself_goes_up),
-        path_test(a_group_that_the_host_has_joined_goes_up_too),
-        path_test(a_daemon_is_shown_unknown_groups),
-        path_test(a_flood_of_unknown_groups_fills_its_own_queue_only),
-        path_test(the_kernel_sees_a_packet_of_its_routes_now_and_then),
-        path_test(a_route_with_an_output_that_is_not_ours_is_the_kernels_work),
-        path_test(explaining_counts_nothing_and_takes_no_turn),
-    };
-    return path_run(tests);
 }

@@ -37,7 +37,7 @@ static void send_both(void)
     rig_poll();
 }
 
-static void blackhole_unreachable_prohibit_and_failed_drop_with_their_own_reason(void **state)
+path_test(blackhole_unreachable_prohibit_and_failed_drop_with_their_own_reason)
 {
     static const struct {
         enum nexthop_kind kind;
@@ -58,7 +58,7 @@ static void blackhole_unreachable_prohibit_and_failed_drop_with_their_own_reason
 }
 
 // rfc: 1122 2.3.2.2 SHOULD
-static void an_unresolved_neighbor_gets_the_packet_held_with_all_its_manager_needs(void **state)
+path_test(an_unresolved_neighbor_gets_the_packet_held_with_all_its_manager_needs)
 {
     uint16_t vr = rig_vr("blue");
     in = rig_iface(0, 0, vr);
@@ -94,7 +94,7 @@ static void an_unresolved_neighbor_gets_the_packet_held_with_all_its_manager_nee
     rig_release(m);
 }
 
-static void a_full_hold_ring_is_a_named_drop(void **state)
+path_test(a_full_hold_ring_is_a_named_drop)
 {
     two_interfaces();
     both_default_routes(rig_nexthop(NEXTHOP_HOLD, out));
@@ -108,7 +108,7 @@ static void a_full_hold_ring_is_a_named_drop(void **state)
     assert_only_drop(DROP_HOLD_RING_FULL, 100); // a ring of n holds n - 1
 }
 
-static void the_mac_of_a_neighbor_changes_without_touching_a_route(void **state)
+path_test(the_mac_of_a_neighbor_changes_without_touching_a_route)
 {
     two_interfaces();
     uint32_t nh = rig_adjacency(out, 1);
@@ -125,7 +125,7 @@ static void the_mac_of_a_neighbor_changes_without_touching_a_route(void **state)
     }
 }
 
-static void a_used_adjacency_is_marked_and_an_unused_one_is_not(void **state)
+path_test(a_used_adjacency_is_marked_and_an_unused_one_is_not)
 {
     two_interfaces();
     uint32_t used = rig_adjacency(out, 1), idle = rig_adjacency(out, 2);
@@ -165,7 +165,7 @@ static void three_ways(uint32_t member[3])
         member[p - 1] = rig_adjacency(rig_iface(p, 0, VR_DEFAULT), p);
 }
 
-static void flows_of_both_families_spread_over_all_members_of_a_group(void **state)
+path_test(flows_of_both_families_spread_over_all_members_of_a_group)
 {
     uint32_t member[3];
     three_ways(member);
@@ -184,7 +184,7 @@ static void flows_of_both_families_spread_over_all_members_of_a_group(void **sta
     }
 }
 
-static void a_member_that_fails_moves_only_its_own_flows(void **state)
+path_test(a_member_that_fails_moves_only_its_own_flows)
 {
     uint32_t member[3];
     uint8_t before[400], after[400], again[400];
@@ -212,7 +212,7 @@ static void a_member_that_fails_moves_only_its_own_flows(void **state)
                     190); // about a third returns to the new member, nothing else moves
 }
 
-static void fragments_of_a_packet_stay_together(void **state)
+path_test(fragments_of_a_packet_stay_together)
 {
     uint32_t member[3];
     three_ways(member);
@@ -234,7 +234,7 @@ static void fragments_of_a_packet_stay_together(void **state)
 }
 
 // rfc: 6438 3 SHOULD
-static void the_flow_label_chooses_among_members(void **state)
+path_test(the_flow_label_chooses_among_members)
 {
     uint32_t member[3];
     unsigned n[RIG_PORTS] = {0};
@@ -252,7 +252,7 @@ static void the_flow_label_chooses_among_members(void **state)
         assert_in_range(n[p], 35, 100);
 }
 
-static void a_group_without_members_is_a_named_drop(void **state)
+path_test(a_group_without_members_is_a_named_drop)
 {
     two_interfaces();
     both_default_routes(rig_group(NULL, 0));
@@ -260,7 +260,7 @@ static void a_group_without_members_is_a_named_drop(void **state)
     assert_only_drop(DROP_ECMP_EMPTY, 2);
 }
 
-static void two_virtual_routers_with_the_same_prefixes_do_not_mix_in_one_burst(void **state)
+path_test(two_virtual_routers_with_the_same_prefixes_do_not_mix_in_one_burst)
 {
     uint16_t red = rig_vr("red"), blue = rig_vr("blue");
     uint16_t sub[2] = {rig_iface(0, 10, red), rig_iface(0, 20, blue)};
@@ -302,7 +302,7 @@ static void two_virtual_routers_with_the_same_prefixes_do_not_mix_in_one_burst(v
     assert_only_drop(DROP_IP4_NO_ROUTE, 1);
 }
 
-static void every_packet_of_a_burst_may_belong_to_another_virtual_router(void **state)
+path_test(every_packet_of_a_burst_may_belong_to_another_virtual_router)
 {
     uint16_t sub[64];
     for (unsigned v = 0; v < 64; v++) {
@@ -330,7 +330,7 @@ static void every_packet_of_a_burst_may_belong_to_another_virtual_router(void **
 }
 
 // rfc: 791 3.2 MUST
-static void a_packet_too_big_for_the_way_out_is_fragmented_and_the_pieces_fit(void **state)
+path_test(a_packet_too_big_for_the_way_out_is_fragmented_and_the_pieces_fit)
 {
     two_interfaces();
     iface_get(out)->mtu = 576;
@@ -359,7 +359,7 @@ static void a_packet_too_big_for_the_way_out_is_fragmented_and_the_pieces_fit(vo
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_jumbo_chain_is_fragmented_too(void **state)
+path_test(a_jumbo_chain_is_fragmented_too)
 {
     two_interfaces();
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(out, 1));
@@ -381,7 +381,7 @@ static void a_jumbo_chain_is_fragmented_too(void **state)
 
 // rfc: 791 3.1 MUST
 // rfc: 8200 5 MUST
-static void a_packet_with_df_or_ipv6_that_is_too_big_is_dropped(void **state)
+path_test(a_packet_with_df_or_ipv6_that_is_too_big_is_dropped)
 {
     two_interfaces();
     both_default_routes(rig_adjacency(out, 1));
@@ -402,26 +402,4 @@ static void a_packet_with_df_or_ipv6_that_is_too_big_is_dropped(void **state)
     rig_poll();
     assert_int_equal(rig_discard(1), 2); // exactly the MTU
     assert_int_equal(rig_drops_all(), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(blackhole_unreachable_prohibit_and_failed_drop_with_their_own_reason),
-        path_test(an_unresolved_neighbor_gets_the_packet_held_with_all_its_manager_needs),
-        path_test(a_full_hold_ring_is_a_named_drop),
-        path_test(the_mac_of_a_neighbor_changes_without_touching_a_route),
-        path_test(a_used_adjacency_is_marked_and_an_unused_one_is_not),
-        path_test(flows_of_both_families_spread_over_all_members_of_a_group),
-        path_test(a_member_that_fails_moves_only_its_own_flows),
-        path_test(fragments_of_a_packet_stay_together),
-        path_test(the_flow_label_chooses_among_members),
-        path_test(a_group_without_members_is_a_named_drop),
-        path_test(two_virtual_routers_with_the_same_prefixes_do_not_mix_in_one_burst),
-        path_test(every_packet_of_a_burst_may_belong_to_another_virtual_router),
-        path_test(a_packet_too_big_for_the_way_out_is_fragmented_and_the_pieces_fit),
-        path_test(a_jumbo_chain_is_fragmented_too),
-        path_test(a_packet_with_df_or_ipv6_that_is_too_big_is_dropped),
-    };
-    return path_run(tests);
 }

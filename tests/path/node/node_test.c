@@ -101,17 +101,17 @@ static void forward_alike(bool v6)
     assert_int_equal(fib_check(fib, why, sizeof why), 0); // block by block
 }
 
-static void ipv4_packets_are_forwarded_alike_on_both_nodes(void **state)
+path_test(ipv4_packets_are_forwarded_alike_on_both_nodes)
 {
     forward_alike(false);
 }
 
-static void ipv6_packets_are_forwarded_alike_on_both_nodes(void **state)
+path_test(ipv6_packets_are_forwarded_alike_on_both_nodes)
 {
     forward_alike(true);
 }
 
-static void each_node_has_its_own_copy(void **state)
+path_test(each_node_has_its_own_copy)
 {
     const struct vr *vr = vr_get(VR_DEFAULT);
 
@@ -130,7 +130,7 @@ static void count(void *ctx, const struct mem_region *r)
         bytes[1] += r->bytes;
 }
 
-static void memory_is_told_by_node(void **state)
+path_test(memory_is_told_by_node)
 {
     size_t bytes[2] = {0};
 
@@ -141,12 +141,6 @@ static void memory_is_told_by_node(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        path_test(ipv4_packets_are_forwarded_alike_on_both_nodes),
-        path_test(ipv6_packets_are_forwarded_alike_on_both_nodes),
-        path_test(each_node_has_its_own_copy),
-        path_test(memory_is_told_by_node),
-    };
     mem_nodes_set(2);
-    return path_run(tests);
+    return path_run();
 }

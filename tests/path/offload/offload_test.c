@@ -102,7 +102,7 @@ static void passes(const struct frame *sent, struct frame *got)
     assert_true(rig_receive(1, got));
 }
 
-static void unfinished_checksums_are_completed_in_transit(void **state)
+path_test(unfinished_checksums_are_completed_in_transit)
 {
     struct frame f, got;
 
@@ -125,7 +125,7 @@ static void unfinished_checksums_are_completed_in_transit(void **state)
     }
 }
 
-static void what_goes_up_is_completed_too(void **state)
+path_test(what_goes_up_is_completed_too)
 {
     static const char *const to[] = {"10.0.0.1",      "224.0.0.9", "255.255.255.255",
                                      "2001:db8:a::1", "fe80::1",   "ff02::9"};
@@ -147,7 +147,7 @@ static void what_goes_up_is_completed_too(void **state)
 
 // A wrong checksum other than the pseudo-header sum stays wrong, so that the receiver detects the
 // damage.
-static void right_wrong_and_absent_checksums_are_left_alone(void **state)
+path_test(right_wrong_and_absent_checksums_are_left_alone)
 {
     uint64_t before = completed();
     struct frame f, got;
@@ -168,7 +168,7 @@ static void right_wrong_and_absent_checksums_are_left_alone(void **state)
 }
 
 // The payload makes the right checksum equal to the pseudo-header sum.
-static void a_right_checksum_that_looks_unfinished_is_left_alone(void **state)
+path_test(a_right_checksum_that_looks_unfinished_is_left_alone)
 {
     uint64_t before = completed();
     struct frame f, got;
@@ -187,7 +187,7 @@ static void a_right_checksum_that_looks_unfinished_is_left_alone(void **state)
     assert_int_equal(completed(), before);
 }
 
-static void a_udp_checksum_of_0_is_sent_as_all_ones(void **state)
+path_test(a_udp_checksum_of_0_is_sent_as_all_ones)
 {
     struct frame f, got;
 
@@ -204,7 +204,7 @@ static void a_udp_checksum_of_0_is_sent_as_all_ones(void **state)
     assert_int_equal(l4_of(&got).field[1], 0xff);
 }
 
-static void options_headers_and_several_buffers_are_no_obstacle(void **state)
+path_test(options_headers_and_several_buffers_are_no_obstacle)
 {
     struct frame f, got;
     uint8_t l4[600] = {0};
@@ -231,7 +231,7 @@ static void options_headers_and_several_buffers_are_no_obstacle(void **state)
     assert_true(rig_receive(1, &got) && is_right(&got));
 }
 
-static void fragments_and_other_interfaces_are_left_alone(void **state)
+path_test(fragments_and_other_interfaces_are_left_alone)
 {
     uint64_t before = completed();
     struct frame f, got;
@@ -251,7 +251,7 @@ static void fragments_and_other_interfaces_are_left_alone(void **state)
 }
 
 // The driver has sent the first 2,000 bytes of a segment of 40,000.
-static void a_segment_of_which_the_port_took_the_beginning_has_a_name(void **state)
+path_test(a_segment_of_which_the_port_took_the_beginning_has_a_name)
 {
     uint64_t cut = counter_sum_offload(0).cut;
 
@@ -268,7 +268,7 @@ static void a_segment_of_which_the_port_took_the_beginning_has_a_name(void **sta
     assert_int_equal(counter_sum_offload(0).cut, cut + 2);
 }
 
-static void a_truncated_packet_of_a_frames_length_stays_truncated(void **state)
+path_test(a_truncated_packet_of_a_frames_length_stays_truncated)
 {
     two_interfaces();
     struct frame f = packet("10.0.0.2", "20.0.0.1", TCP, 200);
@@ -277,21 +277,4 @@ static void a_truncated_packet_of_a_frames_length_stays_truncated(void **state)
     rig_send(0, &f);
     rig_poll();
     assert_only_drop(DROP_IP4_TRUNCATED, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(unfinished_checksums_are_completed_in_transit),
-        path_test(what_goes_up_is_completed_too),
-        path_test(right_wrong_and_absent_checksums_are_left_alone),
-        path_test(a_right_checksum_that_looks_unfinished_is_left_alone),
-        path_test(a_udp_checksum_of_0_is_sent_as_all_ones),
-        path_test(options_headers_and_several_buffers_are_no_obstacle),
-        path_test(fragments_and_other_interfaces_are_left_alone),
-        path_test(a_segment_of_which_the_port_took_the_beginning_has_a_name),
-        path_test(a_truncated_packet_of_a_frames_length_stays_truncated),
-    };
-
-    return path_run(tests);
 }

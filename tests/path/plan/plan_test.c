@@ -26,7 +26,7 @@ static uint64_t rx_of(unsigned forwarder, uint16_t port, uint16_t queue)
     return forwarder_slot[forwarder].rx_stats[port][queue].packets;
 }
 
-static void a_queue_moves_between_running_forwarders_without_losing_a_packet(void **state)
+path_test(a_queue_moves_between_running_forwarders_without_losing_a_packet)
 {
     two_interfaces();
     uint16_t port = iface_get(in)->port;
@@ -57,7 +57,7 @@ static void a_queue_moves_between_running_forwarders_without_losing_a_packet(voi
     assert_int_equal(forwarder_slot[0].rx_stats[port][0].bytes, 150 * f.n);
 }
 
-static void each_forwarder_sends_by_its_own_transmit_queue(void **state)
+path_test(each_forwarder_sends_by_its_own_transmit_queue)
 {
     two_interfaces();
     uint16_t port = iface_get(in)->port;
@@ -72,7 +72,7 @@ static void each_forwarder_sends_by_its_own_transmit_queue(void **state)
     assert_true(rig_receive_queue(1, 1, &g));
 }
 
-static void without_a_plan_nothing_is_polled_and_injected_frames_are_dropped_by_name(void **state)
+path_test(without_a_plan_nothing_is_polled_and_injected_frames_are_dropped_by_name)
 {
     two_interfaces();
     struct frame f = packet();
@@ -83,7 +83,7 @@ static void without_a_plan_nothing_is_polled_and_injected_frames_are_dropped_by_
     assert_only_drop(DROP_TX_NO_QUEUE, 1);
 }
 
-static void a_stopped_port_is_a_named_drop_and_not_counted_as_sent(void **state)
+path_test(a_stopped_port_is_a_named_drop_and_not_counted_as_sent)
 {
     two_interfaces();
     struct plan_rx rx[] = {{iface_get(in)->port, 0}};
@@ -102,7 +102,7 @@ static void a_stopped_port_is_a_named_drop_and_not_counted_as_sent(void **state)
     assert_int_equal(c.drop_packets, 10);
 }
 
-static void a_port_that_takes_nothing_drops_by_name_and_others_go_on(void **state)
+path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on)
 {
     two_interfaces();
     uint16_t sub = rig_iface(1, 9, VR_DEFAULT), third = rig_iface(2, 0, VR_DEFAULT);
@@ -128,7 +128,7 @@ static void a_port_that_takes_nothing_drops_by_name_and_others_go_on(void **stat
     assert_int_equal(c.drop_packets, 10);
 }
 
-static void a_port_that_frees_without_looking_gets_copies_of_foreign_buffers(void **state)
+path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers)
 {
     two_interfaces();
     port_get(iface_get(out)->port)->fast_free = true;
@@ -162,7 +162,7 @@ static void a_port_that_frees_without_looking_gets_copies_of_foreign_buffers(voi
     assert_int_equal(counter_of_slot(THREAD_SLOT_FORWARDER)->iface[out].tx_packets, 3);
 }
 
-static void polls_are_counted_and_idle_ones_apart(void **state)
+path_test(polls_are_counted_and_idle_ones_apart)
 {
     two_interfaces();
     struct frame f = packet();
@@ -179,7 +179,7 @@ static void polls_are_counted_and_idle_ones_apart(void **state)
     assert_true(c->idle_cycles > 0);
 }
 
-static void each_burst_is_counted_by_its_size_and_one_in_61_is_timed(void **state)
+path_test(each_burst_is_counted_by_its_size_and_one_in_61_is_timed)
 {
     static const unsigned size[] = {1, 2, 3, 4, 15, 16, 63, 64};
     static const uint64_t in_bucket[BURST_SIZE_N] = {1, 2, 1, 1, 1, 1, 1};
@@ -213,7 +213,7 @@ static void each_burst_is_counted_by_its_size_and_one_in_61_is_timed(void **stat
     assert_int_equal(c->stage[STAGE_OTHER].calls, 0);
 }
 
-static void what_leaves_the_common_path_is_told_as_other(void **state)
+path_test(what_leaves_the_common_path_is_told_as_other)
 {
     two_interfaces();
     struct frame lost = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
@@ -233,7 +233,7 @@ static uint32_t count_waiting(void *queue)
     return waiting;
 }
 
-static void queue_depth_is_what_waited_before_the_burst(void **state)
+path_test(queue_depth_is_what_waited_before_the_burst)
 {
     two_interfaces();
     struct frame f = packet();
@@ -297,7 +297,7 @@ static unsigned lines_written(uint8_t *before, uint8_t *mark, uint8_t bit)
     return n;
 }
 
-static void no_cache_line_is_written_by_two_forwarders(void **state)
+path_test(no_cache_line_is_written_by_two_forwarders)
 {
     two_interfaces();
     uint16_t port = iface_get(in)->port;
@@ -341,13 +341,13 @@ static uint32_t sleep_us(uint8_t mode, uint64_t idle_us, uint32_t last_us, uint3
     return idle_sleep_us(mode, &p);
 }
 
-static void idle_performance_never_sleeps(void **state)
+path_test(idle_performance_never_sleeps)
 {
     assert_int_equal(sleep_us(IDLE_PERFORMANCE, 0, 0, 0, RING), 0);
     assert_int_equal(sleep_us(IDLE_PERFORMANCE, 3600000000u, 0, 5000, RING), 0);
 }
 
-static void idle_sleep_grows_within_the_bounds_of_the_mode(void **state)
+path_test(idle_sleep_grows_within_the_bounds_of_the_mode)
 {
     uint32_t last = 0, total = 0;
 
@@ -370,7 +370,7 @@ static void idle_sleep_grows_within_the_bounds_of_the_mode(void **state)
     assert_int_equal(last, 2 * RING);
 }
 
-static void idle_sleep_in_a_long_silence_follows_its_cost(void **state)
+path_test(idle_sleep_in_a_long_silence_follows_its_cost)
 {
     static const struct {
         uint32_t cost_ns, us;
@@ -385,7 +385,7 @@ static void idle_sleep_in_a_long_silence_follows_its_cost(void **state)
     }
 }
 
-static void idle_sleep_is_no_longer_than_the_ring_bridges(void **state)
+path_test(idle_sleep_is_no_longer_than_the_ring_bridges)
 {
     static const struct {
         uint32_t descriptors, us;
@@ -400,7 +400,7 @@ static void idle_sleep_is_no_longer_than_the_ring_bridges(void **state)
         }
 }
 
-static void idle_sleep_grows_at_once_when_a_packet_has_not_ended_the_silence(void **state)
+path_test(idle_sleep_grows_at_once_when_a_packet_has_not_ended_the_silence)
 {
     struct idle_pause p = {
         .idle_us = 299, .silence_us = 10000000, .cost_ns = 30000, .descriptors = RING};
@@ -413,27 +413,4 @@ static void idle_sleep_grows_at_once_when_a_packet_has_not_ended_the_silence(voi
     }
     p.silence_us = 300000; // but there was recent traffic
     assert_int_equal(idle_sleep_us(IDLE_BALANCED, &p), 300);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_queue_moves_between_running_forwarders_without_losing_a_packet),
-        path_test(each_forwarder_sends_by_its_own_transmit_queue),
-        path_test(without_a_plan_nothing_is_polled_and_injected_frames_are_dropped_by_name),
-        path_test(a_stopped_port_is_a_named_drop_and_not_counted_as_sent),
-        path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on),
-        path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers),
-        path_test(polls_are_counted_and_idle_ones_apart),
-        path_test(each_burst_is_counted_by_its_size_and_one_in_61_is_timed),
-        path_test(what_leaves_the_common_path_is_told_as_other),
-        path_test(queue_depth_is_what_waited_before_the_burst),
-        path_test(no_cache_line_is_written_by_two_forwarders),
-        path_test(idle_performance_never_sleeps),
-        path_test(idle_sleep_grows_within_the_bounds_of_the_mode),
-        path_test(idle_sleep_in_a_long_silence_follows_its_cost),
-        path_test(idle_sleep_is_no_longer_than_the_ring_bridges),
-        path_test(idle_sleep_grows_at_once_when_a_packet_has_not_ended_the_silence),
-    };
-    return path_run(tests);
 }

@@ -166,19 +166,19 @@ static void compare_with_model(void)
 
 // rfc: 2697 3 MUST
 // rfc: 2698 3 MUST
-static void colors_agree_with_a_naive_model(void **state)
+path_test(colors_agree_with_a_naive_model)
 {
     compare_with_model();
 }
 
-static void colors_do_so_by_a_slow_counter(void **state)
+path_test_of(colors_do_so_by_a_slow_counter, rig_setup, end)
 {
     hz_said = SLOW_HZ;
     compare_with_model();
 }
 
 // Packets whose time at the rate is a fraction of a cycle.
-static void small_packets_at_a_high_rate_count_by_a_slow_counter(void **state)
+path_test_of(small_packets_at_a_high_rate_count_by_a_slow_counter, rig_setup, end)
 {
     uint64_t now = 1ull << 40, passed = 0;
 
@@ -192,7 +192,7 @@ static void small_packets_at_a_high_rate_count_by_a_slow_counter(void **state)
     acl_meter_free(id);
 }
 
-static void a_rate_beyond_a_slow_counter_is_not_none(void **state)
+path_test_of(a_rate_beyond_a_slow_counter_is_not_none, rig_setup, end)
 {
     struct token_bucket_rate r;
     uint64_t bucket = 0, passed = 0;
@@ -205,7 +205,7 @@ static void a_rate_beyond_a_slow_counter_is_not_none(void **state)
 }
 
 // rfc: 2597 6 SHOULD
-static void codepoints_come_in_the_color_of_their_drop_precedence(void **state)
+path_test(codepoints_come_in_the_color_of_their_drop_precedence)
 {
     for (uint8_t dscp = 0; dscp < 64; dscp++) {
         enum policer_color want = POLICER_GREEN;
@@ -270,7 +270,7 @@ static void assert_counts(uint16_t iface, enum policer_direction d, unsigned gre
     assert_int_equal(c.packets[POLICER_RED], red);
 }
 
-static void a_policer_colors_what_comes_in_by_its_interface(void **state)
+path_test(a_policer_colors_what_comes_in_by_its_interface)
 {
     unsigned n[64];
 
@@ -301,7 +301,7 @@ static void a_policer_colors_what_comes_in_by_its_interface(void **state)
 }
 
 // Packets that do not leave by its interface do not count.
-static void a_policer_colors_what_leaves_by_its_interface(void **state)
+path_test(a_policer_colors_what_leaves_by_its_interface)
 {
     unsigned n[64];
 
@@ -325,7 +325,7 @@ static void a_policer_colors_what_leaves_by_its_interface(void **state)
     assert_false(iface_get(in)->flags & IFACE_ACL_OUT);
 }
 
-static void packets_with_a_color_keep_it_where_the_policer_looks(void **state)
+path_test(packets_with_a_color_keep_it_where_the_policer_looks)
 {
     unsigned n[64];
 
@@ -346,7 +346,7 @@ static void packets_with_a_color_keep_it_where_the_policer_looks(void **state)
 }
 
 // Fragments, and an access list next to the policer.
-static void what_leaves_otherwise_is_policed_too(void **state)
+path_test(what_leaves_otherwise_is_policed_too)
 {
     two_interfaces();
     struct policer p = slow();
@@ -371,7 +371,7 @@ static void what_leaves_otherwise_is_policed_too(void **state)
     assert_int_equal(rig_discard(1), 18);
 }
 
-static void neighbor_discovery_passes_and_is_counted(void **state)
+path_test(neighbor_discovery_passes_and_is_counted)
 {
     uint8_t solicit[24] = {135};
 
@@ -393,22 +393,4 @@ static void neighbor_discovery_passes_and_is_counted(void **state)
         assert_true(rig_punted(PUNT_NEIGH, &f, NULL));
     assert_counts(in, POLICER_IN, 0, 0, 3);
     assert_int_equal(rig_drops_all(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(colors_agree_with_a_naive_model),
-        cmocka_unit_test_setup_teardown(colors_do_so_by_a_slow_counter, rig_setup, end),
-        cmocka_unit_test_setup_teardown(small_packets_at_a_high_rate_count_by_a_slow_counter,
-                                        rig_setup, end),
-        cmocka_unit_test_setup_teardown(a_rate_beyond_a_slow_counter_is_not_none, rig_setup, end),
-        path_test(codepoints_come_in_the_color_of_their_drop_precedence),
-        path_test(a_policer_colors_what_comes_in_by_its_interface),
-        path_test(a_policer_colors_what_leaves_by_its_interface),
-        path_test(packets_with_a_color_keep_it_where_the_policer_looks),
-        path_test(what_leaves_otherwise_is_policed_too),
-        path_test(neighbor_discovery_passes_and_is_counted),
-    };
-    return path_run(tests);
 }

@@ -290,17 +290,17 @@ static void bursts_at(enum program_hook where)
     assert_int_equal(rig_drops_all(), rig_drops(DROP_PROGRAM_DROP));
 }
 
-static void each_packet_has_its_fate_at_ether(void **state)
+program_path_test(each_packet_has_its_fate_at_ether)
 {
     bursts_at(PROGRAM_ETHER);
 }
 
-static void each_packet_has_its_fate_at_input(void **state)
+program_path_test(each_packet_has_its_fate_at_input)
 {
     bursts_at(PROGRAM_INPUT);
 }
 
-static void each_packet_has_its_fate_at_output(void **state)
+program_path_test(each_packet_has_its_fate_at_output)
 {
     bursts_at(PROGRAM_OUTPUT);
 }
@@ -320,7 +320,7 @@ static uint64_t drops_odd(struct kamuee_packet *p)
 
 // Between IP packets, and between frames of the same EtherType in a virtual router without that
 // program.
-static void frames_of_an_ether_type_are_found_among_others(void **state)
+program_path_test(frames_of_an_ether_type_are_found_among_others)
 {
     struct native n = {.hook = PROGRAM_ETHER_TYPE,
                        .net = RED,
@@ -357,15 +357,9 @@ static void frames_of_an_ether_type_are_found_among_others(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        program_path_test(each_packet_has_its_fate_at_ether),
-        program_path_test(each_packet_has_its_fate_at_input),
-        program_path_test(each_packet_has_its_fate_at_output),
-        program_path_test(frames_of_an_ether_type_are_found_among_others),
-    };
     const char *given = getenv("KAMUEE_SEED");
 
     seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     printf("seed %llu\n", (unsigned long long)seed);
-    return path_run(tests);
+    return path_run();
 }

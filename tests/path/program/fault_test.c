@@ -221,14 +221,14 @@ static void goes_wrong_everywhere(enum program_fault expected)
         goes_wrong_at(hook, expected);
 }
 
-static void a_trap(void **state)
+program_path_test(a_trap)
 {
     fault.verdict = NATIVE_TRAPS;
     fault.change = NULL;
     goes_wrong_everywhere(PROGRAM_TRAP);
 }
 
-static void a_verdict_out_of_range(void **state)
+program_path_test(a_verdict_out_of_range)
 {
     static const uint32_t wrong[] = {
         KAMUEE_ACTIONS,
@@ -277,7 +277,7 @@ static void ip_goes_wrong(enum program_hook hook, const struct wrong_change *w, 
 #define IP_GOES_WRONG(hook, list) ip_goes_wrong(hook, list, sizeof(list) / sizeof *(list))
 
 // For any verdict.
-static void an_ip_packet_that_is_another_then(void **state)
+program_path_test(an_ip_packet_that_is_another_then)
 {
     static const struct wrong_change wrong[] = {
         {too_much, true, true},
@@ -305,7 +305,7 @@ static void an_ip_packet_that_is_another_then(void **state)
         }
 }
 
-static void a_frame_that_would_be_others(void **state)
+program_path_test(a_frame_that_would_be_others)
 {
     static const struct wrong_change wrong[] = {
         {grows_too_much, true, true},       {shrinks_too_much, true, true},
@@ -325,7 +325,7 @@ static void a_frame_that_would_be_others(void **state)
     }
 }
 
-static void an_ether_type_that_is_not_a_programs(void **state)
+program_path_test(an_ether_type_that_is_not_a_programs)
 {
     static const uint16_t refused[] = {0x8100, 0x88a8, 0x9100, 0x8808, 0x8809, 0, 46, 0x5ff};
 
@@ -378,7 +378,7 @@ static void it_is_off_from_the_packet_on(enum program_hook hook, bool passes, ui
         }
 }
 
-static void packets_before_it_have_their_verdicts(void **state)
+program_path_test(packets_before_it_have_their_verdicts)
 {
     for (enum program_hook hook = PROGRAM_ETHER; hook <= PROGRAM_OUTPUT; hook++)
         for (unsigned passes = 0; passes < 2; passes++) {
@@ -395,7 +395,7 @@ static uint64_t other(struct kamuee_packet *p)
     return KAMUEE_CONTINUE;
 }
 
-static void nobody_else_notices(void **state)
+program_path_test(nobody_else_notices)
 {
     struct native n = faulty(PROGRAM_INPUT, false), red = n, second = n;
     unsigned sent[NETS] = {0};
@@ -424,7 +424,7 @@ static void nobody_else_notices(void **state)
     assert_int_equal(native_status("second").off, 0);
 }
 
-static void on_other_forwarders_it_runs_on(void **state)
+program_path_test(on_other_forwarders_it_runs_on)
 {
     struct native n = faulty(PROGRAM_INPUT, false);
     struct plan_rx all[RIG_PORTS];
@@ -449,20 +449,4 @@ static void on_other_forwarders_it_runs_on(void **state)
     assert_int_equal(native_status("one").off, 1);
     assert_int_equal(native_status("one").count.packets, 11);
     rig_plan_set(1, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        program_path_test(a_trap),
-        program_path_test(a_verdict_out_of_range),
-        program_path_test(an_ip_packet_that_is_another_then),
-        program_path_test(a_frame_that_would_be_others),
-        program_path_test(an_ether_type_that_is_not_a_programs),
-        program_path_test(packets_before_it_have_their_verdicts),
-        program_path_test(nobody_else_notices),
-        program_path_test(on_other_forwarders_it_runs_on),
-    };
-
-    return path_run(tests);
 }

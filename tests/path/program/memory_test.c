@@ -56,7 +56,7 @@ static void send_bursts(void)
     assert_int_equal(rig_discard(1), 2 * BURST_MAX);
 }
 
-static void a_thousand_programs_take_little_until_packets_come(void **state)
+program_path_test(a_thousand_programs_take_little_until_packets_come)
 {
     char name[16];
 
@@ -81,13 +81,4 @@ static void a_thousand_programs_take_little_until_packets_come(void **state)
 #ifndef __SANITIZE_ADDRESS__
     assert_true(of_each < 120 && with_packets < 48);
 #endif
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        program_path_test(a_thousand_programs_take_little_until_packets_come),
-    };
-
-    return path_run(tests);
 }

@@ -57,7 +57,7 @@ static void sees(enum program_hook hook, unsigned window)
     program_manager_del("one");
 }
 
-static void it_sees_the_packet_and_nothing_behind_it(void **state)
+program_path_test(it_sees_the_packet_and_nothing_behind_it)
 {
     for (enum program_hook hook = PROGRAM_ETHER; hook <= PROGRAM_OUTPUT; hook++)
         for (unsigned window = 0; window <= 128; window = window ? 2 * window : 64)
@@ -65,7 +65,7 @@ static void it_sees_the_packet_and_nothing_behind_it(void **state)
 }
 
 // Only bytes in the first buffer are readable; it has at least the headers.
-static void of_a_packet_in_pieces_it_sees_the_first(void **state)
+program_path_test(of_a_packet_in_pieces_it_sees_the_first)
 {
     struct native n = at_hook(PROGRAM_INPUT);
 
@@ -86,7 +86,7 @@ static void of_a_packet_in_pieces_it_sees_the_first(void **state)
     }
 }
 
-static void a_frame_of_its_ether_type_begins_behind_it(void **state)
+program_path_test(a_frame_of_its_ether_type_begins_behind_it)
 {
     struct native n = at_hook(PROGRAM_ETHER_TYPE);
 
@@ -113,7 +113,7 @@ static void a_frame_of_its_ether_type_begins_behind_it(void **state)
     assert_only_drop(DROP_PROGRAM_DROP, 20);
 }
 
-static void frames_of_others_are_none_of_its_business(void **state)
+program_path_test(frames_of_others_are_none_of_its_business)
 {
     struct native n = at_hook(PROGRAM_ETHER_TYPE);
     struct frame f = typed(RED, 0x88b5, 0, 50), g = typed(BLUE, 0x88b6, 0, 50);
@@ -128,7 +128,7 @@ static void frames_of_others_are_none_of_its_business(void **state)
     assert_only_drop(DROP_ETHER_TYPE_UNKNOWN, 2);
 }
 
-static void the_flow_hash_is_there_where_it_is_declared(void **state)
+program_path_test(the_flow_hash_is_there_where_it_is_declared)
 {
     struct native n = at_hook(PROGRAM_ETHER);
     uint32_t hash[2][2];
@@ -150,7 +150,7 @@ static void the_flow_hash_is_there_where_it_is_declared(void **state)
     assert_int_equal(rig_discard(1), 8);
 }
 
-static void time_goes_on_from_burst_to_burst(void **state)
+program_path_test(time_goes_on_from_burst_to_burst)
 {
     struct native n = at_hook(PROGRAM_ETHER);
     struct frame f = packet(DEFAULT, false, 0, 10);
@@ -170,7 +170,7 @@ static void time_goes_on_from_burst_to_burst(void **state)
 
 // --- packets for the router itself ---------------------------------------------------------------
 
-static void packets_for_the_router_pass_it_too(void **state)
+program_path_test(packets_for_the_router_pass_it_too)
 {
     struct frame f = frame_ip(&(struct ip_spec){.src = "10.0.0.1", .dst = "20.0.0.99"}),
                  group = frame_ip(&(struct ip_spec){
@@ -197,19 +197,4 @@ static void packets_for_the_router_pass_it_too(void **state)
         program_manager_del("one");
     }
     assert_only_drop(DROP_PROGRAM_DROP, 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        program_path_test(it_sees_the_packet_and_nothing_behind_it),
-        program_path_test(of_a_packet_in_pieces_it_sees_the_first),
-        program_path_test(a_frame_of_its_ether_type_begins_behind_it),
-        program_path_test(frames_of_others_are_none_of_its_business),
-        program_path_test(the_flow_hash_is_there_where_it_is_declared),
-        program_path_test(time_goes_on_from_burst_to_burst),
-        program_path_test(packets_for_the_router_pass_it_too),
-    };
-
-    return path_run(tests);
 }

@@ -55,7 +55,7 @@ static void verdicts_of_all_hooks(enum program_hook hook, bool six)
     program_manager_del("one");
 }
 
-static void it_continues_drops_classifies_and_mirrors(void **state)
+program_path_test(it_continues_drops_classifies_and_mirrors)
 {
     for (enum program_hook hook = PROGRAM_ETHER; hook <= PROGRAM_OUTPUT; hook++)
         for (unsigned six = 0; six < 2; six++)
@@ -95,7 +95,7 @@ static void verdicts_of_input(enum program_hook hook, bool six)
     program_manager_del("one");
 }
 
-static void it_sends_elsewhere_and_punts(void **state)
+program_path_test(it_sends_elsewhere_and_punts)
 {
     for (enum program_hook hook = PROGRAM_ETHER; hook <= PROGRAM_INPUT; hook++)
         for (unsigned six = 0; six < 2; six++)
@@ -103,7 +103,7 @@ static void it_sends_elsewhere_and_punts(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void what_cannot_be_sent_there_is_dropped(void **state)
+program_path_test(what_cannot_be_sent_there_is_dropped)
 {
     struct frame f = packet(DEFAULT, false, 5, 30);
     struct native n = at_hook(PROGRAM_INPUT);
@@ -155,7 +155,7 @@ static void send_forty(void)
 
 // While the list waits for its set, it looks up next hops, and then the program changes the
 // destinations.
-static void it_moves_packets_whose_next_hop_is_found_already(void **state)
+program_path_test(it_moves_packets_whose_next_hop_is_found_already)
 {
     struct list l = {.otherwise = {.verb = ACL_PERMIT}, .set = acl_set_new(0)};
     const struct acl_prefix beside = {.family = 4, .len = 32, .addr = {10, 9, 0, 1}};
@@ -183,7 +183,7 @@ static void becomes_ip(struct kamuee_packet *p)
     p->adjust = 8; // removes the bytes before the IP header
 }
 
-static void typed_frames_leave_as_frames_or_become_ip(void **state)
+program_path_test(typed_frames_leave_as_frames_or_become_ip)
 {
     struct native n = at_hook(PROGRAM_ETHER_TYPE);
     struct frame f = typed(DEFAULT, 0x88b5, 1, 60), g = f, b = broadcast_frame(&f), up;
@@ -227,7 +227,7 @@ static void gets_label(struct kamuee_packet *p)
     p->ether_type = 0x8847;
 }
 
-static void a_label_is_put_in_front(void **state)
+program_path_test(a_label_is_put_in_front)
 {
     for (unsigned k = 0; k < 8; k++) { // hook, family, verdict
         enum program_hook hook = k & 1 ? PROGRAM_ETHER : PROGRAM_INPUT;
@@ -291,7 +291,7 @@ static const char *run_order(uint64_t a, uint64_t b)
     return order;
 }
 
-static void programs_run_in_order_until_one_takes_the_packet(void **state)
+program_path_test(programs_run_in_order_until_one_takes_the_packet)
 {
     for (enum program_hook hook = PROGRAM_ETHER; hook <= PROGRAM_INPUT; hook++) {
         struct native a = at_hook(hook), b = at_hook(hook), c = at_hook(hook);
@@ -335,7 +335,7 @@ static uint64_t counts_and_puts(struct kamuee_packet *p)
     return KAMUEE_CONTINUE;
 }
 
-static void counters_and_tables_are_its_own_and_explain_leaves_them(void **state)
+program_path_test(counters_and_tables_are_its_own_and_explain_leaves_them)
 {
     struct native n = {.hook = PROGRAM_INPUT,
                        .code = counts_and_puts,
@@ -383,7 +383,7 @@ static uint64_t puts_a_number(struct kamuee_packet *p)
 }
 
 // A table that is kept by the next version takes its declaration.
-static void a_table_that_becomes_the_operators_is_kept(void **state)
+program_path_test(a_table_that_becomes_the_operators_is_kept)
 {
     struct native n = {.hook = PROGRAM_INPUT, .code = puts_a_number};
     struct frame f = packet(DEFAULT, false, 0, 20);
@@ -403,21 +403,4 @@ static void a_table_that_becomes_the_operators_is_kept(void **state)
     forward(&f);
     assert_int_equal(rig_discard(1), 1);
     assert_int_equal(program_table_get(native_status("one").table[0], 7), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        program_path_test(it_continues_drops_classifies_and_mirrors),
-        program_path_test(it_sends_elsewhere_and_punts),
-        program_path_test(what_cannot_be_sent_there_is_dropped),
-        program_path_test(it_moves_packets_whose_next_hop_is_found_already),
-        program_path_test(typed_frames_leave_as_frames_or_become_ip),
-        program_path_test(a_label_is_put_in_front),
-        program_path_test(programs_run_in_order_until_one_takes_the_packet),
-        program_path_test(counters_and_tables_are_its_own_and_explain_leaves_them),
-        program_path_test(a_table_that_becomes_the_operators_is_kept),
-    };
-
-    return path_run(tests);
 }

@@ -17,7 +17,7 @@ static void we_are_192_0_2_254(void)
     rig_route(VR_DEFAULT, "2001:db8::fe/128", local);
 }
 
-static void a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface(void **state)
+path_test(a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface)
 {
     we_are_192_0_2_254();
     struct ip_spec s = {.src = "192.0.2.1",
@@ -37,7 +37,7 @@ static void a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface(void **s
     assert_memory_equal(g.b + 12, f.b + 16, g.n - 12);
 }
 
-static void all_tags_of_a_frame_go_before_it_goes_up(void **state)
+path_test(all_tags_of_a_frame_go_before_it_goes_up)
 {
     we_are_192_0_2_254();
     uint16_t pair = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT), iface = 0;
@@ -63,7 +63,7 @@ static void all_tags_of_a_frame_go_before_it_goes_up(void **state)
     }
 }
 
-static void a_jumbo_frame_for_us_goes_up_whole(void **state)
+path_test(a_jumbo_frame_for_us_goes_up_whole)
 {
     we_are_192_0_2_254();
     struct frame g,
@@ -76,7 +76,7 @@ static void a_jumbo_frame_for_us_goes_up_whole(void **state)
 }
 
 // rfc: 6192 3 MAY
-static void classes_are_given_for_what_a_packet_is(void **state)
+path_test(classes_are_given_for_what_a_packet_is)
 {
     static const uint8_t icmp6[256][8] = {
         [128] = {128}, [133] = {133}, [134] = {134}, [135] = {135},
@@ -180,7 +180,7 @@ static void send_many(const struct ip_spec *s, unsigned n)
 }
 
 // rfc: 6192 3 MAY
-static void a_full_queue_of_one_class_does_not_stop_another(void **state)
+path_test(a_full_queue_of_one_class_does_not_stop_another)
 {
     const uint32_t queue = punt_limit_default[PUNT_OTHER].queue;
     struct frame g;
@@ -200,7 +200,7 @@ static void a_full_queue_of_one_class_does_not_stop_another(void **state)
     assert_true(rig_punted(PUNT_ICMP, &g, NULL));
 }
 
-static void the_length_of_a_queue_can_be_changed(void **state)
+path_test(the_length_of_a_queue_can_be_changed)
 {
     we_are_192_0_2_254();
     router_role(ROLE_CONTROL);
@@ -219,7 +219,7 @@ static void the_length_of_a_queue_can_be_changed(void **state)
 
 // A virtual router over its budget: the other one punts as before, and routing packets get the half
 // of a burst that the other classes must leave.
-static void a_virtual_router_over_its_punt_budget_loses_its_own_packets(void **state)
+path_test(a_virtual_router_over_its_punt_budget_loses_its_own_packets)
 {
     struct vr_limits limits = {.of[VR_BUDGET_PUNT_RATE] = 1}; // a burst of 32
     uint16_t red = rig_vr("red"), other;
@@ -249,18 +249,4 @@ static void a_virtual_router_over_its_punt_budget_loses_its_own_packets(void **s
     assert_only_drop(DROP_VR_PUNT_BUDGET, 40 - 16 + 20 - 16);
     while (rig_punted(PUNT_ICMP, &g, NULL) || rig_punted(PUNT_ROUTING, &g, NULL))
         ;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface),
-        path_test(all_tags_of_a_frame_go_before_it_goes_up),
-        path_test(a_jumbo_frame_for_us_goes_up_whole),
-        path_test(classes_are_given_for_what_a_packet_is),
-        path_test(a_full_queue_of_one_class_does_not_stop_another),
-        path_test(the_length_of_a_queue_can_be_changed),
-        path_test(a_virtual_router_over_its_punt_budget_loses_its_own_packets),
-    };
-    return path_run(tests);
 }

@@ -162,7 +162,7 @@ static unsigned number_of(struct frame *f)
 
 // --- one forwarder -------------------------------------------------------------------------------
 
-static void packets_leave_in_their_order_when_nothing_waits(void **state)
+path_test(packets_leave_in_their_order_when_nothing_waits)
 {
     struct frame f;
 
@@ -180,7 +180,7 @@ static void packets_leave_in_their_order_when_nothing_waits(void **state)
     router_end();
 }
 
-static void what_waits_is_held_and_leaves_when_the_rate_allows_it(void **state)
+path_test(what_waits_is_held_and_leaves_when_the_rate_allows_it)
 {
     router(SLOW);
     send_numbered(0, 1, 100);
@@ -200,7 +200,7 @@ static void what_waits_is_held_and_leaves_when_the_rate_allows_it(void **state)
     router_end();
 }
 
-static void a_strict_class_overtakes_and_the_dscp_says_who_is_in_it(void **state)
+path_test(a_strict_class_overtakes_and_the_dscp_says_who_is_in_it)
 {
     struct frame f;
 
@@ -222,7 +222,7 @@ static void a_strict_class_overtakes_and_the_dscp_says_who_is_in_it(void **state
     router_end();
 }
 
-static void a_sub_interface_may_have_a_queue_of_its_own(void **state)
+path_test(a_sub_interface_may_have_a_queue_of_its_own)
 {
     struct queue_class_stats s;
     struct frame f;
@@ -259,7 +259,7 @@ static void a_sub_interface_may_have_a_queue_of_its_own(void **state)
 }
 
 // tests/path/police and tests/path/acl test the class of an access list.
-static void the_priority_of_a_tag_comes_before_the_dscp(void **state)
+path_test(the_priority_of_a_tag_comes_before_the_dscp)
 {
     struct queue_class_stats s;
 
@@ -287,7 +287,7 @@ static void the_priority_of_a_tag_comes_before_the_dscp(void **state)
     router_end();
 }
 
-static void what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent(void **state)
+path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent)
 {
     struct counter_iface c;
 
@@ -309,7 +309,7 @@ static void what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent(void *
     assert_int_equal(rig_discard(1), 200 - lost);
 }
 
-static void what_the_device_does_not_take_stays_first_in_line(void **state)
+path_test(what_the_device_does_not_take_stays_first_in_line)
 {
     struct frame f;
 
@@ -331,7 +331,7 @@ static void what_the_device_does_not_take_stays_first_in_line(void **state)
     router_end();
 }
 
-static void a_mark_keeps_the_checksum_right(void **state)
+path_test(a_mark_keeps_the_checksum_right)
 {
     struct frame f;
     unsigned marked = 0;
@@ -366,7 +366,7 @@ static void a_mark_keeps_the_checksum_right(void **state)
     router_end();
 }
 
-static void frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm(void **state)
+path_test(frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm)
 {
     struct queue_class_stats s;
     struct frame f = {.n = 14, .b = {2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x08, 0x00}};
@@ -387,7 +387,7 @@ static void frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm(void *
 
 // --- several forwarders --------------------------------------------------------------------------
 
-static void another_forwarder_feeds_by_its_ring(void **state)
+path_test(another_forwarder_feeds_by_its_ring)
 {
     struct frame f;
 
@@ -407,7 +407,7 @@ static void another_forwarder_feeds_by_its_ring(void **state)
     router_end();
 }
 
-static void a_full_ring_is_a_named_drop(void **state)
+path_test(a_full_ring_is_a_named_drop)
 {
     router(FAST);
     for (unsigned i = 0; i < 20; i++) {
@@ -423,7 +423,7 @@ static void a_full_ring_is_a_named_drop(void **state)
     router_end();
 }
 
-static void who_is_full_takes_no_places_in_a_busy_ring(void **state)
+path_test(who_is_full_takes_no_places_in_a_busy_ring)
 {
     router(SLOW);
     uint16_t red = rig_vr("red"), in_red = rig_iface(0, 8, red), out_red = rig_iface(1, 8, red);
@@ -451,7 +451,7 @@ static void who_is_full_takes_no_places_in_a_busy_ring(void **state)
     router_end();
 }
 
-static void the_owner_changes_without_loss_and_order_stays(void **state)
+path_test(the_owner_changes_without_loss_and_order_stays)
 {
     unsigned owner = 0, sent = 1, next = 1;
     struct frame f;
@@ -506,7 +506,7 @@ static void threads_stop(void)
 }
 
 // Real threads, for ThreadSanitizer: both feed while settings and owner keep changing.
-static void owner_and_feeders_are_threads(void **state)
+path_test(owner_and_feeders_are_threads)
 {
     unsigned sent = 0, received = 0, owner = 0;
     uint64_t end = rte_rdtsc() + 30 * rte_get_tsc_hz();
@@ -543,7 +543,7 @@ static void owner_and_feeders_are_threads(void **state)
 
 // --- an overloaded core --------------------------------------------------------------------------
 
-static void who_floods_a_core_loses_and_the_others_do_not(void **state)
+path_test(who_floods_a_core_loses_and_the_others_do_not)
 {
     uint16_t red = rig_vr("red"), blue = rig_vr("blue"), vr[] = {red, blue}, at[2];
     struct counter_iface flood, calm;
@@ -578,7 +578,7 @@ static void who_floods_a_core_loses_and_the_others_do_not(void **state)
     assert_int_equal(received + rig_drops_all(), flood.rx_packets + calm.rx_packets);
 }
 
-static void one_virtual_router_may_have_the_whole_core(void **state)
+path_test(one_virtual_router_may_have_the_whole_core)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(rig_iface(1, 0, VR_DEFAULT), 1));
@@ -591,7 +591,7 @@ static void one_virtual_router_may_have_the_whole_core(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void explain_says_which_queue_and_what_waits_there(void **state)
+path_test(explain_says_which_queue_and_what_waits_there)
 {
     struct packet_trace *p = calloc(1, sizeof *p + 4096);
     struct frame f;
@@ -613,7 +613,7 @@ static void explain_says_which_queue_and_what_waits_there(void **state)
     router_end();
 }
 
-static void a_port_without_a_queue_sends_as_ever(void **state)
+path_test(a_port_without_a_queue_sends_as_ever)
 {
     router(SLOW);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
@@ -624,30 +624,4 @@ static void a_port_without_a_queue_sends_as_ever(void **state)
     rig_step(0);
     assert_int_equal(rig_discard(2), 60);
     router_end();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(packets_leave_in_their_order_when_nothing_waits),
-        path_test(what_waits_is_held_and_leaves_when_the_rate_allows_it),
-        path_test(a_strict_class_overtakes_and_the_dscp_says_who_is_in_it),
-        path_test(a_sub_interface_may_have_a_queue_of_its_own),
-        path_test(the_priority_of_a_tag_comes_before_the_dscp),
-        path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent),
-        path_test(what_the_device_does_not_take_stays_first_in_line),
-        path_test(a_mark_keeps_the_checksum_right),
-        path_test(frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm),
-        path_test(another_forwarder_feeds_by_its_ring),
-        path_test(a_full_ring_is_a_named_drop),
-        path_test(who_is_full_takes_no_places_in_a_busy_ring),
-        path_test(the_owner_changes_without_loss_and_order_stays),
-        path_test(owner_and_feeders_are_threads),
-        path_test(who_floods_a_core_loses_and_the_others_do_not),
-        path_test(one_virtual_router_may_have_the_whole_core),
-        path_test(explain_says_which_queue_and_what_waits_there),
-        path_test(a_port_without_a_queue_sends_as_ever),
-    };
-
-    return path_run(tests);
 }

@@ -64,7 +64,7 @@ static unsigned sent(struct frame *r)
 
 // rfc: 1812 5.2.7.2 MUST
 // rfc: 1812 4.3.3.2 MUST
-static void a_host_on_the_link_is_told_of_the_router_there(void **state)
+path_test(a_host_on_the_link_is_told_of_the_router_there)
 {
     struct frame r;
 
@@ -87,7 +87,7 @@ static void a_host_on_the_link_is_told_of_the_router_there(void **state)
 
 // rfc: 4861 8.2 SHOULD
 // rfc: 4861 4.5 MUST
-static void an_ipv6_host_is_told_with_the_link_layer_address(void **state)
+path_test(an_ipv6_host_is_told_with_the_link_layer_address)
 {
     struct frame r;
 
@@ -116,7 +116,7 @@ static void an_ipv6_host_is_told_with_the_link_layer_address(void **state)
 
 // rfc: 1812 5.2.7.2 MUST
 // rfc: 4861 8.2 SHOULD
-static void a_destination_on_the_link_is_its_own_next_hop(void **state)
+path_test(a_destination_on_the_link_is_its_own_next_hop)
 {
     struct frame r;
 
@@ -132,7 +132,7 @@ static void a_destination_on_the_link_is_its_own_next_hop(void **state)
 }
 
 // rfc: 1812 5.2.7.2 MUST
-static void nobody_else_is_told(void **state)
+path_test(nobody_else_is_told)
 {
     static const struct {
         const char *src, *dst;
@@ -165,7 +165,7 @@ static void nobody_else_is_told(void **state)
 }
 
 // rfc: 4861 8.2 MUST
-static void their_rate_is_limited_apart_from_errors(void **state)
+path_test(their_rate_is_limited_apart_from_errors)
 {
     struct frame r;
     unsigned told = 0;
@@ -186,7 +186,7 @@ static void their_rate_is_limited_apart_from_errors(void **state)
     assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 1);
 }
 
-static void it_is_off_unless_configured(void **state)
+path_test(it_is_off_unless_configured)
 {
     struct frame r;
 
@@ -197,7 +197,7 @@ static void it_is_off_unless_configured(void **state)
     assert_int_equal(r.n, 0);
 }
 
-static void of_a_group_the_member_of_the_flow_is_told(void **state)
+path_test(of_a_group_the_member_of_the_flow_is_told)
 {
     struct frame r;
 
@@ -213,19 +213,4 @@ static void of_a_group_the_member_of_the_flow_is_told(void **state)
     send("10.1.0.1", "50.0.0.1", 64);
     assert_int_equal(sent(&r), 2);
     assert_memory_equal(r.b + 38, "\x0a\1\0\2", 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_host_on_the_link_is_told_of_the_router_there),
-        path_test(an_ipv6_host_is_told_with_the_link_layer_address),
-        path_test(a_destination_on_the_link_is_its_own_next_hop),
-        path_test(nobody_else_is_told),
-        path_test(their_rate_is_limited_apart_from_errors),
-        path_test(it_is_off_unless_configured),
-        path_test(of_a_group_the_member_of_the_flow_is_told),
-    };
-
-    return path_run(tests);
 }

@@ -77,7 +77,7 @@ static unsigned samples(unsigned n, unsigned burst, uint16_t *number)
 #define PACKETS 40000u
 static uint16_t a[PACKETS], b[PACKETS];
 
-static void about_one_in_so_many_is_taken_at_random_distances(void **state)
+path_test(about_one_in_so_many_is_taken_at_random_distances)
 {
     interfaces();
     for (unsigned burst = 1; burst <= 61; burst += 20) {
@@ -96,7 +96,7 @@ static void about_one_in_so_many_is_taken_at_random_distances(void **state)
     }
 }
 
-static void the_same_seed_takes_the_same_packets_and_another_seed_others(void **state)
+path_test(the_same_seed_takes_the_same_packets_and_another_seed_others)
 {
     interfaces();
     begin(10, 1);
@@ -111,7 +111,7 @@ static void the_same_seed_takes_the_same_packets_and_another_seed_others(void **
     end();
 }
 
-static void one_in_one_is_all(void **state)
+path_test(one_in_one_is_all)
 {
     interfaces();
     begin(1, 3);
@@ -119,7 +119,7 @@ static void one_in_one_is_all(void **state)
     end();
 }
 
-static void interfaces_without_it_give_none(void **state)
+path_test(interfaces_without_it_give_none)
 {
     interfaces();
     iface_get(in)->policy.sample = IFACE_SAMPLE_IPFIX;
@@ -150,7 +150,7 @@ static struct watch_tag sample_of(const struct frame *f)
     return tag;
 }
 
-static void a_sample_tells_where_its_packet_goes(void **state)
+path_test(a_sample_tells_where_its_packet_goes)
 {
     struct ip_addr gateway = {.family = IP4, .b = {10, 255, 1, 77}};
 
@@ -181,7 +181,7 @@ static void a_sample_tells_where_its_packet_goes(void **state)
     end();
 }
 
-static void a_sample_of_a_group_names_the_member_that_is_taken(void **state)
+path_test(a_sample_of_a_group_names_the_member_that_is_taken)
 {
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
 
@@ -200,17 +200,4 @@ static void a_sample_of_a_group_names_the_member_that_is_taken(void **state)
     }
     assert_in_range(left_by_out, 10, 90);
     end();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(about_one_in_so_many_is_taken_at_random_distances),
-        path_test(the_same_seed_takes_the_same_packets_and_another_seed_others),
-        path_test(one_in_one_is_all),
-        path_test(interfaces_without_it_give_none),
-        path_test(a_sample_tells_where_its_packet_goes),
-        path_test(a_sample_of_a_group_names_the_member_that_is_taken),
-    };
-    return path_run(tests);
 }

@@ -304,7 +304,7 @@ static uint64_t number_from(const char *name, uint64_t absent)
     return v ? strtoull(v, NULL, 0) : absent;
 }
 
-static void nothing_passes_from_one_virtual_router_to_another(void **state)
+path_test(nothing_passes_from_one_virtual_router_to_another)
 {
     uint64_t left = number_from("KAMUEE_PACKETS", PACKETS), n = 0;
     uint64_t first = number_from("KAMUEE_SEED", (uint64_t)time(NULL));
@@ -321,13 +321,4 @@ static void nothing_passes_from_one_virtual_router_to_another(void **state)
         rig_teardown(state);
         rig_setup(state);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(nothing_passes_from_one_virtual_router_to_another),
-    };
-
-    return path_run(tests);
 }

@@ -84,7 +84,7 @@ static void receive_all(unsigned n, void (*check)(const struct frame *f))
     }
 }
 
-static void a_forwarder_thread_loses_nothing_in_any_idle_mode(void **state)
+path_test(a_forwarder_thread_loses_nothing_in_any_idle_mode)
 {
     start();
     for (unsigned mode = IDLE_PERFORMANCE; mode <= IDLE_POWERSAVE; mode++) {
@@ -102,7 +102,7 @@ static void a_forwarder_thread_loses_nothing_in_any_idle_mode(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void an_idle_forwarder_sleeps_and_does_not_hold_up_writers(void **state)
+path_test(an_idle_forwarder_sleeps_and_does_not_hold_up_writers)
 {
     start();
     plan_idle_mode = IDLE_BALANCED;
@@ -164,7 +164,7 @@ static void until_asleep(void)
 
 #define ROUNDS 400u // if it slept for 100 ms in each, it would miss the deadline
 
-static void a_sleeping_forwarder_wakes_for_each_injected_packet(void **state)
+path_test(a_sleeping_forwarder_wakes_for_each_injected_packet)
 {
     struct frame g, f = packet();
 
@@ -184,7 +184,7 @@ static void a_sleeping_forwarder_wakes_for_each_injected_packet(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_sleeping_forwarder_wakes_for_its_queues_and_takes_all_of_a_burst(void **state)
+path_test(a_sleeping_forwarder_wakes_for_its_queues_and_takes_all_of_a_burst)
 {
     struct frame g;
 
@@ -222,7 +222,7 @@ static void until_polls(uint64_t n)
     }
 }
 
-static void a_queue_that_is_always_readable_but_empty_does_not_keep_the_forwarder_busy(void **state)
+path_test(a_queue_that_is_always_readable_but_empty_does_not_keep_the_forwarder_busy)
 {
     uint64_t one = 1;
 
@@ -247,7 +247,7 @@ static bool is_readable(int fd)
 }
 
 // These ports have no interrupts: enabling one fails, as for a vhost device without a guest.
-static void a_queue_whose_interrupt_cannot_be_switched_on_is_polled(void **state)
+path_test(a_queue_whose_interrupt_cannot_be_switched_on_is_polled)
 {
     uint64_t one = 1;
 
@@ -269,7 +269,7 @@ static void a_queue_whose_interrupt_cannot_be_switched_on_is_polled(void **state
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_new_plan_wakes_a_sleeping_forwarder(void **state)
+path_test(a_new_plan_wakes_a_sleeping_forwarder)
 {
     start_waiting();
     uint64_t end = now_ns() + DEADLINE_NS;
@@ -307,7 +307,7 @@ static void until_woken(const struct waker *w)
     }
 }
 
-static void the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_not(void **state)
+path_test(the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_not)
 {
     start();
     rig_route(VR_DEFAULT, "203.0.113.1/32", rig_nexthop(NEXTHOP_LOCAL, in));
@@ -325,7 +325,7 @@ static void the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_n
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_packet_handed_over_wakes_the_forwarder_that_sends_it(void **state)
+path_test(a_packet_handed_over_wakes_the_forwarder_that_sends_it)
 {
     start();
     struct plan_rx rx[] = {{iface_get(in)->port, 0}};
@@ -352,7 +352,7 @@ static void one_of_two_macs(const struct frame *f)
     assert_true(frame_is_ip4_sound(f));
 }
 
-static void a_neighbor_that_keeps_changing_its_mac_never_gets_a_mixed_one(void **state)
+path_test(a_neighbor_that_keeps_changing_its_mac_never_gets_a_mixed_one)
 {
     start();
     for (unsigned k = 0; k < 40; k++) {
@@ -366,7 +366,7 @@ static void a_neighbor_that_keeps_changing_its_mac_never_gets_a_mixed_one(void *
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing(void **state)
+path_test(routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing)
 {
     start();
     for (unsigned k = 0; k < 20; k++) {
@@ -382,22 +382,4 @@ static void routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing(vo
     }
     stop();
     assert_int_equal(rig_drops_all(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_forwarder_thread_loses_nothing_in_any_idle_mode),
-        path_test(an_idle_forwarder_sleeps_and_does_not_hold_up_writers),
-        path_test(a_sleeping_forwarder_wakes_for_each_injected_packet),
-        path_test(a_sleeping_forwarder_wakes_for_its_queues_and_takes_all_of_a_burst),
-        path_test(a_queue_that_is_always_readable_but_empty_does_not_keep_the_forwarder_busy),
-        path_test(a_queue_whose_interrupt_cannot_be_switched_on_is_polled),
-        path_test(a_new_plan_wakes_a_sleeping_forwarder),
-        path_test(the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_not),
-        path_test(a_packet_handed_over_wakes_the_forwarder_that_sends_it),
-        path_test(a_neighbor_that_keeps_changing_its_mac_never_gets_a_mixed_one),
-        path_test(routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing),
-    };
-    return path_run(tests);
 }

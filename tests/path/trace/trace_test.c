@@ -65,7 +65,7 @@ static uint64_t is_seventh(void *m)
     return l4_of(m)[1] % 10 == 7;
 }
 
-static void traced_packets_keep_their_place_among_the_others(void **state)
+path_test(traced_packets_keep_their_place_among_the_others)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
     struct frame got;
@@ -94,7 +94,7 @@ static void traced_packets_keep_their_place_among_the_others(void **state)
     end();
 }
 
-static void no_more_are_traced_than_asked_for(void **state)
+path_test(no_more_are_traced_than_asked_for)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
 
@@ -112,7 +112,7 @@ static void no_more_are_traced_than_asked_for(void **state)
 }
 
 // Each of three traces gets its own selection of the same packets, as if it were alone.
-static void traces_do_not_disturb_each_other(void **state)
+path_test(traces_do_not_disturb_each_other)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
     unsigned all, sevenths;
@@ -144,7 +144,7 @@ static void traces_do_not_disturb_each_other(void **state)
     end_of(all);
 }
 
-static void what_no_queue_takes_is_told(void **state)
+path_test(what_no_queue_takes_is_told)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
 
@@ -208,7 +208,7 @@ static void settle(void)
     rig_check_conservation();
 }
 
-static void tracing_random_frames_changes_nothing(void **state)
+path_test(tracing_random_frames_changes_nothing)
 {
     static struct frame f;
     struct random r = {.state = 77};
@@ -234,16 +234,4 @@ static void tracing_random_frames_changes_nothing(void **state)
         assert_in_range(ends[e], 20, 100 * 60);
     for (unsigned d = 0; d < DROP_N; d++)
         assert_true(drops[d] <= rig_drops(d));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(traced_packets_keep_their_place_among_the_others),
-        path_test(no_more_are_traced_than_asked_for),
-        path_test(traces_do_not_disturb_each_other),
-        path_test(what_no_queue_takes_is_told),
-        path_test(tracing_random_frames_changes_nothing),
-    };
-    return path_run(tests);
 }

@@ -101,6 +101,7 @@ static int no_tunnels(void **state)
     tunnel_table_fini();
     return rig_teardown(state);
 }
+#define tunnel_test(name) path_test_of(name, rig_setup, no_tunnels)
 
 static struct frame packet(unsigned six, uint8_t tos, unsigned payload, uint16_t fragment)
 {
@@ -243,12 +244,12 @@ static void one_packet_both_ways(const struct variant *v, unsigned outer6, unsig
 // rfc: 6935 5 MUST
 // rfc: 7348 5 MUST
 // rfc: 8086 3.2 MUST
-static void a_packet_goes_in_and_comes_out(void **state)
+tunnel_test(a_packet_goes_in_and_comes_out)
 {
     for_each_variant(state, one_packet_both_ways);
 }
 
-static void what_the_interfaces_count(void **state)
+tunnel_test(what_the_interfaces_count)
 {
     struct counter_iface c[2];
     struct frame f, g, h;
@@ -321,12 +322,12 @@ static void all_pairs_of_ecn(const struct variant *v, unsigned outer6, unsigned 
 // rfc: 9599 4.4 SHOULD
 // rfc: 9601 3.1 SHOULD
 // rfc: 9601 6.1.2 SHOULD
-static void ecn_is_as_rfc_6040_says(void **state)
+tunnel_test(ecn_is_as_rfc_6040_says)
 {
     for_each_variant(state, all_pairs_of_ecn);
 }
 
-static void dscp_is_a_pipe_or_uniform(void **state)
+tunnel_test(dscp_is_a_pipe_or_uniform)
 {
     static const struct variant pipe = {.kind = TUNNEL_GRE,
                                         .dscp_mode = TUNNEL_DSCP_FIXED,
@@ -367,12 +368,12 @@ static void uniform_back_to(const struct variant *v, unsigned outer6, unsigned i
     }
 }
 
-static void a_uniform_tunnel_copies_any_dscp_back(void **state)
+tunnel_test(a_uniform_tunnel_copies_any_dscp_back)
 {
     for_each_variant(state, uniform_back_to);
 }
 
-static void the_ttl_is_a_pipe_or_the_inner_one(void **state)
+tunnel_test(the_ttl_is_a_pipe_or_the_inner_one)
 {
     for (unsigned outer6 = 0; outer6 < 2; outer6++) {
         const struct variant inherit = {.kind = TUNNEL_IPIP, .ttl = 255};
@@ -390,7 +391,7 @@ static void the_ttl_is_a_pipe_or_the_inner_one(void **state)
 }
 
 // rfc: 2003 3.1 MUST
-static void a_packet_whose_ttl_ends_here_does_not_enter(void **state)
+tunnel_test(a_packet_whose_ttl_ends_here_does_not_enter)
 {
     struct frame f, g;
 
@@ -406,7 +407,7 @@ static void a_packet_whose_ttl_ends_here_does_not_enter(void **state)
 // rfc: 2473 7.1 MUST, only packets above 1280 bytes
 // rfc: 4213 3.2 MUST, only packets above 1280 bytes
 // rfc: 4459 3.2 SHOULD
-static void too_big_is_told_to_the_inner_sender(void **state)
+tunnel_test(too_big_is_told_to_the_inner_sender)
 {
     struct frame f, g;
 
@@ -432,7 +433,7 @@ static void too_big_is_told_to_the_inner_sender(void **state)
     assert_int_equal(rig_drops(DROP_IP4_TOO_BIG) + rig_drops(DROP_IP6_TOO_BIG), 2);
 }
 
-static void without_df_the_inner_packet_is_cut(void **state)
+tunnel_test(without_df_the_inner_packet_is_cut)
 {
     struct frame f, g, h;
 
@@ -465,7 +466,7 @@ static void set_sizes(uint16_t inside, uint16_t path)
     tunnel_set_path(t, t->nexthop, t->state, path);
 }
 
-static void too_big_with_its_outer_header(void **state)
+tunnel_test(too_big_with_its_outer_header)
 {
     struct frame f, g;
 
@@ -580,7 +581,7 @@ static void least_of_ipv6_passes(const struct variant *v, unsigned outer6, bool 
 // rfc: 4213 3.2.2 MUST
 // rfc: 6864 4.1 MUST
 // rfc: 8200 5 MUST
-static void ipv6_up_to_1280_always_enters(void **state)
+tunnel_test(ipv6_up_to_1280_always_enters)
 {
     for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
         for (unsigned how = 0; how < 4; how++) {
@@ -595,7 +596,7 @@ static void ipv6_up_to_1280_always_enters(void **state)
 // rfc: 6438 3 MUST
 // rfc: 7348 5 SHOULD
 // rfc: 8086 3.2.1 SHOULD
-static void flows_differ_outside(void **state)
+tunnel_test(flows_differ_outside)
 {
     for (unsigned outer6 = 0; outer6 < 2; outer6++) {
         static const struct variant v = {.kind = TUNNEL_GRE_UDP, .zero_checksum = true};
@@ -648,7 +649,7 @@ static void refused(struct frame *g, enum drop_reason why)
 
 // rfc: 4213 3.6 MUST
 // rfc: 2890 2.1 MUST
-static void a_stranger_or_another_key_is_refused(void **state)
+tunnel_test(a_stranger_or_another_key_is_refused)
 {
     for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
         for (unsigned outer6 = 0; outer6 < 2; outer6++) {
@@ -667,7 +668,7 @@ static void a_stranger_or_another_key_is_refused(void **state)
         }
 }
 
-static void another_virtual_router_is_no_way_in(void **state)
+tunnel_test(another_virtual_router_is_no_way_in)
 {
     struct frame g = outer_frame(&gre, 0), h;
     uint16_t other = rig_iface(2, 9, a); // in the inner virtual router
@@ -683,7 +684,7 @@ static void another_virtual_router_is_no_way_in(void **state)
     assert_true(rig_punted(PUNT_OTHER, &h, &other)); // no tunnel ends there: for the kernel
 }
 
-static void what_is_no_tunnels_is_punted(void **state)
+tunnel_test(what_is_no_tunnels_is_punted)
 {
     struct frame f, h;
     uint16_t iface;
@@ -697,7 +698,7 @@ static void what_is_no_tunnels_is_punted(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel(void **state)
+tunnel_test(one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel)
 {
     static const struct variant of_linux = {.kind = TUNNEL_IPIP, .by_linux = true, .only = IP4};
     struct frame g = outer_frame(&of_linux, 0), f = packet(1, 0, 40, 0), six, h, stranger = g;
@@ -718,7 +719,7 @@ static void one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel(voi
 // rfc: 6936 5 MUST, only zero checksums are refused unless they are configured, wrong ones always
 // rfc: 7348 5 MUST
 // rfc: 7348 6.1 SHOULD
-static void malformed_headers_are_refused(void **state)
+tunnel_test(malformed_headers_are_refused)
 {
     static const struct variant vxlan = {.kind = TUNNEL_VXLAN, .key = 5},
                                 udp = {.kind = TUNNEL_GRE_UDP};
@@ -762,7 +763,7 @@ static void malformed_headers_are_refused(void **state)
 }
 
 // The UDP length excludes the next header, or a part of the inner header.
-static void udp_that_is_too_short_is_refused(void **state)
+tunnel_test(udp_that_is_too_short_is_refused)
 {
     static const struct variant kind[] = {{.kind = TUNNEL_GRE_UDP},
                                           {.kind = TUNNEL_GRE_UDP, .keyed = true, .key = 7},
@@ -783,7 +784,7 @@ static void udp_that_is_too_short_is_refused(void **state)
 }
 
 // rfc: 2784 2.5 MUST
-static void optional_parts_of_gre_are_understood(void **state)
+tunnel_test(optional_parts_of_gre_are_understood)
 {
     struct frame g = outer_frame(&gre, 0), h;
     uint8_t *at = frame_l3(&g) + 20;
@@ -805,7 +806,7 @@ static void optional_parts_of_gre_are_understood(void **state)
 }
 
 // rfc: 2473 3.3 MUST
-static void an_encapsulation_limit_is_skipped(void **state)
+tunnel_test(an_encapsulation_limit_is_skipped)
 {
     struct frame g = outer_frame(&ipip, 1), h;
     uint8_t *ip = frame_l3(&g);
@@ -865,7 +866,7 @@ static void options_before_a_tunnel(const struct variant *v, unsigned outer6, un
 
 // rfc: 8200 4.1 MUST
 // rfc: 8200 4.2 MUST
-static void options_before_a_tunnel_are_skipped(void **state)
+tunnel_test(options_before_a_tunnel_are_skipped)
 {
     for_each_variant(state, options_before_a_tunnel);
 }
@@ -908,7 +909,7 @@ static void limit_of(const struct variant *v, unsigned outer6, unsigned inner6)
 }
 
 // rfc: 2473 4.1.1 MUST
-static void an_encapsulation_limit_is_obeyed(void **state)
+tunnel_test(an_encapsulation_limit_is_obeyed)
 {
     for_each_variant(state, limit_of);
 }
@@ -937,13 +938,13 @@ static void fragments_of(const struct variant *v, unsigned outer6, unsigned inne
     }
 }
 
-static void outer_fragments_are_not_put_together(void **state)
+tunnel_test(outer_fragments_are_not_put_together)
 {
     for_each_variant(state, fragments_of);
 }
 
 // rfc: 4213 3.6 MUST
-static void inner_martians_do_not_come_in(void **state)
+tunnel_test(inner_martians_do_not_come_in)
 {
     struct frame g = outer_frame(&ipip, 0), h = g;
 
@@ -959,7 +960,7 @@ static void inner_martians_do_not_come_in(void **state)
 
 // --- outgoing paths ---
 
-static void an_unresolved_remote_holds_the_outer_packet(void **state)
+tunnel_test(an_unresolved_remote_holds_the_outer_packet)
 {
     struct frame f, g;
 
@@ -981,7 +982,7 @@ static void an_unresolved_remote_holds_the_outer_packet(void **state)
     assert_true(frame_is_ip4_sound(&g));
 }
 
-static void a_group_divides_the_inner_flows(void **state)
+tunnel_test(a_group_divides_the_inner_flows)
 {
     static const struct variant v = {.kind = TUNNEL_VXLAN, .key = 1};
     struct frame f, g;
@@ -1001,7 +1002,7 @@ static void a_group_divides_the_inner_flows(void **state)
     assert_true(n[0] >= 8 && n[1] >= 8);
 }
 
-static void no_route_and_recursion_have_names(void **state)
+tunnel_test(no_route_and_recursion_have_names)
 {
     struct frame f, g;
 
@@ -1024,7 +1025,7 @@ static void no_route_and_recursion_have_names(void **state)
     assert_int_equal(c.drop_packets, 3);
 }
 
-static void a_tunnel_in_a_tunnel(void **state)
+tunnel_test(a_tunnel_in_a_tunnel)
 {
     struct tunnel_settings s;
     struct frame f, g;
@@ -1045,7 +1046,7 @@ static void a_tunnel_in_a_tunnel(void **state)
     assert_int_equal(checksum(ip + 40, 20), 0);
 }
 
-static void bursts_of_both_families_keep_their_order(void **state)
+tunnel_test(bursts_of_both_families_keep_their_order)
 {
     struct frame f, g;
     unsigned n = 0, next[2] = {1, 2};
@@ -1075,7 +1076,7 @@ static void bursts_of_both_families_keep_their_order(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void the_kernels_frames_go_in_too(void **state)
+tunnel_test(the_kernels_frames_go_in_too)
 {
     struct frame f, g;
 
@@ -1116,7 +1117,7 @@ static void take_numbers(unsigned n)
 
 // The kernel may be faster than we are: the tag no longer leads to an interface that could count a
 // drop.
-static void the_kernels_frames_do_not_go_into_a_hidden_tunnel(void **state)
+tunnel_test(the_kernels_frames_do_not_go_into_a_hidden_tunnel)
 {
     struct frame f, g;
     struct counter_iface c;
@@ -1293,7 +1294,7 @@ static void a_burst_of(const struct variant *v, unsigned outer6, unsigned rounds
 }
 
 // Like headers are read only once: access and result are the same for all packets.
-static void a_burst_is_what_its_packets_are(void **state)
+tunnel_test(a_burst_is_what_its_packets_are)
 {
     static const struct variant uniform[] = {
         {.kind = TUNNEL_GRE, .dscp_mode = TUNNEL_DSCP_UNIFORM},
@@ -1343,7 +1344,7 @@ static void two_tunnels_in_a_burst(unsigned numbers_between)
 }
 
 // Virtual routers may use the same addresses, and so tunnels with the same ends.
-static void the_same_ends_in_two_virtual_routers_in_one_burst(void **state)
+tunnel_test(the_same_ends_in_two_virtual_routers_in_one_burst)
 {
     for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
         for (unsigned outer6 = 0; outer6 < 2; outer6++) {
@@ -1392,7 +1393,7 @@ static void three_come(const struct frame *g)
 }
 
 // Not while it is hidden, and not when another tunnel has its ends.
-static void a_tunnel_that_went_is_not_remembered(void **state)
+tunnel_test(a_tunnel_that_went_is_not_remembered)
 {
     for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
         for (unsigned outer6 = 0; outer6 < 2; outer6++) {
@@ -1423,18 +1424,18 @@ static void a_tunnel_that_went_is_not_remembered(void **state)
         }
 }
 
-static void two_tunnels_in_one_burst(void **state)
+tunnel_test(two_tunnels_in_one_burst)
 {
     two_tunnels_in_a_burst(0);
 }
 
-static void tunnels_of_two_ports_in_one_burst(void **state)
+tunnel_test(tunnels_of_two_ports_in_one_burst)
 {
     two_tunnels_in_a_burst(4094);
 }
 
 // Packets of the second tunnel take the slow path.
-static void tunnels_of_two_ports_to_one_way_out(void **state)
+tunnel_test(tunnels_of_two_ports_to_one_way_out)
 {
     struct frame f[2], g;
     struct counter_iface c;
@@ -1463,7 +1464,7 @@ static void tunnels_of_two_ports_to_one_way_out(void **state)
 
 // Also checks interface counters and use of next hops, and that no tunnel is read for a packet
 // without one.
-static void a_burst_of_packets_with_a_tunnel_and_without(void **state)
+tunnel_test(a_burst_of_packets_with_a_tunnel_and_without)
 {
     struct frame f[2], g;
     struct counter_iface c;
@@ -1499,51 +1500,8 @@ static void a_burst_of_packets_with_a_tunnel_and_without(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-#define tunnel_test(f) cmocka_unit_test_setup_teardown(f, rig_setup, no_tunnels)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        tunnel_test(a_packet_goes_in_and_comes_out),
-        tunnel_test(what_the_interfaces_count),
-        tunnel_test(ecn_is_as_rfc_6040_says),
-        tunnel_test(dscp_is_a_pipe_or_uniform),
-        tunnel_test(a_uniform_tunnel_copies_any_dscp_back),
-        tunnel_test(the_ttl_is_a_pipe_or_the_inner_one),
-        tunnel_test(a_packet_whose_ttl_ends_here_does_not_enter),
-        tunnel_test(too_big_is_told_to_the_inner_sender),
-        tunnel_test(without_df_the_inner_packet_is_cut),
-        tunnel_test(too_big_with_its_outer_header),
-        tunnel_test(ipv6_up_to_1280_always_enters),
-        tunnel_test(flows_differ_outside),
-        tunnel_test(a_stranger_or_another_key_is_refused),
-        tunnel_test(another_virtual_router_is_no_way_in),
-        tunnel_test(what_is_no_tunnels_is_punted),
-        tunnel_test(one_of_linux_takes_one_family_and_leaves_strangers_to_the_kernel),
-        tunnel_test(malformed_headers_are_refused),
-        tunnel_test(udp_that_is_too_short_is_refused),
-        tunnel_test(optional_parts_of_gre_are_understood),
-        tunnel_test(an_encapsulation_limit_is_skipped),
-        tunnel_test(options_before_a_tunnel_are_skipped),
-        tunnel_test(an_encapsulation_limit_is_obeyed),
-        tunnel_test(outer_fragments_are_not_put_together),
-        tunnel_test(inner_martians_do_not_come_in),
-        tunnel_test(an_unresolved_remote_holds_the_outer_packet),
-        tunnel_test(a_group_divides_the_inner_flows),
-        tunnel_test(no_route_and_recursion_have_names),
-        tunnel_test(a_tunnel_in_a_tunnel),
-        tunnel_test(bursts_of_both_families_keep_their_order),
-        tunnel_test(the_kernels_frames_go_in_too),
-        tunnel_test(the_kernels_frames_do_not_go_into_a_hidden_tunnel),
-        tunnel_test(a_burst_is_what_its_packets_are),
-        tunnel_test(the_same_ends_in_two_virtual_routers_in_one_burst),
-        tunnel_test(a_tunnel_that_went_is_not_remembered),
-        tunnel_test(two_tunnels_in_one_burst),
-        tunnel_test(tunnels_of_two_ports_in_one_burst),
-        tunnel_test(tunnels_of_two_ports_to_one_way_out),
-        tunnel_test(a_burst_of_packets_with_a_tunnel_and_without),
-    };
-
     rig_reach += 84; // an inner packet starts so much later than the data when it was poisoned
-    return path_run(tests);
+    return path_run();
 }

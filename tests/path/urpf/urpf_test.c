@@ -34,7 +34,7 @@ static void send(const char *src, const char *dst)
 }
 
 // rfc: 3704 2.4 MAY
-static void loose_believes_any_source_that_has_a_route(void **state)
+path_test(loose_believes_any_source_that_has_a_route)
 {
     two_interfaces();
     urpf_set(in, URPF_LOOSE, URPF_LOOSE);
@@ -51,7 +51,7 @@ static void loose_believes_any_source_that_has_a_route(void **state)
 
 // rfc: 3704 2.2 MAY
 // rfc: 1812 5.3.8 SHOULD
-static void strict_believes_only_sources_of_its_own_side(void **state)
+path_test(strict_believes_only_sources_of_its_own_side)
 {
     two_interfaces();
     urpf_set(in, URPF_STRICT, URPF_STRICT);
@@ -67,7 +67,7 @@ static void strict_believes_only_sources_of_its_own_side(void **state)
     assert_int_equal(c.urpf_packets, 2);
 }
 
-static void a_family_and_an_interface_without_it_are_left_alone(void **state)
+path_test(a_family_and_an_interface_without_it_are_left_alone)
 {
     two_interfaces();
     urpf_set(in, URPF_STRICT, URPF_OFF);
@@ -95,7 +95,7 @@ static uint32_t alias(uint32_t target, bool is_default, const uint16_t *other, u
 }
 
 // rfc: 3704 2.2 MAY
-static void each_member_of_a_group_is_a_way_to_the_source(void **state)
+path_test(each_member_of_a_group_is_a_way_to_the_source)
 {
     two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
@@ -113,7 +113,7 @@ static void each_member_of_a_group_is_a_way_to_the_source(void **state)
     assert_only_drop(DROP_URPF_INTERFACE, 1);
 }
 
-static void a_group_with_more_ways_out_than_it_can_list_knows_them_all(void **state)
+path_test(a_group_with_more_ways_out_than_it_can_list_knows_them_all)
 {
     enum { WAYS = NEXTHOP_GROUP_IFACES + 5 };
     uint32_t member[WAYS];
@@ -137,7 +137,7 @@ static void a_group_with_more_ways_out_than_it_can_list_knows_them_all(void **st
 }
 
 // rfc: 3704 2.4 MAY
-static void the_default_route_counts_only_when_it_is_allowed(void **state)
+path_test(the_default_route_counts_only_when_it_is_allowed)
 {
     static const uint8_t how[] = {URPF_LOOSE, URPF_STRICT, URPF_FEASIBLE};
 
@@ -167,7 +167,7 @@ static void the_default_route_counts_only_when_it_is_allowed(void **state)
 }
 
 // rfc: 3704 2.3 MAY
-static void feasible_believes_a_source_by_any_route_to_it(void **state)
+path_test(feasible_believes_a_source_by_any_route_to_it)
 {
     two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
@@ -190,7 +190,7 @@ static void feasible_believes_a_source_by_any_route_to_it(void **state)
     assert_int_equal(rig_discard(0), 4);
 }
 
-static void sources_that_lead_nowhere_or_to_us_are_never_believed(void **state)
+path_test(sources_that_lead_nowhere_or_to_us_are_never_believed)
 {
     static const enum nexthop_kind kind[] = {NEXTHOP_LOCAL, NEXTHOP_BLACKHOLE, NEXTHOP_UNREACHABLE,
                                              NEXTHOP_PROHIBIT};
@@ -205,7 +205,7 @@ static void sources_that_lead_nowhere_or_to_us_are_never_believed(void **state)
     assert_only_drop(DROP_URPF_SOURCE, 4);
 }
 
-static void a_source_that_is_not_resolved_or_did_not_answer_is_one_all_the_same(void **state)
+path_test(a_source_that_is_not_resolved_or_did_not_answer_is_one_all_the_same)
 {
     static const enum nexthop_kind kind[] = {NEXTHOP_HOLD, NEXTHOP_GLEAN, NEXTHOP_FAILED};
 
@@ -220,7 +220,7 @@ static void a_source_that_is_not_resolved_or_did_not_answer_is_one_all_the_same(
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void what_a_link_needs_goes_up_whatever_the_source(void **state)
+path_test(what_a_link_needs_goes_up_whatever_the_source)
 {
     static const uint8_t all_nodes[6] = {0x33, 0x33, 0, 0, 0, 1},
                          ospf[6] = {0x01, 0, 0x5e, 0, 0, 5};
@@ -270,7 +270,7 @@ static void what_a_link_needs_goes_up_whatever_the_source(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_spoofed_source_does_not_reach_us_either(void **state)
+path_test(a_spoofed_source_does_not_reach_us_either)
 {
     two_interfaces();
     urpf_set(in, URPF_STRICT, URPF_STRICT);
@@ -286,7 +286,7 @@ static void a_spoofed_source_does_not_reach_us_either(void **state)
 }
 
 // The alias for uRPF does not prevent forwarding: to one next hop and to a group.
-static void packets_to_a_prefix_with_an_alias_are_forwarded(void **state)
+path_test(packets_to_a_prefix_with_an_alias_are_forwarded)
 {
     two_interfaces();
     uint32_t member[] = {rig_adjacency(out, 3), rig_adjacency(out, 4)};
@@ -306,7 +306,7 @@ static void packets_to_a_prefix_with_an_alias_are_forwarded(void **state)
     rig_release(held);
 }
 
-static void each_interface_asks_its_own_virtual_router(void **state)
+path_test(each_interface_asks_its_own_virtual_router)
 {
     two_interfaces();
     uint16_t blue = rig_vr("blue"), vlan = rig_iface(0, 7, blue);
@@ -324,25 +324,4 @@ static void each_interface_asks_its_own_virtual_router(void **state)
     rig_poll();
     assert_int_equal(rig_discard(0), 2);
     assert_only_drop(DROP_URPF_INTERFACE, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(loose_believes_any_source_that_has_a_route),
-        path_test(strict_believes_only_sources_of_its_own_side),
-        path_test(a_family_and_an_interface_without_it_are_left_alone),
-        path_test(each_member_of_a_group_is_a_way_to_the_source),
-        path_test(a_group_with_more_ways_out_than_it_can_list_knows_them_all),
-        path_test(the_default_route_counts_only_when_it_is_allowed),
-        path_test(feasible_believes_a_source_by_any_route_to_it),
-        path_test(sources_that_lead_nowhere_or_to_us_are_never_believed),
-        path_test(a_source_that_is_not_resolved_or_did_not_answer_is_one_all_the_same),
-        path_test(what_a_link_needs_goes_up_whatever_the_source),
-        path_test(a_spoofed_source_does_not_reach_us_either),
-        path_test(packets_to_a_prefix_with_an_alias_are_forwarded),
-        path_test(each_interface_asks_its_own_virtual_router),
-    };
-
-    return path_run(tests);
 }

@@ -46,7 +46,7 @@ static uint64_t received_by(uint16_t iface)
     return c.rx_packets;
 }
 
-static void a_packet_with_two_tags_enters_by_the_sub_interface_of_both(void **state)
+path_test(a_packet_with_two_tags_enters_by_the_sub_interface_of_both)
 {
     two_interfaces();
     uint16_t sub[3] = {rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT),
@@ -68,7 +68,7 @@ static void a_packet_with_two_tags_enters_by_the_sub_interface_of_both(void **st
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void two_tags_go_out_by_a_sub_interface_with_two(void **state)
+path_test(two_tags_go_out_by_a_sub_interface_with_two)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     uint16_t from = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT),
@@ -100,7 +100,7 @@ static void two_tags_go_out_by_a_sub_interface_with_two(void **state)
     assert_int_equal(c.tx_packets, 6);
 }
 
-static void a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order(void **state)
+path_test(a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order)
 {
     two_interfaces();
     uint16_t one = rig_iface(0, 10, VR_DEFAULT),
@@ -133,7 +133,7 @@ static void a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order(voi
 
 // What ports do with tags: nothing; strip the outer one without its type; strip both; strip the
 // outer one of two.
-static void tags_the_port_has_taken_off_count_like_those_in_the_frame(void **state)
+path_test(tags_the_port_has_taken_off_count_like_those_in_the_frame)
 {
     two_interfaces();
     uint16_t sub = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
@@ -165,7 +165,7 @@ static void tags_the_port_has_taken_off_count_like_those_in_the_frame(void **sta
 }
 
 // A tag with VLAN 0 is only a priority, anywhere: Linux strips it too.
-static void priority_tags_are_taken_off_in_front_of_and_behind_others(void **state)
+path_test(priority_tags_are_taken_off_in_front_of_and_behind_others)
 {
     two_interfaces();
     uint16_t one = rig_iface(0, 10, VR_DEFAULT),
@@ -195,7 +195,7 @@ static void priority_tags_are_taken_off_in_front_of_and_behind_others(void **sta
     assert_int_equal(received_by(in), 1);
 }
 
-static void vlans_nobody_has_are_dropped_by_name_at_both_levels(void **state)
+path_test(vlans_nobody_has_are_dropped_by_name_at_both_levels)
 {
     two_interfaces();
     rig_iface(0, 7, VR_DEFAULT);
@@ -232,7 +232,7 @@ static void vlans_nobody_has_are_dropped_by_name_at_both_levels(void **state)
     assert_int_equal(c.drop_packets, rig_drops_all());
 }
 
-static void an_s_tag_alone_is_no_vlan_of_a_sub_interface(void **state)
+path_test(an_s_tag_alone_is_no_vlan_of_a_sub_interface)
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
@@ -244,7 +244,7 @@ static void an_s_tag_alone_is_no_vlan_of_a_sub_interface(void **state)
     assert_only_drop(DROP_VLAN_TPID, 1);
 }
 
-static void a_fourth_tag_and_a_cut_one_are_dropped(void **state)
+path_test(a_fourth_tag_and_a_cut_one_are_dropped)
 {
     two_interfaces();
     uint16_t two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
@@ -262,7 +262,7 @@ static void a_fourth_tag_and_a_cut_one_are_dropped(void **state)
     assert_int_equal(rig_drops(DROP_ETHER_TRUNCATED), 8);
 }
 
-static void the_wrong_mac_and_a_down_interface_are_named_with_two_tags_too(void **state)
+path_test(the_wrong_mac_and_a_down_interface_are_named_with_two_tags_too)
 {
     two_interfaces();
     uint16_t two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
@@ -280,7 +280,7 @@ static void the_wrong_mac_and_a_down_interface_are_named_with_two_tags_too(void 
     assert_int_equal(c.drop_packets, 2);
 }
 
-static void a_pair_of_vlans_that_goes_leads_nowhere_and_its_row_serves_another(void **state)
+path_test(a_pair_of_vlans_that_goes_leads_nowhere_and_its_row_serves_another)
 {
     two_interfaces();
     for (unsigned k = 0; k < 3 * OUTER_VLAN_MAX; k++) { // rows come back after a grace period
@@ -299,21 +299,4 @@ static void a_pair_of_vlans_that_goes_leads_nowhere_and_its_row_serves_another(v
     for (unsigned k = 1; k < OUTER_VLAN_MAX; k++)
         assert_int_equal(port_lead(port_get(0), (uint16_t)k, 9, 0), 0);
     assert_int_equal(port_lead(port_get(0), 1, 10, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_packet_with_two_tags_enters_by_the_sub_interface_of_both),
-        path_test(two_tags_go_out_by_a_sub_interface_with_two),
-        path_test(a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order),
-        path_test(tags_the_port_has_taken_off_count_like_those_in_the_frame),
-        path_test(priority_tags_are_taken_off_in_front_of_and_behind_others),
-        path_test(vlans_nobody_has_are_dropped_by_name_at_both_levels),
-        path_test(an_s_tag_alone_is_no_vlan_of_a_sub_interface),
-        path_test(a_fourth_tag_and_a_cut_one_are_dropped),
-        path_test(the_wrong_mac_and_a_down_interface_are_named_with_two_tags_too),
-        path_test(a_pair_of_vlans_that_goes_leads_nowhere_and_its_row_serves_another),
-    };
-    return path_run(tests);
 }

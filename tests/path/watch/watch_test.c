@@ -85,7 +85,7 @@ static struct frame packet(const char *dst, unsigned payload)
         &(struct ip_spec){.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in});
 }
 
-static void a_forwarded_frame_is_seen_as_received_and_as_sent(void **state)
+path_test(a_forwarded_frame_is_seen_as_received_and_as_sent)
 {
     interfaces();
     watch_all(1u << WATCH_RX | 1u << WATCH_TX | 1u << WATCH_DROP | 1u << WATCH_PUNT);
@@ -106,7 +106,7 @@ static void a_forwarded_frame_is_seen_as_received_and_as_sent(void **state)
     end();
 }
 
-static void a_dropped_packet_is_seen_with_its_reason(void **state)
+path_test(a_dropped_packet_is_seen_with_its_reason)
 {
     interfaces();
     watch_all(1u << WATCH_DROP);
@@ -125,7 +125,7 @@ static void a_dropped_packet_is_seen_with_its_reason(void **state)
     end();
 }
 
-static void every_drop_is_seen_once_and_buffers_that_are_done_are_not(void **state)
+path_test(every_drop_is_seen_once_and_buffers_that_are_done_are_not)
 {
     interfaces();
     watch_all(1u << WATCH_DROP);
@@ -138,7 +138,7 @@ static void every_drop_is_seen_once_and_buffers_that_are_done_are_not(void **sta
     end();
 }
 
-static void a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header(void **state)
+path_test(a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header)
 {
     struct watch_slot *s;
 
@@ -163,7 +163,7 @@ static void a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header(void *
     end();
 }
 
-static void a_punted_frame_is_seen_with_its_class(void **state)
+path_test(a_punted_frame_is_seen_with_its_class)
 {
     struct frame g;
 
@@ -180,7 +180,7 @@ static void a_punted_frame_is_seen_with_its_class(void **state)
     end();
 }
 
-static void a_watch_of_an_interface_sees_only_that(void **state)
+path_test(a_watch_of_an_interface_sees_only_that)
 {
     interfaces();
     begin(
@@ -198,7 +198,7 @@ static void a_watch_of_an_interface_sees_only_that(void **state)
     end();
 }
 
-static void a_tag_that_the_port_took_off_is_seen_where_it_was(void **state)
+path_test(a_tag_that_the_port_took_off_is_seen_where_it_was)
 {
     interfaces();
     watch_all(1u << WATCH_RX);
@@ -218,7 +218,7 @@ static void a_tag_that_the_port_took_off_is_seen_where_it_was(void **state)
     end();
 }
 
-static void a_long_frame_is_kept_up_to_the_snap_length(void **state)
+path_test(a_long_frame_is_kept_up_to_the_snap_length)
 {
     interfaces();
     watch_all(1u << WATCH_RX);
@@ -230,7 +230,7 @@ static void a_long_frame_is_kept_up_to_the_snap_length(void **state)
     end();
 }
 
-static void what_does_not_fit_is_counted_and_nobody_waits(void **state)
+path_test(what_does_not_fit_is_counted_and_nobody_waits)
 {
     struct watch_slot *s[SLOTS + 1];
 
@@ -252,7 +252,7 @@ static void what_does_not_fit_is_counted_and_nobody_waits(void **state)
     end();
 }
 
-static void there_are_so_many_watches_and_no_more(void **state)
+path_test(there_are_so_many_watches_and_no_more)
 {
     router_role(ROLE_CONTROL);
     for (unsigned i = 0; i < WATCH_MAX; i++)
@@ -262,21 +262,4 @@ static void there_are_so_many_watches_and_no_more(void **state)
         watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), -EBUSY);
     for (unsigned i = 0; i < WATCH_MAX; i++)
         watch_free(i);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        path_test(a_forwarded_frame_is_seen_as_received_and_as_sent),
-        path_test(a_dropped_packet_is_seen_with_its_reason),
-        path_test(every_drop_is_seen_once_and_buffers_that_are_done_are_not),
-        path_test(a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header),
-        path_test(a_punted_frame_is_seen_with_its_class),
-        path_test(a_watch_of_an_interface_sees_only_that),
-        path_test(a_tag_that_the_port_took_off_is_seen_where_it_was),
-        path_test(a_long_frame_is_kept_up_to_the_snap_length),
-        path_test(what_does_not_fit_is_counted_and_nobody_waits),
-        path_test(there_are_so_many_watches_and_no_more),
-    };
-    return path_run(tests);
 }
