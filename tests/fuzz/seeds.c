@@ -78,10 +78,8 @@ static void options(void)
 
     for (unsigned k = 0; k < sizeof option / sizeof *option; k++)
         for (unsigned big = 0; big < 2; big++) {
-            struct frame f = frame_ip(&(struct ip_spec){.src = "10.1.0.9",
-                                                        .dst = big ? "10.1.0.1" : "198.51.100.7",
-                                                        .options = 12,
-                                                        .payload = big * 800});
+            struct frame f = ip_frame(.src = "10.1.0.9", .dst = big ? "10.1.0.1" : "198.51.100.7",
+                                      .options = 12, .payload = big * 800);
             memcpy(frame_l3(&f) + 20, option[k], 12);
             ip4_fix_checksum(&f);
             add(&f, 0);
@@ -159,7 +157,7 @@ static void icmp(void)
     static const uint8_t type4[] = {0, 3, 4, 5, 8, 9, 10, 11, 12, 13, 17, 30, 40},
                          type6[] = {1, 2, 3, 4, 128, 129, 130, 131, 133, 134, 135, 136, 137, 143};
     uint8_t body[72] = {0};
-    struct frame about = frame_ip(&(struct ip_spec){.src = "198.51.100.1", .dst = "10.1.0.9"});
+    struct frame about = ip_frame(.src = "198.51.100.1", .dst = "10.1.0.9");
 
     memcpy(body + 8, frame_l3(&about), 28);
     for (unsigned k = 0; k < sizeof type4; k++) {

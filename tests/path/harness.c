@@ -246,6 +246,27 @@ uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t v
     return i->id;
 }
 
+uint32_t rig_neighbor(uint16_t iface, unsigned neighbor, const char *address)
+{
+    struct ip_addr a;
+    uint32_t id = rig_adjacency(iface, neighbor);
+
+    assert_int_equal(ip_parse(address, &a), 0);
+    nexthop_set_address(id, &a);
+    return id;
+}
+
+void rig_two_sides(uint16_t *in, uint16_t *out)
+{
+    *in = rig_iface(0, 0, VR_DEFAULT);
+    *out = rig_iface(1, 0, VR_DEFAULT);
+    uint32_t back = rig_adjacency(*in, 1), on = rig_adjacency(*out, 2);
+    rig_route(VR_DEFAULT, "10.0.0.0/8", back);
+    rig_route(VR_DEFAULT, "2001:db8:a::/48", back);
+    rig_route(VR_DEFAULT, "20.0.0.0/8", on);
+    rig_route(VR_DEFAULT, "2001:db8:b::/48", on);
+}
+
 uint32_t rig_nexthop(enum nexthop_kind kind, uint16_t iface)
 {
     router_role(ROLE_RIB_MANAGER);
@@ -463,6 +484,12 @@ struct rte_mbuf *rig_receive_mbuf(unsigned port)
         if (!rte_ring_dequeue(tx_ring[port][q], (void **)&m))
             return m;
     return NULL;
+}
+
+void rig_forward(unsigned port, const struct frame *f)
+{
+    rig_send(port, f);
+    rig_poll();
 }
 
 unsigned rig_discard(unsigned port)

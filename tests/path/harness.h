@@ -12,9 +12,8 @@
 //     {
 //         uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
 //         rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
-//         struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3"});
-//         rig_send(0, &f);
-//         rig_poll();
+//         struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3");
+//         rig_forward(0, &f);
 //         assert_true(rig_receive(1, &f));
 //     }
 //
@@ -80,6 +79,7 @@ struct ip_spec {
     unsigned pad_to;   // zeros after the packet up to this frame length
 };
 struct frame frame_ip(const struct ip_spec *s);
+#define ip_frame(...) frame_ip(&(struct ip_spec){__VA_ARGS__})
 struct frame frame_raw(const void *bytes, unsigned n);
 uint8_t *frame_l3(struct frame *f);        // after the Ethernet header and tag
 bool frame_is_ip4_sound(
@@ -96,7 +96,11 @@ void ip4_fix_checksum(struct frame *f);
 uint16_t rig_iface(unsigned port, uint16_t vlan, uint16_t vr);
 // The same with two tags; `tpid`: type of the outer tag, host order. Addresses and MAC by `vlan`.
 uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t vlan, uint16_t vr);
+// Ports 0 and 1: 10/8 and 2001:db8:a::/48 are behind neighbor 1 of `in`, 20/8 and 2001:db8:b::/48
+// behind neighbor 2 of `out`.
+void rig_two_sides(uint16_t *in, uint16_t *out);
 uint32_t rig_adjacency(uint16_t iface, unsigned neighbor);
+uint32_t rig_neighbor(uint16_t iface, unsigned neighbor, const char *address); // an adjacency
 uint32_t rig_nexthop(enum nexthop_kind kind, uint16_t iface);
 uint32_t rig_group(const uint32_t *member, unsigned n);
 void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop);
@@ -127,6 +131,7 @@ extern unsigned rig_reach;
 struct rte_mbuf *rig_mbuf_before(const struct frame *f, unsigned segment, uint8_t behind);
 void rig_send_mbuf(unsigned port, unsigned queue, struct rte_mbuf *m);
 void rig_poll(void); // all forwarders, until they find no packets
+void rig_forward(unsigned port, const struct frame *f);        // rig_send() and rig_poll()
 void rig_step(unsigned forwarder);                             // one poll of one forwarder
 bool rig_receive(unsigned port, struct frame *f); // next frame sent on any queue; false = none
 bool rig_receive_queue(unsigned port, unsigned queue, struct frame *f);

@@ -68,8 +68,7 @@ struct frame send_one(unsigned port, const struct ip_spec *s)
 {
     struct frame f = frame_ip(s);
 
-    rig_send(port, &f);
-    rig_poll();
+    rig_forward(port, &f);
     return f;
 }
 

@@ -13,20 +13,9 @@
 
 static uint16_t in, out;
 
-static void two_interfaces(void)
-{
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
-    uint32_t back = rig_adjacency(in, 1), on = rig_adjacency(out, 2);
-    rig_route(VR_DEFAULT, "10.0.0.0/8", back);
-    rig_route(VR_DEFAULT, "2001:db8:a::/48", back);
-    rig_route(VR_DEFAULT, "20.0.0.0/8", on);
-    rig_route(VR_DEFAULT, "2001:db8:b::/48", on);
-}
-
 static void send(const char *src, const char *dst)
 {
-    struct frame f = frame_ip(&(struct ip_spec){.src = src, .dst = dst});
+    struct frame f = ip_frame(.src = src, .dst = dst);
 
     rig_send(0, &f);
 }
@@ -52,7 +41,7 @@ static void send_both(void)
 
 path_test(the_first_rule_that_matches_decides_and_counts)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = denies(ACL_DENY);
     uint16_t id = list_publish(&l, "edge");
     list_bind(in, id, 0);
@@ -71,7 +60,7 @@ path_test(the_first_rule_that_matches_decides_and_counts)
 
 path_test(an_output_list_is_asked_about_what_leaves_by_its_interface)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = denies(ACL_DENY);
     uint16_t id = list_publish(&l, "edge");
     list_bind(out, 0, id);
@@ -87,7 +76,7 @@ path_test(an_output_list_is_asked_about_what_leaves_by_its_interface)
 
 path_test(an_empty_list_counts_and_its_default_decides)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
     uint16_t id = list_publish(&l, "empty");
     list_bind(in, id, id);
@@ -109,7 +98,7 @@ path_test(who_is_rejected_is_told_that_it_is_prohibited)
 {
     struct frame f;
 
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = denies(ACL_REJECT);
     list_bind(in, list_publish(&l, "edge"), 0);
     rig_icmp_rate(1, 2);
@@ -141,14 +130,11 @@ path_test(who_is_rejected_is_told_that_it_is_prohibited)
 static void send_segment(bool six, uint8_t flags, unsigned data)
 {
     uint8_t tcp[64] = {0x30, 0x39, 0, 80, 1, 2, 3, 4, 10, 11, 12, 13, 0x50, flags};
-    struct frame f = frame_ip(&(struct ip_spec){.src = six ? "2001:db8:a:1::1" : "10.1.0.1",
-                                                .dst = six ? "2001:db8:b::1" : "20.0.0.1",
-                                                .proto = 6,
-                                                .l4 = tcp,
-                                                .l4_len = 20 + data});
+    struct frame f = ip_frame(.src = six ? "2001:db8:a:1::1" : "10.1.0.1",
+                              .dst = six ? "2001:db8:b::1" : "20.0.0.1", .proto = 6, .l4 = tcp,
+                              .l4_len = 20 + data);
 
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
 }
 
 static void assert_reset(bool six, uint8_t flags, uint32_t seq, uint32_t ack)
@@ -183,7 +169,7 @@ path_test(rejected_tcp_is_reset)
 {
     enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = denies(ACL_REJECT);
     list_bind(in, list_publish(&l, "edge"), 0);
     rig_icmp_rate(1000, 1000);
@@ -207,7 +193,7 @@ path_test(rejected_tcp_is_reset)
 
 path_test(what_a_meter_does_not_let_pass_is_policed)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     router_role(ROLE_ACL_MANAGER);
     uint16_t meter = acl_meter_new(1, 5 * 1028); // five packets, then one in eight seconds
     struct list l = {0};
@@ -216,8 +202,7 @@ path_test(what_a_meter_does_not_let_pass_is_policed)
     list_action(&l)->meter = meter;
     uint16_t id = list_publish(&l, "edge");
     list_bind(in, id, 0);
-    struct frame f =
-        frame_ip(&(struct ip_spec){.src = "10.1.0.1", .dst = "20.0.0.1", .payload = 1000});
+    struct frame f = ip_frame(.src = "10.1.0.1", .dst = "20.0.0.1", .payload = 1000);
     for (unsigned i = 0; i < 30; i++)
         rig_send(0, &f);
     send("10.2.0.1", "20.0.0.1");
@@ -231,7 +216,7 @@ path_test(what_a_meter_does_not_let_pass_is_policed)
 
 path_test(a_mirror_gets_what_the_rule_matches)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     for (uint16_t p = 0; p < RIG_PORTS; p++)
         port_get(p)->mtu = 1500;
@@ -289,7 +274,7 @@ static void assert_redirected(unsigned n, uint64_t sent, uint64_t no_way)
 
 path_test(a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     uint32_t way = rig_adjacency(third, 3);
     struct list l = denies(ACL_PERMIT);
@@ -335,7 +320,7 @@ path_test(a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can)
 
 path_test(a_redirect_of_the_other_family_changes_nothing)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = denies(ACL_PERMIT);
     l.action[0].extra = l.action[1].extra = ACL_REDIRECT;
     l.action[0].redirect = l.action[1].redirect = redirect_to("2001:db8::9");
@@ -349,7 +334,7 @@ path_test(a_redirect_of_the_other_family_changes_nothing)
 
 path_test(redirected_packets_move_up_when_others_end)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     struct list l = denies(ACL_DENY);
     side(&list_rule(&l, 30, ACL_IP4, ACL_PERMIT)->src, "10.3.0.0/16");
@@ -394,12 +379,11 @@ static struct acl_set *set_of(const char *const *address)
 static void send_forty(uint16_t tagged, unsigned listed)
 {
     for (unsigned i = 0; i < 40; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = i < listed ? "10.9.0.1"
-                                                           : i >= 36  ? "10.9.0.77"
-                                                                      : "10.2.0.1",
-                                                    .dst = "20.0.0.1",
-                                                    .vlan = i % 2 ? 7 : 0,
-                                                    .to_iface = i % 2 ? tagged : in});
+        struct frame f =
+            ip_frame(.src = i < listed ? "10.9.0.1"
+                            : i >= 36  ? "10.9.0.77"
+                                       : "10.2.0.1",
+                     .dst = "20.0.0.1", .vlan = i % 2 ? 7 : 0, .to_iface = i % 2 ? tagged : in);
         rig_send(0, &f);
     }
     rig_poll();
@@ -411,7 +395,7 @@ static void send_forty(uint16_t tagged, unsigned listed)
 // looked up, also for packets that are denied.
 path_test(next_hops_are_looked_up_while_a_set_waits)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     uint16_t red = rig_vr("red"), tagged = rig_iface(0, 7, red), third = rig_iface(2, 0, red);
     struct list l = {.otherwise = {.verb = ACL_PERMIT},
                      .set = set_of((const char *const[]){"10.9.0.1", "10.9.0.2", NULL})};
@@ -448,7 +432,7 @@ path_test(what_is_logged_is_told_with_rule_and_addresses)
 {
     struct acl_log_entry e[4];
 
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = denies(ACL_DENY);
     l.action[0].extra = ACL_LOG;
     l.otherwise.extra = ACL_LOG;
@@ -501,11 +485,10 @@ static void assert_leaves(int class, uint8_t tos)
 // With ECN 3, codepoint 10.
 static void send_marked(const char *src, const char *dst, unsigned payload)
 {
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = src, .dst = dst, .tos = 0x2b, .flow_label = 0xabcde, .payload = payload});
+    struct frame f =
+        ip_frame(.src = src, .dst = dst, .tos = 0x2b, .flow_label = 0xabcde, .payload = payload);
 
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
 }
 
 static struct list marks(uint8_t class, uint8_t dscp)
@@ -523,7 +506,7 @@ static struct list marks(uint8_t class, uint8_t dscp)
 // rfc: 1624 3 MUST
 path_test(a_packet_leaves_with_the_class_and_the_dscp_of_its_rule)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = marks(3, 46), other = marks(0, 63);
     uint16_t id = list_publish(&l, "in"), last = list_publish(&other, "out");
     for (unsigned way = 0; way < 4; way++) { // cached or not; in or out
@@ -550,7 +533,7 @@ path_test(a_packet_leaves_with_the_class_and_the_dscp_of_its_rule)
 
 path_test(a_remarked_checksum_is_right_for_all_codepoints)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = marks(7, 0);
     uint16_t id = list_publish(&l, "in");
     list_bind(in, id, 0);
@@ -568,7 +551,7 @@ path_test(a_remarked_checksum_is_right_for_all_codepoints)
 
 path_test(pieces_have_the_class_and_the_dscp_of_the_whole)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct list l = marks(5, 10);
     list_bind(in, list_publish(&l, "in"), 0);
     iface_get(out)->mtu = 600;

@@ -21,8 +21,7 @@ static void two_interfaces(void)
 // Sends f and returns whether it passed the list.
 static bool passes(const struct frame *f)
 {
-    rig_send(0, f);
-    rig_poll();
+    rig_forward(0, f);
     return rig_discard(1) == 1;
 }
 
@@ -186,13 +185,11 @@ static struct frame chained(unsigned n, const uint8_t *fragment)
         at += 8;
     }
     memcpy(l4 + at, (uint8_t[8]){0x03, 0xe8, 0x07, 0xd0, 0, 8, 0, 0}, 8);
-    return frame_ip(&(struct ip_spec){.src = "2001:db8:a::1",
-                                      .dst = "2001:db8:b::1",
-                                      .proto = n          ? 60
-                                               : fragment ? 44
-                                                          : UDP,
-                                      .l4 = l4,
-                                      .l4_len = at + 8});
+    return ip_frame(.src = "2001:db8:a::1", .dst = "2001:db8:b::1",
+                    .proto = n          ? 60
+                             : fragment ? 44
+                                        : UDP,
+                    .l4 = l4, .l4_len = at + 8);
 }
 
 // rfc: 7112 5 SHOULD
@@ -267,11 +264,9 @@ path_test(a_burst_of_several_lists_is_sorted_out)
     list_bind(vlan[0], a, 0);
     list_bind(vlan[1], b, 0);
     for (unsigned i = 0; i < 60; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = i % 2 ? "10.1.0.1" : "10.2.0.1",
-                                                    .dst = "20.0.0.1",
-                                                    .vlan = (uint16_t)(10 + i % 3),
-                                                    .to_iface = vlan[i % 3],
-                                                    .sport = (uint16_t)(1000 + i)});
+        struct frame f = ip_frame(.src = i % 2 ? "10.1.0.1" : "10.2.0.1", .dst = "20.0.0.1",
+                                  .vlan = (uint16_t)(10 + i % 3), .to_iface = vlan[i % 3],
+                                  .sport = (uint16_t)(1000 + i));
         rig_send(0, &f);
     }
     rig_poll();
@@ -314,14 +309,10 @@ path_test(neighbors_of_the_link_are_found_whatever_a_list_says)
     in_force(&l);
     uint16_t id = iface_get(in)->acl_in;
     for (unsigned i = 0; i < 3; i++) {
-        f = frame_ip(&(struct ip_spec){.src = "fe80::1",
-                                       .dst = "ff02::1:ff00:1",
-                                       .proto = ICMP6,
-                                       .ttl = i == 2 ? 254 : 255,
-                                       .l4 = i ? i == 1 ? router : solicit : solicit,
-                                       .l4_len = 24});
-        rig_send(0, &f);
-        rig_poll();
+        f = ip_frame(.src = "fe80::1", .dst = "ff02::1:ff00:1", .proto = ICMP6,
+                     .ttl = i == 2 ? 254 : 255, .l4 = i ? i == 1 ? router : solicit : solicit,
+                     .l4_len = 24);
+        rig_forward(0, &f);
     }
     assert_only_drop(DROP_ACL_DENIED, 2); // router solicitation; packet from farther away
     assert_hits(id, 0, 2);
@@ -373,11 +364,10 @@ path_test(counters_are_exact_while_the_list_changes)
     list_bind(in, id, id);
     for (unsigned round = 0; round < 50; round++) {
         for (unsigned i = 0; i < 30; i++) {
-            struct frame f = frame_ip(&(struct ip_spec){.src = i % 3 == 0   ? "10.1.0.1"
-                                                               : i % 3 == 1 ? "10.2.0.1"
-                                                                            : "10.3.0.1",
-                                                        .dst = "20.0.0.1",
-                                                        .sport = (uint16_t)(i + round % 2 * 100)});
+            struct frame f = ip_frame(.src = i % 3 == 0   ? "10.1.0.1"
+                                             : i % 3 == 1 ? "10.2.0.1"
+                                                          : "10.3.0.1",
+                                      .dst = "20.0.0.1", .sport = (uint16_t)(i + round % 2 * 100));
             rig_send_queue(0, i % 2, &f); // two forwarders
         }
         rig_step(round % 2);

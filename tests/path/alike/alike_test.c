@@ -37,11 +37,9 @@ static struct frame packet(const struct burst_like *l, unsigned i)
     unsigned hop = i == l->odd ? l->hop : FIRST, host = l->hosts ? i + 1 : i == l->odd ? 99 : 1;
 
     snprintf(dst, sizeof dst, l->family == IP4 ? "10.%u.0.%u" : "2001:db8:%x::%x", hop, host);
-    return frame_ip(&(struct ip_spec){.src = l->family == IP4 ? "192.0.2.1" : "2001:db8:ffff::1",
-                                      .dst = dst,
-                                      .sport = (uint16_t)(1000 + i),
-                                      .payload = i % 7,
-                                      .pad_to = l->padded && i % 3 == 1 ? 90 : 0});
+    return ip_frame(.src = l->family == IP4 ? "192.0.2.1" : "2001:db8:ffff::1", .dst = dst,
+                    .sport = (uint16_t)(1000 + i), .payload = i % 7,
+                    .pad_to = l->padded && i % 3 == 1 ? 90 : 0);
 }
 
 // Checks packet i, sent as `sent`, after forwarding.
@@ -129,10 +127,8 @@ static void assert_few(enum ip_family family, unsigned dsts, unsigned n, unsigne
         unsigned k = order == 0 ? i % dsts : order == 1 ? i * dsts / n : (i * 7 + i / 5) % dsts;
         hop[i] = k % HOPS;
         snprintf(dst, sizeof dst, family == IP4 ? "10.%u.0.%u" : "2001:db8:%x::%x", hop[i], k + 1);
-        sent[i] =
-            frame_ip(&(struct ip_spec){.src = family == IP4 ? "192.0.2.1" : "2001:db8:ffff::1",
-                                       .dst = dst,
-                                       .sport = (uint16_t)(1000 + i)});
+        sent[i] = ip_frame(.src = family == IP4 ? "192.0.2.1" : "2001:db8:ffff::1", .dst = dst,
+                           .sport = (uint16_t)(1000 + i));
         rig_send(0, &sent[i]);
     }
     rig_poll();
@@ -165,8 +161,8 @@ path_test(flows_to_one_destination_part_in_a_group)
     uint32_t member[2] = {rig_adjacency(out[1], 1), rig_adjacency(out[2], 2)};
     rig_route(VR_DEFAULT, "10.9.0.0/16", rig_group(member, 2));
     for (unsigned i = 0; i < BURST_MAX; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = "10.9.0.1", .sport = (uint16_t)(1000 + i)});
+        struct frame f =
+            ip_frame(.src = "192.0.2.1", .dst = "10.9.0.1", .sport = (uint16_t)(1000 + i));
         rig_send(0, &f);
     }
     rig_poll();
@@ -180,7 +176,7 @@ path_test(packets_alike_that_have_no_route_are_all_dropped)
 {
     router();
     for (unsigned i = 0; i < BURST_MAX; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "172.16.0.1"});
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = "172.16.0.1");
         rig_send(0, &f);
     }
     rig_poll();

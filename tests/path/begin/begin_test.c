@@ -48,8 +48,7 @@ static void send_ip(const struct ip_spec *s)
 {
     struct frame f = frame_ip(s);
 
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
 }
 
 path_test(control_packets_go_up_before_a_route_is_known)
@@ -83,8 +82,7 @@ path_test(control_packets_go_up_before_a_route_is_known)
     }
     arp = frame_ip(&row[0].spec);
     memcpy(arp.b + 12, (uint8_t[2]){0x08, 0x06}, 2);
-    rig_send(0, &arp);
-    rig_poll();
+    rig_forward(0, &arp);
     assert_true(rig_punted(PUNT_NEIGH, &g, NULL));
     assert_int_equal(rig_drops_all(), 0);
     assert_int_equal(held(), 0);
@@ -150,16 +148,14 @@ path_test(where_the_source_is_checked_against_routes_they_wait_too)
 
 path_test(a_frame_that_needs_no_route_to_be_dropped_is_dropped)
 {
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3"});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3");
 
     no_route_is_known();
     f.n = 9;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_ETHER_TRUNCATED, 1);
-    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 77});
-    rig_send(0, &f);
-    rig_poll();
+    f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 77);
+    rig_forward(0, &f);
     assert_int_equal(rig_drops(DROP_VLAN_UNKNOWN), 1);
     assert_int_equal(held(), 0);
     the_routes_are_known();
@@ -172,8 +168,8 @@ path_test(each_packet_is_counted_once)
 
     no_route_is_known();
     for (unsigned i = 0; i < 40; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = i % 2 ? "10.1.2.3" : OWN4, .proto = 6, .dport = 179});
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = i % 2 ? "10.1.2.3" : OWN4, .proto = 6,
+                                  .dport = 179);
         rig_send(0, &f);
     }
     rig_poll();

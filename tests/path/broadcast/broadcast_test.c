@@ -24,8 +24,7 @@ static void two_interfaces(uint16_t vlan)
 
 static struct frame to_subnet(uint8_t ttl, unsigned payload)
 {
-    return frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.255", .ttl = ttl, .payload = payload});
+    return ip_frame(.src = "192.0.2.1", .dst = "10.1.0.255", .ttl = ttl, .payload = payload);
 }
 
 // rfc: 2644 3 MUST
@@ -35,8 +34,7 @@ path_test(from_elsewhere_it_ends_here_and_nobody_is_told)
     struct frame f = to_subnet(64, 20);
     rig_send(0, &f);
     f = to_subnet(1, 20);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_DIRECTED_BROADCAST, 2);
     assert_int_equal(rig_discard(0) + rig_discard(1), 0);
 }
@@ -46,13 +44,11 @@ static void leaves_as_broadcast(uint16_t vlan)
     unsigned broadcasts = 0, others = 0;
 
     two_interfaces(vlan);
-    struct frame g, f = to_subnet(64, 20),
-                    other = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.9"});
+    struct frame g, f = to_subnet(64, 20), other = ip_frame(.src = "192.0.2.1", .dst = "10.1.0.9");
     iface_get(out)->policy.directed_broadcast = true;
     rig_send(0, &other); // other packets of the burst are forwarded
     rig_send(0, &f);
-    rig_send(0, &other);
-    rig_poll();
+    rig_forward(0, &other);
     while (rig_receive(1, &g)) {
         bool is_broadcast = !memcmp(g.b, broadcast_mac, 6);
         broadcasts += is_broadcast;
@@ -86,15 +82,13 @@ path_test(no_error_is_sent_about_one)
     two_interfaces(0);
     iface_get(out)->policy.directed_broadcast = true;
     struct frame f = to_subnet(1, 20);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP4_TTL, 1);
     iface_get(out)->mtu = 1000;
     router_role(ROLE_RIB_MANAGER);
     nexthop_refresh_iface(out);
     f = to_subnet(64, 1200);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_int_equal(rig_drops(DROP_IP4_TOO_BIG), 1);
     assert_int_equal(rig_discard(0) + rig_discard(1), 0);
 }
@@ -104,21 +98,18 @@ path_test(from_the_subnet_itself_it_is_for_us)
 {
     two_interfaces(0);
     subnet(in, "192.0.2.255/32");
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac});
+    struct frame g,
+        f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac);
     rig_send(0, &f);
-    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.255"});
-    rig_send(0, &f);
-    rig_poll();
+    f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.255");
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_int_equal(rig_drops_all(), 0);
     // A broadcast frame to another subnet's broadcast address is neither for us nor forwarded.
     iface_get(out)->policy.directed_broadcast = true;
-    f = frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.255", .dst_mac = broadcast_mac});
-    rig_send(0, &f);
-    rig_poll();
+    f = ip_frame(.src = "192.0.2.1", .dst = "10.1.0.255", .dst_mac = broadcast_mac);
+    rig_forward(0, &f);
     assert_only_drop(DROP_ETHER_BROADCAST, 1);
 }
 
@@ -127,10 +118,8 @@ path_test(no_error_goes_to_one)
 {
     two_interfaces(0);
     iface_get(out)->policy.directed_broadcast = true;
-    struct frame f =
-        frame_ip(&(struct ip_spec){.src = "10.1.0.255", .dst = "203.0.113.1"}); // no route
-    rig_send(0, &f);
-    rig_poll();
+    struct frame f = ip_frame(.src = "10.1.0.255", .dst = "203.0.113.1"); // no route
+    rig_forward(0, &f);
     assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 1);
     assert_int_equal(rig_drops(DROP_IP4_MARTIAN_SRC), 1);
     assert_int_equal(rig_discard(0) + rig_discard(1), 0);

@@ -31,15 +31,11 @@ static void count(bool on)
 static void traffic(void)
 {
     for (unsigned i = 0; i < 100; i++) {
-        struct frame a = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                    .dst = "198.51.100.1",
-                                                    .sport = (uint16_t)(1 + i),
-                                                    .payload = 100}),
-                     b = frame_ip(&(struct ip_spec){
-                         .src = "2001:db8::1", .dst = "2001:db8:2::1", .payload = 200});
+        struct frame a = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1",
+                                  .sport = (uint16_t)(1 + i), .payload = 100),
+                     b = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:2::1", .payload = 200);
         rig_send(0, &a);
-        rig_send(0, &b);
-        rig_poll();
+        rig_forward(0, &b);
     }
     assert_int_equal(rig_discard(1) + rig_discard(2), 100);
     assert_int_equal(rig_discard(3), 100);
@@ -86,14 +82,9 @@ static uint16_t slot_new(void)
 static void send_to(const char *dst, unsigned n, unsigned payload)
 {
     for (unsigned i = 0; i < n; i++) {
-        struct frame f =
-            frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::1" : "192.0.2.1",
-                                       .dst = dst,
-                                       .sport = (uint16_t)(1 + i),
-                                       .payload = payload,
-                                       .pad_to = 400});
-        rig_send(0, &f);
-        rig_poll();
+        struct frame f = ip_frame(.src = strchr(dst, ':') ? "2001:db8::1" : "192.0.2.1", .dst = dst,
+                                  .sport = (uint16_t)(1 + i), .payload = payload, .pad_to = 400);
+        rig_forward(0, &f);
     }
 }
 
@@ -164,16 +155,13 @@ path_test(drops_are_those_of_a_virtual_router)
     uint16_t red = rig_vr("red"), in[] = {rig_iface(0, 0, VR_DEFAULT), rig_iface(0, 7, red)};
 
     for (unsigned i = 0; i < 5; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                    .dst = "203.0.113.1",
-                                                    .vlan = i > 1 ? 7 : 0,
-                                                    .to_iface = in[i > 1]});
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1", .vlan = i > 1 ? 7 : 0,
+                                  .to_iface = in[i > 1]);
         rig_send(0, &f);
     }
-    struct frame expired = frame_ip(&(struct ip_spec){
-        .src = "2001:db8::1", .dst = "2001:db8:9::1", .ttl = 1, .vlan = 7, .to_iface = in[1]});
-    rig_send(0, &expired);
-    rig_poll();
+    struct frame expired = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:9::1", .ttl = 1,
+                                    .vlan = 7, .to_iface = in[1]);
+    rig_forward(0, &expired);
     assert_int_equal(counter_sum_vr_drop(VR_DEFAULT, DROP_IP4_NO_ROUTE), 2);
     assert_int_equal(counter_sum_vr_drop(red, DROP_IP4_NO_ROUTE), 3);
     for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++)
@@ -204,11 +192,8 @@ path_test(drops_are_those_of_a_virtual_router)
 static void send_red(uint16_t iface, const char *dst, unsigned n, unsigned payload)
 {
     for (unsigned i = 0; i < n; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                    .dst = dst,
-                                                    .payload = payload,
-                                                    .vlan = 7,
-                                                    .to_iface = iface});
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = dst, .payload = payload, .vlan = 7,
+                                  .to_iface = iface);
         rig_send(0, &f);
     }
     rig_poll();

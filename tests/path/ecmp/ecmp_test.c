@@ -30,8 +30,7 @@ static unsigned way(const struct ip_spec *s)
 {
     struct frame f = frame_ip(s), g;
 
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     for (unsigned p = 1; p < RIG_PORTS; p++)
         if (rig_receive(p, &g))
             return p;

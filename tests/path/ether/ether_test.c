@@ -18,7 +18,7 @@ static void two_interfaces(void)
 
 static struct frame packet(void)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    return ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
 }
 
 // rfc: 1812 5.3.1 MUST
@@ -27,8 +27,7 @@ path_test(a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum)
 {
     two_interfaces();
     struct frame f = packet(), g;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b, neighbor_mac(1), 6);
@@ -44,9 +43,8 @@ path_test(a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum)
 path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit)
 {
     two_interfaces();
-    struct frame f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"}), g;
-    rig_send(0, &f);
-    rig_poll();
+    struct frame f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1"), g;
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b, neighbor_mac(1), 6);
@@ -58,11 +56,8 @@ path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit)
 path_test(ethernet_padding_is_cut_off)
 {
     two_interfaces();
-    struct frame f = frame_ip(
-                     &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60}),
-                 g;
-    rig_send(0, &f);
-    rig_poll();
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60), g;
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, 14 + 28);
 }
@@ -72,8 +67,7 @@ path_test(a_frame_for_another_mac_is_dropped)
     two_interfaces();
     struct frame f = packet();
     f.b[5] ^= 1;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_ETHER_NOT_OURS, 1);
 }
 
@@ -87,10 +81,9 @@ path_test(packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own)
     router_role(ROLE_CONTROL);
     assert_true(iface_set_macs(iface_get(in), &word, 1));
     assert_false(iface_set_macs(iface_get(in), &word, 1)); // unchanged
-    struct frame transit = packet(),
-                 six = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"}), g;
-    struct frame ours = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254"}),
-                 arp = packet();
+    struct frame transit = packet(), six = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1"),
+                 g;
+    struct frame ours = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254"), arp = packet();
     memcpy(transit.b, virtual_mac, 6);
     memcpy(six.b, virtual_mac, 6);
     memcpy(ours.b, virtual_mac, 6);
@@ -99,8 +92,7 @@ path_test(packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own)
     rig_send(0, &transit);
     rig_send(0, &six);
     rig_send(0, &ours);
-    rig_send(0, &arp);
-    rig_poll();
+    rig_forward(0, &arp);
     assert_true(rig_receive(1, &g) && rig_receive(1, &g));
     assert_memory_equal(g.b + 6, iface_get(out)->mac, 6);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
@@ -108,14 +100,12 @@ path_test(packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own)
     assert_true(rig_punted(PUNT_NEIGH, &g, NULL));
     assert_int_equal(rig_drops_all(), 0);
     memcpy(transit.b, other, 6);
-    rig_send(0, &transit);
-    rig_poll();
+    rig_forward(0, &transit);
     assert_only_drop(DROP_ETHER_NOT_OURS, 1);
     router_role(ROLE_CONTROL);
     iface_set_macs(iface_get(in), NULL, 0);
     memcpy(transit.b, virtual_mac, 6);
-    rig_send(0, &transit);
-    rig_poll();
+    rig_forward(0, &transit);
     assert_only_drop(DROP_ETHER_NOT_OURS, 2);
 }
 
@@ -126,8 +116,7 @@ path_test(frames_shorter_than_their_header_are_dropped)
     struct frame f = packet();
     for (f.n = 1; f.n < 14; f.n++)
         rig_send(0, &f);
-    struct frame tagged =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 7});
+    struct frame tagged = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 7);
     for (tagged.n = 14; tagged.n < 18; tagged.n++)
         rig_send(0, &tagged);
     rig_poll();
@@ -139,13 +128,10 @@ path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded)
 {
     two_interfaces();
     uint8_t group[6] = {0x01, 0, 0x5e, 1, 2, 3};
-    struct frame f = frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .dst_mac = broadcast_mac});
-    struct frame g =
-        frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .dst_mac = group});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .dst_mac = broadcast_mac);
+    struct frame g = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .dst_mac = group);
     rig_send(0, &f);
-    rig_send(0, &g);
-    rig_poll();
+    rig_forward(0, &g);
     assert_only_drop(DROP_ETHER_BROADCAST, 2);
 }
 
@@ -158,16 +144,12 @@ path_test(a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped)
     rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_route(VR_DEFAULT, "2001:db8::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_link_local(in, "fe80::fe");
-    struct frame f = frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .dst_mac = broadcast_mac});
-    struct frame g =
-        frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .dst_mac = group});
-    struct frame h =
-        frame_ip(&(struct ip_spec){.src = "fe80::1", .dst = "fe80::fe", .dst_mac = group});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .dst_mac = broadcast_mac);
+    struct frame g = ip_frame(.src = "2001:db8::1", .dst = "2001:db8::fe", .dst_mac = group);
+    struct frame h = ip_frame(.src = "fe80::1", .dst = "fe80::fe", .dst_mac = group);
     rig_send(0, &f);
     rig_send(0, &g);
-    rig_send(0, &h);
-    rig_poll();
+    rig_forward(0, &h);
     assert_only_drop(DROP_ETHER_BROADCAST, 3);
 }
 
@@ -178,11 +160,9 @@ path_test(a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered)
     uint32_t broadcast = rig_nexthop(NEXTHOP_BROADCAST, in);
     nexthop_set_broadcast(broadcast, in);
     rig_route(VR_DEFAULT, "192.0.2.255/32", broadcast);
-    struct frame f = frame_ip(&(struct ip_spec){
-                     .src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac}),
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac),
                  g;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b, f.b, f.n);
@@ -220,8 +200,7 @@ path_test(frames_of_link_protocols_go_up_unchanged)
         struct frame f = frame_raw(known[i].b, 20), g;
         uint16_t iface = 0;
         memcpy(f.b, (uint8_t[6]){0x01, 0x80, 0xc2, 0, 0, 0x0e}, 6);
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         assert_true(rig_punted(known[i].class, &g, &iface));
         assert_int_equal(iface, in);
         assert_int_equal(g.n, f.n);
@@ -233,10 +212,9 @@ path_test(a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged)
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame g,
+        f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub);
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, f.n - 4);
     assert_int_equal(g.b[12] << 8 | g.b[13], 0x0800);
@@ -256,11 +234,9 @@ path_test(a_packet_leaves_tagged_by_a_sub_interface)
     uint16_t sub = rig_iface(1, 4094, VR_DEFAULT);
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(sub, 9));
     rig_route(VR_DEFAULT, "::/0", rig_adjacency(sub, 9));
-    struct frame g, f = packet(),
-                    f6 = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"});
+    struct frame g, f = packet(), f6 = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1");
     rig_send(0, &f);
-    rig_send(0, &f6);
-    rig_poll();
+    rig_forward(0, &f6);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, f.n + 4);
     assert_memory_equal(g.b, neighbor_mac(9), 6);
@@ -275,8 +251,7 @@ path_test(a_tag_the_port_has_stripped_counts_like_one_in_the_frame)
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .to_iface = sub});
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .to_iface = sub);
     struct rte_mbuf *m = rig_mbuf(&f, 2048);
     m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
     m->vlan_tci = 0xe000 | 100; // priority 7
@@ -295,8 +270,7 @@ path_test(a_priority_tag_means_untagged)
     memmove(t.b + 16, f.b + 12, f.n - 12);
     memcpy(t.b + 12, (uint8_t[4]){0x81, 0x00, 0xa0, 0x00}, 4);
     t.n += 4;
-    rig_send(0, &t);
-    rig_poll();
+    rig_forward(0, &t);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, f.n);
     struct counter_iface c;
@@ -308,17 +282,14 @@ path_test(an_unknown_vlan_is_dropped_and_so_is_a_second_tag)
 {
     two_interfaces();
     rig_iface(0, 100, VR_DEFAULT);
-    struct frame f =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 101});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 101);
     rig_send(0, &f);
-    struct frame q =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100});
+    struct frame q = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100);
     q.b[16] = 0x81, q.b[17] = 0x00;
     rig_send(0, &q);
     struct frame ad = packet();
     ad.b[12] = 0x88, ad.b[13] = 0xa8;
-    rig_send(0, &ad);
-    rig_poll();
+    rig_forward(0, &ad);
     assert_int_equal(rig_drops(DROP_VLAN_UNKNOWN), 2);
     assert_int_equal(rig_drops(DROP_VLAN_INNER_UNKNOWN), 1);
     assert_int_equal(rig_drops_all(), 3);
@@ -329,13 +300,12 @@ path_test(an_interface_that_is_down_receives_nothing)
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
     struct frame f = packet();
-    struct frame t = frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
+    struct frame t =
+        ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub);
     iface_get(in)->flags = 0;
     iface_get(sub)->flags = 0;
     rig_send(0, &f);
-    rig_send(0, &t);
-    rig_poll();
+    rig_forward(0, &t);
     assert_only_drop(DROP_IFACE_DOWN, 2);
 }
 
@@ -343,8 +313,7 @@ path_test(a_port_without_an_interface_of_its_own_drops_untagged_frames)
 {
     two_interfaces();
     struct frame f = packet();
-    rig_send(2, &f);
-    rig_poll();
+    rig_forward(2, &f);
     assert_only_drop(DROP_IFACE_DOWN, 1);
 }
 
@@ -354,10 +323,8 @@ path_test(a_jumbo_frame_in_several_segments_is_forwarded_whole)
     iface_get(out)->mtu = 9000;
     router_role(ROLE_RIB_MANAGER);
     nexthop_refresh_iface(out);
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8900});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8900);
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b + 14 + 20, f.b + 14 + 20, f.n - 34);
@@ -367,8 +334,7 @@ path_test(a_jumbo_frame_in_several_segments_is_forwarded_whole)
 path_test(headers_cut_into_small_segments_are_put_together_first)
 {
     two_interfaces();
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100});
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100);
     rig_send_mbuf(0, 0, rig_mbuf(&f, 10));
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -379,8 +345,8 @@ path_test(headers_cut_into_small_segments_are_put_together_first)
 path_test(padding_in_a_segment_of_its_own_is_cut_off)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "192.0.2.1", .dst = "198.51.100.1", .payload = 200, .pad_to = 600});
+    struct frame g,
+        f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 200, .pad_to = 600);
     rig_send_mbuf(0, 0, rig_mbuf(&f, 150));
     rig_poll();
     assert_true(rig_receive(1, &g));

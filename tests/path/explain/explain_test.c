@@ -236,8 +236,8 @@ explain_test(a_packet_for_a_group_shows_its_member)
 
     rig_route(VR_DEFAULT, "10.0.0.0/8", group);
     for (uint16_t sport = 1; sport < 200; sport++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-                         .src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in}),
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport,
+                                  .to_iface = in),
                      got;
         const struct packet_trace *p = explain(0, &f);
         const struct packet_trace_step *s = stage_of(p, "ip4_fwd", TRACED_PACKET);
@@ -248,8 +248,7 @@ explain_test(a_packet_for_a_group_shows_its_member)
         assert_int_equal(s->lookup.kind, NEXTHOP_ADJACENCY);
         assert_true(s->lookup.n_nodes >= 1);
         assert_int_equal(s->ttl, 64);
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         assert_true(rig_receive(1, &got));
         assert_int_equal(nexthop_get(s->lookup.nexthop)->kind, NEXTHOP_ADJACENCY);
         assert_memory_equal(p->bytes + p->frame[0].at, got.b, got.n);
@@ -262,8 +261,7 @@ explain_test(an_error_is_told_and_takes_no_token)
 
     rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 1));
     rig_icmp_rate(1, 1);
-    struct frame f =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in);
     for (unsigned i = 0; i < 10; i++) { // not rate-limited, since no token is taken
         const struct packet_trace *p = explain(0, &f);
         const struct packet_trace_step *s = stage_of(p, "ip4_fwd", TRACED_PACKET);
@@ -274,21 +272,10 @@ explain_test(an_error_is_told_and_takes_no_token)
         assert_int_equal(s->icmp_code, 0);
         assert_int_equal(stage_of(p, "ether_out", TRACED_ERROR)->end, TRACED_SENT);
     }
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_int_equal(rig_discard(0), 1);
     assert_int_equal(stage_of(explain(0, &f), "ip4_fwd", TRACED_PACKET)->icmp,
                      TRACED_ICMP_LIMITED);
-}
-
-static uint32_t neighbor(uint16_t iface, unsigned k, const char *address)
-{
-    struct ip_addr a;
-    uint32_t id = rig_adjacency(iface, k);
-
-    assert_int_equal(ip_parse(address, &a), 0);
-    nexthop_set_address(id, &a);
-    return id;
 }
 
 // A redirect is sent about the packet, and the packet is forwarded.
@@ -299,17 +286,15 @@ explain_test(a_redirect_is_told_beside_the_packet)
 
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
     iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
-    rig_route(VR_DEFAULT, "10.1.0.1/32", neighbor(in, 1, "10.1.0.1"));
-    rig_route(VR_DEFAULT, "2001:db8:1::1/128", neighbor(in, 1, "2001:db8:1::1"));
+    rig_route(VR_DEFAULT, "10.1.0.1/32", rig_neighbor(in, 1, "10.1.0.1"));
+    rig_route(VR_DEFAULT, "2001:db8:1::1/128", rig_neighbor(in, 1, "2001:db8:1::1"));
     rig_route(VR_DEFAULT, "10.1.0.0/24", rig_nexthop(NEXTHOP_GLEAN, in));
     rig_route(VR_DEFAULT, "2001:db8:1::/64", rig_nexthop(NEXTHOP_GLEAN, in));
-    rig_route(VR_DEFAULT, "20.0.0.0/8", neighbor(in, 2, "10.1.0.2"));
-    rig_route(VR_DEFAULT, "2001:db8:b::/48", neighbor(in, 2, "fe80::2"));
+    rig_route(VR_DEFAULT, "20.0.0.0/8", rig_neighbor(in, 2, "10.1.0.2"));
+    rig_route(VR_DEFAULT, "2001:db8:b::/48", rig_neighbor(in, 2, "fe80::2"));
     rig_icmp_rate(1000, 1000);
-    struct frame f4 =
-        frame_ip(&(struct ip_spec){.src = "10.1.0.1", .dst = "20.1.2.3", .to_iface = in});
-    struct frame f6 =
-        frame_ip(&(struct ip_spec){.src = "2001:db8:1::1", .dst = "2001:db8:b::1", .to_iface = in});
+    struct frame f4 = ip_frame(.src = "10.1.0.1", .dst = "20.1.2.3", .to_iface = in);
+    struct frame f6 = ip_frame(.src = "2001:db8:1::1", .dst = "2001:db8:b::1", .to_iface = in);
     the_same_happens(0, &f4, &t);
     the_same_happens(0, &f6, &t);
     assert_int_equal(t.sent, 3); // both packets, and the IPv4 redirect by its own lookup
@@ -328,14 +313,12 @@ explain_test(a_port_without_a_queue_is_told)
     struct plan *plan = rig_plan_new(0, &(struct plan_rx){0, 0}, 1);
     memset(plan->tx_owner, PLAN_TX_NONE, sizeof plan->tx_owner);
     rig_plan_set(0, plan);
-    struct frame f =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in);
     const struct packet_trace *p = explain(0, &f);
     assert_true(p->polled);
     assert_int_equal(packet_trace_last(p, TRACED_PACKET)->drop, DROP_TX_NO_QUEUE);
     assert_false(explain(2, &f)->polled);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_TX_NO_QUEUE, 1);
 }
 

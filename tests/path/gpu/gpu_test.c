@@ -76,8 +76,7 @@ static struct frame red_frame(void)
 {
     uint16_t red = rig_vr("red");
     uint16_t in = rig_iface(0, 7, red), red_out = rig_iface(1, 7, red);
-    struct frame f = frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 7, .to_iface = in});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .vlan = 7, .to_iface = in);
 
     rig_route(red, "10.0.0.0/8", rig_adjacency(red_out, 3));
     return f;

@@ -29,8 +29,7 @@ static const struct ip_spec plain6 = {.src = "2001:db8::1", .dst = "2001:db8:1::
 static bool error_about(const struct ip_spec *spec, struct frame *f, struct frame *error)
 {
     *f = frame_ip(spec);
-    rig_send(0, f);
-    rig_poll();
+    rig_forward(0, f);
     return rig_receive(0, error);
 }
 
@@ -229,8 +228,7 @@ path_test(pieces_are_no_larger_than_the_route_takes)
     two_interfaces();
     with_route_mtu(rig_adjacency(out, 1), 600, 0);
     f = frame_ip(&s4);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     for (unsigned n = 0; n < 3; n++) {
         assert_true(rig_receive(1, &piece));
         assert_true(piece.n <= 14 + 600);
@@ -253,8 +251,7 @@ path_test(a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well)
     f4 = frame_ip(&s4);
     f6 = frame_ip(&s6);
     rig_send(0, &f4);
-    rig_send(0, &f6);
-    rig_poll();
+    rig_forward(0, &f6);
     struct rte_mbuf *m4 = rig_held(), *m6 = rig_held();
     router_role(ROLE_RIB_MANAGER);
     nexthop_set_adjacency(nh, out, neighbor_mac(8));
@@ -447,8 +444,7 @@ path_test(a_router_with_link_local_addresses_only_tells_senders_on_its_link)
     memcpy(iface_get(in)->addr6_ll, own, 16);
     f = frame_ip(&s);
     memcpy(f.b + 6, host, 6);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_receive(0, &e));
     assert_memory_equal(e.b, host, 6);
     assert_memory_equal(e.b + 14 + 8, own, 16);
@@ -672,11 +668,10 @@ static void beyond_scope(uint16_t vlan)
     struct frame e, f;
 
     memcpy(iface_get(from)->addr6_ll, own, 16);
-    f = frame_ip(&(struct ip_spec){
-        .src = "fe80::2", .dst = "2001:db8:1::1", .payload = 1400, .vlan = vlan, .to_iface = from});
+    f = ip_frame(.src = "fe80::2", .dst = "2001:db8:1::1", .payload = 1400, .vlan = vlan,
+                 .to_iface = from);
     memcpy(f.b + 6, host, 6);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_receive(0, &e));
     unsigned l2 = vlan ? 18 : 14;
     const uint8_t *ip = e.b + l2, *icmp = ip + 40;

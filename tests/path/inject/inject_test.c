@@ -17,9 +17,8 @@ static void two_interfaces(void)
 path_test(a_frame_of_the_kernel_leaves_unchanged)
 {
     two_interfaces();
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){
-            .src = "0.0.0.0", .dst = "255.255.255.255", .ttl = 1, .dst_mac = broadcast_mac});
+    struct frame g, f = ip_frame(.src = "0.0.0.0", .dst = "255.255.255.255", .ttl = 1,
+                                 .dst_mac = broadcast_mac);
     rig_inject_frame(0, out, &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -35,7 +34,7 @@ path_test(a_frame_for_a_sub_interface_gets_its_tag)
 {
     two_interfaces();
     uint16_t sub = rig_iface(1, 300, VR_DEFAULT);
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
     rig_inject_frame(0, sub, &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -49,7 +48,7 @@ path_test(a_frame_for_a_sub_interface_with_two_tags_gets_both)
 {
     two_interfaces();
     uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
     rig_inject_frame(0, sub, &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -63,7 +62,7 @@ path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belon
 {
     two_interfaces();
     uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
     struct counter_iface c;
     rig_tx_block(1, true);
     rig_inject_frame(0, sub, &f);
@@ -78,7 +77,7 @@ path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belon
 path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped)
 {
     two_interfaces();
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
     iface_get(out)->flags = 0;
     rig_inject_frame(0, out, &f);
     rig_inject_frame(0, 4000, &f);
@@ -139,7 +138,7 @@ path_test(the_kernel_is_told_what_an_interface_takes)
     s.dst = "224.0.0.5", s.dst_mac = (const uint8_t[6]){1, 0, 0x5e, 0, 0, 5};
     f = frame_ip(&s);
     rig_inject_frame(0, out, &f);
-    f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::2", .payload = 953});
+    f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8::2", .payload = 953);
     rig_inject_frame(0, out, &f);
     rig_poll();
     assert_false(rig_receive(1, &g));
@@ -153,8 +152,8 @@ path_test(what_the_kernel_sends_without_df_is_cut)
     static const uint8_t group[6] = {1, 0, 0x5e, 0, 0, 5};
     two_interfaces();
     iface_get(out)->mtu = 1000;
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "192.0.2.1", .dst = "224.0.0.5", .payload = 1252, .dst_mac = group});
+    struct frame g,
+        f = ip_frame(.src = "192.0.2.1", .dst = "224.0.0.5", .payload = 1252, .dst_mac = group);
     rig_inject_frame(0, out, &f);
     rig_poll();
     for (unsigned k = 0; k < 2; k++) {
@@ -176,8 +175,7 @@ path_test(what_the_kernel_sends_without_df_is_cut)
 static struct rte_mbuf *held_packet(const struct ip_spec *s)
 {
     struct frame f = frame_ip(s);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     struct rte_mbuf *m = rig_held();
     assert_non_null(m);
     return m;
@@ -298,7 +296,7 @@ path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner)
     two_interfaces();
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
     shared_queue_plans();
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
     for (unsigned i = 0; i < 30; i++)
         rig_send(0, &f);
     rig_step(1);
@@ -323,7 +321,7 @@ path_test(a_full_inject_ring_is_a_named_drop_of_the_sender)
     two_interfaces();
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
     shared_queue_plans();
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
     for (unsigned i = 0; i < EXCHANGE_INJECT_SIZE + 31; i++) {
         rig_send(0, &f);
         if (i % 64 == 63)

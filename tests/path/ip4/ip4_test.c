@@ -22,12 +22,12 @@ static void two_interfaces(void)
 
 static struct frame packet(void)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 20});
+    return ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 20);
 }
 
 static struct frame between(const char *src, const char *dst)
 {
-    return frame_ip(&(struct ip_spec){.src = src, .dst = dst});
+    return ip_frame(.src = src, .dst = dst);
 }
 
 // rfc: 1812 5.2.2 MUST
@@ -55,8 +55,7 @@ path_test(a_total_length_beyond_the_frame_is_dropped)
     rig_send(0, &f);
     f.b[16] = f.b[17] = 0xff;
     ip4_fix_checksum(&f);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP4_TRUNCATED, 2);
 }
 
@@ -68,12 +67,10 @@ path_test(a_total_length_shorter_than_the_header_is_dropped)
     f.b[17] = 19;
     ip4_fix_checksum(&f);
     rig_send(0, &f);
-    struct frame g =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 8});
+    struct frame g = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .options = 8);
     g.b[17] = 24;
     ip4_fix_checksum(&g);
-    rig_send(0, &g);
-    rig_poll();
+    rig_forward(0, &g);
     assert_only_drop(DROP_IP4_TRUNCATED, 2);
 }
 
@@ -84,8 +81,7 @@ path_test(a_frame_that_ends_inside_the_header_is_dropped)
     struct frame f = packet();
     for (f.n = 14; f.n < 34; f.n++)
         rig_send(0, &f);
-    struct frame g =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 40});
+    struct frame g = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .options = 40);
     for (g.n = 34; g.n < 74; g.n++)
         rig_send(0, &g);
     rig_poll();
@@ -96,10 +92,9 @@ path_test(a_frame_that_ends_inside_the_header_is_dropped)
 path_test(a_packet_with_options_is_forwarded_with_them)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "192.0.2.1", .dst = "198.51.100.1", .options = 40, .payload = 11});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame g,
+        f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .options = 40, .payload = 11);
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, f.n);
     assert_true(frame_is_ip4_sound(&g));
@@ -113,11 +108,9 @@ path_test(a_wrong_checksum_is_dropped_with_options_or_without)
     struct frame f = packet();
     f.b[24] ^= 0x10;
     rig_send(0, &f);
-    struct frame g =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 4});
+    struct frame g = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .options = 4);
     g.b[34] ^= 1;
-    rig_send(0, &g);
-    rig_poll();
+    rig_forward(0, &g);
     assert_only_drop(DROP_IP4_CHECKSUM, 2);
 }
 
@@ -195,13 +188,9 @@ path_test(destinations_that_must_not_be_forwarded_are_dropped)
 path_test(limited_broadcast_goes_up_even_without_a_source)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "0.0.0.0",
-                                                   .dst = "255.255.255.255",
-                                                   .sport = 68,
-                                                   .dport = 67,
-                                                   .dst_mac = broadcast_mac});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame g, f = ip_frame(.src = "0.0.0.0", .dst = "255.255.255.255", .sport = 68,
+                                 .dport = 67, .dst_mac = broadcast_mac);
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_memory_equal(g.b, f.b, f.n);
     assert_int_equal(rig_drops_all(), 0);
@@ -223,21 +212,15 @@ path_test(control_multicast_goes_up_and_other_multicast_is_dropped)
     two_interfaces();
     struct frame g;
     for (unsigned i = 0; i < sizeof up / sizeof *up; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                    .dst = up[i].dst,
-                                                    .proto = up[i].proto,
-                                                    .ttl = 1,
-                                                    .dst_mac = group});
-        rig_send(0, &f);
-        rig_poll();
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = up[i].dst, .proto = up[i].proto,
+                                  .ttl = 1, .dst_mac = group);
+        rig_forward(0, &f);
         assert_true(rig_punted(up[i].class, &g, NULL));
         assert_memory_equal(g.b, f.b, f.n);
     }
     assert_int_equal(rig_drops_all(), 0);
-    struct frame f =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "239.1.1.1", .dst_mac = group});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "239.1.1.1", .dst_mac = group);
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP4_MULTICAST, 1);
 }
 
@@ -245,14 +228,11 @@ path_test(control_multicast_goes_up_and_other_multicast_is_dropped)
 path_test(ttl_1_to_router_itself_is_delivered)
 {
     two_interfaces();
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl = 1});
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .ttl = 1);
     uint16_t iface = 0;
     rig_send(0, &f);
-    struct frame z =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl_zero = true});
-    rig_send(0, &z);
-    rig_poll();
+    struct frame z = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .ttl_zero = true);
+    rig_forward(0, &z);
     assert_true(rig_punted(PUNT_OTHER, &g, &iface));
     assert_int_equal(iface, in);
     assert_int_equal(g.n, f.n);
@@ -266,17 +246,14 @@ path_test(ttl_1_to_router_itself_is_delivered)
 path_test(ttl_1_and_0_are_not_forwarded_and_2_is)
 {
     two_interfaces();
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 2});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 2);
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.b[22], 1);
-    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 1});
+    f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 1);
     rig_send(0, &f);
-    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl_zero = true});
-    rig_send(0, &f);
-    rig_poll();
+    f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .ttl_zero = true);
+    rig_forward(0, &f);
     assert_false(rig_receive(1, &g));
     assert_only_drop(DROP_IP4_TTL, 2);
 }
@@ -286,8 +263,7 @@ path_test(without_a_route_a_packet_is_dropped)
     two_interfaces();
     rig_unroute(VR_DEFAULT, "0.0.0.0/0");
     struct frame f = packet();
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP4_NO_ROUTE, 1);
 }
 
@@ -296,11 +272,9 @@ path_test(good_packets_keep_their_order_around_bad_ones)
     two_interfaces();
     for (unsigned i = 0; i < 64; i++) {
         struct frame f =
-            frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                       .dst = i % 5 == 1 ? "127.0.0.1" : "198.51.100.1",
-                                       .ttl = i % 7 == 3 ? 1 : 9,
-                                       .options = i % 3 ? 0 : 4,
-                                       .sport = (uint16_t)(i + 1)});
+            ip_frame(.src = "192.0.2.1", .dst = i % 5 == 1 ? "127.0.0.1" : "198.51.100.1",
+                     .ttl = i % 7 == 3 ? 1 : 9, .options = i % 3 ? 0 : 4,
+                     .sport = (uint16_t)(i + 1));
         rig_send(0, &f);
     }
     rig_poll();
@@ -324,8 +298,8 @@ path_test(good_packets_keep_their_order_around_bad_ones)
 
 static struct frame with_options(const void *options, unsigned n)
 {
-    struct frame f = frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = n, .payload = 5});
+    struct frame f =
+        ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .options = n, .payload = 5);
 
     memcpy(f.b + 14 + 20, options, n);
     ip4_fix_checksum(&f);
@@ -364,21 +338,18 @@ path_test(record_route_and_timestamp_are_dropped_ignored_or_processed)
     two_interfaces();
     struct frame g, f = with_options(route, 12), h = with_options(stamp, 12);
     rig_send(0, &f);
-    rig_send(0, &h);
-    rig_poll();
+    rig_forward(0, &h);
     assert_only_drop(DROP_IP4_OPTION, 2);
     options_are(IP4_OPTIONS_IGNORE);
     rig_send(0, &f);
-    rig_send(0, &h);
-    rig_poll();
+    rig_forward(0, &h);
     assert_true(rig_receive(1, &g));
     assert_memory_equal(g.b + 34, route, 12);
     assert_true(rig_receive(1, &g));
     assert_memory_equal(g.b + 34, stamp, 12);
     options_are(IP4_OPTIONS_PROCESS);
     rig_send(0, &f);
-    rig_send(0, &h);
-    rig_poll();
+    rig_forward(0, &h);
     options_are(IP4_OPTIONS_DROP);
     assert_true(rig_receive(1, &g));
     assert_true(frame_is_ip4_sound(&g));
@@ -400,8 +371,7 @@ path_test(a_full_record_passes_and_a_timestamp_counts_that)
     struct frame g, f = with_options(route, 8);
     rig_send(0, &f);
     f = with_options(stamp, 8);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     options_are(IP4_OPTIONS_DROP);
     assert_true(rig_receive(1, &g));
     assert_memory_equal(g.b + 34, route, 8);
@@ -423,8 +393,7 @@ path_test(a_timestamp_is_given_where_our_address_is_asked_for)
     f = with_options(others, 12);
     rig_send(0, &f);
     f = with_options(both, 12);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     options_are(IP4_OPTIONS_DROP);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.b[36], 13);
@@ -483,8 +452,7 @@ path_test(a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_g
     struct frame g, f = with_options(alert, 4);
     for (unsigned mode = IP4_OPTIONS_DROP; mode <= IP4_OPTIONS_PROCESS; mode++) {
         options_are((uint8_t)mode);
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         assert_true(rig_receive(1, &g));
         assert_false(rig_punted(PUNT_OTHER, &g, NULL));
     }
@@ -518,8 +486,7 @@ path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong)
         unsigned n = f.n;
         f.n = 64; // padded
         options_are(row[i].mode);
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         options_are(IP4_OPTIONS_DROP);
         assert_true(rig_receive(0, &e));
         assert_int_equal(e.b[34], 12);
@@ -541,8 +508,7 @@ path_test(link_local_addresses_are_not_forwarded)
     struct frame f = between("169.254.1.1", "198.51.100.1");
     rig_send(0, &f);
     f = between("192.0.2.1", "169.254.255.255");
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP4_LINK_LOCAL, 2);
 }
 
@@ -567,13 +533,11 @@ path_test(a_link_local_neighbor_reaches_us)
     two_interfaces();
     rig_route(VR_DEFAULT, "169.254.7.7/32", rig_nexthop(NEXTHOP_LOCAL, in));
     struct frame g, f = between("169.254.1.1", "169.254.7.7");
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_memory_equal(g.b, f.b, f.n);
     f = between("169.254.1.1", "192.0.2.254");
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_int_equal(rig_drops_all(), 0);
 }

@@ -14,7 +14,7 @@ static void two_interfaces(void)
 
 static struct frame between(const char *src, const char *dst)
 {
-    return frame_ip(&(struct ip_spec){.src = src, .dst = dst, .payload = 4});
+    return ip_frame(.src = src, .dst = dst, .payload = 4);
 }
 
 static void send_all_between(const char *const (*pair)[2], unsigned n)
@@ -34,8 +34,7 @@ path_test(a_wrong_version_is_dropped)
     f.b[14] = 0x45;
     rig_send(0, &f);
     f.b[14] = 0x70;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP6_VERSION, 2);
 }
 
@@ -47,8 +46,7 @@ path_test(a_payload_length_beyond_the_frame_is_dropped)
     f.b[19]++;
     rig_send(0, &f);
     f.b[18] = f.b[19] = 0xff;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP6_TRUNCATED, 2);
 }
 
@@ -67,14 +65,9 @@ path_test(a_frame_that_ends_inside_the_header_is_dropped)
 path_test(a_header_without_payload_is_forwarded)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "2001:db8::1",
-                                                   .dst = "2001:db8:1::1",
-                                                   .proto = 59,
-                                                   .l4 = "",
-                                                   .l4_len = 0,
-                                                   .pad_to = 60});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame g, f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 59,
+                                 .l4 = "", .l4_len = 0, .pad_to = 60);
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, 54);
 }
@@ -132,15 +125,13 @@ path_test(our_link_local_addresses_and_link_scope_groups_go_up)
     for (unsigned i = 0; i < 5; i++) {
         struct frame g, f = between("fe80::2", dst[i]);
         uint16_t iface = 0;
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         assert_true(rig_punted(PUNT_OTHER, &g, &iface));
         assert_int_equal(iface, in);
         assert_memory_equal(g.b, f.b, f.n);
     }
     struct frame f = between("::", "ff02::1:ff00:1"); // duplicate address detection
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &f, NULL));
     assert_int_equal(rig_drops_all(), 0);
 }
@@ -175,14 +166,12 @@ path_test(a_link_local_source_reaches_us_but_no_other_link)
 {
     two_interfaces();
     struct frame g, f = between("fe80::2", "2001:db8::fe");
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_memory_equal(g.b, f.b, f.n);
     assert_int_equal(rig_drops_all(), 0);
     f = between("fe80::2", "2001:db8:1::1");
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_false(rig_receive(1, &g));
     assert_only_drop(DROP_IP6_LINK_LOCAL, 1);
 }
@@ -191,15 +180,12 @@ path_test(a_link_local_source_reaches_us_but_no_other_link)
 path_test(hop_limit_1_is_delivered_to_us_and_not_forwarded)
 {
     two_interfaces();
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .ttl = 1});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame g, f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8::fe", .ttl = 1);
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_memory_equal(g.b, f.b, f.n);
-    f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .ttl = 1});
-    rig_send(0, &f);
-    rig_poll();
+    f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .ttl = 1);
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP6_HOP_LIMIT, 1);
 }
 
@@ -208,12 +194,10 @@ path_test(hop_by_hop_options_for_elsewhere_are_forwarded_unread)
 {
     static const uint8_t hbh[16] = {17, 0, 5, 2, 0, 0, 1, 0}; // router alert
     two_interfaces();
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){
-            .src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 0, .l4 = hbh, .l4_len = 16});
+    struct frame g, f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 0,
+                                 .l4 = hbh, .l4_len = 16);
     f.b[14 + 6] = 0;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     assert_memory_equal(g.b + 54, f.b + 54, 16);
 }
@@ -223,11 +207,10 @@ path_test(a_jumbo_payload_is_refused)
 {
     static const uint8_t jumbo[16] = {17, 0, 0xc2, 4, 0, 1, 0, 0};
     two_interfaces();
-    struct frame f = frame_ip(&(struct ip_spec){
-                        .src = "2001:db8::1", .dst = "2001:db8:1::1", .l4 = jumbo, .l4_len = 16});
+    struct frame f =
+        ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .l4 = jumbo, .l4_len = 16);
     f.b[14 + 4] = f.b[14 + 5] = f.b[14 + 6] = 0; // no payload length, hop-by-hop
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP6_JUMBO, 1);
 }
 
@@ -236,8 +219,7 @@ path_test(without_a_route_a_packet_is_dropped)
     two_interfaces();
     rig_unroute(VR_DEFAULT, "::/0");
     struct frame f = between("2001:db8::1", "2001:db8:1::1");
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP6_NO_ROUTE, 1);
 }
 
@@ -247,9 +229,8 @@ path_test(both_families_in_one_burst_find_their_ways)
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(third, 2));
     for (unsigned i = 0; i < 60; i++) {
-        struct frame f =
-            i % 3 ? frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"})
-                  : between("2001:db8::1", "2001:db8:1::1");
+        struct frame f = i % 3 ? ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1")
+                               : between("2001:db8::1", "2001:db8:1::1");
         rig_send(0, &f);
     }
     rig_poll();

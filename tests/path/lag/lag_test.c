@@ -88,11 +88,9 @@ static void lag_up(unsigned set)
 
 static struct frame flow(unsigned k, bool six)
 {
-    return frame_ip(&(struct ip_spec){.src = six ? "2001:db8:9::1" : "192.0.2.1",
-                                      .dst = six ? "2001:db8:1::1" : "198.51.100.1",
-                                      .sport = (uint16_t)(1000 + k),
-                                      .dport = 80,
-                                      .to_iface = in});
+    return ip_frame(.src = six ? "2001:db8:9::1" : "192.0.2.1",
+                    .dst = six ? "2001:db8:1::1" : "198.51.100.1", .sport = (uint16_t)(1000 + k),
+                    .dport = 80, .to_iface = in);
 }
 
 static unsigned left_by(void) // port of the only sent frame
@@ -111,8 +109,7 @@ static unsigned way(unsigned k, bool six)
 {
     struct frame f = flow(k, six);
 
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     return left_by();
 }
 
@@ -182,8 +179,7 @@ path_test(without_a_member_packets_are_dropped_by_name_and_not_counted_as_sent)
 
     lag_up(0);
     struct frame f = flow(1, false);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_LAG_NO_MEMBER, 1);
     counter_sum_iface(lag0, &sum);
     assert_int_equal(sum.tx_packets, 0);
@@ -197,8 +193,7 @@ path_test(what_a_member_cannot_send_is_not_counted_as_sent)
     lag_up(2);
     rig_tx_block(1, true);
     struct frame f = flow(1, false);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     rig_tx_block(1, false);
     assert_only_drop(DROP_TX_FULL, 1);
     counter_sum_iface(lag0, &sum);
@@ -225,8 +220,7 @@ path_test(another_forwarder_sends_when_the_queue_is_its)
 
 static struct frame to_lag(uint16_t vlan)
 {
-    return frame_ip(&(struct ip_spec){
-        .src = "192.0.2.9", .dst = "203.0.113.1", .vlan = vlan, .to_iface = lag0});
+    return ip_frame(.src = "192.0.2.9", .dst = "203.0.113.1", .vlan = vlan, .to_iface = lag0);
 }
 
 path_test(frames_of_every_member_come_in_by_the_lags_interface)
@@ -237,8 +231,7 @@ path_test(frames_of_every_member_come_in_by_the_lags_interface)
     lag_up(14);
     for (unsigned p = 1; p <= MEMBERS; p++) {
         f = to_lag(0);
-        rig_send(p, &f);
-        rig_poll();
+        rig_forward(p, &f);
         assert_true(rig_receive(0, &g));
     }
     counter_sum_iface(lag0, &sum);
@@ -252,8 +245,7 @@ path_test(a_member_not_in_use_takes_nothing)
     struct frame f = to_lag(0);
     rig_send(2, &f);
     f = to_lag(7);
-    rig_send(3, &f);
-    rig_poll();
+    rig_forward(3, &f);
     assert_only_drop(DROP_LAG_INACTIVE, 2);
 }
 
@@ -266,21 +258,18 @@ path_test(vlans_of_the_lag_are_vlans_of_its_members_whenever_they_come_and_go)
     members_set(14);
     for (unsigned p = 1; p <= MEMBERS; p++) {
         f = to_lag(7);
-        rig_send(p, &f);
-        rig_poll();
+        rig_forward(p, &f);
         assert_true(rig_receive(0, &g));
     }
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(vlan7, 1));
     f = flow(1, false);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     unsigned by = left_by();
     assert_in_range(by, 1, MEMBERS);
     router_role(ROLE_CONTROL);
     port_lead(port_get(LAG), 0, 7, 0);
     f = to_lag(7);
-    rig_send(3, &f);
-    rig_poll();
+    rig_forward(3, &f);
     assert_only_drop(DROP_VLAN_UNKNOWN, 1);
 }
 
@@ -319,8 +308,7 @@ path_test(a_lacpdu_goes_to_control_whatever_the_state_of_member_and_interface)
 
     lag_up(0);
     iface_put_flags(iface_get(lag0), IFACE_UP, 0);
-    rig_send(2, &f);
-    rig_poll();
+    rig_forward(2, &f);
     assert_int_equal(rte_ring_dequeue(exchange_punt[PUNT_ROUTING], &m), 0);
     assert_int_equal(packet_meta(m)->member, 1 + 2);
     assert_int_equal(packet_meta(m)->iface, lag0);
@@ -339,8 +327,7 @@ path_test(a_later_version_with_unknown_types_is_taken)
     lag_up(14);
     f.b[15] = 2;
     f.b[16] = 99;
-    rig_send(1, &f);
-    rig_poll();
+    rig_forward(1, &f);
     assert_true(rig_punted(PUNT_ROUTING, &f, &iface));
     assert_int_equal(iface, lag0);
 }
@@ -376,8 +363,7 @@ path_test(each_fault_of_a_slow_protocol_frame_has_a_name)
         uint64_t before = rig_drops(fault[i].why);
         f.b[fault[i].at] = fault[i].value;
         f.n = fault[i].n;
-        rig_send(1, &f);
-        rig_poll();
+        rig_forward(1, &f);
         assert_int_equal(rig_drops(fault[i].why), before + 1);
         assert_int_equal(rig_drops_all(), ++drops);
     }
@@ -385,13 +371,11 @@ path_test(each_fault_of_a_slow_protocol_frame_has_a_name)
     memmove(f.b + 16, f.b + 12, f.n - 12);
     memcpy(f.b + 12, (uint8_t[]){0x81, 0, 0, 7}, 4);
     f.n += 4;
-    rig_send(1, &f);
-    rig_poll();
+    rig_forward(1, &f);
     assert_int_equal(rig_drops(DROP_SLOW_TAGGED), 1);
     lag_get(LAG)->lacp = false;
     f = lacpdu();
-    rig_send(1, &f);
-    rig_poll();
+    rig_forward(1, &f);
     assert_int_equal(rig_drops(DROP_LACP_NOT_CONFIGURED), 1);
 }
 
@@ -402,8 +386,7 @@ path_test(a_marker_goes_to_control)
     lag_up(14);
     f.b[14] = 2;
     f.b[17] = 16;
-    rig_send(1, &f);
-    rig_poll();
+    rig_forward(1, &f);
     assert_true(rig_punted(PUNT_ROUTING, &f, NULL));
 }
 
@@ -413,8 +396,7 @@ path_test(a_port_that_is_no_member_punts_slow_protocols_to_its_tap)
     void *m = NULL;
 
     lag_up(14);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_int_equal(rte_ring_dequeue(exchange_punt[PUNT_ROUTING], &m), 0);
     assert_int_equal(packet_meta(m)->member, 0);
     assert_int_equal(packet_meta(m)->iface, in);

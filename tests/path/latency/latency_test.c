@@ -40,13 +40,12 @@ static void sample(uint32_t bursts)
 // Bursts of two packets each, to neighbors behind ports 1 and 2.
 static void traffic(void)
 {
-    struct frame a = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"}),
-                 b = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:2::1"});
+    struct frame a = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1"),
+                 b = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:2::1");
 
     for (unsigned i = 0; i < BURSTS; i++) {
         rig_send(0, &a);
-        rig_send(0, &b);
-        rig_poll();
+        rig_forward(0, &b);
         assert_int_equal(rig_discard(1), 1);
         assert_int_equal(rig_discard(2), 1);
     }

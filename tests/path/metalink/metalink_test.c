@@ -57,20 +57,15 @@ static void chain(unsigned n)
 
 static struct frame packet(unsigned six, uint8_t ttl, unsigned payload, uint16_t fragment)
 {
-    return frame_ip(&(struct ip_spec){.src = any[six].src,
-                                      .dst = any[six].dst,
-                                      .ttl = ttl,
-                                      .payload = payload,
-                                      .fragment = fragment,
-                                      .to_iface = in});
+    return ip_frame(.src = any[six].src, .dst = any[six].dst, .ttl = ttl, .payload = payload,
+                    .fragment = fragment, .to_iface = in);
 }
 
 static void send_packet(unsigned six, uint8_t ttl, unsigned payload, uint16_t fragment)
 {
     struct frame f = packet(six, ttl, payload, fragment);
 
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
 }
 
 static uint8_t ttl_of_frame(struct frame *f)
@@ -93,8 +88,7 @@ path_test(a_packet_comes_out_at_the_other_end)
     chain(2);
     for (unsigned six = 0; six < 2; six++) {
         struct frame f = packet(six, 64, 40, 0), g;
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         assert_true(rig_receive(1, &g));
         assert_int_equal(g.n, f.n);
         assert_memory_equal(g.b, neighbor_mac(9), 6);
@@ -112,10 +106,8 @@ path_test(a_burst_stays_in_order_over_eight_hops)
 {
     chain(9);
     for (unsigned i = 0; i < 200; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = any[i & 1].src,
-                                                    .dst = any[i & 1].dst,
-                                                    .sport = (uint16_t)(i + 1),
-                                                    .to_iface = in});
+        struct frame f = ip_frame(.src = any[i & 1].src, .dst = any[i & 1].dst,
+                                  .sport = (uint16_t)(i + 1), .to_iface = in);
         rig_send(0, &f);
     }
     rig_poll();
@@ -279,8 +271,7 @@ path_test(a_stripped_tag_is_forgotten)
 {
     chain(2);
     uint16_t sub = rig_iface(0, 10, vr[0]);
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = any[0].src, .dst = any[0].dst, .to_iface = sub});
+    struct frame g, f = ip_frame(.src = any[0].src, .dst = any[0].dst, .to_iface = sub);
     struct rte_mbuf *m = rig_mbuf(&f, 2048);
     m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
     m->vlan_tci = 10;

@@ -37,8 +37,7 @@ static void end(void)
 
 static struct frame packet(const char *dst, unsigned payload)
 {
-    return frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in});
+    return ip_frame(.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in);
 }
 
 static void assert_same(const struct frame *a, const struct frame *b)
@@ -52,8 +51,7 @@ path_test(what_is_received_leaves_by_the_other_port_as_it_came)
     begin(1u << WATCH_RX);
     struct frame forwarded = packet("198.51.100.9", 100), lost = packet("203.0.113.1", 33), g;
     rig_send(0, &forwarded);
-    rig_send(0, &lost);
-    rig_poll();
+    rig_forward(0, &lost);
     assert_true(rig_receive(2, &g));
     assert_same(&g, &forwarded);
     assert_true(rig_receive(2, &g));
@@ -79,8 +77,7 @@ path_test(what_is_sent_is_mirrored_as_it_is_sent)
 
     begin(1u << WATCH_TX);
     struct frame f = packet("198.51.100.9", 100);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &original));
     assert_true(rig_receive(2, &copy));
     assert_same(&copy, &original);
@@ -110,8 +107,7 @@ path_test(a_frame_too_large_for_the_other_port_is_missed)
     port_get(iface_get(mirror_to)->port)->mtu = 500;
     struct frame f = packet("198.51.100.9", 900), small = packet("198.51.100.9", 100);
     rig_send(0, &f);
-    rig_send(0, &small);
-    rig_poll();
+    rig_forward(0, &small);
     assert_int_equal(rig_discard(1), 2);
     assert_int_equal(rig_discard(2), 1);
     assert_int_equal(watch_sum(watch).missed, 1);
@@ -146,8 +142,7 @@ path_test(a_port_that_is_gone_gets_nothing)
     begin(1u << WATCH_RX);
     watch_table[watch].to_port = WATCH_GONE;
     struct frame f = packet("198.51.100.9", 100);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_int_equal(rig_discard(1), 1);
     assert_int_equal(watch_sum(watch).missed, 1);
     end();

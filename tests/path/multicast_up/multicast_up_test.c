@@ -46,15 +46,10 @@ path_test(mld_to_the_group_itself_goes_up)
 
     interfaces();
     ROUTE(NULL, "ff1e::abcd:1234", 0, one, 1);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "fe80::1",
-                                                .dst = "ff1e::abcd:1234",
-                                                .dst_mac = group6_mac,
-                                                .l4 = report,
-                                                .l4_len = 16,
-                                                .ttl = 1});
+    struct frame f = ip_frame(.src = "fe80::1", .dst = "ff1e::abcd:1234", .dst_mac = group6_mac,
+                              .l4 = report, .l4_len = 16, .ttl = 1);
     f.b[20] = 0; // hop-by-hop
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_NEIGH, &g, NULL));
     nothing_left();
 }
@@ -183,8 +178,7 @@ path_test(explaining_counts_nothing_and_takes_no_turn)
     packet_trace_init(&trace.p, 8192, 8192);
     assert_int_equal(forwarder_explain(0, f.b, f.n, &trace.p), 0);
     assert_int_equal(counter(NULL, "239.129.2.3")->packets, 0);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_MULTICAST, &g, NULL)); // explain does not use up the turn
     multicast_sample_cycles = was;
     router_role(ROLE_CONTROL);

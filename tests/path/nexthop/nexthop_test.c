@@ -15,12 +15,12 @@ static void two_interfaces(void)
 
 static struct frame packet4(void)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    return ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
 }
 
 static struct frame packet6(void)
 {
-    return frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"});
+    return ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1");
 }
 
 static void both_default_routes(uint32_t nh)
@@ -33,8 +33,7 @@ static void send_both(void)
 {
     struct frame f4 = packet4(), f6 = packet6();
     rig_send(0, &f4);
-    rig_send(0, &f6);
-    rig_poll();
+    rig_forward(0, &f6);
 }
 
 path_test(blackhole_unreachable_prohibit_and_failed_drop_with_their_own_reason)
@@ -66,12 +65,10 @@ path_test(an_unresolved_neighbor_gets_the_packet_held_with_all_its_manager_needs
     uint32_t hold = rig_nexthop(NEXTHOP_HOLD, out), glean = rig_nexthop(NEXTHOP_GLEAN, out);
     rig_route(vr, "0.0.0.0/0", hold);
     rig_route(vr, "::/0", glean);
-    struct frame f4 = frame_ip(
-                     &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60}),
+    struct frame f4 = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60),
                  f6 = packet6();
     rig_send(0, &f4);
-    rig_send(0, &f6);
-    rig_poll();
+    rig_forward(0, &f6);
     struct rte_mbuf *m = rig_held();
     assert_non_null(m);
     struct packet_meta *meta = packet_meta(m);
@@ -134,8 +131,7 @@ path_test(a_used_adjacency_is_marked_and_an_unused_one_is_not)
     rig_route(VR_DEFAULT, "0.0.0.0/0", used);
     rig_route(VR_DEFAULT, "203.0.113.0/24", idle);
     struct frame f = packet4();
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(nexthop_used_since(used, 1));
     assert_false(nexthop_used_since(idle, 1));
 }
@@ -149,8 +145,7 @@ static void spread(const struct ip_spec *spec, unsigned n, uint8_t *left_by)
         struct frame g;
         s.sport = (uint16_t)(10000 + i);
         struct frame f = frame_ip(&s);
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         left_by[i] = 0;
         for (unsigned p = 1; p < RIG_PORTS; p++)
             if (rig_receive(p, &g))
@@ -293,12 +288,9 @@ path_test(two_virtual_routers_with_the_same_prefixes_do_not_mix_in_one_burst)
             n++;
         }
     assert_int_equal(n, 60);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                .dst = "203.0.113.1",
-                                                .vlan = 10,
-                                                .to_iface = sub[0]}); // blue's route, red's packet
-    rig_send(0, &f);
-    rig_poll();
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1", .vlan = 10,
+                              .to_iface = sub[0]); // blue's route, red's packet
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP4_NO_ROUTE, 1);
 }
 
@@ -314,10 +306,8 @@ path_test(every_packet_of_a_burst_may_belong_to_another_virtual_router)
         rig_route(vr, "198.51.100.0/24", rig_adjacency(way, v));
     }
     for (unsigned v = 0; v < 64; v++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                    .dst = "198.51.100.1",
-                                                    .vlan = (uint16_t)(v + 1),
-                                                    .to_iface = sub[v]});
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1",
+                                  .vlan = (uint16_t)(v + 1), .to_iface = sub[v]);
         rig_send(0, &f);
     }
     rig_step(0);
@@ -335,12 +325,10 @@ path_test(a_packet_too_big_for_the_way_out_is_fragmented_and_the_pieces_fit)
     two_interfaces();
     iface_get(out)->mtu = 576;
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(out, 1));
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 1400});
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 1400);
     uint8_t whole[1408];
     unsigned got = 0, pieces = 0;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     while (rig_receive(1, &g)) {
         unsigned at = (unsigned)((g.b[20] << 8 | g.b[21]) & 0x1fff) * 8,
                  len = (unsigned)(g.b[16] << 8 | g.b[17]) - 20;
@@ -363,11 +351,9 @@ path_test(a_jumbo_chain_is_fragmented_too)
 {
     two_interfaces();
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(out, 1));
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8000});
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8000);
     unsigned got = 0;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     while (rig_receive(1, &g)) {
         unsigned at = (unsigned)((g.b[20] << 8 | g.b[21]) & 0x1fff) * 8,
                  len = (unsigned)(g.b[16] << 8 | g.b[17]) - 20;
@@ -385,21 +371,17 @@ path_test(a_packet_with_df_or_ipv6_that_is_too_big_is_dropped)
 {
     two_interfaces();
     both_default_routes(rig_adjacency(out, 1));
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "198.51.100.1", .payload = 1473, .fragment = 0x4000});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame f =
+        ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 1473, .fragment = 0x4000);
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP4_TOO_BIG, 1);
-    f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .payload = 1453});
-    rig_send(0, &f);
-    rig_poll();
+    f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .payload = 1453);
+    rig_forward(0, &f);
     assert_int_equal(rig_drops(DROP_IP6_TOO_BIG), 1);
-    f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "198.51.100.1", .payload = 1472, .fragment = 0x4000});
+    f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 1472, .fragment = 0x4000);
     rig_send(0, &f);
-    f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .payload = 1452});
-    rig_send(0, &f);
-    rig_poll();
+    f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .payload = 1452);
+    rig_forward(0, &f);
     assert_int_equal(rig_discard(1), 2); // exactly the MTU
     assert_int_equal(rig_drops_all(), 2);
 }

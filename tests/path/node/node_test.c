@@ -55,9 +55,7 @@ static void some_prefix(bool v6, unsigned n, unsigned kind, char *text, size_t s
 // Sends the same packet to both forwarders: both forward it alike, or neither does.
 static bool both_do_alike(const char *dst, bool v6)
 {
-    struct frame f = frame_ip(
-                     &(struct ip_spec){.src = v6 ? "2001:db8:ffff::1" : "192.0.2.1", .dst = dst}),
-                 sent[2];
+    struct frame f = ip_frame(.src = v6 ? "2001:db8:ffff::1" : "192.0.2.1", .dst = dst), sent[2];
     bool was_sent[2];
 
     for (unsigned i = 0; i < 2; i++) {

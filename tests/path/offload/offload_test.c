@@ -77,8 +77,7 @@ static struct frame packet(const char *src, const char *dst, uint8_t proto, unsi
         l4[12] = 0x50;
     if (proto == UDP)
         l4[4] = (uint8_t)(n >> 8), l4[5] = (uint8_t)n;
-    return frame_ip(
-        &(struct ip_spec){.src = src, .dst = dst, .proto = proto, .l4 = l4, .l4_len = n});
+    return ip_frame(.src = src, .dst = dst, .proto = proto, .l4 = l4, .l4_len = n);
 }
 
 static struct frame unfinished(const char *src, const char *dst, uint8_t proto, unsigned n)
@@ -97,8 +96,7 @@ static uint64_t completed(void)
 
 static void passes(const struct frame *sent, struct frame *got)
 {
-    rig_send(0, sent);
-    rig_poll();
+    rig_forward(0, sent);
     assert_true(rig_receive(1, got));
 }
 
@@ -136,8 +134,7 @@ path_test(what_goes_up_is_completed_too)
     for (unsigned i = 0; i < 6; i++) {
         struct frame f = unfinished(i < 3 ? "10.0.0.2" : "fe80::2", to[i], UDP, 100), got;
         bool up = false;
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         for (unsigned c = 0; c < PUNT_CLASS_N && !up; c++)
             up = rig_punted(c, &got, &iface);
         assert_true(up && is_right(&got));
@@ -212,15 +209,15 @@ path_test(options_headers_and_several_buffers_are_no_obstacle)
     two_interfaces();
     for (unsigned i = 0; i < sizeof l4; i++)
         l4[i] = (uint8_t)rand();
-    f = frame_ip(&(struct ip_spec){
-        .src = "10.0.0.2", .dst = "20.0.0.1", .proto = TCP, .l4 = l4, .l4_len = 333, .options = 8});
+    f = ip_frame(.src = "10.0.0.2", .dst = "20.0.0.1", .proto = TCP, .l4 = l4, .l4_len = 333,
+                 .options = 8);
     struct l4 l = l4_of(&f);
     field_set(&l, l.pseudo);
     passes(&f, &got);
     assert_true(is_right(&got));
     memcpy(l4, (uint8_t[8]){UDP, 0, 1, 4, 0, 0, 0, 0}, 8); // destination options, then UDP
-    f = frame_ip(&(struct ip_spec){
-        .src = "2001:db8:a::2", .dst = "2001:db8:b::1", .proto = 60, .l4 = l4, .l4_len = 555});
+    f = ip_frame(.src = "2001:db8:a::2", .dst = "2001:db8:b::1", .proto = 60, .l4 = l4,
+                 .l4_len = 555);
     l = l4_of(&f);
     field_set(&l, l.pseudo);
     passes(&f, &got);
@@ -262,8 +259,7 @@ path_test(a_segment_of_which_the_port_took_the_beginning_has_a_name)
     rig_send(0, &f);
     f = unfinished("2001:db8:a::2", "2001:db8:b::1", TCP, 1400);
     frame_l3(&f)[4] = 40000 >> 8, frame_l3(&f)[5] = 40000 & 255;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_OFFLOAD_CUT, 2);
     assert_int_equal(counter_sum_offload(0).cut, cut + 2);
 }
@@ -274,7 +270,6 @@ path_test(a_truncated_packet_of_a_frames_length_stays_truncated)
     struct frame f = packet("10.0.0.2", "20.0.0.1", TCP, 200);
     frame_l3(&f)[2] = 1400 >> 8, frame_l3(&f)[3] = 1400 & 255;
     ip4_fix_checksum(&f);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_IP4_TRUNCATED, 1);
 }

@@ -18,7 +18,7 @@ static void two_interfaces(void)
 
 static struct frame packet(void)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    return ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
 }
 
 static uint64_t rx_of(unsigned forwarder, uint16_t port, uint16_t queue)
@@ -110,10 +110,9 @@ path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on)
     rig_route(VR_DEFAULT, "203.0.113.128/25", rig_adjacency(sub, 2));
     rig_tx_block(1, true);
     for (unsigned i = 0; i < 30; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                    .dst = i % 3 == 0   ? "198.51.100.1"
-                                                           : i % 3 == 1 ? "203.0.113.1"
-                                                                        : "203.0.113.129"});
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = i % 3 == 0   ? "198.51.100.1"
+                                                             : i % 3 == 1 ? "203.0.113.1"
+                                                                          : "203.0.113.129");
         rig_send(0, &f);
     }
     rig_poll();
@@ -132,11 +131,8 @@ path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers)
 {
     two_interfaces();
     port_get(iface_get(out)->port)->fast_free = true;
-    struct frame f = frame_ip(
-                     &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 900}),
-                 g;
-    rig_send(0, &f);
-    rig_poll();
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 900), g;
+    rig_forward(0, &f);
     assert_int_equal(rte_mempool_in_use_count(exchange_pool),
                      0); // no other forwarders are known
     assert_true(rig_receive(1, &g));
@@ -155,8 +151,7 @@ path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers)
     unsigned n = 0;
     while ((all[n] = rte_pktmbuf_alloc(exchange_pool)))
         n++;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     rte_pktmbuf_free_bulk(all, n);
     assert_only_drop(DROP_TX_NO_BUFFER, 1);
     assert_int_equal(counter_of_slot(THREAD_SLOT_FORWARDER)->iface[out].tx_packets, 3);
@@ -216,7 +211,7 @@ path_test(each_burst_is_counted_by_its_size_and_one_in_61_is_timed)
 path_test(what_leaves_the_common_path_is_told_as_other)
 {
     two_interfaces();
-    struct frame lost = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    struct frame lost = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1");
     rig_send(0, &lost); // the first burst is a timed one
     rig_poll();
     assert_only_drop(DROP_IP4_NO_ROUTE, 1);
@@ -304,8 +299,7 @@ path_test(no_cache_line_is_written_by_two_forwarders)
     struct plan_rx q[] = {{port, 0}, {port, 1}};
     rig_plan_set(0, rig_plan_new(0, q, 1));
     rig_plan_set(1, rig_plan_new(1, q + 1, 1));
-    struct frame good = packet(),
-                 lost = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    struct frame good = packet(), lost = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1");
     unsigned n_regions;
     size_t bytes = 0;
     const struct region *r = shared_regions(&n_regions);

@@ -31,17 +31,6 @@ static int end(void **state)
     return rig_teardown(state);
 }
 
-static void two_interfaces(void)
-{
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
-    uint32_t back = rig_adjacency(in, 1), on = rig_adjacency(out, 2);
-    rig_route(VR_DEFAULT, "10.0.0.0/8", back);
-    rig_route(VR_DEFAULT, "2001:db8:a::/48", back);
-    rig_route(VR_DEFAULT, "20.0.0.0/8", on);
-    rig_route(VR_DEFAULT, "2001:db8:b::/48", on);
-}
-
 static void bind_policer(uint16_t iface, enum policer_direction d, const struct policer *p)
 {
     router_role(ROLE_CONTROL);
@@ -124,7 +113,7 @@ static void compare_with_model(void)
     unsigned seed = 5, seen[2][POLICER_COLORS] = {{0}}, unsure = 0;
     long double hz = (long double)rte_get_tsc_hz();
 
-    two_interfaces();
+    rig_two_sides(&in, &out);
     for (unsigned round = 0; round < 3000; round++) {
         struct policer p = random_policer(&seed);
         uint64_t now = 1ull << 40;
@@ -236,8 +225,8 @@ static struct policer slow(void)
 // ECN 1, packets of 1028 bytes or 1048.
 static void send(const char *src, const char *dst, uint8_t dscp, unsigned n)
 {
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = src, .dst = dst, .tos = (uint8_t)(dscp << 2 | 1), .payload = 1000});
+    struct frame f =
+        ip_frame(.src = src, .dst = dst, .tos = (uint8_t)(dscp << 2 | 1), .payload = 1000);
 
     for (unsigned i = 0; i < n; i++)
         rig_send(0, &f);
@@ -274,7 +263,7 @@ path_test(a_policer_colors_what_comes_in_by_its_interface)
 {
     unsigned n[64];
 
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct policer p = slow();
     bind_policer(in, POLICER_IN, &p);
     send("10.1.0.1", "20.0.0.1", EF, 20);
@@ -305,7 +294,7 @@ path_test(a_policer_colors_what_leaves_by_its_interface)
 {
     unsigned n[64];
 
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct policer p = slow();
     bind_policer(out, POLICER_OUT, &p);
     send("10.1.0.1", "20.0.0.1", EF, 20);
@@ -329,7 +318,7 @@ path_test(packets_with_a_color_keep_it_where_the_policer_looks)
 {
     unsigned n[64];
 
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct policer p = slow();
     p.color_aware = true;
     bind_policer(in, POLICER_IN, &p);
@@ -348,7 +337,7 @@ path_test(packets_with_a_color_keep_it_where_the_policer_looks)
 // Fragments, and an access list next to the policer.
 path_test(what_leaves_otherwise_is_policed_too)
 {
-    two_interfaces();
+    rig_two_sides(&in, &out);
     struct policer p = slow();
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
 
@@ -375,17 +364,13 @@ path_test(neighbor_discovery_passes_and_is_counted)
 {
     uint8_t solicit[24] = {135};
 
-    two_interfaces();
+    rig_two_sides(&in, &out);
     rig_route(VR_DEFAULT, "2001:db8:a::99/128", rig_nexthop(NEXTHOP_LOCAL, in));
     struct policer p = slow();
     p.cbs = p.ebs = 60;
     bind_policer(in, POLICER_IN, &p);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "2001:db8:a::1",
-                                                .dst = "2001:db8:a::99",
-                                                .ttl = 255,
-                                                .proto = 58,
-                                                .l4 = solicit,
-                                                .l4_len = sizeof solicit});
+    struct frame f = ip_frame(.src = "2001:db8:a::1", .dst = "2001:db8:a::99", .ttl = 255,
+                              .proto = 58, .l4 = solicit, .l4_len = sizeof solicit);
     for (unsigned i = 0; i < 3; i++)
         rig_send(0, &f);
     rig_poll();

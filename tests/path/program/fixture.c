@@ -82,12 +82,9 @@ int programs_teardown(void **state)
 
 struct frame packet(unsigned n, bool six, unsigned number, unsigned payload)
 {
-    return frame_ip(&(struct ip_spec){.src = six ? "2001:db8:a::1" : "10.0.0.1",
-                                      .dst = six ? "2001:db8:b::1" : "20.0.0.1",
-                                      .sport = (uint16_t)(1000 + number),
-                                      .vlan = net[n].vlan,
-                                      .to_iface = net[n].in,
-                                      .payload = payload});
+    return ip_frame(.src = six ? "2001:db8:a::1" : "10.0.0.1",
+                    .dst = six ? "2001:db8:b::1" : "20.0.0.1", .sport = (uint16_t)(1000 + number),
+                    .vlan = net[n].vlan, .to_iface = net[n].in, .payload = payload);
 }
 
 struct frame typed(unsigned n, uint16_t type, unsigned number, unsigned payload)
@@ -111,8 +108,7 @@ unsigned number_of(const struct kamuee_packet *p)
 
 void forward(const struct frame *f)
 {
-    rig_send(0, f);
-    rig_poll();
+    rig_forward(0, f);
 }
 
 struct frame forwarded(const struct frame *f, unsigned n, bool aside)

@@ -172,9 +172,9 @@ program_path_test(time_goes_on_from_burst_to_burst)
 
 program_path_test(packets_for_the_router_pass_it_too)
 {
-    struct frame f = frame_ip(&(struct ip_spec){.src = "10.0.0.1", .dst = "20.0.0.99"}),
-                 group = frame_ip(&(struct ip_spec){
-                     .src = "10.0.0.1", .dst = "224.0.0.5", .dst_mac = broadcast_mac, .proto = 89}),
+    struct frame f = ip_frame(.src = "10.0.0.1", .dst = "20.0.0.99"),
+                 group = ip_frame(.src = "10.0.0.1", .dst = "224.0.0.5", .dst_mac = broadcast_mac,
+                                  .proto = 89),
                  up;
 
     rig_route(VR_DEFAULT, "20.0.0.99/32", rig_nexthop(NEXTHOP_LOCAL, net[DEFAULT].in));

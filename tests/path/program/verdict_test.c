@@ -146,8 +146,7 @@ static void goes_aside(struct kamuee_packet *p)
 static void send_forty(void)
 {
     for (unsigned i = 0; i < 40; i++) {
-        struct frame f = frame_ip(
-            &(struct ip_spec){.src = i < 36 ? "10.2.0.1" : "10.9.0.77", .dst = "20.0.0.1"});
+        struct frame f = ip_frame(.src = i < 36 ? "10.2.0.1" : "10.9.0.77", .dst = "20.0.0.1");
         rig_send(0, &f);
     }
     rig_poll();

@@ -28,8 +28,7 @@ path_test(a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface)
                         .pad_to = 64};
     struct frame g, f = frame_ip(&s);
     uint16_t iface = 0;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, &iface));
     assert_int_equal(iface, sub);
     assert_int_equal(g.n, f.n - 4); // padding kept: as received, except for the tag
@@ -51,8 +50,7 @@ path_test(all_tags_of_a_frame_go_before_it_goes_up)
     memcpy(arp.b + 20, (uint8_t[4]){0x08, 0x06, 0, 1}, 4);
     memcpy(arp.b, broadcast_mac, 6);
     rig_send(0, &f);
-    rig_send(0, &arp);
-    rig_poll();
+    rig_forward(0, &arp);
     for (unsigned i = 0; i < 2; i++) {
         const struct frame *came = i ? &arp : &f;
         assert_true(rig_punted(i ? PUNT_NEIGH : PUNT_OTHER, &g, &iface));
@@ -66,10 +64,8 @@ path_test(all_tags_of_a_frame_go_before_it_goes_up)
 path_test(a_jumbo_frame_for_us_goes_up_whole)
 {
     we_are_192_0_2_254();
-    struct frame g,
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .payload = 8900});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .payload = 8900);
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b, f.b, f.n);
@@ -145,18 +141,15 @@ path_test(classes_are_given_for_what_a_packet_is)
         struct frame g, f = frame_ip(&row[i].spec);
         if (row[i].spec.l4 == bfd6)
             f.b[14 + 6] = 0; // hop-by-hop
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         for (unsigned c = 0; c < PUNT_CLASS_N; c++)
             if (rig_punted(c, &g, NULL) != (c == row[i].class))
                 fail_msg("%s: wrong in class %s", row[i].what, punt_class_name[c]);
         assert_memory_equal(g.b, f.b, f.n);
     }
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "fe80::1", .dst = "ff02::16", .l4 = mld, .l4_len = 16});
+    struct frame g, f = ip_frame(.src = "fe80::1", .dst = "ff02::16", .l4 = mld, .l4_len = 16);
     f.b[14 + 6] = 0; // hop-by-hop
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_punted(PUNT_NEIGH, &g, NULL));
 }
 
@@ -236,8 +229,7 @@ path_test(a_virtual_router_over_its_punt_budget_loses_its_own_packets)
     assert_only_drop(DROP_VR_PUNT_BUDGET, 40 - 16 + 20 - 16);
     assert_int_equal(rte_ring_count(exchange_punt[PUNT_ICMP]), 16);
     assert_int_equal(rte_ring_count(exchange_punt[PUNT_ROUTING]), 16);
-    f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "192.0.2.254", .proto = 1, .to_iface = other});
+    f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .proto = 1, .to_iface = other);
     for (unsigned i = 0; i < 40; i++)
         rig_send(1, &f);
     rig_poll();

@@ -139,10 +139,8 @@ static void router_end(void)
 
 static struct frame packet(unsigned number, uint8_t dscp)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                      .dst = "198.51.100.1",
-                                      .sport = (uint16_t)number,
-                                      .tos = (uint8_t)(dscp << 2)});
+    return ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .sport = (uint16_t)number,
+                    .tos = (uint8_t)(dscp << 2));
 }
 
 static void send_numbered(unsigned rx_queue, unsigned from, unsigned n)
@@ -239,10 +237,9 @@ path_test(a_sub_interface_may_have_a_queue_of_its_own)
     with->map.remarks_pcp = true;
     with->map.pcp_of_class[CLASS_OF_DEFAULT] = 5;
     settings_set(with);
-    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1");
     rig_send(0, &f);
-    f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "203.0.113.1", .vlan = 8, .to_iface = from_red});
+    f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1", .vlan = 8, .to_iface = from_red);
     rig_send(0, &f);
     rig_send(0, &f);
     rig_step(0);
@@ -270,11 +267,8 @@ path_test(the_priority_of_a_tag_comes_before_the_dscp)
     i->policy.pcp_class = (IFACE_PCP_GIVEN | 3u) << 4 * 5;
     iface_bind_police(i, IFACE_PCP_CLASS);
     for (unsigned pcp = 4; pcp < 6; pcp++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                    .dst = "198.51.100.1",
-                                                    .tos = DSCP_EF << 2,
-                                                    .vlan = (uint16_t)(pcp << 13 | 7),
-                                                    .to_iface = from});
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .tos = DSCP_EF << 2,
+                                  .vlan = (uint16_t)(pcp << 13 | 7), .to_iface = from);
         rig_send(0, &f);
     }
     rig_step(0);
@@ -441,8 +435,8 @@ path_test(who_is_full_takes_no_places_in_a_busy_ring)
     assert_int_equal(queue.full[VR_DEFAULT], 1);
     unsigned busy = rte_ring_count(queue.ring[1]);
     assert_in_range(busy, PORT_QUEUE_RING_SIZE / 2, PORT_QUEUE_RING_SIZE / 2 + 64);
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 8, .to_iface = in_red});
+    struct frame f =
+        ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 8, .to_iface = in_red);
     for (unsigned i = 0; i < 60; i++)
         rig_send_queue(0, 1, &f);
     rig_step(1);
@@ -558,10 +552,8 @@ path_test(who_floods_a_core_loses_and_the_others_do_not)
     while (rig_drops(DROP_VR_CPU_BUDGET) < 1000 && rte_rdtsc() < end) {
         for (unsigned i = 0; i < 14 * BURST_MAX; i++) { // full bursts
             bool floods = i % 16;
-            struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                        .dst = "198.51.100.1",
-                                                        .vlan = floods ? 10 : 11,
-                                                        .to_iface = at[!floods]});
+            struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1",
+                                      .vlan = floods ? 10 : 11, .to_iface = at[!floods]);
             rig_send(0, &f);
         }
         for (unsigned i = 0; i < 14; i++)
@@ -618,7 +610,7 @@ path_test(a_port_without_a_queue_sends_as_ever)
     router(SLOW);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(third, 2));
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1");
     for (unsigned i = 0; i < 60; i++)
         rig_send(0, &f);
     rig_step(0);

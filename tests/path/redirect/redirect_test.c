@@ -10,28 +10,18 @@
 static uint16_t in, out;
 static uint32_t router4, router6;
 
-static uint32_t neighbor(uint16_t iface, unsigned k, const char *address)
-{
-    struct ip_addr a;
-    uint32_t id = rig_adjacency(iface, k);
-
-    assert_int_equal(ip_parse(address, &a), 0);
-    nexthop_set_address(id, &a);
-    return id;
-}
-
 static void one_link(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
     iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
-    router4 = neighbor(in, 2, "10.1.0.2");
-    router6 = neighbor(in, 2, "fe80::2");
+    router4 = rig_neighbor(in, 2, "10.1.0.2");
+    router6 = rig_neighbor(in, 2, "fe80::2");
     rig_route(VR_DEFAULT, "10.1.0.0/24", rig_nexthop(NEXTHOP_GLEAN, in));
     rig_route(VR_DEFAULT, "2001:db8:1::/64", rig_nexthop(NEXTHOP_GLEAN, in));
-    rig_route(VR_DEFAULT, "10.1.0.1/32", neighbor(in, 1, "10.1.0.1"));
-    rig_route(VR_DEFAULT, "2001:db8:1::1/128", neighbor(in, 1, "2001:db8:1::1"));
+    rig_route(VR_DEFAULT, "10.1.0.1/32", rig_neighbor(in, 1, "10.1.0.1"));
+    rig_route(VR_DEFAULT, "2001:db8:1::1/128", rig_neighbor(in, 1, "2001:db8:1::1"));
     rig_route(VR_DEFAULT, "20.0.0.0/8", router4);
     rig_route(VR_DEFAULT, "2001:db8:b::/48", router6);
     rig_route(VR_DEFAULT, "30.0.0.0/8", rig_adjacency(out, 3));
@@ -41,10 +31,9 @@ static void one_link(void)
 
 static void send(const char *src, const char *dst, uint8_t ttl)
 {
-    struct frame f = frame_ip(&(struct ip_spec){.src = src, .dst = dst, .ttl = ttl, .payload = 21});
+    struct frame f = ip_frame(.src = src, .dst = dst, .ttl = ttl, .payload = 21);
 
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
 }
 
 // Number of frames that port 0 sent; *r is the redirect among them (n = 0: none).
@@ -121,8 +110,8 @@ path_test(a_destination_on_the_link_is_its_own_next_hop)
     struct frame r;
 
     one_link();
-    rig_route(VR_DEFAULT, "10.1.0.9/32", neighbor(in, 9, "10.1.0.9"));
-    rig_route(VR_DEFAULT, "2001:db8:1::9/128", neighbor(in, 9, "2001:db8:1::9"));
+    rig_route(VR_DEFAULT, "10.1.0.9/32", rig_neighbor(in, 9, "10.1.0.9"));
+    rig_route(VR_DEFAULT, "2001:db8:1::9/128", rig_neighbor(in, 9, "2001:db8:1::9"));
     send("10.1.0.1", "10.1.0.9", 64);
     assert_int_equal(sent(&r), 2);
     assert_memory_equal(r.b + 38, "\x0a\1\0\x9", 4);
@@ -152,7 +141,7 @@ path_test(nobody_else_is_told)
 
     one_link();
     rig_route(VR_DEFAULT, "40.0.0.0/8", router6);
-    rig_route(VR_DEFAULT, "2001:db8:d::/48", neighbor(in, 4, "2001:db8:1::4"));
+    rig_route(VR_DEFAULT, "2001:db8:d::/48", rig_neighbor(in, 4, "2001:db8:1::4"));
     for (unsigned i = 0; i < sizeof quiet / sizeof *quiet; i++) {
         send(quiet[i].src, quiet[i].dst, quiet[i].ttl);
         assert_int_equal(sent(&r), quiet[i].frames);

@@ -46,8 +46,7 @@ static void interfaces(void)
 
 static struct frame packet(const char *dst, uint16_t sport)
 {
-    return frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = dst, .sport = sport, .payload = 200, .to_iface = in});
+    return ip_frame(.src = "192.0.2.1", .dst = dst, .sport = sport, .payload = 200, .to_iface = in);
 }
 
 // Sends n packets, numbered by their source port, in bursts of `burst`; stores the numbers of the
@@ -125,11 +124,10 @@ path_test(interfaces_without_it_give_none)
     iface_get(in)->policy.sample = IFACE_SAMPLE_IPFIX;
     begin(1, 3);
     assert_int_equal(samples(100, 64, a), 0);
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = other});
+    struct frame f =
+        ip_frame(.src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = other);
     iface_get(other)->policy.sample = IFACE_SAMPLE_SFLOW;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     struct watch_slot *s;
     assert_int_equal(watch_take(watch, &s, 1), 1);
     assert_int_equal(s->tag.iface, other);
@@ -142,8 +140,7 @@ static struct watch_tag sample_of(const struct frame *f)
 {
     struct watch_slot *s;
 
-    rig_send(0, f);
-    rig_poll();
+    rig_forward(0, f);
     assert_int_equal(watch_take(watch, &s, 1), 1);
     struct watch_tag tag = s->tag;
     watch_give_back(watch, &s, 1);

@@ -246,14 +246,9 @@ static void send_one(unsigned number)
     choose_address(from);
     address_text(src, six, from, 1 + dice(3));
     address_text(dst, six, at, 1 + dice(3));
-    struct frame f = frame_ip(&(struct ip_spec){.src = src,
-                                                .dst = dst,
-                                                .ttl = ttl,
-                                                .sport = (uint16_t)(number + 1),
-                                                .dport = 7,
-                                                .options = six || dice(16) ? 0 : 4,
-                                                .vlan = (uint16_t)in->vlan,
-                                                .dst_mac = the_mac});
+    struct frame f = ip_frame(.src = src, .dst = dst, .ttl = ttl, .sport = (uint16_t)(number + 1),
+                              .dport = 7, .options = six || dice(16) ? 0 : 4,
+                              .vlan = (uint16_t)in->vlan, .dst_mac = the_mac);
     expected[number] = follow(in->vr, six, at, ttl);
     seen[number] = expected[number].why;
     drops[expected[number].why] += expected[number].why != DROP_NONE;

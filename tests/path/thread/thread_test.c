@@ -55,7 +55,7 @@ static void stop(void)
 
 static struct frame packet(void)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    return ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
 }
 
 static void send_chunk(void)
@@ -311,7 +311,7 @@ path_test(the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_not
 {
     start();
     rig_route(VR_DEFAULT, "203.0.113.1/32", rig_nexthop(NEXTHOP_LOCAL, in));
-    struct frame ours = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    struct frame ours = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1");
     waker_prepare(&exchange_punt_waker);
     send_chunk();
     receive_all(CHUNK, NULL);

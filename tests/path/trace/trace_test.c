@@ -73,8 +73,8 @@ path_test(traced_packets_keep_their_place_among_the_others)
     rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
     begin(100, is_seventh);
     for (uint16_t sport = 0; sport < 200; sport++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in});
+        struct frame f =
+            ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in);
         rig_send(0, &f);
     }
     rig_poll();
@@ -101,8 +101,7 @@ path_test(no_more_are_traced_than_asked_for)
     rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
     begin(5, NULL);
     for (unsigned i = 0; i < 300; i++) {
-        struct frame f =
-            frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+        struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in);
         rig_send(0, &f);
     }
     rig_poll();
@@ -124,8 +123,8 @@ path_test(traces_do_not_disturb_each_other)
     sevenths = watch;
     begin(3, NULL);
     for (uint16_t sport = 0; sport < 100; sport++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in});
+        struct frame f =
+            ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in);
         rig_send(0, &f);
     }
     rig_poll();
@@ -152,16 +151,13 @@ path_test(what_no_queue_takes_is_told)
     rig_route(VR_DEFAULT, "10.9.0.0/16", rig_nexthop(NEXTHOP_LOCAL, in));
     begin(10, NULL);
     rig_tx_block(1, true);
-    struct frame f =
-        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
-    rig_send(0, &f);
-    rig_poll();
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in);
+    rig_forward(0, &f);
     assert_int_equal(packet_trace_last(trace_at(watch, 0), TRACED_PACKET)->drop, DROP_TX_FULL);
     router_role(ROLE_CONTROL);
     punt_policy_set(PUNT_OTHER, &(struct punt_limit){.per_s = 1, .burst = 1, .queue = 0});
-    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.9.2.3", .to_iface = in});
-    rig_send(0, &f);
-    rig_poll();
+    f = ip_frame(.src = "192.0.2.1", .dst = "10.9.2.3", .to_iface = in);
+    rig_forward(0, &f);
     const struct packet_trace_step *s = packet_trace_last(trace_at(watch, 1), TRACED_PACKET);
     assert_int_equal(s->drop, DROP_PUNT_RING_FULL);
     assert_string_equal(s->stage, "punt");

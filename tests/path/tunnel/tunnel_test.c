@@ -105,19 +105,14 @@ static int no_tunnels(void **state)
 
 static struct frame packet(unsigned six, uint8_t tos, unsigned payload, uint16_t fragment)
 {
-    return frame_ip(&(struct ip_spec){.src = inner[six].src,
-                                      .dst = inner[six].dst,
-                                      .tos = tos,
-                                      .payload = payload,
-                                      .fragment = fragment,
-                                      .to_iface = in});
+    return ip_frame(.src = inner[six].src, .dst = inner[six].dst, .tos = tos, .payload = payload,
+                    .fragment = fragment, .to_iface = in);
 }
 
 // Sends f to port 0 and takes the frame that leaves by port 1. False: none.
 static bool into(const struct frame *f, struct frame *g)
 {
-    rig_send(0, f);
-    rig_poll();
+    rig_forward(0, f);
     return rig_receive(1, g);
 }
 
@@ -125,8 +120,7 @@ static bool into(const struct frame *f, struct frame *g)
 static bool out_of(struct frame *f, struct frame *g)
 {
     memcpy(f->b, iface_get(under[1])->mac, 6);
-    rig_send(2, f);
-    rig_poll();
+    rig_forward(2, f);
     return rig_receive(3, g);
 }
 
@@ -396,8 +390,7 @@ tunnel_test(a_packet_whose_ttl_ends_here_does_not_enter)
     struct frame f, g;
 
     topology(&gre, 0);
-    f = frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 1, .to_iface = in});
+    f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 1, .to_iface = in);
     assert_false(into(&f, &g));
     assert_only_drop(DROP_IP4_TTL, 1);
 }
@@ -554,8 +547,7 @@ static void least_of_ipv6_passes(const struct variant *v, unsigned outer6, bool 
     for (unsigned k = 0; k < 4; k++) {
         const unsigned len = lens[k];
         f = packet(1, 0, len - 48, 0);
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         unsigned pieces = put_together(&g, outer6, here || outer6 ? 1280 : 1500, len <= inside);
         assert_int_equal(pieces, len > inside && (here || outer6) ? 2 : 1);
         assert_true(out_of(&g, &h));
@@ -604,10 +596,8 @@ tunnel_test(flows_differ_outside)
         struct frame f, g;
         topology(&v, outer6);
         for (unsigned k = 0; k < 4; k++) {
-            f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                           .dst = "198.51.100.1",
-                                           .sport = (uint16_t)(1000 + k / 2),
-                                           .to_iface = in});
+            f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1",
+                         .sport = (uint16_t)(1000 + k / 2), .to_iface = in);
             assert_true(into(&f, &g));
             uint8_t *ip = frame_l3(&g);
             uint32_t port = be(ip + (outer6 ? 40 : 20), 2), label = be(ip, 4) & 0xfffff;
@@ -678,8 +668,7 @@ tunnel_test(another_virtual_router_is_no_way_in)
     memcpy(g.b + 12, (uint8_t[4]){0x81, 0, 0, 9}, 4);
     g.n += 4;
     memcpy(g.b, iface_get(other)->mac, 6);
-    rig_send(2, &g);
-    rig_poll();
+    rig_forward(2, &g);
     assert_false(rig_receive(3, &h));
     assert_true(rig_punted(PUNT_OTHER, &h, &other)); // no tunnel ends there: for the kernel
 }
@@ -690,8 +679,8 @@ tunnel_test(what_is_no_tunnels_is_punted)
     uint16_t iface;
 
     topology(&gre, 0);
-    f = frame_ip(&(struct ip_spec){
-        .src = "10.9.0.1", .dst = "10.9.0.2", .proto = 4, .payload = 40, .to_iface = under[1]});
+    f = ip_frame(.src = "10.9.0.1", .dst = "10.9.0.2", .proto = 4, .payload = 40,
+                 .to_iface = under[1]);
     assert_false(out_of(&f, &h));
     assert_true(rig_punted(PUNT_OTHER, &h, &iface));
     assert_int_equal(iface, under[1]);
@@ -994,8 +983,8 @@ tunnel_test(a_group_divides_the_inner_flows)
     router_role(ROLE_RIB_MANAGER);
     tunnel_set_path(tunnel_get(1), group, TUNNEL_UP, TUNNEL_PATH_ANY);
     for (unsigned k = 0; k < 64; k++) {
-        f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = "198.51.100.1", .sport = (uint16_t)(k + 1), .to_iface = in});
+        f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .sport = (uint16_t)(k + 1),
+                     .to_iface = in);
         assert_true(into(&f, &g));
         n[!memcmp(g.b, neighbor_mac(1), 6)]++;
     }
@@ -1053,10 +1042,8 @@ tunnel_test(bursts_of_both_families_keep_their_order)
 
     topology(&gre, 1);
     for (unsigned k = 0; k < 200; k++) {
-        f = frame_ip(&(struct ip_spec){.src = inner[k & 1].src,
-                                       .dst = inner[k & 1].dst,
-                                       .sport = (uint16_t)(k + 1),
-                                       .to_iface = in});
+        f = ip_frame(.src = inner[k & 1].src, .dst = inner[k & 1].dst, .sport = (uint16_t)(k + 1),
+                     .to_iface = in);
         rig_send(0, &f);
     }
     rig_poll();
@@ -1081,12 +1068,8 @@ tunnel_test(the_kernels_frames_go_in_too)
     struct frame f, g;
 
     topology(&gre, 0);
-    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                   .dst = "224.0.0.5",
-                                   .proto = 89,
-                                   .ttl = 1,
-                                   .payload = 44,
-                                   .dst_mac = (const uint8_t[6]){1, 0, 0x5e, 0, 0, 5}});
+    f = ip_frame(.src = "192.0.2.1", .dst = "224.0.0.5", .proto = 89, .ttl = 1, .payload = 44,
+                 .dst_mac = (const uint8_t[6]){1, 0, 0x5e, 0, 0, 5});
     rig_inject_frame(0, end[0], &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -1128,7 +1111,7 @@ tunnel_test(the_kernels_frames_do_not_go_into_a_hidden_tunnel)
         struct tunnel_settings s = settings(TUNNEL_IPIP, 0, 0, x);
         uint16_t id = router_tunnel_new(&s, a, rig_adjacency(under[0], 4));
         assert_int_equal(iface_get(id)->port, PORT_TUNNEL + port);
-        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1", .payload = 40});
+        f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1", .payload = 40);
         rig_inject_frame(0, id, &f);
         rig_poll();
         assert_true(rig_receive(1, &g));
@@ -1447,8 +1430,7 @@ tunnel_test(tunnels_of_two_ports_to_one_way_out)
     uint16_t second = router_tunnel_new(&s, a, rig_adjacency(under[0], 4));
     rig_route(a, "203.0.113.0/24", router_adjacency_new(second, iface_get(second)->mac));
     f[0] = packet(0, 0, 40, 0);
-    f[1] = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "203.0.113.1", .payload = 40, .to_iface = in});
+    f[1] = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1", .payload = 40, .to_iface = in);
     for (unsigned k = 0; k < 60; k++)
         rig_send(0, &f[k % 3 == 0]);
     rig_poll();
@@ -1473,8 +1455,7 @@ tunnel_test(a_burst_of_packets_with_a_tunnel_and_without)
     tunnels_fence();
     rig_route(a, "203.0.113.0/24", rig_adjacency(in, 5));
     f[0] = packet(0, 0, 40, 0);
-    f[1] = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "203.0.113.1", .payload = 40, .to_iface = in});
+    f[1] = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1", .payload = 40, .to_iface = in);
     for (unsigned k = 0; k < 60; k++)
         rig_send(0, &f[k % 3 != 1]);
     rig_poll();

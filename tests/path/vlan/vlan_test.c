@@ -19,7 +19,7 @@ static void two_interfaces(void)
 
 static struct frame packet(void)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    return ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
 }
 
 static const struct {
@@ -30,12 +30,8 @@ static const struct {
 static struct frame pair_packet(unsigned family, uint16_t tpid, uint16_t outer, uint16_t vlan,
                                 uint16_t to)
 {
-    return frame_ip(&(struct ip_spec){.src = any[family].src,
-                                      .dst = any[family].dst,
-                                      .outer_tpid = tpid,
-                                      .outer_tci = outer,
-                                      .vlan = vlan,
-                                      .to_iface = to});
+    return ip_frame(.src = any[family].src, .dst = any[family].dst, .outer_tpid = tpid,
+                    .outer_tci = outer, .vlan = vlan, .to_iface = to);
 }
 
 static uint64_t received_by(uint16_t iface)
@@ -57,8 +53,7 @@ path_test(a_packet_with_two_tags_enters_by_the_sub_interface_of_both)
         for (unsigned family = 0; family < 2; family++) {
             struct frame g, f = pair_packet(family, rte_be_to_cpu_16(s->tpid_be), s->outer_vlan,
                                             s->vlan, sub[i]);
-            rig_send(0, &f);
-            rig_poll();
+            rig_forward(0, &f);
             assert_true(rig_receive(1, &g));
             assert_int_equal(g.n, f.n - 8);
             assert_int_equal(g.b[12] << 8 | g.b[13], family ? 0x86dd : 0x0800);
@@ -78,11 +73,10 @@ path_test(two_tags_go_out_by_a_sub_interface_with_two)
     for (unsigned family = 0; family < 2; family++) {
         struct frame came[3] = {
             packet(), pair_packet(family, 0x88a8, 100, 10, from), // new length, the same length
-            frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 90})};
+            ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 90)};
         for (unsigned i = 0; i < 3; i++) {
             struct frame g;
-            rig_send(0, &came[i]);
-            rig_poll();
+            rig_forward(0, &came[i]);
             assert_true(rig_receive(1, &g));
             assert_memory_equal(g.b, neighbor_mac(9), 6);
             assert_memory_equal(g.b + 6, iface_get(sub)->mac, 6);
@@ -148,10 +142,8 @@ path_test(tags_the_port_has_taken_off_count_like_those_in_the_frame)
         {RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_QINQ | RTE_MBUF_F_RX_QINQ_STRIPPED, 10, 100, 10},
     };
     for (unsigned i = 0; i < sizeof way / sizeof *way; i++) {
-        struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                       .dst = "198.51.100.1",
-                                                       .to_iface = sub,
-                                                       .vlan = way[i].in_frame});
+        struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .to_iface = sub,
+                                     .vlan = way[i].in_frame);
         struct rte_mbuf *m = rig_mbuf(&f, 2048);
         m->ol_flags |= way[i].flags;
         m->vlan_tci = way[i].tci;
@@ -182,15 +174,13 @@ path_test(priority_tags_are_taken_off_in_front_of_and_behind_others)
     three.n += 4;
     for (unsigned i = 0; i < 4; i++)
         rig_send(0, &f[i]);
-    rig_send(0, &three);
-    rig_poll();
+    rig_forward(0, &three);
     assert_int_equal(rig_discard(1), 5);
     assert_int_equal(received_by(one), 3);
     assert_int_equal(received_by(two), 2);
     assert_int_equal(rig_drops_all(), 0);
     g = pair_packet(0, 0x8100, 0x2000, 0xe000, in); // two priority tags: untagged
-    rig_send(0, &g);
-    rig_poll();
+    rig_forward(0, &g);
     assert_true(rig_receive(1, &g));
     assert_int_equal(received_by(in), 1);
 }
@@ -221,8 +211,7 @@ path_test(vlans_nobody_has_are_dropped_by_name_at_both_levels)
         uint64_t before = rig_drops(odd[i].reason), all = rig_drops_all();
         struct frame f =
             pair_packet(0, odd[i].tpid, odd[i].outer, odd[i].vlan, iface_get(2)->vlan == 7 ? 2 : 3);
-        rig_send(0, &f);
-        rig_poll();
+        rig_forward(0, &f);
         assert_int_equal(rig_drops_all() - all, odd[i].reason != DROP_NONE);
         assert_int_equal(rig_drops(odd[i].reason) - before, odd[i].reason != DROP_NONE);
         rig_discard(1);
@@ -236,11 +225,10 @@ path_test(an_s_tag_alone_is_no_vlan_of_a_sub_interface)
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
-    struct frame f = frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
+    struct frame f =
+        ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub);
     memcpy(f.b + 12, (uint8_t[2]){0x88, 0xa8}, 2);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_VLAN_TPID, 1);
 }
 
@@ -252,8 +240,7 @@ path_test(a_fourth_tag_and_a_cut_one_are_dropped)
     memcpy(f.b + 20, (uint8_t[8]){0x81, 0, 0, 1, 0x81, 0, 0, 2}, 8);
     rig_send(0, &f);
     memcpy(f.b + 20, (uint8_t[6]){0x81, 0, 0, 1, 0x08, 0}, 6); // three
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_VLAN_INNER_UNKNOWN, 2);
     f = pair_packet(0, 0x88a8, 100, 10, two);
     for (f.n = 14; f.n < 22; f.n++)
@@ -267,13 +254,11 @@ path_test(the_wrong_mac_and_a_down_interface_are_named_with_two_tags_too)
     two_interfaces();
     uint16_t two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     struct frame f = pair_packet(0, 0x88a8, 100, 10, in);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_only_drop(DROP_ETHER_NOT_OURS, 1);
     iface_get(two)->flags = 0;
     f = pair_packet(0, 0x88a8, 100, 10, two);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_int_equal(rig_drops(DROP_IFACE_DOWN), 1);
     struct counter_iface c;
     counter_sum_iface(two, &c);

@@ -81,8 +81,7 @@ static void interfaces(void)
 
 static struct frame packet(const char *dst, unsigned payload)
 {
-    return frame_ip(
-        &(struct ip_spec){.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in});
+    return ip_frame(.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in);
 }
 
 path_test(a_forwarded_frame_is_seen_as_received_and_as_sent)
@@ -90,8 +89,7 @@ path_test(a_forwarded_frame_is_seen_as_received_and_as_sent)
     interfaces();
     watch_all(1u << WATCH_RX | 1u << WATCH_TX | 1u << WATCH_DROP | 1u << WATCH_PUNT);
     struct frame f = packet("198.51.100.9", 100), g;
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
     struct watch_tag tag = seen(WATCH_RX, &f);
     assert_int_equal(tag.port, iface_get(in)->port);
@@ -114,8 +112,7 @@ path_test(a_dropped_packet_is_seen_with_its_reason)
                  fine = packet("198.51.100.9", 20);
     rig_send(0, &blackhole);
     rig_send(0, &fine);
-    rig_send(0, &lost);
-    rig_poll();
+    rig_forward(0, &lost);
     struct watch_tag tag = seen(WATCH_DROP, &blackhole);
     assert_int_equal(tag.why, DROP_BLACKHOLE);
     assert_int_equal(tag.iface, in);
@@ -129,8 +126,8 @@ path_test(every_drop_is_seen_once_and_buffers_that_are_done_are_not)
 {
     interfaces();
     watch_all(1u << WATCH_DROP);
-    struct frame big = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "198.51.100.9", .payload = 1900, .to_iface = in});
+    struct frame big =
+        ip_frame(.src = "192.0.2.1", .dst = "198.51.100.9", .payload = 1900, .to_iface = in);
     rig_send(0, &big); // cut into two fragments: its own buffer is freed
     rig_poll();
     assert_int_equal(rig_discard(1), 2);
@@ -146,8 +143,7 @@ path_test(a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header)
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_nexthop(NEXTHOP_HOLD, out));
     uint32_t failed = rig_nexthop(NEXTHOP_FAILED, out);
     struct frame f = packet("203.0.113.7", 30);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     struct rte_mbuf *m = rig_held();
     packet_meta(m)->nexthop = failed;
     watch_all(1u << WATCH_DROP);
@@ -168,11 +164,10 @@ path_test(a_punted_frame_is_seen_with_its_class)
     struct frame g;
 
     interfaces();
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "10.0.0.1", .proto = 1, .payload = 8, .to_iface = in});
+    struct frame f =
+        ip_frame(.src = "192.0.2.1", .dst = "10.0.0.1", .proto = 1, .payload = 8, .to_iface = in);
     watch_all(1u << WATCH_PUNT);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     struct watch_tag tag = seen(WATCH_PUNT, &f);
     assert_int_equal(tag.why, PUNT_ICMP);
     assert_int_equal(tag.iface, in);
@@ -187,11 +182,10 @@ path_test(a_watch_of_an_interface_sees_only_that)
         &(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = SNAP, .iface = tagged_in},
         SLOTS, 1u << WATCH_RX);
     struct frame f = packet("198.51.100.9", 10);
-    struct frame g = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = tagged_in});
+    struct frame g =
+        ip_frame(.src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = tagged_in);
     rig_send(0, &f);
-    rig_send(0, &g);
-    rig_poll();
+    rig_forward(0, &g);
     assert_int_equal(seen(WATCH_RX, &g).iface, tagged_in);
     nothing_more_is_seen();
     assert_int_equal(rig_discard(1), 2);
@@ -245,8 +239,7 @@ path_test(what_does_not_fit_is_counted_and_nobody_waits)
     assert_int_equal(watch_sum(watch).missed, 36);
     assert_int_equal(watch_take(watch, s, SLOTS + 1), SLOTS);
     watch_give_back(watch, s, SLOTS);
-    rig_send(0, &f);
-    rig_poll();
+    rig_forward(0, &f);
     assert_int_equal(watch_sum(watch).taken, SLOTS + 1);
     assert_int_equal(rig_discard(1), 1);
     end();
