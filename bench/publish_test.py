@@ -24,7 +24,7 @@ def test_the_papers_own_order_of_the_five_is_recognized():
     rows = [row(name.lower(), name, mpps=20.0 if name == "QSBR" else 10.0, p50=place)
             for place, name in enumerate(kamuee0_rcu.SYNCHRONIZE, 1)]
     assert all(r.ours == [r.paper]
-               for r in kamuee0_rcu.places([*reversed(rows), row("rwlock", "", mpps=99.0, p50=0.1)]))
+               for r in kamuee0_rcu.places([*reversed(rows), row("none", "", mpps=99.0, p50=0.1)]))
 
 
 def test_a_writer_without_a_core_of_its_own_has_no_time_to_publish():

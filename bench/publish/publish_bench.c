@@ -2,7 +2,7 @@
 // publish_bench.c - measures forwarding while routes change
 //
 //     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N]
-//                   [--window 300] [--quick] [--aside] [--json]
+//                   [--window 300] [--quick] [--json]
 //
 // kamueed's own forwarder thread on the last core, with four ports in memory (lib/port_memory.h), a
 // full table, and random addresses of its prefixes. A manager on core 0 changes the routes in use:
@@ -17,10 +17,6 @@
 //
 // --window: milliseconds per turn. Short windows and many rounds show small differences on a
 // machine whose speed drifts.
-//
-// --aside: three more variants of each rate: changes of an equal table without lookups; a manager
-// that computes as long without changes; and one that only requests as many grace periods. They
-// tell apart the costs of moving cache lines, of another busy core, and of grace periods.
 //
 // Before each round, only a loop that reads the clock runs on each of the two cores: the time that
 // it was preempted, in total and for more than a millisecond at once, is the machine's disturbance
@@ -62,9 +58,6 @@
 #define GRACES_MAX (1u << 18) // measured in one window
 
 enum load { FLOOD, PART, LOADS };
-// Of the forwarder's table; of an equal table; none, but computes as long; none.
-enum writer { CHANGES, ASIDE, SPINS, GRACES, WRITERS };
-static const char *const writer_name[WRITERS] = {"", "aside", "spins", "graces"};
 
 // Measurements in the windows of a load and rate, one per round.
 enum value {
@@ -103,10 +96,9 @@ struct probe { // a grace period being measured
 
 static unsigned rate[RATES_MAX] = {0, 10000, 100000}; // changes per second; the first is 0
 static unsigned n_rates = 3;
-static enum writer writer[RATES_MAX];
 static unsigned rounds = 11, window_ms = 300, load_percent = 80;
 static const char *prefixes;
-static bool json, aside_too;
+static bool json;
 static rounds_t gaps[2][GAPS]; // the manager's core, the forwarder's
 static rounds_t result[LOADS][RATES_MAX][VALUES];
 static double grace_us[GRACES_MAX];
@@ -116,7 +108,7 @@ static uint8_t (*lines[SOURCE_PORTS])[SOURCE_LINE];
 static uint32_t n_lines[SOURCE_PORTS];
 static struct rte_mempool *pool;
 static const struct router_fib *router;
-static struct fib *fib, *aside; // the table of the packets; an equal one
+static struct fib *fib;
 static uint32_t hop[HOPS];
 static struct plan plan;
 static struct thread *forwarder;
@@ -135,13 +127,12 @@ static void grace_over_now(struct rcu_retired *r)
     free(p);
 }
 
-static void changes_commit(struct fib *to) // NULL: only a grace period
+static void changes_commit(void)
 {
     struct probe *p = malloc(sizeof *p);
 
     bench_check(p, "no memory");
-    if (to)
-        fib_commit(to);
+    fib_commit(fib);
     p->begun_ns = clock_now_ns();
     rcu_retire(&p->retired, grace_over_now);
 }
@@ -154,7 +145,7 @@ static bool is_default(const struct prefix *p)
 // Makes one or two changes of a random prefix; returns their number. A withdrawn prefix is
 // announced again at once, so that the table stays the same; meanwhile its packets use a shorter
 // prefix.
-static unsigned route_change(struct fib *to, unsigned left)
+static unsigned route_change(unsigned left)
 {
     uint64_t x = hash_mix64(bench_random());
     const struct poptrie_route *r = &router->routes->route[x % router->routes->n];
@@ -165,28 +156,16 @@ static unsigned route_change(struct fib *to, unsigned left)
     if (is_default(&p))
         return 0;
     if (left >= 2 && x >> 63) {
-        bench_check(!fib_del(to, &p), "the FIB lost a prefix");
+        bench_check(!fib_del(fib, &p), "the FIB lost a prefix");
         n++;
     }
-    bench_check(!fib_set(to, &p, hop[(x >> 40) % HOPS]), "the FIB refused a change");
+    bench_check(!fib_set(fib, &p, hop[(x >> 40) % HOPS]), "the FIB refused a change");
     return n + 1;
 }
 
-#define CHANGE_NS 400u // about the time of a change on a machine of docs/measurements.md
-
-// Computes as long as `n` changes take, only in registers.
-static unsigned cpu_spin(unsigned n)
-{
-    for (uint64_t end = rte_rdtsc() + n * rte_get_tsc_hz() / 1000000 * CHANGE_NS / 1000;
-         rte_rdtsc() < end;)
-        rte_pause();
-    return n;
-}
-
 // Changes routes until `end_ns`; returns the number of changes.
-static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns, uint64_t end_ns)
+static uint64_t change_routes(unsigned per_s, uint64_t begun_ns, uint64_t end_ns)
 {
-    struct fib *to = how == CHANGES ? fib : how == ASIDE ? aside : NULL;
     struct timespec tick = {.tv_nsec = TICK_US * 1000};
     uint64_t done = 0, now;
 
@@ -196,11 +175,9 @@ static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns
         // on its socket.
         due = RTE_MIN(due, done + per_s / 1000 + 2);
         while (done < due)
-            done += to             ? route_change(to, (unsigned)(due - done))
-                    : how == SPINS ? cpu_spin((unsigned)(due - done))
-                                   : (unsigned)(due - done);
-        if (done > before && how != SPINS)
-            changes_commit(to);
+            done += route_change((unsigned)(due - done));
+        if (done > before)
+            changes_commit();
     }
     return done;
 }
@@ -292,7 +269,7 @@ static void forwarder_stop(void)
 
 // --- a window ---
 
-static void window_measure(rounds_t *to, unsigned round, unsigned per_s, enum writer how)
+static void window_measure(rounds_t *to, unsigned round, unsigned per_s)
 {
     uint64_t offered_before, offered_after;
 
@@ -302,7 +279,7 @@ static void window_measure(rounds_t *to, unsigned round, unsigned per_s, enum wr
     uint64_t lost_before = packets_lost(&offered_before), dropped_before = packets_dropped(),
              sent_before = packets_sent();
     uint64_t cpu_ns = thread_cpu_time_ns(forwarder), begun = clock_now_ns();
-    uint64_t changes = change_routes(per_s, how, begun, begun + window_ms * 1000000ull);
+    uint64_t changes = change_routes(per_s, begun, begun + window_ms * 1000000ull);
     uint64_t ns = clock_now_ns() - begun, n = packets_sent() - sent_before;
     cpu_ns = thread_cpu_time_ns(forwarder) - cpu_ns;
     uint64_t lost_now = packets_lost(&offered_after) - lost_before;
@@ -346,32 +323,13 @@ static void round_run(unsigned round)
         forwarder_start(load == FLOOD ? 0 : all * load_percent / 100);
         for (unsigned k = 0; k < n_rates; k++) {
             unsigned i = (k + round) % n_rates;
-            window_measure(result[load][i], round, rate[i], writer[i]);
+            window_measure(result[load][i], round, rate[i]);
         }
         forwarder_stop();
     }
 }
 
 // --- before ---
-
-static int copy_route(void *ctx, const struct prefix *p, uint32_t nexthop)
-{
-    return fib_set(ctx, p, nexthop);
-}
-
-static void aside_make(void)
-{
-    aside = fib_new(IP4, FIB_POPTRIE);
-    bench_check(aside && !fib_walk(fib, NULL, copy_route, aside), "no memory for a second table");
-    fib_commit(aside);
-    unsigned n = n_rates;
-    for (unsigned i = 1; i < n; i++)
-        for (enum writer how = ASIDE; how < WRITERS; how++) {
-            bench_check(n_rates < RATES_MAX, "too many --rates");
-            rate[n_rates] = rate[i];
-            writer[n_rates++] = how;
-        }
-}
 
 static void router_make(void)
 {
@@ -431,7 +389,6 @@ static void result_report(void)
         unsigned load = i / n_rates, at = i % n_rates;
         report_open(NULL, '{');
         report_text("load", "%s", load == FLOOD ? "flood" : "part");
-        report_text("writer", "%s", writer_name[writer[at]]);
         report_number("changes_per_s", 0, rate[at]);
         for (unsigned v = 0; v < VALUES; v++)
             report_series(value_form[v].key, value_form[v].decimals, result[load][at][v], rounds);
@@ -463,7 +420,7 @@ static const struct bench_option options[] = {
     OPTION_TEXT("prefixes", &prefixes), OPTION_CALL("rates", rates_read),
     OPTION_NUMBER("load", &load_percent, 1, 100), OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX),
     OPTION_NUMBER("window", &window_ms, 10, 10000), OPTION_DO("quick", quick_set),
-    OPTION_FLAG("json", &json), OPTION_FLAG("aside", &aside_too), {0}};
+    OPTION_FLAG("json", &json), {0}};
 
 int main(int argc, char **argv)
 {
@@ -472,8 +429,6 @@ int main(int argc, char **argv)
     bench_options(argc, argv, options, NULL);
     dpdk_start();
     router_make();
-    if (aside_too)
-        aside_make();
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     for (unsigned r = 0; r < rounds; r++)
         round_run(r);

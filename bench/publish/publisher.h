@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // publisher.h - ways to replace a table that forwarders are using
 //
-// The publishers of the Kamuee Zero paper (figure 8) and others of liburcu, behind one struct. A
-// reader encloses its work in read_lock and read_unlock and calls quiescent() once per burst; the
-// writer calls publish(), which stores the new pointer and returns when no reader can hold the old
-// one.
+// The publishers of the Kamuee Zero paper (figure 8) behind one struct. A reader encloses its work
+// in read_lock and read_unlock and calls quiescent() once per burst; the writer calls publish(),
+// which stores the new pointer and returns when no reader can hold the old one.
 //
 //     name      cost for a reader                        the writer waits for
 //     qsbr      a load and a comparison per burst        every reader to be quiescent
-//     memb      two stores per section                   the same, and membarrier() twice or more
 //     signal    two stores per section                   the same, and a signal to each reader
 //     mb        two stores, three barriers per section   every reader to leave its section
-//     bp        as memb, with one more pointer           as memb
 //     global    a mutex of all readers                   the mutex
 //     thread    its own mutex                            the mutex of each reader, one by one
-//     rwlock    two atomic additions on one line         all readers to be out at once
 //     none      nothing                                  nothing: it protects nothing, and shows
 //                                                        the cost of the others
 //
@@ -25,9 +21,7 @@
 
 // liburcu's small functions inline, as in a program that needs speed.
 #define _LGPL_SOURCE
-#include <urcu/urcu-bp.h>
 #include <urcu/urcu-mb.h>
-#include <urcu/urcu-memb.h>
 #include <urcu/urcu-qsbr.h>
 #if __has_include(<urcu/urcu-signal.h>) // removed in liburcu 0.15
 #include <urcu/urcu-signal.h>
@@ -43,7 +37,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 struct publisher {
-    const char *name, *paper; // name in the paper; NULL: not in the paper
+    const char *name, *paper; // name in the paper; NULL: none
     void (*begin)(unsigned reader), (*end)(unsigned reader); // of a reader thread
     void (*read_lock)(unsigned reader), (*read_unlock)(unsigned reader);
     void (*quiescent)(void);
@@ -88,7 +82,6 @@ INLINE void nothing_of(unsigned reader)
     .read_unlock = f##_read_unlock, .quiescent = f##_quiescent, .publish = f##_publish
 
 URCU(qsbr) = {.name = "qsbr", .paper = "QSBR", URCU_FUNCTIONS(qsbr)};
-URCU(memb) = {.name = "memb", URCU_FUNCTIONS(memb)};
 #if HAS_SIGNAL
 URCU(signal) = {.name = "signal", .paper = "SIGNAL", URCU_FUNCTIONS(signal)};
 #define PUBLISHER_SIGNAL(X) X(signal)
@@ -96,15 +89,14 @@ URCU(signal) = {.name = "signal", .paper = "SIGNAL", URCU_FUNCTIONS(signal)};
 #define PUBLISHER_SIGNAL(X)
 #endif
 URCU(mb) = {.name = "mb", .paper = "MB", URCU_FUNCTIONS(mb)};
-URCU(bp) = {.name = "bp", URCU_FUNCTIONS(bp)};
 
 // --- locks ---
 
-extern pthread_mutex_t publisher_mutex;
-extern pthread_rwlock_t publisher_rw;
-extern struct publisher_slot {
+static pthread_mutex_t publisher_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct publisher_slot {
     pthread_mutex_t mutex;
-} __attribute__((aligned(128))) publisher_slot[READERS_MAX];
+} __attribute__((aligned(128))) publisher_slot[READERS_MAX] = {
+    [0 ... READERS_MAX - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
 
 INLINE void global_read_lock(unsigned reader)
 {
@@ -144,23 +136,6 @@ INLINE void thread_publish(void **root, void *next, unsigned n_readers)
     }
 }
 
-INLINE void rwlock_read_lock(unsigned reader)
-{
-    pthread_rwlock_rdlock(&publisher_rw);
-}
-
-INLINE void rwlock_read_unlock(unsigned reader)
-{
-    pthread_rwlock_unlock(&publisher_rw);
-}
-
-INLINE void rwlock_publish(void **root, void *next, unsigned n_readers)
-{
-    pthread_rwlock_wrlock(&publisher_rw);
-    store(root, next);
-    pthread_rwlock_unlock(&publisher_rw);
-}
-
 INLINE void none_publish(void **root, void *next, unsigned n_readers)
 {
     store(root, next);
@@ -172,13 +147,12 @@ INLINE void none_publish(void **root, void *next, unsigned n_readers)
 #define LOCK static const struct publisher __attribute__((unused))
 LOCK publisher_global = {.name = "global", .paper = "global mutex", LOCK_FUNCTIONS(global)};
 LOCK publisher_thread = {.name = "thread", .paper = "per-thread mutex", LOCK_FUNCTIONS(thread)};
-LOCK publisher_rwlock = {.name = "rwlock", LOCK_FUNCTIONS(rwlock)};
 LOCK publisher_none = {.name = "none", .begin = nothing_of, .end = nothing_of,
                        .read_lock = nothing_of, .read_unlock = nothing_of, .quiescent = nothing,
                        .publish = none_publish};
 
 // X(word of the constant): all that protect. `none` must be asked for by name.
 #define PUBLISHERS(X)                                                                              \
-    X(qsbr) X(memb) PUBLISHER_SIGNAL(X) X(mb) X(bp) X(global) X(thread) X(rwlock)
+    X(qsbr) PUBLISHER_SIGNAL(X) X(mb) X(global) X(thread)
 
 #endif
