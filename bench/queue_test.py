@@ -154,7 +154,7 @@ def answer_of(name, *words):
 def test_the_scheduler_and_its_peers_are_measured_in_one_run():
     rows = answer_of("queue_bench", "--rounds", "1", "--packets", "1024", "--only", "classes")
     by_engine = {(one["engine"], one["vrs"]): one for one in rows}
-    assert {(engine, vrs) for engine in ("kamuee", "rte_sched", "drr") for vrs in (8, 4096)} <= set(by_engine)
+    assert {(engine, vrs) for engine in ("kamuee", "rte_sched") for vrs in (8, 4096)} <= set(by_engine)
     assert all(one["cycles"] > 0 and one["ratio"] > 0 for one in rows)
     assert by_engine["rte_sched", 8]["ratio"] == 1
 
@@ -167,8 +167,8 @@ def test_a_call_that_finds_nothing_is_timed():
 @pytest.mark.parametrize("case, figure", [("share", "error"), ("delay", "p99_us")])
 def test_what_is_kept_has_a_row_for_each_engine_and_its_figure_alone(case, figure):
     rows = {one["engine"]: one for one in answer_of("queue_bench", "--only", case, "--windows", "1")}
-    assert set(rows) == {"kamuee", "rte_sched", "drr"}
-    assert all(rows[name][figure] > 0 for name in ("kamuee", "drr")), "rte_sched has none on a busy machine"
+    assert set(rows) == {"kamuee", "rte_sched"}
+    assert rows["kamuee"][figure] > 0       # rte_sched has none on a busy machine
     assert all(one["cycles"] is None and one["vrs"] == 8 for one in rows.values())
     assert all(one[{"error": "p99_us", "p99_us": "error"}[figure]] is None for one in rows.values())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench queue`: the queue manager of a port beside DPDK's rte_sched, a deficit round robin, and Linux HTB.
+"""`kamuee bench queue`: the queue manager of a port beside DPDK's rte_sched and Linux HTB.
 
 The program queue_bench measures the scheduler by itself, its peers in turns; ring_bench what it adds that a packet
 comes from another core; forward_bench the whole path with it and without; measure/shaped.py links that HTB shapes. This
@@ -24,8 +24,7 @@ from measure.cases import case_parser, print_rows
 from measure.goal import Goal
 from measure.program import answer_of, daemon, run_command
 
-IDEA = ("a port's queue manager compared with rte_sched, a deficit round robin and Linux HTB: cycles, rates, shares, "
-        "delay (root for HTB)")
+IDEA = "a port's queue manager compared with rte_sched and Linux HTB: cycles, rates, shares, delay (root for HTB)"
 PLOT = "queue-bench.svg"
 PROGRAM = {
     "classes": "enqueue and dequeue, eight classes a virtual router",

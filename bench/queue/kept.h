@@ -7,7 +7,7 @@
 #ifndef BENCH_QUEUE_KEPT_H
 #define BENCH_QUEUE_KEPT_H
 
-#define KEPT_ENGINES 3u // ours first
+#define KEPT_ENGINES 2u // ours first
 
 struct rte_mempool;
 

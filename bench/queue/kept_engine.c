@@ -2,21 +2,17 @@
 // kept_engine.c - see kept_engine.h
 #include "queue/kept_engine.h"
 
-#include <string.h>
 
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 #include <rte_sched.h>
 
 #include "lib/bench.h"
-#include "queue/drr.h"
 #include "queue/queue.h"
 
 #define WAITING_BYTES (512 * KEPT_FRAME)
 #define BATCH 64u
-#define CREDIT_US 10u
 #define PIPE_QUEUE 512u
-#define ROBIN_WAITING 512u
 
 static struct rte_mempool *pool;
 static char client_place[KEPT_CLIENTS]; // their addresses stand for packets
@@ -175,59 +171,7 @@ static void sched_end(void)
     rte_sched_port_free(sched); // with waiting packets
 }
 
-// --- the round robin -----------------------------------------------------------------------------
-
-static struct {
-    struct drr *d;
-    double bytes_a_tick, credit;
-    uint64_t last;
-    unsigned waiting[KEPT_CLIENTS];
-} robin;
-
-static void robin_make(enum kept_case which, uint64_t rate_bps)
-{
-    memset(&robin, 0, sizeof robin);
-    robin.d = drr_make(KEPT_CLIENTS, KEPT_CLIENTS * ROBIN_WAITING, KEPT_FRAME);
-    for (unsigned i = 0; i < KEPT_CLIENTS; i++)
-        drr_weight(robin.d, i, which == KEPT_SHARE ? 1u << i : 1);
-    robin.bytes_a_tick = (double)rate_bps / 8 / (double)rte_get_tsc_hz();
-}
-
-static bool robin_put(unsigned i, uint64_t now)
-{
-    (void)now;
-    if (robin.waiting[i] == ROBIN_WAITING)
-        return false;
-    drr_put(robin.d, &client_place[i], KEPT_FRAME, i, 0);
-    robin.waiting[i]++;
-    return true;
-}
-
-static unsigned robin_take(unsigned *client, unsigned n, uint64_t now)
-{
-    double most = 2 * KEPT_FRAME +
-                  robin.bytes_a_tick * (double)rte_get_tsc_hz() / 1e6 * CREDIT_US;
-    unsigned taken = 0;
-    void *packet;
-
-    robin.credit += robin.bytes_a_tick * (double)(now - robin.last);
-    robin.credit = robin.credit < most ? robin.credit : most;
-    robin.last = now;
-    while (taken < n && robin.credit >= KEPT_FRAME && drr_take(robin.d, &packet, 1)) {
-        robin.credit -= KEPT_FRAME;
-        client[taken] = (unsigned)((char *)packet - client_place);
-        robin.waiting[client[taken++]]--;
-    }
-    return taken;
-}
-
-static void robin_end(void)
-{
-    drr_free(robin.d);
-}
-
 const struct kept_engine kept_engine[KEPT_ENGINES] = {
     {"kamuee", false, ours_make, ours_put, ours_take, ours_end},
     {"rte_sched", true, sched_make, sched_put, sched_take, sched_end},
-    {"drr", false, robin_make, robin_put, robin_take, robin_end},
 };

@@ -2,8 +2,7 @@
 // kept_engine.h - the schedulers of kept.h, each with its best configuration
 //
 // Ours has guarantees and weights. rte_sched has caps: they are set to the shares, and for the
-// delay add up to the port's rate. The round robin has only weights; this file's clock keeps its
-// rate.
+// delay add up to the port's rate.
 #ifndef BENCH_QUEUE_KEPT_ENGINE_H
 #define BENCH_QUEUE_KEPT_ENGINE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_bench.c - compares the queue manager's cost with DPDK's rte_sched and a plain round robin
+// queue_bench.c - compares the queue manager's cost with DPDK's rte_sched
 //
 //     queue_bench [--rounds 15] [--packets 131072] [--windows 20] [--only CASE] [--quick] [--json]
 //
@@ -26,7 +26,6 @@
 #include "lib/eal.h"
 #include "lib/report.h"
 #include "lib/stat.h"
-#include "queue/drr.h"
 #include "queue/kept.h"
 #include "queue/queue.h"
 
@@ -181,41 +180,11 @@ static void peer_end(void)
     rte_sched_port_free(port);
 }
 
-// --- the round robin -----------------------------------------------------------------------------
-
-static struct drr *drr;
-
-static void drr_begin(void)
-{
-    drr = drr_make(vrs, MBUFS, 1518);
-}
-
-static unsigned drr_put_all(struct rte_mbuf **m, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        const struct label *l = rte_mbuf_to_priv(m[i]);
-
-        drr_put(drr, m[i], FRAME, l->vr, l->class);
-    }
-    return n;
-}
-
-static unsigned drr_take_all(struct rte_mbuf **m, unsigned n)
-{
-    return drr_take(drr, (void **)m, n);
-}
-
-static void drr_end(void)
-{
-    drr_free(drr);
-}
-
 // --- classes -------------------------------------------------------------------------------------
 
 static struct engine engines[] = {
     {"kamuee", ours_make, ours_label, ours_put, ours_take, ours_end, {0}, 0, 0, {0}},
     {"rte_sched", peer_make, peer_label, peer_put, peer_take, peer_end, {0}, 0, 0, {0}},
-    {"drr", drr_begin, ours_label, drr_put_all, drr_take_all, drr_end, {0}, 0, 0, {0}},
 };
 #define ENGINES (sizeof engines / sizeof *engines)
 
