@@ -2,8 +2,7 @@
 // acl_bench.c - compares access lists and address sets with DPDK's rte_acl, in one process
 //
 //     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15]
-//               [--seed 1] [--memory MIB] [--promote-from RULES] [--shelve-from RULES] [--quick]
-//               [--json]
+//               [--seed 1] [--memory MIB] [--quick] [--json]
 //
 // SHAPE is one, acl, fw, ipc, blocklist or hosts (rules.c); FAMILY is 4 or 6; PEER is the number of
 // rules for rte_acl if it cannot hold all (its own rules and packets, made the same way), 0 =
@@ -309,7 +308,6 @@ static void traffic_parse(const char *list)
 static void quick_set(const char *unused)
 {
     sets_parse(QUICK_SETS);
-    traffic_parse("hot,scatter,unlisted,hostile");
     opt.rounds = 5;
     opt.packets = 1u << 17;
     opt.change_seconds = 0.25;
@@ -318,9 +316,7 @@ static void quick_set(const char *unused)
 static const struct bench_option options[] = {
     OPTION_CALL("sets", sets_parse), OPTION_CALL("traffic", traffic_parse),
     OPTION_NUMBER("rounds", &opt.rounds, 1, ROUNDS_MAX), OPTION_NUMBER("seed", &opt.seed, 0, 0),
-    OPTION_NUMBER("memory", &opt.memory_mib, 0, 0),
-    OPTION_NUMBER("promote-from", &prefix_rules_from, 0, 0),
-    OPTION_NUMBER("shelve-from", &buckets_from, 0, 0), OPTION_DO("quick", quick_set),
+    OPTION_NUMBER("memory", &opt.memory_mib, 0, 0), OPTION_DO("quick", quick_set),
     OPTION_FLAG("json", &opt.json), {0}};
 
 int main(int argc, char **argv)

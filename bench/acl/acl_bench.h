@@ -40,7 +40,6 @@ uint32_t rules_search(const struct rules *r, const void *key);
 
 enum pattern_of {
     TRAFFIC_HOT,      // 16,384 flows, all equally frequent
-    TRAFFIC_ZIPF,     // 262,144 flows, popularity 1/rank
     TRAFFIC_SCATTER,  // no flow twice, each matches a rule
     TRAFFIC_UNLISTED, // no flow twice, 19 of 20 random
     TRAFFIC_HOSTILE,  // no flow twice; source, destination and ports of different rules:
@@ -98,7 +97,6 @@ struct engine {
 enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_PEER, N_ENGINES };
 extern struct engine engines[N_ENGINES];
 extern struct engine *const peer; // rte_acl
-extern uint32_t prefix_rules_from, buckets_from; // as in acl_config
 void engines_init(size_t memory_mib); // memory limit for one build of rte_acl
 void engine_cache_fresh(void);
 void peer_choose(const struct packets *p); // fastest variant for these packets

@@ -29,7 +29,6 @@ static struct acl_cache *cache;
 static uint32_t slot[BURST], found_rte[BURST];
 static uint64_t found_set;
 static bool set_only; // a blocklist: the list is one rule that refers to the set
-uint32_t prefix_rules_from, buckets_from;
 static int heap_socket;
 static size_t build_limit;
 
@@ -104,8 +103,7 @@ static const struct acl_rule *rules_of(const struct rules *r, size_t *n)
 
 static int list_build(struct engine *e, const struct rules *r)
 {
-    struct acl_config cfg = {
-        .set = {set}, .prefix_rules_from = prefix_rules_from, .buckets_from = buckets_from};
+    struct acl_config cfg = {.set = {set}};
     struct acl_stats st;
     size_t n;
 

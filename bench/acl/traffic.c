@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "acl/acl_bench.h"
-#include "lib/table.h"
 
 #define HOT 16384u
-#define ZIPF_FLOWS 262144u
 #define HITS_IN_HOT 0.9 // share of the flows that match a rule
 
-const char *const traffic_name[N_TRAFFIC] = {"hot", "zipf", "scatter", "unlisted", "hostile"};
+const char *const traffic_name[N_TRAFFIC] = {"hot", "scatter", "unlisted", "hostile"};
 
 void packets_init(struct packets *p, unsigned family)
 {
@@ -128,24 +126,22 @@ static void packet_store(struct packets *p, uint32_t i, const struct acl_key6 *k
 
 // --- all packets ---
 
-static void flows_make(struct packets *p, const struct rules *r, uint32_t n, bool zipf)
+static void flows_make(struct packets *p, const struct rules *r)
 {
-    struct acl_key6 *flow = malloc(n * sizeof *flow);
-    struct zipf z = zipf_make(n);
+    struct acl_key6 *flow = malloc(HOT * sizeof *flow);
 
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < HOT; i++)
         flow[i] = bench_random_unit() < HITS_IN_HOT ? key_matching(r) : at_random(r);
-    p->n = zipf ? PACKETS : PACKETS_HOT;
+    p->n = PACKETS_HOT;
     for (uint32_t i = 0; i < p->n; i++)
-        packet_store(p, i, &flow[zipf ? zipf_rank(&z) : bench_random() % n]);
+        packet_store(p, i, &flow[bench_random() % HOT]);
     free(flow);
-    zipf_free(&z);
 }
 
 void packets_make(struct packets *p, const struct rules *r, enum pattern_of t)
 {
-    if (t == TRAFFIC_HOT || t == TRAFFIC_ZIPF) {
-        flows_make(p, r, t == TRAFFIC_HOT ? HOT : ZIPF_FLOWS, t == TRAFFIC_ZIPF);
+    if (t == TRAFFIC_HOT) {
+        flows_make(p, r);
         return;
     }
     p->n = PACKETS;

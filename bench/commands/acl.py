@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--sets", metavar="SHAPE:FAMILY:RULES[:PEER],...",
                        help="SHAPE: one, acl, fw, ipc, blocklist or hosts; FAMILY: 4 or 6; RULES: number of rules; "
                        "PEER: how many of them for rte_acl (0: skip rte_acl)")
-    given.add_argument("--traffic", metavar="NAME,...", help="traffic patterns: hot, zipf, scatter, unlisted, hostile "
+    given.add_argument("--traffic", metavar="NAME,...", help="traffic patterns: hot, scatter, unlisted, hostile "
                        "(default: all)")
     given.add_argument("--rounds", type=int, metavar="N", help="rounds (default: 15; 7 with --quick)")
     given.add_argument("--seed", type=int, metavar="N", help="seed for generating the rules (default: 1)")
