@@ -34,7 +34,6 @@
 #include "forwarder/forwarder.h"
 #include "forwarder/packet.h"
 #include "forwarder/state.h"
-#include "gpu/use.h"
 #include "lib/eal.h"
 #include "lib/port_memory.h"
 #include "lib/report.h"
@@ -97,7 +96,6 @@ struct test {
     enum queue_case { QUEUE_NO_CASE, UNSHAPED, SHAPED, SHAPED_FLOWS } queue;
     unsigned vr;               // virtual router of untagged frames
     unsigned tunnels;          // frames use this many tunnels in turn
-    bool gpu;                  // an emulated GPU may look up, which does not pay
     bool sampled;              // a watch samples one packet in SAMPLE_RATE, and its reader runs
     const struct lanes *lanes; // NULL, POPTRIE_KERNEL_AUTO: automatic choice
     enum poptrie_kernel kernel;
@@ -139,7 +137,6 @@ static struct test tests[TESTS_MAX] = {
      .poll = forward_poll, .vr = UNDER, .tunnels = 1},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
     FULL4(", 1 in 1000 sampled", .sampled = true),
-    FULL4(", a GPU that does not pay (emulated)", .gpu = true),
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
     {.name = "IPv4 and IPv6 in turn", .family = 46, .poll = forward_poll},
     FULL4(", acl-none", .lists = LISTS_NONE),
@@ -462,26 +459,6 @@ static void samples_read(void)
     watch_give_back(sampler, slot, watch_take(sampler, slot, 64));
 }
 
-// The split should find out that the CPU is faster.
-static void gpu_set(bool on)
-{
-    static const struct gpu_settings settings = {.name = "bench",
-                                                 .device = GPU_EMULATED,
-                                                 .max_latency_us = 50,
-                                                 .timeout_ms = 60000,
-                                                 .n_vrs = 1};
-    static struct gpu_use *use;
-    char err[256] = "";
-
-    if (on && !use)
-        bench_check(!gpu_use_open(&use, &settings, err, sizeof err) &&
-                        !gpu_use_mirror(use, err, sizeof err),
-                    "%s", err);
-    for (unsigned k = 0; on && k < 1000000 && use->lookaside.work(&use->lookaside); k++)
-        ;
-    rcu_publish(&lookaside_published, on ? &use->lookaside : NULL);
-}
-
 static double cycles_per_packet(const struct test *t)
 {
     double end = (double)rte_get_tsc_hz() / 1000 * round_ms, start, now;
@@ -493,7 +470,6 @@ static double cycles_per_packet(const struct test *t)
         iface_set_vr(iface_get(own[p]), (uint16_t)t->vr);
     router_role(ROLE_FORWARDER);
     make_plan_of(t);
-    gpu_set(t->gpu);
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
     port_lines = (struct port_lines){.line = t->line,
@@ -521,10 +497,8 @@ static double cycles_per_packet(const struct test *t)
     if (polls)
         printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets,
                polls);
-    do // packets that wait for their lookup go on
-        forwarder_rest(forwarder);
-    while (forwarder->lookaside);
-    if (t->queue >= SHAPED || t->gpu) // packets count when they arrive and when they leave
+    forwarder_rest(forwarder);
+    if (t->queue >= SHAPED) // packets count when they arrive and when they leave
         packets = port_lines_sent - sent;
     if (port_lines_sent - sent != packets) {
         fprintf(stderr, "forward_bench: %s: %lu of %lu sent\n", t->name, port_lines_sent - sent,
