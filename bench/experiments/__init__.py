@@ -6,8 +6,8 @@
     NEEDS     programs of the build directory, or "kamueed"
     run(ctx)  measures; every number goes through ctx.add()
 """
-from experiments import (api, cli, failover, fib, forward, forward_memif, forward_ports, full_table, idle, provider_loss,
-                         publication, publication_daemon, route_change)
+from experiments import (api, failover, fib, forward, forward_memif, forward_ports, full_table, idle, provider_loss, publication,
+                         publication_daemon, route_change)
 
 ALL = (fib, forward, full_table, route_change, failover, provider_loss, publication, publication_daemon, forward_ports,
-       forward_memif, api, cli, idle)
+       forward_memif, api, idle)
