@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kamuee import leaf, show_interface
+from kamuee import commands, leaf, show_interface
 
 GOLDEN = Path(__file__).parent / "golden"
 COMMANDS = (
@@ -25,7 +25,7 @@ COMMANDS = (
     "show policer", "show policer -w", "show program", "show program -w", "show program red:guard",
     "show tunnel", "show tunnel -w", "show linux-tunnel", "show mirror", "show mirror-session", "show gpu", "show sflow", "show ipfix",
     "show port-history", "show port-history p1", "show ledger", "show ledger vr red", "show fib", "show fib vr red -w",
-    "show vr", "show vr red", "show memory", "show version", "show system", "help",
+    "show vr", "show vr red", "show memory", "show version", "show system",
     "show audit", "show audit vr red", "show journal", "show alarm history", "show crash", "show upgrade", "show latency",
     "show configuration revisions", "show configuration sessions",
 )
@@ -43,6 +43,16 @@ def test_output_is_the_golden_one_and_fits_80_columns(kamuee, command, monkeypat
     assert result.out == path.read_text(encoding="utf-8")
     if "-w" not in command:
         assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_help_is_each_command_and_its_sentence_and_fits_80_columns(kamuee):
+    result = kamuee("help")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.split() == [word for one in commands.COMMANDS for word in f"{one.pattern} {one.help}".split()]
+    lines = result.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line[:2].isspace() and not line[2].isspace() for line in lines) == len(commands.COMMANDS)
+    assert {len(line) - len(line.lstrip()) for line in lines} == {2, 6}
 
 
 def test_alarms_are_shown_as_long_as_there_are_any(kamuee, daemon):
