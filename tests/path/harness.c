@@ -58,6 +58,10 @@ int path_run(void)
     return _cmocka_run_group_tests("path", test, n_tests, rig_group_setup, rig_group_teardown);
 }
 
+__attribute__((weak)) void rig_begin(void)
+{
+}
+
 __attribute__((weak)) int main(void)
 {
     return path_run();
@@ -131,6 +135,7 @@ int rig_setup(void **state)
     for (unsigned p = 0; p < RIG_PORTS; p++)
         all[p] = (struct plan_rx){port_id[p], 0};
     rig_plan_set(0, rig_plan_new(0, all, RIG_PORTS));
+    rig_begin();
     return 0;
 }
 

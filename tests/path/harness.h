@@ -160,6 +160,7 @@ void rig_check_conservation(void);
 unsigned rig_buffers_in_use(void); // of all pools
 
 // --- the frame of a test program ---
+void rig_begin(void); // a test program's own, if it has one: what rig_setup() ends with
 int rig_setup(void **state);
 int rig_teardown(void **state);
 int rig_group_setup(void **state);

@@ -13,6 +13,11 @@
 
 static uint16_t in, out;
 
+void rig_begin(void)
+{
+    rig_two_sides(&in, &out);
+}
+
 static void send(const char *src, const char *dst)
 {
     struct frame f = ip_frame(.src = src, .dst = dst);
@@ -41,7 +46,6 @@ static void send_both(void)
 
 path_test(the_first_rule_that_matches_decides_and_counts)
 {
-    rig_two_sides(&in, &out);
     struct list l = denies(ACL_DENY);
     uint16_t id = list_publish(&l, "edge");
     list_bind(in, id, 0);
@@ -60,7 +64,6 @@ path_test(the_first_rule_that_matches_decides_and_counts)
 
 path_test(an_output_list_is_asked_about_what_leaves_by_its_interface)
 {
-    rig_two_sides(&in, &out);
     struct list l = denies(ACL_DENY);
     uint16_t id = list_publish(&l, "edge");
     list_bind(out, 0, id);
@@ -76,7 +79,6 @@ path_test(an_output_list_is_asked_about_what_leaves_by_its_interface)
 
 path_test(an_empty_list_counts_and_its_default_decides)
 {
-    rig_two_sides(&in, &out);
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
     uint16_t id = list_publish(&l, "empty");
     list_bind(in, id, id);
@@ -98,7 +100,6 @@ path_test(who_is_rejected_is_told_that_it_is_prohibited)
 {
     struct frame f;
 
-    rig_two_sides(&in, &out);
     struct list l = denies(ACL_REJECT);
     list_bind(in, list_publish(&l, "edge"), 0);
     rig_icmp_rate(1, 2);
@@ -169,7 +170,6 @@ path_test(rejected_tcp_is_reset)
 {
     enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 
-    rig_two_sides(&in, &out);
     struct list l = denies(ACL_REJECT);
     list_bind(in, list_publish(&l, "edge"), 0);
     rig_icmp_rate(1000, 1000);
@@ -193,7 +193,6 @@ path_test(rejected_tcp_is_reset)
 
 path_test(what_a_meter_does_not_let_pass_is_policed)
 {
-    rig_two_sides(&in, &out);
     router_role(ROLE_ACL_MANAGER);
     uint16_t meter = acl_meter_new(1, 5 * 1028); // five packets, then one in eight seconds
     struct list l = {0};
@@ -216,7 +215,6 @@ path_test(what_a_meter_does_not_let_pass_is_policed)
 
 path_test(a_mirror_gets_what_the_rule_matches)
 {
-    rig_two_sides(&in, &out);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     for (uint16_t p = 0; p < RIG_PORTS; p++)
         port_get(p)->mtu = 1500;
@@ -274,7 +272,6 @@ static void assert_redirected(unsigned n, uint64_t sent, uint64_t no_way)
 
 path_test(a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can)
 {
-    rig_two_sides(&in, &out);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     uint32_t way = rig_adjacency(third, 3);
     struct list l = denies(ACL_PERMIT);
@@ -320,7 +317,6 @@ path_test(a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can)
 
 path_test(a_redirect_of_the_other_family_changes_nothing)
 {
-    rig_two_sides(&in, &out);
     struct list l = denies(ACL_PERMIT);
     l.action[0].extra = l.action[1].extra = ACL_REDIRECT;
     l.action[0].redirect = l.action[1].redirect = redirect_to("2001:db8::9");
@@ -334,7 +330,6 @@ path_test(a_redirect_of_the_other_family_changes_nothing)
 
 path_test(redirected_packets_move_up_when_others_end)
 {
-    rig_two_sides(&in, &out);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     struct list l = denies(ACL_DENY);
     side(&list_rule(&l, 30, ACL_IP4, ACL_PERMIT)->src, "10.3.0.0/16");
@@ -395,7 +390,6 @@ static void send_forty(uint16_t tagged, unsigned listed)
 // looked up, also for packets that are denied.
 path_test(next_hops_are_looked_up_while_a_set_waits)
 {
-    rig_two_sides(&in, &out);
     uint16_t red = rig_vr("red"), tagged = rig_iface(0, 7, red), third = rig_iface(2, 0, red);
     struct list l = {.otherwise = {.verb = ACL_PERMIT},
                      .set = set_of((const char *const[]){"10.9.0.1", "10.9.0.2", NULL})};
@@ -432,7 +426,6 @@ path_test(what_is_logged_is_told_with_rule_and_addresses)
 {
     struct acl_log_entry e[4];
 
-    rig_two_sides(&in, &out);
     struct list l = denies(ACL_DENY);
     l.action[0].extra = ACL_LOG;
     l.otherwise.extra = ACL_LOG;
@@ -506,7 +499,6 @@ static struct list marks(uint8_t class, uint8_t dscp)
 // rfc: 1624 3 MUST
 path_test(a_packet_leaves_with_the_class_and_the_dscp_of_its_rule)
 {
-    rig_two_sides(&in, &out);
     struct list l = marks(3, 46), other = marks(0, 63);
     uint16_t id = list_publish(&l, "in"), last = list_publish(&other, "out");
     for (unsigned way = 0; way < 4; way++) { // cached or not; in or out
@@ -533,7 +525,6 @@ path_test(a_packet_leaves_with_the_class_and_the_dscp_of_its_rule)
 
 path_test(a_remarked_checksum_is_right_for_all_codepoints)
 {
-    rig_two_sides(&in, &out);
     struct list l = marks(7, 0);
     uint16_t id = list_publish(&l, "in");
     list_bind(in, id, 0);
@@ -551,7 +542,6 @@ path_test(a_remarked_checksum_is_right_for_all_codepoints)
 
 path_test(pieces_have_the_class_and_the_dscp_of_the_whole)
 {
-    rig_two_sides(&in, &out);
     struct list l = marks(5, 10);
     list_bind(in, list_publish(&l, "in"), 0);
     iface_get(out)->mtu = 600;

@@ -9,7 +9,7 @@ enum { UDP = 17, TCP = 6, ICMP = 1, ICMP6 = 58 };
 
 static uint16_t in, out;
 
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -67,7 +67,6 @@ path_test(ports_match_whole_packets_and_first_fragments)
 {
     struct list l;
 
-    two_interfaces();
     struct acl_rule *r = only(&l);
     proto(r, UDP);
     ports(r->dport, 2000, 2009);
@@ -95,7 +94,6 @@ path_test(fragments_are_matched_by_what_they_are)
     static const uint16_t field[] = {0, 0x2000, 0x2008, 0x0008}; // the last two are later fragments
     struct list l;
 
-    two_interfaces();
     for (unsigned i = 0; i < 3; i++) {
         only(&l)->part = part[i];
         in_force(&l);
@@ -118,7 +116,6 @@ path_test(tcp_flags_and_established)
     uint8_t s[20];
     struct list l;
 
-    two_interfaces();
     struct acl_rule *r = only(&l);
     proto(r, TCP);
     r->tcp_any = 0x14;
@@ -142,7 +139,6 @@ path_test(icmp_type_and_code_and_dscp)
     const uint8_t echo[8] = {8, 0}, too_big[8] = {3, 4}, echo6[8] = {128, 0};
     struct list l;
 
-    two_interfaces();
     struct acl_rule *r = only(&l);
     r->families = ACL_IP4;
     proto(r, ICMP);
@@ -199,7 +195,6 @@ path_test(the_upper_layer_is_found_behind_extension_headers)
     struct list l;
     struct frame f;
 
-    two_interfaces();
     struct acl_rule *r = only(&l);
     proto(r, UDP);
     ports(r->dport, 2000, 2000);
@@ -234,7 +229,6 @@ path_test(what_cuts_its_own_headers_is_dropped_by_name)
     uint8_t s[20];
     struct list l;
 
-    two_interfaces();
     only(&l);
     in_force(&l);
     struct ip_spec t = tcp(s, 2);
@@ -255,7 +249,6 @@ path_test(a_burst_of_several_lists_is_sorted_out)
     struct list l = {.otherwise = {.verb = ACL_PERMIT}}, other = {.otherwise = {.verb = ACL_DENY}};
     uint16_t vlan[3];
 
-    two_interfaces();
     side(&list_rule(&l, 10, ACL_IP4, ACL_DENY)->src, "10.1.0.0/16");
     side(&list_rule(&other, 20, ACL_IP4, ACL_PERMIT)->src, "10.1.0.0/16");
     uint16_t a = list_publish(&l, "a"), b = list_publish(&other, "b");
@@ -283,7 +276,6 @@ path_test(what_is_for_us_is_asked_about_too)
     struct list l = {.otherwise = {.verb = ACL_DENY}};
     struct frame f;
 
-    two_interfaces();
     rig_route(VR_DEFAULT, "20.0.0.99/32", rig_nexthop(NEXTHOP_LOCAL, in));
     proto(list_rule(&l, 10, ACL_IP4, ACL_PERMIT), 89);
     in_force(&l);
@@ -305,7 +297,6 @@ path_test(neighbors_of_the_link_are_found_whatever_a_list_says)
     struct list l = {.otherwise = {.verb = ACL_DENY}};
     struct frame f;
 
-    two_interfaces();
     in_force(&l);
     uint16_t id = iface_get(in)->acl_in;
     for (unsigned i = 0; i < 3; i++) {
@@ -323,7 +314,6 @@ path_test(what_was_held_or_must_be_cut_is_asked_about_before_it_leaves)
 {
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
 
-    two_interfaces();
     iface_get(out)->mtu = 600;
     uint32_t narrow = rig_adjacency(out, 5), waits = rig_nexthop(NEXTHOP_HOLD, out);
     rig_route(VR_DEFAULT, "30.0.0.0/8", narrow);
@@ -354,7 +344,6 @@ path_test(counters_are_exact_while_the_list_changes)
     struct list l = {.otherwise = {.verb = ACL_PERMIT}};
     struct plan_rx all[RIG_PORTS];
 
-    two_interfaces();
     for (uint16_t p = 0; p < RIG_PORTS; p++)
         all[p] = (struct plan_rx){p, 1};
     rig_plan_set(1, rig_plan_new(1, all, RIG_PORTS));

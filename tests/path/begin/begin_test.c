@@ -12,7 +12,7 @@
 static uint16_t in, out, out2;
 
 // Two interfaces and no route.
-static void no_route_is_known(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -72,7 +72,6 @@ path_test(control_packets_go_up_before_a_route_is_known)
     };
     struct frame g, arp;
 
-    no_route_is_known();
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         uint16_t by = 0;
         send_ip(&row[i].spec);
@@ -93,7 +92,6 @@ path_test(all_others_wait_and_take_their_way_in_order)
 {
     struct frame g;
 
-    no_route_is_known();
     for (uint16_t i = 0; i < 100; i++)
         send_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .sport = i + 1});
     send_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = OWN4, .proto = 1}); // an echo request
@@ -117,7 +115,6 @@ path_test(what_does_not_fit_has_a_name_and_control_packets_pass_nevertheless)
 {
     struct frame g;
 
-    no_route_is_known();
     for (unsigned i = 0; i < BEGIN_KEPT_MAX + 7; i++)
         send_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = i % 2 ? "10.1.2.3" : "11.1.2.3"});
     send_ip(&(struct ip_spec){.src = "10.255.0.9", .dst = OWN4, .proto = 6, .dport = 179});
@@ -134,7 +131,6 @@ path_test(where_the_source_is_checked_against_routes_they_wait_too)
 {
     struct frame g;
 
-    no_route_is_known();
     iface_get(in)->policy.urpf[0] = URPF_LOOSE;
     iface_put_flags(iface_get(in), IFACE_UP | IFACE_URPF4, IFACE_UP | IFACE_URPF4);
     send_ip(&(struct ip_spec){.src = "10.255.0.9", .dst = OWN4, .proto = 6, .dport = 179});
@@ -150,7 +146,6 @@ path_test(a_frame_that_needs_no_route_to_be_dropped_is_dropped)
 {
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3");
 
-    no_route_is_known();
     f.n = 9;
     rig_forward(0, &f);
     assert_only_drop(DROP_ETHER_TRUNCATED, 1);
@@ -166,7 +161,6 @@ path_test(each_packet_is_counted_once)
 {
     struct counter_iface sum;
 
-    no_route_is_known();
     for (unsigned i = 0; i < 40; i++) {
         struct frame f = ip_frame(.src = "192.0.2.1", .dst = i % 2 ? "10.1.2.3" : OWN4, .proto = 6,
                                   .dport = 179);

@@ -7,7 +7,7 @@
 static uint16_t in, out;
 
 // Port 0 and port 1 have one interface each; everything is routed to neighbor 1 behind port 1.
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -25,7 +25,6 @@ static struct frame packet(void)
 // rfc: 1624 3 MUST
 path_test(a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum)
 {
-    two_interfaces();
     struct frame f = packet(), g;
     rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
@@ -42,7 +41,6 @@ path_test(a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum)
 
 path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit)
 {
-    two_interfaces();
     struct frame f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1"), g;
     rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
@@ -55,7 +53,6 @@ path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit)
 
 path_test(ethernet_padding_is_cut_off)
 {
-    two_interfaces();
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60), g;
     rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
@@ -64,7 +61,6 @@ path_test(ethernet_padding_is_cut_off)
 
 path_test(a_frame_for_another_mac_is_dropped)
 {
-    two_interfaces();
     struct frame f = packet();
     f.b[5] ^= 1;
     rig_forward(0, &f);
@@ -76,7 +72,6 @@ path_test(packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own)
 {
     static const uint8_t virtual_mac[6] = {0, 0, 0x5e, 0, 1, 5}, other[6] = {0, 0, 0x5e, 0, 1, 6};
     uint64_t word = iface_mac_word(virtual_mac);
-    two_interfaces();
     rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
     router_role(ROLE_CONTROL);
     assert_true(iface_set_macs(iface_get(in), &word, 1));
@@ -111,7 +106,6 @@ path_test(packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own)
 
 path_test(frames_shorter_than_their_header_are_dropped)
 {
-    two_interfaces();
     rig_iface(0, 7, VR_DEFAULT);
     struct frame f = packet();
     for (f.n = 1; f.n < 14; f.n++)
@@ -126,7 +120,6 @@ path_test(frames_shorter_than_their_header_are_dropped)
 // rfc: 1812 5.3.4 MUST
 path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded)
 {
-    two_interfaces();
     uint8_t group[6] = {0x01, 0, 0x5e, 1, 2, 3};
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .dst_mac = broadcast_mac);
     struct frame g = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .dst_mac = group);
@@ -139,7 +132,6 @@ path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded)
 // rfc: 1122 3.3.6 SHOULD
 path_test(a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped)
 {
-    two_interfaces();
     uint8_t group[6] = {0x33, 0x33, 0, 0, 0, 1};
     rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_route(VR_DEFAULT, "2001:db8::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
@@ -156,7 +148,6 @@ path_test(a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped)
 // rfc: 1122 3.3.6 MUST
 path_test(a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered)
 {
-    two_interfaces();
     uint32_t broadcast = rig_nexthop(NEXTHOP_BROADCAST, in);
     nexthop_set_broadcast(broadcast, in);
     rig_route(VR_DEFAULT, "192.0.2.255/32", broadcast);
@@ -170,7 +161,6 @@ path_test(a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered)
 
 path_test(ethertypes_nobody_speaks_are_dropped)
 {
-    two_interfaces();
     uint16_t unknown[] = {0x8847, 0x9000, 0x8137,
                           0x0600, 0xffff, 0x0027 /* 802.3 with foreign LLC */};
     for (unsigned i = 0; i < sizeof unknown / sizeof *unknown; i++) {
@@ -195,7 +185,6 @@ path_test(frames_of_link_protocols_go_up_unchanged)
         {{[12] = 0x88, 0x8e}, PUNT_OTHER},
         {{[12] = 0x00, 0x06, 0xfe, 0xfe, 0x03, 0x83}, PUNT_ROUTING}, // IS-IS
     };
-    two_interfaces();
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
         struct frame f = frame_raw(known[i].b, 20), g;
         uint16_t iface = 0;
@@ -210,7 +199,6 @@ path_test(frames_of_link_protocols_go_up_unchanged)
 
 path_test(a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged)
 {
-    two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
     struct frame g,
         f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub);
@@ -230,7 +218,6 @@ path_test(a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged)
 
 path_test(a_packet_leaves_tagged_by_a_sub_interface)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
     uint16_t sub = rig_iface(1, 4094, VR_DEFAULT);
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(sub, 9));
     rig_route(VR_DEFAULT, "::/0", rig_adjacency(sub, 9));
@@ -249,7 +236,6 @@ path_test(a_packet_leaves_tagged_by_a_sub_interface)
 
 path_test(a_tag_the_port_has_stripped_counts_like_one_in_the_frame)
 {
-    two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .to_iface = sub);
     struct rte_mbuf *m = rig_mbuf(&f, 2048);
@@ -265,7 +251,6 @@ path_test(a_tag_the_port_has_stripped_counts_like_one_in_the_frame)
 
 path_test(a_priority_tag_means_untagged)
 {
-    two_interfaces();
     struct frame g, f = packet(), t = f;
     memmove(t.b + 16, f.b + 12, f.n - 12);
     memcpy(t.b + 12, (uint8_t[4]){0x81, 0x00, 0xa0, 0x00}, 4);
@@ -280,7 +265,6 @@ path_test(a_priority_tag_means_untagged)
 
 path_test(an_unknown_vlan_is_dropped_and_so_is_a_second_tag)
 {
-    two_interfaces();
     rig_iface(0, 100, VR_DEFAULT);
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 101);
     rig_send(0, &f);
@@ -297,7 +281,6 @@ path_test(an_unknown_vlan_is_dropped_and_so_is_a_second_tag)
 
 path_test(an_interface_that_is_down_receives_nothing)
 {
-    two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
     struct frame f = packet();
     struct frame t =
@@ -311,7 +294,6 @@ path_test(an_interface_that_is_down_receives_nothing)
 
 path_test(a_port_without_an_interface_of_its_own_drops_untagged_frames)
 {
-    two_interfaces();
     struct frame f = packet();
     rig_forward(2, &f);
     assert_only_drop(DROP_IFACE_DOWN, 1);
@@ -319,7 +301,6 @@ path_test(a_port_without_an_interface_of_its_own_drops_untagged_frames)
 
 path_test(a_jumbo_frame_in_several_segments_is_forwarded_whole)
 {
-    two_interfaces();
     iface_get(out)->mtu = 9000;
     router_role(ROLE_RIB_MANAGER);
     nexthop_refresh_iface(out);
@@ -333,7 +314,6 @@ path_test(a_jumbo_frame_in_several_segments_is_forwarded_whole)
 
 path_test(headers_cut_into_small_segments_are_put_together_first)
 {
-    two_interfaces();
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100);
     rig_send_mbuf(0, 0, rig_mbuf(&f, 10));
     rig_poll();
@@ -344,7 +324,6 @@ path_test(headers_cut_into_small_segments_are_put_together_first)
 
 path_test(padding_in_a_segment_of_its_own_is_cut_off)
 {
-    two_interfaces();
     struct frame g,
         f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 200, .pad_to = 600);
     rig_send_mbuf(0, 0, rig_mbuf(&f, 150));

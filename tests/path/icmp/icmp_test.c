@@ -10,7 +10,7 @@
 static uint16_t in, out;
 
 // Sources are behind port 0 (neighbor 3), destinations behind port 1.
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -88,7 +88,6 @@ path_test(a_ttl_that_runs_out_is_told_to_the_sender)
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
     s4.ttl = s6.ttl = 1;
-    two_interfaces();
     assert_true(error_about(&s4, &f, &e));
     assert_error4(&f, &e, 11, 0, 0);
     assert_true(error_about(&s6, &f, &e));
@@ -112,7 +111,6 @@ path_test(each_kind_of_dead_end_has_its_own_code)
         uint8_t code4, code6;
     } want[] = {{NEXTHOP_UNREACHABLE, 1, 0}, {NEXTHOP_PROHIBIT, 13, 1}, {NEXTHOP_FAILED, 1, 3}};
     struct frame f, e;
-    two_interfaces();
     for (unsigned i = 0; i < 3; i++) {
         uint32_t nh = rig_nexthop(want[i].kind, 0);
         rig_route(VR_DEFAULT, "198.51.100.0/24", nh);
@@ -138,7 +136,6 @@ path_test(each_kind_of_dead_end_has_its_own_code)
 path_test(a_blackhole_says_nothing)
 {
     struct frame f, e;
-    two_interfaces();
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
     rig_route(VR_DEFAULT, "2001:db8:1::/48", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
     assert_false(error_about(&plain4, &f, &e));
@@ -154,7 +151,6 @@ path_test(a_packet_too_big_is_told_with_the_mtu_of_the_way_out)
     struct frame f, e;
     s4.fragment = 0x4000;
     s4.payload = s6.payload = 1460;
-    two_interfaces();
     iface_get(out)->mtu = 1400;
     router_role(ROLE_RIB_MANAGER);
     nexthop_refresh_iface(out);
@@ -180,7 +176,6 @@ path_test(a_packet_too_big_for_its_route_is_told_with_the_mtu_of_the_route)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
-    two_interfaces();
     uint32_t on = rig_adjacency(out, 1), member[2] = {on, rig_adjacency(out, 2)},
              group = rig_group(member, 2);
     for (unsigned i = 0; i < 2; i++) {
@@ -208,7 +203,6 @@ path_test(of_route_and_link_the_smaller_mtu_counts)
     struct frame f, e;
     s4.fragment = 0x4000;
     s4.payload = s6.payload = 1460;
-    two_interfaces();
     iface_get(out)->mtu = 1400;
     router_role(ROLE_RIB_MANAGER);
     with_route_mtu(rig_adjacency(out, 1), 9000, 1450);
@@ -225,7 +219,6 @@ path_test(pieces_are_no_larger_than_the_route_takes)
     struct frame f, piece;
     unsigned bytes = 0;
     s4.payload = 1400;
-    two_interfaces();
     with_route_mtu(rig_adjacency(out, 1), 600, 0);
     f = frame_ip(&s4);
     rig_forward(0, &f);
@@ -243,7 +236,6 @@ path_test(a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, f4, f6, e;
-    two_interfaces();
     uint32_t nh = rig_nexthop(NEXTHOP_HOLD, out);
     with_route_mtu(nh, 1000, 1300);
     s4.fragment = 0x4000;
@@ -277,7 +269,6 @@ path_test(the_quote_ends_where_the_packet_does_not_the_padding)
     s.ttl = 1;
     s.payload = 0;
     s.pad_to = 60;
-    two_interfaces();
     assert_true(error_about(&s, &f, &e));
     assert_int_equal(e.n, 14 + 20 + 8 + 28);
 }
@@ -289,7 +280,6 @@ path_test(a_quote_is_gathered_from_all_segments)
     struct frame e;
     s.ttl = 1;
     s.payload = 700;
-    two_interfaces();
     struct frame f = frame_ip(&s);
     rig_send_mbuf(0, 0, rig_mbuf(&f, 130));
     rig_poll();
@@ -354,7 +344,6 @@ path_test(the_rules_say_about_what_an_error_may_be_sent)
          false,
          "cut-off options"},
     };
-    two_interfaces();
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         struct ip_spec s = row[i].spec;
         struct frame f, e;
@@ -372,7 +361,6 @@ path_test(broadcast_frames_cause_no_error)
     struct frame f, e;
     s.ttl = 1;
     s.dst_mac = broadcast_mac;
-    two_interfaces();
     assert_false(error_about(&s, &f, &e));
     assert_only_drop(DROP_ETHER_BROADCAST, 1);
 }
@@ -385,7 +373,6 @@ path_test(an_interface_without_an_address_borrows_the_routers)
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
     s4.ttl = s6.ttl = 1;
-    two_interfaces();
     iface_get(in)->addr4 = 0;
     memset(iface_get(in)->addr6, 0, 16);
     memcpy(&vr_get(VR_DEFAULT)->addr4, of_router4, 4);
@@ -411,7 +398,6 @@ path_test(a_router_without_an_ipv4_address_sends_errors_from_the_dummy_one)
     struct frame f, e;
 
     s.ttl = 1;
-    two_interfaces();
     iface_get(in)->addr4 = 0;
     assert_true(error_about(&s, &f, &e));
     assert_true(frame_is_ip4_sound(&e));
@@ -435,7 +421,6 @@ path_test(a_router_with_link_local_addresses_only_tells_senders_on_its_link)
     struct ip_spec s = plain6;
     struct frame f, e;
 
-    two_interfaces();
     memset(iface_get(in)->addr6, 0, 16);
     s.payload = 1400;
     set_mtu_out(1300);
@@ -474,7 +459,6 @@ path_test(a_sender_does_not_use_up_the_errors_of_others)
     struct ip_spec s4 = plain4, s6 = plain6;
 
     s4.ttl = s6.ttl = 1;
-    two_interfaces();
     rig_icmp_rate(100, 50);
     assert_in_range(errors_for(s4, "192.0.2.66", 2000), 10, 30); // 20 per second
     assert_int_equal(errors_for(s4, "192.0.2.1", 5), 5);
@@ -490,7 +474,6 @@ path_test(packet_too_big_has_buckets_of_its_own)
     struct ip_spec s4 = plain4, s6 = plain6;
     char src[20];
 
-    two_interfaces();
     set_mtu_out(1300);
     rig_icmp_rate(20, 50);
     s4.ttl = s6.ttl = 1;
@@ -514,7 +497,6 @@ path_test(an_error_about_an_error_of_ours_is_not_made)
     struct ip_spec s = plain4;
     struct frame f, e;
     s.ttl = 1;
-    two_interfaces();
     rig_unroute(VR_DEFAULT, "192.0.2.0/24"); // no route back
     assert_false(error_about(&s, &f, &e));
     assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
@@ -527,7 +509,6 @@ path_test(an_error_to_our_own_address_ends_as_a_martian)
     struct ip_spec s = plain4;
     struct frame f, e;
     s.ttl = 1;
-    two_interfaces();
     rig_route(VR_DEFAULT, "192.0.2.1/32",
               rig_nexthop(NEXTHOP_LOCAL, in)); // the source claims our address
     assert_false(error_about(&s, &f, &e));
@@ -540,7 +521,6 @@ path_test(an_error_waits_for_a_neighbor_like_any_packet)
     struct ip_spec s = plain4;
     struct frame f, e;
     s.ttl = 1;
-    two_interfaces();
     rig_route(VR_DEFAULT, "192.0.2.0/24", rig_nexthop(NEXTHOP_GLEAN, in));
     assert_false(error_about(&s, &f, &e));
     struct rte_mbuf *m = rig_held();
@@ -555,7 +535,6 @@ path_test(an_error_waits_for_a_neighbor_like_any_packet)
 // rfc: 4443 2.4f MUST
 path_test(errors_are_limited_for_each_interface_by_its_own_bucket)
 {
-    two_interfaces();
     uint16_t other = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(other, 4));
     rig_icmp_rate(1, 5);
@@ -585,7 +564,6 @@ path_test(errors_are_limited_for_each_interface_by_its_own_bucket)
 // rfc: 4443 2.4f MUST
 path_test(errors_of_all_interfaces_together_are_limited_by_the_routers_bucket)
 {
-    two_interfaces();
     uint16_t other = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(other, 4));
     router_role(ROLE_CONTROL);
@@ -610,7 +588,6 @@ path_test(errors_of_all_interfaces_together_are_limited_by_the_routers_bucket)
 // rfc: 4443 2.4f MUST
 path_test(two_forwarders_share_the_bucket_of_an_interface)
 {
-    two_interfaces();
     rig_plan_set(1, rig_plan_new(1, (struct plan_rx[]){{iface_get(in)->port, 1}}, 1));
     rig_icmp_rate(1, 5);
     for (unsigned i = 0; i < 20; i++) {
@@ -630,7 +607,6 @@ path_test(the_bucket_fills_again_at_its_rate)
     struct ip_spec s = plain4;
     struct frame f, e;
     s.ttl = 1;
-    two_interfaces();
     rig_icmp_rate(5, 1);
     assert_true(error_about(&s, &f, &e));
     bool told = false;
@@ -647,7 +623,6 @@ path_test(the_bucket_fills_again_at_its_rate)
 
 path_test(a_forty_packet_burst_of_errors_is_answered_whole_and_in_order)
 {
-    two_interfaces();
     for (unsigned i = 0; i < 40; i++) {
         struct ip_spec s = i % 2 ? plain6 : plain4;
         s.ttl = i % 4 < 2 ? 1 : 64;
@@ -696,7 +671,6 @@ path_test(a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_to
     uint8_t chain[150 * 8 + 8] = {0};
     struct frame f, e;
 
-    two_interfaces();
     rig_icmp_rate(1000, 500);
     for (unsigned n = 1; n <= 150; n += n < 20 ? 1 : 65) {
         for (unsigned i = 0; i < n; i++)
@@ -719,7 +693,6 @@ path_test(a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_to
 // rfc: 4443 3.1 MUST
 path_test(a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link)
 {
-    two_interfaces();
     beyond_scope(0);
     beyond_scope(7);
     assert_only_drop(DROP_IP6_LINK_LOCAL, 2);
@@ -733,7 +706,6 @@ path_test(not_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed)
         .src = "fe80::2", .dst = "2001:db8:1::1", .proto = 58, .l4 = unreachable, .l4_len = 8};
     struct frame e, f;
 
-    two_interfaces();
     assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1"}, &f,
                              &e)); // we have no link-local address
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);

@@ -8,7 +8,7 @@
 
 static uint16_t in, out;
 
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -16,7 +16,6 @@ static void two_interfaces(void)
 
 path_test(a_frame_of_the_kernel_leaves_unchanged)
 {
-    two_interfaces();
     struct frame g, f = ip_frame(.src = "0.0.0.0", .dst = "255.255.255.255", .ttl = 1,
                                  .dst_mac = broadcast_mac);
     rig_inject_frame(0, out, &f);
@@ -32,7 +31,6 @@ path_test(a_frame_of_the_kernel_leaves_unchanged)
 
 path_test(a_frame_for_a_sub_interface_gets_its_tag)
 {
-    two_interfaces();
     uint16_t sub = rig_iface(1, 300, VR_DEFAULT);
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
     rig_inject_frame(0, sub, &f);
@@ -46,7 +44,6 @@ path_test(a_frame_for_a_sub_interface_gets_its_tag)
 
 path_test(a_frame_for_a_sub_interface_with_two_tags_gets_both)
 {
-    two_interfaces();
     uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
     rig_inject_frame(0, sub, &f);
@@ -60,7 +57,6 @@ path_test(a_frame_for_a_sub_interface_with_two_tags_gets_both)
 
 path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belongs)
 {
-    two_interfaces();
     uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
     struct counter_iface c;
@@ -76,7 +72,6 @@ path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belon
 
 path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped)
 {
-    two_interfaces();
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
     iface_get(out)->flags = 0;
     rig_inject_frame(0, out, &f);
@@ -87,7 +82,6 @@ path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped)
 
 path_test(a_frame_without_a_whole_header_is_dropped)
 {
-    two_interfaces();
     struct frame f = frame_raw("short", 5);
     rig_inject_frame(0, out, &f);
     rig_poll();
@@ -121,7 +115,6 @@ static void check_told(const struct frame *f, uint16_t mtu)
 // rfc: 1191 4 MUST
 path_test(the_kernel_is_told_what_an_interface_takes)
 {
-    two_interfaces();
     iface_get(out)->mtu = 1000;
     struct ip_spec s = {.src = "192.0.2.1", .dst = "192.0.2.2", .payload = 972, .fragment = 0x4000};
     struct frame g, f = frame_ip(&s);
@@ -150,7 +143,6 @@ path_test(the_kernel_is_told_what_an_interface_takes)
 path_test(what_the_kernel_sends_without_df_is_cut)
 {
     static const uint8_t group[6] = {1, 0, 0x5e, 0, 0, 5};
-    two_interfaces();
     iface_get(out)->mtu = 1000;
     struct frame g,
         f = ip_frame(.src = "192.0.2.1", .dst = "224.0.0.5", .payload = 1252, .dst_mac = group);
@@ -186,7 +178,6 @@ static const struct ip_spec held6 = {.src = "2001:db8::1", .dst = "2001:db8:1::1
 
 static uint32_t both_on_hold(void)
 {
-    two_interfaces();
     uint32_t nh = rig_nexthop(NEXTHOP_HOLD, out);
     rig_route(VR_DEFAULT, "198.51.100.0/24", nh);
     rig_route(VR_DEFAULT, "2001:db8:1::/48", nh);
@@ -293,7 +284,6 @@ static void shared_queue_plans(void)
 
 path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner)
 {
-    two_interfaces();
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
     shared_queue_plans();
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
@@ -318,7 +308,6 @@ path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner)
 
 path_test(a_full_inject_ring_is_a_named_drop_of_the_sender)
 {
-    two_interfaces();
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
     shared_queue_plans();
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");

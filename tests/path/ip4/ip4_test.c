@@ -12,7 +12,7 @@
 
 static uint16_t in, out;
 
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -35,7 +35,6 @@ path_test(wrong_version_or_header_length_is_dropped)
 {
     uint8_t wrong[] = {0x55, 0x65, 0x05, 0x44, 0x40};
 
-    two_interfaces();
     for (unsigned i = 0; i < sizeof wrong; i++) {
         struct frame f = packet();
         f.b[14] = wrong[i];
@@ -48,7 +47,6 @@ path_test(wrong_version_or_header_length_is_dropped)
 // rfc: 1812 5.2.2 MUST
 path_test(a_total_length_beyond_the_frame_is_dropped)
 {
-    two_interfaces();
     struct frame f = packet();
     f.b[17]++;
     ip4_fix_checksum(&f);
@@ -62,7 +60,6 @@ path_test(a_total_length_beyond_the_frame_is_dropped)
 // rfc: 1812 5.2.2 MUST
 path_test(a_total_length_shorter_than_the_header_is_dropped)
 {
-    two_interfaces();
     struct frame f = packet();
     f.b[17] = 19;
     ip4_fix_checksum(&f);
@@ -77,7 +74,6 @@ path_test(a_total_length_shorter_than_the_header_is_dropped)
 // rfc: 1812 5.2.2 MUST
 path_test(a_frame_that_ends_inside_the_header_is_dropped)
 {
-    two_interfaces();
     struct frame f = packet();
     for (f.n = 14; f.n < 34; f.n++)
         rig_send(0, &f);
@@ -91,7 +87,6 @@ path_test(a_frame_that_ends_inside_the_header_is_dropped)
 // rfc: 1812 4.2.2.1 MUST
 path_test(a_packet_with_options_is_forwarded_with_them)
 {
-    two_interfaces();
     struct frame g,
         f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .options = 40, .payload = 11);
     rig_forward(0, &f);
@@ -104,7 +99,6 @@ path_test(a_packet_with_options_is_forwarded_with_them)
 // rfc: 1812 5.2.2 MUST
 path_test(a_wrong_checksum_is_dropped_with_options_or_without)
 {
-    two_interfaces();
     struct frame f = packet();
     f.b[24] ^= 0x10;
     rig_send(0, &f);
@@ -116,7 +110,6 @@ path_test(a_wrong_checksum_is_dropped_with_options_or_without)
 
 path_test(a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_computed)
 {
-    two_interfaces();
     struct frame g, f = packet();
     struct rte_mbuf *m = rig_mbuf(&f, 2048);
     m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD; // although it is right
@@ -137,7 +130,6 @@ path_test(a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_compute
 // rfc: 1624 3 MUST
 path_test(the_checksum_stays_right_for_every_value)
 {
-    two_interfaces();
     struct frame g, f = packet();
     for (unsigned id = 0; id < 65536;
          id += 7) { // steps through checksum values, including the neighbors of 0xffff
@@ -161,7 +153,6 @@ path_test(sources_that_can_not_be_are_dropped)
 {
     static const char *const src[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1", "127.255.255.255",
                                       "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"};
-    two_interfaces();
     for (unsigned i = 0; i < sizeof src / sizeof *src; i++) {
         struct frame f = between(src[i], "198.51.100.1");
         rig_send(0, &f);
@@ -175,7 +166,6 @@ path_test(destinations_that_must_not_be_forwarded_are_dropped)
 {
     static const char *const dst[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1",
                                       "127.1.1.1", "240.0.0.1", "255.255.255.254"};
-    two_interfaces();
     for (unsigned i = 0; i < sizeof dst / sizeof *dst; i++) {
         struct frame f = between("192.0.2.1", dst[i]);
         rig_send(0, &f);
@@ -187,7 +177,6 @@ path_test(destinations_that_must_not_be_forwarded_are_dropped)
 // rfc: 1812 5.3.5.1 MUST
 path_test(limited_broadcast_goes_up_even_without_a_source)
 {
-    two_interfaces();
     struct frame g, f = ip_frame(.src = "0.0.0.0", .dst = "255.255.255.255", .sport = 68,
                                  .dport = 67, .dst_mac = broadcast_mac);
     rig_forward(0, &f);
@@ -209,7 +198,6 @@ path_test(control_multicast_goes_up_and_other_multicast_is_dropped)
         {"224.0.0.251", 17, PUNT_OTHER},  {"239.1.1.1", 2, PUNT_NEIGH},
         {"232.1.1.1", 103, PUNT_ROUTING},
     };
-    two_interfaces();
     struct frame g;
     for (unsigned i = 0; i < sizeof up / sizeof *up; i++) {
         struct frame f = ip_frame(.src = "192.0.2.1", .dst = up[i].dst, .proto = up[i].proto,
@@ -227,7 +215,6 @@ path_test(control_multicast_goes_up_and_other_multicast_is_dropped)
 // rfc: 1812 5.3.1 MUST
 path_test(ttl_1_to_router_itself_is_delivered)
 {
-    two_interfaces();
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .ttl = 1);
     uint16_t iface = 0;
     rig_send(0, &f);
@@ -245,7 +232,6 @@ path_test(ttl_1_to_router_itself_is_delivered)
 // rfc: 1812 5.3.1 MUST
 path_test(ttl_1_and_0_are_not_forwarded_and_2_is)
 {
-    two_interfaces();
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 2);
     rig_forward(0, &f);
     assert_true(rig_receive(1, &g));
@@ -260,7 +246,6 @@ path_test(ttl_1_and_0_are_not_forwarded_and_2_is)
 
 path_test(without_a_route_a_packet_is_dropped)
 {
-    two_interfaces();
     rig_unroute(VR_DEFAULT, "0.0.0.0/0");
     struct frame f = packet();
     rig_forward(0, &f);
@@ -269,7 +254,6 @@ path_test(without_a_route_a_packet_is_dropped)
 
 path_test(good_packets_keep_their_order_around_bad_ones)
 {
-    two_interfaces();
     for (unsigned i = 0; i < 64; i++) {
         struct frame f =
             ip_frame(.src = "192.0.2.1", .dst = i % 5 == 1 ? "127.0.0.1" : "198.51.100.1",
@@ -317,7 +301,6 @@ path_test(source_routes_are_refused_whatever_is_configured)
 {
     static const uint8_t loose[8] = {1, 131, 7, 4, 10, 0, 0, 1},
                          strict[8] = {137, 7, 4, 10, 0, 0, 1, 0};
-    two_interfaces();
     for (unsigned mode = IP4_OPTIONS_DROP; mode <= IP4_OPTIONS_PROCESS; mode++) {
         options_are(mode);
         struct frame f = with_options(loose, 8);
@@ -335,7 +318,6 @@ path_test(source_routes_are_refused_whatever_is_configured)
 path_test(record_route_and_timestamp_are_dropped_ignored_or_processed)
 {
     static const uint8_t route[12] = {7, 11, 4}, stamp[12] = {68, 12, 5, 0};
-    two_interfaces();
     struct frame g, f = with_options(route, 12), h = with_options(stamp, 12);
     rig_send(0, &f);
     rig_forward(0, &h);
@@ -366,7 +348,6 @@ path_test(record_route_and_timestamp_are_dropped_ignored_or_processed)
 path_test(a_full_record_passes_and_a_timestamp_counts_that)
 {
     static const uint8_t route[8] = {7, 7, 8, 10, 0, 0, 1}, stamp[8] = {68, 8, 9, 0x20, 0, 0, 0, 1};
-    two_interfaces();
     options_are(IP4_OPTIONS_PROCESS);
     struct frame g, f = with_options(route, 8);
     rig_send(0, &f);
@@ -386,7 +367,6 @@ path_test(a_timestamp_is_given_where_our_address_is_asked_for)
 {
     uint8_t ours[12] = {68, 12, 5, 3, 10, 255, 1, 0}, others[12] = {68, 12, 5, 3, 10, 255, 1, 9},
             both[12] = {68, 12, 5, 1};
-    two_interfaces();
     options_are(IP4_OPTIONS_PROCESS);
     struct frame g, f = with_options(ours, 12);
     rig_send(0, &f);
@@ -422,7 +402,6 @@ path_test(timestamps_count_milliseconds)
     static const uint8_t ask[8] = {68, 8, 5};
     uint64_t before[2], after[2];
     uint32_t ms[2];
-    two_interfaces();
     options_are(IP4_OPTIONS_PROCESS);
     struct frame g, f = with_options(ask, 8);
     for (unsigned i = 0; i < 2; i++) {
@@ -448,7 +427,6 @@ path_test(timestamps_count_milliseconds)
 path_test(a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up)
 {
     static const uint8_t alert[4] = {148, 4, 0, 0};
-    two_interfaces();
     struct frame g, f = with_options(alert, 4);
     for (unsigned mode = IP4_OPTIONS_DROP; mode <= IP4_OPTIONS_PROCESS; mode++) {
         options_are((uint8_t)mode);
@@ -478,7 +456,6 @@ path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong)
         {{68, 8, 9, 0xf0}, IP4_OPTIONS_PROCESS, 23}, // count of entries without room would overflow
         {{68, 8, 5, 1}, IP4_OPTIONS_PROCESS, 22},    // room only for the address
     };
-    two_interfaces();
     rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 3));
     rig_icmp_rate(1000, 100);
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
@@ -504,7 +481,6 @@ path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong)
 // rfc: 3927 7 MUST NOT
 path_test(link_local_addresses_are_not_forwarded)
 {
-    two_interfaces();
     struct frame f = between("169.254.1.1", "198.51.100.1");
     rig_send(0, &f);
     f = between("192.0.2.1", "169.254.255.255");
@@ -516,7 +492,6 @@ path_test(neighbors_of_the_link_local_block_are_forwarded)
 {
     static const char *const address[] = {"169.253.255.255", "169.255.0.0", "168.254.1.1",
                                           "170.254.1.1"};
-    two_interfaces();
     for (unsigned i = 0; i < 4; i++) {
         struct frame f = between(address[i], "198.51.100.1");
         rig_send(0, &f);
@@ -530,7 +505,6 @@ path_test(neighbors_of_the_link_local_block_are_forwarded)
 
 path_test(a_link_local_neighbor_reaches_us)
 {
-    two_interfaces();
     rig_route(VR_DEFAULT, "169.254.7.7/32", rig_nexthop(NEXTHOP_LOCAL, in));
     struct frame g, f = between("169.254.1.1", "169.254.7.7");
     rig_forward(0, &f);

@@ -4,7 +4,7 @@
 
 static uint16_t in, out;
 
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -29,7 +29,6 @@ static void send_all_between(const char *const (*pair)[2], unsigned n)
 // rfc: 8200 3 MUST
 path_test(a_wrong_version_is_dropped)
 {
-    two_interfaces();
     struct frame f = between("2001:db8::1", "2001:db8:1::1");
     f.b[14] = 0x45;
     rig_send(0, &f);
@@ -41,7 +40,6 @@ path_test(a_wrong_version_is_dropped)
 // rfc: 8200 3 MUST
 path_test(a_payload_length_beyond_the_frame_is_dropped)
 {
-    two_interfaces();
     struct frame f = between("2001:db8::1", "2001:db8:1::1");
     f.b[19]++;
     rig_send(0, &f);
@@ -53,7 +51,6 @@ path_test(a_payload_length_beyond_the_frame_is_dropped)
 // rfc: 8200 3 MUST
 path_test(a_frame_that_ends_inside_the_header_is_dropped)
 {
-    two_interfaces();
     struct frame f = between("2001:db8::1", "2001:db8:1::1");
     f.b[18] = f.b[19] = 0;
     for (f.n = 14; f.n < 54; f.n++)
@@ -64,7 +61,6 @@ path_test(a_frame_that_ends_inside_the_header_is_dropped)
 
 path_test(a_header_without_payload_is_forwarded)
 {
-    two_interfaces();
     struct frame g, f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 59,
                                  .l4 = "", .l4_len = 0, .pad_to = 60);
     rig_forward(0, &f);
@@ -85,7 +81,6 @@ path_test(sources_that_can_not_be_are_dropped)
         {"::ffff:192.0.2.1", "2001:db8:1::1"},
         {"ff02::1", "ff02::1"},
     };
-    two_interfaces();
     send_all_between(pair, 6);
     assert_only_drop(DROP_IP6_MARTIAN_SRC, 6);
 }
@@ -97,7 +92,6 @@ path_test(destinations_that_must_not_be_forwarded_are_dropped)
     static const char *const pair[][2] = {
         {"2001:db8::1", "::"}, {"2001:db8::1", "::1"}, {"2001:db8::1", "::ffff:192.0.2.1"},
         {"2001:db8::1", "ff00::1"}, {"2001:db8::1", "ff01::1"}};
-    two_interfaces();
     send_all_between(pair, 5);
     assert_only_drop(DROP_IP6_MARTIAN_DST, 5);
 }
@@ -109,7 +103,6 @@ path_test(unusual_but_global_addresses_are_forwarded)
                                           {"fd00::1", "fc00::1"},
                                           {"2001:db8::1", "fec0::1"},
                                           {"::2", "2001:db8:1::1"}};
-    two_interfaces();
     send_all_between(pair, 5);
     assert_int_equal(rig_discard(1), 5);
     assert_int_equal(rig_drops_all(), 0);
@@ -119,7 +112,6 @@ path_test(unusual_but_global_addresses_are_forwarded)
 path_test(our_link_local_addresses_and_link_scope_groups_go_up)
 {
     static const char *const dst[] = {"fe80::1", "febf::1", "fe80::", "ff02::5", "ff12::1"};
-    two_interfaces();
     rig_link_local(in, "fe80::1");
     rig_link_local(in, "febf::1");
     for (unsigned i = 0; i < 5; i++) {
@@ -144,7 +136,6 @@ path_test(a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on)
                                           {"2001:db8::1", "fe80::3"},
                                           {"fe80::2", "fe80::4"},
                                           {"fe80::2", "fe80:1::"}};
-    two_interfaces();
     rig_link_local(out, "fe80::4"); // our address on another link
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
     memcpy(iface_get(in)->addr6, (uint8_t[16]){0x20, 0x01, 0x0d, 0xb8, [15] = 0xfe}, 16);
@@ -156,7 +147,6 @@ path_test(a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on)
 path_test(wider_multicast_without_a_route_is_dropped)
 {
     static const char *const pair[][2] = {{"2001:db8::1", "ff05::2"}, {"2001:db8::1", "ff0e::1"}};
-    two_interfaces();
     send_all_between(pair, 2);
     assert_only_drop(DROP_IP6_MULTICAST, 2);
 }
@@ -164,7 +154,6 @@ path_test(wider_multicast_without_a_route_is_dropped)
 // rfc: 4291 2.5.6 MUST
 path_test(a_link_local_source_reaches_us_but_no_other_link)
 {
-    two_interfaces();
     struct frame g, f = between("fe80::2", "2001:db8::fe");
     rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
@@ -179,7 +168,6 @@ path_test(a_link_local_source_reaches_us_but_no_other_link)
 // rfc: 8200 3 MUST
 path_test(hop_limit_1_is_delivered_to_us_and_not_forwarded)
 {
-    two_interfaces();
     struct frame g, f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8::fe", .ttl = 1);
     rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
@@ -193,7 +181,6 @@ path_test(hop_limit_1_is_delivered_to_us_and_not_forwarded)
 path_test(hop_by_hop_options_for_elsewhere_are_forwarded_unread)
 {
     static const uint8_t hbh[16] = {17, 0, 5, 2, 0, 0, 1, 0}; // router alert
-    two_interfaces();
     struct frame g, f = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 0,
                                  .l4 = hbh, .l4_len = 16);
     f.b[14 + 6] = 0;
@@ -206,7 +193,6 @@ path_test(hop_by_hop_options_for_elsewhere_are_forwarded_unread)
 path_test(a_jumbo_payload_is_refused)
 {
     static const uint8_t jumbo[16] = {17, 0, 0xc2, 4, 0, 1, 0, 0};
-    two_interfaces();
     struct frame f =
         ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1", .l4 = jumbo, .l4_len = 16);
     f.b[14 + 4] = f.b[14 + 5] = f.b[14 + 6] = 0; // no payload length, hop-by-hop
@@ -216,7 +202,6 @@ path_test(a_jumbo_payload_is_refused)
 
 path_test(without_a_route_a_packet_is_dropped)
 {
-    two_interfaces();
     rig_unroute(VR_DEFAULT, "::/0");
     struct frame f = between("2001:db8::1", "2001:db8:1::1");
     rig_forward(0, &f);
@@ -225,7 +210,6 @@ path_test(without_a_route_a_packet_is_dropped)
 
 path_test(both_families_in_one_burst_find_their_ways)
 {
-    two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(third, 2));
     for (unsigned i = 0; i < 60; i++) {

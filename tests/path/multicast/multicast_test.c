@@ -2,11 +2,15 @@
 // multicast_test.c - receivers of copies of a multicast packet, and the copies themselves
 #include "multicast_fixture.h"
 
+void rig_begin(void)
+{
+    interfaces();
+}
+
 // rfc: 1812 5.2.1.3 SHOULD
 // rfc: 1112 6.4 MUST
 path_test(a_copy_leaves_by_each_output_to_the_groups_mac)
 {
-    interfaces();
     ROUTE("192.0.2.1", "239.129.2.3", 0, one, 1, sub, 1, two, 1);
     struct frame f = send_one(0, &stream4);
     assert_copy(1, one, &f);
@@ -21,7 +25,6 @@ path_test(a_copy_leaves_by_each_output_to_the_groups_mac)
 // rfc: 2464 7 MUST
 path_test(ipv6_too)
 {
-    interfaces();
     ROUTE("2001:db8::1", "ff1e::abcd:1234", 0, sub, 1, two, 1);
     struct frame f = send_one(0, &stream6);
     assert_copy(1, sub, &f);
@@ -32,7 +35,6 @@ path_test(ipv6_too)
 
 path_test(tagged_in_padded_in_and_untagged_out)
 {
-    interfaces();
     uint16_t v = rig_iface(0, 9, VR_DEFAULT);
     in = v;
     ROUTE(NULL, "239.129.2.3", 0, one, 1);
@@ -46,7 +48,6 @@ path_test(tagged_in_padded_in_and_untagged_out)
 
 path_test(with_two_tags)
 {
-    interfaces();
     uint16_t pair = rig_iface_pair(2, 30, 0x88a8, 40, VR_DEFAULT);
     ROUTE(NULL, "239.129.2.3", 0, one, 1, pair, 1);
     struct frame f = send_one(0, &stream4);
@@ -65,7 +66,6 @@ path_test(with_two_tags)
 
 path_test(the_route_of_the_source_goes_before_that_of_the_group)
 {
-    interfaces();
     ROUTE(NULL, "239.129.2.3", 0, one, 1);
     ROUTE("192.0.2.1", "239.129.2.3", 0, two, 1);
     struct frame f = send_one(0, &stream4);
@@ -86,7 +86,6 @@ path_test(the_route_of_the_source_goes_before_that_of_the_group)
 path_test(without_a_route_it_is_dropped)
 {
     uint16_t red = rig_vr("red");
-    interfaces();
     send_one(0, &stream4);
     assert_only_drop(DROP_IP4_MULTICAST, 1);
     route(red, NULL, "239.129.2.3", 0, (const uint16_t[]){one, 1, 0}); // of another virtual router
@@ -101,7 +100,6 @@ path_test(without_a_route_it_is_dropped)
 // rfc: 7761 4.2 MUST
 path_test(by_the_wrong_interface_it_is_dropped_and_counted)
 {
-    interfaces();
     ROUTE(NULL, "239.129.2.3", 0, one, 1, two, 1);
     send_one(2, &stream4); // which is an output
     send_one(2, &stream4);
@@ -115,7 +113,6 @@ path_test(by_the_wrong_interface_it_is_dropped_and_counted)
 
 path_test(a_tree_takes_packets_by_its_outputs_and_sends_none_back)
 {
-    interfaces();
     ROUTE(NULL, "239.129.2.3", MULTICAST_TREE, in, 1, one, 1, two, 1);
     struct frame f = send_one(2, &stream4);
     assert_copy(0, in, &f);
@@ -127,7 +124,6 @@ path_test(a_tree_takes_packets_by_its_outputs_and_sends_none_back)
 
 path_test(never_back_by_the_input)
 {
-    interfaces();
     ROUTE(NULL, "239.129.2.3", 0, in, 1);
     send_one(0, &stream4);
     assert_only_drop(DROP_MULTICAST_NO_OUTPUT, 1);
@@ -141,7 +137,6 @@ path_test(never_back_by_the_input)
 
 path_test(an_output_takes_what_has_more_hops_left_than_its_threshold)
 {
-    interfaces();
     ROUTE(NULL, "239.129.2.3", 0, one, 1, two, 16);
     struct ip_spec s = stream4;
     static const struct {

@@ -5,12 +5,16 @@
 
 #include <rte_mbuf.h>
 
+void rig_begin(void)
+{
+    interfaces();
+}
+
 // rfc: 1812 4.3.2.7 MUST NOT
 path_test(too_big_with_df_is_dropped_in_silence_and_without_is_cut)
 {
     struct frame g;
 
-    interfaces();
     rig_icmp_rate(1000, 1000);
     iface_get(two)->mtu = 600;
     ROUTE(NULL, "239.129.2.3", 0, one, 1, two, 1);
@@ -47,7 +51,6 @@ path_test(ipv6_too_big_is_told_once_by_the_smallest_mtu)
 {
     struct frame g;
 
-    interfaces();
     rig_icmp_rate(1000, 1000);
     rig_route(VR_DEFAULT, "2001:db8::/64", rig_adjacency(in, 1));
     iface_get(two)->mtu = 1300;
@@ -71,7 +74,6 @@ path_test(copies_suit_ports_that_free_without_looking)
 {
     struct rte_mbuf *m;
 
-    interfaces();
     port_get(iface_get(one)->port)->fast_free = true;
     port_get(iface_get(two)->port)->fast_free = true;
     exchange_mix(); // the packet itself is in another pool here
@@ -98,7 +100,6 @@ path_test(without_buffers_copies_are_dropped_by_name_and_the_last_output_is_serv
     static struct rte_mbuf *all[4096];
     unsigned n = 0;
 
-    interfaces();
     ROUTE(NULL, "239.129.2.3", 0, one, 1, sub, 1, two, 1);
     while ((all[n] = rte_pktmbuf_alloc(exchange_pool)))
         n++;
@@ -111,7 +112,6 @@ path_test(without_buffers_copies_are_dropped_by_name_and_the_last_output_is_serv
 
 path_test(a_packet_in_segments_and_one_with_options_are_copied_whole)
 {
-    interfaces();
     for (uint16_t i = 0; i < 3; i++)
         iface_get(i == 0 ? in : i == 1 ? one : two)->mtu = 9000;
     ROUTE(NULL, "239.129.2.3", 0, one, 1, two, 1);
@@ -134,7 +134,6 @@ path_test(a_burst_to_many_outputs_leaves_none_behind)
     uint16_t out[2 * MULTICAST_OUT_MAX + 1] = {0};
     unsigned n = 0;
 
-    interfaces();
     for (unsigned k = 0; k < MULTICAST_OUT_MAX; k++) {
         out[2 * k] = rig_iface(1 + k % 2, (uint16_t)(100 + k), VR_DEFAULT);
         out[2 * k + 1] = 1;

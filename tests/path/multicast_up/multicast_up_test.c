@@ -4,6 +4,11 @@
 
 #include "table/packet_trace.h"
 
+void rig_begin(void)
+{
+    interfaces();
+}
+
 path_test(what_concerns_one_link_is_never_forwarded)
 {
     static const char *const up[][2] = {
@@ -19,7 +24,6 @@ path_test(what_concerns_one_link_is_never_forwarded)
                 {"0.0.0.0", "239.129.2.3", DROP_IP4_MARTIAN_SRC}};
     struct frame f;
 
-    interfaces();
     for (unsigned i = 0; i < 3; i++)
         ROUTE(NULL, up[i][1], 0, one, 1);
     ROUTE(NULL, "ff01::9", 0, one, 1);
@@ -44,7 +48,6 @@ path_test(mld_to_the_group_itself_goes_up)
     static const uint8_t report[16] = {58, 0, 5, 2, 0, 0, 1, 0, 131};
     struct frame g;
 
-    interfaces();
     ROUTE(NULL, "ff1e::abcd:1234", 0, one, 1);
     struct frame f = ip_frame(.src = "fe80::1", .dst = "ff1e::abcd:1234", .dst_mac = group6_mac,
                               .l4 = report, .l4_len = 16, .ttl = 1);
@@ -59,7 +62,6 @@ path_test(a_group_that_the_host_has_joined_goes_up_too)
     struct frame g;
     uint16_t by = 0;
 
-    interfaces();
     join(in, "239.129.2.3");
     struct frame f = send_one(0, &stream4);
     assert_true(rig_punted(PUNT_OTHER, &g, &by)); // no route: punts the packet itself
@@ -81,7 +83,6 @@ path_test(a_daemon_is_shown_unknown_groups)
 {
     struct frame g;
 
-    interfaces();
     daemon_on(in);
     struct frame f = send_one(0, &stream4);
     assert_true(rig_punted(PUNT_MULTICAST, &g, NULL));
@@ -99,7 +100,6 @@ path_test(a_flood_of_unknown_groups_fills_its_own_queue_only)
     const uint32_t queue = punt_limit_default[PUNT_MULTICAST].queue;
     struct frame g;
 
-    interfaces();
     daemon_on(in);
     struct frame f = frame_ip(&stream4);
     for (unsigned i = 0; i < queue + 40; i++) {
@@ -119,7 +119,6 @@ path_test(the_kernel_sees_a_packet_of_its_routes_now_and_then)
     struct frame g;
     unsigned up = 0;
 
-    interfaces();
     daemon_on(in);
     daemon_on(two);
     ROUTE("192.0.2.1", "239.129.2.3", MULTICAST_KERNEL, one, 1);
@@ -150,7 +149,6 @@ path_test(a_route_with_an_output_that_is_not_ours_is_the_kernels_work)
 {
     struct frame g;
 
-    interfaces();
     ROUTE("192.0.2.1", "239.129.2.3", MULTICAST_KERNEL | MULTICAST_SLOW, one, 1);
     for (unsigned i = 0; i < 3; i++) {
         send_one(0, &stream4);
@@ -167,7 +165,6 @@ path_test(explaining_counts_nothing_and_takes_no_turn)
     } trace;
     uint64_t was = multicast_sample_cycles;
 
-    interfaces();
     ROUTE(NULL, "239.129.2.3", MULTICAST_KERNEL, one, 1, two, 1);
     struct frame f = frame_ip(&stream4), g;
     packet_trace_init(&trace.p, 8192, 8192);

@@ -8,7 +8,7 @@ enum { TCP = 6, UDP = 17 };
 
 static uint16_t in, out;
 
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -104,7 +104,6 @@ path_test(unfinished_checksums_are_completed_in_transit)
 {
     struct frame f, got;
 
-    two_interfaces();
     for (unsigned n = 20; n < 1400; n += 51) {
         uint64_t before = completed();
         f = unfinished("10.0.0.2", "20.0.0.1", TCP, n);
@@ -130,7 +129,6 @@ path_test(what_goes_up_is_completed_too)
     uint64_t before = completed();
     uint16_t iface;
 
-    two_interfaces();
     for (unsigned i = 0; i < 6; i++) {
         struct frame f = unfinished(i < 3 ? "10.0.0.2" : "fe80::2", to[i], UDP, 100), got;
         bool up = false;
@@ -149,7 +147,6 @@ path_test(right_wrong_and_absent_checksums_are_left_alone)
     uint64_t before = completed();
     struct frame f, got;
 
-    two_interfaces();
     for (unsigned i = 0; i < 300; i++) {
         f = packet("10.0.0.2", "20.0.0.1", i & 1 ? TCP : UDP, 20 + i);
         struct l4 l = l4_of(&f);
@@ -170,7 +167,6 @@ path_test(a_right_checksum_that_looks_unfinished_is_left_alone)
     uint64_t before = completed();
     struct frame f, got;
 
-    two_interfaces();
     f = packet("10.0.0.2", "20.0.0.1", TCP, 40);
     struct l4 l = l4_of(&f);
     field_set(&l, l.pseudo);
@@ -188,7 +184,6 @@ path_test(a_udp_checksum_of_0_is_sent_as_all_ones)
 {
     struct frame f, got;
 
-    two_interfaces();
     f = packet("10.0.0.2", "20.0.0.1", UDP, 40);
     struct l4 l = l4_of(&f);
     field_set(&l, l.pseudo);
@@ -206,7 +201,6 @@ path_test(options_headers_and_several_buffers_are_no_obstacle)
     struct frame f, got;
     uint8_t l4[600] = {0};
 
-    two_interfaces();
     for (unsigned i = 0; i < sizeof l4; i++)
         l4[i] = (uint8_t)rand();
     f = ip_frame(.src = "10.0.0.2", .dst = "20.0.0.1", .proto = TCP, .l4 = l4, .l4_len = 333,
@@ -233,7 +227,6 @@ path_test(fragments_and_other_interfaces_are_left_alone)
     uint64_t before = completed();
     struct frame f, got;
 
-    two_interfaces();
     f = unfinished("10.0.0.2", "20.0.0.1", UDP, 100);
     uint8_t *ip = frame_l3(&f);
     ip[6] = 0x20; // more fragments
@@ -252,7 +245,6 @@ path_test(a_segment_of_which_the_port_took_the_beginning_has_a_name)
 {
     uint64_t cut = counter_sum_offload(0).cut;
 
-    two_interfaces();
     struct frame f = unfinished("10.0.0.2", "20.0.0.1", TCP, 1400);
     frame_l3(&f)[2] = 40000 >> 8, frame_l3(&f)[3] = 40000 & 255;
     ip4_fix_checksum(&f);
@@ -266,7 +258,6 @@ path_test(a_segment_of_which_the_port_took_the_beginning_has_a_name)
 
 path_test(a_truncated_packet_of_a_frames_length_stays_truncated)
 {
-    two_interfaces();
     struct frame f = packet("10.0.0.2", "20.0.0.1", TCP, 200);
     frame_l3(&f)[2] = 1400 >> 8, frame_l3(&f)[3] = 1400 & 255;
     ip4_fix_checksum(&f);

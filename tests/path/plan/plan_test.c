@@ -9,7 +9,7 @@
 
 static uint16_t in, out;
 
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -28,7 +28,6 @@ static uint64_t rx_of(unsigned forwarder, uint16_t port, uint16_t queue)
 
 path_test(a_queue_moves_between_running_forwarders_without_losing_a_packet)
 {
-    two_interfaces();
     uint16_t port = iface_get(in)->port;
     struct plan_rx both[] = {{port, 0}, {port, 1}};
     rig_plan_set(0, rig_plan_new(0, both, 2));
@@ -59,7 +58,6 @@ path_test(a_queue_moves_between_running_forwarders_without_losing_a_packet)
 
 path_test(each_forwarder_sends_by_its_own_transmit_queue)
 {
-    two_interfaces();
     uint16_t port = iface_get(in)->port;
     struct plan_rx q[] = {{port, 0}, {port, 1}};
     rig_plan_set(0, rig_plan_new(0, q, 1));
@@ -74,7 +72,6 @@ path_test(each_forwarder_sends_by_its_own_transmit_queue)
 
 path_test(without_a_plan_nothing_is_polled_and_injected_frames_are_dropped_by_name)
 {
-    two_interfaces();
     struct frame f = packet();
     rig_plan_set(0, NULL);
     rig_send(0, &f);
@@ -85,7 +82,6 @@ path_test(without_a_plan_nothing_is_polled_and_injected_frames_are_dropped_by_na
 
 path_test(a_stopped_port_is_a_named_drop_and_not_counted_as_sent)
 {
-    two_interfaces();
     struct plan_rx rx[] = {{iface_get(in)->port, 0}};
     struct plan *p = rig_plan_new(0, rx, 1);
     p->tx_owner[iface_get(out)->port] = PLAN_TX_NONE;
@@ -104,7 +100,6 @@ path_test(a_stopped_port_is_a_named_drop_and_not_counted_as_sent)
 
 path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on)
 {
-    two_interfaces();
     uint16_t sub = rig_iface(1, 9, VR_DEFAULT), third = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(third, 2));
     rig_route(VR_DEFAULT, "203.0.113.128/25", rig_adjacency(sub, 2));
@@ -129,7 +124,6 @@ path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on)
 
 path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers)
 {
-    two_interfaces();
     port_get(iface_get(out)->port)->fast_free = true;
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 900), g;
     rig_forward(0, &f);
@@ -159,7 +153,6 @@ path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers)
 
 path_test(polls_are_counted_and_idle_ones_apart)
 {
-    two_interfaces();
     struct frame f = packet();
     rig_step(0);
     rig_step(0);
@@ -178,7 +171,6 @@ path_test(each_burst_is_counted_by_its_size_and_one_in_61_is_timed)
 {
     static const unsigned size[] = {1, 2, 3, 4, 15, 16, 63, 64};
     static const uint64_t in_bucket[BURST_SIZE_N] = {1, 2, 1, 1, 1, 1, 1};
-    two_interfaces();
     struct frame f = packet();
     for (unsigned k = 0; k < sizeof size / sizeof *size; k++) {
         for (unsigned i = 0; i < size[k]; i++)
@@ -210,7 +202,6 @@ path_test(each_burst_is_counted_by_its_size_and_one_in_61_is_timed)
 
 path_test(what_leaves_the_common_path_is_told_as_other)
 {
-    two_interfaces();
     struct frame lost = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1");
     rig_send(0, &lost); // the first burst is a timed one
     rig_poll();
@@ -230,7 +221,6 @@ static uint32_t count_waiting(void *queue)
 
 path_test(queue_depth_is_what_waited_before_the_burst)
 {
-    two_interfaces();
     struct frame f = packet();
     uint16_t port = iface_get(in)->port;
     const struct plan_rx_stats *stats = &forwarder_slot[0].rx_stats[port][0];
@@ -294,7 +284,6 @@ static unsigned lines_written(uint8_t *before, uint8_t *mark, uint8_t bit)
 
 path_test(no_cache_line_is_written_by_two_forwarders)
 {
-    two_interfaces();
     uint16_t port = iface_get(in)->port;
     struct plan_rx q[] = {{port, 0}, {port, 1}};
     rig_plan_set(0, rig_plan_new(0, q, 1));

@@ -8,7 +8,7 @@
 
 static uint16_t in, sub;
 
-static void we_are_192_0_2_254(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     sub = rig_iface(0, 5, VR_DEFAULT);
@@ -19,7 +19,6 @@ static void we_are_192_0_2_254(void)
 
 path_test(a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface)
 {
-    we_are_192_0_2_254();
     struct ip_spec s = {.src = "192.0.2.1",
                         .dst = "192.0.2.254",
                         .vlan = 5,
@@ -38,7 +37,6 @@ path_test(a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface)
 
 path_test(all_tags_of_a_frame_go_before_it_goes_up)
 {
-    we_are_192_0_2_254();
     uint16_t pair = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT), iface = 0;
     struct ip_spec s = {.src = "192.0.2.1",
                         .dst = "192.0.2.254",
@@ -63,7 +61,6 @@ path_test(all_tags_of_a_frame_go_before_it_goes_up)
 
 path_test(a_jumbo_frame_for_us_goes_up_whole)
 {
-    we_are_192_0_2_254();
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .payload = 8900);
     rig_forward(0, &f);
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
@@ -136,7 +133,6 @@ path_test(classes_are_given_for_what_a_packet_is)
         {TO6(.proto = 59, .l4 = "", .l4_len = 0), PUNT_OTHER, "nothing inside"},
         {TO6(.tos = 0xc0), PUNT_OTHER, "IPv6 that calls itself network control"},
     };
-    we_are_192_0_2_254();
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         struct frame g, f = frame_ip(&row[i].spec);
         if (row[i].spec.l4 == bfd6)
@@ -178,7 +174,6 @@ path_test(a_full_queue_of_one_class_does_not_stop_another)
     const uint32_t queue = punt_limit_default[PUNT_OTHER].queue;
     struct frame g;
 
-    we_are_192_0_2_254();
     send_many(&udp, queue + 9);
     send_many(&ping, 1);
     send_many(&bgp, 1);
@@ -195,7 +190,6 @@ path_test(a_full_queue_of_one_class_does_not_stop_another)
 
 path_test(the_length_of_a_queue_can_be_changed)
 {
-    we_are_192_0_2_254();
     router_role(ROLE_CONTROL);
     punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 3});
     send_many(&ping, 10);
@@ -218,7 +212,6 @@ path_test(a_virtual_router_over_its_punt_budget_loses_its_own_packets)
     uint16_t red = rig_vr("red"), other;
     struct frame g, f;
 
-    we_are_192_0_2_254();
     other = rig_iface(1, 0, red);
     rig_route(red, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, other));
     router_role(ROLE_CONTROL);

@@ -10,7 +10,7 @@
 static uint16_t in, out;
 static uint32_t router4, router6;
 
-static void one_link(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -57,7 +57,6 @@ path_test(a_host_on_the_link_is_told_of_the_router_there)
 {
     struct frame r;
 
-    one_link();
     send("10.1.0.1", "20.0.0.1", 64);
     assert_int_equal(sent(&r), 2); // the packet itself is forwarded
     assert_memory_equal(r.b, neighbor_mac(1), 6);
@@ -80,7 +79,6 @@ path_test(an_ipv6_host_is_told_with_the_link_layer_address)
 {
     struct frame r;
 
-    one_link();
     send("2001:db8:1::1", "2001:db8:b::1", 64);
     assert_int_equal(sent(&r), 2);
     const uint8_t *ip = r.b + 14, *icmp = ip + 40;
@@ -109,7 +107,6 @@ path_test(a_destination_on_the_link_is_its_own_next_hop)
 {
     struct frame r;
 
-    one_link();
     rig_route(VR_DEFAULT, "10.1.0.9/32", rig_neighbor(in, 9, "10.1.0.9"));
     rig_route(VR_DEFAULT, "2001:db8:1::9/128", rig_neighbor(in, 9, "2001:db8:1::9"));
     send("10.1.0.1", "10.1.0.9", 64);
@@ -139,7 +136,6 @@ path_test(nobody_else_is_told)
     };
     struct frame r;
 
-    one_link();
     rig_route(VR_DEFAULT, "40.0.0.0/8", router6);
     rig_route(VR_DEFAULT, "2001:db8:d::/48", rig_neighbor(in, 4, "2001:db8:1::4"));
     for (unsigned i = 0; i < sizeof quiet / sizeof *quiet; i++) {
@@ -159,7 +155,6 @@ path_test(their_rate_is_limited_apart_from_errors)
     struct frame r;
     unsigned told = 0;
 
-    one_link();
     rig_icmp_rate(1, 3);
     for (unsigned i = 0; i < 6; i++) {
         send("10.1.0.1", "20.0.0.1", 64);
@@ -179,7 +174,6 @@ path_test(it_is_off_unless_configured)
 {
     struct frame r;
 
-    one_link();
     iface_put_flags(iface_get(in), IFACE_REDIRECT, 0);
     send("10.1.0.1", "20.0.0.1", 64);
     assert_int_equal(sent(&r), 1);
@@ -190,7 +184,6 @@ path_test(of_a_group_the_member_of_the_flow_is_told)
 {
     struct frame r;
 
-    one_link();
     uint32_t member[] = {router4}, id = rig_group(member, 1);
     router_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, "20.0.0.0/8", id);

@@ -35,7 +35,7 @@ static void end(void)
     assert_int_equal(watch_sampling, 0);
 }
 
-static void interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     other = rig_iface(0, 10, VR_DEFAULT);
@@ -78,7 +78,6 @@ static uint16_t a[PACKETS], b[PACKETS];
 
 path_test(about_one_in_so_many_is_taken_at_random_distances)
 {
-    interfaces();
     for (unsigned burst = 1; burst <= 61; burst += 20) {
         begin(100, 7);
         unsigned n = samples(PACKETS, burst, a), even = 0;
@@ -97,7 +96,6 @@ path_test(about_one_in_so_many_is_taken_at_random_distances)
 
 path_test(the_same_seed_takes_the_same_packets_and_another_seed_others)
 {
-    interfaces();
     begin(10, 1);
     unsigned n = samples(2000, 32, a);
     end();
@@ -112,7 +110,6 @@ path_test(the_same_seed_takes_the_same_packets_and_another_seed_others)
 
 path_test(one_in_one_is_all)
 {
-    interfaces();
     begin(1, 3);
     assert_int_equal(samples(500, 64, a), 500);
     end();
@@ -120,7 +117,6 @@ path_test(one_in_one_is_all)
 
 path_test(interfaces_without_it_give_none)
 {
-    interfaces();
     iface_get(in)->policy.sample = IFACE_SAMPLE_IPFIX;
     begin(1, 3);
     assert_int_equal(samples(100, 64, a), 0);
@@ -151,7 +147,6 @@ path_test(a_sample_tells_where_its_packet_goes)
 {
     struct ip_addr gateway = {.family = IP4, .b = {10, 255, 1, 77}};
 
-    interfaces();
     uint32_t via = rig_adjacency(out, 2);
     router_role(ROLE_RIB_MANAGER);
     nexthop_set_address(via, &gateway);
@@ -182,7 +177,6 @@ path_test(a_sample_of_a_group_names_the_member_that_is_taken)
 {
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
 
-    interfaces();
     rig_route(VR_DEFAULT, "203.0.113.0/24",
               rig_group((uint32_t[]){rig_adjacency(out, 1), rig_adjacency(third, 2)}, 2));
     begin(1, 3);

@@ -4,6 +4,11 @@
 
 static uint16_t in, out;
 
+void rig_begin(void)
+{
+    rig_two_sides(&in, &out);
+}
+
 static void urpf_set(uint16_t iface, uint8_t urpf4, uint8_t urpf6)
 {
     struct iface *i = iface_get(iface);
@@ -24,7 +29,6 @@ static void send(const char *src, const char *dst)
 // rfc: 3704 2.4 MAY
 path_test(loose_believes_any_source_that_has_a_route)
 {
-    rig_two_sides(&in, &out);
     urpf_set(in, URPF_LOOSE, URPF_LOOSE);
     send("10.0.0.1", "20.0.0.1");
     send("20.0.0.9", "20.0.0.1");
@@ -41,7 +45,6 @@ path_test(loose_believes_any_source_that_has_a_route)
 // rfc: 1812 5.3.8 SHOULD
 path_test(strict_believes_only_sources_of_its_own_side)
 {
-    rig_two_sides(&in, &out);
     urpf_set(in, URPF_STRICT, URPF_STRICT);
     send("10.0.0.1", "20.0.0.1");
     send("20.0.0.9", "20.0.0.1");
@@ -57,7 +60,6 @@ path_test(strict_believes_only_sources_of_its_own_side)
 
 path_test(a_family_and_an_interface_without_it_are_left_alone)
 {
-    rig_two_sides(&in, &out);
     urpf_set(in, URPF_STRICT, URPF_OFF);
     send("2001:db8:b::9", "2001:db8:b::1");
     send("20.0.0.9", "20.0.0.1");
@@ -83,7 +85,6 @@ static uint32_t alias(uint32_t target, bool is_default, const uint16_t *other, u
 // rfc: 3704 2.2 MAY
 path_test(each_member_of_a_group_is_a_way_to_the_source)
 {
-    rig_two_sides(&in, &out);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     uint32_t member[2] = {rig_adjacency(in, 3), rig_adjacency(third, 4)};
     rig_route(VR_DEFAULT, "30.0.0.0/8", rig_group(member, 2));
@@ -102,7 +103,7 @@ path_test(a_group_with_more_ways_out_than_it_can_list_knows_them_all)
 {
     enum { WAYS = NEXTHOP_GROUP_IFACES + 5 };
     uint32_t member[WAYS];
-    uint16_t iface[WAYS], stranger = rig_iface(1, 0, VR_DEFAULT);
+    uint16_t iface[WAYS], stranger = out;
 
     for (unsigned i = 0; i < WAYS; i++) {
         iface[i] = rig_iface(0, (uint16_t)(100 + i), VR_DEFAULT);
@@ -126,7 +127,6 @@ path_test(the_default_route_counts_only_when_it_is_allowed)
 {
     static const uint8_t how[] = {URPF_LOOSE, URPF_STRICT, URPF_FEASIBLE};
 
-    rig_two_sides(&in, &out);
     uint32_t upstream = alias(rig_adjacency(in, 3), true, NULL, 0);
     rig_route(VR_DEFAULT, "0.0.0.0/0", upstream);
     rig_route(VR_DEFAULT, "::/0", upstream);
@@ -152,7 +152,6 @@ path_test(the_default_route_counts_only_when_it_is_allowed)
 // rfc: 3704 2.3 MAY
 path_test(feasible_believes_a_source_by_any_route_to_it)
 {
-    rig_two_sides(&in, &out);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     uint32_t member[] = {rig_adjacency(third, 5)}, group = rig_group(member, 1);
     uint16_t other[] = {(uint16_t)rig_adjacency(out, 4), (uint16_t)group};
@@ -175,7 +174,6 @@ path_test(sources_that_lead_nowhere_or_to_us_are_never_believed)
     static const enum nexthop_kind kind[] = {NEXTHOP_LOCAL, NEXTHOP_BLACKHOLE, NEXTHOP_UNREACHABLE,
                                              NEXTHOP_PROHIBIT};
 
-    rig_two_sides(&in, &out);
     urpf_set(in, URPF_LOOSE, URPF_OFF);
     for (unsigned i = 0; i < 4; i++) {
         rig_route(VR_DEFAULT, "10.9.9.9/32", rig_nexthop(kind[i], 0));
@@ -189,7 +187,6 @@ path_test(a_source_that_is_not_resolved_or_did_not_answer_is_one_all_the_same)
 {
     static const enum nexthop_kind kind[] = {NEXTHOP_HOLD, NEXTHOP_GLEAN, NEXTHOP_FAILED};
 
-    rig_two_sides(&in, &out);
     urpf_set(in, URPF_STRICT, URPF_OFF);
     for (unsigned i = 0; i < 3; i++) {
         rig_route(VR_DEFAULT, "10.9.9.9/32", rig_nexthop(kind[i], in));
@@ -206,7 +203,6 @@ path_test(what_a_link_needs_goes_up_whatever_the_source)
                          ospf[6] = {0x01, 0, 0x5e, 0, 0, 5};
     uint8_t ns[24] = {135};
 
-    rig_two_sides(&in, &out);
     urpf_set(in, URPF_STRICT, URPF_STRICT);
     rig_route(VR_DEFAULT, "2001:db8:a::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_link_local(in, "fe80::2");
@@ -235,7 +231,6 @@ path_test(what_a_link_needs_goes_up_whatever_the_source)
 
 path_test(a_spoofed_source_does_not_reach_us_either)
 {
-    rig_two_sides(&in, &out);
     urpf_set(in, URPF_STRICT, URPF_STRICT);
     rig_icmp_rate(1000, 1000);
     rig_route(VR_DEFAULT, "10.0.0.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
@@ -250,7 +245,6 @@ path_test(a_spoofed_source_does_not_reach_us_either)
 // The alias for uRPF does not prevent forwarding: to one next hop and to a group.
 path_test(packets_to_a_prefix_with_an_alias_are_forwarded)
 {
-    rig_two_sides(&in, &out);
     uint32_t member[] = {rig_adjacency(out, 3), rig_adjacency(out, 4)};
     rig_route(VR_DEFAULT, "0.0.0.0/0", alias(rig_adjacency(out, 2), true, NULL, 0));
     rig_route(VR_DEFAULT, "::/0", alias(rig_group(member, 2), true, NULL, 0));
@@ -270,7 +264,6 @@ path_test(packets_to_a_prefix_with_an_alias_are_forwarded)
 
 path_test(each_interface_asks_its_own_virtual_router)
 {
-    rig_two_sides(&in, &out);
     uint16_t blue = rig_vr("blue"), vlan = rig_iface(0, 7, blue);
     urpf_set(in, URPF_STRICT, URPF_OFF);
     urpf_set(vlan, URPF_STRICT, URPF_OFF);

@@ -8,7 +8,7 @@
 static uint16_t in, out;
 
 // Port 0 and port 1 have one interface each; everything is routed to neighbor 1 behind port 1.
-static void two_interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -44,7 +44,6 @@ static uint64_t received_by(uint16_t iface)
 
 path_test(a_packet_with_two_tags_enters_by_the_sub_interface_of_both)
 {
-    two_interfaces();
     uint16_t sub[3] = {rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT),
                        rig_iface_pair(0, 101, 0x8100, 10, VR_DEFAULT),
                        rig_iface_pair(0, 102, 0x9100, 4094, VR_DEFAULT)};
@@ -65,7 +64,6 @@ path_test(a_packet_with_two_tags_enters_by_the_sub_interface_of_both)
 
 path_test(two_tags_go_out_by_a_sub_interface_with_two)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
     uint16_t from = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT),
              sub = rig_iface_pair(1, 0xabc, 0x88a8, 0x123, VR_DEFAULT);
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(sub, 9));
@@ -96,7 +94,6 @@ path_test(two_tags_go_out_by_a_sub_interface_with_two)
 
 path_test(a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order)
 {
-    two_interfaces();
     uint16_t one = rig_iface(0, 10, VR_DEFAULT),
              two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     uint16_t ways[3] = {in, one, two};
@@ -129,7 +126,6 @@ path_test(a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order)
 // outer one of two.
 path_test(tags_the_port_has_taken_off_count_like_those_in_the_frame)
 {
-    two_interfaces();
     uint16_t sub = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     static const struct {
         uint64_t flags;
@@ -159,7 +155,6 @@ path_test(tags_the_port_has_taken_off_count_like_those_in_the_frame)
 // A tag with VLAN 0 is only a priority, anywhere: Linux strips it too.
 path_test(priority_tags_are_taken_off_in_front_of_and_behind_others)
 {
-    two_interfaces();
     uint16_t one = rig_iface(0, 10, VR_DEFAULT),
              two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     struct frame f[4] = {
@@ -187,7 +182,6 @@ path_test(priority_tags_are_taken_off_in_front_of_and_behind_others)
 
 path_test(vlans_nobody_has_are_dropped_by_name_at_both_levels)
 {
-    two_interfaces();
     rig_iface(0, 7, VR_DEFAULT);
     rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     rig_iface_pair(0, 200, 0x8100, 10, VR_DEFAULT);
@@ -223,7 +217,6 @@ path_test(vlans_nobody_has_are_dropped_by_name_at_both_levels)
 
 path_test(an_s_tag_alone_is_no_vlan_of_a_sub_interface)
 {
-    two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
     struct frame f =
         ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub);
@@ -234,7 +227,6 @@ path_test(an_s_tag_alone_is_no_vlan_of_a_sub_interface)
 
 path_test(a_fourth_tag_and_a_cut_one_are_dropped)
 {
-    two_interfaces();
     uint16_t two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     struct frame f = pair_packet(0, 0x88a8, 100, 10, two);
     memcpy(f.b + 20, (uint8_t[8]){0x81, 0, 0, 1, 0x81, 0, 0, 2}, 8);
@@ -251,7 +243,6 @@ path_test(a_fourth_tag_and_a_cut_one_are_dropped)
 
 path_test(the_wrong_mac_and_a_down_interface_are_named_with_two_tags_too)
 {
-    two_interfaces();
     uint16_t two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     struct frame f = pair_packet(0, 0x88a8, 100, 10, in);
     rig_forward(0, &f);
@@ -267,7 +258,6 @@ path_test(the_wrong_mac_and_a_down_interface_are_named_with_two_tags_too)
 
 path_test(a_pair_of_vlans_that_goes_leads_nowhere_and_its_row_serves_another)
 {
-    two_interfaces();
     for (unsigned k = 0; k < 3 * OUTER_VLAN_MAX; k++) { // rows come back after a grace period
         router_role(ROLE_CONTROL);
         uint16_t outer = (uint16_t)(1 + k % 4094);

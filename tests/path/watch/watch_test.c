@@ -69,7 +69,7 @@ static void nothing_more_is_seen(void)
     assert_int_equal(watch_take(watch, &s, 1), 0);
 }
 
-static void interfaces(void)
+void rig_begin(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
@@ -86,7 +86,6 @@ static struct frame packet(const char *dst, unsigned payload)
 
 path_test(a_forwarded_frame_is_seen_as_received_and_as_sent)
 {
-    interfaces();
     watch_all(1u << WATCH_RX | 1u << WATCH_TX | 1u << WATCH_DROP | 1u << WATCH_PUNT);
     struct frame f = packet("198.51.100.9", 100), g;
     rig_forward(0, &f);
@@ -106,7 +105,6 @@ path_test(a_forwarded_frame_is_seen_as_received_and_as_sent)
 
 path_test(a_dropped_packet_is_seen_with_its_reason)
 {
-    interfaces();
     watch_all(1u << WATCH_DROP);
     struct frame blackhole = packet("198.18.0.1", 20), lost = packet("203.0.113.1", 20),
                  fine = packet("198.51.100.9", 20);
@@ -124,7 +122,6 @@ path_test(a_dropped_packet_is_seen_with_its_reason)
 
 path_test(every_drop_is_seen_once_and_buffers_that_are_done_are_not)
 {
-    interfaces();
     watch_all(1u << WATCH_DROP);
     struct frame big =
         ip_frame(.src = "192.0.2.1", .dst = "198.51.100.9", .payload = 1900, .to_iface = in);
@@ -139,7 +136,6 @@ path_test(a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header)
 {
     struct watch_slot *s;
 
-    interfaces();
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_nexthop(NEXTHOP_HOLD, out));
     uint32_t failed = rig_nexthop(NEXTHOP_FAILED, out);
     struct frame f = packet("203.0.113.7", 30);
@@ -163,7 +159,6 @@ path_test(a_punted_frame_is_seen_with_its_class)
 {
     struct frame g;
 
-    interfaces();
     struct frame f =
         ip_frame(.src = "192.0.2.1", .dst = "10.0.0.1", .proto = 1, .payload = 8, .to_iface = in);
     watch_all(1u << WATCH_PUNT);
@@ -177,7 +172,6 @@ path_test(a_punted_frame_is_seen_with_its_class)
 
 path_test(a_watch_of_an_interface_sees_only_that)
 {
-    interfaces();
     begin(
         &(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = SNAP, .iface = tagged_in},
         SLOTS, 1u << WATCH_RX);
@@ -194,7 +188,6 @@ path_test(a_watch_of_an_interface_sees_only_that)
 
 path_test(a_tag_that_the_port_took_off_is_seen_where_it_was)
 {
-    interfaces();
     watch_all(1u << WATCH_RX);
     struct frame f = packet("198.51.100.9", 40);
     memcpy(f.b, iface_get(tagged_in)->mac, 6);
@@ -214,7 +207,6 @@ path_test(a_tag_that_the_port_took_off_is_seen_where_it_was)
 
 path_test(a_long_frame_is_kept_up_to_the_snap_length)
 {
-    interfaces();
     watch_all(1u << WATCH_RX);
     struct frame f = packet("198.51.100.9", 1400);
     rig_send_mbuf(0, 0, rig_mbuf(&f, 150)); // two segments within the snap length
@@ -228,7 +220,6 @@ path_test(what_does_not_fit_is_counted_and_nobody_waits)
 {
     struct watch_slot *s[SLOTS + 1];
 
-    interfaces();
     watch_all(1u << WATCH_RX);
     struct frame f = packet("198.51.100.9", 10);
     for (unsigned i = 0; i < SLOTS + 36; i++)
