@@ -175,6 +175,14 @@ def link_up(node: BaseNode, interface: str) -> None:
         node.ip(f"addr replace {address} dev {interface}")
 
 
+def bridge(node: BaseNode, *interfaces: str) -> None:
+    """Makes a switch of a node."""
+    node.ip("link add br0 type bridge")
+    for name in interfaces:
+        node.ip(f"link set dev {name} master br0")
+    node.ip("link set dev br0 up")
+
+
 # --- ping ---
 
 @dataclass

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from support import Pinging, assert_reaches, reaches, two_hosts
+from support import Pinging, reaches, two_hosts
 
 LAB = two_hosts()
 TARGETS = ("10.2.0.2", "fd00:2::2")

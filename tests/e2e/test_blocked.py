@@ -296,13 +296,9 @@ def folder():
     shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(two_hosts(interfaces=["p2: [10.3.0.1/24]"], nodes="  h3:\n    kind: host\n    interfaces: {eth0: [10.3.0.2/24]}\n",
-                         links=["r:p2, h3:eth0"], settings=["memory: 1024"]))
-    for target in ("10.2.0.2", "fd00:2::2"):
-        assert_reaches(lab["h1"], target)
-    return lab
+LAB = two_hosts(interfaces=["p2: [10.3.0.1/24]"], nodes="  h3:\n    kind: host\n    interfaces: {eth0: [10.3.0.2/24]}\n",
+                links=["r:p2, h3:eth0"], settings=["memory: 1024"])
+TARGETS = ("10.2.0.2", "fd00:2::2")
 
 
 class Traffic:

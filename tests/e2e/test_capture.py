@@ -12,19 +12,12 @@ import pytest
 import pcapng
 from kamuee.lab import measure
 
-from support import assert_no_loss, assert_reaches, eventually, ping, received, receiver, send, two_hosts
+from support import assert_no_loss, eventually, ping, received, receiver, send, two_hosts
 from wire import Wire
 
 KAMUEE = str(Path(__file__).resolve().parents[2] / "kamuee")
 LAB = two_hosts(interfaces=["v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24]}"])
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LAB)
-    assert_reaches(lab["h1"], "10.2.0.2")
-    assert_reaches(lab["h1"], "fd00:2::2")
-    return lab
+TARGETS = ("10.2.0.2", "fd00:2::2")
 
 
 class Capture:

@@ -9,11 +9,11 @@ import pytest
 
 from kamuee.lab import measure
 
-from support import Pinging, assert_no_loss, assert_reaches, eventually
+from support import Pinging, assert_no_loss, eventually
 
 pytestmark = pytest.mark.storm
 
-LINE = """
+LAB = """
 nodes:
   h1: $HOST(1)
   bad:
@@ -31,19 +31,12 @@ links:
   - [r:p1, h2:eth0]
   - [bad:eth0, r:p2]
 """
+TARGETS = ("10.2.0.2", "fd00:2::2")
 GARBAGE = Path(__file__).with_name("garbage.py")
 N_FRAMES = 15_000
 BURST = 250
 QUIET_S = 1.0
 FEW, QUIET_OF_FEW_S = 50, 0.1    # what still lacks is what the sender's kernel did not send, as a rule
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LINE)
-    for target in ("10.2.0.2", "fd00:2::2"):
-        assert_reaches(lab["h1"], target)
-    return lab
 
 
 def mac_of(lab, interface: str) -> str:

@@ -13,13 +13,11 @@ from support import assert_reaches, eventually, two_hosts
 from conftest import ROOT
 
 LAB = two_hosts(interfaces=["v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24], vr: red}"], settings=["vrs: {red: {}}"])
+TARGETS = ("10.2.0.2", "fd00:2::2")
 
 
 @pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LAB)
-    for target in ("10.2.0.2", "fd00:2::2"):
-        assert_reaches(lab["h1"], target)
+def lab(lab):
     assert_reaches(lab["r"], "10.2.0.2")
     return lab
 

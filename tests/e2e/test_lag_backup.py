@@ -11,7 +11,7 @@ import pytest
 
 from kamuee.lab import measure
 
-from support import Pinging, Router, assert_no_loss, assert_reaches, eventually
+from support import Pinging, Router, assert_no_loss, assert_reaches, bridge, eventually
 from wire import in_namespace, packet_socket
 
 LAB = """
@@ -42,10 +42,7 @@ SOL_PACKET, PACKET_AUXDATA, VLAN_VALID = 263, 8, 0x10
 @pytest.fixture(scope="module")
 def lab(labs, kamueed):
     lab = labs(LAB)
-    lab["sw"].ip("link add br0 type bridge")
-    for name in ("eth0", "eth1", "eth2"):
-        lab["sw"].ip(f"link set dev {name} master br0")
-    lab["sw"].ip("link set dev br0 up")
+    bridge(lab["sw"], "eth0", "eth1", "eth2")
     eventually(lambda: statuses(lab) == {"p1": "active", "p2": "standby"}, 20, lambda: str(lag(lab)))
     for target in TARGETS:
         assert_reaches(lab["h1"], target)

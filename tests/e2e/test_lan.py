@@ -8,7 +8,7 @@
 import pytest
 
 from kamuee.lab import measure
-from support import assert_reaches, eventually, ping, reaches
+from support import assert_reaches, bridge, eventually, ping, reaches
 
 LAN = """
 nodes:
@@ -39,10 +39,7 @@ links:
 @pytest.fixture(scope="module")
 def lab(labs, kind):
     lab = labs(LAN, kind)
-    lab["sw"].ip("link add br0 type bridge")
-    for name in ("eth0", "eth1", "eth2"):
-        lab["sw"].ip(f"link set dev {name} master br0")
-    lab["sw"].ip("link set dev br0 up")
+    bridge(lab["sw"], "eth0", "eth1", "eth2")
     assert_reaches(lab["h1"], "10.2.0.2")
     assert_reaches(lab["h1"], "fd00:2::2")
     assert_reaches(lab["h1"], "10.1.0.3")

@@ -14,7 +14,7 @@ from kamuee.lab.kamueenode import find_kamueed
 from daemon import Daemon
 from support import Pinging, assert_no_loss, assert_reaches, eventually, ping, pings, reaches, rx_packets
 
-LINE = """
+LAB = """
 nodes:
   h1: $HOST(1)
   r:
@@ -44,14 +44,6 @@ links:
   - [r:p1, r2:p1]
 """
 TARGETS = ("198.51.100.1", "2001:db8:100::1")
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LINE)
-    for target in TARGETS:
-        assert_reaches(lab["h1"], target, 30)
-    return lab
 
 
 def assert_all_reached(lab) -> None:

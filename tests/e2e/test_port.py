@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ports: what a port could not take is told."""
-import pytest
 
 from kamuee.lab import measure
 from support import LINE, assert_reaches, eventually, send

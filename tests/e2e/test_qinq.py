@@ -12,7 +12,7 @@ from kamuee.lab import measure
 from support import assert_no_loss, assert_reaches, eventually, received, receiver, send
 from wire import Wire, receive
 
-QINQ = """
+LAB = """
 nodes:
   inner:
     kind: host
@@ -50,11 +50,6 @@ links:
 """
 PAIRS = [("inner", "10.10.0.1"), ("inner", "fd00:10::1"), ("inner", "10.2.0.2"), ("inner", "fd00:2::2"),
          ("plain", "10.10.0.2"), ("plain", "fd00:20::2"), ("inner", "10.20.0.2"), ("other", "fd00:10::2")]
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    return labs(QINQ)
 
 
 @pytest.mark.parametrize("source, target", PAIRS)

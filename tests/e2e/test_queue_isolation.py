@@ -8,17 +8,14 @@
     RECONFIGURATIONS=1000      how often the queue is configured under load (default: 100)
 """
 import dataclasses
-import json
 import os
 import random
 import selectors
-import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -30,7 +27,7 @@ from kamuee.lab.netns import in_namespace
 
 from bulk import rtts, rtts_beside_bulk
 from stream import opened_receiver
-from support import PATIENCE_S, Router, assert_reaches, eventually
+from support import PATIENCE_S, assert_reaches, bridge, eventually
 from test_flood import STALL_S, Witness
 
 pytestmark = [pytest.mark.storm, pytest.mark.alone]
@@ -65,10 +62,7 @@ def lab_text() -> str:
 def lab(labs, kamueed):
     lab = labs(lab_text())
     for name, n in BRIDGES.items():
-        lab[name].ip("link add br0 type bridge")
-        for i in range(n):
-            lab[name].ip(f"link set dev e{i} master br0")
-        lab[name].ip("link set dev br0 up")
+        bridge(lab[name], *(f"e{i}" for i in range(n)))
     for i in range(1, N + 1):
         assert_reaches(lab[f"a{i}"], "10.2.0.2")
     return lab

@@ -11,7 +11,6 @@ from kamuee.errors import DaemonError
 from kamuee.lab import rights
 
 from daemon import Daemon
-from support import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 CALL = {"CAP_NET_ADMIN", "CAP_NET_RAW"}    # without these it does not start

@@ -16,7 +16,7 @@ from wire import Wire
 ECHO = str(Path(__file__).with_name("echo.py"))
 N_BYTES = 4 << 20
 MADE_UP, MADE_UP_MAC = "192.0.0.8", b"\x02kamue"
-LINE = """
+LAB = """
 nodes:
   h1:
     kind: host
@@ -30,11 +30,6 @@ nodes:
 links:
   - [h1:eth0, r:p0]
 """
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    return labs(LINE)
 
 
 def sockets_of(lab, **options) -> dict[tuple[str, str, str], str]:

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from kamuee.lab import measure
-from support import assert_reaches, eventually, kernel_has, received, receiver
+from support import eventually, kernel_has, received, receiver
 
 LAB = """
 nodes:

@@ -6,7 +6,7 @@ from kamuee.lab import measure, state, vlan
 
 from support import assert_no_loss, assert_reaches, eventually, hops, reaches, received, receiver, send
 
-VLANS = """
+LAB = """
 nodes:
   tagged40:
     kind: host
@@ -35,11 +35,6 @@ links:
 PAIRS = [("tagged40", "10.2.0.2"), ("tagged40", "fd00:2::2"), ("plain", "10.40.0.2"), ("plain", "fd00:40::2"),
          ("tagged40", "10.50.0.2"), ("tagged50", "fd00:40::2"), ("tagged40", "10.40.0.1"),
          ("tagged50", "fd00:50::1")]
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    return labs(VLANS)
 
 
 @pytest.mark.parametrize("source, target", PAIRS)

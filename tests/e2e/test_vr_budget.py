@@ -12,7 +12,7 @@ from conftest import ROOT
 from support import assert_no_loss, assert_reaches, eventually, reaches
 
 ROUTES = 5000
-OVERLAP = """
+LAB = """
 nodes:
   reda: &a $HOST(1)
   redb: &b
@@ -37,11 +37,6 @@ links:
   - [bluea:eth0, r:p2]
   - [blueb:eth0, r:p3]
 """
-
-
-@pytest.fixture(scope="module")
-def lab(labs):
-    return labs(OVERLAP, "kamuee")
 
 
 @pytest.fixture

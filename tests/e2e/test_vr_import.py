@@ -34,11 +34,6 @@ IMPORTS = ["set vr red import shared prefix 10.9.0.0/24", "set vr red import sha
            "set vr shared import red prefix 10.1.0.0/24", "set vr shared import red prefix fd00:1::/64"]
 
 
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    return labs(LAB)
-
-
 @pytest.fixture
 def router(lab):
     return Router(lab["r"])

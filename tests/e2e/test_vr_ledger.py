@@ -4,8 +4,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 from support import Router, assert_no_loss, assert_reaches, eventually, ping, send
 from test_capture import KAMUEE
 
@@ -25,11 +23,6 @@ nodes:
       p3: {vr: blue, addresses: [10.4.0.1/24, "fd00:4::1/64"]}
 links: [[h1:eth0, r:p0], [h2:eth0, r:p1], [h3:eth0, r:p2], [h4:eth0, r:p3]]
 """
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    return labs(LAB)
 
 
 def vrs(router: Router) -> dict[str, dict]:

@@ -12,7 +12,7 @@ import pytest
 
 from kamuee.lab import measure
 
-from support import Pinging, Router, assert_no_loss, assert_reaches, eventually, ping
+from support import Pinging, Router, assert_no_loss, assert_reaches, bridge, eventually, ping
 from wire import Wire
 
 LAB = """
@@ -92,10 +92,7 @@ MAC = {"p0": "00:00:5e:00:01:33", "p1": "00:00:5e:00:01:34"}
 def lab(labs, kamueed):
     lab = labs(LAB)
     for switch in ("sw1", "sw2"):
-        lab[switch].ip("link add br0 type bridge")
-        for name in ("eth0", "eth1", "eth2"):
-            lab[switch].ip(f"link set dev {name} master br0")
-        lab[switch].ip("link set dev br0 up")
+        bridge(lab[switch], "eth0", "eth1", "eth2")
     assert_reaches(lab["h1"], "10.1.0.1")
     assert_reaches(lab["h1"], "10.1.0.2")
     return lab
