@@ -49,27 +49,16 @@ def test_goals_are_judged_by_our_worst_row():
     assert found["classes, 1,024 virtual routers"]["verdict"] == "not measured"
 
 
-def test_the_ring_counts_where_the_cores_share_a_cache_and_says_so():
-    ring = {"case": "ring", "vrs": None, "engine": "kamuee", "cycles": [80.0, 24.0, 22.0], "enqueue": [50.0, 14.0, 12.0],
-            "dequeue": [30.0, 10.0, 10.0], "line": [1200, 300, 320], "cores": 2, "ratio": None}
-    kept, note = queue.near(ring)
-    assert kept["cycles"] == [24.0, 22.0] and kept["line"] == [300, 320] and "2 of 3 rounds" in note
-    far, note = queue.near({**ring, "line": [1200, 2000, 1100]})
-    assert far["cycles"] == ring["cycles"] and "share no cache" in note
-    assert "one core" in queue.near({**ring, "cores": 1})[1]
-
-
 def test_cases_are_asked_for_by_name(monkeypatch):
     asked = []
-    monkeypatch.setattr(queue, "answer_of", lambda *argv: asked.append(argv) or {"rows": [{}][:"ring" in argv[0]]})
+    monkeypatch.setattr(queue, "answer_of", lambda *argv: asked.append(argv) or {"rows": []})
     monkeypatch.setattr(queue, "linux", lambda given: ([], ["linux"]))
     monkeypatch.setattr(queue, "whole", lambda given: ([], ["whole"]))
-    monkeypatch.setattr(queue, "near", lambda row: (row, "ring"))
     queue.measured(queue.parser().parse_args(["--only", "rate,delay", "--rounds", "3"]))
     assert asked == [("queue_bench", "--only", name, "--rounds", "3") for name in ("rate", "delay")]
     asked.clear()
-    assert queue.measured(queue.parser().parse_args(["--quick"]))[1] == ["ring", "whole", "linux"]
-    assert asked == [("queue_bench", "--quick"), ("ring_bench", "--quick")]
+    assert queue.measured(queue.parser().parse_args(["--quick"]))[1] == ["whole", "linux"]
+    assert asked == [("queue_bench", "--quick")]
     monkeypatch.setattr(queue, "QUICK_S", -1.0)
     assert all("too busy" in note for note in queue.measured(queue.parser().parse_args(["--quick"]))[1])
     with pytest.raises(SystemExit):
@@ -171,8 +160,3 @@ def test_what_is_kept_has_a_row_for_each_engine_and_its_figure_alone(case, figur
     assert rows["kamuee"][figure] > 0       # rte_sched has none on a busy machine
     assert all(one["cycles"] is None and one["vrs"] == 8 for one in rows.values())
     assert all(one[{"error": "p99_us", "p99_us": "error"}[figure]] is None for one in rows.values())
-
-
-def test_the_ring_loses_nothing():
-    one, = answer_of("ring_bench", "--rounds", "1", "--packets", "65536")
-    assert one["case"] == "ring" and one["cores"] in (1, 2) and one["cycles"] is not None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`kamuee bench queue`: the queue manager of a port beside DPDK's rte_sched and Linux HTB.
 
-The program queue_bench measures the scheduler by itself, its peers in turns; ring_bench what it adds that a packet
-comes from another core; forward_bench the whole path with it and without; measure/shaped.py links that HTB shapes. This
-module asks for them, prints the rows, what they say about the goals, and draws the picture.
+The program queue_bench measures the scheduler by itself, its peers in turns; forward_bench the whole path with
+it and without; measure/shaped.py links that HTB shapes. This module asks for them, prints the rows, what they say about
+the goals, and draws the picture.
 """
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ PROGRAM = {
     "share": "shares of virtual routers with weights 1:2:…:128, all overloaded",
     "delay": "delay within a guarantee while all others flood",
 }
-RING, WHOLE, LINUX = "ring", "whole", "linux"
-CASES = {**PROGRAM, RING: "what the ring from another core adds",
+WHOLE, LINUX = "whole", "linux"
+CASES = {**PROGRAM,
          WHOLE: "the whole path, full table: 16 virtual routers by one port, with and without a queue",
          LINUX: "eight classes on a veth link, shaped by Linux HTB and by kamueed (root)"}
 OURS, PEER = "kamuee", "rte_sched"
@@ -44,7 +44,6 @@ QUICK_ROUTES = 100_000
 QUICK_S = 35.0          # with --quick a case that takes long is not begun later
 # forward_bench's names of its cases, and the engines they measure.
 BY_ONE_PORT = {"unshaped": "no queue", "shaped": OURS, "shaped, fq_codel": f"{OURS}, fq_codel"}
-NEAR_CYCLES = 600       # there and back for a cache line: farther cores share no cache
 FRAMES_2_US = 9.87      # two frames of 1,518 bytes at 2.5 Gb/s, with what the wire adds
 TABLE = (Column("Case"), right("VRs"), Column("Engine"), right("Cycles"), right("Min"), right("Max"), right("Ratio"),
          right("Error %"), right("p99 µs"), right("Mpps"))
@@ -85,7 +84,7 @@ def measured(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
     """The rows, and notes about them."""
     wanted, begun = given.only or list(CASES), time.monotonic()
     rows, notes = scheduler(given, [name for name in PROGRAM if name in wanted]), []
-    for name, part in ((RING, ring), (WHOLE, whole), (LINUX, linux)):
+    for name, part in ((WHOLE, whole), (LINUX, linux)):
         if name not in wanted:
             continue
         if given.quick and time.monotonic() - begun > QUICK_S:
@@ -106,24 +105,6 @@ def scheduler(given: argparse.Namespace, cases: Sequence[str]) -> list[dict]:
     if len(cases) == len(PROGRAM):
         return answer_of("queue_bench", *options(given))["rows"]
     return [row for name in cases for row in answer_of("queue_bench", "--only", name, *options(given))["rows"]]
-
-
-def ring(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
-    row, note = near(*answer_of("ring_bench", *options(given))["rows"])
-    return [row], [note]
-
-
-def near(row: dict) -> tuple[dict, str]:
-    """The ring's row from the rounds in which the two cores shared a cache, if any; and a sentence."""
-    if row["cores"] < 2:
-        return row, "Ring: one core, so both ends were one thread; between two cores it costs more."
-    kept = [i for i, cycles in enumerate(row["line"]) if cycles <= NEAR_CYCLES]
-    if not kept:
-        return row, (f"Ring: the two cores share no cache (a cache line takes {statistics.median(row['line']):.0f} "
-                     "cycles there and back).")
-    chosen = {name: [value[i] for i in kept] if isinstance(value, list) else value for name, value in row.items()}
-    return chosen, (f"Ring: {len(kept)} of {len(row['line'])} rounds in which the two cores shared a cache (a cache "
-                    f"line takes {statistics.median(chosen['line']):.0f} cycles there and back).")
 
 
 def whole(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
@@ -231,7 +212,6 @@ AT_MOST = tuple(Goal(name, unit, must, goal, value, at_most=True) for name, unit
     ("classes, 1,024 virtual routers", "cycles", 80, 45, of("cycles", "classes", (1024,))),
     ("classes, 4,096 virtual routers", "cycles", 110, 70, of("cycles", "classes", (4096,))),
     ("fq_codel, 1,024 flows a class", "cycles", 90, 45, of("cycles", "flows")),
-    ("from another core: added for the ring", "cycles", 25, 15, of("cycles", RING)),
     ("a call that finds nothing, 4,096 over their maximum", "cycles", 150, 50, of("cycles", "empty", (4096,))),
     ("total rate against the port's, 1 s", "%", 0.5, 0.1, of("error", "rate", scale=100)),
     ("share, rms over 100 ms, worst virtual router", "%", 3, 0.5, of("error", "share", scale=100)),
