@@ -2,6 +2,7 @@
 """`kamuee bench tunnel`: its rows and goals, without a build."""
 from commands import tunnel
 from measure import tunnels
+from measure.cases import added_rows
 
 RESULTS = [{"kind": "plain", "direction": "-", "values": [100.0, 110.0, 90.0]},
            {"kind": "gre", "direction": "encap", "values": [140.0, 155.0, 125.0]},
@@ -14,7 +15,7 @@ ROUTER = {"harness_cycles": 20.0,
 
 
 def test_a_row_is_what_was_added_in_the_same_round():
-    rows = tunnel.rows_of(RESULTS)
+    rows = added_rows(RESULTS, ("kind", "direction"), tunnel.PLAIN)
     assert [(row["kind"], row["direction"], row["cycles"]) for row in rows] == [("gre", "encap", 40.0), ("vxlan", "decap", 100.0)]
     assert rows[0]["ratio"] == round(100 / 140, 3) and rows[0]["spread"] > 0
 
@@ -25,7 +26,8 @@ def test_the_whole_path_has_its_ports_in_it_and_is_compared_round_by_round():
 
 
 def test_goals_are_judged_by_the_rows_and_what_has_no_row_is_not_measured():
-    found = {"rows": tunnel.rows_of(RESULTS), "router": tunnel.router_of(ROUTER), "many": [{"case": "set-up", "value": 6.0, "unit": "s"}]}
+    found = {"rows": added_rows(RESULTS, ("kind", "direction"), tunnel.PLAIN),
+             "router": tunnel.router_of(ROUTER), "many": [{"case": "set-up", "value": 6.0, "unit": "s"}]}
     verdicts = {goal.name: goal.verdict(goal.value(found)) for goal in tunnel.ALL_GOALS}
     assert verdicts["gre, encap: added to a packet"] == "must"
     assert verdicts["vxlan, decap: added to a packet"] == "missed"

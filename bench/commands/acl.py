@@ -15,6 +15,7 @@ from collections.abc import Callable
 from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.render import Column, count, right
+from measure.cases import command_parser
 from measure.goal import GOALS, Goal
 from measure.program import answer_of, run_command
 
@@ -45,14 +46,11 @@ LEGEND = ("Ratio: speed relative to rte_acl's fastest variant, median over the r
 
 
 def parser() -> argparse.ArgumentParser:
-    given = argparse.ArgumentParser(prog="kamuee bench acl", description=__doc__.splitlines()[0])
-    given.add_argument("--quick", action="store_true", help="fewer sets and rounds, ends within 50 s; rte_acl with at "
-                       "most 100,000 rules")
+    given = command_parser("acl", __doc__, "fewer sets and rounds, ends within 50 s; rte_acl with at most 100,000 rules")
     given.add_argument("--only", metavar="PART,...", type=parts,
                        help=f"run only these parts: {', '.join(PARTS)}, {FORWARD} (the whole forwarding path). All of "
                        "them take 15 to 25 minutes:  sizes and forward up to 1 each, large and blocklist 2, shapes 3, "
                        "large-shapes and ipv6 4")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--sets", metavar="SHAPE:FAMILY:RULES[:PEER],...",
                        help="SHAPE: one, acl, fw, ipc, blocklist or hosts; FAMILY: 4 or 6; RULES: number of rules; "
                        "PEER: how many of them for rte_acl (0: skip rte_acl)")

@@ -16,6 +16,7 @@ from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.render import Column, count, right
 from measure import plot
+from measure.cases import command_parser
 from measure.program import answer_of, run_command
 
 IDEA = "longest-prefix match: Poptrie compared with DPDK's engines on one table: lookups, updates, memory (no root)"
@@ -32,10 +33,7 @@ LEGEND = ("Single: one address per call, relative to rte_fib.",
 
 
 def parser() -> argparse.ArgumentParser:
-    given = argparse.ArgumentParser(prog="kamuee bench fib", description=__doc__.splitlines()[0])
-    given.add_argument("--quick", action="store_true",
-                       help="few rounds, IPv4 with 64, 500, 5,000 and 60,000 next hops, IPv6 with 64; ends within 50 s")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
+    given = command_parser("fib", __doc__, "few rounds, IPv4 with 64, 500, 5,000 and 60,000 next hops, IPv6 with 64; ends within 50 s")
     given.add_argument("--prefixes", metavar="FILE", help="routing table, one prefix per line (may be gzipped)")
     given.add_argument("--plot", metavar="FILE", help=f"file for the plot (PNG or SVG; default: {PLOT}, none with "
                        "--json)")

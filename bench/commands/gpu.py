@@ -12,6 +12,7 @@ import os
 from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.render import Column, right
+from measure.cases import command_parser
 from measure.goal import GOALS, Goal
 from measure.program import answer_of, run_command
 
@@ -24,10 +25,8 @@ NOT_A_GPU = "Emulated device: a thread on this CPU. These are not figures of a G
 
 
 def parser() -> argparse.ArgumentParser:
-    given = argparse.ArgumentParser(prog="kamuee bench gpu", description=__doc__.splitlines()[0])
+    given = command_parser("gpu", __doc__, "fewer batch sizes, small tables; ends within 50 s")
     given.add_argument("--emulated", action="store_true", help="a thread in place of a GPU: its figures are not a GPU's")
-    given.add_argument("--quick", action="store_true", help="fewer batch sizes, small tables; ends within 50 s")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--device", metavar="N", type=int, default=0, help="number of the GPU (default: 0)")
     return given
 

@@ -24,6 +24,7 @@ from pathlib import Path
 import paper
 from kamuee.context import terminal_width
 from measure import machine, plot
+from measure.cases import command_parser
 from measure.context import Context
 from measure.program import Unavailable, daemon, run_command
 from measure.report import Outcome, number
@@ -40,10 +41,8 @@ def papers() -> dict[str, object]:
 
 
 def parser() -> argparse.ArgumentParser:
-    given = argparse.ArgumentParser(prog="kamuee bench paper", description=__doc__.splitlines()[0])
+    given = command_parser("paper", __doc__, "fewer cases and short trials: each paper ends within 60 s")
     given.add_argument("names", nargs="*", metavar="NAME", help="papers to run, or 'all' (default: list them)")
-    given.add_argument("--quick", action="store_true", help="fewer cases and short trials: each paper ends within 60 s")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--plot", metavar="DIR", help="directory for the plots paper-NAME.svg (default: this directory; "
                        "none with --json)")
     given.add_argument("--prefixes", metavar="FILE", help="full routing table, one prefix per line (may be gzipped)")

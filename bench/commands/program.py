@@ -7,22 +7,19 @@ are the examples, built here by kamuee-program (clang, wasm2c and a C compiler).
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
-import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kamuee import render
-from kamuee.context import terminal_width
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.render import Column, right
-from measure.goal import GOALS, Goal
+from measure.cases import added_rows, command_parser, print_rows
+from measure.goal import Goal
 from measure.program import ROOT, Unavailable, answer_of, bench_program, daemon, run_command
 
 IDEA = "what a packet program adds to a packet, sandboxed and as plain C (no root; needs clang, wabt)"
@@ -33,10 +30,7 @@ EXAMPLES = ROOT / "programs/examples"
 
 
 def parser() -> argparse.ArgumentParser:
-    given = argparse.ArgumentParser(prog="kamuee bench program", description=__doc__.splitlines()[0])
-    given.add_argument("--quick", action="store_true", help="fewer rounds; ends within 50 s")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
-    return given
+    return command_parser("program", __doc__, "fewer rounds; ends within 50 s")
 
 
 def main(argv: list[str]) -> int:
@@ -48,15 +42,9 @@ def run(given: argparse.Namespace) -> int:
     load = os.getloadavg()[0]
     bench_program("program_bench")
     with built() as cases:
-        rows = rows_of(answer_of("program_bench", *(["--quick"] if given.quick else []), *cases)["results"])
-    found = {"rows": rows, "notes": [f"cycles: of the TSC, added to a packet, median of the rounds; load of the machine before: {load:.1f}."]}
-    found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
-    if given.json:
-        print(json.dumps(found, indent=1))
-    else:
-        print(*render.table(TABLE, ([row["target"], row["program"], f"{row['cycles']:.1f}", f"{row['spread']:.1f}"] for row in rows),
-                            terminal_width()), *found["notes"], "", sep="\n")
-        print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
+        rows = added_rows(answer_of("program_bench", *(["--quick"] if given.quick else []), *cases)["results"], ("target", "program"), NONE)
+    print_rows(rows, [f"cycles: of the TSC, added to a packet, median of the rounds; load of the machine before: {load:.1f}."], ALL_GOALS,
+               given.json, TABLE, lambda row: [row["target"], row["program"], f"{row['cycles']:.1f}", f"{row['spread']:.1f}"])
     return 0
 
 
@@ -101,18 +89,6 @@ def native(name: str, file: Path) -> list[str]:
 
 
 BUILDERS = {"tenant": sandboxed, "native": native}
-
-
-def rows_of(results: list[dict]) -> list[dict]:
-    """Each case minus the one without a program, round by round."""
-    values = {(one["target"], one["program"]): one["values"] for one in results}
-    plain = values.pop(NONE)
-    return [row_of(*case, [cycles - then for cycles, then in zip(found, plain)]) for case, found in values.items()]
-
-
-def row_of(target: str, program: str, added: list[float]) -> dict:
-    quarters = statistics.quantiles(added, n=4) if len(added) > 1 else [added[0]] * 3
-    return {"target": target, "program": program, "cycles": round(statistics.median(added), 1), "spread": round(quarters[2] - quarters[0], 1)}
 
 
 def of(target: str, program: str) -> Callable[[dict], float | None]:

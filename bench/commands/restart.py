@@ -7,7 +7,6 @@ lost by what was offered in a second, as CSIT has it: the sender's view, whateve
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import statistics
@@ -16,8 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kamuee import render
-from kamuee.context import terminal_width
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab import flows
 from kamuee.lab.errors import LabError
@@ -25,7 +22,8 @@ from kamuee.lab.netns import is_running
 from kamuee.render import Column, right
 from measure.context import Context
 from measure.daemon import Kamueed
-from measure.goal import GOALS, Goal
+from measure.cases import command_parser, print_rows
+from measure.goal import Goal
 from measure.program import Unavailable, daemon, must_be_built, run_command, wait_until, write_table
 from measure.topology import own_namespaces, star
 from throughput import device, frames
@@ -47,16 +45,13 @@ TABLE = (Column("Case"), Column("Port"), right("Routes"), right("Blocked ms"), r
 
 
 def parser() -> argparse.ArgumentParser:
-    given = argparse.ArgumentParser(prog="kamuee bench restart", description=__doc__.splitlines()[0],
-                                    formatter_class=argparse.RawDescriptionHelpFormatter)
-    given.add_argument("--quick", action="store_true", help=f"{QUICK_ROUTES:,} routes, one round")
+    given = command_parser("restart", __doc__, f"{QUICK_ROUTES:,} routes, one round")
     given.add_argument("--port", choices=PORTS, action="append", help="only this kind of port (default: all)")
     given.add_argument("--case", choices=CASES, action="append", help="only this case (default: all)")
     given.add_argument("--rounds", type=int, metavar="N", help="kills and upgrades each, of which the median counts (default: 3; 1 with "
                        "--quick)")
     given.add_argument("--routes", type=int, metavar="N", help="a table of so many routes in place of the full one")
     given.add_argument("--prefixes", metavar="FILE", help="full routing table, one prefix per line (may be gzipped)")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
     return given
 
 
@@ -67,13 +62,7 @@ def main(argv: list[str]) -> int:
 
 
 def run(given: argparse.Namespace) -> int:
-    found = {"rows": measured(given)}
-    found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
-    if given.json:
-        print(json.dumps(found, indent=1))
-    else:
-        print(*render.table(TABLE, map(cells, found["rows"]), terminal_width()), "", sep="\n")
-        print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
+    print_rows(measured(given), [], ALL_GOALS, given.json, TABLE, cells)
     return 0
 
 

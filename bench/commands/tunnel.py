@@ -19,6 +19,7 @@ from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.render import Column, right
 from measure import tunnels
+from measure.cases import added_rows, command_parser
 from measure.goal import GOALS, Goal
 from measure.program import answer_of, run_command
 
@@ -34,11 +35,9 @@ TABLE = (Column("Kind"), Column("Direction"), right("Cycles"), right("Spread"), 
 
 
 def parser() -> argparse.ArgumentParser:
-    given = argparse.ArgumentParser(prog="kamuee bench tunnel", description=__doc__.splitlines()[0])
-    given.add_argument("--quick", action="store_true", help=f"fewer rounds, {QUICK_TUNNELS:,} tunnels; ends within 50 s")
+    given = command_parser("tunnel", __doc__, f"fewer rounds, {QUICK_TUNNELS:,} tunnels; ends within 50 s")
     given.add_argument("--only", choices=(PACKETS, MANY), help="what is added to a packet, or what many tunnels cost (default: both)")
     given.add_argument("--tunnels", type=int, metavar="N", help=f"so many (default: {TUNNELS:,}; {QUICK_TUNNELS:,} with --quick)")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
     return given
 
 
@@ -63,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
 
 def packets(given: argparse.Namespace, found: dict) -> None:
     load = os.getloadavg()[0]
-    found["rows"] = rows_of(answer_of("tunnel_bench", *(["--quick"] if given.quick else []))["results"])
+    found["rows"] = added_rows(answer_of("tunnel_bench", *(["--quick"] if given.quick else []))["results"], ("kind", "direction"), PLAIN)
     found["router"] = router_of(answer_of("forward_bench", "--tunnel", *(["--quick"] if given.quick else [])))
     found["notes"].append(f"cycles: of the TSC, added to a packet, median of the rounds; whole path: all of a packet, ports included; "
                            f"ratio: of throughput, round by round; load of the machine before: {load:.1f}.")
@@ -94,14 +93,6 @@ def print_all(found: dict) -> None:
     print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), width), sep="\n")
 
 
-def rows_of(results: list[dict]) -> list[dict]:
-    """Each case minus the plain one, round by round."""
-    values = {(one["kind"], one["direction"]): one["values"] for one in results}
-    plain = values.pop(PLAIN)
-    return [row_of(*case, [cycles - then for cycles, then in zip(found, plain)],
-                   statistics.median(plain) / statistics.median(found)) for case, found in values.items()]
-
-
 def router_of(answer: dict) -> list[dict]:
     """The whole path, ports included: cycles of a packet, and throughput against packets without tunnels in the same round."""
     ports = answer["harness_cycles"]
@@ -109,12 +100,6 @@ def router_of(answer: dict) -> list[dict]:
               for one in answer["results"]}
     return [{"case": case, "cycles": round(statistics.median(found), 1),
              "ratio": round(statistics.median(plain / one for plain, one in zip(cycles[PLAIN_ROUTER], found)), 3)} for case, found in cycles.items()]
-
-
-def row_of(kind: str, direction: str, added: list[float], ratio: float) -> dict:
-    quarters = statistics.quantiles(added, n=4) if len(added) > 1 else [added[0]] * 3
-    return {"kind": kind, "direction": direction, "cycles": round(statistics.median(added), 1),
-            "spread": round(quarters[2] - quarters[0], 1), "ratio": round(ratio, 3)}
 
 
 def of(kind: str, direction: str) -> Callable[[dict], float | None]:
