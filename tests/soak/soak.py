@@ -32,10 +32,7 @@ from support import Pinging, Router, eventually, pings                          
 
 LAB = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1)
   r:
     kind: kamuee
     daemon: frr
@@ -53,10 +50,7 @@ nodes:
     asn: 65002
     neighbors: [{address: 10.12.0.1, asn: 65001}, {address: "fd00:12::1", asn: 65001}]
     networks: [198.51.100.0/24, "2001:db8:100::/48"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  h2: $HOST(2)
 links:
   - [h1:eth0, r:p0]
   - [r:p1, r2:p1]
