@@ -20,7 +20,6 @@
 
 #include "base/log.h"
 #include "core/eal_args.h"
-#include "core/eal_dir.h"
 
 static struct eal_args args; // DPDK keeps pointers into it
 static bool running;

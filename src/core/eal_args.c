@@ -22,7 +22,6 @@
 #include <sys/sysinfo.h>
 
 #include "base/cpu.h"
-#include "core/eal_dir.h"
 #include "core/thread.h"
 
 #define MEMORY_MIN_MIB 64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir.c - see eal_dir.h
-#include "core/eal_dir.h"
+// eal_dir.c - see eal_args.h
+#include "core/eal_args.h"
 
 #include <dirent.h>
 #include <fcntl.h>

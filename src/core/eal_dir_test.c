@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // eal_dir_test.c - removes only the directories of killed programs
-#include "core/eal_dir.h"
+#include "core/eal_args.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// instance.c - see instance.h
+// instance.c - see modules.h
 //
 // The lock is flock() on RUN_DIR/kamueed.lock, which the kernel releases however its owner ends, so
 // the file of a killed kamueed is no obstacle. A killed process takes a moment to end, because its
 // sockets have much to free; a new one waits while the process with the pid in the file is ending.
 // A process that still holds the lock then is left over from an upgrade and is killed. Only the
 // owner may read the file, because a reader could lock it.
-#include "main/instance.h"
+#include "main/modules.h"
 
 #include <dirent.h>
 #include <errno.h>

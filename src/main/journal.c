@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal.c - see journal.h; docs/features/log.md describes the fields
+// journal.c - see modules.h; docs/features/log.md describes the fields
 #define SD_JOURNAL_SUPPRESS_LOCATION // the message id identifies the line
-#include "main/journal.h"
+#include "main/modules.h"
 
 #include <ctype.h>
 #include <stdbool.h>

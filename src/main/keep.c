@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/unwell.h"
 #include "base/vec.h"
-#include "main/keep_process.h"
 #include "main/keeper_protocol.h"
 
 #define RETRY_S 10

@@ -10,6 +10,7 @@
 #define MAIN_KEEP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct event_base;
 
@@ -27,5 +28,17 @@ void keep_put(const char *name, int fd);              // a copy; no ':' or blank
 int keep_watch(struct event_base *loop, void (*again)(void));
 bool keep_works(void);
 void keep_end(bool restart); // false: the router stops, keep nothing
+
+// keep_process.c: connection to kamuee-keeper (keeper_protocol.h).
+
+// Connects to the keeper that listens at `path`, or starts one. -1 with a sentence.
+int keep_process_connect(const char *path, char *err, size_t err_size);
+// Calls fn with each of its descriptors, which fn owns. 0 or -1.
+int keep_process_take(int s, void (*fn)(const char *name, int fd));
+// Does both. A keeper that does not answer is killed, and a new one started.
+int keep_process_open(const char *path, void (*fn)(const char *name, int fd), char *err,
+                      size_t err_size);
+bool keep_process_end(int s);     // kills the keeper at the other end; false: it survived SIGKILL
+void keep_process_continue(void); // it may be stopped, and has messages to read
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keep_process.c - see keep_process.h
+// keep_process.c - see keep.h
 //
 // A keeper that does not deliver its descriptors within PATIENCE_S must not prevent a start, so it
 // is killed, and the TAPs lose their carrier. A stopped keeper is continued first.
-#include "main/keep_process.h"
+#include "main/keep.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "core/process.h"
 #include "core/starter.h"
-#include "main/keep_process.h"
+#include "main/keep.h"
 #include "main/keeper_protocol.h"
 
 static char dir[40], path[80];

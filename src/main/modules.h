@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct event_base;
 
@@ -22,5 +23,68 @@ struct start_inputs { // for the modules
 // 0 or -errno with "module: sentence".
 int modules_start(const struct start_inputs *s, char *err, size_t err_size);
 void modules_stop(void);
+
+// journal.c: sends log lines with their fields to the systemd journal, if stderr is connected to
+// it.
+void journal_start(void); // before other threads start
+
+// system_calls.c: limits the system calls of kamueed after its start.
+
+// For all threads, permanently. `names_helper`: kamuee-netns names namespaces, so we need not
+// mount. 0 or -errno and the reason.
+int system_calls_restrict(bool names_helper, char *err, size_t err_size);
+
+// service.c: kamueed as a service: signals, and notifications to systemd. Called by main(), around
+// the lifetime of the modules.
+void service_report_work(void); // STATUS= shows work that takes seconds (base/progress.h)
+// TERM and INT end the loop, USR1 ends it for a restart; HUP reloads the configuration. 0 or
+// -ENOMEM.
+int service_start(struct event_base *loop);
+void service_ready(void);    // READY=1; feeds the watchdog from now on
+void service_stopping(void); // STOPPING=1
+void service_stop(void);
+bool service_restarts(void); // ended by USR1: TAPs stay as they are for the next kamueed
+
+// instance.c: one kamueed per run directory; checks the host's prerequisites. Called by main()
+// before the modules start.
+
+// Holds RUN_DIR/kamueed.lock until the process ends. 0, -EBUSY (another kamueed runs) or -errno,
+// with a sentence.
+int instance_lock(const char *run_dir, char *err, size_t err_size);
+int instance_lock_fd(void); // for the kamueed that takes over
+void instance_take_lock(const char *run_dir, int fd); // of the former one, also a holder
+void instance_write_pid(void);
+void instance_unlock(void);
+
+// Checks capabilities, descriptors and /dev/net/tun. 0, or -errno with a sentence that includes the
+// remedy.
+int instance_check_machine(char *err, size_t err_size);
+
+// upgrade_give.c: the old kamueed's part of an upgrade (upgrade_protocol.h); called by main,
+// control.
+
+// Lets the operation `upgrade` start another kamueed. `second`: whether we use the second of the
+// two DPDK prefixes of this run directory (modules.c).
+void upgrade_give_init(struct event_base *loop, bool second);
+void upgrade_give_fini(void); // the router stops: a new kamueed that is not ready gives up
+
+// upgrade_take.c: the new kamueed's part of an upgrade (upgrade_protocol.h); called by main,
+// control. Until the old one has ended, both share the state in the kernel: if the new one fails,
+// it exits and leaves everything as it is.
+struct upgrade_given { // from the old one, at the beginning
+    int lock;
+    bool second;     // the old one uses the second DPDK prefix, so we use the first
+    uint64_t digest; // of the old one's configuration
+};
+
+// Called first, with --upgrade. 0, or -errno with a sentence.
+int upgrade_take_begin(struct upgrade_given *g, char *err, size_t err_size);
+bool upgrade_takes(void); // the old one has not ended yet
+// During an upgrade: exits with `code` and tells the old one and the log `sentence`. Else does
+// nothing.
+void upgrade_take_fail(int code, const char *sentence);
+// Before the modules start: provides them with the old one's files. `done`: called when the old one
+// has ended.
+void upgrade_take_prepare(struct event_base *loop, void (*done)(void));
 
 #endif

@@ -5,7 +5,7 @@
 //     kamuee-netns SOCKET [UID]    creates the socket, for this user
 //
 // kamueed's unit forbids mounting, and its mounts would be invisible outside. This program mounts,
-// but only names below /run/netns, and only network namespaces (netlink/netns_name.h). It serves
+// but only names below /run/netns, and only network namespaces (netlink/netns_own.h). It serves
 // root and the socket's owner: kamueed's user, not trusted beyond that. It serves one client
 // at a time, and waits for none longer than PATIENCE_S.
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
-#include "netlink/netns_name.h"
+#include "netlink/netns_own.h"
 
 #define PATIENCE_S 1
 

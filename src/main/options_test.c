@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "main/instance.h"
+#include "main/modules.h"
 
 static struct options o;
 static int code;

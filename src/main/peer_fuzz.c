@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/log.h"
-#include "main/keep_process.h"
+#include "main/keep.h"
 #include "main/keeper_protocol.h"
 #include "main/upgrade_protocol.h"
 

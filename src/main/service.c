@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// service.c - see service.h
+// service.c - see modules.h
 //
 // Feeds systemd's watchdog only while all threads are alive: since the last time, rib_manager and
 // tap_manager have answered a call in their mailbox and each running forwarder has polled. If one
@@ -8,7 +8,7 @@
 // Control may be busy for longer than the watchdog's limit, e.g. with a commit of thousands of
 // interfaces. Then the progress of its work (base/progress.h) feeds the watchdog by the same rules.
 // During start and stop it extends systemd's timeout.
-#include "main/service.h"
+#include "main/modules.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// system_calls.c - see system_calls.h
+// system_calls.c - see modules.h
 //
 // A seccomp(2) allow-list, in force before the first client is served (docs/adr/0018). An attacker
 // in control of kamueed can start only root's programs (core/starter.h), and cannot read other
@@ -10,7 +10,7 @@
 // Some calls are allowed for a feature, only if kamueed has the capability that the feature needs.
 // Checking the arguments of a call costs about 100 ns. Calls that forwarders and tap_manager make
 // with each burst are not checked: the kernel allows them from a bitmap.
-#include "main/system_calls.h"
+#include "main/modules.h"
 
 #include <errno.h>
 #include <linux/sched.h>

@@ -26,7 +26,7 @@
 
 #include "base/log.h"
 #include "core/starter.h"
-#include "main/system_calls.h"
+#include "main/modules.h"
 
 static char said[4096]; // the child's stderr
 

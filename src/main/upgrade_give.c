@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upgrade_give.c - see upgrade_give.h
+// upgrade_give.c - see modules.h
 //
 // Until the new kamueed says BEGUN, nothing of ours has changed, except that we may have received
 // nothing for some milliseconds; after a failure we continue to forward. After BEGUN there is no
 // way back, and we end without undoing anything: TAPs, sockets, files and the settings of kernel
 // interfaces now belong to the new one.
-#include "main/upgrade_give.h"
+#include "main/modules.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -31,7 +31,6 @@
 #include "core/starter.h"
 #include "feature/upgrade.h"
 #include "interface/iface_tap.h"
-#include "main/instance.h"
 #include "main/options.h"
 #include "main/upgrade_proof.h"
 #include "main/upgrade_protocol.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upgrade_take.c - see upgrade_take.h
+// upgrade_take.c - see modules.h
 //
 //     start -> routes are read -> audit of each virtual router -> lookups compared -> GO
 //     -> HALTED: discard earlier packets, forward -> CLOSED: open the other devices
 //     -> STATE: counters -> END: listeners, keeper, lock, systemd -> links are up: done
-#include "main/upgrade_take.h"
+#include "main/modules.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -31,7 +31,6 @@
 #include "main/keep.h"
 #include "main/upgrade_proof.h"
 #include "main/upgrade_protocol.h"
-#include "port/port_begin.h"
 #include "port/port_manager.h"
 #include "port/port_upgrade.h"
 #include "rib/rib_manager.h"

@@ -104,4 +104,25 @@ void acl_change_undo(struct acl_change *c);
 // undone
 void acl_change_end(struct acl_change *c, bool stays);
 
+// acl_diff.c: differences between desired rules and rules in force.
+struct acl_difference {
+    size_t n;      // added plus deleted; a changed rule counts as two
+    size_t added;  // index of the last added rule
+    uint32_t gone; // number of the last deleted rule
+    bool comes;    // a rule was added
+};
+
+// Both sides are sorted and use the same indexes for sets.
+// Against the list in force.
+struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b);
+struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct acl_lines *old);
+// Appends the rules in force that do not come from the configuration `was`: the rules of the list's
+// file, as it was read.
+void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
+                              struct acl_lines *l);
+
+// --- between queries and the thread ---
+void acl_lint_forget(bool all); // acl_query_lint.c: drops jobs not queried lately, or all
+void acl_tidy_later(void);      // something waits for a grace period
+
 #endif

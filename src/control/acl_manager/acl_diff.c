@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_diff.c - differences between desired rules and rules in force (acl_diff.h)
+// acl_diff.c - differences between desired rules and rules in force (acl_active.h)
 //
 // Both sides are sorted by number, so a comparison is one merge of the two lists. A rule whose
 // match or action differs counts as deleted and added.
-#include "acl_manager/acl_diff.h"
+#include "acl_manager/acl_active.h"
 
 #include <string.h>
 

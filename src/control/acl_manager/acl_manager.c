@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "acl_manager/acl_active.h"
-#include "acl_manager/acl_thread.h"
 #include "base/log.h"
 #include "core/mailbox.h"
 #include "core/manager.h"

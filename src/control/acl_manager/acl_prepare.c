@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl_manager/acl_diff.h"
 #include "acl_manager/acl_active.h"
 #include "base/clock.h"
 #include "base/log.h"

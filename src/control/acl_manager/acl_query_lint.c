@@ -14,7 +14,6 @@
 #include "acl/lint.h"
 #include "acl_manager/acl_query.h"
 #include "acl_manager/acl_active.h"
-#include "acl_manager/acl_thread.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/mailbox.h"

@@ -8,7 +8,7 @@
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so the kernel accepts nothing from it
 //     GRO, LRO off     frames as on the wire; in a virtual machine also the host's (rx-gro-hw)
-//     XDP on a veth    the peer segments packets itself (xdp_pass.h)
+//     XDP on a veth    the peer segments packets itself (xdp_pass.c)
 #include "device/kernel_link.h"
 
 #include <dirent.h>
@@ -26,9 +26,6 @@
 
 #include "base/capability.h"
 #include "base/log.h"
-#include "device/kernel_link_found.h"
-#include "device/kernel_link_use.h"
-#include "device/xdp_pass.h"
 #include "netlink/netns.h"
 
 static const struct {

@@ -18,7 +18,7 @@ struct kernel_link {
     char taken[16]; // name when the port took it, as configured
     int sock;      // for ioctls in its namespace
     int ifindex;
-    int xdp;      // our program on it (xdp_pass.h), -1 = none
+    int xdp;      // our program on it (xdp_pass.c), -1 = none
     int saved[3]; // original sysctls, -1 = leave alone
     bool gone; // deleted, or moved to another namespace
     bool carrier; // when it was last read
@@ -50,5 +50,47 @@ uint64_t kernel_link_missed(struct kernel_link *n);
 // Packet socket of a receive queue, readable when a frame is in its ring; -1: none.
 int kernel_link_rx_fd(struct kernel_link *n, uint16_t queue);
 bool kernel_link_has_carrier(struct kernel_link *n); // and it is up
+
+// kernel_link_found.c: the original settings of kernel interfaces, kept over a crash. A port
+// changes settings of its kernel interface and restores them when it goes. After a
+// crash, the next kamueed would take these changes for the original settings. So a file keeps the
+// original ones, by namespace (its cookie) and index, until they are restored. It is valid for one
+// boot.
+void kernel_link_found_init(const char *path); // reads the file; before the first port
+// If a former kamueed had the interface, adopts the original settings from the file. Records the
+// interface for the next kamueed.
+void kernel_link_found_take(struct kernel_link *n, uint64_t netns);
+void kernel_link_found_release(const struct kernel_link *n, uint64_t netns);
+void kernel_link_found_fini(void);
+
+// kernel_link_use.c: how the host itself uses a kernel interface. A port's kernel interface no
+// longer answers ARP, so the host loses the addresses by which it is reached; and
+// a bridge would get the same frames as the port. The commit's checks refuse such interfaces, and
+// kernel_link.c warns of them.
+struct kernel_link_use { // each "" = none
+    char address[160];   // "192.0.2.1/24, 2001:db8::1/64"; without link-local ones
+    char gateway[48];    // gateway of a default route through it
+    char session[48];    // peer of a TCP connection to one of the addresses
+    char server[80];     // "TCP port 22": a socket that is bound to one of the addresses
+    char master[16];     // bridge, bond, team or VRF that it is a member of
+    bool no_ethernet;    // its frames have no Ethernet header
+    unsigned type;       // link-layer type in that case, as in /sys/class/net/NAME/type
+};
+
+// Examines interface `name` in network namespace `netns` ("" = ours). Returns 0; -ENODEV: `err`
+// lists the existing interfaces; other -errno: the namespace cannot be entered.
+int kernel_link_use_read(const char *name, const char *netns, struct kernel_link_use *u, char *err,
+                         size_t err_size);
+// Writes "There is no such interface here" and the interfaces of the current namespace. Returns
+// -ENODEV.
+int kernel_link_explain_missing(const char *name, const char *netns, char *err, size_t err_size);
+
+// xdp_pass.c: attaches an XDP program that passes every frame. While a veth has an XDP program,
+// Linux switches TSO and GSO off at its peer, in any namespace, so the peer sends no segment
+// longer than the link allows.
+
+// Attaches it in driver mode to an interface of the current namespace. Returns a descriptor, which
+// keeps it attached while open, or -errno.
+int xdp_pass_attach(int ifindex);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_link_found.c - see kernel_link_found.h
+// kernel_link_found.c - see kernel_link.h
 //
 // The file is a log: "+ namespace index three-sysctls was-up MTU" when a port takes an interface,
 // "- namespace index" when it gives it back. The next start rewrites it.
-#include "device/kernel_link_found.h"
+#include "device/kernel_link.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "device/kernel_link.h"
 
 struct found {
     uint64_t netns;

@@ -4,7 +4,7 @@
 // Everything is read in the namespace of the interface: its addresses, the default routes through
 // it, and the sockets in /proc/net that are bound to its addresses or connected from them. A
 // connection between two of its own addresses does not count.
-#include "device/kernel_link_use.h"
+#include "device/kernel_link.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

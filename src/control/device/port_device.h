@@ -6,6 +6,7 @@
 #define DEVICE_PORT_DEVICE_H
 
 #include <rte_ethdev.h>
+#include <rte_mempool.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +55,39 @@ int port_device_set_promiscuous(struct port_device *d, bool on);
 void port_device_force_promiscuous(struct port_device *d, bool on);
 int port_device_set_mac(struct port_device *d, const uint8_t mac[6]);
 bool port_device_link(struct port_device *d, struct rte_eth_link *link); // true: up
+
+// port_wait.c: how a port's receive queues wake a sleeping forwarder (table/plan.h).
+
+// Fills d->wait[] of a device that was just started and is in no plan; leaves interrupts off.
+void port_wait_open(struct port_device *d);
+void port_wait_close(struct port_device *d); // before the device stops, once it is in no plan
+// PORT_RX_INTERRUPT if every receive queue wakes its forwarder, else PORT_RX_POLL.
+enum port_rx_mode port_wait_mode(const struct port_device *d);
+
+// port_pool.c: packet buffers of ports. Most ports share exchange_pool. Buffers of a closed port
+// may still be in rings, hold queues or transmit queues of other ports. So a port's own pool waits
+// until all its buffers are back, and meanwhile can serve a later port with the same shape of
+// buffers.
+
+// Returns a pool of n buffers with `data_room` bytes (headroom included), preferably on memory node
+// `socket`. `within_pages`: no buffer crosses a page, because the driver shares the buffers with
+// the kernel (net_af_xdp). NULL with errno on failure.
+struct rte_mempool *port_pool_get(unsigned n, uint16_t data_room, int socket, bool within_pages);
+void port_pool_put(struct rte_mempool *pool, unsigned n); // n as in port_pool_get; or NULL
+uint64_t port_pool_bytes(unsigned n, uint16_t data_room); // memory that such a pool takes
+void port_pool_fini(void);                                // all ports must be closed
+
+// port_sensor.c: temperature of a port's device: from Linux' sensors, else from its optical
+// module. Linux has sensors for a device with a kernel driver; for a device that only DPDK drives,
+// the optical module may be readable.
+
+// Reads degrees Celsius of the PCI device in `devargs`, or of the device behind kernel interface
+// `link`. Returns 0 or -ENODATA.
+int port_sensor_read(uint16_t port, const char *devargs, const char *link, int *celsius);
+
+// The two sources. `sysfs` is "/sys" or a recorded tree.
+int port_sensor_of_host(const char *sysfs, const char *devargs, const char *link, int *celsius);
+// A module's EEPROM (SFF-8472: SFP; SFF-8636, SFF-8436: QSFP); `type` as DPDK numbers them.
+int port_sensor_of_module(uint32_t type, const uint8_t *eeprom, size_t n, int *celsius);
 
 #endif

@@ -3,7 +3,7 @@
 // Ports with buffers of the common size share exchange_pool while it has enough for all: with a
 // single pool, drivers can free sent buffers without looking at them (MBUF_FAST_FREE). Other ports
 // get a pool of their own, and from then on buffers are mixed (exchange_mixed).
-#include "device/port_pool.h"
+#include "device/port_device.h"
 
 #include <errno.h>
 #include <rte_errno.h>

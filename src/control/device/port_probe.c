@@ -21,7 +21,6 @@
 #include "base/log.h"
 #include "core/eal.h"
 #include "device/devargs.h"
-#include "device/port_socket.h"
 #include "table/limits.h"
 #include "table/port.h"
 

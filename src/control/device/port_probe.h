@@ -20,4 +20,14 @@ bool port_probe_is_there(const char *devargs);
 bool port_probe_by_vfio(const char *devargs);
 void port_probe_remove(uint16_t id); // of a stopped port; closes it and removes the device
 
+// port_socket.c: the Unix sockets that connect memif, vhost and virtio-user devices to other
+// programs. PATH as devargs_socket gives it: a file, or '@' and an abstract name of the current
+// network namespace.
+
+// True if a program listens there; the program does not notice the check.
+bool port_socket_is_taken(const char *path);
+// Removes the socket file of a program that was killed (kill -9), so that a device can listen
+// there. Returns 0, also while a living program has it, or -errno with a message in `err`.
+int port_socket_clear(const char *path, char *err, size_t err_size);
+
 #endif

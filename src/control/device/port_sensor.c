@@ -5,7 +5,7 @@
 // its EEPROM, which depends on the standard (SFF-8472, SFF-8636); all zeros there mean that it has
 // none.
 #define ALLOW_EXPERIMENTAL_API // rte_eth_dev_get_module_info
-#include "device/port_sensor.h"
+#include "device/port_device.h"
 
 #include <errno.h>
 #include <glob.h>

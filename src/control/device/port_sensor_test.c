@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "device/port_sensor.h"
+#include "device/port_device.h"
 
 #define MODULE_SFP 0x2 // RTE_ETH_MODULE_SFF_8472
 #define MODULE_QSFP 0x3

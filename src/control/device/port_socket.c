@@ -4,7 +4,7 @@
 // Nothing is ever connected: the other program would see a peer come and go. A socket file is tried
 // with a socket of another type, and the error tells; an abstract name is looked up in the kernel's
 // list. If neither can be told, the socket counts as taken.
-#include "device/port_socket.h"
+#include "device/port_probe.h"
 
 #include <errno.h>
 #include <linux/net.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_socket_test.c - removes sockets of dead programs, but no living ones and no other files
-#include "device/port_socket.h"
+#include "device/port_probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

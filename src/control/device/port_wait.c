@@ -9,7 +9,7 @@
 //
 // Drivers do not report which: we request the file and try the interrupt.
 #define ALLOW_EXPERIMENTAL_API // rte_eth_dev_rx_intr_ctl_q_get_fd
-#include "device/port_wait.h"
+#include "device/port_device.h"
 
 #include <errno.h>
 #include <stdio.h>

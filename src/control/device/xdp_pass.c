@@ -4,7 +4,7 @@
 // The link, not the program, is what stays: closing its descriptor detaches the program, also when
 // kamueed is killed. The program declares that it takes fragments, because without that Linux
 // refuses an MTU above a page.
-#include "device/xdp_pass.h"
+#include "device/kernel_link.h"
 
 #include <errno.h>
 #include <linux/bpf.h>

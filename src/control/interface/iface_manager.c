@@ -18,9 +18,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
-#include "interface/iface_add.h"
 #include "interface/iface_link.h"
-#include "interface/iface_policy.h"
 #include "interface/iface_tap.h"
 #include "interface/kernel_state.h"
 #include "rib/rib_manager.h"
@@ -31,9 +29,6 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 #include "tap/tap.h"
-#include "tap/tap_address.h"
-#include "tap/tap_alias.h"
-#include "tap/tap_delete_batch.h"
 #include "thread/watch_manager.h"
 
 static struct own {              // interface data that only control needs

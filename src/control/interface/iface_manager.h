@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct iface;
+#include "table/iface.h"
 
 struct vport_tags { // VLAN tags in the frames of a vport
     uint16_t vlan;  // of the only or inner tag
@@ -69,5 +69,35 @@ int iface_manager_init(const char *state_path);
 // that was found is deleted earlier, so a failed start leaves everything as it was.
 void iface_manager_started(void);
 void iface_manager_fini(void); // leaves the TAPs in the kernel, with their addresses
+
+// iface_policy.c: uRPF, redirects, sampling, access lists and policers of an interface.
+struct iface_policy;
+struct policer;
+
+// Returns NULL with a message in `err` if there is no such interface.
+struct iface *iface_manager_find(const char *name, char *err, size_t err_size);
+// Call after any change of interfaces, their policy or their virtual router: tells rib_manager
+// which sources the FIBs must know for uRPF.
+void iface_policy_publish_sources(void);
+
+int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err,
+                             size_t err_size);
+// `in` and `out` are ids of table/acl.h.
+int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size);
+// Sets the policers of received and of sent packets; kind NONE: no policer.
+int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
+                             char *err, size_t err_size);
+
+// --- for the files that complete iface_manager.c ---
+// metalink_ends.c and tunnel_ends.c add interfaces of their kind; iface_follow.c recreates TAPs.
+
+// Adds an interface like `wish`, with its TAP in virtual router `vr` ("" or NULL: the default one);
+// packets find it only once it is complete. If `wish` has an ifindex, the interface uses that Linux
+// device unchanged instead of a TAP. Returns 0; or -errno with a message in `err` and nothing left
+// behind.
+int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr,
+              char *err, size_t err_size);
+void iface_update_carrier(struct iface *i); // recomputes the carrier after a possible change
+void iface_recreate_tap(struct iface *i);   // the TAP was deleted, or moved to another namespace
 
 #endif

@@ -4,7 +4,7 @@
 // Writes the policy in table/iface.h, which forwarders read if the interface's flags say so. uRPF
 // may need more than the FIB has: rib_manager learns the combined needs of all interfaces of a
 // virtual router before the first packet is checked.
-#include "interface/iface_policy.h"
+#include "interface/iface_manager.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -29,9 +29,7 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 #include "tap/tap.h"
-#include "tap/tap_delete_batch.h"
 #include "tap/tap_keep.h"
-#include "tap/tap_link_local.h"
 #include "tap/tap_list.h"
 #include "tap/tap_manager.h"
 

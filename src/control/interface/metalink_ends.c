@@ -12,7 +12,6 @@
 
 #include "base/hash.h"
 #include "core/thread.h"
-#include "interface/iface_add.h"
 #include "table/grace.h"
 #include "table/iface.h"
 #include "table/metalink.h"

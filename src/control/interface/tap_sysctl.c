@@ -19,7 +19,7 @@
 // A device stacked on a TAP, such as the macvlan of keepalived and vrrpd for VRRP's MAC, receives
 // the packets of the TAP: KEPT settings hold there, too.
 //
-// The kernel announces changes of forwarding and rp_filter (rib_iface.h), of one interface or of
+// The kernel announces changes of forwarding and rp_filter (rib_manager.h), of one interface or of
 // all in a namespace; a timer checks the other settings. Each turn checks LOOK_AT interfaces,
 // because clients wait meanwhile.
 #include "interface/tap_sysctl.h"

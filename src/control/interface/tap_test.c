@@ -22,7 +22,6 @@
 #include "table/iface.h"
 #include "table/tunnel.h"
 #include "tap/tap_manager.h"
-#include "tap/tap_reflect.h"
 
 #define PATIENCE_NS (3 * NS_PER_SECOND) // the kernel solicits three times, once a second
 #define OPENED_AT_ONCE 64               // interfaces whose sockets are opened in one step

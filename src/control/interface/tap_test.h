@@ -2,7 +2,7 @@
 // tap_test.h - the self-test of TAPs: do sockets work through them, in both directions?
 //
 // Opens TCP, UDP and raw sockets on each TAP, in its namespace, towards a neighbor that tap_manager
-// simulates (tap_reflect.h). Their packets go down the TAP and come up again through the punt
+// simulates (tap_manager.h). Their packets go down the TAP and come up again through the punt
 // queue, with everything that a packet for the router meets: classes, limits, checksum metadata,
 // rp_filter, the operator's packet filter. One test at a time. The operation `test tap` steps it
 // from control's loop; it never waits.

@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "interface/iface_manager.h"
-#include "lag/lag_send.h"
+#include "lag/lag_port.h"
 #include "table/lag.h"
 #include "table/port.h"
-#include "tap/lacp_repeat.h"
+#include "tap/lag_frame.h"
 
 #define PORT_PRIORITY 32768
 #define ANNOUNCEMENTS 2 // of a new active member: at once, and a second later

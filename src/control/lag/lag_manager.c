@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
-#include "lag/lag_send.h"
+#include "lag/lag_port.h"
 #include "port/port_manager.h"
 #include "table/iface.h"
 #include "table/lag.h"

@@ -14,7 +14,7 @@
 struct lag_member { // of a managed port, also while it is in no LAG
     struct lacp_port lacp;
     bool active, changed; // in use; changed by this lag_update
-    bool kept;            // lacp_repeat.h holds its last LACPDU
+    bool kept;            // lag_frame.h holds its last LACPDU
     uint64_t changes, changed_ns;
 };
 
@@ -67,5 +67,15 @@ void lag_clear(const char *name);
 void lag_restore(const char *name, const struct port_statistics *before);
 uint64_t lag_link_changes(const char *name);
 bool lag_is_down(const char *name);
+
+// lag_send.c: frames that control sends through a member of a LAG: LACPDUs, markers,
+// announcements.
+void lag_send_slow(const struct lag_port *l, const struct managed_port *p,
+                   const uint8_t pdu[LACP_PDU]);
+// Also passes it to lag_frame.h, until lag_send_stop.
+void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]);
+void lag_send_stop(struct managed_port *p);
+// Announces the MACs of the LAG's interfaces through a new active member.
+void lag_announce(struct lag_port *l, const struct managed_port *p);
 
 #endif

@@ -4,7 +4,7 @@
 // A LACPDU has the MAC of the member, as the standard demands, and a copy stays with tap_manager in
 // case control is late. An announcement is a broadcast from each MAC of the LAG's interfaces, in
 // their VLAN, from which switches learn the member.
-#include "lag/lag_send.h"
+#include "lag/lag_port.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "table/iface.h"
 #include "table/port.h"
-#include "tap/lacp_repeat.h"
 #include "tap/lag_frame.h"
 
 _Static_assert(LAG_SLOW_FRAME == 14 + LACP_PDU, "an Ethernet header and a LACPDU");

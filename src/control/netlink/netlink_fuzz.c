@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/plain.h"
 #include "netlink/netlink.h"
-#include "rib/neigh_limit.h"
+#include "rib/neigh.h"
 
 static uint64_t sum;
 

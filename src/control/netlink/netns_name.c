@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netns_name.c - see netns_name.h
+// netns_name.c - see netns_own.h
 //
 // kamuee-netns gets one packet per request: '+' and the name with the namespace's descriptor, or
 // '-' and the name. It answers with an int, 0 or -errno. systemd runs the helper under another
 // user, so kamueed cannot kill one that hangs; kamueed stops asking it for a while instead.
-#include "netlink/netns_name.h"
+#include "netlink/netns_own.h"
 
 #include <errno.h>
 #include <fcntl.h>

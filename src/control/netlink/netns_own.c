@@ -28,7 +28,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "netlink/netns.h"
-#include "netlink/netns_name.h"
 
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71

@@ -13,7 +13,7 @@
 //     master        reported: packets for the router go to the bridge or bond, not to the TAP
 // An announcement may be outdated when it is read, and our own changes are announced as well. So
 // each one only makes us read the TAP's present state.
-#include "port/iface_follow.h"
+#include "port/port_manager.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,13 +23,10 @@
 #include "base/plain.h"
 #include "base/text.h"
 #include "core/thread.h"
-#include "interface/iface_add.h"
 #include "interface/iface_manager.h"
 #include "interface/iface_tap.h"
 #include "interface/kernel_state.h"
 #include "interface/tap_sysctl.h"
-#include "port/port_manager.h"
-#include "rib/rib_iface.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"

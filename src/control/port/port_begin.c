@@ -5,7 +5,7 @@
 // forwarders pass control packets and keep the others, and only TAPs whose packets need no FIB are
 // read. After five seconds ports forward in any case, because a router that waits longer loses its
 // sessions; in an upgrade, in which another kamueed forwards, after a minute.
-#include "port/port_begin.h"
+#include "port/port_manager.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -7,7 +7,7 @@
 // reopens ports whose kernel interface, peer or card came back. While a change is made, which may
 // be of the same port, links are only read.
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_register
-#include "port/port_link.h"
+#include "port/port_manager.h"
 
 #include <rte_alarm.h>
 #include <rte_dev.h>
@@ -24,7 +24,7 @@
 #include "netlink/carrier.h"
 #include "netlink/netns.h"
 #include "port/managed_port.h"
-#include "tap/tap_delete_batch.h"
+#include "tap/tap.h"
 #include "thread/thread_manager.h"
 
 #define LINK_POLL_US 25000

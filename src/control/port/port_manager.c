@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "device/devargs.h"
-#include "device/port_pool.h"
+#include "device/port_device.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
 #include "netlink/netns.h"

@@ -33,4 +33,28 @@ void port_manager_defer(const uint8_t *(*fn)(const char *port));
 int port_manager_init(void);
 void port_manager_fini(void);
 
+// port_link.c: follows the links of ports, and reopens those whose device came back. Started after
+// port_manager.
+struct event_base;
+
+int port_link_init(struct event_base *loop); // starts polling all links; 0 or -errno
+void port_link_fini(void);
+
+// port_begin.c: at the start, ports forward only once there are routes. The first packet should
+// find a complete FIB: without routes it would be answered with an ICMP error. So until the
+// configuration is in force, no forwarder polls a port and no TAP is read. Until the kernel's
+// tables are read, forwarders pass control packets and keep the others (plan_begin in plan.h). In
+// an upgrade all packets wait in their queues.
+int port_begin_init(struct event_base *loop); // holds all ports; call before the first one
+void port_begin(void);                        // the configuration is in force
+// In an upgrade, calls `fn` once the tables are read or after a minute; ports then forward only
+// after port_begin_now.
+void port_begin_instead(void (*fn)(bool all_read));
+void port_begin_now(void);
+void port_begin_fini(void);
+
+// iface_follow.c: follows, restores or reports changes that the operator makes to TAPs.
+// docs/features/kernel-state.md has a row for each attribute. rib_manager's kernel events call it.
+void iface_follow_init(void);
+
 #endif

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "device/port_sensor.h"
-#include "device/port_wait.h"
+#include "device/port_device.h"
 #include "port/managed_port.h"
 #include "table/iface.h"
 

@@ -3,7 +3,7 @@
 //
 // The file is machine code from kamuee-program. Replacing it means running arbitrary code here, so
 // it must belong to root or to kamueed's user, nobody else may write it, and if there are signers
-// it must be signed (program_trust.h). The loaded object is a private copy in memory, sealed before
+// it must be signed (program_load.h). The loaded object is a private copy in memory, sealed before
 // any check: the file may change afterwards, and the same file can be loaded a second time, which
 // the path of a library does not allow.
 #include "program_manager/program_load.h"
@@ -21,7 +21,6 @@
 
 #include "base/file.h"
 #include "core/mem.h"
-#include "program_manager/program_trust.h"
 
 #define OBJECT_BYTES_MAX (16u << 20)
 #define INSTANCE_BYTES_MAX (1u << 20)

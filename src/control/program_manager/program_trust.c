@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_trust.c - see program_trust.h
-#include "program_manager/program_trust.h"
+// program_trust.c - see program_load.h
+#include "program_manager/program_load.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,7 +12,9 @@
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "netlink/netlink.h"
 #include "table/fib.h"
+#include "table/iface.h"
 #include "table/multicast.h"
 
 int rib_manager_start(void); // control; starts the thread
@@ -321,5 +323,60 @@ int rib_manager_set_journal(uint32_t mib); // 0 or -ENOMEM
 extern struct rib_audit_totals { // of all routers; any thread, relaxed
     uint64_t runs, fib_divergence, last_ns; // CLOCK_MONOTONIC
 } rib_audit_totals;
+
+// neigh_feed.c: ring that tells control of resolved, failed and removed neighbors. rib_manager
+// writes, control reads, neither waits. When the ring is full, entries are dropped and counted.
+// Nothing is written unless control wants it.
+#define NEIGH_FEED_ROOM 1024 // rows; a power of two
+
+enum neigh_change { NEIGH_RESOLVED = 1, NEIGH_FAILED, NEIGH_GONE };
+
+struct neigh_news {
+    uint16_t vr;
+    uint8_t change; // enum neigh_change
+    uint8_t mac[6]; // if resolved
+    char iface[16];
+    struct ip_addr addr;
+};
+
+// --- writer: rib_manager ---
+struct neigh;
+void neigh_feed_look(struct neigh *n); // its state may have changed
+void neigh_feed_gone(struct neigh *n); // its record is about to be freed
+
+// --- reader: control ---
+void neigh_feed_want(bool on); // clears the ring
+bool neigh_feed_take(struct neigh_news *row);
+uint64_t neigh_feed_missed(void); // since the last call
+
+// rib_iface.c: reports to control the operator's iproute2 changes to an interface's TAP.
+struct iface_kernel_event {
+    uint16_t vr, iface; // iface: id of that link at the time of the report, 0 = none
+    int ifindex;
+    bool gone;
+    char master[16];    // bridge, bond, VRF … that contains it, "" = none
+    uint32_t vrf_table; // table of that VRF; 0: not a VRF
+    bool has_vrf;       // some VRF device has the table of the virtual router
+    unsigned n_macs; // macvlans on it that are up and have addresses; if more than IFACE_MACS,
+                     // mac[] has the first
+    uint64_t mac[IFACE_MACS]; // their MACs in the format of iface_mac_word()
+    char vlan_device[16]; // Linux VLAN device on top of it, "" = none
+    uint16_t vlan;        // of vlan_device
+    bool settings;  // check its sysctls (ifindex <= 0: "all"); the other fields are unset
+    char upper[16]; // with `settings`: name of the device on top of it to check instead
+};
+
+// Control, before its loop runs: `fn` is called on that loop. Without it there are no reports.
+void rib_iface_set_event(void (*fn)(const struct iface_kernel_event *e));
+
+struct iface_tunnel_event { // a tunnel made with `ip link add` came or changed
+    uint16_t vr;            // router with the namespace's main table
+    bool gone;
+    struct netlink_link link;
+    char master[16]; // bridge, bond, VRF … that contains it, "" = none
+    char dev[16];    // device for outer packets, "" = any, or not known
+};
+
+void rib_iface_set_tunnel_event(void (*fn)(const struct iface_tunnel_event *e)); // likewise
 
 #endif

@@ -5,7 +5,7 @@
 // stored LACPDUs. One is due when the next has not replaced it for its interval and 200 ms more,
 // and each further interval, at most ten times. The numbers of repeats flow back through counters
 // that control takes to zero.
-#include "tap/lacp_repeat.h"
+#include "tap/lag_frame.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include "core/mailbox.h"
 #include "core/thread.h"
 #include "table/limits.h"
-#include "tap/lag_frame.h"
 
 #define LATE_NS (200 * NS_PER_MS) // control runs LACP every LAG_TICK_MS
 #define REPEAT_MAX 10

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp_repeat_test.c - when LACPDUs are repeated because control is late, and when that ends
-#include "tap/lacp_repeat.h"
+#include "tap/lag_frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "tap/lag_frame.h"
 
 #define PORT 3
 #define PERIOD (1000 * NS_PER_MS)

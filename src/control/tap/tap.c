@@ -25,8 +25,6 @@
 #include "netlink/netns.h"
 #include "netlink/rtnetlink.h"
 #include "tap/tap_keep.h"
-#include "tap/tap_link_local.h"
-#include "tap/tap_socket.h"
 
 #define UDEVD "/run/udev/control" // exists while it runs
 #define TAP_FLAGS (IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)

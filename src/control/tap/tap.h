@@ -14,7 +14,7 @@
 
 struct tap {
     int fd;   // -1 = none; non-blocking, each frame behind a struct virtio_net_hdr (tap_frame.h)
-    int sock; // for ioctls in the TAP's namespace (tap_socket.h)
+    int sock; // for ioctls in the TAP's namespace (tap.h)
     int ifindex;
     bool found;      // left by a former kamueed
     bool kept;       // its descriptor was kept, too (tap_keep.h): it still has carrier
@@ -43,7 +43,7 @@ struct tap_start {
 };
 // Call when its settings are made: sets the carrier and brings a new TAP up; a TAP that a former
 // kamueed left stays up or down. If there are many, all are up before the first gets an address
-// (tap_link_local.h).
+// (tap.h).
 void tap_start(struct tap_start *s, size_t n);
 void tap_close(struct tap *t);                       // leaves it in the kernel
 void tap_delete(struct tap *t);                      // deletes it
@@ -73,5 +73,51 @@ int tap_set_mtu(const struct tap *t, uint16_t mtu); // tap_mtu(mtu); 0 or -errno
 int tap_set_mac(const struct tap *t, const uint8_t mac[6]);
 int tap_set_carrier(const struct tap *t, bool on);
 bool tap_is_up(const struct tap *t); // IFF_UP, which the operator sets
+
+// tap_socket.c: a socket for ioctls in a network namespace, shared by all its TAPs. One socket for
+// each of 10,000 TAPs would exceed the limit of open files.
+int tap_socket_get(void);     // in the current namespace; -1 with errno
+void tap_socket_put(int sock); // -1: does nothing
+
+// tap_address.c: copies the addresses of a TAP to its successor in another namespace. An interface
+// that moves gets a new TAP in the other namespace.
+
+// Copies permanent addresses with peer, broadcast, scope, label, metric and flags, but neither
+// addresses with a lifetime (router advertisements, DHCP) nor link-local addresses that the kernel
+// generated. Returns their number; *left counts addresses with a lifetime and refused ones, which
+// are logged.
+unsigned tap_addresses_copy(const struct tap *from, const struct tap *to, unsigned *left);
+
+// tap_alias.c: an interface's description as the TAP's alias (`ip link set X alias "…"`). Linux
+// stores it, so `ip link`, SNMP agents and FRR see the description from kamueed's configuration,
+// and kamueed sees an alias set in Linux.
+#define TAP_ALIAS 256 // with its terminator
+
+int tap_alias_set(const struct tap *t, const char *alias);      // "": none. 0 or -errno
+// The alias is plain text (base/plain.h); "" if there is none or the TAP is gone.
+void tap_alias_get(const struct tap *t, char alias[TAP_ALIAS]);
+
+// tap_link_local.c: when and how a new TAP gets its IPv6 link-local address. For each interface
+// that comes up, Linux scans all IPv6 routes of the namespace, and a link-local address adds three
+// of them. So thousands of TAPs are all brought up before the first gets an address. When
+// duplicate address detection finds no duplicate, Linux walks the whole tree of routes once more
+// for the address. On a TAP without neighbor resolution no other host can have the address, so we
+// add it ourselves without detection. Resetting `addr_gen_mode` takes Linux long, too:
+// tap_link_local_finish does it when there is time.
+
+// Call before it is up: suppresses the address. Returns the mode to set later, -1 = no IPv6.
+int tap_link_local_hold(const struct tap *t);
+// Gives it the address; if t->unfinished is set afterwards, tap_link_local_finish must follow.
+void tap_link_local_start(struct tap *t, int mode);
+void tap_link_local_finish(const struct tap *t);
+
+// tap_delete_batch.c: deletes the TAPs of a change together. To delete one device, the kernel
+// waits some 20 ms for its own grace periods; deleting many at once takes no longer. So
+// iface_tap.c leaves each TAP here, and the end of the change deletes them all together, aside
+// (core/aside.h).
+void tap_delete_batch_add(struct tap *t); // takes its descriptors; no others may be open
+bool tap_delete_batch_has(const char *name);
+bool tap_delete_batch_runs(void); // meanwhile a kernel request about any link would wait
+void tap_delete_batch_run(void);  // returns when all are deleted; cheap if there are none
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_address.c - see tap_address.h
+// tap_address.c - see tap.h
 //
 // Sends each row of the kernel's dump back as a request with another ifindex. Rows keep their
 // order, so the primary address stays primary.
-#include "tap/tap_address.h"
+#include "tap/tap.h"
 
 #include <errno.h>
 #include <linux/if_addr.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_alias.c - see tap_alias.h
-#include "tap/tap_alias.h"
+// tap_alias.c - see tap.h
+#include "tap/tap.h"
 
 #include <errno.h>
 #include <linux/if_link.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_delete_batch.c - see tap_delete_batch.h
+// tap_delete_batch.c - see tap.h
 //
 // rtnetlink deletes a group of devices of one namespace with one message (RTM_DELLINK with
 // IFLA_GROUP, `ip link del group N`). We put the TAPs of each namespace into a group with a number
 // of our own and delete the group. A failure is no error: closing a TAP that is not persistent
 // deletes it as well, one by one.
-#include "tap/tap_delete_batch.h"
+#include "tap/tap.h"
 
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>

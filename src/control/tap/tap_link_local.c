@@ -5,7 +5,7 @@
 // former mode back at once and the kernel makes the address; one without gets the address that the
 // kernel would make, without detection of duplicates, and its mode when there is time. The
 // operator's change of the mode in between stays.
-#include "tap/tap_link_local.h"
+#include "tap/tap.h"
 
 #include <linux/if.h>
 #include <linux/if_addr.h>

@@ -37,12 +37,10 @@
 #include "table/limits.h"
 #include "table/plan.h"
 #include "table/punt.h"
-#include "tap/lacp_repeat.h"
+#include "tap/lag_frame.h"
 #include "tap/tap_frame.h"
 #include "tap/tap_mirror.h"
-#include "tap/tap_reflect.h"
 #include "tap/tunnel_back.h"
-#include "tap/tunnel_icmp.h"
 
 #define BATCH 64
 #define PUNT_BATCH 32

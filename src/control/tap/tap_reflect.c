@@ -4,7 +4,7 @@
 // Each answer is made in place, in the frame's own buffer, and is as long as the question. ARP
 // requests and solicitations become replies; any other packet to one of the two addresses gets its
 // addresses and ports swapped.
-#include "tap/tap_reflect.h"
+#include "tap/tap_manager.h"
 
 #include <rte_mbuf.h>
 #include <string.h>

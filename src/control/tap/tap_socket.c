@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_socket.c - see tap_socket.h
+// tap_socket.c - see tap.h
 //
 // A namespace is identified by its inode, which is not reused while our socket is in it.
-#include "tap/tap_socket.h"
+#include "tap/tap.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -29,4 +29,10 @@ uint16_t tunnel_back_iface(uint16_t id);
 bool tunnel_back_make(struct tunnel_back *b, const struct tunnel *t, const struct rte_mbuf *m,
                       const uint8_t mac[6]);
 
+// tunnel_icmp.c: ICMP errors about the outer packets of tunnels.
+
+// Takes a punted, untagged frame of `n` readable bytes that virtual router `vr` received: if it
+// reports that a tunnel's packet was too big, informs rib_manager. Called by tap_manager.
+void tunnel_icmp(const uint8_t *frame, uint32_t n, uint16_t vr);
+
 #endif

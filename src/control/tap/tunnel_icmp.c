@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_icmp.c - see tunnel_icmp.h
+// tunnel_icmp.c - see tunnel_back.h
 //
 // The error quotes the outer packet as we sent it: its source is the tunnel's local end. The kernel
 // also gets the error, but knows no tunnel. If the quotation does not reach the key or VNI, the
 // error concerns all tunnels between these ends.
-#include "tap/tunnel_icmp.h"
+#include "tap/tunnel_back.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 // control turns it into DPDK's program and calls `done`. If kamueed stops meanwhile, the thread
 // frees the job itself. A program that cannot be compiled to machine code is interpreted.
 #define ALLOW_EXPERIMENTAL_API // rte_bpf_convert
-#include "thread/watch_filter.h"
+#include "thread/watch_manager.h"
 
 #include <errno.h>
 #include <pcap/pcap.h>

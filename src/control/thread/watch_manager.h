@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 #include "table/watch.h"
-#include "thread/watch_filter.h"
+
+struct watch_filter;
 
 struct watch_spec {
     unsigned points;    // bits of enum watch_point
@@ -38,5 +39,25 @@ void watch_manager_del(unsigned index);
 // A port, interface or virtual router was added, deleted or reopened.
 void watch_manager_port_changed(void);
 void watch_manager_vr_renamed(const char *from, const char *to);
+
+// watch_filter.c: filter expressions (pcap-filter(7)) as programs that forwarders run. libpcap
+// compiles the text; DPDK's rte_bpf turns the result into a checked program and, where it can,
+// into machine code. Resolving a host name in an expression may take seconds, so libpcap runs on
+// its own thread and posts the result to control.
+struct rte_bpf;
+
+#define WATCH_FILTER_MAX 1024 // bytes of the expression
+
+struct watch_filter {
+    struct rte_bpf *bpf;       // NULL: no expression, everything passes
+    uint64_t (*code)(void *m); // machine code, or NULL
+};
+
+// Compiles `text` and calls done(ctx, f, why) later. The callee owns f; if f is NULL, `why` is a
+// message. Returns 0, or -errno if done will not be called.
+int watch_filter_compile(const char *text,
+                         void (*done)(void *ctx, struct watch_filter *f, const char *why),
+                         void *ctx);
+void watch_filter_free(struct watch_filter *f); // no forwarder may run it any more; NULL is allowed
 
 #endif

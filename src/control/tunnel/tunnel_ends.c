@@ -3,7 +3,7 @@
 //
 // The table entry is complete before the interface exists, and packets from outside find the tunnel
 // last (src/data/table/tunnel.h). rib_manager reports the MTU of the path to the remote end.
-#include "tunnel/tunnel_ends.h"
+#include "tunnel/tunnel_linux.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
-#include "interface/iface_add.h"
 #include "interface/iface_manager.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_tunnel.h"

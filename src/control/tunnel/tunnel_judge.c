@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tunnel_judge.c - see tunnel_judge.h
+// tunnel_judge.c - see tunnel_linux.h
 //
 // Properties of a device that are not named here make no difference to another router: path MTU
 // discovery off (our outer packets always have DF), the encapsulation limit of RFC 2473 (we send
 // none and accept it), flow labels, VXLAN's range of source ports and its checksum over IPv4.
-#include "tunnel/tunnel_judge.h"
+#include "tunnel/tunnel_linux.h"
 
 #include <linux/if_tunnel.h>
 #include <linux/ip6_tunnel.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "tunnel/tunnel_judge.h"
+#include "tunnel/tunnel_linux.h"
 
 static struct netlink_link link_of(uint8_t kind, uint8_t family)
 {

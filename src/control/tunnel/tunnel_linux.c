@@ -21,12 +21,10 @@
 #include "interface/iface_manager.h"
 #include "interface/vr_manager.h"
 #include "netlink/ipsec.h"
-#include "rib/rib_iface.h"
+#include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
 #include "table/vr_budget.h"
-#include "tunnel/tunnel_ends.h"
-#include "tunnel/tunnel_judge.h"
 
 #define IPSEC_S 1
 #define PAUSE_US 20000 // makes one change of many devices that appear together

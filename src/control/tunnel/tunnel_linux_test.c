@@ -15,16 +15,14 @@
 #include "base/log.h"
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "interface/iface_add.h"
 #include "interface/iface_manager.h"
-#include "rib/rib_iface.h"
+#include "rib/rib_manager.h"
 #include "table/acl.h"
 #include "table/counter.h"
 #include "table/nexthop.h"
 #include "table/port.h"
 #include "table/tunnel.h"
 #include "table/vr.h"
-#include "tunnel/tunnel_ends.h"
 #include "tunnel/tunnel_linux.h"
 
 #define IN_DEFAULT 4000u // the other tunnels are in blue

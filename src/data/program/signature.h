@@ -5,7 +5,7 @@
 // A signed object is the object, 64 bytes of signature over it, and a 16-byte mark. Loaders of
 // shared objects and of BPF ignore appended bytes. Keys are PEM files from `openssl genpkey
 // -algorithm ed25519`. Called by kamueed, which loads signed objects
-// (program_manager/program_trust.h), and by kamuee-program, which signs. No state.
+// (program_manager/program_load.h), and by kamuee-program, which signs. No state.
 #ifndef PROGRAM_SIGNATURE_H
 #define PROGRAM_SIGNATURE_H
 

@@ -133,7 +133,7 @@ enum idle_mode {
 };
 extern uint8_t plan_idle_mode; // enum idle_mode; control writes, forwarders read once per poll
 
-// At startup, while the kernel's tables are being read (port_begin.h): forwarders punt control
+// At startup, while the kernel's tables are being read (port_manager.h): forwarders punt control
 // packets and keep the others; then they forward the kept ones; then normal operation. Written by
 // control, read by forwarders once per poll.
 enum plan_begin { PLAN_BEGIN_OVER, PLAN_BEGIN_CONTROL, PLAN_BEGIN_KEPT };

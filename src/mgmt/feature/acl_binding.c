@@ -9,7 +9,7 @@
 #include "acl_manager/acl_manager.h"
 #include "base/errors.h"
 #include "config/leaf.h"
-#include "interface/iface_policy.h"
+#include "interface/iface_manager.h"
 
 struct acl_binding acl_binding_read(const struct lyd_node *first, const struct lysc_node *parent)
 {

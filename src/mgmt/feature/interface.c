@@ -22,7 +22,6 @@
 #include "feature/saved_state.h"
 #include "interface/iface_link.h"
 #include "interface/iface_manager.h"
-#include "interface/iface_policy.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"
 #include "restconf/metrics.h"

@@ -13,7 +13,6 @@
 #include "mgmt/feature.h"
 #include "restconf/operation.h"
 #include "restconf/state.h"
-#include "rib/neigh_feed.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"

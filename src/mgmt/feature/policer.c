@@ -15,7 +15,7 @@
 #include "config/leaf.h"
 #include "feature/model.h"
 #include "feature/policer.h"
-#include "interface/iface_policy.h"
+#include "interface/iface_manager.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"
 #include "restconf/metrics.h"

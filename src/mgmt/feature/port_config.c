@@ -16,7 +16,7 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "device/devargs.h"
-#include "device/kernel_link_use.h"
+#include "device/kernel_link.h"
 #include "feature/lag.h"
 #include "restconf/column.h"
 #include "yang/config_tree.h"

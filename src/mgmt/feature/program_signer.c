@@ -10,7 +10,7 @@
 #include "config/leaf.h"
 #include "feature/program.h"
 #include "mgmt/feature.h"
-#include "program_manager/program_trust.h"
+#include "program_manager/program_load.h"
 
 struct model_signers {
     struct program_signers signers; // sorted by name

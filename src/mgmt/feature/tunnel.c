@@ -20,7 +20,6 @@
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
-#include "tunnel/tunnel_ends.h"
 #include "tunnel/tunnel_linux.h"
 #include "yang/config_tree.h"
 

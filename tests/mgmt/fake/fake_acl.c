@@ -10,7 +10,6 @@
 #include "fake/fake_acl.h"
 #include "fake/fake_call.h"
 #include "interface/iface_manager.h"
-#include "interface/iface_policy.h"
 
 static struct acl_desired *held, *before, *ready;
 static struct fake_binding {

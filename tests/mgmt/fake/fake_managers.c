@@ -10,10 +10,9 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "device/kernel_link_use.h"
+#include "device/kernel_link.h"
 #include "interface/iface_link.h"
 #include "interface/iface_manager.h"
-#include "interface/iface_policy.h"
 #include "interface/tap_test.h"
 #include "interface/vr_manager.h"
 #include "port/port_history.h"
@@ -23,7 +22,6 @@
 #include "table/iface.h"
 #include "table/policer.h"
 #include "thread/thread_manager.h"
-#include "tunnel/tunnel_ends.h"
 #include "tunnel/tunnel_linux.h"
 
 static struct port_config ports[64];

@@ -9,7 +9,6 @@
 
 #include "base/vec.h"
 #include "rib/journal.h"
-#include "rib/neigh_feed.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/nexthop.h"

@@ -15,7 +15,7 @@
 // leave by an interface of another: routing daemons leak routes between VRFs that way. Linux
 // forwards by such routes, and so do we: the link has a `via`, but gives the router neither
 // addresses nor neighbors.
-#include "rib/rib_iface.h"
+#include "rib/rib_manager.h"
 
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>

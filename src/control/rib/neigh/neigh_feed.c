@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_feed.c - ring of resolved, failed and removed neighbors (neigh_feed.h)
-#include "rib/neigh_feed.h"
+// neigh_feed.c - ring of resolved, failed and removed neighbors (rib_manager.h)
+#include "rib/rib_manager.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_limit.c - capacity of the kernel's neighbor tables (neigh_limit.h)
-#include "rib/neigh_limit.h"
+// neigh_limit.c - capacity of the kernel's neighbor tables (neigh.h)
+#include "rib/neigh.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "netlink/netlink.h"
 #include "netlink/netlink_attr.h"
-#include "rib/neigh.h"
 
 #define ASK_INTERVAL_NS (5 * NS_PER_SECOND)
 #define TELL_INTERVAL_NS (60 * NS_PER_SECOND)

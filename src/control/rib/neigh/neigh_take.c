@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "rib/neigh.h"
-#include "rib/neigh_limit.h"
 #include "rib/vr.h"
 #include "table/counter.h"
 #include "table/exchange.h"

@@ -28,7 +28,7 @@
 #include "core/mailbox.h"
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "rib/rib_iface.h"
+#include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/nexthop.h"

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "core/eal.h"
 #include "core/rcu.h"
-#include "rib/neigh_limit.h"
+#include "rib/neigh.h"
 #include "rib/test/rib_fixture.h"
 #include "rib/vr.h"
 #include "table/counter.h"
