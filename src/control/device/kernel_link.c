@@ -168,21 +168,13 @@ static void disable_gro_lro(const struct kernel_link *n)
 
 static struct kernel_link *used_links[PORT_MAX]; // used by control only
 
-static uint64_t netns_cookie(const struct kernel_link *n)
-{
-    uint64_t cookie = 0;
-    socklen_t size = sizeof cookie;
-
-    return getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
-}
-
 // Two ports on one interface would both get each frame. Comparing names is not enough: a namespace
 // may have two names, and an interface may have altnames.
 static bool is_used_by_port(const struct kernel_link *n)
 {
     for (unsigned i = 0; i < PORT_MAX; i++)
         if (used_links[i] && used_links[i]->ifindex == n->ifindex &&
-            netns_cookie(used_links[i]) == netns_cookie(n))
+            netns_cookie(used_links[i]->sock) == netns_cookie(n->sock))
             return true;
     return false;
 }
@@ -237,7 +229,7 @@ static void read_settings(struct kernel_link *n, int flags)
     }
     n->was_up = flags & IFF_UP;
     n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
-    kernel_link_found_take(n, netns_cookie(n));
+    kernel_link_found_take(n, netns_cookie(n->sock));
 }
 
 int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_name, bool xdp,
@@ -300,7 +292,7 @@ void kernel_link_release(struct kernel_link *n, int netns)
     if (there && !n->was_up)
         set_admin_up(n, false);
     replace_used_link(n, NULL);
-    kernel_link_found_release(n, netns_cookie(n));
+    kernel_link_found_release(n, netns_cookie(n->sock));
     close_ioctl_socket(n);
 }
 
@@ -388,24 +380,20 @@ static bool is_driver_socket(const struct kernel_link *n, int fd, uint64_t cooki
 {
     struct sockaddr_ll bound = {0};
     socklen_t size = sizeof bound;
-    uint64_t other = 0;
 
-    if (getsockname(fd, (struct sockaddr *)&bound, &size) || bound.sll_family != AF_PACKET ||
-        bound.sll_ifindex != n->ifindex)
-        return false;
-    size = sizeof other;
-    return !getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &other, &size) && other == cookie;
+    return !getsockname(fd, (struct sockaddr *)&bound, &size) && bound.sll_family == AF_PACKET &&
+           bound.sll_ifindex == n->ifindex && netns_cookie(fd) == cookie;
 }
 
 // The driver opens its sockets once, queue by queue, before the port starts, so descriptors are in
 // the order of the queues.
 static void find_driver_sockets(struct kernel_link *n)
 {
-    uint64_t cookie;
+    uint64_t cookie = n->n_rx_fd || !n->name[0] ? 0 : netns_cookie(n->sock);
+    DIR *d = cookie ? opendir("/proc/self/fd") : NULL;
     struct dirent *e;
-    DIR *d;
 
-    if (n->n_rx_fd || !n->name[0] || !(cookie = netns_cookie(n)) || !(d = opendir("/proc/self/fd")))
+    if (!d)
         return;
     while ((e = readdir(d)) && n->n_rx_fd < QUEUE_MAX) {
         int fd = atoi(e->d_name);

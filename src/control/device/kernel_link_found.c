@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "netlink/netns.h"
 
 struct found {
     uint64_t netns;
@@ -28,17 +29,6 @@ static struct found *find_found(uint64_t netns, int ifindex)
         if (f->netns == netns && f->ifindex == ifindex)
             return f;
     return NULL;
-}
-
-static void boot_id(char id[40])
-{
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    id[0] = 0;
-    if (f && fscanf(f, "%39s", id) != 1)
-        id[0] = 0;
-    if (f)
-        fclose(f);
 }
 
 static void read_line(const char *line)
@@ -64,10 +54,10 @@ static void write_line(const struct found *f)
 
 void kernel_link_found_init(const char *path)
 {
-    char line[200], id[40];
+    char line[200], id[NETNS_BOOT_ID];
     FILE *before = fopen(path, "re");
 
-    boot_id(id);
+    netns_boot_id(id);
     if (before && fgets(line, sizeof line, before) && !strncmp(line, id, strlen(id)))
         while (fgets(line, sizeof line, before))
             read_line(line);

@@ -17,23 +17,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ip.h"
 #include "base/plain.h"
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "netlink/netns_use.h"
 #include "netlink/rtnetlink.h"
 
 struct own_addresses {
-    VEC(struct in6_addr) item; // IPv4 addresses are mapped
+    VEC(struct ip_addr) item;
 };
-
-static struct in6_addr map_ip4(uint32_t be)
-{
-    struct in6_addr a = {.s6_addr[10] = 0xff, .s6_addr[11] = 0xff};
-
-    memcpy(a.s6_addr + 12, &be, sizeof be);
-    return a;
-}
 
 static unsigned prefix_length(const uint8_t *mask, unsigned n)
 {
@@ -50,17 +44,18 @@ static void append_address(struct kernel_link_use *u, struct own_addresses *own,
     const struct sockaddr_in *a4 = (void *)a->ifa_addr, *m4 = (void *)a->ifa_netmask;
     const struct sockaddr_in6 *a6 = (void *)a->ifa_addr, *m6 = (void *)a->ifa_netmask;
     bool four = a->ifa_addr->sa_family == AF_INET;
-    char text[INET6_ADDRSTRLEN];
+    struct ip_addr address = {.family = four ? IP4 : IP6};
+    char text[IP_TEXT_MAX];
     size_t n = strlen(u->address);
 
     if (!four && (a->ifa_addr->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&a6->sin6_addr)))
         return;
-    inet_ntop(a->ifa_addr->sa_family, four ? (const void *)&a4->sin_addr : &a6->sin6_addr, text,
-              sizeof text);
-    snprintf(u->address + n, sizeof u->address - n, "%s%s/%u", n ? ", " : "", text,
+    memcpy(address.b, four ? (const void *)&a4->sin_addr : &a6->sin6_addr, four ? 4 : 16);
+    snprintf(u->address + n, sizeof u->address - n, "%s%s/%u", n ? ", " : "",
+             ip_format(&address, text),
              four ? prefix_length((const uint8_t *)&m4->sin_addr, 4)
                   : prefix_length(m6->sin6_addr.s6_addr, 16));
-    *vec_push(&own->item) = four ? map_ip4(a4->sin_addr.s_addr) : a6->sin6_addr;
+    *vec_push(&own->item) = address;
 }
 
 static void read_addresses(const char *name, struct kernel_link_use *u, struct own_addresses *own)
@@ -109,24 +104,10 @@ static void read_default_route6(const char *name, struct kernel_link_use *u)
         fclose(f);
 }
 
-// Parses an address of /proc/net/tcp: 32-bit words in host byte order.
-static struct in6_addr parse_proc_address(const char *hex)
-{
-    unsigned word[4];
-    struct in6_addr a;
-
-    if (strlen(hex) == 8 && sscanf(hex, "%8x", &word[0]) == 1)
-        return map_ip4(word[0]);
-    for (unsigned i = 0; i < 4; i++)
-        sscanf(hex + 8 * i, "%8x", &word[i]);
-    memcpy(&a, word, sizeof a);
-    return a;
-}
-
-static bool is_own_address(const struct own_addresses *own, const struct in6_addr *a)
+static bool is_own_address(const struct own_addresses *own, const struct ip_addr *a)
 {
     vec_foreach (&own->item, o)
-        if (!memcmp(o, a, sizeof *a))
+        if (ip_equal(o, a))
             return true;
     return false;
 }
@@ -136,30 +117,23 @@ static bool is_own_address(const struct own_addresses *own, const struct in6_add
 #define PORT_DHCP 68 // a client, which obtained the address
 #define PORT_DHCP6 546
 
-static void note_session(struct kernel_link_use *u, const struct in6_addr *there)
-{
-    bool four = IN6_IS_ADDR_V4MAPPED(there);
-
-    inet_ntop(four ? AF_INET : AF_INET6, four ? there->s6_addr + 12 : there->s6_addr, u->session,
-              sizeof u->session);
-}
-
 static void read_sockets(const char *path, bool tcp, const struct own_addresses *own,
                          struct kernel_link_use *u)
 {
-    char line[256], local[33], remote[33];
+    char line[256], local[33], remote[33], text[IP_TEXT_MAX];
+    struct ip_addr here, there;
     unsigned state, port;
     FILE *f = fopen(path, "re");
 
     while (f && fgets(line, sizeof line, f)) {
         if (sscanf(line, " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%*x %x", local, &port, remote,
-                   &state) != 4)
+                   &state) != 4 ||
+            !netns_parse_address(local, &here) || !netns_parse_address(remote, &there))
             continue;
-        struct in6_addr here = parse_proc_address(local), there = parse_proc_address(remote);
         if (!is_own_address(own, &here) || is_own_address(own, &there))
             continue;
         if (tcp && state == TCP_ESTABLISHED)
-            note_session(u, &there);
+            snprintf(u->session, sizeof u->session, "%s", ip_format(&there, text));
         else if (tcp ? state == TCP_LISTEN : port != PORT_DHCP && port != PORT_DHCP6)
             snprintf(u->server, sizeof u->server, "%s port %u", tcp ? "TCP" : "UDP", port);
     }
@@ -183,18 +157,10 @@ static int note_link(const struct nlmsghdr *h, void *ctx)
 
 static void read_link(unsigned ifindex, struct kernel_link_use *u)
 {
-    char buf[256];
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = rtnetlink_open(NETNS_OWN);
+    char buf[256] __attribute__((aligned(8)));
 
-    if (!nl)
-        return;
-    h->nlmsg_type = RTM_GETLINK;
-    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    struct ifinfomsg *i = mnl_nlmsg_put_extra_header(h, sizeof *i);
-    i->ifi_index = (int)ifindex;
-    rtnetlink_request(nl, h, note_link, u);
-    mnl_socket_close(nl);
+    rtnetlink_request_once(rtnetlink_open(NETNS_OWN),
+                           rtnetlink_link(buf, RTM_GETLINK, (int)ifindex), note_link, u);
 }
 
 int kernel_link_explain_missing(const char *name, const char *netns, char *err, size_t err_size)

@@ -157,20 +157,11 @@ static int values_of_link(const struct nlmsghdr *h, void *values)
 static void values_read(const struct tap *t, struct values *v)
 {
     char buf[256] __attribute__((aligned(8)));
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = rtnetlink_open(NETNS_OWN);
-    struct ifinfomsg *m;
+    struct nlmsghdr *h = rtnetlink_link(buf, RTM_GETLINK, t->ifindex);
 
     v->n4 = v->n6 = 0;
-    if (!nl)
-        return;
-    h->nlmsg_type = RTM_GETLINK;
-    h->nlmsg_flags = NLM_F_REQUEST;
-    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
-    m->ifi_index = t->ifindex;
     mnl_attr_put_u32(h, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    rtnetlink_request(nl, h, values_of_link, v);
-    mnl_socket_close(nl);
+    rtnetlink_request_once(rtnetlink_open(NETNS_OWN), h, values_of_link, v);
 }
 
 // IFLA_INET_CONF begins with the value of index 1, IFLA_INET6_CONF with that of index 0.

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "netlink/bgp_session.h"
+#include "netlink/netns_use.h"
 #include "netlink/netns.h"
 
 static void established_connections_of_port_179_are_told_from_others(void **state)

@@ -136,10 +136,7 @@ void netlink_close(struct netlink *n)
 
 uint64_t netlink_namespace(const struct netlink *n)
 {
-    uint64_t cookie = 0;
-    socklen_t size = sizeof cookie;
-
-    return getsockopt(n->fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
+    return netns_cookie(n->fd);
 }
 
 static int send_message(struct netlink *n, struct nlmsghdr *h)
@@ -149,25 +146,33 @@ static int send_message(struct netlink *n, struct nlmsghdr *h)
     return sendto(n->fd, h, h->nlmsg_len, 0, (void *)&kernel, sizeof kernel) < 0 ? -errno : 0;
 }
 
-int netlink_dump(struct netlink *n, uint16_t type, int family)
+union dump_request {
+    struct nlmsghdr h;
+    char space[128];
+};
+
+// With the whole header of the type, because some kernels validate it.
+static void fill_dump(union dump_request *m, struct netlink *n, uint16_t type, int family)
 {
-    // Has room for the longest family header (ifinfomsg), because some kernels validate the header
-    // of a dump request.
-    union {
-        struct nlmsghdr h;
-        char space[NLMSG_HDRLEN + 32];
-    } m = {0};
     size_t head = type == RTM_GETLINK      ? sizeof(struct ifinfomsg)
                   : type == RTM_GETROUTE   ? sizeof(struct rtmsg)
                   : type == RTM_GETNEIGH   ? sizeof(struct ndmsg)
                   : type == RTM_GETNEIGHTBL ? sizeof(struct ndtmsg)
                                            : 8; // ifaddrmsg, nhmsg; rtgenmsg with padding
 
-    mnl_nlmsg_put_header(&m);
-    m.h.nlmsg_type = type;
-    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    m.h.nlmsg_seq = ++n->seq;
-    *(uint8_t *)mnl_nlmsg_put_extra_header(&m.h, head) = (uint8_t)family;
+    *m = (union dump_request){0};
+    mnl_nlmsg_put_header(m);
+    m->h.nlmsg_type = type;
+    m->h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    m->h.nlmsg_seq = ++n->seq;
+    *(uint8_t *)mnl_nlmsg_put_extra_header(&m->h, head) = (uint8_t)family;
+}
+
+int netlink_dump(struct netlink *n, uint16_t type, int family)
+{
+    union dump_request m;
+
+    fill_dump(&m, n, type, family);
     return send_message(n, &m.h);
 }
 
@@ -175,42 +180,25 @@ int netlink_dump(struct netlink *n, uint16_t type, int family)
 // when it receives the request, so other requests on the socket are not affected.
 int netlink_dump_table(struct netlink *n, int family, uint32_t table)
 {
-    union {
-        struct nlmsghdr h;
-        char space[64];
-    } m = {0};
-    struct rtmsg *r;
+    union dump_request m;
     int on = 1, off = 0;
 
-    mnl_nlmsg_put_header(&m);
-    m.h.nlmsg_type = RTM_GETROUTE;
-    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    m.h.nlmsg_seq = n->seq + 1;
-    r = mnl_nlmsg_put_extra_header(&m.h, sizeof *r);
-    r->rtm_family = (uint8_t)family;
+    fill_dump(&m, n, RTM_GETROUTE, family);
     mnl_attr_put_u32(&m.h, RTA_TABLE, table);
     if (setsockopt(n->fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on))
-        return -ENOPROTOOPT;
-    n->seq++;
+        return -errno;
     int err = send_message(n, &m.h);
     setsockopt(n->fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &off, sizeof off);
     return err;
 }
 
-int netlink_dump_links(struct netlink *n, const char *kind)
+int netlink_dump_vrfs(struct netlink *n)
 {
-    union {
-        struct nlmsghdr h;
-        char space[128];
-    } m = {0};
+    union dump_request m;
 
-    mnl_nlmsg_put_header(&m);
-    m.h.nlmsg_type = RTM_GETLINK;
-    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    m.h.nlmsg_seq = ++n->seq;
-    mnl_nlmsg_put_extra_header(&m.h, sizeof(struct ifinfomsg));
+    fill_dump(&m, n, RTM_GETLINK, AF_UNSPEC);
     struct nlattr *info = mnl_attr_nest_start(&m.h, IFLA_LINKINFO);
-    mnl_attr_put_strz(&m.h, IFLA_INFO_KIND, kind);
+    mnl_attr_put_strz(&m.h, IFLA_INFO_KIND, "vrf");
     mnl_attr_nest_end(&m.h, info);
     return send_message(n, &m.h);
 }

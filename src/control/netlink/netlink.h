@@ -239,11 +239,9 @@ bool netlink_would_wait(const struct netlink *n);
 
 // Requests a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. Returns 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);
-// Requests a dump of one routing table; -ENOPROTOOPT: the kernel can only dump all of them (before
-// 4.20). For a table that does not exist, the kernel answers ENOENT.
+// Requests a dump of one routing table. If it does not exist, the kernel answers ENOENT.
 int netlink_dump_table(struct netlink *n, int family, uint32_t table);
-// Requests the links of a kind, for example "vrf"; kernels that do not know the kind send all.
-int netlink_dump_links(struct netlink *n, const char *kind);
+int netlink_dump_vrfs(struct netlink *n); // requests the VRFs; kernels without VRFs send all links
 
 // Reads at most NETLINK_BATCH datagrams and calls fn for each whole message. Returns their number,
 // 0 if the socket is empty, -ENOBUFS if the kernel dropped events (or a datagram was cut), or

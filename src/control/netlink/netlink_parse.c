@@ -293,9 +293,6 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
     return bad || l->ifindex <= 0 ? -EBADMSG : 1;
 }
 
-#ifndef IFA_PROTO // Linux 5.18
-#define IFA_PROTO 11
-#endif
 #define PROTO_KERNEL_LL 3 // IFAPROT_KERNEL_LL
 
 static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)

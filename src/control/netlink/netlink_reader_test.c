@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "netlink/netlink_reader.h"
+#include "netlink/netns_use.h"
 #include "netlink/netns.h"
 
 static void sockets_that_hear_of_routes_are_told_from_others(void **state)

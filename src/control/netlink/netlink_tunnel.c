@@ -104,8 +104,6 @@ static void gre_attr(const struct nlattr *a, struct netlink_tunnel *t)
     }
 }
 
-#define VXLAN_VNIFILTER 30 // IFLA_VXLAN_VNIFILTER, since Linux 5.18
-
 static void vxlan_attr(const struct nlattr *a, struct netlink_tunnel *t)
 {
     switch (attr_type(a)) {
@@ -126,7 +124,7 @@ static void vxlan_attr(const struct nlattr *a, struct netlink_tunnel *t)
     case IFLA_VXLAN_GPE: t->special = true; break;
     case IFLA_VXLAN_REMCSUM_TX:
     case IFLA_VXLAN_REMCSUM_RX:
-    case VXLAN_VNIFILTER: t->special |= number(a); break;
+    case IFLA_VXLAN_VNIFILTER: t->special |= number(a); break;
     }
 }
 

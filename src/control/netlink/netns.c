@@ -19,6 +19,7 @@
 
 #include "base/capability.h"
 #include "base/log.h"
+#include "netlink/rtnetlink.h"
 
 #define NOTHING_TO_UNDO INT_MAX
 
@@ -77,46 +78,53 @@ void netns_leave(int back)
     close(back);
 }
 
-int netns_private(void)
+int netns_new(void)
 {
-    static int fd = -1;
-
-    if (fd >= 0)
-        return fd;
     int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     if (back < 0 || unshare(CLONE_NEWNET)) {
         int e = errno;
         netns_close(back);
         return -e;
     }
-    fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    int r = fd < 0 ? -errno : fd;
+    int fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC), r = fd < 0 ? -errno : fd;
     netns_leave(back);
     return r;
+}
+
+int netns_private(void)
+{
+    static int fd = -1;
+
+    if (fd < 0)
+        fd = netns_new();
+    return fd;
+}
+
+uint64_t netns_cookie(int sock)
+{
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+
+    return getsockopt(sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
+}
+
+void netns_boot_id(char id[NETNS_BOOT_ID])
+{
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (!f || fscanf(f, "%39s", id) != 1)
+        id[0] = 0;
+    if (f)
+        fclose(f);
 }
 
 int netns_move_link(int ifindex, int to)
 {
     char buf[256] __attribute__((aligned(8)));
-    const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), r;
+    struct nlmsghdr *h = rtnetlink_link(buf, RTM_NEWLINK, ifindex);
 
-    if (fd < 0)
-        return -errno;
-    h->nlmsg_type = RTM_NEWLINK;
-    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
-    m->ifi_index = ifindex;
     mnl_attr_put_u32(h, IFLA_NET_NS_FD, (uint32_t)to);
-    ssize_t n = sendto(fd, buf, h->nlmsg_len, 0, (const struct sockaddr *)&kernel, sizeof kernel);
-    if (n >= 0)
-        n = recv(fd, buf, sizeof buf, 0); // the answer is ready once sendto() returns
-    r = n < 0 ? -errno : -EPROTO;
-    if (n >= (ssize_t)(sizeof *h + sizeof(int)) && h->nlmsg_type == NLMSG_ERROR)
-        r = ((const struct nlmsgerr *)mnl_nlmsg_get_payload(h))->error;
-    close(fd);
-    return r;
+    return rtnetlink_request_once(rtnetlink_open(NETNS_OWN), h, NULL, NULL);
 }
 
 int netns_sysctl_get(const char *path)

@@ -10,6 +10,7 @@
 #define NETLINK_NETNS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define NETNS_OWN -1
 
@@ -21,6 +22,13 @@ void netns_close(int fd);
 int netns_enter(int fd);
 void netns_leave(int back);
 
+// Creates a namespace without a name. Returns its descriptor or -errno. Only the calling thread
+// enters it, for a moment.
+int netns_new(void);
+// A number of the socket's namespace that no other one has during this boot; 0: it is unknown.
+uint64_t netns_cookie(int sock);
+#define NETNS_BOOT_ID 40
+void netns_boot_id(char id[NETNS_BOOT_ID]); // of this boot; "" if it cannot be read
 // Returns a namespace that no other process uses, created by the first call and gone with the
 // process; or -errno. Control role.
 int netns_private(void);

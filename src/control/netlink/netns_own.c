@@ -29,9 +29,6 @@
 #include "base/text.h"
 #include "netlink/netns.h"
 
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
 #define MARK_MAX 96
 
 static char marks[200]; // directory; "" = none
@@ -43,33 +40,19 @@ void netns_own_init(const char *directory)
 
 // --- identity ------------------------------------------------------------------------------------
 
-static int read_boot_id(char *id, size_t n)
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, id, n - 1);
-
-    if (fd >= 0)
-        close(fd);
-    id[got > 0 ? got : 0] = 0;
-    id[strcspn(id, "\n")] = 0;
-    return got > 0 ? 0 : -EIO;
-}
-
 // Identifies the calling thread's namespace: "COOKIE BOOT".
 static int identify_here(char id[MARK_MAX])
 {
-    unsigned long long cookie;
-    socklen_t n = sizeof cookie;
-    char boot[64];
-    int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0),
-        r = s < 0 || getsockopt(s, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &n) ? -errno : 0;
+    char boot[NETNS_BOOT_ID];
+    int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    if (s >= 0)
-        close(s);
-    r = r ? r : read_boot_id(boot, sizeof boot);
-    if (!r)
-        snprintf(id, MARK_MAX, "%llu %s", cookie, boot);
-    return r;
+    if (s < 0)
+        return -errno;
+    unsigned long long cookie = netns_cookie(s);
+    close(s);
+    netns_boot_id(boot);
+    snprintf(id, MARK_MAX, "%llu %s", cookie, boot);
+    return cookie && boot[0] ? 0 : -EIO;
 }
 
 static int identify(int fd, char id[MARK_MAX])
@@ -155,19 +138,11 @@ static int set_lo_up(void)
     return e;
 }
 
-// Creates a namespace without a name. Returns its descriptor or -errno. Only the calling thread
-// enters it, for a moment.
 static int make_unnamed(char id[MARK_MAX])
 {
-    int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    int fd = netns_new(), back = fd < 0 ? fd : netns_enter(fd);
+    int r = back < 0 ? back : identify_here(id);
 
-    if (back < 0 || unshare(CLONE_NEWNET)) {
-        int e = errno;
-        netns_close(back);
-        return -e;
-    }
-    int fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    int r = fd < 0 ? -errno : identify_here(id);
     r = r ? r : set_lo_up();
     netns_leave(back);
     if (r)

@@ -3,6 +3,7 @@
 #include "netlink/rtnetlink.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -41,4 +42,25 @@ int rtnetlink_request(struct mnl_socket *nl, const struct nlmsghdr *h, mnl_cb_t 
     ssize_t n = mnl_socket_recvfrom(nl, buf, sizeof buf);
     return n < 0 || mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), row, ctx) < 0 ? -errno
                                                                                            : 0;
+}
+
+int rtnetlink_request_once(struct mnl_socket *nl, const struct nlmsghdr *h, mnl_cb_t row,
+                           void *ctx)
+{
+    if (!nl)
+        return errno ? -errno : -EIO;
+    int r = rtnetlink_request(nl, h, row, ctx);
+    mnl_socket_close(nl);
+    return r;
+}
+
+struct nlmsghdr *rtnetlink_link(void *buf, uint16_t type, int ifindex)
+{
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+
+    h->nlmsg_type = type;
+    h->nlmsg_flags = NLM_F_REQUEST | (type == RTM_GETLINK ? 0 : NLM_F_ACK);
+    struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+    m->ifi_index = ifindex;
+    return h;
 }

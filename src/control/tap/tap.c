@@ -325,20 +325,11 @@ int tap_open(struct tap *t, const char *name, int netns, int index, const uint8_
 // Makes Linux show "UP" instead of "UNKNOWN", since its carrier has never changed.
 static void set_operstate_up(const struct tap *t)
 {
-    char buf[256];
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = rtnetlink_open_beside(t->sock);
-    struct ifinfomsg *m;
+    char buf[256] __attribute__((aligned(8)));
+    struct nlmsghdr *h = rtnetlink_link(buf, RTM_SETLINK, t->ifindex);
 
-    if (!nl)
-        return;
-    h->nlmsg_type = RTM_SETLINK;
-    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
-    m->ifi_index = t->ifindex;
     mnl_attr_put_u8(h, IFLA_OPERSTATE, IF_OPER_UP);
-    rtnetlink_request(nl, h, NULL, NULL);
-    mnl_socket_close(nl);
+    rtnetlink_request_once(rtnetlink_open_beside(t->sock), h, NULL, NULL);
 }
 
 static int set_admin_up(struct tap_start *s)
@@ -432,21 +423,15 @@ void tap_clear_persist(const struct tap *t)
 static void delete_link(const struct tap *t)
 {
     struct ifreq r = {0};
-    char buf[256];
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    char buf[256] __attribute__((aligned(8)));
+    struct nlmsghdr *h = rtnetlink_link(buf, RTM_DELLINK, 0);
 
     int netns = t->fd < 0 || ioctl(t->fd, TUNGETIFF, &r) ? -1 : ioctl(t->fd, TUNGETDEVNETNS);
-    struct mnl_socket *nl = netns < 0 ? NULL : rtnetlink_open(netns);
-    if (nl) {
-        h->nlmsg_type = RTM_DELLINK;
-        h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-        mnl_nlmsg_put_extra_header(h, sizeof(struct ifinfomsg));
-        mnl_attr_put_strz(h, IFLA_IFNAME, r.ifr_name);
-        rtnetlink_request(nl, h, NULL, NULL);
-        mnl_socket_close(nl);
-    }
-    if (netns >= 0)
-        close(netns);
+    if (netns < 0)
+        return;
+    mnl_attr_put_strz(h, IFLA_IFNAME, r.ifr_name);
+    rtnetlink_request_once(rtnetlink_open(netns), h, NULL, NULL);
+    close(netns);
 }
 
 // Without a keeper, closing the last descriptor would be enough to delete it.

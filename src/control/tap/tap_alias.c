@@ -2,7 +2,6 @@
 // tap_alias.c - see tap.h
 #include "tap/tap.h"
 
-#include <errno.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -14,23 +13,12 @@
 static int request_alias(const struct tap *t, uint16_t type, const char *alias, mnl_cb_t row,
                          void *ctx)
 {
-    char buf[512];
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = rtnetlink_open_beside(t->sock);
-    struct ifinfomsg *m;
+    char buf[512] __attribute__((aligned(8)));
+    struct nlmsghdr *h = rtnetlink_link(buf, type, t->ifindex);
 
-    if (!nl)
-        return errno ? -errno : -EIO;
-    h->nlmsg_type = type;
-    h->nlmsg_flags = NLM_F_REQUEST | (row ? 0 : NLM_F_ACK);
-    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
-    m->ifi_family = AF_UNSPEC;
-    m->ifi_index = t->ifindex;
     if (alias)
         mnl_attr_put(h, IFLA_IFALIAS, strlen(alias), alias);
-    int r = rtnetlink_request(nl, h, row, ctx);
-    mnl_socket_close(nl);
-    return r;
+    return rtnetlink_request_once(rtnetlink_open_beside(t->sock), h, row, ctx);
 }
 
 int tap_alias_set(const struct tap *t, const char *alias)

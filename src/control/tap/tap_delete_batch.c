@@ -52,15 +52,9 @@ void tap_delete_batch_add(struct tap *t)
 // Sends a request about our group, or puts the link `ifindex` into it. Returns 0 or -errno.
 static int request_link(struct mnl_socket *nl, uint16_t type, int ifindex)
 {
-    char buf[256];
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct ifinfomsg *m;
+    char buf[256] __attribute__((aligned(8)));
+    struct nlmsghdr *h = rtnetlink_link(buf, type, ifindex);
 
-    h->nlmsg_type = type;
-    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
-    m->ifi_family = AF_UNSPEC;
-    m->ifi_index = ifindex;
     mnl_attr_put_u32(h, IFLA_GROUP, GROUP);
     return rtnetlink_request(nl, h, NULL, NULL);
 }

@@ -20,7 +20,7 @@
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
 #include "interface/vr_manager.h"
-#include "netlink/ipsec.h"
+#include "netlink/netns_use.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"

@@ -28,7 +28,7 @@
 #include "feature/model.h"
 #include "interface/vr_manager.h"
 #include "mgmt/feature.h"
-#include "netlink/netlink_reader.h"
+#include "netlink/netns_use.h"
 #include "table/limits.h"
 #include "table/vr.h"
 

@@ -22,7 +22,7 @@
 #include "core/thread.h"
 #include "feature/alarm.h"
 #include "interface/vr_manager.h"
-#include "netlink/bgp_session.h"
+#include "netlink/netns_use.h"
 #include "table/limits.h"
 #include "table/vr.h"
 

@@ -22,7 +22,7 @@
 #include "http/token.h"
 #include "interface/vr_manager.h"
 #include "mgmt/feature.h"
-#include "netlink/netlink_reader.h"
+#include "netlink/netns_use.h"
 #include "restconf/bound.h"
 #include "restconf/column.h"
 #include "restconf/metrics.h"

@@ -83,8 +83,8 @@ static bool is_of_routes(const struct rib_sync *s)
 }
 
 // Requests the rows of the stage. A namespace with a thousand tables would show all of them to each
-// router. So if the kernel can filter, a router without the main table requests its own table, then
-// the local one. Main's router reads all tables (rib_unfollowed.c).
+// router. So a router without the main table requests its own table, then the local one. Main's
+// router reads all tables (rib_unfollowed.c).
 static int ask_rows(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -94,8 +94,7 @@ static int ask_rows(struct rib_vr *v)
         int err = netlink_dump_table(&v->events, request[s->stage].family, v->table);
 
         s->local_next = !err && v->table != RIB_TABLE_LOCAL;
-        if (err != -ENOPROTOOPT)
-            return err;
+        return err;
     }
     return netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
 }
