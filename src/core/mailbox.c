@@ -32,7 +32,6 @@ struct box {
     int fd;
     struct event *event;
     unsigned head, n; // oldest call, number of calls
-    uint64_t refused;
     struct call *call; // [MAILBOX_CALLS]
 };
 
@@ -129,8 +128,9 @@ int mailbox_fd(void)
     return boxes[thread_role()].fd;
 }
 
-static int post(struct box *b, void (*fn)(void *arg), void *arg)
+int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
 {
+    struct box *b = &boxes[role];
     int r = 0;
 
     pthread_mutex_lock(&b->lock);
@@ -144,22 +144,6 @@ static int post(struct box *b, void (*fn)(void *arg), void *arg)
             wake_fd(b->fd); // under the lock, so that the fd stays open
     }
     pthread_mutex_unlock(&b->lock);
-    return r;
-}
-
-static void count_refused(struct box *b)
-{
-    pthread_mutex_lock(&b->lock);
-    b->refused++;
-    pthread_mutex_unlock(&b->lock);
-}
-
-int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
-{
-    int r = post(&boxes[role], fn, arg);
-
-    if (r == -EAGAIN)
-        count_refused(&boxes[role]);
     return r;
 }
 
@@ -189,7 +173,8 @@ static void waiting_run(void *arg)
 {
     struct waiting *w = arg;
 
-    w->call.fn(w->call.arg);
+    if (w->call.fn)
+        w->call.fn(w->call.arg);
     pthread_mutex_lock(&w->lock);
     w->done = true;
     if (w->holders == 1 && w->drop)
@@ -238,12 +223,10 @@ static int post_when_room(enum thread_role role, struct waiting *w, int *left_ms
 {
     int r;
 
-    while ((r = post(&boxes[role], waiting_run, w)) == -EAGAIN && *left_ms > 0) {
+    while ((r = mailbox_post(role, waiting_run, w)) == -EAGAIN && *left_ms > 0) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         --*left_ms;
     }
-    if (r == -EAGAIN)
-        count_refused(&boxes[role]);
     return r;
 }
 
@@ -267,14 +250,4 @@ int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (
     r = w->done ? 0 : -ETIMEDOUT;
     waiting_put(w);
     return r;
-}
-
-uint64_t mailbox_refused(enum thread_role role)
-{
-    struct box *b = &boxes[role];
-
-    pthread_mutex_lock(&b->lock);
-    uint64_t n = b->refused;
-    pthread_mutex_unlock(&b->lock);
-    return n;
 }

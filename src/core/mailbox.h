@@ -2,12 +2,10 @@
 // mailbox.h - calls from one manager role to another
 //
 // All communication between manager roles outside the tables is a call posted to the other role's
-// loop. A box is bounded and in order per sender; a full box refuses, counts it, and the caller
-// must handle it. Forwarders use rings instead (table/exchange.h).
+// loop. A box is bounded and in order per sender; a full box refuses, and the caller must handle
+// it. Forwarders use rings instead (table/exchange.h).
 #ifndef CORE_MAILBOX_H
 #define CORE_MAILBOX_H
-
-#include <stdint.h>
 
 #include "core/thread.h"
 
@@ -27,10 +25,8 @@ int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg);
 // Control only, for short work or in aside(): posts and waits for room in the box and for the
 // result, at most `timeout_ms`. 0, or an error of mailbox_post: arg belongs to the caller again.
 // -ETIMEDOUT: the call will still run, then drop(arg) on the same thread (NULL: arg stays valid
-// forever).
+// forever). fn NULL: waits until earlier calls have run.
 int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg),
                  int timeout_ms);
-
-uint64_t mailbox_refused(enum thread_role role);
 
 #endif

@@ -162,40 +162,50 @@ struct call { // may outlive its caller
 
 struct waiting {
     enum thread_role role;
-    struct call *call;
-    int err;
+    int (*fn)(void *arg);
+    const void *arg;
+    size_t size;
+    int result;
 };
 
 static void run_call(void *arg)
 {
     struct call *c = arg;
 
-    if (self->before_call)
+    if (self && self->before_call)
         self->before_call();
     c->result = c->fn(c->arg);
+}
+
+int manager_call_short(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size,
+                       int timeout_ms)
+{
+    struct call *c = malloc(sizeof *c + size);
+
+    if (!c)
+        return -ENOMEM;
+    c->fn = fn;
+    memcpy(c->arg, arg, size);
+    int r = mailbox_call(role, run_call, c, free, timeout_ms);
+    if (r == -ETIMEDOUT)
+        return r;
+    r = r ? r : c->result;
+    free(c);
+    return r;
 }
 
 static void wait_for_call(void *arg)
 {
     struct waiting *w = arg;
 
-    w->err = mailbox_call(w->role, run_call, w->call, free, CALL_TIMEOUT_MS);
+    w->result = manager_call_short(w->role, w->fn, w->arg, w->size, CALL_TIMEOUT_MS);
 }
 
 int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size)
 {
-    struct waiting w = {.role = role, .call = malloc(sizeof *w.call + size)};
-    int err;
+    struct waiting w = {role, fn, arg, size, 0};
 
     thread_must_be(ROLE_CONTROL);
-    if (!w.call)
-        return -ENOMEM;
-    w.call->fn = fn;
-    memcpy(w.call->arg, arg, size);
     aside(wait_for_call, &w); // the manager may take long, if it has a table to read first
-    if (w.err == -ETIMEDOUT)
-        return w.err;
-    err = w.err ? w.err : w.call->result;
-    free(w.call);
-    return err;
+    return w.result;
 }

@@ -41,6 +41,9 @@ void manager_stop(struct manager *m);
 // Runs fn on the manager with a copy of the `size` bytes of `arg`, waits, and returns its result or
 // -errno. -ENOTCONN: the manager does not run. -ETIMEDOUT: fn may still run.
 int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size);
+// The same for work so short that control's loop may wait.
+int manager_call_short(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size,
+                       int timeout_ms);
 // Runs fn on the manager with a heap copy of `arg`. fn owns the copy and passes it to
 // manager_reply() or frees it. 0, -ENOMEM, or an error of mailbox_post.
 int manager_ask(enum thread_role role, void (*fn)(void *arg), const void *arg, size_t size);

@@ -141,8 +141,9 @@ static void preparing_free(struct preparing *p)
     free(p);
 }
 
-static void preparing_run(struct preparing *p)
+static void preparing_run(void *arg)
 {
+    struct preparing *p = arg;
     struct acl_reread again = {p->sets ? p->set : NULL, p->lists ? p->list : NULL};
 
     thread_must_be(ROLE_ACL_MANAGER);
@@ -187,16 +188,12 @@ int acl_manager_prepare(const struct acl_prepare_request *ask)
     return r;
 }
 
-static void mailbox_barrier(void *arg)
-{
-}
-
 // Discards the change that is being prepared or is ready.
 static void preparing_drop(void)
 {
     if (change_state == PREPARING) {
         // returns when the preparation is over
-        bug_on(mailbox_call(ROLE_ACL_MANAGER, mailbox_barrier, NULL, NULL, START_TIMEOUT_MS));
+        bug_on(mailbox_call(ROLE_ACL_MANAGER, NULL, NULL, NULL, START_TIMEOUT_MS));
         current_preparing->dropped = true;
         current_change = current_preparing->change;
         current_preparing = NULL;
@@ -204,11 +201,6 @@ static void preparing_drop(void)
     }
     if (change_state == READY)
         acl_manager_end(false);
-}
-
-static void preparing_run_waited(void *arg)
-{
-    preparing_run(arg);
 }
 
 static void preparing_drop_waited(void *arg)
@@ -228,8 +220,7 @@ int acl_manager_prepare_now(const struct acl_desired *wanted, struct text *why)
     thread_must_be(ROLE_CONTROL);
     preparing_drop();
     p = preparing_new(&(struct acl_prepare_request){.wanted = wanted});
-    r = mailbox_call(ROLE_ACL_MANAGER, preparing_run_waited, p, preparing_drop_waited,
-                     START_TIMEOUT_MS);
+    r = mailbox_call(ROLE_ACL_MANAGER, preparing_run, p, preparing_drop_waited, START_TIMEOUT_MS);
     if (r == -ETIMEDOUT)
         return r;
     current_change = p->change;
@@ -263,29 +254,14 @@ struct change_call {
     struct text why;
 };
 
-static struct change_call *change_call(void (*fn)(void *arg), bool stays)
+static int change_call(void (*fn)(void *arg), struct change_call *c)
 {
-    struct change_call *c = calloc(1, sizeof *c);
-    int r;
-
     thread_must_be(ROLE_CONTROL);
-    bug_on(!c || change_state != READY);
+    bug_on(change_state != READY);
     c->change = current_change;
-    c->stays = stays;
-    r = mailbox_call(ROLE_ACL_MANAGER, fn, c, NULL, CALL_TIMEOUT_MS);
+    int r = mailbox_call(ROLE_ACL_MANAGER, fn, c, NULL, CALL_TIMEOUT_MS);
     bug_on(r == -ETIMEDOUT); // nothing that takes long is running
-    if (r)
-        c->result = r;
-    return c;
-}
-
-static int change_call_end(struct change_call *c)
-{
-    int r = c->result;
-
-    text_free(&c->why);
-    free(c);
-    return r;
+    return r ? r : c->result;
 }
 
 static void change_commit(void *arg)
@@ -314,16 +290,18 @@ static void change_end(void *arg)
 
 int acl_manager_commit(char *err, size_t err_size)
 {
-    struct change_call *c = change_call(change_commit, true);
+    struct change_call c = {0};
+    int r = change_call(change_commit, &c);
 
-    if (c->result)
-        snprintf(err, err_size, "%s", c->why.n ? c->why.s : strerror(-c->result));
-    return change_call_end(c);
+    if (r)
+        snprintf(err, err_size, "%s", c.why.n ? c.why.s : strerror(-r));
+    text_free(&c.why);
+    return r;
 }
 
 void acl_manager_undo(void)
 {
-    change_call_end(change_call(change_undo, false));
+    change_call(change_undo, &(struct change_call){0});
 }
 
 static void keep_sizes(struct acl_change *c)
@@ -372,7 +350,7 @@ void acl_manager_end(bool stays)
 {
     if (stays)
         keep_sizes(current_change);
-    change_call_end(change_call(change_end, stays));
+    change_call(change_end, &(struct change_call){.stays = stays});
     current_change = NULL;
     change_state = IDLE;
 }

@@ -164,13 +164,13 @@ void iface_tap_hold(enum iface_hold hold)
 
 int iface_tap_serve(const struct iface *i, const struct tap *tap)
 {
-    return tap_manager_add(i->id, tap->fd, !tap_waits(i));
+    return tap_manager_set(i->id, tap->fd, !tap_waits(i));
 }
 
 // If tap_manager does not answer, it may still use the descriptor later, so we go on with a copy.
 void iface_tap_take_back(const struct iface *i, struct tap *tap)
 {
-    if (tap_manager_del(i->id))
+    if (tap_manager_set(i->id, -1, false))
         tap->fd = fcntl(tap->fd, F_DUPFD_CLOEXEC, 0);
 }
 

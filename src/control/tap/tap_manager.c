@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <linux/virtio_net.h>
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 #include <stdatomic.h>
@@ -30,6 +31,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/mailbox.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -526,9 +528,8 @@ void tap_manager_stop(void)
 
 struct tap_call {
     uint16_t iface;
-    int fd; // -1: take it back
+    int fd;
     bool read;
-    int result;
 };
 
 static int begin_reading(uint16_t iface)
@@ -538,48 +539,32 @@ static int begin_reading(uint16_t iface)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, tap_fd[iface], &e) ? -errno : 0;
 }
 
-static void tap_call_run(void *arg)
+static int change_tap(void *arg)
 {
     struct tap_call *c = arg;
+    int r;
 
     reflecting[c->iface] = waiting[c->iface] = false;
     tap_forget(c->iface);
     if (c->fd < 0)
-        return;
+        return 0;
     tap_fd[c->iface] = c->fd;
     waiting[c->iface] = !c->read;
-    c->result = c->read ? begin_reading(c->iface) : 0;
-    if (c->result)
+    r = c->read ? begin_reading(c->iface) : 0;
+    if (r)
         tap_forget(c->iface);
-}
-
-static int tap_call(uint16_t iface, int fd, bool read)
-{
-    struct tap_call *c = calloc(1, sizeof *c);
-
-    thread_must_be(ROLE_CONTROL);
-    if (!c)
-        return -ENOMEM;
-    *c = (struct tap_call){.iface = iface, .fd = fd, .read = read};
-    int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, free, CALL_MS);
-    if (r == -ETIMEDOUT) {
-        log_error("tap_manager: no answer: iface=%u", iface);
-        return r;
-    }
-    if (!r)
-        r = c->result;
-    free(c);
     return r;
 }
 
-int tap_manager_add(uint16_t iface, int fd, bool read)
+int tap_manager_set(uint16_t iface, int fd, bool read)
 {
-    return tap_call(iface, fd, read);
-}
+    struct tap_call c = {iface, fd, read};
 
-int tap_manager_del(uint16_t iface)
-{
-    return tap_call(iface, -1, false);
+    thread_must_be(ROLE_CONTROL);
+    int r = manager_call_short(ROLE_TAP_MANAGER, change_tap, &c, sizeof c, CALL_MS);
+    if (r == -ETIMEDOUT)
+        log_error("tap_manager: no answer: iface=%u", iface);
+    return r;
 }
 
 static void read_call_run(void *iface)
@@ -602,25 +587,20 @@ struct mirror_call {
     int fd;
 };
 
-static void mirror_call_run(void *arg)
+static int change_mirror(void *arg)
 {
     struct mirror_call *c = arg;
 
     tap_mirror_set(c->watch, c->fd);
+    return 0;
 }
 
 int tap_manager_mirror(unsigned watch, int fd)
 {
-    struct mirror_call *c = calloc(1, sizeof *c);
+    struct mirror_call c = {watch, fd};
 
     thread_must_be(ROLE_CONTROL);
-    if (!c)
-        return -ENOMEM;
-    *c = (struct mirror_call){watch, fd};
-    int r = mailbox_call(ROLE_TAP_MANAGER, mirror_call_run, c, free, CALL_MS);
-    if (r != -ETIMEDOUT)
-        free(c);
-    return r;
+    return manager_call_short(ROLE_TAP_MANAGER, change_mirror, &c, sizeof c, CALL_MS);
 }
 
 struct reflect_call {
@@ -638,23 +618,12 @@ static void reflect_call_run(void *arg)
 
 int tap_manager_reflect(uint16_t iface, bool on)
 {
-    struct reflect_call *c = malloc(sizeof *c);
+    struct reflect_call c = {iface, on};
 
-    thread_must_be(ROLE_CONTROL);
-    if (!c)
-        return -ENOMEM;
-    *c = (struct reflect_call){iface, on};
-    int r = mailbox_post(ROLE_TAP_MANAGER, reflect_call_run, c);
-    if (r)
-        free(c);
-    return r;
-}
-
-static void do_nothing(void *arg)
-{
+    return manager_ask(ROLE_TAP_MANAGER, reflect_call_run, &c, sizeof c);
 }
 
 int tap_manager_sync(void)
 {
-    return mailbox_call(ROLE_TAP_MANAGER, do_nothing, NULL, NULL, CALL_MS);
+    return mailbox_call(ROLE_TAP_MANAGER, NULL, NULL, NULL, CALL_MS);
 }

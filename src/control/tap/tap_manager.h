@@ -18,12 +18,11 @@ void tap_manager_stop(void);
 void tap_manager_on_slow_frame(void (*fn)(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]));
 
 // --- control; each waits for the thread's answer, but for _reflect and _read ---
-// tap_manager reads and writes the fd until tap_manager_del. Without `read`, frames from the kernel
-// wait in the TAP.
-int tap_manager_add(uint16_t iface, int fd, bool read);
+// tap_manager reads and writes the fd until another replaces it; -1: none. 0: it no longer uses the
+// former. Without `read`, frames from the kernel wait in the TAP.
+int tap_manager_set(uint16_t iface, int fd, bool read);
 void tap_manager_read(uint16_t iface);            // frames no longer wait
-int tap_manager_del(uint16_t iface); // 0: it no longer uses the fd
-int tap_manager_reflect(uint16_t iface, bool on); // show its frames to tap_manager.h first
+int tap_manager_reflect(uint16_t iface, bool on); // show its frames to tap_reflect first
 // Writes the frames of watch `watch` to `fd`, which tap_manager owns from now on; -1: stop.
 int tap_manager_mirror(unsigned watch, int fd);
 int tap_manager_sync(void); // all earlier calls are in force
