@@ -205,11 +205,6 @@ void keep_join(void)
         put_again();
 }
 
-bool keep_works(void)
-{
-    return way == SYSTEMD || connection >= 0;
-}
-
 // systemd keeps its store over a restart and empties it at a stop.
 void keep_end(bool restart)
 {

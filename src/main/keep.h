@@ -26,7 +26,6 @@ void keep_each(const char *name, void (*fn)(int fd)); // passes the taken-over d
 void keep_put(const char *name, int fd);              // a copy; no ':' or blank in `name`
 // If the keeper ends: starts another one and calls `again`, which puts all descriptors again.
 int keep_watch(struct event_base *loop, void (*again)(void));
-bool keep_works(void);
 void keep_end(bool restart); // false: the router stops, keep nothing
 
 // keep_process.c: connection to kamuee-keeper (keeper_protocol.h).

@@ -376,7 +376,7 @@ static void counters_absorb(struct acl_build *b)
         counters_absorb_rule(b, rule_at(b, slot), slot);
     }
     counters_absorb_rule(b, NULL, ACL_MISS);
-    acl_build_totals_absorb(b);
+    acl_build_totals(b->before, b->base);
     acl_build_free(b->before);
     b->before = NULL;
 }

@@ -75,7 +75,6 @@ void acl_build_totals(const struct acl_build *b, struct acl_hits total[ACL_VERDI
 const struct acl_hits *acl_build_totals_lately(struct acl_build *b); // [ACL_VERDICTS]
 // gives a slot without a rule another action
 void acl_build_retag(struct acl_build *b, uint32_t slot, const struct acl_action *action);
-void acl_build_totals_absorb(struct acl_build *b); // takes over the totals of `before`
 void acl_build_totals_clear(struct acl_build *b);
 // Samples counters for last hits: of n rules from the `from`-th on, and of packets that no rule
 // matched (acl_last_hit.c).

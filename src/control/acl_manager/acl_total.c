@@ -95,11 +95,6 @@ void acl_build_retag(struct acl_build *b, uint32_t slot, const struct acl_action
     move_to_base(b, slot, false);
 }
 
-void acl_build_totals_absorb(struct acl_build *b)
-{
-    acl_build_totals(b->before, b->base);
-}
-
 void acl_build_totals_clear(struct acl_build *b)
 {
     struct acl_hits now[ACL_VERDICTS] = {{0}};

@@ -8,6 +8,7 @@
 #include "interface/iface_link.h"
 
 #include "base/clock.h"
+#include "interface/iface_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/tunnel.h"
@@ -50,7 +51,7 @@ void iface_link_update_up(struct iface *i)
                         (port_get(i->port)->offload ? IFACE_OFFLOAD : 0));
 }
 
-uint64_t iface_link_changed_ns(uint16_t id)
+uint64_t iface_manager_changed_ns(uint16_t id)
 {
     return changed_ns[id];
 }
@@ -60,7 +61,7 @@ void iface_link_forget(uint16_t id)
     changed_ns[id] = 0;
 }
 
-void iface_link_restore(uint16_t id, bool up, uint64_t changed)
+void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed)
 {
     if (up == !!(iface_flags(iface_get(id)) & IFACE_UP) && changed < changed_ns[id])
         changed_ns[id] = changed;

@@ -19,11 +19,7 @@ struct iface *iface_manager_peer(const struct iface *end);
 bool iface_link_carrier(const struct iface *i);
 void iface_link_update_up(struct iface *i); // updates the flag that forwarders read
 
-// Wall-clock time at which that flag last changed or the interface was created.
-uint64_t iface_link_changed_ns(uint16_t id);
 void iface_link_forget(uint16_t id); // the interface is deleted
-// Restores the time that a former process knew; ignored unless the flag still equals `up`.
-void iface_link_restore(uint16_t id, bool up, uint64_t changed_ns);
 
 void iface_link_new_port(uint16_t port);
 void iface_link_set_port(uint16_t port, bool up); // as reported by the device

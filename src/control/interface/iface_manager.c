@@ -427,22 +427,6 @@ void iface_manager_description(uint16_t id, char description[256])
         tap_alias_get(iface_tap(iface_get(id)), description);
 }
 
-int iface_manager_number(const struct iface *i)
-{
-    return iface_tap_number(i);
-}
-
-uint64_t iface_manager_changed_ns(uint16_t id)
-{
-    return iface_link_changed_ns(id);
-}
-
-void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed_ns)
-{
-    thread_must_be(ROLE_CONTROL);
-    iface_link_restore(id, up, changed_ns);
-}
-
 void iface_manager_port_link(uint16_t port, bool up)
 {
     bool presumed = iface_link_is_presumed(port);

@@ -20,6 +20,7 @@
 #include "core/thread.h"
 #include "interface/control_event.h"
 #include "interface/iface_link.h"
+#include "interface/iface_manager.h"
 #include "interface/tap_sysctl.h"
 #include "interface/vr_manager.h"
 #include "netlink/netns.h"
@@ -103,7 +104,7 @@ enum { NUMBER_FIRST = 1 << 20, NUMBER_END = 1 << 24 };
 
 static int numbers[IFACE_MAX]; // 0 = none
 
-int iface_tap_number(const struct iface *i)
+int iface_manager_number(const struct iface *i)
 {
     return numbers[i->id];
 }

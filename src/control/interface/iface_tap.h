@@ -22,8 +22,6 @@ void iface_tap_started(void);
 bool iface_tap_is_starting(void); // before that
 void iface_tap_fini(void);        // all TAPs must be detached
 
-// The number of the interface for SNMP, sFlow, IPFIX and RFC 8343: its ifindex.
-int iface_tap_number(const struct iface *i);
 struct tap *iface_tap(const struct iface *i);
 
 // Creates or finds the TAP in virtual router `vr` and hands it to tap_manager; the caller starts it

@@ -209,36 +209,6 @@ int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err,
     return 0;
 }
 
-int vr_manager_make_netns(const char *name, char *err, size_t err_size)
-{
-    thread_must_be(ROLE_CONTROL);
-    return netns_own_make(name, err, err_size);
-}
-
-bool vr_manager_may_make_netns(const char *name)
-{
-    thread_must_be(ROLE_CONTROL);
-    return netns_own_may_make(name);
-}
-
-bool vr_manager_made_netns(const char *name)
-{
-    thread_must_be(ROLE_CONTROL);
-    return netns_own_is_marked(name);
-}
-
-void vr_manager_yield_netns(const char *name)
-{
-    thread_must_be(ROLE_CONTROL);
-    netns_own_forget(name);
-}
-
-void vr_manager_sweep_netns(bool (*keep)(void *ctx, const char *name), void *ctx)
-{
-    thread_must_be(ROLE_CONTROL);
-    netns_own_sweep(keep, ctx);
-}
-
 int vr_manager_rename(const char *name, const char *to, const char *netns, char *err,
                       size_t err_size)
 {

@@ -19,12 +19,6 @@
 // (dump, then events) before this returns.
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
                    const struct vr_limits *budget, char *err, size_t err_size);
-// Makes a namespace (netlink/netns_own.h) or finds it again; call before vr_manager_add.
-int vr_manager_make_netns(const char *name, char *err, size_t err_size);
-bool vr_manager_may_make_netns(const char *name); // no foreign namespace has the name
-bool vr_manager_made_netns(const char *name);
-void vr_manager_yield_netns(const char *name); // it is the operator's from now on
-void vr_manager_sweep_netns(bool (*keep)(void *ctx, const char *name), void *ctx);
 // Renames a virtual router while it forwards. `netns`: the new name of its namespace, which may
 // differ only if kamueed made the namespace (netlink/netns_own.h).
 int vr_manager_rename(const char *name, const char *to, const char *netns, char *err,

@@ -168,10 +168,9 @@ struct neigh_row {
     bool gateway;      // used by a route: kept resolved
     bool in_use;       // traffic lately
 };
-// All neighbors of a vr (-1: of all). Here and below, one answer on the control loop has all rows;
-// they belong to rib_manager again when `done` returns.
-int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
-                      void *ctx);
+// All neighbors. Here and below, one answer on the control loop has all rows; they belong to
+// rib_manager again when `done` returns.
+int rib_manager_neigh(void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx);
 
 // Asks the kernel to delete the neighbors of a vr (-1: of all), of the interface ("": of any), with
 // the address (family IP_NONE: all), except permanent ones. `done` runs on the control loop with
@@ -185,9 +184,7 @@ struct address_row { // address of one of our interfaces
     uint8_t len;
     bool secondary, usable; // neither tentative nor failed
 };
-// All addresses of our interfaces in a vr (-1: in all).
-int rib_manager_addresses(int vr,
-                          void (*done)(void *ctx, const struct address_row *row, unsigned n),
+int rib_manager_addresses(void (*done)(void *ctx, const struct address_row *row, unsigned n),
                           void *ctx);
 
 struct nexthop_leg { // of a group

@@ -137,7 +137,7 @@ static void keep_addresses(void *ctx, const struct address_row *row, unsigned n)
 
     for (unsigned i = 0; i < n; i++)
         *vec_push(&q->ip.address) = row[i];
-    int r = rib_manager_neigh(-1, keep_neighbors, q);
+    int r = rib_manager_neigh(keep_neighbors, q);
     if (r)
         send_interfaces(q, r);
 }
@@ -149,7 +149,7 @@ static void get_interfaces(struct http *h, const char *rest)
     bug_on(!q);
     *q = (struct ietf_question){.http = h, .rest = strdup(rest)};
     bug_on(!q->rest);
-    int r = rib_manager_addresses(-1, keep_addresses, q);
+    int r = rib_manager_addresses(keep_addresses, q);
     if (r)
         send_interfaces(q, r);
 }

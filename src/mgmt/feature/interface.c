@@ -501,7 +501,7 @@ static void write_iface_states(void *ctx, const struct address_row *row, unsigne
 
 static int show_interface(struct show *s)
 {
-    return show_later(s, rib_manager_addresses(-1, write_iface_states, s));
+    return show_later(s, rib_manager_addresses(write_iface_states, s));
 }
 
 struct iface_row {

@@ -62,7 +62,7 @@ static void write_neighbor_states(void *ctx, const struct neigh_row *row, unsign
 static int show_neighbor(struct show *s)
 {
     jwrite_begin(&s->out, s->name, '[');
-    return show_later(s, rib_manager_neigh(-1, write_neighbor_states, s));
+    return show_later(s, rib_manager_neigh(write_neighbor_states, s));
 }
 
 // --- clear-neighbor ------------------------------------------------------------------------------

@@ -396,7 +396,7 @@ static void ask_neighbors(struct telling *t)
 
     for (unsigned i = 0; i < t->p->n_steps; i++)
         any |= is_neighbor(&t->p->step[i].lookup);
-    if (!any || rib_manager_neigh(-1, on_neighbors, t))
+    if (!any || rib_manager_neigh(on_neighbors, t))
         write_steps(t);
 }
 

@@ -22,6 +22,7 @@
 #include "http/token.h"
 #include "interface/vr_manager.h"
 #include "mgmt/feature.h"
+#include "netlink/netns_own.h"
 #include "netlink/netns_use.h"
 #include "restconf/bound.h"
 #include "restconf/column.h"
@@ -118,7 +119,7 @@ static void write_object_state(struct jwrite *j, const struct vr *v, const struc
     jwrite_string_any(j, "description", c ? c->description : "");
     jwrite_bool(j, "enabled", !v->stopped);
     jwrite_string_any(j, "namespace", v->netns);
-    jwrite_bool(j, "own-namespace", v->netns[0] && vr_manager_made_netns(v->netns));
+    jwrite_bool(j, "own-namespace", v->netns[0] && netns_own_is_marked(v->netns));
     jwrite_int(j, "table", v->table);
     if (!c || c->daemon == VR_DAEMON_NONE)
         return;

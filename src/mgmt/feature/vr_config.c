@@ -21,6 +21,7 @@
 #include "core/aside.h"
 #include "feature/vr_budget.h"
 #include "interface/vr_manager.h"
+#include "netlink/netns_own.h"
 #include "table/fib.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
@@ -255,7 +256,7 @@ static void check_namespace(void *ctx, const struct model_vr *old, const struct 
     if (v) {
         if (v->own_netns) {
             if (!(old && old->own_netns) && vr_other_name(v->name) == v->name &&
-                !vr_manager_may_make_netns(v->netns))
+                !netns_own_may_make(v->netns))
                 errors_add(e, v->line,
                            "vr %s: there is a network namespace %s that kamueed has not made: use "
                            "it with 'set vr %s namespace %s', or remove it (ip netns del %s)",
@@ -300,7 +301,7 @@ static int run_vr(const struct step *s, const void *from, const void *to, char *
 
     if (from)
         return vr_manager_del(s->name, err, n);
-    int r = v->own_netns ? vr_manager_make_netns(v->netns, err, n) : 0;
+    int r = v->own_netns ? netns_own_make(v->netns, err, n) : 0;
     r = r ? r
           : vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, &v->budget, err,
                            n);
@@ -442,7 +443,7 @@ static void yield_netns(void *ctx, const struct model_vr *old, const struct mode
     const struct model_vr *now = *(const bool *)ctx ? new : old;
 
     if (now && !now->own_netns && now->netns[0])
-        vr_manager_yield_netns(now->netns);
+        netns_own_forget(now->netns);
 }
 
 static void finish_vrs(const struct model *from, const struct model *to, bool ok)
@@ -454,7 +455,7 @@ static void finish_vrs(const struct model *from, const struct model *to, bool ok
     if (!started)
         return;
     each_unlike(from, to, yield_netns, &ok);
-    vr_manager_sweep_netns(is_needed, (void *)(uintptr_t)now);
+    netns_own_sweep(is_needed, (void *)(uintptr_t)now);
 }
 
 // --- completion ----------------------------------------------------------------------------------

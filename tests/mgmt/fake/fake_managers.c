@@ -15,7 +15,7 @@
 #include "interface/iface_manager.h"
 #include "interface/tap_test.h"
 #include "interface/vr_manager.h"
-#include "port/port_history.h"
+#include "netlink/netns_own.h"
 #include "port/port_manager.h"
 #include "rib/rib_manager.h"
 #include "fake/fake_queue.h"
@@ -394,24 +394,24 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
     return 0;
 }
 
-int vr_manager_make_netns(const char *name, char *err, size_t err_size)
+int netns_own_make(const char *name, char *err, size_t err_size)
 {
     return fake_called(err, err_size, "make-netns", name);
 }
 
-bool vr_manager_may_make_netns(const char *name)
+bool netns_own_may_make(const char *name)
 {
     return true;
 }
 
-bool vr_manager_made_netns(const char *name)
+bool netns_own_is_marked(const char *name)
 {
     return false;
 }
 
-void vr_manager_yield_netns(const char *name) {}
+void netns_own_forget(const char *name) {}
 
-void vr_manager_sweep_netns(bool (*keep)(void *ctx, const char *name), void *ctx) {}
+void netns_own_sweep(bool (*keep)(void *ctx, const char *name), void *ctx) {}
 
 int vr_manager_rename(const char *name, const char *to, const char *netns, char *err,
                       size_t err_size)

@@ -94,8 +94,7 @@ static void answer_neigh(struct question *q)
     done(q->ctx, row, 2);
 }
 
-int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
-                      void *ctx)
+int rib_manager_neigh(void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx)
 {
     return ask(answer_neigh, done, ctx);
 }
@@ -121,8 +120,7 @@ static void answer_addresses(struct question *q)
     done(q->ctx, row, p0 ? 3 : 0);
 }
 
-int rib_manager_addresses(int vr,
-                          void (*done)(void *ctx, const struct address_row *row, unsigned n),
+int rib_manager_addresses(void (*done)(void *ctx, const struct address_row *row, unsigned n),
                           void *ctx)
 {
     return ask(answer_addresses, done, ctx);

@@ -8,7 +8,6 @@
 #include "rib/vr.h"
 
 struct address_question {
-    int vr;
     void (*done)(void *ctx, const struct address_row *row, unsigned n);
     void *ctx;
     VEC(struct address_row) row;
@@ -41,8 +40,6 @@ static void collect_addresses(void *arg)
     rib_vr_each (v) {
         struct rib_link *l;
 
-        if (q->vr >= 0 && q->vr != v->id)
-            continue;
         rib_map_each (&v->link, l)
             if (l->iface)
                 add_link(q, v, l);
@@ -50,11 +47,10 @@ static void collect_addresses(void *arg)
     manager_reply(answer_addresses, q);
 }
 
-int rib_manager_addresses(int vr,
-                          void (*done)(void *ctx, const struct address_row *row, unsigned n),
+int rib_manager_addresses(void (*done)(void *ctx, const struct address_row *row, unsigned n),
                           void *ctx)
 {
-    struct address_question q = {.vr = vr, .done = done, .ctx = ctx};
+    struct address_question q = {.done = done, .ctx = ctx};
 
     return manager_ask(ROLE_RIB_MANAGER, collect_addresses, &q, sizeof q);
 }

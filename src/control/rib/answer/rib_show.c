@@ -19,7 +19,6 @@
 // --- neighbors ---
 
 struct neigh_question {
-    int vr;
     void (*done)(void *ctx, const struct neigh_row *row, unsigned n);
     void *ctx;
     VEC(struct neigh_row) row;
@@ -76,14 +75,13 @@ static void neigh_collect(void *arg)
 {
     struct neigh_question *q = arg;
 
-    neigh_each(q->vr, add_neigh, q);
+    neigh_each(-1, add_neigh, q);
     manager_reply(neigh_answer, q);
 }
 
-int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
-                      void *ctx)
+int rib_manager_neigh(void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx)
 {
-    struct neigh_question q = {.vr = vr, .done = done, .ctx = ctx};
+    struct neigh_question q = {.done = done, .ctx = ctx};
 
     return manager_ask(ROLE_RIB_MANAGER, neigh_collect, &q, sizeof q);
 }

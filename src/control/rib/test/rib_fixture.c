@@ -509,9 +509,9 @@ static void got_neigh(void *ctx, const struct neigh_row *row, unsigned n)
 {
     struct answer *a = ctx;
 
-    for (unsigned i = 0; i < n && i < a->max; i++)
-        a->neigh[i] = row[i];
-    a->n = n;
+    for (unsigned i = 0; i < n && a->n < a->max; i++)
+        if (row[i].vr == vr->id)
+            a->neigh[a->n++] = row[i];
     a->there = true;
 }
 
@@ -519,7 +519,7 @@ unsigned fixture_neighbors(struct neigh_row *row, unsigned max)
 {
     struct answer a = {.neigh = row, .max = max};
 
-    bug_on(rib_manager_neigh(vr->id, got_neigh, &a));
+    bug_on(rib_manager_neigh(got_neigh, &a));
     await(&a);
     return a.n;
 }
