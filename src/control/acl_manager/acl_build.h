@@ -77,7 +77,7 @@ const struct acl_hits *acl_build_totals_lately(struct acl_build *b); // [ACL_VER
 void acl_build_retag(struct acl_build *b, uint32_t slot, const struct acl_action *action);
 void acl_build_totals_clear(struct acl_build *b);
 // Samples counters for last hits: of n rules from the `from`-th on, and of packets that no rule
-// matched (acl_last_hit.c).
+// matched (acl_total.c).
 void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t now_s);
 uint32_t acl_last_hit_now_s(void); // as in acl_last_hit.at_s
 // ACL_MISS: of packets that no rule matched

@@ -2,31 +2,83 @@
 // kernel_link.c - see kernel_link.h
 //
 // Linux forgets IPv6 settings when the MTU falls below 1280, and `all` may change them. So they are
-// checked and restored, as for a TAP (tap_sysctl.h).
+// checked and restored, as for a TAP (iface_tap.h).
 //
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so the kernel accepts nothing from it
 //     GRO, LRO off     frames as on the wire; in a virtual machine also the host's (rx-gro-hw)
-//     XDP on a veth    the peer segments packets itself (xdp_pass.c)
+//     XDP on a veth    the peer segments packets itself
 #include "device/kernel_link.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/ethtool.h>
 #include <linux/if.h>
+#include <linux/if_link.h>
 #include <linux/if_packet.h>
 #include <linux/sockios.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/capability.h"
 #include "base/log.h"
 #include "netlink/netns.h"
+
+// --- an XDP program that passes every frame ---
+// Two instructions of BPF, loaded and attached by a link. The link, not the program, is what stays:
+// closing its descriptor detaches the program, also when kamueed is killed.
+
+static int bpf_syscall(enum bpf_cmd cmd, union bpf_attr *attr)
+{
+    int r = (int)syscall(SYS_bpf, cmd, attr, sizeof *attr);
+
+    return r < 0 ? -errno : r;
+}
+
+static int load_xdp_pass(void)
+{
+    const struct bpf_insn program[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    union bpf_attr attr;
+
+    memset(&attr, 0, sizeof attr);
+    attr.prog_type = BPF_PROG_TYPE_XDP;
+    attr.insn_cnt = sizeof program / sizeof *program;
+    attr.insns = (uintptr_t)program;
+    attr.license = (uintptr_t) "BSD";
+    attr.prog_flags = BPF_F_XDP_HAS_FRAGS; // otherwise Linux refuses an MTU above a page
+    memcpy(attr.prog_name, "kamuee_pass", sizeof "kamuee_pass");
+    return bpf_syscall(BPF_PROG_LOAD, &attr);
+}
+
+// In driver mode, to an interface of the current namespace. Returns a descriptor, which keeps it
+// attached while open, or -errno.
+static int attach_xdp_pass(int ifindex)
+{
+    union bpf_attr attr;
+    int program = load_xdp_pass();
+
+    if (program < 0)
+        return program;
+    memset(&attr, 0, sizeof attr);
+    attr.link_create.prog_fd = (uint32_t)program;
+    attr.link_create.target_ifindex = (uint32_t)ifindex;
+    attr.link_create.attach_type = BPF_XDP;
+    attr.link_create.flags = XDP_FLAGS_DRV_MODE;
+    int link = bpf_syscall(BPF_LINK_CREATE, &attr);
+    close(program); // the link keeps it
+    return link;
+}
 
 static const struct {
     const char *path;
@@ -139,7 +191,7 @@ static void stop_peer_tso(struct kernel_link *n)
     if (ethtool_ioctl(n, &driver) || strcmp(driver.driver, "veth"))
         return;
     char why[240] = "";
-    n->xdp = xdp_pass_attach(n->ifindex);
+    n->xdp = attach_xdp_pass(n->ifindex);
     if (n->xdp < 0 && !capability_check(CAPABILITY_BPF, "this", why, sizeof why))
         snprintf(why, sizeof why, "%s", strerror(-n->xdp));
     if (n->xdp < 0)

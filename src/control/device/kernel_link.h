@@ -18,7 +18,7 @@ struct kernel_link {
     char taken[16]; // name when the port took it, as configured
     int sock;      // for ioctls in its namespace
     int ifindex;
-    int xdp;      // our program on it (xdp_pass.c), -1 = none
+    int xdp;      // our program on it, -1 = none
     int saved[3]; // original sysctls, -1 = leave alone
     bool gone; // deleted, or moved to another namespace
     bool carrier; // when it was last read
@@ -84,13 +84,5 @@ int kernel_link_use_read(const char *name, const char *netns, struct kernel_link
 // Writes "There is no such interface here" and the interfaces of the current namespace. Returns
 // -ENODEV.
 int kernel_link_explain_missing(const char *name, const char *netns, char *err, size_t err_size);
-
-// xdp_pass.c: attaches an XDP program that passes every frame. While a veth has an XDP program,
-// Linux switches TSO and GSO off at its peer, in any namespace, so the peer sends no segment
-// longer than the link allows.
-
-// Attaches it in driver mode to an interface of the current namespace. Returns a descriptor, which
-// keeps it attached while open, or -errno.
-int xdp_pass_attach(int ifindex);
 
 #endif

@@ -13,6 +13,18 @@
 
 // --- statistics: packets counted by members while they belonged to the LAG ---
 
+// --- the list of LAGs ---
+
+struct lag_port lag_ports[LAG_MAX];
+
+struct lag_port *lag_port_find(const char *name)
+{
+    for_each_lag (l)
+        if (!strcmp(l->wish.name, name))
+            return l;
+    return NULL;
+}
+
 void lag_member_opened(struct managed_port *p)
 {
     managed_port_statistics(p, &p->lag_counted);

@@ -236,7 +236,7 @@ bool rib_budget_due(struct rib_vr *v);
 // FIBs free the space of removed routes.
 void rib_budget_tick(struct rib_vr *v, uint64_t now_ns);
 
-// --- rib_memory.c: bytes ---
+// --- rib_budget.c: bytes ---
 uint64_t rib_memory_bytes(const struct rib *r);      // of a family's RIB
 uint64_t rib_memory_charged(const struct rib_vr *v); // to the budget: FIBs and RIBs
 

@@ -14,21 +14,106 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <linux/virtio_net.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/ip.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "netlink/netns.h"
 #include "netlink/rtnetlink.h"
-#include "tap/tap_keep.h"
 
 #define UDEVD "/run/udev/control" // exists while it runs
 #define TAP_FLAGS (IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
 #define COMPARED (TAP_FLAGS | IFF_TUN | IFF_MULTI_QUEUE)
+
+// --- a socket for ioctls in a network namespace, shared by all its TAPs ---
+// One socket for each of 10,000 TAPs would exceed the limit of open files. A namespace is
+// identified by its inode, which is not reused while our socket is in it.
+
+#define NETNS_HERE "/proc/thread-self/ns/net"
+
+static struct shared {
+    ino_t netns;
+    int sock;
+    unsigned users;
+} *last; // most TAPs follow others of their namespace
+static VEC(struct shared) all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // TAPs are deleted aside
+
+static int open_socket(void)
+{
+    return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+static struct shared *find_shared(ino_t netns)
+{
+    if (last && last->netns == netns)
+        return last;
+    vec_foreach (&all, s)
+        if (s->netns == netns)
+            return s;
+    return NULL;
+}
+
+static int share_socket(ino_t netns)
+{
+    struct shared *s = find_shared(netns);
+
+    if (!s) {
+        int sock = open_socket();
+        if (sock < 0)
+            return -1;
+        s = vec_push(&all);
+        *s = (struct shared){.netns = netns, .sock = sock};
+    }
+    s->users++;
+    last = s;
+    return s->sock;
+}
+
+static int get_socket(void) // in the current namespace; -1 with errno
+{
+    struct stat here;
+
+    if (stat(NETNS_HERE, &here))
+        return open_socket();
+    pthread_mutex_lock(&lock);
+    int sock = share_socket(here.st_ino);
+    pthread_mutex_unlock(&lock);
+    return sock;
+}
+
+// Returns true if others use it.
+static bool unshare_socket(int sock)
+{
+    vec_foreach (&all, s)
+        if (s->sock == sock) {
+            if (--s->users)
+                return true;
+            *s = all.item[--all.n];
+            last = NULL;
+            return false;
+        }
+    return false;
+}
+
+static void put_socket(int sock) // -1: does nothing
+{
+    if (sock < 0)
+        return;
+    pthread_mutex_lock(&lock);
+    if (!unshare_socket(sock))
+        close(sock);
+    if (!all.n)
+        vec_free(&all);
+    pthread_mutex_unlock(&lock);
+}
 
 static struct ifreq ifreq_of(const struct tap *t)
 {
@@ -300,7 +385,7 @@ int tap_open(struct tap *t, const char *name, int netns, int index, const uint8_
                  strerror(-back));
         return back;
     }
-    t->sock = tap_socket_get();
+    t->sock = get_socket();
     int r = t->sock < 0 ? -errno : attach_or_make(t, &fresh, netns, index, mac);
     if (!r)
         r = configure_tap(t, fresh, mac, mtu);
@@ -387,7 +472,7 @@ int tap_adopt(struct tap *t, const char *name, int ifindex, int netns)
     snprintf(t->name, sizeof t->name, "%s", name);
     if (back < 0)
         return back;
-    t->sock = tap_socket_get();
+    t->sock = get_socket();
     int r = t->sock < 0 ? -errno : tap_read_state(t, &now);
     netns_leave(back);
     if (r || strcmp(now.name, name)) {
@@ -401,7 +486,7 @@ void tap_close(struct tap *t)
 {
     if (t->fd >= 0)
         close(t->fd);
-    tap_socket_put(t->sock);
+    put_socket(t->sock);
     t->fd = t->sock = -1;
     t->ifindex = 0;
 }
@@ -459,7 +544,7 @@ void tap_delete_orphan(const char *name, int netns)
 
     snprintf(t.name, sizeof t.name, "%s", name);
     if (back >= 0) {
-        t.sock = tap_socket_get();
+        t.sock = get_socket();
         // Only if it exists, because attaching would create it. Fails if the device is of another
         // kind or in use.
         if (t.sock >= 0 && !find_ifindex(&t) && !open_tap_in_netns(&t)) {
@@ -479,7 +564,7 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
 
     snprintf(t.name, sizeof t.name, "%s", name);
     struct ifreq r = ifreq_of(&t);
-    t.sock = back >= 0 ? tap_socket_get() : -1;
+    t.sock = back >= 0 ? get_socket() : -1;
     if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen) &&
         !memcmp(seen.mac, mac, sizeof seen.mac)) {
         now.sock = t.sock;

@@ -39,9 +39,9 @@
 #include "table/limits.h"
 #include "table/plan.h"
 #include "table/punt.h"
+#include "table/watch.h"
 #include "tap/lag_frame.h"
 #include "tap/tap_frame.h"
-#include "tap/tap_mirror.h"
 #include "tap/tunnel_back.h"
 
 #define BATCH 64
@@ -68,6 +68,78 @@ static bool reflecting[IFACE_MAX]; // in a self-test; tap_manager only
 static bool waiting[IFACE_MAX];    // frames from before it was read; tap_manager only
 static unsigned n_waited[IFACE_MAX];
 static bool mail;                  // calls are waiting
+
+// --- mirrored frames, from the forwarders' slots to TAPs ---
+// One batch of each mirror per round, so that busy mirrors do not delay packets of the control
+// plane. A frame that a TAP rejects, because its reader is too slow, is missed.
+
+#define MIRROR_BATCH 32
+
+static struct {
+    bool used;
+    int fd;
+} mirrors[WATCH_MAX];
+static unsigned n_mirrors;
+
+static void set_mirror(unsigned watch, int fd) // owns the fd; -1: stop this watch
+{
+    if (mirrors[watch].used) {
+        close(mirrors[watch].fd);
+        n_mirrors--;
+    }
+    mirrors[watch].used = fd >= 0;
+    mirrors[watch].fd = fd;
+    n_mirrors += fd >= 0;
+}
+
+static bool write_slot(int fd, struct watch_slot *s)
+{
+    struct virtio_net_hdr header = {0};
+    struct iovec iov[2] = {{&header, sizeof header}, {s->data, s->kept}};
+
+    return writev(fd, iov, 2) >= 0;
+}
+
+static unsigned write_batch(unsigned watch)
+{
+    struct watch_count *c = &watch_count[thread_slot()][watch];
+    struct watch_slot *slot[MIRROR_BATCH];
+    unsigned n = watch_take(watch, slot, MIRROR_BATCH);
+
+    for (unsigned i = 0; i < n; i++)
+        if (!write_slot(mirrors[watch].fd, slot[i])) {
+            c->taken--; // forwarders counted it; readers add up all threads
+            c->bytes -= slot[i]->len;
+            c->missed++;
+        }
+    watch_give_back(watch, slot, n);
+    return n;
+}
+
+static unsigned mirror_round(void) // returns the number of frames
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; n_mirrors && i < WATCH_MAX; i++)
+        if (mirrors[i].used)
+            n += write_batch(i);
+    return n;
+}
+
+static bool mirror_waits(void) // there are frames to write
+{
+    for (unsigned i = 0; n_mirrors && i < WATCH_MAX; i++)
+        if (mirrors[i].used && !rte_ring_empty(watch_table[i].full))
+            return true;
+    return false;
+}
+
+static void end_mirrors(void)
+{
+    for (unsigned i = 0; i < WATCH_MAX; i++)
+        if (mirrors[i].used)
+            set_mirror(i, -1);
+}
 
 // --- to the kernel ---
 
@@ -421,7 +493,7 @@ static bool inject_round(uint64_t wait_ns)
 static bool sleep_round(void)
 {
     waker_prepare(&exchange_punt_waker);
-    bool came = inject_round(exchange_punted() || tap_mirror_waiting() ? 0 : WAIT_IDLE_NS);
+    bool came = inject_round(exchange_punted() || mirror_waits() ? 0 : WAIT_IDLE_NS);
     waker_done(&exchange_punt_waker);
     return came;
 }
@@ -431,7 +503,7 @@ static void run_rounds(struct event_base *loop)
     uint64_t last_traffic = 0, last_mail = 0;
 
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        unsigned n = punt_round() + tap_mirror_round();
+        unsigned n = punt_round() + mirror_round();
         uint64_t now = clock_now_ns();
         if (mail || now - last_mail > NS_PER_MS) {
             mail = false;
@@ -470,7 +542,7 @@ static void tap_manager_main(void *arg)
     }
     for (unsigned i = 0; i < IFACE_MAX; i++)
         tap_forget((uint16_t)i);
-    tap_mirror_end();
+    end_mirrors();
     rte_pktmbuf_free_bulk(spare, n_spare);
     n_spare = 0;
     if (loop)
@@ -591,7 +663,7 @@ static int change_mirror(void *arg)
 {
     struct mirror_call *c = arg;
 
-    tap_mirror_set(c->watch, c->fd);
+    set_mirror(c->watch, c->fd);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_show.c - answers control: neighbors, statistics, the audit
+// rib_show.c - answers control: neighbors, statistics, the audit, lengths, counts, addresses
 //
 // As in the other files of this folder, a query is a block of memory: it crosses to rib_manager,
 // which fills it, and back to control, which calls the callback and frees it.
@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/mailbox.h"
 #include "core/manager.h"
 #include "rib/neigh.h"
 #include "rib/rib_manager.h"
 #include "rib/vr.h"
 #include "table/counter.h"
 #include "table/iface.h"
+#include "table/prefix_count.h"
 
 // --- neighbors ---
 
@@ -233,4 +235,154 @@ int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct r
                              void *ctx)
 {
     return ask_audit(vr, audit_report, done, ctx);
+}
+
+// --- length of the prefix that routes an address ---
+
+struct lengths {
+    struct rib_length *ask;
+    unsigned n;
+    void (*done)(void *ctx);
+    void *ctx;
+};
+
+static void find_length(struct rib_length *a)
+{
+    struct rib_vr *v = a->addr.family ? rib_vr_find(a->vr) : NULL;
+
+    a->len = 0;
+    if (!v)
+        return;
+    struct prefix host = rib_host(&a->addr);
+    struct rib *r = rib_of(v, host.family);
+    uint32_t node = rib_longest(v, r, &host);
+    if (node)
+        a->len = rib_trie_at(&r->trie, node)->len;
+}
+
+static void answer_lengths(void *arg)
+{
+    struct lengths *l = arg;
+
+    l->done(l->ctx);
+    free(l);
+}
+
+static void find_lengths(void *arg)
+{
+    struct lengths *l = arg;
+
+    for (unsigned i = 0; i < l->n; i++)
+        find_length(&l->ask[i]);
+    manager_reply(answer_lengths, l);
+}
+
+int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx)
+{
+    struct lengths l = {ask, n, done, ctx};
+
+    return manager_ask(ROLE_RIB_MANAGER, find_lengths, &l, sizeof l);
+}
+
+// --- counted prefixes and their packets ---
+
+struct counted_question {
+    void (*done)(void *ctx, const struct counted_row *row, unsigned n);
+    void *ctx;
+    VEC(struct counted_row) row;
+};
+
+static void answer_counted(void *arg)
+{
+    struct counted_question *q = arg;
+
+    q->done(q->ctx, q->row.item, (unsigned)q->row.n);
+    vec_free(&q->row);
+    free(q);
+}
+
+static void add_counted(struct counted_question *q, struct rib_vr *v, const struct rib_counted *c)
+{
+    const struct rib_trie *t = &rib_of(v, c->prefix.family)->trie;
+    uint32_t node = rib_trie_find(t, &c->prefix),
+             leaf = node ? rib_trie_at(t, node)->nexthop : 0;
+    struct prefix_count sum = prefix_count_sum(c->slot);
+
+    *vec_push(&q->row) = (struct counted_row){.vr = v->id,
+                                              .prefix = c->prefix,
+                                              .nexthop = leaf ? nexthop_real(leaf) : 0,
+                                              .active = leaf && nexthop_real(leaf) != leaf &&
+                                                        nexthop_get(leaf)->alias.counter == c->slot,
+                                              .packets = sum.packets,
+                                              .bytes = sum.bytes};
+}
+
+static void collect_counted(void *arg)
+{
+    struct counted_question *q = arg;
+
+    rib_vr_each (v)
+        for (unsigned six = 0; six < 2; six++)
+            vec_foreach (&v->counted[six], c)
+                add_counted(q, v, c);
+    manager_reply(answer_counted, q);
+}
+
+int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
+                        void *ctx)
+{
+    struct counted_question q = {.done = done, .ctx = ctx};
+
+    return manager_ask(ROLE_RIB_MANAGER, collect_counted, &q, sizeof q);
+}
+
+// --- addresses of our interfaces ---
+
+struct address_question {
+    void (*done)(void *ctx, const struct address_row *row, unsigned n);
+    void *ctx;
+    VEC(struct address_row) row;
+};
+
+static void answer_addresses(void *arg)
+{
+    struct address_question *q = arg;
+
+    q->done(q->ctx, q->row.item, (unsigned)q->row.n);
+    vec_free(&q->row);
+    free(q);
+}
+
+static void add_addresses(struct address_question *q, const struct rib_vr *v,
+                          const struct rib_link *l)
+{
+    vec_foreach (&l->addr, a)
+        *vec_push(&q->row) = (struct address_row){.vr = v->id,
+                                                  .iface = l->iface,
+                                                  .addr = a->addr,
+                                                  .len = a->len,
+                                                  .secondary = a->secondary,
+                                                  .usable = a->usable};
+}
+
+static void collect_addresses(void *arg)
+{
+    struct address_question *q = arg;
+
+    rib_vr_each (v) {
+        struct rib_link *l;
+
+        rib_map_each (&v->link, l)
+            if (l->iface)
+                add_addresses(q, v, l);
+    }
+    manager_reply(answer_addresses, q);
+}
+
+int rib_manager_addresses(void (*done)(void *ctx, const struct address_row *row, unsigned n),
+                          void *ctx)
+{
+    struct address_question q = {.done = done, .ctx = ctx};
+
+    return manager_ask(ROLE_RIB_MANAGER, collect_addresses, &q, sizeof q);
 }
