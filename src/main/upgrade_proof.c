@@ -80,17 +80,9 @@ static uint64_t digest_of_way(uint32_t id)
     return (group ? digest_of_group(nh) : digest_of_one(real)) + nexthop_route_mtu(id);
 }
 
-static const struct vr *vr_named(const char *name)
-{
-    for (unsigned i = 0; i < VR_MAX; i++)
-        if (vr_get((uint16_t)i)->used && !strcmp(vr_get((uint16_t)i)->name, name))
-            return vr_get((uint16_t)i);
-    return NULL;
-}
-
 static uint64_t answer_of(const struct upgrade_lookup *l)
 {
-    const struct vr *v = vr_named(l->vr);
+    const struct vr *v = vr_find(l->vr);
     const struct fib *f = !v ? NULL : l->addr.family == IP4 ? v->fib4 : v->fib6;
 
     return f ? digest_of_way(fib_find(f, &l->addr)) : 0;

@@ -21,6 +21,18 @@ static bool effect_equal(const struct acl_lines *l, size_t i, const struct acl_b
            (!new || !memcmp(new, old, sizeof *new));
 }
 
+// One step of a merge: the i-th desired rule, one in force, or both.
+static void count_pair(struct acl_difference *d, size_t i, uint32_t new, uint32_t old, bool same)
+{
+    d->n += new != old ? 1 : same ? 0 : 2;
+    if (new < old) {
+        d->added = i;
+        d->comes = true;
+    } else if (old < new) {
+        d->gone = old;
+    }
+}
+
 struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b)
 {
     const struct acl *a = b->content->rules;
@@ -32,17 +44,9 @@ struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl
                  old = j < b->number.n ? b->number.item[j] : UINT32_MAX;
         uint32_t slot = new == old ? acl_slot_of(a, old) : ACL_MISS;
 
-        if (new < old) {
-            d.n++;
-            d.added = i;
-            d.comes = true;
-        } else if (old < new) {
-            d.n++;
-            d.gone = old;
-        } else if (!acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) ||
-                   !effect_equal(l, i, b, slot)) {
-            d.n += 2;
-        }
+        count_pair(&d, i, new, old,
+                   new == old && acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) &&
+                       effect_equal(l, i, b, slot));
         i += new <= old;
         j += old <= new;
     }
@@ -67,16 +71,7 @@ struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct a
         uint32_t n = i < new->rule.n ? new->rule.item[i].number : UINT32_MAX,
                  o = j < old->rule.n ? old->rule.item[j].number : UINT32_MAX;
 
-        if (n < o) {
-            d.n++;
-            d.added = i;
-            d.comes = true;
-        } else if (o < n) {
-            d.n++;
-            d.gone = o;
-        } else if (!line_equal(new, i, old, j)) {
-            d.n += 2;
-        }
+        count_pair(&d, i, n, o, n == o && line_equal(new, i, old, j));
         i += n <= o;
         j += o <= n;
     }

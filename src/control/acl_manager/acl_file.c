@@ -415,11 +415,10 @@ static uint64_t ns_of(const struct timespec *t)
 
 struct acl_file_sign acl_file_sign(const char *path)
 {
-    struct timespec now;
+    uint64_t now_ns = clock_wall_ns(); // before the file's time is read
     struct stat st;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (!*path || stat(path, &st) || ns_of(&st.st_ctim) + MOMENT_NS > ns_of(&now))
+    if (!*path || stat(path, &st) || ns_of(&st.st_ctim) + MOMENT_NS > now_ns)
         return (struct acl_file_sign){0};
     return (struct acl_file_sign){.device = st.st_dev,
                                   .inode = st.st_ino,

@@ -40,20 +40,12 @@ size_t tap_list_read(const char *path, struct tap_list_entry **entry)
 
 int tap_list_write(const char *path, const struct tap_list_entry *entry, size_t n)
 {
-    char next[256];
+    struct text t = {0};
 
-    if ((size_t)snprintf(next, sizeof next, "%s.new", path) >= sizeof next)
-        return -ENAMETOOLONG;
-    FILE *f = fopen(next, "we");
-    if (!f)
-        return -errno;
     for (size_t i = 0; i < n; i++)
-        fprintf(f, "%s %s %d\n", entry[i].netns[0] ? entry[i].netns : "-", entry[i].name,
-                entry[i].ifindex);
-    bool ok = !ferror(f);
-    ok = !fclose(f) && ok && !rename(next, path);
-    int e = errno ? errno : EIO;
-    if (!ok)
-        unlink(next);
-    return ok ? 0 : -e;
+        text_printf(&t, "%s %s %d\n", entry[i].netns[0] ? entry[i].netns : "-", entry[i].name,
+                    entry[i].ifindex);
+    int r = file_prepare(path, &t);
+    text_free(&t);
+    return r ? r : file_keep(path);
 }

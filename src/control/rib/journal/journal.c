@@ -234,8 +234,6 @@ const char *journal_cause_name(enum journal_cause c)
 
 void journal_stats(struct journal_stats *s)
 {
-    struct timespec wall;
-
     *s = (struct journal_stats){.mib = size_mib,
                                 .room = journal_ring.room,
                                 .records = journal_ring.next - journal_ring.oldest,
@@ -243,7 +241,5 @@ void journal_stats(struct journal_stats *s)
     journal_nexthop_stats(s);
     if (!s->records)
         return;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    s->since_ns = (uint64_t)wall.tv_sec * NS_PER_SECOND + (uint64_t)wall.tv_nsec -
-                  (clock_now_ns() - record_at(journal_ring.oldest)->time_ns);
+    s->since_ns = clock_wall_ns() - (clock_now_ns() - record_at(journal_ring.oldest)->time_ns);
 }

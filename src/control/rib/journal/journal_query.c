@@ -39,10 +39,7 @@ struct journal_question {
 
 static uint64_t wall_of(uint64_t mono_ns)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (clock_now_ns() - mono_ns);
+    return clock_wall_ns() - (clock_now_ns() - mono_ns);
 }
 
 // Copies the next hop into the answer; returns 1 + its index.

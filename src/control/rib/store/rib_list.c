@@ -163,68 +163,71 @@ void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct 
     link_path(r, route, path);
 }
 
-static uint32_t find_host(const struct rib *r, uint32_t node, uint32_t *last)
+// Rank for R1; main's routes come behind the local table's.
+static uint64_t rank_of(const struct rib_route *t)
 {
+    return (uint64_t)!!(t->flags & RIB_ROUTE_IMPORT) << 34 |
+           (uint64_t)!!(t->flags & RIB_ROUTE_HOST) << 33 |
+           (uint64_t) !(t->flags & RIB_ROUTE_LOCAL) << 32 | t->metric;
+}
+
+// Finds the derived route of that rank, and the candidate before its place.
+static uint32_t find_derived(const struct rib *r, uint32_t node, uint8_t flag, uint32_t metric,
+                             uint32_t *prev)
+{
+    uint64_t rank = rank_of(&(struct rib_route){.flags = flag, .metric = metric});
     uint32_t id = rib_trie_at(&r->trie, node)->head;
 
-    for (*last = 0; id; id = rib_route_at(r, id)->next) {
-        if (rib_route_at(r, id)->flags & RIB_ROUTE_HOST)
-            return id;
-        if (rib_route_at(r, id)->flags & RIB_ROUTE_IMPORT)
-            break;
-        *last = id;
-    }
-    return 0;
+    for (*prev = 0; id && rank_of(rib_route_at(r, id)) < rank; id = rib_route_at(r, id)->next)
+        *prev = id;
+    return id && rank_of(rib_route_at(r, id)) == rank ? id : 0;
+}
+
+static uint32_t add_derived(struct rib *r, uint32_t node, uint8_t flag, uint32_t metric,
+                            uint32_t prev)
+{
+    uint32_t id = rib_pool_new(&r->route);
+    struct rib_route *t = rib_route_at(r, id);
+
+    t->node = node;
+    t->flags = flag;
+    t->metric = metric;
+    link_node(r, id, prev);
+    return id;
+}
+
+static void del_derived(struct rib *r, uint32_t id)
+{
+    unlink_node(r, id);
+    rib_route_at(r, id)->node = 0;
+    rib_pool_free(&r->route, id);
 }
 
 void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on)
 {
     struct rib *r = rib_of(v, addr->family);
     struct prefix p = rib_host(addr);
-    uint32_t node, id, last;
+    uint32_t node, id, prev;
 
     node = on ? rib_trie_add(&r->trie, &p) : rib_trie_find(&r->trie, &p);
     if (!node)
         return;
-    id = find_host(r, node, &last);
-    if (!on && id &&
-        rib_route_at(r, id)->path !=
-            nexthop) // another link has taken over the address
+    id = find_derived(r, node, RIB_ROUTE_HOST, 0, &prev);
+    if (!on && id && rib_route_at(r, id)->path != nexthop) // another link has the address now
         return;
-    if (!id && on) {
-        id = rib_pool_new(&r->route);
-        rib_route_at(r, id)->node = node;
-        rib_route_at(r, id)->flags = RIB_ROUTE_HOST;
-        link_node(r, id, last);
-    } else if (id && !on) {
-        unlink_node(r, id);
-        rib_route_at(r, id)->node = 0;
-        rib_pool_free(&r->route, id);
-    }
+    if (!id && on)
+        id = add_derived(r, node, RIB_ROUTE_HOST, 0, prev);
+    else if (id && !on)
+        del_derived(r, id);
     if (on)
         rib_route_at(r, id)->path = nexthop;
     rib_evaluate_host(v, r, node);
 }
 
-static uint32_t find_import(const struct rib *r, uint32_t node, uint16_t source, uint32_t *last)
-{
-    uint32_t id = rib_trie_at(&r->trie, node)->head;
-
-    for (*last = 0; id; id = rib_route_at(r, id)->next) {
-        const struct rib_route *t = rib_route_at(r, id);
-        if (t->flags & RIB_ROUTE_IMPORT && t->metric == source)
-            return id;
-        if (t->flags & RIB_ROUTE_IMPORT && t->metric > source)
-            break;
-        *last = id;
-    }
-    return 0;
-}
-
 bool rib_import_set(struct rib *r, uint32_t node, uint16_t source, uint32_t nexthop,
                     uint8_t protocol)
 {
-    uint32_t last, id = find_import(r, node, source, &last);
+    uint32_t prev, id = find_derived(r, node, RIB_ROUTE_IMPORT, source, &prev);
 
     if (!id && !nexthop)
         return false;
@@ -232,29 +235,14 @@ bool rib_import_set(struct rib *r, uint32_t node, uint16_t source, uint32_t next
     if (id)
         nexthop_put(rib_route_at(r, id)->path);
     if (!nexthop) {
-        unlink_node(r, id);
-        rib_route_at(r, id)->node = 0;
-        rib_pool_free(&r->route, id);
+        del_derived(r, id);
         return true;
     }
-    if (!id) {
-        id = rib_pool_new(&r->route);
-        rib_route_at(r, id)->node = node;
-        rib_route_at(r, id)->flags = RIB_ROUTE_IMPORT;
-        rib_route_at(r, id)->metric = source;
-        link_node(r, id, last);
-    }
+    if (!id)
+        id = add_derived(r, node, RIB_ROUTE_IMPORT, source, prev);
     rib_route_at(r, id)->path = nexthop;
     rib_route_at(r, id)->protocol = protocol;
     return true;
-}
-
-// Rank for R1; main's routes come behind the local table's.
-static uint64_t rank_of(const struct rib_route *t)
-{
-    return (uint64_t)!!(t->flags & RIB_ROUTE_IMPORT) << 34 |
-           (uint64_t)!!(t->flags & RIB_ROUTE_HOST) << 33 |
-           (uint64_t) !(t->flags & RIB_ROUTE_LOCAL) << 32 | t->metric;
 }
 
 static const char *check_node(struct rib_vr *v, struct rib *r, uint32_t node, uint64_t *by_protocol)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_tunnel.c - the path to the remote end of each tunnel (rib_tunnel.h)
+// rib_tunnel.c - the path to the remote end of each tunnel (rib_manager.h)
 //
 // A tunnel's next hop is the FIB entry of its outer virtual router for the remote address. After a
 // commit that changed a FIB, it is looked up again for the tunnels whose remote address is in a
@@ -101,20 +101,6 @@ static uint16_t told_mtu(const struct tunnel *t, uint16_t number, uint16_t mtu)
     return o && o->mtu && o->mtu < mtu ? o->mtu : mtu;
 }
 
-static bool is_way_out(uint32_t nexthop)
-{
-    switch (nexthop_word_kind(nexthop_word(nexthop_get(nexthop_real(nexthop))))) {
-    case NEXTHOP_ADJACENCY:
-    case NEXTHOP_GROUP:
-    case NEXTHOP_GLEAN:
-    case NEXTHOP_HOLD:
-    case NEXTHOP_FAILED:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void deliver_change(void *number)
 {
     changed(*(uint16_t *)number);
@@ -140,7 +126,7 @@ static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t number)
 
     memcpy(remote.b, t->id.remote, sizeof remote.b);
     nexthop = fib_find(rib_fib(v, t->id.family), &remote);
-    if (nexthop && is_way_out(nexthop))
+    if (nexthop && nexthop_leads_on(nexthop_real(nexthop)))
         state = leads_into(nexthop, t, 0) ? TUNNEL_RECURSION : TUNNEL_UP;
     if (state != TUNNEL_UP)
         nexthop = 0;
