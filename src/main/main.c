@@ -2,7 +2,7 @@
 // main.c - kamueed: the router's data plane
 // The main thread becomes `control`: it reads the configuration, starts the modules (modules.c) and
 // runs the event loop until a signal. A failed start prints one line with the remedy and ends with
-// an exit code (options.h).
+// an exit code (modules.h).
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/thread.h>
@@ -24,7 +24,6 @@
 #include "core/thread.h"
 #include "main/modules.h"
 #include "main/keep.h"
-#include "main/options.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
 #include "thread/thread_manager.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // options.c - the command line of kamueed
-#include "main/options.h"
+#include "main/modules.h"
 
 #include <getopt.h>
 #include <stdio.h>

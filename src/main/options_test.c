@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // options_test.c - the command line, and one kamueed per run directory
-#include "main/options.h"
+#include "main/modules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,6 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "main/modules.h"
 
 static struct options o;
 static int code;

@@ -32,7 +32,6 @@
 #include "main/upgrade_proof.h"
 #include "main/upgrade_protocol.h"
 #include "port/port_manager.h"
-#include "port/port_upgrade.h"
 #include "rib/rib_manager.h"
 #include "server/mgmt.h"
 #include "table/vr.h"

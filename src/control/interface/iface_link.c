@@ -5,7 +5,7 @@
 // for a metalink the other end's state; a tunnel always has it, an interface of a stopped virtual
 // router never. After a restart a port may be presumed up until it reports its link, because Linux
 // deletes the routes of a TAP that loses its carrier.
-#include "interface/iface_link.h"
+#include "interface/iface_tap.h"
 
 #include "base/clock.h"
 #include "interface/iface_manager.h"

@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
-#include "interface/iface_link.h"
 #include "interface/iface_tap.h"
 #include "interface/kernel_state.h"
 #include "rib/rib_manager.h"

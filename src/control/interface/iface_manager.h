@@ -45,7 +45,7 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
 // Sets the TAP's alias; "": none.
 int iface_manager_set_description(const char *name, const char *description, char *err,
                                   size_t err_size);
-// The number of the interface in SNMP, sFlow, IPFIX and RFC 8343.
+// The number of the interface in SNMP, sFlow, IPFIX and RFC 8343: its ifindex.
 int iface_manager_number(const struct iface *i);
 // Wall-clock time at which it last came up, went down or was created. A time known to a former
 // process counts only if the interface's state still equals `up`.
@@ -55,7 +55,7 @@ void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed_ns);
 void iface_manager_description(uint16_t id, char description[256]);
 // The link of a port is the carrier of its interfaces, except in a stopped virtual router.
 void iface_manager_port_link(uint16_t port, bool up);
-// After a restart, a port is presumed up if its TAP was kept with carrier (tap_keep.h), until
+// After a restart, a port is presumed up if its TAP was kept with carrier (tap.h), until
 // iface_manager_port_link is called for it. iface_manager_end_presumed gives up on a link that does
 // not come.
 void iface_manager_end_presumed(uint16_t port);

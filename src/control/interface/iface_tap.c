@@ -19,9 +19,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
-#include "interface/iface_link.h"
 #include "interface/iface_manager.h"
-#include "interface/tap_sysctl.h"
 #include "interface/vr_manager.h"
 #include "netlink/netns.h"
 #include "rib/rib_manager.h"
@@ -30,8 +28,6 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 #include "tap/tap.h"
-#include "tap/tap_keep.h"
-#include "tap/tap_list.h"
 #include "tap/tap_manager.h"
 
 #define FINISH_AT 32 // TAPs per turn: clients wait meanwhile

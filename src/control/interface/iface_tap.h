@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tap/tap.h"
+
 struct event_base;
 struct iface;
 struct tap;
@@ -51,5 +53,38 @@ void iface_tap_keep_again(void);         // after the former keeper is gone
 // The list for the next process.
 void iface_tap_list_changed(void);
 void iface_tap_list_save(void); // if it has changed
+
+// iface_link.c: the links of ports and the resulting carrier of interfaces. Used
+// by iface_manager.c, which reports the links of ports and sets the carrier of TAPs.
+
+// Returns the other end of a metalink; NULL while there is none.
+struct iface *iface_manager_peer(const struct iface *end);
+// Returns the carrier that the interface should have: that of its port, or of a metalink's other
+// end.
+bool iface_link_carrier(const struct iface *i);
+void iface_link_update_up(struct iface *i); // updates the flag that forwarders read
+
+void iface_link_forget(uint16_t id); // the interface is deleted
+
+void iface_link_new_port(uint16_t port);
+void iface_link_set_port(uint16_t port, bool up); // as reported by the device
+void iface_link_port_moved(uint16_t from, uint16_t to);
+
+// If the TAP of a former process still has carrier, so has the interface until its port reports.
+void iface_link_presume(struct iface *i, const struct tap *tap);
+bool iface_link_is_presumed(uint16_t port);
+
+// tap_sysctl.c: the kernel's settings of a TAP that make it a router's interface. iface_tap.c sets
+// them when a TAP is created or found again. A timer and kernel announcements check them; settings
+// changed by another program are restored with a log line.
+int tap_sysctl_init(struct event_base *loop);
+void tap_sysctl_fini(void); // leaves the settings
+
+void tap_sysctl_set(const struct tap *t, int netns); // call before its carrier is on
+void tap_sysctl_give_back(const struct tap *t, int netns); // a Linux device's forwarding, as if new
+// The kernel announced a change on this device of the virtual router (ifindex <= 0: on all
+// devices), or on the device named `upper` stacked on it ("" = none). of: its interface, NULL =
+// none.
+void tap_sysctl_changed(uint16_t vr, int ifindex, const struct iface *of, const char *upper);
 
 #endif

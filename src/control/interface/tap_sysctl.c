@@ -22,7 +22,7 @@
 // The kernel announces changes of forwarding and rp_filter (rib_manager.h), of one interface or of
 // all in a namespace; a timer checks the other settings. Each turn checks LOOK_AT interfaces,
 // because clients wait meanwhile.
-#include "interface/tap_sysctl.h"
+#include "interface/iface_tap.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -16,7 +16,8 @@
 
 // `netns`: name under /run/netns, or "" for kamueed's own; `table`: kernel table, 254 (main) or a
 // VRF's; `budget`: in force before the first route. rib_manager opens the namespace's netlink
-// (dump, then events) before this returns.
+// (dump, then events) before this returns. kamueed may have made the namespace
+// (netlink/netns_own.h).
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
                    const struct vr_limits *budget, char *err, size_t err_size);
 // Renames a virtual router while it forwards. `netns`: the new name of its namespace, which may

@@ -26,7 +26,6 @@
 #include "interface/iface_manager.h"
 #include "interface/iface_tap.h"
 #include "interface/kernel_state.h"
-#include "interface/tap_sysctl.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"

@@ -4,7 +4,7 @@
 // A timer reads the statistics of all ports, LAGs included, and adds a point to each ring. The
 // rings of ports that are no longer listed are freed at the same moment, so a port that is attached
 // again starts without a past.
-#include "port/port_history.h"
+#include "port/port_manager.h"
 
 #include <errno.h>
 #include <event2/event.h>

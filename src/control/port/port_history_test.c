@@ -8,7 +8,7 @@
 
 #include "core/thread.h"
 #include "port/managed_port.h"
-#include "port/port_history.h"
+#include "port/port_manager.h"
 
 struct seen {
     unsigned n;

@@ -57,4 +57,53 @@ void port_begin_fini(void);
 // docs/features/kernel-state.md has a row for each attribute. rib_manager's kernel events call it.
 void iface_follow_init(void);
 
+// port_upgrade.c: ports during an upgrade, while two kamueeds have them (docs/adr/0020).
+//
+//     new kamueed                              old kamueed
+//     port_manager_defer   before its ports
+//                                              stops receiving, port_upgrade_discard
+//     port_upgrade_discard, and forwards
+//                                              port_upgrade_close, when nothing waits to be sent
+//     port_upgrade_open
+//
+// A packet socket (net_af_packet) is open in both: each gets all frames, so the new kamueed
+// discards the frames that came before it forwards. Any other device can be open only once: the new
+// kamueed has its interface and TAP, and opens the device after the old one has closed it.
+struct port_upgrade { // state of a port that the old kamueed reports to the new one
+    char name[16];
+    uint8_t mac[6];
+    bool up;
+};
+
+void port_upgrade_each(void (*fn)(void *ctx, const struct port_upgrade *p), void *ctx);
+// Discards the frames received so far, while no forwarder polls; fn gets their number and may be
+// NULL.
+void port_upgrade_discard(void (*fn)(const char *port, uint32_t n));
+void port_upgrade_close(void);       // no forwarder runs; does not announce links down
+void port_upgrade_open(void);        // opens the deferred devices
+
+// port_history.c: each port's counters during the last hour. Records one point every ten seconds,
+// always, so that a new graph has a past. At most 17 KiB per port. port_manager starts it; `show
+// port-history` reads it.
+#define PORT_HISTORY_EVERY_S 10
+#define PORT_HISTORY_POINTS 361 // an hour has a point at either end
+
+struct port_point {
+    uint64_t wall_ns; // since 1970
+    // Since the device was opened: a smaller value than before means that it was reopened.
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed;
+};
+
+// Calls fn for each point of the port, the oldest first; never for a port without points.
+void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p),
+                       void *ctx);
+
+// Adds one point; the oldest of PORT_HISTORY_POINTS goes.
+void port_history_add(const char *port, const struct port_point *p);
+// Adds a point of every port, and forgets ports that were detached.
+void port_history_sample(void);
+
+int port_history_init(struct event_base *loop); // NULL: no timer
+void port_history_fini(void);
+
 #endif

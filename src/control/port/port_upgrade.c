@@ -5,7 +5,7 @@
 // kamueed has it already. Devices that the new kamueed waits for are closed before those that both
 // can have open. Opening goes through managed_port_reopen, from the last port to the first, so that
 // the ids that DPDK assigns meet no placeholder.
-#include "port/port_upgrade.h"
+#include "port/port_manager.h"
 
 #include <rte_ethdev.h>
 #include <stdio.h>
@@ -18,7 +18,6 @@
 #include "device/port_probe.h"
 #include "netlink/netns.h"
 #include "port/managed_port.h"
-#include "port/port_manager.h"
 #include "thread/thread_manager.h"
 
 #define BURST 64

@@ -89,7 +89,7 @@ uint32_t neigh_nexthop(struct neigh *n); // its id; 0 if its link is not one of 
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del);
 void neigh_sweep(struct rib_vr *v, uint8_t gen); // forgets entries missing from this dump
 bool neigh_is_group(const struct ip_addr *a);    // multicast
-void neigh_groups_keep(struct rib_vr *v, const struct rib_link *l); // neigh_groups.c
+void neigh_groups_keep(struct rib_vr *v, const struct rib_link *l);
 // Up, down, carrier, became ours or is no longer ours.
 void neigh_link_changed(struct rib_vr *v, struct rib_link *l);
 void neigh_link_gone(struct rib_vr *v, struct rib_link *l);
@@ -147,10 +147,10 @@ void neigh_each(int vr, void (*fn)(void *ctx, struct neigh *n), void *ctx);
 // neigh_limit.c: capacity of the kernel's neighbor tables. One ARP table and one ND table serve
 // all namespaces of a machine. From gc_thresh2 entries on, the kernel evicts entries that are not
 // refreshed; beyond gc_thresh3 it resolves no new neighbor. The limits do not count permanent and
-// externally learned entries (kamueed makes some of these for each interface, neigh_groups.c), but
-// the reported number of entries includes them. So we watch refusals and evictions instead of the
-// number: we ask every few seconds (RTM_GETNEIGHTBL) and warn the operator of either. Hosts being
-// resolved may fill half of a table, so that a scan leaves room for hosts that answer.
+// externally learned entries (kamueed makes some of these for each interface, neigh_groups_keep),
+// but the reported number of entries includes them. So we watch refusals and evictions instead of
+// the number: we ask every few seconds (RTM_GETNEIGHTBL) and warn the operator of either. Hosts
+// being resolved may fill half of a table, so that a scan leaves room for hosts that answer.
 struct nlmsghdr;
 
 struct neigh_table {

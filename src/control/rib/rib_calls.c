@@ -12,7 +12,6 @@
 #include "rib/neigh.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_multicast.h"
-#include "rib/rib_tunnel.h"
 #include "rib/vr.h"
 #include "table/iface.h"
 

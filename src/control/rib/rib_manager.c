@@ -16,7 +16,6 @@
 #include "core/manager.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
-#include "rib/rib_tunnel.h"
 #include "rib/vr.h"
 #include "table/exchange.h"
 #include "table/iface.h"

@@ -3,7 +3,7 @@
 //
 // TAPs are persistent: however kamueed ends, they stay with their addresses and routes, and the
 // next kamueed attaches to them. Only tap_delete() removes one. A TAP whose descriptor is kept
-// (tap_keep.h) also keeps its carrier. Called by iface_tap.c, iface_manager.c and mirror_manager.c;
+// (tap_keep.c) also keeps its carrier. Called by iface_tap.c, iface_manager.c and mirror_manager.c;
 // control role.
 #ifndef TAP_TAP_H
 #define TAP_TAP_H
@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 struct tap {
-    int fd;   // -1 = none; non-blocking, each frame behind a struct virtio_net_hdr (tap_frame.h)
-    int sock; // for ioctls in the TAP's namespace (tap.h)
+    int fd;   // -1 = none; non-blocking, each frame behind a struct virtio_net_hdr (tap_frame.c)
+    int sock; // for ioctls in the TAP's namespace, shared by its TAPs
     int ifindex;
     bool found;      // left by a former kamueed
-    bool kept;       // its descriptor was kept, too (tap_keep.h): it still has carrier
+    bool kept;       // its descriptor was kept, too (tap_keep.c): it still has carrier
     bool foreign;    // not a TAP but a device made by somebody else: only read
     bool unstarted;  // new, and down until tap_start
     bool unfinished; // started, except for tap_link_local_finish
@@ -50,7 +50,7 @@ void tap_delete(struct tap *t);                      // deletes it
 void tap_clear_persist(const struct tap *t);         // it will disappear with its last descriptor
 bool tap_exists(const struct tap *t);                // false: the operator moved or deleted it
 void tap_delete_orphan(const char *name, int netns); // of a former kamueed, if it is unused
-void tap_delete_unclaimed(void);                     // those that tap_keep.h still offers
+void tap_delete_unclaimed(void);                     // those that tap_keep.c still offers
 
 struct tap_state { // current state in the kernel
     char name[16];
@@ -73,11 +73,6 @@ int tap_set_mtu(const struct tap *t, uint16_t mtu); // tap_mtu(mtu); 0 or -errno
 int tap_set_mac(const struct tap *t, const uint8_t mac[6]);
 int tap_set_carrier(const struct tap *t, bool on);
 bool tap_is_up(const struct tap *t); // IFF_UP, which the operator sets
-
-// tap_socket.c: a socket for ioctls in a network namespace, shared by all its TAPs. One socket for
-// each of 10,000 TAPs would exceed the limit of open files.
-int tap_socket_get(void);     // in the current namespace; -1 with errno
-void tap_socket_put(int sock); // -1: does nothing
 
 // tap_address.c: copies the addresses of a TAP to its successor in another namespace. An interface
 // that moves gets a new TAP in the other namespace.
@@ -119,5 +114,35 @@ void tap_delete_batch_add(struct tap *t); // takes its descriptors; no others ma
 bool tap_delete_batch_has(const char *name);
 bool tap_delete_batch_runs(void); // meanwhile a kernel request about any link would wait
 void tap_delete_batch_run(void);  // returns when all are deleted; cheap if there are none
+
+// tap_keep.c: TAPs that survive the process with their carrier. A TAP loses its carrier with its
+// last descriptor; Linux then deletes next-hop objects and their routes. So a keeper outside the
+// process (main/keep.h) holds a copy of each descriptor. After a crash or restart, main offers the
+// copies, tap_open claims the copy for its TAP, and tap_delete_unclaimed takes those of TAPs that
+// are no longer configured. The kernel tells the name and namespace of a descriptor's TAP, or that
+// it is gone.
+void tap_keep_by(void (*put)(int fd)); // hands copies to the keeper from now on; NULL: no keeper
+void tap_keep_offer(int fd);           // a copy from the former kamueed; takes it over
+// Restores the name of an offered TAP, found by its index. Returns false if it is not offered.
+bool tap_keep_restore_name(const char *name, int netns, int ifindex);
+int tap_keep_claim(const char *name); // descriptor of the TAP in the current namespace, -1: none
+void tap_keep_put(int fd);            // keeps a new TAP
+int tap_keep_take(char name[16]);     // descriptor of any TAP that remains unclaimed, -1: none
+void tap_keep_fini(void);             // closes the remaining descriptors
+
+// tap_list.c: a file that lists the TAPs for the next process. One line per TAP: "namespace name
+// ifindex", "-" for kamueed's own namespace. It lets the next kamueed delete TAPs of interfaces
+// that left the configuration while no kamueed ran.
+struct tap_list_entry {
+    char netns[64]; // "" = own
+    char name[16];
+    int ifindex; // finds a renamed TAP; 0 = unknown
+};
+
+// Reads the entries of the file into a new array (free() it); 0 without a file. Skips malformed
+// lines.
+size_t tap_list_read(const char *path, struct tap_list_entry **entry);
+// Replaces the whole file. Returns 0 or -errno.
+int tap_list_write(const char *path, const struct tap_list_entry *entry, size_t n);
 
 #endif

@@ -4,7 +4,7 @@
 // Only a checksum that the port knows to be good or missing is reported; the kernel itself checks
 // all others. A TCP packet that the port joined from segments is announced as such, with the size
 // of the segments, so that the kernel can count and acknowledge them.
-#include "tap/tap_frame.h"
+#include "tap/tunnel_back.h"
 
 #include <netinet/in.h>
 #include <rte_byteorder.h>

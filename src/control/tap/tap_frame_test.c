@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_frame_test.c - the kernel learns the port's knowledge of a checksum, and nothing beyond it
-#include "tap/tap_frame.h"
+#include "tap/tunnel_back.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 // An offer is known by the name and namespace that the kernel tells of its descriptor, not by what
 // the keeper says. A claim takes the first descriptor of a TAP and closes the others, which would
 // keep the TAP alive. A renamed TAP is found by its index.
-#include "tap/tap_keep.h"
+#include "tap/tap.h"
 
 #include <errno.h>
 #include <fcntl.h>

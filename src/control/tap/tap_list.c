@@ -3,7 +3,7 @@
 //
 // The new list is written beside the old one and renamed over it, so that a crash leaves one or the
 // other. The reader skips lines that it cannot parse.
-#include "tap/tap_list.h"
+#include "tap/tap.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_list_test.c - a written list is read again; malformed lines are skipped
-#include "tap/tap_list.h"
+#include "tap/tap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -41,7 +41,6 @@
 #include "table/punt.h"
 #include "table/watch.h"
 #include "tap/lag_frame.h"
-#include "tap/tap_frame.h"
 #include "tap/tunnel_back.h"
 
 #define BATCH 64

@@ -35,4 +35,13 @@ bool tunnel_back_make(struct tunnel_back *b, const struct tunnel *t, const struc
 // reports that a tunnel's packet was too big, informs rib_manager. Called by tap_manager.
 void tunnel_icmp(const uint8_t *frame, uint32_t n, uint16_t vr);
 
+// tap_frame.c: the struct virtio_net_hdr before a frame that goes up to a TAP. It tells the kernel
+// the port's knowledge of the TCP or UDP checksum: either the checksum is correct, so the kernel
+// need not verify it again; or it is still missing, as in packets that a virtual port takes from a
+// neighboring guest, and without the header the kernel would drop the packet as damaged. In the
+// other direction the header is empty, because offloads are off (tap.c).
+
+// For an untagged Ethernet frame that a port received, with its headers in the first segment.
+struct virtio_net_hdr tap_frame_header(const struct rte_mbuf *m);
+
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/ip_proto.h"
 #include "core/rcu.h"
-#include "rib/rib_tunnel.h"
+#include "rib/rib_manager.h"
 #include "table/tunnel.h"
 
 static uint32_t be(const uint8_t *p, unsigned n)

@@ -16,7 +16,6 @@
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_tunnel.h"
 #include "table/port.h"
 #include "table/tunnel.h"
 #include "table/vr.h"

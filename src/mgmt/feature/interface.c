@@ -20,7 +20,7 @@
 #include "feature/forwarding.h"
 #include "feature/queue_drops.h"
 #include "feature/saved_state.h"
-#include "interface/iface_link.h"
+#include "interface/iface_tap.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"

@@ -11,7 +11,6 @@
 #include "feature/port.h"
 #include "feature/saved_state.h"
 #include "mgmt/feature.h"
-#include "port/port_history.h"
 #include "port/port_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "device/kernel_link.h"
-#include "interface/iface_link.h"
+#include "interface/iface_tap.h"
 #include "interface/iface_manager.h"
 #include "interface/tap_test.h"
 #include "interface/vr_manager.h"

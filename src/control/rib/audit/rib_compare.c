@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rib/journal.h"
-#include "rib/rib_tunnel.h"
+#include "rib/rib_manager.h"
 #include "rib/vr.h"
 #include "table/fib.h"
 

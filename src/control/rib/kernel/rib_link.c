@@ -245,7 +245,7 @@ void rib_link_sweep_addr(struct rib_vr *v)
     }
 }
 
-// A tunnel made by Linux, which must not forward (interface/tap_sysctl.h).
+// A tunnel made by Linux, which must not forward (interface/tap_sysctl.c).
 static bool is_of_linux(struct rib_vr *v, int ifindex)
 {
     const struct rib_link *l = ifindex > 0 ? rib_link_find(v, ifindex) : NULL;

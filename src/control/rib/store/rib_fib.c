@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
-#include "rib/rib_tunnel.h"
+#include "rib/rib_manager.h"
 #include "table/fib.h"
 #include "table/vr_budget.h"
 

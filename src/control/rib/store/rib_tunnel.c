@@ -8,7 +8,7 @@
 //
 // A path into the tunnel itself is refused, and so is a path through more than TUNNEL_NESTED_MAX
 // tunnels (RFC 2473 4.1.1 lets the packet carry a limit; here the router knows).
-#include "rib/rib_tunnel.h"
+#include "rib/rib_manager.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
