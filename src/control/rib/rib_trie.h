@@ -56,8 +56,8 @@ uint32_t rib_trie_add(struct rib_trie *t, const struct prefix *p); // found or m
 // The node has lost its content: unlinks it and the forks that are no longer needed.
 void rib_trie_prune(struct rib_trie *t, uint32_t id);
 
-// Longest node with content (or a FIB entry) that covers p; 0 = none. `strict`: shorter than p.
-uint32_t rib_trie_cover(const struct rib_trie *t, const struct prefix *p, bool strict);
+// Longest node with content (or a FIB entry) that covers p; 0 = none.
+uint32_t rib_trie_cover(const struct rib_trie *t, const struct prefix *p);
 uint32_t rib_trie_parent(const struct rib_trie *t, uint32_t id); // next covering node with content
 
 // In order. first_in: first node at or below p; after: first node behind p, whether p is there or

@@ -210,7 +210,7 @@ static uint32_t in_force_from(struct rib_vr *v, struct rib *r, uint32_t node)
 
 static void fill_longest(struct rib_walk *w, struct rib_vr *v, struct rib *r)
 {
-    uint32_t node = in_force_from(v, r, rib_trie_cover(&r->trie, &w->q.prefix, false));
+    uint32_t node = in_force_from(v, r, rib_trie_cover(&r->trie, &w->q.prefix));
 
     while (node && fill_node(w, v, r, node) && w->q.all_waiting && rib_budget_waits(r, node))
         node = in_force_from(v, r, rib_trie_parent(&r->trie, node));

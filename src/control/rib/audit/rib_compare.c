@@ -150,7 +150,7 @@ static bool look_up(struct rib_vr *v, struct rib *r, const uint8_t *b)
 
     memcpy(addr.b, b, r->trie.bytes);
     struct prefix host = rib_host(&addr);
-    for (node = rib_trie_cover(&r->trie, &host, false); node && !want;
+    for (node = rib_trie_cover(&r->trie, &host); node && !want;
          node = rib_trie_parent(&r->trie, node))
         want = rib_trie_at(&r->trie, node)->nexthop;
     v->audit.now.lookups++;

@@ -144,7 +144,7 @@ static void put_state(struct journal_question *q, unsigned len, uint32_t nexthop
 static void start_at(struct journal_question *q, struct rib_vr *v)
 {
     struct rib *r = rib_of(v, q->q.family);
-    uint32_t node = rib_trie_cover(&r->trie, &q->q.prefix, false);
+    uint32_t node = rib_trie_cover(&r->trie, &q->q.prefix);
 
     for (; node; node = rib_trie_parent(&r->trie, node)) {
         const struct rib_node *n = rib_trie_at(&r->trie, node);

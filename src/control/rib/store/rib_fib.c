@@ -67,7 +67,7 @@ uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node)
 
 uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host)
 {
-    uint32_t node = rib_trie_cover(&r->trie, host, false), best;
+    uint32_t node = rib_trie_cover(&r->trie, host), best;
 
     for (; node; node = rib_trie_parent(&r->trie, node)) {
         best = rib_budget_waits(r, node) ? 0 : rib_best(v, r, node);

@@ -178,15 +178,14 @@ static bool has_content(const struct rib_node *n)
     return n->head || n->nexthop;
 }
 
-uint32_t rib_trie_cover(const struct rib_trie *t, const struct prefix *p, bool strict)
+uint32_t rib_trie_cover(const struct rib_trie *t, const struct prefix *p)
 {
     uint32_t id = t->root, best = 0;
-    unsigned max = strict ? p->len : p->len + 1u;
 
     while (id) {
         const struct rib_node *n = rib_trie_at(t, id);
 
-        if (n->len >= max || common_bits(t, n->key, p->b, n->len) < n->len)
+        if (n->len > p->len || common_bits(t, n->key, p->b, n->len) < n->len)
             break;
         if (has_content(n))
             best = id;
