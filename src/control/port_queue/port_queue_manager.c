@@ -35,7 +35,6 @@
 #include "table/vr.h"
 #include "thread/thread_manager.h"
 
-#define FRAME_MIN 64u
 #define FRAME_OVERHEAD 22u // Ethernet header, two tags
 #define PER_MILLE_GUARANTEED 980u
 #define DRAIN_TRIES 1000u // of 100 us
