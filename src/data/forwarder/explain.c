@@ -18,6 +18,7 @@
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
 #include "forwarder/tunnel.h"
+#include "forwarder/tx.h"
 
 static struct dry {
     struct counter_block counter;
@@ -76,15 +77,15 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
         if (port == PORT_METALINK || tunnel_is_port(port)) {
             const unsigned n = tx_word_n(f->tx_word[port]);
             if (port == PORT_METALINK)
-                metalink_put(f, f->tx_pkt[port], n);
+                metalink_put(f, f->tx_pkt[port], f->tx_iface[port], n);
             else
-                tunnel_put(f, (uint16_t)port, f->tx_pkt[port], n);
-            f->tx_word[port] = 0;
+                tunnel_put(f, f->tx_pkt[port], f->tx_iface[port], n);
+            tx_clear(f, (uint16_t)port);
             continue;
         }
         no_queue |= !real || real->tx_owner[port] == PLAN_TX_NONE;
         rte_pktmbuf_free_bulk(f->tx_pkt[port], tx_word_n(f->tx_word[port]));
-        f->tx_word[port] = 0;
+        tx_clear(f, (uint16_t)port);
     }
     if (no_queue)
         record_refused(f, DROP_TX_NO_QUEUE);

@@ -118,12 +118,15 @@ bool metalink_pass(struct forwarder *f, struct burst *b)
 
 // --- the slow path ---
 
-void metalink_put(struct forwarder *f, struct rte_mbuf **pkt, unsigned n)
+// In the queue, the interface is beside the frame, as if it were its tag.
+void metalink_put(struct forwarder *f, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n)
 {
     unsigned taken = frame_queue_put(f, &f->metalink, pkt, n);
 
-    if (unlikely(taken < n))
-        tx_drop(f, PORT_METALINK, pkt + taken, n - taken, DROP_METALINK_FULL);
+    for (unsigned i = 0; i < n; i++)
+        pkt[i]->vlan_tci = iface[i];
+    for (unsigned i = taken; i < n; i++)
+        tx_drop(f, pkt[i], iface[i], DROP_METALINK_FULL);
 }
 
 bool metalink_take(struct forwarder *f, unsigned max)
@@ -135,7 +138,7 @@ bool metalink_take(struct forwarder *f, unsigned max)
         struct rte_mbuf *m = frame_queue_next(f, q);
         unsigned hops = metalink_hops(m);
         if (unlikely(hops >= METALINK_HOPS_MAX)) {
-            tx_drop(f, PORT_METALINK, &m, 1, DROP_METALINK_HOPS);
+            tx_drop(f, m, m->vlan_tci, DROP_METALINK_HOPS);
             continue;
         }
         m->ol_flags &= ~RX_TAGS;
@@ -151,6 +154,6 @@ void metalink_give_up(struct forwarder *f)
 {
     while (f->metalink.n) {
         struct rte_mbuf *m = frame_queue_next(f, &f->metalink);
-        tx_drop(f, PORT_METALINK, &m, 1, DROP_METALINK_FULL);
+        tx_drop(f, m, m->vlan_tci, DROP_METALINK_FULL);
     }
 }

@@ -53,16 +53,18 @@ static struct rte_mbuf *copy_for(const struct port *to, const struct rte_mbuf *m
 static unsigned send_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **copy, unsigned n)
 {
     unsigned owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE, sent = 0;
+    const uint16_t own[BURST_MAX] = {0}; // the port's interface counts them, whatever their tags
 
     if (owner == f->index) {
         sent = rte_eth_tx_burst(port, f->plan->tx_queue[port], copy, (uint16_t)n);
         f->counter->tx += sent;
     } else if (owner == PLAN_TX_QUEUE) {
-        queue_feed(f, port, copy, n);
+        queue_feed(f, port, copy, own, n);
         sent = n;
     } else if (owner < FORWARDER_MAX) {
         for (unsigned i = 0; i < n; i++)
-            *packet_meta(copy[i]) = (struct packet_meta){.port = port, .kind = INJECT_TX};
+            *packet_meta(copy[i]) = (struct packet_meta){
+                .port = port, .kind = INJECT_TX, .iface = port_get(port)->untagged};
         sent = rte_ring_enqueue_burst(exchange_inject[owner], (void **)copy, n, NULL);
         f->handed |= 1u << owner;
     }

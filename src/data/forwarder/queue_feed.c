@@ -5,7 +5,7 @@
 //   out    queue_put(), or port_queue.ring[our index]
 //   exits  QUEUE_FULL, QUEUE_SHARE, QUEUE_PORT_FULL, QUEUE_RING_FULL
 //
-// The client is the frame's sub-interface, if it has its own queue, or else its virtual router. The
+// The client is the frame's interface, if it has its own queue, or else its virtual router. The
 // class comes from the access list, or else from the DSCP. Headers are in the cache: ether_out has
 // just written them.
 #define ALLOW_EXPERIMENTAL_API // rte_ring_elem
@@ -36,44 +36,28 @@ static uint8_t tos_of(const uint8_t *type_at, const uint8_t **ip)
     return 0;
 }
 
-// For a frame with tags. Returns NULL if it ends before its EtherType.
-static __rte_noinline const uint8_t *tagged_place(const struct port *port, const struct rte_mbuf *m,
-                                                  struct queue_place *p)
+// The kernel has sent a frame with tags of its own. Returns NULL if it ends before its EtherType.
+static __rte_noinline const uint8_t *own_tags_place(const struct rte_mbuf *m, struct queue_place *p)
 {
     struct tags tags;
     const uint8_t *type_at = tags_read(m, false, &tags);
 
-    p->iface = 0;
-    if (!type_at || tags_iface(port, &tags, &p->iface))
-        return NULL;
-    p->tag = (uint8_t *)(uintptr_t)(type_at - 2);
+    p->tag = (uint8_t *)(uintptr_t)(type_at ? type_at - 2 : NULL);
     return type_at;
 }
 
-// The usual case: a single tag with a VLAN of the port. Returns NULL otherwise.
-static inline const uint8_t *one_tag_place(const struct port *port, const struct rte_mbuf *m,
-                                           const uint8_t *tag, struct queue_place *p)
-{
-    if (load16(tag) != ETHER_TYPE_VLAN || m->data_len < ETHER_HDR + VLAN_HDR ||
-        is_tag(load16(tag + VLAN_HDR)))
-        return NULL;
-    uint16_t iface = port->vlan_iface[load16_host(tag + 2) & 0xfff];
-    if (unlikely(!iface || !iface_get(iface)->vlan)) // a priority tag
-        return NULL;
-    p->iface = iface;
-    p->tag = (uint8_t *)(uintptr_t)tag + 2;
-    return tag + VLAN_HDR;
-}
-
 static inline __attribute__((always_inline)) struct queue_place
-place_of(const struct port_queue_settings *s, const struct port *port, const struct rte_mbuf *m)
+place_of(const struct port_queue_settings *s, uint16_t id, const struct rte_mbuf *m)
 {
-    struct queue_place p = {.iface = port->untagged, .class = s->map.other};
-    const uint8_t *type_at = rte_pktmbuf_mtod(m, const uint8_t *) + 12;
+    const struct iface *iface = iface_get(id);
+    struct queue_place p = {.iface = id, .class = s->map.other};
+    const uint8_t *type_at = rte_pktmbuf_mtod(m, const uint8_t *) + 12 + tags_bytes(iface);
     int given = packet_class_get(m);
 
-    if (is_tag(load16(type_at)) && !(type_at = one_tag_place(port, m, type_at, &p)))
-        type_at = tagged_place(port, m, &p);
+    if (iface->vlan)
+        p.tag = (uint8_t *)(uintptr_t)type_at - 2;
+    if (unlikely(is_tag(load16(type_at))))
+        type_at = own_tags_place(m, &p);
     uint8_t tos = likely(type_at != NULL) ? tos_of(type_at, &p.ip) : 0;
     if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel may send anything
         p.ip = NULL, tos = 0;
@@ -81,9 +65,9 @@ place_of(const struct port_queue_settings *s, const struct port *port, const str
         p.class = s->map.of_dscp[tos >> 2];
     if (given >= 0)
         p.class = (uint8_t)given;
-    p.client = s->client_of_iface[p.iface];
+    p.client = s->client_of_iface[id];
     if (!p.client)
-        p.client = iface_get(p.iface)->vr;
+        p.client = iface->vr;
     // A mark is written into the frame, which must not be shared.
     if (likely(RTE_MBUF_DIRECT(m) && rte_mbuf_refcnt_read(m) == 1))
         p.ecn = tos & ECN_MASK;
@@ -92,51 +76,47 @@ place_of(const struct port_queue_settings *s, const struct port *port, const str
     return p;
 }
 
-struct queue_place queue_place_of(const struct port_queue_settings *s, const struct port *port,
+struct queue_place queue_place_of(const struct port_queue_settings *s, uint16_t iface,
                                   const struct rte_mbuf *m)
 {
-    return place_of(s, port, m);
+    return place_of(s, iface, m);
 }
 
 // 28 bits, the room in a ring element.
-static uint32_t flow_hash_of(const struct rte_mbuf *m, const struct queue_place *p)
+static uint32_t flow_hash_of(const struct rte_mbuf *m, const uint8_t *ip)
 {
     const struct flow_hash how = {.seed = FLOW_SEED, .mode = FLOW_HASH_L4};
     uint32_t hash = 0;
 
-    if (!p->ip)
+    if (!ip)
         return 0;
-    uint32_t readable = packet_readable(m, p->ip), len = m->pkt_len - packet_l2_len(m, p->ip);
-    if (p->ip[0] >> 4 == 4 && readable >= IP4_HDR)
-        hash = flow_hash4(p->ip, readable, len, how);
-    else if (p->ip[0] >> 4 == 6 && readable >= IP6_HDR)
-        hash = flow_hash6(p->ip, readable, len, how);
+    uint32_t readable = packet_readable(m, ip), len = m->pkt_len - packet_l2_len(m, ip);
+    if (ip[0] >> 4 == 4 && readable >= IP4_HDR)
+        hash = flow_hash4(ip, readable, len, how);
+    else if (ip[0] >> 4 == 6 && readable >= IP6_HDR)
+        hash = flow_hash6(ip, readable, len, how);
     return hash >> 4;
 }
 
-// The port with the interfaces: for a LAG member, the LAG.
-static const struct port *port_of_ifaces(uint16_t port)
+uint32_t queue_flow_hash(const struct rte_mbuf *m)
 {
-    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
+    struct tags tags;
+    const uint8_t *type_at = tags_read(m, false, &tags), *ip = NULL;
 
-    return port_get(lag ? lag : port);
-}
-
-uint32_t queue_flow_hash(const struct port_queue_settings *s, uint16_t port,
-                         const struct rte_mbuf *m)
-{
-    struct queue_place p = place_of(s, port_of_ifaces(port), m);
-
-    return flow_hash_of(m, &p);
+    if (type_at)
+        (void)tos_of(type_at, &ip);
+    return flow_hash_of(m, ip);
 }
 
 // Collects the queue manager's inputs for the frames.
-static void places_fill(const struct port_queue_settings *s, const struct port *port,
-                        struct rte_mbuf **pkt, unsigned n, struct queue_packet *out)
+static void places_fill(const struct port_queue_settings *s, uint16_t port, struct rte_mbuf **pkt,
+                        const uint16_t *iface, unsigned n, struct queue_packet *out)
 {
+    const uint16_t own = port_get(port)->untagged;
+
     for (unsigned i = 0; i < n; i++) {
         struct rte_mbuf *m = pkt[i];
-        struct queue_place p = place_of(s, port, m);
+        struct queue_place p = place_of(s, iface[i] ? iface[i] : own, m);
 
         out[i] = (struct queue_packet){.packet = m,
                                        .len = m->pkt_len + s->overhead,
@@ -144,7 +124,7 @@ static void places_fill(const struct port_queue_settings *s, const struct port *
                                        .class = p.class,
                                        .ecn = p.ecn};
         if (s->has_flows[p.client] >> p.class & 1)
-            out[i].hash = flow_hash_of(m, &p);
+            out[i].hash = flow_hash_of(m, p.ip);
         if (s->map.remarks_pcp && p.tag)
             p.tag[0] = (uint8_t)((p.tag[0] & 0x1f) | s->map.pcp_of_class[p.class] << 5);
     }
@@ -162,15 +142,16 @@ static enum drop_reason reason_of(uint8_t refusal)
     return reason[refusal];
 }
 
-static void feed_drop(struct forwarder *f, uint16_t port, struct rte_mbuf *m,
+// iface: as in f->tx_iface[port]; NULL: the frame has waited.
+static void feed_drop(struct forwarder *f, uint16_t port, struct rte_mbuf *m, const uint16_t *iface,
                       enum drop_reason reason)
 {
     f->counter->held--;
-    tx_drop(f, port, &m, 1, reason);
+    tx_drop(f, m, iface ? tx_iface_of(port, *iface) : tx_iface_by_tags(port, m), reason);
 }
 
 bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, struct queue_packet *p,
-                   unsigned n, uint64_t now)
+                   const uint16_t *iface, unsigned n, uint64_t now)
 {
     uint8_t refusal[BURST_MAX];
     unsigned taken = queue_put(q->manager, p, n, now, refusal);
@@ -179,7 +160,7 @@ bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, str
         return true;
     for (unsigned i = 0; i < n; i++)
         if (refusal[i]) {
-            feed_drop(f, port, p[i].packet, reason_of(refusal[i]));
+            feed_drop(f, port, p[i].packet, iface ? iface + i : NULL, reason_of(refusal[i]));
             p[i].packet = NULL;
         }
     return false;
@@ -187,19 +168,22 @@ bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, str
 
 // Packets of a full client do not take ring space that others may need.
 static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, unsigned owner,
-                      const struct queue_packet *p, unsigned n)
+                      const struct queue_packet *p, const uint16_t *iface, unsigned n)
 {
     struct rte_ring *ring = q->ring[f->index];
     struct port_queue_element e[BURST_MAX];
+    const uint16_t *of[BURST_MAX];
     unsigned free_n = ring ? rte_ring_free_count(ring) : 0, k = 0, sent;
     bool busy = free_n < PORT_QUEUE_RING_SIZE - RING_BUSY;
 
     for (unsigned i = 0; i < n; i++) {
         if (unlikely(!ring || (busy && __atomic_load_n(&q->full[p[i].client], __ATOMIC_RELAXED)))) {
             q->refused_ring[f->index]++;
-            feed_drop(f, port, p[i].packet, ring ? DROP_QUEUE_FULL : DROP_QUEUE_RING_FULL);
+            feed_drop(f, port, p[i].packet, &iface[i],
+                      ring ? DROP_QUEUE_FULL : DROP_QUEUE_RING_FULL);
             continue;
         }
+        of[k] = &iface[i];
         e[k++] = (struct port_queue_element){.packet = p[i].packet,
                                              .len = p[i].len,
                                              .client = p[i].client,
@@ -210,7 +194,7 @@ static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, 
     sent = ring ? rte_ring_sp_enqueue_burst_elem(ring, e, sizeof *e, k, NULL) : 0;
     for (unsigned i = sent; i < k; i++) {
         q->refused_ring[f->index]++;
-        feed_drop(f, port, e[i].packet, DROP_QUEUE_RING_FULL);
+        feed_drop(f, port, e[i].packet, of[i], DROP_QUEUE_RING_FULL);
     }
     if (owner < FORWARDER_MAX)
         f->handed |= 1u << owner;
@@ -219,7 +203,7 @@ static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, 
 // First takes packets that we put into our ring while another forwarder, or none, owned the queue.
 static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
                      const struct port_queue_settings *s, struct rte_mbuf **pkt,
-                     struct queue_packet *p, unsigned n)
+                     const uint16_t *iface, struct queue_packet *p, unsigned n)
 {
     struct rte_ring *ring = q->ring[f->index];
 
@@ -231,24 +215,24 @@ static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
     if (passed)
         queue_device_send(f, q, port, pkt, passed);
     if (passed < n)
-        queue_put_all(f, q, port, p + passed, n - passed, f->now);
+        queue_put_all(f, q, port, p + passed, iface + passed, n - passed, f->now);
 }
 
-void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
+void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
+                unsigned n)
 {
     struct port_queue *q = f->plan->queue[port];
     unsigned owner = f->plan->queue_owner[port];
     const struct port_queue_settings *s = rcu_load(&q->settings);
-    const struct port *has_ifaces = port_of_ifaces(port);
     struct queue_packet p[BURST_MAX];
 
     f->counter->held += n;
     for (unsigned at = 0, k; at < n; at += k) {
         k = RTE_MIN(n - at, (unsigned)BURST_MAX);
-        places_fill(s, has_ifaces, pkt + at, k, p);
+        places_fill(s, port, pkt + at, iface + at, k, p);
         if (owner == f->index)
-            own_feed(f, q, port, s, pkt + at, p, k);
+            own_feed(f, q, port, s, pkt + at, iface + at, p, k);
         else
-            ring_feed(f, q, port, owner, p, k);
+            ring_feed(f, q, port, owner, p, iface + at, k);
     }
 }

@@ -84,12 +84,11 @@ static void full_review(struct port_queue *q)
 
 // Their feeder may not have known yet that the class has flow queues. Without the hash, packets of
 // one flow would wait in two queues.
-static void hashes_complete(const struct port_queue_settings *s, uint16_t port,
-                            struct queue_packet *p, unsigned n)
+static void hashes_complete(const struct port_queue_settings *s, struct queue_packet *p, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (unlikely(!p[i].hash && s->has_flows[p[i].client] >> p[i].class & 1))
-            p[i].hash = queue_flow_hash(s, port, p[i].packet);
+            p[i].hash = queue_flow_hash(p[i].packet);
 }
 
 unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
@@ -106,8 +105,8 @@ unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t por
                                      .class = (uint8_t)e[i].class,
                                      .ecn = (uint8_t)e[i].ecn,
                                      .hash = (uint32_t)e[i].hash};
-    hashes_complete(s, port, p, n);
-    if (n && !queue_put_all(f, q, port, p, n, now))
+    hashes_complete(s, p, n);
+    if (n && !queue_put_all(f, q, port, p, NULL, n, now))
         for (unsigned i = 0; i < n; i++)
             if (!p[i].packet)
                 client_is_full(q, p[i].client);
@@ -131,7 +130,7 @@ void queue_device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
                        struct rte_mbuf **pkt, unsigned n)
 {
     f->counter->held -= n; // packets dropped by tx_prepare are no longer held
-    n = tx_prepare(f, port, pkt, n);
+    n = tx_prepare(f, port, pkt, NULL, n);
     unsigned sent = rte_eth_tx_burst(port, 0, pkt, (uint16_t)n);
 
     f->counter->tx += sent;
@@ -177,7 +176,7 @@ static unsigned verdicts(struct forwarder *f, uint16_t port, struct rte_mbuf **p
 
         if (unlikely(verdict[i] > QUEUE_SEND_MARKED)) {
             f->counter->held--;
-            tx_drop(f, port, &m, 1, reason[verdict[i]]);
+            tx_drop(f, m, tx_iface_by_tags(port, m), reason[verdict[i]]);
             continue;
         }
         if (unlikely(verdict[i] == QUEUE_SEND_MARKED))

@@ -12,22 +12,21 @@ struct queue_place { // place of a frame in a port's queue
     const uint8_t *ip; // NULL: neither IPv4 nor IPv6
     uint8_t *tag;      // the innermost tag's control information; NULL: untagged
 };
-// By its tags, its DSCP and its class of an access list. `port`: has the interfaces, so for a LAG
-// member the LAG.
-struct queue_place queue_place_of(const struct port_queue_settings *s, const struct port *port,
+// By its interface, its DSCP and its class of an access list.
+struct queue_place queue_place_of(const struct port_queue_settings *s, uint16_t iface,
                                   const struct rte_mbuf *m);
 
 // Hash of the frame's flow; 0: none.
-uint32_t queue_flow_hash(const struct port_queue_settings *s, uint16_t port,
-                         const struct rte_mbuf *m);
+uint32_t queue_flow_hash(const struct rte_mbuf *m);
 
 // Puts n finished frames for `port`, whose tx_owner is PLAN_TX_QUEUE, into its queue, or into the
-// ring to its owner. They count as held from now on.
-void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n);
-// For the owner: puts packets into the queue manager. Returns false if some were dropped, whose
-// `packet` is NULL now.
+// ring to its owner. They count as held from now on. iface: as in f->tx_iface[port].
+void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
+                unsigned n);
+// For the owner: puts packets into the queue manager. iface: NULL if they come from a ring. Returns
+// false if some were dropped, whose `packet` is NULL now.
 bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, struct queue_packet *p,
-                   unsigned n, uint64_t now);
+                   const uint16_t *iface, unsigned n, uint64_t now);
 // For the owner: applies the settings to the queue manager.
 void queue_settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64_t now);
 // For the owner: sends to the device; keeps refused packets first in line.

@@ -5,6 +5,7 @@
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
+#include "forwarder/tx.h"
 
 #include "core/rcu.h"
 #include "table/iface.h"
@@ -78,12 +79,11 @@ static enum drop_reason drop_since_note(const struct forwarder *f)
 }
 
 // Records the frame's place in the port's queue.
-static void note_queue(const struct port_queue *q, uint16_t port, const struct rte_mbuf *m,
+static void note_queue(const struct port_queue *q, uint16_t iface, const struct rte_mbuf *m,
                        struct packet_trace_queue *note)
 {
     const struct port_queue_settings *s = rcu_load(&q->settings);
-    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
-    struct queue_place place = queue_place_of(s, port_get(lag ? lag : port), m);
+    struct queue_place place = queue_place_of(s, iface, m);
     struct queue_packet p = {.len = m->pkt_len + s->overhead,
                              .client = place.client,
                              .class = place.class};
@@ -121,9 +121,10 @@ static bool add_sent(struct forwarder *f, struct packet_trace_step *s)
         for (unsigned k = f->record.tx[port]; k < tx_word_n(f->tx_word[port]); k++) {
             struct rte_mbuf *m = f->tx_pkt[port][k];
             unsigned n = p->n_frames;
-            frame_add(p, s, m, port, iface_of_frame(port_get(port), m, false));
+            uint16_t iface = tx_iface_of(port, f->tx_iface[port][k]);
+            frame_add(p, s, m, port, iface);
             if (p->n_frames > n && f->plan && f->plan->queue[port])
-                note_queue(f->plan->queue[port], port, m, &p->frame[n].queue);
+                note_queue(f->plan->queue[port], iface, m, &p->frame[n].queue);
         }
     }
     return n_crossing && n_crossing == s->n_frames;

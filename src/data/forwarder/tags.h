@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "forwarder/packet.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"
@@ -28,6 +29,11 @@ const uint8_t *tags_read(const struct rte_mbuf *m, bool received, struct tags *t
 enum drop_reason tags_iface(const struct port *port, const struct tags *t, uint16_t *id);
 // Both in one; returns 0 = none.
 uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m, bool received);
+// Bytes of the tags of frames that leave by the interface.
+static inline unsigned tags_bytes(const struct iface *iface)
+{
+    return iface->outer_vlan ? 2 * VLAN_HDR : iface->vlan ? VLAN_HDR : 0;
+}
 // Inserts the tags of the interface into an untagged frame. Returns false if there is no room.
 bool tags_put(struct rte_mbuf *m, const struct iface *iface);
 // Restores an Ethernet header, as if sent to us, in front of a packet that starts at its IP header;

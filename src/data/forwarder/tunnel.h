@@ -13,8 +13,8 @@ static inline bool burst_enters_tunnels(const struct burst *b)
 {
     return b->out_ports & ((1ull << TUNNEL_PORTS) - 1) << PORT_TUNNEL;
 }
-// Queues n finished frames that leave by a port of tunnels.
-void tunnel_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n);
+// Queues n finished frames that leave by a port of tunnels, with their interfaces.
+void tunnel_put(struct forwarder *f, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n);
 // Encapsulates at most `max` <= BURST_MAX of them into f->outer4 and f->outer6. Returns false if
 // there were none.
 bool tunnel_take_out(struct forwarder *f, unsigned max);

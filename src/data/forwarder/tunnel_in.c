@@ -677,6 +677,6 @@ void tunnel_give_up(struct forwarder *f)
     }
     while (f->tunnel_out.n) {
         struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_out);
-        tx_drop(f, tunnel_port(m->vlan_tci), &m, 1, DROP_TUNNEL_FULL);
+        tx_drop(f, m, tunnel_get(m->vlan_tci)->iface, DROP_TUNNEL_FULL);
     }
 }

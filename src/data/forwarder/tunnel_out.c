@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_out.c - encapsulates packets that leave by a tunnel
 //
-//     in     finished frames of ports of tunnels, from tx_flush; their tag tells which tunnel
+//     in     finished frames of ports of tunnels, from tx_flush, with their interface
 //     out    f->outer4, f->outer6: the next hop is the tunnel's, so ip4_tunnel or ip6_tunnel
 //            does no lookup; holding, groups, output lists, queues work as for any packet
 //     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL,
@@ -41,16 +41,14 @@
 #define ROOM (int)(TUNNEL_HEADER + 2 * ETHER_HDR + 2 * VLAN_HDR)
 
 // Queues frames, with the tunnel's number beside each.
-void tunnel_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
+void tunnel_put(struct forwarder *f, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n)
 {
     unsigned taken = frame_queue_put(f, &f->tunnel_out, pkt, n);
 
-    for (unsigned i = 0; i < taken; i++) {
-        const uint8_t *frame = rte_pktmbuf_mtod(pkt[i], const uint8_t *);
-        pkt[i]->vlan_tci = tunnel_number(port, load16_host(frame + 14) & 0xfff);
-    }
-    if (unlikely(taken < n))
-        tx_drop(f, port, pkt + taken, n - taken, DROP_TUNNEL_FULL);
+    for (unsigned i = 0; i < taken; i++)
+        pkt[i]->vlan_tci = tunnel_of_iface(iface_get(iface[i]));
+    for (unsigned i = taken; i < n; i++)
+        tx_drop(f, pkt[i], iface[i], DROP_TUNNEL_FULL);
 }
 
 struct inner {         // of one frame
@@ -241,8 +239,7 @@ static void outer_add_pieces(struct forwarder *f, struct rte_mbuf *m, const stru
     int n = fragment6_cut(m, ip, t->path_mtu, id, piece, PIECES_MAX);
 
     if (n <= 0) {
-        tx_drop(f, tunnel_port(m->vlan_tci), &m, 1,
-                n ? DROP_TX_NO_BUFFER : DROP_TUNNEL_TOO_BIG);
+        tx_drop(f, m, t->iface, n ? DROP_TX_NO_BUFFER : DROP_TUNNEL_TOO_BIG);
         return;
     }
     f->counter->inject += (unsigned)n - 1;
@@ -353,7 +350,7 @@ static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
     struct inner p;
 
     if (unlikely(__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) == TUNNEL_NONE)) {
-        tx_drop(f, tunnel_port(m->vlan_tci), &m, 1, DROP_IFACE_DOWN);
+        tx_drop(f, m, t->iface, DROP_IFACE_DOWN);
         return;
     }
     // Partner: tunnel_set_path.
@@ -362,7 +359,7 @@ static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
     p.ip = p.type == ETHER_TYPE_IP4 || p.type == ETHER_TYPE_IP6 ? frame : NULL;
     enum drop_reason why = refusal(m, t, nexthop, &p);
     if (unlikely(why)) {
-        tx_drop(f, tunnel_port(m->vlan_tci), &m, 1, why);
+        tx_drop(f, m, t->iface, why);
         return;
     }
     inner_read(frame, t, &p);
@@ -448,6 +445,7 @@ INLINE void send_direct(struct forwarder *f, struct rte_mbuf *m, const struct wa
     } else {
         memcpy(ip - head, end - head, 16);
         f->tx_word[port] = at + 1;
+        f->tx_iface[port][tx_word_n(at)] = out;
         counter_pair_add(&f->counter->iface[out].tx_packets, size);
     }
     store64(ip - 8, load64(end - 8) |

@@ -31,18 +31,25 @@
 
 #define TX_TRIES 16
 
-void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n,
-             enum drop_reason reason)
+void tx_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_reason reason)
+{
+    f->counter->iface[iface].tx_packets--;
+    f->counter->iface[iface].tx_bytes -= m->pkt_len;
+    packet_drop(f, m, iface, reason);
+}
+
+uint16_t tx_iface_by_tags(uint16_t port, const struct rte_mbuf *m)
 {
     uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
-    uint16_t of = lag ? lag : port; // has the interfaces
 
-    for (unsigned i = 0; i < n; i++) {
-        uint16_t iface = iface_of_frame(port_get(of), pkt[i], false);
-        f->counter->iface[iface].tx_packets--;
-        f->counter->iface[iface].tx_bytes -= pkt[i]->pkt_len;
-        packet_drop(f, pkt[i], iface, reason);
-    }
+    return iface_of_frame(port_get(lag ? lag : port), m, false);
+}
+
+static void drop_all(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
+                     const uint16_t *iface, unsigned n, enum drop_reason reason)
+{
+    for (unsigned i = 0; i < n; i++)
+        tx_drop(f, pkt[i], tx_iface_of(port, iface[i]), reason);
 }
 
 static bool is_ours(struct rte_mbuf *m)
@@ -54,7 +61,7 @@ static bool is_ours(struct rte_mbuf *m)
 // For a port with FAST_FREE: replaces packets of other pools, with several segments or several
 // references, by copies. Returns the number of packets left.
 static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
-                                         unsigned n)
+                                         uint16_t *iface, unsigned n)
 {
     unsigned k = 0;
 
@@ -63,36 +70,41 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
                         *copy = is_ours(m) ? m : rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         if (!copy || copy->nb_segs > 1) {
             rte_pktmbuf_free(copy);
-            tx_drop(f, port, &m, 1, DROP_TX_NO_BUFFER);
+            tx_drop(f, m, iface ? tx_iface_of(port, iface[i]) : tx_iface_by_tags(port, m),
+                    DROP_TX_NO_BUFFER);
             continue;
         }
         if (copy != m)
             packet_end(f, m, 0);
+        if (iface)
+            iface[k] = iface[i];
         pkt[k++] = copy;
     }
     return k;
 }
 
-static inline __attribute__((always_inline)) unsigned prepare(struct forwarder *f, uint16_t port,
-                                                              struct rte_mbuf **pkt, unsigned n)
+static inline __attribute__((always_inline)) unsigned
+prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, uint16_t *iface, unsigned n)
 {
     if (unlikely(port_get(port)->watch_tx))
         watch_sent(f, port, pkt, n);
     if (unlikely(__atomic_load_n(&exchange_mixed, __ATOMIC_RELAXED)) && port_get(port)->fast_free)
-        n = tx_copies(f, port, pkt, n);
+        n = tx_copies(f, port, pkt, iface, n);
     return n;
 }
 
-unsigned tx_prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
+unsigned tx_prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, uint16_t *iface,
+                    unsigned n)
 {
-    return prepare(f, port, pkt, n);
+    return prepare(f, port, pkt, iface, n);
 }
 
 // Inline, because a call would cost 0.6 % of a plain packet's instructions.
-static inline __attribute__((always_inline)) void
-tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
+static inline __attribute__((always_inline)) void tx_send(struct forwarder *f, uint16_t port,
+                                                          uint16_t queue, struct rte_mbuf **pkt,
+                                                          uint16_t *iface, unsigned n)
 {
-    n = prepare(f, port, pkt, n);
+    n = prepare(f, port, pkt, iface, n);
     unsigned sent = rte_eth_tx_burst(port, queue, pkt, (uint16_t)n);
 
     for (unsigned try = 0; unlikely(sent < n) && try < TX_TRIES; try++) {
@@ -101,27 +113,30 @@ tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pk
     }
     f->counter->tx += sent;
     if (unlikely(sent < n))
-        tx_drop(f, port, pkt + sent, n - sent, DROP_TX_FULL);
+        drop_all(f, port, pkt + sent, iface + sent, n - sent, DROP_TX_FULL);
 }
 
 // The port has fewer transmit queues than there are forwarders: `owner` has its queue.
 static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt,
-                         unsigned n)
+                         const uint16_t *iface, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        *packet_meta(pkt[i]) = (struct packet_meta){.port = port, .kind = INJECT_TX};
+        *packet_meta(pkt[i]) = (struct packet_meta){
+            .port = port, .kind = INJECT_TX, .iface = tx_iface_of(port, iface[i])};
     unsigned sent = rte_ring_enqueue_burst(exchange_inject[owner], (void **)pkt, n, NULL);
-    tx_drop(f, port, pkt + sent, n - sent, DROP_INJECT_RING_FULL);
+    drop_all(f, port, pkt + sent, iface + sent, n - sent, DROP_INJECT_RING_FULL);
     f->handed |= 1u << owner;
 }
 
-static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n);
+static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, const uint16_t *iface,
+                   unsigned n);
 
 // Sends the port's packets, if any. `member`: of a LAG, which sends by it.
 static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, uint16_t port,
                                                           bool member)
 {
     struct rte_mbuf **pkt = f->tx_pkt[port];
+    uint16_t *iface = f->tx_iface[port];
     uint64_t word = f->tx_word[port];
     struct counter_iface *c = &f->counter->iface[port_get(port)->untagged];
     unsigned n = tx_word_n(word), owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE;
@@ -131,56 +146,61 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
     c->tx_packets += word >> 16 & 0xffff;
     c->tx_bytes += word >> 32;
     if (likely(owner == f->index))
-        tx_send(f, port, f->plan->tx_queue[port], pkt, n);
+        tx_send(f, port, f->plan->tx_queue[port], pkt, iface, n);
     else if (owner == PLAN_TX_QUEUE)
-        queue_feed(f, port, pkt, n);
+        queue_feed(f, port, pkt, iface, n);
     else if (owner < FORWARDER_MAX)
-        tx_hand_over(f, port, owner, pkt, n);
+        tx_hand_over(f, port, owner, pkt, iface, n);
     else if (port == PORT_METALINK)
-        metalink_put(f, pkt, prepare(f, port, pkt, n));
+        metalink_put(f, pkt, iface, prepare(f, port, pkt, iface, n));
     else if (tunnel_is_port(port))
-        tunnel_put(f, port, pkt, prepare(f, port, pkt, n));
+        tunnel_put(f, pkt, iface, prepare(f, port, pkt, iface, n));
     else if (owner == PLAN_TX_LAG && !member)
-        tx_lag(f, port, pkt, n);
+        tx_lag(f, port, pkt, iface, n);
     else
-        tx_drop(f, port, pkt, n, DROP_TX_NO_QUEUE);
-    f->tx_word[port] = 0;
+        drop_all(f, port, pkt, iface, n, DROP_TX_NO_QUEUE);
+    tx_clear(f, port);
 }
 
-// The flow hash of a frame that leaves by port `lag`, as configured for its interface's virtual
-// router; of its MACs if it is not IP.
-static uint32_t hash_of_frame(uint16_t lag, const struct rte_mbuf *m)
+// The flow hash of a frame, as configured for the virtual router of its interface; of its MACs if
+// it is not IP.
+static uint32_t hash_of_frame(uint16_t id, const struct rte_mbuf *m)
 {
+    const struct iface *iface = iface_get(id);
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-    struct tags tags;
-    const uint8_t *type_at = tags_read(m, false, &tags);
-    uint16_t iface = 0;
+    const uint8_t *ip = frame + ETHER_HDR + tags_bytes(iface);
+    uint32_t readable = packet_readable(m, ip), len = m->pkt_len - packet_l2_len(m, ip);
+    struct flow_hash how = vr_flow_hash(vr_get(iface->vr));
 
-    if (type_at && !tags_iface(port_get(lag), &tags, &iface)) {
-        const uint8_t *ip = type_at + 2;
-        uint32_t readable = packet_readable(m, ip), len = m->pkt_len - packet_l2_len(m, ip);
-        struct flow_hash how = vr_flow_hash(vr_get(iface_get(iface)->vr));
-        if (load16(type_at) == ETHER_TYPE_IP4 && readable >= IP4_HDR)
-            return flow_hash4(ip, readable, len, how);
-        if (load16(type_at) == ETHER_TYPE_IP6 && readable >= IP6_HDR)
-            return flow_hash6(ip, readable, len, how);
-    }
+    if (load16(ip - 2) == ETHER_TYPE_IP4 && readable >= IP4_HDR)
+        return flow_hash4(ip, readable, len, how);
+    if (load16(ip - 2) == ETHER_TYPE_IP6 && readable >= IP6_HDR)
+        return flow_hash6(ip, readable, len, how);
     return (uint32_t)(hash_mix64(load64(frame) ^ load32(frame + 8)) >> 32);
 }
 
-static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t lag,
-                                                   struct rte_mbuf **pkt, unsigned n)
+static inline void frame_append(struct forwarder *f, uint16_t port, struct rte_mbuf *m,
+                                uint16_t iface)
+{
+    unsigned at = tx_word_n(f->tx_word[port]++);
+
+    f->tx_pkt[port][at] = m;
+    f->tx_iface[port][at] = iface;
+}
+
+static __attribute__((noinline, cold)) void
+tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n)
 {
     uint64_t members = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        uint8_t port = lag_member(lag, hash_of_frame(lag, pkt[i]));
+        uint16_t id = tx_iface_of(lag, iface[i]);
+        uint8_t port = lag_member(lag, hash_of_frame(id, pkt[i]));
         if (port == LAG_NO_MEMBER) {
-            tx_drop(f, lag, &pkt[i], 1, DROP_LAG_NO_MEMBER);
+            tx_drop(f, pkt[i], id, DROP_LAG_NO_MEMBER);
             continue;
         }
-        // There is room: all arrays together hold tx_queued packets.
-        f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = pkt[i];
+        frame_append(f, port, pkt[i], id); // there is room: all arrays hold tx_queued packets
         members |= 1ull << port;
     }
     for (; members; members &= members - 1)
@@ -195,11 +215,11 @@ void tx_flush(struct forwarder *f)
     f->tx_queued = 0;
 }
 
-void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
+void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t iface)
 {
     if (f->tx_queued == COLLECT_MAX)
         tx_flush(f);
-    f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = m;
+    frame_append(f, port, m, iface);
     f->tx_ports |= 1ull << port;
     f->tx_queued++;
 }
@@ -226,5 +246,5 @@ void tx_frame(struct forwarder *f, struct rte_mbuf *m, uint16_t id, enum drop_re
     }
     f->counter->iface[id].tx_packets++;
     f->counter->iface[id].tx_bytes += m->pkt_len;
-    tx_append(f, m, iface->port);
+    tx_append(f, m, iface->port, id);
 }

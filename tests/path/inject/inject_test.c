@@ -70,6 +70,27 @@ path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belon
     assert_int_equal(c.drop_packets, 1);
 }
 
+// Such a frame is the port's own, whatever its tag says.
+path_test(a_tagged_frame_of_the_kernel_that_is_refused_is_counted_where_it_was_sent)
+{
+    uint16_t sub = rig_iface(1, 300, VR_DEFAULT);
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
+    struct counter_iface c;
+    memmove(f.b + 16, f.b + 12, f.n - 12);
+    memcpy(f.b + 12, (uint8_t[4]){0x81, 0, 0x01, 0x2c}, 4);
+    f.n += 4;
+    rig_tx_block(1, true);
+    rig_inject_frame(0, out, &f);
+    rig_poll();
+    assert_only_drop(DROP_TX_FULL, 1);
+    counter_sum_iface(sub, &c);
+    assert_int_equal(c.tx_packets, 0);
+    assert_int_equal(c.drop_packets, 0);
+    counter_sum_iface(out, &c);
+    assert_int_equal(c.tx_packets, 0);
+    assert_int_equal(c.drop_packets, 1);
+}
+
 path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped)
 {
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
