@@ -4,10 +4,12 @@
 //
 // Most bursts cross within the stages: crossing_pass(). Others wait as frames in the queues of
 // metalink.c, tunnel_out.c and tunnel_in.c until the flush of the burst they were in, and pass the
-// stages in the same poll, until none is left. Their share of the core was charged where they came
-// in (budget.h). METALINK_BURSTS_MAX ends packets that multiply.
+// stages in the same poll, until none is left. In a queue, the frame's interface is beside it, as
+// if it were its tag. Their share of the core was charged where they came in (budget.h).
+// METALINK_BURSTS_MAX ends packets that multiply: METALINK_FULL, TUNNEL_FULL.
 #include "forwarder/crossing.h"
 
+#include "forwarder/frame_queue.h"
 #include "forwarder/metalink.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
@@ -25,6 +27,18 @@ bool crossing_pass(struct forwarder *f, struct burst *b)
         return false;
     }
     return b->out_port[0] == PORT_METALINK && metalink_pass(f, b) && b->n;
+}
+
+void crossing_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
+                  unsigned n)
+{
+    const bool metalink = port == PORT_METALINK;
+    unsigned taken = frame_queue_put(f, metalink ? &f->metalink : &f->tunnel_out, pkt, n);
+
+    for (unsigned i = 0; i < n; i++)
+        pkt[i]->vlan_tci = iface[i];
+    for (unsigned i = taken; i < n; i++)
+        tx_drop(f, pkt[i], iface[i], metalink ? DROP_METALINK_FULL : DROP_TUNNEL_FULL);
 }
 
 // f->rx has come by port `id`, which has no device; `port` has the interfaces.
@@ -74,10 +88,21 @@ __attribute__((noinline)) void crossing_take(struct forwarder *f)
     f->crossing = false;
 }
 
+// Drops the frames of a queue by which they leave.
+static void give_up(struct forwarder *f, struct frame_queue *q, enum drop_reason reason)
+{
+    while (q->n) {
+        struct rte_mbuf *m = frame_queue_next(f, q);
+        tx_drop(f, m, m->vlan_tci, reason);
+    }
+}
+
 void crossing_end(struct forwarder *f)
 {
-    metalink_give_up(f);
-    tunnel_give_up(f);
+    give_up(f, &f->metalink, DROP_METALINK_FULL);
+    give_up(f, &f->tunnel_out, DROP_TUNNEL_FULL);
+    while (f->tunnel_in.n)
+        tunnel_drop_in(f, frame_queue_next(f, &f->tunnel_in));
 }
 
 __attribute__((noinline, cold)) bool crossing_take_recorded(struct forwarder *f)

@@ -12,6 +12,10 @@ static inline bool burst_crosses(const struct burst *b)
 {
     return b->out_ports >= 1ull << PORT_TUNNEL;
 }
+static inline bool crossing_is_port(uint16_t port)
+{
+    return port >= PORT_TUNNEL && port <= PORT_METALINK;
+}
 _Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= PORT_DEVICE_MAX,
                "port ids");
 // The fast path, before packets become frames, for a plain burst: takes packets that enter tunnels
@@ -19,6 +23,9 @@ _Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= POR
 // is to be looked up there.
 bool crossing_pass(struct forwarder *f, struct burst *b);
 
+// Queues n finished frames that leave by such a port, with their interfaces, as in f->tx_iface.
+void crossing_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
+                  unsigned n);
 // f->n_crossing frames wait. Passes them through the stages, until none is left.
 void crossing_take(struct forwarder *f);
 // Passes the next one through its stages, recorded. Returns false if there is none.

@@ -17,7 +17,6 @@
 #include "forwarder/packet.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
-#include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
 
 static struct dry {
@@ -73,19 +72,15 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
     bool no_queue = false;
 
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
-        unsigned port = (unsigned)__builtin_ctzll(ports);
-        if (port == PORT_METALINK || tunnel_is_port(port)) {
-            const unsigned n = tx_word_n(f->tx_word[port]);
-            if (port == PORT_METALINK)
-                metalink_put(f, f->tx_pkt[port], f->tx_iface[port], n);
-            else
-                tunnel_put(f, f->tx_pkt[port], f->tx_iface[port], n);
-            tx_clear(f, (uint16_t)port);
-            continue;
+        const uint16_t port = (uint16_t)__builtin_ctzll(ports);
+        const unsigned n = tx_word_n(f->tx_word[port]);
+        if (crossing_is_port(port)) {
+            crossing_put(f, port, f->tx_pkt[port], f->tx_iface[port], n);
+        } else {
+            no_queue |= !real || real->tx_owner[port] == PLAN_TX_NONE;
+            rte_pktmbuf_free_bulk(f->tx_pkt[port], n);
         }
-        no_queue |= !real || real->tx_owner[port] == PLAN_TX_NONE;
-        rte_pktmbuf_free_bulk(f->tx_pkt[port], tx_word_n(f->tx_word[port]));
-        tx_clear(f, (uint16_t)port);
+        tx_clear(f, port);
     }
     if (no_queue)
         record_refused(f, DROP_TX_NO_QUEUE);

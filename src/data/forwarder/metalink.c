@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metalink.c - receives packets at the other end of the metalink that they leave by
 //
-//   in     finished frames of PORT_METALINK, from tx_flush
+//   in     finished frames of PORT_METALINK, from tx_flush (crossing.c)
 //   out    f->rx, received by PORT_METALINK: path.c passes it through all stages, in this poll
-//   exits  METALINK_HOPS, METALINK_FULL
+//   exits  METALINK_HOPS
 //
 // Most bursts do not even leave the stages: metalink_pass(). The others cross as frames: bursts
 // with several next hops or segments, or to an end with an access list or another check, and all
@@ -118,17 +118,6 @@ bool metalink_pass(struct forwarder *f, struct burst *b)
 
 // --- the slow path ---
 
-// In the queue, the interface is beside the frame, as if it were its tag.
-void metalink_put(struct forwarder *f, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n)
-{
-    unsigned taken = frame_queue_put(f, &f->metalink, pkt, n);
-
-    for (unsigned i = 0; i < n; i++)
-        pkt[i]->vlan_tci = iface[i];
-    for (unsigned i = taken; i < n; i++)
-        tx_drop(f, pkt[i], iface[i], DROP_METALINK_FULL);
-}
-
 bool metalink_take(struct forwarder *f, unsigned max)
 {
     struct frame_queue *q = &f->metalink;
@@ -148,12 +137,4 @@ bool metalink_take(struct forwarder *f, unsigned max)
     }
     f->rx.n = n;
     return n;
-}
-
-void metalink_give_up(struct forwarder *f)
-{
-    while (f->metalink.n) {
-        struct rte_mbuf *m = frame_queue_next(f, &f->metalink);
-        tx_drop(f, m, m->vlan_tci, DROP_METALINK_FULL);
-    }
 }

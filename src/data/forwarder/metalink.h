@@ -12,11 +12,7 @@
 // metalink whose other end does nothing beyond routing. They are now received there and may be
 // looked up again; b may be empty. Returns false if they have to take the slow path, ether_out.
 bool metalink_pass(struct forwarder *f, struct burst *b);
-// Queues n finished frames that leave by PORT_METALINK, with their interfaces.
-void metalink_put(struct forwarder *f, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n);
 // Moves up to `max` <= BURST_MAX of the next frames to f->rx. Returns false if there are none.
 bool metalink_take(struct forwarder *f, unsigned max);
-// Drops the remaining frames: METALINK_FULL.
-void metalink_give_up(struct forwarder *f);
 
 #endif

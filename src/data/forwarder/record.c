@@ -112,10 +112,10 @@ static unsigned sent_by(const struct forwarder *f, uint16_t port)
 static bool add_sent(struct forwarder *f, struct packet_trace_step *s)
 {
     struct packet_trace *p = f->record.trace;
-    unsigned n_crossing = sent_by(f, PORT_METALINK);
+    unsigned n_crossing = 0;
 
-    for (uint16_t k = 0; k < TUNNEL_PORTS; k++)
-        n_crossing += sent_by(f, PORT_TUNNEL + k);
+    for (uint16_t port = PORT_TUNNEL; port <= PORT_METALINK; port++)
+        n_crossing += sent_by(f, port);
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         uint16_t port = (uint16_t)__builtin_ctzll(ports);
         for (unsigned k = f->record.tx[port]; k < tx_word_n(f->tx_word[port]); k++) {

@@ -13,10 +13,8 @@ static inline bool burst_enters_tunnels(const struct burst *b)
 {
     return b->out_ports & ((1ull << TUNNEL_PORTS) - 1) << PORT_TUNNEL;
 }
-// Queues n finished frames that leave by a port of tunnels, with their interfaces.
-void tunnel_put(struct forwarder *f, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n);
-// Encapsulates at most `max` <= BURST_MAX of them into f->outer4 and f->outer6. Returns false if
-// there were none.
+// Encapsulates at most `max` <= BURST_MAX frames of ports of tunnels into f->outer4 and f->outer6.
+// Returns false if there were none.
 bool tunnel_take_out(struct forwarder *f, unsigned max);
 
 // The fast path, without frames of a port of tunnels: encapsulates packets of b, which are plain,
@@ -36,8 +34,7 @@ uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of);
 // Moves at most `max` of these packets to f->rx. Returns the receiving port, which stands for
 // f->tunnel_in_port; NULL: none.
 const struct port *tunnel_take_in(struct forwarder *f, unsigned max);
-
-// Drops the remaining packets: TUNNEL_FULL.
-void tunnel_give_up(struct forwarder *f);
+// Drops such a packet: TUNNEL_FULL.
+void tunnel_drop_in(struct forwarder *f, struct rte_mbuf *m);
 
 #endif

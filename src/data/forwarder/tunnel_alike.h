@@ -30,7 +30,7 @@ struct alike {                                      // pattern of one tunnel's p
     bool ethernet, four;               // inner content
     uint8_t hops; // from this number of tunnels and metalinks passed on, a packet is examined: 0 if
                   // any DSCP may change the inner one; otherwise ECT(1) and CE may
-    uint16_t number;
+    uint16_t iface;
     struct made made;
     const struct tunnel *tunnel;
 } __attribute__((aligned(64)));

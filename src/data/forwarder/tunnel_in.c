@@ -24,7 +24,6 @@
 #include "forwarder/remark.h"
 #include "forwarder/tags.h"
 #include "forwarder/tunnel.h"
-#include "forwarder/tx.h"
 #include "table/metalink.h"
 #include "forwarder/forbidden.h"
 
@@ -317,12 +316,10 @@ static void cut_packet(struct rte_mbuf *m, const uint8_t *frame, const struct ou
 }
 
 // The tunnel's interface has received it, but the queue has no room.
-static void drop_received(struct forwarder *f, struct rte_mbuf *m, uint16_t number)
+void tunnel_drop_in(struct forwarder *f, struct rte_mbuf *m)
 {
-    uint16_t iface = tunnel_get(number)->iface;
-
-    counter_pair_add(&f->counter->iface[iface].rx_packets, m->pkt_len + VLAN_HDR);
-    packet_drop(f, m, iface, DROP_TUNNEL_FULL);
+    counter_pair_add(&f->counter->iface[m->vlan_tci].rx_packets, m->pkt_len + VLAN_HDR);
+    packet_drop(f, m, m->vlan_tci, DROP_TUNNEL_FULL);
 }
 
 // Finds the tunnel with that key. Packets come in flows, so most belong to the previous one's
@@ -424,7 +421,7 @@ static void alike_read(struct alike *a, const struct outer *o, uint16_t number, 
         (o->udp && load16(o->udp + 6)) || (type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6))
         return;
     a->tunnel = t;
-    a->number = number;
+    a->iface = t->iface;
     a->valid = valid;
     a->ethernet = ethernet;
     a->four = type == ETHER_TYPE_IP4;
@@ -497,7 +494,7 @@ take_alike(const struct burst *b, unsigned i, uint64_t valid, const struct alike
     m->data_len = (uint16_t)m->pkt_len;
     m->ol_flags &= ~RX_FLAGS;
     metalink_hops_set(m, hops + 1);
-    m->vlan_tci = a->number;
+    m->vlan_tci = a->iface;
     return m;
 }
 
@@ -525,7 +522,7 @@ static __attribute__((noinline)) bool take_one(struct forwarder *f, struct burst
         alike_read(a, &o, number, valid);
     *m = b->pkt[i];
     cut_packet(*m, frame_of(&o, tunnel_get(number)), &o);
-    (*m)->vlan_tci = number;
+    (*m)->vlan_tci = tunnel_get(number)->iface;
     return true;
 }
 
@@ -597,19 +594,18 @@ uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of)
     else
         of = take6(f, b, of, f->alikes.of[1], opened, &n);
     for (unsigned i = frame_queue_put(f, &f->tunnel_in, opened, n); i < n; i++)
-        drop_received(f, opened[i], opened[i]->vlan_tci);
+        tunnel_drop_in(f, opened[i]);
     return of;
 }
 
 // --- receiving frames ---
 
 // Puts the tag beside the frame, and counts it as if it were in it.
-static inline void tag_set(struct forwarder *f, const struct port *port, struct rte_mbuf *m,
-                           uint16_t vlan)
+static inline void tag_set(struct forwarder *f, struct rte_mbuf *m, const struct iface *iface)
 {
-    m->vlan_tci = vlan;
+    f->counter->iface[m->vlan_tci].rx_bytes += VLAN_HDR;
+    m->vlan_tci = iface->vlan;
     m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
-    f->counter->iface[port_iface(port, 0, vlan)].rx_bytes += VLAN_HDR;
 }
 
 // There is room, as for a header.
@@ -626,19 +622,19 @@ static void tag_put(struct rte_mbuf *m, uint16_t vlan)
 }
 
 // Takes the oldest waiting frames, at most `max`, as long as they came by the same port. Returns
-// the number of their tunnel; 0: several.
+// the interface of their tunnel; 0: several.
 static uint16_t take_of_port(struct forwarder *f, unsigned max)
 {
     const struct frame_queue *q = &f->tunnel_in;
     const uint16_t first = q->pkt[q->head]->vlan_tci;
     unsigned n = 1, differ = 0;
 
-    f->tunnel_in_port = tunnel_port(first);
+    f->tunnel_in_port = iface_get(first)->port;
     for (; n < max && n < q->n; n++) {
-        const uint16_t number = q->pkt[(q->head + n) % FRAME_QUEUE_ROOM]->vlan_tci;
-        if (tunnel_port(number) != f->tunnel_in_port)
+        const uint16_t iface = q->pkt[(q->head + n) % FRAME_QUEUE_ROOM]->vlan_tci;
+        if (iface_get(iface)->port != f->tunnel_in_port)
             break;
-        differ |= number ^ first;
+        differ |= iface ^ first;
     }
     f->rx.n = frame_queue_take(f, &f->tunnel_in, f->rx.pkt, n);
     return differ ? 0 : first;
@@ -653,30 +649,17 @@ const struct port *tunnel_take_in(struct forwarder *f, unsigned max)
     const uint16_t only = take_of_port(f, max);
     const struct port *port = port_get(f->tunnel_in_port);
     const bool watched = f->record.on || port->watch_rx;
-    const uint16_t iface = watched || !only ? 0 : port_iface(port, 0, tunnel_vlan(only));
     for (unsigned i = 0; i < a->n; i++) {
-        const uint16_t vlan = tunnel_vlan(a->pkt[i]->vlan_tci);
+        const struct iface *iface = iface_get(a->pkt[i]->vlan_tci);
         if (watched)
-            tag_put(a->pkt[i], vlan);
-        else if (!iface)
-            tag_set(f, port, a->pkt[i], vlan);
+            tag_put(a->pkt[i], iface->vlan);
+        else if (!only)
+            tag_set(f, a->pkt[i], iface);
         a->frame[i] = rte_pktmbuf_mtod(a->pkt[i], uint8_t *);
     }
-    if (!iface)
+    if (watched || !only)
         return port;
-    f->tunnel_port.untagged = iface;
-    f->counter->iface[iface].rx_bytes += a->n * VLAN_HDR; // as if the tag were there
+    f->tunnel_port.untagged = only;
+    f->counter->iface[only].rx_bytes += a->n * VLAN_HDR; // as if the tag were there
     return &f->tunnel_port;
-}
-
-void tunnel_give_up(struct forwarder *f)
-{
-    while (f->tunnel_in.n) {
-        struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_in);
-        drop_received(f, m, m->vlan_tci);
-    }
-    while (f->tunnel_out.n) {
-        struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_out);
-        tx_drop(f, m, tunnel_get(m->vlan_tci)->iface, DROP_TUNNEL_FULL);
-    }
 }

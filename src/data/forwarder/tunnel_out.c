@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_out.c - encapsulates packets that leave by a tunnel
 //
-//     in     finished frames of ports of tunnels, from tx_flush, with their interface
+//     in     finished frames of ports of tunnels, from tx_flush (crossing.c)
 //     out    f->outer4, f->outer6: the next hop is the tunnel's, so ip4_tunnel or ip6_tunnel
 //            does no lookup; holding, groups, output lists, queues work as for any packet
-//     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL,
-//            TUNNEL_TOO_BIG
+//     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_TOO_BIG
 //
 // The template is stored in words of 16 bytes, so its size needs no loop; bytes before the outer
 // header are meaningless. Only the varying parts are added to the header checksum.
@@ -39,17 +38,6 @@
 #define INLINE static inline __attribute__((always_inline))
 #define INNER_L2 (ETHER_HDR + VLAN_HDR) // of frames on ports of tunnels
 #define ROOM (int)(TUNNEL_HEADER + 2 * ETHER_HDR + 2 * VLAN_HDR)
-
-// Queues frames, with the tunnel's number beside each.
-void tunnel_put(struct forwarder *f, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n)
-{
-    unsigned taken = frame_queue_put(f, &f->tunnel_out, pkt, n);
-
-    for (unsigned i = 0; i < taken; i++)
-        pkt[i]->vlan_tci = tunnel_of_iface(iface_get(iface[i]));
-    for (unsigned i = taken; i < n; i++)
-        tx_drop(f, pkt[i], iface[i], DROP_TUNNEL_FULL);
-}
 
 struct inner {         // of one frame
     uint8_t *at;       // first byte after the outer header
@@ -346,7 +334,7 @@ static void outer_reset(struct forwarder *f)
 static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
 {
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-    const struct tunnel *t = tunnel_get(m->vlan_tci);
+    const struct tunnel *t = tunnel_get(tunnel_of_iface(iface_get(m->vlan_tci)));
     struct inner p;
 
     if (unlikely(__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) == TUNNEL_NONE)) {

@@ -16,9 +16,9 @@
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
+#include "forwarder/crossing.h"
 #include "forwarder/drop.h"
 #include "forwarder/flow_hash.h"
-#include "forwarder/metalink.h"
 #include "forwarder/packet.h"
 #include "forwarder/queue_stage.h"
 #include "forwarder/tags.h"
@@ -151,10 +151,8 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
         queue_feed(f, port, pkt, iface, n);
     else if (owner < FORWARDER_MAX)
         tx_hand_over(f, port, owner, pkt, iface, n);
-    else if (port == PORT_METALINK)
-        metalink_put(f, pkt, iface, prepare(f, port, pkt, iface, n));
-    else if (tunnel_is_port(port))
-        tunnel_put(f, pkt, iface, prepare(f, port, pkt, iface, n));
+    else if (crossing_is_port(port))
+        crossing_put(f, port, pkt, iface, prepare(f, port, pkt, iface, n));
     else if (owner == PLAN_TX_LAG && !member)
         tx_lag(f, port, pkt, iface, n);
     else
