@@ -46,20 +46,12 @@ struct inner {         // of one frame
     uint8_t tos, ttl;
 };
 
-// Removes the tag.
-static inline void inner_read(uint8_t *frame, const struct tunnel *t, struct inner *p)
+static inline void inner_read(uint8_t *frame, uint8_t kind, struct inner *p)
 {
     uint8_t *ip = frame + INNER_L2;
 
-    p->type = load16(frame + 16);
-    p->at = ip;
-    if (tunnel_is_ethernet(t->kind)) {
-        uint64_t dst = load64(frame);
-        uint32_t src = load32(frame + 8);
-        p->at = frame + VLAN_HDR;
-        store64(p->at, dst);
-        store32(p->at + 8, src);
-    }
+    p->type = load16(ip - 2);
+    p->at = tunnel_is_ethernet(kind) ? ip - ETHER_HDR : ip;
     if (likely(p->type == ETHER_TYPE_IP4)) {
         p->ip = ip;
         p->tos = ip[1];
@@ -277,21 +269,33 @@ static uint8_t *put_limit(struct rte_mbuf *m, uint8_t *ip, uint8_t limit)
     return to;
 }
 
+// Removes the tag of a frame whose type stays where it is.
+static inline void remove_tag(uint8_t *frame)
+{
+    const uint64_t dst = load64(frame);
+    const uint32_t src = load32(frame + 8);
+
+    store64(frame + VLAN_HDR, dst);
+    store32(frame + VLAN_HDR + 8, src);
+}
+
 // Encapsulates a frame of a port of tunnels. The outer frame begins where its Ethernet header will
 // be, so that ether_out need not move it.
 static void encapsulate_frame(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
                               const struct inner *p, uint32_t nexthop)
 {
     uint8_t *ip = p->at - t->size;
-    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
     const int32_t more = (int32_t)(frame - ip) + (int32_t)ETHER_HDR;
     const uint32_t inner_len = m->data_len - INNER_L2;
     const uint8_t limit = outer_limit(t, p, inner_len);
 
+    if (tunnel_is_ethernet(t->id.kind))
+        remove_tag(frame);
     m->data_off = (uint16_t)(m->data_off - more);
     m->data_len = (uint16_t)(m->data_len + more);
     m->pkt_len += (uint32_t)more;
-    encapsulate(m, t, p, m->pkt_len - ETHER_HDR, inner_len, t->kind, t->id.family);
+    encapsulate(m, t, p, m->pkt_len - ETHER_HDR, inner_len, t->id.kind, t->id.family);
     if (limit)
         ip = put_limit(m, ip, limit - 1);
     if (unlikely(m->pkt_len - ETHER_HDR > __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED)))
@@ -315,6 +319,8 @@ static inline enum drop_reason refusal_of_buffer(const struct rte_mbuf *m, const
 static inline enum drop_reason refusal(const struct rte_mbuf *m, const struct tunnel *t,
                                        uint32_t nexthop, const struct inner *p)
 {
+    if (unlikely(__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) == TUNNEL_NONE))
+        return DROP_IFACE_DOWN;
     if (unlikely(!nexthop))
         return __atomic_load_n(&t->state, __ATOMIC_RELAXED) == TUNNEL_RECURSION
                    ? DROP_TUNNEL_RECURSION
@@ -333,25 +339,17 @@ static void outer_reset(struct forwarder *f)
 
 static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
 {
-    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
     const struct tunnel *t = tunnel_get(tunnel_of_iface(iface_get(m->vlan_tci)));
+    // Partner: tunnel_set_path.
+    const uint32_t nexthop = __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE);
     struct inner p;
 
-    if (unlikely(__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) == TUNNEL_NONE)) {
-        tx_drop(f, m, t->iface, DROP_IFACE_DOWN);
-        return;
-    }
-    // Partner: tunnel_set_path.
-    uint32_t nexthop = __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE);
-    p.type = load16(frame + 16);
-    p.ip = p.type == ETHER_TYPE_IP4 || p.type == ETHER_TYPE_IP6 ? frame : NULL;
-    enum drop_reason why = refusal(m, t, nexthop, &p);
-    if (unlikely(why)) {
-        tx_drop(f, m, t->iface, why);
-        return;
-    }
-    inner_read(frame, t, &p);
-    encapsulate_frame(f, m, t, &p, nexthop);
+    inner_read(rte_pktmbuf_mtod(m, uint8_t *), t->id.kind, &p);
+    const enum drop_reason why = refusal(m, t, nexthop, &p);
+    if (unlikely(why))
+        tx_drop(f, m, m->vlan_tci, why);
+    else
+        encapsulate_frame(f, m, t, &p, nexthop);
 }
 
 bool tunnel_take_out(struct forwarder *f, unsigned max)
