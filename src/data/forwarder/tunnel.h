@@ -18,8 +18,8 @@ static inline bool burst_enters_tunnels(const struct burst *b)
 bool tunnel_take_out(struct forwarder *f, unsigned max);
 
 // The fast path, without frames of a port of tunnels: encapsulates packets of b, which are plain,
-// that leave by tunnels, into f->outer4, f->outer6 or finished frames, and removes them from b.
-// Remaining packets take the slow path, ether_out.
+// that leave by tunnels, into f->outer4 and f->outer6, and removes them from b. Remaining packets
+// take the slow path, ether_out.
 void tunnel_pass(struct forwarder *f, struct burst *b);
 
 // --- in: tunnel_in.c ---

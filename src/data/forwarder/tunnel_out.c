@@ -11,7 +11,7 @@
 //
 // Plain packets never become frames of a port of tunnels: packets of a burst whose tunnels are of
 // the same kind as the first one's are handled together, in code that is compiled for each kind
-// (tunnel_pass). If the outer next hop is an adjacency, they are finished at once.
+// (tunnel_pass).
 //
 // Most sizes need no check: the inner packet fits the interface's MTU, which is the path's MTU
 // minus the outer header (ip4_fwd answers the inner sender, or fragments the inner packet). IPv6
@@ -21,7 +21,6 @@
 // ECN is copied (RFC 6040 4.1, normal mode). UDP's source port and IPv6's flow label come from the
 // inner flow (RFC 7348 5, RFC 8086 3.2.1, RFC 6438).
 #include "base/checksum.h"
-#include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/flow_hash.h"
@@ -31,7 +30,6 @@
 #include "forwarder/tx.h"
 #include "table/iface.h"
 #include "table/metalink.h"
-#include "table/nexthop_count.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
@@ -175,10 +173,10 @@ INLINE void encapsulate(struct rte_mbuf *m, const struct tunnel *t, const struct
 }
 
 // Adds packet m, with its outer header, to its burst.
-static inline void outer_add(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t,
-                             uint8_t *ip, uint32_t nexthop)
+INLINE void outer_add(struct forwarder *f, struct rte_mbuf *m, const struct tunnel *t, uint8_t *ip,
+                      uint32_t nexthop, uint8_t family)
 {
-    struct burst *b = t->id.family == IP4 ? &f->outer4 : &f->outer6;
+    struct burst *b = family == IP4 ? &f->outer4 : &f->outer6;
     unsigned i = b->n++;
 
     b->pkt[i] = m;
@@ -188,13 +186,13 @@ static inline void outer_add(struct forwarder *f, struct rte_mbuf *m, const stru
     b->vr[i] = t->id.vr;
     b->len[i] = (uint16_t)(m->pkt_len - ETHER_HDR);
     b->size[i] = (uint16_t)m->pkt_len;
-    b->chained |= m->nb_segs > 1;
-    b->features |= iface_get(t->iface)->flags & IFACE_FEATURES;
-    b->hop[i] = load32(ip + burst_hop_at(b));
-    if (t->id.family == IP4)
+    if (family == IP4) {
+        b->hop[i] = load32(ip + 8);
         b->dst4[i] = load32(ip + 16);
-    else
+    } else {
+        b->hop[i] = load32(ip + 4);
         memcpy(b->dst6[i], ip + 24, 16);
+    }
 }
 
 // --- outer packets that are too large for their path ---
@@ -225,7 +223,8 @@ static void outer_add_pieces(struct forwarder *f, struct rte_mbuf *m, const stru
     f->counter->inject += (unsigned)n - 1;
     f->counter->vr[iface_get(t->iface)->vr].copies += (unsigned)n - 1;
     for (int k = 0; k < n; k++)
-        outer_add(f, piece[k], t, rte_pktmbuf_mtod_offset(piece[k], uint8_t *, ETHER_HDR), nexthop);
+        outer_add(f, piece[k], t, rte_pktmbuf_mtod_offset(piece[k], uint8_t *, ETHER_HDR), nexthop,
+                  IP6);
     packet_end(f, m, 0);
 }
 
@@ -237,7 +236,7 @@ static __rte_noinline void outer_add_large(struct forwarder *f, struct rte_mbuf 
         return;
     }
     outer_allow_fragments(f, ip);
-    outer_add(f, m, t, ip, nexthop);
+    outer_add(f, m, t, ip, nexthop, IP4);
 }
 
 // --- tunnel encapsulation limit (RFC 2473 4.1.1) ---
@@ -301,7 +300,7 @@ static void encapsulate_frame(struct forwarder *f, struct rte_mbuf *m, const str
     if (unlikely(m->pkt_len - ETHER_HDR > __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED)))
         outer_add_large(f, m, t, ip, nexthop);
     else
-        outer_add(f, m, t, ip, nexthop);
+        outer_add(f, m, t, ip, nexthop, t->id.family);
 }
 
 // Reason why no outer header can be written in front of `at`.
@@ -330,11 +329,14 @@ static inline enum drop_reason refusal(const struct rte_mbuf *m, const struct tu
     return refusal_of_buffer(m, rte_pktmbuf_mtod(m, const uint8_t *));
 }
 
-static void outer_reset(struct forwarder *f)
+// `flags`: of any interface, because all have the same IFACE_ACL_OUT.
+static void outer_reset(struct forwarder *f, uint16_t flags, bool chained)
 {
     burst_reset(&f->outer4);
     burst_reset(&f->outer6);
     f->outer4.l2 = f->outer6.l2 = ETHER_HDR;
+    f->outer4.features = f->outer6.features = flags & IFACE_ACL_OUT;
+    f->outer4.chained = f->outer6.chained = chained;
 }
 
 static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
@@ -354,10 +356,12 @@ static inline void take_one(struct forwarder *f, struct rte_mbuf *m)
 
 bool tunnel_take_out(struct forwarder *f, unsigned max)
 {
-    if (!f->tunnel_out.n)
+    const struct frame_queue *q = &f->tunnel_out;
+
+    if (!q->n)
         return false;
-    outer_reset(f);
-    for (unsigned n = RTE_MIN(f->tunnel_out.n, max); n; n--) {
+    outer_reset(f, iface_get(q->pkt[q->head]->vlan_tci)->flags, true);
+    for (unsigned n = RTE_MIN(q->n, max); n; n--) {
         if (f->outer6.n + PIECES_MAX > BURST_MAX) // the others in the next round
             break;
         take_one(f, frame_queue_next(f, &f->tunnel_out));
@@ -367,23 +371,15 @@ bool tunnel_take_out(struct forwarder *f, unsigned max)
 
 // --- the fast path ---
 
-struct way { // of one packet
-    const struct tunnel *tunnel;
-    uint64_t word; // of the outer next hop
-    uint32_t nexthop;
-    uint16_t vr; // of the tunnel's interface
-    bool direct; // the outer next hop takes it, without watches or checks
-};
-
 INLINE uint32_t outer_len(uint32_t len, const struct tunnel *t, uint8_t kind, uint8_t family)
 {
     return len + size_of(t, kind, family) + (tunnel_is_ethernet(kind) ? ETHER_HDR : 0);
 }
 
-// Finds the way of packet i of b. Returns false if it has no tunnel of that kind and family, or
-// takes the slow path.
-INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t kind, uint8_t family,
-                     uint8_t inner)
+// The tunnel of packet i of b. Returns NULL if it has none of that kind and family, or takes the
+// slow path.
+INLINE const struct tunnel *tunnel_of(const struct burst *b, unsigned i, uint8_t kind,
+                                      uint8_t family, uint8_t inner)
 {
     const struct iface *iface = iface_get(b->out_iface[i]);
     const struct tunnel *t = tunnel_get(tunnel_of_iface(iface)); // of a tunnel's interface alone
@@ -394,13 +390,8 @@ INLINE bool find_way(const struct burst *b, unsigned i, struct way *w, uint8_t k
                  (family == IP6 && inner == IP6 && tunnel_limit_may_be(b->ip[i][6])) ||
                  outer_len(b->len[i], t, kind, family) >
                      __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED)))
-        return false;
-    w->nexthop = __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE); // partner: tunnel_set_path
-    w->word = nexthop_word(nexthop_get(w->nexthop));
-    w->tunnel = t;
-    w->vr = iface->vr;
-    w->direct = nexthop_word_kind(w->word) == NEXTHOP_ADJACENCY && !(iface->flags & IFACE_ACL_OUT);
-    return w->nexthop;
+        return NULL;
+    return t;
 }
 
 // Writes its Ethernet header as in a frame, without the tag.
@@ -411,43 +402,12 @@ INLINE void write_inner_ether(uint8_t *ip, const uint8_t *header, uint16_t type)
     store16(ip - 2, type);
 }
 
-struct direct { // frames that send_direct has written
-    uint64_t ports;
-    struct cross_run run;
-};
-
-// Writes and counts the frame of packet m like ether_out; tunnel_pass counts it in tx_queued.
-INLINE void send_direct(struct forwarder *f, struct rte_mbuf *m, const struct way *w, uint8_t *ip,
-                        uint8_t family, uint64_t size, struct direct *d)
-{
-    const unsigned port = nexthop_word_port(w->word), head = nexthop_word_head(w->word);
-    const uint8_t *end = nexthop_rewrite(nexthop_get(w->nexthop), w->word) + NEXTHOP_REWRITE;
-    const uint16_t out = nexthop_word_iface(w->word);
-    const uint64_t at = f->tx_word[port];
-
-    if (likely(head == ETHER_HDR)) {
-        store64(ip - ETHER_HDR, load64(end - ETHER_HDR));
-        f->tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
-    } else {
-        memcpy(ip - head, end - head, 16);
-        f->tx_word[port] = at + 1;
-        f->tx_iface[port][tx_word_n(at)] = out;
-        counter_pair_add(&f->counter->iface[out].tx_packets, size);
-    }
-    store64(ip - 8, load64(end - 8) |
-                        (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48);
-    f->tx_pkt[port][tx_word_n(at)] = m;
-    d->ports |= 1ull << port;
-    f->used_mark[w->nexthop] = f->used_epoch;
-    cross_run_add(f, &d->run, w->vr, iface_get(out)->vr);
-}
-
 // `inner`: the family of b.
-INLINE void pass_one(struct forwarder *f, const struct burst *b, unsigned i, const struct way *w,
-                     uint8_t kind, uint8_t outer, uint8_t inner, struct direct *d)
+INLINE void pass_one(struct forwarder *f, const struct burst *b, unsigned i,
+                     const struct tunnel *t, uint32_t nexthop, uint8_t kind, uint8_t outer,
+                     uint8_t inner)
 {
     const bool four = inner == IP4;
-    const struct tunnel *t = w->tunnel;
     const uint32_t hop = b->hop_out[i];
     struct rte_mbuf *m = b->pkt[i];
     uint8_t *ip = b->ip[i];
@@ -457,41 +417,34 @@ INLINE void pass_one(struct forwarder *f, const struct burst *b, unsigned i, con
     p.ttl = (uint8_t)(four ? hop : hop >> 24);
     store32(ip + (four ? 8 : 4), hop);
     if (tunnel_is_ethernet(kind)) {
-        write_inner_ether(ip, b->header[i] - nexthop_word_head(b->word[i]), p.type);
+        write_inner_ether(ip, b->header[i] - INNER_L2, p.type);
         p.at = ip - ETHER_HDR;
     }
     uint8_t *out = p.at - size_of(t, kind, outer);
-    const unsigned head = w->direct ? nexthop_word_head(w->word) : ETHER_HDR;
-    const uint32_t len = (uint32_t)(ip - out) + b->len[i], size = len + head;
-    m->data_off = (uint16_t)(out - head - (uint8_t *)m->buf_addr);
-    packet_set_length(m, size);
+    const uint32_t len = (uint32_t)(ip - out) + b->len[i];
+    m->data_off = (uint16_t)(out - ETHER_HDR - (uint8_t *)m->buf_addr);
+    packet_set_length(m, len + ETHER_HDR);
     encapsulate(m, t, &p, len, b->len[i], kind, outer);
     counter_pair_add(&f->counter->iface[b->out_iface[i]].tx_packets, b->size[i]);
     f->used_mark[b->nh[i]] = f->used_epoch;
-    if (likely(w->direct))
-        send_direct(f, m, w, out, outer, size, d);
-    else
-        outer_add(f, m, t, out, w->nexthop);
+    outer_add(f, m, t, out, nexthop, outer);
 }
 
 // Returns the mask of packets that have passed.
 INLINE uint64_t pass_all(struct forwarder *f, const struct burst *b, uint8_t kind, uint8_t outer,
                          uint8_t inner)
 {
-    const bool counted = nexthop_count_row(f->counting);
-    struct direct d = {0};
     uint64_t passed = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        struct way w;
-        if (!find_way(b, i, &w, kind, outer, inner))
+        const struct tunnel *t = tunnel_of(b, i, kind, outer, inner);
+        // Partner: tunnel_set_path.
+        const uint32_t nexthop = t ? __atomic_load_n(&t->nexthop, __ATOMIC_ACQUIRE) : 0;
+        if (unlikely(!nexthop))
             continue;
-        w.direct &= !counted;
-        pass_one(f, b, i, &w, kind, outer, inner, &d);
+        pass_one(f, b, i, t, nexthop, kind, outer, inner);
         passed |= 1ull << i;
     }
-    cross_run_end(f, &d.run);
-    f->tx_ports |= d.ports;
     return passed;
 }
 
@@ -528,16 +481,13 @@ void tunnel_pass(struct forwarder *f, struct burst *b)
 
     if (!t || b->chained || is_watched(f))
         return;
-    if (f->tx_queued + b->n > COLLECT_MAX)
-        tx_flush(f);
-    outer_reset(f);
+    outer_reset(f, b->features, false);
     switch (__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE)) {
     case TUNNEL_IPIP: passed = pass_kind(f, b, TUNNEL_IPIP, t->id.family); break;
     case TUNNEL_GRE: passed = pass_kind(f, b, TUNNEL_GRE, t->id.family); break;
     case TUNNEL_GRE_UDP: passed = pass_kind(f, b, TUNNEL_GRE_UDP, t->id.family); break;
     case TUNNEL_VXLAN: passed = pass_kind(f, b, TUNNEL_VXLAN, t->id.family); break;
     }
-    f->tx_queued += (unsigned)__builtin_popcountll(passed) - f->outer4.n - f->outer6.n;
     if (passed)
         burst_remove(b, passed);
 }
