@@ -33,9 +33,68 @@ const char *step_subject(const struct step *s, char *buf, size_t n)
     return buf;
 }
 
-static void plan_feature(struct change *c, const struct feature_config *f, enum phase phase)
+// --- lists of features ---------------------------------------------------------------------------
+
+struct list { // of a feature
+    const struct feature_list *l;
+    unsigned feature;
+};
+
+static const void *row_of_other(const struct change *c, const struct model *other,
+                                const struct list *of, const char *row)
 {
-    for (const struct feature_phase *p = f->phases; p && p->plan; p++)
+    const struct model_rows *rows = model_rows(other, of->feature, of->l);
+
+    if (of->l->find)
+        return of->l->find(c, other, row);
+    return of->l->stays && !of->l->stays(c, row)
+               ? NULL
+               : model_find(rows->item, rows->n, of->l->row_size, row);
+}
+
+static void plan_removed(struct change *c, const struct list *of)
+{
+    const struct model_rows *rows = model_rows(c->from, of->feature, of->l);
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const char *row = rows->item + i * of->l->row_size;
+
+        if (!row_of_other(c, c->to, of, row))
+            step_add(c, &of->l->step, of->l->unnamed ? "" : row, row, NULL, 0);
+    }
+}
+
+static void plan_added(struct change *c, const struct list *of)
+{
+    const struct feature_list *l = of->l;
+    const struct model_rows *rows = model_rows(c->to, of->feature, l);
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const char *row = rows->item + i * l->row_size,
+                   *old = row_of_other(c, c->from, of, row);
+
+        if (!old || memcmp(old + l->value_at, row + l->value_at, l->value_size))
+            step_add(c, &l->step, l->unnamed ? "" : row, old, row,
+                     *(const unsigned *)(const void *)(row + l->line_at));
+    }
+}
+
+static void plan_lists(struct change *c, unsigned feature, enum phase phase)
+{
+    for (const struct feature_list *l = features[feature]->config->lists; l && l->node; l++) {
+        const struct list of = {l, feature};
+
+        if (l->step.run && l->remove == phase)
+            plan_removed(c, &of);
+        if (l->step.run && l->add == phase)
+            plan_added(c, &of);
+    }
+}
+
+static void plan_feature(struct change *c, unsigned feature, enum phase phase)
+{
+    plan_lists(c, feature, phase);
+    for (const struct feature_phase *p = features[feature]->config->phases; p && p->plan; p++)
         if (p->phase == phase)
             p->plan(c);
 }
@@ -46,7 +105,7 @@ void change_plan(struct change *c, const struct model *from, const struct model 
     for (enum phase phase = 0; phase < PHASE_N; phase++)
         for (unsigned i = 0; i < FEATURE_N; i++)
             if (features[i]->config)
-                plan_feature(c, features[i]->config, phase);
+                plan_feature(c, i, phase);
 }
 
 void change_free(struct change *c)

@@ -47,6 +47,31 @@ struct feature_phase { // the steps of one feature in one phase
     void (*plan)(struct change *c);
 };
 
+// A list of the configuration, "port". Its entries become rows of a VEC in the feature's part, in
+// canonical order. A row begins with its name, unless it is `unnamed`; it is dropped if `read` sets
+// none. A change has a step for each row that it adds, removes or changes.
+struct feature_list {
+    const char *inside, *node;    // names in the schema; inside: of a container, or NULL
+    size_t at, row_size, line_at; // of the VEC in the part; of a row; of its `unsigned line`
+    // Reads into a zeroed row. NULL: the feature's own `read` fills the vector.
+    void (*read)(struct model *m, void *row, const struct lyd_node *entry);
+    void (*check)(const struct model *m, const void *row, struct errors *e);
+
+    struct step_kind step; // no `run`: the feature plans the steps itself
+    bool unnamed;
+    enum phase remove, add;
+    // A row with that name that does not stay is removed and added; NULL: it stays.
+    bool (*stays)(const struct change *c, const char *name);
+    // Instead of `stays`: the row of the other model that `row` was or becomes, or NULL.
+    const void *(*find)(const struct change *c, const struct model *other, const void *row);
+    size_t value_at, value_size; // part of a row whose bytes change in a step; 0: no part
+};
+#define LIST_ROWS(part, vec)                                                                       \
+    .at = offsetof(part, vec), .row_size = sizeof *((part *)0)->vec.item
+#define LIST_STEP(row, what, run) .step = {what, run}, .line_at = offsetof(row, line)
+#define LIST_VALUE(row, member)                                                                    \
+    .value_at = offsetof(row, member), .value_size = sizeof((row *)0)->member
+
 typedef void name_fn(void *ctx, const char *name, const char *help);
 struct feature_names { // names for completion: `k:complete SOURCE` of the schema
     const char *source;
@@ -55,6 +80,7 @@ struct feature_names { // names for completion: `k:complete SOURCE` of the schem
 
 struct feature_config {
     size_t part_size; // of its part of a model, zeroed before read; 0: no part
+    const struct feature_list *lists; // ended by {0}; before `read`, `check` and `phases`
     // From a tree that passed the schema's checks. `known`: a model whose marked entries
     // (config_is_known) are unchanged, or NULL.
     void (*read)(struct model *m, const struct lyd_node *tree, const struct model *known,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -58,6 +59,23 @@ const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct ly
                                    const char *name)
 {
     return lyd_child(config_find(first, yang_child(parent, name, true), NULL));
+}
+
+struct leaf_entries leaf_entries(const struct lyd_node *first, const struct lysc_node *parent,
+                                 const char *name)
+{
+    struct leaf_entries e = {0};
+
+    config_children(first, yang_child(parent, name, true), &e.v);
+    return e;
+}
+
+bool leaf_entries_left(struct leaf_entries *e)
+{
+    if (e->i < e->v.n)
+        return true;
+    vec_free(&e->v);
+    return false;
 }
 
 uint64_t leaf_scaled(const char *text, const char *suffixes)

@@ -8,26 +8,71 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-#define EACH_FEATURE(f, member)                                                                    \
+#define EACH_FEATURE(f)                                                                            \
     for (unsigned f##_id = 0; f##_id < FEATURE_N; f##_id++)                                        \
-        for (const struct feature_config *f = features[f##_id]->config; f && f->member; f = NULL)
+        for (const struct feature_config *f = features[f##_id]->config; f; f = NULL)
+#define EACH_FEATURE_WITH(f, member)                                                               \
+    EACH_FEATURE (f)                                                                               \
+        if (f->member)
 
 void model_read_list(struct model *m, const struct lyd_node *tree, const char *inside,
                      const char *name, void (*read)(struct model *m, const struct lyd_node *entry))
 {
     const struct lysc_node *parent = inside ? yang_child(NULL, inside, true) : NULL;
-    struct lyd_nodes v = {0};
 
-    config_children(inside ? leaf_inside(tree, NULL, inside) : tree, yang_child(parent, name, true),
-                    &v);
-    for (size_t i = 0; i < v.n; i++)
-        read(m, v.item[i]);
-    free(v.item);
+    leaf_foreach (inside ? leaf_inside(tree, NULL, inside) : tree, parent, name, entry)
+        read(m, entry);
+}
+
+// --- lists of features ---------------------------------------------------------------------------
+
+struct model_rows *model_rows(const struct model *m, unsigned feature, const struct feature_list *l)
+{
+    return (void *)((char *)m->part[feature] + l->at);
+}
+
+static void read_row(struct model *m, struct model_rows *rows, const struct feature_list *l,
+                     const struct lyd_node *entry)
+{
+    if (rows->n == rows->cap)
+        rows->item = vec_grow(rows->item, &rows->cap, l->row_size);
+    char *row = memset(rows->item + rows->n * l->row_size, 0, l->row_size);
+    l->read(m, row, entry);
+    rows->n += l->unnamed || *row;
+}
+
+static void read_lists(struct model *m, unsigned feature, const struct lyd_node *tree)
+{
+    for (const struct feature_list *l = features[feature]->config->lists; l && l->node; l++) {
+        const struct lysc_node *parent = l->inside ? yang_child(NULL, l->inside, true) : NULL;
+
+        if (!l->read)
+            continue;
+        leaf_foreach (l->inside ? leaf_inside(tree, NULL, l->inside) : tree, parent, l->node, entry)
+            read_row(m, model_rows(m, feature, l), l, entry);
+    }
+}
+
+static void check_lists(const struct model *m, unsigned feature, struct errors *e)
+{
+    for (const struct feature_list *l = features[feature]->config->lists; l && l->node; l++) {
+        const struct model_rows *rows = model_rows(m, feature, l);
+
+        for (size_t i = 0; l->check && i < rows->n; i++)
+            l->check(m, rows->item + i * l->row_size, e);
+    }
+}
+
+static void free_lists(struct model *m, unsigned feature)
+{
+    for (const struct feature_list *l = features[feature]->config->lists; l && l->node; l++)
+        vec_free(model_rows(m, feature, l));
 }
 
 struct model *model_make(const struct lyd_node *tree, const struct model *known, struct errors *e)
@@ -35,16 +80,22 @@ struct model *model_make(const struct lyd_node *tree, const struct model *known,
     struct model *m = calloc(1, sizeof *m);
 
     bug_on(!m);
-    EACH_FEATURE(f, part_size) {
+    EACH_FEATURE_WITH (f, part_size) {
         m->part[f_id] = calloc(1, f->part_size);
         bug_on(!m->part[f_id]);
     }
-    EACH_FEATURE(f, read)
-        f->read(m, tree, known, e);
-    EACH_FEATURE(f, resolve)
+    EACH_FEATURE (f) {
+        read_lists(m, f_id, tree);
+        if (f->read)
+            f->read(m, tree, known, e);
+    }
+    EACH_FEATURE_WITH (f, resolve)
         f->resolve(m);
-    EACH_FEATURE(f, check)
-        f->check(m, e);
+    EACH_FEATURE (f) {
+        check_lists(m, f_id, e);
+        if (f->check)
+            f->check(m, e);
+    }
     return m;
 }
 
@@ -52,8 +103,11 @@ void model_free(struct model *m)
 {
     if (!m)
         return;
-    EACH_FEATURE(f, free)
-        f->free(m);
+    EACH_FEATURE (f) {
+        if (f->free)
+            f->free(m);
+        free_lists(m, f_id);
+    }
     for (unsigned i = 0; i < FEATURE_N; i++)
         free(m->part[i]);
     free(m);

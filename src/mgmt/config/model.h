@@ -28,6 +28,15 @@ void model_read_list(struct model *m, const struct lyd_node *tree, const char *i
                      const char *name,
                      void (*read)(struct model *m, const struct lyd_node *entry));
 
+// Any VEC of a part, as a list of its feature describes it.
+struct feature_list;
+struct model_rows {
+    char *item;
+    size_t n, cap;
+};
+struct model_rows *model_rows(const struct model *m, unsigned feature,
+                              const struct feature_list *l);
+
 // Order of a part's elements: natural, then by bytes.
 int model_compare_names(const char *a, const char *b);
 // Finds the element named `name` among n sorted ones whose first member is the name, a string; or
