@@ -15,19 +15,13 @@
 #include "mgmt/feature.h"
 #include "yang/config_tree.h"
 
-static struct model_metalinks *metalinks_of(const struct model *m)
-{
-    return m->part[FEATURE_metalink];
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
-static void read_metalink(struct model *m, const struct lyd_node *entry)
+static void read_metalink(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_metalink *l = vec_push(&metalinks_of(m)->metalink);
+    struct model_metalink *l = row;
     const struct lyd_node *first = lyd_child(entry);
 
-    memset(l, 0, sizeof *l);
     leaf_copy(l->name, sizeof l->name, first, "name", "");
     leaf_copy(l->vr[0], sizeof l->vr[0], first, "a", VR_DEFAULT_NAME);
     leaf_copy(l->vr[1], sizeof l->vr[1], first, "b", VR_DEFAULT_NAME);
@@ -37,21 +31,12 @@ static void read_metalink(struct model *m, const struct lyd_node *entry)
     l->line = leaf_line(entry, NULL);
 }
 
-static void read_metalinks(struct model *m, const struct lyd_node *tree, const struct model *known,
-                           struct errors *e)
-{
-    model_read_list(m, tree, NULL, "metalink", read_metalink);
-}
-
-static void free_metalinks(struct model *m)
-{
-    vec_free(&metalinks_of(m)->metalink);
-}
-
 // --- rules ---------------------------------------------------------------------------------------
 
-static void check_metalink(const struct model *m, const struct model_metalink *l, struct errors *e)
+static void check_metalink(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_metalink *l = row;
+
     if (!strcmp(l->vr[0], l->vr[1]))
         errors_add(e, l->line,
                    "metalink %s: both ends are in virtual router '%s', expected two different ones",
@@ -66,49 +51,17 @@ static void check_metalink(const struct model *m, const struct model_metalink *l
     }
 }
 
-static void check_metalinks(const struct model *m, struct errors *e)
-{
-    vec_foreach (&metalinks_of(m)->metalink, l)
-        check_metalink(m, l, e);
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
 static int run_metalink(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     const struct model_metalink *l = to;
 
+    if (from && to)
+        return iface_manager_set_metalink_mtu(s->name, l->mtu, err, n);
     if (from)
         return iface_manager_del_metalink(s->name, err, n);
     return iface_manager_add_metalink(s->name, l->vr[0], l->vr[1], l->mtu, err, n);
-}
-
-static int run_mtu(const struct step *s, const void *from, const void *to, char *err, size_t n)
-{
-    return iface_manager_set_metalink_mtu(s->name, ((const struct model_metalink *)to)->mtu, err,
-                                          n);
-}
-
-static const struct step_kind metalink_kind = {"metalink", run_metalink},
-                              mtu_kind = {"metalink", run_mtu};
-
-static void plan_remove(struct change *c)
-{
-    vec_foreach (&metalinks_of(c->from)->metalink, l)
-        if (!metalink_stays(c, l->end[0]))
-            step_add(c, &metalink_kind, l->name, l, NULL, 0);
-}
-
-static void plan_add(struct change *c)
-{
-    vec_foreach (&metalinks_of(c->to)->metalink, l) {
-        const struct model_metalink *old = model_find_metalink(c->from, l->end[0], NULL);
-
-        if (!metalink_stays(c, l->end[0]))
-            step_add(c, &metalink_kind, l->name, NULL, l, l->line);
-        else if (old->mtu != l->mtu)
-            step_add(c, &mtu_kind, l->name, old, l, l->line);
-    }
 }
 
 // --- completion ----------------------------------------------------------------------------------
@@ -125,12 +78,18 @@ static void each_metalink(name_fn *fn, void *ctx)
 
 static const struct feature_config metalink_config = {
     .part_size = sizeof(struct model_metalinks),
-    .read = read_metalinks,
-    .check = check_metalinks,
-    .free = free_metalinks,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VPORTS, plan_remove},
-                                             {PHASE_ADD_VPORTS, plan_add},
-                                             {0}},
+    .lists =
+        (const struct feature_list[]){
+            {.node = "metalink",
+             LIST_ROWS(struct model_metalinks, metalink),
+             .read = read_metalink,
+             .check = check_metalink,
+             LIST_STEP(struct model_metalink, "metalink", run_metalink),
+             .remove = PHASE_REMOVE_VPORTS,
+             .add = PHASE_ADD_VPORTS,
+             .stays = metalink_stays,
+             LIST_VALUE(struct model_metalink, mtu)},
+            {0}},
     .names = (const struct feature_names[]){{"metalink", each_metalink}, {0}},
 };
 

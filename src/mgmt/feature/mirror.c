@@ -23,12 +23,13 @@
 // --- configuration -------------------------------------------------------------------------------
 
 struct model_mirror {
+    char name[16]; // of the port or session
     struct mirror mirror;
     unsigned line;
 };
 
-struct model_mirrors { // mirrors of ports in port order, then sessions
-    VEC(struct model_mirror) mirror;
+struct model_mirrors { // in natural order of names
+    VEC(struct model_mirror) port, session;
 };
 
 static struct model_mirrors *mirrors_of(const struct model *m)
@@ -45,76 +46,65 @@ static unsigned points_of(const char *direction)
     return !strcmp(direction, "both") ? rx | tx : !strcmp(direction, "rx") ? rx : tx;
 }
 
-static struct mirror *read_mirror(struct model *m, const struct lyd_node *entry)
+static void read_mirror(struct model_mirror *r, const struct lyd_node *entry)
 {
-    struct model_mirror *r = vec_push(&mirrors_of(m)->mirror);
     const struct lyd_node *to = leaf_inside(lyd_child(entry), entry->schema, "to");
 
-    memset(r, 0, sizeof *r);
     leaf_copy(r->mirror.to_port, sizeof r->mirror.to_port, to, "port", "");
     leaf_copy(r->mirror.to_tap, sizeof r->mirror.to_tap, to, "tap", "");
     r->line = config_line_of(entry);
     for (const struct lyd_node *leaf = to; leaf && !r->line; leaf = leaf->next)
         r->line = config_line_of(leaf);
-    return &r->mirror;
 }
 
 static void read_port(struct model *m, const struct lyd_node *port)
 {
-    struct lyd_nodes v = {0};
+    leaf_foreach (lyd_child(port), port->schema, "mirror", entry) {
+        struct model_mirror *r = vec_push(&mirrors_of(m)->port);
 
-    config_children(lyd_child(port), yang_child(port->schema, "mirror", true), &v);
-    for (size_t i = 0; i < v.n; i++) {
-        struct mirror *r = read_mirror(m, v.item[i]);
-
-        leaf_copy(r->port, sizeof r->port, lyd_child(port), "name", "");
-        r->points = points_of(config_value(lyd_child(v.item[i]), "direction"));
+        memset(r, 0, sizeof *r);
+        leaf_copy(r->name, sizeof r->name, lyd_child(port), "name", "");
+        leaf_copy(r->mirror.port, sizeof r->mirror.port, lyd_child(port), "name", "");
+        r->mirror.points = points_of(config_value(lyd_child(entry), "direction"));
+        read_mirror(r, entry);
     }
-    free(v.item);
 }
 
-static void read_session(struct model *m, const struct lyd_node *entry)
-{
-    struct mirror *r = read_mirror(m, entry);
-
-    leaf_copy(r->session, sizeof r->session, lyd_child(entry), "name", "");
-}
-
-static void read_mirrors(struct model *m, const struct lyd_node *tree, const struct model *known,
-                         struct errors *e)
+static void read_ports(struct model *m, const struct lyd_node *tree, const struct model *known,
+                       struct errors *e)
 {
     model_read_list(m, tree, NULL, "port", read_port);
-    model_read_list(m, tree, NULL, "mirror-session", read_session);
 }
 
-static void free_mirrors(struct model *m)
+static void read_session(struct model *m, void *row, const struct lyd_node *entry)
 {
-    vec_free(&mirrors_of(m)->mirror);
+    struct model_mirror *r = row;
+
+    leaf_copy(r->name, sizeof r->name, lyd_child(entry), "name", "");
+    leaf_copy(r->mirror.session, sizeof r->mirror.session, lyd_child(entry), "name", "");
+    read_mirror(r, entry);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// Mirrors of one port are adjacent, and ports are sorted by name.
 static bool is_mirrored(const struct model *m, const char *port)
 {
     const struct model_mirrors *all = mirrors_of(m);
-    size_t n = all->mirror.n;
 
-    while (n && all->mirror.item[n - 1].mirror.session[0])
-        n--;
-    return model_find(all->mirror.item, n, sizeof *all->mirror.item, port);
+    return model_find(all->port.item, all->port.n, sizeof *all->port.item, port);
 }
 
+// Mirrors of one port are adjacent.
 static void check_directions(const struct model_mirrors *all, const struct model_mirror *r,
                              struct errors *e)
 {
     for (const struct model_mirror *o = r;
-         o > all->mirror.item && !strcmp(o[-1].mirror.port, r->mirror.port); o--)
+         o > all->port.item && !strcmp(o[-1].name, r->name); o--)
         if (o[-1].mirror.points & r->mirror.points)
             errors_add(e, o[-1].line > r->line ? o[-1].line : r->line,
                        "port %s: mirror 'both' and mirror 'rx' or 'tx' would copy frames twice, "
                        "expected one of them",
-                       r->mirror.port);
+                       r->name);
 }
 
 static void check_output(const struct model *m, const struct model_mirror *r, struct errors *e)
@@ -131,11 +121,12 @@ static void check_output(const struct model *m, const struct model_mirror *r, st
                    name);
 }
 
-static void check_mirror(const struct model *m, const struct model_mirror *r, struct errors *e)
+static void check_mirror(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_mirror *r = row;
     const struct mirror *i = &r->mirror;
     const char *tap = i->to_tap, *kind = i->session[0] ? "mirror-session" : "port",
-               *name = i->session[0] ? i->session : i->port;
+               *name = r->name;
 
     if (!i->to_port[0] == !tap[0])
         errors_add(e, r->line, "%s %s: a mirror needs either 'to port' or 'to tap'", kind, name);
@@ -159,12 +150,6 @@ static void check_mirror(const struct model *m, const struct model_mirror *r, st
     check_output(m, r, e);
 }
 
-static void check_mirrors(const struct model *m, struct errors *e)
-{
-    vec_foreach (&mirrors_of(m)->mirror, r)
-        check_mirror(m, r, e);
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
 static int run_mirror(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -175,49 +160,33 @@ static int run_mirror(const struct step *s, const void *from, const void *to, ch
     return 0;
 }
 
-static bool has_mirror(const struct model *m, const struct model_mirror *wanted)
+static const void *find_mirror(const struct change *c, const struct model *other, const void *row)
 {
-    vec_foreach (&mirrors_of(m)->mirror, i)
+    const struct model_mirror *wanted = row;
+    const struct model_mirrors *all = mirrors_of(other);
+
+    vec_foreach (wanted->mirror.session[0] ? &all->session : &all->port, i)
         if (!memcmp(&i->mirror, &wanted->mirror, sizeof i->mirror)) // padding is zero
-            return true;
-    return false;
+            return i;
+    return NULL;
 }
 
-static void add_step(struct change *c, const struct model_mirror *from,
-                     const struct model_mirror *to)
-{
-    static const struct step_kind mirror = {"mirror of port", run_mirror},
-                                  session = {"mirror-session", run_mirror};
-    const struct mirror *m = to ? &to->mirror : &from->mirror;
-
-    if (m->session[0])
-        step_add(c, &session, m->session, from, to, to ? to->line : 0);
-    else
-        step_add(c, &mirror, m->port, from, to, to ? to->line : 0);
-}
-
-static void plan_remove(struct change *c)
-{
-    vec_foreach (&mirrors_of(c->from)->mirror, r)
-        if (!has_mirror(c->to, r))
-            add_step(c, r, NULL);
-}
-
-static void plan_add(struct change *c)
-{
-    vec_foreach (&mirrors_of(c->to)->mirror, r)
-        if (!has_mirror(c->from, r))
-            add_step(c, NULL, r);
-}
-
+#define MIRRORS(vec)                                                                               \
+    LIST_ROWS(struct model_mirrors, vec), .check = check_mirror, .remove = PHASE_REMOVE_USERS,     \
+        .add = PHASE_ADD_USERS, .find = find_mirror
 static const struct feature_config mirror_config = {
     .part_size = sizeof(struct model_mirrors),
-    .read = read_mirrors,
-    .check = check_mirrors,
-    .free = free_mirrors,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
-                                             {PHASE_ADD_USERS, plan_add},
-                                             {0}},
+    .lists =
+        (const struct feature_list[]){
+            {.node = "mirror",
+             MIRRORS(port),
+             LIST_STEP(struct model_mirror, "mirror of port", run_mirror)},
+            {.node = "mirror-session",
+             .read = read_session,
+             MIRRORS(session),
+             LIST_STEP(struct model_mirror, "mirror-session", run_mirror)},
+            {0}},
+    .read = read_ports,
 };
 
 // --- state ---------------------------------------------------------------------------------------

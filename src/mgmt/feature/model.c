@@ -179,10 +179,9 @@ const struct model_metalink *model_find_metalink(const struct model *m, const ch
     return find_metalink(m, name);
 }
 
-bool metalink_stays(const struct change *c, const char *interface)
+bool metalink_stays(const struct change *c, const char *name)
 {
-    const struct model_metalink *a = model_find_metalink(c->from, interface, NULL),
-                                *b = model_find_metalink(c->to, interface, NULL);
+    const struct model_metalink *a = find_metalink(c->from, name), *b = find_metalink(c->to, name);
     bool same = a && b;
 
     for (unsigned k = 0; k < 2 && same; k++)
@@ -254,7 +253,9 @@ void model_each_interface_of(const struct model *m, const char *vr,
 
 bool interface_stays(const struct change *c, const char *name)
 {
-    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name) ||
+    const struct model_metalink *l = model_find_metalink(c->from, name, NULL);
+
+    return port_stays(c, name) || vport_stays(c, name) || (l && metalink_stays(c, l->name)) ||
            tunnel_stays(c, name);
 }
 

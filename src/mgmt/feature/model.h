@@ -128,8 +128,8 @@ const struct model_metalinks *model_metalinks(const struct model *m);
 const struct model_metalink *model_find_metalink(const struct model *m, const char *interface,
                                                  unsigned *end);
 
-// Whether `interface` is an end of a metalink that exists unchanged before and after a change.
-bool metalink_stays(const struct change *c, const char *interface);
+// Whether the metalink joins the same virtual routers before and after a change.
+bool metalink_stays(const struct change *c, const char *name);
 
 // --- tunnels -------------------------------------------------------------------------------------
 

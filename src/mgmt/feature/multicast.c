@@ -51,30 +51,25 @@ static uint8_t read_address(uint8_t b[16], const char *text)
     return a.family;
 }
 
-static void read_route(struct model *m, const struct lyd_node *entry)
+static void read_route(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_multicast *r = vec_push(&routes_of(m)->route);
+    struct model_multicast *r = row;
     const struct lyd_node *first = lyd_child(entry);
     struct multicast_static *s = &r->route;
     const char *source = config_value(first, "source");
-    struct lyd_nodes v = {0};
 
-    memset(r, 0, sizeof *r);
     leaf_copy(r->vr, sizeof r->vr, first, "vr", "");
     leaf_copy(s->in, sizeof s->in, first, "input", "");
     s->key.family = read_address(s->key.group, config_value(first, "group"));
     if (read_address(s->key.source, source) != s->key.family && strcmp(source, "any"))
         s->key.iface = 1; // another family: check_route reports it
-    config_children(first, yang_child(entry->schema, "output", true), &v);
-    for (size_t i = 0; i < v.n && i < MULTICAST_OUT_MAX; i++) {
-        const struct lyd_node *output = lyd_child(v.item[i]);
-
-        leaf_copy(s->out[i].iface, sizeof s->out[i].iface, output, "interface", "");
-        s->out[i].ttl = (uint8_t)leaf_number(output, "ttl", 1);
-        s->n_out++;
-    }
+    leaf_foreach (first, entry->schema, "output", output)
+        if (s->n_out < MULTICAST_OUT_MAX) {
+            leaf_copy(s->out[s->n_out].iface, sizeof s->out->iface, lyd_child(output), "interface",
+                      "");
+            s->out[s->n_out++].ttl = (uint8_t)leaf_number(lyd_child(output), "ttl", 1);
+        }
     r->line = leaf_line(entry, NULL);
-    free(v.item);
 }
 
 static int compare_keys(const void *pa, const void *pb)
@@ -86,12 +81,10 @@ static int compare_keys(const void *pa, const void *pb)
     return d ? d : strcmp(a->vr, b->vr);
 }
 
-static void read_routes(struct model *m, const struct lyd_node *tree, const struct model *known,
-                        struct errors *e)
+static void sort_routes(struct model *m)
 {
     struct model_routes *all = routes_of(m);
 
-    model_read_list(m, tree, "multicast", "route", read_route);
     vec_foreach (&all->route, r)
         *vec_push(&all->by_key) = r;
     if (all->route.n)
@@ -100,7 +93,6 @@ static void read_routes(struct model *m, const struct lyd_node *tree, const stru
 
 static void free_routes(struct model *m)
 {
-    vec_free(&routes_of(m)->route);
     vec_free(&routes_of(m)->by_key);
 }
 
@@ -152,8 +144,9 @@ static bool is_source(const struct multicast_key *k)
                             : s[0] != 0xff && !(s[0] == 0xfe && (s[1] & 0xc0) == 0x80);
 }
 
-static void check_route(const struct model *m, const struct model_multicast *r, struct errors *e)
+static void check_route(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_multicast *r = row;
     const struct multicast_static *s = &r->route;
     char what[80];
 
@@ -182,28 +175,21 @@ static void check_route(const struct model *m, const struct model_multicast *r, 
     }
 }
 
-static void check_routes(const struct model *m, struct errors *e)
-{
-    vec_foreach (&routes_of(m)->route, r)
-        check_route(m, r, e);
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
-static const struct model_multicast *find_route(const struct model *m,
-                                                const struct model_multicast *wanted)
+static const void *find_route(const struct change *c, const struct model *other, const void *row)
 {
-    const struct model_routes *all = routes_of(m);
+    const struct model_multicast *r = row;
+    const struct model_routes *all = routes_of(other);
     struct model_multicast **found =
-        all->by_key.n ? bsearch(&wanted, all->by_key.item, all->by_key.n,
-                                sizeof *all->by_key.item, compare_keys)
+        all->by_key.n ? bsearch(&r, all->by_key.item, all->by_key.n, sizeof *all->by_key.item,
+                                compare_keys)
                       : NULL;
 
-    return found ? *found : NULL;
+    return found && vr_stays(c, r->vr) ? *found : NULL;
 }
 
-static int run_route(const struct step *s, const void *from, const void *to, char *err,
-                         size_t n)
+static int run_route(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     const struct model_multicast *old = from, *new = to;
     int e = new ? rib_manager_multicast_set(new->vr, &new->route)
@@ -217,36 +203,25 @@ static int run_route(const struct step *s, const void *from, const void *to, cha
     return e;
 }
 
-static const struct step_kind route_kind = {"multicast route", run_route};
-
 // Routes refer to interfaces by name, and interfaces may come and go.
-static void plan_remove(struct change *c)
-{
-    vec_foreach (&routes_of(c->from)->route, r)
-        if (!vr_stays(c, r->vr) || !find_route(c->to, r))
-            step_add(c, &route_kind, "", r, NULL, 0);
-}
-
-static void plan_add(struct change *c)
-{
-    vec_foreach (&routes_of(c->to)->route, r) {
-        const struct model_multicast *old = find_route(c->from, r);
-
-        if (!old || !vr_stays(c, r->vr))
-            step_add(c, &route_kind, "", NULL, r, r->line);
-        else if (memcmp(&old->route, &r->route, sizeof r->route))
-            step_add(c, &route_kind, "", old, r, r->line);
-    }
-}
-
 static const struct feature_config multicast_config = {
     .part_size = sizeof(struct model_routes),
-    .read = read_routes,
-    .check = check_routes,
+    .lists =
+        (const struct feature_list[]){
+            {.inside = "multicast",
+             .node = "route",
+             LIST_ROWS(struct model_routes, route),
+             .read = read_route,
+             .check = check_route,
+             LIST_STEP(struct model_multicast, "multicast route", run_route),
+             .unnamed = true,
+             .remove = PHASE_REMOVE_USERS,
+             .add = PHASE_ADD_USERS,
+             .find = find_route,
+             LIST_VALUE(struct model_multicast, route)},
+            {0}},
+    .resolve = sort_routes,
     .free = free_routes,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
-                                             {PHASE_ADD_USERS, plan_add},
-                                             {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

@@ -121,13 +121,12 @@ static void read_rates(struct model_policer *m, const struct lyd_node *first)
         p->ebs = p->cbs;
 }
 
-static void read_policer(struct model *model, const struct lyd_node *entry)
+static void read_policer(struct model *model, void *row, const struct lyd_node *entry)
 {
-    struct model_policer *m = vec_push(&policers_of(model)->policer);
+    struct model_policer *m = row;
     const struct lyd_node *first = lyd_child(entry);
     int kind;
 
-    memset(m, 0, sizeof *m);
     leaf_copy(m->name, sizeof m->name, first, "name", "");
     leaf_copy(m->policer.name, sizeof m->policer.name, first, "name", "");
     leaf_copy(m->owner, sizeof m->owner, first, "vr", "");
@@ -140,25 +139,18 @@ static void read_policer(struct model *model, const struct lyd_node *entry)
         read_case(m, entry, color);
 }
 
-static void read_police(struct model *m, const struct lyd_node *entry)
+static void read_police(struct model *m, void *row, const struct lyd_node *entry)
 {
     const struct lyd_node *police = leaf_inside(lyd_child(entry), entry->schema, "police");
-    struct model_police p = {.line = leaf_line(entry, NULL)};
+    struct model_police *p = row;
 
-    leaf_copy(p.interface, sizeof p.interface, lyd_child(entry), "name", "");
+    p->line = leaf_line(entry, NULL);
     for (unsigned d = 0; d < POLICER_DIRECTIONS; d++)
-        leaf_copy(p.name[d], sizeof p.name[d], police, direction_name[d], "");
+        leaf_copy(p->name[d], sizeof p->name[d], police, direction_name[d], "");
     for (const struct lyd_node *leaf = police; leaf; leaf = leaf->next)
-        p.line = config_line_of(leaf) ? config_line_of(leaf) : p.line;
-    if (p.name[POLICER_IN][0] || p.name[POLICER_OUT][0])
-        *vec_push(&policers_of(m)->police) = p;
-}
-
-static void read_policers(struct model *m, const struct lyd_node *tree, const struct model *known,
-                          struct errors *e)
-{
-    model_read_list(m, tree, NULL, "policer", read_policer);
-    model_read_list(m, tree, NULL, "interface", read_police);
+        p->line = config_line_of(leaf) ? config_line_of(leaf) : p->line;
+    if (p->name[POLICER_IN][0] || p->name[POLICER_OUT][0])
+        leaf_copy(p->interface, sizeof p->interface, lyd_child(entry), "name", "");
 }
 
 static const struct model_policer *find_policer(const struct model *m, const char *name)
@@ -176,12 +168,6 @@ static void resolve_policers(struct model *m)
             if (named)
                 p->policer[d] = named->policer;
         }
-}
-
-static void free_policers(struct model *m)
-{
-    vec_free(&policers_of(m)->policer);
-    vec_free(&policers_of(m)->police);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
@@ -236,8 +222,11 @@ static void check_two_rates(const struct model_policer *m, struct errors *e)
                       (unsigned long long)p->cir);
 }
 
-static void check_policer(const struct model_policer *m, struct errors *e)
+static void check_policer(const struct model *model, const void *row, struct errors *e)
 {
+    const struct model_policer *m = row;
+
+    owner_check_name("policer", m->name, m->owner, m->line, e);
     check_rate(m, "cir", m->policer.cir, e);
     check_burst(m, "cbs", m->policer.cbs, e);
     m->policer.kind == POLICER_TRTCM ? check_two_rates(m, e) : check_one_rate(m, e);
@@ -264,7 +253,8 @@ static uint16_t mtu_of(const struct model *m, const char *interface)
 }
 
 // The bucket must hold a packet of the interface's MTU, otherwise such a packet never passes.
-static void check_police(const struct model *m, const struct model_police *p, struct errors *e)
+static void check_burst_holds_mtu(const struct model *m, const struct model_police *p,
+                                  struct errors *e)
 {
     uint16_t mtu = mtu_of(m, p->interface);
 
@@ -307,16 +297,10 @@ unsigned model_policers_of(const struct model *m, const char *vr)
     return n;
 }
 
-static void check_policers(const struct model *m, struct errors *e)
+static void check_police(const struct model *m, const void *row, struct errors *e)
 {
-    vec_foreach (&policers_of(m)->policer, p) {
-        owner_check_name("policer", p->name, p->owner, p->line, e);
-        check_policer(p, e);
-    }
-    vec_foreach (&policers_of(m)->police, p)
-        check_police_owner(m, p, e);
-    vec_foreach (&policers_of(m)->police, p)
-        check_police(m, p, e);
+    check_police_owner(m, row, e);
+    check_burst_holds_mtu(m, row, e);
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -330,50 +314,26 @@ static int run_police(const struct step *s, const void *from, const void *to, ch
                                     p ? &p->policer[POLICER_OUT] : &none, err, n);
 }
 
-static const struct step_kind police_kind = {"policers of interface", run_police};
-
-static const struct model_police *find_police(const struct model *m, const char *interface)
-{
-    const struct model_policers *all = policers_of(m);
-
-    return model_find(all->police.item, all->police.n, sizeof *all->police.item, interface);
-}
-
-static bool interface_is_kept(const struct change *c, const char *name)
-{
-    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name) ||
-           tunnel_stays(c, name);
-}
-
-// Unbinds policers from interfaces that are removed, so that undoing binds them again; the rest is
-// in plan_bind.
-static void plan_unbind(struct change *c)
-{
-    vec_foreach (&policers_of(c->from)->police, p)
-        if (!interface_is_kept(c, p->interface) || !find_police(c->to, p->interface))
-            step_add(c, &police_kind, p->interface, p, NULL, 0);
-}
-
-static void plan_bind(struct change *c)
-{
-    vec_foreach (&policers_of(c->to)->police, p) {
-        const struct model_police *was =
-            interface_is_kept(c, p->interface) ? find_police(c->from, p->interface) : NULL;
-
-        if (!was || memcmp(was->policer, p->policer, sizeof p->policer)) // padding is zero
-            step_add(c, &police_kind, p->interface, was, p, p->line);
-    }
-}
-
+// Unbinding from interfaces that are removed is a step, so that undoing binds them again.
 static const struct feature_config policer_config = {
     .part_size = sizeof(struct model_policers),
-    .read = read_policers,
+    .lists =
+        (const struct feature_list[]){
+            {.node = "policer",
+             LIST_ROWS(struct model_policers, policer),
+             .read = read_policer,
+             .check = check_policer},
+            {.node = "interface",
+             LIST_ROWS(struct model_policers, police),
+             .read = read_police,
+             .check = check_police,
+             LIST_STEP(struct model_police, "policers of interface", run_police),
+             .remove = PHASE_UNBIND,
+             .add = PHASE_BIND,
+             .stays = interface_stays,
+             LIST_VALUE(struct model_police, policer)}, // padding is zero
+            {0}},
     .resolve = resolve_policers,
-    .check = check_policers,
-    .free = free_policers,
-    .phases = (const struct feature_phase[]){{PHASE_UNBIND, plan_unbind},
-                                             {PHASE_BIND, plan_bind},
-                                             {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

@@ -41,14 +41,13 @@ const struct column port_size_columns[] = {
     COLUMN(struct port_config, tx_descriptors, "tx-descriptors"),
     {0}};
 
-static void read_port(struct model *m, const struct lyd_node *entry)
+static void read_port(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_port *p = vec_push(&model_ports(m)->port);
+    struct model_port *p = row;
     struct port_config *c = &p->config;
     const struct lyd_node *first = lyd_child(entry);
     const char *mac = config_value(first, "mac");
 
-    memset(p, 0, sizeof *p);
     c->mtu = 1500;
     columns_read(first, device_columns, c);
     columns_read(first, port_size_columns, c);
@@ -61,17 +60,6 @@ static void read_port(struct model *m, const struct lyd_node *entry)
     p->force = leaf_true(first, "force");
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
     p->line = leaf_line(entry, config_value(first, "devargs") ? "devargs" : "kernel-interface");
-}
-
-static void read_ports(struct model *m, const struct lyd_node *tree, const struct model *known,
-                       struct errors *e)
-{
-    model_read_list(m, tree, NULL, "port", read_port);
-}
-
-static void free_ports(struct model *m)
-{
-    vec_free(&model_ports(m)->port);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
@@ -104,9 +92,10 @@ static void check_unique_device(const struct model *m, struct errors *e)
         }
 }
 
-static void check_port(const struct model_port *p, struct errors *e)
+static void check_port(const struct model *m, const void *row, struct errors *e)
 {
     static const uint8_t zero[6];
+    const struct model_port *p = row;
     const struct port_config *c = &p->config;
     char why[1024];
 
@@ -120,13 +109,6 @@ static void check_port(const struct model_port *p, struct errors *e)
     if (!strcmp(c->name, ".") || !strcmp(c->name, ".."))
         errors_add(e, p->line,
                    "port %s: Linux has no interface of this name, expected another name", c->name);
-}
-
-static void check_ports(const struct model *m, struct errors *e)
-{
-    vec_foreach (&model_ports(m)->port, p)
-        check_port(p, e);
-    check_unique_device(m, e);
 }
 
 // --- the host ------------------------------------------------------------------------------------
@@ -363,10 +345,13 @@ static void each_netdev(name_fn *fn, void *ctx)
 
 const struct feature_config port_config = {
     .part_size = sizeof(struct model_ports),
-    .read = read_ports,
+    .lists = (const struct feature_list[]){{.node = "port",
+                                            LIST_ROWS(struct model_ports, port),
+                                            .read = read_port,
+                                            .check = check_port},
+                                           {0}},
     .resolve = find_vrs,
-    .check = check_ports,
-    .free = free_ports,
+    .check = check_unique_device,
     .check_host = check_devices,
     .note = note_addresses,
     .phases = (const struct feature_phase[]){{PHASE_REMOVE_PORTS, plan_remove},

@@ -57,13 +57,12 @@ static void read_next_hops(struct program_config *c, const struct lyd_node *entr
     }
 }
 
-static void read_program(struct model *m, const struct lyd_node *entry)
+static void read_program(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_program *p = vec_push(&programs_of(m)->program);
+    struct model_program *p = row;
     struct program_config *c = &p->config;
     const struct lyd_node *first = lyd_child(entry);
 
-    memset(p, 0, sizeof *p);
     snprintf(c->vr, sizeof c->vr, VR_DEFAULT_NAME);
     c->order = ORDER_DEFAULT;
     c->fault_drops = true;
@@ -73,17 +72,6 @@ static void read_program(struct model *m, const struct lyd_node *entry)
         c->ether_type = (uint16_t)strtoul(config_value(first, "ether-type"), NULL, 16);
     read_next_hops(c, entry);
     p->line = leaf_line(entry, NULL);
-}
-
-static void read_programs(struct model *m, const struct lyd_node *tree, const struct model *known,
-                          struct errors *e)
-{
-    model_read_list(m, tree, NULL, "program", read_program);
-}
-
-static void free_programs(struct model *m)
-{
-    vec_free(&programs_of(m)->program);
 }
 
 // The router's own use of the EtherType; NULL if there is none.
@@ -102,11 +90,13 @@ static const char *type_taken(uint16_t type)
     return NULL;
 }
 
-static void check_program(const struct model_program *p, struct errors *e)
+static void check_program(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_program *p = row;
     const struct program_config *c = &p->config;
     const char *taken = type_taken(c->ether_type);
 
+    owner_check_name("program", c->name, p->owner, p->line, e);
     if (c->hook == PROGRAM_ETHER_TYPE && c->ether_type < ETHER_TYPE_MIN)
         errors_add_of(
             e, p->owner, p->line,
@@ -132,14 +122,6 @@ static void check_program(const struct model_program *p, struct errors *e)
         }
 }
 
-static void check_programs(const struct model *m, struct errors *e)
-{
-    vec_foreach (&programs_of(m)->program, p) {
-        owner_check_name("program", p->config.name, p->owner, p->line, e);
-        check_program(p, e);
-    }
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
 static int run_program(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -154,45 +136,34 @@ static int run_program(const struct step *s, const void *from, const void *to, c
     return 0;
 }
 
-static const struct step_kind program_kind = {"program", run_program};
-
-// The program of that name, if its virtual router stays.
-static const struct model_program *find_kept(const struct change *c, const struct model *m,
-                                             const char *name)
+static const struct model_program *find_program(const struct model *m, const char *name)
 {
     const struct model_programs *all = programs_of(m);
-    const struct model_program *p =
-        model_find(all->program.item, all->program.n, sizeof *all->program.item, name);
 
-    return p && vr_stays(c, p->config.vr) ? p : NULL;
+    return model_find(all->program.item, all->program.n, sizeof *all->program.item, name);
 }
 
-static void plan_remove(struct change *c)
+static bool program_stays(const struct change *c, const char *name)
 {
-    vec_foreach (&programs_of(c->from)->program, p)
-        if (!vr_stays(c, p->config.vr) || !find_kept(c, c->to, p->config.name))
-            step_add(c, &program_kind, p->config.name, p, NULL, 0);
-}
+    const struct model_program *a = find_program(c->from, name), *b = find_program(c->to, name);
 
-static void plan_add(struct change *c)
-{
-    vec_foreach (&programs_of(c->to)->program, p) {
-        const struct model_program *was = find_kept(c, c->from, p->config.name);
-        bool kept = was && vr_stays(c, p->config.vr);
-
-        if (!kept || memcmp(&was->config, &p->config, sizeof p->config)) // padding is zero
-            step_add(c, &program_kind, p->config.name, kept ? was : NULL, p, p->line);
-    }
+    return a && b && vr_stays(c, a->config.vr) && vr_stays(c, b->config.vr);
 }
 
 static const struct feature_config program_config = {
     .part_size = sizeof(struct model_programs),
-    .read = read_programs,
-    .check = check_programs,
-    .free = free_programs,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
-                                             {PHASE_ADD_USERS, plan_add},
-                                             {0}},
+    .lists =
+        (const struct feature_list[]){
+            {.node = "program",
+             LIST_ROWS(struct model_programs, program),
+             .read = read_program,
+             .check = check_program,
+             LIST_STEP(struct model_program, "program", run_program),
+             .remove = PHASE_REMOVE_USERS,
+             .add = PHASE_ADD_USERS,
+             .stays = program_stays,
+             LIST_VALUE(struct model_program, config)}, // padding is zero
+            {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

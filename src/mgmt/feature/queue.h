@@ -44,9 +44,11 @@ struct model_queue_profiles {
     VEC(struct model_queue_profile) profile;
 };
 
-void queue_profiles_read(struct model_queue_profiles *all, const struct lyd_node *tree);
-void queue_profiles_check(const struct model_queue_profiles *all, struct errors *e);
-void queue_profiles_free(struct model_queue_profiles *all);
+// For the lists of the configuration (config/feature_config.h).
+void queue_map_read(struct model *m, void *row, const struct lyd_node *entry);
+void queue_map_check(const struct model *m, const void *row, struct errors *e);
+void queue_profile_read(struct model *m, void *row, const struct lyd_node *entry);
+void queue_profile_check(const struct model *m, const void *row, struct errors *e);
 // Returns the built-in one if there is none of that name.
 const struct class_map *queue_class_map(const struct model_queue_profiles *all, const char *name);
 const struct model_queue_profile *queue_profile(const struct model_queue_profiles *all,

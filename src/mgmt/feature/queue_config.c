@@ -44,12 +44,9 @@ static void read_client(struct model_queue_client *c, const struct lyd_node *fir
 
 static void read_clients(struct model_queue *q, const struct lyd_node *queue, const char *list)
 {
-    struct lyd_nodes v = {0};
-
-    config_children(lyd_child(queue), yang_child(queue->schema, list, true), &v);
-    for (size_t i = 0; i < v.n; i++) {
+    leaf_foreach (lyd_child(queue), queue->schema, list, entry) {
         struct model_queue_client *c = vec_push(&q->client);
-        const struct lyd_node *first = lyd_child(v.item[i]);
+        const struct lyd_node *first = lyd_child(entry);
 
         memset(c, 0, sizeof *c);
         if (!strcmp(list, "vr"))
@@ -57,9 +54,8 @@ static void read_clients(struct model_queue *q, const struct lyd_node *queue, co
         else
             leaf_copy(c->set.vport, sizeof c->set.vport, first, "name", "");
         read_client(c, first);
-        c->line = leaf_line(v.item[i], "guarantee");
+        c->line = leaf_line(entry, "guarantee");
     }
-    free(v.item);
 }
 
 static const struct column queue_leaves[] = {
@@ -69,16 +65,15 @@ static const struct column queue_leaves[] = {
     COLUMN(struct port_queue_config, overhead, "overhead"),
     {0}};
 
-static void read_queue(struct model *m, const struct lyd_node *port)
+static void read_queue(struct model *m, void *row, const struct lyd_node *port)
 {
     const struct lysc_node *schema = yang_child(port->schema, "queue", true);
     const struct lyd_node *queue = config_find(lyd_child(port), schema, NULL),
                           *first = lyd_child(queue);
+    struct model_queue *q = row;
 
     if (!queue)
         return;
-    struct model_queue *q = vec_push(&queues_of(m)->queue);
-    memset(q, 0, sizeof *q);
     leaf_copy(q->port, sizeof q->port, lyd_child(port), "name", "");
     memcpy(q->config.port, q->port, sizeof q->config.port);
     q->has_rate = config_value(first, "rate");
@@ -96,21 +91,14 @@ static void read_queue(struct model *m, const struct lyd_node *port)
     read_clients(q, queue, "vport");
 }
 
-static void read_queues(struct model *m, const struct lyd_node *tree, const struct model *known,
-                        struct errors *e)
-{
-    queue_profiles_read(&queues_of(m)->profiles, tree);
-    model_read_list(m, tree, NULL, "port", read_queue);
-}
-
 static void free_queues(struct model *m)
 {
     vec_foreach (&queues_of(m)->queue, q) {
         vec_free(&q->client);
         free(q->complete);
     }
-    vec_free(&queues_of(m)->queue);
-    queue_profiles_free(&queues_of(m)->profiles);
+    vec_foreach (&queues_of(m)->profiles.map, map)
+        vec_free(&map->given);
 }
 
 // --- completing ----------------------------------------------------------------------------------
@@ -314,8 +302,9 @@ static void check_client(const struct model *m, const struct model_queue *q,
                    client_words(q, c, words, sizeof words));
 }
 
-static void check_queue(const struct model *m, const struct model_queue *q, struct errors *e)
+static void check_queue(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_queue *q = row;
     const struct model_port *p = model_find_port(m, q->port);
     char rate[QUEUE_BPS_TEXT];
 
@@ -334,13 +323,6 @@ static void check_queue(const struct model *m, const struct model_queue *q, stru
     vec_foreach (&queues_of(m)->profiles.profile, profile)
         if (uses_profile(q, profile))
             check_class_limits(q, profile, e);
-}
-
-static void check_queues(const struct model *m, struct errors *e)
-{
-    queue_profiles_check(&queues_of(m)->profiles, e);
-    vec_foreach (&queues_of(m)->queue, q)
-        check_queue(m, q, e);
 }
 
 // A strict class without a rate may starve the classes after it, which may be intended.
@@ -481,9 +463,22 @@ static void plan_add(struct change *c)
 
 const struct feature_config queue_config = {
     .part_size = sizeof(struct model_queues),
-    .read = read_queues,
+    .lists =
+        (const struct feature_list[]){
+            {.node = "class-map",
+             LIST_ROWS(struct model_queues, profiles.map),
+             .read = queue_map_read,
+             .check = queue_map_check},
+            {.node = "queue-profile",
+             LIST_ROWS(struct model_queues, profiles.profile),
+             .read = queue_profile_read,
+             .check = queue_profile_check},
+            {.node = "port",
+             LIST_ROWS(struct model_queues, queue),
+             .read = read_queue,
+             .check = check_queue},
+            {0}},
     .resolve = resolve_queues,
-    .check = check_queues,
     .note = note_strict,
     .free = free_queues,
     .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},

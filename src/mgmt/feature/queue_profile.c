@@ -127,28 +127,22 @@ static void read_remark(struct model_class_map *m, const struct lyd_node *entry)
 {
     const struct lysc_node *schema = yang_child(entry->schema, "remark-pcp", true);
     const struct lyd_node *remark = config_find(lyd_child(entry), schema, NULL);
-    struct lyd_nodes v = {0};
 
     m->map.remarks_pcp = remark;
-    config_children(lyd_child(remark), yang_child(schema, "class", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        m->map.pcp_of_class[leaf_number(lyd_child(v.item[i]), "class", 0)] =
-            (uint8_t)leaf_number(lyd_child(v.item[i]), "pcp", 0);
-    free(v.item);
+    leaf_foreach (lyd_child(remark), schema, "class", class)
+        m->map.pcp_of_class[leaf_number(lyd_child(class), "class", 0)] =
+            (uint8_t)leaf_number(lyd_child(class), "pcp", 0);
 }
 
-static void read_map(struct model_class_map *m, const struct lyd_node *entry)
+void queue_map_read(struct model *model, void *row, const struct lyd_node *entry)
 {
-    struct lyd_nodes v = {0};
+    struct model_class_map *m = row;
 
-    memset(m, 0, sizeof *m);
     m->map = map_default;
     leaf_copy(m->name, sizeof m->name, lyd_child(entry), "name", "");
     m->map.other = (uint8_t)leaf_number(lyd_child(entry), "other", map_default.other);
-    config_children(lyd_child(entry), yang_child(entry->schema, "dscp", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_dscp(m, v.item[i]);
-    free(v.item);
+    leaf_foreach (lyd_child(entry), entry->schema, "dscp", dscp)
+        read_dscp(m, dscp);
     read_remark(m, entry);
 }
 
@@ -186,45 +180,21 @@ static void read_class(struct model_queue_profile *p, const struct lyd_node *ent
     c->line = leaf_line(entry, NULL);
 }
 
-static void read_profile(struct model_queue_profile *p, const struct lyd_node *entry)
+void queue_profile_read(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct lyd_nodes v = {0};
+    struct model_queue_profile *p = row;
 
     memcpy(p, &profile_default, sizeof *p);
     leaf_copy(p->name, sizeof p->name, lyd_child(entry), "name", "");
-    config_children(lyd_child(entry), yang_child(entry->schema, "class", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_class(p, v.item[i]);
-    free(v.item);
-}
-
-void queue_profiles_read(struct model_queue_profiles *all, const struct lyd_node *tree)
-{
-    struct lyd_nodes v = {0};
-
-    config_children(tree, yang_child(NULL, "class-map", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_map(vec_push(&all->map), v.item[i]);
-    free(v.item);
-    v = (struct lyd_nodes){0};
-    config_children(tree, yang_child(NULL, "queue-profile", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_profile(vec_push(&all->profile), v.item[i]);
-    free(v.item);
-}
-
-void queue_profiles_free(struct model_queue_profiles *all)
-{
-    vec_foreach (&all->map, m)
-        vec_free(&m->given);
-    vec_free(&all->map);
-    vec_free(&all->profile);
+    leaf_foreach (lyd_child(entry), entry->schema, "class", class)
+        read_class(p, class);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
 
-static void check_map(const struct model_class_map *m, struct errors *e)
+void queue_map_check(const struct model *model, const void *row, struct errors *e)
 {
+    const struct model_class_map *m = row;
     const struct class_map_dscp *by[64] = {0};
 
     vec_foreach (&m->given, d) {
@@ -270,13 +240,12 @@ static void check_class(const char *profile, unsigned class, const struct queue_
                    profile, class);
 }
 
-void queue_profiles_check(const struct model_queue_profiles *all, struct errors *e)
+void queue_profile_check(const struct model *m, const void *row, struct errors *e)
 {
-    vec_foreach (&all->map, m)
-        check_map(m, e);
-    vec_foreach (&all->profile, p)
-        for (unsigned k = 0; k < QUEUE_CLASSES; k++)
-            check_class(p->name, k, &p->class[k], e);
+    const struct model_queue_profile *p = row;
+
+    for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+        check_class(p->name, k, &p->class[k], e);
 }
 
 // --- classes of a client -------------------------------------------------------------------------

@@ -33,36 +33,27 @@ static const struct model_threads *threads_of(const struct model *m)
 
 // --- reading -------------------------------------------------------------------------------------
 
-static void read_queues(struct model *m, int core, const struct lyd_node *entry)
+static void read_queue(struct model_threads *t, int core, const struct lyd_node *port,
+                       const struct lyd_node *queue)
 {
-    struct model_threads *t = m->part[FEATURE_thread];
-    const struct lysc_node *queue = yang_child(entry->schema, "rx-queue", true);
-    struct lyd_nodes v = {0};
+    struct thread_assignment *a = vec_push(&t->queue);
 
-    config_children(lyd_child(entry), queue, &v);
-    for (size_t i = 0; i < v.n; i++) {
-        struct thread_assignment *a = vec_push(&t->queue);
-
-        memset(a, 0, sizeof *a);
-        a->core = core;
-        leaf_copy(a->port, sizeof a->port, lyd_child(entry), "name", "");
-        a->queue = (uint16_t)strtoul(lyd_get_value(v.item[i]), NULL, 10);
-        *vec_push(&t->line) = config_line_of(v.item[i]);
-    }
-    free(v.item);
+    memset(a, 0, sizeof *a);
+    a->core = core;
+    leaf_copy(a->port, sizeof a->port, lyd_child(port), "name", "");
+    a->queue = (uint16_t)strtoul(lyd_get_value(queue), NULL, 10);
+    *vec_push(&t->line) = config_line_of(queue);
 }
 
 static void read_thread(struct model *m, const struct lyd_node *entry)
 {
     int core = (int)leaf_number(lyd_child(entry), "core", 0);
     const struct lysc_node *forwarder = yang_child(entry->schema, "forwarder", true);
-    const struct lyd_node *f = config_find(lyd_child(entry), forwarder, NULL);
-    struct lyd_nodes v = {0};
 
-    config_children(lyd_child(f), yang_child(forwarder, "port", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_queues(m, core, v.item[i]);
-    free(v.item);
+    leaf_foreach (leaf_inside(lyd_child(entry), entry->schema, forwarder->name), forwarder, "port",
+                  port)
+        leaf_foreach (lyd_child(port), port->schema, "rx-queue", queue)
+            read_queue(m->part[FEATURE_thread], core, port, queue);
 }
 
 static void read_threads(struct model *m, const struct lyd_node *tree, const struct model *known,

@@ -23,11 +23,6 @@
 #include "tunnel/tunnel_linux.h"
 #include "yang/config_tree.h"
 
-static struct model_tunnels *tunnels_of(const struct model *m)
-{
-    return m->part[FEATURE_tunnel];
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
 static uint8_t read_end(uint8_t to[16], const struct lyd_node *first, const char *leaf)
@@ -70,12 +65,11 @@ static void read_settings(struct model_tunnel *t, const struct lyd_node *first)
     s->zero_checksum = leaf_true(first, "zero-checksum");
 }
 
-static void read_tunnel(struct model *m, const struct lyd_node *entry)
+static void read_tunnel(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_tunnel *t = vec_push(&tunnels_of(m)->tunnel);
+    struct model_tunnel *t = row;
     const struct lyd_node *first = lyd_child(entry);
 
-    memset(t, 0, sizeof *t);
     leaf_copy(t->name, sizeof t->name, first, "name", "");
     leaf_copy(t->outer_vr, sizeof t->outer_vr, first, "vr", VR_DEFAULT_NAME);
     read_settings(t, first);
@@ -83,21 +77,10 @@ static void read_tunnel(struct model *m, const struct lyd_node *entry)
     t->line = leaf_line(entry, NULL);
 }
 
-static void read_tunnels(struct model *m, const struct lyd_node *tree, const struct model *known,
-                         struct errors *e)
-{
-    model_read_list(m, tree, NULL, "tunnel", read_tunnel);
-}
-
 static void find_vrs(struct model *m)
 {
-    vec_foreach (&tunnels_of(m)->tunnel, t)
+    vec_foreach (&model_tunnels(m)->tunnel, t)
         snprintf(t->vr, sizeof t->vr, "%s", model_vr_of(m, t->name));
-}
-
-static void free_tunnels(struct model *m)
-{
-    vec_free(&tunnels_of(m)->tunnel);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
@@ -128,8 +111,10 @@ static void check_key(const struct model_tunnel *t, struct errors *e)
                    t->name);
 }
 
-static void check_tunnel(const struct model *m, const struct model_tunnel *t, struct errors *e)
+static void check_tunnel(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_tunnel *t = row;
+
     check_name(m, t, e);
     check_key(t, e);
     if (t->two_families)
@@ -152,12 +137,12 @@ static int compare_packets(const void *x, const void *y)
 // Two tunnels must differ in a field that packets carry.
 static void check_distinct(const struct model *m, struct errors *e)
 {
-    size_t n = tunnels_of(m)->tunnel.n;
+    size_t n = model_tunnels(m)->tunnel.n;
     const struct model_tunnel **t = calloc(n + 1, sizeof *t);
 
     bug_on(!t);
     for (size_t k = 0; k < n; k++)
-        t[k] = &tunnels_of(m)->tunnel.item[k];
+        t[k] = &model_tunnels(m)->tunnel.item[k];
     qsort(t, n, sizeof *t, compare_packets);
     for (size_t k = 1; k < n; k++)
         if (!memcmp(&t[k - 1]->settings.id, &t[k]->settings.id, sizeof t[k]->settings.id) &&
@@ -169,48 +154,17 @@ static void check_distinct(const struct model *m, struct errors *e)
     free(t);
 }
 
-static void check_tunnels(const struct model *m, struct errors *e)
-{
-    vec_foreach (&tunnels_of(m)->tunnel, t)
-        check_tunnel(m, t, e);
-    check_distinct(m, e);
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
 static int run_tunnel(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     const struct model_tunnel *t = to;
 
+    if (from && to)
+        return iface_manager_set_tunnel_mtu(s->name, t->mtu, err, n);
     if (from)
         return iface_manager_del(s->name, err, n);
     return iface_manager_add_tunnel(s->name, t->outer_vr, &t->settings, t->mtu, t->vr, err, n);
-}
-
-static int run_mtu(const struct step *s, const void *from, const void *to, char *err, size_t n)
-{
-    return iface_manager_set_tunnel_mtu(s->name, ((const struct model_tunnel *)to)->mtu, err, n);
-}
-
-static const struct step_kind tunnel_kind = {"tunnel", run_tunnel}, mtu_kind = {"tunnel", run_mtu};
-
-static void plan_remove(struct change *c)
-{
-    vec_foreach (&tunnels_of(c->from)->tunnel, t)
-        if (!tunnel_stays(c, t->name))
-            step_add(c, &tunnel_kind, t->name, t, NULL, 0);
-}
-
-static void plan_add(struct change *c)
-{
-    vec_foreach (&tunnels_of(c->to)->tunnel, t) {
-        const struct model_tunnel *old = model_find_tunnel(c->from, t->name);
-
-        if (!tunnel_stays(c, t->name))
-            step_add(c, &tunnel_kind, t->name, NULL, t, t->line);
-        else if (old->mtu != t->mtu)
-            step_add(c, &mtu_kind, t->name, old, t, t->line);
-    }
 }
 
 // --- completion ----------------------------------------------------------------------------------
@@ -223,13 +177,20 @@ static void each_tunnel(name_fn *fn, void *ctx)
 
 static const struct feature_config tunnel_config = {
     .part_size = sizeof(struct model_tunnels),
-    .read = read_tunnels,
+    .lists =
+        (const struct feature_list[]){
+            {.node = "tunnel",
+             LIST_ROWS(struct model_tunnels, tunnel),
+             .read = read_tunnel,
+             .check = check_tunnel,
+             LIST_STEP(struct model_tunnel, "tunnel", run_tunnel),
+             .remove = PHASE_REMOVE_VPORTS,
+             .add = PHASE_ADD_VPORTS,
+             .stays = tunnel_stays,
+             LIST_VALUE(struct model_tunnel, mtu)},
+            {0}},
     .resolve = find_vrs,
-    .check = check_tunnels,
-    .free = free_tunnels,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VPORTS, plan_remove},
-                                             {PHASE_ADD_VPORTS, plan_add},
-                                             {0}},
+    .check = check_distinct,
     .names = (const struct feature_names[]){{"tunnel", each_tunnel}, {0}},
 };
 

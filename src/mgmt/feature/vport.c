@@ -17,11 +17,6 @@
 #include "mgmt/feature.h"
 #include "yang/config_tree.h"
 
-static struct model_vports *vports_of(const struct model *m)
-{
-    return m->part[FEATURE_vport];
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
 static uint16_t read_tpid(const struct lyd_node *first)
@@ -31,12 +26,11 @@ static uint16_t read_tpid(const struct lyd_node *first)
     return v ? (uint16_t)strtoul(v, NULL, 16) : 0x88a8;
 }
 
-static void read_vport(struct model *m, const struct lyd_node *entry)
+static void read_vport(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_vport *v = vec_push(&vports_of(m)->vport);
+    struct model_vport *v = row;
     const struct lyd_node *first = lyd_child(entry);
 
-    memset(v, 0, sizeof *v);
     leaf_copy(v->name, sizeof v->name, first, "name", "");
     leaf_copy(v->port, sizeof v->port, first, "port", "");
     v->tags.vlan = (uint16_t)leaf_number(first, "vlan", 0);
@@ -47,26 +41,15 @@ static void read_vport(struct model *m, const struct lyd_node *entry)
     v->line = leaf_line(entry, NULL);
 }
 
-static void read_vports(struct model *m, const struct lyd_node *tree, const struct model *known,
-                        struct errors *e)
-{
-    model_read_list(m, tree, NULL, "vport", read_vport);
-}
-
 static void inherit_from_port(struct model *m)
 {
-    vec_foreach (&vports_of(m)->vport, v) {
+    vec_foreach (&model_vports(m)->vport, v) {
         const struct model_port *p = model_find_port(m, v->port);
 
         if (!v->mtu && p)
             v->mtu = p->config.mtu;
         snprintf(v->vr, sizeof v->vr, "%s", model_vr_of(m, v->name));
     }
-}
-
-static void free_vports(struct model *m)
-{
-    vec_free(&vports_of(m)->vport);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
@@ -94,7 +77,7 @@ static const char *vlan_words(const struct model_vport *v, char *buf, size_t n)
 
 static void check_unique_vlan(const struct model *m, struct errors *e)
 {
-    const struct model_vports *all = vports_of(m);
+    const struct model_vports *all = model_vports(m);
     const struct model_vport **by = malloc((all->vport.n + 1) * sizeof *by);
 
     bug_on(!by);
@@ -118,8 +101,9 @@ static void check_unique_vlan(const struct model *m, struct errors *e)
     free(by);
 }
 
-static void check_vport(const struct model *m, const struct model_vport *v, struct errors *e)
+static void check_vport(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_vport *v = row;
     const struct model_port *p = model_find_port(m, v->port);
 
     if (model_find_port(m, v->name))
@@ -141,13 +125,6 @@ static void check_vport(const struct model *m, const struct model_vport *v, stru
                    v->name, v->port, p->config.member_of, p->config.member_of);
 }
 
-static void check_vports(const struct model *m, struct errors *e)
-{
-    vec_foreach (&vports_of(m)->vport, v)
-        check_vport(m, v, e);
-    check_unique_vlan(m, e);
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
 static int run_vport(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -159,27 +136,12 @@ static int run_vport(const struct step *s, const void *from, const void *to, cha
     return iface_manager_add_vport(s->name, v->port, v->tags, v->mtu, v->vr, err, n);
 }
 
-static int run_mtu(const struct step *s, const void *from, const void *to, char *err,
-                         size_t n)
+static int run_mtu(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     return iface_manager_set_mtu(s->name, ((const struct model_vport *)to)->mtu, err, n);
 }
 
-static const struct step_kind vport_kind = {"vport", run_vport}, mtu_kind = {"vport", run_mtu};
-
-static void plan_remove(struct change *c)
-{
-    vec_foreach (&model_vports(c->from)->vport, v)
-        if (!vport_stays(c, v->name))
-            step_add(c, &vport_kind, v->name, v, NULL, 0);
-}
-
-static void plan_add(struct change *c)
-{
-    vec_foreach (&model_vports(c->to)->vport, v)
-        if (!vport_stays(c, v->name))
-            step_add(c, &vport_kind, v->name, NULL, v, v->line);
-}
+static const struct step_kind mtu_kind = {"vport", run_mtu};
 
 static void plan_mtu(struct change *c, bool larger)
 {
@@ -203,13 +165,20 @@ static void plan_grow(struct change *c)
 
 static const struct feature_config vport_config = {
     .part_size = sizeof(struct model_vports),
-    .read = read_vports,
+    .lists =
+        (const struct feature_list[]){
+            {.node = "vport",
+             LIST_ROWS(struct model_vports, vport),
+             .read = read_vport,
+             .check = check_vport,
+             LIST_STEP(struct model_vport, "vport", run_vport),
+             .remove = PHASE_REMOVE_VPORTS,
+             .add = PHASE_ADD_VPORTS,
+             .stays = vport_stays},
+            {0}},
     .resolve = inherit_from_port,
-    .check = check_vports,
-    .free = free_vports,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VPORTS, plan_remove},
-                                             {PHASE_SHRINK_VPORTS, plan_shrink},
-                                             {PHASE_ADD_VPORTS, plan_add},
+    .check = check_unique_vlan,
+    .phases = (const struct feature_phase[]){{PHASE_SHRINK_VPORTS, plan_shrink},
                                              {PHASE_GROW_VPORTS, plan_grow},
                                              {0}},
 };

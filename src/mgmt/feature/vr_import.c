@@ -50,26 +50,12 @@ static void read_prefix(struct model *m, const char *vr, const char *source,
     i->rule.le = (uint8_t)(le ? le : ge ? ip_bits(i->rule.prefix.family) : i->rule.prefix.len);
 }
 
-static void read_source(struct model *m, const char *vr, const struct lyd_node *entry)
-{
-    const char *source = config_value(lyd_child(entry), "vr");
-    struct lyd_nodes prefix = {0};
-
-    config_children(lyd_child(entry), yang_child(entry->schema, "prefix", true), &prefix);
-    for (size_t k = 0; k < prefix.n; k++)
-        read_prefix(m, vr, source, prefix.item[k]);
-    free(prefix.item);
-}
-
 static void read_sources(struct model *m, const char *vr, const struct lyd_node *first,
-                         const struct lysc_node *schema)
+                         const struct lysc_node *parent)
 {
-    struct lyd_nodes source = {0};
-
-    config_children(first, yang_child(schema, "import", true), &source);
-    for (size_t k = 0; k < source.n; k++)
-        read_source(m, vr, source.item[k]);
-    free(source.item);
+    leaf_foreach (first, parent, "import", source)
+        leaf_foreach (lyd_child(source), source->schema, "prefix", prefix)
+            read_prefix(m, vr, config_value(lyd_child(source), "vr"), prefix);
 }
 
 // Few virtual routers have imports, and there may be thousands of virtual routers.
@@ -83,27 +69,19 @@ static void read_vr(struct model *m, const struct lyd_node *entry)
         read_sources(m, config_value(first, "name"), first, entry->schema);
 }
 
-static void read_default(struct model *m, const struct lyd_node *entry)
-{
-    read_source(m, VR_DEFAULT_NAME, entry);
-}
-
 static void read_imports(struct model *m, const struct lyd_node *tree, const struct model *known,
                          struct errors *e)
 {
-    model_read_list(m, tree, "forwarding", "import", read_default);
+    read_sources(m, VR_DEFAULT_NAME, leaf_inside(tree, NULL, "forwarding"),
+                 yang_child(NULL, "forwarding", true));
     model_read_list(m, tree, NULL, "vr", read_vr);
-}
-
-static void free_imports(struct model *m)
-{
-    vec_free(&imports_of(m)->import);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
 
-static void check_import(const struct model_import *i, struct errors *e)
+static void check_import(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_import *i = row;
     const struct rib_import_rule *r = &i->rule;
     char prefix[PREFIX_TEXT_MAX];
 
@@ -119,12 +97,6 @@ static void check_import(const struct model_import *i, struct errors *e)
                    ip_bits(r->prefix.family));
 }
 
-static void check_imports(const struct model *m, struct errors *e)
-{
-    vec_foreach (&imports_of(m)->import, i)
-        check_import(i, e);
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
 static int run_import(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -137,8 +109,6 @@ static int run_import(const struct step *s, const void *from, const void *to, ch
     return r;
 }
 
-static const struct step_kind import_kind = {"import of vr", run_import};
-
 static bool same(const struct model_import *a, const struct model_import *b)
 {
     return !strcmp(a->vr, b->vr) && !strcmp(a->rule.source, b->rule.source) &&
@@ -146,37 +116,31 @@ static bool same(const struct model_import *a, const struct model_import *b)
            a->rule.le == b->rule.le;
 }
 
-static bool stays(const struct change *c, const struct model_import *i, const struct model *other)
+static const void *find_same(const struct change *c, const struct model *other, const void *row)
 {
-    bool found = false;
+    const struct model_import *i = row;
 
+    if (!vr_stays(c, i->vr) || !vr_stays(c, i->rule.source))
+        return NULL;
     vec_foreach (&imports_of(other)->import, k)
-        found |= same(k, i);
-    return found && vr_stays(c, i->vr) && vr_stays(c, i->rule.source);
-}
-
-static void plan_remove(struct change *c)
-{
-    vec_foreach (&imports_of(c->from)->import, i)
-        if (!stays(c, i, c->to))
-            step_add(c, &import_kind, i->vr, i, NULL, 0);
-}
-
-static void plan_add(struct change *c)
-{
-    vec_foreach (&imports_of(c->to)->import, i)
-        if (!stays(c, i, c->from))
-            step_add(c, &import_kind, i->vr, NULL, i, i->line);
+        if (same(k, i))
+            return k;
+    return NULL;
 }
 
 static const struct feature_config import_config = {
     .part_size = sizeof(struct model_imports),
+    .lists =
+        (const struct feature_list[]){
+            {.node = "import",
+             LIST_ROWS(struct model_imports, import),
+             .check = check_import,
+             LIST_STEP(struct model_import, "import of vr", run_import),
+             .remove = PHASE_REMOVE_USERS,
+             .add = PHASE_ADD_USERS,
+             .find = find_same},
+            {0}},
     .read = read_imports,
-    .check = check_imports,
-    .free = free_imports,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
-                                             {PHASE_ADD_USERS, plan_add},
-                                             {0}},
 };
 
 const struct feature vr_import_feature = {.name = "vr import", .config = &import_config};
