@@ -11,7 +11,7 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/alarm_watch.h"
-#include "feature/session.h"
+#include "feature/routing_daemon.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"

@@ -21,7 +21,6 @@
 #include "feature/alarm_window.h"
 #include "feature/crash.h"
 #include "feature/routing_daemon.h"
-#include "feature/session.h"
 #include "feature/vr_budget.h"
 #include "interface/kernel_state.h"
 #include "interface/vr_manager.h"

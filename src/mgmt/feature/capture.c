@@ -23,7 +23,6 @@
 #include "core/thread.h"
 #include "feature/capture.h"
 #include "feature/pcapng.h"
-#include "feature/trace.h"
 #include "http/http.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "feature/ietf.h"
-#include "feature/queue_drops.h"
+#include "feature/queue.h"
 #include "interface/iface_manager.h"
 #include "port/port_manager.h"
 #include "table/counter.h"

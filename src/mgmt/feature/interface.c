@@ -18,7 +18,7 @@
 #include "config/leaf.h"
 #include "event/event.h"
 #include "feature/forwarding.h"
-#include "feature/queue_drops.h"
+#include "feature/queue.h"
 #include "feature/saved_state.h"
 #include "interface/iface_tap.h"
 #include "interface/iface_manager.h"

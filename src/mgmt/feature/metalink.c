@@ -13,7 +13,6 @@
 #include "config/leaf.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
-#include "yang/config_tree.h"
 
 // --- reading -------------------------------------------------------------------------------------
 

@@ -2,11 +2,8 @@
 // mirror.c - mirrors: of ports, and sessions for rules of access lists
 //
 // A step adds or removes one mirror or session, so a changed one is removed and added again.
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/vec.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
@@ -18,7 +15,6 @@
 #include "table/watch.h"
 #include "tap/mirror_manager.h"
 #include "yang/config_tree.h"
-#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

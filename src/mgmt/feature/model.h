@@ -7,6 +7,7 @@
 #ifndef FEATURE_MODEL_H
 #define FEATURE_MODEL_H
 
+#include "base/text.h"
 #include "base/vec.h"
 #include "config/change.h"
 #include "config/model.h"
@@ -17,6 +18,16 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 #include "table/vr_budget.h"
+
+// --- the process ---------------------------------------------------------------------------------
+
+struct model_system {
+    unsigned memory_mib; // 0 = chosen from the host's memory
+    bool no_huge;
+    int log_level;           // enum log_level
+    uint32_t receive_buffer; // of netlink, bytes
+};
+const struct model_system *model_system(const struct model *m);
 
 // --- virtual routers -----------------------------------------------------------------------------
 
@@ -183,8 +194,11 @@ const char *model_vr_of(const struct model *m, const char *interface);
 
 bool interface_stays(const struct change *c, const char *name);
 
-// --- access lists --------------------------------------------------------------------------------
+// --- access lists, policers, threads -------------------------------------------------------------
 
 const struct acl_desired *model_acls(const struct model *m); // shared with acl_manager
+unsigned model_policers_of(const struct model *m, const char *vr); // owned by vr
+// Appends lines that delete the port's queues from the configuration of threads.
+void model_print_without_port(const struct model *m, const char *port, struct text *t);
 
 #endif

@@ -18,7 +18,6 @@
 #include "rib/rib_manager.h"
 #include "table/vr.h"
 #include "yang/config_tree.h"
-#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

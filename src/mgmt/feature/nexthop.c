@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/vec.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"
 #include "restconf/metrics.h"

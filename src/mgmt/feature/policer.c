@@ -5,8 +5,6 @@
 // copies the settings to the interface, so a changed policer is a step of each interface that uses
 // it.
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "acl_manager/acl_word.h"
@@ -14,7 +12,6 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/model.h"
-#include "feature/policer.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"
@@ -23,7 +20,6 @@
 #include "table/policer.h"
 #include "yang/config_tree.h"
 #include "yang/owner.h"
-#include "yang/yang.h"
 
 #define RATE_MIN 8000ull          // bit/s
 #define RATE_MAX 1000000000000ull // bit/s: the time of a byte is exact to a thousandth

@@ -8,15 +8,20 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "event/event.h"
-#include "feature/port.h"
 #include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "port/port_manager.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
+#include "restconf/operation.h"
 #include "restconf/state.h"
 #include "table/limits.h"
 #include "table/plan.h"
 #include "table/port.h"
+
+extern const struct feature_config port_config;          // port_config.c
+extern const struct column port_size_columns[];          // of struct port_config
+extern const struct feature_operation port_operations[]; // port_operation.c
 
 static const struct {
     uint64_t bit;
@@ -339,7 +344,6 @@ static void stop_link_events(void)
     port_manager_on_link(NULL);
 }
 
-extern const struct feature_config port_config;
 // --- state kept over a stop: counters, and the history of the last hour --------------------------
 
 #define POINT_NUMBERS (sizeof(struct port_point) / 8)

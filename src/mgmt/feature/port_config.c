@@ -6,10 +6,8 @@
 #include "feature/model.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/text.h"
 #include "config/config_running.h"
 #include "config/feature_config.h"

@@ -6,9 +6,8 @@
 #include "config/config.h"
 #include "config/config_edit.h"
 #include "feature/model.h"
-#include "feature/port.h"
-#include "feature/thread.h"
 #include "http/refuse.h"
+#include "restconf/operation.h"
 #include "yang/config_tree.h"
 
 // Commits the lines of `t`; replies 204, or the errors without line numbers, since the client has
@@ -82,7 +81,7 @@ static void run_port_detach(struct http *h, const struct lyd_node *op)
 
     if (!is_known_port(h, name))
         return;
-    thread_print_without_port(m, name, &t);
+    model_print_without_port(m, name, &t);
     print_without_port(m, name, &t);
     vec_foreach (&model_vports(m)->vport, v)
         if (!strcmp(v->port, name))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program.c - packet programs of virtual routers: configuration, state, tables, replacement
+// program.c - packet programs of virtual routers, and the signers whose programs are loaded:
+// configuration, state, tables, replacement
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +10,14 @@
 #include "base/vec.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/program.h"
 #include "feature/model.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "program_manager/program_load.h"
+#include "program_manager/program_manager.h"
 #include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
-#include "restconf/reply.h"
 #include "restconf/state.h"
 #include "yang/config_tree.h"
 #include "yang/owner.h"
@@ -30,7 +31,18 @@ static const char *const action_name[KAMUEE_ACTIONS] = {"continue", "drop", "cla
 
 // --- configuration -------------------------------------------------------------------------------
 
-struct model_programs *programs_of(const struct model *m)
+struct model_program {
+    struct program_config config; // name comes first
+    char owner[16];               // virtual router; "" = none, it belongs to the default one
+    unsigned line;
+};
+
+struct model_programs {
+    VEC(struct model_program) program; // in natural order of names
+    struct program_signers signers;    // whose programs are loaded; sorted by name
+};
+
+static struct model_programs *programs_of(const struct model *m)
 {
     return m->part[FEATURE_program];
 }
@@ -72,6 +84,21 @@ static void read_program(struct model *m, void *row, const struct lyd_node *entr
         c->ether_type = (uint16_t)strtoul(config_value(first, "ether-type"), NULL, 16);
     read_next_hops(c, entry);
     p->line = leaf_line(entry, NULL);
+}
+
+static void read_signer(struct model *m, const struct lyd_node *entry)
+{
+    struct program_signers *s = &programs_of(m)->signers;
+    const struct lyd_node *first = lyd_child(entry);
+
+    leaf_copy(s->signer[s->n].name, sizeof s->signer->name, first, "name", "");
+    leaf_copy(s->signer[s->n++].key, sizeof s->signer->key, first, "key", "");
+}
+
+static void read_signers(struct model *m, const struct lyd_node *tree, const struct model *known,
+                         struct errors *e)
+{
+    model_read_list(m, tree, NULL, "program-signer", read_signer);
 }
 
 // The router's own use of the EtherType; NULL if there is none.
@@ -136,6 +163,32 @@ static int run_program(const struct step *s, const void *from, const void *to, c
     return 0;
 }
 
+static int run_signers(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return program_trust_set(to, err, n);
+}
+
+// There is nothing to undo.
+static int run_check(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return to ? program_manager_check(to, err, n) : 0;
+}
+
+// Signers take effect before any program of the same change is loaded, and each program of the new
+// configuration is checked first, so that a change can be refused before anything has changed.
+static void plan_signers(struct change *c)
+{
+    static const struct step_kind signers = {"program-signer", run_signers},
+                                  check = {"signature of program", run_check};
+    const struct model_programs *from = programs_of(c->from), *to = programs_of(c->to);
+
+    if (!memcmp(&from->signers, &to->signers, sizeof to->signers)) // padding is zero
+        return;
+    step_add(c, &signers, "", &from->signers, &to->signers, 0);
+    vec_foreach (&to->program, p)
+        step_add(c, &check, p->config.name, NULL, &p->config, p->line);
+}
+
 static const struct model_program *find_program(const struct model *m, const char *name)
 {
     const struct model_programs *all = programs_of(m);
@@ -164,6 +217,8 @@ static const struct feature_config program_config = {
              .stays = program_stays,
              LIST_VALUE(struct model_program, config)}, // padding is zero
             {0}},
+    .read = read_signers,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_signers}, {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

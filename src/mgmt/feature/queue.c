@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-#include "config/feature_config.h"
+#include "base/clock.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
+#include "table/iface.h"
 
 static const struct column port_columns[] = {
     COLUMN(struct port_queue_state, port, "port"),
@@ -179,6 +180,59 @@ static int show_queue(struct show *s)
     return SHOW_NOW;
 }
 
+// --- drops by interface --------------------------------------------------------------------------
+
+static uint64_t drops_of_class(const struct queue_class_stats *t)
+{
+    uint64_t n = 0;
+
+    for (const struct column *c = drop_columns; c->name; c++)
+        n += metric_field(t, c->at);
+    return n;
+}
+
+static void add_drops(uint64_t drops[IFACE_MAX], const char *iface, uint64_t n)
+{
+    const struct iface *i = iface_find_name(iface);
+
+    if (i)
+        drops[i->id] += n;
+}
+
+static void read_drops(uint64_t drops[IFACE_MAX])
+{
+    struct port_queue_client_state c;
+    struct port_queue_state q;
+
+    for (unsigned i = 0; port_queue_manager_at(i, &q); i++) {
+        uint64_t all = q.refused_port + q.refused_ring;
+
+        for (unsigned k = 0; port_queue_manager_client(q.port, k, &c); k++) {
+            uint64_t n = 0;
+
+            for (unsigned class = 0; class < QUEUE_CLASSES; class ++)
+                n += drops_of_class(&c.class[class].total);
+            all += n;
+            if (c.vport[0])
+                add_drops(drops, c.vport, n);
+        }
+        add_drops(drops, q.port, all);
+    }
+}
+
+uint64_t queue_drops_of(uint16_t iface)
+{
+    static uint64_t read_ns, drops[IFACE_MAX]; // of all interfaces, read together
+    uint64_t now = clock_now_ns();
+
+    if (!read_ns || now - read_ns > NS_PER_SECOND) {
+        read_ns = now;
+        memset(drops, 0, sizeof drops);
+        read_drops(drops);
+    }
+    return drops[iface];
+}
+
 // --- metrics -------------------------------------------------------------------------------------
 
 struct row { // a client
@@ -217,10 +271,7 @@ static void rows_free(struct rows *r)
 // Most classes of a client are unused, and their series would be 0.
 static bool is_used(const struct queue_class_stats *t)
 {
-    for (const struct column *c = drop_columns; c->name; c++)
-        if (metric_field(t, c->at))
-            return true;
-    return t->sent_packets || t->waiting_packets;
+    return drops_of_class(t) || t->sent_packets || t->waiting_packets;
 }
 
 static const char *kind_of(const struct row *c)

@@ -91,6 +91,13 @@ struct model_queues {
 const struct model_queue *model_find_queue(const struct model *m, const char *port);
 
 extern const struct feature_config queue_config;
-extern const struct column queue_client_leaves[]; // of struct queue_client_config (queue.c)
+
+// --- queue.c -------------------------------------------------------------------------------------
+
+extern const struct column queue_client_leaves[]; // of struct queue_client_config
+// Packets that its port's queue dropped, at most a second old. A sub-interface has drops only if it
+// has a queue of its own: otherwise its virtual router's queue serves it, and the port's interface
+// has the drops.
+uint64_t queue_drops_of(uint16_t iface);
 
 #endif

@@ -6,7 +6,6 @@
 // follow from a rate; if that is the link's, the step reads it.
 #include "feature/queue.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 // starves the rest, and lower effort last.
 #include "feature/queue.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include "restconf/column.h"
 #include "restconf/state.h"
 #include "table/iface.h"
-#include "yang/config_tree.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

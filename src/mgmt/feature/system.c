@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // system.c - the process: version, memory, packet buffers, and its stop
-#include "feature/system.h"
+#include "feature/model.h"
 
 #include <limits.h>
 #include <rte_mempool.h>

@@ -3,7 +3,7 @@
 //
 // While ports change, threads keep only the queues that stay: others leave before ports are
 // removed, and new ones are added when their ports exist.
-#include "feature/thread.h"
+#include "feature/model.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -16,7 +16,6 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "core/thread.h"
-#include "feature/model.h"
 #include "thread/thread_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
@@ -226,7 +225,7 @@ static void plan_add(struct change *c)
 
 // --- text ----------------------------------------------------------------------------------------
 
-void thread_print_without_port(const struct model *m, const char *port, struct text *t)
+void model_print_without_port(const struct model *m, const char *port, struct text *t)
 {
     const struct model_threads *all = threads_of(m);
 

@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "feature/capture.h"
 #include "feature/packet_trace_json.h"
-#include "feature/trace.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/bound.h"

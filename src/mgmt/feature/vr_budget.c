@@ -15,8 +15,6 @@
 #include "config/leaf.h"
 #include "feature/model.h"
 #include "feature/capture.h"
-#include "feature/policer.h"
-#include "feature/trace.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/vr.h"

@@ -3,7 +3,6 @@
 //
 // rib_manager does the work (control/rib/store/rib_import.c); a configuration line is one rule.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// web.c - requests of the web page, from a browser on this host
+// web.c - requests by the proxy without a client's name: of the web page, from a browser on this
+// host, and of /metrics, by a scraper
 //
 //     /restconf/data/kamuee:state/…    GET, with the key
 //     /restconf/streams/events         GET, with the key
@@ -17,7 +18,6 @@
 // cannot send without a preflight request (CORS), and never in a cookie: so no other page can use
 // it. The key is new at each start.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -28,6 +28,7 @@
 #include "http/refuse.h"
 #include "http/token.h"
 #include "mgmt/feature.h"
+#include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "restconf/restconf.h"
 
@@ -142,6 +143,7 @@ static void start_web(struct event_base *loop)
 {
     make_key();
     http_serve(VIA_WEB, answer_web);
+    http_serve(VIA_METRICS, metrics_answer);
 }
 
 const struct feature web_feature = {

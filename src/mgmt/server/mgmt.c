@@ -28,7 +28,6 @@
 #include "feature/drain.h"
 #include "feature/model.h"
 #include "feature/saved_state.h"
-#include "feature/system.h"
 #include "http/api.h"
 #include "http/http.h"
 #include "http/http_listen.h"
