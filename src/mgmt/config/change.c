@@ -91,9 +91,19 @@ static void plan_lists(struct change *c, unsigned feature, enum phase phase)
     }
 }
 
+static void plan_values(struct change *c, unsigned feature, enum phase phase)
+{
+    const char *from = c->from->part[feature], *to = c->to->part[feature];
+
+    for (const struct feature_value *v = features[feature]->config->values; v && v->size; v++)
+        if (v->phase == phase)
+            step_add_value(c, &v->step, from + v->at, to + v->at, v->size);
+}
+
 static void plan_feature(struct change *c, unsigned feature, enum phase phase)
 {
     plan_lists(c, feature, phase);
+    plan_values(c, feature, phase);
     for (const struct feature_phase *p = features[feature]->config->phases; p && p->plan; p++)
         if (p->phase == phase)
             p->plan(c);

@@ -72,6 +72,14 @@ struct feature_list {
 #define LIST_VALUE(row, member)                                                                    \
     .value_at = offsetof(row, member), .value_size = sizeof((row *)0)->member
 
+// A value of the part that exists once; its step runs if its bytes change.
+struct feature_value {
+    enum phase phase;
+    struct step_kind step;
+    size_t at, size; // in the part
+};
+#define PART_VALUE(part, member) offsetof(part, member), sizeof((part *)0)->member
+
 typedef void name_fn(void *ctx, const char *name, const char *help);
 struct feature_names { // names for completion: `k:complete SOURCE` of the schema
     const char *source;
@@ -98,6 +106,7 @@ struct feature_config {
     // Long work without effect: a turn waits for it. 0: ready; -errno with a sentence.
     int (*prepare)(const struct model *from, const struct model *to, struct errors *e);
     void (*abandon)(void); // discards the prepared change
+    const struct feature_value *values; // ended by {0}; before `phases`
     const struct feature_phase *phases; // ended by {.plan = NULL}
     void (*finish)(const struct model *from, const struct model *to, bool ok); // after a change
 

@@ -53,18 +53,12 @@ static int set_limits(const struct step *s, const void *from, const void *to, ch
     return 0;
 }
 
-static void plan_punt(struct change *c)
-{
-    static const struct step_kind limits = {"", set_limits};
-
-    step_add_value(c, &limits, c->from->part[FEATURE_punt], c->to->part[FEATURE_punt],
-                   sizeof punt_limit_default);
-}
-
 static const struct feature_config punt_config = {
     .part_size = sizeof punt_limit_default,
     .read = read_punt,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_punt}, {0}},
+    .values =
+        (const struct feature_value[]){
+            {PHASE_SETTINGS, {"", set_limits}, 0, sizeof punt_limit_default}, {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

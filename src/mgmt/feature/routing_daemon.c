@@ -201,18 +201,12 @@ static int set_daemons(const struct step *s, const void *from, const void *to, c
     return 0;
 }
 
-static void plan_daemons(struct change *c)
-{
-    static const struct step_kind daemons = {"", set_daemons};
-
-    step_add_value(c, &daemons, c->from->part[FEATURE_routing_daemon],
-                   c->to->part[FEATURE_routing_daemon], sizeof(struct routing_daemons));
-}
-
 static const struct feature_config routing_daemon_config = {
     .part_size = sizeof(struct routing_daemons),
     .read = read_daemons,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_daemons}, {0}},
+    .values =
+        (const struct feature_value[]){
+            {PHASE_SETTINGS, {"", set_daemons}, 0, sizeof(struct routing_daemons)}, {0}},
 };
 
 const struct feature routing_daemon_feature = {"routing_daemon", .config = &routing_daemon_config};

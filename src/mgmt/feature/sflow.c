@@ -37,18 +37,12 @@ static int set_sflow(const struct step *s, const void *from, const void *to, cha
     return sflow_set(to, err, n);
 }
 
-static void plan_sflow(struct change *c)
-{
-    static const struct step_kind kind = {"sflow", set_sflow};
-
-    step_add_value(c, &kind, c->from->part[FEATURE_sflow], c->to->part[FEATURE_sflow],
-                   sizeof(struct sflow_config));
-}
-
 static const struct feature_config sflow_config = {
     .part_size = sizeof(struct sflow_config),
     .read = read_sflow,
-    .phases = (const struct feature_phase[]){{PHASE_EXPORT, plan_sflow}, {0}},
+    .values =
+        (const struct feature_value[]){
+            {PHASE_EXPORT, {"sflow", set_sflow}, 0, sizeof(struct sflow_config)}, {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

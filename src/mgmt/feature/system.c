@@ -76,17 +76,6 @@ static int set_receive_buffer(const struct step *s, const void *from, const void
     return 0;
 }
 
-static void plan_system(struct change *c)
-{
-    static const struct step_kind log_level = {"", set_log_level},
-                                  receive_buffer = {"", set_receive_buffer};
-    const struct model_system *a = model_system(c->from), *b = model_system(c->to);
-
-    step_add_value(c, &log_level, &a->log_level, &b->log_level, sizeof a->log_level);
-    step_add_value(c, &receive_buffer, &a->receive_buffer, &b->receive_buffer,
-                   sizeof a->receive_buffer);
-}
-
 static void begin_system(const struct model *empty)
 {
     rib_manager_set_receive_buffer(model_system(empty)->receive_buffer);
@@ -97,7 +86,13 @@ static const struct feature_config system_config = {
     .read = read_system,
     .check_host = check_memory,
     .begin = begin_system,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_system}, {0}},
+    .values =
+        (const struct feature_value[]){
+            {PHASE_SETTINGS, {"", set_log_level}, PART_VALUE(struct model_system, log_level)},
+            {PHASE_SETTINGS,
+             {"", set_receive_buffer},
+             PART_VALUE(struct model_system, receive_buffer)},
+            {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
