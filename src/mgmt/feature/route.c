@@ -22,6 +22,7 @@
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/bound.h"
+#include "restconf/column.h"
 #include "restconf/fields.h"
 #include "restconf/operation.h"
 #include "restconf/path.h"
@@ -57,17 +58,27 @@ static int route_type_number(const char *name)
 
 // --- rows ---------------------------------------------------------------------------------------
 
-static void write_route_hop(struct jwrite *j, const struct rib_hop *h)
+static const struct column hop_columns[] = {
+    COLUMN(struct rib_hop, iface, "interface", .any = true),
+    COLUMN(struct rib_hop, gateway, "gateway", .any = true),
+    COLUMN(struct rib_hop, weight, "weight"),
+    COLUMN(struct rib_hop, resolved, "resolved"),
+    COLUMN(struct rib_hop, alive, "alive"),
+    {0}};
+static const struct column foreign_columns[] = {
+    COLUMN(struct rib_hop, foreign, "foreign", .any = true), {0}};
+
+static void write_hops(struct jwrite *j, const struct rib_row *r, bool foreign)
 {
-    jwrite_begin(j, NULL, '{');
-    jwrite_string_any(j, "interface", h->iface);
-    jwrite_ip_any(j, "gateway", &h->gateway);
-    jwrite_int(j, "weight", h->weight);
-    jwrite_bool(j, "resolved", h->resolved);
-    jwrite_bool(j, "alive", h->alive);
-    if (h->foreign)
-        jwrite_bool(j, "foreign", true);
-    jwrite_end(j, '}');
+    jwrite_begin(j, "hop", '[');
+    for (unsigned i = 0; i < r->n_hops; i++) {
+        jwrite_begin(j, NULL, '{');
+        columns_write(j, hop_columns, &r->hop[i]);
+        if (foreign)
+            columns_write(j, foreign_columns, &r->hop[i]);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
 }
 
 static void write_route(struct jwrite *j, const struct rib_row *r)
@@ -89,10 +100,7 @@ static void write_route(struct jwrite *j, const struct rib_row *r)
     jwrite_int(j, "nexthop", r->nexthop);
     if (r->nexthop_kind)
         jwrite_string(j, "kind", r->nexthop_kind);
-    jwrite_begin(j, "hop", '[');
-    for (unsigned i = 0; i < r->n_hops; i++)
-        write_route_hop(j, &r->hop[i]);
-    jwrite_end(j, ']');
+    write_hops(j, r, true);
     jwrite_end(j, '}');
 }
 
@@ -329,21 +337,6 @@ static uint32_t find_in_fib(uint16_t vr, const struct ip_addr *a)
     return id;
 }
 
-static void write_lookup_hops(struct jwrite *j, const struct rib_row *row)
-{
-    jwrite_begin(j, "hop", '[');
-    for (unsigned i = 0; i < row->n_hops; i++) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_string_any(j, "interface", row->hop[i].iface);
-        jwrite_ip_any(j, "gateway", &row->hop[i].gateway);
-        jwrite_int(j, "weight", row->hop[i].weight);
-        jwrite_bool(j, "resolved", row->hop[i].resolved);
-        jwrite_bool(j, "alive", row->hop[i].alive);
-        jwrite_end(j, '}');
-    }
-    jwrite_end(j, ']');
-}
-
 static void write_lookup_result(struct lookup *l)
 {
     const struct ip_addr *a = &l->address[l->i];
@@ -361,7 +354,7 @@ static void write_lookup_result(struct lookup *l)
         jwrite_string(j, "interface", row->hop[0].iface);
     if (row->prefix.family && row->n_hops == 1 && row->hop[0].gateway.family)
         jwrite_ip(j, "gateway", &row->hop[0].gateway);
-    write_lookup_hops(j, row);
+    write_hops(j, row, false);
     jwrite_end(j, '}');
 }
 
