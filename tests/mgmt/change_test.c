@@ -517,15 +517,15 @@ static void seeds_of_virtual_routers_differ_and_follow_from_the_configured_one(v
         "set forwarding flow-hash-seed 77\nset vr red table 7\nset vr blue table 8\n";
     struct model *a = model_of(config), *b = model_of(config),
                  *other = model_of("set forwarding flow-hash-seed 78\nset vr red table 7\n");
-    uint32_t red = model_find_vr(a, "red")->flow_hash.seed,
-             blue = model_find_vr(a, "blue")->flow_hash.seed;
+    uint32_t red = model_find_vr(a, "red")->set.flow_hash.seed,
+             blue = model_find_vr(a, "blue")->set.flow_hash.seed;
 
-    assert_int_equal(model_vrs(a)->flow_hash.seed, 77);
+    assert_int_equal(model_vrs(a)->set.flow_hash.seed, 77);
     assert_int_not_equal(red, 0);
     assert_int_not_equal(red, 77);
     assert_int_not_equal(red, blue);
-    assert_int_equal(red, model_find_vr(b, "red")->flow_hash.seed);
-    assert_int_not_equal(red, model_find_vr(other, "red")->flow_hash.seed);
+    assert_int_equal(red, model_find_vr(b, "red")->set.flow_hash.seed);
+    assert_int_not_equal(red, model_find_vr(other, "red")->set.flow_hash.seed);
     model_free(a);
     model_free(b);
     model_free(other);

@@ -516,8 +516,8 @@ static void tell_changed(const struct lyd_node *from, const struct model *known,
     errors_text(&e, NULL, t);
     vec_foreach (&model_vrs(m)->vr, v)
         text_printf(t, "%s '%s' '%s' %u %u %u %u %u %lu %s %u\n", v->name, v->description, v->netns,
-                    v->enabled, v->table, v->flow_hash.mode, v->flow_hash.seed, v->cpu_weight,
-                    v->budget.of[VR_BUDGET_MEMORY], v->acls.in, v->line);
+                    v->enabled, v->table, v->set.flow_hash.mode, v->set.flow_hash.seed,
+                    v->set.cpu_weight, v->set.budget.of[VR_BUDGET_MEMORY], v->acls.in, v->line);
     config_print(tree, t);
     model_free(m);
     lyd_free_all(tree);

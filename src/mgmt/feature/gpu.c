@@ -84,7 +84,7 @@ static uint8_t engine_of(const struct model *m, const char *vr)
 {
     const struct model_vr *v = model_find_vr(m, vr);
 
-    return v ? v->engine : model_vrs(m)->engine;
+    return v ? v->set.engine : model_vrs(m)->set.engine;
 }
 
 // --- steps ---------------------------------------------------------------------------------------

@@ -36,6 +36,13 @@ const struct model_system *model_system(const struct model *m);
 enum vr_daemon { VR_DAEMON_NONE, VR_DAEMON_FRR, VR_DAEMON_BIRD, VR_DAEMONS };
 extern const char *const vr_daemon_names[VR_DAEMONS]; // vr_config.c
 
+struct vr_settings { // changed one by one while the virtual router stays
+    uint8_t engine;  // enum fib_engine; the default one's unless configured
+    uint8_t cpu_weight;
+    struct flow_hash flow_hash; // likewise; its seed follows from the default one's and the name
+    struct vr_limits budget;
+};
+
 struct model_vr {
     char name[16];
     char description[256];
@@ -44,18 +51,13 @@ struct model_vr {
     bool enabled;
     uint8_t daemon; // enum vr_daemon
     uint32_t table;
-    uint8_t engine;             // enum fib_engine; the default one's unless configured
-    struct flow_hash flow_hash; // likewise; its seed follows from the default one's and the name
-    uint8_t cpu_weight;
-    struct vr_limits budget;
+    struct vr_settings set;
     struct acl_binding acls;
     unsigned line, engine_line;
 };
 
 struct model_vrs {
-    uint8_t engine, cpu_weight; // of "default"
-    struct flow_hash flow_hash;
-    struct vr_limits budget;
+    struct vr_settings set; // of "default"
     VEC(struct model_vr) vr;
 };
 const struct model_vrs *model_vrs(const struct model *m);

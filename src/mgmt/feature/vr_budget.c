@@ -137,57 +137,52 @@ static void count_one(void *ctx, const struct model *m, const struct model_inter
     ++*(uint64_t *)ctx;
 }
 
-// Checks configured interfaces and tunnels. Above the budget, interfaces created by Linux are left
-// to Linux (tunnel/tunnel_linux.c).
-static void check_interfaces(const struct model *m, const char *vr, const struct vr_limits *limits,
-                             unsigned line, struct errors *e)
+// Configured interfaces and tunnels. Above the budget, interfaces created by Linux are left to
+// Linux (tunnel/tunnel_linux.c).
+static void count_configured(const struct model *m, const char *vr, struct vr_limits *used)
 {
-    static const enum vr_budget_kind kinds[] = {VR_BUDGET_INTERFACES, VR_BUDGET_TUNNELS};
-    uint64_t used[2] = {0};
-    char command[48];
-
-    if (limits->of[VR_BUDGET_INTERFACES])
-        model_each_interface_of(m, vr, count_one, &used[0]);
-    if (limits->of[VR_BUDGET_TUNNELS])
-        vec_foreach (&model_tunnels(m)->tunnel, t)
-            used[1] += !strcmp(t->vr, vr);
-    for (unsigned i = 0; i < 2; i++)
-        if (used[i] > limits->of[kinds[i]])
-            errors_add_of(e, vr, line,
-                          "vr %s: it has %lu %s, and its budget '%s' is %lu: delete some, or raise "
-                          "the budget: %s %s %lu",
-                          vr, used[i], vr_budget_info[kinds[i]].unit, vr_budget_info[kinds[i]].word,
-                          limits->of[kinds[i]], raise_command(vr, command, sizeof command),
-                          vr_budget_info[kinds[i]].word, used[i]);
+    model_each_interface_of(m, vr, count_one, &used->of[VR_BUDGET_INTERFACES]);
+    vec_foreach (&model_tunnels(m)->tunnel, t)
+        used->of[VR_BUDGET_TUNNELS] += !strcmp(t->vr, vr);
 }
 
 static void check_vr(const struct model *m, const char *vr, const struct vr_limits *limits,
                      unsigned line, bool files, struct errors *e)
 {
-    static const enum vr_budget_kind kinds[] = {VR_BUDGET_RULES, VR_BUDGET_SET_MEMBERS};
+    static const struct {
+        enum vr_budget_kind kind;
+        const char *has, *remedy;
+    } checks[] = {
+        {VR_BUDGET_INTERFACES, "it has", "delete some"},
+        {VR_BUDGET_TUNNELS, "it has", "delete some"},
+        {VR_BUDGET_RULES, "its access lists have", "delete some or bind fewer"},
+        {VR_BUDGET_SET_MEMBERS, "its access lists have", "delete some or bind fewer"},
+    };
     struct vr_limits used = {0};
     char command[48];
 
-    check_interfaces(m, vr, limits, line, e);
-    if (!limits->of[VR_BUDGET_RULES] && !limits->of[VR_BUDGET_SET_MEMBERS])
-        return;
-    count_bound(m, vr, files, &used);
-    for (unsigned i = 0; i < 2; i++)
-        if (limits->of[kinds[i]] && used.of[kinds[i]] > limits->of[kinds[i]])
+    if (limits->of[VR_BUDGET_INTERFACES] || limits->of[VR_BUDGET_TUNNELS])
+        count_configured(m, vr, &used);
+    if (limits->of[VR_BUDGET_RULES] || limits->of[VR_BUDGET_SET_MEMBERS])
+        count_bound(m, vr, files, &used);
+    for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++) {
+        uint64_t n = used.of[checks[i].kind], most = limits->of[checks[i].kind];
+        const struct vr_budget_info *info = &vr_budget_info[checks[i].kind];
+
+        if (most && n > most)
             errors_add_of(e, vr, line,
-                       "vr %s: its access lists have %lu %s, and its budget '%s' is %lu: delete "
-                       "some or bind fewer, or raise the budget: %s %s %lu",
-                       vr, used.of[kinds[i]], vr_budget_info[kinds[i]].unit,
-                       vr_budget_info[kinds[i]].word, limits->of[kinds[i]],
-                       raise_command(vr, command, sizeof command), vr_budget_info[kinds[i]].word,
-                       used.of[kinds[i]]);
+                          "vr %s: %s %lu %s, and its budget '%s' is %lu: %s, or raise the budget: "
+                          "%s %s %lu",
+                          vr, checks[i].has, n, info->unit, info->word, most, checks[i].remedy,
+                          raise_command(vr, command, sizeof command), info->word, n);
+    }
 }
 
 static void check_vrs(const struct model *m, bool files, struct errors *e)
 {
-    check_vr(m, VR_DEFAULT_NAME, &model_vrs(m)->budget, 0, files, e);
+    check_vr(m, VR_DEFAULT_NAME, &model_vrs(m)->set.budget, 0, files, e);
     vec_foreach (&model_vrs(m)->vr, v)
-        check_vr(m, v->name, &v->budget, v->line, files, e);
+        check_vr(m, v->name, &v->set.budget, v->line, files, e);
 }
 
 void vr_budget_check(const struct model *m, struct errors *e)

@@ -38,18 +38,24 @@ static uint8_t read_engine(const struct lyd_node *first, uint8_t absent)
     return absent;
 }
 
-static struct flow_hash read_flow_hash(const struct lyd_node *first, struct flow_hash absent)
+static void read_flow_hash(struct flow_hash *h, const struct lyd_node *first)
 {
     const char *mode = config_value(first, "flow-hash"), *label = config_value(first, "flow-label");
-    struct flow_hash h = absent;
 
     for (unsigned m = 0; mode && flow_hash_name(m); m++)
         if (!strcmp(mode, flow_hash_name(m)))
-            h.mode = (uint8_t)m;
+            h->mode = (uint8_t)m;
     if (label)
-        h.label = !strcmp(label, "true");
-    h.seed = (uint32_t)leaf_number(first, "flow-hash-seed", absent.seed);
-    return h;
+        h->label = !strcmp(label, "true");
+    h->seed = (uint32_t)leaf_number(first, "flow-hash-seed", h->seed);
+}
+
+static void read_settings(struct vr_settings *s, const struct lyd_node *first,
+                          const struct lysc_node *parent)
+{
+    read_flow_hash(&s->flow_hash, first);
+    s->cpu_weight = (uint8_t)leaf_number(first, "cpu-weight", 1);
+    s->budget = vr_budget_read(first, parent);
 }
 
 // Derives the seed from the default one's and the name, so that two virtual routers on a packet's
@@ -87,18 +93,16 @@ static void read_vr(struct model_vrs *all, const struct lyd_node *entry)
 {
     struct model_vr *v = vec_push(&all->vr);
     const struct lyd_node *first = lyd_child(entry);
-    struct flow_hash inherited = all->flow_hash;
 
     memset(v, 0, sizeof *v);
     leaf_copy(v->name, sizeof v->name, first, "name", "");
     leaf_copy(v->netns, sizeof v->netns, first, "namespace", "");
     v->table = (uint32_t)leaf_number(first, "table", 254);
     read_object(v, first);
-    v->engine = read_engine(first, all->engine);
-    inherited.seed = seed_of_name(inherited.seed, v->name);
-    v->flow_hash = read_flow_hash(first, inherited);
-    v->cpu_weight = (uint8_t)leaf_number(first, "cpu-weight", 1);
-    v->budget = vr_budget_read(first, entry->schema);
+    v->set.engine = read_engine(first, all->set.engine);
+    v->set.flow_hash = all->set.flow_hash;
+    v->set.flow_hash.seed = seed_of_name(all->set.flow_hash.seed, v->name);
+    read_settings(&v->set, first, entry->schema);
     v->line = leaf_line(entry, "namespace");
     v->engine_line = leaf_line(entry, "fib-engine");
     v->acls = acl_binding_read(first, entry->schema);
@@ -129,7 +133,8 @@ static void read_entries(struct model_vrs *all, const struct lyd_nodes *entry,
 // Whether both give the same values to an entry without its own.
 static bool inherits_as(const struct model_vrs *a, const struct model_vrs *b)
 {
-    return a->engine == b->engine && !memcmp(&a->flow_hash, &b->flow_hash, sizeof a->flow_hash);
+    return a->set.engine == b->set.engine &&
+           !memcmp(&a->set.flow_hash, &b->set.flow_hash, sizeof a->set.flow_hash);
 }
 
 static void read_vrs(struct model *m, const struct lyd_node *tree, const struct model *known,
@@ -138,11 +143,10 @@ static void read_vrs(struct model *m, const struct lyd_node *tree, const struct 
     struct lyd_nodes entry = {0};
     struct model_vrs *all = m->part[FEATURE_vr];
 
-    all->engine = read_engine(tree, FIB_POPTRIE);
-    const struct lyd_node *forwarding = leaf_inside(tree, NULL, "forwarding");
-    all->flow_hash = read_flow_hash(forwarding, flow_hash_default);
-    all->cpu_weight = (uint8_t)leaf_number(forwarding, "cpu-weight", 1);
-    all->budget = vr_budget_read(forwarding, yang_child(NULL, "forwarding", true));
+    all->set.engine = read_engine(tree, FIB_POPTRIE);
+    all->set.flow_hash = flow_hash_default;
+    read_settings(&all->set, leaf_inside(tree, NULL, "forwarding"),
+                  yang_child(NULL, "forwarding", true));
     config_children(tree, yang_child(NULL, "vr", true), &entry);
     read_entries(all, &entry,
                  known && inherits_as(model_vrs(known), all) ? model_vrs(known) : NULL);
@@ -303,11 +307,11 @@ static int run_vr(const struct step *s, const void *from, const void *to, char *
         return vr_manager_del(s->name, err, n);
     int r = v->own_netns ? netns_own_make(v->netns, err, n) : 0;
     r = r ? r
-          : vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, &v->budget, err,
-                           n);
-    r = r ? r : vr_manager_set_flow_hash(s->name, v->flow_hash, err, n);
+          : vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->set.engine,
+                           &v->set.budget, err, n);
+    r = r ? r : vr_manager_set_flow_hash(s->name, v->set.flow_hash, err, n);
     r = r ? r : vr_manager_set_enabled(s->name, v->enabled, err, n);
-    return r ? r : vr_manager_set_cpu_weight(s->name, v->cpu_weight, err, n);
+    return r ? r : vr_manager_set_cpu_weight(s->name, v->set.cpu_weight, err, n);
 }
 
 static int run_rename(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -372,32 +376,17 @@ static void plan_add(struct change *c)
     each_unlike(c->from, c->to, plan_add_one, c);
 }
 
-static void plan_engine(struct change *c, const char *name, const uint8_t *from, const uint8_t *to,
-                        unsigned line)
+static void plan_settings(struct change *c, const char *name, const struct vr_settings *from,
+                          const struct vr_settings *to, unsigned line, unsigned engine_line)
 {
-    if (*from != *to)
-        step_add(c, &engine_kind, name, from, to, line);
-}
-
-static void plan_flow_hash(struct change *c, const char *name, const struct flow_hash *from,
-                           const struct flow_hash *to, unsigned line)
-{
-    if (from->mode != to->mode || from->label != to->label || from->seed != to->seed)
-        step_add(c, &flow_hash_kind, name, from, to, line);
-}
-
-static void plan_cpu_weight(struct change *c, const char *name, const uint8_t *from,
-                            const uint8_t *to, unsigned line)
-{
-    if (*from != *to)
-        step_add(c, &cpu_weight_kind, name, from, to, line);
-}
-
-static void plan_budget(struct change *c, const char *name, const struct vr_limits *from,
-                        const struct vr_limits *to, unsigned line)
-{
-    if (memcmp(from, to, sizeof *to))
-        step_add(c, &budget_kind, name, from, to, line);
+    if (from->engine != to->engine)
+        step_add(c, &engine_kind, name, &from->engine, &to->engine, engine_line);
+    if (memcmp(&from->flow_hash, &to->flow_hash, sizeof to->flow_hash))
+        step_add(c, &flow_hash_kind, name, &from->flow_hash, &to->flow_hash, line);
+    if (from->cpu_weight != to->cpu_weight)
+        step_add(c, &cpu_weight_kind, name, &from->cpu_weight, &to->cpu_weight, line);
+    if (memcmp(&from->budget, &to->budget, sizeof to->budget))
+        step_add(c, &budget_kind, name, &from->budget, &to->budget, line);
 }
 
 static void plan_change_one(void *ctx, const struct model_vr *same, const struct model_vr *v)
@@ -411,20 +400,12 @@ static void plan_change_one(void *ctx, const struct model_vr *same, const struct
         step_add(c, &rename_kind, v->name, old, v, v->line);
     if (old->enabled != v->enabled)
         step_add(c, &enabled_kind, v->name, &old->enabled, &v->enabled, v->line);
-    plan_engine(c, v->name, &old->engine, &v->engine, v->engine_line);
-    plan_flow_hash(c, v->name, &old->flow_hash, &v->flow_hash, v->line);
-    plan_cpu_weight(c, v->name, &old->cpu_weight, &v->cpu_weight, v->line);
-    plan_budget(c, v->name, &old->budget, &v->budget, v->line);
+    plan_settings(c, v->name, &old->set, &v->set, v->line, v->engine_line);
 }
 
 static void plan_change(struct change *c)
 {
-    const struct model_vrs *a = model_vrs(c->from), *b = model_vrs(c->to);
-
-    plan_engine(c, VR_DEFAULT_NAME, &a->engine, &b->engine, 0);
-    plan_flow_hash(c, VR_DEFAULT_NAME, &a->flow_hash, &b->flow_hash, 0);
-    plan_cpu_weight(c, VR_DEFAULT_NAME, &a->cpu_weight, &b->cpu_weight, 0);
-    plan_budget(c, VR_DEFAULT_NAME, &a->budget, &b->budget, 0);
+    plan_settings(c, VR_DEFAULT_NAME, &model_vrs(c->from)->set, &model_vrs(c->to)->set, 0, 0);
     each_unlike(c->from, c->to, plan_change_one, c);
 }
 
