@@ -42,5 +42,6 @@ int model_compare_names(const char *a, const char *b);
 // Finds the element named `name` among n sorted ones whose first member is the name, a string; or
 // NULL.
 void *model_find(const void *item, size_t n, size_t size, const char *name);
+#define model_find_in(vec, name) model_find((vec)->item, (vec)->n, sizeof *(vec)->item, name)
 
 #endif

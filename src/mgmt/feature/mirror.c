@@ -85,9 +85,7 @@ static void read_session(struct model *m, void *row, const struct lyd_node *entr
 
 static bool is_mirrored(const struct model *m, const char *port)
 {
-    const struct model_mirrors *all = mirrors_of(m);
-
-    return model_find(all->port.item, all->port.n, sizeof *all->port.item, port);
+    return model_find_in(&mirrors_of(m)->port, port);
 }
 
 // Mirrors of one port are adjacent.
@@ -194,7 +192,6 @@ static const char *mirror_direction(const struct mirror *m)
     return rx && tx ? "both" : rx ? "rx" : "tx";
 }
 
-// Writes the rest of an entry.
 static const struct column sent_columns[] = {
     COUNTER(struct watch_count, taken, "sent", "packets",
             "Packets mirrored, by port or, for access-list rules, by mirror session."),
@@ -204,17 +201,7 @@ static const struct column sent_columns[] = {
             "Packets the mirror missed because its queue was full."),
     {0}};
 
-static void write_sent(struct jwrite *j, const struct mirror *m, const struct watch_count *n)
-{
-    if (m->to_port[0])
-        jwrite_string(j, "to-port", m->to_port);
-    else
-        jwrite_string(j, "to-tap", m->to_tap);
-    columns_write(j, sent_columns, n);
-    jwrite_end(j, '}');
-}
-
-static int show_mirror(struct show *s)
+static int show_mirrors(struct show *s, bool sessions)
 {
     struct jwrite *j = &s->out;
     struct watch_count n;
@@ -222,34 +209,28 @@ static int show_mirror(struct show *s)
 
     jwrite_begin(j, s->name, '[');
     for (unsigned i = 0; mirror_manager_at(i, &m, &n); i++) {
-        if (m.session[0] ||
-            (s->key[0] && (strcmp(s->key[0], m.port) || strcmp(s->key[1], mirror_direction(&m)))))
+        if (!m.session[0] == sessions)
             continue;
         jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "port", m.port);
-        jwrite_string(j, "direction", mirror_direction(&m));
-        write_sent(j, &m, &n);
+        jwrite_string(j, sessions ? "name" : "port", sessions ? m.session : m.port);
+        if (!sessions)
+            jwrite_string(j, "direction", mirror_direction(&m));
+        jwrite_string(j, m.to_port[0] ? "to-port" : "to-tap", m.to_port[0] ? m.to_port : m.to_tap);
+        columns_write(j, sent_columns, &n);
+        jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
     return SHOW_NOW;
 }
 
-static int show_mirror_session(struct show *s)
+static int show_port_mirrors(struct show *s)
 {
-    struct jwrite *j = &s->out;
-    struct watch_count n;
-    struct mirror m;
+    return show_mirrors(s, false);
+}
 
-    jwrite_begin(j, s->name, '[');
-    for (unsigned i = 0; mirror_manager_at(i, &m, &n); i++) {
-        if (!m.session[0] || (s->key[0] && strcmp(s->key[0], m.session)))
-            continue;
-        jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "name", m.session);
-        write_sent(j, &m, &n);
-    }
-    jwrite_end(j, ']');
-    return SHOW_NOW;
+static int show_sessions(struct show *s)
+{
+    return show_mirrors(s, true);
 }
 
 static void write_mirror_metrics(struct metrics *m, const void *kept)
@@ -272,8 +253,8 @@ static void write_mirror_metrics(struct metrics *m, const void *kept)
 const struct feature mirror_feature = {
     "mirror",
     .config = &mirror_config,
-    .state = (const struct feature_state[]){{"mirror", .write = show_mirror},
-                                            {"mirror-session", .write = show_mirror_session},
+    .state = (const struct feature_state[]){{"mirror", .write = show_port_mirrors},
+                                            {"mirror-session", .write = show_sessions},
                                             {0}},
     .metrics = &(const struct feature_metrics){.write = write_mirror_metrics},
 };

@@ -17,9 +17,7 @@ const struct model_vrs *model_vrs(const struct model *m)
 
 const struct model_vr *model_find_vr(const struct model *m, const char *name)
 {
-    const struct model_vrs *all = model_vrs(m);
-
-    return model_find(all->vr.item, all->vr.n, sizeof *all->vr.item, name);
+    return model_find_in(&model_vrs(m)->vr, name);
 }
 
 static struct renaming {
@@ -97,9 +95,7 @@ struct model_ports *model_ports(const struct model *m)
 
 struct model_port *model_find_port(const struct model *m, const char *name)
 {
-    const struct model_ports *all = model_ports(m);
-
-    return model_find(all->port.item, all->port.n, sizeof *all->port.item, name);
+    return model_find_in(&model_ports(m)->port, name);
 }
 
 bool port_same_device(const struct model_port *a, const struct model_port *b)
@@ -136,9 +132,7 @@ const struct model_vports *model_vports(const struct model *m)
 
 const struct model_vport *model_find_vport(const struct model *m, const char *name)
 {
-    const struct model_vports *all = model_vports(m);
-
-    return model_find(all->vport.item, all->vport.n, sizeof *all->vport.item, name);
+    return model_find_in(&model_vports(m)->vport, name);
 }
 
 bool vport_stays(const struct change *c, const char *name)
@@ -159,9 +153,7 @@ const struct model_metalinks *model_metalinks(const struct model *m)
 
 static const struct model_metalink *find_metalink(const struct model *m, const char *name)
 {
-    const struct model_metalinks *all = model_metalinks(m);
-
-    return model_find(all->metalink.item, all->metalink.n, sizeof *all->metalink.item, name);
+    return model_find_in(&model_metalinks(m)->metalink, name);
 }
 
 const struct model_metalink *model_find_metalink(const struct model *m, const char *interface,
@@ -198,9 +190,7 @@ const struct model_tunnels *model_tunnels(const struct model *m)
 
 const struct model_tunnel *model_find_tunnel(const struct model *m, const char *name)
 {
-    const struct model_tunnels *all = model_tunnels(m);
-
-    return model_find(all->tunnel.item, all->tunnel.n, sizeof *all->tunnel.item, name);
+    return model_find_in(&model_tunnels(m)->tunnel, name);
 }
 
 bool tunnel_stays(const struct change *c, const char *name)
@@ -221,17 +211,13 @@ const struct model_interfaces *model_interfaces(const struct model *m)
 
 const struct model_interface *model_find_interface(const struct model *m, const char *name)
 {
-    const struct model_interfaces *all = model_interfaces(m);
-
-    return model_find(all->interface.item, all->interface.n, sizeof *all->interface.item, name);
+    return model_find_in(&model_interfaces(m)->interface, name);
 }
 
 const struct model_interface *model_find_configured_interface(const struct model *m,
                                                               const char *name)
 {
-    const struct model_interfaces *all = model_interfaces(m);
-
-    return model_find(all->configured.item, all->configured.n, sizeof *all->configured.item, name);
+    return model_find_in(&model_interfaces(m)->configured, name);
 }
 
 const char *model_vr_of(const struct model *m, const char *interface)

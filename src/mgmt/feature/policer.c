@@ -151,9 +151,7 @@ static void read_police(struct model *m, void *row, const struct lyd_node *entry
 
 static const struct model_policer *find_policer(const struct model *m, const char *name)
 {
-    const struct model_policers *all = policers_of(m);
-
-    return model_find(all->policer.item, all->policer.n, sizeof *all->policer.item, name);
+    return model_find_in(&policers_of(m)->policer, name);
 }
 
 static void resolve_policers(struct model *m)
@@ -364,15 +362,36 @@ static void write_color(struct jwrite *j, const struct policer *p, const struct 
     jwrite_end(j, '}');
 }
 
-static void write_policer(struct jwrite *j, const struct iface *i, enum policer_direction d,
-                          const struct policer *p)
+struct bound { // a policer that is bound to an interface
+    const struct iface *iface;
+    enum policer_direction direction;
+    const struct policer *policer;
+};
+
+// The next one from `at` on, which it moves behind it; false: there is none.
+static bool next_bound(unsigned *at, struct bound *b)
 {
-    struct policer_count n = policer_sum(i->id, d);
+    for (; *at < IFACE_MAX * POLICER_DIRECTIONS; ++*at) {
+        b->iface = iface_get((uint16_t)(*at / POLICER_DIRECTIONS));
+        b->direction = (enum policer_direction)(*at % POLICER_DIRECTIONS);
+        b->policer = b->iface->kind == IFACE_NONE ? NULL : policer_of(b->iface->id, b->direction);
+        if (b->policer) {
+            ++*at;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_policer(struct jwrite *j, const struct bound *b)
+{
+    const struct policer *p = b->policer;
+    struct policer_count n = policer_sum(b->iface->id, b->direction);
     bool two = p->kind == POLICER_TRTCM;
 
     jwrite_begin(j, NULL, '{');
-    jwrite_string(j, "interface", i->name);
-    jwrite_string(j, "direction", direction_name[d]);
+    jwrite_string(j, "interface", b->iface->name);
+    jwrite_string(j, "direction", direction_name[b->direction]);
     jwrite_string(j, "policer", p->name);
     jwrite_string(j, "kind", kind_name[p->kind]);
     jwrite_u64(j, "cir", p->cir);
@@ -388,72 +407,40 @@ static void write_policer(struct jwrite *j, const struct iface *i, enum policer_
     jwrite_end(j, '}');
 }
 
-typedef void policer_fn(void *ctx, const struct iface *i, enum policer_direction d,
-                        const struct policer *p);
-
-static void each_bound(policer_fn *fn, void *ctx)
-{
-    for (unsigned id = 1; id < IFACE_MAX; id++)
-        for (unsigned d = 0; d < POLICER_DIRECTIONS; d++) {
-            const struct iface *i = iface_get((uint16_t)id);
-            const struct policer *p =
-                i->kind == IFACE_NONE ? NULL : policer_of((uint16_t)id, (enum policer_direction)d);
-            if (p)
-                fn(ctx, i, (enum policer_direction)d, p);
-        }
-}
-
-static void show_one(void *ctx, const struct iface *i, enum policer_direction d,
-                     const struct policer *p)
-{
-    struct show *s = ctx;
-
-    if (!s->key[0] || (!strcmp(s->key[0], i->name) && !strcmp(s->key[1], direction_name[d])))
-        write_policer(&s->out, i, d, p);
-}
-
 static int show_policer(struct show *s)
 {
+    struct bound b;
+
     jwrite_begin(&s->out, s->name, '[');
-    each_bound(show_one, s);
+    for (unsigned at = 0; next_bound(&at, &b);)
+        if (!s->key[0] || (!strcmp(s->key[0], b.iface->name) &&
+                           !strcmp(s->key[1], direction_name[b.direction])))
+            write_policer(&s->out, &b);
     jwrite_end(&s->out, ']');
     return SHOW_NOW;
 }
 
-struct color_family {
-    struct metrics *m;
-    const struct column *column;
-};
-
-static void write_color_metrics(void *ctx, const struct iface *i, enum policer_direction d,
-                                const struct policer *p)
+static void write_color_metrics(struct metrics *m, const struct column *c, const struct bound *b)
 {
-    const struct color_family *f = ctx;
-    struct policer_count n = policer_sum(i->id, d);
+    struct policer_count n = policer_sum(b->iface->id, b->direction);
 
     for (unsigned color = 0; color < POLICER_COLORS; color++) {
         struct color_count count = color_count_of(&n, color);
 
-        column_metric(f->m, f->column, &count, "interface", i->name, "direction",
-                      direction_name[d], "color", policer_color_name[color], NULL);
+        column_metric(m, c, &count, "interface", b->iface->name, "direction",
+                      direction_name[b->direction], "color", policer_color_name[color], NULL);
     }
-}
-
-static void note_any(void *ctx, const struct iface *i, enum policer_direction d,
-                     const struct policer *p)
-{
-    *(bool *)ctx = true;
 }
 
 static void write_policer_metrics(struct metrics *m, const void *kept)
 {
-    bool any = false;
+    struct bound b;
 
-    each_bound(note_any, &any);
-    if (!any)
+    if (!next_bound(&(unsigned){0}, &b))
         return;
     for (const struct column *c = color_columns; (c = column_family(m, "policer", c)); c++)
-        each_bound(write_color_metrics, &(struct color_family){m, c});
+        for (unsigned at = 0; next_bound(&at, &b);)
+            write_color_metrics(m, c, &b);
 }
 
 const struct feature policer_feature = {

@@ -191,9 +191,7 @@ static void plan_signers(struct change *c)
 
 static const struct model_program *find_program(const struct model *m, const char *name)
 {
-    const struct model_programs *all = programs_of(m);
-
-    return model_find(all->program.item, all->program.n, sizeof *all->program.item, name);
+    return model_find_in(&programs_of(m)->program, name);
 }
 
 static bool program_stays(const struct change *c, const char *name)
@@ -223,17 +221,12 @@ static const struct feature_config program_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
-static void write_counts(struct jwrite *j, const char *list, const char *const *name,
-                         const uint64_t *n, unsigned count)
+static void write_number(struct jwrite *j, const char *name, const char *leaf, uint64_t n)
 {
-    jwrite_begin(j, list, '[');
-    for (unsigned i = 0; i < count; i++) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "name", name[i]);
-        jwrite_u64(j, "packets", n[i]);
-        jwrite_end(j, '}');
-    }
-    jwrite_end(j, ']');
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", name);
+    jwrite_u64(j, leaf, n);
+    jwrite_end(j, '}');
 }
 
 static const struct column count_columns[] = {
@@ -244,25 +237,23 @@ static const struct column count_columns[] = {
     COLUMN(struct program_count, no_way, "no-way"),
     {0}};
 
-static void write_declared(struct jwrite *j, const struct program_status *s)
+static void write_counts(struct jwrite *j, const struct program_status *s)
 {
     const struct program_declared *d = s->declared;
+    const struct program_count *n = &s->count;
 
+    jwrite_begin(j, "verdict", '[');
+    for (unsigned i = 0; i < KAMUEE_ACTIONS; i++)
+        write_number(j, action_name[i], "packets", n->verdict[i]);
+    jwrite_end(j, ']');
+    columns_write(j, count_columns, n);
     jwrite_begin(j, "reason", '[');
-    for (unsigned i = 0; i < d->n_reasons; i++) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "name", d->reason[i]);
-        jwrite_u64(j, "packets", s->count.reason[i]);
-        jwrite_end(j, '}');
-    }
+    for (unsigned i = 0; i < d->n_reasons; i++)
+        write_number(j, d->reason[i], "packets", n->reason[i]);
     jwrite_end(j, ']');
     jwrite_begin(j, "counter", '[');
-    for (unsigned i = 0; i < d->n_counters; i++) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "name", d->counter[i]);
-        jwrite_u64(j, "value", s->count.counter[i]);
-        jwrite_end(j, '}');
-    }
+    for (unsigned i = 0; i < d->n_counters; i++)
+        write_number(j, d->counter[i], "value", n->counter[i]);
     jwrite_end(j, ']');
 }
 
@@ -325,9 +316,7 @@ static void write_program(struct jwrite *j, const struct program_status *s)
     jwrite_u64(j, "packets", n->packets);
     if (n->timed_packets)
         jwrite_int(j, "cycles", (int64_t)(n->timed_cycles / n->timed_packets));
-    write_counts(j, "verdict", action_name, n->verdict, KAMUEE_ACTIONS);
-    columns_write(j, count_columns, n);
-    write_declared(j, s);
+    write_counts(j, s);
     write_tables(j, s);
     write_log(j, &s->log);
     jwrite_end(j, '}');
@@ -347,28 +336,17 @@ static int show_program(struct show *s)
 
 // --- operations ----------------------------------------------------------------------------------
 
-static void refuse(struct http *h, int r, const char *why)
-{
-    struct errors e = {0};
-
-    errors_add(&e, 0, "%s", why);
-    http_refuse_all(h,
-                    r == -ENOENT   ? 404
-                    : r == -EINVAL ? 400
-                                   : 409,
-                    r == -ENOENT || r == -EINVAL ? "invalid-value" : "resource-denied", &e);
-    errors_free(&e);
-}
-
 static void run_replace(struct http *h, const struct lyd_node *op)
 {
     char err[1024] = "";
     int r = program_manager_replace(operation_input(op, "name"), err, sizeof err);
 
-    if (r)
-        refuse(h, r, err);
-    else
+    if (!r)
         http_reply(h, 204, NULL, NULL);
+    else if (r == -ENOENT || r == -EINVAL)
+        http_refuse(h, r == -ENOENT ? 404 : 400, "invalid-value", "%s", err);
+    else
+        http_refuse(h, 409, "resource-denied", "%s", err);
 }
 
 // The table in the input; NULL: the request has been refused.
@@ -376,19 +354,16 @@ static struct program_table *find_table(struct http *h, const struct lyd_node *o
 {
     const char *name = operation_input(op, "name"), *table = operation_input(op, "table");
     struct program_status s;
-    char why[256];
 
     if (!program_manager_find(name, &s)) {
-        snprintf(why, sizeof why, "there is no program %s", name);
-        refuse(h, -ENOENT, why);
+        http_refuse(h, 404, "invalid-value", "there is no program %s", name);
         return NULL;
     }
     for (unsigned t = 0; t < s.declared->n_tables; t++)
         if (!strcmp(s.declared->table[t].name, table))
             return s.table[t];
-    snprintf(why, sizeof why, "program %s has no table '%s': see show program %s", name, table,
-             name);
-    refuse(h, -ENOENT, why);
+    http_refuse(h, 404, "invalid-value", "program %s has no table '%s': see show program %s", name,
+                table, name);
     return NULL;
 }
 
@@ -421,23 +396,19 @@ static void run_table_set(struct http *h, const struct lyd_node *op)
     struct program_table *t = find_table(h, op);
     bool removes = !*operation_input(op, "value");
     uint64_t key = operation_input_number(op, "key", 0);
-    char why[256];
 
     if (!t)
         return;
     if (!program_table_put(t, key,
                            removes ? t->array ? 0 : PROGRAM_NOT_THERE
-                                   : operation_input_number(op, "value", 0))) {
+                                   : operation_input_number(op, "value", 0)))
         http_reply(h, 204, NULL, NULL);
-        return;
-    }
-    if (t->array)
-        snprintf(why, sizeof why, "key %llu is not in the array, expected 0 to %u",
-                 (unsigned long long)key, t->entries - 1);
+    else if (t->array)
+        http_refuse(h, 400, "invalid-value", "key %llu is not in the array, expected 0 to %u",
+                    (unsigned long long)key, t->entries - 1);
     else
-        snprintf(why, sizeof why, "the table has its %u entries, expected one that is there",
-                 t->entries);
-    refuse(h, t->array ? -EINVAL : -ENOSPC, why);
+        http_refuse(h, 409, "resource-denied",
+                    "the table has its %u entries, expected one that is there", t->entries);
 }
 
 // --- metrics -------------------------------------------------------------------------------------

@@ -25,9 +25,7 @@ static struct model_queues *queues_of(const struct model *m)
 
 const struct model_queue *model_find_queue(const struct model *m, const char *port)
 {
-    const struct model_queues *all = queues_of(m);
-
-    return model_find(all->queue.item, all->queue.n, sizeof *all->queue.item, port);
+    return model_find_in(&queues_of(m)->queue, port);
 }
 
 // --- reading -------------------------------------------------------------------------------------

@@ -29,13 +29,6 @@ const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT])
     return buf;
 }
 
-static uint32_t bytes_of(const char *text)
-{
-    uint64_t n = text ? leaf_scaled(text, "kM") : 0;
-
-    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
-}
-
 static uint32_t microseconds_of(const char *text, uint32_t absent)
 {
     char *unit;
@@ -84,7 +77,7 @@ static const struct model_queue_profile profile_default = {
 const struct class_map *queue_class_map(const struct model_queue_profiles *all, const char *name)
 {
     const struct model_class_map *m =
-        model_find(all->map.item, all->map.n, sizeof *all->map.item, name);
+        model_find_in(&all->map, name);
 
     return m ? &m->map : &map_default;
 }
@@ -93,7 +86,7 @@ const struct model_queue_profile *queue_profile(const struct model_queue_profile
                                                 const char *name)
 {
     const struct model_queue_profile *p =
-        model_find(all->profile.item, all->profile.n, sizeof *all->profile.item, name);
+        model_find_in(&all->profile, name);
 
     return p ? p : &profile_default;
 }
@@ -157,21 +150,22 @@ static void read_service(struct queue_profile_class *c, const struct lyd_node *f
     c->percent = (uint8_t)leaf_number(first, "rate-percent", c->percent);
 }
 
+static const char *const disciplines[] = {"tail-drop", "codel", "fq-codel"}; // enum order
+static const struct column class_leaves[] = {
+    COLUMN_WORD(struct queue_class_config, discipline, "discipline", disciplines),
+    COLUMN(struct queue_class_config, ecn, "ecn"),
+    COLUMN(struct queue_class_config, flows, "flows"),
+    COLUMN(struct queue_class_config, limit_bytes, "limit", .scaled = "kM"),
+    {0}};
+
 static void read_class(struct model_queue_profile *p, const struct lyd_node *entry)
 {
-    static const char *const disciplines[] = {"tail-drop", "codel", "fq-codel"}; // enum order
     const struct lyd_node *first = lyd_child(entry);
     struct queue_profile_class *c = &p->class[leaf_number(first, "class", 0)];
     struct queue_class_config *i = &c->config;
-    int discipline = leaf_word(first, "discipline", disciplines, 3);
 
     read_service(c, first);
-    if (discipline >= 0)
-        i->discipline = (uint8_t)discipline;
-    if (config_value(first, "ecn"))
-        i->ecn = leaf_true(first, "ecn");
-    i->flows = (uint16_t)leaf_number(first, "flows", i->flows);
-    i->limit_bytes = bytes_of(config_value(first, "limit"));
+    columns_read(first, class_leaves, i);
     i->limit_us = microseconds_of(config_value(first, "limit-time"), i->limit_us);
     i->target_us = microseconds_of(config_value(first, "target"), i->target_us);
     i->interval_us = microseconds_of(config_value(first, "interval"), i->interval_us);

@@ -22,6 +22,7 @@
 #include "feature/drain.h"
 #include "http/http.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "restconf/state.h"
@@ -97,20 +98,24 @@ static const struct feature_config system_config = {
 
 // --- state ---------------------------------------------------------------------------------------
 
+static const struct column region_columns[] = {
+    COLUMN(struct mem_region, name, "name"),
+    GAUGE(struct mem_region, bytes, "bytes", "bytes",
+          "Virtual memory reserved for the region; uses no memory until touched.",
+          .family = "memory_reserved_bytes"),
+    GAUGE(struct mem_region, used, "used", "bytes", "Memory of the region in use (resident).",
+          .family = "memory_used_bytes"),
+    COLUMN(struct mem_region, pages, "pages"),
+    {0}};
+
 static void write_region_states(struct jwrite *j)
 {
     struct process_regions all;
 
     process_regions(&all);
     jwrite_begin(j, "region", '[');
-    vec_foreach (&all.item, r) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "name", r->name);
-        jwrite_u64(j, "bytes", r->bytes);
-        jwrite_u64(j, "used", r->used);
-        jwrite_string(j, "pages", r->pages);
-        jwrite_end(j, '}');
-    }
+    vec_foreach (&all.item, r)
+        columns_object(j, NULL, region_columns, r);
     jwrite_end(j, ']');
     vec_free(&all.item);
 }
@@ -166,14 +171,9 @@ static void write_memory_families(struct metrics *m)
     struct process_regions all;
 
     process_regions(&all);
-    metric_family(m, METRIC_GAUGE, "memory_reserved_bytes", "bytes",
-                  "Virtual memory reserved for the region; uses no memory until touched.");
-    vec_foreach (&all.item, r)
-        metric_u64(m, r->bytes, "region", r->name, "pages", r->pages, NULL);
-    metric_family(m, METRIC_GAUGE, "memory_used_bytes", "bytes",
-                  "Memory of the region in use (resident).");
-    vec_foreach (&all.item, r)
-        metric_u64(m, r->used, "region", r->name, "pages", r->pages, NULL);
+    for (const struct column *c = region_columns; (c = column_family(m, "", c)); c++)
+        vec_foreach (&all.item, r)
+            column_metric(m, c, r, "region", r->name, "pages", r->pages, NULL);
     vec_free(&all.item);
 }
 
