@@ -94,22 +94,6 @@ void saved_state_write(const char *dir)
 
 // --- at the start --------------------------------------------------------------------------------
 
-static int read_bytes(const char *path, struct text *t)
-{
-    struct stat st;
-    char buf[65536];
-    ssize_t n = 0;
-    int fd = file_open(path, BYTES_MAX + END_LENGTH, &st);
-
-    if (fd < 0)
-        return fd;
-    while (t->n <= BYTES_MAX + END_LENGTH && (n = read(fd, buf, sizeof buf)) > 0)
-        text_append(t, buf, (size_t)n);
-    int r = n < 0 ? -errno : 0;
-    close(fd);
-    return r;
-}
-
 static const char *parse(const struct text *t, json_t **all)
 {
     char want[END_LENGTH + 1];
@@ -163,7 +147,8 @@ void saved_state_restore(const char *dir)
     if (!dir)
         return;
     path_in(dir, &path);
-    int r = read_bytes(path.s, &t);
+    int r = file_read(path.s, &t);
+    r = r || t.n <= BYTES_MAX + END_LENGTH ? r : -EFBIG;
     const char *bad = r == -ENOENT ? NULL : r ? strerror(-r) : saved_state_take(&t);
     if (bad)
         log_warning("saved state: refused, counters begin at 0: file=%s why=\"%s\"",
