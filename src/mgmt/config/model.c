@@ -136,3 +136,15 @@ void *model_find(const void *item, size_t n, size_t size, const char *name)
     }
     return NULL;
 }
+
+void *model_sorted(const void *item, size_t n, size_t size,
+                   int (*compare)(const void *a, const void *b))
+{
+    const void **by = malloc((n + 1) * sizeof *by);
+
+    bug_on(!by);
+    for (size_t i = 0; i < n; i++)
+        by[i] = (const char *)item + i * size;
+    qsort(by, n, sizeof *by, compare);
+    return by;
+}

@@ -43,5 +43,10 @@ int model_compare_names(const char *a, const char *b);
 // NULL.
 void *model_find(const void *item, size_t n, size_t size, const char *name);
 #define model_find_in(vec, name) model_find((vec)->item, (vec)->n, sizeof *(vec)->item, name)
+// Pointers to the n elements in an order of their own, for rules that compare neighbors; free().
+void *model_sorted(const void *item, size_t n, size_t size,
+                   int (*compare)(const void *a, const void *b));
+#define model_sorted_in(vec, compare)                                                              \
+    model_sorted((vec)->item, (vec)->n, sizeof *(vec)->item, compare)
 
 #endif

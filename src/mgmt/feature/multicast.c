@@ -29,7 +29,7 @@ struct model_multicast { // a multicast route
 
 struct model_routes {
     VEC(struct model_multicast) route; // in configuration order
-    VEC(struct model_multicast *) by_key;
+    struct model_multicast **by_key;
 };
 
 static struct model_routes *routes_of(const struct model *m)
@@ -82,17 +82,12 @@ static int compare_keys(const void *pa, const void *pb)
 
 static void sort_routes(struct model *m)
 {
-    struct model_routes *all = routes_of(m);
-
-    vec_foreach (&all->route, r)
-        *vec_push(&all->by_key) = r;
-    if (all->route.n)
-        qsort(all->by_key.item, all->by_key.n, sizeof *all->by_key.item, compare_keys);
+    routes_of(m)->by_key = model_sorted_in(&routes_of(m)->route, compare_keys);
 }
 
 static void free_routes(struct model *m)
 {
-    vec_free(&routes_of(m)->by_key);
+    free(routes_of(m)->by_key);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
@@ -181,9 +176,7 @@ static const void *find_route(const struct change *c, const struct model *other,
     const struct model_multicast *r = row;
     const struct model_routes *all = routes_of(other);
     struct model_multicast **found =
-        all->by_key.n ? bsearch(&r, all->by_key.item, all->by_key.n, sizeof *all->by_key.item,
-                                compare_keys)
-                      : NULL;
+        bsearch(&r, all->by_key, all->route.n, sizeof *all->by_key, compare_keys);
 
     return found && vr_stays(c, r->vr) ? *found : NULL;
 }

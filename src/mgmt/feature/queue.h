@@ -88,7 +88,6 @@ struct model_queues {
     struct model_queue_profiles profiles;
     VEC(struct model_queue) queue; // in natural order of ports
 };
-const struct model_queue *model_find_queue(const struct model *m, const char *port);
 
 extern const struct feature_config queue_config;
 

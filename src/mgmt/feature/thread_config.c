@@ -82,12 +82,8 @@ static int compare_queue(const void *pa, const void *pb)
 
 static void check_unique_queue(const struct model_threads *t, struct errors *e)
 {
-    const struct thread_assignment **by = malloc((t->queue.n + 1) * sizeof *by);
+    const struct thread_assignment **by = model_sorted_in(&t->queue, compare_queue);
 
-    bug_on(!by);
-    for (size_t i = 0; i < t->queue.n; i++)
-        by[i] = &t->queue.item[i];
-    qsort(by, t->queue.n, sizeof *by, compare_queue);
     for (size_t i = 1; i < t->queue.n; i++)
         if (!strcmp(by[i - 1]->port, by[i]->port) && by[i - 1]->queue == by[i]->queue)
             errors_add(e, t->line.item[by[i] - t->queue.item],

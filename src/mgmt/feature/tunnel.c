@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/ip.h"
-#include "base/log.h"
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
@@ -137,14 +136,10 @@ static int compare_packets(const void *x, const void *y)
 // Two tunnels must differ in a field that packets carry.
 static void check_distinct(const struct model *m, struct errors *e)
 {
-    size_t n = model_tunnels(m)->tunnel.n;
-    const struct model_tunnel **t = calloc(n + 1, sizeof *t);
+    const struct model_tunnels *all = model_tunnels(m);
+    const struct model_tunnel **t = model_sorted_in(&all->tunnel, compare_packets);
 
-    bug_on(!t);
-    for (size_t k = 0; k < n; k++)
-        t[k] = &model_tunnels(m)->tunnel.item[k];
-    qsort(t, n, sizeof *t, compare_packets);
-    for (size_t k = 1; k < n; k++)
+    for (size_t k = 1; k < all->tunnel.n; k++)
         if (!memcmp(&t[k - 1]->settings.id, &t[k]->settings.id, sizeof t[k]->settings.id) &&
             !strcmp(t[k - 1]->outer_vr, t[k]->outer_vr))
             errors_add(e, t[k]->line,

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "interface/iface_manager.h"
@@ -78,12 +77,8 @@ static const char *vlan_words(const struct model_vport *v, char *buf, size_t n)
 static void check_unique_vlan(const struct model *m, struct errors *e)
 {
     const struct model_vports *all = model_vports(m);
-    const struct model_vport **by = malloc((all->vport.n + 1) * sizeof *by);
+    const struct model_vport **by = model_sorted_in(&all->vport, compare_vlan);
 
-    bug_on(!by);
-    for (size_t i = 0; i < all->vport.n; i++)
-        by[i] = &all->vport.item[i];
-    qsort(by, all->vport.n, sizeof *by, compare_vlan);
     for (size_t i = 1; i < all->vport.n; i++) {
         // Report the later of the two lines.
         const struct model_vport *a = by[i - 1], *b = by[i];

@@ -416,12 +416,6 @@ static void run_vr_rename(struct http *h, const struct lyd_node *op)
     configuration_answer(h, r, &result, &e);
 }
 
-static const struct lyd_node *find_named(const struct lyd_node *tree, const char *list,
-                                         const char *name)
-{
-    return config_find(tree, yang_child(NULL, list, true), (const char *[]){name});
-}
-
 // Prints what refers to the virtual router: the whole list entry of the leaf ("interface p1", "port
 // p0 queue vr red"), because the entry would mean something else without the leaf: a client that is
 // bound to nothing may do everything. The vport of an interface is included.
@@ -432,7 +426,10 @@ static void add_referrer(const struct lyd_node *tree, const struct lyd_node *lea
     const struct lyd_node *what = entry && entry->schema->nodetype == LYS_LIST ? entry : leaf;
     bool is_interface = entry && !strcmp(entry->schema->name, "interface") && !lyd_parent(entry);
 
-    if (is_interface && (vport = find_named(tree, "vport", lyd_get_value(lyd_child(entry))))) {
+    if (is_interface)
+        vport = config_find(tree, yang_child(NULL, "vport", true),
+                            (const char *[]){lyd_get_value(lyd_child(entry))});
+    if (vport) {
         config_print_node(vport, lines);
         text_printf(uses, "delete ");
         config_path(vport, uses);

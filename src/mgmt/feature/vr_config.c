@@ -153,11 +153,6 @@ static void read_vrs(struct model *m, const struct lyd_node *tree, const struct 
     free(entry.item);
 }
 
-static void free_vrs(struct model *m)
-{
-    vec_free(&((struct model_vrs *)m->part[FEATURE_vr])->vr);
-}
-
 // --- rules ---------------------------------------------------------------------------------------
 
 static int compare_table(const void *pa, const void *pb)
@@ -175,12 +170,8 @@ static int compare_table(const void *pa, const void *pb)
 // Two virtual routers with one kernel table would fight over its routes.
 static void check_unique_table(const struct model_vrs *all, struct errors *e)
 {
-    const struct model_vr **by = malloc((all->vr.n + 1) * sizeof *by);
+    const struct model_vr **by = model_sorted_in(&all->vr, compare_table);
 
-    bug_on(!by);
-    for (size_t i = 0; i < all->vr.n; i++)
-        by[i] = &all->vr.item[i];
-    qsort(by, all->vr.n, sizeof *by, compare_table);
     for (size_t i = 1; i < all->vr.n; i++)
         if (!strcmp(by[i - 1]->netns, by[i]->netns) && by[i - 1]->table == by[i]->table)
             errors_add(e, by[i]->line,
@@ -206,25 +197,23 @@ static void check_daemon(const struct model_vr *v, struct errors *e)
                    v->name);
 }
 
-static void check_lists(const struct model *m, const struct model_vr *v, struct errors *e)
+static void check_vr(const struct model *m, const void *row, struct errors *e)
 {
+    const struct model_vr *v = row;
     char what[32];
 
+    if (!v->netns[0] && v->table == 254)
+        errors_add(e, v->line,
+                   "vr %s: expected another 'table' or none: the main table of "
+                   "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
+                   v->name);
+    check_daemon(v, e);
     snprintf(what, sizeof what, "vr %s", v->name);
     acl_binding_check(&v->acls, model_acls(m), what, v->name, v->line, e);
 }
 
 static void check_vrs(const struct model *m, struct errors *e)
 {
-    vec_foreach (&model_vrs(m)->vr, v) {
-        if (!v->netns[0] && v->table == 254)
-            errors_add(e, v->line,
-                       "vr %s: expected another 'table' or none: the main table of "
-                       "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
-                       v->name);
-        check_daemon(v, e);
-        check_lists(m, v, e);
-    }
     check_unique_table(model_vrs(m), e);
     vr_budget_check(m, e);
 }
@@ -257,18 +246,14 @@ static void check_namespace(void *ctx, const struct model_vr *old, const struct 
 {
     struct errors *e = ctx;
 
-    if (v) {
-        if (v->own_netns) {
-            if (!(old && old->own_netns) && vr_other_name(v->name) == v->name &&
-                !netns_own_may_make(v->netns))
-                errors_add(e, v->line,
-                           "vr %s: there is a network namespace %s that kamueed has not made: use "
-                           "it with 'set vr %s namespace %s', or remove it (ip netns del %s)",
-                           v->name, v->netns, v->name, v->netns, v->netns);
-        } else if (!old || strcmp(old->netns, v->netns)) {
-            host_check_netns("vr", v->name, v->netns, v->line, e);
-        }
-    }
+    if (v && !v->own_netns && (!old || strcmp(old->netns, v->netns)))
+        host_check_netns("vr", v->name, v->netns, v->line, e);
+    if (v && v->own_netns && !(old && old->own_netns) && vr_other_name(v->name) == v->name &&
+        !netns_own_may_make(v->netns))
+        errors_add(e, v->line,
+                   "vr %s: there is a network namespace %s that kamueed has not made: use it with "
+                   "'set vr %s namespace %s', or remove it (ip netns del %s)",
+                   v->name, v->netns, v->name, v->netns, v->netns);
 }
 
 static void check_namespaces(const struct model *from, const struct model *to, struct errors *e)
@@ -348,32 +333,16 @@ static int run_budget(const struct step *s, const void *from, const void *to, ch
     return vr_manager_set_budget(s->name, to, err, n);
 }
 
-static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run_engine},
+static const struct step_kind engine_kind = {"vr", run_engine},
                               flow_hash_kind = {"vr", run_flow_hash},
                               cpu_weight_kind = {"vr", run_cpu_weight},
                               rename_kind = {"vr", run_rename}, enabled_kind = {"vr", run_enabled},
                               budget_kind = {"vr", run_budget};
 
-static void plan_remove_one(void *c, const struct model_vr *old, const struct model_vr *new)
+// Not NULL if the virtual router stays, perhaps under another name; plan_change_one has its steps.
+static const void *find_staying(const struct change *c, const struct model *other, const void *row)
 {
-    if (old && !vr_stays(c, old->name))
-        step_add(c, &vr_kind, old->name, old, NULL, 0);
-}
-
-static void plan_remove(struct change *c)
-{
-    each_unlike(c->from, c->to, plan_remove_one, c);
-}
-
-static void plan_add_one(void *c, const struct model_vr *old, const struct model_vr *new)
-{
-    if (new && !vr_stays(c, new->name))
-        step_add(c, &vr_kind, new->name, NULL, new, new->line);
-}
-
-static void plan_add(struct change *c)
-{
-    each_unlike(c->from, c->to, plan_add_one, c);
+    return vr_stays(c, ((const struct model_vr *)row)->name) ? row : NULL;
 }
 
 static void plan_settings(struct change *c, const char *name, const struct vr_settings *from,
@@ -460,15 +429,21 @@ static void each_netns(name_fn *fn, void *ctx)
 
 const struct feature_config vr_config = {
     .part_size = sizeof(struct model_vrs),
+    .lists =
+        (const struct feature_list[]){
+            {.node = "vr",
+             LIST_ROWS(struct model_vrs, vr),
+             .check = check_vr,
+             LIST_STEP(struct model_vr, "vr", run_vr),
+             .remove = PHASE_REMOVE_VRS,
+             .add = PHASE_ADD_VRS,
+             .find = find_staying},
+            {0}},
     .read = read_vrs,
     .check = check_vrs,
-    .free = free_vrs,
     .check_host = check_namespaces,
     .note = note_vrfs,
     .finish = finish_vrs,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VRS, plan_remove},
-                                             {PHASE_CHANGE_VRS, plan_change},
-                                             {PHASE_ADD_VRS, plan_add},
-                                             {0}},
+    .phases = (const struct feature_phase[]){{PHASE_CHANGE_VRS, plan_change}, {0}},
     .names = (const struct feature_names[]){{"vr", each_vr}, {"netns", each_netns}, {0}},
 };
