@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include "restconf/column.h"
 
@@ -96,6 +97,40 @@ static void a_family_is_named_by_prefix_leaf_and_unit(void **state)
     text_free(&m.text);
 }
 
+static void saved_words_and_texts_come_back_and_unknown_or_long_ones_are_refused(void **state)
+{
+    static const struct column saved[] = {COLUMN(struct row, name, "name"),
+                                          COLUMN_WORD(struct row, slow, "rate", rates),
+                                          COLUMN(struct row, gateway, "gateway"),
+                                          COLUMN(struct row, prefix, "prefix"),
+                                          {0}};
+    static const char *const wrong[] = {
+        "{\"name\":\"12345678\",\"rate\":\"slow\",\"gateway\":\"\",\"prefix\":\"\"}",
+        "{\"name\":7,\"rate\":\"slow\",\"gateway\":\"\",\"prefix\":\"\"}",
+        "{\"name\":\"p0\",\"rate\":\"slower\",\"gateway\":\"\",\"prefix\":\"\"}",
+        "{\"name\":\"p0\",\"rate\":2,\"gateway\":\"\",\"prefix\":\"\"}",
+        "{\"name\":\"p0\",\"rate\":\"slow\",\"gateway\":\"10.0.0\",\"prefix\":\"\"}",
+        "{\"name\":\"p0\",\"rate\":\"slow\",\"gateway\":\"\"}"};
+    struct row back = {0};
+    json_t *o = columns_save(saved, &one);
+    char *text = json_dumps(o, JSON_COMPACT);
+
+    assert_string_equal(text, "{\"name\":\"p\\\"0\",\"rate\":\"slow\",\"gateway\":\"\","
+                              "\"prefix\":\"10.0.0.0/8\"}");
+    assert_true(columns_restore(o, saved, &back));
+    assert_string_equal(back.name, one.name);
+    assert_true(back.slow);
+    assert_int_equal(back.gateway.family, 0);
+    assert_memory_equal(&back.prefix, &one.prefix, sizeof one.prefix);
+    free(text);
+    json_decref(o);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        o = json_loads(wrong[i], 0, NULL);
+        assert_false(columns_restore(o, saved, &back));
+        json_decref(o);
+    }
+}
+
 static void saved_numbers_come_back_and_impossible_ones_are_refused(void **state)
 {
     static const struct column saved[] = {
@@ -131,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_type_is_written_as_the_schema_wants_it),
         cmocka_unit_test(a_family_is_named_by_prefix_leaf_and_unit),
+        cmocka_unit_test(saved_words_and_texts_come_back_and_unknown_or_long_ones_are_refused),
         cmocka_unit_test(saved_numbers_come_back_and_impossible_ones_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

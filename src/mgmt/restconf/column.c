@@ -101,6 +101,15 @@ void columns_object(struct jwrite *j, const char *key, const struct column *c, c
     jwrite_end(j, '}');
 }
 
+void columns_list(struct jwrite *j, const char *key, const struct column *c, const void *rows,
+                  size_t n, size_t size)
+{
+    jwrite_begin(j, key, '[');
+    for (size_t i = 0; i < n; i++)
+        columns_object(j, NULL, c, (const char *)rows + i * size);
+    jwrite_end(j, ']');
+}
+
 // --- configuration -------------------------------------------------------------------------------
 
 static uint64_t parse_number(const struct column *c, const char *value, uint64_t was)
@@ -149,6 +158,10 @@ void columns_read(const struct lyd_node *first, const struct column *c, void *ro
             set_number(c, at, parse_number(c, value, member_number(c, row)));
         else if (c->kind == COLUMN_CHARS)
             snprintf(at, c->size, "%s", value);
+        else if (c->kind == COLUMN_MAC)
+            bug_on(text_parse_mac(value, (uint8_t *)at)); // checked by the schema
+        else if (c->kind == COLUMN_PREFIX)
+            bug_on(prefix_parse(value, (void *)at, false)); // the schema zeroes the host bits
         else
             set_ip((struct ip_addr *)(void *)at, value);
     }
@@ -161,27 +174,70 @@ static const char *saved_key_of(const struct column *c)
     return c->saved ? c->saved : c->name;
 }
 
+static json_t *save_text(const struct column *c, const void *row)
+{
+    char text[PREFIX_TEXT_MAX] = "";
+    const struct ip_addr *ip = member_of(c, row);
+    const struct prefix *prefix = member_of(c, row);
+
+    switch ((enum column_kind)c->kind) {
+    case COLUMN_IP: return json_string(ip->family ? ip_format(ip, text) : "");
+    case COLUMN_PREFIX: return json_string(prefix->family ? prefix_format(prefix, text) : "");
+    default: return json_string(string_of(c, row));
+    }
+}
+
+static json_t *save_column(const struct column *c, const void *row)
+{
+    if (!is_number(c))
+        return save_text(c, row);
+    if (c->words)
+        return json_string(c->words[number_of(c, row)]);
+    return json_integer((json_int_t)(number_of(c, row) & INT64_MAX));
+}
+
 json_t *columns_save(const struct column *c, const void *row)
 {
     json_t *o = json_object();
 
     for (; c->name; c++)
-        json_object_set_new(o, saved_key_of(c),
-                            json_integer((json_int_t)(number_of(c, row) & INT64_MAX)));
+        json_object_set_new(o, saved_key_of(c), save_column(c, row));
     return o;
+}
+
+static bool restore_text(const struct column *c, void *at, const char *text)
+{
+    if (c->kind == COLUMN_IP)
+        return !*text || !ip_parse(text, at);
+    if (c->kind == COLUMN_PREFIX)
+        return !*text || !prefix_parse(text, at, false);
+    return snprintf(at, c->size, "%s", text) < (int)c->size;
+}
+
+static bool restore_number(const struct column *c, void *at, const json_t *saved)
+{
+    json_int_t v = json_is_integer(saved) ? json_integer_value(saved)
+                   : !saved && c->later   ? 0
+                                          : -1;
+
+    for (unsigned i = 0; c->words && i < c->n_words; i++)
+        if (json_is_string(saved) && !strcmp(c->words[i], json_string_value(saved)))
+            v = i;
+    if (v < 0 || (c->size < 8 && v >> 8 * c->size) || (c->n_words && v >= c->n_words))
+        return false;
+    set_number(c, at, (uint64_t)v);
+    return true;
 }
 
 bool columns_restore(const json_t *saved, const struct column *c, void *row)
 {
     for (; c->name; c++) {
-        const json_t *number = json_object_get(saved, saved_key_of(c));
-        json_int_t v = json_is_integer(number) ? json_integer_value(number)
-                       : !number && c->later   ? 0
-                                               : -1;
+        const json_t *of = json_object_get(saved, saved_key_of(c));
+        void *at = (char *)row + c->at;
 
-        if (v < 0 || (c->size < 8 && v >> 8 * c->size))
+        if (is_number(c) ? !restore_number(c, at, of)
+                         : !json_is_string(of) || !restore_text(c, at, json_string_value(of)))
             return false;
-        set_number(c, (char *)row + c->at, (uint64_t)v);
     }
     return true;
 }

@@ -80,6 +80,11 @@ struct column {
         .name = leaf, .at = offsetof(row, member), .size = sizeof((row *)0)->member,               \
         .kind = COLUMN_KIND(((row *)0)->member), __VA_ARGS__                                       \
     }
+// The row is the value itself.
+#define COLUMN_ITSELF(type, leaf)                                                                  \
+    {                                                                                              \
+        .name = leaf, .size = sizeof(type), .kind = COLUMN_KIND((type){0})                         \
+    }
 #define COLUMN_WORD(row, member, leaf, list, ...)                                                  \
     COLUMN(row, member, leaf, .words = list, .n_words = sizeof(list) / sizeof *(list), __VA_ARGS__)
 #define COUNTER(row, member, leaf, of, sentence, ...)                                              \
@@ -90,9 +95,13 @@ struct column {
 // Tables end with {0}. A column without a name has a metric only.
 void columns_write(struct jwrite *j, const struct column *c, const void *row);
 void columns_object(struct jwrite *j, const char *key, const struct column *c, const void *row);
+// n rows of that size, as a list of objects.
+void columns_list(struct jwrite *j, const char *key, const struct column *c, const void *rows,
+                  size_t n, size_t size);
 void columns_read(const struct lyd_node *first, const struct column *c, void *row);
 
-// Numbers kept over a stop. False: one is missing, negative or larger than its member.
+// Numbers, words and texts kept over a stop. False: one is missing, impossible or larger than its
+// member.
 json_t *columns_save(const struct column *c, const void *row);
 bool columns_restore(const json_t *saved, const struct column *c, void *row);
 
