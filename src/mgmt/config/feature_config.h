@@ -72,13 +72,21 @@ struct feature_list {
 #define LIST_VALUE(row, member)                                                                    \
     .value_at = offsetof(row, member), .value_size = sizeof((row *)0)->member
 
+struct column;
 // A value of the part that exists once; its step runs if its bytes change.
 struct feature_value {
     enum phase phase;
     struct step_kind step;
     size_t at, size; // in the part
+    bool begins;     // the step also runs once for the empty configuration
+    // Reads the leaves of the container `inside` over the initial value, NULL = zeros: columns_read
+    // (restconf/column.h), or the feature's own. NULL: the feature's `read` fills the value.
+    void (*read)(const struct lyd_node *first, const struct column *c, void *value);
+    const char *inside;
+    const struct column *columns;
+    const void *initial;
 };
-#define PART_VALUE(part, member) offsetof(part, member), sizeof((part *)0)->member
+#define PART_VALUE(part, member) .at = offsetof(part, member), .size = sizeof((part *)0)->member
 
 typedef void name_fn(void *ctx, const char *name, const char *help);
 struct feature_names { // names for completion: `k:complete SOURCE` of the schema

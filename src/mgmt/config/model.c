@@ -75,6 +75,19 @@ static void free_lists(struct model *m, unsigned feature)
         vec_free(model_rows(m, feature, l));
 }
 
+static void read_values(struct model *m, unsigned feature, const struct lyd_node *tree)
+{
+    for (const struct feature_value *v = features[feature]->config->values; v && v->size; v++) {
+        char *value = (char *)m->part[feature] + v->at;
+
+        if (!v->read)
+            continue;
+        if (v->initial)
+            memcpy(value, v->initial, v->size);
+        v->read(leaf_inside(tree, NULL, v->inside), v->columns, value);
+    }
+}
+
 struct model *model_make(const struct lyd_node *tree, const struct model *known, struct errors *e)
 {
     struct model *m = calloc(1, sizeof *m);
@@ -85,6 +98,7 @@ struct model *model_make(const struct lyd_node *tree, const struct model *known,
         bug_on(!m->part[f_id]);
     }
     EACH_FEATURE (f) {
+        read_values(m, f_id, tree);
         read_lists(m, f_id, tree);
         if (f->read)
             f->read(m, tree, known, e);

@@ -58,7 +58,7 @@ static const struct feature_config punt_config = {
     .read = read_punt,
     .values =
         (const struct feature_value[]){
-            {PHASE_SETTINGS, {"", set_limits}, 0, sizeof punt_limit_default}, {0}},
+            {PHASE_SETTINGS, {"", set_limits}, .size = sizeof punt_limit_default}, {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ static const struct feature_config routing_daemon_config = {
     .read = read_daemons,
     .values =
         (const struct feature_value[]){
-            {PHASE_SETTINGS, {"", set_daemons}, 0, sizeof(struct routing_daemons)}, {0}},
+            {PHASE_SETTINGS, {"", set_daemons}, .size = sizeof(struct routing_daemons)}, {0}},
 };
 
 const struct feature routing_daemon_feature = {"routing_daemon", .config = &routing_daemon_config};

@@ -42,7 +42,7 @@ static const struct feature_config sflow_config = {
     .read = read_sflow,
     .values =
         (const struct feature_value[]){
-            {PHASE_EXPORT, {"sflow", set_sflow}, 0, sizeof(struct sflow_config)}, {0}},
+            {PHASE_EXPORT, {"sflow", set_sflow}, .size = sizeof(struct sflow_config)}, {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

@@ -98,6 +98,11 @@ static bool is_part(const struct answer *a)
     return a->path.n > 2 || (a->path.n == 2 && path_last(&a->path)->n_keys);
 }
 
+bool show_wants(const struct show *s, const char *name)
+{
+    return !s->key[0] || !strcmp(s->key[0], name);
+}
+
 int show_later(struct show *s, int asked)
 {
     if (asked)
@@ -285,6 +290,19 @@ static void write_hidden(struct answer *a, const struct feature_state *s)
     jwrite_end(&a->show.out, ']');
 }
 
+static int write_node(const struct feature_state *n, struct show *s)
+{
+    if (n->write)
+        return n->write(s);
+    jwrite_begin(&s->out, s->name, n->list ? '[' : '{');
+    if (n->list)
+        n->list(s);
+    else
+        n->object(&s->out);
+    jwrite_end(&s->out, n->list ? ']' : '}');
+    return SHOW_NOW;
+}
+
 static void run_writers(void *ctx)
 {
     uint64_t until_ns = clock_now_ns() + HTTP_SLICE_NS;
@@ -305,7 +323,7 @@ static void run_writers(void *ctx)
             write_hidden(a, s);
             continue;
         }
-        if (s->write(&a->show) == SHOW_LATER)
+        if (write_node(s, &a->show) == SHOW_LATER)
             return;
     }
     if (a->whole)

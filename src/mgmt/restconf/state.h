@@ -29,6 +29,8 @@ struct show {
     int (*ask)(struct show *s); // sends the query
 };
 
+bool show_wants(const struct show *s, const char *name); // the entry with that first key
+
 enum { SHOW_NOW, SHOW_LATER };
 // Returns SHOW_LATER; `asked`: result of asking another thread; -errno means that no answer will
 // come.
@@ -39,6 +41,10 @@ struct feature_state {
     const char *node;
     // Writes "node": value into s->out. SHOW_NOW, or SHOW_LATER and s->done() will be called.
     int (*write)(struct show *s);
+    // The same for state that is written at once: the entries of a list, or the leaves of a
+    // container.
+    void (*list)(struct show *s);
+    void (*object)(struct jwrite *j);
     // Alternative: answers a request for this child itself, by a stream. The child is left out when
     // all state is read.
     void (*stream)(struct http *h, const struct path *p);

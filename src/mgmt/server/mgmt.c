@@ -146,12 +146,26 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
     return r;
 }
 
+static void begin_values(const struct feature_config *f, const char *part)
+{
+    char err[256];
+
+    for (const struct feature_value *v = f->values; v && v->size; v++)
+        if (v->begins)
+            v->step.run(NULL, NULL, part + v->at, err, sizeof err);
+}
+
 // Passes the empty configuration to the features, since a change passes only differences from it.
 static void begin_features(void)
 {
-    for (unsigned i = 0; i < FEATURE_N; i++)
-        if (features[i]->config && features[i]->config->begin)
-            features[i]->config->begin(config_model());
+    for (unsigned i = 0; i < FEATURE_N; i++) {
+        const struct feature_config *f = features[i]->config;
+
+        if (f)
+            begin_values(f, config_model()->part[i]);
+        if (f && f->begin)
+            f->begin(config_model());
+    }
 }
 
 static void serve(struct event_base *loop)
