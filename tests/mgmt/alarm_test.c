@@ -16,7 +16,6 @@
 #include "core/thread.h"
 #include "feature/alarm.h"
 #include "feature/alarm_watch.h"
-#include "feature/alarm_window.h"
 #include "fake/fake_managers.h"
 #include "fake/fake_queue.h"
 #include "fake/fake_rib.h"

@@ -4,19 +4,9 @@
 // alarm_list.c keeps the alarms, and alarm_watch.c looks for them once a second.
 #include "feature/alarm.h"
 
-#include <string.h>
-
-#include "base/log.h"
-#include "base/text.h"
-#include "config/feature_config.h"
-#include "config/leaf.h"
 #include "feature/alarm_watch.h"
+#include "feature/common.h"
 #include "feature/routing_daemon.h"
-#include "http/refuse.h"
-#include "mgmt/feature.h"
-#include "restconf/metrics.h"
-#include "restconf/operation.h"
-#include "restconf/state.h"
 
 // --- configuration -------------------------------------------------------------------------------
 
@@ -25,20 +15,23 @@ struct model_alarm {
     unsigned line[ALARM_N];
 };
 
+static const struct column limit_columns[] = {
+    COLUMN(struct alarm_limit, enabled, "enabled"),
+    COLUMN(struct alarm_limit, raise, "raise"),
+    COLUMN(struct alarm_limit, clear, "clear"),
+    {0}};
+
 static void read_alarm(struct model *m, const struct lyd_node *entry)
 {
     struct model_alarm *a = m->part[FEATURE_alarm];
     const struct lyd_node *first = lyd_child(entry);
-    const char *name[ALARM_N];
+    int n = leaf_word(first, "name", alarm_word, ALARM_N);
 
-    for (unsigned n = 0; n < ALARM_N; n++)
-        name[n] = alarm_kind[n].name;
-    int n = leaf_word(first, "name", name, ALARM_N);
     bug_on(n < 0);
     struct alarm_limit *l = &a->limit[n];
-    l->enabled = leaf_true(first, "enabled");
-    l->raise = (uint32_t)leaf_number(first, "raise", l->raise);
-    l->clear = (uint32_t)leaf_number(first, "clear", l->clear < l->raise ? l->clear : l->raise - 1);
+    columns_read(first, limit_columns, l);
+    if (!config_value(first, "clear") && l->clear >= l->raise)
+        l->clear = l->raise - 1;
     a->line[n] = leaf_line(entry, "clear");
 }
 
@@ -48,7 +41,7 @@ static void read_alarms(struct model *m, const struct lyd_node *tree, const stru
     struct model_alarm *a = m->part[FEATURE_alarm];
 
     for (unsigned n = 0; n < ALARM_N; n++)
-        a->limit[n] = alarm_kind[n].limit;
+        a->limit[n] = alarm_default(n);
     model_read_list(m, tree, NULL, "alarm", read_alarm);
 }
 
@@ -60,7 +53,7 @@ static void check_limits(const struct model *m, struct errors *e)
         if (a->limit[n].clear >= a->limit[n].raise)
             errors_add(e, a->line[n],
                        "alarm %s: 'clear' is %u, expected less than 'raise', which is %u",
-                       alarm_kind[n].name, a->limit[n].clear, a->limit[n].raise);
+                       alarm_word[n], a->limit[n].clear, a->limit[n].raise);
 }
 
 static int set_limits(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -92,6 +85,18 @@ static const struct feature_config alarm_config = {
 
 // --- state, metrics, operation silence-alarm -----------------------------------------------------
 
+static const struct column whom_columns[] = {
+    COLUMN_WORD(struct alarm, name, "name", alarm_word),
+    COLUMN(struct alarm, subject, "subject"),
+    {0}};
+static const struct column value_columns[] = {
+    COLUMN(struct alarm, raised_wall_ns, "since", .time = true),
+    COLUMN(struct alarm, cleared_wall_ns, "until", .time = true, .any = true),
+    COLUMN(struct alarm, value, "value"),
+    COLUMN(struct alarm, peak, "peak"),
+    COLUMN(struct alarm, count, "count"),
+    {0}};
+
 static void write_alarm_state(void *ctx, const struct alarm *a)
 {
     struct show *s = ctx;
@@ -99,19 +104,12 @@ static void write_alarm_state(void *ctx, const struct alarm *a)
     const struct alarm_silence *silence = alarm_silenced(a);
     struct text t = {0};
 
-    if ((s->key[0] && strcmp(s->key[0], alarm_kind[a->name].name)) ||
-        (s->key[1] && strcmp(s->key[1], a->subject)))
+    if (!show_wants(s, alarm_word[a->name]) || (s->key[1] && strcmp(s->key[1], a->subject)))
         return;
     jwrite_begin(j, NULL, '{');
-    jwrite_string(j, "name", alarm_kind[a->name].name);
-    jwrite_string(j, "subject", a->subject);
+    columns_write(j, whom_columns, a);
     jwrite_string(j, "severity", alarm_kind[a->name].severity);
-    jwrite_time(j, "since", a->raised_wall_ns);
-    if (a->cleared_wall_ns)
-        jwrite_time(j, "until", a->cleared_wall_ns);
-    jwrite_u64(j, "value", a->value);
-    jwrite_u64(j, "peak", a->peak);
-    jwrite_int(j, "count", a->count);
+    columns_write(j, value_columns, a);
     if (silence && !a->cleared_wall_ns) {
         jwrite_time(j, "silenced-until", alarm_silence_until_wall(silence));
         jwrite_string(j, "silenced-by", silence->by);
@@ -122,38 +120,23 @@ static void write_alarm_state(void *ctx, const struct alarm *a)
     jwrite_end(j, '}');
 }
 
-static int show_alarm(struct show *s)
+static void list_alarms(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '[');
     alarm_each(write_alarm_state, s);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
-static int show_alarm_history(struct show *s)
+static void list_past_alarms(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '[');
     alarm_each_past(write_alarm_state, s);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
-}
-
-static enum alarm_name alarm_of_name(const char *name) // the schema allows only these
-{
-    unsigned n = 0;
-
-    while (n < ALARM_N && strcmp(alarm_kind[n].name, name))
-        n++;
-    bug_on(n == ALARM_N);
-    return (enum alarm_name)n;
 }
 
 static void run_silence_alarm(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "name"), *subject = operation_input(op, "subject");
     uint32_t seconds = (uint32_t)operation_input_number(op, "seconds", 0);
+    enum alarm_name of = (enum alarm_name)leaf_word(lyd_child(op), "name", alarm_word, ALARM_N);
 
-    if (alarm_silence(alarm_of_name(name), subject, seconds, http_peer(h))) {
+    if (alarm_silence(of, subject, seconds, http_peer(h))) {
         http_refuse(h, 409, "resource-denied",
                     "too many silenced alarms: at most %d; end one with 'silence alarm NAME "
                     "SUBJECT for 0s'",
@@ -181,21 +164,21 @@ static void run_clear_alarm(struct http *h, const struct lyd_node *op)
 
 static void write_alarm_value(void *metrics, const struct alarm *a)
 {
-    metric_u64(metrics, a->value, "name", alarm_kind[a->name].name, "subject", a->subject, NULL);
+    metric_u64(metrics, a->value, "name", alarm_word[a->name], "subject", a->subject, NULL);
 }
 
 static void write_alarm_metrics(struct metrics *m, const void *kept)
 {
     metric_family(m, METRIC_GAUGE, "alarms", "", "Active alarms.");
     for (unsigned n = 0; n < ALARM_N; n++)
-        metric_u64(m, alarm_active(n), "name", alarm_kind[n].name, "severity",
+        metric_u64(m, alarm_active(n), "name", alarm_word[n], "severity",
                    alarm_kind[n].severity, NULL);
     metric_family(m, METRIC_GAUGE, "alarm_value", "",
                   "Value that raised the alarm; only for active alarms.");
     alarm_each(write_alarm_value, m);
     metric_family(m, METRIC_COUNTER, "alarms_raised", "", "Number of times the alarm was raised.");
     for (unsigned n = 0; n < ALARM_N; n++)
-        metric_u64(m, alarm_raised_total(n), "name", alarm_kind[n].name, NULL);
+        metric_u64(m, alarm_raised_total(n), "name", alarm_word[n], NULL);
 }
 
 static void start_alarms(struct event_base *loop)
@@ -214,8 +197,8 @@ const struct feature alarm_feature = {
     "alarm",
     .config = &alarm_config,
     .saved = &alarm_saved,
-    .state = (const struct feature_state[]){{"alarm", .write = show_alarm},
-                                            {"alarm-history", .write = show_alarm_history},
+    .state = (const struct feature_state[]){{"alarm", .list = list_alarms},
+                                            {"alarm-history", .list = list_past_alarms},
                                             {0}},
     .operations =
         (const struct feature_operation[]){{"silence-alarm", .run = run_silence_alarm},

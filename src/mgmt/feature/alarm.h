@@ -17,31 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum alarm_name { // in the order of the schema
-    ALARM_LEDGER,
-    ALARM_FIB_DIVERGENCE,
-    ALARM_TABLE,
-    ALARM_BUFFERS,
-    ALARM_PUNT_DROPS,
-    ALARM_PORT_DOWN,
-    ALARM_LINK_FLAPPING,
-    ALARM_LAG_DEGRADED,
-    ALARM_QUEUE_RATE,
-    ALARM_QUEUE_GUARANTEE,
-    ALARM_OFFLOAD_CUT,
-    ALARM_TEMPERATURE,
-    ALARM_STALL,
-    ALARM_NETLINK_OVERRUN,
-    ALARM_SESSION_DOWN,
-    ALARM_ROUTING_DAEMON,
-    ALARM_KERNEL_STATE,
-    ALARM_ROUTE_NOT_FOLLOWED,
-    ALARM_VR_BUDGET,
-    ALARM_VR_BUDGET_FULL,
-    ALARM_CRASH,
-    ALARM_PROGRAM_FAULT,
-    ALARM_GPU,
-    ALARM_PROCESS,
+enum alarm_name {
+#define ALARM(name, ...) ALARM_##name,
+#include "feature/alarm.def"
+#undef ALARM
     ALARM_N
 };
 
@@ -50,14 +29,15 @@ struct alarm_limit {
     uint32_t raise, clear; // clear < raise
 };
 
+extern const char *const alarm_word[ALARM_N]; // "punt-drops"
 struct alarm_kind {
-    const char *name;     // "punt-drops"
     const char *severity; // "critical", "major", "minor"
     const char *unit;     // of value and limits
     const char *sentence; // the meaning
-    struct alarm_limit limit; // default
+    uint32_t raise, clear; // default
 };
 extern const struct alarm_kind alarm_kind[ALARM_N];
+struct alarm_limit alarm_default(enum alarm_name name);
 
 #define ALARM_SUBJECT 80
 #define ALARM_HISTORY 256

@@ -7,25 +7,17 @@
 
 #include <event2/event.h>
 #include <rte_mempool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/unwell.h"
-#include "base/vec.h"
 #include "core/process.h"
 #include "core/thread.h"
 #include "feature/alarm.h"
-#include "feature/alarm_window.h"
-#include "feature/crash.h"
+#include "feature/common.h"
 #include "feature/routing_daemon.h"
 #include "feature/vr_budget.h"
 #include "interface/kernel_state.h"
 #include "interface/vr_manager.h"
 #include "lag/lag_manager.h"
-#include "mgmt/feature.h"
 #include "port/port_manager.h"
 #include "port_queue/port_queue_manager.h"
 #include "program_manager/program_manager.h"
@@ -40,7 +32,6 @@
 
 #define ASK_EVERY_NS (10 * NS_PER_SECOND) // all virtual routers, one after the other
 #define SLOW_EVERY_NS (60 * NS_PER_SECOND) // slow readings, of milliseconds: memory, sensors
-#define DAY_NS (86400 * NS_PER_SECOND)
 #define LEDGER_LOOKS 10
 #define LEDGER_TRIES 20
 
@@ -58,6 +49,7 @@ struct memory_watch {
 
 static struct {
     struct event *timer;
+    uint64_t now_ns;
     unsigned generation; // counts starts: an answer may arrive after a stop
     uint64_t imbalance[LEDGER_LOOKS];
     unsigned n_looks;
@@ -86,12 +78,11 @@ static void look_ledger(void)
     alarm_observe(ALARM_LEDGER, "", least);
 }
 
-static void look_divergence(uint64_t now_ns)
+static void observe_growth(enum alarm_name name, const char *subject, struct window *w,
+                           uint32_t span_s, uint64_t counter)
 {
-    uint64_t found = __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED);
-
-    watch.divergence.span_s = 3600;
-    alarm_observe(ALARM_FIB_DIVERGENCE, "", window_grown(&watch.divergence, found, now_ns));
+    w->span_s = span_s;
+    alarm_observe(name, subject, window_grown(w, counter, watch.now_ns));
 }
 
 static void observe_share(enum alarm_name name, const char *subject, uint64_t part, uint64_t whole)
@@ -103,9 +94,9 @@ static void look_tables(void)
 {
     unsigned n_ifaces = 0, n_tunnels = 0, n_vrs = 0;
 
-    for (unsigned i = 1; i < IFACE_MAX; i++) {
-        n_ifaces += iface_get((uint16_t)i)->kind != IFACE_NONE;
-        n_tunnels += iface_get((uint16_t)i)->kind == IFACE_TUNNEL;
+    iface_each (i) {
+        n_ifaces++;
+        n_tunnels += i->kind == IFACE_TUNNEL;
     }
     for (unsigned i = 0; i < VR_MAX; i++)
         n_vrs += vr_get((uint16_t)i)->used;
@@ -122,14 +113,13 @@ static void look_pool(struct rte_mempool *pool, void *arg)
     observe_share(ALARM_BUFFERS, pool->name, rte_mempool_in_use_count(pool), pool->size);
 }
 
-static void look_punt(uint64_t now_ns)
+static void look_punt(void)
 {
     for (unsigned c = 0; c < PUNT_CLASS_N; c++) {
         struct counter_punt sum = counter_sum_punt(c);
 
-        watch.punt[c].span_s = 60;
-        alarm_observe(ALARM_PUNT_DROPS, punt_class_name[c],
-                      window_grown(&watch.punt[c], sum.policed + sum.full, now_ns));
+        observe_growth(ALARM_PUNT_DROPS, punt_class_name[c], &watch.punt[c], 60,
+                       sum.policed + sum.full);
     }
 }
 
@@ -155,7 +145,7 @@ static struct port_watch *port_of(const char *name)
         if (!strcmp(p->name, name))
             return p;
     struct port_watch *p = vec_push(&watch.port);
-    const struct window from_0 = {.span_s = 60, .begun = true}; // a new port
+    const struct window from_0 = {.begun = true}; // a new port
     *p = (struct port_watch){.flaps = from_0, .cut = from_0, .celsius = INT32_MIN};
     memcpy(p->name, name, sizeof p->name);
     return p;
@@ -172,10 +162,9 @@ static void look_ports(uint64_t now_ns, bool slow)
         if (!p->well_ns || !port_manager_is_down(name[i]))
             p->well_ns = now_ns;
         alarm_observe(ALARM_PORT_DOWN, name[i], (now_ns - p->well_ns) / NS_PER_SECOND);
-        alarm_observe(ALARM_LINK_FLAPPING, name[i],
-                      window_grown(&p->flaps, port_manager_link_changes(name[i]), now_ns));
-        alarm_observe(ALARM_OFFLOAD_CUT, name[i],
-                      window_grown(&p->cut, port_manager_offload(name[i]).cut, now_ns));
+        observe_growth(ALARM_LINK_FLAPPING, name[i], &p->flaps, 60,
+                       port_manager_link_changes(name[i]));
+        observe_growth(ALARM_OFFLOAD_CUT, name[i], &p->cut, 60, port_manager_offload(name[i]).cut);
         if (slow && port_manager_temperature(name[i], &p->celsius))
             p->celsius = INT32_MIN;
         if (p->celsius > 0)
@@ -334,9 +323,8 @@ static void look_routers(uint64_t now_ns)
         }
         alarm_observe(ALARM_ROUTE_NOT_FOLLOWED, vr_get((uint16_t)v)->name, watch.unfollowed[v]);
         observe_budget((uint16_t)v);
-        watch.overruns[v].span_s = 600;
-        alarm_observe(ALARM_NETLINK_OVERRUN, vr_get((uint16_t)v)->name,
-                      window_grown(&watch.overruns[v], watch.overruns_now[v], now_ns));
+        observe_growth(ALARM_NETLINK_OVERRUN, vr_get((uint16_t)v)->name, &watch.overruns[v], 600,
+                       watch.overruns_now[v]);
     }
 }
 
@@ -360,17 +348,19 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     bool slow = !watch.slow_ns || now_ns - watch.slow_ns >= SLOW_EVERY_NS;
 
     thread_must_be(ROLE_CONTROL);
+    watch.now_ns = now_ns;
     if (slow) {
         watch.slow_ns = now_ns;
         look_memory();
     }
     alarm_round_begin(now_ns, wall_ns);
     look_ledger();
-    look_divergence(now_ns);
+    observe_growth(ALARM_FIB_DIVERGENCE, "", &watch.divergence, 3600,
+                   __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED));
     look_tables();
     if (exchange_pool)
         rte_mempool_walk(look_pool, NULL);
-    look_punt(now_ns);
+    look_punt();
     look_ports(now_ns, slow);
     look_lags();
     look_queues();
@@ -383,7 +373,6 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
         if (features[f]->observe)
             features[f]->observe();
     unwell_each(observe_process, NULL);
-    alarm_observe(ALARM_CRASH, "", crash_notes_within(DAY_NS, now_ns));
     routing_daemon_look(now_ns);
     session_look(now_ns);
     alarm_round_end();
@@ -394,31 +383,32 @@ static void look_now(evutil_socket_t fd, short what, void *arg)
     alarm_watch_look(clock_now_ns(), clock_wall_ns());
 }
 
-void alarm_watch_start(struct event_base *loop)
+// Forgets everything; answers that are still to come belong to an earlier generation.
+static void forget(void)
 {
-    const struct timeval second = {.tv_sec = 1};
     unsigned generation = watch.generation + 1;
 
     thread_must_be(ROLE_CONTROL);
+    if (watch.timer)
+        event_free(watch.timer);
     vec_free(&watch.port);
     vec_free(&watch.memory);
     memset(&watch, 0, sizeof watch);
     watch.generation = generation;
     routing_daemon_reset();
     session_reset();
+}
+
+void alarm_watch_start(struct event_base *loop)
+{
+    const struct timeval second = {.tv_sec = 1};
+
+    forget();
     watch.timer = event_new(loop, -1, EV_PERSIST, look_now, NULL);
     bug_on(!watch.timer || event_add(watch.timer, &second));
 }
 
 void alarm_watch_stop(void)
 {
-    thread_must_be(ROLE_CONTROL);
-    if (watch.timer)
-        event_free(watch.timer);
-    watch.timer = NULL;
-    watch.generation++;
-    routing_daemon_reset();
-    session_reset();
-    vec_free(&watch.port);
-    vec_free(&watch.memory);
+    forget();
 }

@@ -4,30 +4,20 @@
 //     crash-TIME-PID.untold    written by core/crash.c
 //     crash-TIME-PID.note      reported in the log; the newest NOTES_MAX are kept
 //
-// An incomplete note is reported but not shown. mgmt calls this at the start; alarm_watch.c asks
-// for the number of recent notes. The wall clock gives the age of a note only at the start: an
-// unreported note, and a note with a future time, have age 0. After that the monotonic clock
-// counts.
-#include "feature/crash.h"
-
+// An incomplete note is reported but not shown. The wall clock gives the age of a note only at the
+// start: an unreported note, and a note with a future time, have age 0. After that the monotonic
+// clock counts.
 #include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
-#include "base/vec.h"
 #include "config/revision.h"
 #include "core/thread.h"
-#include "mgmt/feature.h"
-#include "restconf/state.h"
+#include "feature/alarm.h"
+#include "feature/common.h"
 
 #define NOTES_MAX 8
+#define DAY_NS (86400 * NS_PER_SECOND)
 #define NOTE_BYTES_MAX (1u << 20)
 #define HEAD "# kamuee crash note 1\n"
 #define END "# end\n"
@@ -170,14 +160,14 @@ static void stop_crash(void)
     vec_free(&notes);
 }
 
-unsigned crash_notes_within(uint64_t age_ns, uint64_t now_ns)
+static void observe_crashes(void)
 {
+    uint64_t now_ns = clock_now_ns();
     unsigned n = 0;
 
-    thread_must_be(ROLE_CONTROL);
     vec_foreach (&notes, note)
-        n += now_ns - start_ns + note->age_ns < age_ns;
-    return n;
+        n += now_ns - start_ns + note->age_ns < DAY_NS;
+    alarm_observe(ALARM_CRASH, "", n);
 }
 
 // --- state ---------------------------------------------------------------------------------------
@@ -198,18 +188,16 @@ static void write_note(struct jwrite *j, const struct note *n)
     jwrite_end(j, '}');
 }
 
-static int show_crash(struct show *s)
+static void list_crashes(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '[');
     vec_foreach (&notes, n)
         write_note(&s->out, n);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 const struct feature crash_feature = {
     "crash",
-    .state = (const struct feature_state[]){{"crash", .write = show_crash}, {0}},
+    .state = (const struct feature_state[]){{"crash", .list = list_crashes}, {0}},
+    .observe = observe_crashes,
     .start = start_crash,
     .stop = stop_crash,
 };
