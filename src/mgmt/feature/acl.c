@@ -3,27 +3,18 @@
 //
 // Rules of the configuration have a counter each. Rules of files do not, because a million rules
 // would make a million series; the counters of their list include them.
-#include <event2/event.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "feature/acl.h"
 
-#include "acl_manager/acl_query.h"
+#include <event2/event.h>
+
 #include "acl_manager/acl_line.h"
 #include "acl_manager/acl_manager.h"
-#include "base/clock.h"
+#include "acl_manager/acl_query.h"
 #include "base/ip.h"
-#include "base/log.h"
-#include "base/vec.h"
 #include "config/config.h"
 #include "event/event.h"
-#include "feature/acl.h"
+#include "feature/common.h"
 #include "feature/model.h"
-#include "mgmt/feature.h"
-#include "restconf/column.h"
-#include "restconf/metrics.h"
-#include "restconf/state.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 #include "table/acl_target.h"
@@ -34,19 +25,15 @@
 static void write_bound_interfaces(struct jwrite *j, uint16_t id)
 {
     jwrite_begin(j, "bound", '[');
-    for (const struct iface *i = iface_get(1); i < iface_get(0) + IFACE_MAX; i++) {
-        const uint16_t list[] = {i->acl_in, i->acl_out};
-        static const char *const direction[] = {"in", "out"};
-
-        for (unsigned d = 0; d < 2 && i->kind != IFACE_NONE; d++) {
-            if (list[d] != id)
+    iface_each (i)
+        for (unsigned out = 0; out < 2; out++) {
+            if ((out ? i->acl_out : i->acl_in) != id)
                 continue;
             jwrite_begin(j, NULL, '{');
             jwrite_string(j, "interface", i->name);
-            jwrite_string(j, "direction", direction[d]);
+            jwrite_string(j, "direction", out ? "out" : "in");
             jwrite_end(j, '}');
         }
-    }
     jwrite_end(j, ']');
 }
 
@@ -137,21 +124,15 @@ static const struct column redirect_columns[] = {
             .family = "redirect_no_way_packets"),
     {0}};
 
-static int show_acl_redirect(struct show *s)
+static void list_acl_redirects(struct show *s)
 {
     static struct acl_redirect_row row[ACL_REDIRECT_MAX];
     unsigned n = acl_redirect_rows(row);
-    struct jwrite *j = &s->out;
+    char to[IP_TEXT_MAX];
 
-    jwrite_begin(j, s->name, '[');
-    for (unsigned i = 0; i < n; i++) {
-        char to[IP_TEXT_MAX];
-
-        if (!s->key[0] || !strcmp(s->key[0], ip_format(&row[i].to, to)))
-            columns_object(j, NULL, redirect_columns, &row[i]);
-    }
-    jwrite_end(j, ']');
-    return SHOW_NOW;
+    for (unsigned i = 0; i < n; i++)
+        if (show_wants(s, ip_format(&row[i].to, to)))
+            columns_object(&s->out, NULL, redirect_columns, &row[i]);
 }
 
 static void write_set_states(void *ctx, const struct acl_answer *a)
@@ -388,7 +369,7 @@ const struct feature acl_feature = {
     "acl",
     .config = &acl_config,
     .state = (const struct feature_state[]){{"acl", .write = show_acl},
-                                            {"acl-redirect", .write = show_acl_redirect},
+                                            {"acl-redirect", .list = list_acl_redirects},
                                             {"address-set", .write = show_address_set},
                                             {0}},
     .operations = acl_operations,

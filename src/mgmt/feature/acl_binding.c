@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_binding.c - access lists of an interface
-#include "feature/acl_binding.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "acl_manager/acl_manager.h"
-#include "base/errors.h"
-#include "config/leaf.h"
+#include "feature/common.h"
+#include "feature/model.h"
 #include "interface/iface_manager.h"
 
 struct acl_binding acl_binding_read(const struct lyd_node *first, const struct lysc_node *parent)

@@ -3,35 +3,38 @@
 //
 // Each operation asks acl_manager and replies when the answer arrives; `reload` waits in a turn,
 // like a commit.
-#include <errno.h>
-#include <libyang/libyang.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "acl_manager/acl_query.h"
-#include "base/log.h"
 #include "config/config.h"
 #include "feature/acl.h"
+#include "feature/common.h"
 #include "feature/model.h"
-#include "http/refuse.h"
-#include "restconf/operation.h"
 
 struct acl_question { // kept until the answer arrives
     struct http *http;
     const char *what; // "acl", "address-set"
+    // Adds the members of the output; NULL: there is none.
+    void (*write)(struct jwrite *j, const struct acl_question *q, const struct acl_answer *a);
     char name[ACL_NAME_MAX];
+    uint32_t from, limit;
     VEC(struct ip_addr) address;
 };
 
 static struct acl_question *question_new(struct http *h, const struct lyd_node *op,
-                                         const char *what)
+                                         const char *what,
+                                         void (*write)(struct jwrite *j,
+                                                       const struct acl_question *q,
+                                                       const struct acl_answer *a))
 {
+    static const struct column input_columns[] = {
+        COLUMN(struct acl_question, name, "name"),
+        COLUMN(struct acl_question, from, "from"),
+        COLUMN(struct acl_question, limit, "limit"),
+        {0}};
     struct acl_question *q = calloc(1, sizeof *q);
 
     bug_on(!q);
-    q->http = h;
-    q->what = what;
-    strncpy(q->name, operation_input(op, "name"), sizeof q->name - 1);
+    *q = (struct acl_question){.http = h, .what = what, .write = write};
+    columns_read(lyd_child(op), input_columns, q);
     return q;
 }
 
@@ -50,12 +53,9 @@ static void refuse_unsent(struct acl_question *q, int r)
     question_free(q);
 }
 
-typedef void (*write_output)(struct jwrite *j, const struct acl_question *q,
-                             const struct acl_answer *a);
-
-// Sends the answer: an error, or the members that `write` adds; `write` may be NULL.
-static void answer_question(struct acl_question *q, const struct acl_answer *a, write_output write)
+static void send_answer(void *ctx, const struct acl_answer *a)
 {
+    struct acl_question *q = ctx;
     struct text t = {0};
     struct jwrite j;
 
@@ -64,11 +64,11 @@ static void answer_question(struct acl_question *q, const struct acl_answer *a, 
     } else if (a->result) {
         http_refuse(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name,
                     strerror(-a->result));
-    } else if (!write) {
+    } else if (!q->write) {
         http_reply(q->http, 204, NULL, NULL);
     } else {
         output_begin(&j, &t);
-        write(&j, q, a);
+        q->write(&j, q, a);
         output_send(q->http, &j);
     }
     question_free(q);
@@ -96,18 +96,11 @@ static void write_rule_rows(struct jwrite *j, const struct acl_question *q,
         jwrite_int(j, "next", a->next);
 }
 
-static void send_rules(void *ctx, const struct acl_answer *a)
-{
-    answer_question(ctx, a, write_rule_rows);
-}
-
 static void run_acl_rules(struct http *h, const struct lyd_node *op)
 {
-    struct acl_question *q = question_new(h, op, "acl");
+    struct acl_question *q = question_new(h, op, "acl", write_rule_rows);
 
-    refuse_unsent(q,
-                  acl_query_rules(q->name, (uint32_t)operation_input_number(op, "from", 0),
-                                  (uint32_t)operation_input_number(op, "limit", 0), send_rules, q));
+    refuse_unsent(q, acl_query_rules(q->name, q->from, q->limit, send_answer, q));
 }
 
 // --- lint ----------------------------------------------------------------------------------------
@@ -140,32 +133,20 @@ static void write_findings(struct jwrite *j, const struct acl_question *q,
         jwrite_int(j, "next", a->next);
 }
 
-static void send_lint(void *ctx, const struct acl_answer *a)
-{
-    answer_question(ctx, a, write_findings);
-}
-
 static void run_acl_lint(struct http *h, const struct lyd_node *op)
 {
-    struct acl_question *q = question_new(h, op, "acl");
+    struct acl_question *q = question_new(h, op, "acl", write_findings);
 
-    refuse_unsent(q,
-                  acl_query_lint(q->name, (uint32_t)operation_input_number(op, "from", 0),
-                                 (uint32_t)operation_input_number(op, "limit", 0), send_lint, q));
+    refuse_unsent(q, acl_query_lint(q->name, q->from, q->limit, send_answer, q));
 }
 
 // --- counters ------------------------------------------------------------------------------------
 
-static void send_cleared(void *ctx, const struct acl_answer *a)
-{
-    answer_question(ctx, a, NULL);
-}
-
 static void run_clear_acl(struct http *h, const struct lyd_node *op)
 {
-    struct acl_question *q = question_new(h, op, "acl");
+    struct acl_question *q = question_new(h, op, "acl", NULL);
 
-    refuse_unsent(q, acl_query_clear(q->name, send_cleared, q));
+    refuse_unsent(q, acl_query_clear(q->name, send_answer, q));
 }
 
 // --- files ---------------------------------------------------------------------------------------
@@ -208,20 +189,15 @@ static void write_contains(struct jwrite *j, const struct acl_question *q,
     jwrite_end(j, ']');
 }
 
-static void send_contains(void *ctx, const struct acl_answer *a)
-{
-    answer_question(ctx, a, write_contains);
-}
-
 static void run_set_contains(struct http *h, const struct lyd_node *op)
 {
-    struct acl_question *q = question_new(h, op, "address-set");
+    struct acl_question *q = question_new(h, op, "address-set", write_contains);
 
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
         if (!strcmp(n->schema->name, "address"))
             bug_on(ip_parse(lyd_get_value(n), vec_push(&q->address))); // checked by libyang
 
-    refuse_unsent(q, acl_query_contains(q->name, q->address.item, q->address.n, send_contains, q));
+    refuse_unsent(q, acl_query_contains(q->name, q->address.item, q->address.n, send_answer, q));
 }
 
 static void write_change(struct jwrite *j, const struct acl_question *q, const struct acl_answer *a)
@@ -229,14 +205,9 @@ static void write_change(struct jwrite *j, const struct acl_question *q, const s
     jwrite_int(j, "skipped", (int64_t)a->skipped);
 }
 
-static void send_change(void *ctx, const struct acl_answer *a)
-{
-    answer_question(ctx, a, write_change);
-}
-
 static void run_set_change(struct http *h, const struct lyd_node *op)
 {
-    struct acl_question *q = question_new(h, op, "address-set");
+    struct acl_question *q = question_new(h, op, "address-set", write_change);
     struct acl_members add = {0}, del = {0};
 
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next) {
@@ -247,7 +218,7 @@ static void run_set_change(struct http *h, const struct lyd_node *op)
             bug_on(acl_member_parse(lyd_get_value(n), vec_push(&m->item)));
     }
 
-    refuse_unsent(q, acl_query_change(q->name, &del, &add, send_change, q));
+    refuse_unsent(q, acl_query_change(q->name, &del, &add, send_answer, q));
 }
 
 const struct feature_operation acl_operations[] = {

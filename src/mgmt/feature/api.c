@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // api.c - the management interface: roles of clients, and the proxy for other hosts
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/log.h"
-#include "config/feature_config.h"
-#include "config/leaf.h"
+#include "feature/common.h"
 #include "http/api.h"
 #include "http/http_stats.h"
-#include "mgmt/feature.h"
-#include "restconf/metrics.h"
-#include "yang/config_tree.h"
-#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

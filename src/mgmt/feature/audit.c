@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // audit.c - audits of the FIB against the kernel's routes; the last audit of each virtual router
-#include <string.h>
-
-#include "base/clock.h"
-#include "config/feature_config.h"
-#include "config/leaf.h"
+#include "feature/common.h"
 #include "feature/vr_show.h"
-#include "http/refuse.h"
 #include "interface/kernel_state.h"
-#include "mgmt/feature.h"
-#include "restconf/metrics.h"
-#include "restconf/operation.h"
 #include "rib/rib_manager.h"
 #include "table/vr.h"
 
-static void read_interval(struct model *m, const struct lyd_node *tree, const struct model *known,
-                          struct errors *e)
-{
-    uint32_t *seconds = m->part[FEATURE_audit]; // 0 = never
-
-    *seconds = (uint32_t)leaf_number(leaf_inside(tree, NULL, "fib-audit"), "interval", 300);
-}
+static const struct column interval_columns[] = {COLUMN_ITSELF(uint32_t, "interval"), // 0 = never
+                                                 {0}};
 
 static int set_interval(const struct step *s, const void *from, const void *to, char *err,
                         size_t n)
@@ -29,24 +16,15 @@ static int set_interval(const struct step *s, const void *from, const void *to, 
     return 0;
 }
 
-static void plan_interval(struct change *c)
-{
-    static const struct step_kind interval = {"", set_interval};
-
-    step_add_value(c, &interval, c->from->part[FEATURE_audit], c->to->part[FEATURE_audit],
-                   sizeof(uint32_t));
-}
-
-static void begin_audit(const struct model *empty)
-{
-    rib_manager_set_audit_interval(*(const uint32_t *)empty->part[FEATURE_audit]);
-}
-
 static const struct feature_config audit_config = {
     .part_size = sizeof(uint32_t),
-    .read = read_interval,
-    .begin = begin_audit,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_interval}, {0}},
+    .values =
+        (const struct feature_value[]){{.phase = PHASE_SETTINGS, .step = {"", set_interval},
+                                        .size = sizeof(uint32_t), .begins = true,
+                                        .read = columns_read, .inside = "fib-audit",
+                                        .columns = interval_columns,
+                                        .initial = &(const uint32_t){300}},
+                                       {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
@@ -76,6 +54,11 @@ static void write_unfollowed(struct jwrite *j, const struct rib_unfollowed *u)
     jwrite_end(j, ']');
 }
 
+static const struct column finding_columns[] = {
+    COLUMN(struct rib_finding, prefix, "prefix"),
+    COLUMN(struct rib_finding, what, "what"),
+    {0}};
+
 static void write_report(struct jwrite *j, const struct rib_audit_report *r)
 {
     jwrite_u64(j, "checked", r->checked);
@@ -85,14 +68,7 @@ static void write_report(struct jwrite *j, const struct rib_audit_report *r)
     jwrite_u64(j, "diverged", r->diverged);
     jwrite_int(j, "took", (int64_t)(r->took_ns / NS_PER_MS));
     jwrite_int(j, "longest-pause", (int64_t)(r->longest_ns / NS_PER_US));
-    jwrite_begin(j, "finding", '[');
-    for (unsigned i = 0; i < r->n_findings; i++) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_prefix(j, "prefix", &r->finding[i].prefix);
-        jwrite_string(j, "what", r->finding[i].what);
-        jwrite_end(j, '}');
-    }
-    jwrite_end(j, ']');
+    columns_list(j, "finding", finding_columns, r->finding, r->n_findings, sizeof *r->finding);
     write_unfollowed(j, &r->unfollowed);
 }
 

@@ -8,26 +8,14 @@
 // connection as pcapng. While the client is behind by http.c's limit, slots stay full and
 // forwarders count missed frames, so a slow reader costs neither memory nor time. The next tick
 // notices that a client has left: the watch ends with the connection.
-#include <errno.h>
-#include <libyang/libyang.h>
 #include <rte_cycles.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/version.h"
 #include "core/thread.h"
 #include "feature/capture.h"
+#include "feature/common.h"
 #include "feature/pcapng.h"
-#include "http/http.h"
-#include "http/refuse.h"
-#include "mgmt/feature.h"
-#include "restconf/operation.h"
-#include "restconf/state.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"
@@ -75,8 +63,10 @@ static const struct capture *capture_at(unsigned i)
     return session[i] && session[i]->c.watch >= 0 ? &session[i]->c : NULL;
 }
 
-static void session_free(struct session *s)
+static void session_free(void *ctx)
 {
+    struct session *s = ctx;
+
     for (unsigned i = 0; i < CAPTURE_MAX; i++)
         if (session[i] == s)
             session[i] = NULL;
@@ -91,14 +81,6 @@ static void session_free(struct session *s)
 
 // --- frames -------------------------------------------------------------------------------------
 
-static uint64_t real_now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
-}
-
 // Frame times are computed back from now: frames are milliseconds old, so the error of the TSC rate
 // is negligible.
 struct now {
@@ -108,7 +90,7 @@ struct now {
 
 static struct now now_take(void)
 {
-    return (struct now){rte_rdtsc(), real_now_ns(), 1e9 / (double)rte_get_tsc_hz()};
+    return (struct now){rte_rdtsc(), clock_wall_ns(), 1e9 / (double)rte_get_tsc_hz()};
 }
 
 static uint64_t time_of(const struct now *now, uint64_t tsc)
@@ -207,6 +189,15 @@ static void send_frames(struct session *s)
     send_block(s);
 }
 
+static void on_tick(void);
+
+static void tick_later(void)
+{
+    if (!ticking)
+        http_after(TICK_MS, on_tick);
+    ticking = true;
+}
+
 static void on_tick(void)
 {
     unsigned n = 0;
@@ -218,17 +209,15 @@ static void on_tick(void)
             continue;
         send_frames(s);
         if (http_left(s->c.http)) {
-            http_stream_cut(s->c.http); // calls on_gone
+            http_stream_cut(s->c.http); // calls session_free
         } else if (is_done(s)) {
             http_stream_end(s->c.http);
             session_free(s);
         }
         n += session[i] != NULL;
     }
-    if (n && !ticking) {
-        ticking = true;
-        http_after(TICK_MS, on_tick);
-    }
+    if (n)
+        tick_later();
 }
 
 // --- beginning ----------------------------------------------------------------------------------
@@ -236,11 +225,6 @@ static void on_tick(void)
 static void on_room(void *ctx)
 {
     ((struct session *)ctx)->full = false;
-}
-
-static void on_gone(void *ctx)
-{
-    session_free(ctx);
 }
 
 static void refuse_capture(struct session *s, int r, const char *why)
@@ -261,14 +245,11 @@ static void stream_begin(struct session *s)
     snprintf(id, sizeof id, "%u", *http_vr(s->c.http) ? 1 : s->c.id); // hide the number of others
     http_set_header(s->c.http, "Capture", id);
     http_for_anyone(s->c.http); // only frames of its own interface
-    http_stream_begin(s->c.http, "application/x-pcapng", on_room, on_gone, s);
+    http_stream_begin(s->c.http, "application/x-pcapng", on_room, session_free, s);
     snprintf(application, sizeof application, "kamueed %s", kamuee_version);
     pcapng_begin(&s->block, application);
     send_block(s);
-    if (!ticking) {
-        ticking = true;
-        http_after(TICK_MS, on_tick);
-    }
+    tick_later();
 }
 
 static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
@@ -378,6 +359,14 @@ static void begin_capture(struct http *h, const struct capture *wish)
 
 // --- state and operation -------------------------------------------------------------------------
 
+static const struct column wish_columns[] = {
+    COLUMN(struct capture, spec.port, "port", .any = true),
+    COLUMN(struct capture, spec.interface, "interface", .any = true),
+    COLUMN(struct capture, spec.vr, "vr", .any = true),
+    COLUMN(struct capture, filter, "filter", .any = true),
+    COLUMN(struct capture, spec.snap, "snaplen"),
+    {0}};
+
 static void write_capture_state(struct jwrite *j, const struct capture *c)
 {
     struct watch_count n = watch_sum((unsigned)c->watch);
@@ -390,11 +379,7 @@ static void write_capture_state(struct jwrite *j, const struct capture *c)
         if (c->spec.points >> p & 1)
             jwrite_string(j, NULL, watch_point_name[p]);
     jwrite_end(j, ']');
-    jwrite_string_any(j, "port", c->spec.port);
-    jwrite_string_any(j, "interface", c->spec.interface);
-    jwrite_string_any(j, "vr", c->spec.vr);
-    jwrite_string_any(j, "filter", c->filter);
-    jwrite_int(j, "snaplen", c->spec.snap);
+    columns_write(j, wish_columns, c);
     jwrite_u64(j, "seconds", (clock_now_ns() - c->began_ns) / NS_PER_SECOND);
     jwrite_u64(j, "sent", c->sent);
     jwrite_u64(j, "taken", n.taken);
@@ -403,19 +388,16 @@ static void write_capture_state(struct jwrite *j, const struct capture *c)
     jwrite_end(j, '}');
 }
 
-static int show_capture(struct show *s)
+static void list_captures(struct show *s)
 {
     char id[12];
 
-    jwrite_begin(&s->out, s->name, '[');
     for (unsigned i = 0; i < CAPTURE_MAX; i++) {
         const struct capture *c = capture_at(i);
         snprintf(id, sizeof id, "%u", c ? c->id : 0);
-        if (c && (!s->key[0] || !strcmp(s->key[0], id)))
+        if (c && show_wants(s, id))
             write_capture_state(&s->out, c);
     }
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 static unsigned points_of(const struct lyd_node *op)
@@ -431,20 +413,15 @@ static unsigned points_of(const struct lyd_node *op)
 
 static void run_capture(struct http *h, const struct lyd_node *op)
 {
-    struct capture wish = {.spec = {.points = points_of(op)}};
+    struct capture wish = {.spec = {.points = points_of(op)},
+                           .count = operation_input_number(op, "count", 0)};
 
-    snprintf(wish.spec.port, sizeof wish.spec.port, "%s", operation_input(op, "port"));
-    snprintf(wish.spec.interface, sizeof wish.spec.interface, "%s",
-             operation_input(op, "interface"));
-    snprintf(wish.spec.vr, sizeof wish.spec.vr, "%s", operation_input(op, "vr"));
-    snprintf(wish.filter, sizeof wish.filter, "%s", operation_input(op, "filter"));
-    wish.count = operation_input_number(op, "count", 0);
-    wish.spec.snap = (uint32_t)operation_input_number(op, "snaplen", 0);
+    columns_read(lyd_child(op), wish_columns, &wish);
     begin_capture(h, &wish);
 }
 
 const struct feature capture_feature = {
     "capture",
-    .state = (const struct feature_state[]){{"capture", .write = show_capture}, {0}},
+    .state = (const struct feature_state[]){{"capture", .list = list_captures}, {0}},
     .operations = (const struct feature_operation[]){{"capture", .run = run_capture}, {0}},
 };

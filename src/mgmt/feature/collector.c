@@ -2,13 +2,8 @@
 // collector.c - shared by sFlow and IPFIX: collectors, and sampled interfaces
 #include "feature/collector.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "restconf/column.h"
+#include "feature/common.h"
 #include "table/iface.h"
-#include "yang/config_tree.h"
-#include "yang/yang.h"
 
 static const struct column collector_columns[] = {
     COLUMN(struct export_collector, addr, "address"),
@@ -40,16 +35,13 @@ unsigned collector_read(struct export_collector *c, const struct lyd_node *first
 void collector_write_interfaces(struct jwrite *j, uint8_t sample)
 {
     jwrite_begin(j, "interface", '[');
-    for (uint16_t id = 1; id < IFACE_MAX; id++)
-        if (iface_get(id)->kind != IFACE_NONE && iface_get(id)->policy.sample & sample)
-            jwrite_string(j, NULL, iface_get(id)->name);
+    iface_each (i)
+        if (i->policy.sample & sample)
+            jwrite_string(j, NULL, i->name);
     jwrite_end(j, ']');
 }
 
 void collector_write_states(struct jwrite *j, const struct collector_state *c, unsigned n)
 {
-    jwrite_begin(j, "collector", '[');
-    for (unsigned i = 0; i < n; i++)
-        columns_object(j, NULL, state_columns, &c[i]);
-    jwrite_end(j, ']');
+    columns_list(j, "collector", state_columns, c, n, sizeof *c);
 }

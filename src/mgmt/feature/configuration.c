@@ -7,27 +7,15 @@
 // (core/aside.h) and do long work aside.
 #include "feature/configuration.h"
 
-#include <errno.h>
-#include <libyang/libyang.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/log.h"
-#include "base/vec.h"
 #include "config/candidate.h"
 #include "config/complete.h"
 #include "config/config_bound.h"
 #include "config/config_confirm.h"
 #include "config/revision.h"
 #include "core/aside.h"
-#include "http/refuse.h"
-#include "mgmt/feature.h"
+#include "feature/common.h"
 #include "restconf/bound.h"
-#include "restconf/metrics.h"
-#include "restconf/operation.h"
-#include "restconf/state.h"
 #include "yang/config_json.h"
-#include "yang/config_tree.h"
 
 void configuration_write_lines(struct jwrite *j, const char *key, const struct text *t)
 {
@@ -456,13 +444,11 @@ static void write_revisions(struct jwrite *j)
     jwrite_end(j, ']');
 }
 
-static int show_configuration(struct show *s)
+static void write_configuration(struct jwrite *j)
 {
     struct candidate_state c;
-    struct jwrite *j = &s->out;
     const struct revision *last = revision_confirmed();
 
-    jwrite_begin(j, s->name, '{');
     jwrite_string(j, "file", config_file());
     jwrite_bool(j, "file-changed", last && last->file_digest != config_file_digest());
     jwrite_string(j, "directory", revision_dir() ? revision_dir() : "");
@@ -472,8 +458,6 @@ static int show_configuration(struct show *s)
         candidate_write(&c, j);
     jwrite_end(j, ']');
     write_revisions(j);
-    jwrite_end(j, '}');
-    return SHOW_NOW;
 }
 
 static void write_revision_metrics(struct metrics *m, const void *kept)
@@ -495,7 +479,7 @@ static void write_revision_metrics(struct metrics *m, const void *kept)
 
 const struct feature configuration_feature = {
     "configuration",
-    .state = (const struct feature_state[]){{"configuration", .write = show_configuration}, {0}},
+    .state = (const struct feature_state[]){{"configuration", .object = write_configuration}, {0}},
     .operations =
         (const struct feature_operation[]){
             {"configure", run_configure, OPERATION_CHANGES},

@@ -2,28 +2,14 @@
 // counters.c - counters of next hops and prefixes, and clearing of counters
 //
 // Clearing restarts interface and port counters only in the output for people (table/counter.h).
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/log.h"
-#include "base/vec.h"
-#include "config/feature_config.h"
-#include "config/leaf.h"
+#include "feature/common.h"
 #include "feature/model.h"
-#include "http/refuse.h"
-#include "mgmt/feature.h"
 #include "port/port_manager.h"
-#include "restconf/column.h"
-#include "restconf/metrics.h"
-#include "restconf/operation.h"
-#include "restconf/state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/nexthop_count.h"
 #include "table/vr.h"
-#include "yang/config_tree.h"
 
 // --- configuration -------------------------------------------------------------------------------
 
@@ -158,7 +144,7 @@ static void write_prefix_states(void *ctx, const struct counted_row *row, unsign
 
     jwrite_begin(&s->out, s->name, '[');
     for (unsigned i = 0; i < n; i++)
-        if (!s->key[0] || !strcmp(s->key[0], vr_get(row[i].vr)->name))
+        if (show_wants(s, vr_get(row[i].vr)->name))
             write_prefix_state(&s->out, &row[i]);
     jwrite_end(&s->out, ']');
     s->done(s, 0);
@@ -199,14 +185,11 @@ static unsigned clear_interface_counters(const char *name)
 {
     unsigned n = 0;
 
-    for (unsigned id = 1; id < IFACE_MAX; id++) {
-        const struct iface *i = iface_get((uint16_t)id);
-
-        if (i->kind == IFACE_NONE || (*name && strcmp(i->name, name)))
-            continue;
-        counter_clear_iface(i->id);
-        n++;
-    }
+    iface_each (i)
+        if (!*name || !strcmp(i->name, name)) {
+            counter_clear_iface(i->id);
+            n++;
+        }
     return n;
 }
 

@@ -8,20 +8,13 @@
 // main/service.c calls drain_begin at the first stop signal; a second one stops at once.
 #include "feature/drain.h"
 
-#include <errno.h>
 #include <event2/event.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
-#include "config/feature_config.h"
-#include "config/leaf.h"
 #include "core/child.h"
 #include "core/starter.h"
 #include "core/thread.h"
-#include "mgmt/feature.h"
+#include "feature/common.h"
 #include "table/punt.h"
 
 #define TIME_DEFAULT_S 10
@@ -49,15 +42,19 @@ static const struct model_drain *drain_of(const struct model *m)
     return m->part[FEATURE_drain];
 }
 
-static void read_drain(struct model *m, const struct lyd_node *tree, const struct model *known,
-                       struct errors *e)
-{
-    const struct lyd_node *first = leaf_inside(tree, NULL, "drain");
-    struct model_drain *d = m->part[FEATURE_drain];
+static const struct column drain_columns[] = {
+    COLUMN(struct model_drain, script, "script"),
+    COLUMN(struct model_drain, bfd, "bfd"),
+    COLUMN(struct model_drain, seconds, "time"),
+    {0}};
 
-    leaf_copy(d->script, sizeof d->script, first, "script", "");
-    d->bfd = leaf_true(first, "bfd");
-    d->seconds = (uint32_t)leaf_number(first, "time", d->bfd || *d->script ? TIME_DEFAULT_S : 0);
+static void read_drain(const struct lyd_node *first, const struct column *c, void *value)
+{
+    struct model_drain *d = value;
+
+    columns_read(first, c, d);
+    if ((d->bfd || *d->script) && !config_value(first, "time"))
+        d->seconds = TIME_DEFAULT_S;
 }
 
 static void check_drain(const struct model *m, struct errors *e)
@@ -87,19 +84,15 @@ static int set_drain(const struct step *s, const void *from, const void *to, cha
     return 0;
 }
 
-static void plan_drain(struct change *c)
-{
-    static const struct step_kind wish = {"", set_drain};
-
-    step_add_value(c, &wish, drain_of(c->from), drain_of(c->to), sizeof(struct model_drain));
-}
-
 static const struct feature_config drain_config = {
     .part_size = sizeof(struct model_drain),
-    .read = read_drain,
+    .values =
+        (const struct feature_value[]){{.phase = PHASE_SETTINGS, .step = {"", set_drain},
+                                        .size = sizeof(struct model_drain), .read = read_drain,
+                                        .inside = "drain", .columns = drain_columns},
+                                       {0}},
     .check = check_drain,
     .check_host = check_script,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_drain}, {0}},
 };
 
 // --- the script ----------------------------------------------------------------------------------

@@ -2,12 +2,8 @@
 // drop.c - dropped packets by reason (table/drops.def)
 #include "feature/drop.h"
 
-#include <string.h>
-
+#include "feature/common.h"
 #include "feature/saved_state.h"
-#include "mgmt/feature.h"
-#include "restconf/metrics.h"
-#include "restconf/state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/ledger_vr.h"
@@ -38,18 +34,11 @@ void drop_write_vr(struct jwrite *j, uint16_t vr)
     jwrite_end(j, ']');
 }
 
-static int show_drop(struct show *s)
+static void list_drops(struct show *s)
 {
-    struct jwrite *j = &s->out;
-
-    jwrite_begin(j, s->name, '[');
-    for (int r = DROP_NONE + 1; r < DROP_N; r++) {
-        if (s->key[0] && strcmp(s->key[0], drop_info[r].name))
-            continue;
-        write_drop(j, (enum drop_reason)r, counter_sum_drop((enum drop_reason)r));
-    }
-    jwrite_end(j, ']');
-    return SHOW_NOW;
+    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++)
+        if (show_wants(s, drop_info[r].name))
+            write_drop(&s->out, r, counter_sum_drop(r));
 }
 
 static void write_ledger_metrics(struct metrics *m)
@@ -102,21 +91,39 @@ static void write_drop_metrics(struct metrics *m, const void *kept)
 
 #define SAVE_TRIES 1000
 
+void drop_save(json_t *o, const uint64_t n[DROP_N])
+{
+    for (int r = DROP_NONE + 1; r < DROP_N; r++)
+        if (n[r])
+            json_object_set_new(o, drop_info[r].name, json_integer((json_int_t)n[r]));
+}
+
+bool drop_restore(const json_t *o, uint64_t n[DROP_N])
+{
+    bool good = true;
+
+    for (int r = DROP_NONE + 1; r < DROP_N; r++) {
+        n[r] = 0;
+        good &= !json_object_get(o, drop_info[r].name) || saved_number(o, drop_info[r].name, &n[r]);
+    }
+    return good;
+}
+
 // Held packets are counted as dropped, since the ports stop (as in feature/forwarding.c).
 static json_t *save_vr(uint16_t vr)
 {
     json_t *o = json_object();
+    uint64_t n[DROP_N] = {0};
     struct ledger_vr l;
 
     ledger_vr_read(vr, &l, SAVE_TRIES);
     l.side[LEDGER_VR_DROPS] += l.held;
     if (!l.imbalance)
         json_object_set_new(o, "ledger", saved_object(ledger_vr_name, LEDGER_VR_N, l.side));
-    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++) {
-        uint64_t n = counter_sum_vr_drop(vr, r) + (r == DROP_TX_NO_QUEUE ? l.held : 0);
-        if (n)
-            json_object_set_new(o, drop_info[r].name, json_integer((json_int_t)n));
-    }
+    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++)
+        n[r] = counter_sum_vr_drop(vr, r);
+    n[DROP_TX_NO_QUEUE] += l.held;
+    drop_save(o, n);
     return o;
 }
 
@@ -134,22 +141,17 @@ static json_t *save_vrs(void)
 static bool restore_vr(const struct vr *vr, const json_t *of, bool apply)
 {
     const json_t *ledger = json_object_get(of, "ledger");
-    uint64_t side[LEDGER_VR_N];
+    uint64_t side[LEDGER_VR_N], n[DROP_N];
 
-    if (ledger && !saved_numbers(ledger, ledger_vr_name, LEDGER_VR_N, side))
+    if (!drop_restore(of, n) ||
+        (ledger && !saved_numbers(ledger, ledger_vr_name, LEDGER_VR_N, side)))
         return false;
-    if (ledger && apply && vr)
+    if (!apply || !vr)
+        return true;
+    if (ledger)
         ledger_vr_restore(vr->id, side);
-    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++) {
-        uint64_t n;
-
-        if (!json_object_get(of, drop_info[r].name))
-            continue;
-        if (!saved_number(of, drop_info[r].name, &n))
-            return false;
-        if (apply && vr)
-            counter_restore_vr_drop(vr->id, r, n);
-    }
+    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++)
+        counter_restore_vr_drop(vr->id, r, n[r]);
     return true;
 }
 
@@ -167,6 +169,6 @@ static const char *restore_vrs(const json_t *part, bool apply)
 const struct feature drop_feature = {
     "drop",
     .saved = &(const struct feature_saved){save_vrs, restore_vrs},
-    .state = (const struct feature_state[]){{"drop", .write = show_drop}, {0}},
+    .state = (const struct feature_state[]){{"drop", .list = list_drops}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_drop_metrics},
 };

@@ -5,17 +5,12 @@
 // run takes microseconds and runs here, on control's thread; the answer waits for rib_manager.
 #include "feature/explain.h"
 
-#include <libyang/libyang.h>
-#include <stdlib.h>
-#include <string.h>
+#include <arpa/inet.h>
 
-#include "base/log.h"
 #include "core/rcu.h"
+#include "feature/common.h"
 #include "feature/explain_frame.h"
 #include "feature/packet_trace_json.h"
-#include "http/refuse.h"
-#include "mgmt/feature.h"
-#include "restconf/operation.h"
 #include "table/iface.h"
 #include "table/metalink.h"
 
@@ -53,50 +48,64 @@ static uint32_t frame_of_bytes(const char *text, uint8_t *frame)
     return text[0] ? 0 : n;
 }
 
-// Defaults: UDP as from traceroute, TTL 64, from an unknown host to the interface's MAC.
+static const struct column packet_columns[] = {
+    COLUMN(struct packet_spec, src, "source"),
+    COLUMN(struct packet_spec, dst, "destination"),
+    COLUMN(struct packet_spec, src_mac, "source-mac"),
+    COLUMN(struct packet_spec, dst_mac, "destination-mac"),
+    COLUMN(struct packet_spec, vlan, "vlan"),
+    COLUMN(struct packet_spec, outer_vlan, "outer-vlan"),
+    COLUMN(struct packet_spec, ttl, "ttl"),
+    COLUMN(struct packet_spec, tos, "tos"),
+    COLUMN(struct packet_spec, sport, "source-port"),
+    COLUMN(struct packet_spec, dport, "destination-port"),
+    COLUMN(struct packet_spec, icmp_type, "icmp-type"),
+    COLUMN(struct packet_spec, offset, "fragment-offset"),
+    COLUMN(struct packet_spec, size, "size"),
+    COLUMN(struct packet_spec, label, "flow-label"),
+    COLUMN(struct packet_spec, df, "df"),
+    COLUMN(struct packet_spec, more, "more-fragments"),
+    {0}};
+
+// UDP as from traceroute, TTL 64, from an unknown host to the interface's MAC.
+static struct packet_spec default_packet(const struct iface *i)
+{
+    struct packet_spec s = {
+        .src_mac = {2, 0, 0, 0, 0, 1},
+        .vlan = i->kind == IFACE_METALINK ? metalink_vlan_peer(i->vlan) : i->vlan,
+        .outer_vlan = i->outer_vlan,
+        .outer_tpid = i->outer_vlan ? ntohs(i->tpid_be) : 0x88a8,
+        .ttl = 64,
+        .sport = 49152,
+        .dport = 33434,
+    };
+
+    memcpy(s.dst_mac, i->mac, 6);
+    return s;
+}
+
 static bool read_packet(struct http *h, const struct lyd_node *op, const struct iface *iface,
                         struct packet_spec *s)
 {
-    const char *protocol = operation_input(op, "protocol"),
-               *mac = operation_input(op, "destination-mac");
+    const char *protocol = operation_input(op, "protocol");
 
-    *s = (struct packet_spec){.src_mac = {2, 0, 0, 0, 0, 1}};
-    if (ip_parse(operation_input(op, "source"), &s->src) ||
-        ip_parse(operation_input(op, "destination"), &s->dst) || s->src.family != s->dst.family) {
+    *s = default_packet(iface);
+    columns_read(lyd_child(op), packet_columns, s);
+    if (!s->src.family || s->src.family != s->dst.family) {
         http_refuse(h, 400, "invalid-value",
                     "expected a source and a destination address of the same family, or a frame");
         return false;
     }
-    int number_of = explain_protocol(*protocol ? protocol : "udp", s->src.family);
-    if (number_of < 0) {
+    if (!*operation_input(op, "icmp-type"))
+        s->icmp_type = s->src.family == IP4 ? 8 : 128;
+    int number = explain_protocol(*protocol ? protocol : "udp", s->src.family);
+    if (number < 0) {
         http_refuse(h, 400, "invalid-value",
                     "unknown protocol '%s': expected tcp, udp, icmp, … or a number up to 255",
                     protocol);
         return false;
     }
-    memcpy(s->dst_mac, iface->mac, 6);
-    if (*mac)
-        text_parse_mac(mac, s->dst_mac);
-    mac = operation_input(op, "source-mac");
-    if (*mac)
-        text_parse_mac(mac, s->src_mac);
-    s->proto = (uint8_t)number_of;
-    s->vlan = (uint16_t)operation_input_number(
-        op, "vlan",
-        iface->kind == IFACE_METALINK ? metalink_vlan_peer(iface->vlan) : iface->vlan);
-    s->outer_vlan = (uint16_t)operation_input_number(op, "outer-vlan", iface->outer_vlan);
-    s->outer_tpid =
-        iface->outer_vlan ? (uint16_t)((iface->tpid_be & 0xff) << 8 | iface->tpid_be >> 8) : 0x88a8;
-    s->ttl = (uint8_t)operation_input_number(op, "ttl", 64);
-    s->tos = (uint8_t)operation_input_number(op, "tos", 0);
-    s->sport = (uint16_t)operation_input_number(op, "source-port", 49152);
-    s->dport = (uint16_t)operation_input_number(op, "destination-port", 33434);
-    s->icmp_type = (uint8_t)operation_input_number(op, "icmp-type", s->src.family == IP4 ? 8 : 128);
-    s->offset = (uint16_t)operation_input_number(op, "fragment-offset", 0);
-    s->size = (uint16_t)operation_input_number(op, "size", 0);
-    s->label = (uint32_t)operation_input_number(op, "flow-label", 0);
-    s->df = operation_input_is_true(op, "df");
-    s->more = operation_input_is_true(op, "more-fragments");
+    s->proto = (uint8_t)number;
     return true;
 }
 

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forwarding.c - settings of all forwarders, and the ledger
+#include "feature/common.h"
+#include "feature/drop.h"
 #include "feature/model.h"
-#include "feature/forwarding.h"
-
-#include "config/feature_config.h"
-#include "config/leaf.h"
 #include "feature/saved_state.h"
-#include "mgmt/feature.h"
-#include "restconf/column.h"
-#include "restconf/metrics.h"
-#include "restconf/state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/plan.h"
 #include "thread/thread_manager.h"
-#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 
 struct model_forwarding {
-    enum idle_mode idle;
+    uint8_t idle;        // enum idle_mode
     uint8_t ip4_options; // enum ip4_options
     struct acl_binding acls;
 };
@@ -34,18 +27,21 @@ const struct acl_binding *model_default_acls(const struct model *m)
     return &forwarding_of(m)->acls;
 }
 
-static void read_forwarding(struct model *m, const struct lyd_node *tree,
-                            const struct model *known, struct errors *e)
-{
-    static const char *const idles[] = {"performance", "balanced", "powersave"};
-    static const char *const options[] = {"drop", "ignore", "process"};
-    const struct lyd_node *first = leaf_inside(tree, NULL, "forwarding");
-    struct model_forwarding *f = m->part[FEATURE_forwarding];
-    int idle = leaf_word(first, "idle", idles, 3);
-    int option = leaf_word(first, "ipv4-options", options, 3);
+static const char *const idles[] = {"performance", "balanced", "powersave"};
+static const char *const options[] = {"drop", "ignore", "process"};
+static const struct column forwarding_columns[] = {
+    COLUMN_WORD(struct model_forwarding, idle, "idle", idles),
+    COLUMN_WORD(struct model_forwarding, ip4_options, "ipv4-options", options),
+    {0}};
 
-    f->idle = idle < 0 ? IDLE_BALANCED : (enum idle_mode)idle;
-    f->ip4_options = option < 0 ? IP4_OPTIONS_DROP : (uint8_t)option;
+static const struct model_forwarding forwarding_default = {.idle = IDLE_BALANCED,
+                                                           .ip4_options = IP4_OPTIONS_DROP};
+
+static void read_forwarding(const struct lyd_node *first, const struct column *c, void *value)
+{
+    struct model_forwarding *f = value;
+
+    columns_read(first, c, f);
     f->acls = acl_binding_read(first, yang_child(NULL, "forwarding", true));
 }
 
@@ -54,39 +50,26 @@ static void check_forwarding(const struct model *m, struct errors *e)
     acl_binding_check(model_default_acls(m), model_acls(m), "forwarding", "", 0, e);
 }
 
-static int set_idle(const struct step *s, const void *from, const void *to, char *err, size_t n)
+static int set_forwarding(const struct step *s, const void *from, const void *to, char *err,
+                          size_t n)
 {
-    thread_manager_set_idle(*(const enum idle_mode *)to);
+    const struct model_forwarding *f = to;
+
+    thread_manager_set_idle(f->idle);
+    __atomic_store_n(&plan_ip4_options, f->ip4_options, __ATOMIC_RELAXED);
     return 0;
-}
-
-static int set_ip4_options(const struct step *s, const void *from, const void *to, char *err,
-                           size_t n)
-{
-    __atomic_store_n(&plan_ip4_options, *(const uint8_t *)to, __ATOMIC_RELAXED);
-    return 0;
-}
-
-static void plan_forwarding(struct change *c)
-{
-    static const struct step_kind idle = {"", set_idle}, ip4_options = {"", set_ip4_options};
-    const struct model_forwarding *a = forwarding_of(c->from), *b = forwarding_of(c->to);
-
-    step_add_value(c, &idle, &a->idle, &b->idle, sizeof a->idle);
-    step_add_value(c, &ip4_options, &a->ip4_options, &b->ip4_options, sizeof a->ip4_options);
-}
-
-static void begin_forwarding(const struct model *empty)
-{
-    thread_manager_set_idle(forwarding_of(empty)->idle);
 }
 
 static const struct feature_config forwarding_config = {
     .part_size = sizeof(struct model_forwarding),
-    .read = read_forwarding,
+    .values =
+        (const struct feature_value[]){{.phase = PHASE_SETTINGS, .step = {"", set_forwarding},
+                                        .size = sizeof(struct model_forwarding), .begins = true,
+                                        .read = read_forwarding, .inside = "forwarding",
+                                        .columns = forwarding_columns,
+                                        .initial = &forwarding_default},
+                                       {0}},
     .check = check_forwarding,
-    .begin = begin_forwarding,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_forwarding}, {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
@@ -109,17 +92,13 @@ static const struct column rest_columns[] = {
 
 #define LEDGER_TRIES 20 // reads of the counters until two agree; under traffic they never do
 
-static int show_ledger(struct show *s)
+static void write_ledger(struct jwrite *j)
 {
-    struct jwrite *j = &s->out;
     struct ledger l;
 
     ledger_read(&l, LEDGER_TRIES);
-    jwrite_begin(j, s->name, '{');
     columns_write(j, side_columns, &l);
     columns_write(j, rest_columns, &l);
-    jwrite_end(j, '}');
-    return SHOW_NOW;
 }
 
 static void write_ledger_metrics(struct metrics *m, const void *kept)
@@ -141,47 +120,39 @@ static void write_ledger_metrics(struct metrics *m, const void *kept)
 
 #define SAVE_TRIES 1000
 
-static json_t *save_drops(uint64_t held)
-{
-    json_t *o = json_object();
-
-    for (int r = DROP_NONE + 1; r < DROP_N; r++) {
-        uint64_t n = counter_sum_drop(r) + (r == DROP_TX_NO_QUEUE ? held : 0);
-        if (n)
-            json_object_set_new(o, drop_info[r].name, json_integer((json_int_t)n));
-    }
-    return o;
-}
-
 // Held packets are counted as dropped, since the ports stop. An unbalanced ledger, which is a bug
 // and an alarm, is not kept.
 static json_t *save_ledger(void)
 {
+    uint64_t n[DROP_N] = {0};
     struct ledger l;
 
     ledger_read(&l, SAVE_TRIES);
     if (l.imbalance)
         return NULL;
+    json_t *drops = json_object();
+    for (int r = DROP_NONE + 1; r < DROP_N; r++)
+        n[r] = counter_sum_drop(r);
+    n[DROP_TX_NO_QUEUE] += l.held;
+    drop_save(drops, n);
     json_t *o = columns_save(side_columns, &l);
-    json_object_set_new(o, "drop", save_drops(l.held));
+    json_object_set_new(o, "drop", drops);
     return o;
 }
 
 static const char *restore_ledger(const json_t *part, bool apply)
 {
-    uint64_t drop[DROP_N] = {0}, ended;
+    uint64_t drop[DROP_N], ended;
     struct ledger l = {0};
     const json_t *drops = json_object_get(part, "drop");
 
     if (!columns_restore(part, side_columns, &l) || !json_is_object(drops))
         return "the ledger is not whole";
+    if (!drop_restore(drops, drop))
+        return "a drop reason has no number";
     ended = l.tx + l.punt;
-    for (int r = DROP_NONE + 1; r < DROP_N; r++) {
-        if (json_object_get(drops, drop_info[r].name) &&
-            !saved_number(drops, drop_info[r].name, &drop[r]))
-            return "a drop reason has no number";
+    for (int r = DROP_NONE + 1; r < DROP_N; r++)
         ended += drop[r];
-    }
     if (l.rx + l.inject != ended)
         return "the ledger does not balance";
     if (apply)
@@ -193,6 +164,6 @@ const struct feature forwarding_feature = {
     "forwarding",
     .config = &forwarding_config,
     .saved = &(const struct feature_saved){save_ledger, restore_ledger},
-    .state = (const struct feature_state[]){{"ledger", .write = show_ledger}, {0}},
+    .state = (const struct feature_state[]){{"ledger", .object = write_ledger}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_ledger_metrics},
 };

@@ -4,27 +4,11 @@
 // A change of the device, of its virtual routers or of their engines closes the GPU and opens it
 // again; only the latency limit and an emulated fault change while it is open. A missing GPU is an
 // error, but not in the first configuration, so that kamueed starts without it.
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/vec.h"
-#include "config/config_running.h"
-#include "config/feature_config.h"
-#include "config/leaf.h"
 #include "feature/alarm.h"
+#include "feature/common.h"
 #include "feature/model.h"
-#include "http/refuse.h"
-#include "mgmt/feature.h"
 #include "port/gpu_manager.h"
-#include "restconf/metrics.h"
-#include "restconf/operation.h"
 #include "restconf/reply.h"
-#include "restconf/state.h"
-#include "yang/config_tree.h"
-#include "yang/yang.h"
 
 static const char *const status_name[] = {"on", "failed", "lacking"};
 
@@ -273,34 +257,30 @@ static const char *activity(const struct gpu_manager_state *s)
                                                : "idle, nothing measured yet";
 }
 
-static int show_gpu(struct show *s)
+static void list_gpus(struct show *s)
 {
     struct jwrite *j = &s->out;
     struct gpu_manager_state g;
 
-    jwrite_begin(j, s->name, '[');
-    if (gpu_manager_state(&g) && (!s->key[0] || !strcmp(s->key[0], g.settings->name))) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "name", g.settings->name);
-        if (g.settings->device == GPU_EMULATED)
-            jwrite_string(j, "device", "emulated");
-        else
-            jwrite_int(j, "device", g.settings->device);
-        jwrite_string(j, "status", status_name[g.status]);
-        jwrite_string(j, "activity", activity(&g));
-        if (g.why[0])
-            jwrite_string(j, "why", g.why);
-        jwrite_begin(j, "vr", '[');
-        for (unsigned i = 0; i < g.settings->n_vrs; i++)
-            jwrite_string(j, NULL, vr_get(g.settings->vr[i])->name);
-        jwrite_end(j, ']');
-        jwrite_int(j, "tables", g.use ? 2 * g.settings->n_vrs : 0);
-        if (g.use)
-            write_counts(j, &g);
-        jwrite_end(j, '}');
-    }
+    if (!gpu_manager_state(&g) || !show_wants(s, g.settings->name))
+        return;
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", g.settings->name);
+    if (g.settings->device == GPU_EMULATED)
+        jwrite_string(j, "device", "emulated");
+    else
+        jwrite_int(j, "device", g.settings->device);
+    jwrite_string(j, "status", status_name[g.status]);
+    jwrite_string(j, "activity", activity(&g));
+    jwrite_string_any(j, "why", g.why);
+    jwrite_begin(j, "vr", '[');
+    for (unsigned i = 0; i < g.settings->n_vrs; i++)
+        jwrite_string(j, NULL, vr_get(g.settings->vr[i])->name);
     jwrite_end(j, ']');
-    return SHOW_NOW;
+    jwrite_int(j, "tables", g.use ? 2 * g.settings->n_vrs : 0);
+    if (g.use)
+        write_counts(j, &g);
+    jwrite_end(j, '}');
 }
 
 static void observe_gpu(void)
@@ -382,7 +362,7 @@ static void stop_gpu(void)
 const struct feature gpu_feature = {
     "gpu",
     .config = &gpu_config,
-    .state = (const struct feature_state[]){{"gpu", .write = show_gpu}, {0}},
+    .state = (const struct feature_state[]){{"gpu", .list = list_gpus}, {0}},
     .operations = (const struct feature_operation[]){{"gpu-reopen", run_reopen,
                                                       OPERATION_CHANGES},
                                                      {0}},

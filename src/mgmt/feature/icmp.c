@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // icmp.c - limits of our own ICMP messages, and the number of suppressed messages
-#include "config/feature_config.h"
-#include "config/leaf.h"
+#include "feature/common.h"
 #include "feature/saved_state.h"
-#include "mgmt/feature.h"
-#include "restconf/column.h"
-#include "restconf/metrics.h"
-#include "restconf/state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/icmp.h"
@@ -23,48 +18,31 @@ static const struct column count_columns[] = {
     COLUMN(struct counter_icmp, forbidden, "forbidden"),
     {0}};
 
-static void read_icmp(struct model *m, const struct lyd_node *tree, const struct model *known,
-                      struct errors *e)
-{
-    struct icmp_limit *l = m->part[FEATURE_icmp];
-
-    *l = icmp_limit_default;
-    columns_read(leaf_inside(tree, NULL, "icmp"), limit_columns, l);
-}
-
 static int set_limit(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     icmp_limit_set(to);
     return 0;
 }
 
-static void plan_icmp(struct change *c)
-{
-    static const struct step_kind limit = {"", set_limit};
-
-    step_add_value(c, &limit, c->from->part[FEATURE_icmp], c->to->part[FEATURE_icmp],
-                   sizeof(struct icmp_limit));
-}
-
 static const struct feature_config icmp_config = {
     .part_size = sizeof(struct icmp_limit),
-    .read = read_icmp,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_icmp}, {0}},
+    .values =
+        (const struct feature_value[]){{.phase = PHASE_SETTINGS, .step = {"", set_limit},
+                                        .size = sizeof(struct icmp_limit), .read = columns_read,
+                                        .inside = "icmp", .columns = limit_columns,
+                                        .initial = &icmp_limit_default},
+                                       {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
 
-static int show_icmp(struct show *s)
+static void write_icmp(struct jwrite *j)
 {
-    struct jwrite *j = &s->out;
     struct icmp_limit l = icmp_limit_now();
     struct counter_icmp c = counter_sum_icmp();
 
-    jwrite_begin(j, s->name, '{');
     columns_write(j, limit_columns, &l);
     columns_write(j, count_columns, &c);
-    jwrite_end(j, '}');
-    return SHOW_NOW;
 }
 
 static void write_icmp_metrics(struct metrics *m, const void *kept)
@@ -102,6 +80,6 @@ const struct feature icmp_feature = {
     "icmp",
     .config = &icmp_config,
     .saved = &(const struct feature_saved){save_icmp, restore_icmp},
-    .state = (const struct feature_state[]){{"icmp", .write = show_icmp}, {0}},
+    .state = (const struct feature_state[]){{"icmp", .object = write_icmp}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_icmp_metrics},
 };

@@ -3,38 +3,23 @@
 //
 // Every port outside a LAG, every vport, every end of a metalink and every tunnel has an interface,
 // even if the configuration does not mention it.
-#include "feature/model.h"
-
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
-#include "base/vec.h"
-#include "config/config_running.h"
-#include "config/feature_config.h"
 #include "config/host.h"
-#include "config/leaf.h"
 #include "event/event.h"
-#include "feature/forwarding.h"
+#include "feature/common.h"
+#include "feature/model.h"
 #include "feature/queue.h"
 #include "feature/saved_state.h"
 #include "interface/iface_tap.h"
 #include "interface/iface_manager.h"
-#include "mgmt/feature.h"
-#include "restconf/column.h"
-#include "restconf/metrics.h"
-#include "restconf/state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
-#include "yang/config_tree.h"
 #include "yang/owner.h"
-#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 
@@ -489,12 +474,9 @@ static void write_iface_states(void *ctx, const struct address_row *row, unsigne
     struct show *s = ctx;
 
     jwrite_begin(&s->out, s->name, '[');
-    for (unsigned id = 1; id < IFACE_MAX; id++) {
-        const struct iface *i = iface_get((uint16_t)id);
-
-        if (i->kind != IFACE_NONE && (!s->key[0] || !strcmp(s->key[0], i->name)))
+    iface_each (i)
+        if (show_wants(s, i->name))
             write_iface_state(&s->out, i, row, n);
-    }
     jwrite_end(&s->out, ']');
     s->done(s, 0);
 }
@@ -513,12 +495,10 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
 {
     VEC(struct iface_row) row = {0};
 
-    for (unsigned id = 1; id < IFACE_MAX; id++) {
-        if (iface_get((uint16_t)id)->kind == IFACE_NONE)
-            continue;
+    iface_each (i) {
         struct iface_row *r = vec_push(&row);
-        r->iface = iface_get((uint16_t)id);
-        counter_sum_iface((uint16_t)id, &r->sum);
+        r->iface = i;
+        counter_sum_iface(i->id, &r->sum);
     }
     metric_family(m, METRIC_GAUGE, "interface_up", "",
                   "1: the interface is up in Linux and its port has link.");
@@ -590,9 +570,8 @@ static json_t *save_interfaces(void)
 {
     json_t *o = json_object();
 
-    for (unsigned id = 1; id < IFACE_MAX; id++)
-        if (iface_get((uint16_t)id)->kind != IFACE_NONE)
-            json_object_set_new(o, iface_get((uint16_t)id)->name, save_interface((uint16_t)id));
+    iface_each (i)
+        json_object_set_new(o, i->name, save_interface(i->id));
     return o;
 }
 

@@ -3,13 +3,9 @@
 //
 // If IPFIX is off, its settings are all zero even if some are configured, so they equal the empty
 // configuration's.
-#include "config/feature_config.h"
-#include "config/leaf.h"
 #include "export/export.h"
 #include "feature/collector.h"
-#include "mgmt/feature.h"
-#include "restconf/column.h"
-#include "restconf/state.h"
+#include "feature/common.h"
 #include "table/iface.h"
 
 // --- configuration -------------------------------------------------------------------------------
@@ -23,15 +19,13 @@ static const struct column config_columns[] = {
     COLUMN(struct ipfix_config, domain, "observation-domain"),
     {0}};
 
-static void read_ipfix(struct model *m, const struct lyd_node *tree, const struct model *known,
-                       struct errors *e)
+static void read_ipfix(const struct lyd_node *first, const struct column *columns, void *value)
 {
-    const struct lyd_node *first = leaf_inside(tree, NULL, "ipfix");
-    struct ipfix_config *c = m->part[FEATURE_ipfix];
+    struct ipfix_config *c = value;
 
     c->n_collectors = collector_read(c->collector, first, "ipfix");
     if (c->n_collectors)
-        columns_read(first, config_columns, c);
+        columns_read(first, columns, c);
 }
 
 static int set_ipfix(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -39,18 +33,13 @@ static int set_ipfix(const struct step *s, const void *from, const void *to, cha
     return ipfix_set(to, err, n);
 }
 
-static void plan_ipfix(struct change *c)
-{
-    static const struct step_kind kind = {"ipfix", set_ipfix};
-
-    step_add_value(c, &kind, c->from->part[FEATURE_ipfix], c->to->part[FEATURE_ipfix],
-                   sizeof(struct ipfix_config));
-}
-
 static const struct feature_config ipfix_config = {
     .part_size = sizeof(struct ipfix_config),
-    .read = read_ipfix,
-    .phases = (const struct feature_phase[]){{PHASE_EXPORT, plan_ipfix}, {0}},
+    .values =
+        (const struct feature_value[]){{.phase = PHASE_EXPORT, .step = {"ipfix", set_ipfix},
+                                        .size = sizeof(struct ipfix_config), .read = read_ipfix,
+                                        .inside = "ipfix", .columns = config_columns},
+                                       {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
@@ -65,25 +54,21 @@ static const struct column count_columns[] = {
     COLUMN(struct ipfix_state, flows_no_room, "flows-no-room"),
     {0}};
 
-static int show_ipfix(struct show *s)
+static void write_ipfix(struct jwrite *j)
 {
-    struct jwrite *j = &s->out;
     struct ipfix_state n;
 
     ipfix_state(&n);
-    jwrite_begin(j, s->name, '{');
     jwrite_string(j, "status", n.on ? "up" : "off");
     if (n.on)
         jwrite_int(j, "sample-rate", n.sample_rate);
     collector_write_interfaces(j, IFACE_SAMPLE_IPFIX);
     columns_write(j, count_columns, &n);
     collector_write_states(j, n.collector, n.n_collectors);
-    jwrite_end(j, '}');
-    return SHOW_NOW;
 }
 
 const struct feature ipfix_feature = {
     "ipfix",
     .config = &ipfix_config,
-    .state = (const struct feature_state[]){{"ipfix", .write = show_ipfix}, {0}},
+    .state = (const struct feature_state[]){{"ipfix", .object = write_ipfix}, {0}},
 };

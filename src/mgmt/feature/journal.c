@@ -5,25 +5,13 @@
 // in pages, as a stream if there is more than one; `route-at` gives the route at an earlier time.
 // Events are the end of the journal, read while there are listeners. The newest changes are kept
 // over a planned stop.
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/protocol.h"
-#include "config/feature_config.h"
 #include "config/host.h"
-#include "config/leaf.h"
 #include "event/event.h"
+#include "feature/common.h"
 #include "feature/saved_state.h"
 #include "feature/vr_show.h"
-#include "http/refuse.h"
-#include "mgmt/feature.h"
 #include "restconf/bound.h"
-#include "restconf/operation.h"
-#include "restconf/state.h"
 #include "rib/journal.h"
 #include "rib/rib_manager.h"
 #include "table/nexthop.h"
@@ -34,13 +22,7 @@ static uint32_t size_mib(const struct model *m) // 0 = no journal
     return *(const uint32_t *)m->part[FEATURE_journal];
 }
 
-static void read_size(struct model *m, const struct lyd_node *tree, const struct model *known,
-                      struct errors *e)
-{
-    uint32_t *mib = m->part[FEATURE_journal];
-
-    *mib = (uint32_t)leaf_number(leaf_inside(tree, NULL, "journal"), "size", 64);
-}
+static const struct column size_columns[] = {COLUMN_ITSELF(uint32_t, "size"), {0}};
 
 static void check_size(const struct model *from, const struct model *to, struct errors *e)
 {
@@ -64,14 +46,6 @@ static int set_size(const struct step *s, const void *from, const void *to, char
     return -ENOMEM;
 }
 
-static void plan_size(struct change *c)
-{
-    static const struct step_kind size = {"", set_size};
-
-    step_add_value(c, &size, c->from->part[FEATURE_journal], c->to->part[FEATURE_journal],
-                   sizeof(uint32_t));
-}
-
 static void begin_journal(const struct model *empty)
 {
     if (rib_manager_set_journal(size_mib(empty)))
@@ -80,13 +54,23 @@ static void begin_journal(const struct model *empty)
 
 static const struct feature_config journal_config = {
     .part_size = sizeof(uint32_t),
-    .read = read_size,
+    .values =
+        (const struct feature_value[]){{.phase = PHASE_SETTINGS, .step = {"", set_size},
+                                        .size = sizeof(uint32_t), .read = columns_read,
+                                        .inside = "journal", .columns = size_columns,
+                                        .initial = &(const uint32_t){64}},
+                                       {0}},
     .check_host = check_size,
     .begin = begin_journal,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_size}, {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
+
+static const struct column hop_columns[] = {
+    COLUMN(struct journal_leg, iface, "interface", .any = true),
+    COLUMN(struct journal_leg, gateway, "gateway", .any = true),
+    COLUMN(struct journal_leg, weight, "weight"),
+    {0}};
 
 // Writes the leaves of the grouping `way`; `way` as in struct journal_row.
 static void write_nexthop_set(struct jwrite *j, const struct journal_answer *a, uint32_t way,
@@ -98,15 +82,7 @@ static void write_nexthop_set(struct jwrite *j, const struct journal_answer *a, 
     jwrite_string(j, "protocol", protocol_name(protocol, buf));
     jwrite_string(j, "kind", nexthop_kind_name(w->kind));
     jwrite_int(j, "nexthop", w->nexthop);
-    jwrite_begin(j, "hop", '[');
-    for (unsigned i = 0; i < w->n_legs; i++) {
-        jwrite_begin(j, NULL, '{');
-        jwrite_string_any(j, "interface", w->leg[i].iface);
-        jwrite_ip_any(j, "gateway", &w->leg[i].gateway);
-        jwrite_int(j, "weight", w->leg[i].weight);
-        jwrite_end(j, '}');
-    }
-    jwrite_end(j, ']');
+    columns_list(j, "hop", hop_columns, w->leg, w->n_legs, sizeof *w->leg);
     if (w->n_more)
         jwrite_int(j, "more-hops", w->n_more);
 }
@@ -139,14 +115,6 @@ struct journal_question {
     uint64_t at_wall_ns;
 };
 
-static uint64_t wall_now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
-}
-
 // False: the request has been refused.
 static bool has_answer(struct http *h, int result)
 {
@@ -161,31 +129,12 @@ static bool has_answer(struct http *h, int result)
     return false;
 }
 
-static void question_failed(struct journal_question *q, int err)
+// The moment that the input is about, by a clock; limited to the start of that clock.
+static uint64_t moment_of(const struct lyd_node *op, uint64_t now_ns)
 {
-    http_refuse_busy(q->http, "rib_manager", err);
-    free(q);
-}
+    uint64_t ago_ms = operation_input_number(op, "ago", 0);
 
-// Limited to the start of the clock.
-static uint64_t ago_ns(const struct lyd_node *op)
-{
-    uint64_t ago_ms = operation_input_number(op, "ago", 0), now = clock_now_ns();
-
-    return ago_ms < now / NS_PER_MS ? ago_ms * NS_PER_MS : now;
-}
-
-static struct journal_question *question_new(struct http *h, const struct lyd_node *op,
-                                             struct journal_query *q)
-{
-    struct journal_question *a = malloc(sizeof *a);
-    uint64_t ago_ms = operation_input_number(op, "ago", 0), ago = ago_ns(op);
-
-    bug_on(!a);
-    q->from_ns = clock_now_ns() - ago;
-    *a = (struct journal_question){
-        h, wall_now_ns() - (ago_ms < wall_now_ns() / NS_PER_MS ? ago_ms * NS_PER_MS : ago)};
-    return a;
+    return ago_ms < now_ns / NS_PER_MS ? now_ns - ago_ms * NS_PER_MS : 0;
 }
 
 static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_query *q)
@@ -344,8 +293,7 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
     }
     c = calloc(1, sizeof *c);
     bug_on(!c);
-    uint64_t ago = ago_ns(op);
-    q.from_ns = clock_now_ns() - ago;
+    q.from_ns = moment_of(op, clock_now_ns());
     *c = (struct changes){.http = h, .query = q, .left = q.limit};
     ask_page(c);
 }
@@ -390,10 +338,15 @@ static void run_route_at(struct http *h, const struct lyd_node *op)
     q.family = q.prefix.family;
     if (!read_vr(h, op, &q))
         return;
-    a = question_new(h, op, &q);
+    a = malloc(sizeof *a);
+    bug_on(!a);
+    *a = (struct journal_question){h, moment_of(op, clock_wall_ns())};
+    q.from_ns = moment_of(op, clock_now_ns());
     int r = journal_at(&q, send_route_at, a);
-    if (r)
-        question_failed(a, r);
+    if (r) {
+        http_refuse_busy(h, "rib_manager", r);
+        free(a);
+    }
 }
 
 // --- state --------------------------------------------------------------------------------------
@@ -487,9 +440,30 @@ static void stop_changes(void)
 
 #define SAVED_MAX 10000
 
+static const struct column nexthop_columns[] = {
+    COLUMN(struct journal_nexthop, nexthop, "nexthop"),
+    COLUMN(struct journal_nexthop, kind, "kind"),
+    COLUMN(struct journal_nexthop, n_more, "more"),
+    {0}};
+
+struct saved_row {
+    struct journal_row is;
+    char vr[sizeof((struct vr *)0)->name];
+};
+static const struct column row_columns[] = {
+    COLUMN(struct saved_row, is.wall_ns, "time"),
+    COLUMN(struct saved_row, vr, "vr"),
+    COLUMN(struct saved_row, is.prefix, "prefix"),
+    COLUMN(struct saved_row, is.cause, "cause"),
+    COLUMN(struct saved_row, is.was_protocol, "was-protocol"),
+    COLUMN(struct saved_row, is.protocol, "protocol"),
+    COLUMN(struct saved_row, is.was, "was"),
+    COLUMN(struct saved_row, is.is, "is"),
+    {0}};
+
 static json_t *save_nexthop(const struct journal_nexthop *w)
 {
-    json_t *legs = json_array();
+    json_t *o = columns_save(nexthop_columns, w), *legs = json_array();
     char gateway[IP_TEXT_MAX];
 
     for (unsigned i = 0; i < w->n_legs; i++) {
@@ -499,19 +473,16 @@ static json_t *save_nexthop(const struct journal_nexthop *w)
                                                                 : "",
                                               (int)l->weight));
     }
-    return json_pack("{s:i, s:i, s:i, s:o}", "nexthop", (int)w->nexthop, "kind", (int)w->kind,
-                     "more", (int)w->n_more, "leg", legs);
+    json_object_set_new(o, "leg", legs);
+    return o;
 }
 
 static json_t *save_row(const struct journal_row *r)
 {
-    char prefix[PREFIX_TEXT_MAX];
+    struct saved_row s = {.is = *r};
 
-    return json_pack("{s:I, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "time", (json_int_t)r->wall_ns,
-                     "vr", vr_get(r->vr)->name, "prefix",
-                     r->prefix.family ? prefix_format(&r->prefix, prefix) : "", "cause",
-                     (int)r->cause, "was-protocol", (int)r->was_protocol, "protocol",
-                     (int)r->protocol, "was", (int)r->was, "is", (int)r->is);
+    snprintf(s.vr, sizeof s.vr, "%s", vr_get(r->vr)->name);
+    return columns_save(row_columns, &s);
 }
 
 static void free_answer(struct journal_answer *a)
@@ -535,11 +506,6 @@ static json_t *save_journal(void)
     return json_pack("{s:o, s:o}", "nexthop", nexthops, "change", rows);
 }
 
-static bool saved_below(const json_t *o, const char *key, uint64_t end, uint64_t *v)
-{
-    return saved_number(o, key, v) && *v < end;
-}
-
 static bool read_leg(const json_t *saved, struct journal_leg *l)
 {
     const char *iface = json_string_value(json_array_get(saved, 0)),
@@ -557,61 +523,38 @@ static bool read_leg(const json_t *saved, struct journal_leg *l)
 static bool read_nexthop(const json_t *saved, struct journal_nexthop *w)
 {
     const json_t *legs = json_object_get(saved, "leg");
-    uint64_t nexthop, kind, more;
 
-    if (!saved_below(saved, "nexthop", NEXTHOP_MAX, &nexthop) ||
-        !saved_below(saved, "kind", NEXTHOP_KIND_N, &kind) ||
-        !saved_below(saved, "more", UINT16_MAX, &more) || !json_is_array(legs) ||
-        json_array_size(legs) > JOURNAL_LEGS)
+    *w = (struct journal_nexthop){.n_legs = (uint8_t)json_array_size(legs)};
+    if (!columns_restore(saved, nexthop_columns, w) || w->nexthop >= NEXTHOP_MAX ||
+        w->kind >= NEXTHOP_KIND_N || !json_is_array(legs) || json_array_size(legs) > JOURNAL_LEGS)
         return false;
-    *w = (struct journal_nexthop){.nexthop = (uint32_t)nexthop,
-                                  .kind = (uint8_t)kind,
-                                  .n_legs = (uint8_t)json_array_size(legs),
-                                  .n_more = (uint16_t)more};
     for (unsigned i = 0; i < w->n_legs; i++)
         if (!read_leg(json_array_get(legs, i), &w->leg[i]))
             return false;
     return true;
 }
 
-// *v: the row's virtual router; NULL if it no longer exists, which is not an error in the row.
-static bool read_row(const json_t *saved, size_t n_nexthops, struct journal_row *r,
-                     const struct vr **v)
+static bool read_row(const json_t *saved, size_t n_nexthops, struct saved_row *r)
 {
-    const char *vr = json_string_value(json_object_get(saved, "vr")),
-               *prefix = json_string_value(json_object_get(saved, "prefix"));
-    uint64_t time, cause, was_protocol, protocol, was, is;
-
-    if (!vr || !prefix || !saved_number(saved, "time", &time) ||
-        !saved_below(saved, "cause", JOURNAL_CAUSES, &cause) ||
-        !saved_below(saved, "was-protocol", 256, &was_protocol) ||
-        !saved_below(saved, "protocol", 256, &protocol) ||
-        !saved_below(saved, "was", n_nexthops + 1, &was) ||
-        !saved_below(saved, "is", n_nexthops + 1, &is))
-        return false;
-    *r = (struct journal_row){.wall_ns = time,
-                              .cause = (uint8_t)cause,
-                              .was_protocol = (uint8_t)was_protocol,
-                              .protocol = (uint8_t)protocol,
-                              .was = (uint32_t)was,
-                              .is = (uint32_t)is};
-    *v = vr_find(vr);
-    r->vr = *v ? (*v)->id : 0;
-    return !*prefix || !prefix_parse(prefix, &r->prefix, false);
+    return columns_restore(saved, row_columns, r) && r->is.cause < JOURNAL_CAUSES &&
+           r->is.was <= n_nexthops && r->is.is <= n_nexthops;
 }
 
+// Skips rows of a virtual router that no longer exists.
 static bool read_saved(const json_t *nexthops, const json_t *rows, struct journal_answer *a)
 {
     for (size_t i = 0; i < json_array_size(nexthops); i++)
         if (!read_nexthop(json_array_get(nexthops, i), vec_push(&a->nexthop)))
             return false;
     for (size_t i = 0; i < json_array_size(rows); i++) {
-        struct journal_row r = {0};
-        const struct vr *v;
-        if (!read_row(json_array_get(rows, i), a->nexthop.n, &r, &v))
+        struct saved_row r = {0};
+
+        if (!read_row(json_array_get(rows, i), a->nexthop.n, &r))
             return false;
+        const struct vr *v = vr_find(r.vr);
+        r.is.vr = v ? v->id : 0;
         if (v)
-            *vec_push(&a->row) = r;
+            *vec_push(&a->row) = r.is;
     }
     return true;
 }

@@ -2,24 +2,10 @@
 // lag.c - LAGs: members in use, reasons why others are not, and LACP state
 //
 // A LAG's port counters are in port.c.
-#include "feature/lag.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/vec.h"
-#include "config/feature_config.h"
-#include "config/leaf.h"
 #include "event/event.h"
+#include "feature/common.h"
 #include "feature/model.h"
 #include "lag/lag_manager.h"
-#include "mgmt/feature.h"
-#include "restconf/column.h"
-#include "restconf/metrics.h"
-#include "restconf/state.h"
-#include "yang/config_tree.h"
-#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 
@@ -250,18 +236,15 @@ static void write_lag_state(struct jwrite *j, const struct lag_state *s)
     jwrite_end(j, '}');
 }
 
-static int show_lag(struct show *s)
+static void list_lags(struct show *s)
 {
     char name[LAG_MAX][16];
     unsigned n = lag_list(name, LAG_MAX);
     struct lag_state l;
 
-    jwrite_begin(&s->out, s->name, '[');
     for (unsigned i = 0; i < n; i++)
-        if ((!s->key[0] || !strcmp(s->key[0], name[i])) && !lag_state(name[i], &l))
+        if (show_wants(s, name[i]) && !lag_state(name[i], &l))
             write_lag_state(&s->out, &l);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 // --- metrics -------------------------------------------------------------------------------------
@@ -383,7 +366,7 @@ static void stop_member_events(void)
 const struct feature lag_feature = {
     "lag",
     .config = &lag_config,
-    .state = (const struct feature_state[]){{"lag", .write = show_lag}, {0}},
+    .state = (const struct feature_state[]){{"lag", .list = list_lags}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_lag_metrics},
     .events = &(const struct feature_events){start_member_events, stop_member_events, NULL},
 };

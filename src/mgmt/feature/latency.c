@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // latency.c - time of packets inside a forwarder, by pair of ports
-#include <errno.h>
 #include <rte_cycles.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "config/feature_config.h"
-#include "config/leaf.h"
-#include "mgmt/feature.h"
-#include "restconf/metrics.h"
-#include "restconf/state.h"
+#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
+#include "feature/common.h"
 #include "table/latency.h"
 #include "table/port.h"
 
-static void read_sample(struct model *m, const struct lyd_node *tree, const struct model *known,
-                        struct errors *e)
-{
-    uint32_t *bursts = m->part[FEATURE_latency]; // 0 = not measured
-
-    *bursts = (uint32_t)leaf_number(leaf_inside(tree, NULL, "forwarding"), "latency-sample", 0);
-}
+static const struct column sample_columns[] = {
+    COLUMN_ITSELF(uint32_t, "latency-sample"), // bursts; 0 = not measured
+    {0}};
 
 static int set_sample(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
@@ -29,18 +19,13 @@ static int set_sample(const struct step *s, const void *from, const void *to, ch
     return -ENOMEM;
 }
 
-static void plan_sample(struct change *c)
-{
-    static const struct step_kind sample = {"", set_sample};
-
-    step_add_value(c, &sample, c->from->part[FEATURE_latency], c->to->part[FEATURE_latency],
-                   sizeof(uint32_t));
-}
-
 static const struct feature_config latency_config = {
     .part_size = sizeof(uint32_t),
-    .read = read_sample,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_sample}, {0}},
+    .values =
+        (const struct feature_value[]){{.phase = PHASE_SETTINGS, .step = {"", set_sample},
+                                        .size = sizeof(uint32_t), .read = columns_read,
+                                        .inside = "forwarding", .columns = sample_columns},
+                                       {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
@@ -87,12 +72,9 @@ static void write_pair_state(void *ctx, uint16_t in, uint16_t out, const struct 
     jwrite_end(j, '}');
 }
 
-static int show_latency(struct show *s)
+static void list_latency(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '[');
     latency_each(write_pair_state, s);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 static const struct {
@@ -135,6 +117,6 @@ static void write_latency_metrics(struct metrics *m, const void *kept)
 const struct feature latency_feature = {
     "latency",
     .config = &latency_config,
-    .state = (const struct feature_state[]){{"latency", .write = show_latency}, {0}},
+    .state = (const struct feature_state[]){{"latency", .list = list_latency}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_latency_metrics},
 };

@@ -7,11 +7,13 @@
 #ifndef FEATURE_MODEL_H
 #define FEATURE_MODEL_H
 
+#include <libyang/libyang.h>
+
+#include "acl_manager/acl_desired.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "config/change.h"
 #include "config/model.h"
-#include "feature/acl_binding.h"
 #include "interface/iface_manager.h"
 #include "port/port_manager.h"
 #include "table/iface.h"
@@ -28,6 +30,29 @@ struct model_system {
     uint32_t receive_buffer; // of netlink, bytes
 };
 const struct model_system *model_system(const struct model *m);
+
+// --- access lists --------------------------------------------------------------------------------
+
+const struct acl_desired *model_acls(const struct model *m); // shared with acl_manager
+
+// Access lists of an interface: its own, or inherited from its virtual router or from `forwarding`.
+struct acl_binding { // names of access lists, "" = none; zero after their ends
+    char in[ACL_NAME_MAX], out[ACL_NAME_MAX];
+};
+
+// Reads the container `acl` of an entry of this schema from the entry's children.
+struct acl_binding acl_binding_read(const struct lyd_node *first, const struct lysc_node *parent);
+// Inherits missing lists. A list of the provider also replaces a list that belongs to a virtual
+// router, so that a tenant cannot disable the provider's list.
+void acl_binding_inherit(struct acl_binding *b, const struct acl_binding *from,
+                         const struct acl_desired *lists);
+// A list that belongs to a virtual router is only for that virtual router; `what`: "interface p1".
+void acl_binding_check(const struct acl_binding *b, const struct acl_desired *lists,
+                       const char *what, const char *vr, unsigned line, struct errors *e);
+// Adds a step if they differ. The lists are in force by then (PHASE_LISTS).
+void acl_binding_plan(struct change *c, const char *interface, const struct acl_binding *from,
+                      const struct acl_binding *to, unsigned line);
+const struct acl_binding *model_default_acls(const struct model *m); // of `forwarding`
 
 // --- virtual routers -----------------------------------------------------------------------------
 
@@ -94,6 +119,7 @@ struct model_port {
 struct model_ports {
     VEC(struct model_port) port;
 };
+void lag_read(struct model_port *p, const struct lyd_node *entry); // its container `lag`
 struct model_ports *model_ports(const struct model *m);
 struct model_port *model_find_port(const struct model *m, const char *name);
 
@@ -196,9 +222,8 @@ const char *model_vr_of(const struct model *m, const char *interface);
 
 bool interface_stays(const struct change *c, const char *name);
 
-// --- access lists, policers, threads -------------------------------------------------------------
+// --- policers, threads ---------------------------------------------------------------------------
 
-const struct acl_desired *model_acls(const struct model *m); // shared with acl_manager
 unsigned model_policers_of(const struct model *m, const char *vr); // owned by vr
 // Appends lines that delete the port's queues from the configuration of threads.
 void model_print_without_port(const struct model *m, const char *port, struct text *t);

@@ -15,7 +15,6 @@
 #include "config/leaf.h"
 #include "device/devargs.h"
 #include "device/kernel_link.h"
-#include "feature/lag.h"
 #include "restconf/column.h"
 #include "yang/config_tree.h"
 
