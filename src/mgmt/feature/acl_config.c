@@ -119,7 +119,6 @@ static void read_list(struct acl_desired *a, const struct lyd_node *entry,
     struct acl_desired_list *l = vec_push(&a->list);
     struct earlier was = earlier_begin(known), lines = was;
     const struct lyd_node *first = lyd_child(entry);
-    struct lyd_nodes v = {0};
     int verb;
 
     memset(l, 0, sizeof *l);
@@ -129,17 +128,15 @@ static void read_list(struct acl_desired *a, const struct lyd_node *entry,
     verb = leaf_word(first, "default", acl_verb_name, 3);
     l->otherwise = verb < 0 ? ACL_DENY : (uint8_t)verb;
     l->line = leaf_line(entry, "file");
-    config_children(first, yang_child(entry->schema, "rule", true), &v);
     if (known) { // rules refer to sets by index
         memcpy(l->rules.set, known->rules.set, sizeof l->rules.set);
         l->rules.n_sets = known->rules.n_sets;
     }
-    for (size_t i = 0; i < v.n; i++)
-        if (earlier_find(&was, v.item[i]))
+    leaf_foreach (first, entry->schema, "rule", rule)
+        if (earlier_find(&was, rule))
             copy_rule(&l->rules, &was);
         else
-            read_rule(l, v.item[i], e);
-    free(v.item);
+            read_rule(l, rule, e);
     config_print_node_with(entry, &(struct config_lines){copy_line, &lines}, &l->text);
 }
 
@@ -149,18 +146,15 @@ static void read_set(struct acl_desired *a, const struct lyd_node *entry)
 {
     struct acl_desired_set *s = vec_push(&a->set);
     const struct lyd_node *first = lyd_child(entry);
-    struct lyd_nodes v = {0};
 
     memset(s, 0, sizeof *s);
     leaf_copy(s->name, sizeof s->name, first, "name", "");
     leaf_copy(s->file, sizeof s->file, first, "file", "");
     leaf_copy(s->owner, sizeof s->owner, first, "vr", "");
     s->line = leaf_line(entry, "file");
-    config_children(first, yang_child(entry->schema, "prefix", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        bug_on(acl_member_parse(lyd_get_value(v.item[i]),
+    leaf_foreach (first, entry->schema, "prefix", prefix)
+        bug_on(acl_member_parse(lyd_get_value(prefix),
                                 vec_push(&s->member.item))); // checked by the schema
-    free(v.item);
     config_print_node(entry, &s->text);
 }
 
@@ -187,24 +181,17 @@ static void read_acls(struct model *m, const struct lyd_node *tree, const struct
 {
     const struct lyd_node *limit = leaf_inside(tree, NULL, "acl-limit");
     uint64_t mib = leaf_number(limit, "memory", 0);
-    struct lyd_nodes v = {0};
 
     struct acl_desired *a = acl_desired_new();
     *part_of(m) = a;
     a->memory_bytes = mib ? mib << 20 : host_memory() / 4;
     a->build_ns = leaf_number(limit, "build-time", 60) * NS_PER_SECOND;
-    config_children(tree, yang_child(NULL, "mirror-session", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        leaf_copy(vec_push(&a->mirror)->name, ACL_NAME_MAX, lyd_child(v.item[i]), "name", "");
-    vec_free(&v);
-    config_children(tree, yang_child(NULL, "address-set", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_set(a, v.item[i]);
-    vec_free(&v);
-    config_children(tree, yang_child(NULL, "acl", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_list(a, v.item[i], find_known(known, v.item[i]), e);
-    vec_free(&v);
+    leaf_foreach (tree, NULL, "mirror-session", entry)
+        leaf_copy(vec_push(&a->mirror)->name, ACL_NAME_MAX, lyd_child(entry), "name", "");
+    leaf_foreach (tree, NULL, "address-set", entry)
+        read_set(a, entry);
+    leaf_foreach (tree, NULL, "acl", entry)
+        read_list(a, entry, find_known(known, entry), e);
 }
 
 static void free_acls(struct model *m)

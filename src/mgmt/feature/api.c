@@ -55,7 +55,6 @@ static void read_api(struct model *m, const struct lyd_node *tree, const struct 
     const struct lyd_node *group = leaf_inside(first, api, "group");
     struct model_api *part = m->part[FEATURE_api];
     struct api_config *c = &part->config;
-    struct lyd_nodes v = {0};
 
     leaf_copy(c->proxy, sizeof c->proxy, first, "proxy", "");
     part->line = first ? leaf_line(lyd_parent(first), "proxy") : 0;
@@ -66,14 +65,10 @@ static void read_api(struct model *m, const struct lyd_node *tree, const struct 
               "operator", "kamuee-oper");
     leaf_copy(c->access.group[ACCESS_ADMIN].name, sizeof c->access.group[0].name, group, "admin",
               "kamuee");
-    config_children(first, yang_child(api, "client", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_client(&c->access, v.item[i]);
-    v.n = 0;
-    config_children(group, yang_child(yang_child(api, "group", true), "vr", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_vr_groups(&c->access, v.item[i], e);
-    free(v.item);
+    leaf_foreach (first, api, "client", entry)
+        read_client(&c->access, entry);
+    leaf_foreach (group, yang_child(api, "group", true), "vr", entry)
+        read_vr_groups(&c->access, entry, e);
 }
 
 static int run_api(const struct step *s, const void *from, const void *to, char *err, size_t n)

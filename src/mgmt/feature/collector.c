@@ -21,14 +21,11 @@ static const struct column state_columns[] = {
 unsigned collector_read(struct export_collector *c, const struct lyd_node *first,
                         const char *container)
 {
-    const struct lysc_node *parent = yang_child(NULL, container, true);
-    struct lyd_nodes v = {0};
     unsigned n = 0;
 
-    config_children(first, yang_child(parent, "collector", true), &v);
-    for (; n < v.n && n < EXPORT_COLLECTORS; n++)
-        columns_read(lyd_child(v.item[n]), collector_columns, &c[n]);
-    free(v.item);
+    leaf_foreach (first, yang_child(NULL, container, true), "collector", entry)
+        if (n < EXPORT_COLLECTORS)
+            columns_read(lyd_child(entry), collector_columns, &c[n++]);
     return n;
 }
 

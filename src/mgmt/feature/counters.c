@@ -29,27 +29,17 @@ static struct model_counters *counters_of(const struct model *m)
     return m->part[FEATURE_counters];
 }
 
-static void read_prefix(struct model *m, const struct lyd_node *entry)
+static const struct column nexthop_columns[] = {COLUMN_ITSELF(bool, "nexthop"), {0}};
+
+static void read_prefix(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_counted *c = vec_push(&counters_of(m)->prefix);
+    struct model_counted *c = row;
     const struct lyd_node *first = lyd_child(entry);
 
-    *c = (struct model_counted){.line = leaf_line(entry, NULL)};
+    c->line = leaf_line(entry, NULL);
     leaf_copy(c->vr, sizeof c->vr, first, "vr", "");
     bug_on(prefix_parse(config_value(first, "prefix"), &c->prefix,
                         false)); // libyang zeroes the host bits
-}
-
-static void read_counters(struct model *m, const struct lyd_node *tree, const struct model *known,
-                          struct errors *e)
-{
-    counters_of(m)->nexthop = leaf_true(leaf_inside(tree, NULL, "counters"), "nexthop");
-    model_read_list(m, tree, "counters", "prefix", read_prefix);
-}
-
-static void free_counters(struct model *m)
-{
-    vec_free(&counters_of(m)->prefix);
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -75,45 +65,36 @@ static int run_prefix(const struct step *s, const void *from, const void *to, ch
     return e;
 }
 
-static const struct step_kind nexthop_kind = {"", set_nexthop},
-                              prefix_kind = {"counters prefix", run_prefix};
-
-static bool has_prefix(const struct model *m, const struct model_counted *wanted)
+static const void *find_prefix(const struct change *c, const struct model *other, const void *row)
 {
-    vec_foreach (&counters_of(m)->prefix, c)
-        if (prefix_equal(&c->prefix, &wanted->prefix) && !strcmp(c->vr, wanted->vr))
-            return true;
-    return false;
-}
+    const struct model_counted *wanted = row;
 
-static void plan_nexthop(struct change *c)
-{
-    step_add_value(c, &nexthop_kind, &counters_of(c->from)->nexthop, &counters_of(c->to)->nexthop,
-                   sizeof(bool));
-}
-
-static void plan_remove(struct change *c)
-{
-    vec_foreach (&counters_of(c->from)->prefix, p)
-        if (!vr_stays(c, p->vr) || !has_prefix(c->to, p))
-            step_add(c, &prefix_kind, "", p, NULL, 0);
-}
-
-static void plan_add(struct change *c)
-{
-    vec_foreach (&counters_of(c->to)->prefix, p)
-        if (!vr_stays(c, p->vr) || !has_prefix(c->from, p))
-            step_add(c, &prefix_kind, "", NULL, p, p->line);
+    vec_foreach (&counters_of(other)->prefix, p)
+        if (prefix_equal(&p->prefix, &wanted->prefix) && !strcmp(p->vr, wanted->vr))
+            return vr_stays(c, p->vr) ? p : NULL;
+    return NULL;
 }
 
 static const struct feature_config counters_config = {
     .part_size = sizeof(struct model_counters),
-    .read = read_counters,
-    .free = free_counters,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_nexthop},
-                                             {PHASE_REMOVE_USERS, plan_remove},
-                                             {PHASE_ADD_USERS, plan_add},
+    .values = (const struct feature_value[]){{PHASE_SETTINGS,
+                                              {"", set_nexthop},
+                                              PART_VALUE(struct model_counters, nexthop),
+                                              .read = columns_read,
+                                              .inside = "counters",
+                                              .columns = nexthop_columns},
                                              {0}},
+    .lists = (const struct feature_list[]){{.inside = "counters",
+                                            .node = "prefix",
+                                            LIST_ROWS(struct model_counters, prefix),
+                                            .read = read_prefix,
+                                            LIST_STEP(struct model_counted, "counters prefix",
+                                                      run_prefix),
+                                            .unnamed = true,
+                                            .remove = PHASE_REMOVE_USERS,
+                                            .add = PHASE_ADD_USERS,
+                                            .find = find_prefix},
+                                           {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

@@ -29,14 +29,12 @@ static struct model_gpus *gpus_of(const struct model *m)
     return m->part[FEATURE_gpu];
 }
 
-static void read_gpu(struct model *m, const struct lyd_node *entry)
+static void read_gpu(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_gpu *g = vec_push(&gpus_of(m)->gpu);
+    struct model_gpu *g = row;
     struct gpu_config *c = &g->config;
     const struct lyd_node *first = lyd_child(entry);
-    struct lyd_nodes vr = {0};
 
-    memset(g, 0, sizeof *g);
     leaf_copy(c->name, sizeof c->name, first, "name", "");
     c->device = leaf_word(first, "device", (const char *const[]){"emulated"}, 1) == 0
                     ? GPU_EMULATED
@@ -46,22 +44,10 @@ static void read_gpu(struct model *m, const struct lyd_node *entry)
     c->always = leaf_word(first, "offload", (const char *const[]){"always"}, 1) == 0;
     int fault = leaf_word(first, "emulated-fault", gpu_fault_name, GPU_FAULTS);
     g->fault = fault > 0 ? (enum gpu_fault)fault : GPU_FAULT_NONE;
-    config_children(first, yang_child(entry->schema, "vr", true), &vr);
-    for (size_t i = 0; i < vr.n && c->n_vrs < GPU_VRS_MAX; i++)
-        snprintf(c->vr[c->n_vrs++], sizeof *c->vr, "%s", lyd_get_value(vr.item[i]));
-    free(vr.item);
+    leaf_foreach (first, entry->schema, "vr", vr)
+        if (c->n_vrs < GPU_VRS_MAX)
+            snprintf(c->vr[c->n_vrs++], sizeof *c->vr, "%s", lyd_get_value(vr));
     g->line = leaf_line(entry, NULL);
-}
-
-static void read_gpus(struct model *m, const struct lyd_node *tree, const struct model *known,
-                      struct errors *e)
-{
-    model_read_list(m, tree, NULL, "gpu", read_gpu);
-}
-
-static void free_gpus(struct model *m)
-{
-    vec_free(&gpus_of(m)->gpu);
 }
 
 static uint8_t engine_of(const struct model *m, const char *vr)
@@ -83,10 +69,24 @@ static int may_have_fault(const struct model_gpu *g, char *err, size_t n)
     return -EINVAL;
 }
 
+// Applies settings that may change while the device is open.
+static int run_live(const struct model_gpu *old, const struct model_gpu *new, char *err, size_t n)
+{
+    int r = may_have_fault(new, err, n);
+
+    if (!r && old->fault != new->fault)
+        gpu_manager_fault(new->fault);
+    if (!r)
+        gpu_manager_max_latency(new->config.max_latency_us);
+    return r;
+}
+
 static int run_gpu(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     const struct model_gpu *g = to;
 
+    if (from && to)
+        return run_live(from, to, err, n);
     if (!to) {
         gpu_manager_stop();
         return 0;
@@ -97,21 +97,6 @@ static int run_gpu(const struct step *s, const void *from, const void *to, char 
         gpu_manager_fault(g->fault);
     return r;
 }
-
-// Applies settings that may change while the device is open.
-static int run_live(const struct step *s, const void *from, const void *to, char *err, size_t n)
-{
-    const struct model_gpu *old = from, *new = to;
-    int r = may_have_fault(new, err, n);
-
-    if (!r && old->fault != new->fault)
-        gpu_manager_fault(new->fault);
-    if (!r)
-        gpu_manager_max_latency(new->config.max_latency_us);
-    return r;
-}
-
-static const struct step_kind gpu_kind = {"gpu", run_gpu}, live_kind = {"gpu", run_live};
 
 static const struct model_gpu *find_gpu(const struct model *m, const char *name)
 {
@@ -129,8 +114,9 @@ static bool is_open_alike(const struct gpu_config *a, const struct gpu_config *b
 }
 
 // The device stays open, with the same tables.
-static bool stays(const struct change *c, const struct model_gpu *a, const struct model_gpu *b)
+static bool stays(const struct change *c, const char *name)
 {
+    const struct model_gpu *a = find_gpu(c->from, name), *b = find_gpu(c->to, name);
     bool same = a && b && is_open_alike(&a->config, &b->config);
 
     for (unsigned i = 0; same && i < a->config.n_vrs; i++) {
@@ -139,25 +125,6 @@ static bool stays(const struct change *c, const struct model_gpu *a, const struc
                engine_of(c->from, vr) == engine_of(c->to, vr);
     }
     return same;
-}
-
-static void plan_remove(struct change *c)
-{
-    vec_foreach (&gpus_of(c->from)->gpu, g)
-        if (!stays(c, g, find_gpu(c->to, g->config.name)))
-            step_add(c, &gpu_kind, g->config.name, g, NULL, 0);
-}
-
-static void plan_add(struct change *c)
-{
-    vec_foreach (&gpus_of(c->to)->gpu, g) {
-        const struct model_gpu *old = find_gpu(c->from, g->config.name);
-
-        if (!stays(c, old, g))
-            step_add(c, &gpu_kind, g->config.name, NULL, g, g->line);
-        else if (old->fault != g->fault || old->config.max_latency_us != g->config.max_latency_us)
-            step_add(c, &live_kind, g->config.name, old, g, g->line);
-    }
 }
 
 static void finish_gpus(const struct model *from, const struct model *to, bool ok)
@@ -173,12 +140,16 @@ static void each_gpu(name_fn *fn, void *ctx)
 
 static const struct feature_config gpu_config = {
     .part_size = sizeof(struct model_gpus),
-    .read = read_gpus,
-    .free = free_gpus,
+    .lists = (const struct feature_list[]){{.node = "gpu",
+                                            LIST_ROWS(struct model_gpus, gpu),
+                                            .read = read_gpu,
+                                            LIST_STEP(struct model_gpu, "gpu", run_gpu),
+                                            .remove = PHASE_REMOVE_USERS,
+                                            .add = PHASE_ADD_USERS,
+                                            .stays = stays,
+                                            .value_size = offsetof(struct model_gpu, line)},
+                                           {0}},
     .finish = finish_gpus,
-    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
-                                             {PHASE_ADD_USERS, plan_add},
-                                             {0}},
     .names = (const struct feature_names[]){{"gpu", each_gpu}, {0}},
 };
 

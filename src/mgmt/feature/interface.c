@@ -50,17 +50,11 @@ static uint8_t read_urpf(const struct lyd_node *first, const char *family)
 
 static uint32_t read_pcp_classes(const struct lyd_node *entry)
 {
-    struct lyd_nodes v = {0};
     uint32_t classes = 0;
 
-    config_children(lyd_child(entry), yang_child(entry->schema, "pcp", true), &v);
-    for (size_t i = 0; i < v.n; i++) {
-        unsigned pcp = (unsigned)leaf_number(lyd_child(v.item[i]), "pcp", 0);
-
-        classes |= (IFACE_PCP_GIVEN | (uint32_t)leaf_number(lyd_child(v.item[i]), "class", 0))
-                   << 4 * pcp;
-    }
-    free(v.item);
+    leaf_foreach (lyd_child(entry), entry->schema, "pcp", pcp)
+        classes |= (IFACE_PCP_GIVEN | (uint32_t)leaf_number(lyd_child(pcp), "class", 0))
+                   << 4 * leaf_number(lyd_child(pcp), "pcp", 0);
     return classes;
 }
 
@@ -74,12 +68,11 @@ static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
     p->pcp_class = read_pcp_classes(entry);
 }
 
-static void read_interface(struct model *m, const struct lyd_node *entry)
+static void read_interface(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_interface *i = vec_push(&interfaces_of(m)->configured);
+    struct model_interface *i = row;
     const struct lyd_node *first = lyd_child(entry);
 
-    memset(i, 0, sizeof *i);
     leaf_copy(i->name, sizeof i->name, first, "name", "");
     leaf_copy(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
     leaf_copy(i->description, sizeof i->description, first, "description", "");
@@ -88,12 +81,6 @@ static void read_interface(struct model *m, const struct lyd_node *entry)
     i->has_vr = config_value(first, "vr");
     i->vr_line = leaf_line(entry, "vr");
     i->line = leaf_line(entry, NULL);
-}
-
-static void read_interfaces(struct model *m, const struct lyd_node *tree, const struct model *known,
-                            struct errors *e)
-{
-    model_read_list(m, tree, NULL, "interface", read_interface);
 }
 
 static void add_interface(struct model *m, const char *name)
@@ -141,12 +128,6 @@ static void resolve_interfaces(struct model *m)
         qsort(all->interface.item, all->interface.n, sizeof *all->interface.item, compare_names);
 }
 
-static void free_interfaces(struct model *m)
-{
-    vec_free(&interfaces_of(m)->configured);
-    vec_free(&interfaces_of(m)->interface);
-}
-
 // --- rules ---------------------------------------------------------------------------------------
 
 static void check_interface(const struct model *m, const struct model_interface *i,
@@ -192,12 +173,10 @@ static void check_lists(const struct model *m, const struct model_interface *i, 
         acl_binding_check(&i->acls, model_acls(m), what, is->vr, i->line, e);
 }
 
-static void check_interfaces(const struct model *m, struct errors *e)
+static void check_configured(const struct model *m, const void *row, struct errors *e)
 {
-    vec_foreach (&interfaces_of(m)->configured, i) {
-        check_interface(m, i, e);
-        check_lists(m, i, e);
-    }
+    check_interface(m, row, e);
+    check_lists(m, row, e);
 }
 
 static const char *netns_of(const struct model *m, const char *vr)
@@ -331,10 +310,14 @@ static void each_interface(name_fn *fn, void *ctx)
 
 static const struct feature_config interface_config = {
     .part_size = sizeof(struct model_interfaces),
-    .read = read_interfaces,
+    .lists = (const struct feature_list[]){{.node = "interface",
+                                            LIST_ROWS(struct model_interfaces, configured),
+                                            .read = read_interface,
+                                            .check = check_configured},
+                                           {.node = "interface",
+                                            LIST_ROWS(struct model_interfaces, interface)},
+                                           {0}},
     .resolve = resolve_interfaces,
-    .check = check_interfaces,
-    .free = free_interfaces,
     .note = note_moves,
     .phases = (const struct feature_phase[]){{PHASE_UNBIND, plan_unbind},
                                              {PHASE_MOVE_INTERFACES, plan_move},

@@ -26,14 +26,11 @@ static const char *device_leaf_of(const struct lyd_node *first)
 static void read_members(struct model_port *p, const struct lyd_node *lag,
                          const struct lysc_node *schema)
 {
-    struct lyd_nodes v = {0};
-
-    config_children(lag, yang_child(schema, "member", true), &v);
-    for (size_t i = 0; i < v.n && i < LAG_MEMBER_MAX; i++) {
-        snprintf(p->member[p->n_members], sizeof p->member[0], "%s", lyd_get_value(v.item[i]));
-        p->member_line[p->n_members++] = config_line_of(v.item[i]);
-    }
-    free(v.item);
+    leaf_foreach (lag, schema, "member", member)
+        if (p->n_members < LAG_MEMBER_MAX) {
+            snprintf(p->member[p->n_members], sizeof p->member[0], "%s", lyd_get_value(member));
+            p->member_line[p->n_members++] = config_line_of(member);
+        }
 }
 
 static const char *const lag_modes[] = {"", "lacp", "active-backup"};
