@@ -49,12 +49,17 @@ static const char *const icmp_name[] = {[TRACED_ICMP_SENT] = "sent",
 
 static void write_bytes(struct jwrite *j, const char *key, const uint8_t *b, unsigned n)
 {
-    struct text hex = {0};
+    static const char digit[] = "0123456789abcdef";
+    char *text = malloc(2 * (size_t)n + 1);
 
-    for (unsigned i = 0; i < n; i++)
-        text_printf(&hex, "%02x", b[i]);
-    jwrite_string(j, key, text_str(&hex));
-    text_free(&hex);
+    bug_on(!text);
+    for (unsigned i = 0; i < n; i++) {
+        text[2 * i] = digit[b[i] >> 4];
+        text[2 * i + 1] = digit[b[i] & 15];
+    }
+    text[2 * n] = 0;
+    jwrite_string(j, key, text);
+    free(text);
 }
 
 static void write_iface(struct jwrite *j, const char *key, uint16_t id)

@@ -183,6 +183,7 @@ static json_t *save_text(const struct column *c, const void *row)
     switch ((enum column_kind)c->kind) {
     case COLUMN_IP: return json_string(ip->family ? ip_format(ip, text) : "");
     case COLUMN_PREFIX: return json_string(prefix->family ? prefix_format(prefix, text) : "");
+    case COLUMN_MAC: bug_on(true); // no state has one
     default: return json_string(string_of(c, row));
     }
 }
@@ -211,6 +212,7 @@ static bool restore_text(const struct column *c, void *at, const char *text)
         return !*text || !ip_parse(text, at);
     if (c->kind == COLUMN_PREFIX)
         return !*text || !prefix_parse(text, at, false);
+    bug_on(c->kind != COLUMN_CHARS);
     return snprintf(at, c->size, "%s", text) < (int)c->size;
 }
 
