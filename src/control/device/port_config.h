@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_config.h - what the configuration says of a port, with a device or a LAG
+// port_config.h - the configuration of a port, with a device or a LAG
 //
 // Made by the steps of a change; read by the port's device, port_manager and lag_manager.
 #ifndef DEVICE_PORT_CONFIG_H

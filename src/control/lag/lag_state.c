@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_state.c - state, members and statistics of LAGs, for management
 //
-// A LAG's statistics are those that its members counted while they belonged to it. Each member
+// A LAG's statistics are the counts of its members while they belonged to it. Each member
 // stores the values that the LAG already has; the difference is added when somebody asks and before
 // the device closes, so nothing is counted twice or lost.
 #include <errno.h>

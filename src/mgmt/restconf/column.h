@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// column.h - what management knows about the members of a struct, told once
+// column.h - the members of a struct as management shows them, told once
 //
 //     static const struct column punt_columns[] = {
 //         COUNTER(struct counter_punt, passed, "passed", "packets", "Packets passed to …"),
