@@ -249,7 +249,8 @@ static void packet_pass_on(void *ctx, void *packet)
     uint16_t port = *(const uint16_t *)ctx;
     uint8_t home = plan_home(port);
 
-    *packet_meta(packet) = (struct packet_meta){.port = port, .kind = INJECT_TX};
+    *packet_meta(packet) = (struct packet_meta){
+        .port = port, .kind = INJECT_TX, .iface = ((const struct rte_mbuf *)packet)->vlan_tci};
     for (unsigned i = 0; home < FORWARDER_MAX && i < DRAIN_TRIES; i++) {
         if (!rte_ring_enqueue(exchange_inject[home], packet)) {
             counter_mine()->held--;

@@ -77,8 +77,7 @@ unsigned inject(struct forwarder *f)
         if (meta->kind == INJECT_NEXTHOP)
             inject_nexthop(f, pkt[i]);
         else if (meta->kind == INJECT_TX)
-            tx_append(f, pkt[i], meta->port,
-                      meta->iface ? meta->iface : tx_iface_by_tags(meta->port, pkt[i]));
+            tx_append(f, pkt[i], meta->port, meta->iface);
         else
             inject_frame(f, pkt[i]);
     }

@@ -108,7 +108,7 @@ uint32_t queue_flow_hash(const struct rte_mbuf *m)
     return flow_hash_of(m, ip);
 }
 
-// Collects the queue manager's inputs for the frames.
+// Collects the queue manager's inputs for the frames, whose interface is beside them from now on.
 static void places_fill(const struct port_queue_settings *s, uint16_t port, struct rte_mbuf **pkt,
                         const uint16_t *iface, unsigned n, struct queue_packet *out)
 {
@@ -118,6 +118,7 @@ static void places_fill(const struct port_queue_settings *s, uint16_t port, stru
         struct rte_mbuf *m = pkt[i];
         struct queue_place p = place_of(s, iface[i] ? iface[i] : own, m);
 
+        m->vlan_tci = p.iface;
         out[i] = (struct queue_packet){.packet = m,
                                        .len = m->pkt_len + s->overhead,
                                        .client = p.client,
@@ -142,16 +143,14 @@ static enum drop_reason reason_of(uint8_t refusal)
     return reason[refusal];
 }
 
-// iface: as in f->tx_iface[port]; NULL: the frame has waited.
-static void feed_drop(struct forwarder *f, uint16_t port, struct rte_mbuf *m, const uint16_t *iface,
-                      enum drop_reason reason)
+void queue_drop(struct forwarder *f, struct rte_mbuf *m, enum drop_reason reason)
 {
     f->counter->held--;
-    tx_drop(f, m, iface ? tx_iface_of(port, *iface) : tx_iface_by_tags(port, m), reason);
+    tx_drop(f, m, m->vlan_tci, reason);
 }
 
-bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, struct queue_packet *p,
-                   const uint16_t *iface, unsigned n, uint64_t now)
+bool queue_put_all(struct forwarder *f, struct port_queue *q, struct queue_packet *p, unsigned n,
+                   uint64_t now)
 {
     uint8_t refusal[BURST_MAX];
     unsigned taken = queue_put(q->manager, p, n, now, refusal);
@@ -160,30 +159,27 @@ bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, str
         return true;
     for (unsigned i = 0; i < n; i++)
         if (refusal[i]) {
-            feed_drop(f, port, p[i].packet, iface ? iface + i : NULL, reason_of(refusal[i]));
+            queue_drop(f, p[i].packet, reason_of(refusal[i]));
             p[i].packet = NULL;
         }
     return false;
 }
 
 // Packets of a full client do not take ring space that others may need.
-static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, unsigned owner,
-                      const struct queue_packet *p, const uint16_t *iface, unsigned n)
+static void ring_feed(struct forwarder *f, struct port_queue *q, unsigned owner,
+                      const struct queue_packet *p, unsigned n)
 {
     struct rte_ring *ring = q->ring[f->index];
     struct port_queue_element e[BURST_MAX];
-    const uint16_t *of[BURST_MAX];
     unsigned free_n = ring ? rte_ring_free_count(ring) : 0, k = 0, sent;
     bool busy = free_n < PORT_QUEUE_RING_SIZE - RING_BUSY;
 
     for (unsigned i = 0; i < n; i++) {
         if (unlikely(!ring || (busy && __atomic_load_n(&q->full[p[i].client], __ATOMIC_RELAXED)))) {
             q->refused_ring[f->index]++;
-            feed_drop(f, port, p[i].packet, &iface[i],
-                      ring ? DROP_QUEUE_FULL : DROP_QUEUE_RING_FULL);
+            queue_drop(f, p[i].packet, ring ? DROP_QUEUE_FULL : DROP_QUEUE_RING_FULL);
             continue;
         }
-        of[k] = &iface[i];
         e[k++] = (struct port_queue_element){.packet = p[i].packet,
                                              .len = p[i].len,
                                              .client = p[i].client,
@@ -194,7 +190,7 @@ static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, 
     sent = ring ? rte_ring_sp_enqueue_burst_elem(ring, e, sizeof *e, k, NULL) : 0;
     for (unsigned i = sent; i < k; i++) {
         q->refused_ring[f->index]++;
-        feed_drop(f, port, e[i].packet, of[i], DROP_QUEUE_RING_FULL);
+        queue_drop(f, e[i].packet, DROP_QUEUE_RING_FULL);
     }
     if (owner < FORWARDER_MAX)
         f->handed |= 1u << owner;
@@ -203,19 +199,19 @@ static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, 
 // First takes packets that we put into our ring while another forwarder, or none, owned the queue.
 static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
                      const struct port_queue_settings *s, struct rte_mbuf **pkt,
-                     const uint16_t *iface, struct queue_packet *p, unsigned n)
+                     struct queue_packet *p, unsigned n)
 {
     struct rte_ring *ring = q->ring[f->index];
 
     if (unlikely(s != q->applied))
         queue_settings_apply(q, s, f->now);
     while (unlikely(ring && !rte_ring_empty(ring)))
-        queue_ring_take(f, q, port, s, ring, f->now);
+        queue_ring_take(f, q, s, ring, f->now);
     unsigned passed = q->n_kept || q->is_fed ? 0 : queue_pass(q->manager, p, n, f->now);
     if (passed)
         queue_device_send(f, q, port, pkt, passed);
     if (passed < n)
-        queue_put_all(f, q, port, p + passed, iface + passed, n - passed, f->now);
+        queue_put_all(f, q, p + passed, n - passed, f->now);
 }
 
 void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
@@ -231,8 +227,8 @@ void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const
         k = RTE_MIN(n - at, (unsigned)BURST_MAX);
         places_fill(s, port, pkt + at, iface + at, k, p);
         if (owner == f->index)
-            own_feed(f, q, port, s, pkt + at, iface + at, p, k);
+            own_feed(f, q, port, s, pkt + at, p, k);
         else
-            ring_feed(f, q, port, owner, p, iface + at, k);
+            ring_feed(f, q, owner, p, k);
     }
 }

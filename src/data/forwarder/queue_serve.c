@@ -91,7 +91,7 @@ static void hashes_complete(const struct port_queue_settings *s, struct queue_pa
             p[i].hash = queue_flow_hash(p[i].packet);
 }
 
-unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
+unsigned queue_ring_take(struct forwarder *f, struct port_queue *q,
                          const struct port_queue_settings *s, struct rte_ring *ring, uint64_t now)
 {
     struct port_queue_element e[BURST_MAX];
@@ -106,7 +106,7 @@ unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t por
                                      .ecn = (uint8_t)e[i].ecn,
                                      .hash = (uint32_t)e[i].hash};
     hashes_complete(s, p, n);
-    if (n && !queue_put_all(f, q, port, p, NULL, n, now))
+    if (n && !queue_put_all(f, q, p, n, now))
         for (unsigned i = 0; i < n; i++)
             if (!p[i].packet)
                 client_is_full(q, p[i].client);
@@ -175,8 +175,7 @@ static unsigned verdicts(struct forwarder *f, uint16_t port, struct rte_mbuf **p
         struct rte_mbuf *m = pkt[i];
 
         if (unlikely(verdict[i] > QUEUE_SEND_MARKED)) {
-            f->counter->held--;
-            tx_drop(f, m, tx_iface_by_tags(port, m), reason[verdict[i]]);
+            queue_drop(f, m, reason[verdict[i]]);
             continue;
         }
         if (unlikely(verdict[i] == QUEUE_SEND_MARKED))
@@ -198,7 +197,7 @@ static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t p
         queue_settings_apply(q, s, now);
     for (unsigned g = 0; g < FORWARDER_MAX; g++)
         if (q->ring[g] && !rte_ring_empty(q->ring[g]))
-            total += queue_ring_take(f, q, port, s, q->ring[g], now);
+            total += queue_ring_take(f, q, s, q->ring[g], now);
     q->is_fed = total > 0;
     if (unlikely(q->n_full))
         full_review(q);

@@ -23,17 +23,19 @@ uint32_t queue_flow_hash(const struct rte_mbuf *m);
 // ring to its owner. They count as held from now on. iface: as in f->tx_iface[port].
 void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
                 unsigned n);
-// For the owner: puts packets into the queue manager. iface: NULL if they come from a ring. Returns
-// false if some were dropped, whose `packet` is NULL now.
-bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, struct queue_packet *p,
-                   const uint16_t *iface, unsigned n, uint64_t now);
+// Drops such a frame. Its interface is beside it, as if it were its tag.
+void queue_drop(struct forwarder *f, struct rte_mbuf *m, enum drop_reason reason);
+// For the owner: puts packets into the queue manager. Returns false if some were dropped, whose
+// `packet` is NULL now.
+bool queue_put_all(struct forwarder *f, struct port_queue *q, struct queue_packet *p, unsigned n,
+                   uint64_t now);
 // For the owner: applies the settings to the queue manager.
 void queue_settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64_t now);
 // For the owner: sends to the device; keeps refused packets first in line.
 void queue_device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
                        struct rte_mbuf **pkt, unsigned n);
 // For the owner: takes a burst out of a ring. Returns the number.
-unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
+unsigned queue_ring_take(struct forwarder *f, struct port_queue *q,
                          const struct port_queue_settings *s, struct rte_ring *ring, uint64_t now);
 // Serves our queues: takes packets from feeders and sends packets that are due. Returns the number
 // of packets sent. Sets f->queue_due.

@@ -38,13 +38,6 @@ void tx_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_
     packet_drop(f, m, iface, reason);
 }
 
-uint16_t tx_iface_by_tags(uint16_t port, const struct rte_mbuf *m)
-{
-    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
-
-    return iface_of_frame(port_get(lag ? lag : port), m, false);
-}
-
 static void drop_all(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
                      const uint16_t *iface, unsigned n, enum drop_reason reason)
 {
@@ -70,8 +63,7 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
                         *copy = is_ours(m) ? m : rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         if (!copy || copy->nb_segs > 1) {
             rte_pktmbuf_free(copy);
-            tx_drop(f, m, iface ? tx_iface_of(port, iface[i]) : tx_iface_by_tags(port, m),
-                    DROP_TX_NO_BUFFER);
+            tx_drop(f, m, iface ? tx_iface_of(port, iface[i]) : m->vlan_tci, DROP_TX_NO_BUFFER);
             continue;
         }
         if (copy != m)

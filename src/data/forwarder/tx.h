@@ -13,13 +13,11 @@ static inline uint16_t tx_iface_of(uint16_t port, uint16_t iface)
 {
     return iface ? iface : port_get(port)->untagged;
 }
-// The interface that the tags of a frame select which has waited: it may be another one now than
-// when the frame was counted.
-uint16_t tx_iface_by_tags(uint16_t port, const struct rte_mbuf *m);
 // Drops a frame that `iface` has counted as sent.
 void tx_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_reason reason);
 // Prepares frames for the device: shows them to watches, and copies them if the device needs it.
-// iface: as in f->tx_iface[port]; NULL: they have waited. Returns the number of frames left.
+// iface: as in f->tx_iface[port]; NULL: beside each frame, as in a queue. Returns the number of
+// frames left.
 unsigned tx_prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, uint16_t *iface,
                     unsigned n);
 // Empties f->tx_pkt[port].

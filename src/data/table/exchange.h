@@ -26,8 +26,7 @@ enum inject_kind {
 };
 
 struct packet_meta { // in the mbuf's private area, 64 bytes
-    uint16_t iface;  // punt, hold: input interface; INJECT_FRAME: output interface; INJECT_TX: the
-                     // same if known
+    uint16_t iface;  // punt, hold: input interface; INJECT_FRAME, INJECT_TX: output interface
     uint16_t port;   // INJECT_TX
     uint16_t vr;
     uint8_t kind;    // enum inject_kind

@@ -255,6 +255,69 @@ path_test(a_sub_interface_may_have_a_queue_of_its_own)
     router_end();
 }
 
+// Linux sends a frame with the tag of VLAN 9 by the interface itself.
+static struct frame tagged_by_linux(void)
+{
+    struct frame f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1");
+
+    memmove(f.b + 16, f.b + 12, f.n - 12);
+    memcpy(f.b + 12, (uint8_t[4]){0x81, 0, 0, 9}, 4);
+    f.n += 4;
+    return f;
+}
+
+path_test(a_tag_of_linux_makes_no_frame_a_sub_interfaces)
+{
+    struct queue_class_stats s;
+    struct frame f = tagged_by_linux();
+
+    router(FAST);
+    uint16_t vport = rig_iface(1, 9, VR_DEFAULT);
+    struct port_queue_settings *with = settings_new(FAST);
+    with->n = VR_MAX + 1;
+    with->client[VR_MAX] = weights();
+    with->client_of_iface[vport] = VR_MAX;
+    with->map.remarks_pcp = true;
+    with->map.pcp_of_class[0] = 6;
+    settings_set(with);
+    rig_inject_frame(0, out, &f);
+    rig_step(0);
+    rig_step(0);
+    queue_class_stats(queue.manager, VR_MAX, 0, &s);
+    assert_int_equal(s.sent_packets, 0);
+    queue_class_stats(queue.manager, VR_DEFAULT, 0, &s);
+    assert_int_equal(s.sent_packets, 1);
+    assert_true(rig_receive_queue(1, 0, &f));
+    assert_int_equal(f.b[14] >> 5, 6);
+    router_end();
+}
+
+path_test(a_frame_that_waited_is_dropped_where_it_was_sent)
+{
+    struct frame f = tagged_by_linux();
+    struct counter_iface c;
+
+    router(SLOW);
+    uint16_t vport = rig_iface(1, 9, VR_DEFAULT);
+    struct port_queue_settings *small = settings_new(SLOW);
+    small->client[VR_DEFAULT].class[0].limit_bytes = 200;
+    settings_set(small);
+    rig_step(0);
+    for (unsigned i = 0; i < 30; i++)
+        rig_inject_frame(1, out, &f); // the owner takes it from a ring
+    rig_step(1);
+    rig_step(0);
+    uint64_t lost = rig_drops(DROP_QUEUE_FULL);
+    assert_in_range(lost, 10, 29);
+    counter_sum_iface(vport, &c);
+    assert_int_equal(c.tx_packets, 0);
+    assert_int_equal(c.drop_packets, 0);
+    counter_sum_iface(out, &c);
+    assert_int_equal(c.tx_packets, 30 - lost);
+    assert_int_equal(c.drop_packets, lost);
+    router_end();
+}
+
 // tests/path/police and tests/path/acl test the class of an access list.
 path_test(the_priority_of_a_tag_comes_before_the_dscp)
 {
