@@ -36,28 +36,16 @@ static uint8_t tos_of(const uint8_t *type_at, const uint8_t **ip)
     return 0;
 }
 
-// The kernel has sent a frame with tags of its own. Returns NULL if it ends before its EtherType.
-static __rte_noinline const uint8_t *own_tags_place(const struct rte_mbuf *m, struct queue_place *p)
-{
-    struct tags tags;
-    const uint8_t *type_at = tags_read(m, false, &tags);
-
-    p->tag = (uint8_t *)(uintptr_t)(type_at ? type_at - 2 : NULL);
-    return type_at;
-}
-
 static inline __attribute__((always_inline)) struct queue_place
 place_of(const struct port_queue_settings *s, uint16_t id, const struct rte_mbuf *m)
 {
     const struct iface *iface = iface_get(id);
     struct queue_place p = {.iface = id, .class = s->map.other};
-    const uint8_t *type_at = rte_pktmbuf_mtod(m, const uint8_t *) + 12 + tags_bytes(iface);
+    const uint8_t *type_at = tags_skip(m);
     int given = packet_class_get(m);
 
-    if (iface->vlan)
+    if (type_at && type_at != rte_pktmbuf_mtod_offset(m, const uint8_t *, 12))
         p.tag = (uint8_t *)(uintptr_t)type_at - 2;
-    if (unlikely(is_tag(load16(type_at))))
-        type_at = own_tags_place(m, &p);
     uint8_t tos = likely(type_at != NULL) ? tos_of(type_at, &p.ip) : 0;
     if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel may send anything
         p.ip = NULL, tos = 0;
@@ -100,8 +88,7 @@ static uint32_t flow_hash_of(const struct rte_mbuf *m, const uint8_t *ip)
 
 uint32_t queue_flow_hash(const struct rte_mbuf *m)
 {
-    struct tags tags;
-    const uint8_t *type_at = tags_read(m, false, &tags), *ip = NULL;
+    const uint8_t *type_at = tags_skip(m), *ip = NULL;
 
     if (type_at)
         (void)tos_of(type_at, &ip);

@@ -17,7 +17,6 @@
 #include "forwarder/remark.h"
 #include "forwarder/tags.h"
 #include "forwarder/tx.h"
-#include "table/port.h"
 #include "forwarder/forbidden.h"
 
 #define SERVE_BURSTS 4u // per poll: 256 packets, as many as a poll of one receive queue may add
@@ -143,10 +142,9 @@ void queue_device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
 }
 
 // Marks congestion experienced (RFC 3168 5): both bits; adjusts the IPv4 checksum (RFC 1624).
-static void mark_ce(const struct port *port, struct rte_mbuf *m)
+static void mark_ce(struct rte_mbuf *m)
 {
-    struct tags tags;
-    const uint8_t *type_at = tags_read(m, false, &tags);
+    const uint8_t *type_at = tags_skip(m);
 
     if (!type_at)
         return;
@@ -161,8 +159,8 @@ static void mark_ce(const struct port *port, struct rte_mbuf *m)
 }
 
 // Applies verdicts; returns the number of packets left to send.
-static unsigned verdicts(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
-                         const uint8_t *verdict, unsigned n)
+static unsigned verdicts(struct forwarder *f, struct rte_mbuf **pkt, const uint8_t *verdict,
+                         unsigned n)
 {
     static const enum drop_reason reason[] = {
         [QUEUE_DROP_CODEL] = DROP_QUEUE_CODEL,
@@ -179,7 +177,7 @@ static unsigned verdicts(struct forwarder *f, uint16_t port, struct rte_mbuf **p
             continue;
         }
         if (unlikely(verdict[i] == QUEUE_SEND_MARKED))
-            mark_ce(port_get(port), m);
+            mark_ce(m);
         pkt[k++] = m;
     }
     return k;
@@ -208,7 +206,7 @@ static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t p
         total += n;
         if (!n)
             break;
-        unsigned k = verdicts(f, port, pkt, verdict, n);
+        unsigned k = verdicts(f, pkt, verdict, n);
         if (k)
             queue_device_send(f, q, port, pkt, k);
         if (n < BURST_MAX)

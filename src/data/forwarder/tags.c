@@ -93,7 +93,7 @@ static void tag_write(uint8_t *at, uint16_t type_be, uint16_t vlan)
 
 bool tags_put(struct rte_mbuf *m, const struct iface *iface)
 {
-    uint16_t room = (uint16_t)tags_bytes(iface);
+    uint16_t room = iface->outer_vlan ? 2 * VLAN_HDR : iface->vlan ? VLAN_HDR : 0;
 
     if (!room)
         return true;

@@ -29,10 +29,17 @@ const uint8_t *tags_read(const struct rte_mbuf *m, bool received, struct tags *t
 enum drop_reason tags_iface(const struct port *port, const struct tags *t, uint16_t *id);
 // Both in one; returns 0 = none.
 uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m, bool received);
-// Bytes of the tags of frames that leave by the interface.
-static inline unsigned tags_bytes(const struct iface *iface)
+// Returns where the EtherType of a finished frame is, behind its tags; NULL: the frame ends before.
+static inline const uint8_t *tags_skip(const struct rte_mbuf *m)
 {
-    return iface->outer_vlan ? 2 * VLAN_HDR : iface->vlan ? VLAN_HDR : 0;
+    const uint8_t *at = rte_pktmbuf_mtod(m, const uint8_t *) + 12;
+    struct tags more;
+
+    if (!is_tag(load16(at)))
+        return at;
+    if (likely(m->data_len >= ETHER_HDR + VLAN_HDR && !is_tag(load16(at + VLAN_HDR))))
+        return at + VLAN_HDR;
+    return tags_read(m, false, &more);
 }
 // Inserts the tags of the interface into an untagged frame. Returns false if there is no room.
 bool tags_put(struct rte_mbuf *m, const struct iface *iface);

@@ -156,16 +156,17 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
 // it is not IP.
 static uint32_t hash_of_frame(uint16_t id, const struct rte_mbuf *m)
 {
-    const struct iface *iface = iface_get(id);
-    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-    const uint8_t *ip = frame + ETHER_HDR + tags_bytes(iface);
-    uint32_t readable = packet_readable(m, ip), len = m->pkt_len - packet_l2_len(m, ip);
-    struct flow_hash how = vr_flow_hash(vr_get(iface->vr));
+    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *), *type_at = tags_skip(m);
 
-    if (load16(ip - 2) == ETHER_TYPE_IP4 && readable >= IP4_HDR)
-        return flow_hash4(ip, readable, len, how);
-    if (load16(ip - 2) == ETHER_TYPE_IP6 && readable >= IP6_HDR)
-        return flow_hash6(ip, readable, len, how);
+    if (type_at) {
+        const uint8_t *ip = type_at + 2;
+        uint32_t readable = packet_readable(m, ip), len = m->pkt_len - packet_l2_len(m, ip);
+        struct flow_hash how = vr_flow_hash(vr_get(iface_get(id)->vr));
+        if (load16(type_at) == ETHER_TYPE_IP4 && readable >= IP4_HDR)
+            return flow_hash4(ip, readable, len, how);
+        if (load16(type_at) == ETHER_TYPE_IP6 && readable >= IP6_HDR)
+            return flow_hash6(ip, readable, len, how);
+    }
     return (uint32_t)(hash_mix64(load64(frame) ^ load32(frame + 8)) >> 32);
 }
 

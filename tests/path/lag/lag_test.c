@@ -289,6 +289,30 @@ path_test(what_is_not_ip_leaves_by_one_member_too)
     left_by();
 }
 
+path_test(a_tag_of_the_kernel_does_not_hide_the_flow)
+{
+    static const uint8_t tag[][4] = {{0x81, 0, 0xa0, 0}, {0x81, 0, 0x01, 0x2c}};
+    unsigned used = 0;
+
+    lag_up(14);
+    for (unsigned k = 0; k < 24; k++) {
+        struct frame f = flow(k, k & 1);
+        rig_inject_frame(0, lag0, &f);
+        rig_poll();
+        unsigned by = left_by();
+        used |= 1u << by;
+        memmove(f.b + 16, f.b + 12, f.n - 12);
+        f.n += 4;
+        for (unsigned t = 0; t < 2; t++) {
+            memcpy(f.b + 12, tag[t], 4);
+            rig_inject_frame(0, lag0, &f);
+            rig_poll();
+            assert_int_equal(left_by(), by);
+        }
+    }
+    assert_int_equal(used, 14);
+}
+
 // --- slow protocols ---
 
 static struct frame lacpdu(void)

@@ -318,6 +318,30 @@ path_test(a_frame_that_waited_is_dropped_where_it_was_sent)
     router_end();
 }
 
+// The interface may change before its next hops.
+path_test(a_frame_without_a_tag_gets_no_priority)
+{
+    struct frame f;
+
+    router(FAST);
+    struct port_queue_settings *with = settings_new(FAST);
+    with->map.remarks_pcp = true;
+    with->map.pcp_of_class[CLASS_OF_DEFAULT] = with->map.pcp_of_class[CLASS_OF_EF] = 5;
+    settings_set(with);
+    iface_get(out)->vlan = 9;
+    f = packet(1, DSCP_EF);
+    rig_send(0, &f);
+    rig_step(0);
+    rig_step(0);
+    assert_true(rig_receive_queue(1, 0, &f));
+    assert_int_equal(f.b[14], 0x45);
+    assert_true(frame_is_ip4_sound(&f));
+    struct queue_class_stats s;
+    queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_EF, &s);
+    assert_int_equal(s.sent_packets, 1);
+    router_end();
+}
+
 // tests/path/police and tests/path/acl test the class of an access list.
 path_test(the_priority_of_a_tag_comes_before_the_dscp)
 {
