@@ -13,6 +13,7 @@
 #include "forwarder/metalink.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
+#include "forwarder/tags.h"
 #include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
@@ -35,8 +36,10 @@ void crossing_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, con
     const bool metalink = port == PORT_METALINK;
     unsigned taken = frame_queue_put(f, metalink ? &f->metalink : &f->tunnel_out, pkt, n);
 
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        pkt[i]->ol_flags &= ~RX_TAGS;
         pkt[i]->vlan_tci = iface[i];
+    }
     for (unsigned i = taken; i < n; i++)
         tx_drop(f, pkt[i], iface[i], metalink ? DROP_METALINK_FULL : DROP_TUNNEL_FULL);
 }

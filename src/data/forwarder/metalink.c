@@ -15,8 +15,7 @@
 // and cross again and again, so a poll does not last forever.
 //
 // ether_out has just written the frames, and the first line of their buffers is in the cache: a
-// packet costs a load and two stores here. Tags stripped by the input port are dropped: the frame
-// has new ones.
+// packet costs a load and two stores here.
 #include "forwarder/metalink.h"
 
 #include "forwarder/drop.h"
@@ -26,10 +25,6 @@
 #include "table/iface.h"
 #include "table/metalink.h"
 #include "forwarder/forbidden.h"
-
-#define RX_TAGS                                                                                    \
-    (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |                       \
-     RTE_MBUF_F_RX_QINQ_STRIPPED)
 
 // --- the fast path ---
 
@@ -130,7 +125,6 @@ bool metalink_take(struct forwarder *f, unsigned max)
             tx_drop(f, m, m->vlan_tci, DROP_METALINK_HOPS);
             continue;
         }
-        m->ol_flags &= ~RX_TAGS;
         metalink_hops_set(m, hops + 1);
         f->rx.pkt[n] = m;
         f->rx.frame[n++] = rte_pktmbuf_mtod(m, uint8_t *);

@@ -17,6 +17,12 @@
 #include "table/iface.h"
 #include "table/port.h"
 
+// The port took tags off the frame. A finished frame has all its tags: these flags are cleared
+// before it is captured, dropped or received again.
+#define RX_TAGS                                                                                    \
+    (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |                       \
+     RTE_MBUF_F_RX_QINQ_STRIPPED)
+
 struct tags { // of a frame, outermost first, without priority tags
     unsigned n;
     uint16_t vlan[2], type_be[2]; // type 0: unknown, stripped by the port

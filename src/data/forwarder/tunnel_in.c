@@ -27,9 +27,7 @@
 #include "table/metalink.h"
 #include "forwarder/forbidden.h"
 
-#define RX_FLAGS                                                                                   \
-    (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |                       \
-     RTE_MBUF_F_RX_QINQ_STRIPPED | RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
+#define RX_FLAGS (RX_TAGS | RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
 
 enum { GRE_C = 0x80, GRE_K = 0x20, GRE_S = 0x10, VXLAN_I = 0x08 };
 

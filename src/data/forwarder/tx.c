@@ -35,6 +35,7 @@ void tx_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_
 {
     f->counter->iface[iface].tx_packets--;
     f->counter->iface[iface].tx_bytes -= m->pkt_len;
+    m->ol_flags &= ~RX_TAGS;
     packet_drop(f, m, iface, reason);
 }
 

@@ -59,6 +59,8 @@ void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt,
 {
     uint32_t bits = watch_bits(&port_get(port)->watch_tx);
 
+    for (unsigned i = 0; i < n; i++)
+        pkt[i]->ol_flags &= ~RX_TAGS;
     for (unsigned at = 0; at < n; at += BURST_MAX)
         show_port_frames(f, bits, WATCH_TX, port, pkt + at, RTE_MIN(n - at, (unsigned)BURST_MAX));
 }

@@ -205,6 +205,31 @@ path_test(a_tag_that_the_port_took_off_is_seen_where_it_was)
     end();
 }
 
+// By a port that takes it, or not.
+path_test(a_tag_that_the_port_took_off_is_not_seen_on_what_leaves)
+{
+    struct frame g, f = packet("198.51.100.9", 40);
+
+    memcpy(f.b, iface_get(tagged_in)->mac, 6);
+    watch_all(1u << WATCH_TX | 1u << WATCH_DROP);
+    for (unsigned dropped = 0; dropped < 2; dropped++) {
+        struct rte_mbuf *m = rig_mbuf(&f, f.n);
+        m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+        m->vlan_tci = 10;
+        rig_tx_block(1, dropped);
+        rig_send_mbuf(0, 0, m);
+        rig_poll();
+        if (!dropped)
+            assert_true(rig_receive(1, &g));
+        seen(WATCH_TX, &g);
+        if (dropped)
+            assert_int_equal(seen(WATCH_DROP, &g).why, DROP_TX_FULL);
+    }
+    nothing_more_is_seen();
+    rig_tx_block(1, false);
+    end();
+}
+
 path_test(a_long_frame_is_kept_up_to_the_snap_length)
 {
     watch_all(1u << WATCH_RX);
