@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "base/by_qemu.h"
+#include "config/change.h"
 #include "config/config.h"
 #include "config/config_bound.h"
 #include "config/config_running.h"
@@ -224,6 +225,7 @@ static double cost(const struct many *k, unsigned n, unsigned times)
 
 #define FEW 500u
 #define MORE 8u
+#define VRS 2047u // as many as the schema allows
 
 static void eight_times_as_many_take_eight_times_as_long(void **state)
 {
@@ -245,6 +247,46 @@ static const struct many *kind(const char *what)
         if (!strcmp(kinds[k].what, what))
             return &kinds[k];
     return NULL;
+}
+
+static struct model *model_with(struct text *t, const char *more)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+
+    text_printf(t, "%s", more);
+    config_read_text(&tree, text_str(t), &e);
+    struct model *m = config_model_of(&tree, &e);
+    assert_int_equal(e.n, 0);
+    lyd_free_all(tree);
+    return m;
+}
+
+// The plan is made on the control thread, which serves nobody meanwhile.
+static void a_change_of_one_leaf_searches_no_virtual_router(void **state)
+{
+    double all = cost(kind("vr"), VRS, 3), plan = 1e9;
+    struct text t = {0};
+
+    for (unsigned i = 0; i < VRS; i++)
+        vrs(&t, i);
+    struct model *from = model_with(&t, ONE_PORT), *to = model_with(&t, "set log-level debug\n");
+    for (unsigned i = 0; i < 10; i++) {
+        struct change c;
+        double since = cpu_s();
+
+        change_plan(&c, from, to);
+        double took = cpu_s() - since;
+        plan = took < plan ? took : plan;
+        assert_int_equal(c.step.n, 1);
+        change_free(&c);
+    }
+    print_message("%u virtual routers: read %.1f ms, planned beside them %.2f ms\n", VRS, all * 1e3,
+                  plan * 1e3);
+    assert_true(16 * plan < all);
+    model_free(from);
+    model_free(to);
+    text_free(&t);
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -431,6 +473,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_times_as_many_take_eight_times_as_long),
+        cmocka_unit_test(a_change_of_one_leaf_searches_no_virtual_router),
         cmocka_unit_test(a_hopeless_number_is_refused_within_a_second),
         cmocka_unit_test(so_they_do_as_json),
         cmocka_unit_test(so_it_does_for_a_client_of_one_virtual_router),

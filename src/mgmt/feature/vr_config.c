@@ -221,7 +221,8 @@ static void check_vrs(const struct model *m, struct errors *e)
 // --- host ----------------------------------------------------------------------------------------
 
 // Calls fn for each difference: a new virtual router (old NULL), a removed one (new NULL), or
-// changed settings. Both lists are sorted by name.
+// changed settings. Both lists are sorted by name, so a change of another word costs one comparison
+// for each of thousands of virtual routers.
 static void each_unlike(const struct model *from, const struct model *to,
                         void (*fn)(void *ctx, const struct model_vr *old,
                                    const struct model_vr *new),
@@ -333,16 +334,32 @@ static int run_budget(const struct step *s, const void *from, const void *to, ch
     return vr_manager_set_budget(s->name, to, err, n);
 }
 
-static const struct step_kind engine_kind = {"vr", run_engine},
+static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run_engine},
                               flow_hash_kind = {"vr", run_flow_hash},
                               cpu_weight_kind = {"vr", run_cpu_weight},
                               rename_kind = {"vr", run_rename}, enabled_kind = {"vr", run_enabled},
                               budget_kind = {"vr", run_budget};
 
-// Not NULL if the virtual router stays, perhaps under another name; plan_change_one has its steps.
-static const void *find_staying(const struct change *c, const struct model *other, const void *row)
+static void plan_remove_one(void *c, const struct model_vr *old, const struct model_vr *new)
 {
-    return vr_stays(c, ((const struct model_vr *)row)->name) ? row : NULL;
+    if (old && !vr_stays(c, old->name))
+        step_add(c, &vr_kind, old->name, old, NULL, 0);
+}
+
+static void plan_remove(struct change *c)
+{
+    each_unlike(c->from, c->to, plan_remove_one, c);
+}
+
+static void plan_add_one(void *c, const struct model_vr *old, const struct model_vr *new)
+{
+    if (new && !vr_stays(c, new->name))
+        step_add(c, &vr_kind, new->name, NULL, new, new->line);
+}
+
+static void plan_add(struct change *c)
+{
+    each_unlike(c->from, c->to, plan_add_one, c);
 }
 
 static void plan_settings(struct change *c, const char *name, const struct vr_settings *from,
@@ -431,19 +448,15 @@ const struct feature_config vr_config = {
     .part_size = sizeof(struct model_vrs),
     .lists =
         (const struct feature_list[]){
-            {.node = "vr",
-             LIST_ROWS(struct model_vrs, vr),
-             .check = check_vr,
-             LIST_STEP(struct model_vr, "vr", run_vr),
-             .remove = PHASE_REMOVE_VRS,
-             .add = PHASE_ADD_VRS,
-             .find = find_staying},
-            {0}},
+            {.node = "vr", LIST_ROWS(struct model_vrs, vr), .check = check_vr}, {0}},
     .read = read_vrs,
     .check = check_vrs,
     .check_host = check_namespaces,
     .note = note_vrfs,
     .finish = finish_vrs,
-    .phases = (const struct feature_phase[]){{PHASE_CHANGE_VRS, plan_change}, {0}},
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VRS, plan_remove},
+                                             {PHASE_CHANGE_VRS, plan_change},
+                                             {PHASE_ADD_VRS, plan_add},
+                                             {0}},
     .names = (const struct feature_names[]){{"vr", each_vr}, {"netns", each_netns}, {0}},
 };
