@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "config/config.h"
 #include "config/model.h"
 #include "core/thread.h"
@@ -197,12 +198,30 @@ static void a_retired_setting_is_refused_and_its_replacement_named(void **state)
     assert_non_null(strstr(errors_of("set listen x"), "unknown word 'listen'"));
 }
 
+static struct text told; // of settings that are passed over
+
+static bool hear(enum log_level level, const char *text)
+{
+    const char *line = strstr(text, "line=");
+
+    if (line)
+        text_printf(&told, "%s\n", line);
+    return true;
+}
+
+static void assert_told(const char *line, bool is)
+{
+    if (!strstr(text_str(&told), line) == is)
+        fail_msg("%s: %s", line, text_str(&told));
+}
+
 static void what_a_former_version_kept_is_read_without_retired_settings(void **state)
 {
     struct lyd_node *tree = NULL;
     struct errors e = {0};
     struct text t = {0};
 
+    log_set_sink(hear);
     config_read_kept(&tree,
                      "set snmp agentx /x link-notifications false\nset port p0 devargs x\n"
                      "set metrics listen 127.0.0.1 port 1\nset web listen ::1\n"
@@ -211,16 +230,30 @@ static void what_a_former_version_kept_is_read_without_retired_settings(void **s
                      "set program a vr red target tenant file /a.so\n"
                      "set program b vr red target operator file /b.o\n"
                      "set program c file /c.o\nset program c target operator\n"
-                     "set program c order 7\nset port p0 color red\n",
+                     "set program c order 7\n"
+                     "set program d target operator\nset program d file /d.so\n"
+                     "set program d target tenant\n" // the last value decides
+                     "set program e target operator\nset program e file /e.so\n"
+                     "delete program e target\n"
+                     "set program f target operator\ndelete program f\n"
+                     "set program f file /f.so\nset port p0 color red\n",
                      "c", &e);
+    log_set_sink(NULL);
+    assert_told("line=9 setting=\"program target\" instead=\"build the program", true);
+    assert_told("line=10 setting=\"program b\" instead=\"build the program", true);
+    assert_told("line=12 setting=\"program c\"", true);
+    assert_told("\"program d\"", false);
+    assert_told("\"program e\"", false);
+    text_free(&told);
     errors_text(&e, "c", &t);
     assert_int_equal(e.n, 1); // all else is checked as before
-    assert_non_null(strstr(text_str(&t), "c:14: port p0: unknown word 'color'"));
+    assert_non_null(strstr(text_str(&t), "c:23: port p0: unknown word 'color'"));
     text_clear(&t);
     config_print(tree, &t);
     assert_string_equal(text_str(&t),
                         "set port p0 devargs x\nset program a vr red\nset program a file /a.so\n"
-                        "set gpu g device 0\nset api tokens /t\n");
+                        "set program d file /d.so\nset program e file /e.so\n"
+                        "set program f file /f.so\nset gpu g device 0\nset api tokens /t\n");
     errors_free(&e);
     text_free(&t);
     lyd_free_all(tree);

@@ -32,8 +32,6 @@
 #define SAID_MAX 32
 #define VALUE_SHOWN 120 // letters of a wrong value
 
-static char dropped; // `priv` of an entry that is ignored as a whole, until the text has been read
-
 struct kept { // a text whose retired settings are ignored
     const char *file;          // for the log; NULL: not logged
     bool told[CONFIG_RETIRED]; // warned; once each
@@ -111,22 +109,51 @@ static void list_children(const struct lysc_node *parent, struct text *t)
     }
 }
 
-static void warn_retired(const struct walk *k, const struct config_retired *r, const char *what)
+static void remember_line(const struct walk *k, struct lyd_node *n)
 {
-    if (k->kept->file)
-        log_warning("config: setting passed over, it no longer exists: file=%s line=%u "
-                    "setting=\"%s\" instead=%s",
-                    LOG_VALUE(k->kept->file), k->line, what, LOG_VALUE(r->instead));
+    n->priv = (void *)(uintptr_t)k->line;
 }
 
-static void drop_entry(struct walk *k, const struct config_retired *r)
+static void warn_retired(const char *file, unsigned line, const struct config_retired *r,
+                         const char *what)
 {
-    struct text name = {0};
+    if (file)
+        log_warning("config: setting passed over, it no longer exists: file=%s line=%u "
+                    "setting=\"%s\" instead=%s",
+                    LOG_VALUE(file), line, what, LOG_VALUE(r->instead));
+}
 
-    config_path(k->place, &name);
-    warn_retired(k, r, text_str(&name));
-    text_free(&name);
-    k->place->priv = &dropped;
+// Until the text has been read, an entry that a retired leaf drops remembers that line negative. As
+// for all leaves, the last line decides.
+static intptr_t line_that_drops(const struct lyd_node *n)
+{
+    return -(intptr_t)n->priv;
+}
+
+static void drop_or_keep(const struct walk *k, bool drop)
+{
+    if (drop)
+        k->place->priv = (void *)-(intptr_t)k->line;
+    else if (line_that_drops(k->place) > 0)
+        remember_line(k, k->place);
+}
+
+static void delete_dropped(struct lyd_node **tree, const char *file)
+{
+    for (struct lyd_node *n = *tree, *next; n; n = next) {
+        const struct config_retired *r = config_retired;
+        struct text name = {0};
+
+        next = n->next;
+        if (line_that_drops(n) <= 0)
+            continue;
+        while (!r->drops || strcmp(r->parent, n->schema->name))
+            r++;
+        config_path(n, &name);
+        warn_retired(file, (unsigned)line_that_drops(n), r, text_str(&name));
+        text_free(&name);
+        config_delete_node(tree, n);
+    }
 }
 
 // False: it is refused. True: the words that belong to it are skipped.
@@ -139,12 +166,12 @@ static bool retired_word(struct walk *k, const struct config_retired *r)
         config_retired_refuse(r, k->line, k->e);
         return false;
     }
-    bool *told = &k->kept->told[r - config_retired];
-    if (r->drops && !strcmp(value, r->drops))
-        drop_entry(k, r);
-    else if (!*told)
-        warn_retired(k, r, config_retired_name(r, name));
-    *told = true;
+    bool drops = r->drops && !strcmp(value, r->drops), *told = &k->kept->told[r - config_retired];
+    if (r->drops)
+        drop_or_keep(k, drops);
+    if (!drops && !*told)
+        warn_retired(k->kept->file, k->line, r, config_retired_name(r, name));
+    *told = *told || !drops;
     k->i = r->is_leaf && *value ? k->i + 2 : k->w->n;
     return true;
 }
@@ -240,11 +267,6 @@ static bool take_keys(struct walk *k, const struct lysc_node *list, const char *
     for (; n < KEYS_MAX; n++)
         key[n] = NULL;
     return true;
-}
-
-static void remember_line(const struct walk *k, struct lyd_node *n)
-{
-    n->priv = (void *)(uintptr_t)k->line;
 }
 
 static struct lyd_node *attach(struct walk *k, struct lyd_node *node)
@@ -648,9 +670,5 @@ void config_read_kept(struct lyd_node **tree, const char *text, const char *file
     struct kept kept = {.file = file};
 
     read_text(tree, text, &kept, e);
-    for (struct lyd_node *n = *tree, *next; n; n = next) {
-        next = n->next;
-        if (n->priv == &dropped)
-            config_delete_node(tree, n);
-    }
+    delete_dropped(tree, file);
 }
