@@ -400,6 +400,23 @@ static void settings_reach_their_owners_and_come_back(void **state)
     model_free(b);
 }
 
+// Setting it would wake all forwarders.
+static void the_idle_mode_is_set_only_if_it_changes(void **state)
+{
+    struct model *a = model_of("set acl l default permit\n"),
+                 *b = model_of("set acl l default permit\nset forwarding acl in l\n"),
+                 *c = model_of("set acl l default permit\nset forwarding ipv4-options ignore\n");
+
+    fake_reset();
+    apply(a, b);
+    apply(b, c);
+    assert_null(strstr(text_str(&fake_calls), "idle"));
+    apply(c, a);
+    model_free(a);
+    model_free(b);
+    model_free(c);
+}
+
 static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void **state)
 {
     struct model *a = model_of(""), *b = model_of("set journal size 7\nset fib-audit interval 0\n");
@@ -598,6 +615,7 @@ int main(void)
         cmocka_unit_test(a_changed_port_is_changed_not_replaced),
         cmocka_unit_test(queues_that_go_leave_their_thread_first),
         cmocka_unit_test(settings_reach_their_owners_and_come_back),
+        cmocka_unit_test(the_idle_mode_is_set_only_if_it_changes),
         cmocka_unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short),
         cmocka_unit_test(a_setting_without_memory_takes_the_others_back),
         cmocka_unit_test(limits_of_the_exception_path_are_set_and_set_back),

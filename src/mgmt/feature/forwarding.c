@@ -34,14 +34,14 @@ static const struct column forwarding_columns[] = {
     COLUMN_WORD(struct model_forwarding, ip4_options, "ipv4-options", options),
     {0}};
 
-static const struct model_forwarding forwarding_default = {.idle = IDLE_BALANCED,
-                                                           .ip4_options = IP4_OPTIONS_DROP};
-
-static void read_forwarding(const struct lyd_node *first, const struct column *c, void *value)
+static void read_forwarding(struct model *m, const struct lyd_node *tree,
+                            const struct model *known, struct errors *e)
 {
-    struct model_forwarding *f = value;
+    const struct lyd_node *first = leaf_inside(tree, NULL, "forwarding");
+    struct model_forwarding *f = m->part[FEATURE_forwarding];
 
-    columns_read(first, c, f);
+    *f = (struct model_forwarding){.idle = IDLE_BALANCED, .ip4_options = IP4_OPTIONS_DROP};
+    columns_read(first, forwarding_columns, f);
     f->acls = acl_binding_read(first, yang_child(NULL, "forwarding", true));
 }
 
@@ -50,25 +50,32 @@ static void check_forwarding(const struct model *m, struct errors *e)
     acl_binding_check(model_default_acls(m), model_acls(m), "forwarding", "", 0, e);
 }
 
-static int set_forwarding(const struct step *s, const void *from, const void *to, char *err,
-                          size_t n)
+static int set_idle(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
-    const struct model_forwarding *f = to;
+    thread_manager_set_idle(*(const uint8_t *)to);
+    return 0;
+}
 
-    thread_manager_set_idle(f->idle);
-    __atomic_store_n(&plan_ip4_options, f->ip4_options, __ATOMIC_RELAXED);
+static int set_ip4_options(const struct step *s, const void *from, const void *to, char *err,
+                           size_t n)
+{
+    __atomic_store_n(&plan_ip4_options, *(const uint8_t *)to, __ATOMIC_RELAXED);
     return 0;
 }
 
 static const struct feature_config forwarding_config = {
     .part_size = sizeof(struct model_forwarding),
+    .read = read_forwarding,
     .values =
-        (const struct feature_value[]){{.phase = PHASE_SETTINGS, .step = {"", set_forwarding},
-                                        .size = sizeof(struct model_forwarding), .begins = true,
-                                        .read = read_forwarding, .inside = "forwarding",
-                                        .columns = forwarding_columns,
-                                        .initial = &forwarding_default},
-                                       {0}},
+        (const struct feature_value[]){
+            {PHASE_SETTINGS,
+             {"", set_idle},
+             PART_VALUE(struct model_forwarding, idle),
+             .begins = true},
+            {PHASE_SETTINGS,
+             {"", set_ip4_options},
+             PART_VALUE(struct model_forwarding, ip4_options)},
+            {0}},
     .check = check_forwarding,
 };
 
