@@ -162,11 +162,21 @@ struct call { // may outlive its caller
 
 struct waiting {
     enum thread_role role;
-    int (*fn)(void *arg);
-    const void *arg;
-    size_t size;
-    int result;
+    struct call *call;
+    int timeout_ms, result;
 };
+
+static struct waiting waiting_for(enum thread_role role, int (*fn)(void *arg), const void *arg,
+                                  size_t size, int timeout_ms)
+{
+    struct waiting w = {role, malloc(sizeof *w.call + size), timeout_ms, -ENOMEM};
+
+    if (w.call) {
+        w.call->fn = fn;
+        memcpy(w.call->arg, arg, size);
+    }
+    return w;
+}
 
 static void run_call(void *arg)
 {
@@ -177,33 +187,30 @@ static void run_call(void *arg)
     c->result = c->fn(c->arg);
 }
 
-int manager_call_short(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size,
-                       int timeout_ms)
-{
-    struct call *c = malloc(sizeof *c + size);
-
-    if (!c)
-        return -ENOMEM;
-    c->fn = fn;
-    memcpy(c->arg, arg, size);
-    int r = mailbox_call(role, run_call, c, free, timeout_ms);
-    if (r == -ETIMEDOUT)
-        return r;
-    r = r ? r : c->result;
-    free(c);
-    return r;
-}
-
 static void wait_for_call(void *arg)
 {
     struct waiting *w = arg;
 
-    w->result = manager_call_short(w->role, w->fn, w->arg, w->size, CALL_TIMEOUT_MS);
+    if (!w->call)
+        return;
+    int r = mailbox_call(w->role, run_call, w->call, free, w->timeout_ms);
+    w->result = r ? r : w->call->result;
+    if (r != -ETIMEDOUT)
+        free(w->call);
+}
+
+int manager_call_short(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size,
+                       int timeout_ms)
+{
+    struct waiting w = waiting_for(role, fn, arg, size, timeout_ms);
+
+    wait_for_call(&w);
+    return w.result;
 }
 
 int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size)
 {
-    struct waiting w = {role, fn, arg, size, 0};
+    struct waiting w = waiting_for(role, fn, arg, size, CALL_TIMEOUT_MS);
 
     thread_must_be(ROLE_CONTROL);
     aside(wait_for_call, &w); // the manager may take long, if it has a table to read first

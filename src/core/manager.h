@@ -39,7 +39,8 @@ int manager_start(struct manager *m);
 // Runs the calls in the mailbox first; returns when the thread has ended.
 void manager_stop(struct manager *m);
 // Runs fn on the manager with a copy of the `size` bytes of `arg`, waits, and returns its result or
-// -errno. -ENOTCONN: the manager does not run. -ETIMEDOUT: fn may still run.
+// -errno. The copy is made before the wait. -ENOTCONN: the manager does not run. -ETIMEDOUT: fn may
+// still run.
 int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size);
 // The same for work so short that control's loop may wait.
 int manager_call_short(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size,

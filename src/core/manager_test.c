@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "core/aside.h"
 #include "core/mailbox.h"
 #include "core/rcu.h"
 
@@ -94,6 +95,35 @@ static void a_call_returns_its_result(void **state)
     assert_int_equal(manager_call(ROLE_TAP_MANAGER, add, &s, sizeof s), -ENOTCONN);
 }
 
+static sem_t held, emptied;
+static struct sum changing; // while a turn waits
+static int result_of_turn;
+
+static void hold_worker(void *arg)
+{
+    sem_wait(&held);
+}
+
+static void call_in_turn(void *ctx)
+{
+    result_of_turn = manager_call(ROLE_RIB_MANAGER, add, &changing, sizeof changing);
+}
+
+static void a_call_has_the_argument_of_its_begin(void **state)
+{
+    changing = (struct sum){20, 22};
+    result_of_turn = 0;
+    assert_int_equal(aside_start(control), 0);
+    aside_later(hold_worker, NULL); // of the lane in which the turn runs
+    aside_turn(ASIDE_READ, &(struct turn){.run = call_in_turn});
+    changing.a = 1000;
+    sem_post(&held);
+    while (!result_of_turn)
+        event_base_loop(control, EVLOOP_ONCE);
+    assert_int_equal(result_of_turn, 42);
+    aside_stop();
+}
+
 #define QUESTIONS (3 * MAILBOX_CALLS) // more answers than fit into control's mailbox
 
 struct question {
@@ -119,8 +149,6 @@ static int ask_question(enum thread_role role, unsigned n)
 {
     return manager_ask(role, answer_question, &(struct question){n}, sizeof(struct question));
 }
-
-static sem_t held, emptied;
 
 // Answers while older answers wait and control's mailbox has room again.
 static void answer_when_emptied(void *arg)
@@ -167,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_manager_that_cannot_begin_is_not_started),
         cmocka_unit_test_setup_teardown(a_call_returns_its_result, start, stop),
+        cmocka_unit_test_setup_teardown(a_call_has_the_argument_of_its_begin, start, stop),
         cmocka_unit_test_setup_teardown(answers_come_in_order_when_control_was_busy, start, stop),
     };
     int r;
