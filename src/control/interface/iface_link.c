@@ -8,6 +8,7 @@
 #include "interface/iface_tap.h"
 
 #include "base/clock.h"
+#include "core/thread.h"
 #include "interface/iface_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
@@ -63,6 +64,7 @@ void iface_link_forget(uint16_t id)
 
 void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed)
 {
+    thread_must_be(ROLE_CONTROL);
     if (up == !!(iface_flags(iface_get(id)) & IFACE_UP) && changed < changed_ns[id])
         changed_ns[id] = changed;
 }

@@ -27,6 +27,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "core/thread.h"
 #include "netlink/netns.h"
 
 #define MARK_MAX 96
@@ -77,6 +78,7 @@ bool netns_own_is_marked(const char *name)
 {
     char path[300];
 
+    thread_must_be(ROLE_CONTROL);
     mark_path(name, "", path);
     return marks[0] && !access(path, F_OK);
 }
@@ -170,6 +172,7 @@ static enum found find_named(const char *name)
 
 bool netns_own_may_make(const char *name)
 {
+    thread_must_be(ROLE_CONTROL);
     return !marks[0] || find_named(name) != FOUND_OTHERS;
 }
 
@@ -187,6 +190,7 @@ static int make_named(const char *name)
 
 int netns_own_make(const char *name, char *err, size_t err_size)
 {
+    thread_must_be(ROLE_CONTROL);
     if (capability_check(CAPABILITY_SYS_ADMIN, "making a network namespace", err, err_size))
         return -EPERM;
     enum found found = marks[0] ? find_named(name) : FOUND_NONE;
@@ -321,6 +325,7 @@ void netns_own_sweep(bool (*keep)(void *ctx, const char *name), void *ctx)
 {
     DIR *d = marks[0] ? opendir(marks) : NULL;
 
+    thread_must_be(ROLE_CONTROL);
     for (struct dirent *e; d && (e = readdir(d));)
         if (e->d_name[0] != '.' && !keep(ctx, e->d_name))
             remove_one(e->d_name);
