@@ -11,8 +11,6 @@
 #include "core/thread.h"
 #include "lag/lag_port.h"
 
-// --- statistics: packets counted by members while they belonged to the LAG ---
-
 // --- the list of LAGs ---
 
 struct lag_port lag_ports[LAG_MAX];
@@ -24,6 +22,8 @@ struct lag_port *lag_port_find(const char *name)
             return l;
     return NULL;
 }
+
+// --- statistics: packets counted by members while they belonged to the LAG ---
 
 void lag_member_opened(struct managed_port *p)
 {
