@@ -6,15 +6,27 @@
 #include "feature/acl.h"
 
 #include <event2/event.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "acl_manager/acl_line.h"
 #include "acl_manager/acl_manager.h"
 #include "acl_manager/acl_query.h"
+#include "base/clock.h"
 #include "base/ip.h"
+#include "base/log.h"
+#include "base/vec.h"
 #include "config/config.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
 #include "event/event.h"
-#include "feature/common.h"
 #include "feature/model.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/metrics.h"
+#include "restconf/state.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 #include "table/acl_target.h"

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_binding.c - access lists of an interface
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "acl_manager/acl_manager.h"
-#include "feature/common.h"
+#include "config/leaf.h"
 #include "feature/model.h"
 #include "interface/iface_manager.h"
 

@@ -3,15 +3,26 @@
 //
 // A rule in the tree is printed as a line and read by the grammar of rule files
 // (acl_manager/acl_line.h), so that a rule has one meaning.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "acl_manager/acl_manager.h"
 #include "acl_manager/acl_word.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "core/aside.h"
 #include "feature/acl.h"
-#include "feature/common.h"
 #include "feature/model.h"
 #include "feature/vr_budget.h"
+#include "mgmt/feature.h"
+#include "yang/config_tree.h"
 #include "yang/owner.h"
 
 static struct acl_desired **part_of(const struct model *m)

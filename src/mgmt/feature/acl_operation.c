@@ -3,11 +3,21 @@
 //
 // Each operation asks acl_manager and replies when the answer arrives; `reload` waits in a turn,
 // like a commit.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "acl_manager/acl_query.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
 #include "config/config.h"
+#include "config/config_running.h"
 #include "feature/acl.h"
-#include "feature/common.h"
 #include "feature/model.h"
+#include "http/refuse.h"
+#include "restconf/column.h"
+#include "restconf/operation.h"
 
 struct acl_question { // kept until the answer arrives
     struct http *http;

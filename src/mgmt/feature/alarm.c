@@ -4,9 +4,20 @@
 // alarm_list.c keeps the alarms, and alarm_watch.c looks for them once a second.
 #include "feature/alarm.h"
 
+#include <string.h>
+
+#include "base/log.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "feature/alarm_watch.h"
-#include "feature/common.h"
 #include "feature/routing_daemon.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
+#include "yang/config_tree.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

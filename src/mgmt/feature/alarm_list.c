@@ -3,13 +3,21 @@
 //
 // Few alarms are raised at a time, so they are a list. A cleared alarm moves to the history, a
 // ring. If an alarm of the history is raised again, its count continues.
+#include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
 #include "core/thread.h"
 #include "event/event.h"
 #include "feature/alarm.h"
-#include "feature/common.h"
 #include "feature/saved_state.h"
+#include "restconf/column.h"
 
 const char *const alarm_word[ALARM_N] = {
 #define ALARM(name, word, ...) word,

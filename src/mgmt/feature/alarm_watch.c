@@ -7,17 +7,23 @@
 
 #include <event2/event.h>
 #include <rte_mempool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/unwell.h"
+#include "base/vec.h"
 #include "core/process.h"
 #include "core/thread.h"
 #include "feature/alarm.h"
-#include "feature/common.h"
 #include "feature/routing_daemon.h"
 #include "feature/vr_budget.h"
 #include "interface/kernel_state.h"
 #include "interface/vr_manager.h"
 #include "lag/lag_manager.h"
+#include "mgmt/feature.h"
 #include "port/port_manager.h"
 #include "port_queue/port_queue_manager.h"
 #include "program_manager/program_manager.h"

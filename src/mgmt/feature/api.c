@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // api.c - the management interface: roles of clients, and the proxy for other hosts
-#include "feature/common.h"
+#include <string.h>
+
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "http/api.h"
 #include "http/http_stats.h"
+#include "mgmt/feature.h"
+#include "restconf/metrics.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // audit.c - audits of the FIB against the kernel's routes; the last audit of each virtual router
-#include "feature/common.h"
+#include <string.h>
+
+#include "base/clock.h"
+#include "config/feature_config.h"
 #include "feature/vr_show.h"
+#include "http/refuse.h"
 #include "interface/kernel_state.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
 #include "rib/rib_manager.h"
 #include "table/vr.h"
 

@@ -8,14 +8,24 @@
 // connection as pcapng. While the client is behind by http.c's limit, slots stay full and
 // forwarders count missed frames, so a slow reader costs neither memory nor time. The next tick
 // notices that a client has left: the watch ends with the connection.
+#include <errno.h>
 #include <rte_cycles.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/version.h"
 #include "core/thread.h"
 #include "feature/capture.h"
-#include "feature/common.h"
 #include "feature/pcapng.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"

@@ -2,8 +2,10 @@
 // collector.c - shared by sFlow and IPFIX: collectors, and sampled interfaces
 #include "feature/collector.h"
 
-#include "feature/common.h"
+#include "config/leaf.h"
+#include "restconf/column.h"
 #include "table/iface.h"
+#include "yang/yang.h"
 
 static const struct column collector_columns[] = {
     COLUMN(struct export_collector, addr, "address"),

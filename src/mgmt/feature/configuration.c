@@ -7,15 +7,27 @@
 // (core/aside.h) and do long work aside.
 #include "feature/configuration.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
 #include "config/candidate.h"
 #include "config/complete.h"
 #include "config/config_bound.h"
 #include "config/config_confirm.h"
+#include "config/config_running.h"
 #include "config/revision.h"
 #include "core/aside.h"
-#include "feature/common.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
 #include "restconf/bound.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
 #include "yang/config_json.h"
+#include "yang/config_tree.h"
 
 void configuration_write_lines(struct jwrite *j, const char *key, const struct text *t)
 {

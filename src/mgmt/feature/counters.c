@@ -2,14 +2,28 @@
 // counters.c - counters of next hops and prefixes, and clearing of counters
 //
 // Clearing restarts interface and port counters only in the output for people (table/counter.h).
-#include "feature/common.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "feature/model.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
 #include "port/port_manager.h"
+#include "restconf/column.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/nexthop_count.h"
 #include "table/vr.h"
+#include "yang/config_tree.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

@@ -8,13 +8,22 @@
 // start: an unreported note, and a note with a future time, have age 0. After that the monotonic
 // clock counts.
 #include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "base/vec.h"
 #include "config/revision.h"
 #include "core/thread.h"
 #include "feature/alarm.h"
-#include "feature/common.h"
+#include "mgmt/feature.h"
+#include "restconf/state.h"
 
 #define NOTES_MAX 8
 #define DAY_NS (86400 * NS_PER_SECOND)

@@ -8,14 +8,21 @@
 // main/service.c calls drain_begin at the first stop signal; a second one stops at once.
 #include "feature/drain.h"
 
+#include <errno.h>
 #include <event2/event.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "config/feature_config.h"
 #include "core/child.h"
 #include "core/starter.h"
 #include "core/thread.h"
-#include "feature/common.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "table/punt.h"
+#include "yang/config_tree.h"
 
 #define TIME_DEFAULT_S 10
 #define LOOK_US 50000

@@ -6,11 +6,18 @@
 #include "feature/explain.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "core/rcu.h"
-#include "feature/common.h"
 #include "feature/explain_frame.h"
 #include "feature/packet_trace_json.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/operation.h"
 #include "table/iface.h"
 #include "table/metalink.h"
 

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forwarding.c - settings of all forwarders, and the ledger
-#include "feature/common.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "feature/drop.h"
 #include "feature/model.h"
 #include "feature/saved_state.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/metrics.h"
+#include "restconf/state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/plan.h"
 #include "thread/thread_manager.h"
+#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

@@ -4,11 +4,23 @@
 // A change of the device, of its virtual routers or of their engines closes the GPU and opens it
 // again; only the latency limit and an emulated fault change while it is open. A missing GPU is an
 // error, but not in the first configuration, so that kamueed starts without it.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "feature/alarm.h"
-#include "feature/common.h"
 #include "feature/model.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
 #include "port/gpu_manager.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
 #include "restconf/reply.h"
+#include "restconf/state.h"
 
 static const char *const status_name[] = {"on", "failed", "lacking"};
 

@@ -8,12 +8,21 @@
 // A rib is one family of a virtual router: default-ipv4. Everything is built from the same tables
 // as kamuee:state. The modules are not loaded: they have few lists, all keyed by a name or an
 // address.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-#include "feature/common.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
 #include "feature/queue.h"
 #include "feature/route.h"
+#include "http/refuse.h"
 #include "interface/iface_manager.h"
+#include "mgmt/feature.h"
 #include "port/port_manager.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"

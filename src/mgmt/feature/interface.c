@@ -4,21 +4,32 @@
 // Every port outside a LAG, every vport, every end of a metalink and every tunnel has an interface,
 // even if the configuration does not mention it.
 #include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/vec.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
 #include "config/host.h"
+#include "config/leaf.h"
 #include "event/event.h"
-#include "feature/common.h"
 #include "feature/model.h"
 #include "feature/queue.h"
 #include "feature/saved_state.h"
-#include "interface/iface_tap.h"
 #include "interface/iface_manager.h"
+#include "interface/iface_tap.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/metrics.h"
+#include "restconf/state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "yang/config_tree.h"
 #include "yang/owner.h"
 
 // --- configuration -------------------------------------------------------------------------------

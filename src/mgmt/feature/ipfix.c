@@ -3,9 +3,12 @@
 //
 // If IPFIX is off, its settings are all zero even if some are configured, so they equal the empty
 // configuration's.
+#include "config/feature_config.h"
 #include "export/export.h"
 #include "feature/collector.h"
-#include "feature/common.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/state.h"
 #include "table/iface.h"
 
 // --- configuration -------------------------------------------------------------------------------

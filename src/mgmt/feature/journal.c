@@ -5,13 +5,26 @@
 // in pages, as a stream if there is more than one; `route-at` gives the route at an earlier time.
 // Events are the end of the journal, read while there are listeners. The newest changes are kept
 // over a planned stop.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/protocol.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
 #include "config/host.h"
 #include "event/event.h"
-#include "feature/common.h"
 #include "feature/saved_state.h"
 #include "feature/vr_show.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
 #include "restconf/bound.h"
+#include "restconf/column.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
 #include "rib/journal.h"
 #include "rib/rib_manager.h"
 #include "table/nexthop.h"

@@ -2,10 +2,23 @@
 // lag.c - LAGs: members in use, reasons why others are not, and LACP state
 //
 // A LAG's port counters are in port.c.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "event/event.h"
-#include "feature/common.h"
 #include "feature/model.h"
 #include "lag/lag_manager.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/metrics.h"
+#include "restconf/state.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 

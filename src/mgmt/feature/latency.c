@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // latency.c - time of packets inside a forwarder, by pair of ports
+#include <errno.h>
 #include <rte_cycles.h>
+#include <stdio.h>
+#include <string.h>
 
-#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
-#include "feature/common.h"
+#include "config/feature_config.h"
+#include "mgmt/feature.h"
+#include "restconf/column.h"
+#include "restconf/metrics.h"
+#include "restconf/state.h"
 #include "table/latency.h"
 #include "table/port.h"
 
