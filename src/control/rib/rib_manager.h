@@ -92,8 +92,21 @@ enum rib_route_type {
     RIB_UNREACHABLE,
     RIB_PROHIBIT,
     RIB_MULTICAST,
-    RIB_THROW
+    RIB_THROW,
+    RIB_ROUTE_TYPES
 };
+
+static inline const char *rib_route_type_name(enum rib_route_type type)
+{
+    static const char *const name[RIB_ROUTE_TYPES] = {
+        [RIB_UNICAST] = "unicast",     [RIB_LOCAL] = "local",
+        [RIB_BROADCAST] = "broadcast", [RIB_CONNECTED] = "connected",
+        [RIB_BLACKHOLE] = "blackhole", [RIB_UNREACHABLE] = "unreachable",
+        [RIB_PROHIBIT] = "prohibit",   [RIB_MULTICAST] = "multicast",
+        [RIB_THROW] = "throw"};
+
+    return type < RIB_ROUTE_TYPES ? name[type] : "unicast";
+}
 
 struct rib_hop {
     char iface[16]; // the link in Linux, ours or not; "" = unknown

@@ -13,7 +13,6 @@
 #include "acl_manager/acl_line.h"
 #include "base/log.h"
 #include "base/protocol.h"
-#include "feature/route.h"
 #include "mgmt/feature.h"
 #include "rib/rib_manager.h"
 #include "table/acl.h"
@@ -106,7 +105,7 @@ static void write_route(struct jwrite *j, const struct rib_row *row)
     char buf[PROTOCOL_NAME_SIZE];
 
     jwrite_prefix(j, "prefix", &row->prefix);
-    jwrite_string(j, "type", route_type_name(row->type));
+    jwrite_string(j, "type", rib_route_type_name(row->type));
     jwrite_string(j, "protocol", protocol_name(row->protocol, buf));
     jwrite_int(j, "metric", row->metric);
     if (row->imported)

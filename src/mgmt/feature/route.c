@@ -37,21 +37,10 @@
 
 // --- names --------------------------------------------------------------------------------------
 
-static const char *const route_types[] = {
-    [RIB_UNICAST] = "unicast",     [RIB_LOCAL] = "local",         [RIB_BROADCAST] = "broadcast",
-    [RIB_CONNECTED] = "connected", [RIB_BLACKHOLE] = "blackhole", [RIB_UNREACHABLE] = "unreachable",
-    [RIB_PROHIBIT] = "prohibit",   [RIB_MULTICAST] = "multicast",
-    [RIB_THROW] = "throw"};
-
-const char *route_type_name(unsigned type)
-{
-    return type < sizeof route_types / sizeof *route_types ? route_types[type] : "unicast";
-}
-
 static int route_type_number(const char *name)
 {
-    for (size_t i = 0; i < sizeof route_types / sizeof *route_types; i++)
-        if (!strcmp(route_types[i], name))
+    for (enum rib_route_type i = 0; i < RIB_ROUTE_TYPES; i++)
+        if (!strcmp(rib_route_type_name(i), name))
             return (int)i;
     return -1;
 }
@@ -87,7 +76,7 @@ static void write_route(struct jwrite *j, const struct rib_row *r)
 
     jwrite_begin(j, NULL, '{');
     jwrite_prefix(j, "prefix", &r->prefix);
-    jwrite_string(j, "type", route_type_name(r->type));
+    jwrite_string(j, "type", rib_route_type_name(r->type));
     jwrite_string(j, "protocol", protocol_name(r->protocol, buf));
     jwrite_int(j, "metric", r->metric);
     if (r->mtu)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// route.h - routes for other features: names, and streaming in another model; control role
+// route.h - streams routes in another model; control role
 #ifndef FEATURE_ROUTE_H
 #define FEATURE_ROUTE_H
 
@@ -7,8 +7,6 @@
 
 struct http;
 struct rib_row;
-
-const char *route_type_name(unsigned type); // enum rib_route_type
 
 struct route_dialect { // output format of a model; static
     const char *head, *tail;
