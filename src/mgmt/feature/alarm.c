@@ -10,7 +10,7 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/alarm_watch.h"
-#include "feature/routing_daemon.h"
+#include "feature/session.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"

@@ -19,6 +19,7 @@
 #include "core/thread.h"
 #include "feature/alarm.h"
 #include "feature/routing_daemon.h"
+#include "feature/session.h"
 #include "feature/vr_budget.h"
 #include "interface/kernel_state.h"
 #include "interface/vr_manager.h"

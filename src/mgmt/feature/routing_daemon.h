@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// routing_daemon.h - silent routing daemons, and lost sessions; for alarm_watch.c; control role
+// routing_daemon.h - silent routing daemons; for alarm_watch.c; control role
 #ifndef FEATURE_ROUTING_DAEMON_H
 #define FEATURE_ROUTING_DAEMON_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "rib/rib_manager.h"
@@ -12,12 +11,5 @@ void routing_daemon_reset(void);
 // Takes rib_manager's answer for a virtual router.
 void routing_daemon_answered(uint16_t vr, const struct rib_stats *r);
 void routing_daemon_look(uint64_t now_ns); // in a round of alarm.h
-
-// The same for sessions that were up and are lost (session.c).
-void session_reset(void);
-void session_answered(uint16_t vr, const struct rib_stats *r);
-void session_look(uint64_t now_ns);
-// Stops expecting the session of this alarm; "": every lost session. False: there was none.
-bool session_forget(const char *subject);
 
 #endif

@@ -9,7 +9,7 @@
 //
 // A session that lasted KNOWN_NS is expected from then on; the alarm's value is the time since its
 // loss. It ends when the session is back, when the operator clears it, or with its virtual router.
-#include "feature/routing_daemon.h"
+#include "feature/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
