@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // feature.h - table entry of a feature: one word of the router as management knows it
 //
-// The engines under src/mgmt (yang, config, http, restconf, event) know no feature. Everything that
-// management knows about a feature - its part of the configuration and the steps of a change, its
-// state, operations, metrics and events - is in src/mgmt/feature/WORD.c, which ends with its entry:
+// The engines under src/mgmt (yang, config, http, restconf, event, saved, packet, alarm) know no
+// feature. Everything that management knows about a feature - its part of the configuration and the
+// steps of a change, its state, operations, metrics and events - is in src/mgmt/feature/WORD.c,
+// which ends with its entry:
 //
 //     const struct feature mirror_feature = {"mirror", .config = &mirror_config, .state = …};
 //
@@ -18,7 +19,7 @@ struct feature_config;    // config/feature_config.h
 struct feature_events;    // event/event.h
 struct feature_metrics;   // restconf/metrics.h
 struct feature_operation; // restconf/operation.h
-struct feature_saved;     // feature/saved_state.h
+struct feature_saved;     // saved/saved_state.h
 struct feature_state;     // restconf/state.h
 struct feature_view;      // restconf/view.h
 struct jwrite;
@@ -39,7 +40,7 @@ struct feature {
     const struct feature_events *events; // while there are event listeners
     const struct feature_view *view;     // its state in models other than kamuee.yang
     const struct feature_saved *saved; // state that is kept over a planned stop
-    void (*observe)(void);             // once a second: its alarms (feature/alarm.h)
+    void (*observe)(void);             // once a second: its alarms (alarm/alarm.h)
     // For a traced packet: leaves of its lookup in that virtual router.
     void (*write_lookup)(struct jwrite *j, uint16_t vr);
     // Own activity, started before the first configuration is applied, and stopped after the

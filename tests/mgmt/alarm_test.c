@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
 #include "base/clock.h"
 #include "core/thread.h"
-#include "feature/alarm.h"
-#include "feature/alarm_watch.h"
 #include "fake/fake_managers.h"
 #include "fake/fake_queue.h"
 #include "fake/fake_rib.h"
+#include "feature/alarm_watch.h"
 #include "interface/kernel_state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/checksum.h"
-#include "feature/explain_frame.h"
+#include "packet/explain_frame.h"
 
 static uint8_t frame[EXPLAIN_FRAME_ROOM];
 

@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alarm/alarm.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "feature/alarm.h"
-#include "feature/saved_state.h"
-#include "test_server.h"
+#include "saved/saved_state.h"
 #include "table/counter.h"
 #include "table/iface.h"
+#include "test_server.h"
 
 static char dir[] = "/tmp/saved-state-test-XXXXXX", path[64];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counter_restore.h - continues counters of an earlier process (feature/saved_state.h)
+// counter_restore.h - continues counters of an earlier process (saved/saved_state.h)
 //
 // Values are added to control's block, on top of counts since the start. Control role.
 #ifndef TABLE_COUNTER_RESTORE_H

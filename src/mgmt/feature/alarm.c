@@ -2,15 +2,15 @@
 // alarm.c - alarms for clients: limits, state, metrics, and operations
 //
 // alarm_list.c keeps the alarms, and alarm_watch.c looks for them once a second.
-#include "feature/alarm.h"
+#include "alarm/alarm.h"
 
 #include <string.h>
 
+#include "alarm/session.h"
 #include "base/log.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/alarm_watch.h"
-#include "feature/session.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"

@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
+#include "alarm/session.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/unwell.h"
 #include "base/vec.h"
 #include "core/process.h"
 #include "core/thread.h"
-#include "feature/alarm.h"
 #include "feature/routing_daemon.h"
-#include "feature/session.h"
 #include "feature/vr_budget.h"
 #include "interface/kernel_state.h"
 #include "interface/vr_manager.h"

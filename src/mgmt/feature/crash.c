@@ -15,13 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alarm/alarm.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "config/revision.h"
 #include "core/thread.h"
-#include "feature/alarm.h"
 #include "mgmt/feature.h"
 #include "restconf/state.h"
 

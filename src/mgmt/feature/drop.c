@@ -2,10 +2,10 @@
 // drop.c - dropped packets by reason (table/drops.def)
 #include "feature/drop.h"
 
-#include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
+#include "saved/saved_state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/ledger_vr.h"

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
 #include "base/vec.h"
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/alarm.h"
 #include "feature/model.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // icmp.c - limits of our own ICMP messages, and the number of suppressed messages
 #include "config/feature_config.h"
-#include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
+#include "saved/saved_state.h"
 #include "table/counter.h"
 #include "table/counter_restore.h"
 #include "table/icmp.h"

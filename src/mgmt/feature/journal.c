@@ -17,7 +17,6 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "event/event.h"
-#include "feature/saved_state.h"
 #include "feature/vr_show.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
@@ -27,6 +26,7 @@
 #include "restconf/state.h"
 #include "rib/journal.h"
 #include "rib/rib_manager.h"
+#include "saved/saved_state.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
 

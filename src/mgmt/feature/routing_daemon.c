@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/protocol.h"
@@ -24,7 +25,6 @@
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/alarm.h"
 #include "feature/model.h"
 #include "interface/vr_manager.h"
 #include "mgmt/feature.h"

@@ -9,24 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "core/thread.h"
 #include "event/event.h"
-#include "feature/alarm.h"
-#include "feature/saved_state.h"
 #include "restconf/column.h"
+#include "saved/saved_state.h"
 
 const char *const alarm_word[ALARM_N] = {
 #define ALARM(name, word, ...) word,
-#include "feature/alarm.def"
+#include "alarm/alarm.def"
 #undef ALARM
 };
 const struct alarm_kind alarm_kind[ALARM_N] = {
 #define ALARM(name, word, ...) {__VA_ARGS__},
-#include "feature/alarm.def"
+#include "alarm/alarm.def"
 #undef ALARM
 };
 

@@ -3,7 +3,7 @@
 //
 //     {"kamuee-saved-state":1,"version":"…","time":1795341600,"interface":{…},"port":{…},…}
 //     # end 9a31c04be2750f66         checksum of the text above, as in a revision
-#include "feature/saved_state.h"
+#include "saved/saved_state.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain_frame.h - builds the frame for `explain` from the operator's input
-#ifndef FEATURE_EXPLAIN_FRAME_H
-#define FEATURE_EXPLAIN_FRAME_H
+#ifndef PACKET_EXPLAIN_FRAME_H
+#define PACKET_EXPLAIN_FRAME_H
 
 #include <stdbool.h>
 #include <stdint.h>

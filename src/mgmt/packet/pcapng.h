@@ -4,8 +4,8 @@
 // DPDK 22.11's rte_pcapng has no comments, only one interface per port, and waits until a file
 // takes its output; so the three block types that a capture needs are written here. Host byte
 // order, as the format allows. Any thread; no state.
-#ifndef FEATURE_PCAPNG_H
-#define FEATURE_PCAPNG_H
+#ifndef PACKET_PCAPNG_H
+#define PACKET_PCAPNG_H
 
 #include <stdint.h>
 

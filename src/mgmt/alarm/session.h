@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // session.h - routing sessions that were up and are lost; for alarm_watch.c; control role
-#ifndef FEATURE_SESSION_H
-#define FEATURE_SESSION_H
+#ifndef ALARM_SESSION_H
+#define ALARM_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

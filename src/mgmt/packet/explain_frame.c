@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain_frame.c - builds the frame for `explain`
-#include "feature/explain_frame.h"
+#include "packet/explain_frame.h"
 
 #include <string.h>
 

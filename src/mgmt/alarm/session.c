@@ -9,18 +9,18 @@
 //
 // A session that lasted KNOWN_NS is expected from then on; the alarm's value is the time since its
 // loss. It ends when the session is back, when the operator clears it, or with its virtual router.
-#include "feature/session.h"
+#include "alarm/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/protocol.h"
 #include "base/vec.h"
 #include "core/thread.h"
-#include "feature/alarm.h"
 #include "interface/vr_manager.h"
 #include "netlink/netns_use.h"
 #include "table/limits.h"

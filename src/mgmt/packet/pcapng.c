@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pcapng.c - see pcapng.h
-#include "feature/pcapng.h"
+#include "packet/pcapng.h"
 
 #include <stdbool.h>
 #include <string.h>

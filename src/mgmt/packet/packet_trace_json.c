@@ -4,7 +4,7 @@
 // Asks rib_manager for the active route of each lookup, one by one, and then once for the neighbors
 // if a next hop is one. Answers that do not arrive in time are left out; the steps themselves are
 // in the trace.
-#include "feature/packet_trace_json.h"
+#include "packet/packet_trace_json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 #include "base/log.h"
 #include "base/protocol.h"
 #include "mgmt/feature.h"
+#include "program/set.h"
 #include "rib/rib_manager.h"
 #include "table/acl.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
-#include "program/set.h"
 #include "table/policer.h"
 #include "table/port.h"
 #include "table/vr.h"

@@ -5,8 +5,8 @@
 // The forwarder has recorded the steps. rib_manager adds its present knowledge to each lookup: the
 // route and its origin, and the neighbor behind the next hop. That takes a call or two on the loop;
 // then `done` is called.
-#ifndef FEATURE_PASSAGE_TELL_H
-#define FEATURE_PASSAGE_TELL_H
+#ifndef PACKET_PACKET_TRACE_JSON_H
+#define PACKET_PACKET_TRACE_JSON_H
 
 #include "base/jwrite.h"
 #include "table/packet_trace.h"

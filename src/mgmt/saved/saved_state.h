@@ -9,8 +9,8 @@
 // start at 0 with a new discontinuity time instead of returning to the values of an earlier stop. A
 // document that is truncated, damaged, of another format, or has impossible numbers is refused as a
 // whole with one log line, and the start continues. server/mgmt.c calls this. Control role.
-#ifndef FEATURE_SAVED_STATE_H
-#define FEATURE_SAVED_STATE_H
+#ifndef SAVED_SAVED_STATE_H
+#define SAVED_SAVED_STATE_H
 
 #include <jansson.h>
 #include <stdbool.h>

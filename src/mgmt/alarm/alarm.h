@@ -11,15 +11,15 @@
 // When it is raised and when it is cleared, an alarm is logged, published as an event and kept in
 // the history. A silenced alarm is kept, but reported and counted by alarm_active() only if it
 // outlasts the silence. Control role.
-#ifndef FEATURE_ALARM_H
-#define FEATURE_ALARM_H
+#ifndef ALARM_ALARM_H
+#define ALARM_ALARM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum alarm_name {
 #define ALARM(name, ...) ALARM_##name,
-#include "feature/alarm.def"
+#include "alarm/alarm.def"
 #undef ALARM
     ALARM_N
 };
