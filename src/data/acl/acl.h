@@ -25,8 +25,8 @@
 //                     burst are members (set.h, key_burst.c)
 //      Packets that 1 or 2 decide before any other rule skip step 3.
 //   3. other rules    by one of two structures, built from the same rules:
-//        lanes        compare 16 rules at once: all of up to 64, or, IPv4, those of some thousand
-//                     that are near the packet's source or destination (lane_rules.h)
+//        lanes        compare 16 rules at once: all rules of a list of up to 64, or, for IPv4, the
+//                     rules near the packet's source or destination (lane_rules.h)
 //        tuples       any number: look up the packet's masked fields in a hash table; also used
 //                     while lanes are rebuilt (classifier.h, tuple.h)
 //      A prefilter drops most packets that no rule can match before tuples, and lanes of long

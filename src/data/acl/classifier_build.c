@@ -2,8 +2,8 @@
 // classifier_build.c - builds a classifier from all rules of a family (classifier.h)
 //
 // list.c calls classifier_new, which decides in this order: prefix rules, set rules, tuples,
-// prefilter. Then it allocates all memory at once and fills it. Lanes come later, from what memory
-// both families' classifiers leave.
+// prefilter. Then it allocates all memory at once and fills it. Lanes come later, from the memory
+// that both families' classifiers leave.
 #include "acl/classifier_build.h"
 
 #include <errno.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // classifier_check.c - checks all invariants of a classifier (acl_check); for tests
+//
+// The check begins with the rules: each must have its entry in the place that the writer has noted,
+// and the prefilters and the filter must let its packets pass. Then the counts of tuples, set rules
+// and prefix tables must add up, and the blocks must be sorted and hold exactly as many live
+// entries as there are rules under tuples. So it finds a superfluous entry as well as a missing
+// one. The first violation ends it with a sentence.
 #include "acl/classifier_build.h"
 
 #include <errno.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify_plain.c - rules under tuples in plain C (classifier.h)
+// classify_plain.c - finds the candidates among the rules under tuples, in plain C (classifier.h)
+//
+// For each packet it hashes both addresses once per prefix length, excludes tuples by bitmaps, side
+// filters, tuple indexes and sets, and collects the keys that also pass the filter.
+// candidates_search() then compares the entries behind these keys. The vector kernels do the same
+// for many packets at once. The writer may change rules meanwhile, so each shared word is loaded
+// atomically.
 #include "acl/search.h"
 
 static void candidates_add(struct key_burst *b, const struct classifier *c, unsigned i,

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane.c - see lane.h
+// lane.c - writes a rule into one lane of the rows (lane.h)
+//
+// Addresses are stored with their masks applied. A lane can only demand that all of its flags are
+// set, so a rule that accepts any of several TCP flags takes one lane for each. A flag that the
+// rule also demands to be clear gets no lane, because no packet could match it.
 #include "acl/lane.h"
 
 #include <string.h>

@@ -8,11 +8,12 @@
 //     by prefix  IPv4, up to some thousand rules: a packet is compared with the rules near its
 //                source and near its destination
 //
-// By prefix, each rule is filed under the one of its two prefixes that overlaps fewer other rules.
-// Each such prefix has a bucket: the rules of that prefix and of all prefixes around it. One table
-// per side finds an address's bucket (lane_rules_net.h). A packet is compared with both buckets,
-// and the lower number wins; if its addresses have none, it is done after two table lookups. Rules
-// from any to any are in all buckets of one side, including the bucket for all other addresses.
+// By prefix, each rule is filed under its source or destination prefix, whichever overlaps fewer
+// other rules. Each such prefix has a bucket: the rules of that prefix and of all prefixes around
+// it. One table per side finds an address's bucket (lane_rules_net.h). A packet is compared with
+// both buckets, and the lower number wins; if its addresses have none, it is done after two table
+// lookups. Rules from any to any are in all buckets of one side, including the bucket for all other
+// addresses.
 //
 // Tuples of the same rules are kept ready (classifier.h): they are used if there are too many rules
 // for one form and too few or too many for the other, if a bucket would be too long or all of them

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_rules_block.c - see lane_rules_block.h
+// lane_rules_block.c - allocates a bucket's blocks and fills their lanes (lane_rules_block.h)
+//
+// All lanes of a new block are dead: LANE_DEAD in the mask matches no packet, and all bits of the
+// name are set, which means no rule. lane_copy() copies one lane, from a rule or from another
+// bucket, together with the name of its rule.
 #include "acl/lane_rules_block.h"
 
 #include <string.h>

@@ -60,7 +60,7 @@ uint32_t place_alive(const struct lane_rules *s, uint32_t place);   // lanes in 
 uint32_t bucket_units(const struct lane_rules *s, uint32_t blocks); // of the arena
 // A bucket with so many lanes, all dead. 0: no room
 uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes);
-// side: the one whose prefix has the bucket
+// side: 0 if the source's prefix has the bucket, 1 if the destination's
 void lanes_make(const struct lane_rules *s, struct lanes_of_rule *l, const struct acl_rule *r,
                 uint32_t slot, unsigned side);
 void lane_copy(const struct lane_rules *s, uint32_t place, uint32_t at, const lane_row *row,

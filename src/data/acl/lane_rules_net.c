@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_rules_net.c - see lane_rules_net.h
+// lane_rules_net.c - the writer's half of the table of prefixes, and its check (lane_rules_net.h)
+//
+// A new chunk is filled with the number of the word above it, and only then does that word lead to
+// the chunk. Then each word inside the new prefix takes its number, unless it belongs to a longer
+// one. Every step is one release store, after which an address finds its former prefix or the new
+// one; so prefixes may come in any order. nets_check() walks words and ordered prefixes together
+// and expects in each word the longest prefix around it.
 #include "acl/lane_rules_net.h"
 
 #include <errno.h>

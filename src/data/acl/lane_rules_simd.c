@@ -69,7 +69,7 @@ LANE_INLINE void whole_compare(const struct lane_rules *s, struct key_burst *b, 
 
         memcpy(&m, &hit[i], sizeof m);
         uint64_t first = name[m ? __builtin_ctzll(m) : WHOLE_LANES];
-        // others were decided by what was known then, and their fields were never read
+        // the fields of other packets were never read: an earlier step decided them
         bool before = (left >> i & 1) & (first >> 32 < b->best[i]);
         slot[i] = before ? (uint32_t)first : slot[i];
         b->best[i] = before ? (uint32_t)(first >> 32) : b->best[i];

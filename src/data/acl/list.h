@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // list.h - struct acl: a list as used by its writer (list.c) and its readers (classify.c)
+//
+// Readers load one classifier per burst and look at nothing else of the writer's. The writer keeps
+// the rules by slot and by number, and frees memory that readers may still use after a grace period
+// (garbage, retired).
 #ifndef ACL_LIST_H
 #define ACL_LIST_H
 

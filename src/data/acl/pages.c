@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pages.c - see pages.h
+// pages.c - maps memory aligned to huge pages (pages.h)
+//
+// It maps one huge page more than needed and unmaps the parts before and behind the aligned area.
+// Untouched pages cost nothing, so callers may map generously. Transparent huge pages are only a
+// hint to the kernel, for areas of at least one. The owner of a list may bring functions of its own
+// (struct acl_config).
 #include "acl/pages.h"
 
 #include <stdint.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefix_rules.c - see prefix_rules.h
+// prefix_rules.c - the writer's half of prefix rules: choice, building, changes, check
+// (prefix_rules.h)
+//
+// Invariant: first[] of a prefix names the lowest-numbered rule of that prefix and all prefixes
+// around it. A change restores it by one walk over the prefixes inside the changed one, with a
+// stack of the prefixes around the current one. An index gets its result before the Poptrie returns
+// it.
 #include "acl/prefix_rules.h"
 
 #include <errno.h>

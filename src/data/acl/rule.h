@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rule.h - predicates on rules, for this folder
+//
+// struct rule_test is the meaning of a rule above IP, in the layout of acl_key_l4: entries, lanes
+// and lint compare by it, so a new field of a rule is written here once.
 #ifndef ACL_RULE_H
 #define ACL_RULE_H
 

@@ -59,7 +59,7 @@ INLINE __m512i items_of_addresses(const struct set4_filter *f, __m512i addr) // 
     return _mm512_or_si512(_mm512_or_si512(bit_at(h, 27), bit_at(h, 22)), bit_at(h, 17));
 }
 
-// Filters 16 addresses: returns those that pass; *found: addresses known to be in the set.
+// Filters 16 addresses. Returns the lanes that pass; *found: the lanes known to be in the set.
 INLINE __mmask16 filter16(const struct set4_filter *f, __m512i addr, __mmask16 m, __mmask16 *found)
 {
     __m512i item = items_of_addresses(f, addr),

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set6.h - the IPv6 half of an address set: a Poptrie in which every member has the value 1
+//
+// For the set's writer. A batch is made in place if its worst case fits into the table's memory,
+// otherwise in a copy, which the caller publishes.
 #ifndef ACL_SET6_H
 #define ACL_SET6_H
 

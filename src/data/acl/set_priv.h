@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set_priv.h - struct acl_set, for the set's files: one half per family
+//
+// Readers load the half of their family once per burst. The writer replaces a half by a pointer and
+// frees the old one after a grace period.
 #ifndef ACL_SET_PRIV_H
 #define ACL_SET_PRIV_H
 

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// burst.c - closes gaps in a burst, and copies a burst to where it waits
+// burst.c - closes gaps in a burst, and copies a burst to where it waits (burst.h)
+//
+// burst_remove() moves the packets behind the first gap in one pass without a branch per packet.
+// burst_copy() serves bursts that wait for their lookup, so it leaves out the arrays that are
+// filled after it. A new array of a burst must be added to the first function, and to the second if
+// a stage before the lookup fills it. Redirected packets are few and listed by index; each index
+// falls by the number of removed packets before it.
 #include "forwarder/burst.h"
 
 #include <string.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flow_quote.c - finds the flow of an ICMP error (flow_hash.h); called only for errors
+//
+// An error quotes the beginning of the packet that caused it, and returns to its sender. So its
+// flow is that of the quoted packet with addresses and ports exchanged: the error takes the same
+// member of a group as the flow's own packets in that direction. Errors are unreachable, time
+// exceeded and parameter problem (RFC 792), and for ICMPv6 all types below 128 (RFC 4443 2.1).
+// Without ports in the quote, the ports are 0.
 #include "forwarder/flow_hash.h"
 #include "forwarder/forbidden.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ip6_fwd: choose each IPv6 packet's next hop; fwd_priv.h describes it
+// Stage ip6_fwd: choose each IPv6 packet's next hop
+//
+// fwd_priv.h has the code and describes it. It serves both families; here the compiler makes the
+// functions of IPv6 from it.
 #include "forwarder/fwd_priv.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"

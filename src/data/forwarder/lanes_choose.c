@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes_choose.c - selects the set of lanes.h functions for this machine
+//
+// It takes the widest set that the CPU and the limit in bits allow (0 = no limit). A CPU with slow
+// gathers gets the AVX-512 set that uses loads instead.
 #include "forwarder/lanes_priv.h"
 
 #include <string.h>

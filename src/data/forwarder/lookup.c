@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookup.c - a burst to a few destinations: looks each up once (lookup.h); redirected packets
+// lookup.c - lookups of a burst that the usual bulk lookup does not serve (lookup.h)
+//
+// A burst to at most FEW_DST destinations looks each up once and copies the result to its packets;
+// with more destinations the caller continues with the bulk lookup. Redirected packets get their
+// next hop after the lookup, because a packet to the router itself stays here.
 #include "forwarder/lookup.h"
 
 #include <string.h>

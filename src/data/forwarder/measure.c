@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measure.c - see measure.h
+// measure.c - measures a timed burst (measure.h)
+//
+// f->lap is the time at which the previous stage ended; each stage adds the difference and moves it
+// on. A burst chosen for latency keeps its start; the flush records its age for each port, with the
+// number of packets sent there.
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 

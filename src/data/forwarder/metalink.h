@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metalink.h - passes packets from one end of a metalink to the other
+// metalink.h - passes packets from one end of a metalink to the other (table/metalink.h)
+//
+// For a forwarder, inside a burst. Packets stay on the forwarder; how often they may cross is
+// limited in each packet.
 #ifndef FORWARDER_METALINK_H
 #define FORWARDER_METALINK_H
 

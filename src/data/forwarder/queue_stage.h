@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // queue_stage.h - the two halves of a port's queue: packets in, and, by its owner, out
+//
+// One forwarder owns a queue and alone touches its queue manager. Others put packets into a ring to
+// the owner, which takes them out once per poll.
 #ifndef FORWARDER_QUEUE_STAGE_H
 #define FORWARDER_QUEUE_STAGE_H
 

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// record.c - see record.h
+// record.c - finds the effect of a stage by comparing the forwarder before and after it (record.h)
+//
+// note_state() copies the counters and the fill levels of the forwarder's collections; after the
+// next stage, every difference belongs to the recorded packet or to its ICMP error. So a stage
+// needs no line of code for records, and a record cannot claim anything that did not happen. Only
+// the lookup is repeated, to record its path. record_traced() splits a burst around the packets
+// that traces want.
 #include "forwarder/lookup.h"
 #include "forwarder/queue_stage.h"
 #include "forwarder/record.h"

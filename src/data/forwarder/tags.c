@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tags.c - see tags.h
+// tags.c - reads a frame's VLAN tags and finds their interface (tags.h)
+//
+// Tags removed by the device come from the mbuf, first the outer one, then tags in the frame. The
+// type of a removed tag is unknown and counts as right. A third tag that is no priority tag selects
+// nothing. Each failure is a drop reason, which tells an unknown VLAN from a wrong tag type.
 #include "forwarder/tags.h"
 
 #include "forwarder/packet.h"

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// count.c - what a GPU in use has counted (use.h), and the names of it
+// count.c - sums the counters of a GPU in use (use.h), and names them
+//
+// Each forwarder counts in a row of its own; readers add the rows without stopping it. Ages of
+// batches are a histogram with four buckets for each power of two, so a quantile is exact to a
+// quarter.
 #include "gpu/use.h"
 
 #include <string.h>

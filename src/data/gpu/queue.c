@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue.c - see queue.h
+// queue.c - the host's side of a forwarder's mailbox (queue.h)
+//
+// The n-th batch uses slot n % GPU_SLOTS and carries n as its request; the device answers by
+// storing n, so the order of answers does not matter. A batch counts as sent before the tables'
+// version is compared: either it sees that a table has changed and is withdrawn, or the writer sees
+// it and waits for it (partner: batches_are_back).
 #include "gpu/queue.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// use.c - see use.h
+// use.c - opens and closes a GPU for lookups: device, copies of the FIBs, one queue for each
+// forwarder
+//
+// It opens in two steps, because only the second needs the FIBs: gpu_use_mirror() copies them while
+// no Poptrie can change (fib_with_tries). Later rib_manager copies the changes (lookaside's
+// `work`). Faults can be set only on an emulated device, for tests.
 #include "gpu/use.h"
 
 #include <errno.h>

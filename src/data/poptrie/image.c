@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// image.c - see image.h; an unwatched table pays one test per change
+// image.c - tells the watcher of a table which memory a change writes (image.h)
+//
+// A transaction reports its new blocks first, then the words that it is about to store, so a copy
+// made in this order is complete whenever its words change. An unwatched table pays one test per
+// change.
 #include "poptrie/image.h"
 
 #include "poptrie/poptrie_priv.h"

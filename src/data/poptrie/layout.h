@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// layout.h - words and blocks in a table's memory, for all readers: our kernels, and those of
+// layout.h - words and blocks in a table's memory, for all readers: kernels of the CPU and of
 // devices
 //
 // Compiled as C and as OpenCL C, so it has no pointers, and no includes for OpenCL.

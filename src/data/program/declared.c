@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// declared.c - see declared.h
+// declared.c - reads a program's declarations (declared.h)
+//
+// The text is copied first, because it is divided in place: into clauses at ';', then into words at
+// blanks. Each clause has a function that checks number, form and range of its words. The first
+// error ends the reading with a sentence that names the word and the remedy.
 #include "program/declared.h"
 
 #include <errno.h>

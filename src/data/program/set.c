@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set.c - see set.h
+// set.c - publishes sets, and serves the calls of running programs: tables and the log (set.h)
+//
+// A new set is published before the interfaces' bits that lead to it, and the old one is freed
+// after a grace period. A program usually reads an entry and then writes it, so program_get()
+// remembers the slot and program_put() skips the second probe. A dry run changes no table.
 #include "program/set.h"
 
 #include <errno.h>

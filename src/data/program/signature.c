@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// signature.c - see signature.h
+// signature.c - verifies the signature of an object with OpenSSL (signature.h)
+//
+// The mark at the end shows whether there is a signature; the signature is checked over all bytes
+// before the trailer. Only public Ed25519 keys are accepted.
 #include "program/signature.h"
 
 #include <limits.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// table.c - see table.h
+// table.c - hash tables and arrays that several forwarders write at once (table.h)
+//
+// A hash stores each key plus 1, so zeroed memory consists of free slots. A new key probes at most
+// PROBES_MAX slots and takes the first free one by compare-and-swap. Slots are never freed, so a
+// reader's probe ends at the first free slot. The count of taken slots is tested before it is
+// raised: it may exceed `entries` by one for each forwarder.
 #include "program/table.h"
 
 #include <errno.h>

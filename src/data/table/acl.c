@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.c - the table of access lists: ids, contents, counters; see acl.h
+// acl.c - the table of access lists: ids, contents, counters (acl.h)
+//
+// A content has four arrays, indexed by slot: verbs, one byte each, which forwarders read for every
+// packet; actions; a row of counters for each forwarder; and the amounts that the writer adds. A
+// verb is stored last, with release, so its action is complete. An id is free, used, or waiting for
+// the grace period after its release.
 #include "table/acl.h"
 
 #include <errno.h>

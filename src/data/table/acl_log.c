@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_log.c - see acl_log.h
+// acl_log.c - the ring of log records (acl_log.h)
+//
+// A DPDK ring of elements with many writers, the forwarders, and one reader, control.
 #include "table/acl_log.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_meter.c - see acl_meter.h
+// acl_meter.c - allocates the meters of the police action (acl_meter.h)
+//
+// A rate is stored as ticks per byte in fixed point, so a forwarder only multiplies. A freed meter
+// is reused after a grace period, until which a burst may still charge it.
 #include "table/acl_meter.h"
 
 #include "base/log.h"

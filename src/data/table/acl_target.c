@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_target.c - see acl_target.h
+// acl_target.c - mirror sessions and redirect addresses, by id (acl_target.h)
+//
+// An id is reserved as long as a list or a program holds it, or, for a session, as long as it leads
+// to a watch. Each forwarder counts redirects in a row of its own and nobody clears them: the first
+// holder of an address notes the sum so far, and readers subtract it.
 #include "table/acl_target.h"
 
 #include <errno.h>

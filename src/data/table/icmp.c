@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp.c - rate limits of ICMP errors; see icmp.h
+// icmp.c - rate limits of ICMP errors (icmp.h)
+//
+// A sender gets a fifth of its interface's limit, for packet too big a half, but at least
+// SENDER_LEAST. Redirects take only a token of the interface. A new limit fills all buckets. A dry
+// run asks for a token without taking it.
 #include "table/icmp.h"
 
 #include "core/thread.h"

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag.c - see lag.h
+// lag.c - divides a LAG's buckets among its active members (lag.h)
+//
+// All members get the same number of buckets, or one more. Two passes move as few as possible:
+// first each bucket stays where it is, as long as its member is active and has no more than its
+// share; then the others go to the member with the fewest. A byte store moves a bucket, so
+// forwarders need no lock.
 #include "table/lag.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookaside.c - see lookaside.h
+// lookaside.c - publishes and withdraws the device for lookups (lookaside.h)
+//
+// A withdrawal waits for the forwarders by a grace period. rib_manager, which is no reader, holds a
+// lock while it works with the device, and so delays a withdrawal.
 #include "table/lookaside.h"
 
 #include <pthread.h>

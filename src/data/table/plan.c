@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plan.c - the slots of the forwarders: one fixed array, mapped at start; see plan.h
+// plan.c - the slots of the forwarders: one fixed array, mapped at start (plan.h)
+//
+// A slot and its counters stay when its forwarder ends or gives a queue away. So the statistics of
+// a receive queue are the sum over all slots.
 #include "table/plan.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefix_count.c - see prefix_count.h
+// prefix_count.c - allocates the counters of prefixes (prefix_count.h)
+//
+// A new prefix takes the slot that has been free for longest, so the grace period after its last
+// release is usually over and nothing waits. Then nobody writes to the slot, and rib_manager may
+// clear it in all rows.
 #include "table/prefix_count.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// token_bucket.c - rates of token buckets
+// token_bucket.c - rates of token buckets, and the length of a tick (token_bucket.h)
+//
+// A tick is a TSC cycle, divided by a power of two until there are at least TICKS_HZ_MIN in a
+// second. A rate is two words, the interval per token and the tolerance of a burst.
 #include "table/token_bucket.h"
 
 #include <rte_cycles.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trace.c - see trace.h
+// trace.c - traces and their places (trace.h)
+//
+// A forwarder takes a place by one atomic increment, so places are never shared. `written` is
+// stored last, with release: control reads only complete records. A packet that several traces want
+// is recorded once, in the first place, and copied to the others at the end.
 #include "table/trace.h"
 
 #include <errno.h>
