@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_desired.c - access lists and address sets of the configuration (acl_desired.h)
+//
+// It is constant once made and shared by a reference count, so neither thread copies it. Lists and
+// sets are sorted by name, as the configuration prints them, and found by binary search. Two of
+// them are equal if their texts are; rules are never compared.
 #include "acl_manager/acl_desired.h"
 
 #include <stdlib.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_line_format.c - prints a rule as its line; sorts and copies lists of rules (acl_line.h)
+//
+// A rule has one text: words in a fixed order, names where acl_word.c has one, defaults left out.
+// "any" of one family is written as its prefix of length 0 where no other word names the family.
+// Sorting orders rules and their actions together by number, and reports the second of two equal
+// numbers.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -33,8 +33,8 @@
 #include "netlink/netns.h"
 
 // --- an XDP program that passes every frame ---
-// Two instructions of BPF, loaded and attached by a link. The link, not the program, is what stays:
-// closing its descriptor detaches the program, also when kamueed is killed.
+// Two instructions of BPF, loaded and attached by a link. The program stays attached as long as the
+// link's descriptor is open, so it goes even when kamueed is killed.
 
 static int bpf_syscall(enum bpf_cmd cmd, union bpf_attr *attr)
 {

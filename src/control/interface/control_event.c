@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// control_event.c - see control_event.h
+// control_event.c - calls the listeners of an event (control_event.h)
+//
+// There is one array for each kind, in the order of registration. Registering a function again
+// changes nothing, so a file may register at every start.
 #include "interface/control_event.h"
 
 #include "base/log.h"

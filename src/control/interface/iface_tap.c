@@ -3,9 +3,9 @@
 //
 // A TAP is complete (settings, flag `up`) before tap_manager reads it and before it comes up, so
 // that the kernel sends no frame too early. New TAPs of a change come up together, since each costs
-// Linux a scan of all routes, and what can wait is finished in turns of 32. The list for the next
-// process is written only once the configuration is in force, so that a failed start leaves the
-// former one.
+// Linux a scan of all routes; the parts of their start that may wait are done in turns of 32. The
+// list for the next process is written only once the configuration is in force, so that a failed
+// start leaves the former one.
 #include "interface/iface_tap.h"
 
 #include <errno.h>

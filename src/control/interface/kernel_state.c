@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_state.c - see kernel_state.h
+// kernel_state.c - the list of Linux settings that kamueed does not follow (kernel_state.h)
+//
+// A row is a subject, an attribute and a sentence. Setting a row to the sentence that it has does
+// nothing, and NULL removes it; so callers report the state whenever they see it, and only changes
+// are logged.
 #include "interface/kernel_state.h"
 
 #include <stdio.h>

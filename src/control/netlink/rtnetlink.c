@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rtnetlink.c - see rtnetlink.h
+// rtnetlink.c - sockets and requests of rtnetlink (rtnetlink.h)
+//
+// A socket belongs to the namespace in which it was opened, so the thread enters the namespace only
+// to open it. A request waits for its answer, and rtnetlink_request_once() closes the socket
+// afterwards.
 #include "netlink/rtnetlink.h"
 
 #include <errno.h>

@@ -33,7 +33,7 @@ void port_manager_defer(const uint8_t *(*fn)(const char *port));
 int port_manager_init(void);
 void port_manager_fini(void);
 
-// port_link.c: follows the links of ports, and reopens those whose device came back. Started after
+// port_link.c: follows the links of ports, and reopens a port whose device came back. Started after
 // port_manager.
 struct event_base;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_stats.c - state, statistics and sensors of ports, for management
 //
-// Statistics only grow while the device is open: those of an earlier process are added, and
-// clearing stores the values that readers subtract. What the device does not count (completed
-// checksums, cut segments) comes from the forwarders' counters since the device was opened. For a
-// port without a device, each function asks the LAGs (port_lags).
+// Statistics only grow while the device is open: the sums of an earlier process are added, and
+// clearing stores the values that readers subtract. Completed checksums and cut segments, which no
+// device counts, come from the forwarders' counters since the device was opened. For a port without
+// a device, each function asks the LAGs (port_lags).
 #include <errno.h>
 #include <rte_ethdev.h>
 #include <stdio.h>

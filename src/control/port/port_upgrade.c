@@ -2,9 +2,9 @@
 // port_upgrade.c - discards, closes and opens the devices of ports during an upgrade
 //
 // Closing bypasses port_manager: the interface must not hear of a lost link, because the new
-// kamueed has it already. Devices that the new kamueed waits for are closed before those that both
-// can have open. Opening goes through managed_port_reopen, from the last port to the first, so that
-// the ids that DPDK assigns meet no placeholder.
+// kamueed has it already. Devices that only one process can open are closed first, because the new
+// kamueed waits for them. Opening goes through managed_port_reopen, from the last port to the
+// first, so that the ids that DPDK assigns meet no placeholder.
 #include "port/port_manager.h"
 
 #include <rte_ethdev.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_trust.c - see program_load.h
+// program_trust.c - decides whether a program's file may be loaded: its owner, its signer
+// (program_load.h)
+//
+// Keys are read when the configuration is set, not when a program is loaded; all of them are read
+// before the first takes effect. A file is trusted if one of the keys verifies its signature.
+// Without signers the file must belong to root or kamueed's user, and nobody else may be able to
+// write it; key files always must. A refusal names the signers and the command that signs.
 #include "program_manager/program_load.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_index.c - virtual routers and links by number
+// rib_index.c - finds virtual routers by id, and a virtual router's links by ifindex (vr.h)
+//
+// A link's record is made when it is first named, by a route or an address as well as by the link
+// itself, because the kernel's messages may come in any order. It is freed when nothing refers to
+// it any more.
 #include <stdlib.h>
 
 #include "base/vec.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_frame.c - see lag_frame.h
+// lag_frame.c - sends a frame through a member of a LAG (lag_frame.h)
+//
+// It counts the frame as if the kernel had injected it, so that the ledger stays balanced.
 #include "tap/lag_frame.h"
 
 #include <rte_mbuf.h>

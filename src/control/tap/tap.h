@@ -50,7 +50,7 @@ void tap_delete(struct tap *t);                      // deletes it
 void tap_clear_persist(const struct tap *t);         // it will disappear with its last descriptor
 bool tap_exists(const struct tap *t);                // false: the operator moved or deleted it
 void tap_delete_orphan(const char *name, int netns); // of a former kamueed, if it is unused
-void tap_delete_unclaimed(void);                     // those that tap_keep.c still offers
+void tap_delete_unclaimed(void);                     // TAPs that tap_keep.c still offers
 
 struct tap_state { // current state in the kernel
     char name[16];
@@ -118,9 +118,9 @@ void tap_delete_batch_run(void);  // returns when all are deleted; cheap if ther
 // tap_keep.c: TAPs that survive the process with their carrier. A TAP loses its carrier with its
 // last descriptor; Linux then deletes next-hop objects and their routes. So a keeper outside the
 // process (main/keep.h) holds a copy of each descriptor. After a crash or restart, main offers the
-// copies, tap_open claims the copy for its TAP, and tap_delete_unclaimed takes those of TAPs that
-// are no longer configured. The kernel tells the name and namespace of a descriptor's TAP, or that
-// it is gone.
+// copies, tap_open claims the copy for its TAP, and tap_delete_unclaimed deletes the TAPs that are
+// no longer configured. The kernel tells the name and namespace of a descriptor's TAP, or that it
+// is gone.
 void tap_keep_by(void (*put)(int fd)); // hands copies to the keeper from now on; NULL: no keeper
 void tap_keep_offer(int fd);           // a copy from the former kamueed; takes it over
 // Restores the name of an offered TAP, found by its index. Returns false if it is not offered.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_alias.c - see tap.h
+// tap_alias.c - reads and writes the alias of a TAP (tap.h)
+//
+// Each request uses a socket of its own, in the namespace of the TAP. Any program that may change
+// the TAP can write any bytes there, so an alias is escaped when it is read.
 #include "tap/tap.h"
 
 #include <linux/if_link.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_keep.c - the descriptors that a former process left with the keeper
 //
-// An offer is known by the name and namespace that the kernel tells of its descriptor, not by what
-// the keeper says. A claim takes the first descriptor of a TAP and closes the others, which would
-// keep the TAP alive. A renamed TAP is found by its index.
+// The kernel tells the name and namespace of an offered descriptor's TAP; the keeper's word does
+// not count. A claim takes the first descriptor of a TAP and closes the others, which would keep
+// the TAP alive. A renamed TAP is found by its index.
 #include "tap/tap.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_multicast_show.c - answers control: multicast routes and joined groups
+//
+// rib_manager collects all rows of all virtual routers in one call and sorts them, so that the
+// order does not depend on its hash tables. Rows carry names instead of its pointers and numbers.
+// Packet counters come from the forwarders' table; a route outside it has none.
 #include <errno.h>
 #include <stdlib.h>
 

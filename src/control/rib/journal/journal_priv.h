@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal_priv.h - the ring and its next hops, private to this folder; rib_manager only
+//
+// A record is 40 bytes; a change of a route names its next hops by number. journal_nexthop.c keeps
+// the meaning of a number as long as a record holds it.
 #ifndef RIB_JOURNAL_JOURNAL_PRIV_H
 #define RIB_JOURNAL_JOURNAL_PRIV_H
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neigh_feed.c - ring of resolved, failed and removed neighbors (rib_manager.h)
+//
+// rib_manager writes, control reads, and nobody waits: a change without room is only counted. Each
+// neighbor remembers the last state that was reported, so a repeated event of the kernel is no
+// change. While nobody wants the feed, rib_manager keeps these states up to date and writes
+// nothing.
 #include "rib/rib_manager.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neigh_limit.c - capacity of the kernel's neighbor tables (neigh.h)
+//
+// Every few seconds rib_manager asks the kernel for both tables (RTM_GETNEIGHTBL) on a socket of
+// its own and takes the answer at a later tick, so it never waits. Growing counters of refusals or
+// forced evictions lead to at most one warning a minute, with the command that enlarges the table.
+// Only half of a table's limit may be used by resolutions that kamueed has begun.
 #include "rib/neigh.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_list.c - lists of candidates under their prefixes, and of routes under their paths (store.h)
+// rib_list.c - lists of candidates under their prefixes, and of routes under their paths
+//
+// Each route of the kernel is in two lists: that of its prefix, in the kernel's order of
+// preference, and that of its path, so that a change of the path finds all its routes. Derived
+// routes, of hosts and imports, are only in the first, behind the kernel's. rib_check() verifies
+// both lists, the counters and the FIB by the invariants R1 to R5.
 #include "rib/vr.h"
 
 #include <errno.h>
