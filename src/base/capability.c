@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capability.c - see capability.h
+// capability.c - checks for a kernel capability, with a sentence for its lack (capability.h)
+//
+// The effective set is read from /proc once and kept. The sentence names the capability, the action
+// and the remedy. CAP_SYS_ADMIN includes CAP_BPF.
 #include "base/capability.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// descriptor.c - see descriptor.h
+// descriptor.c - sends and receives one descriptor with a message (descriptor.h)
+//
+// A received message can carry more descriptors than expected: all but a single one are closed, so
+// that no sender fills our table. Received descriptors are closed on exec.
 #include "base/descriptor.h"
 
 #include <errno.h>

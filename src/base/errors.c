@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// errors.c - see errors.h
+// errors.c - collects the errors of a configuration (errors.h)
+//
+// Sentences quote words of the operator, so each is escaped (plain.h) when it is added. After
+// ERRORS_MAX only the number of further errors grows.
 #include "base/errors.h"
 
 #include <stdarg.h>

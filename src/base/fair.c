@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fair.c - see fair.h
+// fair.c - the queue of fair.h: one list in order of arrival
+//
+// Taking an item walks the list for the least-used share. A share is raised to the present level
+// only when it has nothing waiting, so a share that waits keeps its advantage.
 #include "base/fair.h"
 
 void fair_put(struct fair_queue *q, struct fair_item *i, struct fair_share *share)

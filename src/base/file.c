@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file.c - see file.h
+// file.c - opens, reads and replaces files safely (file.h)
+//
+// A file that the configuration names is opened first, and then its real path is checked through
+// /proc/self/fd: so no link can be exchanged between check and use. Pipes and devices are refused,
+// and opening never waits. A new file is written beside the old one with its mode and owner, synced
+// and renamed; then the directory is synced.
 #include "base/file.h"
 
 #include <errno.h>

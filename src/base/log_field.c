@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log_field.c - see log_field.h
+// log_field.c - splits a log line into fields (log_field.h)
+//
+// Lines are free text, so the split is careful: pairs begin at the first key behind a ": ", and a
+// quote ends a value only at the end of the line or before the next pair. The text before the pairs
+// selects the message id in log.def's table, by an exact match.
 #include "base/log_field.h"
 
 #include <stdbool.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plain.c - see plain.h
+// plain.c - decodes UTF-8, and escapes all that is not plain (plain.h)
+//
+// The decoder accepts only the shortest form of each character and no surrogates (RFC 3629). A
+// character that is not plain is shown as \uNNNN, a byte that is no UTF-8 as \xNN. All functions
+// for output are built on plain_show(), which shows one character.
 #include "base/plain.h"
 
 #include <stdint.h>

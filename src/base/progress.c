@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// progress.c - see progress.h
+// progress.c - reports long work to the log, systemd and the watchdog (progress.h)
+//
+// The listeners are set by main/, so base knows neither systemd nor the watchdog. Advances are
+// passed on at most once a second and thread.
 #include "base/progress.h"
 
 #include <stdarg.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused_call.c - see refused_call.h
+// refused_call.c - the handler of SIGSYS (refused_call.h)
+//
+// It runs inside the refused call, so it only copies prepared text, writes it with write() and puts
+// -EPERM into the register of the result. The names of system calls are looked up before, because
+// the handler may not.
 #include "base/refused_call.h"
 
 #include <errno.h>

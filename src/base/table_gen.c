@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// table_gen.c - see table_gen.h; only the histograms and the skews come from real tables
+// table_gen.c - generates a routing table from a seed (table_gen.h)
+//
+// Only the histograms of lengths and the popularity of halves come from real tables. A prefix is
+// drawn bit by bit; the hash of the bits before decides which half is the popular one, and so all
+// prefixes of a seed cluster in the same places. A prefix that exists or is not routable is drawn
+// again with the same length, so the histogram stays.
 #include "base/table_gen.h"
 
 #include "base/hash.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// text.c - see text.h
+// text.c - growing buffers, and parsers of numbers, MACs and names (text.h)
+//
+// A buffer doubles when it is full, and text_printf() tries in place first. natural_compare()
+// orders runs of digits by their value, so p2 comes before p10.
 #include "base/text.h"
 
 #include <ctype.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// child.c - see child.h
+// child.c - supervises a process from its start to its end (child.h)
+//
+// A process is in one of three stages, runs, asked (SIGTERM) and killed (SIGKILL), and each has a
+// deadline that leads to the next. One timer looks at all processes, and only while some deadline
+// or end is pending. The same step function serves child_wait(), which polls without the loop. A
+// process that outlives SIGKILL stays in the list until the kernel lets it go.
 #include "core/child.h"
 
 #include <errno.h>

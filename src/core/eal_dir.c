@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir.c - see eal_args.h
+// eal_dir.c - owns DPDK's run-time directory by a lock (eal_args.h)
+//
+// The kernel releases the lock of a killed process, so a directory that can be locked belongs to
+// nobody and is removed, if it is empty. A live process never loses its directory, except in the
+// moment between mkdir and lock, when it makes another.
 #include "core/eal_args.h"
 
 #include <dirent.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // manager.c - a thread with a role, an event loop and a mailbox (manager.h)
+//
+// manager_start() returns when the manager's begin() has succeeded and its mailbox is open, or with
+// the error. A call that control waits for has its argument copied: it may outlive the caller that
+// gave up waiting. Answers that control's mailbox refuses wait in order in the manager and are
+// posted again by a timer.
 #include "core/manager.h"
 
 #include <errno.h>

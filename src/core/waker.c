@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waker.c - wakes a sleeping thread through its eventfd
+// waker.c - wakes a sleeping thread through its eventfd (waker.h)
+//
+// Of several threads that wake the sleeper at once, only the first to clear `sleeps` makes the
+// system call. waker_edge_new() wraps a file into an edge-triggered epoll, so that poll() returns
+// once for new data and not for data that the thread has left unread.
 #include "core/waker.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal.c - see modules.h; docs/features/log.md describes the fields
+// journal.c - sends log lines to systemd's journal as fields (modules.h, docs/features/log.md)
+//
+// Only if stderr is the journal's own stream: $JOURNAL_STREAM has its device and inode. A line is
+// sent whole as MESSAGE, and its parts again as KAMUEE_… fields. A field without room is left out,
+// so nothing is allocated.
 #define SD_JOURNAL_SUPPRESS_LOCATION // the message id identifies the line
 #include "main/modules.h"
 

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keep.c - see keep.h
+// keep.c - gives descriptors to a keeper and takes them back at the start (keep.h)
+//
+// All of them are put again whenever a new keeper starts, so losing a keeper costs nothing as long
+// as kamueed lives; without one it tries again every few seconds. The keeper sends nothing unasked:
+// a readable connection means that it has ended. A keeper that takes no descriptor is killed.
+// keep_start_later() and keep_join() are for an upgrade, in which the former kamueed still uses the
+// keeper.
 #include "main/keep.h"
 
 #include <errno.h>

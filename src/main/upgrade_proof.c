@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upgrade_proof.c - see upgrade_proof.h
+// upgrade_proof.c - chooses addresses, answers and compares lookups for an upgrade
+// (upgrade_proof.h)
+//
+// The addresses come from walks over the RIB, table after table: first from the beginning of each,
+// then from random prefixes, with the bits behind the prefix random. With few routes, variations of
+// the addresses found so far fill the rest. A group counts as the set of its members, because the
+// order of its buckets depends on earlier failures, and neighbors that are not resolved count as
+// equal. Control is an RCU reader while it looks up, and is quiescent every 64 lookups.
 #include "main/upgrade_proof.h"
 
 #include <errno.h>
