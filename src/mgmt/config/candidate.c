@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// candidate.c - candidates: configurations that sessions edit before they commit them
+// candidate.c - sessions and their candidates (candidate.h)
+//
+// A candidate is the running configuration as it was at its begin, the base, and a tree with the
+// edits. If nobody has committed since, a commit takes the tree; otherwise it applies the
+// difference of base and tree to the running configuration, and conflicts end it with nothing
+// changed. Trees are compared, merged and copied aside, so control's loop goes on. Sessions of a
+// virtual router have random numbers, which tell nothing about others, and at most a part of the
+// places.
 #include "config/candidate.h"
 
 #include <errno.h>

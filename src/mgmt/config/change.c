@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// change.c - from one model to another through the managers: all or nothing
+// change.c - plans the steps of a change and runs them: all or nothing (change.h)
+//
+// Phase by phase, each feature contributes the steps of its tables and of its own functions, so the
+// order of steps is that of enum phase. A step that fails ends the change with a sentence that
+// names its object, and the completed steps run backwards. Control's loop runs between two steps.
+// If kamueed is stopping, nothing is undone, because the process ends.
 #include "config/change.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_confirm.c - a commit that must be confirmed, or is rolled back
+// config_confirm.c - waits for the confirmation of a commit (config_confirm.h)
+//
+// The timer only asks for a turn of ASIDE_CHANGE; when the turn comes, the revision number shows
+// whether the commit has been confirmed meanwhile. Another commit before the confirmation keeps the
+// first way back. A rollback that fails is tried again every AGAIN_S seconds.
 #include "config/config_confirm.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_running.c - the running configuration
+// config_running.c - the running configuration, and snapshots of it (config_running.h)
+//
+// A snapshot is counted and never changes, so its holders need no copy. Checking a tree, making its
+// model, copying and freeing it take long for a large configuration: they run aside.
+// config_running_take() only exchanges a pointer and raises the version.
 #include "config/config_running.h"
 
 #include <libyang/libyang.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// host.c - resources of this host, to check the names in a configuration
+// host.c - looks for devices, namespaces and memory of this host (host.h)
+//
+// All paths are below a root, which tests set to a directory of their own; without a root (NULL)
+// the host is unknown and names are not checked.
 #include "config/host.h"
 
 #include <dirent.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model.c - makes the model of a tree: every feature reads, resolves and checks its part
+// model.c - makes the model of a tree: every feature reads, resolves and checks its part (model.h)
+//
+// Three passes, because parts refer to each other: all features read, then all resolve, then all
+// check. The features' tables describe their lists and single values; this file reads, checks and
+// frees them. Rows begin with their name and are sorted by it, for the binary search of
+// model_find().
 #include "config/model.h"
 
 #include <libyang/libyang.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collector.c - see collector.h
+// collector.c - UDP sockets to collectors (collector.h)
+//
+// Sockets are connected, so the kernel reports a collector that refuses datagrams. A socket that
+// cannot be opened is opened again with the next datagram. An error is logged when it changes, not
+// for each datagram.
 #include "export/collector.h"
 
 #include <arpa/inet.h>

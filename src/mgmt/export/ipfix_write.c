@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ipfix_write.c - see ipfix_write.h
+// ipfix_write.c - writes messages of IPFIX (ipfix_write.h)
+//
+// flow_fields[] lists the information elements in the order in which ipfix_flow() writes them; the
+// templates come from it. A record of another kind than the one before begins a new set. The
+// lengths of sets and message are filled in at their ends.
 #include "export/ipfix_write.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sample_packet.c - see sample_packet.h
+// sample_packet.c - reads the flow fields of a sampled frame (sample_packet.h)
+//
+// A header is read only if it is complete. Ports are read from the first fragment only, and for
+// ICMP type and code take the place of the destination port.
 #include "export/sample_packet.h"
 
 #include <stdbool.h>

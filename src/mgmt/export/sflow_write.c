@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sflow_write.c - see sflow_write.h
+// sflow_write.c - writes datagrams of sFlow version 5 (sflow_write.h)
+//
+// All numbers are in network order (XDR). The number of samples is kept in the datagram itself and
+// raised there with each one; a length is filled in when its structure ends.
 #include "export/sflow_write.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_binding.c - access lists of an interface
+// acl_binding.c - access lists of an interface: read, inherited, checked, bound
+//
+// An interface without a list inherits one. A list that belongs to a virtual router gives way to an
+// inherited list of the operator, and may be bound only inside its virtual router.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

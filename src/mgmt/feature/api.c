@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // api.c - the management interface: roles of clients, and the proxy for other hosts
+//
+// The whole part is one value: any difference leads to one step, api_set(), which accepts or
+// refuses all of it.
 #include <string.h>
 
 #include "config/feature_config.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // audit.c - audits of the FIB against the kernel's routes; the last audit of each virtual router
+//
+// rib_manager audits. State and operation ask it and answer later; the metrics come from its
+// totals, so a scrape does not wait.
 #include <string.h>
 
 #include "base/clock.h"

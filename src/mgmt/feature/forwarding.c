@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forwarding.c - settings of all forwarders, and the ledger
+//
+// The counters of the ledger are read until two readings agree, at most LEDGER_TRIES times; under
+// traffic they never do, and the imbalance shows the packets between two counters. Only a balanced
+// ledger is saved over a stop.
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/drop.h"

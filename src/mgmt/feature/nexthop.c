@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop.c - the next hop table, from rib_manager's answer
+//
+// rib_manager copies rows and members in one call, so they belong together. Packets sent to each
+// next hop are written only while they are counted.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port.c - ports: device, link, queues, statistics, and the counter history of the last hour
+//
+// port_config.c has the configuration, port_operation.c the operations. A row of counter_columns is
+// a leaf, a metric and a saved number. LAGs have metric families of their own, because a packet of
+// a LAG is also one of a member and a sum over ports must count it once. The history is restored in
+// ascending order, and no point of it from the future.
 #include <rte_ethdev.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // punt.c - packets to the control plane, by class
+//
+// The part is the array of limits, one for each class, with the defaults of table/punt.c where
+// nothing is configured; any difference sets all of them again.
 #include <string.h>
 
 #include "base/log.h"

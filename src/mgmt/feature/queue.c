@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // queue.c - port queues: sent, waiting and dropped packets
+//
+// A row of a table is a leaf of the state and a metric. Waiting times beyond the last bucket count
+// as its bound. Classes without any packet have no series. queue_drops_of() reads the drops of all
+// interfaces together, at most once a second, for the interface counters.
 #include "feature/queue.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap.c - TAPs: the operation test-tap
+//
+// A test runs in short steps by a timer, because control must not wait. There is one at a time; the
+// request is answered after the last step.
 #include <errno.h>
 
 #include "http/refuse.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upgrade.c - see upgrade.h
+// upgrade.c - the operation and the state of an upgrade (upgrade.h)
+//
+// An upgrade itself is in main/, above this folder: main registers the function that begins one,
+// and writes upgrade_state as it advances.
 #include "feature/upgrade.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_live.c - connections: how many there may be, and the ones that are closed for others
+// http_live.c - limits the connections, and closes silent ones for new ones
 //
 // The resources of clients are limited: a peer (http_peer.h) has at most PEER_LIVE_… connections; a
 // further one closes its connection with the longest silence. While all connections of a listener

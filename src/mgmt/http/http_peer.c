@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_peer.c - resource limits of a user of the socket, or an address behind the proxy
+// http_peer.c - counts the connections, requests, bodies and wrong tokens of each peer
+// (http_peer.h)
+//
+// GUESSES_MAX wrong tokens within a window pause a peer, except for the token that was right
+// before: a guesser behind the same address does not lock its user out. Idle peers are forgotten,
+// those with recent tokens later, and at most REMEMBERED_MAX of them are kept.
 #include "http/http_peer.h"
 
 #include <arpa/inet.h>

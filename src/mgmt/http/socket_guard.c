@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // socket_guard.c - sets the access rights of a UNIX socket (socket_guard.h)
+//
+// It writes the access control list as Linux keeps it, in the extended attribute
+// system.posix_acl_access, with the entries in the order that Linux demands. Without support in the
+// file system it gives the socket to the first group, or, for a single user, lets all connect, and
+// http_listen.c turns others away.
 #include "http/socket_guard.h"
 
 #include <endian.h>

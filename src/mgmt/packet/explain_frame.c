@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain_frame.c - builds the frame for `explain`
+// explain_frame.c - builds the frame for `explain` from the operator's input (explain_frame.h)
+//
+// The frame is as a host would send it: lengths, checksums and padding are right, and TCP begins a
+// connection. It grows to the requested size with zero bytes. A later fragment has no header above
+// IP.
 #include "packet/explain_frame.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pcapng.c - see pcapng.h
+// pcapng.c - writes blocks of a pcapng file (pcapng.h)
+//
+// A block's length stands at both of its ends: block_end() fills in the first one. Options and data
+// are padded to four bytes.
 #include "packet/pcapng.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // column.c - writes and reads the members of a struct by a table
 //
-// Each function walks the table once and does for each column what its kind asks. A number of any
-// size passes through uint64_t; a negative one through its two's complement.
+// Each function walks the table once and treats each column by its kind. A number of any size
+// passes through uint64_t; a negative one through its two's complement.
 #include "restconf/column.h"
 
 #include <stdarg.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// api.c - see api.h
+// api.c - a small HTTP client for kamueed's socket (api.h)
+//
+// A request that fails because the kept connection was closed is sent once more on a new one. After
+// a timeout, requests fail at once for a second, so that a walk over many objects does not wait
+// again for each. Answers are read with a limit of size and time.
 #include "snmp/api.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// interfaces.c - see interfaces.h
+// interfaces.c - merges kamueed's and Linux's interfaces into one table (interfaces.h)
+//
+// TAPs are left out of Linux's interfaces, because kamueed has rows for those. While kamueed does
+// not answer, requests fail; after GONE_S seconds the table consists of Linux's interfaces alone.
+// Times are converted to the agent's uptime once, when they are new, so a set clock does not move
+// them.
 #include "snmp/interfaces.h"
 
 #include <errno.h>

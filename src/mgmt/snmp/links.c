@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // links.c - reads the Linux interfaces of our network namespace by rtnetlink
+//
+// One dump gives all rows but the speed, which is in sysfs. Operational states are mapped to those
+// of RFC 2863; a driver that reports none counts as up if its flags say so.
 #include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mib.c - see mib.h
+// mib.c - finds rows by keys, and answers the agent's requests (mib.h)
+//
+// A tree offers its rows sorted by key, so GET is a search and GETNEXT the next greater one, column
+// by column. Rows are read together and kept for ten times as long as reading them took, at least
+// one second: so a walk sees one table, and reading takes at most a tenth of the time.
 #include "snmp/mib.h"
 
 #include <stdlib.h>

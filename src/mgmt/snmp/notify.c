@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// notify.c - see notify.h
+// notify.c - sends linkUp and linkDown, and follows the virtual routers (notify.h)
+//
+// It remembers the state of each of kamueed's links and tells the differences to the table just
+// read. The first table is only remembered. After an event it looks at most every LOOK_NS, and less
+// often if reading takes long. A connection that ends leads to another and to a look, so no change
+// is missed.
 #include "snmp/notify.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_index.c - index of the top of a tree, by schema node and keys
+// config_index.c - index of the top of a tree, by schema node and keys (config_index.h)
+//
+// An open hash table; a deleted slot is marked, so that searches continue behind it. The index
+// remembers the last entry of each list and inserts behind it, because libyang would walk the list.
+// An entry that is there twice is noted when the index is filled.
 #include "yang/config_index.h"
 
 #include <stdlib.h>
