@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// build.c - see build.h
+// build.c - the steps from a source to an object (build.h)
+//
+// Each step is a tool, its arguments and its input files; the output of one is the input of the
+// next, in memory. Only bytes that wasm.h has read, checked and written again reach wabt and the
+// system's compiler. prelude.h takes the place of wasm2c's own prelude, which compose() finds only
+// in the output of wabt 1.0.32; other output is refused. Options without a time, a path or a build
+// id make the same object from the same bytes.
 #include "compiler/build.h"
 
 #include <errno.h>

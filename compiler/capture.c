@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capture.c - see capture.h
+// capture.c - reads frames of a capture file with libpcap (capture.h)
+//
+// VLAN tags are skipped. The IP header gives the length, because Ethernet pads short frames. Frames
+// that are cut too short or too long for a slot are left out, but counted in the numbering.
 #include "compiler/capture.h"
 
 #include <pcap/pcap.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// compiler.c - see compiler.h
+// compiler.c - one run of a compiler: a directory, a child, its output (compiler.h)
+//
+// compiler_confine.c takes the child's rights away before it executes the tool. The child's output
+// goes to a file in memory, so no pipe can block. The result is read with distrust: it must be a
+// regular file of bounded size that belongs to the child's user and has no second link. The
+// directory is removed in any case.
 #include "compiler/compiler.h"
 
 #include <errno.h>

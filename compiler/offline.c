@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offline.c - see offline.h
+// offline.c - runs a built program on a capture (offline.h)
+//
+// Frames are collected to bursts and copied into the slots of an instance, as in a forwarder. A
+// fault ends the instance: the rest of the burst runs in a new one, so its counters are added up
+// before.
 #include "compiler/offline.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// signature.c - see signature.h
+// signature.c - signs and verifies an object with keys in files (signature.h)
+//
+// An object that is signed already gets a new signature in place of the old one. Private keys with
+// a password are refused without asking for it.
 #include "compiler/signature.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verdicts.c - see verdicts.h
+// verdicts.c - checks and prints the verdicts of `kamuee-program test` (verdicts.h)
+//
+// A forwarder makes the same checks: the hook allows the action, the argument is in range, and
+// changes stay within the readable bytes and spare the header fields that the router reads
+// afterwards. A verdict that fails counts as a fault and prints the broken rule. Each packet is
+// printed at once.
 #include "compiler/verdicts.h"
 
 #include <inttypes.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wasm_read.c - see wasm.h: reads sections and their entries; wasm_body.c reads the instructions
+// wasm_read.c - reads a module's sections and their entries (wasm.h); wasm_body.c reads
+// instructions
+//
+// Every byte comes from wasm_byte(), which sets `broken` behind the end and returns 0, so no reader
+// runs over; a number may not have more bits than its type. Each count has a maximum, and every
+// array is of that size. A refusal names the byte, or the function by its number and, if the module
+// has one, its name.
 #include "compiler/wasm.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wasm_write.c - see wasm.h: writes the module for wabt, with a charge at each loop's head
+// wasm_write.c - writes the module for wabt, with a charge at each loop's head (wasm.h)
+//
+// It writes from the structures that wasm_read() has filled, never from the bytes, so nothing
+// unread can pass. All known imports come first, in a fixed order, and functions are numbered
+// behind them; calls are renumbered accordingly. The charge is a call of an import with the cost of
+// one round.
 #include <string.h>
 
 #include "compiler/wasm_priv.h"
