@@ -132,7 +132,7 @@ static void what_is_cleared_is_as_the_schema_says_and_of_what_was_named(void **s
     assert_in_schema(reply.body.s);
 }
 
-// Asks for a container, or an entry of a list, and compares its leaves with those of the schema.
+// Asks for a container, or an entry of a list, and compares its leaves with the schema.
 static void assert_has_every_leaf(const char *of, const char *schema)
 {
     const struct lysc_node *at = lys_find_path(yang_ctx, NULL, schema, false), *leaf;

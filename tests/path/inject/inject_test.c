@@ -70,7 +70,7 @@ path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belon
     assert_int_equal(c.drop_packets, 1);
 }
 
-// Such a frame is the port's own, whatever its tag says.
+// Such a frame is the port's own, even if its tag names a sub-interface.
 path_test(a_tagged_frame_of_the_kernel_that_is_refused_is_counted_where_it_was_sent)
 {
     uint16_t sub = rig_iface(1, 300, VR_DEFAULT);
