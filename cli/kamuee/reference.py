@@ -25,14 +25,14 @@ WIDE = Path(__file__).parent / "wide.py"
 
 
 def commands() -> Iterator[str]:
-    yield "| Command | What it does | JSON |"
+    yield "| Command | Effect | JSON |"
     yield "|---|---|---|"
     for command in COMMANDS:
         yield f"| {code(command.pattern)} | {command.help} | {command.json and code(command.json)} |"
 
 
 def options() -> Iterator[str]:
-    yield "| Option | What it does |"
+    yield "| Option | Effect |"
     yield "|---|---|"
     for option in OPTIONS:
         names = ", ".join(name for name in (option.short, option.long) if name)
@@ -40,7 +40,7 @@ def options() -> Iterator[str]:
 
 
 def filters() -> Iterator[str]:
-    yield "| Filter | What it does |"
+    yield "| Filter | Effect |"
     yield "|---|---|"
     for name, help_ in FILTERS.items():
         takes = " EXPRESSION" if name in ("include", "exclude", "begin") else ""

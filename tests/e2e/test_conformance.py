@@ -164,8 +164,8 @@ def icmp_error4():
 
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 PASSES, SILENCE = (1, []), (0, [])
-NOT_LOOKED_UP = ("Linux looks every source up; we do where `set interface NAME urpf` asks for it (RFC 3704), and know without a lookup "
-                 "only what is nobody's address anywhere")
+NOT_LOOKED_UP = ("Linux looks every source up; we do so only with `set interface NAME urpf` (RFC 3704), and drop without a lookup only "
+                 "addresses that no host may have")
 NOBODY_ELSE = "Linux forwards class E; nobody else on the Internet does (RFC 6890)"
 
 
@@ -263,10 +263,9 @@ CASES = [
     case("an_ipv6_packet_from_a_mapped_address_is_dropped", ("6890", "2.2.3", "SHOULD"), v6(src="::ffff:10.1.0.2"), SILENCE,
          linux=PASSES, why="Linux forwards mapped addresses like others; they are never on a wire (RFC 6890 2.2.3)"),
     case("an_ipv6_packet_to_nowhere_is_dropped", ("4291", "2.5.2", "MUST"), v6(dst="::"), SILENCE,
-         linux=(0, [(1, 0)]), why="Linux tells the sender that there is no route; what can be nobody's address is dropped in silence here, as other "
-         "martians are"),
+         linux=(0, [(1, 0)]), why="Linux tells the sender that there is no route; we drop the unspecified address in silence, as other martians"),
     case("a_link_local_source_does_not_leave_its_link", ("4291", "2.5.6", "MUST"), v6(src="fe80::77"), (0, [(1, 2)]),
-         linux=SILENCE, why="Linux asks first who has fe80::77, and nobody does; we answer who sent the frame"),
+         linux=SILENCE, why="Linux resolves fe80::77 first, in vain; we answer to the MAC address that sent the frame"),
     case("ipv6_to_the_loopback_address_is_dropped", ("4291", "2.5.3", "MUST"), v6(dst="::1"), SILENCE),
     case("ipv6_multicast_is_not_forwarded_without_a_tree", None, v6(dst="ff0e::77"), SILENCE,
          to_mac="33:33:00:00:00:77"),

@@ -191,7 +191,7 @@ def test_two_tenants_have_their_own_routers(machines):
     subprocess.run(["mount", "--bind", groups, "/etc/group"], check=True)
     router.wrapper("groupadd", '#!/bin/sh\necho "$1:x:$((7000 + $(wc -l < /etc/group))):" >> /etc/group\n')
     try:
-        router.follow(PAGES + "tenants.md", end="**What comes next.**")
+        router.follow(PAGES + "tenants.md", end="**Next")
         for own, other in (("red", "blue"), ("blue", "red")):
             seen = router.shell(f"runuser -u nobody -g {own}-admins -- kamuee show vr; runuser -u nobody -g {own}-admins -- kamuee show running-config").stdout
             assert f"set interface {own}-up vr {own}" in seen and other not in seen, seen
