@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cpu.c - see cpu.h
+// cpu.c - finds the vector instructions of this CPU, within the limit of KAMUEE_SIMD (cpu.h)
+//
+// A set contains the sets below it: AVX-512 counts only with all of F, BW, DQ, VL and CD, and with
+// AVX2. The limit is read once; two threads that read it at the same time get the same value.
 #include "base/cpu.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// protocol.c - see protocol.h
+// protocol.c - the table of routing protocols and their names (protocol.h)
 #include "base/protocol.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// table_gen_test.c - a generated table: no prefix twice, lengths as in a full table, one for a seed
 #include "base/table_gen.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unwell.c - see unwell.h
+// unwell.c - a fixed array of processes that do not work, by name (unwell.h)
 #include "base/unwell.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process.c - see process.h
+// process.c - reads /proc about this process and others (process.h)
+//
+// A zombie counts as gone. A process that cannot be looked at, for lack of descriptors for example,
+// counts as alive.
 #include "core/process.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keeper_protocol.c - see keeper_protocol.h
+// keeper_protocol.c - sends and receives messages of the keeper (keeper_protocol.h)
+//
+// A message of another size is refused, and its descriptor closed. A peer is trusted if the kernel
+// says that it is root or our own user.
 #include "main/keeper_protocol.h"
 
 #include <stdio.h>

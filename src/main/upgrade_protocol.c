@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upgrade_protocol.c - see upgrade_protocol.h
+// upgrade_protocol.c - sends and receives messages of an upgrade (upgrade_protocol.h)
+//
+// A message is as long as its text, so its format does not change with the size of the buffer.
 #include "main/upgrade_protocol.h"
 
 #include <stddef.h>

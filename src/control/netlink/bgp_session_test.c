@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// bgp_session_test.c - which lines of /proc/net/tcp and tcp6 are BGP sessions, and of which peer
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// netlink_reader_test.c - which lines of /proc/net/netlink are listeners to route announcements
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metalink.c - see metalink.h
+// metalink.c - registers the buffer flag of packets that have passed a metalink (metalink.h)
 #include "table/metalink.h"
 
 #include <rte_errno.h>

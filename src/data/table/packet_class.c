@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// packet_class.c - see packet_class.h
+// packet_class.c - registers the buffer flag of packets with a class (packet_class.h)
 #include "table/packet_class.h"
 
 #include <rte_errno.h>

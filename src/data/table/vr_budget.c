@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr_budget.c - see vr_budget.h
+// vr_budget.c - writes the limits of a virtual router (vr_budget.h)
+//
+// Limits are stored one by one, so a reader may see some old and some new ones, each valid by
+// itself. The bucket of punted packets holds a quarter of a second at its rate.
 #include "table/vr_budget.h"
 
 #include "core/thread.h"
