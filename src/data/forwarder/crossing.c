@@ -30,18 +30,17 @@ bool crossing_pass(struct forwarder *f, struct burst *b)
     return b->out_port[0] == PORT_METALINK && metalink_pass(f, b) && b->n;
 }
 
-void crossing_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
-                  unsigned n)
+void crossing_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
 {
     const bool metalink = port == PORT_METALINK;
     unsigned taken = frame_queue_put(f, metalink ? &f->metalink : &f->tunnel_out, pkt, n);
 
     for (unsigned i = 0; i < n; i++) {
         pkt[i]->ol_flags &= ~RX_TAGS;
-        pkt[i]->vlan_tci = iface[i];
+        pkt[i]->vlan_tci = tx_iface(port, pkt[i]);
     }
     for (unsigned i = taken; i < n; i++)
-        tx_drop(f, pkt[i], iface[i], metalink ? DROP_METALINK_FULL : DROP_TUNNEL_FULL);
+        tx_drop(f, pkt[i], pkt[i]->vlan_tci, metalink ? DROP_METALINK_FULL : DROP_TUNNEL_FULL);
 }
 
 // f->rx has come by port `id`, which has no device; `port` has the interfaces.

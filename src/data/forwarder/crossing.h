@@ -23,9 +23,8 @@ _Static_assert(PORT_METALINK == PORT_TUNNEL + TUNNEL_PORTS && PORT_TUNNEL >= POR
 // is to be looked up there.
 bool crossing_pass(struct forwarder *f, struct burst *b);
 
-// Queues n finished frames that leave by such a port, with their interfaces, as in f->tx_iface.
-void crossing_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
-                  unsigned n);
+// Queues n finished frames that leave by such a port, with their interfaces beside them.
+void crossing_put(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n);
 // f->n_crossing frames wait. Passes them through the stages, until none is left.
 void crossing_take(struct forwarder *f);
 // Passes the next one through its stages, recorded. Returns false if there is none.

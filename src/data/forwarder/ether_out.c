@@ -2,7 +2,7 @@
 // Stage ether_out: writes the new headers and appends each packet to its port's array
 //
 //   in     b->ip[], nh[], the results of lanes->apply_nexthops; each nh[] is an adjacency
-//   out    f->tx_pkt[port] and tx_iface[port], one array per port, in order; the burst is empty
+//   out    f->tx_pkt[port], one array per port, in order; the burst is empty
 //
 // The Ethernet header is copied from the adjacency in overlapping words of 8 bytes; TTL and
 // checksum are written as one word; padding after the packet is cut off by setting the length. The
@@ -12,8 +12,8 @@
 // A core commits about one store per cycle, so stores are the main cost here, and nothing is
 // written in front of the frame, which would touch another cache line. If all frames leave with as
 // many tags as they came with (b->in_place), their data stays where it is; if they also keep their
-// length (b->same), the mbufs are not written. Untagged frames are counted in the port's word, and
-// by tx_flush for their interface; beside others is their interface.
+// length (b->same), no more is written than a tagged frame's interface, in place of a tag (tx.h).
+// Untagged frames are counted in the port's word, and by tx_flush for their interface.
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tx.h"
@@ -53,7 +53,6 @@ INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t fam
     uint8_t *const mark = f->used_mark;
     uint64_t *const tx_word = f->tx_word;
     struct rte_mbuf *(*const tx_pkt)[COLLECT_MAX] = f->tx_pkt;
-    uint16_t (*const tx_iface)[COLLECT_MAX] = f->tx_iface;
     const uint8_t epoch = f->used_epoch;
     const unsigned n = b->n;
 
@@ -86,7 +85,7 @@ INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t fam
             tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
         } else {
             tx_word[port] = at + 1;
-            tx_iface[port][tx_word_n(at)] = b->out_iface[i];
+            m->vlan_tci = b->out_iface[i];
             counter_pair_add(&counter[b->out_iface[i]].tx_packets, size);
         }
         if (unlikely(mark[id] != epoch))

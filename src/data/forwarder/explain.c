@@ -75,12 +75,12 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
         const uint16_t port = (uint16_t)__builtin_ctzll(ports);
         const unsigned n = tx_word_n(f->tx_word[port]);
         if (crossing_is_port(port)) {
-            crossing_put(f, port, f->tx_pkt[port], f->tx_iface[port], n);
+            crossing_put(f, port, f->tx_pkt[port], n);
         } else {
             no_queue |= !real || real->tx_owner[port] == PLAN_TX_NONE;
             rte_pktmbuf_free_bulk(f->tx_pkt[port], n);
         }
-        tx_clear(f, port);
+        f->tx_word[port] = 0;
     }
     if (no_queue)
         record_refused(f, DROP_TX_NO_QUEUE);

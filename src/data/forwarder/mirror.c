@@ -53,13 +53,14 @@ static struct rte_mbuf *copy_for(const struct port *to, const struct rte_mbuf *m
 static unsigned send_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **copy, unsigned n)
 {
     unsigned owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE, sent = 0;
-    const uint16_t own[BURST_MAX] = {0}; // the port's interface counts them, whatever their tags
 
     if (owner == f->index) {
         sent = rte_eth_tx_burst(port, f->plan->tx_queue[port], copy, (uint16_t)n);
         f->counter->tx += sent;
     } else if (owner == PLAN_TX_QUEUE) {
-        queue_feed(f, port, copy, own, n);
+        for (unsigned i = 0; i < n; i++) // the port's interface counts them, whatever their tags
+            copy[i]->vlan_tci = port_get(port)->untagged;
+        queue_feed(f, port, copy, n);
         sent = n;
     } else if (owner < FORWARDER_MAX) {
         for (unsigned i = 0; i < n; i++)

@@ -44,7 +44,7 @@ place_of(const struct port_queue_settings *s, uint16_t id, const struct rte_mbuf
     const uint8_t *type_at = tags_skip(m);
     int given = packet_class_get(m);
 
-    if (type_at && type_at != rte_pktmbuf_mtod_offset(m, const uint8_t *, 12))
+    if (type_at && tags_begin(m))
         p.tag = (uint8_t *)(uintptr_t)type_at - 2;
     uint8_t tos = likely(type_at != NULL) ? tos_of(type_at, &p.ip) : 0;
     if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel may send anything
@@ -97,13 +97,13 @@ uint32_t queue_flow_hash(const struct rte_mbuf *m)
 
 // Collects the queue manager's inputs for the frames, whose interface is beside them from now on.
 static void places_fill(const struct port_queue_settings *s, uint16_t port, struct rte_mbuf **pkt,
-                        const uint16_t *iface, unsigned n, struct queue_packet *out)
+                        unsigned n, struct queue_packet *out)
 {
-    const uint16_t own = port_get(port)->untagged;
+    const uint16_t own = tx_iface_own(port);
 
     for (unsigned i = 0; i < n; i++) {
         struct rte_mbuf *m = pkt[i];
-        struct queue_place p = place_of(s, iface[i] ? iface[i] : own, m);
+        struct queue_place p = place_of(s, tags_begin(m) ? m->vlan_tci : own, m);
 
         m->vlan_tci = p.iface;
         out[i] = (struct queue_packet){.packet = m,
@@ -201,8 +201,7 @@ static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
         queue_put_all(f, q, p + passed, n - passed, f->now);
 }
 
-void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
-                unsigned n)
+void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
 {
     struct port_queue *q = f->plan->queue[port];
     unsigned owner = f->plan->queue_owner[port];
@@ -212,7 +211,7 @@ void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const
     f->counter->held += n;
     for (unsigned at = 0, k; at < n; at += k) {
         k = RTE_MIN(n - at, (unsigned)BURST_MAX);
-        places_fill(s, port, pkt + at, iface + at, k, p);
+        places_fill(s, port, pkt + at, k, p);
         if (owner == f->index)
             own_feed(f, q, port, s, pkt + at, p, k);
         else

@@ -129,7 +129,7 @@ void queue_device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
                        struct rte_mbuf **pkt, unsigned n)
 {
     f->counter->held -= n; // packets dropped by tx_prepare are no longer held
-    n = tx_prepare(f, port, pkt, NULL, n);
+    n = tx_prepare(f, port, pkt, n);
     unsigned sent = rte_eth_tx_burst(port, 0, pkt, (uint16_t)n);
 
     f->counter->tx += sent;

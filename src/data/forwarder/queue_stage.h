@@ -23,9 +23,8 @@ struct queue_place queue_place_of(const struct port_queue_settings *s, uint16_t 
 uint32_t queue_flow_hash(const struct rte_mbuf *m);
 
 // Puts n finished frames for `port`, whose tx_owner is PLAN_TX_QUEUE, into its queue, or into the
-// ring to its owner. They count as held from now on. iface: as in f->tx_iface[port].
-void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, const uint16_t *iface,
-                unsigned n);
+// ring to its owner. They count as held from now on.
+void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n);
 // Drops such a frame. Its interface is beside it, as if it were its tag.
 void queue_drop(struct forwarder *f, struct rte_mbuf *m, enum drop_reason reason);
 // For the owner: puts packets into the queue manager. Returns false if some were dropped, whose

@@ -127,7 +127,7 @@ static bool add_sent(struct forwarder *f, struct packet_trace_step *s)
         for (unsigned k = f->record.tx[port]; k < tx_word_n(f->tx_word[port]); k++) {
             struct rte_mbuf *m = f->tx_pkt[port][k];
             unsigned n = p->n_frames;
-            uint16_t iface = tx_iface_of(port, f->tx_iface[port][k]);
+            uint16_t iface = tx_iface(port, m);
             frame_add(p, s, m, port, iface);
             if (p->n_frames > n && f->plan && f->plan->queue[port])
                 note_queue(f->plan->queue[port], iface, m, &p->frame[n].queue);

@@ -113,7 +113,6 @@ struct forwarder {
     uint64_t tx_ports;               // bit p: tx_pkt[p] may have packets
     uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
-    uint16_t tx_iface[PORT_MAX][COLLECT_MAX]; // of each; 0: the port's own, as beyond tx_word_n
     uint32_t n_crossing;             // frames in the next three queues
     bool crossing;                   // crossing.c is taking them
     struct frame_queue metalink;     // on their way to the other end of their metalink (metalink.c)

@@ -35,13 +35,17 @@ const uint8_t *tags_read(const struct rte_mbuf *m, bool received, struct tags *t
 enum drop_reason tags_iface(const struct port *port, const struct tags *t, uint16_t *id);
 // Both in one; returns 0 = none.
 uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m, bool received);
+static inline bool tags_begin(const struct rte_mbuf *m) // has the finished frame a tag?
+{
+    return is_tag(load16(rte_pktmbuf_mtod_offset(m, const uint8_t *, 12)));
+}
 // Returns where the EtherType of a finished frame is, behind its tags; NULL: the frame ends before.
 static inline const uint8_t *tags_skip(const struct rte_mbuf *m)
 {
     const uint8_t *at = rte_pktmbuf_mtod(m, const uint8_t *) + 12;
     struct tags more;
 
-    if (!is_tag(load16(at)))
+    if (!tags_begin(m))
         return at;
     if (likely(m->data_len >= ETHER_HDR + VLAN_HDR && !is_tag(load16(at + VLAN_HDR))))
         return at + VLAN_HDR;

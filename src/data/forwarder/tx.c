@@ -39,11 +39,11 @@ void tx_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_
     packet_drop(f, m, iface, reason);
 }
 
-static void drop_all(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
-                     const uint16_t *iface, unsigned n, enum drop_reason reason)
+static void drop_all(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n,
+                     enum drop_reason reason)
 {
     for (unsigned i = 0; i < n; i++)
-        tx_drop(f, pkt[i], tx_iface_of(port, iface[i]), reason);
+        tx_drop(f, pkt[i], tx_iface(port, pkt[i]), reason);
 }
 
 static bool is_ours(struct rte_mbuf *m)
@@ -55,7 +55,7 @@ static bool is_ours(struct rte_mbuf *m)
 // For a port with FAST_FREE: replaces packets of other pools, with several segments or several
 // references, by copies. Returns the number of packets left.
 static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
-                                         uint16_t *iface, unsigned n)
+                                         unsigned n)
 {
     unsigned k = 0;
 
@@ -64,40 +64,36 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
                         *copy = is_ours(m) ? m : rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         if (!copy || copy->nb_segs > 1) {
             rte_pktmbuf_free(copy);
-            tx_drop(f, m, iface ? tx_iface_of(port, iface[i]) : m->vlan_tci, DROP_TX_NO_BUFFER);
+            tx_drop(f, m, tx_iface(port, m), DROP_TX_NO_BUFFER);
             continue;
         }
         if (copy != m)
             packet_end(f, m, 0);
-        if (iface)
-            iface[k] = iface[i];
         pkt[k++] = copy;
     }
     return k;
 }
 
-static inline __attribute__((always_inline)) unsigned
-prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, uint16_t *iface, unsigned n)
+static inline __attribute__((always_inline)) unsigned prepare(struct forwarder *f, uint16_t port,
+                                                              struct rte_mbuf **pkt, unsigned n)
 {
     if (unlikely(port_get(port)->watch_tx))
         watch_sent(f, port, pkt, n);
     if (unlikely(__atomic_load_n(&exchange_mixed, __ATOMIC_RELAXED)) && port_get(port)->fast_free)
-        n = tx_copies(f, port, pkt, iface, n);
+        n = tx_copies(f, port, pkt, n);
     return n;
 }
 
-unsigned tx_prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, uint16_t *iface,
-                    unsigned n)
+unsigned tx_prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
 {
-    return prepare(f, port, pkt, iface, n);
+    return prepare(f, port, pkt, n);
 }
 
 // Inline, because a call would cost 0.6 % of a plain packet's instructions.
-static inline __attribute__((always_inline)) void tx_send(struct forwarder *f, uint16_t port,
-                                                          uint16_t queue, struct rte_mbuf **pkt,
-                                                          uint16_t *iface, unsigned n)
+static inline __attribute__((always_inline)) void
+tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
 {
-    n = prepare(f, port, pkt, iface, n);
+    n = prepare(f, port, pkt, n);
     unsigned sent = rte_eth_tx_burst(port, queue, pkt, (uint16_t)n);
 
     for (unsigned try = 0; unlikely(sent < n) && try < TX_TRIES; try++) {
@@ -106,30 +102,28 @@ static inline __attribute__((always_inline)) void tx_send(struct forwarder *f, u
     }
     f->counter->tx += sent;
     if (unlikely(sent < n))
-        drop_all(f, port, pkt + sent, iface + sent, n - sent, DROP_TX_FULL);
+        drop_all(f, port, pkt + sent, n - sent, DROP_TX_FULL);
 }
 
 // The port has fewer transmit queues than there are forwarders: `owner` has its queue.
 static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt,
-                         const uint16_t *iface, unsigned n)
+                         unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         *packet_meta(pkt[i]) = (struct packet_meta){
-            .port = port, .kind = INJECT_TX, .iface = tx_iface_of(port, iface[i])};
+            .port = port, .kind = INJECT_TX, .iface = tx_iface(port, pkt[i])};
     unsigned sent = rte_ring_enqueue_burst(exchange_inject[owner], (void **)pkt, n, NULL);
-    drop_all(f, port, pkt + sent, iface + sent, n - sent, DROP_INJECT_RING_FULL);
+    drop_all(f, port, pkt + sent, n - sent, DROP_INJECT_RING_FULL);
     f->handed |= 1u << owner;
 }
 
-static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, const uint16_t *iface,
-                   unsigned n);
+static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n);
 
 // Sends the port's packets, if any. `member`: of a LAG, which sends by it.
 static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, uint16_t port,
                                                           bool member)
 {
     struct rte_mbuf **pkt = f->tx_pkt[port];
-    uint16_t *iface = f->tx_iface[port];
     uint64_t word = f->tx_word[port];
     struct counter_iface *c = &f->counter->iface[port_get(port)->untagged];
     unsigned n = tx_word_n(word), owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE;
@@ -139,18 +133,18 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
     c->tx_packets += word >> 16 & 0xffff;
     c->tx_bytes += word >> 32;
     if (likely(owner == f->index))
-        tx_send(f, port, f->plan->tx_queue[port], pkt, iface, n);
+        tx_send(f, port, f->plan->tx_queue[port], pkt, n);
     else if (owner == PLAN_TX_QUEUE)
-        queue_feed(f, port, pkt, iface, n);
+        queue_feed(f, port, pkt, n);
     else if (owner < FORWARDER_MAX)
-        tx_hand_over(f, port, owner, pkt, iface, n);
+        tx_hand_over(f, port, owner, pkt, n);
     else if (crossing_is_port(port))
-        crossing_put(f, port, pkt, iface, prepare(f, port, pkt, iface, n));
+        crossing_put(f, port, pkt, prepare(f, port, pkt, n));
     else if (owner == PLAN_TX_LAG && !member)
-        tx_lag(f, port, pkt, iface, n);
+        tx_lag(f, port, pkt, n);
     else
-        drop_all(f, port, pkt, iface, n, DROP_TX_NO_QUEUE);
-    tx_clear(f, port);
+        drop_all(f, port, pkt, n, DROP_TX_NO_QUEUE);
+    f->tx_word[port] = 0;
 }
 
 // The flow hash of a frame, as configured for the virtual router of its interface; of its MACs if
@@ -171,28 +165,24 @@ static uint32_t hash_of_frame(uint16_t id, const struct rte_mbuf *m)
     return (uint32_t)(hash_mix64(load64(frame) ^ load32(frame + 8)) >> 32);
 }
 
-static inline void frame_append(struct forwarder *f, uint16_t port, struct rte_mbuf *m,
-                                uint16_t iface)
+static inline void frame_append(struct forwarder *f, uint16_t port, struct rte_mbuf *m)
 {
-    unsigned at = tx_word_n(f->tx_word[port]++);
-
-    f->tx_pkt[port][at] = m;
-    f->tx_iface[port][at] = iface;
+    f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = m;
 }
 
-static __attribute__((noinline, cold)) void
-tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, const uint16_t *iface, unsigned n)
+static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t lag,
+                                                   struct rte_mbuf **pkt, unsigned n)
 {
     uint64_t members = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        uint16_t id = tx_iface_of(lag, iface[i]);
+        uint16_t id = tx_iface(lag, pkt[i]);
         uint8_t port = lag_member(lag, hash_of_frame(id, pkt[i]));
         if (port == LAG_NO_MEMBER) {
             tx_drop(f, pkt[i], id, DROP_LAG_NO_MEMBER);
             continue;
         }
-        frame_append(f, port, pkt[i], id); // there is room: all arrays hold tx_queued packets
+        frame_append(f, port, pkt[i]); // there is room: all arrays hold tx_queued packets
         members |= 1ull << port;
     }
     for (; members; members &= members - 1)
@@ -211,7 +201,8 @@ void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t 
 {
     if (f->tx_queued == COLLECT_MAX)
         tx_flush(f);
-    frame_append(f, port, m, iface);
+    m->vlan_tci = iface; // read if the frame has tags
+    frame_append(f, port, m);
     f->tx_ports |= 1ull << port;
     f->tx_queued++;
 }

@@ -3,32 +3,28 @@
 #ifndef FORWARDER_TX_H
 #define FORWARDER_TX_H
 
-#include <string.h>
-
 #include "forwarder/state.h"
+#include "forwarder/tags.h"
 
 void tx_flush(struct forwarder *f); // all ports
-// The interface of a frame in f->tx_pkt[port], beside which `iface` is in f->tx_iface[port].
-static inline uint16_t tx_iface_of(uint16_t port, uint16_t iface)
+// Returns the interface of untagged frames that leave by the port, which may be a LAG's member.
+static inline uint16_t tx_iface_own(uint16_t port)
 {
-    return iface ? iface : port_get(port)->untagged;
+    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
+
+    return port_get(lag ? lag : port)->untagged;
+}
+// Returns the interface of a finished frame. A tagged frame has it in the buffer, in place of a tag
+// that the device would insert.
+static inline uint16_t tx_iface(uint16_t port, const struct rte_mbuf *m)
+{
+    return tags_begin(m) ? m->vlan_tci : tx_iface_own(port);
 }
 // Drops a frame that `iface` has counted as sent.
 void tx_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_reason reason);
 // Prepares frames for the device: shows them to watches, and copies them if the device needs it.
-// iface: as in f->tx_iface[port]; NULL: beside each frame, as in a queue. Returns the number of
-// frames left.
-unsigned tx_prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, uint16_t *iface,
-                    unsigned n);
-// Empties f->tx_pkt[port].
-static inline void tx_clear(struct forwarder *f, uint16_t port)
-{
-    const uint64_t word = f->tx_word[port];
-
-    if (unlikely(tx_word_n(word) != (word >> 16 & 0xffff))) // not all are of the port's own
-        memset(f->tx_iface[port], 0, tx_word_n(word) * sizeof *f->tx_iface[port]);
-    f->tx_word[port] = 0;
-}
+// Returns the number of frames left.
+unsigned tx_prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n);
 // Appends a frame that `iface` has counted.
 void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t iface);
 // Sends a frame without VLAN tags out of interface `id`, which counts it; `no_room`: drop reason if
