@@ -105,17 +105,18 @@ struct journal_answer {
     uint64_t lost; // journal_tail: records beyond the limit
 };
 
-// All: 0 or -errno. The answer is freed when `done` returns.
+// All: 0 or -errno. The answer is freed when `done` returns;
+// `done` may take its vectors.
 int journal_changes(const struct journal_query *q,
-                    void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+                    void (*done)(void *ctx, struct journal_answer *a), void *ctx);
 // Longest match (JOURNAL_COVERING, prefix = host) or exact prefix as of from_ns; vr and family must
 // be set.
 int journal_at(const struct journal_query *q,
-               void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+               void (*done)(void *ctx, struct journal_answer *a), void *ctx);
 
 // Records since record `from`, oldest first; keeps the newest ones if the limit is exceeded.
 int journal_tail(const struct journal_query *q,
-                 void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+                 void (*done)(void *ctx, struct journal_answer *a), void *ctx);
 
 // Saved across a planned stop: journal_save() returns the newest `limit` rows, newest first;
 // journal_restore() inserts rows of an earlier process before ours. Rows older than this boot's

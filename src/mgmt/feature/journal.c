@@ -163,7 +163,7 @@ static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_qu
 // --- changes ------------------------------------------------------------------------------------
 
 // Answers in pages, since there may be a million changes: the next page is asked for when the
-// client has read the last one and has its turn.
+// client has read the last one, and written in the client's turn.
 #define CHANGES_A_PAGE 512
 
 struct changes {
@@ -172,13 +172,21 @@ struct changes {
     unsigned left;              // rows still allowed
     bool streams, gone;
     bool coming; // a page is on its way; false: the client has to read first
+    struct journal_answer page;
     struct text text;
     struct jwrite out;
     struct http_turn turn;
 };
 
+static void free_answer(struct journal_answer *a)
+{
+    vec_free(&a->row);
+    vec_free(&a->nexthop);
+}
+
 static void changes_free(struct changes *c)
 {
+    free_answer(&c->page);
     text_free(&c->text);
     free(c);
 }
@@ -207,19 +215,15 @@ static void end_changes(struct changes *c, bool cut)
     changes_free(c);
 }
 
-static void take_page(void *ctx, const struct journal_answer *a);
+static void take_page(void *ctx, struct journal_answer *a);
 
-static void ask_page(void *ctx)
+static void ask_page(struct changes *c)
 {
-    struct changes *c = ctx;
-
     c->query.limit = c->left < CHANGES_A_PAGE ? c->left : CHANGES_A_PAGE;
-    int r = c->gone ? -ECANCELED : journal_changes(&c->query, take_page, c);
+    int r = journal_changes(&c->query, take_page, c);
     if (!r)
         return;
-    if (c->gone)
-        ; // the client has left
-    else if (c->streams)
+    if (c->streams)
         http_stream_cut(c->http); // malformed JSON tells the reader
     else
         http_refuse_busy(c->http, "rib_manager", r);
@@ -230,8 +234,10 @@ static void changes_room(void *ctx)
 {
     struct changes *c = ctx;
 
+    if (c->coming)
+        return;
     c->coming = true;
-    http_turn(c->http, &c->turn, ask_page, c);
+    ask_page(c);
 }
 
 static void changes_gone(void *ctx)
@@ -258,9 +264,10 @@ static void write_rows(struct changes *c, const struct journal_answer *a)
     c->query.before = a->next;
 }
 
-static void take_page(void *ctx, const struct journal_answer *a)
+static void write_page(void *ctx)
 {
     struct changes *c = ctx;
+    const struct journal_answer *a = &c->page;
     bool first = !c->streams, last = !a->cut || c->left == a->row.n;
 
     if (c->gone || (first && http_left(c->http))) {
@@ -285,9 +292,23 @@ static void take_page(void *ctx, const struct journal_answer *a)
         end_changes(c, a->cut);
         return;
     }
+    free_answer(&c->page);
     c->coming = false;
     if (http_stream_write(c->http, &c->text))
         changes_room(c);
+}
+
+static void take_page(void *ctx, struct journal_answer *a)
+{
+    struct changes *c = ctx;
+
+    if (c->gone) {
+        changes_free(c);
+        return;
+    }
+    c->page = *a;
+    *a = (struct journal_answer){0};
+    http_turn(c->http, &c->turn, write_page, c);
 }
 
 static void run_route_changes(struct http *h, const struct lyd_node *op)
@@ -307,13 +328,13 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
     c = calloc(1, sizeof *c);
     bug_on(!c);
     q.from_ns = moment_of(op, clock_now_ns());
-    *c = (struct changes){.http = h, .query = q, .left = q.limit};
+    *c = (struct changes){.http = h, .query = q, .left = q.limit, .coming = true};
     ask_page(c);
 }
 
 // --- routes at an earlier time ------------------------------------------------------------------
 
-static void send_route_at(void *ctx, const struct journal_answer *a)
+static void send_route_at(void *ctx, struct journal_answer *a)
 {
     struct journal_question *q = ctx;
     struct text t = {0};
@@ -413,7 +434,7 @@ static void publish_change(const struct journal_answer *a, const struct journal_
     event_publish("route-change", json_of_text(&t));
 }
 
-static void publish_changes(void *ctx, const struct journal_answer *a)
+static void publish_changes(void *ctx, struct journal_answer *a)
 {
     if ((unsigned)(uintptr_t)ctx != generation)
         return;
@@ -496,12 +517,6 @@ static json_t *save_row(const struct journal_row *r)
 
     snprintf(s.vr, sizeof s.vr, "%s", vr_get(r->vr)->name);
     return columns_save(row_columns, &s);
-}
-
-static void free_answer(struct journal_answer *a)
-{
-    vec_free(&a->row);
-    vec_free(&a->nexthop);
 }
 
 static json_t *save_journal(void)

@@ -288,7 +288,7 @@ static struct journal_query asked;
 
 static void answer_journal(struct question *q)
 {
-    void (*done)(void *ctx, const struct journal_answer *a) = q->done;
+    void (*done)(void *ctx, struct journal_answer *a) = q->done;
     struct journal_nexthop way[2] = {{.nexthop = 7,
                                   .kind = NEXTHOP_ADJACENCY,
                                   .n_legs = 1,
@@ -309,13 +309,16 @@ static void answer_journal(struct question *q)
     a.prefix = row[0].prefix;
     a.next = 105;
     a.lost = 3;
-    a.row.item = row;
-    a.row.n = asked.limit < 2 ? asked.limit : 2;
-    a.nexthop.item = way;
-    a.nexthop.n = 2;
+    for (unsigned i = 0; i < 2; i++) {
+        if (i < asked.limit)
+            *vec_push(&a.row) = row[i];
+        *vec_push(&a.nexthop) = way[i];
+    }
     if (asked.match == JOURNAL_EXACT && asked.prefix.len == 32)
-        a = (struct journal_answer){.result = -ENODATA};
+        a.result = -ENODATA;
     done(q->ctx, &a);
+    vec_free(&a.row);
+    vec_free(&a.nexthop);
 }
 
 int journal_save(unsigned limit, struct journal_answer *a)
@@ -330,14 +333,14 @@ int journal_restore(const struct journal_answer *a)
 }
 
 int journal_changes(const struct journal_query *q,
-                    void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+                    void (*done)(void *ctx, struct journal_answer *a), void *ctx)
 {
     asked = *q;
     return ask(answer_journal, done, ctx);
 }
 
 int journal_at(const struct journal_query *q,
-               void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+               void (*done)(void *ctx, struct journal_answer *a), void *ctx)
 {
     asked = *q;
     return ask(answer_journal, done, ctx);
@@ -346,7 +349,7 @@ int journal_at(const struct journal_query *q,
 // The second query finds two new records, and three more beyond the limit.
 static void answer_journal_tail(struct question *q)
 {
-    void (*done)(void *ctx, const struct journal_answer *a) = q->done;
+    void (*done)(void *ctx, struct journal_answer *a) = q->done;
 
     if (asked.from != 100) {
         done(q->ctx, &(struct journal_answer){.next = asked.from == UINT64_MAX ? 100 : asked.from});
@@ -357,7 +360,7 @@ static void answer_journal_tail(struct question *q)
 }
 
 int journal_tail(const struct journal_query *q,
-                 void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+                 void (*done)(void *ctx, struct journal_answer *a), void *ctx)
 {
     asked = *q;
     return ask(answer_journal_tail, done, ctx);

@@ -26,7 +26,7 @@ struct state { // one prefix at the time that the walk has reached
 
 struct journal_question {
     struct journal_query q;
-    void (*done)(void *ctx, const struct journal_answer *a);
+    void (*done)(void *ctx, struct journal_answer *a);
     void *ctx;
     enum { CHANGES, AT, TAIL } kind;
     bool started, ended;
@@ -308,7 +308,7 @@ static void continue_query(void *arg)
 }
 
 static int ask_journal(const struct journal_query *query, int kind,
-               void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+               void (*done)(void *ctx, struct journal_answer *a), void *ctx)
 {
     struct journal_question q = {.q = *query, .kind = kind, .done = done, .ctx = ctx};
 
@@ -317,19 +317,19 @@ static int ask_journal(const struct journal_query *query, int kind,
 }
 
 int journal_changes(const struct journal_query *q,
-                    void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+                    void (*done)(void *ctx, struct journal_answer *a), void *ctx)
 {
     return ask_journal(q, CHANGES, done, ctx);
 }
 
 int journal_at(const struct journal_query *q,
-               void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+               void (*done)(void *ctx, struct journal_answer *a), void *ctx)
 {
     return ask_journal(q, AT, done, ctx);
 }
 
 int journal_tail(const struct journal_query *q,
-                 void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+                 void (*done)(void *ctx, struct journal_answer *a), void *ctx)
 {
     return ask_journal(q, TAIL, done, ctx);
 }

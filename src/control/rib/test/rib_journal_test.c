@@ -35,7 +35,7 @@ static int close_fixture(void **state)
 static struct journal_answer answer; // its vectors are copies
 static bool there;
 
-static void got(void *ctx, const struct journal_answer *a)
+static void got(void *ctx, struct journal_answer *a)
 {
     free(answer.row.item);
     free(answer.nexthop.item);
