@@ -72,7 +72,7 @@ static void settings_apply(struct port_queue *q)
         q->current[i] = s->client[i];
     }
     q->applied_bps = s->rate_bps;
-    q->applied = s;
+    q->applied = q->settings->serial = 1;
 }
 
 struct port_queue *router_queue_new(unsigned vrs, unsigned packets_max, unsigned flows)

@@ -147,6 +147,7 @@ static void settings_free(struct rcu_retired *r)
 // Publishes the settings if they changed.
 static void settings_update(struct port_queue_entry *e)
 {
+    static uint32_t serial;
     const size_t head = offsetof(struct port_queue_settings, rate_bps);
     struct port_queue_settings *old = e->queue->settings, *new = settings_build(e);
 
@@ -154,6 +155,7 @@ static void settings_update(struct port_queue_entry *e)
         free(new);
         return;
     }
+    new->serial = ++serial;
     rcu_publish(&e->queue->settings, new);
     if (old)
         rcu_retire(&old->retired, settings_free);
@@ -312,7 +314,7 @@ static void on_port_stopped(const struct control_event *event)
             q->manager = manager_new(*e);
             bug_on(!q->manager);
             memset(q->current, 0, PORT_QUEUE_CLIENTS * sizeof *q->current);
-            q->applied = NULL;
+            q->applied = 0;
             q->applied_bps = 0;
             port_queue_watch_restart(*e);
         }

@@ -190,7 +190,7 @@ static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
 {
     struct rte_ring *ring = q->ring[f->index];
 
-    if (unlikely(s != q->applied))
+    if (unlikely(s->serial != q->applied))
         queue_settings_apply(q, s, f->now);
     while (unlikely(ring && !rte_ring_empty(ring)))
         queue_ring_take(f, q, s, ring, f->now);

@@ -49,7 +49,7 @@ queue_settings_apply(struct port_queue *q, const struct port_queue_settings *s, 
     clients_configure(q, s, now, false);
     queue_set_packets_max(q->manager, s->packets_max);
     q->applied_bps = s->rate_bps;
-    q->applied = s;
+    q->applied = s->serial;
 }
 
 // --- from the rings ------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t p
     uint8_t verdict[BURST_MAX];
     unsigned n, total = 0;
 
-    if (unlikely(s != q->applied))
+    if (unlikely(s->serial != q->applied))
         queue_settings_apply(q, s, now);
     for (unsigned g = 0; g < FORWARDER_MAX; g++)
         if (q->ring[g] && !rte_ring_empty(q->ring[g]))

@@ -38,7 +38,8 @@ struct class_map {
 
 struct port_queue_settings {
     struct rcu_retired retired;
-    uint64_t rate_bps;
+    uint32_t serial;   // of this publication; unlike the address, never used twice
+    uint64_t rate_bps; // from here on compared to find changes
     uint32_t packets_max;
     uint32_t overhead; // bytes on the wire beyond a frame's length
     struct class_map map;
@@ -64,7 +65,7 @@ struct port_queue {
                    // accepts them again
     // the owner
     struct queue_manager *manager;
-    const struct port_queue_settings *applied; // never read, only compared
+    uint32_t applied; // `serial` of the settings in force; 0: none
     uint64_t applied_bps;
     struct queue_client_config *current; // [PORT_QUEUE_CLIENTS]: configuration in the queue manager
     struct rte_mbuf *kept[PORT_QUEUE_KEPT]; // not yet accepted by the device: sent first

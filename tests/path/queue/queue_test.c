@@ -44,6 +44,8 @@ static struct queue_client_config weights(void)
     return c;
 }
 
+static uint32_t serial; // of the last settings
+
 static struct port_queue_settings *settings_new(uint64_t rate_bps)
 {
     struct port_queue_settings *s = calloc(1, sizeof *s);
@@ -64,6 +66,7 @@ static void settings_set(struct port_queue_settings *s)
 {
     struct port_queue_settings *old = queue.settings;
 
+    s->serial = ++serial;
     rcu_publish(&queue.settings, s);
     rcu_synchronize();
     free(old);
@@ -195,6 +198,23 @@ path_test(what_waits_is_held_and_leaves_when_the_rate_allows_it)
     assert_int_equal(sent + rig_discard(1), 100);
     assert_int_equal(held(), 0);
     assert_int_equal(rig_drops_all(), 0);
+    router_end();
+}
+
+path_test(settings_at_the_address_of_former_ones_are_applied)
+{
+    router(FAST);
+    queue.settings->client[VR_DEFAULT].limit_bytes = 0;
+    rig_step(0);
+    send_numbered(0, 1, 1);
+    rig_step(0);
+    assert_int_equal(rig_drops(DROP_QUEUE_FULL), 1);
+    queue.settings->client[VR_DEFAULT].limit_bytes = LIMIT; // freed and allocated again, asleep
+    queue.settings->serial = ++serial;
+    send_numbered(0, 1, 1);
+    rig_step(0);
+    assert_int_equal(rig_drops_all(), 1);
+    assert_int_equal(rig_discard(1), 1);
     router_end();
 }
 
