@@ -47,7 +47,7 @@ def time_to_pass(router: Router, interface: str, way: str, wanted: float) -> tup
 @pytest.mark.parametrize("interface, way", [("p0", "in"), ("p1", "out")])
 def test_a_flood_gets_the_committed_rate(lab, router, target, interface, way):
     """Eight times the rate: once the bucket is used up, the bytes of three seconds at the rate take three seconds. The bucket, which lasts
-    for 400 ms, makes up for pauses of the machine."""
+    for 400 ms, makes up for short pauses of the machine, the bound for others; tests/path/police has the exact rate."""
     router.configure(f"set policer gold cir {CIR} cbs {CBS} ebs 0", f"set interface {interface} police {way} gold")
     before = drops(router, f"policed_{way}")
     flood = threading.Thread(target=send, args=(lab["h1"], [target], 12_000), kwargs={"per_s": 2000, "size": 1000})
@@ -56,7 +56,7 @@ def test_a_flood_gets_the_committed_rate(lab, router, target, interface, way):
         took, full = time_to_pass(router, interface, way, CIR / 8 * SECONDS)
     finally:
         flood.join()
-    assert SECONDS - CBS * 8 / CIR <= took <= 1.1 * SECONDS + full, (took, full)
+    assert SECONDS - CBS * 8 / CIR <= took <= 1.5 * SECONDS + full, (took, full)
     found = colors(router, interface, way)
     assert drops(router, f"policed_{way}") - before == found["red"]["packets"] > 0
     assert found["yellow"]["packets"] == 0
