@@ -90,6 +90,13 @@ def missed(lab, but: str) -> int:
     return sum(port["statistics"]["rx-missed"] for node in nodes for port in measure.client(node).entries("port"))
 
 
+def losses(lab, entries: list[dict]) -> str:
+    """Flows with losses, and where packets were dropped."""
+    drops = {name: {drop["name"]: drop["packets"] for drop in measure.client(node).entries("drop") if drop["packets"]}
+             for name, node in lab.nodes.items() if hasattr(node, "kamueed_pid")}
+    return f"{[(entry['ways'], entry['lost']) for entry in entries if entry['lost']]}, {drops}"
+
+
 def die(node) -> None:
     """As a machine does: neither forwarder nor routing daemon says goodbye."""
     node.kill_kamueed()
@@ -123,7 +130,7 @@ def test_one_of_them_dies_and_only_its_flows_move(lab):
     assert len(mine) > FLOWS / N / 2
     assert all(entry["ways"][-1][0] != "p2" for entry in mine)
     assert [entry["ways"] for entry in others if len(entry["ways"]) > 1] == []
-    assert sum(len(entry["lost"]) for entry in others) <= starved
+    assert sum(len(entry["lost"]) for entry in others) <= starved, losses(lab, others)
 
 
 def test_one_is_added_and_gets_its_share_alone(lab):
@@ -138,4 +145,4 @@ def test_one_is_added_and_gets_its_share_alone(lab):
     assert all(entry["ways"][0][0] != "p3" for entry in entries)
     assert all(len(entry["ways"]) == 2 and entry["ways"][1][0] == "p3" for entry in moved), [entry["ways"] for entry in moved]
     assert 0 < len(moved) <= 1.6 * FLOWS / N
-    assert sum(len(entry["lost"]) for entry in entries if entry not in moved) <= starved
+    assert sum(len(entry["lost"]) for entry in entries if entry not in moved) <= starved, losses(lab, entries)
