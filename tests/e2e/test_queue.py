@@ -185,8 +185,12 @@ def test_telephony_overtakes_bulk_of_the_same_virtual_router(lab, router, arriva
     router.configure(f"set port p1 queue rate {RATE}")
     with Load(lab["a"], ACROSS["a"], 4000), Load(lab["a"], ACROSS["a"], 50, EF, 100):
         eventually(lambda: used_class(router, "red", 1)["sent-packets"] > 100)
-        eventually(lambda: used_class(router, "red", 6).get("delay-p50", 0) > 0)
-        voice, bulk = used_class(router, "red", 1), used_class(router, "red", 6)
+
+        def measured() -> tuple[dict, dict] | bool:
+            """Both classes, in a second in which waits of both were sampled."""
+            voice, bulk = used_class(router, "red", 1), used_class(router, "red", 6)
+            return "delay-p50" in voice and bulk.get("delay-p50", 0) > 0 and (voice, bulk)
+        voice, bulk = eventually(measured)
     assert not any(voice["dropped"].values())
     assert voice["delay-p50"] < bulk["delay-p50"]
     numbers = [number for _, _, tos, number in arrivals.of(1) if tos == EF]
