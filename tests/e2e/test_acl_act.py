@@ -141,7 +141,13 @@ def test_what_is_logged_becomes_lines_and_events(lab, router, target, next_hop):
     event = found[0]
     assert (event["acl"], event["rule"], event["action"], event["direction"], event["interface"]) == ("edge", 10, "deny", "in", "p0")
     assert (event["destination"], event["protocol"], event["destination-port"]) == (target, 17, 7000)
-    line = eventually(lambda: next(line for line in lab["r"].log.read_text().splitlines()
-                                   if "acl: match: acl=edge rule=10" in line and f"destination={target} " in line), 10, "its line in the log")
+
+    def its_line_after_one_more() -> str | None:
+        """The log prints a few lines of a kind each second, and counts the others."""
+        send(lab["h1"], [target], 1)
+        sent.append(1)
+        return next((line for line in lab["r"].log.read_text().splitlines()
+                     if "acl: match: acl=edge rule=10" in line and f"destination={target} " in line), None)
+    line = eventually(its_line_after_one_more, 10, "its line in the log", 0.3)
     assert "action=deny direction=in interface=p0 protocol=17" in line and "destination-port=7000" in line
     eventually(lambda: router.hits("edge")[10] == sum(sent), 10, lambda: f"{sum(sent)} packets, counted {router.hits('edge')}")
