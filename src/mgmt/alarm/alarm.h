@@ -34,10 +34,9 @@ struct alarm_kind {
     const char *severity; // "critical", "major", "minor"
     const char *unit;     // of value and limits
     const char *sentence; // the meaning
-    uint32_t raise, clear; // default
 };
 extern const struct alarm_kind alarm_kind[ALARM_N];
-struct alarm_limit alarm_default(enum alarm_name name);
+extern const struct alarm_limit alarm_limit_default[ALARM_N];
 
 #define ALARM_SUBJECT 80
 #define ALARM_HISTORY 256

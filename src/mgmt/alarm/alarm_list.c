@@ -25,7 +25,12 @@ const char *const alarm_word[ALARM_N] = {
 #undef ALARM
 };
 const struct alarm_kind alarm_kind[ALARM_N] = {
-#define ALARM(name, word, ...) {__VA_ARGS__},
+#define ALARM(name, word, severity, unit, sentence, raise, clear) {severity, unit, sentence},
+#include "alarm/alarm.def"
+#undef ALARM
+};
+const struct alarm_limit alarm_limit_default[ALARM_N] = {
+#define ALARM(name, word, severity, unit, sentence, raise, clear) {true, raise, clear},
 #include "alarm/alarm.def"
 #undef ALARM
 };
@@ -40,17 +45,11 @@ static struct {
     uint64_t round, now_ns, wall_ns; // time of the last round
 } state;
 
-struct alarm_limit alarm_default(enum alarm_name name)
-{
-    return (struct alarm_limit){true, alarm_kind[name].raise, alarm_kind[name].clear};
-}
-
 void alarm_init(void)
 {
     thread_must_be(ROLE_CONTROL);
     alarm_fini();
-    for (unsigned n = 0; n < ALARM_N; n++)
-        state.limit[n] = alarm_default(n);
+    alarm_set_limits(alarm_limit_default);
 }
 
 void alarm_fini(void)

@@ -25,13 +25,6 @@ void step_add(struct change *c, const struct step_kind *kind, const char *name, 
         (struct step){.kind = kind, .name = name, .from = from, .to = to, .line = line};
 }
 
-void step_add_value(struct change *c, const struct step_kind *kind, const void *from,
-                    const void *to, size_t size)
-{
-    if (memcmp(from, to, size))
-        step_add(c, kind, "", from, to, 0);
-}
-
 const char *step_subject(const struct step *s, char *buf, size_t n)
 {
     snprintf(buf, n, "%s%s%s", s->kind->what, s->name[0] ? " " : "", s->name);
@@ -101,8 +94,9 @@ static void plan_values(struct change *c, unsigned feature, enum phase phase)
     const char *from = c->from->part[feature], *to = c->to->part[feature];
 
     for (const struct feature_value *v = features[feature]->config->values; v && v->size; v++)
-        if (v->phase == phase)
-            step_add_value(c, &v->step, from + v->at, to + v->at, v->size);
+        if (v->phase == phase && memcmp(from + v->at, to + v->at, v->size))
+            step_add(c, &v->step, "", from + v->at, to + v->at,
+                     v->line_at ? *(const unsigned *)(const void *)(to + v->line_at) : 0);
 }
 
 static void plan_feature(struct change *c, unsigned feature, enum phase phase)

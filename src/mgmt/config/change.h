@@ -67,9 +67,6 @@ void commit_abandon(void); // discards prepared changes, if any
 // --- for features ---
 void step_add(struct change *c, const struct step_kind *kind, const char *name, const void *from,
               const void *to, unsigned line);
-// A step for a value that exists once, if its bytes differ.
-void step_add_value(struct change *c, const struct step_kind *kind, const void *from,
-                    const void *to, size_t size);
 const char *step_subject(const struct step *s, char *buf, size_t n); // "port p0"; returns buf
 
 #endif

@@ -49,11 +49,13 @@ struct feature_phase { // the steps of one feature in one phase
 
 // A list of the configuration, "port". Its entries become rows of a VEC in the feature's part, in
 // canonical order. A row begins with its name, unless it is `unnamed`; it is dropped if `read` sets
-// none. A change has a step for each row that it adds, removes or changes.
+// none. A change has a step for each row that it adds, removes or changes. Without LIST_ROWS,
+// `read` gets the whole part instead of a row.
 struct feature_list {
     const char *inside, *node;    // names in the schema; inside: of a container, or NULL
     size_t at, row_size, line_at; // of the VEC in the part; of a row; of its `unsigned line`
-    // Reads into a zeroed row. NULL: the feature's own `read` fills the vector.
+    // Reads into a zeroed row, whose line LIST_STEP has set. NULL: the feature's own `read` fills
+    // the vector.
     void (*read)(struct model *m, void *row, const struct lyd_node *entry);
     void (*check)(const struct model *m, const void *row, struct errors *e);
 
@@ -78,6 +80,7 @@ struct feature_value {
     enum phase phase;
     struct step_kind step;
     size_t at, size; // in the part
+    size_t line_at;  // of its `unsigned line` in the part; 0: it has none
     bool begins;     // the step also runs once for the empty configuration
     // Reads the leaves of the container `inside` over the initial value, NULL = zeros: columns_read
     // (restconf/column.h), or the feature's own. NULL: the feature's `read` fills the value.

@@ -26,15 +26,6 @@
     EACH_FEATURE (f)                                                                               \
         if (f->member)
 
-void model_read_list(struct model *m, const struct lyd_node *tree, const char *inside,
-                     const char *name, void (*read)(struct model *m, const struct lyd_node *entry))
-{
-    const struct lysc_node *parent = inside ? yang_child(NULL, inside, true) : NULL;
-
-    leaf_foreach (inside ? leaf_inside(tree, NULL, inside) : tree, parent, name, entry)
-        read(m, entry);
-}
-
 // --- lists of features ---------------------------------------------------------------------------
 
 struct model_rows *model_rows(const struct model *m, unsigned feature, const struct feature_list *l)
@@ -48,6 +39,8 @@ static void read_row(struct model *m, struct model_rows *rows, const struct feat
     if (rows->n == rows->cap)
         rows->item = vec_grow(rows->item, &rows->cap, l->row_size);
     char *row = memset(rows->item + rows->n * l->row_size, 0, l->row_size);
+    if (l->line_at)
+        *(unsigned *)(void *)(row + l->line_at) = leaf_line(entry, NULL);
     l->read(m, row, entry);
     rows->n += l->unnamed || *row;
 }
@@ -60,7 +53,10 @@ static void read_lists(struct model *m, unsigned feature, const struct lyd_node 
         if (!l->read)
             continue;
         leaf_foreach (l->inside ? leaf_inside(tree, NULL, l->inside) : tree, parent, l->node, entry)
-            read_row(m, model_rows(m, feature, l), l, entry);
+            if (l->row_size)
+                read_row(m, model_rows(m, feature, l), l, entry);
+            else
+                l->read(m, m->part[feature], entry);
     }
 }
 
@@ -77,7 +73,8 @@ static void check_lists(const struct model *m, unsigned feature, struct errors *
 static void free_lists(struct model *m, unsigned feature)
 {
     for (const struct feature_list *l = features[feature]->config->lists; l && l->node; l++)
-        vec_free(model_rows(m, feature, l));
+        if (l->row_size)
+            vec_free(model_rows(m, feature, l));
 }
 
 static void read_values(struct model *m, unsigned feature, const struct lyd_node *tree)
@@ -85,11 +82,10 @@ static void read_values(struct model *m, unsigned feature, const struct lyd_node
     for (const struct feature_value *v = features[feature]->config->values; v && v->size; v++) {
         char *value = (char *)m->part[feature] + v->at;
 
-        if (!v->read)
-            continue;
         if (v->initial)
             memcpy(value, v->initial, v->size);
-        v->read(leaf_inside(tree, NULL, v->inside), v->columns, value);
+        if (v->read)
+            v->read(leaf_inside(tree, NULL, v->inside), v->columns, value);
     }
 }
 

@@ -23,11 +23,6 @@ struct model {
 struct model *model_make(const struct lyd_node *tree, const struct model *known, struct errors *e);
 void model_free(struct model *m);
 
-// For readers: each entry of the list `name` inside the container `inside` (NULL: at the top).
-void model_read_list(struct model *m, const struct lyd_node *tree, const char *inside,
-                     const char *name,
-                     void (*read)(struct model *m, const struct lyd_node *entry));
-
 // Any VEC of a part, as a list of its feature describes it.
 struct feature_list;
 struct model_rows {

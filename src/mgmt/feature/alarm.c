@@ -32,9 +32,9 @@ static const struct column limit_columns[] = {
     COLUMN(struct alarm_limit, clear, "clear"),
     {0}};
 
-static void read_alarm(struct model *m, const struct lyd_node *entry)
+static void read_alarm(struct model *m, void *part, const struct lyd_node *entry)
 {
-    struct model_alarm *a = m->part[FEATURE_alarm];
+    struct model_alarm *a = part;
     const struct lyd_node *first = lyd_child(entry);
     int n = leaf_word(first, "name", alarm_word, ALARM_N);
 
@@ -44,16 +44,6 @@ static void read_alarm(struct model *m, const struct lyd_node *entry)
     if (!config_value(first, "clear") && l->clear >= l->raise)
         l->clear = l->raise - 1;
     a->line[n] = leaf_line(entry, "clear");
-}
-
-static void read_alarms(struct model *m, const struct lyd_node *tree, const struct model *known,
-                        struct errors *e)
-{
-    struct model_alarm *a = m->part[FEATURE_alarm];
-
-    for (unsigned n = 0; n < ALARM_N; n++)
-        a->limit[n] = alarm_default(n);
-    model_read_list(m, tree, NULL, "alarm", read_alarm);
 }
 
 static void check_limits(const struct model *m, struct errors *e)
@@ -69,29 +59,18 @@ static void check_limits(const struct model *m, struct errors *e)
 
 static int set_limits(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
-    alarm_set_limits(((const struct model_alarm *)to)->limit);
+    alarm_set_limits(to);
     return 0;
-}
-
-static void plan_alarms(struct change *c)
-{
-    static const struct step_kind limits = {"", set_limits};
-    const struct model_alarm *from = c->from->part[FEATURE_alarm], *to = c->to->part[FEATURE_alarm];
-    bool same = true;
-
-    for (unsigned n = 0; n < ALARM_N; n++) {
-        const struct alarm_limit *a = &from->limit[n], *b = &to->limit[n];
-        same &= a->enabled == b->enabled && a->raise == b->raise && a->clear == b->clear;
-    }
-    if (!same)
-        step_add(c, &limits, "", from, to, 0);
 }
 
 static const struct feature_config alarm_config = {
     .part_size = sizeof(struct model_alarm),
-    .read = read_alarms,
+    .lists = (const struct feature_list[]){{.node = "alarm", .read = read_alarm}, {0}},
+    .values = (const struct feature_value[]){{PHASE_SETTINGS, {"", set_limits},
+                                              PART_VALUE(struct model_alarm, limit),
+                                              .initial = alarm_limit_default},
+                                             {0}},
     .check = check_limits,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_alarms}, {0}},
 };
 
 // --- state, metrics, operation silence-alarm -----------------------------------------------------

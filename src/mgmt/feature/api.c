@@ -3,8 +3,6 @@
 //
 // The whole part is one value: any difference leads to one step, api_set(), which accepts or
 // refuses all of it.
-#include <string.h>
-
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "http/api.h"
@@ -83,22 +81,16 @@ static void read_api(struct model *m, const struct lyd_node *tree, const struct 
 
 static int run_api(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
-    return api_set(&((const struct model_api *)to)->config, err, n);
-}
-
-static void plan_api(struct change *c)
-{
-    static const struct step_kind api = {"api", run_api};
-    const struct model_api *from = c->from->part[FEATURE_api], *to = c->to->part[FEATURE_api];
-
-    if (memcmp(&from->config, &to->config, sizeof from->config))
-        step_add(c, &api, "", from, to, to->line);
+    return api_set(to, err, n);
 }
 
 static const struct feature_config api_config = {
     .part_size = sizeof(struct model_api),
     .read = read_api,
-    .phases = (const struct feature_phase[]){{PHASE_API, plan_api}, {0}},
+    .values = (const struct feature_value[]){{PHASE_API, {"api", run_api},
+                                              PART_VALUE(struct model_api, config),
+                                              .line_at = offsetof(struct model_api, line)},
+                                             {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

@@ -50,7 +50,6 @@ static void read_prefix(struct model *m, void *row, const struct lyd_node *entry
     struct model_counted *c = row;
     const struct lyd_node *first = lyd_child(entry);
 
-    c->line = leaf_line(entry, NULL);
     leaf_copy(c->vr, sizeof c->vr, first, "vr", "");
     bug_on(prefix_parse(config_value(first, "prefix"), &c->prefix,
                         false)); // libyang zeroes the host bits

@@ -59,7 +59,6 @@ static void read_gpu(struct model *m, void *row, const struct lyd_node *entry)
     leaf_foreach (first, entry->schema, "vr", vr)
         if (c->n_vrs < GPU_VRS_MAX)
             snprintf(c->vr[c->n_vrs++], sizeof *c->vr, "%s", lyd_get_value(vr));
-    g->line = leaf_line(entry, NULL);
 }
 
 static uint8_t engine_of(const struct model *m, const char *vr)

@@ -60,8 +60,9 @@ static const struct column lacp_leaves[] = {
     {0}};
 
 // A LAG is a port without a device that has a container `lag`.
-void lag_read(struct model_port *p, const struct lyd_node *entry)
+static void read_lag(struct model *m, void *part, const struct lyd_node *entry)
 {
+    struct model_port *p = model_find_port(m, config_value(lyd_child(entry), "name"));
     const struct lysc_node *schema = yang_child(entry->schema, "lag", true);
     const struct lyd_node *of = config_find(lyd_child(entry), schema, NULL), *lag = lyd_child(of);
     struct lag_config *c = &p->config.lag;
@@ -164,7 +165,11 @@ static void check_lags(const struct model *m, struct errors *e)
             check_lag(m, p, e);
 }
 
-static const struct feature_config lag_config = {.resolve = bind_members, .check = check_lags};
+static const struct feature_config lag_config = {
+    .lists = (const struct feature_list[]){{.node = "port", .read = read_lag}, {0}},
+    .resolve = bind_members,
+    .check = check_lags,
+};
 
 // --- state ---------------------------------------------------------------------------------------
 

@@ -27,7 +27,6 @@ static void read_metalink(struct model *m, void *row, const struct lyd_node *ent
     snprintf(l->end[0], sizeof l->end[0], "%.13s-a", l->name);
     snprintf(l->end[1], sizeof l->end[1], "%.13s-b", l->name);
     l->mtu = (uint16_t)leaf_number(first, "mtu", 1500);
-    l->line = leaf_line(entry, NULL);
 }
 
 // --- rules ---------------------------------------------------------------------------------------

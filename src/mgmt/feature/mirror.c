@@ -53,7 +53,7 @@ static void read_mirror(struct model_mirror *r, const struct lyd_node *entry)
         r->line = config_line_of(leaf);
 }
 
-static void read_port(struct model *m, const struct lyd_node *port)
+static void read_port(struct model *m, void *part, const struct lyd_node *port)
 {
     leaf_foreach (lyd_child(port), port->schema, "mirror", entry) {
         struct model_mirror *r = vec_push(&mirrors_of(m)->port);
@@ -64,12 +64,6 @@ static void read_port(struct model *m, const struct lyd_node *port)
         r->mirror.points = points_of(config_value(lyd_child(entry), "direction"));
         read_mirror(r, entry);
     }
-}
-
-static void read_ports(struct model *m, const struct lyd_node *tree, const struct model *known,
-                       struct errors *e)
-{
-    model_read_list(m, tree, NULL, "port", read_port);
 }
 
 static void read_session(struct model *m, void *row, const struct lyd_node *entry)
@@ -172,6 +166,7 @@ static const struct feature_config mirror_config = {
     .part_size = sizeof(struct model_mirrors),
     .lists =
         (const struct feature_list[]){
+            {.node = "port", .read = read_port},
             {.node = "mirror",
              MIRRORS(port),
              LIST_STEP(struct model_mirror, "mirror of port", run_mirror)},
@@ -180,7 +175,6 @@ static const struct feature_config mirror_config = {
              MIRRORS(session),
              LIST_STEP(struct model_mirror, "mirror-session", run_mirror)},
             {0}},
-    .read = read_ports,
 };
 
 // --- state ---------------------------------------------------------------------------------------

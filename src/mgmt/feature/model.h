@@ -119,7 +119,6 @@ struct model_port {
 struct model_ports {
     VEC(struct model_port) port;
 };
-void lag_read(struct model_port *p, const struct lyd_node *entry); // its container `lag`
 struct model_ports *model_ports(const struct model *m);
 struct model_port *model_find_port(const struct model *m, const char *name);
 

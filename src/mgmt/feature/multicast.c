@@ -68,7 +68,6 @@ static void read_route(struct model *m, void *row, const struct lyd_node *entry)
                       "");
             s->out[s->n_out++].ttl = (uint8_t)leaf_number(lyd_child(output), "ttl", 1);
         }
-    r->line = leaf_line(entry, NULL);
 }
 
 static int compare_keys(const void *pa, const void *pb)

@@ -140,7 +140,6 @@ static void read_police(struct model *m, void *row, const struct lyd_node *entry
     const struct lyd_node *police = leaf_inside(lyd_child(entry), entry->schema, "police");
     struct model_police *p = row;
 
-    p->line = leaf_line(entry, NULL);
     for (unsigned d = 0; d < POLICER_DIRECTIONS; d++)
         leaf_copy(p->name[d], sizeof p->name[d], police, direction_name[d], "");
     for (const struct lyd_node *leaf = police; leaf; leaf = leaf->next)

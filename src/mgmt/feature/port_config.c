@@ -53,7 +53,6 @@ static void read_port(struct model *m, void *row, const struct lyd_node *entry)
                  c->kernel_interface);
     else
         devargs_kernel_link(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
-    lag_read(p, entry);
     p->force = leaf_true(first, "force");
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
     p->line = leaf_line(entry, config_value(first, "devargs") ? "devargs" : "kernel-interface");

@@ -83,22 +83,15 @@ static void read_program(struct model *m, void *row, const struct lyd_node *entr
     if (config_value(first, "ether-type"))
         c->ether_type = (uint16_t)strtoul(config_value(first, "ether-type"), NULL, 16);
     read_next_hops(c, entry);
-    p->line = leaf_line(entry, NULL);
 }
 
-static void read_signer(struct model *m, const struct lyd_node *entry)
+static void read_signer(struct model *m, void *part, const struct lyd_node *entry)
 {
     struct program_signers *s = &programs_of(m)->signers;
     const struct lyd_node *first = lyd_child(entry);
 
     leaf_copy(s->signer[s->n].name, sizeof s->signer->name, first, "name", "");
     leaf_copy(s->signer[s->n++].key, sizeof s->signer->key, first, "key", "");
-}
-
-static void read_signers(struct model *m, const struct lyd_node *tree, const struct model *known,
-                         struct errors *e)
-{
-    model_read_list(m, tree, NULL, "program-signer", read_signer);
 }
 
 // The router's own use of the EtherType; NULL if there is none.
@@ -214,8 +207,8 @@ static const struct feature_config program_config = {
              .add = PHASE_ADD_USERS,
              .stays = program_stays,
              LIST_VALUE(struct model_program, config)}, // padding is zero
+            {.node = "program-signer", .read = read_signer},
             {0}},
-    .read = read_signers,
     .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_signers}, {0}},
 };
 

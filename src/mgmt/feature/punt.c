@@ -3,8 +3,6 @@
 //
 // The part is the array of limits, one for each class, with the defaults of table/punt.c where
 // nothing is configured; any difference sets all of them again.
-#include <string.h>
-
 #include "base/log.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
@@ -33,20 +31,13 @@ static const struct column count_columns[] = {
             .saved = "full"),
     {0}};
 
-static void read_class(struct model *m, const struct lyd_node *entry)
+static void read_class(struct model *m, void *part, const struct lyd_node *entry)
 {
     const struct lyd_node *first = lyd_child(entry);
     int class = leaf_word(first, "class", punt_class_name, PUNT_CLASS_N);
 
     bug_on(class < 0);
-    columns_read(first, limit_columns, (struct punt_limit *)m->part[FEATURE_punt] + class);
-}
-
-static void read_punt(struct model *m, const struct lyd_node *tree, const struct model *known,
-                      struct errors *e)
-{
-    memcpy(m->part[FEATURE_punt], punt_limit_default, sizeof punt_limit_default);
-    model_read_list(m, tree, NULL, "punt", read_class);
+    columns_read(first, limit_columns, (struct punt_limit *)part + class);
 }
 
 static int set_limits(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -58,10 +49,11 @@ static int set_limits(const struct step *s, const void *from, const void *to, ch
 
 static const struct feature_config punt_config = {
     .part_size = sizeof punt_limit_default,
-    .read = read_punt,
-    .values =
-        (const struct feature_value[]){
-            {PHASE_SETTINGS, {"", set_limits}, .size = sizeof punt_limit_default}, {0}},
+    .lists = (const struct feature_list[]){{.node = "punt", .read = read_class}, {0}},
+    .values = (const struct feature_value[]){{PHASE_SETTINGS, {"", set_limits},
+                                              .size = sizeof punt_limit_default,
+                                              .initial = punt_limit_default},
+                                             {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------

@@ -176,10 +176,10 @@ void routing_daemon_look(uint64_t now_ns)
 
 // --- configuration -------------------------------------------------------------------------------
 
-static void read_daemon(struct model *m, const struct lyd_node *entry)
+static void read_daemon(struct model *m, void *part, const struct lyd_node *entry)
 {
     const struct lyd_node *first = lyd_child(entry);
-    struct routing_daemons *all = m->part[FEATURE_routing_daemon];
+    struct routing_daemons *all = part;
 
     if (all->n == ROUTING_DAEMON_MAX)
         return; // the schema refuses it
@@ -187,12 +187,6 @@ static void read_daemon(struct model *m, const struct lyd_node *entry)
     leaf_copy(d->vr, sizeof d->vr, first, "vr", "");
     leaf_copy(d->protocol, sizeof d->protocol, first, "protocol", "");
     d->minimum_routes = (uint32_t)leaf_number(first, "minimum-routes", 1);
-}
-
-static void read_daemons(struct model *m, const struct lyd_node *tree, const struct model *known,
-                         struct errors *e)
-{
-    model_read_list(m, tree, NULL, "routing-daemon", read_daemon);
 }
 
 static int set_daemons(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -203,7 +197,7 @@ static int set_daemons(const struct step *s, const void *from, const void *to, c
 
 static const struct feature_config routing_daemon_config = {
     .part_size = sizeof(struct routing_daemons),
-    .read = read_daemons,
+    .lists = (const struct feature_list[]){{.node = "routing-daemon", .read = read_daemon}, {0}},
     .values =
         (const struct feature_value[]){
             {PHASE_SETTINGS, {"", set_daemons}, .size = sizeof(struct routing_daemons)}, {0}},

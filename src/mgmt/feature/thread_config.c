@@ -44,7 +44,7 @@ static void read_queue(struct model_threads *t, int core, const struct lyd_node 
     *vec_push(&t->line) = config_line_of(queue);
 }
 
-static void read_thread(struct model *m, const struct lyd_node *entry)
+static void read_thread(struct model *m, void *part, const struct lyd_node *entry)
 {
     int core = (int)leaf_number(lyd_child(entry), "core", 0);
     const struct lysc_node *forwarder = yang_child(entry->schema, "forwarder", true);
@@ -52,21 +52,7 @@ static void read_thread(struct model *m, const struct lyd_node *entry)
     leaf_foreach (leaf_inside(lyd_child(entry), entry->schema, forwarder->name), forwarder, "port",
                   port)
         leaf_foreach (lyd_child(port), port->schema, "rx-queue", queue)
-            read_queue(m->part[FEATURE_thread], core, port, queue);
-}
-
-static void read_threads(struct model *m, const struct lyd_node *tree, const struct model *known,
-                         struct errors *e)
-{
-    model_read_list(m, tree, NULL, "thread", read_thread);
-}
-
-static void free_threads(struct model *m)
-{
-    struct model_threads *t = m->part[FEATURE_thread];
-
-    vec_free(&t->queue);
-    vec_free(&t->line);
+            read_queue(part, core, port, queue);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
@@ -258,9 +244,12 @@ static void each_core(name_fn *fn, void *ctx)
 
 const struct feature_config thread_config = {
     .part_size = sizeof(struct model_threads),
-    .read = read_threads,
+    .lists =
+        (const struct feature_list[]){{.node = "thread", .read = read_thread},
+                                      {.node = "thread", LIST_ROWS(struct model_threads, queue)},
+                                      {.node = "thread", LIST_ROWS(struct model_threads, line)},
+                                      {0}},
     .check = check_threads,
-    .free = free_threads,
     .check_host = check_cores,
     .phases = (const struct feature_phase[]){{PHASE_REMOVE_THREADS, plan_remove},
                                              {PHASE_ADD_THREADS, plan_add},

@@ -73,7 +73,6 @@ static void read_tunnel(struct model *m, void *row, const struct lyd_node *entry
     leaf_copy(t->outer_vr, sizeof t->outer_vr, first, "vr", VR_DEFAULT_NAME);
     read_settings(t, first);
     t->mtu = (uint16_t)leaf_number(first, "mtu", 0);
-    t->line = leaf_line(entry, NULL);
 }
 
 static void find_vrs(struct model *m)

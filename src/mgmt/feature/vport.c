@@ -37,7 +37,6 @@ static void read_vport(struct model *m, void *row, const struct lyd_node *entry)
     v->tags.tpid = v->tags.outer ? read_tpid(first) : 0;
     v->has_tpid = config_value(first, "tpid");
     v->mtu = (uint16_t)leaf_number(first, "mtu", 0);
-    v->line = leaf_line(entry, NULL);
 }
 
 static void inherit_from_port(struct model *m)

@@ -73,7 +73,8 @@ static void read_imports(struct model *m, const struct lyd_node *tree, const str
 {
     read_sources(m, VR_DEFAULT_NAME, leaf_inside(tree, NULL, "forwarding"),
                  yang_child(NULL, "forwarding", true));
-    model_read_list(m, tree, NULL, "vr", read_vr);
+    leaf_foreach (tree, NULL, "vr", entry)
+        read_vr(m, entry);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
