@@ -21,22 +21,6 @@
 
 // --- configuration -------------------------------------------------------------------------------
 
-struct model_forwarding {
-    uint8_t idle;        // enum idle_mode
-    uint8_t ip4_options; // enum ip4_options
-    struct acl_binding acls;
-};
-
-static const struct model_forwarding *forwarding_of(const struct model *m)
-{
-    return m->part[FEATURE_forwarding];
-}
-
-const struct acl_binding *model_default_acls(const struct model *m)
-{
-    return &forwarding_of(m)->acls;
-}
-
 static const char *const idles[] = {"performance", "balanced", "powersave"};
 static const char *const options[] = {"drop", "ignore", "process"};
 static const struct column forwarding_columns[] = {

@@ -8,7 +8,30 @@
 #include <stdio.h>
 #include <string.h>
 
+// --- the process ---------------------------------------------------------------------------------
+
+const struct model_system *model_system(const struct model *m)
+{
+    return m->part[FEATURE_system];
+}
+
+// --- access lists --------------------------------------------------------------------------------
+
+const struct acl_desired *model_acls(const struct model *m)
+{
+    return *(struct acl_desired *const *)m->part[FEATURE_acl];
+}
+
+const struct acl_binding *model_default_acls(const struct model *m)
+{
+    const struct model_forwarding *f = m->part[FEATURE_forwarding];
+
+    return &f->acls;
+}
+
 // --- virtual routers -----------------------------------------------------------------------------
+
+const char *const vr_daemon_names[VR_DAEMONS] = {"none", "frr", "bird"};
 
 const struct model_vrs *model_vrs(const struct model *m)
 {
@@ -245,9 +268,14 @@ bool interface_stays(const struct change *c, const char *name)
            tunnel_stays(c, name);
 }
 
-// --- access lists --------------------------------------------------------------------------------
+// --- policers, threads ---------------------------------------------------------------------------
 
-const struct acl_desired *model_acls(const struct model *m)
+const struct model_policers *model_policers(const struct model *m)
 {
-    return *(struct acl_desired *const *)m->part[FEATURE_acl];
+    return m->part[FEATURE_policer];
+}
+
+const struct model_threads *model_threads(const struct model *m)
+{
+    return m->part[FEATURE_thread];
 }

@@ -10,16 +10,17 @@
 #include <libyang/libyang.h>
 
 #include "acl_manager/acl_desired.h"
-#include "base/text.h"
 #include "base/vec.h"
 #include "config/change.h"
 #include "config/model.h"
 #include "interface/iface_manager.h"
 #include "port/port_manager.h"
 #include "table/iface.h"
+#include "table/policer.h"
 #include "table/tunnel.h"
 #include "table/vr.h"
 #include "table/vr_budget.h"
+#include "thread/thread_manager.h"
 
 // --- the process ---------------------------------------------------------------------------------
 
@@ -52,6 +53,12 @@ void acl_binding_check(const struct acl_binding *b, const struct acl_desired *li
 // Adds a step if they differ. The lists are in force by then (PHASE_LISTS).
 void acl_binding_plan(struct change *c, const char *interface, const struct acl_binding *from,
                       const struct acl_binding *to, unsigned line);
+
+struct model_forwarding {
+    uint8_t idle;            // enum idle_mode
+    uint8_t ip4_options;     // enum ip4_options
+    struct acl_binding acls; // of interfaces without their own
+};
 const struct acl_binding *model_default_acls(const struct model *m); // of `forwarding`
 
 // --- virtual routers -----------------------------------------------------------------------------
@@ -59,7 +66,7 @@ const struct acl_binding *model_default_acls(const struct model *m); // of `forw
 #define VR_DEFAULT_NAME "default"
 
 enum vr_daemon { VR_DAEMON_NONE, VR_DAEMON_FRR, VR_DAEMON_BIRD, VR_DAEMONS };
-extern const char *const vr_daemon_names[VR_DAEMONS]; // vr_config.c
+extern const char *const vr_daemon_names[VR_DAEMONS];
 
 struct vr_settings { // changed one by one while the virtual router stays
     uint8_t engine;  // enum fib_engine; the default one's unless configured
@@ -223,8 +230,32 @@ bool interface_stays(const struct change *c, const char *name);
 
 // --- policers, threads ---------------------------------------------------------------------------
 
-unsigned model_policers_of(const struct model *m, const char *vr); // owned by vr
-// Appends lines that delete the port's queues from the configuration of threads.
-void model_print_without_port(const struct model *m, const char *port, struct text *t);
+struct model_policer {
+    char name[POLICER_NAME_SIZE];
+    char owner[16]; // virtual router, "" = none
+    struct policer policer;
+    bool has_pir, has_pbs, has_ebs;
+    const char *bad_dscp; // case with an unknown codepoint, or NULL
+    unsigned line;
+};
+
+struct model_police { // of an interface
+    char interface[16];
+    char name[POLICER_DIRECTIONS][POLICER_NAME_SIZE]; // "" = none
+    struct policer policer[POLICER_DIRECTIONS];       // resolved
+    unsigned line;
+};
+
+struct model_policers {
+    VEC(struct model_policer) policer;
+    VEC(struct model_police) police;
+};
+const struct model_policers *model_policers(const struct model *m);
+
+struct model_threads {
+    VEC(struct thread_assignment) queue; // sorted by core, port, queue
+    VEC(unsigned) line;                  // of the queue with the same index
+};
+const struct model_threads *model_threads(const struct model *m);
 
 #endif

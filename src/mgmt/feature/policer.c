@@ -34,32 +34,6 @@ static const char *const case_name[POLICER_COLORS] = {"conform", "exceed", "viol
 
 // --- configuration -------------------------------------------------------------------------------
 
-struct model_policer {
-    char name[POLICER_NAME_SIZE];
-    char owner[16]; // virtual router, "" = none
-    struct policer policer;
-    bool has_pir, has_pbs, has_ebs;
-    const char *bad_dscp; // case with an unknown codepoint, or NULL
-    unsigned line;
-};
-
-struct model_police { // of an interface
-    char interface[16];
-    char name[POLICER_DIRECTIONS][POLICER_NAME_SIZE]; // "" = none
-    struct policer policer[POLICER_DIRECTIONS];       // resolved
-    unsigned line;
-};
-
-struct model_policers { // both in natural order of names
-    VEC(struct model_policer) policer;
-    VEC(struct model_police) police;
-};
-
-static struct model_policers *policers_of(const struct model *m)
-{
-    return m->part[FEATURE_policer];
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
 static uint64_t read_scaled(const struct lyd_node *first, const char *leaf, const char *suffixes,
@@ -150,12 +124,12 @@ static void read_police(struct model *m, void *row, const struct lyd_node *entry
 
 static const struct model_policer *find_policer(const struct model *m, const char *name)
 {
-    return model_find_in(&policers_of(m)->policer, name);
+    return model_find_in(&model_policers(m)->policer, name);
 }
 
 static void resolve_policers(struct model *m)
 {
-    vec_foreach (&policers_of(m)->police, p)
+    vec_foreach (&model_policers(m)->police, p)
         for (unsigned d = 0; d < POLICER_DIRECTIONS; d++) {
             const struct model_policer *named = find_policer(m, p->name[d]);
             if (named)
@@ -279,15 +253,6 @@ static void check_police_owner(const struct model *m, const struct model_police 
                        "vr %s: expected a policer of vr %s, or one that belongs to none",
                        p->interface, direction_name[d], p->name[d], named->owner, i->vr, i->vr);
     }
-}
-
-unsigned model_policers_of(const struct model *m, const char *vr)
-{
-    unsigned n = 0;
-
-    vec_foreach (&policers_of(m)->policer, p)
-        n += !strcmp(p->owner, vr);
-    return n;
 }
 
 static void check_police(const struct model *m, const void *row, struct errors *e)

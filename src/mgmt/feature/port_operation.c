@@ -62,8 +62,28 @@ static void run_port_attach(struct http *h, const struct lyd_node *op)
     commit_lines(h, &t);
 }
 
+// Appends lines that delete the port's queues from the threads.
+static void print_without_queues(const struct model *m, const char *port, struct text *t)
+{
+    const struct model_threads *all = model_threads(m);
+
+    for (size_t i = 0; i < all->queue.n; i++) {
+        int core = all->queue.item[i].core;
+        bool mine = false, others = false, first = !i || all->queue.item[i - 1].core != core;
+
+        vec_foreach (&all->queue, a) {
+            mine |= first && a->core == core && !strcmp(a->port, port);
+            others |= first && a->core == core && strcmp(a->port, port);
+        }
+        if (mine && others)
+            text_printf(t, "delete thread %d forwarder port %s\n", core, port);
+        else if (mine)
+            text_printf(t, "delete thread %d\n", core);
+    }
+}
+
 // Appends lines that delete the configuration of the port's interfaces.
-static void print_without_port(const struct model *m, const char *port, struct text *t)
+static void print_without_interfaces(const struct model *m, const char *port, struct text *t)
 {
     vec_foreach (&model_interfaces(m)->configured, i) {
         const struct model_vport *v = model_find_vport(m, i->name);
@@ -81,8 +101,8 @@ static void run_port_detach(struct http *h, const struct lyd_node *op)
 
     if (!is_known_port(h, name))
         return;
-    model_print_without_port(m, name, &t);
-    print_without_port(m, name, &t);
+    print_without_queues(m, name, &t);
+    print_without_interfaces(m, name, &t);
     vec_foreach (&model_vports(m)->vport, v)
         if (!strcmp(v->port, name))
             text_printf(&t, "delete vport %s\n", v->name);

@@ -33,11 +33,6 @@
 
 // --- configuration -------------------------------------------------------------------------------
 
-const struct model_system *model_system(const struct model *m)
-{
-    return m->part[FEATURE_system];
-}
-
 static void read_system(struct model *m, const struct lyd_node *tree, const struct model *known,
                         struct errors *e)
 {

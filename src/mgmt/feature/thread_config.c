@@ -20,16 +20,6 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-struct model_threads {
-    VEC(struct thread_assignment) queue; // sorted by core, port, queue
-    VEC(unsigned) line;                  // of the queue with the same index
-};
-
-static const struct model_threads *threads_of(const struct model *m)
-{
-    return m->part[FEATURE_thread];
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
 static void read_queue(struct model_threads *t, int core, const struct lyd_node *port,
@@ -98,7 +88,7 @@ static void check_queue(const struct model *m, const struct thread_assignment *a
 
 static void check_threads(const struct model *m, struct errors *e)
 {
-    const struct model_threads *t = threads_of(m);
+    const struct model_threads *t = model_threads(m);
 
     check_unique_queue(t, e);
     for (size_t i = 0; i < t->queue.n; i++)
@@ -121,7 +111,7 @@ static bool range_has(const char *ranges, long wanted)
 
 static bool core_is_used(const struct model *m, int core)
 {
-    vec_foreach (&threads_of(m)->queue, a)
+    vec_foreach (&model_threads(m)->queue, a)
         if (a->core == core)
             return true;
     return false;
@@ -129,7 +119,7 @@ static bool core_is_used(const struct model *m, int core)
 
 static void check_cores(const struct model *from, const struct model *to, struct errors *e)
 {
-    const struct model_threads *t = threads_of(to);
+    const struct model_threads *t = model_threads(to);
     char online[256];
 
     host_line("/sys/devices/system/cpu/online", online, sizeof online);
@@ -173,7 +163,7 @@ static bool has_queue(const struct model_threads *t, const struct thread_assignm
 // automatic assignment, so then nothing is taken away. Lives as long as the change.
 static const struct model_threads *staying_queues(struct change *c)
 {
-    const struct model_threads *from = threads_of(c->from), *to = threads_of(c->to);
+    const struct model_threads *from = model_threads(c->from), *to = model_threads(c->to);
     struct model_threads *staying = calloc(1, sizeof *staying);
 
     bug_on(!staying);
@@ -191,7 +181,7 @@ static const struct step_kind threads_kind = {"thread", run_threads};
 
 static void plan_remove(struct change *c)
 {
-    const struct model_threads *from = threads_of(c->from), *staying = staying_queues(c);
+    const struct model_threads *from = model_threads(c->from), *staying = staying_queues(c);
 
     if (!same_queues(from, staying))
         step_add(c, &threads_kind, "", from, staying, 0);
@@ -199,31 +189,10 @@ static void plan_remove(struct change *c)
 
 static void plan_add(struct change *c)
 {
-    const struct model_threads *staying = staying_queues(c), *to = threads_of(c->to);
+    const struct model_threads *staying = staying_queues(c), *to = model_threads(c->to);
 
     if (!same_queues(staying, to))
         step_add(c, &threads_kind, "", staying, to, to->line.n ? to->line.item[0] : 0);
-}
-
-// --- text ----------------------------------------------------------------------------------------
-
-void model_print_without_port(const struct model *m, const char *port, struct text *t)
-{
-    const struct model_threads *all = threads_of(m);
-
-    for (size_t i = 0; i < all->queue.n; i++) {
-        int core = all->queue.item[i].core;
-        bool mine = false, others = false, first = !i || all->queue.item[i - 1].core != core;
-
-        vec_foreach (&all->queue, a) {
-            mine |= first && a->core == core && !strcmp(a->port, port);
-            others |= first && a->core == core && strcmp(a->port, port);
-        }
-        if (mine && others)
-            text_printf(t, "delete thread %d forwarder port %s\n", core, port);
-        else if (mine)
-            text_printf(t, "delete thread %d\n", core);
-    }
 }
 
 // --- completion ----------------------------------------------------------------------------------

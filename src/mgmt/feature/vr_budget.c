@@ -90,7 +90,9 @@ static void count_bound(const struct model *m, const char *vr, bool files, struc
     struct bound b = {0};
 
     used->of[VR_BUDGET_SET_MEMBERS] = 0;
-    used->of[VR_BUDGET_RULES] = model_policers_of(m, vr);
+    used->of[VR_BUDGET_RULES] = 0;
+    vec_foreach (&model_policers(m)->policer, p)
+        used->of[VR_BUDGET_RULES] += !strcmp(p->owner, vr);
     add_owned(&b, model_acls(m), vr);
     if (model_acls(m)->list.n)
         model_each_interface_of(m, vr, add_bound, &b);

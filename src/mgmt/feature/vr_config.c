@@ -67,8 +67,6 @@ static uint32_t seed_of_name(uint32_t seed, const char *name)
     return own || !seed ? own : 1;
 }
 
-const char *const vr_daemon_names[VR_DAEMONS] = {"none", "frr", "bird"};
-
 static bool is_set(const struct lyd_node *first, const char *leaf)
 {
     for (const struct lyd_node *n = first; n; n = n->next)
