@@ -19,8 +19,8 @@
 #include "config/config_rebase.h"
 #include "config/host.h"
 #include "core/thread.h"
-#include "feature/model.h"
 #include "fake/fake_managers.h"
+#include "model/model.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 

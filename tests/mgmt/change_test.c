@@ -24,7 +24,7 @@
 #include "fake/fake_managers.h"
 #include "core/thread.h"
 #include "export/export.h"
-#include "feature/model.h"
+#include "model/model.h"
 #include "table/icmp.h"
 #include "table/plan.h"
 #include "table/punt.h"

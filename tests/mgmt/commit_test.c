@@ -29,7 +29,7 @@
 #include "base/file.h"
 #include "config/change.h"
 #include "config/config.h"
-#include "feature/model.h"
+#include "model/model.h"
 #include "config/config_confirm.h"
 #include "config/config_edit.h"
 #include "fake/fake_config.h"

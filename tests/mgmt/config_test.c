@@ -17,7 +17,7 @@
 #include "config/config.h"
 #include "config/model.h"
 #include "core/thread.h"
-#include "feature/model.h"
+#include "model/model.h"
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"

@@ -2,7 +2,7 @@
 // model.h - a configuration as plain structs, for the managers
 //
 // Made from a checked tree, with defaults filled in. Each feature has a part with a format that
-// only the feature knows; others use its functions (feature/model.h: model_find_port). A part
+// only the feature knows; others use its functions (model/model.h: model_find_port). A part
 // remembers the line of each entry, so that a manager's refusal names it. On the heap; constant
 // once made.
 #ifndef CONFIG_MODEL_H

@@ -19,9 +19,9 @@
 #include "config/leaf.h"
 #include "core/aside.h"
 #include "feature/acl.h"
-#include "feature/model.h"
 #include "feature/vr_budget.h"
 #include "mgmt/feature.h"
+#include "model/model.h"
 #include "yang/config_tree.h"
 #include "yang/owner.h"
 

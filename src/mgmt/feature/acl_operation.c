@@ -14,8 +14,8 @@
 #include "config/config.h"
 #include "config/config_running.h"
 #include "feature/acl.h"
-#include "feature/model.h"
 #include "http/refuse.h"
+#include "model/model.h"
 #include "restconf/column.h"
 #include "restconf/operation.h"
 

@@ -3,8 +3,6 @@
 //
 // An end is an ordinary interface, except that the metalink decides its virtual router. If the
 // virtual routers of a metalink change, it is deleted and created again.
-#include "feature/model.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +11,7 @@
 #include "config/leaf.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
+#include "model/model.h"
 
 // --- reading -------------------------------------------------------------------------------------
 

@@ -3,8 +3,6 @@
 //
 // A change first removes ports that do not stay, then changes staying ports, and then attaches new
 // ones (port_stays). Checks of the host refuse a kernel interface that the host itself needs.
-#include "feature/model.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +13,7 @@
 #include "config/leaf.h"
 #include "device/devargs.h"
 #include "device/kernel_link.h"
+#include "model/model.h"
 #include "restconf/column.h"
 #include "yang/config_tree.h"
 

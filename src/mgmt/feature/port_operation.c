@@ -5,8 +5,8 @@
 
 #include "config/config.h"
 #include "config/config_edit.h"
-#include "feature/model.h"
 #include "http/refuse.h"
+#include "model/model.h"
 #include "restconf/operation.h"
 #include "yang/config_tree.h"
 

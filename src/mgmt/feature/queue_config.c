@@ -12,7 +12,7 @@
 
 #include "config/feature_config.h"
 #include "config/leaf.h"
-#include "feature/model.h"
+#include "model/model.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // system.c - the process: version, memory, packet buffers, and its stop
-#include "feature/model.h"
-
 #include <limits.h>
 #include <rte_mempool.h>
 #include <rte_version.h>
@@ -22,6 +20,7 @@
 #include "feature/drain.h"
 #include "http/http.h"
 #include "mgmt/feature.h"
+#include "model/model.h"
 #include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"

@@ -3,8 +3,6 @@
 //
 // While ports change, threads keep only the queues that stay: others leave before ports are
 // removed, and new ones are added when their ports exist.
-#include "feature/model.h"
-
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "core/thread.h"
+#include "model/model.h"
 #include "thread/thread_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"

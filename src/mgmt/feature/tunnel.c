@@ -3,8 +3,6 @@
 //
 // A tunnel is an ordinary interface in the virtual router of `interface NAME vr`. A change of kind,
 // end, key, outer virtual router, TTL or DSCP deletes it and creates it again.
-#include "feature/model.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include "config/leaf.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
+#include "model/model.h"
 #include "restconf/state.h"
 #include "table/iface.h"
 #include "table/port.h"

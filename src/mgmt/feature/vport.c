@@ -4,8 +4,6 @@
 // A vport stays while its tags and its port stay; otherwise it is deleted and created again. MTUs
 // shrink before the ports change and grow afterwards, so that a vport's MTU is never above its
 // port's.
-#include "feature/model.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "config/leaf.h"
 #include "interface/iface_manager.h"
 #include "mgmt/feature.h"
+#include "model/model.h"
 #include "yang/config_tree.h"
 
 // --- reading -------------------------------------------------------------------------------------

@@ -4,8 +4,6 @@
 // A virtual router stays while its namespace and kernel table stay, even under another name;
 // otherwise it is deleted and created again. Settings of one that stays are changed one by one. An
 // entry without its own engine or flow hash has the default virtual router's.
-#include "feature/model.h"
-
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +19,7 @@
 #include "core/aside.h"
 #include "feature/vr_budget.h"
 #include "interface/vr_manager.h"
+#include "model/model.h"
 #include "netlink/netns_own.h"
 #include "table/fib.h"
 #include "yang/config_tree.h"

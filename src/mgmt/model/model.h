@@ -4,8 +4,8 @@
 // The feature of a word fills and frees its part (config/model.h) and plans its steps. Here are the
 // entries, how to find them, and whether one stays in a change: exists on both sides and keeps its
 // interface. All lists are in natural order of names.
-#ifndef FEATURE_MODEL_H
-#define FEATURE_MODEL_H
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
 
 #include <libyang/libyang.h>
 

@@ -3,7 +3,7 @@
 //
 // Everything here reads a model, or two of them, and calls no feature. So features may ask about
 // each other's entries without calling each other in a circle.
-#include "feature/model.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 
 #include "acl_manager/acl_manager.h"
 #include "config/leaf.h"
-#include "feature/model.h"
 #include "interface/iface_manager.h"
+#include "model/model.h"
 
 struct acl_binding acl_binding_read(const struct lyd_node *first, const struct lysc_node *parent)
 {
