@@ -114,16 +114,14 @@ static void write_list_states(void *ctx, const struct acl_answer *a)
 {
     struct show *s = ctx;
 
-    jwrite_begin(&s->out, s->name, '[');
     vec_foreach (&a->list, row)
         write_list_state(&s->out, row);
-    jwrite_end(&s->out, ']');
     s->done(s, 0);
 }
 
-static int show_acl(struct show *s)
+static int ask_acl(struct show *s)
 {
-    return show_later(s, acl_query_lists(s->key[0], write_list_states, s));
+    return acl_query_lists(s->key[0], write_list_states, s);
 }
 
 static const struct column redirect_columns[] = {
@@ -152,7 +150,6 @@ static void write_set_states(void *ctx, const struct acl_answer *a)
     struct show *s = ctx;
     struct jwrite *j = &s->out;
 
-    jwrite_begin(j, s->name, '[');
     vec_foreach (&a->set, row) {
         const struct acl_desired_set *w =
             acl_desired_set_find(model_acls(config_model()), row->name);
@@ -167,13 +164,12 @@ static void write_set_states(void *ctx, const struct acl_answer *a)
         jwrite_u64(j, "age", (clock_now_ns() - row->changed_ns) / NS_PER_SECOND);
         jwrite_end(j, '}');
     }
-    jwrite_end(j, ']');
     s->done(s, 0);
 }
 
-static int show_address_set(struct show *s)
+static int ask_address_set(struct show *s)
 {
-    return show_later(s, acl_query_sets(s->key[0], write_set_states, s));
+    return acl_query_sets(s->key[0], write_set_states, s);
 }
 
 // --- metrics -------------------------------------------------------------------------------------
@@ -380,9 +376,9 @@ extern const struct feature_config acl_config;
 const struct feature acl_feature = {
     "acl",
     .config = &acl_config,
-    .state = (const struct feature_state[]){{"acl", .write = show_acl},
+    .state = (const struct feature_state[]){{"acl", .ask = ask_acl},
                                             {"acl-redirect", .list = list_acl_redirects},
-                                            {"address-set", .write = show_address_set},
+                                            {"address-set", .ask = ask_address_set},
                                             {0}},
     .operations = acl_operations,
     .metrics = &(const struct feature_metrics){collect_acl_counters, write_acl_metrics},

@@ -108,7 +108,7 @@ static int ask_report(struct show *s)
     return rib_manager_audit_report((uint16_t)s->cursor, write_audit_state, s);
 }
 
-static int show_audit(struct show *s)
+static int ask_audit(struct show *s)
 {
     return vr_show_each(s, ask_report);
 }
@@ -174,7 +174,7 @@ static void write_audit_metrics(struct metrics *m, const void *kept)
 const struct feature audit_feature = {
     "audit",
     .config = &audit_config,
-    .state = (const struct feature_state[]){{"audit", .write = show_audit}, {0}},
+    .state = (const struct feature_state[]){{"audit", .ask = ask_audit}, {0}},
     .operations = (const struct feature_operation[]){{"audit", .run = run_audit}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_audit_metrics},
 };

@@ -136,17 +136,15 @@ static void write_prefix_states(void *ctx, const struct counted_row *row, unsign
 {
     struct show *s = ctx;
 
-    jwrite_begin(&s->out, s->name, '[');
     for (unsigned i = 0; i < n; i++)
         if (show_wants(s, vr_get(row[i].vr)->name))
             write_prefix_state(&s->out, &row[i]);
-    jwrite_end(&s->out, ']');
     s->done(s, 0);
 }
 
-static int show_counted_prefixes(struct show *s)
+static int ask_counted_prefixes(struct show *s)
 {
-    return show_later(s, rib_manager_counted(write_prefix_states, s));
+    return rib_manager_counted(write_prefix_states, s);
 }
 
 static void keep_prefixes(void *ctx, const struct counted_row *row, unsigned n)
@@ -220,8 +218,7 @@ static void run_clear_counters(struct http *h, const struct lyd_node *op)
 const struct feature counters_feature = {
     "counters",
     .config = &counters_config,
-    .state =
-        (const struct feature_state[]){{"counted-prefix", .write = show_counted_prefixes}, {0}},
+    .state = (const struct feature_state[]){{"counted-prefix", .ask = ask_counted_prefixes}, {0}},
     .operations =
         (const struct feature_operation[]){{"clear-counters", .run = run_clear_counters}, {0}},
     .metrics = &(const struct feature_metrics){collect_prefixes, write_prefix_metrics},

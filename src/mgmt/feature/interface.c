@@ -467,17 +467,15 @@ static void write_iface_states(void *ctx, const struct address_row *row, unsigne
 {
     struct show *s = ctx;
 
-    jwrite_begin(&s->out, s->name, '[');
     iface_each (i)
         if (show_wants(s, i->name))
             write_iface_state(&s->out, i, row, n);
-    jwrite_end(&s->out, ']');
     s->done(s, 0);
 }
 
-static int show_interface(struct show *s)
+static int ask_interface(struct show *s)
 {
-    return show_later(s, rib_manager_addresses(write_iface_states, s));
+    return rib_manager_addresses(write_iface_states, s);
 }
 
 struct iface_row {
@@ -620,6 +618,6 @@ const struct feature interface_feature = {
     .events =
         &(const struct feature_events){start_status_events, NULL, look_for_status_events},
     .saved = &(const struct feature_saved){save_interfaces, restore_interfaces},
-    .state = (const struct feature_state[]){{"interface", .write = show_interface}, {0}},
+    .state = (const struct feature_state[]){{"interface", .ask = ask_interface}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_iface_metrics},
 };

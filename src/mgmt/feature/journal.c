@@ -398,14 +398,12 @@ static void write_journal_state(void *ctx, const struct journal_stats *s)
         jwrite_time(j, "since", s->since_ns);
     jwrite_u64(j, "ways", s->nexthops);
     jwrite_u64(j, "ways-cut", s->nexthops_refused);
-    jwrite_end(j, '}');
     show->done(show, 0);
 }
 
-static int show_journal(struct show *s)
+static int ask_journal(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '{');
-    return show_later(s, journal_ask_stats(write_journal_state, s));
+    return journal_ask_stats(write_journal_state, s);
 }
 
 // --- events: the end of the journal --------------------------------------------------------------
@@ -607,7 +605,7 @@ const struct feature journal_feature = {
     "journal",
     .config = &journal_config,
     .saved = &(const struct feature_saved){save_journal, restore_journal},
-    .state = (const struct feature_state[]){{"journal", .write = show_journal}, {0}},
+    .state = (const struct feature_state[]){{"journal", .ask = ask_journal}, {0}},
     .operations = (const struct feature_operation[]){{"route-changes", .run = run_route_changes},
                                                      {"route-at", .run = run_route_at},
                                                      {0}},

@@ -195,13 +195,12 @@ static const struct column sent_columns[] = {
             "Packets the mirror missed because its queue was full."),
     {0}};
 
-static int show_mirrors(struct show *s, bool sessions)
+static void list_mirrors(struct show *s, bool sessions)
 {
     struct jwrite *j = &s->out;
     struct watch_count n;
     struct mirror m;
 
-    jwrite_begin(j, s->name, '[');
     for (unsigned i = 0; mirror_manager_at(i, &m, &n); i++) {
         if (!m.session[0] == sessions)
             continue;
@@ -213,18 +212,16 @@ static int show_mirrors(struct show *s, bool sessions)
         columns_write(j, sent_columns, &n);
         jwrite_end(j, '}');
     }
-    jwrite_end(j, ']');
-    return SHOW_NOW;
 }
 
-static int show_port_mirrors(struct show *s)
+static void list_port_mirrors(struct show *s)
 {
-    return show_mirrors(s, false);
+    list_mirrors(s, false);
 }
 
-static int show_sessions(struct show *s)
+static void list_sessions(struct show *s)
 {
-    return show_mirrors(s, true);
+    list_mirrors(s, true);
 }
 
 static void write_mirror_metrics(struct metrics *m, const void *kept)
@@ -247,8 +244,8 @@ static void write_mirror_metrics(struct metrics *m, const void *kept)
 const struct feature mirror_feature = {
     "mirror",
     .config = &mirror_config,
-    .state = (const struct feature_state[]){{"mirror", .write = show_port_mirrors},
-                                            {"mirror-session", .write = show_sessions},
+    .state = (const struct feature_state[]){{"mirror", .list = list_port_mirrors},
+                                            {"mirror-session", .list = list_sessions},
                                             {0}},
     .metrics = &(const struct feature_metrics){.write = write_mirror_metrics},
 };

@@ -250,7 +250,6 @@ static void write_multicast_state(void *ctx, const struct multicast_row *row, un
     struct show *s = ctx;
     struct jwrite *j = &s->out;
 
-    jwrite_begin(j, s->name, '{');
     jwrite_begin(j, "route", '[');
     for (unsigned i = 0; i < n; i++)
         write_multicast_route(j, &row[i]);
@@ -264,17 +263,16 @@ static void write_multicast_state(void *ctx, const struct multicast_row *row, un
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
-    jwrite_end(j, '}');
     s->done(s, 0);
 }
 
-static int show_multicast(struct show *s)
+static int ask_multicast(struct show *s)
 {
-    return show_later(s, rib_manager_multicast(write_multicast_state, s));
+    return rib_manager_multicast(write_multicast_state, s);
 }
 
 const struct feature multicast_feature = {
     "multicast",
     .config = &multicast_config,
-    .state = (const struct feature_state[]){{"multicast", .write = show_multicast}, {0}},
+    .state = (const struct feature_state[]){{"multicast", .ask = ask_multicast}, {0}},
 };

@@ -55,14 +55,12 @@ static void write_neighbor_states(void *ctx, const struct neigh_row *row, unsign
         jwrite_bool(j, "in-use", row[i].in_use);
         jwrite_end(j, '}');
     }
-    jwrite_end(j, ']');
     s->done(s, 0);
 }
 
-static int show_neighbor(struct show *s)
+static int ask_neighbor(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '[');
-    return show_later(s, rib_manager_neigh(write_neighbor_states, s));
+    return rib_manager_neigh(write_neighbor_states, s);
 }
 
 // --- clear-neighbor ------------------------------------------------------------------------------
@@ -149,7 +147,7 @@ static void stop_neighbor_events(void)
 
 const struct feature neighbor_feature = {
     "neighbor",
-    .state = (const struct feature_state[]){{"neighbor", .write = show_neighbor}, {0}},
+    .state = (const struct feature_state[]){{"neighbor", .ask = ask_neighbor}, {0}},
     .operations =
         (const struct feature_operation[]){{"clear-neighbor", .run = run_clear_neighbor}, {0}},
     .events = &(const struct feature_events){start_neighbor_events, stop_neighbor_events,

@@ -79,14 +79,12 @@ static void write_nexthop_states(void *ctx, const struct nexthop_row *row, unsig
     for (unsigned i = 0; i < n; i++)
         if (!s->key[0] || row[i].id == wanted)
             write_nexthop_state(&s->out, &row[i], leg);
-    jwrite_end(&s->out, ']');
     s->done(s, 0);
 }
 
-static int show_nexthop(struct show *s)
+static int ask_nexthop(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '[');
-    return show_later(s, rib_manager_nexthops(write_nexthop_states, s));
+    return rib_manager_nexthops(write_nexthop_states, s);
 }
 
 static void write_sent(struct metrics *m, const struct column *c, const struct scrape_rows *kept)
@@ -141,6 +139,6 @@ static void write_nexthop_metrics(struct metrics *m, const void *kept)
 
 const struct feature nexthop_feature = {
     "nexthop",
-    .state = (const struct feature_state[]){{"nexthop", .write = show_nexthop}, {0}},
+    .state = (const struct feature_state[]){{"nexthop", .ask = ask_nexthop}, {0}},
     .metrics = &(const struct feature_metrics){collect_nexthops, write_nexthop_metrics},
 };

@@ -371,17 +371,14 @@ static void write_policer(struct jwrite *j, const struct bound *b)
     jwrite_end(j, '}');
 }
 
-static int show_policer(struct show *s)
+static void list_policers(struct show *s)
 {
     struct bound b;
 
-    jwrite_begin(&s->out, s->name, '[');
     for (unsigned at = 0; next_bound(&at, &b);)
         if (!s->key[0] || (!strcmp(s->key[0], b.iface->name) &&
                            !strcmp(s->key[1], direction_name[b.direction])))
             write_policer(&s->out, &b);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 static void write_color_metrics(struct metrics *m, const struct column *c, const struct bound *b)
@@ -410,6 +407,6 @@ static void write_policer_metrics(struct metrics *m, const void *kept)
 const struct feature policer_feature = {
     "policer",
     .config = &policer_config,
-    .state = (const struct feature_state[]){{"policer", .write = show_policer}, {0}},
+    .state = (const struct feature_state[]){{"policer", .list = list_policers}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_policer_metrics},
 };

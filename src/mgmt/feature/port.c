@@ -211,18 +211,15 @@ static void write_port_state(struct jwrite *j, const struct port_state *p)
     jwrite_end(j, '}');
 }
 
-static int show_port(struct show *s)
+static void list_ports(struct show *s)
 {
     char name[PORT_MAX][16];
     unsigned n = port_manager_list(name, PORT_MAX);
     struct port_state p;
 
-    jwrite_begin(&s->out, s->name, '[');
     for (unsigned i = 0; i < n; i++)
-        if ((!s->key[0] || !strcmp(s->key[0], name[i])) && !port_manager_state(name[i], &p))
+        if (show_wants(s, name[i]) && !port_manager_state(name[i], &p))
             write_port_state(&s->out, &p);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 static const struct column point_columns[] = {
@@ -250,17 +247,14 @@ static void write_history(struct jwrite *j, const char *port)
     jwrite_end(j, '}');
 }
 
-static int show_port_history(struct show *s)
+static void list_port_histories(struct show *s)
 {
     char name[PORT_MAX][16];
     unsigned n = port_manager_list(name, PORT_MAX);
 
-    jwrite_begin(&s->out, s->name, '[');
     for (unsigned i = 0; i < n; i++)
-        if (!s->key[0] || !strcmp(s->key[0], name[i]))
+        if (show_wants(s, name[i]))
             write_history(&s->out, name[i]);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 // --- metrics -------------------------------------------------------------------------------------
@@ -439,8 +433,8 @@ const struct feature port_feature = {
     "port",
     .config = &port_config,
     .saved = &(const struct feature_saved){save_ports, restore_ports},
-    .state = (const struct feature_state[]){{"port", .write = show_port},
-                                            {"port-history", .write = show_port_history},
+    .state = (const struct feature_state[]){{"port", .list = list_ports},
+                                            {"port-history", .list = list_port_histories},
                                             {0}},
     .operations = port_operations,
     .metrics = &(const struct feature_metrics){.write = write_port_metrics},

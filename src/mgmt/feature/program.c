@@ -315,16 +315,13 @@ static void write_program(struct jwrite *j, const struct program_status *s)
     jwrite_end(j, '}');
 }
 
-static int show_program(struct show *s)
+static void list_programs(struct show *s)
 {
     struct program_status p;
 
-    jwrite_begin(&s->out, s->name, '[');
     for (unsigned i = 0; program_manager_at(i, &p); i++)
-        if (!s->key[0] || !strcmp(s->key[0], p.config->name))
+        if (show_wants(s, p.config->name))
             write_program(&s->out, &p);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 // --- operations ----------------------------------------------------------------------------------
@@ -445,7 +442,7 @@ static void write_program_metrics(struct metrics *m, const void *kept)
 const struct feature program_feature = {
     "program",
     .config = &program_config,
-    .state = (const struct feature_state[]){{"program", .write = show_program}, {0}},
+    .state = (const struct feature_state[]){{"program", .list = list_programs}, {0}},
     .operations =
         (const struct feature_operation[]){{"program-replace", run_replace, OPERATION_CHANGES},
                                            {"program-table", .run = run_table},

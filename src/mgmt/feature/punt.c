@@ -75,16 +75,11 @@ static void write_punt_class(struct jwrite *j, enum punt_class class)
     jwrite_end(j, '}');
 }
 
-static int show_punt(struct show *s)
+static void list_classes(struct show *s)
 {
-    struct jwrite *j = &s->out;
-
-    jwrite_begin(j, s->name, '[');
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
-        if (!s->key[0] || !strcmp(s->key[0], punt_class_name[c]))
-            write_punt_class(j, c);
-    jwrite_end(j, ']');
-    return SHOW_NOW;
+        if (show_wants(s, punt_class_name[c]))
+            write_punt_class(&s->out, c);
 }
 
 static void write_punt_metrics(struct metrics *m, const void *kept)
@@ -135,6 +130,6 @@ const struct feature punt_feature = {
     "punt",
     .config = &punt_config,
     .saved = &(const struct feature_saved){save_punt, restore_punt},
-    .state = (const struct feature_state[]){{"punt", .write = show_punt}, {0}},
+    .state = (const struct feature_state[]){{"punt", .list = list_classes}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_punt_metrics},
 };

@@ -172,16 +172,13 @@ static void write_queue(struct jwrite *j, const struct port_queue_state *s)
     jwrite_end(j, '}');
 }
 
-static int show_queue(struct show *s)
+static void list_queues(struct show *s)
 {
     struct port_queue_state q;
 
-    jwrite_begin(&s->out, s->name, '[');
     for (unsigned i = 0; port_queue_manager_at(i, &q); i++)
-        if (!s->key[0] || !strcmp(s->key[0], q.port))
+        if (show_wants(s, q.port))
             write_queue(&s->out, &q);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 // --- drops by interface --------------------------------------------------------------------------
@@ -350,6 +347,6 @@ static void write_queue_metrics(struct metrics *m, const void *kept)
 const struct feature queue_feature = {
     "queue",
     .config = &queue_config,
-    .state = (const struct feature_state[]){{"queue", .write = show_queue}, {0}},
+    .state = (const struct feature_state[]){{"queue", .list = list_queues}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_queue_metrics},
 };

@@ -4,7 +4,6 @@
 // If sFlow is off, its settings are all zero even if some are configured, so they equal the empty
 // configuration's.
 #include "config/feature_config.h"
-#include "config/leaf.h"
 #include "export/export.h"
 #include "feature/collector.h"
 #include "mgmt/feature.h"
@@ -21,15 +20,13 @@ static const struct column config_columns[] = {
     COLUMN(struct sflow_config, agent, "agent-address"),
     {0}};
 
-static void read_sflow(struct model *m, const struct lyd_node *tree, const struct model *known,
-                       struct errors *e)
+static void read_sflow(const struct lyd_node *first, const struct column *columns, void *value)
 {
-    const struct lyd_node *first = leaf_inside(tree, NULL, "sflow");
-    struct sflow_config *c = m->part[FEATURE_sflow];
+    struct sflow_config *c = value;
 
     c->n_collectors = collector_read(c->collector, first, "sflow");
     if (c->n_collectors)
-        columns_read(first, config_columns, c);
+        columns_read(first, columns, c);
 }
 
 static int set_sflow(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -39,10 +36,11 @@ static int set_sflow(const struct step *s, const void *from, const void *to, cha
 
 static const struct feature_config sflow_config = {
     .part_size = sizeof(struct sflow_config),
-    .read = read_sflow,
     .values =
-        (const struct feature_value[]){
-            {PHASE_EXPORT, {"sflow", set_sflow}, .size = sizeof(struct sflow_config)}, {0}},
+        (const struct feature_value[]){{.phase = PHASE_EXPORT, .step = {"sflow", set_sflow},
+                                        .size = sizeof(struct sflow_config), .read = read_sflow,
+                                        .inside = "sflow", .columns = config_columns},
+                                       {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
@@ -53,13 +51,11 @@ static const struct column count_columns[] = {
     COLUMN(struct sflow_state, counter_samples, "counter-samples"),
     {0}};
 
-static int show_sflow(struct show *s)
+static void write_sflow(struct jwrite *j)
 {
-    struct jwrite *j = &s->out;
     struct sflow_state n;
 
     sflow_state(&n);
-    jwrite_begin(j, s->name, '{');
     jwrite_string(j, "status", n.on ? "up" : "off");
     if (n.on)
         jwrite_int(j, "sample-rate", n.sample_rate);
@@ -67,12 +63,10 @@ static int show_sflow(struct show *s)
     collector_write_interfaces(j, IFACE_SAMPLE_SFLOW);
     columns_write(j, count_columns, &n);
     collector_write_states(j, n.collector, n.n_collectors);
-    jwrite_end(j, '}');
-    return SHOW_NOW;
 }
 
 const struct feature sflow_feature = {
     "sflow",
     .config = &sflow_config,
-    .state = (const struct feature_state[]){{"sflow", .write = show_sflow}, {0}},
+    .state = (const struct feature_state[]){{"sflow", .object = write_sflow}, {0}},
 };

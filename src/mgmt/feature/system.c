@@ -134,11 +134,8 @@ static void write_name(struct jwrite *j)
     jwrite_string_any(j, "name", given && *given ? given : host);
 }
 
-static int show_system(struct show *s)
+static void write_system(struct jwrite *j)
 {
-    struct jwrite *j = &s->out;
-
-    jwrite_begin(j, s->name, '{');
     write_name(j);
     jwrite_string(j, "version", kamuee_version);
     if (*kamuee_commit)
@@ -156,8 +153,6 @@ static int show_system(struct show *s)
     jwrite_string(j, "lookup-kernel", fib_kernel_name());
     write_audit_totals(j);
     write_region_states(j);
-    jwrite_end(j, '}');
-    return SHOW_NOW;
 }
 
 static void write_memory_families(struct metrics *m)
@@ -220,7 +215,7 @@ static void run_shutdown(struct http *h, const struct lyd_node *op)
 const struct feature system_feature = {
     "system",
     .config = &system_config,
-    .state = (const struct feature_state[]){{"system", .write = show_system}, {0}},
+    .state = (const struct feature_state[]){{"system", .object = write_system}, {0}},
     .operations = (const struct feature_operation[]){{"shutdown", .run = run_shutdown}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_system_metrics},
 };

@@ -136,15 +136,14 @@ static void write_queue_states(struct jwrite *j, const struct thread_state *t)
     jwrite_end(j, ']');
 }
 
-static int show_thread(struct show *s)
+static void list_threads(struct show *s)
 {
     struct thread_state t[THREAD_SLOT_MAX];
     struct jwrite *j = &s->out;
     unsigned n = thread_manager_list(t, THREAD_SLOT_MAX);
 
-    jwrite_begin(j, s->name, '[');
     for (unsigned i = 0; i < n; i++) {
-        if (s->key[0] && strcmp(s->key[0], t[i].name))
+        if (!show_wants(s, t[i].name))
             continue;
         jwrite_begin(j, NULL, '{');
         columns_write(j, thread_columns, &t[i]);
@@ -156,8 +155,6 @@ static int show_thread(struct show *s)
         }
         jwrite_end(j, '}');
     }
-    jwrite_end(j, ']');
-    return SHOW_NOW;
 }
 
 // --- metrics -------------------------------------------------------------------------------------
@@ -239,6 +236,6 @@ extern const struct feature_config thread_config;
 const struct feature thread_feature = {
     "thread",
     .config = &thread_config,
-    .state = (const struct feature_state[]){{"thread", .write = show_thread}, {0}},
+    .state = (const struct feature_state[]){{"thread", .list = list_threads}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_thread_metrics},
 };

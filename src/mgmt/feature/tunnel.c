@@ -224,24 +224,18 @@ static void write_tunnel(struct jwrite *j, const struct iface *i)
     jwrite_end(j, '}');
 }
 
-static int show_tunnel(struct show *s)
+static void list_tunnels(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '[');
-    for (unsigned id = 1; id < IFACE_MAX; id++) {
-        const struct iface *i = iface_get((uint16_t)id);
-
-        if (i->kind == IFACE_TUNNEL && (!s->key[0] || !strcmp(s->key[0], i->name)))
+    iface_each (i)
+        if (i->kind == IFACE_TUNNEL && show_wants(s, i->name))
             write_tunnel(&s->out, i);
-    }
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 static void write_left(void *ctx, const struct tunnel_left *t)
 {
     struct show *s = ctx;
 
-    if ((s->key[0] && strcmp(s->key[0], t->vr)) || (s->key[1] && strcmp(s->key[1], t->name)))
+    if (!show_wants(s, t->vr) || (s->key[1] && strcmp(s->key[1], t->name)))
         return;
     jwrite_begin(&s->out, NULL, '{');
     jwrite_string(&s->out, "vr", t->vr);
@@ -251,18 +245,15 @@ static void write_left(void *ctx, const struct tunnel_left *t)
     jwrite_end(&s->out, '}');
 }
 
-static int show_left(struct show *s)
+static void list_left(struct show *s)
 {
-    jwrite_begin(&s->out, s->name, '[');
     tunnel_linux_each_left(write_left, s);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
 }
 
 const struct feature tunnel_feature = {
     .name = "tunnel",
     .config = &tunnel_config,
-    .state = (const struct feature_state[]){{"tunnel", .write = show_tunnel},
-                                            {"linux-tunnel", .write = show_left},
+    .state = (const struct feature_state[]){{"tunnel", .list = list_tunnels},
+                                            {"linux-tunnel", .list = list_left},
                                             {0}},
 };

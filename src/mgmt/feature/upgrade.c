@@ -55,33 +55,29 @@ static void write_port(struct jwrite *j, const struct upgrade_port_state *p)
     jwrite_end(j, '}');
 }
 
-static int show_upgrade(struct show *s)
+static void write_upgrade(struct jwrite *j)
 {
     const struct upgrade_state *u = &upgrade_state;
-    struct jwrite *j = &s->out;
 
-    jwrite_begin(j, s->name, '{');
     jwrite_string(j, "phase", u->phase ? u->phase : "none");
-    if (u->phase) {
-        jwrite_time(j, "time", u->time_ns);
-        jwrite_string_any(j, "why", u->why);
-        jwrite_string(j, "binary", u->binary);
-        jwrite_string_any(j, "from", u->from);
-        jwrite_string_any(j, "to", u->to);
-        jwrite_int(j, "took", (int64_t)(u->took_ns / NS_PER_MS));
-        jwrite_int(j, "audited", (int64_t)u->audited);
-        jwrite_int(j, "lookups", (int64_t)u->lookups);
-        jwrite_begin(j, "port", '[');
-        for (unsigned i = 0; i < u->n_ports; i++)
-            write_port(j, &u->port[i]);
-        jwrite_end(j, ']');
-    }
-    jwrite_end(j, '}');
-    return SHOW_NOW;
+    if (!u->phase)
+        return;
+    jwrite_time(j, "time", u->time_ns);
+    jwrite_string_any(j, "why", u->why);
+    jwrite_string(j, "binary", u->binary);
+    jwrite_string_any(j, "from", u->from);
+    jwrite_string_any(j, "to", u->to);
+    jwrite_int(j, "took", (int64_t)(u->took_ns / NS_PER_MS));
+    jwrite_int(j, "audited", (int64_t)u->audited);
+    jwrite_int(j, "lookups", (int64_t)u->lookups);
+    jwrite_begin(j, "port", '[');
+    for (unsigned i = 0; i < u->n_ports; i++)
+        write_port(j, &u->port[i]);
+    jwrite_end(j, ']');
 }
 
 const struct feature upgrade_feature = {
     "upgrade",
-    .state = (const struct feature_state[]){{"upgrade", .write = show_upgrade}, {0}},
+    .state = (const struct feature_state[]){{"upgrade", .object = write_upgrade}, {0}},
     .operations = (const struct feature_operation[]){{"upgrade", .run = run_upgrade}, {0}},
 };

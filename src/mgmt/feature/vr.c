@@ -204,7 +204,7 @@ static int ask_vr_stats(struct show *s)
     return rib_manager_stats((uint16_t)s->cursor, write_vr_answered, s);
 }
 
-static int show_vr(struct show *s)
+static int ask_vr(struct show *s)
 {
     return vr_show_each(s, ask_vr_stats);
 }
@@ -468,7 +468,7 @@ extern const struct feature_config vr_config;
 const struct feature vr_feature = {
     "vr",
     .config = &vr_config,
-    .state = (const struct feature_state[]){{"vr", .write = show_vr}, {0}},
+    .state = (const struct feature_state[]){{"vr", .ask = ask_vr}, {0}},
     .operations =
         (const struct feature_operation[]){{"vr-rename", run_vr_rename, OPERATION_CHANGES},
                                            {"vr-lines", run_vr_lines, OPERATION_READS},

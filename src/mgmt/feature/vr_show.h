@@ -17,7 +17,7 @@ bool vr_of_input_or_all(struct http *h, const struct lyd_node *op, const struct 
 
 // State that needs an answer from rib_manager: `ask` asks about virtual router s->cursor;
 // vr_show_next continues after the answer has been written. The optional key is the name.
-int vr_show_each(struct show *s, int (*ask)(struct show *s)); // SHOW_LATER
+int vr_show_each(struct show *s, int (*ask)(struct show *s)); // 0
 void vr_show_next(struct show *s);
 
 #endif

@@ -103,13 +103,6 @@ bool show_wants(const struct show *s, const char *name)
     return !s->key[0] || !strcmp(s->key[0], name);
 }
 
-int show_later(struct show *s, int asked)
-{
-    if (asked)
-        s->done(s, asked);
-    return SHOW_LATER;
-}
-
 // --- cutting out a part -------------------------------------------------------------------------
 
 static bool has_keys(const json_t *entry, const struct path_segment *g)
@@ -276,6 +269,11 @@ static const struct lysc_node *schema_of(const struct feature_state *s)
     return yang_child(yang_child(NULL, "state", false), s->node, false);
 }
 
+static bool is_list(const struct feature_state *s)
+{
+    return schema_of(s)->nodetype == LYS_LIST;
+}
+
 static bool is_hidden(const struct answer *a, const struct feature_state *s)
 {
     return !bound_sees(a->http, schema_of(s));
@@ -284,23 +282,28 @@ static bool is_hidden(const struct answer *a, const struct feature_state *s)
 // Writes an empty list, as if there were no entries. A container gets no value.
 static void write_hidden(struct answer *a, const struct feature_state *s)
 {
-    if (a->whole || schema_of(s)->nodetype != LYS_LIST)
+    if (a->whole || !is_list(s))
         return;
     jwrite_begin(&a->show.out, a->show.name, '[');
     jwrite_end(&a->show.out, ']');
 }
 
-static int write_node(const struct feature_state *n, struct show *s)
+// False: the answer comes later.
+static bool write_node(const struct feature_state *n, struct show *s)
 {
-    if (n->write)
-        return n->write(s);
-    jwrite_begin(&s->out, s->name, n->list ? '[' : '{');
+    int r = 0;
+
+    jwrite_begin(&s->out, s->name, is_list(n) ? '[' : '{');
+    if (n->ask && (r = n->ask(s)))
+        s->done(s, r);
+    if (n->ask)
+        return false;
     if (n->list)
         n->list(s);
     else
         n->object(&s->out);
-    jwrite_end(&s->out, n->list ? ']' : '}');
-    return SHOW_NOW;
+    jwrite_end(&s->out, is_list(n) ? ']' : '}');
+    return true;
 }
 
 static void run_writers(void *ctx)
@@ -323,7 +326,7 @@ static void run_writers(void *ctx)
             write_hidden(a, s);
             continue;
         }
-        if (write_node(s, &a->show) == SHOW_LATER)
+        if (!write_node(s, &a->show))
             return;
     }
     if (a->whole)
@@ -342,7 +345,7 @@ static void writer_done(struct show *s, int result)
         send_answer(a, result);
         return;
     }
-    a->node++;
+    jwrite_end(&s->out, is_list(nodes.item[a->node++]) ? ']' : '}');
     http_turn(a->http, &a->turn, run_writers, a);
 }
 

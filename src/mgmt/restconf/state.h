@@ -22,8 +22,7 @@ struct show {
     struct jwrite out;
     const char *name;                         // member to write: "port" or "kamuee:port"
     const char *key[SHOW_KEYS];               // write this list entry only; NULL: all
-    void (*done)(struct show *s, int result); // called once by a writer that returned SHOW_LATER;
-                                              // -errno: `text` holds a sentence
+    void (*done)(struct show *s, int result); // called once after an `ask`; -errno: no answer
     struct text text;
     unsigned cursor;            // of a writer with several queries
     int (*ask)(struct show *s); // sends the query
@@ -31,20 +30,15 @@ struct show {
 
 bool show_wants(const struct show *s, const char *name); // the entry with that first key
 
-enum { SHOW_NOW, SHOW_LATER };
-// Returns SHOW_LATER; `asked`: result of asking another thread; -errno means that no answer will
-// come.
-int show_later(struct show *s, int asked);
-
-// A child of `state`. Each child in the schema has exactly one, and vice versa.
+// A child of `state`. Each child in the schema has exactly one, and vice versa. One of these
+// functions writes the entries of a list or the leaves of a container into s->out.
 struct feature_state {
     const char *node;
-    // Writes "node": value into s->out. SHOW_NOW, or SHOW_LATER and s->done() will be called.
-    int (*write)(struct show *s);
-    // The same for state that is written at once: the entries of a list, or the leaves of a
-    // container.
     void (*list)(struct show *s);
     void (*object)(struct jwrite *j);
+    // Asks another thread, whose answer is written and followed by s->done(). -errno: no answer
+    // will come.
+    int (*ask)(struct show *s);
     // Alternative: answers a request for this child itself, by a stream. The child is left out when
     // all state is read.
     void (*stream)(struct http *h, const struct path *p);
