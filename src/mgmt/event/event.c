@@ -80,23 +80,26 @@ static void look_at_features(evutil_socket_t fd, short what, void *arg)
             features[f]->events->look();
 }
 
+static void want_events(bool on)
+{
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->events && features[f]->events->want)
+            features[f]->events->want(on);
+}
+
 static void start_features(void)
 {
     const struct timeval every = {.tv_usec = LOOK_US};
 
     look = event_new(http_loop(), -1, EV_PERSIST, look_at_features, NULL);
     bug_on(!look || event_add(look, &every));
-    for (unsigned f = 0; f < FEATURE_N; f++)
-        if (features[f]->events && features[f]->events->start)
-            features[f]->events->start();
+    want_events(true);
     look_at_features(-1, 0, NULL);
 }
 
 static void stop_features(void)
 {
-    for (unsigned f = 0; f < FEATURE_N; f++)
-        if (features[f]->events && features[f]->events->stop)
-            features[f]->events->stop();
+    want_events(false);
     event_free(look);
     look = NULL;
 }

@@ -17,9 +17,8 @@
 
 // How a feature produces events, only while there are listeners; each may be NULL.
 struct feature_events {
-    void (*start)(void); // first listener connected
-    void (*stop)(void);  // last listener disconnected
-    void (*look)(void);  // five times a second, and right after start
+    void (*want)(bool on); // first listener connected, last listener disconnected
+    void (*look)(void);    // five times a second, and right after the first one connected
 };
 
 // `name` is a notification of kamuee.yang; `body` has its leaves, ownership passes to this

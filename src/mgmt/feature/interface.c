@@ -528,7 +528,7 @@ static void look_at_interfaces(bool publish)
     }
 }
 
-static void start_status_events(void)
+static void want_status_events(bool on)
 {
     look_at_interfaces(false);
 }
@@ -615,8 +615,7 @@ const struct feature interface_feature = {
     "interface",
     .start = tell_owners,
     .config = &interface_config,
-    .events =
-        &(const struct feature_events){start_status_events, NULL, look_for_status_events},
+    .events = &(const struct feature_events){want_status_events, look_for_status_events},
     .saved = &(const struct feature_saved){save_interfaces, restore_interfaces},
     .state = (const struct feature_state[]){{"interface", .ask = ask_interface}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_iface_metrics},

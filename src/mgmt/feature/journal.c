@@ -412,7 +412,7 @@ static int ask_journal(struct show *s)
 
 static uint64_t next_record;
 static bool tail_asked;     // an answer of the journal is pending
-static unsigned generation; // counts starts: an answer may arrive after a stop
+static unsigned generation; // an answer may arrive after a stop
 
 static json_t *json_of_text(struct text *t)
 {
@@ -457,13 +457,9 @@ static void look_for_changes(void)
         tail_asked = !journal_tail(&q, publish_changes, (void *)(uintptr_t)generation);
 }
 
-static void start_changes(void)
+static void want_changes(bool on)
 {
     next_record = UINT64_MAX; // start at the present end of the journal
-}
-
-static void stop_changes(void)
-{
     tail_asked = false;
     generation++;
 }
@@ -609,5 +605,5 @@ const struct feature journal_feature = {
     .operations = (const struct feature_operation[]){{"route-changes", .run = run_route_changes},
                                                      {"route-at", .run = run_route_at},
                                                      {0}},
-    .events = &(const struct feature_events){start_changes, stop_changes, look_for_changes},
+    .events = &(const struct feature_events){want_changes, look_for_changes},
 };

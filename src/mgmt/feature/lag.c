@@ -368,14 +368,9 @@ static void publish_member(const char *lag, const char *port, const char *status
     event_publish("lag-member-change", body);
 }
 
-static void start_member_events(void)
+static void want_member_events(bool on)
 {
-    lag_on_member(publish_member);
-}
-
-static void stop_member_events(void)
-{
-    lag_on_member(NULL);
+    lag_on_member(on ? publish_member : NULL);
 }
 
 const struct feature lag_feature = {
@@ -383,5 +378,5 @@ const struct feature lag_feature = {
     .config = &lag_config,
     .state = (const struct feature_state[]){{"lag", .list = list_lags}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_lag_metrics},
-    .events = &(const struct feature_events){start_member_events, stop_member_events, NULL},
+    .events = &(const struct feature_events){.want = want_member_events},
 };

@@ -135,21 +135,10 @@ static void look_for_neighbors(void)
     event_publish_missed(neigh_feed_missed());
 }
 
-static void start_neighbor_events(void)
-{
-    neigh_feed_want(true);
-}
-
-static void stop_neighbor_events(void)
-{
-    neigh_feed_want(false);
-}
-
 const struct feature neighbor_feature = {
     "neighbor",
     .state = (const struct feature_state[]){{"neighbor", .ask = ask_neighbor}, {0}},
     .operations =
         (const struct feature_operation[]){{"clear-neighbor", .run = run_clear_neighbor}, {0}},
-    .events = &(const struct feature_events){start_neighbor_events, stop_neighbor_events,
-                                             look_for_neighbors},
+    .events = &(const struct feature_events){neigh_feed_want, look_for_neighbors},
 };

@@ -333,14 +333,9 @@ static void publish_link(const char *port, bool up)
                   json_pack("{s:s, s:s}", "port", port, "status", up ? "up" : "down"));
 }
 
-static void start_link_events(void)
+static void want_link_events(bool on)
 {
-    port_manager_on_link(publish_link);
-}
-
-static void stop_link_events(void)
-{
-    port_manager_on_link(NULL);
+    port_manager_on_link(on ? publish_link : NULL);
 }
 
 // --- state kept over a stop: counters, and the history of the last hour --------------------------
@@ -438,5 +433,5 @@ const struct feature port_feature = {
                                             {0}},
     .operations = port_operations,
     .metrics = &(const struct feature_metrics){.write = write_port_metrics},
-    .events = &(const struct feature_events){start_link_events, stop_link_events, NULL},
+    .events = &(const struct feature_events){.want = want_link_events},
 };
