@@ -18,7 +18,6 @@
 #include "base/ip.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "config/config.h"
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "event/event.h"

@@ -20,7 +20,6 @@
 #include "core/aside.h"
 #include "feature/acl.h"
 #include "feature/vr_budget.h"
-#include "mgmt/feature.h"
 #include "model/model.h"
 #include "yang/config_tree.h"
 #include "yang/owner.h"
@@ -339,7 +338,7 @@ static int check_budgets(const struct model *m, struct errors *e)
 {
     unsigned n = e->n;
 
-    vr_budget_check_files(m, e);
+    vr_budget_check(m, true, e);
     if (e->n == n)
         return 0;
     abandon_prepared();

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "config/config.h"
 #include "config/config_running.h"
 #include "feature/acl.h"
 #include "http/refuse.h"

@@ -21,7 +21,6 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "config/revision.h"
-#include "core/thread.h"
 #include "mgmt/feature.h"
 #include "restconf/state.h"
 

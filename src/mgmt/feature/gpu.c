@@ -19,7 +19,6 @@
 #include "port/gpu_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
-#include "restconf/reply.h"
 #include "restconf/state.h"
 
 static const char *const status_name[] = {"on", "failed", "lacking"};

@@ -49,10 +49,11 @@ static const struct column policy_columns[] = {
     COLUMN(struct iface_policy, fast_reroute, "fast-reroute"),
     {0}};
 
+static const char *const urpf_modes[] = {"off", "loose", "strict", "feasible"};
+
 static uint8_t read_urpf(const struct lyd_node *first, const char *family)
 {
-    static const char *const modes[] = {"off", "loose", "strict", "feasible"};
-    int mode = leaf_word(first, family, modes, 4);
+    int mode = leaf_word(first, family, urpf_modes, 4);
 
     return mode <= 0
                ? URPF_OFF
@@ -394,10 +395,8 @@ static void write_iface_statistics(struct jwrite *j, uint16_t id)
 
 static void write_policy(struct jwrite *j, const struct iface_policy *p)
 {
-    static const char *const mode[] = {"off", "loose", "strict", "feasible"};
-
-    jwrite_string(j, "urpf-ipv4", mode[p->urpf[0] & URPF_MODE]);
-    jwrite_string(j, "urpf-ipv6", mode[p->urpf[1] & URPF_MODE]);
+    jwrite_string(j, "urpf-ipv4", urpf_modes[p->urpf[0] & URPF_MODE]);
+    jwrite_string(j, "urpf-ipv6", urpf_modes[p->urpf[1] & URPF_MODE]);
     jwrite_bool(j, "urpf-allow-default", (p->urpf[0] | p->urpf[1]) & URPF_ALLOW_DEFAULT);
     columns_write(j, policy_columns, p);
     if (!p->pcp_class)

@@ -118,8 +118,7 @@ static void check_mirror(const struct model *m, const void *row, struct errors *
 
     if (!i->to_port[0] == !tap[0])
         errors_add(e, r->line, "%s %s: a mirror needs either 'to port' or 'to tap'", kind, name);
-    if (tap[0] && (model_find_port(m, tap) || model_find_vport(m, tap) ||
-                   model_find_metalink(m, tap, NULL) || model_find_tunnel(m, tap)))
+    if (tap[0] && model_owns_name(m, tap))
         errors_add(e, r->line,
                    "%s %s: mirror to tap '%s': the name belongs to an interface, expected another "
                    "name",

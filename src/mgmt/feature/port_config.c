@@ -165,10 +165,7 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
     struct kernel_link_use u;
     char err[400];
 
-    if (!c->netns[0] &&
-        (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface) ||
-         model_find_metalink(to, c->kernel_interface, NULL) ||
-         model_find_tunnel(to, c->kernel_interface)))
+    if (!c->netns[0] && model_owns_name(to, c->kernel_interface))
         errors_add(e, p->line,
                    "port %s: %s is kamueed's own interface, expected a kernel interface", c->name,
                    c->kernel_interface);
@@ -281,10 +278,7 @@ static void each_port(name_fn *fn, void *ctx)
 
 static bool is_ours(const char *netdev)
 {
-    return !strcmp(netdev, "lo") || strlen(netdev) > 15 ||
-           model_find_port(config_model(), netdev) || model_find_vport(config_model(), netdev) ||
-           model_find_metalink(config_model(), netdev, NULL) ||
-           model_find_tunnel(config_model(), netdev);
+    return !strcmp(netdev, "lo") || strlen(netdev) > 15 || model_owns_name(config_model(), netdev);
 }
 
 struct netdev {

@@ -113,16 +113,11 @@ static bool read_client(const char *port, unsigned i, struct port_queue_client_s
 
 static void write_class_config(struct jwrite *j, const struct queue_class_config *c)
 {
-    static const char *const discipline[] = {
-        [QUEUE_TAIL_DROP] = "tail-drop", [QUEUE_CODEL] = "codel", [QUEUE_FQ_CODEL] = "fq-codel"};
-
     if (c->weight)
         jwrite_int(j, "weight", c->weight);
     else if (c->rate_bps)
         jwrite_u64(j, "strict-rate", c->rate_bps);
-    jwrite_string(j, "discipline", discipline[c->discipline % 3u]);
-    jwrite_bool(j, "ecn", c->ecn);
-    jwrite_int(j, "limit", c->limit_bytes);
+    columns_write(j, queue_class_leaves, c);
 }
 
 static void write_class(struct jwrite *j, unsigned class, const struct queue_class_config *c,

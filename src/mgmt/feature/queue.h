@@ -44,6 +44,7 @@ struct model_queue_profiles {
     VEC(struct model_queue_profile) profile;
 };
 
+extern const struct column queue_class_leaves[]; // of struct queue_class_config
 // For the lists of the configuration (config/feature_config.h).
 void queue_map_read(struct model *m, void *row, const struct lyd_node *entry);
 void queue_map_check(const struct model *m, const void *row, struct errors *e);

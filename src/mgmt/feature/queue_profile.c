@@ -151,10 +151,9 @@ static void read_service(struct queue_profile_class *c, const struct lyd_node *f
 }
 
 static const char *const disciplines[] = {"tail-drop", "codel", "fq-codel"}; // enum order
-static const struct column class_leaves[] = {
+const struct column queue_class_leaves[] = {
     COLUMN_WORD(struct queue_class_config, discipline, "discipline", disciplines),
     COLUMN(struct queue_class_config, ecn, "ecn"),
-    COLUMN(struct queue_class_config, flows, "flows"),
     COLUMN(struct queue_class_config, limit_bytes, "limit", .scaled = "kM"),
     {0}};
 
@@ -165,7 +164,8 @@ static void read_class(struct model_queue_profile *p, const struct lyd_node *ent
     struct queue_class_config *i = &c->config;
 
     read_service(c, first);
-    columns_read(first, class_leaves, i);
+    columns_read(first, queue_class_leaves, i);
+    i->flows = (uint16_t)leaf_number(first, "flows", i->flows);
     i->limit_us = microseconds_of(config_value(first, "limit-time"), i->limit_us);
     i->target_us = microseconds_of(config_value(first, "target"), i->target_us);
     i->interval_us = microseconds_of(config_value(first, "interval"), i->interval_us);

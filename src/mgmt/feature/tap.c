@@ -8,20 +8,18 @@
 #include "http/refuse.h"
 #include "interface/tap_test.h"
 #include "mgmt/feature.h"
+#include "restconf/column.h"
 #include "restconf/operation.h"
 
 static struct http *test_asker; // request of the running test; one at a time
 
-static void write_test_result(struct jwrite *j, const struct tap_test_result *r)
-{
-    jwrite_begin(j, NULL, '{');
-    jwrite_string(j, "interface", r->interface);
-    jwrite_string(j, "family", r->family);
-    jwrite_string(j, "socket", r->socket);
-    jwrite_bool(j, "passed", r->passed);
-    jwrite_string(j, "reason", r->reason);
-    jwrite_end(j, '}');
-}
+static const struct column result_columns[] = {
+    COLUMN(struct tap_test_result, interface, "interface"),
+    COLUMN(struct tap_test_result, family, "family"),
+    COLUMN(struct tap_test_result, socket, "socket"),
+    COLUMN(struct tap_test_result, passed, "passed"),
+    COLUMN(struct tap_test_result, reason, "reason"),
+    {0}};
 
 static void continue_tap_test(void)
 {
@@ -37,10 +35,7 @@ static void continue_tap_test(void)
     test_asker = NULL;
     unsigned n = tap_test_results(&r);
     output_begin(&j, &t);
-    jwrite_begin(&j, "result", '[');
-    for (unsigned i = 0; i < n; i++)
-        write_test_result(&j, &r[i]);
-    jwrite_end(&j, ']');
+    columns_list(&j, "result", result_columns, r, n, sizeof *r);
     output_send(h, &j);
 }
 

@@ -12,7 +12,6 @@
 #include <rte_cycles.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number

@@ -67,12 +67,6 @@ static void add_owned(struct bound *b, const struct acl_desired *all, const char
             ADD_ONCE(b->set, s);
 }
 
-static void add_bound(void *ctx, const struct model *m, const struct model_interface *i)
-{
-    add_list(ctx, model_acls(m), i->acls.in);
-    add_list(ctx, model_acls(m), i->acls.out);
-}
-
 static uint64_t rules_of(const struct acl_desired_list *l, bool files)
 {
     return (files ? acl_manager_rules(l->name) : l->rules.rule.n) + (l->owner[0] != 0);
@@ -95,7 +89,11 @@ static void count_bound(const struct model *m, const char *vr, bool files, struc
         used->of[VR_BUDGET_RULES] += !strcmp(p->owner, vr);
     add_owned(&b, model_acls(m), vr);
     if (model_acls(m)->list.n)
-        model_each_interface_of(m, vr, add_bound, &b);
+        vec_foreach (&model_interfaces(m)->interface, i)
+            if (!strcmp(i->vr, vr)) {
+                add_list(&b, model_acls(m), i->acls.in);
+                add_list(&b, model_acls(m), i->acls.out);
+            }
     vec_foreach (&b.list, l)
         used->of[VR_BUDGET_RULES] += rules_of(*l, files);
     vec_foreach (&b.set, s)
@@ -134,16 +132,12 @@ static const char *raise_command(const char *vr, char *buf, size_t n)
     return buf;
 }
 
-static void count_one(void *ctx, const struct model *m, const struct model_interface *i)
-{
-    ++*(uint64_t *)ctx;
-}
-
 // Configured interfaces and tunnels. Above the budget, interfaces created by Linux are left to
 // Linux (tunnel/tunnel_linux.c).
 static void count_configured(const struct model *m, const char *vr, struct vr_limits *used)
 {
-    model_each_interface_of(m, vr, count_one, &used->of[VR_BUDGET_INTERFACES]);
+    vec_foreach (&model_interfaces(m)->interface, i)
+        used->of[VR_BUDGET_INTERFACES] += !strcmp(i->vr, vr);
     vec_foreach (&model_tunnels(m)->tunnel, t)
         used->of[VR_BUDGET_TUNNELS] += !strcmp(t->vr, vr);
 }
@@ -180,21 +174,11 @@ static void check_vr(const struct model *m, const char *vr, const struct vr_limi
     }
 }
 
-static void check_vrs(const struct model *m, bool files, struct errors *e)
+void vr_budget_check(const struct model *m, bool files, struct errors *e)
 {
     check_vr(m, VR_DEFAULT_NAME, &model_vrs(m)->set.budget, 0, files, e);
     vec_foreach (&model_vrs(m)->vr, v)
         check_vr(m, v->name, &v->set.budget, v->line, files, e);
-}
-
-void vr_budget_check(const struct model *m, struct errors *e)
-{
-    check_vrs(m, false, e);
-}
-
-void vr_budget_check_files(const struct model *m, struct errors *e)
-{
-    check_vrs(m, true, e);
 }
 
 // --- use of budgets ------------------------------------------------------------------------------

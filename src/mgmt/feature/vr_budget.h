@@ -14,10 +14,9 @@ struct lysc_node;
 
 // Reads the container `budget` from the children `first` of that schema node.
 struct vr_limits vr_budget_read(const struct lyd_node *first, const struct lysc_node *parent);
-// Checks that rules and set members bound to a virtual router's interfaces fit its budget.
-void vr_budget_check(const struct model *m, struct errors *e);
-// The same after access lists are prepared or in force, with the contents of their files.
-void vr_budget_check_files(const struct model *m, struct errors *e);
+// Checks that a virtual router's interfaces, and the rules and set members bound to them, fit its
+// budget. `files`: access lists are prepared or in force, so count the contents of their files.
+void vr_budget_check(const struct model *m, bool files, struct errors *e);
 
 // Use of each budget by a virtual router; `r`: rib_manager's answer.
 struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r);

@@ -212,7 +212,7 @@ static void check_vr(const struct model *m, const void *row, struct errors *e)
 static void check_vrs(const struct model *m, struct errors *e)
 {
     check_unique_table(model_vrs(m), e);
-    vr_budget_check(m, e);
+    vr_budget_check(m, false, e);
 }
 
 // --- host ----------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "http/http.h"

@@ -243,21 +243,16 @@ const struct model_interface *model_find_configured_interface(const struct model
     return model_find_in(&model_interfaces(m)->configured, name);
 }
 
+bool model_owns_name(const struct model *m, const char *name)
+{
+    return model_find_interface(m, name) || model_find_port(m, name);
+}
+
 const char *model_vr_of(const struct model *m, const char *interface)
 {
     const struct model_interface *i = model_find_configured_interface(m, interface);
 
     return i ? i->vr : VR_DEFAULT_NAME;
-}
-
-void model_each_interface_of(const struct model *m, const char *vr,
-                             void (*fn)(void *ctx, const struct model *m,
-                                        const struct model_interface *i),
-                             void *ctx)
-{
-    vec_foreach (&model_interfaces(m)->interface, i)
-        if (!strcmp(i->vr, vr))
-            fn(ctx, m, i);
 }
 
 bool interface_stays(const struct change *c, const char *name)

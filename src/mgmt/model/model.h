@@ -215,14 +215,10 @@ struct model_interfaces {
 const struct model_interfaces *model_interfaces(const struct model *m);
 // NULL if there is no such interface. Needs a resolved model.
 const struct model_interface *model_find_interface(const struct model *m, const char *name);
+bool model_owns_name(const struct model *m, const char *name); // of an interface or a LAG's member
 // The entry of the configuration; NULL if it does not mention the interface.
 const struct model_interface *model_find_configured_interface(const struct model *m,
                                                               const char *name);
-// Calls fn for each interface of a virtual router.
-void model_each_interface_of(const struct model *m, const char *vr,
-                             void (*fn)(void *ctx, const struct model *m,
-                                        const struct model_interface *i),
-                             void *ctx);
 // Virtual router configured for an interface; after all features have read.
 const char *model_vr_of(const struct model *m, const char *interface);
 
