@@ -41,6 +41,7 @@ struct feature {
     const struct feature_view *view;     // its state in models other than kamuee.yang
     const struct feature_saved *saved; // state that is kept over a planned stop
     void (*observe)(void);             // once a second: its alarms (alarm/alarm.h)
+    unsigned (*captures)(uint16_t vr); // running ones, which count for the budget `captures`
     // For a traced packet: leaves of its lookup in that virtual router.
     void (*write_lookup)(struct jwrite *j, uint16_t vr);
     // Own activity, started before the first configuration is applied, and stopped after the

@@ -20,6 +20,7 @@
 #include "base/version.h"
 #include "core/thread.h"
 #include "feature/capture.h"
+#include "feature/vr_budget.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "packet/pcapng.h"
@@ -30,7 +31,6 @@
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
-#include "table/vr_budget.h"
 #include "thread/watch_manager.h"
 
 #define CAPTURE_MAX 8
@@ -309,7 +309,9 @@ static uint16_t vr_of(const struct capture *c)
     return v ? v->id : i ? i->vr : VR_DEFAULT;
 }
 
-unsigned capture_count(uint16_t vr)
+// Captures of a virtual router or its interfaces. A capture that is limited to neither counts for
+// `default`.
+static unsigned count_captures(uint16_t vr)
 {
     unsigned n = 0;
 
@@ -321,9 +323,8 @@ unsigned capture_count(uint16_t vr)
 bool capture_is_over_budget(struct http *h, uint16_t vr)
 {
     const char *name = vr_get(vr)->name;
-    unsigned n = capture_count(vr) + trace_count(vr);
 
-    if (vr_budget_has_room(vr, VR_BUDGET_CAPTURES, n))
+    if (vr_budget_has_room(vr, VR_BUDGET_CAPTURES, vr_budget_captures(vr)))
         return false;
     http_refuse(h, 409, "resource-denied",
                 "vr %s: its budget 'captures' is %lu, and as many captures and traces are running: "
@@ -434,4 +435,5 @@ const struct feature capture_feature = {
     "capture",
     .state = (const struct feature_state[]){{"capture", .list = list_captures}, {0}},
     .operations = (const struct feature_operation[]){{"capture", .run = run_capture}, {0}},
+    .captures = count_captures,
 };

@@ -259,7 +259,7 @@ static void spec_set(struct watch_spec *s, const struct iface *i, bool bound)
         snprintf(s->interface, sizeof s->interface, "%.15s", i->name);
 }
 
-unsigned trace_count(uint16_t vr)
+static unsigned count_traces(uint16_t vr)
 {
     unsigned n = 0;
 
@@ -316,4 +316,5 @@ static void run_trace(struct http *h, const struct lyd_node *op)
 const struct feature trace_feature = {
     "trace",
     .operations = (const struct feature_operation[]){{"trace", .run = run_trace}, {0}},
+    .captures = count_traces,
 };

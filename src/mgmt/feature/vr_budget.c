@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "config/config_running.h"
 #include "config/leaf.h"
-#include "feature/capture.h"
+#include "mgmt/feature.h"
 #include "model/model.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -228,6 +228,15 @@ void vr_budget_look(uint64_t now_ns)
     count_interfaces(true); // a new one may not have been in the table at the last count
 }
 
+unsigned vr_budget_captures(uint16_t vr)
+{
+    unsigned n = 0;
+
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        n += features[f]->captures ? features[f]->captures(vr) : 0;
+    return n;
+}
+
 struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r)
 {
     struct vr_limits used = running_bound(vr);
@@ -240,7 +249,7 @@ struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r)
     used.of[VR_BUDGET_NEXTHOPS] = r->budget.nexthops;
     used.of[VR_BUDGET_NEIGHBORS] = r->budget.neighbors;
     used.of[VR_BUDGET_MEMORY] = r->budget.memory;
-    used.of[VR_BUDGET_CAPTURES] = capture_count(vr) + trace_count(vr);
+    used.of[VR_BUDGET_CAPTURES] = vr_budget_captures(vr);
     used.of[VR_BUDGET_PUNT_RATE] = punts.rate[vr];
     return used;
 }

@@ -18,6 +18,7 @@ struct vr_limits vr_budget_read(const struct lyd_node *first, const struct lysc_
 // budget. `files`: access lists are prepared or in force, so count the contents of their files.
 void vr_budget_check(const struct model *m, bool files, struct errors *e);
 
+unsigned vr_budget_captures(uint16_t vr); // running captures and traces
 // Use of each budget by a virtual router; `r`: rib_manager's answer.
 struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r);
 // Writes the list `budget` of its state.
