@@ -19,8 +19,8 @@
 #include "config/leaf.h"
 #include "core/aside.h"
 #include "feature/acl.h"
-#include "feature/vr_budget.h"
 #include "model/model.h"
+#include "model/vr_budget.h"
 #include "yang/config_tree.h"
 #include "yang/owner.h"
 

@@ -3,7 +3,6 @@
 //
 // The numbers come from rib_manager: one question per virtual router, the next after the answer, so
 // that a client never has more than one call in rib_manager's mailbox.
-#include "feature/vr_budget.h"
 #include "feature/vr_show.h"
 
 #include <errno.h>
@@ -22,6 +21,7 @@
 #include "interface/vr_manager.h"
 #include "mgmt/feature.h"
 #include "model/model.h"
+#include "model/vr_budget.h"
 #include "netlink/netns_own.h"
 #include "netlink/netns_use.h"
 #include "restconf/bound.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr_budget.h - budgets of virtual routers: configuration, checks, state; control role
-#ifndef FEATURE_VR_BUDGET_H
-#define FEATURE_VR_BUDGET_H
+#ifndef MODEL_VR_BUDGET_H
+#define MODEL_VR_BUDGET_H
 
 #include "base/errors.h"
 #include "base/jwrite.h"

@@ -3,7 +3,7 @@
 //
 // The writers enforce budgets (table/vr_budget.h). This file has the parts that only control knows:
 // interfaces, rules and set members of a configuration, and the punted packets of the last second.
-#include "feature/vr_budget.h"
+#include "model/vr_budget.h"
 
 #include <stdio.h>
 #include <string.h>
