@@ -154,9 +154,15 @@ static const struct {
 // Leaves whose change makes no step: the first two are read when kamueed starts, the third permits
 // values that a check refuses, the fourth has its default here, so removing it changes nothing, and
 // another kind needs other leaves. The others are read at their use.
-static const char *const no_step[] = {"/kamuee:memory",         "/kamuee:huge-pages",
-                                      "/kamuee:port/force",     "/kamuee:policer/kind",
-                                      "/kamuee:vr/description", "/kamuee:vr/routing-daemon"};
+static const char *const no_step[] = {"/kamuee:memory",
+                                      "/kamuee:huge-pages",
+                                      "/kamuee:port/force",
+                                      "/kamuee:policer/kind",
+                                      "/kamuee:vr/description",
+                                      "/kamuee:vr/routing-daemon",
+                                      "/kamuee:routing-daemon/vr",
+                                      "/kamuee:routing-daemon/protocol",
+                                      "/kamuee:routing-daemon/minimum-routes"};
 
 // Leaves that depend on the key of their entry: "red:l" belongs to red.
 static const char *const with_key[] = {"/kamuee:acl/vr", "/kamuee:address-set/vr",

@@ -24,28 +24,15 @@
 #include "base/vec.h"
 #include "config/config_running.h"
 #include "config/feature_config.h"
-#include "config/leaf.h"
 #include "interface/vr_manager.h"
 #include "mgmt/feature.h"
 #include "model/model.h"
 #include "netlink/netns_use.h"
+#include "restconf/column.h"
 #include "table/limits.h"
 #include "table/vr.h"
 
 #define READERS_MAX 64
-
-#define ROUTING_DAEMON_MAX 64
-
-struct routing_daemon {
-    char vr[32];             // as in struct vr
-    char protocol[12];       // "bgp"
-    uint32_t minimum_routes; // of both families together
-};
-
-static struct routing_daemons { // expected daemons
-    unsigned n;
-    struct routing_daemon item[ROUTING_DAEMON_MAX]; // unused items are zero
-} expected;
 
 // --- silence -------------------------------------------------------------------------------------
 
@@ -156,8 +143,7 @@ void routing_daemon_look(uint64_t now_ns)
 {
     round_now++;
     look_own(now_ns);
-    for (unsigned i = 0; i < expected.n; i++) {
-        const struct routing_daemon *item = &expected.item[i];
+    vec_foreach (&model_routing_daemons(config_model())->expected, item) {
         const struct vr *v = vr_find(item->vr);
         struct router *o = v ? router_of(v) : NULL;
         int p = protocol_number(item->protocol);
@@ -176,31 +162,24 @@ void routing_daemon_look(uint64_t now_ns)
 
 // --- configuration -------------------------------------------------------------------------------
 
-static void read_daemon(struct model *m, void *part, const struct lyd_node *entry)
-{
-    const struct lyd_node *first = lyd_child(entry);
-    struct routing_daemons *all = part;
+static const struct column daemon_columns[] = {
+    COLUMN(struct model_routing_daemon, vr, "vr"),
+    COLUMN(struct model_routing_daemon, protocol, "protocol"),
+    COLUMN(struct model_routing_daemon, minimum_routes, "minimum-routes"),
+    {0}};
 
-    if (all->n == ROUTING_DAEMON_MAX)
-        return; // the schema refuses it
-    struct routing_daemon *d = &all->item[all->n++];
-    leaf_copy(d->vr, sizeof d->vr, first, "vr", "");
-    leaf_copy(d->protocol, sizeof d->protocol, first, "protocol", "");
-    d->minimum_routes = (uint32_t)leaf_number(first, "minimum-routes", 1);
-}
-
-static int set_daemons(const struct step *s, const void *from, const void *to, char *err, size_t n)
+static void read_daemon(struct model *m, void *row, const struct lyd_node *entry)
 {
-    expected = *(const struct routing_daemons *)to;
-    return 0;
+    columns_read(lyd_child(entry), daemon_columns, row);
 }
 
 static const struct feature_config routing_daemon_config = {
-    .part_size = sizeof(struct routing_daemons),
-    .lists = (const struct feature_list[]){{.node = "routing-daemon", .read = read_daemon}, {0}},
-    .values =
-        (const struct feature_value[]){
-            {PHASE_SETTINGS, {"", set_daemons}, .size = sizeof(struct routing_daemons)}, {0}},
+    .part_size = sizeof(struct model_routing_daemons),
+    .lists =
+        (const struct feature_list[]){{.node = "routing-daemon",
+                                       LIST_ROWS(struct model_routing_daemons, expected),
+                                       .read = read_daemon},
+                                      {0}},
 };
 
 const struct feature routing_daemon_feature = {"routing_daemon", .config = &routing_daemon_config};

@@ -263,7 +263,12 @@ bool interface_stays(const struct change *c, const char *name)
            tunnel_stays(c, name);
 }
 
-// --- policers, threads ---------------------------------------------------------------------------
+// --- routing daemons, policers, threads ----------------------------------------------------------
+
+const struct model_routing_daemons *model_routing_daemons(const struct model *m)
+{
+    return m->part[FEATURE_routing_daemon];
+}
 
 const struct model_policers *model_policers(const struct model *m)
 {

@@ -224,7 +224,18 @@ const char *model_vr_of(const struct model *m, const char *interface);
 
 bool interface_stays(const struct change *c, const char *name);
 
-// --- policers, threads ---------------------------------------------------------------------------
+// --- routing daemons, policers, threads ----------------------------------------------------------
+
+struct model_routing_daemon {
+    char vr[32];             // as in struct vr
+    char protocol[12];       // "bgp"
+    uint32_t minimum_routes; // of both families together
+};
+
+struct model_routing_daemons {
+    VEC(struct model_routing_daemon) expected;
+};
+const struct model_routing_daemons *model_routing_daemons(const struct model *m);
 
 struct model_policer {
     char name[POLICER_NAME_SIZE];
