@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "alarm/alarm.h"
+#include "alarm/routing_daemon.h"
 #include "alarm/session.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,7 +20,6 @@
 #include "base/vec.h"
 #include "core/process.h"
 #include "core/thread.h"
-#include "feature/routing_daemon.h"
 #include "interface/kernel_state.h"
 #include "interface/vr_manager.h"
 #include "lag/lag_manager.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // routing_daemon.h - silent routing daemons; for alarm_watch.c; control role
-#ifndef FEATURE_ROUTING_DAEMON_H
-#define FEATURE_ROUTING_DAEMON_H
+#ifndef ALARM_ROUTING_DAEMON_H
+#define ALARM_ROUTING_DAEMON_H
 
 #include <stdint.h>
 
