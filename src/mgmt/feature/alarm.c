@@ -171,18 +171,6 @@ static void write_alarm_metrics(struct metrics *m, const void *kept)
         metric_u64(m, alarm_raised_total(n), "name", alarm_word[n], NULL);
 }
 
-static void start_alarms(struct event_base *loop)
-{
-    alarm_init();
-    alarm_watch_start(loop);
-}
-
-static void stop_alarms(void)
-{
-    alarm_watch_stop();
-    alarm_fini();
-}
-
 const struct feature alarm_feature = {
     "alarm",
     .config = &alarm_config,
@@ -195,6 +183,6 @@ const struct feature alarm_feature = {
                                            {"clear-alarm", .run = run_clear_alarm},
                                            {0}},
     .metrics = &(const struct feature_metrics){.write = write_alarm_metrics},
-    .start = start_alarms,
-    .stop = stop_alarms,
+    .start = alarm_watch_start,
+    .stop = alarm_watch_stop,
 };

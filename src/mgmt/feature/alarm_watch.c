@@ -410,6 +410,7 @@ void alarm_watch_start(struct event_base *loop)
 {
     const struct timeval second = {.tv_sec = 1};
 
+    alarm_init();
     forget();
     watch.timer = event_new(loop, -1, EV_PERSIST, look_now, NULL);
     bug_on(!watch.timer || event_add(watch.timer, &second));
@@ -418,4 +419,5 @@ void alarm_watch_start(struct event_base *loop)
 void alarm_watch_stop(void)
 {
     forget();
+    alarm_fini();
 }

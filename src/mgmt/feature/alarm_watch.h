@@ -11,7 +11,7 @@
 
 struct event_base;
 
-void alarm_watch_start(struct event_base *loop);
+void alarm_watch_start(struct event_base *loop); // without any alarm
 void alarm_watch_stop(void);
 void alarm_watch_look(
     uint64_t now_ns, uint64_t wall_ns); // body of the timer; for tests with their own clock

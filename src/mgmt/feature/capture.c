@@ -68,11 +68,6 @@ static struct session *session[CAPTURE_MAX];
 static unsigned last_id;
 static bool ticking;
 
-static const struct capture *capture_at(unsigned i)
-{
-    return session[i] && session[i]->c.watch >= 0 ? &session[i]->c : NULL;
-}
-
 static void session_free(void *ctx)
 {
     struct session *s = ctx;
@@ -404,7 +399,7 @@ static void list_captures(struct show *s)
     char id[12];
 
     for (unsigned i = 0; i < CAPTURE_MAX; i++) {
-        const struct capture *c = capture_at(i);
+        const struct capture *c = session[i] && session[i]->c.watch >= 0 ? &session[i]->c : NULL;
         snprintf(id, sizeof id, "%u", c ? c->id : 0);
         if (c && show_wants(s, id))
             write_capture_state(&s->out, c);

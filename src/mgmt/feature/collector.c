@@ -3,15 +3,14 @@
 #include "feature/collector.h"
 
 #include "config/leaf.h"
-#include "restconf/column.h"
 #include "table/iface.h"
 #include "yang/yang.h"
 
-static const struct column collector_columns[] = {
+static const struct column address_columns[] = {
     COLUMN(struct export_collector, addr, "address"),
     COLUMN(struct export_collector, port, "port"),
     {0}};
-static const struct column state_columns[] = {
+const struct column collector_columns[] = {
     COLUMN(struct collector_state, to.addr, "address"),
     COLUMN(struct collector_state, to.port, "port"),
     COLUMN(struct collector_state, datagrams, "datagrams"),
@@ -27,7 +26,7 @@ unsigned collector_read(struct export_collector *c, const struct lyd_node *first
 
     leaf_foreach (first, yang_child(NULL, container, true), "collector", entry)
         if (n < EXPORT_COLLECTORS)
-            columns_read(lyd_child(entry), collector_columns, &c[n++]);
+            columns_read(lyd_child(entry), address_columns, &c[n++]);
     return n;
 }
 
@@ -38,9 +37,4 @@ void collector_write_interfaces(struct jwrite *j, uint8_t sample)
         if (i->policy.sample & sample)
             jwrite_string(j, NULL, i->name);
     jwrite_end(j, ']');
-}
-
-void collector_write_states(struct jwrite *j, const struct collector_state *c, unsigned n)
-{
-    columns_list(j, "collector", state_columns, c, n, sizeof *c);
 }

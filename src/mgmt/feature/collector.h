@@ -7,14 +7,15 @@
 
 #include "base/jwrite.h"
 #include "export/export.h"
+#include "restconf/column.h"
 
 // Reads the list `collector` from the children of a top-level container. Returns the number, at
 // most EXPORT_COLLECTORS.
 unsigned collector_read(struct export_collector *c, const struct lyd_node *first,
                         const char *container);
 
-// Write state: interfaces whose packets are sampled (IFACE_SAMPLE_…), and the collectors.
+// Writes state: interfaces whose packets are sampled (IFACE_SAMPLE_…).
 void collector_write_interfaces(struct jwrite *j, uint8_t sample);
-void collector_write_states(struct jwrite *j, const struct collector_state *c, unsigned n);
+extern const struct column collector_columns[]; // of struct collector_state
 
 #endif

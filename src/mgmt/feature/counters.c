@@ -38,11 +38,6 @@ struct model_counters {
     VEC(struct model_counted) prefix; // in the order of the configuration
 };
 
-static struct model_counters *counters_of(const struct model *m)
-{
-    return m->part[FEATURE_counters];
-}
-
 static const struct column nexthop_columns[] = {COLUMN_ITSELF(bool, "nexthop"), {0}};
 
 static void read_prefix(struct model *m, void *row, const struct lyd_node *entry)
@@ -81,8 +76,9 @@ static int run_prefix(const struct step *s, const void *from, const void *to, ch
 static const void *find_prefix(const struct change *c, const struct model *other, const void *row)
 {
     const struct model_counted *wanted = row;
+    const struct model_counters *all = other->part[FEATURE_counters];
 
-    vec_foreach (&counters_of(other)->prefix, p)
+    vec_foreach (&all->prefix, p)
         if (prefix_equal(&p->prefix, &wanted->prefix) && !strcmp(p->vr, wanted->vr))
             return vr_stays(c, p->vr) ? p : NULL;
     return NULL;

@@ -19,6 +19,7 @@
 #include "core/child.h"
 #include "core/starter.h"
 #include "core/thread.h"
+#include "http/http.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"
 #include "table/punt.h"
@@ -36,7 +37,6 @@ struct model_drain {
 
 static struct {
     struct model_drain wish; // configuration in force
-    struct event_base *loop;
     struct event *timer;
     void (*done)(void);
     uint64_t until_ns; // 0 = not draining
@@ -157,11 +157,6 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
     drain.done();
 }
 
-static void start_drain(struct event_base *loop)
-{
-    drain.loop = loop;
-}
-
 static void stop_drain(void)
 {
     child_stop(&script);
@@ -182,7 +177,7 @@ uint32_t drain_begin(void (*done)(void))
     thread_must_be(ROLE_CONTROL);
     if (!d->seconds || drain.until_ns)
         return 0;
-    drain.timer = event_new(drain.loop, -1, EV_PERSIST, look_again, NULL);
+    drain.timer = event_new(http_loop(), -1, EV_PERSIST, look_again, NULL);
     if (!drain.timer || event_add(drain.timer, &every))
         return 0;
     drain.done = done;
@@ -203,6 +198,5 @@ bool drain_runs(void)
 const struct feature drain_feature = {
     "drain",
     .config = &drain_config,
-    .start = start_drain,
     .stop = stop_drain,
 };

@@ -108,11 +108,6 @@ static int run_gpu(const struct step *s, const void *from, const void *to, char 
     return r;
 }
 
-static const struct model_gpu *find_gpu(const struct model *m, const char *name)
-{
-    return model_find(gpus_of(m)->gpu.item, gpus_of(m)->gpu.n, sizeof(struct model_gpu), name);
-}
-
 // Equal except for the settings of run_live.
 static bool is_open_alike(const struct gpu_config *a, const struct gpu_config *b)
 {
@@ -126,7 +121,8 @@ static bool is_open_alike(const struct gpu_config *a, const struct gpu_config *b
 // The device stays open, with the same tables.
 static bool stays(const struct change *c, const char *name)
 {
-    const struct model_gpu *a = find_gpu(c->from, name), *b = find_gpu(c->to, name);
+    const struct model_gpu *a = model_find_in(&gpus_of(c->from)->gpu, name),
+                           *b = model_find_in(&gpus_of(c->to)->gpu, name);
     bool same = a && b && is_open_alike(&a->config, &b->config);
 
     for (unsigned i = 0; same && i < a->config.n_vrs; i++) {

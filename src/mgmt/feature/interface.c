@@ -95,7 +95,8 @@ static void read_interface(struct model *m, void *row, const struct lyd_node *en
     i->line = leaf_line(entry, NULL);
 }
 
-static void add_interface(struct model *m, const char *name)
+// Adds the interface, and gives a copy of its virtual router to what has it.
+static void add_interface(struct model *m, const char *name, char vr[16])
 {
     const struct model_interface *configured = model_find_configured_interface(m, name);
     struct model_interface *i = vec_push(&interfaces_of(m)->interface);
@@ -107,6 +108,8 @@ static void add_interface(struct model *m, const char *name)
         snprintf(i->name, sizeof i->name, "%s", name);
         snprintf(i->vr, sizeof i->vr, VR_DEFAULT_NAME);
     }
+    if (vr)
+        memcpy(vr, i->vr, sizeof i->vr);
     unsigned end;
     const struct model_metalink *l = model_find_metalink(m, name, &end);
     if (l)
@@ -128,14 +131,14 @@ static void resolve_interfaces(struct model *m)
 
     vec_foreach (&model_ports(m)->port, p)
         if (!p->config.member_of[0])
-            add_interface(m, p->config.name);
+            add_interface(m, p->config.name, p->config.vr);
     vec_foreach (&model_vports(m)->vport, v)
-        add_interface(m, v->name);
+        add_interface(m, v->name, v->vr);
     vec_foreach (&model_metalinks(m)->metalink, l)
         for (unsigned end = 0; end < 2; end++)
-            add_interface(m, l->end[end]);
+            add_interface(m, l->end[end], NULL);
     vec_foreach (&model_tunnels(m)->tunnel, t)
-        add_interface(m, t->name);
+        add_interface(m, t->name, t->vr);
     if (all->interface.n)
         qsort(all->interface.item, all->interface.n, sizeof *all->interface.item, compare_names);
 }

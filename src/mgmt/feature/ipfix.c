@@ -67,7 +67,8 @@ static void write_ipfix(struct jwrite *j)
         jwrite_int(j, "sample-rate", n.sample_rate);
     collector_write_interfaces(j, IFACE_SAMPLE_IPFIX);
     columns_write(j, count_columns, &n);
-    collector_write_states(j, n.collector, n.n_collectors);
+    columns_list(j, "collector", collector_columns, n.collector, n.n_collectors,
+                 sizeof *n.collector);
 }
 
 const struct feature ipfix_feature = {

@@ -77,11 +77,6 @@ static void read_session(struct model *m, void *row, const struct lyd_node *entr
 
 // --- rules ---------------------------------------------------------------------------------------
 
-static bool is_mirrored(const struct model *m, const char *port)
-{
-    return model_find_in(&mirrors_of(m)->port, port);
-}
-
 // Mirrors of one port are adjacent.
 static void check_directions(const struct model_mirrors *all, const struct model_mirror *r,
                              struct errors *e)
@@ -127,7 +122,7 @@ static void check_mirror(const struct model *m, const void *row, struct errors *
         errors_add(e, r->line,
                    "port %s: a mirror to the port itself would loop, expected another port",
                    i->port);
-    else if (i->to_port[0] && is_mirrored(m, i->to_port))
+    else if (i->to_port[0] && model_find_in(&mirrors_of(m)->port, i->to_port))
         errors_add(e, r->line,
                    "%s %s: mirror to port '%s', which is itself mirrored: that would loop, "
                    "expected another port",

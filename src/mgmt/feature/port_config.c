@@ -213,12 +213,6 @@ static void check_devices(const struct model *from, const struct model *to, stru
     }
 }
 
-static void find_vrs(struct model *m)
-{
-    vec_foreach (&model_ports(m)->port, p)
-        snprintf(p->config.vr, sizeof p->config.vr, "%s", model_vr_of(m, p->config.name));
-}
-
 // --- steps ---------------------------------------------------------------------------------------
 
 static int run_port(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -339,7 +333,6 @@ const struct feature_config port_config = {
                                             .read = read_port,
                                             .check = check_port},
                                            {0}},
-    .resolve = find_vrs,
     .check = check_unique_device,
     .check_host = check_devices,
     .note = note_addresses,

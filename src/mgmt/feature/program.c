@@ -182,14 +182,10 @@ static void plan_signers(struct change *c)
         step_add(c, &check, p->config.name, NULL, &p->config, p->line);
 }
 
-static const struct model_program *find_program(const struct model *m, const char *name)
-{
-    return model_find_in(&programs_of(m)->program, name);
-}
-
 static bool program_stays(const struct change *c, const char *name)
 {
-    const struct model_program *a = find_program(c->from, name), *b = find_program(c->to, name);
+    const struct model_program *a = model_find_in(&programs_of(c->from)->program, name),
+                               *b = model_find_in(&programs_of(c->to)->program, name);
 
     return a && b && vr_stays(c, a->config.vr) && vr_stays(c, b->config.vr);
 }

@@ -258,12 +258,6 @@ static void rows_read(struct rows *r)
     }
 }
 
-static void rows_free(struct rows *r)
-{
-    vec_free(&r->port);
-    vec_free(&r->client);
-}
-
 // Most classes of a client are unused, and their series would be 0.
 static bool is_used(const struct queue_class_stats *t)
 {
@@ -336,7 +330,8 @@ static void write_queue_metrics(struct metrics *m, const void *kept)
         write_class_families(m, &r, delay_columns);
         write_drop_family(m, &r);
     }
-    rows_free(&r);
+    vec_free(&r.port);
+    vec_free(&r.client);
 }
 
 const struct feature queue_feature = {

@@ -23,11 +23,6 @@ static struct model_queues *queues_of(const struct model *m)
     return m->part[FEATURE_queue];
 }
 
-static const struct model_queue *find_queue(const struct model *m, const char *port)
-{
-    return model_find_in(&queues_of(m)->queue, port);
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
 static void read_client(struct model_queue_client *c, const struct lyd_node *first)
@@ -437,7 +432,7 @@ static const struct model_queue *without_leaving(struct change *c, const struct 
 static void plan_remove(struct change *c)
 {
     vec_foreach (&queues_of(c->from)->queue, q) {
-        if (!find_queue(c->to, q->port) || !port_stays(c, q->port))
+        if (!model_find_in(&queues_of(c->to)->queue, q->port) || !port_stays(c, q->port))
             step_add(c, &queue_kind, q->port, q, NULL, 0);
         else if (!clients_stay(c, q))
             step_add(c, &queue_kind, q->port, q, without_leaving(c, q), 0);
@@ -447,7 +442,7 @@ static void plan_remove(struct change *c)
 static void plan_add(struct change *c)
 {
     vec_foreach (&queues_of(c->to)->queue, q) {
-        const struct model_queue *old = find_queue(c->from, q->port);
+        const struct model_queue *old = model_find_in(&queues_of(c->from)->queue, q->port);
 
         if (old && !port_stays(c, q->port))
             old = NULL;

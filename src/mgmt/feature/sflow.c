@@ -62,7 +62,8 @@ static void write_sflow(struct jwrite *j)
     jwrite_ip_any(j, "agent-address", &n.agent);
     collector_write_interfaces(j, IFACE_SAMPLE_SFLOW);
     columns_write(j, count_columns, &n);
-    collector_write_states(j, n.collector, n.n_collectors);
+    columns_list(j, "collector", collector_columns, n.collector, n.n_collectors,
+                 sizeof *n.collector);
 }
 
 const struct feature sflow_feature = {

@@ -71,22 +71,17 @@ static int set_receive_buffer(const struct step *s, const void *from, const void
     return 0;
 }
 
-static void begin_system(const struct model *empty)
-{
-    rib_manager_set_receive_buffer(model_system(empty)->receive_buffer);
-}
-
 static const struct feature_config system_config = {
     .part_size = sizeof(struct model_system),
     .read = read_system,
     .check_host = check_memory,
-    .begin = begin_system,
     .values =
         (const struct feature_value[]){
             {PHASE_SETTINGS, {"", set_log_level}, PART_VALUE(struct model_system, log_level)},
             {PHASE_SETTINGS,
              {"", set_receive_buffer},
-             PART_VALUE(struct model_system, receive_buffer)},
+             PART_VALUE(struct model_system, receive_buffer),
+             .begins = true},
             {0}},
 };
 

@@ -74,12 +74,6 @@ static void read_tunnel(struct model *m, void *row, const struct lyd_node *entry
     t->mtu = (uint16_t)leaf_number(first, "mtu", 0);
 }
 
-static void find_vrs(struct model *m)
-{
-    vec_foreach (&model_tunnels(m)->tunnel, t)
-        snprintf(t->vr, sizeof t->vr, "%s", model_vr_of(m, t->name));
-}
-
 // --- rules ---------------------------------------------------------------------------------------
 
 static void check_name(const struct model *m, const struct model_tunnel *t, struct errors *e)
@@ -182,7 +176,6 @@ static const struct feature_config tunnel_config = {
              .stays = tunnel_stays,
              LIST_VALUE(struct model_tunnel, mtu)},
             {0}},
-    .resolve = find_vrs,
     .check = check_distinct,
     .names = (const struct feature_names[]){{"tunnel", each_tunnel}, {0}},
 };

@@ -45,7 +45,6 @@ static void inherit_from_port(struct model *m)
 
         if (!v->mtu && p)
             v->mtu = p->config.mtu;
-        snprintf(v->vr, sizeof v->vr, "%s", model_vr_of(m, v->name));
     }
 }
 

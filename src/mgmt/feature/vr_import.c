@@ -25,17 +25,13 @@ struct model_imports {
     VEC(struct model_import) import; // in configuration order
 };
 
-static struct model_imports *imports_of(const struct model *m)
-{
-    return m->part[FEATURE_vr_import];
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
 static void read_prefix(struct model *m, const char *vr, const char *source,
                         const struct lyd_node *entry)
 {
-    struct model_import *i = vec_push(&imports_of(m)->import);
+    struct model_imports *all = m->part[FEATURE_vr_import];
+    struct model_import *i = vec_push(&all->import);
     const struct lyd_node *first = lyd_child(entry);
 
     memset(i, 0, sizeof *i);
@@ -118,11 +114,12 @@ static bool same(const struct model_import *a, const struct model_import *b)
 
 static const void *find_same(const struct change *c, const struct model *other, const void *row)
 {
+    const struct model_imports *all = other->part[FEATURE_vr_import];
     const struct model_import *i = row;
 
     if (!vr_stays(c, i->vr) || !vr_stays(c, i->rule.source))
         return NULL;
-    vec_foreach (&imports_of(other)->import, k)
+    vec_foreach (&all->import, k)
         if (same(k, i))
             return k;
     return NULL;
