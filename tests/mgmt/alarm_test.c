@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "alarm/alarm.h"
+#include "alarm/window.h"
 #include "base/clock.h"
 #include "core/thread.h"
 #include "fake/fake_managers.h"

@@ -14,6 +14,7 @@
 #include "alarm/alarm.h"
 #include "alarm/routing_daemon.h"
 #include "alarm/session.h"
+#include "alarm/window.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/unwell.h"

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm_watch.h - observes the alarm conditions once a second, and the recent growth of counters;
-// control role
+// alarm_watch.h - observes the alarm conditions once a second; control role
 #ifndef FEATURE_ALARM_WATCH_H
 #define FEATURE_ALARM_WATCH_H
 
-#include <stdbool.h>
 #include <stdint.h>
-
-#include "base/clock.h"
 
 struct event_base;
 
@@ -15,30 +11,5 @@ void alarm_watch_start(struct event_base *loop); // without any alarm
 void alarm_watch_stop(void);
 void alarm_watch_look(
     uint64_t now_ns, uint64_t wall_ns); // body of the timer; for tests with their own clock
-
-// Growth of a counter in the last `span_s`, to a sixtieth of it. It counts from the first look on,
-// unless `begun` says that the counter is known to start at 0.
-#define WINDOW_SLICES 60u
-
-struct window {
-    uint32_t span_s;
-    bool begun;
-    uint64_t slice, last;           // slice being written; counter at the last look
-    uint64_t before[WINDOW_SLICES]; // counter at the start of each slice
-};
-
-static inline uint64_t window_grown(struct window *w, uint64_t counter, uint64_t now_ns)
-{
-    uint64_t slice = now_ns / (w->span_s * NS_PER_SECOND / WINDOW_SLICES),
-             steps = w->begun ? slice - w->slice : WINDOW_SLICES;
-
-    for (uint64_t i = 0; i < steps && i < WINDOW_SLICES; i++)
-        w->before[(slice + WINDOW_SLICES - i) % WINDOW_SLICES] = w->begun ? w->last : counter;
-    w->begun = true;
-    w->slice = slice;
-    w->last = counter;
-    uint64_t then = w->before[(slice + 1) % WINDOW_SLICES];
-    return counter > then ? counter - then : 0;
-}
 
 #endif

@@ -337,42 +337,13 @@ static const struct lyd_node *find_entry(struct http *h, const char *name)
     return entry;
 }
 
-struct owned {
-    const struct lysc_node *list;
-    char name[32];
-};
-
-// Renames objects of the virtual router, whose names begin with its name (yang/owner.h).
-static bool rename_owned(struct lyd_node *tree, const char *from, const char *to)
-{
-    VEC(struct owned) owned = {0};
-    bool ok = true;
-
-    for (const struct lyd_node *n = tree; n; n = n->next)
-        if (yang_extension(n->schema, "owner-makes") &&
-            strchr(lyd_get_value(lyd_child(n)), ':') &&
-            owner_name_is_of(lyd_get_value(lyd_child(n)), from)) {
-            struct owned *o = vec_push(&owned);
-            o->list = n->schema;
-            snprintf(o->name, sizeof o->name, "%s", lyd_get_value(lyd_child(n)));
-        }
-    vec_foreach (&owned, o) {
-        char name[64];
-
-        snprintf(name, sizeof name, "%s%s", to, strchr(o->name, ':'));
-        ok = ok && config_rename(tree, o->list, o->name, name);
-    }
-    vec_free(&owned);
-    return ok;
-}
-
 static int commit_renamed(const char *from, const char *to, const struct commit *how,
                           struct config_result *result, struct errors *e)
 {
     struct lyd_node *tree = config_running_copy();
 
     if (config_rename(tree, yang_child(NULL, "vr", true), from, to) &&
-        rename_owned(tree, from, to))
+        owner_rename(tree, from, to))
         return config_commit(tree, how, result, e);
     config_drop(tree);
     errors_add(e, 0,

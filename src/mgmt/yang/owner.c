@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "yang/config_index.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
@@ -448,6 +449,33 @@ void owner_fill_in(const char *vr, struct lyd_node *part)
         if (leaf && !config_value(lyd_child(n), leaf))
             bug_on(lyd_new_term(n, NULL, leaf, vr, 0, NULL));
     }
+}
+
+struct owned {
+    const struct lysc_node *list;
+    char name[32];
+};
+
+bool owner_rename(struct lyd_node *tree, const char *from, const char *to)
+{
+    VEC(struct owned) owned = {0};
+    bool ok = true;
+
+    for (const struct lyd_node *n = tree; n; n = n->next)
+        if (makes_of(n->schema) && strchr(lyd_get_value(lyd_child(n)), ':') &&
+            owner_name_is_of(lyd_get_value(lyd_child(n)), from)) {
+            struct owned *o = vec_push(&owned);
+            o->list = n->schema;
+            snprintf(o->name, sizeof o->name, "%s", lyd_get_value(lyd_child(n)));
+        }
+    vec_foreach (&owned, o) {
+        char name[64];
+
+        snprintf(name, sizeof name, "%s%s", to, strchr(o->name, ':'));
+        ok = ok && config_rename(tree, o->list, o->name, name);
+    }
+    vec_free(&owned);
+    return ok;
 }
 
 static bool name_fits(const char *vr, const struct lyd_node *entry, struct text *why)

@@ -53,6 +53,8 @@ void owner_check_name(const char *what, const char *name, const char *vr, unsign
                       struct errors *e);
 // Fills in the owner of each such entry of a part, where the client did not.
 void owner_fill_in(const char *vr, struct lyd_node *part);
+// Renames them with their virtual router. False: a new name is too long.
+bool owner_rename(struct lyd_node *tree, const char *from, const char *to);
 // Do such names belong to that virtual router? Are referenced entries in the part? False: `why` has
 // a sentence, which is the same for entries of others and for entries that do not exist.
 bool owner_names_fit(const char *vr, const struct lyd_node *part, struct text *why);
