@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "config/feature_config.h"
-#include "feature/vr_show.h"
+#include "feature/vr.h"
 #include "http/refuse.h"
 #include "interface/kernel_state.h"
 #include "mgmt/feature.h"

@@ -17,7 +17,7 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "event/event.h"
-#include "feature/vr_show.h"
+#include "feature/vr.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/bound.h"

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "event/event.h"
-#include "feature/vr_show.h"
+#include "feature/vr.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/operation.h"

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/protocol.h"
 #include "core/rcu.h"
-#include "feature/vr_show.h"
+#include "feature/vr.h"
 #include "http/http.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"

@@ -2,8 +2,9 @@
 // vr.c - virtual routers and their FIBs
 //
 // The numbers come from rib_manager: one question per virtual router, the next after the answer, so
-// that a client never has more than one call in rib_manager's mailbox.
-#include "feature/vr_show.h"
+// that a client never has more than one call in rib_manager's mailbox. Other features that ask for
+// each virtual router use the same functions.
+#include "feature/vr.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,6 +36,55 @@
 #include "yang/config_tree.h"
 #include "yang/owner.h"
 #include "yang/yang.h"
+
+// --- virtual routers in requests -----------------------------------------------------------------
+
+const struct vr *vr_of_input(struct http *h, const struct lyd_node *op)
+{
+    const char *name = operation_input(op, "vr");
+    const struct vr *v = vr_find(name);
+
+    if (!v)
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", name);
+    return v;
+}
+
+bool vr_of_input_or_all(struct http *h, const struct lyd_node *op, const struct vr **v)
+{
+    *v = NULL;
+    return !*operation_input(op, "vr") || (*v = vr_of_input(h, op));
+}
+
+static void ask_from_cursor(struct show *s)
+{
+    for (; s->cursor < VR_MAX; s->cursor++) {
+        const struct vr *v = vr_get((uint16_t)s->cursor);
+
+        if (v->used && show_wants(s, v->name))
+            break;
+    }
+    if (s->cursor == VR_MAX) {
+        s->done(s, 0);
+        return;
+    }
+    int r = s->ask(s);
+    if (r)
+        s->done(s, r);
+}
+
+void vr_show_next(struct show *s)
+{
+    s->cursor++;
+    ask_from_cursor(s);
+}
+
+int vr_show_each(struct show *s, int (*ask)(struct show *s))
+{
+    s->cursor = 0;
+    s->ask = ask;
+    ask_from_cursor(s);
+    return 0;
+}
 
 // --- state ---------------------------------------------------------------------------------------
 

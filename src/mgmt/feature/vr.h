@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr_show.h - virtual routers in requests: the router that an operation names, and state with an
+// vr.h - virtual routers in requests: the router that an operation names, and state with an
 // entry per virtual router; control role
-#ifndef FEATURE_VR_SHOW_H
-#define FEATURE_VR_SHOW_H
+#ifndef FEATURE_VR_H
+#define FEATURE_VR_H
 
 #include "restconf/state.h"
 
