@@ -139,12 +139,6 @@ static void observe_state(void *ctx, const struct kernel_state *s)
     alarm_observe(ALARM_KERNEL_STATE, subject, 1);
 }
 
-static void look_kernel_state(void)
-{
-    vr_manager_check_namespaces();
-    kernel_state_each(observe_state, NULL);
-}
-
 // --- ports --------------------------------------------------------------------------------------
 
 static struct port_watch *port_of(const char *name)
@@ -375,7 +369,8 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_threads(now_ns);
     vr_budget_look(now_ns);
     look_routers(now_ns);
-    look_kernel_state();
+    vr_manager_check_namespaces();
+    kernel_state_each(observe_state, NULL);
     look_programs();
     for (unsigned f = 0; f < FEATURE_N; f++)
         if (features[f]->observe)

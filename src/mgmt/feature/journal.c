@@ -414,22 +414,16 @@ static uint64_t next_record;
 static bool tail_asked;     // an answer of the journal is pending
 static unsigned generation; // an answer may arrive after a stop
 
-static json_t *json_of_text(struct text *t)
-{
-    json_t *body = json_loadb(t->s, t->n, 0, NULL);
-
-    bug_on(!body);
-    text_free(t);
-    return body;
-}
-
 static void publish_change(const struct journal_answer *a, const struct journal_row *r)
 {
     struct text t = {0};
     struct jwrite j = {.t = &t};
 
     write_change(&j, a, r);
-    event_publish("route-change", json_of_text(&t));
+    json_t *body = json_loadb(t.s, t.n, 0, NULL);
+    bug_on(!body);
+    event_publish("route-change", body);
+    text_free(&t);
 }
 
 static void publish_changes(void *ctx, struct journal_answer *a)

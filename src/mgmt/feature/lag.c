@@ -69,9 +69,6 @@ static void read_lag(struct model *m, void *part, const struct lyd_node *entry)
 
     if (!lag || of->flags & LYD_DEFAULT || p->config.devargs[0])
         return;
-    c->mode = LAG_MODE_LACP;
-    c->min_links = 1;
-    c->system_priority = 32768;
     columns_read(lag, lag_columns, c);
     columns_read(leaf_inside(lag, schema, "lacp"), lacp_leaves, c);
     read_members(p, lag, schema);

@@ -44,7 +44,6 @@ static void read_port(struct model *m, void *row, const struct lyd_node *entry)
     const struct lyd_node *first = lyd_child(entry);
     const char *mac = config_value(first, "mac");
 
-    c->mtu = 1500;
     columns_read(first, device_columns, c);
     columns_read(first, port_size_columns, c);
     if (c->kernel_interface[0]) // named after the port, so that device names are unique

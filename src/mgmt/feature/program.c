@@ -22,7 +22,6 @@
 #include "yang/config_tree.h"
 #include "yang/owner.h"
 
-#define ORDER_DEFAULT 100
 #define ETHER_TYPE_MIN 0x600 // lower values are lengths
 #define ENTRIES_MAX 1000     // of a table, in one answer
 
@@ -76,8 +75,6 @@ static void read_program(struct model *m, void *row, const struct lyd_node *entr
     const struct lyd_node *first = lyd_child(entry);
 
     snprintf(c->vr, sizeof c->vr, VR_DEFAULT_NAME);
-    c->order = ORDER_DEFAULT;
-    c->fault_drops = true;
     columns_read(first, config_columns, c);
     leaf_copy(p->owner, sizeof p->owner, first, "vr", "");
     if (config_value(first, "ether-type"))

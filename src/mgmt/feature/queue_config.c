@@ -70,7 +70,6 @@ static void read_queue(struct model *m, void *row, const struct lyd_node *port)
     memcpy(q->config.port, q->port, sizeof q->config.port);
     q->has_rate = config_value(first, "rate");
     q->config.core = -1;
-    q->config.overhead = 24;
     columns_read(first, queue_leaves, &q->config);
     leaf_copy(q->profile_name, sizeof q->profile_name, first, "profile", "default");
     leaf_copy(q->map_name, sizeof q->map_name, first, "class-map", "default");

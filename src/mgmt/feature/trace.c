@@ -73,14 +73,12 @@ static void session_free(struct session *s)
 // The forwarder's clock as a date (RFC 3339), in microseconds.
 static void write_time(struct jwrite *j, uint64_t tsc)
 {
-    struct timespec t;
     struct tm date;
     char text[64];
     int64_t age_ns =
         (int64_t)((double)(int64_t)(rte_rdtsc() - tsc) * 1e9 / (double)rte_get_tsc_hz());
 
-    clock_gettime(CLOCK_REALTIME, &t);
-    uint64_t ns = (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (uint64_t)age_ns;
+    uint64_t ns = clock_wall_ns() - (uint64_t)age_ns;
     time_t s = (time_t)(ns / NS_PER_SECOND);
     gmtime_r(&s, &date);
     size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &date);
