@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // feature.h - table entry of a feature: one word of the router as management knows it
 //
-// The engines under src/mgmt (yang, config, http, restconf, event, saved, packet, alarm) know no
-// feature. Everything that management knows about a feature - its part of the configuration and the
-// steps of a change, its state, operations, metrics and events - is in src/mgmt/feature/WORD.c,
-// which ends with its entry:
+// The engines under src/mgmt (yang, config, model, http, restconf, event, saved, packet, alarm)
+// know no feature. Everything that management knows about a feature - its part of the configuration
+// and the steps of a change, its state, operations, metrics and events - is in
+// src/mgmt/feature/WORD.c, which ends with its entry:
 //
 //     const struct feature mirror_feature = {"mirror", .config = &mirror_config, .state = …};
 //
