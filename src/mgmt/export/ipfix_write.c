@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ipfix_write.c - writes messages of IPFIX (ipfix_write.h)
 //
-// flow_fields[] lists the information elements in the order in which ipfix_flow() writes them; the
-// templates come from it. A record of another kind than the one before begins a new set. The
-// lengths of sets and message are filled in at their ends.
+// address_fields[] and flow_fields[] list the information elements in the order in which
+// ipfix_flow() writes them; the templates come from them. A record of another kind than the one
+// before begins a new set. The lengths of sets and message are filled in at their ends.
 #include "export/ipfix_write.h"
 
 #include <arpa/inet.h>
@@ -22,37 +22,11 @@ struct field {
     uint16_t element, bytes;
 };
 
-// In the order of ipfix_flow().
-static const struct field flow_fields[2][15] = {{{8, 4},
-                                                 {12, 4},
-                                                 {15, 4},
-                                                 {7, 2},
-                                                 {11, 2},
-                                                 {4, 1},
-                                                 {5, 1},
-                                                 {6, 1},
-                                                 {136, 1},
-                                                 {10, 4},
-                                                 {14, 4},
-                                                 {1, 8},
-                                                 {2, 8},
-                                                 {152, 8},
-                                                 {153, 8}},
-                                                {{27, 16},
-                                                 {28, 16},
-                                                 {62, 16},
-                                                 {7, 2},
-                                                 {11, 2},
-                                                 {4, 1},
-                                                 {5, 1},
-                                                 {6, 1},
-                                                 {136, 1},
-                                                 {10, 4},
-                                                 {14, 4},
-                                                 {1, 8},
-                                                 {2, 8},
-                                                 {152, 8},
-                                                 {153, 8}}};
+// In the order of ipfix_flow(): source, destination and gateway of a family, and what both have.
+static const struct field address_fields[2][3] = {{{8, 4}, {12, 4}, {15, 4}},
+                                                  {{27, 16}, {28, 16}, {62, 16}}};
+static const struct field flow_fields[] = {{7, 2},  {11, 2}, {4, 1}, {5, 1}, {6, 1},   {136, 1},
+                                           {10, 4}, {14, 4}, {1, 8}, {2, 8}, {152, 8}, {153, 8}};
 static const struct field sampling_fields[] = {
     {149, 4} /* scope: observation domain */, {34, 4}, {35, 1}};
 
@@ -129,14 +103,15 @@ static void put_fields(struct text *t, const struct field *f, unsigned n)
 void ipfix_templates(struct ipfix_message *m, uint32_t domain, uint32_t sample_rate)
 {
     struct text *t = &m->t;
-    const unsigned n = sizeof flow_fields[0] / sizeof *flow_fields[0],
+    const unsigned n = sizeof flow_fields / sizeof *flow_fields,
                    n_sampling = sizeof sampling_fields / sizeof *sampling_fields;
 
     set_begin(m, SET_TEMPLATE);
     for (unsigned six = 0; six < 2; six++) {
         put16(t, (uint16_t)(TEMPLATE_IP4 + six));
-        put16(t, (uint16_t)n);
-        put_fields(t, flow_fields[six], n);
+        put16(t, (uint16_t)(3 + n));
+        put_fields(t, address_fields[six], 3);
+        put_fields(t, flow_fields, n);
     }
     set_begin(m, SET_OPTIONS_TEMPLATE);
     put16(t, TEMPLATE_SAMPLING);
