@@ -125,16 +125,6 @@ void change_free(struct change *c)
     vec_free(&c->step);
 }
 
-static int apply_step(const struct step *s, char *err, size_t n)
-{
-    return s->kind->run(s, s->from, s->to, err, n);
-}
-
-static int revert_step(const struct step *s, char *err, size_t n)
-{
-    return s->kind->run(s, s->to, s->from, err, n);
-}
-
 static void blame_step(const struct step *s, const char *sentence, struct errors *e)
 {
     char subject[64];
@@ -151,10 +141,12 @@ static void revert_steps(const struct change *c, size_t done)
     char err[256] = "", subject[64];
 
     while (done--) {
+        const struct step *s = &c->step.item[done];
+
         aside_pause();
-        if (revert_step(&c->step.item[done], err, sizeof err))
+        if (s->kind->run(s, s->to, s->from, err, sizeof err))
             log_error("config: not undone: what=\"%s\" error=\"%s\"",
-                      step_subject(&c->step.item[done], subject, sizeof subject), err);
+                      step_subject(s, subject, sizeof subject), err);
     }
 }
 
@@ -171,6 +163,7 @@ static int apply_steps(const struct change *c, struct errors *e)
     struct progress w = {0};
 
     for (size_t i = 0; i < c->step.n; i++) {
+        const struct step *s = &c->step.item[i];
         char err[256] = "";
 
         progress_at(&w, i + 1, c->step.n);
@@ -179,9 +172,9 @@ static int apply_steps(const struct change *c, struct errors *e)
             errors_add(e, 0, "kamueed is stopping: the change was not completed");
             return -ECANCELED; // undoes nothing, since the process ends
         }
-        int r = apply_step(&c->step.item[i], err, sizeof err);
+        int r = s->kind->run(s, s->from, s->to, err, sizeof err);
         if (r) {
-            blame_step(&c->step.item[i], err, e);
+            blame_step(s, err, e);
             if (instead_of_undo)
                 instead_of_undo(e);
             revert_steps(c, i);

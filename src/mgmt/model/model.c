@@ -66,11 +66,6 @@ const char *vr_other_name(const char *name)
     return name;
 }
 
-static bool is_new_name(const char *name)
-{
-    return vr_other_name(name) != name;
-}
-
 static bool same_table(const struct model_vr *a, const struct model_vr *b)
 {
     return a && b && a->table == b->table &&
@@ -106,7 +101,7 @@ bool vr_is_renamed(const struct change *c, const char *name)
 {
     const struct model_vr *a = find_either(c->from, name), *b = find_either(c->to, name);
 
-    return is_new_name(name) && same_table(a, b) && strcmp(a->name, b->name);
+    return vr_other_name(name) != name && same_table(a, b) && strcmp(a->name, b->name);
 }
 
 // --- ports ---------------------------------------------------------------------------------------
