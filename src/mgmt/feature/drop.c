@@ -98,11 +98,15 @@ static void write_drop_metrics(struct metrics *m, const void *kept)
 
 #define SAVE_TRIES 1000
 
-void drop_save(json_t *o, const uint64_t n[DROP_N])
+void drop_save(json_t *o, int vr, uint64_t held)
 {
-    for (int r = DROP_NONE + 1; r < DROP_N; r++)
-        if (n[r])
-            json_object_set_new(o, drop_info[r].name, json_integer((json_int_t)n[r]));
+    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++) {
+        uint64_t n = vr < 0 ? counter_sum_drop(r) : counter_sum_vr_drop((uint16_t)vr, r);
+
+        n += r == DROP_TX_NO_QUEUE ? held : 0;
+        if (n)
+            json_object_set_new(o, drop_info[r].name, json_integer((json_int_t)n));
+    }
 }
 
 bool drop_restore(const json_t *o, uint64_t n[DROP_N])
@@ -116,21 +120,16 @@ bool drop_restore(const json_t *o, uint64_t n[DROP_N])
     return good;
 }
 
-// Held packets are counted as dropped, since the ports stop (as in feature/forwarding.c).
 static json_t *save_vr(uint16_t vr)
 {
     json_t *o = json_object();
-    uint64_t n[DROP_N] = {0};
     struct ledger_vr l;
 
     ledger_vr_read(vr, &l, SAVE_TRIES);
     l.side[LEDGER_VR_DROPS] += l.held;
     if (!l.imbalance)
         json_object_set_new(o, "ledger", saved_object(ledger_vr_name, LEDGER_VR_N, l.side));
-    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++)
-        n[r] = counter_sum_vr_drop(vr, r);
-    n[DROP_TX_NO_QUEUE] += l.held;
-    drop_save(o, n);
+    drop_save(o, vr, l.held);
     return o;
 }
 

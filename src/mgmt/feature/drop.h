@@ -13,8 +13,9 @@
 // Writes the list `drop` of a virtual router: reasons with packets since it was created.
 void drop_write_vr(struct jwrite *j, uint16_t vr);
 
-// Packets of each reason in a saved state; reasons without packets are left out.
-void drop_save(json_t *o, const uint64_t n[DROP_N]);
+// Packets of each reason in a saved state, of a virtual router or of all (-1); reasons without
+// packets are left out. Held packets are counted as dropped, since the ports stop.
+void drop_save(json_t *o, int vr, uint64_t held);
 bool drop_restore(const json_t *o, uint64_t n[DROP_N]);
 
 #endif

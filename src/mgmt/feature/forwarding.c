@@ -121,21 +121,16 @@ static void write_ledger_metrics(struct metrics *m, const void *kept)
 
 #define SAVE_TRIES 1000
 
-// Held packets are counted as dropped, since the ports stop. An unbalanced ledger, which is a bug
-// and an alarm, is not kept.
+// An unbalanced ledger, which is a bug and an alarm, is not kept.
 static json_t *save_ledger(void)
 {
-    uint64_t n[DROP_N] = {0};
     struct ledger l;
 
     ledger_read(&l, SAVE_TRIES);
     if (l.imbalance)
         return NULL;
     json_t *drops = json_object();
-    for (int r = DROP_NONE + 1; r < DROP_N; r++)
-        n[r] = counter_sum_drop(r);
-    n[DROP_TX_NO_QUEUE] += l.held;
-    drop_save(drops, n);
+    drop_save(drops, -1, l.held);
     json_t *o = columns_save(side_columns, &l);
     json_object_set_new(o, "drop", drops);
     return o;

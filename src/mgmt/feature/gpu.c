@@ -286,18 +286,15 @@ static void write_lookup(struct jwrite *j, uint16_t vr)
 
 static void run_reopen(struct http *h, const struct lyd_node *op)
 {
+    const char *name = operation_input(op, "name");
     char err[512] = "";
-    int r = gpu_manager_reopen(operation_input(op, "name"), err, sizeof err);
-    struct errors e = {0};
+    int r = gpu_manager_reopen(name, err, sizeof err);
 
-    if (!r) {
+    if (!r)
         http_reply(h, 204, NULL, NULL);
-        return;
-    }
-    errors_add(&e, 0, "gpu %s: %s", operation_input(op, "name"), err);
-    http_refuse_all(h, r == -ENOENT ? 404 : 409,
-                    r == -ENOENT ? "invalid-value" : "resource-denied", &e);
-    errors_free(&e);
+    else
+        http_refuse(h, r == -ENOENT ? 404 : 409,
+                    r == -ENOENT ? "invalid-value" : "resource-denied", "gpu %s: %s", name, err);
 }
 
 // --- metrics -------------------------------------------------------------------------------------

@@ -59,13 +59,10 @@ static const struct column config_columns[] = {
 
 static void read_next_hops(struct program_config *c, const struct lyd_node *entry)
 {
-    for (const struct lyd_node *hop = lyd_child(entry); hop; hop = hop->next) {
-        bool is = hop->schema && !strcmp(hop->schema->name, "next-hop");
-        const char *address = is ? config_value(lyd_child(hop), "address") : NULL;
-
-        if (address)
-            ip_parse(address, &c->next_hop[leaf_number(lyd_child(hop), "number", 0)]);
-    }
+    leaf_foreach (lyd_child(entry), entry->schema, "next-hop", hop)
+        if (config_value(lyd_child(hop), "address"))
+            ip_parse(config_value(lyd_child(hop), "address"),
+                     &c->next_hop[leaf_number(lyd_child(hop), "number", 0)]);
 }
 
 static void read_program(struct model *m, void *row, const struct lyd_node *entry)

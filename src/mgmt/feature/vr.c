@@ -437,6 +437,14 @@ static void run_vr_rename(struct http *h, const struct lyd_node *op)
     configuration_answer(h, r, &result, &e);
 }
 
+static void print_use(const struct lyd_node *node, struct text *lines, struct text *uses)
+{
+    config_print_node(node, lines);
+    text_printf(uses, "delete ");
+    config_path(node, uses);
+    text_printf(uses, "\n");
+}
+
 // Prints what refers to the virtual router: the whole list entry of the leaf ("interface p1", "port
 // p0 queue vr red"), because the entry would mean something else without the leaf: a client that is
 // bound to nothing may do everything. The vport of an interface is included.
@@ -450,16 +458,9 @@ static void add_referrer(const struct lyd_node *tree, const struct lyd_node *lea
     if (is_interface)
         vport = config_find(tree, yang_child(NULL, "vport", true),
                             (const char *[]){lyd_get_value(lyd_child(entry))});
-    if (vport) {
-        config_print_node(vport, lines);
-        text_printf(uses, "delete ");
-        config_path(vport, uses);
-        text_printf(uses, "\n");
-    }
-    config_print_node(what, lines);
-    text_printf(uses, "delete ");
-    config_path(what, uses);
-    text_printf(uses, "\n");
+    if (vport)
+        print_use(vport, lines, uses);
+    print_use(what, lines, uses);
 }
 
 static void run_vr_lines(struct http *h, const struct lyd_node *op)
