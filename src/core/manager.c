@@ -89,15 +89,15 @@ static void manager_main(void *arg)
     int opened = open_loop(m), err;
 
     self = m;
+    opened = opened ? opened : mailbox_open(m->loop);
     err = opened ? opened : m->begin(m->loop);
-    if (!err)
-        err = mailbox_open(m->loop);
     s->result = err;
     sem_post(&s->ready); // `s` is gone from here on
-    if (!err) {
+    if (!err && m->run)
+        m->run(m->loop);
+    else if (!err)
         event_base_loop(m->loop, EVLOOP_NO_EXIT_ON_EMPTY);
-        mailbox_close();
-    }
+    mailbox_close();
     if (!opened)
         m->end();
     close_loop(m);

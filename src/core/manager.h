@@ -21,6 +21,8 @@ struct manager {
     unsigned slot;
     const char *name;
     int (*begin)(struct event_base *loop); // on the thread, before any call; 0 or -errno
+    // On the thread, in place of the loop; ends after event_base_got_break(). May be NULL.
+    void (*run)(struct event_base *loop);
     void (*end)(void);         // on the thread, after the last call, also when begin() failed
     void (*before_call)(void); // on the thread, before each manager_call(); may be NULL
     // Private to manager.c.

@@ -95,6 +95,28 @@ static void a_call_returns_its_result(void **state)
     assert_int_equal(manager_call(ROLE_TAP_MANAGER, add, &s, sizeof s), -ENOTCONN);
 }
 
+static unsigned n_rounds;
+
+static void run_rounds(struct event_base *loop)
+{
+    for (; !event_base_got_break(loop); n_rounds++)
+        event_base_loop(loop, EVLOOP_ONCE);
+}
+
+static void a_manager_can_run_its_own_rounds(void **state)
+{
+    struct sum s = {20, 22};
+
+    manager.run = run_rounds;
+    n_rounds = 0;
+    assert_int_equal(start(NULL), 0);
+    assert_int_equal(manager_call(ROLE_RIB_MANAGER, add, &s, sizeof s), 42);
+    stop(NULL);
+    manager.run = NULL;
+    assert_true(n_rounds > 0);
+    assert_int_equal(n_ended, 1);
+}
+
 static sem_t held, emptied;
 static struct sum changing; // while a turn waits
 static int result_of_turn;
@@ -195,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_manager_that_cannot_begin_is_not_started),
         cmocka_unit_test_setup_teardown(a_call_returns_its_result, start, stop),
+        cmocka_unit_test(a_manager_can_run_its_own_rounds),
         cmocka_unit_test_setup_teardown(a_call_has_the_argument_of_its_begin, start, stop),
         cmocka_unit_test_setup_teardown(answers_come_in_order_when_control_was_busy, start, stop),
     };

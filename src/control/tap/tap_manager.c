@@ -20,7 +20,6 @@
 #include <linux/virtio_net.h>
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +53,6 @@
 #define FRAME_MAX 65550                // the largest a TAP can carry
 #define CALL_MS 5000
 
-static struct thread *thread;
-static _Atomic bool stop;
 static int epoll_fd = -1;
 static int *tap_fd; // [IFACE_MAX], -1 = none; tap_manager only
 static struct counter_block *counter;
@@ -501,7 +498,7 @@ static void run_rounds(struct event_base *loop)
 {
     uint64_t last_traffic = 0, last_mail = 0;
 
-    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+    while (!event_base_got_break(loop)) {
         unsigned n = punt_round() + mirror_round();
         uint64_t now = clock_now_ns();
         if (mail || now - last_mail > NS_PER_MS) {
@@ -518,38 +515,29 @@ static void run_rounds(struct event_base *loop)
     }
 }
 
-struct tap_manager_ready { // tells, unlike thread_start, that the mailbox is open
-    _Atomic int result;
-};
-
-static void tap_manager_main(void *arg)
+static int begin_manager(struct event_base *loop)
 {
-    struct tap_manager_ready *ready = arg;
-    struct event_base *loop = event_base_new();
-    struct epoll_event e = {.events = EPOLLIN, .data.u32 = ID_MAIL};
-    int r = loop ? mailbox_open(loop) : -ENOMEM;
+    struct epoll_event waker = {.events = EPOLLIN, .data.u32 = ID_WAKER},
+                       calls = {.events = EPOLLIN, .data.u32 = ID_MAIL};
 
-    if (!r && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, mailbox_fd(), &e)) {
-        r = -errno;
-        mailbox_close();
-    }
     counter = counter_mine();
-    atomic_store(&ready->result, r ? r : 1);
-    if (!r) {
-        run_rounds(loop);
-        mailbox_close();
-    }
+    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    tap_fd = malloc(IFACE_MAX * sizeof *tap_fd);
+    if (!tap_fd)
+        return -ENOMEM;
     for (unsigned i = 0; i < IFACE_MAX; i++)
-        tap_forget((uint16_t)i);
+        tap_fd[i] = -1;
+    return epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, exchange_punt_waker.fd, &waker) ||
+                   epoll_ctl(epoll_fd, EPOLL_CTL_ADD, mailbox_fd(), &calls)
+               ? -errno
+               : 0;
+}
+
+static void end_manager(void)
+{
     end_mirrors();
     rte_pktmbuf_free_bulk(spare, n_spare);
     n_spare = 0;
-    if (loop)
-        event_base_free(loop);
-}
-
-static void free_tap_fds(void)
-{
     if (epoll_fd >= 0)
         close(epoll_fd);
     epoll_fd = -1;
@@ -557,42 +545,21 @@ static void free_tap_fds(void)
     tap_fd = NULL;
 }
 
+static struct manager manager = {.role = ROLE_TAP_MANAGER,
+                                 .slot = THREAD_SLOT_TAP_MANAGER,
+                                 .name = "tap_manager",
+                                 .begin = begin_manager,
+                                 .run = run_rounds,
+                                 .end = end_manager};
+
 int tap_manager_start(void)
 {
-    struct tap_manager_ready ready = {0};
-
-    thread_must_be(ROLE_CONTROL);
-    atomic_store(&stop, false);
-    tap_fd = malloc(IFACE_MAX * sizeof *tap_fd);
-    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int r = !tap_fd ? -ENOMEM : epoll_fd < 0 ? -errno : 0;
-    struct epoll_event e = {.events = EPOLLIN, .data.u32 = ID_WAKER};
-    if (!r && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, exchange_punt_waker.fd, &e))
-        r = -errno;
-    for (unsigned i = 0; !r && i < IFACE_MAX; i++)
-        tap_fd[i] = -1;
-    if (!r)
-        r = thread_start(&thread, ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER, "tap_manager", -1,
-                         tap_manager_main, &ready);
-    while (!r && !atomic_load(&ready.result))
-        usleep(200);
-    if (!r && ready.result < 0) {
-        r = ready.result;
-        thread_join(thread);
-    }
-    if (r)
-        free_tap_fds();
-    return r;
+    return manager_start(&manager);
 }
 
 void tap_manager_stop(void)
 {
-    thread_must_be(ROLE_CONTROL);
-    atomic_store(&stop, true);
-    waker_wake(&exchange_punt_waker);
-    thread_join(thread);
-    thread = NULL;
-    free_tap_fds();
+    manager_stop(&manager);
 }
 
 // --- calls of control ---
