@@ -17,21 +17,47 @@
 
 // --- virtual routers ---
 
-struct engine_change {
+struct vr_call {
+    int (*fn)(struct rib_vr *v, const struct vr_call *c);
     uint16_t vr;
+    bool on; // adds, else deletes
+    uint8_t family, sources;
     enum fib_engine engine;
+    union {
+        struct multicast_static route;
+        struct rib_import import;
+        struct prefix counted;
+    };
 };
 
-static int set_engines(void *arg)
+static int run_with_vr(void *arg)
 {
-    const struct engine_change *c = arg;
+    const struct vr_call *c = arg;
     struct rib_vr *v = rib_vr_find(c->vr);
-    enum fib_engine was;
+
+    return v ? c->fn(v, c) : -ENOENT;
+}
+
+static int call_with_vr(const struct vr_call *c)
+{
+    return manager_call(ROLE_RIB_MANAGER, run_with_vr, c, sizeof *c);
+}
+
+static int call_with_name(const char *name, struct vr_call *c)
+{
+    const struct vr *vr = vr_find(name);
+
+    if (!vr)
+        return -ENOENT;
+    c->vr = vr->id;
+    return call_with_vr(c);
+}
+
+static int set_engines(struct rib_vr *v, const struct vr_call *c)
+{
+    enum fib_engine was = fib_engine_of(rib_fib(v, IP4));
     int err;
 
-    if (!v)
-        return -ENOENT;
-    was = fib_engine_of(rib_fib(v, IP4));
     for (unsigned i = 0; i < 2; i++) {
         err = rib_engine_set(v, i ? IP6 : IP4, c->engine);
         if (!err)
@@ -49,47 +75,30 @@ static int set_engines(void *arg)
 
 int rib_manager_vr_engine(uint16_t vr, enum fib_engine engine)
 {
-    struct engine_change c = {vr, engine};
-
-    return manager_call(ROLE_RIB_MANAGER, set_engines, &c, sizeof c);
+    return call_with_vr(&(struct vr_call){set_engines, vr, .engine = engine});
 }
 
-struct sources_change {
-    uint16_t vr;
-    uint8_t family, sources;
-};
-
-static int set_sources(void *arg)
+static int set_sources(struct rib_vr *v, const struct vr_call *c)
 {
-    const struct sources_change *c = arg;
-    struct rib_vr *v = rib_vr_find(c->vr);
-
-    if (!v)
-        return -ENOENT;
     rib_fib_sources(v, c->family, c->sources);
     return 0;
 }
 
 int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources)
 {
-    struct sources_change c = {vr, family, sources};
-
-    return manager_call(ROLE_RIB_MANAGER, set_sources, &c, sizeof c);
+    return call_with_vr(
+        &(struct vr_call){set_sources, vr, .family = family, .sources = sources});
 }
 
-static int change_budget(void *arg)
+static int change_budget(struct rib_vr *v, const struct vr_call *c)
 {
-    struct rib_vr *v = rib_vr_find(*(uint16_t *)arg);
-
-    if (!v)
-        return -ENOENT;
     rib_budget_changed(v);
     return 0;
 }
 
 int rib_manager_vr_budget(uint16_t vr)
 {
-    return manager_call(ROLE_RIB_MANAGER, change_budget, &vr, sizeof vr);
+    return call_with_vr(&(struct vr_call){change_budget, .vr = vr});
 }
 
 // --- interfaces and ports ---
@@ -173,115 +182,53 @@ int rib_manager_port_link(uint16_t port)
 
 // --- configured multicast routes and counted prefixes ---
 
-struct multicast_change {
-    uint16_t vr;
-    struct multicast_static route;
-};
-
-static int set_multicast(void *arg)
+static int change_multicast(struct rib_vr *v, const struct vr_call *c)
 {
-    const struct multicast_change *c = arg;
-    struct rib_vr *v = rib_vr_find(c->vr);
-
-    return v ? rib_multicast_fix(v, &c->route) : -ENOENT;
-}
-
-static int delete_multicast(void *arg)
-{
-    const struct multicast_change *c = arg;
-    struct rib_vr *v = rib_vr_find(c->vr);
-
-    return v ? rib_multicast_unfix(v, &c->route.key) : -ENOENT;
-}
-
-static int call_multicast(const char *name, int (*fn)(void *arg), const struct multicast_static *s)
-{
-    const struct vr *vr = vr_find(name);
-
-    if (!vr)
-        return -ENOENT;
-    struct multicast_change c = {vr->id, *s};
-    return manager_call(ROLE_RIB_MANAGER, fn, &c, sizeof c);
+    return c->on ? rib_multicast_fix(v, &c->route) : rib_multicast_unfix(v, &c->route.key);
 }
 
 int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
 {
-    return call_multicast(vr, set_multicast, s);
+    return call_with_name(vr, &(struct vr_call){change_multicast, .on = true, .route = *s});
 }
 
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
 {
-    return call_multicast(vr, delete_multicast, &(struct multicast_static){.key = *k});
+    return call_with_name(vr, &(struct vr_call){change_multicast, .route.key = *k});
 }
 
-struct import_change {
-    uint16_t vr;
-    struct rib_import import;
-    bool on;
-};
-
-static int change_import(void *arg)
+static int change_import(struct rib_vr *v, const struct vr_call *c)
 {
-    const struct import_change *c = arg;
-    struct rib_vr *v = rib_vr_find(c->vr);
-
-    return !v ? -ENOENT : c->on ? rib_import_add(v, &c->import) : rib_import_del(v, &c->import);
+    return c->on ? rib_import_add(v, &c->import) : rib_import_del(v, &c->import);
 }
 
 int rib_manager_import(const char *vr, const struct rib_import_rule *r, bool on)
 {
-    const struct vr *v = vr_find(vr), *source = vr_find(r->source);
+    const struct vr *source = vr_find(r->source);
 
-    if (!v || !source)
+    if (!source)
         return -ENOENT;
-    struct import_change c = {v->id, {source->id, r->ge, r->le, r->prefix}, on};
-    return manager_call(ROLE_RIB_MANAGER, change_import, &c, sizeof c);
+    struct vr_call c = {change_import, .on = on, .import = {source->id, r->ge, r->le, r->prefix}};
+    return call_with_name(vr, &c);
 }
 
-struct counted_change {
-    uint16_t vr;
-    struct prefix prefix;
-};
-
-static int change_counted(const struct counted_change *c,
-                          int (*add_or_del)(struct rib_vr *v, const struct prefix *p))
+static int change_counted(struct rib_vr *v, const struct vr_call *c)
 {
-    struct rib_vr *v = rib_vr_find(c->vr);
-    int err = v ? add_or_del(v, &c->prefix) : -ENOENT;
+    int err = c->on ? rib_counted_add(v, &c->counted) : rib_counted_del(v, &c->counted);
 
     if (!err)
-        rib_evaluate_prefix(v, &c->prefix);
+        rib_evaluate_prefix(v, &c->counted);
     return err;
-}
-
-static int add_counted(void *arg)
-{
-    return change_counted(arg, rib_counted_add);
-}
-
-static int delete_counted(void *arg)
-{
-    return change_counted(arg, rib_counted_del);
-}
-
-static int call_counted(const char *name, int (*fn)(void *arg), const struct prefix *p)
-{
-    const struct vr *vr = vr_find(name);
-
-    if (!vr)
-        return -ENOENT;
-    struct counted_change c = {vr->id, *p};
-    return manager_call(ROLE_RIB_MANAGER, fn, &c, sizeof c);
 }
 
 int rib_manager_counted_add(const char *vr, const struct prefix *p)
 {
-    return call_counted(vr, add_counted, p);
+    return call_with_name(vr, &(struct vr_call){change_counted, .on = true, .counted = *p});
 }
 
 int rib_manager_counted_del(const char *vr, const struct prefix *p)
 {
-    return call_counted(vr, delete_counted, p);
+    return call_with_name(vr, &(struct vr_call){change_counted, .counted = *p});
 }
 
 // --- settings; before the thread runs they take effect when it starts, or not at all ---
