@@ -6,6 +6,7 @@
 #include "acl_manager/acl_line.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,9 +53,15 @@ static const char *next_word(struct parse *p, const char *what)
     return NULL;
 }
 
-static bool parse_number(const char *s, uint64_t min, uint64_t max, uint64_t *v)
+// A number after the last word. `unit`: for the error, " (kbit/s)".
+static bool next_number(struct parse *p, const char *what, uint64_t min, uint64_t max,
+                        const char *unit, uint64_t *v)
 {
-    return !text_parse_u64(s, min, max, v);
+    const char *name = p->word[p->i - 1], *s = next_word(p, what);
+
+    return s && (!text_parse_u64(s, min, max, v) ||
+                 line_error(p, "'%s' is '%.40s', expected %" PRIu64 "..%" PRIu64 "%s", name, s, min,
+                            max, unit));
 }
 
 static bool families_narrow(struct parse *p, uint8_t families, const char *word)
@@ -84,7 +91,7 @@ static bool read_protocol(struct parse *p)
         p->r.proto = (uint8_t)w->number;
         return !w->families || families_narrow(p, w->families, s);
     }
-    if (!parse_number(s, 1, 255, &v))
+    if (text_parse_u64(s, 1, 255, &v))
         return line_error(
             p,
             "unknown protocol '%.40s', expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, "
@@ -102,17 +109,23 @@ static bool is_name(const char *s)
            !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-:")];
 }
 
+// what: "the name of …"
+static const char *next_name(struct parse *p, const char *what)
+{
+    const char *s = next_word(p, what);
+
+    if (!s || is_name(s))
+        return s;
+    line_error(p, "invalid %s '%.40s', expected up to %u letters, digits, '_', '.' or '-'",
+               what + strlen("the "), s, ACL_NAME_MAX - 1);
+    return NULL;
+}
+
 static bool read_set(struct parse *p, struct acl_side *side)
 {
-    const char *s = next_word(p, "the name of an address set");
-    int i = s && is_name(s) ? acl_lines_set(p->l, s) : -1;
+    const char *s = next_name(p, "the name of an address set");
+    int i = s ? acl_lines_set(p->l, s) : -1;
 
-    if (s && !is_name(s))
-        return line_error(
-            p,
-            "invalid name of an address set '%.40s', expected up to %u letters, digits, "
-            "'_', '.' or '-'",
-            s, ACL_NAME_MAX - 1);
     if (s && i < 0)
         return line_error(p, "too many address sets at '%.40s': a list can name at most %u", s,
                           ACL_SETS_MAX);
@@ -140,7 +153,7 @@ static bool read_one_port(const char *s, uint64_t *v)
 
     if (w)
         *v = w->number;
-    return w || parse_number(s, 0, 65535, v);
+    return w || !text_parse_u64(s, 0, 65535, v);
 }
 
 static bool read_port(struct parse *p, uint16_t port[2])
@@ -239,8 +252,8 @@ static bool read_icmp_type(struct parse *p)
     snprintf(first, sizeof first, "%.*s", slash ? (int)(slash - s) : 7, s);
     if (p->r.proto_any || (p->r.proto != 1 && p->r.proto != 58))
         return line_error(p, "'icmp-type' needs the protocol icmp or icmp6");
-    if ((!w && !parse_number(slash ? first : s, 0, 255, &type)) ||
-        (slash && (slash - s > 3 || !parse_number(slash + 1, 0, 255, &code))))
+    if ((!w && text_parse_u64(slash ? first : s, 0, 255, &type)) ||
+        (slash && (slash - s > 3 || text_parse_u64(slash + 1, 0, 255, &code))))
         return line_error(
             p,
             "unknown ICMP type '%.40s' for %s, expected a name such as echo-request, a "
@@ -259,7 +272,7 @@ static bool read_codepoint(struct parse *p, uint8_t *dscp)
     const struct acl_word *w = s ? acl_word_find(acl_dscps, s) : NULL;
     uint64_t v = w ? w->number : 0;
 
-    if (s && !w && !parse_number(s, 0, 63, &v))
+    if (s && !w && text_parse_u64(s, 0, 63, &v))
         return line_error(
             p, "unknown codepoint '%.40s', expected 0..63, ef, va, cs0..cs7 or af11..af43", s);
     *dscp = (uint8_t)v;
@@ -271,30 +284,10 @@ static bool read_dscp(struct parse *p)
     return read_codepoint(p, &p->r.dscp);
 }
 
-static bool set_part(struct parse *p, uint8_t part)
+static bool read_fragment(struct parse *p)
 {
-    p->r.part = part;
+    p->r.part = (uint8_t)acl_word_find(acl_parts, p->word[p->i - 1])->number;
     return true;
-}
-
-static bool read_fragments(struct parse *p)
-{
-    return set_part(p, ACL_LATER);
-}
-
-static bool read_first_fragment(struct parse *p)
-{
-    return set_part(p, ACL_FIRST);
-}
-
-static bool read_any_fragment(struct parse *p)
-{
-    return set_part(p, ACL_FIRST | ACL_LATER);
-}
-
-static bool read_unfragmented(struct parse *p)
-{
-    return set_part(p, ACL_WHOLE);
 }
 
 // --- actions -------------------------------------------------------------------------------------
@@ -305,12 +298,8 @@ static bool read_log(struct parse *p)
 
     if (next_is(p, "every")) {
         p->i++;
-        const char *s = next_word(p, "a number of packets");
-
-        if (!s)
+        if (!next_number(p, "a number of packets", 1, 65535, " (packets)", &v))
             return false;
-        if (!parse_number(s, 1, 65535, &v))
-            return line_error(p, "'every' is '%.40s', expected 1..65535 (packets)", s);
     }
     p->more.extra |= ACL_LOG;
     p->more.log_every = (uint16_t)v;
@@ -319,39 +308,28 @@ static bool read_log(struct parse *p)
 
 static bool read_police(struct parse *p)
 {
-    const char *s = next_word(p, "a rate in kbit/s"), *burst;
-    uint64_t v = 0;
+    uint64_t v;
 
-    if (!s)
+    if (!next_number(p, "a rate in kbit/s", 1, 400000000, " (kbit/s)", &v))
         return false;
-    if (!parse_number(s, 1, 400000000, &v))
-        return line_error(p, "'police' is '%.40s', expected 1..400000000 (kbit/s)", s);
     p->more.police_kbps = (uint32_t)v;
     p->more.extra |= ACL_POLICE;
     p->has_more = true;
     if (!next_is(p, "burst"))
         return true;
     p->i++;
-    if (!(burst = next_word(p, "a burst in KiB")))
+    if (!next_number(p, "a burst in KiB", 1, 1000000, " (KiB)", &v))
         return false;
-    if (!parse_number(burst, 1, 1000000, &v))
-        return line_error(p, "'burst' is '%.40s', expected 1..1000000 (KiB)", burst);
     p->more.police_burst_kib = (uint32_t)v;
     return true;
 }
 
 static bool read_mirror(struct parse *p)
 {
-    const char *s = next_word(p, "the name of a mirror session");
+    const char *s = next_name(p, "the name of a mirror session");
 
     if (!s)
         return false;
-    if (!is_name(s))
-        return line_error(
-            p,
-            "invalid name of a mirror session '%.40s', expected up to %u letters, digits, "
-            "'_', '.' or '-'",
-            s, ACL_NAME_MAX - 1);
     snprintf(p->more.mirror, sizeof p->more.mirror, "%s", s);
     p->more.extra |= ACL_MIRROR;
     return p->has_more = true;
@@ -384,13 +362,10 @@ static bool read_redirect(struct parse *p)
 
 static bool read_class(struct parse *p)
 {
-    const char *s = next_word(p, "a class, 0..7");
-    uint64_t v = 0;
+    uint64_t v;
 
-    if (!s)
+    if (!next_number(p, "a class, 0..7", 0, ACL_CLASS_MAX, "", &v))
         return false;
-    if (!parse_number(s, 0, ACL_CLASS_MAX, &v))
-        return line_error(p, "'class' is '%.40s', expected 0..7", s);
     p->more.class = (uint8_t)v;
     p->more.extra |= ACL_CLASS;
     return p->has_more = true;
@@ -427,10 +402,10 @@ static const struct part {
              {"tcp-flags", read_flags},
              {"icmp-type", read_icmp_type},
              {"dscp", read_dscp},
-             {"fragments", read_fragments},
-             {"first-fragment", read_first_fragment},
-             {"any-fragment", read_any_fragment},
-             {"unfragmented", read_unfragmented},
+             {"fragments", read_fragment},
+             {"first-fragment", read_fragment},
+             {"any-fragment", read_fragment},
+             {"unfragmented", read_fragment},
              {"log", read_log},
              {"police", read_police},
              {"mirror", read_mirror},
@@ -467,7 +442,7 @@ static bool read_head(struct parse *p)
 
     if (!s)
         return false;
-    if (!parse_number(s, 1, 4294967294u, &v))
+    if (text_parse_u64(s, 1, 4294967294u, &v))
         return line_error(p, "invalid rule number '%.40s', expected 1..4294967294", s);
     acl_rule_init(&p->r, (uint32_t)v, ACL_BOTH);
     s = next_word(p, "permit, deny or reject");

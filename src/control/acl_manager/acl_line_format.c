@@ -213,15 +213,6 @@ static void put_dscp(const char *word, uint8_t dscp, struct text *t)
         text_printf(t, " %s %u", word, dscp);
 }
 
-static const char *part_word(uint8_t part)
-{
-    return part == ACL_LATER                 ? " fragments"
-           : part == ACL_FIRST               ? " first-fragment"
-           : part == (ACL_FIRST | ACL_LATER) ? " any-fragment"
-           : part == ACL_WHOLE               ? " unfragmented"
-                                             : "";
-}
-
 static void put_quoted(const char *s, struct text *t)
 {
     bool plain = *s && *s != '#' && !strpbrk(s, " \t\"\\");
@@ -277,6 +268,7 @@ void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_mo
                      const char (*set)[ACL_NAME_MAX], struct text *t)
 {
     bool types = !r->proto_any && (r->proto == 1 || r->proto == 58);
+    const char *part = acl_word_name(acl_parts, r->part);
 
     text_printf(t, "%u %s ", r->number, acl_verb_name[verb]);
     put_protocol(r, t);
@@ -287,7 +279,8 @@ void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_mo
         put_type(r, t);
     if (r->dscp != ACL_DSCP_ANY)
         put_dscp("dscp", r->dscp, t);
-    text_printf(t, "%s", part_word(r->part));
+    if (part)
+        text_printf(t, " %s", part);
     if (more)
         put_more(more, t);
 }

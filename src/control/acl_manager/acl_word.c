@@ -114,6 +114,12 @@ const struct acl_word acl_tcp_flags[] = {{"fin", 0x01, 0}, {"syn", 0x02, 0}, {"r
                                          {"psh", 0x08, 0}, {"ack", 0x10, 0}, {"urg", 0x20, 0},
                                          {"ece", 0x40, 0}, {"cwr", 0x80, 0}, {0}};
 
+const struct acl_word acl_parts[] = {{"fragments", ACL_LATER, 0},
+                                     {"first-fragment", ACL_FIRST, 0},
+                                     {"any-fragment", ACL_FIRST | ACL_LATER, 0},
+                                     {"unfragmented", ACL_WHOLE, 0},
+                                     {0}};
+
 const struct acl_word *acl_word_find(const struct acl_word *table, const char *name)
 {
     for (; table->name; table++)
