@@ -274,11 +274,8 @@ static void read_settings(struct kernel_link *n, int flags)
 {
     struct ifreq mtu = ifreq_of(n);
 
-    for (unsigned i = 0; i < 3; i++) {
-        char path[64];
-        snprintf(path, sizeof path, quiet_sysctls[i].path, n->name);
-        n->saved[i] = netns_sysctl_get(path);
-    }
+    for (unsigned i = 0; i < 3; i++)
+        n->saved[i] = netns_sysctl_get(quiet_sysctls[i].path, n->name);
     n->was_up = flags & IFF_UP;
     n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
     kernel_link_found_take(n, netns_cookie(n->sock));
@@ -311,7 +308,8 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
         snprintf(path, sizeof path, quiet_sysctls[i].path, name);
-        if (n->saved[i] >= 0 && netns_sysctl_set(path, quiet_sysctls[i].value))
+        if (n->saved[i] >= 0 &&
+            netns_sysctl_set(quiet_sysctls[i].path, name, quiet_sysctls[i].value))
             log_warning("netdev: sysctl not set, the kernel may answer by itself: sysctl=net/%s",
                         path);
     }
@@ -329,12 +327,9 @@ void kernel_link_release(struct kernel_link *n, int netns)
     if (!n->name[0])
         return;
     int back = netns_enter(netns);
-    for (unsigned i = 0; back >= 0 && i < 3; i++) {
-        char path[64];
-        snprintf(path, sizeof path, quiet_sysctls[i].path, n->name);
-        if (n->saved[i] >= 0)
-            netns_sysctl_set(path, n->saved[i]); // the interface may be gone
-    }
+    for (unsigned i = 0; back >= 0 && i < 3; i++)
+        if (n->saved[i] >= 0) // the interface may be gone
+            netns_sysctl_set(quiet_sysctls[i].path, n->name, n->saved[i]);
     netns_leave(back);
     if (n->xdp >= 0)
         close(n->xdp);
@@ -351,12 +346,13 @@ void kernel_link_release(struct kernel_link *n, int netns)
 void kernel_link_keep(const struct kernel_link *n)
 {
     for (unsigned i = 0; n->name[0] && i < 3; i++) {
+        const char *format = quiet_sysctls[i].path;
         const int value = quiet_sysctls[i].value;
         char path[64];
-        snprintf(path, sizeof path, quiet_sysctls[i].path, n->name);
-        int is = netns_sysctl_get(path);
-        if (is < 0 || is == value || netns_sysctl_set(path, value))
+        int is = netns_sysctl_get(format, n->name);
+        if (is < 0 || is == value || netns_sysctl_set(format, n->name, value))
             continue; // absent, or kernel_link_take has logged that it cannot be set
+        snprintf(path, sizeof path, format, n->name);
         log_notice("netdev: changed by another program or forgotten by Linux, restored: netdev=%s "
                    "sysctl=net/%s was=%d value=%d",
                    n->name, path, is, value);

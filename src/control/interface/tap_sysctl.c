@@ -104,7 +104,7 @@ static VEC(struct upper {
 // 2 (loose) is the weakest.
 static int loosest_rp_filter(void)
 {
-    return netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
+    return netns_sysctl_get("ipv4/conf/%s/rp_filter", "all") > 0 ? 2 : 0;
 }
 
 static int setting_value(const struct setting *s, bool foreign)
@@ -189,13 +189,14 @@ void tap_sysctl_set(const struct tap *t, int netns)
             continue;
         if (is_as_told(s, t->foreign, &now))
             continue;
+        int r = netns_sysctl_set(s->path, t->name, setting_value(s, t->foreign));
+        if (!r || r == -ENOENT)
+            continue;
         snprintf(path, sizeof path, s->path, t->name);
-        int r = netns_sysctl_set(path, setting_value(s, t->foreign));
-        if (r && r != -ENOENT)
-            log_warning("tap_sysctl: not set, so the kernel does not act as a router on this "
-                        "interface (is /proc/sys read-only?): "
-                        "interface=%s sysctl=net/%s error=%s",
-                        t->name, path, LOG_VALUE(strerror(-r)));
+        log_warning("tap_sysctl: not set, so the kernel does not act as a router on this "
+                    "interface (is /proc/sys read-only?): "
+                    "interface=%s sysctl=net/%s error=%s",
+                    t->name, path, LOG_VALUE(strerror(-r)));
     }
     netns_leave(back);
 }
@@ -203,12 +204,10 @@ void tap_sysctl_set(const struct tap *t, int netns)
 void tap_sysctl_give_back(const struct tap *t, int netns)
 {
     int back = netns_enter(netns);
-    char path[80];
+    int all = back < 0 ? -1 : netns_sysctl_get(settings[0].path, "all");
 
-    snprintf(path, sizeof path, settings[0].path, t->name);
-    int all = back < 0 ? -1 : netns_sysctl_get("ipv4/conf/all/forwarding");
     if (all >= 0)
-        netns_sysctl_set(path, all); // the device may be gone
+        netns_sysctl_set(settings[0].path, t->name, all); // the device may be gone
     netns_leave(back);
 }
 
@@ -216,11 +215,12 @@ void tap_sysctl_give_back(const struct tap *t, int netns)
 static void restore_settings(const char *name, bool foreign)
 {
     for (unsigned k = 0; k < N_SETTINGS && settings[k].kind == KEPT; k++) {
+        const char *format = settings[k].path;
+        int is = netns_sysctl_get(format, name), wanted = setting_value(&settings[k], foreign);
         char path[80];
-        snprintf(path, sizeof path, settings[k].path, name);
-        int is = netns_sysctl_get(path), wanted = setting_value(&settings[k], foreign);
-        if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
+        if (is < 0 || is == wanted || netns_sysctl_set(format, name, wanted))
             continue; // absent, or tap_sysctl_set has logged that it cannot be set
+        snprintf(path, sizeof path, format, name);
         log_notice("tap_sysctl: changed by another program, restored: interface=%s sysctl=%s "
                    "was=%d value=%d",
                    LOG_VALUE(name), LOG_VALUE(path), is, wanted);
@@ -244,11 +244,9 @@ static bool has_tap(const struct iface *i)
 
 static bool upper_exists(const struct upper *u)
 {
-    char path[80];
-    int back = netns_enter(vr_manager_netns(u->vr)), is;
+    int back = netns_enter(vr_manager_netns(u->vr)),
+        is = back < 0 ? -1 : netns_sysctl_get(settings[0].path, u->name);
 
-    snprintf(path, sizeof path, settings[0].path, u->name);
-    is = back < 0 ? -1 : netns_sysctl_get(path);
     netns_leave(back);
     return is >= 0 && iface_find_ifindex(u->vr, u->lower);
 }

@@ -64,11 +64,9 @@ static void finish_probe(struct probe *p, const char *why, int e)
 // Guesses why the kernel dropped an answer, with the remedy. In the TAP's namespace.
 static void explain_silence(const struct iface *i, bool four, char *buf, size_t n)
 {
-    char path[64];
-    int all = netns_sysctl_get("ipv4/conf/all/rp_filter"), own;
+    int all = netns_sysctl_get("ipv4/conf/%s/rp_filter", "all"),
+        own = netns_sysctl_get("ipv4/conf/%s/rp_filter", i->name);
 
-    snprintf(path, sizeof path, "ipv4/conf/%s/rp_filter", i->name);
-    own = netns_sysctl_get(path);
     if (four &&
         (all > 0 || own > 0)) // the larger value counts; even loose (2) needs a route to the source
         snprintf(buf, n,

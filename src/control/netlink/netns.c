@@ -127,12 +127,20 @@ int netns_move_link(int ifindex, int to)
     return rtnetlink_request_once(rtnetlink_open(NETNS_OWN), h, NULL, NULL);
 }
 
-int netns_sysctl_get(const char *path)
+static int open_sysctl(const char *path, const char *device, int flags)
 {
-    char full[160], text[24] = "";
+    char name[96], full[160];
 
-    snprintf(full, sizeof full, "/proc/sys/net/%s", path);
-    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    snprintf(name, sizeof name, path, device);
+    snprintf(full, sizeof full, "/proc/sys/net/%s", name);
+    return open(full, flags | O_CLOEXEC);
+}
+
+int netns_sysctl_get(const char *path, const char *device)
+{
+    int fd = open_sysctl(path, device, O_RDONLY);
+    char text[24] = "";
+
     if (fd < 0)
         return -1;
     ssize_t n = read(fd, text, sizeof text - 1);
@@ -140,12 +148,11 @@ int netns_sysctl_get(const char *path)
     return n > 0 ? atoi(text) : -1;
 }
 
-int netns_sysctl_set(const char *path, int value)
+int netns_sysctl_set(const char *path, const char *device, int value)
 {
-    char full[160], text[24];
+    int fd = open_sysctl(path, device, O_WRONLY);
+    char text[24];
 
-    snprintf(full, sizeof full, "/proc/sys/net/%s", path);
-    int fd = open(full, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     int n = snprintf(text, sizeof text, "%d", value);

@@ -36,9 +36,10 @@ int netns_private(void);
 // -errno.
 int netns_move_link(int ifindex, int to);
 
-// Returns the value of a sysctl below /proc/sys/net of the current namespace, -1 if absent.
-int netns_sysctl_get(const char *path);
+// Returns the value of a sysctl below /proc/sys/net of the current namespace, -1 if absent. A "%s"
+// in the path stands for the device.
+int netns_sysctl_get(const char *path, const char *device);
 // Returns 0 or -errno; -ENOENT (absent) is no error.
-int netns_sysctl_set(const char *path, int value);
+int netns_sysctl_set(const char *path, const char *device, int value);
 
 #endif

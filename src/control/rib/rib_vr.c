@@ -58,7 +58,7 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
         netlink_filter_table(&v->events, v->table); // best effort: others are discarded anyway
     v->namespace = netlink_namespace(&v->events);
     int back = netns_enter(netns_fd);
-    v->has_mpls = netns_sysctl_get("mpls/platform_labels") >= 0;
+    v->has_mpls = netns_sysctl_get("mpls/platform_labels", "") >= 0;
     netns_leave(back);
     rib_init(&v->rib[0], IP4);
     rib_init(&v->rib[1], IP6);

@@ -42,12 +42,8 @@ static struct monitor *monitor_find(const char *name)
 // Keeps the kernel from sending on it: the TAP is for listeners only.
 static void silence_tap(const char *name)
 {
-    char path[64];
-
-    snprintf(path, sizeof path, "ipv6/conf/%s/disable_ipv6", name);
-    netns_sysctl_set(path, 1);
-    snprintf(path, sizeof path, "ipv4/conf/%s/arp_ignore", name);
-    netns_sysctl_set(path, 8); // answers for no address
+    netns_sysctl_set("ipv6/conf/%s/disable_ipv6", name, 1);
+    netns_sysctl_set("ipv4/conf/%s/arp_ignore", name, 8); // answers for no address
 }
 
 static struct monitor *monitor_get(const char *name, char *err, size_t err_size)

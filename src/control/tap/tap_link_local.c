@@ -21,30 +21,12 @@
 
 #define MODE "ipv6/conf/%s/addr_gen_mode"
 
-static int mode_get(const struct tap *t)
-{
-    char path[64];
-
-    snprintf(path, sizeof path, MODE, t->name);
-    return netns_sysctl_get(path);
-}
-
-static void mode_set(const struct tap *t, int mode)
-{
-    char path[64];
-
-    snprintf(path, sizeof path, MODE, t->name);
-    netns_sysctl_set(path, mode);
-}
-
 int tap_link_local_hold(const struct tap *t)
 {
-    char path[64];
+    int mode = netns_sysctl_get(MODE, "default"); // its own may be left from a killed start
 
-    snprintf(path, sizeof path, MODE, "default"); // its own value may be left from a killed start
-    int mode = netns_sysctl_get(path);
     if (mode >= 0)
-        mode_set(t, IN6_ADDR_GEN_MODE_NONE);
+        netns_sysctl_set(MODE, t->name, IN6_ADDR_GEN_MODE_NONE);
     return mode;
 }
 
@@ -108,11 +90,12 @@ void tap_link_local_start(struct tap *t, int mode)
     if (t->unfinished)
         address_add(t);
     else
-        mode_set(t, mode);
+        netns_sysctl_set(MODE, t->name, mode);
 }
 
 void tap_link_local_finish(const struct tap *t)
 {
-    if (mode_get(t) == IN6_ADDR_GEN_MODE_NONE) // otherwise the operator has changed it meanwhile
-        mode_set(t, IN6_ADDR_GEN_MODE_EUI64);
+    // Otherwise the operator has changed it meanwhile.
+    if (netns_sysctl_get(MODE, t->name) == IN6_ADDR_GEN_MODE_NONE)
+        netns_sysctl_set(MODE, t->name, IN6_ADDR_GEN_MODE_EUI64);
 }
