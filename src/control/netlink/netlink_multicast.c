@@ -64,8 +64,6 @@ int netlink_parse_group(const struct nlmsghdr *h, struct netlink_group *g)
     uint8_t family;
     bool bad = false;
 
-    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
-        return -EBADMSG;
     family = ip_family_of_af(m->ifa_family);
     if (!family)
         return 0;

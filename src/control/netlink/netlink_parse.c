@@ -134,8 +134,6 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
     struct netlink_hop hop = {.weight = 1};
     bool bad = false, has_hop = false;
 
-    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
-        return -EBADMSG;
     family = ip_family_of_af(m->rtm_family);
     if (!family)
         return 0;
@@ -255,8 +253,6 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
     const struct nlattr *a;
     bool bad = false, lower_elsewhere = false;
 
-    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
-        return -EBADMSG;
     if (m->ifi_family != AF_UNSPEC)
         return 0;
     memset(l, 0, sizeof *l);
@@ -304,8 +300,6 @@ static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)
     uint8_t family;
     bool bad = false, automatic = false;
 
-    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
-        return -EBADMSG;
     family = ip_family_of_af(m->ifa_family);
     if (!family)
         return 0;
@@ -340,8 +334,6 @@ static int parse_neigh(const struct nlmsghdr *h, struct netlink_neigh *r)
     uint8_t family;
     bool bad = false;
 
-    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
-        return -EBADMSG;
     family = ip_family_of_af(m->ndm_family);
     if (!family || (m->ndm_flags & NTF_PROXY))
         return 0;
@@ -387,8 +379,6 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
     const struct nlattr *a;
     bool bad = false;
 
-    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
-        return -EBADMSG;
     memset(r, 0, offsetof(struct netlink_nexthop, member));
     r->hop.weight = 1;
     r->hop.onlink = m->nh_flags & RTNH_F_ONLINK;
@@ -420,8 +410,6 @@ static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
     const struct nlattr *a;
     bool bad = false;
 
-    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
-        return -EBADMSG;
     memset(r, 0, sizeof *r);
     r->family = ip_family_of_af(m->family);
     if (!r->family)
@@ -454,8 +442,6 @@ static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
     const struct nlattr *a;
     bool bad = false, has_ifindex = false;
 
-    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
-        return -EBADMSG;
     memset(r, 0, sizeof *r);
     r->family = ip_family_of_af(m->ncm_family);
     if (!r->family)
@@ -502,43 +488,40 @@ static int parse_any_route(const struct nlmsghdr *h, struct netlink_event *e)
 {
     const struct rtmsg *m = mnl_nlmsg_get_payload(h);
 
-    if (mnl_nlmsg_get_payload_len(h) >= sizeof *m &&
-        (m->rtm_family == RTNL_FAMILY_IPMR || m->rtm_family == RTNL_FAMILY_IP6MR)) {
+    switch (m->rtm_family) {
+    case RTNL_FAMILY_IPMR:
+    case RTNL_FAMILY_IP6MR:
         e->kind = NETLINK_EVENT_MROUTE;
         return netlink_parse_mroute(h, &e->mroute);
+    case AF_MPLS: e->kind = NETLINK_EVENT_MPLS; return parse_mpls(h, &e->mpls);
+    default: return parse_route(h, &e->route);
     }
-    if (mnl_nlmsg_get_payload_len(h) >= sizeof *m && m->rtm_family == AF_MPLS) {
-        e->kind = NETLINK_EVENT_MPLS;
-        return parse_mpls(h, &e->mpls);
-    }
-    e->kind = NETLINK_EVENT_ROUTE;
-    return parse_route(h, &e->route);
 }
 
 int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e)
 {
     uint16_t f = h->nlmsg_flags;
 
-    e->del = false;
+    e->del = (h->nlmsg_type & 3) == 1; // RTM_NEW…, RTM_DEL…, RTM_GET…, RTM_SET…
     e->replace = f & NLM_F_REPLACE;
     e->append = f & NLM_F_APPEND;
     e->create = f & NLM_F_CREATE;
     e->excl = f & NLM_F_EXCL;
-#define CASE(NAME, KIND, fn, member)                                                               \
-    case RTM_DEL##NAME: e->del = true; /* fall through */                                          \
-    case RTM_NEW##NAME: e->kind = NETLINK_EVENT_##KIND; return fn(h, &e->member)
+#define CASE(NAME, KIND, header, call)                                                             \
+    case RTM_NEW##NAME:                                                                            \
+    case RTM_DEL##NAME:                                                                            \
+        e->kind = NETLINK_EVENT_##KIND;                                                            \
+        return mnl_nlmsg_get_payload_len(h) < sizeof(struct header) ? -EBADMSG : call
     switch (h->nlmsg_type) {
-    case RTM_DELROUTE: e->del = true; /* fall through */
-    case RTM_NEWROUTE: return parse_any_route(h, e);
-    case RTM_DELMULTICAST: e->del = true; /* fall through */
     case RTM_GETMULTICAST: // kernels before 6.14 use this type for the rows of a dump
-    case RTM_NEWMULTICAST: e->kind = NETLINK_EVENT_GROUP; return netlink_parse_group(h, &e->group);
-    CASE(LINK, LINK, parse_link, link);
-    CASE(ADDR, ADDR, parse_addr, addr);
-    CASE(NEIGH, NEIGH, parse_neigh, neigh);
-    CASE(NEXTHOP, NEXTHOP, parse_nexthop, nexthop);
-    CASE(RULE, RULE, parse_rule, rule);
-    CASE(NETCONF, NETCONF, parse_netconf, netconf);
+    CASE(MULTICAST, GROUP, ifaddrmsg, netlink_parse_group(h, &e->group));
+    CASE(ROUTE, ROUTE, rtmsg, parse_any_route(h, e));
+    CASE(LINK, LINK, ifinfomsg, parse_link(h, &e->link));
+    CASE(ADDR, ADDR, ifaddrmsg, parse_addr(h, &e->addr));
+    CASE(NEIGH, NEIGH, ndmsg, parse_neigh(h, &e->neigh));
+    CASE(NEXTHOP, NEXTHOP, nhmsg, parse_nexthop(h, &e->nexthop));
+    CASE(RULE, RULE, fib_rule_hdr, parse_rule(h, &e->rule));
+    CASE(NETCONF, NETCONF, netconfmsg, parse_netconf(h, &e->netconf));
     }
 #undef CASE
     return 0;
