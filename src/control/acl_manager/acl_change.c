@@ -174,21 +174,13 @@ static int list_do(struct acl_list_change *x)
     return 0;
 }
 
-static void list_forget(const char *name)
-{
-    for (size_t i = 0; i < acl_active.list.n; i++)
-        if (!strcmp(acl_active.list.item[i].name, name)) {
-            vec_del_swap(&acl_active.list, i);
-            return;
-        }
-}
-
 static void list_undo(struct acl_list_change *x)
 {
     if (x->kind == ACL_NEW) {
         acl_publish(x->id, NULL);
         acl_list_free(x->id);
-        list_forget(x->name);
+        struct acl_active_list *l = acl_active_list_find(x->name);
+        vec_del_swap(&acl_active.list, l - acl_active.list.item);
     } else if (x->kind == ACL_REPLACE) {
         list_swap_build(x, x->old);
         x->old = NULL;
@@ -261,21 +253,14 @@ static int set_do(struct acl_set_change *x)
     return 0;
 }
 
-static void set_forget(const char *name)
-{
-    for (size_t i = 0; i < acl_active.set.n; i++)
-        if (!strcmp(acl_active.set.item[i].name, name)) {
-            vec_del_swap(&acl_active.set, i);
-            return;
-        }
-}
-
 static void set_undo(struct acl_set_change *x)
 {
+    struct acl_active_set *h = acl_active_set_find(x->name);
+
     if (x->kind == ACL_NEW) {
-        set_forget(x->name);
+        vec_del_swap(&acl_active.set, h - acl_active.set.item);
     } else if (x->kind == ACL_REPLACE) {
-        acl_active_set_find(x->name)->set = x->old;
+        h->set = x->old;
         x->old = NULL;
     } else if (x->kind == ACL_IN_PLACE) {
         int r = set_change_members(x->name, &x->add, &x->del);
@@ -329,11 +314,12 @@ void acl_change_undo(struct acl_change *c)
 static void list_end(struct acl_list_change *x, bool stays)
 {
     if (x->kind == ACL_GOES && stays) {
-        struct acl_build *b = acl_active_list_find(x->name)->build;
+        struct acl_active_list *l = acl_active_list_find(x->name);
+        struct acl_build *b = l->build;
 
         acl_publish(x->id, NULL);
         acl_list_free(x->id);
-        list_forget(x->name);
+        vec_del_swap(&acl_active.list, l - acl_active.list.item);
         acl_build_free(b);
     } else if (x->kind == ACL_REPLACE && stays) {
         x->fresh->keeps = true; // acl_build_tidy takes over the old counters and frees it
@@ -348,8 +334,10 @@ static void set_end(struct acl_set_change *x, bool stays)
     struct acl_set *going = stays ? x->old : x->fresh;
     if (going)
         acl_set_free(going);
-    if (x->kind == ACL_GOES && stays)
-        set_forget(x->name);
+    if (x->kind == ACL_GOES && stays) {
+        struct acl_active_set *h = acl_active_set_find(x->name);
+        vec_del_swap(&acl_active.set, h - acl_active.set.item);
+    }
     vec_free(&x->add.item);
     vec_free(&x->del.item);
 }

@@ -356,18 +356,14 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
     return r ? read_failed(s, r, why, why_size) : 0;
 }
 
-int acl_member_compare(const struct acl_prefix *a, const struct acl_prefix *b)
+int acl_member_compare(const void *a, const void *b)
 {
-    int d = a->family - b->family;
+    const struct acl_prefix *p = a, *q = b;
+    int d = p->family - q->family;
 
     if (!d)
-        d = memcmp(a->addr, b->addr, sizeof a->addr);
-    return d ? d : a->len - b->len;
-}
-
-static int member_compare(const void *a, const void *b)
-{
-    return acl_member_compare(a, b);
+        d = memcmp(p->addr, q->addr, sizeof p->addr);
+    return d ? d : p->len - q->len;
 }
 
 void acl_members_sort(struct acl_members *m)
@@ -376,7 +372,7 @@ void acl_members_sort(struct acl_members *m)
 
     if (m->item.n < 2)
         return;
-    qsort(m->item.item, m->item.n, sizeof *m->item.item, member_compare);
+    qsort(m->item.item, m->item.n, sizeof *m->item.item, acl_member_compare);
     for (size_t i = 0; i < m->item.n; i++)
         if (!n || acl_member_compare(&m->item.item[n - 1], &m->item.item[i]))
             m->item.item[n++] = m->item.item[i];

@@ -232,7 +232,7 @@ void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_
 
 // After a late tick LACPDUs may still be unread: time during which control was busy or the process
 // was stopped does not count as silence of the partner.
-void lag_tick(void)
+void lag_tick(int fd, short what, void *arg)
 {
     uint64_t now = clock_now_ns(), since = now - ticked_ns;
 

@@ -281,11 +281,6 @@ static int lag_change(const struct port_config *cfg, char *err, size_t err_size)
 
 // --- start and end ---
 
-static void on_lag_timer(evutil_socket_t fd, short what, void *arg)
-{
-    lag_tick();
-}
-
 static struct lag_member *new_member(void)
 {
     return calloc(1, sizeof(struct lag_member));
@@ -316,7 +311,7 @@ int lag_init(struct event_base *loop)
     for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
         control_event_listen(kinds[k], on_port_event);
     tap_manager_on_slow_frame(receive_slow_frame);
-    timer = loop ? event_new(loop, -1, EV_PERSIST, on_lag_timer, NULL) : NULL;
+    timer = loop ? event_new(loop, -1, EV_PERSIST, lag_tick, NULL) : NULL;
     return loop && !timer ? -ENOMEM : 0;
 }
 

@@ -50,7 +50,7 @@ static inline uint16_t lag_port_id(const struct lag_port *l)
 
 // lag_active.c
 void lag_update(struct lag_port *l); // decides which members are in use
-void lag_tick(void);                 // every LAG_TICK_MS: LACP's timers
+void lag_tick(int fd, short what, void *arg); // event of every LAG_TICK_MS: LACP's timers
 void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]);
 struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p);
 const char *lag_status(const struct lag_port *l, const struct managed_port *p); // lag_member_state

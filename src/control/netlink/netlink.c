@@ -134,11 +134,6 @@ void netlink_close(struct netlink *n)
     n->fd = -1;
 }
 
-uint64_t netlink_namespace(const struct netlink *n)
-{
-    return netns_cookie(n->fd);
-}
-
 static int send_message(struct netlink *n, struct nlmsghdr *h)
 {
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};

@@ -228,8 +228,6 @@ struct netlink {
 // router needs. Returns 0 or -errno.
 int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool events);
 void netlink_close(struct netlink *n);
-// Returns a number that is unique to the namespace; 0: the kernel does not tell (before 5.14).
-uint64_t netlink_namespace(const struct netlink *n);
 int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
 // Limits route events to this table and the local table from now on. Returns 0 or -errno.
 int netlink_filter_table(struct netlink *n, uint32_t table);

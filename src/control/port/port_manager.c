@@ -344,10 +344,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 static void assign_unused_port_id(struct managed_port *p)
 {
     for (uint16_t id = PORT_DEVICE_MAX - 1; id >= RTE_MAX_ETHPORTS; id--) {
-        bool taken = false;
-        vec_foreach (&managed.port, other)
-            taken |= (*other)->device.id == id;
-        if (taken)
+        if (id_is_taken(NULL, id))
             continue;
         memset(port_get(id), 0, sizeof *port_get(id));
         iface_manager_port_moved(p->device.id, id);

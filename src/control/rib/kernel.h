@@ -191,7 +191,6 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m);
 void rib_rows_event(struct rib_vr *v, const struct prefix *p); // an event of the prefix arrived
 void rib_rows_end(struct rib_vr *v);  // no more rows: the last prefix is complete
 void rib_rows_drop(struct rib_vr *v); // the dump is abandoned
-void rib_rows_fini(struct rib_vr *v);
 
 // --- resync_request.c: contents of the next dump ---
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns);

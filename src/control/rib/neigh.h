@@ -83,7 +83,6 @@ void neigh_manager_fini(void);
 struct neigh *neigh_get(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
 void neigh_put(struct neigh *n);         // NULL is fine
 bool neigh_lacks_nexthop(const struct neigh *n); // budget of next hops has none for it
-uint32_t neigh_nexthop(struct neigh *n); // its id; 0 if its link is not one of our interfaces
 
 // --- for the event loop ---
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del);

@@ -65,11 +65,6 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
     turn_vr(arg);
 }
 
-static void on_answer(evutil_socket_t fd, short what, void *arg)
-{
-    rib_vr_read_answers(arg);
-}
-
 static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
 {
     rib_sync_watch(v, now);
@@ -212,7 +207,7 @@ static int add_vr(void *arg)
     if (!v)
         return -errno;
     v->ev_events = event_new(loop, v->events.fd, EV_READ | EV_PERSIST, on_event, v);
-    v->ev_requests = event_new(loop, v->requests.fd, EV_READ | EV_PERSIST, on_answer, v);
+    v->ev_requests = event_new(loop, v->requests.fd, EV_READ | EV_PERSIST, rib_vr_read_answers, v);
     v->ev_work = evtimer_new(loop, on_event, v);
     bug_on(!v->ev_events || !v->ev_requests || !v->ev_work);
     event_add(v->ev_events, NULL);

@@ -56,7 +56,7 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
         goto fail_events;
     if (v->table != RIB_TABLE_MAIN)
         netlink_filter_table(&v->events, v->table); // best effort: others are discarded anyway
-    v->namespace = netlink_namespace(&v->events);
+    v->namespace = netns_cookie(v->events.fd);
     int back = netns_enter(netns_fd);
     v->has_mpls = netns_sysctl_get("mpls/platform_labels", "") >= 0;
     netns_leave(back);
@@ -118,7 +118,7 @@ void rib_vr_free(struct rib_vr *v)
     rib_gaps_fini(&v->sync.gaps);
     rib_gaps_fini(&v->sync.doubt[0]);
     rib_gaps_fini(&v->sync.doubt[1]);
-    rib_rows_fini(v);
+    vec_free(&v->sync.shown.row); // their paths are already gone
     nexthop_free_unused();
     free(v);
 }
@@ -180,8 +180,10 @@ static void take_answer(void *ctx, const struct nlmsghdr *h)
         neigh_refused(v, e.error);
 }
 
-void rib_vr_read_answers(struct rib_vr *v)
+void rib_vr_read_answers(int fd, short what, void *vr)
 {
+    struct rib_vr *v = vr;
+
     while (netlink_receive(&v->requests, take_answer, v) > 0)
         ;
 }

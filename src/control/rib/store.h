@@ -211,7 +211,6 @@ void rib_budget_leave(struct rib *r, uint32_t node); // it has no entry for the 
 bool rib_budget_waits(const struct rib *r, uint32_t node);
 // The node's FIB entry is about to change (add false), or has changed.
 void rib_budget_count(struct rib *r, const struct rib_node *n, bool add);
-void rib_budget_forget(struct rib *r);    // the FIB is empty again
 uint8_t rib_protocol_of(const struct rib_route *t); // for rib_node: recognizes hosts
 void rib_budget_changed(struct rib_vr *v); // takes over the limits
 void rib_budget_wait(const struct rib_vr *v, struct rib *r, uint32_t node); // at the end

@@ -113,7 +113,7 @@ void rib_vr_set_synced(struct rib_vr *v); // its first dump is complete
 // Runs one turn: reads events for at most some milliseconds, does pending work, commits. True =
 // call again soon.
 bool rib_vr_turn(struct rib_vr *v);
-void rib_vr_read_answers(struct rib_vr *v); // of the request socket
-extern size_t rib_receive_bytes;            // of event sockets opened from now on
+void rib_vr_read_answers(int fd, short what, void *v); // event of the request socket
+extern size_t rib_receive_bytes; // of event sockets opened from now on
 
 #endif

@@ -259,20 +259,9 @@ static int set_framing(struct tap *t)
     return find_ifindex(t);
 }
 
-// Opens or creates the TAP of this name in the current namespace.
-static int open_tap_in_netns(struct tap *t)
-{
-    struct ifreq r = ifreq_of(t);
-
-    r.ifr_flags = TAP_FLAGS;
-    t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (t->fd < 0 || ioctl(t->fd, TUNSETIFF, &r))
-        return -errno;
-    return set_framing(t);
-}
-
-// Creates a TAP with this ifindex. Fails if the ifindex is taken, or for any other reason.
-static int make_tap_with_index(struct tap *t, int index)
+// Opens or creates the TAP of this name in the current namespace. With an index, creates it with
+// that ifindex, and fails if the ifindex is taken.
+static int open_tap_in_netns(struct tap *t, int index)
 {
     struct ifreq r = ifreq_of(t);
 
@@ -280,7 +269,7 @@ static int make_tap_with_index(struct tap *t, int index)
     t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (t->fd < 0)
         return -errno;
-    if (!ioctl(t->fd, TUNSETIFINDEX, &index) && !ioctl(t->fd, TUNSETIFF, &r))
+    if ((!index || !ioctl(t->fd, TUNSETIFINDEX, &index)) && !ioctl(t->fd, TUNSETIFF, &r))
         return set_framing(t);
     int e = errno;
     close(t->fd);
@@ -300,7 +289,7 @@ static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
     if (here < 0)
         return here;
     aside.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int r = aside.sock < 0 ? -errno : open_tap_in_netns(&aside);
+    int r = aside.sock < 0 ? -errno : open_tap_in_netns(&aside, 0);
     if (!r)
         r = tap_set_mac(&aside, mac);
     if (!r)
@@ -345,16 +334,16 @@ static int attach_or_make(struct tap *t, bool *fresh, int netns, int index, cons
     if (t->kept)
         return set_framing(t);
     *fresh = find_ifindex(t) != 0;
-    if (*fresh && index && !make_tap_with_index(t, index))
+    if (*fresh && index && !open_tap_in_netns(t, index))
         return 0;
     if (!*fresh || netns != NETNS_OWN || access(UDEVD, F_OK)) // udevd sees this namespace only
-        return open_tap_in_netns(t);
+        return open_tap_in_netns(t, 0);
     int r = make_tap_in_private_netns(t, mac);
     if (!r)
         return 0;
     // For example in a container that may not create namespaces.
     log_debug("tap: not made aside: name=%s error=\"%s\"", t->name, strerror(-r));
-    return open_tap_in_netns(t);
+    return open_tap_in_netns(t, 0);
 }
 
 // A new TAP has carrier, a found TAP has none until tap_start. A change makes Linux do deferred
@@ -547,7 +536,7 @@ void tap_delete_orphan(const char *name, int netns)
         t.sock = get_socket();
         // Only if it exists, because attaching would create it. Fails if the device is of another
         // kind or in use.
-        if (t.sock >= 0 && !find_ifindex(&t) && !open_tap_in_netns(&t)) {
+        if (t.sock >= 0 && !find_ifindex(&t) && !open_tap_in_netns(&t, 0)) {
             log_info("tap: deleted, no longer configured: name=%s", name);
             tap_delete(&t);
         }
@@ -569,7 +558,7 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
         !memcmp(seen.mac, mac, sizeof seen.mac)) {
         now.sock = t.sock;
         memcpy(now.name, seen.name, sizeof now.name);
-        int e = open_tap_in_netns(&now); // fails if it is no TAP or another process has it
+        int e = open_tap_in_netns(&now, 0); // fails if it is no TAP or another process has it
         e = e ? e : tap_rename(&t, now.name);
         if (e)
             log_warning("tap: renamed by another program; to restore the name run 'ip link set "

@@ -451,12 +451,7 @@ void thread_manager_fini(void)
 {
     thread_must_be(ROLE_CONTROL);
     vec_free(&assignments);
-    memset(&next, 0, sizeof next);
-    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
-        next.core[f] = -1;
-        memset(next.plan[f].tx_owner, PLAN_TX_NONE, sizeof next.plan[f].tx_owner);
-        memset(next.plan[f].queue_owner, PLAN_TX_NONE, sizeof next.plan[f].queue_owner);
-    }
+    plan_compute(&(struct plan_input){0}, &next, NULL, 0); // no ports: no forwarder is needed
     move_to_next_plans();
     rcu_barrier();
 }

@@ -203,11 +203,6 @@ void rib_rows_drop(struct rib_vr *v)
     v->sync.shown.overtaken = false;
 }
 
-void rib_rows_fini(struct rib_vr *v)
-{
-    vec_free(&v->sync.shown.row); // their paths are already gone
-}
-
 void rib_rows_event(struct rib_vr *v, const struct prefix *p)
 {
     struct rib_shown *s = &v->sync.shown;

@@ -284,11 +284,6 @@ void neigh_put(struct neigh *n)
         neigh_update(n, clock_now_ns());
 }
 
-uint32_t neigh_nexthop(struct neigh *n)
-{
-    return n->nexthop;
-}
-
 bool neigh_lacks_nexthop(const struct neigh *n)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);

@@ -62,7 +62,7 @@ uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h)
         return 0;
     if (l->of_other)
         nexthop_cross_begin();
-    return h->neigh ? neigh_nexthop(h->neigh) : l->glean;
+    return h->neigh ? h->neigh->nexthop : l->glean;
 }
 
 static bool set_id(struct rib_vr *v, struct hop_set *s, uint32_t id, bool group)

@@ -140,11 +140,6 @@ void rib_budget_count(struct rib *r, const struct rib_node *n, bool add)
         r->budget.n_free += add ? 1 : -1u;
 }
 
-void rib_budget_forget(struct rib *r)
-{
-    r->budget.n_charged = r->budget.n_free = 0;
-}
-
 uint32_t rib_budget_used(const struct rib *r)
 {
     const struct rib_budget *b = &r->budget;

@@ -351,7 +351,7 @@ static size_t collect_best(struct rib_vr *v, struct rib *r, struct fib_route *ro
 static void load_singly(struct rib_vr *v, struct rib *r)
 {
     rib_audit_forget(r);
-    rib_budget_forget(r);
+    r->budget.n_charged = r->budget.n_free = 0;
     for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
         struct rib_node *n = rib_trie_at(&r->trie, id);
         uint32_t collected = n->nexthop;
