@@ -68,24 +68,6 @@ static void checksum_of_data_with_its_checksum_is_zero(void **state)
     }
 }
 
-static void checksum_replaced_equals_checksum_computed_anew(void **state)
-{
-    uint16_t data[10];
-    for (unsigned round = 0; round < 100000; round++) {
-        for (unsigned i = 0; i < 10; i++)
-            data[i] = (uint16_t)hash_mix32(round * 10 + i);
-        if (round % 7 == 0)
-            data[3] = 0xffff;
-        data[5] = 0;
-        data[5] = checksum(data, sizeof data);
-        uint16_t to = round % 5 ? (uint16_t)(data[3] - 1) : 0, from = data[3];
-        uint16_t replaced = checksum_replace(data[5], from, to);
-        data[3] = to;
-        data[5] = replaced;
-        assert_int_equal(checksum(data, sizeof data), 0);
-    }
-}
-
 static void numbers_outside_their_range_are_refused(void **state)
 {
     uint64_t v = 7;
@@ -200,7 +182,6 @@ int main(void)
         cmocka_unit_test(prefix_parse_refuses_what_is_no_prefix),
         cmocka_unit_test(prefix_covers_exactly_what_lies_below),
         cmocka_unit_test(checksum_of_data_with_its_checksum_is_zero),
-        cmocka_unit_test(checksum_replaced_equals_checksum_computed_anew),
         cmocka_unit_test(numbers_outside_their_range_are_refused),
         cmocka_unit_test(mac_text_survives_parse_and_format),
         cmocka_unit_test(text_grows_as_it_is_written),

@@ -40,13 +40,6 @@ static inline uint16_t checksum(const void *p, size_t n)
     return checksum_finish(checksum_add(0, p, n));
 }
 
-// Checksum after one 16-bit word changed from `from` to `to`: HC' = ~(~HC + ~m + m') (RFC 1624
-// eq. 3).
-static inline uint16_t checksum_replace(uint16_t sum, uint16_t from, uint16_t to)
-{
-    return checksum_finish((uint32_t)(uint16_t)~sum + (uint16_t)~from + to);
-}
-
 // Sum of the pseudo header of TCP, UDP and ICMPv6 over IPv6 (RFC 8200 §8.1); `len` in bytes.
 static inline uint32_t checksum_pseudo6(const uint8_t src[16], const uint8_t dst[16], uint32_t len,
                                         uint8_t next_header)

@@ -168,36 +168,3 @@ const char *plain_name_shown(const char *s, char buf[PLAIN_NAME_SHOWN])
     buf[used] = 0;
     return buf;
 }
-
-// --- for MIBs -----------------------------------------------------------------------------------
-
-size_t plain_cut(const char *s, size_t max)
-{
-    const char *end = s + strlen(s);
-    size_t used = 0;
-    uint32_t c;
-
-    while (s + used < end) {
-        size_t n = read_letter((const uint8_t *)s + used, (size_t)(end - s) - used, &c);
-        n = n ? n : 1;
-        if (used + n > max)
-            break;
-        used += n;
-    }
-    return used;
-}
-
-const char *plain_ascii(char *to, size_t size, const char *s)
-{
-    const char *end = s + strlen(s);
-    size_t used = 0;
-    uint32_t c = 0;
-
-    while (s < end && used + 1 < size) {
-        size_t n = read_letter((const uint8_t *)s, (size_t)(end - s), &c);
-        to[used++] = (char)(n == 1 && is_plain(c) ? c : '?');
-        s += n ? n : 1;
-    }
-    to[used] = 0;
-    return to;
-}

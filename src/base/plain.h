@@ -41,10 +41,4 @@ const char *plain_copy(char *to, size_t size, const char *s);
 #define PLAIN_NAME_SHOWN 64 // of at most 15 bytes
 const char *plain_name_shown(const char *s, char buf[PLAIN_NAME_SHOWN]);
 
-// For MIBs: plain_cut returns the length of the longest beginning of s that has at most `max` bytes
-// and ends with a whole character (SnmpAdminString); plain_ascii copies s and replaces each
-// non-ASCII character by '?' (DisplayString, RFC 2579).
-size_t plain_cut(const char *s, size_t max);
-const char *plain_ascii(char *to, size_t size, const char *s);
-
 #endif

@@ -251,11 +251,6 @@ void starter_end(void)
     to_starter = -1;
 }
 
-bool starter_runs(void)
-{
-    return to_starter >= 0;
-}
-
 const char *starter_find(const char *name, const char *in_build, const char *installed,
                          char path[PATH_MAX])
 {

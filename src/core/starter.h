@@ -9,7 +9,6 @@
 #define CORE_STARTER_H
 
 #include <limits.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 #define STARTER_SUCCESSOR "--upgrade"
@@ -21,7 +20,6 @@
 void starter_know(char *const *argv);
 int starter_begin(void); // 0 or -errno
 void starter_end(void);
-bool starter_runs(void); // between begin and end
 
 // Path of one of our programs: beside kamueed's own, or at `in_build` relative to it, else
 // `installed`.
