@@ -6,7 +6,6 @@
 // selects the message id in log.def's table, by an exact match.
 #include "base/log_field.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 const struct log_id log_ids[] = {

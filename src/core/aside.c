@@ -14,7 +14,6 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <ucontext.h>

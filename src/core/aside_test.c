@@ -3,7 +3,6 @@
 // stopping completes all of it
 #include "core/aside.h"
 
-#include <errno.h>
 #include <event2/event.h>
 #include <pthread.h>
 #include <semaphore.h>

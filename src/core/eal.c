@@ -13,7 +13,6 @@
 #include <rte_log.h>
 #include <semaphore.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>

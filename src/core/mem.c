@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <linux/mempolicy.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

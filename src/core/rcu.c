@@ -16,7 +16,6 @@
 // unlinks before it checks the readers (a full fence each), so one of them sees the other.
 #include "core/rcu.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 

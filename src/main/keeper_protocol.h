@@ -15,7 +15,6 @@
 #define MAIN_KEEPER_PROTOCOL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define KEEPER_SOCKET "keeper.sock"
 #define KEEPER_LISTEN_FD 3 // listening socket at the keeper's start

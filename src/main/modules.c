@@ -5,7 +5,6 @@
 // mgmt is last: it applies the configuration when everything that serves a port is running.
 #include "main/modules.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 #include "core/eal.h"
 #include "core/mailbox.h"
 #include "core/rcu.h"
-#include "core/thread.h"
 #include "device/kernel_link.h"
 #include "export/export.h"
 #include "feature/explain.h"

@@ -9,8 +9,6 @@
 #ifndef MAIN_UPGRADE_PROOF_H
 #define MAIN_UPGRADE_PROOF_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/ip.h"

@@ -10,7 +10,6 @@
 // A row is turned into the words of a line, so that there is one grammar (acl_line.c).
 #include "acl_manager/acl_file.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

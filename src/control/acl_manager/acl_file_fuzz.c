@@ -3,8 +3,6 @@
 //
 // Any file is either refused with a line number, or yields rules that stay the same when printed
 // and parsed again.
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "acl_manager/acl_file.h"

@@ -10,7 +10,6 @@
 
 #include "acl/set.h"
 #include "acl_manager/acl_active.h"
-#include "base/clock.h"
 #include "core/mailbox.h"
 #include "core/manager.h"
 

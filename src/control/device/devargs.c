@@ -6,7 +6,6 @@
 // in certain directories, and refuses a slash or a parenthesis in any other key or value.
 #include "device/devargs.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "core/thread.h"
 #include "table/grace.h"
 #include "table/iface.h"
 #include "table/metalink.h"

@@ -10,7 +10,6 @@
 #define INTERFACE_TAP_TEST_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct tap_test_result {
     const char *interface;

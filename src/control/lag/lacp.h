@@ -11,7 +11,6 @@
 #define LAG_LACP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define LACP_PDU 110 // bytes behind the EtherType

@@ -13,8 +13,6 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

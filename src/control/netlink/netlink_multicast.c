@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
-#include <sys/socket.h>
 
 #include "netlink/netlink.h"
 #include "netlink/netlink_attr.h"

@@ -15,7 +15,6 @@
 // each one only makes us read the TAP's present state.
 #include "port/port_manager.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -30,7 +30,6 @@
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
-#include "table/lag.h"
 #include "table/port.h"
 #include "table/vr.h"
 #include "thread/thread_manager.h"

@@ -5,7 +5,6 @@
 #ifndef PROGRAM_MANAGER_PROGRAM_LOAD_H
 #define PROGRAM_MANAGER_PROGRAM_LOAD_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "program/set.h"

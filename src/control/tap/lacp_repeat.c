@@ -7,7 +7,6 @@
 // that control takes to zero.
 #include "tap/lag_frame.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

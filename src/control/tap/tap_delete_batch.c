@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/vec.h"
 #include "core/aside.h"
 #include "netlink/rtnetlink.h"

@@ -7,7 +7,6 @@
 #include "tap/tap.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <linux/sockios.h>

@@ -5,11 +5,8 @@
 // other. The reader skips lines that it cannot parse.
 #include "tap/tap.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/vec.h"

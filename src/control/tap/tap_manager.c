@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <linux/virtio_net.h>
 #include <rte_cycles.h>
 #include <rte_mbuf.h>

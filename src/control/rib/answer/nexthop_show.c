@@ -3,7 +3,6 @@
 //
 // table/nexthop.h has the forwarding part of an entry; neighbors, paths and next-hop objects know
 // its owner and its legs. The answer joins both.
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 // rib_manager collects all rows of all virtual routers in one call and sorts them, so that the
 // order does not depend on its hash tables. Rows carry names instead of its pointers and numbers.
 // Packet counters come from the forwarders' table; a route outside it has none.
-#include <errno.h>
 #include <stdlib.h>
 
 #include "core/manager.h"

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "core/mailbox.h"
 #include "core/manager.h"
 #include "rib/neigh.h"
 #include "rib/rib_manager.h"

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/protocol.h"
 #include "core/mailbox.h"
 #include "core/manager.h"

@@ -3,7 +3,6 @@
 //
 // Code that changes the FIB updates the sums; code that finds a difference reports it here.
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/log.h"

@@ -19,7 +19,6 @@
 // families.
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "rib/neigh.h"

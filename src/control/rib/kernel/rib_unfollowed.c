@@ -14,7 +14,6 @@
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 

@@ -3,7 +3,6 @@
 //
 // Asks the kernel to delete them (as `ip neigh flush` does, except permanent ones). The FIB follows
 // the kernel's announcements, and gateways are requested again at once.
-#include <errno.h>
 #include <linux/neighbour.h>
 #include <stdlib.h>
 #include <string.h>

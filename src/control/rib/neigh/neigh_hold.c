@@ -19,7 +19,6 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "base/log.h"
 #include "rib/neigh.h"
 #include "rib/vr.h"
 #include "table/counter.h"

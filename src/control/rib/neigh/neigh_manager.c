@@ -26,7 +26,6 @@
 #include "base/text.h"
 #include "rib/rib_manager.h"
 #include "rib/vr.h"
-#include "table/counter.h"
 #include "table/tunnel.h"
 #include "table/vr_budget.h"
 

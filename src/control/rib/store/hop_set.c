@@ -23,7 +23,6 @@
 #include "rib/neigh.h"
 #include "rib/nexthop_manager.h"
 #include "rib/vr.h"
-#include "table/iface.h"
 #include "table/nexthop_count.h"
 
 int hop_compare(const void *a, const void *b)

@@ -6,7 +6,6 @@
 // (table/nexthop_alias.c) that names the slot. Packets to ourselves are delivered, not routed, and
 // not counted.
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rib/vr.h"

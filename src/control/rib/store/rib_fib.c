@@ -17,7 +17,6 @@
 #include "rib/neigh.h"
 #include "rib/rib_manager.h"
 #include "table/fib.h"
-#include "table/vr_budget.h"
 
 #define IMPORTED_PREFIXES 4096 // examined per commit
 

@@ -14,7 +14,6 @@
 //
 // Only forwarders use these candidates; Linux does not have them.
 #include <errno.h>
-#include <stdlib.h>
 
 #include "rib/journal.h"
 #include "rib/vr.h"

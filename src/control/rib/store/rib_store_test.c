@@ -16,7 +16,6 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "core/rcu.h"
 #include "core/thread.h"
 #include "rib/neigh.h"
 #include "rib/rib_manager.h"

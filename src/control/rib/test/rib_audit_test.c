@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "rib/test/rib_fixture.h"
 #include "rib/vr.h"

@@ -17,19 +17,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
-#include "core/rcu.h"
-#include "core/thread.h"
 #include "rib/neigh.h"
 #include "rib/test/rib_model.h"
 #include "rib/test/store_fixture.h"
 #include "rib/vr.h"
 #include "table/counter.h"
-#include "table/iface.h"
 
 #define HISTORIES 20000
 #define CHANGES 12      // per history, at most

@@ -13,7 +13,6 @@
 
 #include "base/ip.h"
 #include "rib/test/rib_fixture.h"
-#include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
 

@@ -19,7 +19,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "netlink/netlink.h"
 #include "rib/test/rib_fixture.h"
 
