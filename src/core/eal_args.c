@@ -38,8 +38,7 @@ static bool asked_for(const struct eal_config *cfg, const char *option)
     return false;
 }
 
-static void add_arg(struct eal_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add_arg(struct eal_args *a, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_arg(struct eal_args *a, const char *fmt, ...)
 {
     va_list ap;
 

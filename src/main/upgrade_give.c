@@ -91,8 +91,7 @@ static void let_go(void)
     give.socket = -1;
 }
 
-static void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void fail(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void fail(const char *fmt, ...)
 {
     va_list ap;
 
@@ -245,8 +244,7 @@ static void give_state(void)
     close(file);
 }
 
-static void end_too(const char *how) __attribute__((noreturn));
-static void end_too(const char *how)
+__attribute__((noreturn)) static void end_too(const char *how)
 {
     log_error("upgrade: the new kamueed has ended after it began to forward, so this one ends, "
               "too, and must be started again: why=%s", LOG_VALUE(how));
@@ -257,8 +255,7 @@ static void end_too(const char *how)
 
 // systemd refuses a main process that has ended, and would take a clean exit of ours for the end of
 // the service. If the new one has ended after that, systemd needs its status: we leave it a zombie.
-static void end_here(void) __attribute__((noreturn));
-static void end_here(void)
+__attribute__((noreturn)) static void end_here(void)
 {
     pid_t pid = new.pid;
 

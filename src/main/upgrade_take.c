@@ -73,8 +73,7 @@ void upgrade_take_fail(int code, const char *sentence)
     _exit(code);
 }
 
-static void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-static void fail(const char *fmt, ...)
+__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *fmt, ...)
 {
     char why[UPGRADE_TEXT_MAX];
     va_list ap;
