@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // compiler_test.c - limits of a compiler that hostile source has taken over, played by a shell
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "compiler/compiler.h"
+#include "tests/unit.h"
 
 static struct text said, result;
 static char why[256];
@@ -30,14 +27,14 @@ static int run_script(const char *script, const char *output)
     return compiler_run(&run, why, sizeof why);
 }
 
-static void test_it_has_its_inputs_and_leaves_its_output(void **state)
+unit_test(test_it_has_its_inputs_and_leaves_its_output)
 {
     assert_int_equal(run_script("cat in.txt kamuee/in.txt >out; echo told", "out"), 0);
     assert_string_equal(text_str(&result), "words\nmore\n");
     assert_string_equal(text_str(&said), "told\n");
 }
 
-static void test_it_has_no_rights(void **state)
+unit_test(test_it_has_no_rights)
 {
     assert_int_equal(run_script("echo $UID $PPID", NULL), 0);
     assert_int_not_equal(strtoul(text_str(&said), NULL, 10), 0);
@@ -48,7 +45,7 @@ static void test_it_has_no_rights(void **state)
     assert_int_not_equal(run_script("chown 0 in.txt", NULL), 0);
 }
 
-static void test_it_reaches_no_network(void **state)
+unit_test(test_it_reaches_no_network)
 {
     assert_int_not_equal(run_script("exec 3<>/dev/tcp/127.0.0.1/22", NULL), 0);
     assert_non_null(strstr(text_str(&said), "Function not implemented"));
@@ -59,7 +56,7 @@ static bool has_landlock(void)
     return syscall(SYS_landlock_create_ruleset, NULL, 0, 1u) > 0; // ABI version
 }
 
-static void test_it_sees_only_its_own_files(void **state)
+unit_test(test_it_sees_only_its_own_files)
 {
     if (!has_landlock())
         skip();
@@ -70,7 +67,7 @@ static void test_it_sees_only_its_own_files(void **state)
     assert_int_not_equal(run_script("ls ..", NULL), 0);
 }
 
-static void test_an_output_that_is_no_file_is_refused(void **state)
+unit_test(test_an_output_that_is_no_file_is_refused)
 {
     assert_int_not_equal(run_script("mkdir out", "out"), 0);
     assert_int_not_equal(run_script("ln in.txt out", "out"), 0); // two links to one file
@@ -78,21 +75,21 @@ static void test_an_output_that_is_no_file_is_refused(void **state)
     assert_int_not_equal(run_script("head -c 5000000 /dev/zero >out", "out"), 0);
 }
 
-static void test_its_time_memory_and_files_are_limited(void **state)
+unit_test(test_its_time_memory_and_files_are_limited)
 {
     assert_int_equal(run_script("ulimit -v; ulimit -t; ulimit -c; ulimit -n", NULL), 0);
     assert_string_equal(text_str(&said), "524288\n10\n0\n64\n");
     assert_int_not_equal(run_script("yes | head -c 40000000 >out", "out"), 0);
 }
 
-static void test_what_it_leaves_running_ends_with_it(void **state)
+unit_test(test_what_it_leaves_running_ends_with_it)
 {
     assert_int_equal(run_script("(trap '' HUP TERM; sleep 300) & echo begun", NULL), 0);
     assert_string_equal(text_str(&said), "begun\n");
 }
 
 // Whether or not anybody holds its output.
-static void test_at_its_limit_it_is_ended(void **state)
+unit_test(test_at_its_limit_it_is_ended)
 {
     static const char *const script[] = {"echo begun; sleep 300", "exec >&- 2>&-; sleep 300",
                                          "trap '' TERM; sleep 300; sleep 300"};
@@ -106,7 +103,7 @@ static void test_at_its_limit_it_is_ended(void **state)
     limit_ms = COMPILER_WALL_S * 1000;
 }
 
-static void test_a_failure_is_named(void **state)
+unit_test(test_a_failure_is_named)
 {
     assert_int_not_equal(run_script("echo bad >&2; exit 3", NULL), 0);
     assert_string_equal(why, "bash refuses it");
@@ -122,17 +119,5 @@ static int end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_has_its_inputs_and_leaves_its_output),
-        cmocka_unit_test(test_it_has_no_rights),
-        cmocka_unit_test(test_it_reaches_no_network),
-        cmocka_unit_test(test_it_sees_only_its_own_files),
-        cmocka_unit_test(test_an_output_that_is_no_file_is_refused),
-        cmocka_unit_test(test_its_time_memory_and_files_are_limited),
-        cmocka_unit_test(test_what_it_leaves_running_ends_with_it),
-        cmocka_unit_test(test_at_its_limit_it_is_ended),
-        cmocka_unit_test(test_a_failure_is_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, end);
+    return unit_tests_run(NULL, end);
 }

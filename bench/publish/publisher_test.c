@@ -9,17 +9,14 @@
 // The reader of the first test stays for a fixed time regardless of the writer, so a correct
 // publisher passes on any machine. "none", which never waits, must be caught: rounds are repeated
 // until the writer was fast enough once.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "publish/publisher.h"
+#include "tests/unit.h"
 
 #define ALIVE 0x600dc0deu
 #define POISON 0xdeadbeefu
@@ -144,7 +141,7 @@ static void protects_its_readers(void **state)
     assert_false(seen_poison);
 }
 
-static void a_publisher_that_waits_for_nobody_is_caught(void **state)
+unit_test(a_publisher_that_waits_for_nobody_is_caught)
 {
     publisher = &publisher_none;
     seen_poison = false;
@@ -155,11 +152,9 @@ static void a_publisher_that_waits_for_nobody_is_caught(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-#define ENTRY(p)                                                                                   \
-    {#p, protects_its_readers, NULL, NULL, (void *)(uintptr_t)&publisher_##p},
-        PUBLISHERS(ENTRY)
-        cmocka_unit_test(a_publisher_that_waits_for_nobody_is_caught),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+#define ADD(p)                                                                                     \
+    unit_test_add(&(struct CMUnitTest){#p, protects_its_readers, NULL, NULL,                       \
+                                       (void *)(uintptr_t)&publisher_##p});
+    PUBLISHERS(ADD)
+    return unit_tests_run(NULL, NULL);
 }

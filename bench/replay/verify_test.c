@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // verify_test.c - every planted fault is found and named correctly; correct frames have no fault
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "replay/replay.h"
+#include "tests/unit.h"
 
 #define HOPS 8
 #define PORTS 4
@@ -103,7 +100,7 @@ static void expect(struct forwarded *f, enum fault kind)
         assert_int_equal(count.fault[k], k == kind);
 }
 
-static void what_a_router_forwards_rightly_has_no_fault(void **state)
+unit_test(what_a_router_forwards_rightly_has_no_fault)
 {
     static const char *const kinds[] = {"family=4,dst=prefix", "family=6,dst=prefix",
                                         "family=46,dst=prefix", "family=4,dst=flow",
@@ -120,7 +117,7 @@ static void what_a_router_forwards_rightly_has_no_fault(void **state)
         }
 }
 
-static void each_fault_is_found_as_what_it_is(void **state)
+unit_test(each_fault_is_found_as_what_it_is)
 {
     struct forwarded f;
 
@@ -163,7 +160,7 @@ static void each_fault_is_found_as_what_it_is(void **state)
     }
 }
 
-static void a_frame_in_two_buffers_has_the_wrong_length(void **state)
+unit_test(a_frame_in_two_buffers_has_the_wrong_length)
 {
     struct forwarded f;
 
@@ -173,7 +170,7 @@ static void a_frame_in_two_buffers_has_the_wrong_length(void **state)
     release(&f);
 }
 
-static void what_did_not_come_from_us_is_foreign(void **state)
+unit_test(what_did_not_come_from_us_is_foreign)
 {
     struct forwarded f;
 
@@ -192,7 +189,7 @@ static void what_did_not_come_from_us_is_foreign(void **state)
 }
 
 // The neighbor virtual router's table leads to its own next hop, which is wrong for us.
-static void another_virtual_routers_table_is_a_wrong_next_hop(void **state)
+unit_test(another_virtual_routers_table_is_a_wrong_next_hop)
 {
     struct forwarded f;
 
@@ -202,7 +199,7 @@ static void another_virtual_routers_table_is_a_wrong_next_hop(void **state)
     release(&f);
 }
 
-static void longest_prefix_wins_and_a_prefix_given_twice_keeps_its_first_next_hop(void **state)
+unit_test(longest_prefix_wins_and_a_prefix_given_twice_keeps_its_first_next_hop)
 {
     struct route_table *t = route_table_get(routes_path, HOPS);
     const struct {
@@ -221,7 +218,7 @@ static void longest_prefix_wins_and_a_prefix_given_twice_keeps_its_first_next_ho
     route_table_put(t);
 }
 
-static void devargs_that_make_no_sense_are_refused(void **state)
+unit_test(devargs_that_make_no_sense_are_refused)
 {
     static const char *const wrong[] = {"size=63",         "size=64x",   "ring=2",    "family=5",
                                         "dst=zipf",        "vlan=0",     "vlan=10-9", "vlan=1-999",
@@ -239,14 +236,5 @@ static void devargs_that_make_no_sense_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_router_forwards_rightly_has_no_fault),
-        cmocka_unit_test(each_fault_is_found_as_what_it_is),
-        cmocka_unit_test(a_frame_in_two_buffers_has_the_wrong_length),
-        cmocka_unit_test(what_did_not_come_from_us_is_foreign),
-        cmocka_unit_test(another_virtual_routers_table_is_a_wrong_next_hop),
-        cmocka_unit_test(longest_prefix_wins_and_a_prefix_given_twice_keeps_its_first_next_hop),
-        cmocka_unit_test(devargs_that_make_no_sense_are_refused),
-    };
-    return cmocka_run_group_tests(tests, write_routes, remove_routes);
+    return unit_tests_run(write_routes, remove_routes);
 }

@@ -10,17 +10,14 @@
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/checksum.h"
 #include "throughput/answer.h"
 #include "throughput/trial.h"
+#include "tests/unit.h"
 
 static uint64_t random_state = 88172645463325252ull;
 
@@ -43,7 +40,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void percentiles_are_those_of_the_sorted_values_within_a_thousandth(void **state)
+unit_test(percentiles_are_those_of_the_sorted_values_within_a_thousandth)
 {
     static struct histogram h;
     static uint64_t value[VALUES];
@@ -72,7 +69,7 @@ static void percentiles_are_those_of_the_sorted_values_within_a_thousandth(void 
     }
 }
 
-static void steps_follow_each_other_without_gap_or_overlap(void **state)
+unit_test(steps_follow_each_other_without_gap_or_overlap)
 {
     for (uint32_t step = 0; step + 1 < HISTOGRAM_STEPS; step++) {
         assert_int_equal(histogram_step(histogram_value(step)), step);
@@ -81,7 +78,7 @@ static void steps_follow_each_other_without_gap_or_overlap(void **state)
     assert_int_equal(histogram_step(UINT64_MAX), HISTOGRAM_STEPS - 1);
 }
 
-static void an_empty_histogram_has_only_zeros(void **state)
+unit_test(an_empty_histogram_has_only_zeros)
 {
     static struct histogram h;
 
@@ -96,7 +93,7 @@ static void an_empty_histogram_has_only_zeros(void **state)
 #define PER_SLICE 1000u
 
 // Each packet arrives 0 to 2 times, some 1 to 100 places later: compared with a plain array.
-static void every_lost_doubled_and_late_packet_is_counted_once(void **state)
+unit_test(every_lost_doubled_and_late_packet_is_counted_once)
 {
     static struct arrival a;
     static uint8_t came[SENT];
@@ -151,7 +148,7 @@ static void every_lost_doubled_and_late_packet_is_counted_once(void **state)
     assert_true(missing > SENT / 400); // the input had losses
 }
 
-static void numbers_go_on_beyond_32_bits(void **state)
+unit_test(numbers_go_on_beyond_32_bits)
 {
     static struct arrival a;
 
@@ -162,7 +159,7 @@ static void numbers_go_on_beyond_32_bits(void **state)
     assert_int_equal(arrival_number(&a, 0xfffffff0), (4ull << 32) + 0xfffffff0);
 }
 
-static void a_packet_behind_the_window_is_late_and_lost(void **state)
+unit_test(a_packet_behind_the_window_is_late_and_lost)
 {
     static struct arrival a;
     uint64_t first = 0, refused = 0, lost = 0;
@@ -195,7 +192,7 @@ static void begin_frames(struct stream *s)
     s->n_dst6 = 2;
 }
 
-static void a_frame_with_any_bit_changed_is_not_taken_for_good(void **state)
+unit_test(a_frame_with_any_bit_changed_is_not_taken_for_good)
 {
     struct stream *s = &trial.direction[0].stream;
     struct frame_plan plan = {.bytes = {60, 124}, .n_sizes = 2, .percent6 = 50};
@@ -220,7 +217,7 @@ static void a_frame_with_any_bit_changed_is_not_taken_for_good(void **state)
     }
 }
 
-static void shares_of_ipv6_and_of_sizes_are_as_asked(void **state)
+unit_test(shares_of_ipv6_and_of_sizes_are_as_asked)
 {
     struct stream *s = &trial.direction[0].stream;
     struct frame_plan plan = {.bytes = {60, 60, 60, 590}, .n_sizes = 4, .percent6 = 37};
@@ -241,7 +238,7 @@ static void shares_of_ipv6_and_of_sizes_are_as_asked(void **state)
 }
 
 // As with a NIC: a destination always uses the same queue, and all destinations are used.
-static void each_destination_keeps_to_its_queue(void **state)
+unit_test(each_destination_keeps_to_its_queue)
 {
     struct stream s = {.src = {{.family = IP4, .ip4 = 0x020012c6}}, .n_dst4 = 10, .queues = 4};
     struct frame_plan plan = {.bytes = {60}, .n_sizes = 1};
@@ -272,7 +269,7 @@ static const uint8_t our_mac[6] = {2, 0, 0, 0, 0, 9}, their_mac[6] = {2, 0, 0, 0
 static const struct ip_addr ours[2] = {{.family = IP4, .b = {198, 18, 0, 2}},
                                        {.family = IP6, .b = {0x20, 1, 0, 2, [15] = 2}}};
 
-static void a_request_for_our_address_becomes_its_reply(void **state)
+unit_test(a_request_for_our_address_becomes_its_reply)
 {
     uint8_t frame[60] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0,   1,  8, 6,
                          0,    1,    8,    0,    6,    4,    0, 1, 2, 0, 0,   0,  0, 1,
@@ -294,7 +291,7 @@ static void a_request_for_our_address_becomes_its_reply(void **state)
     assert_false(neighbor_answer(frame, sizeof(frame), our_mac, ours)); // a reply is not a request
 }
 
-static void a_solicitation_for_our_address_becomes_its_advertisement(void **state)
+unit_test(a_solicitation_for_our_address_becomes_its_advertisement)
 {
     uint8_t frame[86] = {0x33, 0x33, 0xff, 0,    0,    2,    2,         0,         0,
                          0,    0,    1,    0x86, 0xdd, 0x60, [19] = 32, [20] = 58, [21] = 255};
@@ -376,7 +373,7 @@ static void run_counted(struct trial_spec *spec)
     trial_run(&trial, spec);
 }
 
-static void a_clean_wire_loses_nothing(void **state)
+unit_test(a_clean_wire_loses_nothing)
 {
     struct trial_spec spec;
     const struct direction *d = &trial.direction[0];
@@ -392,7 +389,7 @@ static void a_clean_wire_loses_nothing(void **state)
     assert_true(d->jitter.n < PACKETS);
 }
 
-static void planted_faults_are_reported_exactly(void **state)
+unit_test(planted_faults_are_reported_exactly)
 {
     struct trial_spec spec;
     const struct direction *d = &trial.direction[0];
@@ -416,7 +413,7 @@ static void planted_faults_are_reported_exactly(void **state)
     assert_int_equal(in_slices, d->arrival.lost);
 }
 
-static void packets_under_way_while_the_tester_is_away_have_no_latency(void **state)
+unit_test(packets_under_way_while_the_tester_is_away_have_no_latency)
 {
     struct trial_spec spec;
     const struct direction *d = &trial.direction[0];
@@ -430,7 +427,7 @@ static void packets_under_way_while_the_tester_is_away_have_no_latency(void **st
     assert_true(d->unseen > 0 && d->latency.n > 0);
 }
 
-static void the_clock_offers_what_was_asked_or_says_what_it_skipped(void **state)
+unit_test(the_clock_offers_what_was_asked_or_says_what_it_skipped)
 {
     struct trial_spec spec = {.rate = 100000, .seconds = 0.2, .then_rate = 50000,
                               .then_seconds = 0.1, .burst = 4, .slice_ms = 10, .wait_ms = 20,
@@ -447,7 +444,7 @@ static void the_clock_offers_what_was_asked_or_says_what_it_skipped(void **state
     assert_int_equal(d->arrival.lost, 0);
 }
 
-static void only_frames_of_this_trial_count(void **state)
+unit_test(only_frames_of_this_trial_count)
 {
     struct trial_spec spec;
     struct rte_mbuf *old = rte_pktmbuf_alloc(trial.pool), *other = rte_pktmbuf_alloc(trial.pool);
@@ -525,27 +522,9 @@ int main(void)
     char *eal[] = {
         "tester_test",    "--no-huge",   "-m",          "128",           "--no-shconf", "--no-pci",
         "--no-telemetry", "--log-level", "lib.*:error", "--file-prefix", prefix,        NULL};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentiles_are_those_of_the_sorted_values_within_a_thousandth),
-        cmocka_unit_test(steps_follow_each_other_without_gap_or_overlap),
-        cmocka_unit_test(an_empty_histogram_has_only_zeros),
-        cmocka_unit_test(every_lost_doubled_and_late_packet_is_counted_once),
-        cmocka_unit_test(numbers_go_on_beyond_32_bits),
-        cmocka_unit_test(a_packet_behind_the_window_is_late_and_lost),
-        cmocka_unit_test(a_frame_with_any_bit_changed_is_not_taken_for_good),
-        cmocka_unit_test(shares_of_ipv6_and_of_sizes_are_as_asked),
-        cmocka_unit_test(each_destination_keeps_to_its_queue),
-        cmocka_unit_test(a_request_for_our_address_becomes_its_reply),
-        cmocka_unit_test(a_solicitation_for_our_address_becomes_its_advertisement),
-        cmocka_unit_test(a_clean_wire_loses_nothing),
-        cmocka_unit_test(planted_faults_are_reported_exactly),
-        cmocka_unit_test(packets_under_way_while_the_tester_is_away_have_no_latency),
-        cmocka_unit_test(the_clock_offers_what_was_asked_or_says_what_it_skipped),
-        cmocka_unit_test(only_frames_of_this_trial_count),
-    };
 
     snprintf(prefix, sizeof prefix, "tester-test-%d", (int)getpid());
     if (rte_eal_init((int)(sizeof(eal) / sizeof(*eal)) - 1, eal) < 0)
         return 1;
-    return cmocka_run_group_tests(tests, make_wire, NULL);
+    return unit_tests_run(make_wire, NULL);
 }

@@ -6,17 +6,15 @@
 #include "base/ip.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "tests/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-static void prefix_text_survives_parse_and_format(void **state)
+unit_test(prefix_text_survives_parse_and_format)
 {
     static const char *const text[] = {"0.0.0.0/0", "10.0.0.0/8",        "192.0.2.1/32",
                                        "::/0",      "2001:db8::/32",     "fe80::1/128",
@@ -29,7 +27,7 @@ static void prefix_text_survives_parse_and_format(void **state)
     }
 }
 
-static void prefix_parse_refuses_what_is_no_prefix(void **state)
+unit_test(prefix_parse_refuses_what_is_no_prefix)
 {
     static const char *const text[] = {"",           "10.0.0.0/33",   "10.0.0.0/-1", "10.0.0.0/",
                                        "10.0.0.1/8", "::/129",        "10.0.0/8",    "10.0.0.0/8x",
@@ -41,7 +39,7 @@ static void prefix_parse_refuses_what_is_no_prefix(void **state)
     assert_int_equal(p.b[1], 0);
 }
 
-static void prefix_covers_exactly_what_lies_below(void **state)
+unit_test(prefix_covers_exactly_what_lies_below)
 {
     struct prefix outer, inner;
     assert_int_equal(prefix_parse("10.64.0.0/10", &outer, false), 0);
@@ -55,7 +53,7 @@ static void prefix_covers_exactly_what_lies_below(void **state)
 }
 
 // Adding the finished checksum to the data gives all ones (RFC 1071 §1).
-static void checksum_of_data_with_its_checksum_is_zero(void **state)
+unit_test(checksum_of_data_with_its_checksum_is_zero)
 {
     uint8_t data[64];
     for (unsigned n = 4; n <= sizeof data; n += 2) {
@@ -68,7 +66,7 @@ static void checksum_of_data_with_its_checksum_is_zero(void **state)
     }
 }
 
-static void numbers_outside_their_range_are_refused(void **state)
+unit_test(numbers_outside_their_range_are_refused)
 {
     uint64_t v = 7;
     assert_int_equal(text_parse_u64("9600", 68, 9600, &v), 0);
@@ -80,7 +78,7 @@ static void numbers_outside_their_range_are_refused(void **state)
     assert_int_equal(v, 9600);
 }
 
-static void mac_text_survives_parse_and_format(void **state)
+unit_test(mac_text_survives_parse_and_format)
 {
     uint8_t mac[6];
     char buf[MAC_TEXT_MAX];
@@ -90,7 +88,7 @@ static void mac_text_survives_parse_and_format(void **state)
     assert_int_equal(text_parse_mac("02:ab:00:00:00:ff:01", mac), -EINVAL);
 }
 
-static void text_grows_as_it_is_written(void **state)
+unit_test(text_grows_as_it_is_written)
 {
     struct text t = {0};
     for (unsigned i = 0; i < 1000; i++)
@@ -101,7 +99,7 @@ static void text_grows_as_it_is_written(void **state)
     assert_string_equal(text_str(&t), "");
 }
 
-static void vec_keeps_order_while_it_grows(void **state)
+unit_test(vec_keeps_order_while_it_grows)
 {
     VEC(unsigned) v = {0};
     for (unsigned i = 0; i < 1000; i++)
@@ -165,7 +163,7 @@ static void all_are_allowed(void)
 #endif
 }
 
-static void the_environment_limits_the_vectors(void **state)
+unit_test(the_environment_limits_the_vectors)
 {
     run_with("none", none_is_allowed);
     run_with("avx2", avx2_is_allowed);
@@ -173,20 +171,4 @@ static void the_environment_limits_the_vectors(void **state)
     run_with("all", all_are_allowed);
     run_with("sse", all_are_allowed); // a warning
     assert_int_equal(cpu_simd_of("sse"), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefix_text_survives_parse_and_format),
-        cmocka_unit_test(prefix_parse_refuses_what_is_no_prefix),
-        cmocka_unit_test(prefix_covers_exactly_what_lies_below),
-        cmocka_unit_test(checksum_of_data_with_its_checksum_is_zero),
-        cmocka_unit_test(numbers_outside_their_range_are_refused),
-        cmocka_unit_test(mac_text_survives_parse_and_format),
-        cmocka_unit_test(text_grows_as_it_is_written),
-        cmocka_unit_test(the_environment_limits_the_vectors),
-        cmocka_unit_test(vec_keeps_order_while_it_grows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

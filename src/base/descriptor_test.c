@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // descriptor_test.c - descriptors over a socket: one arrives, none is fine, two are closed
 #include "base/descriptor.h"
+#include "tests/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static int pair[2];
 
@@ -32,7 +30,9 @@ static unsigned n_open(void)
     return n;
 }
 
-static void a_descriptor_comes_with_its_message(void **state)
+#define pair_test(name) unit_test_of(name, open_pair, close_pair)
+
+pair_test(a_descriptor_comes_with_its_message)
 {
     char got[16];
     int from[2], fd;
@@ -49,7 +49,7 @@ static void a_descriptor_comes_with_its_message(void **state)
     close(fd);
 }
 
-static void a_message_may_have_none(void **state)
+pair_test(a_message_may_have_none)
 {
     char got[16];
     int fd = 5;
@@ -64,7 +64,7 @@ static void a_message_may_have_none(void **state)
 }
 
 // As sent by an attacker to exhaust our descriptors.
-static void two_descriptors_are_closed(void **state)
+pair_test(two_descriptors_are_closed)
 {
     const int both[2] = {STDIN_FILENO, STDERR_FILENO};
     char control[CMSG_SPACE(sizeof both)] __attribute__((aligned(8))) = {0}, got[16];
@@ -83,7 +83,7 @@ static void two_descriptors_are_closed(void **state)
 }
 
 // If the other end closes with unread messages, Linux reports ECONNRESET first.
-static void last_words_arrive_from_one_that_did_not_listen(void **state)
+pair_test(last_words_arrive_from_one_that_did_not_listen)
 {
     char got[16];
     int fd;
@@ -95,16 +95,4 @@ static void last_words_arrive_from_one_that_did_not_listen(void **state)
     assert_int_equal(descriptor_receive(pair[1], got, sizeof got, &fd), 3);
     assert_memory_equal(got, "why", 3);
     assert_int_equal(descriptor_receive(pair[1], got, sizeof got, &fd), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_descriptor_comes_with_its_message, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(a_message_may_have_none, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(last_words_arrive_from_one_that_did_not_listen, open_pair,
-                                        close_pair),
-        cmocka_unit_test_setup_teardown(two_descriptors_are_closed, open_pair, close_pair),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

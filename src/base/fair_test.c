@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fair_test.c - order of service of a fair queue
 #include "base/fair.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
-static void the_oldest_of_one_share_is_next(void **state)
+unit_test(the_oldest_of_one_share_is_next)
 {
     struct fair_queue q = {0};
     struct fair_share a = {0};
@@ -24,7 +21,7 @@ static void the_oldest_of_one_share_is_next(void **state)
     assert_int_equal(q.n, 0);
 }
 
-static void who_has_had_least_is_next_however_many_wait(void **state)
+unit_test(who_has_had_least_is_next_however_many_wait)
 {
     struct fair_queue q = {0};
     struct fair_share many = {0}, few = {0};
@@ -44,7 +41,7 @@ static void who_has_had_least_is_next_however_many_wait(void **state)
 }
 
 // An idle share collects no credit: it does not hold the queue until it has caught up.
-static void idleness_is_no_credit(void **state)
+unit_test(idleness_is_no_credit)
 {
     struct fair_queue q = {0};
     struct fair_share a = {0}, b = {0};
@@ -68,7 +65,7 @@ static void idleness_is_no_credit(void **state)
 }
 
 // Nor does a share that used the queue alone owe anything.
-static void what_was_used_alone_is_no_debt(void **state)
+unit_test(what_was_used_alone_is_no_debt)
 {
     struct fair_queue q = {0};
     struct fair_share once = {0}, many = {0};
@@ -92,7 +89,7 @@ static bool is_only(const struct fair_item *i)
     return i->share == only;
 }
 
-static void those_that_may_not_are_passed_over(void **state)
+unit_test(those_that_may_not_are_passed_over)
 {
     struct fair_queue q = {0};
     struct fair_share a = {0}, b = {0};
@@ -104,16 +101,4 @@ static void those_that_may_not_are_passed_over(void **state)
     assert_ptr_equal(fair_take(&q, is_only), &y);
     assert_null(fair_take(&q, is_only));
     assert_ptr_equal(fair_take(&q, NULL), &x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_oldest_of_one_share_is_next),
-        cmocka_unit_test(who_has_had_least_is_next_however_many_wait),
-        cmocka_unit_test(idleness_is_no_credit),
-        cmocka_unit_test(what_was_used_alone_is_no_debt),
-        cmocka_unit_test(those_that_may_not_are_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

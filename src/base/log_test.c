@@ -3,15 +3,12 @@
 #include "base/log.h"
 #include "base/log_field.h"
 #include "base/progress.h"
+#include "tests/unit.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,7 +19,7 @@ static void assert_piece(const struct log_piece *p, const char *wanted)
     assert_memory_equal(p->s, wanted, p->n);
 }
 
-static void a_line_is_read_as_module_what_and_pairs(void **state)
+unit_test(a_line_is_read_as_module_what_and_pairs)
 {
     struct log_fields f;
 
@@ -39,7 +36,7 @@ static void a_line_is_read_as_module_what_and_pairs(void **state)
     assert_non_null(f.id);
 }
 
-static void what_others_wrote_is_one_value(void **state)
+unit_test(what_others_wrote_is_one_value)
 {
     static const char *const row[][2] = {{"alice", "alice"},
                                          {"uid 0", "\"uid 0\""},
@@ -65,7 +62,7 @@ static void what_others_wrote_is_one_value(void **state)
     assert_int_equal(strlen(LOG_VALUE(longer)), LOG_VALUE_MAX - 3);
 }
 
-static void odd_lines_are_read_as_far_as_they_go(void **state)
+unit_test(odd_lines_are_read_as_far_as_they_go)
 {
     struct log_fields f;
 
@@ -91,7 +88,7 @@ static void odd_lines_are_read_as_far_as_they_go(void **state)
     assert_true(f.module.n == 0 && f.what.n == 0 && f.n == 0);
 }
 
-static void there_are_so_many_pairs_and_no_more(void **state)
+unit_test(there_are_so_many_pairs_and_no_more)
 {
     char line[400] = "m: w:";
     struct log_fields f;
@@ -102,7 +99,7 @@ static void there_are_so_many_pairs_and_no_more(void **state)
     assert_int_equal(f.n, LOG_FIELDS_MAX);
 }
 
-static void message_ids_are_128_bits_and_each_is_one_line_s(void **state)
+unit_test(message_ids_are_128_bits_and_each_is_one_line_s)
 {
     for (unsigned i = 0; i < log_ids_n; i++) {
         assert_int_equal(strlen(log_ids[i].id), 32);
@@ -151,7 +148,7 @@ static void say(void)
     log_warning("test: said: n=%d", 7);
 }
 
-static void lines_go_to_the_sink_or_where_they_went_before(void **state)
+unit_test(lines_go_to_the_sink_or_where_they_went_before)
 {
     char buf[200];
 
@@ -187,7 +184,7 @@ static bool nowhere(enum log_level level, const char *text)
     return true;
 }
 
-static void work_is_told_when_it_looks_long_and_when_it_was(void **state)
+unit_test(work_is_told_when_it_looks_long_and_when_it_was)
 {
     struct progress w;
 
@@ -217,7 +214,7 @@ static void hear_station(void)
     n_stations++;
 }
 
-static void a_station_counts_once_and_within_the_work(void **state)
+unit_test(a_station_counts_once_and_within_the_work)
 {
     struct progress w = {0};
 
@@ -231,19 +228,4 @@ static void a_station_counts_once_and_within_the_work(void **state)
     for (unsigned i = 0; i < 3; i++) // a loop that does not advance, or beyond its end
         progress_at(&w, i, 3), progress_at(&w, 3 + i, 2);
     assert_int_equal(w.station, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_read_as_module_what_and_pairs),
-        cmocka_unit_test(what_others_wrote_is_one_value),
-        cmocka_unit_test(odd_lines_are_read_as_far_as_they_go),
-        cmocka_unit_test(there_are_so_many_pairs_and_no_more),
-        cmocka_unit_test(message_ids_are_128_bits_and_each_is_one_line_s),
-        cmocka_unit_test(lines_go_to_the_sink_or_where_they_went_before),
-        cmocka_unit_test(work_is_told_when_it_looks_long_and_when_it_was),
-        cmocka_unit_test(a_station_counts_once_and_within_the_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

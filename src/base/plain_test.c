@@ -3,15 +3,12 @@
 #include "base/jwrite.h"
 #include "base/log.h"
 #include "base/plain.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static size_t put_utf8(char *s, uint32_t c)
 {
@@ -26,7 +23,7 @@ static size_t put_utf8(char *s, uint32_t c)
                            (char)(0x80 | (c >> 6 & 0x3f)), (char)(0x80 | (c & 0x3f)));
 }
 
-static void every_code_point_is_judged(void **state)
+unit_test(every_code_point_is_judged)
 {
     static const uint32_t range[][2] = {{0, 0x1f},          {0x7f, 0x9f},      {0x61c, 0x61c},
                                         {0x200e, 0x200f},   {0x2028, 0x202e},  {0x2066, 0x2069},
@@ -49,7 +46,7 @@ static void every_code_point_is_judged(void **state)
     assert_true(plain_text("", 0));
 }
 
-static void names_are_those_of_the_schema(void **state)
+unit_test(names_are_those_of_the_schema)
 {
     static const char *const good[] = {"p0", "a.b_c-d", "ABCDEFGHIJKLMNO", "."},
                             *const bad[] = {"",     "ABCDEFGHIJKLMNOP", "a b",   "g\xff", "#7",
@@ -61,7 +58,7 @@ static void names_are_those_of_the_schema(void **state)
         assert_false(plain_name(bad[i]));
 }
 
-static void what_is_not_plain_is_shown(void **state)
+unit_test(what_is_not_plain_is_shown)
 {
     static const char *const row[][2] = {{"h\xc3\xa9", "h\xc3\xa9"},
                                          {"x\x1b]0;y\x07", "x\\u001b]0;y\\u0007"},
@@ -83,7 +80,7 @@ static void what_is_not_plain_is_shown(void **state)
     assert_string_equal(plain_name_shown("g\\xff", buf), "g\\x5cxff");
 }
 
-static void what_is_cut_ends_with_a_whole_character(void **state)
+unit_test(what_is_cut_ends_with_a_whole_character)
 {
     char to[8];
 
@@ -121,7 +118,7 @@ static bool keep_line(enum log_level level, const char *text)
 }
 
 // Output as a line, JSON string or name is plain for any input.
-static void every_exit_is_plain(void **state)
+unit_test(every_exit_is_plain)
 {
     char s[64], small[64], a[PLAIN_NAME_SHOWN], b[PLAIN_NAME_SHOWN], other[16];
 
@@ -154,17 +151,4 @@ static void every_exit_is_plain(void **state)
         text_free(&j);
     }
     log_set_sink(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_code_point_is_judged),
-        cmocka_unit_test(names_are_those_of_the_schema),
-        cmocka_unit_test(what_is_not_plain_is_shown),
-        cmocka_unit_test(what_is_cut_ends_with_a_whole_character),
-        cmocka_unit_test(every_exit_is_plain),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // table_gen_test.c - a generated table: no prefix twice, lengths as in a full table, one for a seed
 #include "base/table_gen.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #define N 50000
 
@@ -14,7 +12,7 @@ static int by_prefix(const void *a, const void *b)
     return prefix_compare(a, b);
 }
 
-static void all_prefixes_differ_and_are_canonical(void **state)
+unit_test(all_prefixes_differ_and_are_canonical)
 {
     struct prefix *p = calloc(N, sizeof(*p));
 
@@ -34,7 +32,7 @@ static void all_prefixes_differ_and_are_canonical(void **state)
     free(p);
 }
 
-static void same_seed_gives_same_table_and_another_seed_another(void **state)
+unit_test(same_seed_gives_same_table_and_another_seed_another)
 {
     struct prefix *p = calloc(2 * N, sizeof(*p));
     unsigned same = 0;
@@ -50,7 +48,7 @@ static void same_seed_gives_same_table_and_another_seed_another(void **state)
     free(p);
 }
 
-static void lengths_follow_the_real_table(void **state)
+unit_test(lengths_follow_the_real_table)
 {
     struct prefix *p = calloc(N, sizeof(*p));
     unsigned n24 = 0, n48 = 0;
@@ -64,15 +62,4 @@ static void lengths_follow_the_real_table(void **state)
         n48 += p[i].len == 48;
     assert_in_range(n48, N * 44 / 100, N * 52 / 100); // 47.1 %
     free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_prefixes_differ_and_are_canonical),
-        cmocka_unit_test(same_seed_gives_same_table_and_another_seed_another),
-        cmocka_unit_test(lengths_follow_the_real_table),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

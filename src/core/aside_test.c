@@ -6,16 +6,13 @@
 #include <event2/event.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "core/thread.h"
+#include "tests/unit.h"
 
 static struct event_base *loop;
 static char said[512]; // written by turns, in order
@@ -104,13 +101,15 @@ static void where(void *ctx)
 
 // --- tests --------------------------------------------------------------------------------------
 
-static void work_is_another_threads_and_the_turn_is_controls(void **state)
+#define aside_test(name) unit_test_of(name, set_up, tear_down)
+
+aside_test(work_is_another_threads_and_the_turn_is_controls)
 {
     turn(ASIDE_CHANGE, where, "");
     run_until("here");
 }
 
-static void turns_of_a_lane_come_in_order(void **state)
+aside_test(turns_of_a_lane_come_in_order)
 {
     turn(ASIDE_CHANGE, held, "a");
     turn(ASIDE_CHANGE, held, "b");
@@ -125,7 +124,7 @@ static void turns_of_a_lane_come_in_order(void **state)
     run_until("aabbc");
 }
 
-static void lanes_do_not_wait_for_each_other(void **state)
+aside_test(lanes_do_not_wait_for_each_other)
 {
     turn(ASIDE_CHANGE, held, "a");
     sem_wait(&begun);
@@ -144,7 +143,7 @@ static void begin_other(void *ctx)
     say("y");
 }
 
-static void a_turn_may_begin_another(void **state)
+aside_test(a_turn_may_begin_another)
 {
     turn(ASIDE_CHANGE, begin_other, "");
     run_until("xryc");
@@ -152,7 +151,7 @@ static void a_turn_may_begin_another(void **state)
     run_until("xrycr");
 }
 
-static void many_turns_of_one_share_hold_up_no_other(void **state)
+aside_test(many_turns_of_one_share_hold_up_no_other)
 {
     struct fair_share many = {0}, few = {0};
     char expected[130] = "aafm";
@@ -180,7 +179,7 @@ static void asks(void *ctx)
     say(aside_wait(&w) ? "+" : "-");
 }
 
-static void a_turn_waits_for_an_answer_while_the_loop_goes_on(void **state)
+aside_test(a_turn_waits_for_an_answer_while_the_loop_goes_on)
 {
     turn(ASIDE_CHANGE, asks, "a");
     turn(ASIDE_CHANGE, quick, "b");
@@ -193,7 +192,7 @@ static void a_turn_waits_for_an_answer_while_the_loop_goes_on(void **state)
     run_until("ar+b");
 }
 
-static void an_answer_that_is_there_is_not_waited_for(void **state)
+aside_test(an_answer_that_is_there_is_not_waited_for)
 {
     struct aside_wait w = {0};
 
@@ -204,7 +203,7 @@ static void an_answer_that_is_there_is_not_waited_for(void **state)
     run_until("a+");
 }
 
-static void stopping_ends_a_wait(void **state)
+aside_test(stopping_ends_a_wait)
 {
     turn(ASIDE_CHANGE, asks, "a");
     aside_stop();
@@ -228,7 +227,7 @@ static void work_twice(void *ctx)
     assert_true(pthread_equal(worker, pthread_self())); // there is no worker any more
 }
 
-static void stopping_ends_what_has_begun_and_drops_the_rest(void **state)
+aside_test(stopping_ends_what_has_begun_and_drops_the_rest)
 {
     pthread_t other;
 
@@ -250,7 +249,7 @@ static void free_aside(void *arg)
     __atomic_store_n(&freed, arg, __ATOMIC_RELEASE);
 }
 
-static void what_nobody_waits_for_is_done_before_the_end(void **state)
+aside_test(what_nobody_waits_for_is_done_before_the_end)
 {
     aside_later(free_aside, said);
     assert_null(__atomic_load_n(&freed, __ATOMIC_ACQUIRE));
@@ -270,7 +269,7 @@ static void note_workers(void *ctx)
 }
 
 // The turn's next work need not wait for it.
-static void what_nobody_waits_for_is_the_other_lanes(void **state)
+aside_test(what_nobody_waits_for_is_the_other_lanes)
 {
     static enum aside_lane read = ASIDE_READ, change = ASIDE_CHANGE;
 
@@ -283,7 +282,7 @@ static void what_nobody_waits_for_is_the_other_lanes(void **state)
     assert_true(pthread_equal(later_by[ASIDE_CHANGE], worker_of[ASIDE_READ]));
 }
 
-static void without_a_start_all_is_done_at_once(void **state)
+unit_test(without_a_start_all_is_done_at_once)
 {
     pthread_t worker;
 
@@ -309,7 +308,7 @@ static void pauses(void *ctx)
     say(ctx);
 }
 
-static void what_cannot_be_done_aside_pauses(void **state)
+aside_test(what_cannot_be_done_aside_pauses)
 {
     struct event *e = event_new(loop, -1, EV_PERSIST, tick, NULL);
 
@@ -343,7 +342,7 @@ static void adds(void *ctx)
     ended++;
 }
 
-static void many_turns_lose_nothing(void **state)
+aside_test(many_turns_lose_nothing)
 {
     unsigned asked = 0;
 
@@ -360,28 +359,5 @@ static void many_turns_lose_nothing(void **state)
 int main(void)
 {
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(work_is_another_threads_and_the_turn_is_controls, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(turns_of_a_lane_come_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lanes_do_not_wait_for_each_other, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_turn_may_begin_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_turns_of_one_share_hold_up_no_other, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_turn_waits_for_an_answer_while_the_loop_goes_on, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_answer_that_is_there_is_not_waited_for, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(stopping_ends_a_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stopping_ends_what_has_begun_and_drops_the_rest, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_done_before_the_end, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_the_other_lanes, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_done_aside_pauses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_turns_lose_nothing, set_up, tear_down),
-        cmocka_unit_test(without_a_start_all_is_done_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_tests_run(NULL, NULL);
 }

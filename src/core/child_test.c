@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // child_test.c - every process is ended in time, and the reason is reported
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +15,7 @@
 #include "core/child.h"
 #include "core/process.h"
 #include "core/starter.h"
+#include "tests/unit.h"
 
 static char path[40];
 static unsigned n_ended;
@@ -58,7 +55,7 @@ static void run_loop_until_the_end(void)
         event_base_loop(loop, EVLOOP_ONCE);
 }
 
-static void test_the_status_is_told(void **state)
+unit_test(test_the_status_is_told)
 {
     start("exit 7", CHILD_NO_LIMIT);
     assert_true(child_wait(&child, 10000));
@@ -70,7 +67,7 @@ static void test_the_status_is_told(void **state)
     assert_true(child_wait(&child, 0)); // there is none
 }
 
-static void test_who_waits_does_not_wait_longer(void **state)
+unit_test(test_who_waits_does_not_wait_longer)
 {
     start("sleep 100", CHILD_NO_LIMIT);
     assert_false(child_wait(&child, 20));
@@ -79,7 +76,7 @@ static void test_who_waits_does_not_wait_longer(void **state)
     assert_string_equal(child_how(&child), "was ended by signal 15");
 }
 
-static void test_at_its_limit_it_is_ended_by_the_loop(void **state)
+unit_test(test_at_its_limit_it_is_ended_by_the_loop)
 {
     start("sleep 100", 100);
     run_loop_until_the_end();
@@ -87,7 +84,7 @@ static void test_at_its_limit_it_is_ended_by_the_loop(void **state)
     assert_int_equal(n_ended, 1);
 }
 
-static void test_a_deaf_one_is_killed_by_the_loop(void **state)
+unit_test(test_a_deaf_one_is_killed_by_the_loop)
 {
     uint64_t since = clock_now_ns();
 
@@ -98,7 +95,7 @@ static void test_a_deaf_one_is_killed_by_the_loop(void **state)
     assert_true(clock_now_ns() - since >= CHILD_GRACE_MS * NS_PER_MS);
 }
 
-static void test_a_stopped_one_ends_in_order(void **state)
+unit_test(test_a_stopped_one_ends_in_order)
 {
     start("trap 'exit 5' TERM; echo x >&3; while :; do sleep 0.05; done", CHILD_NO_LIMIT);
     assert_int_equal(kill(child.pid, SIGSTOP), 0);
@@ -106,7 +103,7 @@ static void test_a_stopped_one_ends_in_order(void **state)
     assert_string_equal(child_how(&child), "ended with status 5");
 }
 
-static void test_nobody_of_its_group_stays(void **state)
+unit_test(test_nobody_of_its_group_stays)
 {
     pid_t pid;
 
@@ -118,7 +115,7 @@ static void test_nobody_of_its_group_stays(void **state)
     assert_int_equal(kill(-pid, 0), -1);
 }
 
-static void test_one_that_is_not_ours_is_ended_too(void **state)
+unit_test(test_one_that_is_not_ours_is_ended_too)
 {
     static struct child other = {.name = "met", .abruptly = true};
     int status;
@@ -154,14 +151,5 @@ static int end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_status_is_told),
-        cmocka_unit_test(test_who_waits_does_not_wait_longer),
-        cmocka_unit_test(test_at_its_limit_it_is_ended_by_the_loop),
-        cmocka_unit_test(test_a_deaf_one_is_killed_by_the_loop),
-        cmocka_unit_test(test_a_stopped_one_ends_in_order),
-        cmocka_unit_test(test_nobody_of_its_group_stays),
-        cmocka_unit_test(test_one_that_is_not_ours_is_ended_too),
-    };
-    return cmocka_run_group_tests_name("child", tests, begin, end);
+    return unit_tests_run(begin, end);
 }

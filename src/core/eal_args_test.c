@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // eal_args_test.c - DPDK's arguments on different machines
 #include "core/eal_args.h"
+#include "tests/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct eal_args a;
 static char err[200];
@@ -38,7 +36,7 @@ static int choose(const struct eal_config *cfg, const struct eal_machine *m)
     return r;
 }
 
-static void machine_without_huge_pages_gets_ordinary_ones(void **state)
+unit_test(machine_without_huge_pages_gets_ordinary_ones)
 {
     assert_int_equal(choose(&(struct eal_config){.name = "k1"}, &small), 0);
     assert_false(a.huge);
@@ -48,7 +46,7 @@ static void machine_without_huge_pages_gets_ordinary_ones(void **state)
     assert_true(has("--no-pci") && has("--lcores=0@(0,1)") && has("--no-telemetry"));
 }
 
-static void machine_with_enough_huge_pages_uses_them(void **state)
+unit_test(machine_with_enough_huge_pages_uses_them)
 {
     assert_int_equal(choose(&(struct eal_config){.name = "k1"}, &big), 0);
     assert_true(a.huge);
@@ -57,7 +55,7 @@ static void machine_with_enough_huge_pages_uses_them(void **state)
     assert_false(has("--no-huge"));
 }
 
-static void huge_pages_are_left_alone_when_forbidden_or_too_few(void **state)
+unit_test(huge_pages_are_left_alone_when_forbidden_or_too_few)
 {
     assert_int_equal(choose(&(struct eal_config){.name = "k", .no_huge = true}, &big), 0);
     assert_false(a.huge);
@@ -67,14 +65,14 @@ static void huge_pages_are_left_alone_when_forbidden_or_too_few(void **state)
     assert_true(a.huge);
 }
 
-static void no_pci_device_is_probed_at_start(void **state)
+unit_test(no_pci_device_is_probed_at_start)
 {
     assert_int_equal(choose(&(struct eal_config){.name = "k"}, &big), 0);
     assert_true(has("-a")); // an allow list with an address that no device has
     assert_false(has("--no-pci"));
 }
 
-static void impossible_memory_is_refused_with_the_remedy(void **state)
+unit_test(impossible_memory_is_refused_with_the_remedy)
 {
     assert_int_equal(choose(&(struct eal_config){.name = "k", .memory_mib = 16}, &small), -EINVAL);
     assert_non_null(strstr(err, "set memory"));
@@ -83,7 +81,7 @@ static void impossible_memory_is_refused_with_the_remedy(void **state)
     assert_non_null(strstr(err, "set memory"));
 }
 
-static void vectors_are_as_wide_as_the_process_may_use(void **state)
+unit_test(vectors_are_as_wide_as_the_process_may_use)
 {
     struct eal_machine narrow = small;
     const char *own[] = {"--force-max-simd-bitwidth=128", NULL};
@@ -98,7 +96,7 @@ static void vectors_are_as_wide_as_the_process_may_use(void **state)
     assert_false(has("--force-max-simd-bitwidth=256"));
 }
 
-static void extra_arguments_come_last_and_are_bounded(void **state)
+unit_test(extra_arguments_come_last_and_are_bounded)
 {
     const char *two[] = {"--legacy-mem", "--foo=bar", NULL};
     const char *many[EAL_ARGS_MAX + 1];
@@ -111,26 +109,11 @@ static void extra_arguments_come_last_and_are_bounded(void **state)
     assert_int_equal(choose(&(struct eal_config){.name = "k", .extra = many}, &small), -E2BIG);
 }
 
-static void this_machine_has_memory_and_cores(void **state)
+unit_test(this_machine_has_memory_and_cores)
 {
     struct eal_machine m;
 
     eal_machine_read(&m);
     assert_true(m.ram_mib > 0);
     assert_true(m.cpus[0] >= '0' && m.cpus[0] <= '9');
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(machine_without_huge_pages_gets_ordinary_ones),
-        cmocka_unit_test(machine_with_enough_huge_pages_uses_them),
-        cmocka_unit_test(huge_pages_are_left_alone_when_forbidden_or_too_few),
-        cmocka_unit_test(no_pci_device_is_probed_at_start),
-        cmocka_unit_test(impossible_memory_is_refused_with_the_remedy),
-        cmocka_unit_test(vectors_are_as_wide_as_the_process_may_use),
-        cmocka_unit_test(extra_arguments_come_last_and_are_bounded),
-        cmocka_unit_test(this_machine_has_memory_and_cores),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // eal_dir_test.c - removes only the directories of killed programs
 #include "core/eal_args.h"
+#include "tests/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static char base[] = "/tmp/kamuee-dirs-XXXXXX";
 
@@ -50,7 +47,7 @@ static pid_t another(const char *name)
     return pid;
 }
 
-static void what_the_dead_left_goes_and_all_else_stays(void **state)
+unit_test(what_the_dead_left_goes_and_all_else_stays)
 {
     static const char *const stay[] = {"kamuee-full", "another-program", "kamuee-lives",
                                        "kamuee-mine"};
@@ -101,8 +98,5 @@ static int clear(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_dead_left_goes_and_all_else_stays)};
-
-    return cmocka_run_group_tests(tests, make, clear);
+    return unit_tests_run(make, clear);
 }

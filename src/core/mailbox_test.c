@@ -7,17 +7,14 @@
 #include <event2/thread.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "core/rcu.h"
+#include "tests/unit.h"
 
 static struct event_base *loop; // of the rib_manager thread
 static struct thread *owner;
@@ -71,7 +68,9 @@ static void nothing(void *arg)
 {
 }
 
-static void calls_run_once_in_order_on_the_owners_thread(void **state)
+#define mailbox_test(name) unit_test_of(name, start_owner, stop_owner)
+
+mailbox_test(calls_run_once_in_order_on_the_owners_thread)
 {
     n_run = n_disorder = 0;
     for (uintptr_t i = 0; i < 100000; i++)
@@ -97,7 +96,7 @@ static void *let_go_later(void *arg)
 }
 
 // mailbox_call, in contrast, waits for room.
-static void full_box_refuses(void **state)
+mailbox_test(full_box_refuses)
 {
     pthread_t later;
     unsigned n = 0;
@@ -150,7 +149,7 @@ static struct owned *own(void)
     return calloc(1, sizeof(struct owned));
 }
 
-static void call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it(void **state)
+mailbox_test(call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it)
 {
     n_dropped_early = 0;
     // Gives up while the call runs.
@@ -165,7 +164,7 @@ static void call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_i
     assert_int_equal(n_dropped_early, 0);
 }
 
-static void closing_runs_and_drops_what_timed_out(void **state)
+mailbox_test(closing_runs_and_drops_what_timed_out)
 {
     n_dropped_early = 0;
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30), -ETIMEDOUT);
@@ -179,7 +178,7 @@ static void closing_runs_and_drops_what_timed_out(void **state)
     assert_int_equal(n_dropped_early, 0);
 }
 
-static void call_in_time_stays_the_callers(void **state)
+mailbox_test(call_in_time_stays_the_callers)
 {
     struct owned *o = own();
 
@@ -206,18 +205,18 @@ static void stop_all_of_us(void *arg)
     waitpid(child, NULL, 0);
 }
 
-static void who_stood_still_has_not_waited(void **state)
+mailbox_test(who_stood_still_has_not_waited)
 {
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, stop_all_of_us, NULL, NULL, 700), 0);
 }
 
-static void role_without_a_box_is_not_connected(void **state)
+unit_test(role_without_a_box_is_not_connected)
 {
     assert_int_equal(mailbox_post(ROLE_TAP_MANAGER, nothing, NULL), -ENOTCONN);
     assert_int_equal(mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, NULL, 10), -ENOTCONN);
 }
 
-static void closing_runs_what_is_still_in_the_box(void **state)
+unit_test(closing_runs_what_is_still_in_the_box)
 {
     struct event_base *mine = event_base_new();
 
@@ -235,23 +234,9 @@ static void closing_runs_what_is_still_in_the_box(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(calls_run_once_in_order_on_the_owners_thread, start_owner,
-                                        stop_owner),
-        cmocka_unit_test_setup_teardown(full_box_refuses, start_owner, stop_owner),
-        cmocka_unit_test_setup_teardown(
-            call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it, start_owner,
-            stop_owner),
-        cmocka_unit_test_setup_teardown(closing_runs_and_drops_what_timed_out, start_owner,
-                                        stop_owner),
-        cmocka_unit_test_setup_teardown(call_in_time_stays_the_callers, start_owner, stop_owner),
-        cmocka_unit_test_setup_teardown(who_stood_still_has_not_waited, start_owner, stop_owner),
-        cmocka_unit_test(role_without_a_box_is_not_connected),
-        cmocka_unit_test(closing_runs_what_is_still_in_the_box),
-    };
     evthread_use_pthreads();
     rcu_init();
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = unit_tests_run(NULL, NULL);
     rcu_fini();
     libevent_global_shutdown();
     return r;

@@ -5,17 +5,14 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "core/aside.h"
 #include "core/mailbox.h"
 #include "core/rcu.h"
+#include "tests/unit.h"
 
 static int begin_result;
 static unsigned n_begun, n_ended, n_before;
@@ -57,7 +54,7 @@ static int stop(void **state)
     return 0;
 }
 
-static void a_manager_that_cannot_begin_is_not_started(void **state)
+unit_test(a_manager_that_cannot_begin_is_not_started)
 {
     n_begun = n_ended = 0;
     begin_result = -ENOSPC;
@@ -85,7 +82,9 @@ static int add(void *arg)
     return s->a;
 }
 
-static void a_call_returns_its_result(void **state)
+#define manager_test(name) unit_test_of(name, start, stop)
+
+manager_test(a_call_returns_its_result)
 {
     struct sum s = {20, 22};
 
@@ -131,7 +130,7 @@ static void call_in_turn(void *ctx)
     result_of_turn = manager_call(ROLE_RIB_MANAGER, add, &changing, sizeof changing);
 }
 
-static void a_call_has_the_argument_of_its_begin(void **state)
+manager_test(a_call_has_the_argument_of_its_begin)
 {
     changing = (struct sum){20, 22};
     result_of_turn = 0;
@@ -188,7 +187,7 @@ static void run_control(void)
     }
 }
 
-static void answers_come_in_order_when_control_was_busy(void **state)
+manager_test(answers_come_in_order_when_control_was_busy)
 {
     n_answered = n_disorder = 0;
     for (unsigned i = 0; i < QUESTIONS; i++)
@@ -214,13 +213,6 @@ static void answers_come_in_order_when_control_was_busy(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_manager_that_cannot_begin_is_not_started),
-        cmocka_unit_test_setup_teardown(a_call_returns_its_result, start, stop),
-        cmocka_unit_test(a_manager_can_run_its_own_rounds),
-        cmocka_unit_test_setup_teardown(a_call_has_the_argument_of_its_begin, start, stop),
-        cmocka_unit_test_setup_teardown(answers_come_in_order_when_control_was_busy, start, stop),
-    };
     int r;
 
     sem_init(&held, 0, 0);
@@ -232,7 +224,7 @@ int main(void)
     control = event_base_new();
     if (!control || mailbox_open(control))
         return 1;
-    r = cmocka_run_group_tests(tests, NULL, NULL);
+    r = unit_tests_run(NULL, NULL);
     mailbox_close();
     event_base_free(control);
     rcu_thread_unregister();

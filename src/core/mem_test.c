@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mem_test.c - named regions: zeroed, aligned, listed
 #include "core/mem.h"
+#include "tests/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 struct sum {
     unsigned n;
@@ -28,7 +26,7 @@ static void add(void *ctx, const struct mem_region *r)
                 !strcmp(r->pages, "plain"));
 }
 
-static void region_is_zeroed_aligned_and_listed_until_unmapped(void **state)
+unit_test(region_is_zeroed_aligned_and_listed_until_unmapped)
 {
     const size_t sizes[] = {1, 4096, 100000, 2 << 20, (5 << 20) + 1, 64 << 20};
 
@@ -51,7 +49,7 @@ static void region_is_zeroed_aligned_and_listed_until_unmapped(void **state)
     }
 }
 
-static void only_what_was_touched_is_used(void **state)
+unit_test(only_what_was_touched_is_used)
 {
     const size_t bytes = 512u << 20; // too large for explicit huge pages
     struct sum s = {0};
@@ -68,20 +66,10 @@ static void only_what_was_touched_is_used(void **state)
     mem_unmap(p, bytes);
 }
 
-static void empty_or_impossible_region_is_refused_with_errno(void **state)
+unit_test(empty_or_impossible_region_is_refused_with_errno)
 {
     assert_null(mem_map("none", 0));
     assert_int_equal(errno, EINVAL);
     assert_null(mem_map("too big", (size_t)1 << 55));
     assert_int_equal(errno, ENOMEM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_is_zeroed_aligned_and_listed_until_unmapped),
-        cmocka_unit_test(only_what_was_touched_is_used),
-        cmocka_unit_test(empty_or_impossible_region_is_refused_with_errno),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 // rcu_test.c - grace periods wait for online readers only
 #include "core/rcu.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "core/thread.h"
+#include "tests/unit.h"
 
 struct thing {
     struct rcu_retired retired;
@@ -93,12 +90,12 @@ static void readers_never_see_a_retired_thing_die(void (*read)(void *arg))
     free(things);
 }
 
-static void readers_that_poll_never_see_a_retired_thing_die(void **state)
+unit_test(readers_that_poll_never_see_a_retired_thing_die)
 {
     readers_never_see_a_retired_thing_die(reader_as_manager);
 }
 
-static void readers_that_come_and_go_never_see_a_retired_thing_die(void **state)
+unit_test(readers_that_come_and_go_never_see_a_retired_thing_die)
 {
     readers_never_see_a_retired_thing_die(read_thing_now_and_then);
 }
@@ -112,7 +109,7 @@ static void hold_for_a_while(void *arg)
     rcu_offline();
 }
 
-static void synchronize_waits_for_an_online_reader(void **state)
+unit_test(synchronize_waits_for_an_online_reader)
 {
     struct thread *t;
 
@@ -133,7 +130,7 @@ static void sleep_offline(void *arg)
 }
 
 // Managers sleep offline; otherwise no grace period would ever end.
-static void synchronize_does_not_wait_for_a_sleeping_manager(void **state)
+unit_test(synchronize_does_not_wait_for_a_sleeping_manager)
 {
     struct thread *t;
 
@@ -146,7 +143,7 @@ static void synchronize_does_not_wait_for_a_sleeping_manager(void **state)
     thread_join(t);
 }
 
-static void synchronize_from_an_online_reader_does_not_wait_for_itself(void **state)
+unit_test(synchronize_from_an_online_reader_does_not_wait_for_itself)
 {
     rcu_thread_register();
     rcu_synchronize();
@@ -162,7 +159,7 @@ static void retire_again(struct rcu_retired *r)
     n_freed++;
 }
 
-static void fini_runs_what_is_still_waiting(void **state)
+unit_test(fini_runs_what_is_still_waiting)
 {
     n_freed = 0;
     rcu_retire(&again.retired, retire_again);
@@ -177,7 +174,7 @@ static void retire_once_more(struct rcu_retired *r)
         rcu_retire(r, retire_once_more);
 }
 
-static void a_callback_may_retire_again(void **state)
+unit_test(a_callback_may_retire_again)
 {
     n_freed = 0;
     rcu_retire(&again.retired, retire_once_more);
@@ -193,7 +190,7 @@ static void note_order(struct rcu_retired *r)
     order[n_freed++] = (unsigned)((struct thing *)r)->alive;
 }
 
-static void callbacks_run_in_the_order_of_retiring(void **state)
+unit_test(callbacks_run_in_the_order_of_retiring)
 {
     struct thing things[3] = {{.alive = 1}, {.alive = 2}, {.alive = 3}};
 
@@ -206,18 +203,8 @@ static void callbacks_run_in_the_order_of_retiring(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readers_that_poll_never_see_a_retired_thing_die),
-        cmocka_unit_test(readers_that_come_and_go_never_see_a_retired_thing_die),
-        cmocka_unit_test(synchronize_waits_for_an_online_reader),
-        cmocka_unit_test(synchronize_does_not_wait_for_a_sleeping_manager),
-        cmocka_unit_test(synchronize_from_an_online_reader_does_not_wait_for_itself),
-        cmocka_unit_test(a_callback_may_retire_again),
-        cmocka_unit_test(callbacks_run_in_the_order_of_retiring),
-        cmocka_unit_test(fini_runs_what_is_still_waiting),
-    };
     rcu_init();
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = unit_tests_run(NULL, NULL);
     rcu_fini();
     return r;
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // starter_test.c - started programs are our children; a program that others can write is refused
 #include <errno.h>
-#include <setjmp.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "core/starter.h"
+#include "tests/unit.h"
 
 static int end_of(const char *program, const char *word)
 {
@@ -27,13 +23,13 @@ static int end_of(const char *program, const char *word)
     return status;
 }
 
-static void test_it_is_our_child(void **state)
+unit_test(test_it_is_our_child)
 {
     assert_int_equal(end_of("/bin/true", "x"), 0);
     assert_int_equal(WEXITSTATUS(end_of("/bin/false", "x")), 1);
 }
 
-static void test_it_can_be_ended(void **state)
+unit_test(test_it_can_be_ended)
 {
     pid_t p;
     int status;
@@ -46,7 +42,7 @@ static void test_it_can_be_ended(void **state)
 }
 
 // It is descriptor 3, and there are no others.
-static void test_it_has_the_descriptor(void **state)
+unit_test(test_it_has_the_descriptor)
 {
     char path[] = "/tmp/starter_test.XXXXXX", said[64] = "";
     const char script[] = "#!/bin/sh\n[ -e /proc/$$/fd/4 ] || echo alone >&3\n";
@@ -82,7 +78,7 @@ static pid_t starter_pid(void)
     return pid;
 }
 
-static void test_a_stopped_starter_goes_on(void **state)
+unit_test(test_a_stopped_starter_goes_on)
 {
     pid_t starter = starter_pid();
 
@@ -92,7 +88,7 @@ static void test_a_stopped_starter_goes_on(void **state)
     assert_int_equal(end_of("/bin/true", "x"), 0);
 }
 
-static void test_what_is_not_there(void **state)
+unit_test(test_what_is_not_there)
 {
     pid_t p = 1;
 
@@ -102,7 +98,7 @@ static void test_what_is_not_there(void **state)
 }
 
 // A program that its group can write, or that another user owns.
-static void test_only_what_is_roots(void **state)
+unit_test(test_only_what_is_roots)
 {
     char path[] = "/tmp/starter_test.XXXXXX";
     int fd = mkstemp(path);
@@ -123,7 +119,7 @@ static void test_only_what_is_roots(void **state)
 }
 
 // With our arguments in order and the word itself, but without our watchdog's pid.
-static void test_a_successor_has_our_arguments_and_environment(void **state)
+unit_test(test_a_successor_has_our_arguments_and_environment)
 {
     static const char text[] =
         "#!/bin/sh\necho \"$# $1 $2 $3 $STARTER_TEST ${WATCHDOG_PID-none}\" >&3\n";
@@ -164,14 +160,5 @@ static int end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_is_our_child),
-        cmocka_unit_test(test_it_can_be_ended),
-        cmocka_unit_test(test_it_has_the_descriptor),
-        cmocka_unit_test(test_a_stopped_starter_goes_on),
-        cmocka_unit_test(test_what_is_not_there),
-        cmocka_unit_test(test_only_what_is_roots),
-        cmocka_unit_test(test_a_successor_has_our_arguments_and_environment),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
+    return unit_tests_run(begin, end);
 }

@@ -4,13 +4,10 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "core/rcu.h"
+#include "tests/unit.h"
 
 static struct {
     enum thread_role role;
@@ -39,7 +36,7 @@ static int first_core(void)
     return cpu;
 }
 
-static void thread_has_its_role_slot_and_core(void **state)
+unit_test(thread_has_its_role_slot_and_core)
 {
     struct thread *t;
     int cpu = first_core(), ran = 0;
@@ -58,7 +55,7 @@ static void thread_has_its_role_slot_and_core(void **state)
     assert_null(thread_of_slot(THREAD_SLOT_RIB_MANAGER));
 }
 
-static void thread_on_a_core_that_does_not_exist_is_refused(void **state)
+unit_test(thread_on_a_core_that_does_not_exist_is_refused)
 {
     struct thread *t = NULL;
 
@@ -70,7 +67,7 @@ static void thread_on_a_core_that_does_not_exist_is_refused(void **state)
 }
 
 // A forwarder needs a running DPDK, which this test does not start.
-static void forwarder_without_dpdk_is_refused(void **state)
+unit_test(forwarder_without_dpdk_is_refused)
 {
     struct thread *t = NULL;
     int ran = 0;
@@ -80,7 +77,7 @@ static void forwarder_without_dpdk_is_refused(void **state)
     assert_null(thread_of_slot(THREAD_SLOT_FORWARDER));
 }
 
-static void managers_float_over_the_slow_cores(void **state)
+unit_test(managers_float_over_the_slow_cores)
 {
     struct thread *t;
     int cpu = first_core(), ran = 0;
@@ -97,7 +94,7 @@ static void managers_float_over_the_slow_cores(void **state)
     thread_set_slow_cores(NULL, 0);
 }
 
-static void cpu_time_of_a_thread_grows(void **state)
+unit_test(cpu_time_of_a_thread_grows)
 {
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     const struct thread *me = thread_of_slot(THREAD_SLOT_CONTROL);
@@ -111,15 +108,8 @@ static void cpu_time_of_a_thread_grows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(thread_has_its_role_slot_and_core),
-        cmocka_unit_test(thread_on_a_core_that_does_not_exist_is_refused),
-        cmocka_unit_test(forwarder_without_dpdk_is_refused),
-        cmocka_unit_test(managers_float_over_the_slow_cores),
-        cmocka_unit_test(cpu_time_of_a_thread_grows),
-    };
     rcu_init();
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = unit_tests_run(NULL, NULL);
     rcu_fini();
     return r;
 }

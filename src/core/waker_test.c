@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waker_test.c - no thread sleeps while it has work
 #include "core/waker.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define HANDED 20000u
 #define LOST_MS 20000 // far beyond any scheduling delay: a longer sleep is a lost wake-up
@@ -25,7 +22,7 @@ static bool is_readable(void)
     return poll(&p, 1, 0) == 1;
 }
 
-static void who_is_awake_is_not_written_to(void **state)
+unit_test(who_is_awake_is_not_written_to)
 {
     assert_int_equal(waker_init(&waker), 0);
     waker_wake(&waker);
@@ -33,7 +30,7 @@ static void who_is_awake_is_not_written_to(void **state)
     waker_fini(&waker);
 }
 
-static void who_sleeps_is_woken_once_and_starts_afresh(void **state)
+unit_test(who_sleeps_is_woken_once_and_starts_afresh)
 {
     assert_int_equal(waker_init(&waker), 0);
     for (unsigned i = 0; i < 3; i++) {
@@ -68,7 +65,7 @@ static void *sleep_and_take(void *arg)
     return NULL;
 }
 
-static void no_wake_up_is_lost_between_two_threads(void **state)
+unit_test(no_wake_up_is_lost_between_two_threads)
 {
     pthread_t thread;
     bool lost = false;
@@ -98,7 +95,7 @@ static bool readable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
-static void a_file_that_woke_is_emptied(void **state)
+unit_test(a_file_that_woke_is_emptied)
 {
     int fd = eventfd(0, EFD_NONBLOCK);
     uint64_t n = 1;
@@ -111,7 +108,7 @@ static void a_file_that_woke_is_emptied(void **state)
 }
 
 // Like the file of a vhost queue: an epoll set of the driver with an eventfd that nobody reads.
-static void an_edge_tells_each_event_of_a_file_that_nobody_empties(void **state)
+unit_test(an_edge_tells_each_event_of_a_file_that_nobody_empties)
 {
     int fd = eventfd(0, EFD_NONBLOCK), set = epoll_create1(0), edge;
     struct epoll_event e = {.events = EPOLLIN, .data.fd = set};
@@ -132,16 +129,4 @@ static void an_edge_tells_each_event_of_a_file_that_nobody_empties(void **state)
     assert_int_equal(waker_edge_new(-1), -1);
     close(set);
     close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_awake_is_not_written_to),
-        cmocka_unit_test(who_sleeps_is_woken_once_and_starts_afresh),
-        cmocka_unit_test(no_wake_up_is_lost_between_two_threads),
-        cmocka_unit_test(a_file_that_woke_is_emptied),
-        cmocka_unit_test(an_edge_tells_each_event_of_a_file_that_nobody_empties),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // keep_test.c - the keeper returns its descriptors, and only to the right user
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +19,7 @@
 #include "core/starter.h"
 #include "main/keep.h"
 #include "main/keeper_protocol.h"
+#include "tests/unit.h"
 
 static char dir[40], path[80];
 static unsigned n_taken;
@@ -88,7 +85,9 @@ static void assert_file_has(int fd, const char *text)
     close(fd);
 }
 
-static void what_was_put_is_there_after_a_crash(void **state)
+#define keeper_test(name) unit_test_of(name, set_up, tear_down)
+
+keeper_test(what_was_put_is_there_after_a_crash)
 {
     int s = connect_keeper(), one = file_with("one"), two = file_with("two");
 
@@ -110,7 +109,7 @@ static void what_was_put_is_there_after_a_crash(void **state)
     end_keeper(s);
 }
 
-static void a_stop_leaves_nothing(void **state)
+keeper_test(a_stop_leaves_nothing)
 {
     int s = connect_keeper(), one = file_with("one");
 
@@ -123,7 +122,7 @@ static void a_stop_leaves_nothing(void **state)
     end_keeper(s);
 }
 
-static void the_connection_tells_that_the_keeper_was_killed(void **state)
+keeper_test(the_connection_tells_that_the_keeper_was_killed)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
@@ -141,7 +140,7 @@ static void the_connection_tells_that_the_keeper_was_killed(void **state)
     close(pair[1]);
 }
 
-static void nonsense_ends_the_connection_and_not_the_keeper(void **state)
+keeper_test(nonsense_ends_the_connection_and_not_the_keeper)
 {
     int s = connect_keeper(), one = file_with("one"), other;
     char byte;
@@ -160,7 +159,7 @@ static void nonsense_ends_the_connection_and_not_the_keeper(void **state)
 }
 
 // Only root can become another user.
-static void another_user_gets_nothing(void **state)
+keeper_test(another_user_gets_nothing)
 {
     int s, one, status;
     pid_t child;
@@ -192,7 +191,7 @@ static void another_user_gets_nothing(void **state)
     end_keeper(s);
 }
 
-static void two_run_directories_have_two_keepers(void **state)
+keeper_test(two_run_directories_have_two_keepers)
 {
     char first[80];
     int one = file_with("one"), s = connect_keeper(), t;
@@ -229,7 +228,7 @@ static int open_keeper(void)
     return s;
 }
 
-static void a_stopped_keeper_gives_what_it_has(void **state)
+keeper_test(a_stopped_keeper_gives_what_it_has)
 {
     int s = open_keeper(), one = file_with("one"), two = file_with("two");
     char name[16];
@@ -257,7 +256,7 @@ static void a_stopped_keeper_gives_what_it_has(void **state)
 }
 
 // Like a keeper that waits for a file system, or whose executable is broken.
-static void a_keeper_that_never_answers_is_ended_and_another_one_begins(void **state)
+keeper_test(a_keeper_that_never_answers_is_ended_and_another_one_begins)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     char ready;
@@ -284,7 +283,7 @@ static void a_keeper_that_never_answers_is_ended_and_another_one_begins(void **s
     end_keeper(s);
 }
 
-static void a_path_that_is_too_long_is_said(void **state)
+keeper_test(a_path_that_is_too_long_is_said)
 {
     char err[300] = "", longer[200];
 
@@ -297,18 +296,6 @@ static void a_path_that_is_too_long_is_said(void **state)
 int main(void)
 {
     bug_on(starter_begin());
-#define KEEPER_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        KEEPER_TEST(what_was_put_is_there_after_a_crash),
-        KEEPER_TEST(a_stop_leaves_nothing),
-        KEEPER_TEST(the_connection_tells_that_the_keeper_was_killed),
-        KEEPER_TEST(nonsense_ends_the_connection_and_not_the_keeper),
-        KEEPER_TEST(another_user_gets_nothing),
-        KEEPER_TEST(two_run_directories_have_two_keepers),
-        KEEPER_TEST(a_stopped_keeper_gives_what_it_has),
-        KEEPER_TEST(a_keeper_that_never_answers_is_ended_and_another_one_begins),
-        KEEPER_TEST(a_path_that_is_too_long_is_said),
-    };
 
-    return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
+    return unit_tests_run(NULL, NULL);
 }

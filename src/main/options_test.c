@@ -5,19 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/log.h"
+#include "tests/unit.h"
 
 static struct options o;
 static int code;
@@ -30,7 +27,7 @@ static bool parse(char *arg1, char *arg2)
     return options_parse(arg2 ? 3 : arg1 ? 2 : 1, argv, &o, &code);
 }
 
-static void no_options_mean_the_usual_places(void **state)
+unit_test(no_options_mean_the_usual_places)
 {
     assert_true(parse(NULL, NULL));
     assert_string_equal(o.config_path, "/etc/kamuee/kamuee.conf");
@@ -41,7 +38,7 @@ static void no_options_mean_the_usual_places(void **state)
     assert_int_equal(o.log_level, -1);
 }
 
-static void values_are_taken_and_checked(void **state)
+unit_test(values_are_taken_and_checked)
 {
     assert_true(parse("--memory", "256"));
     assert_int_equal(o.memory_mib, 256);
@@ -70,7 +67,7 @@ static void values_are_taken_and_checked(void **state)
     assert_int_equal(code, EXIT_USAGE);
 }
 
-static void version_and_help_end_well(void **state)
+unit_test(version_and_help_end_well)
 {
     assert_false(parse("--version", NULL));
     assert_int_equal(code, EXIT_OK);
@@ -78,7 +75,7 @@ static void version_and_help_end_well(void **state)
     assert_int_equal(code, EXIT_OK);
 }
 
-static void second_instance_is_refused_and_told_the_first_ones_pid(void **state)
+unit_test(second_instance_is_refused_and_told_the_first_ones_pid)
 {
     char dir[] = "/tmp/kamuee-instance-XXXXXX", err[300] = "", pid[24];
 
@@ -97,7 +94,7 @@ static void second_instance_is_refused_and_told_the_first_ones_pid(void **state)
     assert_int_equal(rmdir(dir), 0); // the lock file is gone
 }
 
-static void lock_of_a_killed_instance_is_taken_over(void **state)
+unit_test(lock_of_a_killed_instance_is_taken_over)
 {
     char dir[] = "/tmp/kamuee-instance-XXXXXX", path[64], err[300] = "", text[24] = "";
 
@@ -116,7 +113,7 @@ static void lock_of_a_killed_instance_is_taken_over(void **state)
 }
 
 // Like a new kamueed that hangs in an upgrade after the old one was killed.
-static void whoever_has_the_lock_of_a_dead_owner_is_ended(void **state)
+unit_test(whoever_has_the_lock_of_a_dead_owner_is_ended)
 {
     char dir[] = "/tmp/kamuee-instance-XXXXXX", path[64], err[300] = "", ready;
     int to[2], status;
@@ -141,7 +138,7 @@ static void whoever_has_the_lock_of_a_dead_owner_is_ended(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static void impossible_run_directory_is_explained(void **state)
+unit_test(impossible_run_directory_is_explained)
 {
     char err[300] = "";
 
@@ -149,18 +146,4 @@ static void impossible_run_directory_is_explained(void **state)
     assert_non_null(strstr(err, "--run-dir"));
     assert_true(instance_lock("/dev/null", err, sizeof err) < 0);
     assert_non_null(strstr(err, "not a directory"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_options_mean_the_usual_places),
-        cmocka_unit_test(values_are_taken_and_checked),
-        cmocka_unit_test(version_and_help_end_well),
-        cmocka_unit_test(second_instance_is_refused_and_told_the_first_ones_pid),
-        cmocka_unit_test(lock_of_a_killed_instance_is_taken_over),
-        cmocka_unit_test(whoever_has_the_lock_of_a_dead_owner_is_ended),
-        cmocka_unit_test(impossible_run_directory_is_explained),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/log.h"
 #include "core/starter.h"
 #include "main/modules.h"
+#include "tests/unit.h"
 
 static char said[4096]; // the child's stderr
 
@@ -170,7 +166,7 @@ static int in_child(bool (*check)(void), bool names_helper)
     return status;
 }
 
-static void test_refused(void **state)
+unit_test(test_refused)
 {
     bool (*const checks[])(void) = {run_program,       look_into_parent,     become_other_user,
                                     other_sockets,     executable_memory,    the_kernel_itself,
@@ -182,19 +178,19 @@ static void test_refused(void **state)
     }
 }
 
-static void test_a_process_is_refused(void **state)
+unit_test(test_a_process_is_refused)
 {
     assert_int_equal(in_child(fork_process, true), 0);
     assert_int_equal(in_child(spawn_process, true), 0);
 }
 
-static void test_the_call_is_named(void **state)
+unit_test(test_the_call_is_named)
 {
     assert_int_equal(in_child(run_program, true), 0);
     assert_non_null(strstr(said, "call=execve\n"));
 }
 
-static void test_allowed(void **state)
+unit_test(test_allowed)
 {
     assert_int_equal(in_child(files_and_sockets, true), 0);
     assert_string_equal(said, "");
@@ -204,7 +200,7 @@ static void test_allowed(void **state)
     assert_non_null(strstr(said, "call=unshare\n"));
 }
 
-static void test_abort_ends_it(void **state)
+unit_test(test_abort_ends_it)
 {
     char err[300];
     int status;
@@ -224,12 +220,5 @@ int main(void)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return 0; // not in force there (system_calls.c)
 #endif
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_a_process_is_refused),
-        cmocka_unit_test(test_the_call_is_named),
-        cmocka_unit_test(test_allowed),
-        cmocka_unit_test(test_abort_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_tests_run(NULL, NULL);
 }

@@ -44,22 +44,9 @@ static void be_forwarder(unsigned i)
 
 // --- once per program ---
 
-static struct CMUnitTest *test;
-static size_t n_tests;
-
-void path_test_add(const struct CMUnitTest *t)
-{
-    test = realloc(test, (n_tests + 1) * sizeof *test);
-    if (!test)
-        abort();
-    test[n_tests++] = *t;
-}
-
 int path_run(void)
 {
-    if (!n_tests) // none was linked
-        return 1;
-    return _cmocka_run_group_tests("path", test, n_tests, rig_group_setup, rig_group_teardown);
+    return unit_tests_run(rig_group_setup, rig_group_teardown);
 }
 
 __attribute__((weak)) void rig_begin(void)

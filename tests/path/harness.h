@@ -22,14 +22,9 @@
 #ifndef PATH_HARNESS_H
 #define PATH_HARNESS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/ip.h"
 #include "forwarder/forwarder.h"
@@ -44,6 +39,7 @@
 #include "table/plan.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 #define RIG_PORTS 4
 #define RIG_QUEUES 2
@@ -166,16 +162,7 @@ int rig_teardown(void **state);
 int rig_group_setup(void **state);
 int rig_group_teardown(void **state);
 
-// Defines a test: path_test(name) { ... }. Tests run in the order of their file.
-#define path_test(name) path_test_of(name, rig_setup, rig_teardown)
-#define path_test_of(name, setup, teardown)                                                        \
-    static void name(void **state);                                                                \
-    __attribute__((constructor(1000 + __LINE__))) static void name##_add(void)                     \
-    {                                                                                              \
-        path_test_add(&(struct CMUnitTest){#name, name, setup, teardown, NULL});                   \
-    }                                                                                              \
-    static void name(void **state)
-void path_test_add(const struct CMUnitTest *test);
+#define path_test(name) unit_test_of(name, rig_setup, rig_teardown)
 int path_run(void); // what main() does, unless a test program has its own
 
 #endif

@@ -4,11 +4,7 @@
 //
 // Calls acl_manager's work without its thread, with real lists and sets. Compares the state in
 // force with the linear oracle, and counters with the counts of a forwarder.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +21,7 @@
 #include "table/acl_target.h"
 #include "table/counter.h"
 #include "table/grace.h"
+#include "tests/unit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -162,7 +159,16 @@ static void start(void)
     assert_int_equal(go_to(w, true), 0);
 }
 
-static void lists_and_sets_are_found_by_forwarders(void **state)
+static int empty(void **state)
+{
+    go_to(wanted_new(), true);
+    assert_int_equal(acl_active.list.n + acl_active.set.n, 0);
+    return 0;
+}
+
+#define emptied_test(name) unit_test_of(name, NULL, empty)
+
+emptied_test(lists_and_sets_are_found_by_forwarders)
 {
     start();
     assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 443)), 10);
@@ -172,7 +178,7 @@ static void lists_and_sets_are_found_by_forwarders(void **state)
     assert_int_equal(content("edge")->verb[content("edge")->slots], ACL_DENY);
 }
 
-static void counters_of_rules_that_stay_are_kept(void **state)
+emptied_test(counters_of_rules_that_stay_are_kept)
 {
     struct acl_desired *w = wanted_new();
 
@@ -227,7 +233,7 @@ static void go_to_rules(const char *rules, bool stays)
 
 // Rules are added, deleted, get another action, and reuse each other's slots; some changes are
 // reverted, and counters are cleared.
-static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **state)
+emptied_test(totals_by_verdict_never_fall_whatever_becomes_of_the_rules)
 {
     const struct acl_key4 web = key("1.1.1.1", "10.0.0.1", 6, 443),
                           other = key("1.1.1.1", "10.0.0.1", 6, 80),
@@ -279,7 +285,7 @@ static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **st
     assert_totals(50, 1, 50, 0, 100);
 }
 
-static void one_rule_comes_and_goes_in_place(void **state)
+emptied_test(one_rule_comes_and_goes_in_place)
 {
     start();
     const struct acl_content *before = content("edge");
@@ -309,7 +315,7 @@ static void one_rule_comes_and_goes_in_place(void **state)
 
 // A rule for every bucket of a side, all of which are full, needs more room than there is:
 // reclaiming builds larger buckets and leaves no garbage.
-static void buckets_that_are_full_come_back_larger(void **state)
+emptied_test(buckets_that_are_full_come_back_larger)
 {
     static char rules[131072];
     struct acl_desired *w = wanted_new();
@@ -341,7 +347,7 @@ static void buckets_that_are_full_come_back_larger(void **state)
     assert_int_equal(pass("edge", key("10.7.0.1", "192.0.2.1", 17, 53)), 50);
 }
 
-static void few_members_change_in_place_and_many_by_a_new_set(void **state)
+emptied_test(few_members_change_in_place_and_many_by_a_new_set)
 {
     struct acl_desired *w = wanted_new();
     struct text many = {0};
@@ -368,7 +374,7 @@ static void few_members_change_in_place_and_many_by_a_new_set(void **state)
     text_free(&many);
 }
 
-static void what_is_taken_back_leaves_no_trace(void **state)
+emptied_test(what_is_taken_back_leaves_no_trace)
 {
     start();
     pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
@@ -400,7 +406,7 @@ static void what_is_taken_back_leaves_no_trace(void **state)
     }
 }
 
-static void what_does_not_fit_or_is_wrong_changes_nothing(void **state)
+emptied_test(what_does_not_fit_or_is_wrong_changes_nothing)
 {
     struct text rules = {0};
     static const struct {
@@ -440,7 +446,7 @@ static void what_does_not_fit_or_is_wrong_changes_nothing(void **state)
     text_free(&rules);
 }
 
-static void files_are_plain_gzip_or_columns(void **state)
+emptied_test(files_are_plain_gzip_or_columns)
 {
     struct acl_desired *w = wanted_new();
     gzFile g = gzopen(gz, "wb");
@@ -479,7 +485,7 @@ static void write_gz(const char *name, const char *line, unsigned long n)
     gzclose(g);
 }
 
-static void a_file_is_bounded_and_is_one(void **state)
+unit_test(a_file_is_bounded_and_is_one)
 {
     struct acl_members m = {0};
     struct acl_lines l = {0};
@@ -507,7 +513,7 @@ static void a_file_is_bounded_and_is_one(void **state)
     unlink(gz);
 }
 
-static void what_others_may_not_read_is_not_repeated(void **state)
+unit_test(what_others_may_not_read_is_not_repeated)
 {
     struct acl_members m = {0};
     struct acl_lines l = {0};
@@ -527,7 +533,7 @@ static void what_others_may_not_read_is_not_repeated(void **state)
     vec_free(&m.item);
 }
 
-static void files_lie_in_stated_directories(void **state)
+unit_test(files_lie_in_stated_directories)
 {
     struct acl_members m = {0};
     char said[800], link[100], dir[90];
@@ -562,7 +568,7 @@ static int go_to_file_and(const char *own)
 
 // A list's own rules come and go next to the rules of a file, which is read again only when it has
 // changed.
-static void list_with_a_file_takes_rules_of_its_own(void **state)
+emptied_test(list_with_a_file_takes_rules_of_its_own)
 {
     const struct timespec moment = {.tv_nsec = 200000000};
 
@@ -608,7 +614,7 @@ static uint32_t seen_at(uint32_t number)
         ->at_s;
 }
 
-static void last_hit_is_when_a_counter_was_found_changed(void **state)
+emptied_test(last_hit_is_when_a_counter_was_found_changed)
 {
     start();
     struct acl_build *b = acl_active_list_find("edge")->build;
@@ -642,7 +648,7 @@ static void last_hit_is_when_a_counter_was_found_changed(void **state)
 }
 
 // Options of few rules are released with the rule, in place or with its list.
-static void meters_sessions_and_redirects_go_with_their_rules(void **state)
+emptied_test(meters_sessions_and_redirects_go_with_their_rules)
 {
     static const char with[] =
         "10 permit ip from 10.0.0.0/8\n20 permit udp police 100 mirror ids redirect to 192.0.2.9\n",
@@ -666,7 +672,7 @@ static void meters_sessions_and_redirects_go_with_their_rules(void **state)
 
 // Lists grow and shrink at random, one or many rules at a time, some reverted: always in agreement
 // with the oracle.
-static void random_changes_agree_with_the_oracle(void **state)
+emptied_test(random_changes_agree_with_the_oracle)
 {
     unsigned seed = 7;
 
@@ -703,7 +709,7 @@ static void random_changes_agree_with_the_oracle(void **state)
     }
 }
 
-static void damaged_files_are_refused_or_say_what_they_say(void **state)
+unit_test(damaged_files_are_refused_or_say_what_they_say)
 {
     static const char sample[] =
         "number,action,protocol,from,from-port,to,to-port,options\n"
@@ -727,13 +733,6 @@ static void damaged_files_are_refused_or_say_what_they_say(void **state)
 }
 
 // --- frame ---------------------------------------------------------------------------------------
-
-static int empty(void **state)
-{
-    go_to(wanted_new(), true);
-    assert_int_equal(acl_active.list.n + acl_active.set.n, 0);
-    return 0;
-}
 
 static int set_up(void **state)
 {
@@ -764,29 +763,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define kept(test) cmocka_unit_test_teardown(test, empty)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        kept(lists_and_sets_are_found_by_forwarders),
-        kept(counters_of_rules_that_stay_are_kept),
-        kept(totals_by_verdict_never_fall_whatever_becomes_of_the_rules),
-        kept(one_rule_comes_and_goes_in_place),
-        kept(buckets_that_are_full_come_back_larger),
-        kept(few_members_change_in_place_and_many_by_a_new_set),
-        kept(what_is_taken_back_leaves_no_trace),
-        kept(what_does_not_fit_or_is_wrong_changes_nothing),
-        kept(files_are_plain_gzip_or_columns),
-        kept(list_with_a_file_takes_rules_of_its_own),
-        kept(last_hit_is_when_a_counter_was_found_changed),
-        kept(meters_sessions_and_redirects_go_with_their_rules),
-        kept(random_changes_agree_with_the_oracle),
-        cmocka_unit_test(damaged_files_are_refused_or_say_what_they_say),
-        cmocka_unit_test(a_file_is_bounded_and_is_one),
-        cmocka_unit_test(what_others_may_not_read_is_not_repeated),
-        cmocka_unit_test(files_lie_in_stated_directories),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return unit_tests_run(set_up, tear_down);
 }

@@ -2,16 +2,14 @@
 // devargs_test.c - device arguments are read and completed as drivers want them
 #include "base/file.h"
 #include "device/devargs.h"
+#include "tests/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static char out[256];
 
-static void key_is_found_whole_and_only_behind_a_comma(void **state)
+unit_test(key_is_found_whole_and_only_behind_a_comma)
 {
     assert_true(devargs_get("net_af_packet0,iface=eth1,qpairs=2", "iface", out, sizeof out));
     assert_string_equal(out, "eth1");
@@ -24,7 +22,7 @@ static void key_is_found_whole_and_only_behind_a_comma(void **state)
     assert_false(devargs_get("x,iface=0123456789", "iface", out, 10));
 }
 
-static void driver_is_told_apart_from_longer_names(void **state)
+unit_test(driver_is_told_apart_from_longer_names)
 {
     assert_true(devargs_is_driver("net_af_packet12,iface=e", "net_af_packet"));
     assert_true(devargs_is_driver("net_null0", "net_null"));
@@ -34,7 +32,7 @@ static void driver_is_told_apart_from_longer_names(void **state)
     assert_false(devargs_is_driver("net_af", "net_af_packet"));
 }
 
-static void only_packet_sockets_are_shared_in_an_upgrade(void **state)
+unit_test(only_packet_sockets_are_shared_in_an_upgrade)
 {
     assert_true(devargs_is_shared("net_af_packet0,iface=e"));
     assert_true(devargs_is_shared("net_null0"));
@@ -42,7 +40,7 @@ static void only_packet_sockets_are_shared_in_an_upgrade(void **state)
     assert_false(devargs_is_shared("0000:3b:00.0"));
 }
 
-static void places_of_memif_count_where_it_lays_them_out(void **state)
+unit_test(places_of_memif_count_where_it_lays_them_out)
 {
     assert_int_equal(devargs_memif_entries("net_memif0,id=1", 2), 2048);
     assert_int_equal(devargs_memif_entries("net_memif0,role=client,rsize=14", 4),
@@ -54,7 +52,7 @@ static void places_of_memif_count_where_it_lays_them_out(void **state)
     assert_int_equal(devargs_memif_entries("net_null0,rsize=14", 16), 0);
 }
 
-static void socket_is_the_drivers_and_who_listens_on_it_too(void **state)
+unit_test(socket_is_the_drivers_and_who_listens_on_it_too)
 {
     assert_int_equal(devargs_socket("net_memif0,id=1", out, sizeof out), DEVARGS_SOCKET_CALLS);
     assert_string_equal(out, "@/run/memif.sock");
@@ -85,7 +83,7 @@ static void socket_is_the_drivers_and_who_listens_on_it_too(void **state)
     assert_string_equal(out, "");
 }
 
-static void pci_address_is_recognized_with_and_without_domain(void **state)
+unit_test(pci_address_is_recognized_with_and_without_domain)
 {
     assert_true(devargs_is_pci("0000:3b:00.0", out, sizeof out));
     assert_string_equal(out, "0000:3b:00.0");
@@ -97,7 +95,7 @@ static void pci_address_is_recognized_with_and_without_domain(void **state)
     assert_false(devargs_is_pci("", out, sizeof out));
 }
 
-static void kernel_interface_is_known_for_socket_drivers_only(void **state)
+unit_test(kernel_interface_is_known_for_socket_drivers_only)
 {
     devargs_kernel_link("net_af_xdp0,iface=eth5", out, sizeof out);
     assert_string_equal(out, "eth5");
@@ -107,7 +105,7 @@ static void kernel_interface_is_known_for_socket_drivers_only(void **state)
     assert_string_equal(out, "");
 }
 
-static void packet_socket_gets_queues_and_frame_size(void **state)
+unit_test(packet_socket_gets_queues_and_frame_size)
 {
     assert_int_equal(devargs_complete("net_af_packet0,iface=a", 1, 1500, 1024, out, sizeof out), 0);
     assert_string_equal(out, "net_af_packet0,iface=a,framecnt=4096");
@@ -148,7 +146,7 @@ static bool may(const char *devargs)
     return ok;
 }
 
-static void devices_name_files_in_stated_directories_and_run_nothing(void **state)
+unit_test(devices_name_files_in_stated_directories_and_run_nothing)
 {
     static const char *const good[] = {
         "net_null0",
@@ -203,20 +201,4 @@ static void devices_name_files_in_stated_directories_and_run_nothing(void **stat
         if (may(bad[i]))
             fail_msg("taken: %s", bad[i]);
     file_allow_none();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(key_is_found_whole_and_only_behind_a_comma),
-        cmocka_unit_test(driver_is_told_apart_from_longer_names),
-        cmocka_unit_test(only_packet_sockets_are_shared_in_an_upgrade),
-        cmocka_unit_test(places_of_memif_count_where_it_lays_them_out),
-        cmocka_unit_test(socket_is_the_drivers_and_who_listens_on_it_too),
-        cmocka_unit_test(pci_address_is_recognized_with_and_without_domain),
-        cmocka_unit_test(kernel_interface_is_known_for_socket_drivers_only),
-        cmocka_unit_test(packet_socket_gets_queues_and_frame_size),
-        cmocka_unit_test(devices_name_files_in_stated_directories_and_run_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_sensor_test.c - temperatures from recorded sysfs trees and EEPROMs
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "device/port_device.h"
+#include "tests/unit.h"
 
 #define MODULE_SFP 0x2 // RTE_ETH_MODULE_SFF_8472
 #define MODULE_QSFP 0x3
@@ -27,7 +24,7 @@ static void put(const char *folder, const char *file, const char *content)
     text_free(&t);
 }
 
-static void the_hottest_sensor_of_the_device_counts(void **state)
+unit_test(the_hottest_sensor_of_the_device_counts)
 {
     int celsius = 0;
 
@@ -48,7 +45,7 @@ static void the_hottest_sensor_of_the_device_counts(void **state)
                      -ENODATA);
 }
 
-static void a_module_tells_by_its_kind(void **state)
+unit_test(a_module_tells_by_its_kind)
 {
     uint8_t sfp[512] = {0}, qsfp[256] = {0};
     int celsius = 0;
@@ -82,9 +79,5 @@ static int make(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_hottest_sensor_of_the_device_counts),
-        cmocka_unit_test(a_module_tells_by_its_kind),
-    };
-    return cmocka_run_group_tests(tests, make, clean);
+    return unit_tests_run(make, clean);
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_socket_test.c - removes sockets of dead programs, but no living ones and no other files
 #include "device/port_probe.h"
+#include "tests/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static char path[64], err[300];
 
@@ -47,7 +45,9 @@ static int remove_it(void **state)
     return 0;
 }
 
-static void a_file_that_nobody_listens_on_goes(void **state)
+#define socket_test(name) unit_test_of(name, name_it, remove_it)
+
+socket_test(a_file_that_nobody_listens_on_goes)
 {
     close(listen_at(SOCK_SEQPACKET, path));
     assert_int_equal(access(path, F_OK), 0);
@@ -58,7 +58,7 @@ static void a_file_that_nobody_listens_on_goes(void **state)
     assert_false(port_socket_is_taken(path));
 }
 
-static void a_living_programs_file_stays_and_no_call_comes_in(void **state)
+socket_test(a_living_programs_file_stays_and_no_call_comes_in)
 {
     static const int type[] = {SOCK_SEQPACKET, SOCK_STREAM};
 
@@ -75,7 +75,7 @@ static void a_living_programs_file_stays_and_no_call_comes_in(void **state)
     }
 }
 
-static void another_file_stays_and_is_named(void **state)
+socket_test(another_file_stays_and_is_named)
 {
     int fd = open(path, O_CREAT | O_WRONLY, 0600);
 
@@ -86,7 +86,7 @@ static void another_file_stays_and_is_named(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void abstract_names_are_found_and_leave_nothing(void **state)
+socket_test(abstract_names_are_found_and_leave_nothing)
 {
     char name[80];
 
@@ -99,7 +99,7 @@ static void abstract_names_are_found_and_leave_nothing(void **state)
     assert_int_equal(port_socket_clear(name, err, sizeof err), 0);
 }
 
-static void names_that_are_none_are_taken_by_nobody(void **state)
+unit_test(names_that_are_none_are_taken_by_nobody)
 {
     char longest[200];
 
@@ -108,18 +108,4 @@ static void names_that_are_none_are_taken_by_nobody(void **state)
     assert_false(port_socket_is_taken(longest));
     assert_false(port_socket_is_taken(""));
     assert_int_equal(port_socket_clear("", err, sizeof err), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_file_that_nobody_listens_on_goes, name_it, remove_it),
-        cmocka_unit_test_setup_teardown(a_living_programs_file_stays_and_no_call_comes_in, name_it,
-                                        remove_it),
-        cmocka_unit_test_setup_teardown(another_file_stays_and_is_named, name_it, remove_it),
-        cmocka_unit_test_setup_teardown(abstract_names_are_found_and_leave_nothing, name_it,
-                                        remove_it),
-        cmocka_unit_test(names_that_are_none_are_taken_by_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

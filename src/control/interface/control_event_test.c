@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // control_event_test.c - an event reaches its own listeners once, in the order of registration
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "core/thread.h"
 #include "interface/control_event.h"
+#include "tests/unit.h"
 
 static char heard[16];
 
@@ -35,7 +32,7 @@ static void third(const struct control_event *e)
     hear('3', e);
 }
 
-static void listeners_hear_in_order(void **state)
+unit_test(listeners_hear_in_order)
 {
     control_event_tell(EVENT_VR_ADDED, .vr = 7); // nobody listens
     assert_string_equal(heard, "");
@@ -51,8 +48,6 @@ static void listeners_hear_in_order(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(listeners_hear_in_order)};
-
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_tests_run(NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp_test.c - LACP against the tables of IEEE 802.1AX-2014 6.4, and two ends against each other
 #include "lag/lacp.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS 1000000ull
 #define S (1000 * MS)
@@ -93,7 +89,7 @@ static unsigned distributing(const struct end *e)
 
 #define FAST (LACP_ACTIVITY | LACP_TIMEOUT)
 
-static void two_active_ends_are_in_use_after_the_aggregate_wait(void **state)
+unit_test(two_active_ends_are_in_use_after_the_aggregate_wait)
 {
     begin(4, FAST, FAST);
     pass(1900 * MS);
@@ -107,7 +103,7 @@ static void two_active_ends_are_in_use_after_the_aggregate_wait(void **state)
     assert_int_equal(a.port[0].partner.port, 11);
 }
 
-static void somebody_has_to_speak_first(void **state)
+unit_test(somebody_has_to_speak_first)
 {
     begin(1, LACP_TIMEOUT, LACP_TIMEOUT);
     pass(100 * S);
@@ -117,7 +113,7 @@ static void somebody_has_to_speak_first(void **state)
     assert_int_equal(distributing(&a) + distributing(&b), 2);
 }
 
-static void the_partner_says_how_often_it_wants_to_hear(void **state)
+unit_test(the_partner_says_how_often_it_wants_to_hear)
 {
     begin(1, FAST, LACP_ACTIVITY); // a wants the fast rate, b the slow one
     pass(10 * S);
@@ -128,7 +124,7 @@ static void the_partner_says_how_often_it_wants_to_hear(void **state)
     assert_in_range(b.sent[0], 58, 61);
 }
 
-static void a_silent_partner_is_given_up_after_three_seconds_or_ninety(void **state)
+unit_test(a_silent_partner_is_given_up_after_three_seconds_or_ninety)
 {
     begin(1, FAST, FAST);
     pass(5 * S);
@@ -158,7 +154,8 @@ static void a_silent_partner_is_given_up_after_three_seconds_or_ninety(void **st
     assert_int_equal(distributing(&a), 0);
 }
 
-static void who_is_not_heard_is_not_sent_to(void **state) // a link that works one way
+// A link that works one way.
+unit_test(who_is_not_heard_is_not_sent_to)
 {
     begin(2, FAST, FAST);
     pass(5 * S);
@@ -168,7 +165,7 @@ static void who_is_not_heard_is_not_sent_to(void **state) // a link that works o
     assert_int_equal(distributing(&a), 0); // b reports that it is not in sync
 }
 
-static void a_partner_is_not_given_up_because_nobody_listened(void **state)
+unit_test(a_partner_is_not_given_up_because_nobody_listened)
 {
     begin(2, FAST, FAST);
     pass(5 * S);
@@ -184,7 +181,7 @@ static void a_partner_is_not_given_up_because_nobody_listened(void **state)
     assert_int_equal(distributing(&a), 0);
 }
 
-static void a_link_that_goes_down_is_out_at_once(void **state)
+unit_test(a_link_that_goes_down_is_out_at_once)
 {
     uint8_t pdu[LACP_PDU];
 
@@ -201,7 +198,7 @@ static void a_link_that_goes_down_is_out_at_once(void **state)
     assert_int_equal(distributing(&a), 2);
 }
 
-static void no_more_than_three_lacpdus_leave_in_a_second(void **state)
+unit_test(no_more_than_three_lacpdus_leave_in_a_second)
 {
     uint8_t pdu[LACP_PDU] = {1, 1};
 
@@ -257,7 +254,7 @@ static void run_for(struct lacp_port *p, uint64_t ns)
 
 #define UP (FAST | LACP_AGGREGATION)
 
-static void collecting_waits_for_sync_and_distributing_for_collecting(void **state)
+unit_test(collecting_waits_for_sync_and_distributing_for_collecting)
 {
     static const struct {
         uint8_t partner;
@@ -280,7 +277,7 @@ static void collecting_waits_for_sync_and_distributing_for_collecting(void **sta
     }
 }
 
-static void sync_counts_only_from_who_knows_us(void **state)
+unit_test(sync_counts_only_from_who_knows_us)
 {
     static const unsigned at[] = {
         24, 31, 33, 35,
@@ -303,7 +300,7 @@ static void sync_counts_only_from_who_knows_us(void **state)
     assert_false(p->partner.state & LACP_SYNCHRONIZATION);
 }
 
-static void sync_counts_only_while_one_of_the_two_speaks(void **state)
+unit_test(sync_counts_only_while_one_of_the_two_speaks)
 {
     uint8_t pdu[LACP_PDU];
     struct lacp_port *p = alone(LACP_TIMEOUT);
@@ -316,7 +313,7 @@ static void sync_counts_only_while_one_of_the_two_speaks(void **state)
     assert_true(p->partner.state & LACP_SYNCHRONIZATION);
 }
 
-static void another_partner_begins_anew(void **state)
+unit_test(another_partner_begins_anew)
 {
     static const unsigned at[] = {5, 11, 13, 15, 17};
     uint8_t pdu[LACP_PDU];
@@ -336,7 +333,7 @@ static void another_partner_begins_anew(void **state)
     }
 }
 
-static void a_lacpdu_looks_as_the_standard_says(void **state)
+unit_test(a_lacpdu_looks_as_the_standard_says)
 {
     uint8_t pdu[LACP_PDU], expected[LACP_PDU];
     struct lacp_port *p = alone(FAST);
@@ -357,7 +354,7 @@ static void a_lacpdu_looks_as_the_standard_says(void **state)
     assert_memory_equal(pdu, expected, LACP_PDU);
 }
 
-static void links_to_two_partners_are_no_one_lag(void **state)
+unit_test(links_to_two_partners_are_no_one_lag)
 {
     struct lacp_port *all[3];
     uint8_t pdu[LACP_PDU];
@@ -379,7 +376,7 @@ static void links_to_two_partners_are_no_one_lag(void **state)
     assert_string_equal(lacp_reason(&a.port[1]), "other partner than the members in use");
 }
 
-static void a_partner_that_may_not_aggregate_is_used_by_one_link(void **state)
+unit_test(a_partner_that_may_not_aggregate_is_used_by_one_link)
 {
     struct lacp_port *all[2];
     uint8_t pdu[LACP_PDU];
@@ -394,7 +391,7 @@ static void a_partner_that_may_not_aggregate_is_used_by_one_link(void **state)
     assert_int_equal(a.port[0].selected + a.port[1].selected, 1);
 }
 
-static void a_looped_link_is_never_used(void **state)
+unit_test(a_looped_link_is_never_used)
 {
     uint8_t pdu[LACP_PDU];
     struct lacp_port *p = alone(FAST);
@@ -407,7 +404,7 @@ static void a_looped_link_is_never_used(void **state)
     assert_string_equal(lacp_reason(p), "looped");
 }
 
-static void another_rate_is_told_and_interrupts_nothing(void **state)
+unit_test(another_rate_is_told_and_interrupts_nothing)
 {
     begin(1, FAST, FAST);
     pass(5 * S);
@@ -418,7 +415,7 @@ static void another_rate_is_told_and_interrupts_nothing(void **state)
     assert_false(b.port[0].partner.state & LACP_TIMEOUT);
 }
 
-static void another_key_begins_anew(void **state)
+unit_test(another_key_begins_anew)
 {
     begin(1, FAST, FAST);
     pass(5 * S);
@@ -431,7 +428,7 @@ static void another_key_begins_anew(void **state)
     assert_int_equal(distributing(&a), 1);
 }
 
-static void a_marker_is_answered_and_an_answer_is_not(void **state)
+unit_test(a_marker_is_answered_and_an_answer_is_not)
 {
     uint8_t pdu[LACP_PDU] = {2, 1, 1, 16};
 
@@ -440,7 +437,7 @@ static void a_marker_is_answered_and_an_answer_is_not(void **state)
     assert_false(lacp_marker_reply(pdu));
 }
 
-static void whatever_is_said_states_stay_in_order(void **state)
+unit_test(whatever_is_said_states_stay_in_order)
 {
     uint8_t pdu[LACP_PDU];
 
@@ -469,32 +466,4 @@ static void whatever_is_said_states_stay_in_order(void **state)
         }
         now += (uint64_t)random() % (200 * MS);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_active_ends_are_in_use_after_the_aggregate_wait),
-        cmocka_unit_test(somebody_has_to_speak_first),
-        cmocka_unit_test(the_partner_says_how_often_it_wants_to_hear),
-        cmocka_unit_test(a_silent_partner_is_given_up_after_three_seconds_or_ninety),
-        cmocka_unit_test(who_is_not_heard_is_not_sent_to),
-        cmocka_unit_test(a_partner_is_not_given_up_because_nobody_listened),
-        cmocka_unit_test(a_link_that_goes_down_is_out_at_once),
-        cmocka_unit_test(no_more_than_three_lacpdus_leave_in_a_second),
-        cmocka_unit_test(collecting_waits_for_sync_and_distributing_for_collecting),
-        cmocka_unit_test(sync_counts_only_from_who_knows_us),
-        cmocka_unit_test(sync_counts_only_while_one_of_the_two_speaks),
-        cmocka_unit_test(another_partner_begins_anew),
-        cmocka_unit_test(a_lacpdu_looks_as_the_standard_says),
-        cmocka_unit_test(links_to_two_partners_are_no_one_lag),
-        cmocka_unit_test(a_partner_that_may_not_aggregate_is_used_by_one_link),
-        cmocka_unit_test(a_looped_link_is_never_used),
-        cmocka_unit_test(another_rate_is_told_and_interrupts_nothing),
-        cmocka_unit_test(another_key_begins_anew),
-        cmocka_unit_test(a_marker_is_answered_and_an_answer_is_not),
-        cmocka_unit_test(whatever_is_said_states_stay_in_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

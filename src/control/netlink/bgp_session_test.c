@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bgp_session_test.c - which lines of /proc/net/tcp and tcp6 are BGP sessions, and of which peer
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "netlink/netns_use.h"
 #include "netlink/netns.h"
+#include "tests/unit.h"
 
-static void established_connections_of_port_179_are_told_from_others(void **state)
+unit_test(established_connections_of_port_179_are_told_from_others)
 {
     static const struct {
         const char *line, *peer; // NULL: no session
@@ -55,7 +51,7 @@ static bool has_peer(const char *address)
 }
 
 // Needs root: port 179 is privileged.
-static void a_session_of_this_machine_is_seen_until_it_is_closed(void **state)
+unit_test(a_session_of_this_machine_is_seen_until_it_is_closed)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(179)}, from = a;
     int listening = socket(AF_INET, SOCK_STREAM, 0), one = socket(AF_INET, SOCK_STREAM, 0);
@@ -76,13 +72,4 @@ static void a_session_of_this_machine_is_seen_until_it_is_closed(void **state)
     close(one);
     assert_false(has_peer("127.73.1.9"));
     close(listening);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(established_connections_of_port_179_are_told_from_others),
-        cmocka_unit_test(a_session_of_this_machine_is_seen_until_it_is_closed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,14 @@
 // netlink_reader_test.c - which lines of /proc/net/netlink are listeners to route announcements
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "netlink/netns_use.h"
 #include "netlink/netns.h"
+#include "tests/unit.h"
 
-static void sockets_that_hear_of_routes_are_told_from_others(void **state)
+unit_test(sockets_that_hear_of_routes_are_told_from_others)
 {
     struct netlink_reader r;
 
@@ -46,7 +42,7 @@ static bool is_there(uint32_t own, uint32_t port)
     return false;
 }
 
-static void a_socket_of_the_kernel_is_found_but_for_our_own(void **state)
+unit_test(a_socket_of_the_kernel_is_found_but_for_our_own)
 {
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_ROUTE};
@@ -59,13 +55,4 @@ static void a_socket_of_the_kernel_is_found_but_for_our_own(void **state)
     assert_false(is_there(a.nl_pid, a.nl_pid));
     close(fd);
     assert_false(is_there(0, a.nl_pid));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sockets_that_hear_of_routes_are_told_from_others),
-        cmocka_unit_test(a_socket_of_the_kernel_is_found_but_for_our_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,15 +14,12 @@
 #include <linux/neighbour.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 #include "netlink/netlink.h"
+#include "tests/unit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -65,7 +62,7 @@ static void assert_ip(const struct ip_addr *a, const char *text)
     assert_string_equal(ip_format(a, buf), text);
 }
 
-static void a_route_with_a_gateway_is_one_hop(void **state)
+unit_test(a_route_with_a_gateway_is_one_hop)
 {
     char text[PREFIX_TEXT_MAX];
 
@@ -108,7 +105,7 @@ static bool rule_is_plain(void)
 }
 
 // Includes attributes that this Linux does not have yet: FRA_DSCP is 26 (6.13), FRA_FLOWLABEL 27, …
-static void a_rule_with_anything_unknown_is_not_plain(void **state)
+unit_test(a_rule_with_anything_unknown_is_not_plain)
 {
     static const uint16_t harmless[] = {FRA_PRIORITY, FRA_FLOW, FRA_TABLE, FRA_PROTOCOL, FRA_PAD};
 
@@ -132,7 +129,7 @@ static void a_rule_with_anything_unknown_is_not_plain(void **state)
     assert_true(rule_is_plain());
 }
 
-static void a_zero_gateway_is_no_gateway(void **state)
+unit_test(a_zero_gateway_is_no_gateway)
 {
     begin_route(RTM_DELROUTE, AF_INET6, 64);
     put4(RTA_DST, "2001:db8::");
@@ -143,7 +140,7 @@ static void a_zero_gateway_is_no_gateway(void **state)
     assert_int_equal(e.route.hop[0].gateway.family, IP_NONE);
 }
 
-static void an_ipv4_route_may_have_an_ipv6_gateway(void **state)
+unit_test(an_ipv4_route_may_have_an_ipv6_gateway)
 {
     struct {
         uint16_t family;
@@ -160,7 +157,7 @@ static void an_ipv4_route_may_have_an_ipv6_gateway(void **state)
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
 }
 
-static void an_encapsulation_has_a_type(void **state)
+unit_test(an_encapsulation_has_a_type)
 {
     struct rtmsg *r = begin(RTM_NEWROUTE, 0, sizeof *r);
 
@@ -180,7 +177,7 @@ static void an_encapsulation_has_a_type(void **state)
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
 }
 
-static void a_route_of_mpls_has_a_label(void **state)
+unit_test(a_route_of_mpls_has_a_label)
 {
     struct rtmsg *r = begin(RTM_DELROUTE, 0, sizeof *r);
 
@@ -193,7 +190,7 @@ static void a_route_of_mpls_has_a_label(void **state)
     assert_int_equal(e.mpls.label, 100);
 }
 
-static void multipath_legs_keep_their_weights(void **state)
+unit_test(multipath_legs_keep_their_weights)
 {
     struct nlattr *nest;
 
@@ -218,7 +215,7 @@ static void multipath_legs_keep_their_weights(void **state)
     assert_ip(&e.route.hop[255].gateway, "10.0.0.255");
 }
 
-static void a_nexthop_object_replaces_the_hops(void **state)
+unit_test(a_nexthop_object_replaces_the_hops)
 {
     begin_route(RTM_NEWROUTE, AF_INET, 8);
     put4(RTA_DST, "9.0.0.0");
@@ -229,7 +226,7 @@ static void a_nexthop_object_replaces_the_hops(void **state)
     assert_int_equal(e.route.n_hops, 0);
 }
 
-static void a_group_has_members_with_wide_weights(void **state)
+unit_test(a_group_has_members_with_wide_weights)
 {
     struct nhmsg *n = begin(RTM_NEWNEXTHOP, 0, sizeof *n);
     struct nexthop_grp g[2] = {{.id = 10, .weight = 0}, {.id = 11, .weight = 255}};
@@ -244,7 +241,7 @@ static void a_group_has_members_with_wide_weights(void **state)
     assert_int_equal(e.nexthop.member[1].weight, 512);
 }
 
-static void links_addresses_and_neighbors(void **state)
+unit_test(links_addresses_and_neighbors)
 {
     struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
     struct ifaddrmsg *a;
@@ -293,7 +290,7 @@ static const struct netlink_tunnel *end_tunnel(struct nlattr *info, struct nlatt
     return &e.link.tunnel;
 }
 
-static void a_tunnel_has_ends_and_what_its_packets_look_like(void **state)
+unit_test(a_tunnel_has_ends_and_what_its_packets_look_like)
 {
     struct nlattr *info, *data = begin_tunnel("gre", &info);
 
@@ -334,7 +331,7 @@ static void a_tunnel_has_ends_and_what_its_packets_look_like(void **state)
     assert_int_equal(end_tunnel(info, data)->kind, NETLINK_TUNNEL_NONE);
 }
 
-static void what_a_link_is_and_stands_on(void **state)
+unit_test(what_a_link_is_and_stands_on)
 {
     struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
 
@@ -366,7 +363,7 @@ static void what_a_link_is_and_stands_on(void **state)
 }
 
 // The name is not valid for our interfaces, so the ifindex is shown instead, which is unique.
-static void a_device_with_another_name_is_known_by_its_number(void **state)
+unit_test(a_device_with_another_name_is_known_by_its_number)
 {
     static const struct {
         const char *linux_name, *name, *odd;
@@ -390,7 +387,7 @@ static void a_device_with_another_name_is_known_by_its_number(void **state)
     }
 }
 
-static void a_vlan_device_has_a_number(void **state)
+unit_test(a_vlan_device_has_a_number)
 {
     struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
     struct nlattr *info, *data;
@@ -408,13 +405,13 @@ static void a_vlan_device_has_a_number(void **state)
     assert_true(e.link.vlan == 7 && e.link.lower == 5 && !e.link.vrf_table);
 }
 
-static void a_prefix_longer_than_its_address_is_refused(void **state)
+unit_test(a_prefix_longer_than_its_address_is_refused)
 {
     begin_route(RTM_NEWROUTE, AF_INET, 33);
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
 }
 
-static void short_attributes_are_refused(void **state)
+unit_test(short_attributes_are_refused)
 {
     begin_route(RTM_NEWROUTE, AF_INET, 24);
     mnl_attr_put(&m.h, RTA_DST, 3, "\1\2\3");
@@ -430,7 +427,7 @@ static void count(void *ctx, const struct nlmsghdr *h)
     ++*(unsigned *)ctx;
 }
 
-static void every_cut_of_a_message_is_noticed_or_harmless(void **state)
+unit_test(every_cut_of_a_message_is_noticed_or_harmless)
 {
     multipath_legs_keep_their_weights(state);
     for (uint32_t len = 0; len < m.h.nlmsg_len; len++) {
@@ -450,7 +447,7 @@ static void every_cut_of_a_message_is_noticed_or_harmless(void **state)
     }
 }
 
-static void mangled_messages_do_no_harm(void **state)
+unit_test(mangled_messages_do_no_harm)
 {
     uint8_t copy[sizeof m];
     unsigned seed = 1;
@@ -483,7 +480,7 @@ static void put_out(int ifindex, uint8_t ttl)
     m.h.nlmsg_len += sizeof *nh;
 }
 
-static void a_multicast_route_has_an_input_and_outputs_with_thresholds(void **state)
+unit_test(a_multicast_route_has_an_input_and_outputs_with_thresholds)
 {
     struct nlattr *nest;
 
@@ -512,7 +509,7 @@ static void a_multicast_route_has_an_input_and_outputs_with_thresholds(void **st
     assert_int_equal(netlink_parse(&m.h, &e), 1); // the rest is shorter than a leg and is ignored
 }
 
-static void an_unresolved_multicast_route_says_so(void **state)
+unit_test(an_unresolved_multicast_route_says_so)
 {
     begin_route(RTM_DELROUTE, RTNL_FAMILY_IP6MR, 128)->rtm_flags = RTNH_F_UNRESOLVED;
     put4(RTA_SRC, "2001:db8::1");
@@ -524,7 +521,7 @@ static void an_unresolved_multicast_route_says_so(void **state)
     assert_int_equal(e.mroute.n_out, 0);
 }
 
-static void multicast_routes_that_lie_are_refused(void **state)
+unit_test(multicast_routes_that_lie_are_refused)
 {
     struct nlattr *nest;
 
@@ -541,7 +538,7 @@ static void multicast_routes_that_lie_are_refused(void **state)
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
 }
 
-static void a_joined_group_has_a_link(void **state)
+unit_test(a_joined_group_has_a_link)
 {
     // As sent by Linux 6.18: ifaddrmsg, IFA_MULTICAST, IFA_CACHEINFO.
     struct ifaddrmsg *a = begin(RTM_NEWMULTICAST, 0, sizeof *a);
@@ -565,33 +562,4 @@ static void a_joined_group_has_a_link(void **state)
     ((struct ifaddrmsg *)mnl_nlmsg_get_payload(&m.h))->ifa_family = AF_INET6;
     put4(IFA_MULTICAST, "239.1.1.1"); // too short for the family
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_route_with_a_gateway_is_one_hop),
-        cmocka_unit_test(a_rule_with_anything_unknown_is_not_plain),
-        cmocka_unit_test(a_zero_gateway_is_no_gateway),
-        cmocka_unit_test(an_ipv4_route_may_have_an_ipv6_gateway),
-        cmocka_unit_test(an_encapsulation_has_a_type),
-        cmocka_unit_test(a_route_of_mpls_has_a_label),
-        cmocka_unit_test(multipath_legs_keep_their_weights),
-        cmocka_unit_test(a_nexthop_object_replaces_the_hops),
-        cmocka_unit_test(a_group_has_members_with_wide_weights),
-        cmocka_unit_test(links_addresses_and_neighbors),
-        cmocka_unit_test(what_a_link_is_and_stands_on),
-        cmocka_unit_test(a_tunnel_has_ends_and_what_its_packets_look_like),
-        cmocka_unit_test(a_device_with_another_name_is_known_by_its_number),
-        cmocka_unit_test(a_vlan_device_has_a_number),
-        cmocka_unit_test(a_prefix_longer_than_its_address_is_refused),
-        cmocka_unit_test(short_attributes_are_refused),
-        cmocka_unit_test(every_cut_of_a_message_is_noticed_or_harmless),
-        cmocka_unit_test(mangled_messages_do_no_harm),
-        cmocka_unit_test(a_multicast_route_has_an_input_and_outputs_with_thresholds),
-        cmocka_unit_test(an_unresolved_multicast_route_says_so),
-        cmocka_unit_test(multicast_routes_that_lie_are_refused),
-        cmocka_unit_test(a_joined_group_has_a_link),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

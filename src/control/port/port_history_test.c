@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_history_test.c - keeps an hour of points and no more, in order
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "core/thread.h"
 #include "port/managed_port.h"
 #include "port/port_manager.h"
+#include "tests/unit.h"
 
 struct seen {
     unsigned n;
@@ -33,7 +30,7 @@ static struct seen all_of(const char *port)
     return s;
 }
 
-static void an_hour_of_points_is_kept(void **state)
+unit_test(an_hour_of_points_is_kept)
 {
     assert_int_equal(all_of("p0").n, 0);
     for (uint64_t i = 1; i <= 1000; i++) {
@@ -45,7 +42,7 @@ static void an_hour_of_points_is_kept(void **state)
     assert_int_equal(all_of("p0").first, 1000 - PORT_HISTORY_POINTS + 1);
 }
 
-static void ports_have_pasts_of_their_own_and_a_port_that_went_has_none(void **state)
+unit_test(ports_have_pasts_of_their_own_and_a_port_that_went_has_none)
 {
     port_history_add("p1", &(struct port_point){.rx_packets = 7});
     assert_int_equal(all_of("p1").n, 1);
@@ -67,12 +64,7 @@ static int leave(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_hour_of_points_is_kept),
-        cmocka_unit_test(ports_have_pasts_of_their_own_and_a_port_that_went_has_none),
-    };
-
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     port_lags = &(const struct port_lags){.list = no_lags};
-    return cmocka_run_group_tests(tests, NULL, leave);
+    return unit_tests_run(NULL, leave);
 }

@@ -2,17 +2,13 @@
 // lacp_repeat_test.c - when LACPDUs are repeated because control is late, and when that ends
 #include "tap/lag_frame.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
+#include "tests/unit.h"
 
 #define PORT 3
 #define PERIOD (1000 * NS_PER_MS)
@@ -58,7 +54,7 @@ static unsigned sent_until(uint64_t from_ns, uint64_t to_ns)
     return n_sent - before;
 }
 
-static void a_control_in_time_needs_no_help(void **state)
+unit_test(a_control_in_time_needs_no_help)
 {
     uint64_t t = clock_now_ns();
 
@@ -67,7 +63,7 @@ static void a_control_in_time_needs_no_help(void **state)
     assert_int_equal(lacp_repeat_sent(PORT), 0);
 }
 
-static void one_that_is_late_is_helped_each_period_with_what_it_said_last(void **state)
+unit_test(one_that_is_late_is_helped_each_period_with_what_it_said_last)
 {
     uint64_t t = clock_now_ns();
 
@@ -79,7 +75,7 @@ static void one_that_is_late_is_helped_each_period_with_what_it_said_last(void *
     assert_int_equal(lacp_repeat_sent(PORT), 0); // none since the last call
 }
 
-static void one_that_is_stuck_is_helped_no_more(void **state)
+unit_test(one_that_is_stuck_is_helped_no_more)
 {
     uint64_t t = clock_now_ns();
 
@@ -90,7 +86,7 @@ static void one_that_is_stuck_is_helped_no_more(void **state)
     assert_int_equal(sent_until(t, t + 2 * PERIOD), 1);
 }
 
-static void a_member_that_is_silent_stays_silent(void **state)
+unit_test(a_member_that_is_silent_stays_silent)
 {
     uint64_t t = clock_now_ns();
 
@@ -101,13 +97,6 @@ static void a_member_that_is_silent_stays_silent(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_control_in_time_needs_no_help),
-        cmocka_unit_test(one_that_is_late_is_helped_each_period_with_what_it_said_last),
-        cmocka_unit_test(one_that_is_stuck_is_helped_no_more),
-        cmocka_unit_test(a_member_that_is_silent_stays_silent),
-    };
-
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_tests_run(NULL, NULL);
 }

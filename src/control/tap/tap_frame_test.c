@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_frame_test.c - the kernel learns the port's knowledge of a checksum, and nothing beyond it
 #include "tap/tunnel_back.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 static uint8_t bytes[128];
 
@@ -23,7 +21,7 @@ static struct rte_mbuf frame(uint16_t type, uint8_t proto, unsigned options, uin
         .buf_addr = bytes, .data_len = n, .pkt_len = n, .nb_segs = 1, .ol_flags = flags};
 }
 
-static void a_checksum_nobody_looked_at_is_left_to_the_kernel(void **state)
+unit_test(a_checksum_nobody_looked_at_is_left_to_the_kernel)
 {
     const uint64_t flags[] = {0, RTE_MBUF_F_RX_L4_CKSUM_BAD, RTE_MBUF_F_RX_IP_CKSUM_GOOD};
 
@@ -34,7 +32,7 @@ static void a_checksum_nobody_looked_at_is_left_to_the_kernel(void **state)
     }
 }
 
-static void a_good_checksum_need_not_be_computed_again(void **state)
+unit_test(a_good_checksum_need_not_be_computed_again)
 {
     struct rte_mbuf m = frame(0x0800, 17, 0, RTE_MBUF_F_RX_L4_CKSUM_GOOD, 60);
     struct virtio_net_hdr h = tap_frame_header(&m);
@@ -43,7 +41,7 @@ static void a_good_checksum_need_not_be_computed_again(void **state)
     assert_int_equal(h.gso_type, VIRTIO_NET_HDR_GSO_NONE);
 }
 
-static void a_checksum_that_is_not_there_is_where_the_kernel_would_put_it(void **state)
+unit_test(a_checksum_that_is_not_there_is_where_the_kernel_would_put_it)
 {
     static const struct {
         uint16_t type;
@@ -65,7 +63,7 @@ static void a_checksum_that_is_not_there_is_where_the_kernel_would_put_it(void *
     }
 }
 
-static void a_header_that_is_not_all_there_is_not_described(void **state)
+unit_test(a_header_that_is_not_all_there_is_not_described)
 {
     for (uint16_t n = 0; n < 14 + 20 + 20; n++) {
         struct rte_mbuf m = frame(0x0800, 6, 0, RTE_MBUF_F_RX_L4_CKSUM_NONE, n);
@@ -77,7 +75,7 @@ static void a_header_that_is_not_all_there_is_not_described(void **state)
     assert_int_equal(tap_frame_header(&arp).flags, 0);
 }
 
-static void segments_the_port_joined_are_told_with_their_size(void **state)
+unit_test(segments_the_port_joined_are_told_with_their_size)
 {
     struct rte_mbuf m = frame(0x86dd, 6, 0, RTE_MBUF_F_RX_L4_CKSUM_GOOD | RTE_MBUF_F_RX_LRO, 128);
 
@@ -87,16 +85,4 @@ static void segments_the_port_joined_are_told_with_their_size(void **state)
     assert_int_equal(h.gso_size, 1428);
     assert_int_equal(h.hdr_len, 14 + 40 + 32);
     assert_int_equal(h.flags, VIRTIO_NET_HDR_F_DATA_VALID);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_checksum_nobody_looked_at_is_left_to_the_kernel),
-        cmocka_unit_test(a_good_checksum_need_not_be_computed_again),
-        cmocka_unit_test(a_checksum_that_is_not_there_is_where_the_kernel_would_put_it),
-        cmocka_unit_test(a_header_that_is_not_all_there_is_not_described),
-        cmocka_unit_test(segments_the_port_joined_are_told_with_their_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_list_test.c - a written list is read again; malformed lines are skipped
 #include "tap/tap.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static char path[64];
 
@@ -30,7 +28,9 @@ static int remove_dir(void **state)
     return rmdir(path); // nothing else is left
 }
 
-static void what_is_written_is_read_again(void **state)
+#define list_test(name) unit_test_of(name, make_dir, remove_dir)
+
+list_test(what_is_written_is_read_again)
 {
     const struct tap_list_entry e[] = {{"", "p0", 0}, {"blue", "fifteen-letters", 17}};
     struct tap_list_entry *read;
@@ -50,7 +50,7 @@ static void what_is_written_is_read_again(void **state)
     free(read);
 }
 
-static void rubbish_is_skipped(void **state)
+list_test(rubbish_is_skipped)
 {
     struct tap_list_entry *read;
     FILE *f = fopen(path, "w");
@@ -63,17 +63,7 @@ static void rubbish_is_skipped(void **state)
     free(read);
 }
 
-static void file_that_can_not_be_written_is_an_error(void **state)
+unit_test(file_that_can_not_be_written_is_an_error)
 {
     assert_true(tap_list_write("/proc/nowhere/taps", NULL, 0) < 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_written_is_read_again, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(rubbish_is_skipped, make_dir, remove_dir),
-        cmocka_unit_test(file_that_can_not_be_written_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_back_test.c - an inner frame becomes the outer packet that brought it
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/checksum.h"
@@ -13,6 +9,7 @@
 #include "core/thread.h"
 #include "table/iface.h"
 #include "tap/tunnel_back.h"
+#include "tests/unit.h"
 
 static const uint8_t mac[6] = {2, 0, 0, 0, 0, 9};
 static uint8_t bytes[128];
@@ -44,7 +41,9 @@ static int close_table(void **state)
     return 0;
 }
 
-static void it_goes_from_the_remote_to_the_local_end(void **state)
+#define back_test(name) unit_test_of(name, NULL, close_table)
+
+back_test(it_goes_from_the_remote_to_the_local_end)
 {
     struct rte_mbuf m = frame(0x0800, 14 + 20);
     struct tunnel_back b;
@@ -63,7 +62,7 @@ static void it_goes_from_the_remote_to_the_local_end(void **state)
     assert_int_equal(b.header.flags, 0);
 }
 
-static void ip_in_ip_has_the_protocol_of_what_it_carries(void **state)
+back_test(ip_in_ip_has_the_protocol_of_what_it_carries)
 {
     struct tunnel_back b;
     const struct tunnel *t = tunnel_of(TUNNEL_IPIP, IP6, false);
@@ -78,7 +77,7 @@ static void ip_in_ip_has_the_protocol_of_what_it_carries(void **state)
     assert_false(tunnel_back_make(&b, t, &m, mac));
 }
 
-static void a_redirect_does_not_reach_a_device_that_forwards_nothing(void **state)
+back_test(a_redirect_does_not_reach_a_device_that_forwards_nothing)
 {
     const struct tunnel *t = tunnel_of(TUNNEL_GRE, IP4, false);
     struct rte_mbuf m = frame(0x0800, 14 + 20 + 8);
@@ -98,7 +97,7 @@ static void a_redirect_does_not_reach_a_device_that_forwards_nothing(void **stat
     assert_true(tunnel_back_make(&b, t, &m, mac));
 }
 
-static void vxlan_carries_the_frame_and_the_kernel_adds_the_sum(void **state)
+back_test(vxlan_carries_the_frame_and_the_kernel_adds_the_sum)
 {
     struct rte_mbuf m = frame(0x0806, 42);
     struct tunnel_back b;
@@ -116,7 +115,7 @@ static void vxlan_carries_the_frame_and_the_kernel_adds_the_sum(void **state)
     assert_int_equal(have, want);
 }
 
-static void it_goes_by_the_way_to_the_remote_end(void **state)
+back_test(it_goes_by_the_way_to_the_remote_end)
 {
     struct iface *i = iface_get(1), *by = iface_get(2);
     struct tunnel *t = (struct tunnel *)(uintptr_t)tunnel_of(TUNNEL_GRE, IP4, false);
@@ -138,20 +137,11 @@ static void it_goes_by_the_way_to_the_remote_end(void **state)
     assert_int_equal(tunnel_back_iface(i->id), i->id);
 }
 
-#define back_test(f) cmocka_unit_test_teardown(f, close_table)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        back_test(it_goes_from_the_remote_to_the_local_end),
-        back_test(ip_in_ip_has_the_protocol_of_what_it_carries),
-        back_test(a_redirect_does_not_reach_a_device_that_forwards_nothing),
-        back_test(vxlan_carries_the_frame_and_the_kernel_adds_the_sum),
-        back_test(it_goes_by_the_way_to_the_remote_end),
-    };
     rcu_init();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    int r = iface_table_init() ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    int r = iface_table_init() ? 1 : unit_tests_run(NULL, NULL);
     iface_table_fini();
     rcu_fini();
     return r;

@@ -2,14 +2,12 @@
 // plan_compute_test.c - every queue has one poller, every forwarder a way out, and moves never
 // overlap
 #include "thread/plan_compute.h"
+#include "tests/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct plan_output out, next, mid;
 static char err[200];
@@ -72,7 +70,7 @@ static const struct plan_port two[] = {{.id = 0, .name = "p0", .n_rx = 1, .n_tx 
 static const struct plan_port wide[] = {{.id = 3, .name = "w0", .n_rx = 4, .n_tx = 4},
                                         {.id = 5, .name = "w1", .n_rx = 2, .n_tx = 1}};
 
-static void two_cores_have_one_forwarder_that_polls_everything(void **state)
+unit_test(two_cores_have_one_forwarder_that_polls_everything)
 {
     struct plan_input in = input(two, 2, (int[]){1}, 1);
 
@@ -85,7 +83,7 @@ static void two_cores_have_one_forwarder_that_polls_everything(void **state)
     check_transmit(&out, &two[1]);
 }
 
-static void queues_are_dealt_out_over_the_cores(void **state)
+unit_test(queues_are_dealt_out_over_the_cores)
 {
     struct plan_input in = input(wide, 2, (int[]){1, 2, 3}, 3);
 
@@ -98,7 +96,7 @@ static void queues_are_dealt_out_over_the_cores(void **state)
     check_transmit(&out, &wide[1]);
 }
 
-static void no_ports_need_no_forwarder(void **state)
+unit_test(no_ports_need_no_forwarder)
 {
     struct plan_input in = input(NULL, 0, (int[]){1, 2}, 2);
 
@@ -106,7 +104,7 @@ static void no_ports_need_no_forwarder(void **state)
     assert_int_equal(n_forwarders(&out), 0);
 }
 
-static void assigned_queues_go_to_their_cores_and_none_is_deaf(void **state)
+unit_test(assigned_queues_go_to_their_cores_and_none_is_deaf)
 {
     const struct thread_assignment a[] = {
         {7, "w0", 0}, {7, "w0", 1}, {9, "w1", 1}, {9, "not-there-yet", 0}};
@@ -124,7 +122,7 @@ static void assigned_queues_go_to_their_cores_and_none_is_deaf(void **state)
     assert_true(poller(&out, 5, 0) >= 0);
 }
 
-static void wrong_assignments_are_explained(void **state)
+unit_test(wrong_assignments_are_explained)
 {
     const struct thread_assignment twice[] = {{1, "w0", 0}, {2, "w0", 0}};
     const struct thread_assignment none[] = {{1, "w1", 2}};
@@ -140,7 +138,7 @@ static void wrong_assignments_are_explained(void **state)
     assert_string_equal(err, "port w1 has no rx-queue 2: it has 2 (set port w1 rx-queues 3)");
 }
 
-static void running_forwarder_keeps_its_slot(void **state)
+unit_test(running_forwarder_keeps_its_slot)
 {
     struct plan_input in = input(two, 2, (int[]){4, 6}, 2);
 
@@ -150,7 +148,7 @@ static void running_forwarder_keeps_its_slot(void **state)
     assert_int_equal(out.core[0], 4);
 }
 
-static void pollers_of_a_port_own_its_few_transmit_queues(void **state)
+unit_test(pollers_of_a_port_own_its_few_transmit_queues)
 {
     const struct plan_port p[] = {{.id = 0, .name = "a", .n_rx = 1, .n_tx = 1},
                                   {.id = 1, .name = "b", .n_rx = 1, .n_tx = 1}};
@@ -163,7 +161,7 @@ static void pollers_of_a_port_own_its_few_transmit_queues(void **state)
     assert_int_equal(out.plan[fa].tx_owner[1], fb);
 }
 
-static void same_plans_need_no_step_between(void **state)
+unit_test(same_plans_need_no_step_between)
 {
     struct plan_input in = input(wide, 2, (int[]){1, 2}, 2);
     struct plan *old[FORWARDER_MAX];
@@ -211,7 +209,7 @@ static void check_queue(const struct plan_output *o, const struct plan_port *p)
 
 static struct port_queue *const a_queue = (struct port_queue *)(void *)err; // never dereferenced
 
-static void a_queue_is_owned_by_who_has_least_to_do(void **state)
+unit_test(a_queue_is_owned_by_who_has_least_to_do)
 {
     struct plan_port p[] = {
         {.id = 0, .name = "p0", .n_rx = 1, .n_tx = 2},
@@ -224,7 +222,7 @@ static void a_queue_is_owned_by_who_has_least_to_do(void **state)
     assert_true(owns(&out.plan[poller(&out, 0, 0)], 1));
 }
 
-static void a_queue_may_have_a_core_that_polls_nothing(void **state)
+unit_test(a_queue_may_have_a_core_that_polls_nothing)
 {
     struct plan_port p = {
         .id = 1, .name = "p1", .n_rx = 1, .n_tx = 1, .queue = a_queue, .queue_core = 5};
@@ -287,7 +285,7 @@ static void random_plan(struct plan_output *o)
     }
 }
 
-static void no_queue_ever_has_two_users_while_plans_change(void **state)
+unit_test(no_queue_ever_has_two_users_while_plans_change)
 {
     struct plan *old[FORWARDER_MAX];
 
@@ -304,22 +302,4 @@ static void no_queue_ever_has_two_users_while_plans_change(void **state)
             check_disjoint(&out, &next);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_cores_have_one_forwarder_that_polls_everything),
-        cmocka_unit_test(queues_are_dealt_out_over_the_cores),
-        cmocka_unit_test(no_ports_need_no_forwarder),
-        cmocka_unit_test(assigned_queues_go_to_their_cores_and_none_is_deaf),
-        cmocka_unit_test(wrong_assignments_are_explained),
-        cmocka_unit_test(running_forwarder_keeps_its_slot),
-        cmocka_unit_test(pollers_of_a_port_own_its_few_transmit_queues),
-        cmocka_unit_test(same_plans_need_no_step_between),
-        cmocka_unit_test(a_queue_is_owned_by_who_has_least_to_do),
-        cmocka_unit_test(a_queue_may_have_a_core_that_polls_nothing),
-        cmocka_unit_test(no_queue_ever_has_two_users_while_plans_change),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

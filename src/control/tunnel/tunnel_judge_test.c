@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_judge_test.c - which Linux tunnel devices our tunnels can represent, and why not others
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "tunnel/tunnel_linux.h"
+#include "tests/unit.h"
 
 static struct netlink_link link_of(uint8_t kind, uint8_t family)
 {
@@ -22,7 +19,7 @@ static struct netlink_link link_of(uint8_t kind, uint8_t family)
     return l;
 }
 
-static void what_it_is_becomes_settings(void **state)
+unit_test(what_it_is_becomes_settings)
 {
     struct netlink_link l = link_of(NETLINK_TUNNEL_GRE, IP4);
     struct tunnel_settings s;
@@ -62,7 +59,7 @@ static void assert_left(const struct netlink_link *l, const char *word)
         fail_msg("\"%s\" has no \"%s\"", why, word);
 }
 
-static void what_ours_cannot_be_is_left_with_a_reason(void **state)
+unit_test(what_ours_cannot_be_is_left_with_a_reason)
 {
     struct netlink_link l;
 
@@ -95,22 +92,11 @@ static void what_ours_cannot_be_is_left_with_a_reason(void **state)
     LEFT(NETLINK_TUNNEL_OTHER, IP_NONE, port = 0, "kind");
 }
 
-static void the_device_of_every_namespace_is_none(void **state)
+unit_test(the_device_of_every_namespace_is_none)
 {
     struct netlink_link l = link_of(NETLINK_TUNNEL_GRE, IP4);
 
     assert_false(tunnel_is_fallback(&l));
     strcpy(l.name, "gre0");
     assert_true(tunnel_is_fallback(&l));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_it_is_becomes_settings),
-        cmocka_unit_test(what_ours_cannot_be_is_left_with_a_reason),
-        cmocka_unit_test(the_device_of_every_namespace_is_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
 //
 // Real tables, tunnel_ends.c and iface_manager.c. The link wraps the functions that reach the
 // kernel or other threads, so a device is only what Linux reports of it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +20,7 @@
 #include "table/tunnel.h"
 #include "table/vr.h"
 #include "tunnel/tunnel_linux.h"
+#include "tests/unit.h"
 
 #define IN_DEFAULT 4000u // the other tunnels are in blue
 #define TOO_MANY 10u
@@ -138,42 +135,6 @@ static void assert_gave(unsigned fewer)
 
 // --- tests ---------------------------------------------------------------------------------------
 
-static void a_configured_tunnel_has_precedence_in_a_full_table(void **state)
-{
-    fill_with_tunnels();
-    assert_gave(0);
-    assert_int_equal(configure_tunnel("configured"), 0);
-    assert_gave(1);
-    assert_int_equal(iface_manager_del("configured", err, sizeof err), 0);
-    iface_manager_end_change();
-    assert_gave(0);
-}
-
-static void a_configured_interface_has_precedence_in_a_full_table(void **state)
-{
-    char name[16];
-
-    for (unsigned k = 0; k < IFACE_MAX - 1 - TUNNEL_MAX; k++) {
-        snprintf(name, sizeof name, "x%u", k);
-        assert_non_null(iface_new(name));
-    }
-    fill_with_tunnels();
-    assert_gave(0);
-    assert_null(iface_new("one-more"));
-    assert_int_equal(configure_vport("configured"), 0);
-    assert_gave(1);
-}
-
-static void a_configured_name_has_precedence(void **state)
-{
-    fill_with_tunnels();
-    assert_true(tunnel_is_by_linux(iface_find_name("t9000")));
-    assert_int_equal(configure_vport("t9000"), 0);
-    assert_int_equal(iface_find_name("t9000")->kind, IFACE_VPORT);
-    iface_manager_end_change();
-    assert_int_equal(taken_over(0) + taken_over(blue), TUNNEL_MAX);
-}
-
 static int set_up(void **state)
 {
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
@@ -207,15 +168,40 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define full(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define full_test(name) unit_test_of(name, set_up, tear_down)
 
-int main(void)
+full_test(a_configured_tunnel_has_precedence_in_a_full_table)
 {
-    const struct CMUnitTest tests[] = {
-        full(a_configured_tunnel_has_precedence_in_a_full_table),
-        full(a_configured_interface_has_precedence_in_a_full_table),
-        full(a_configured_name_has_precedence),
-    };
+    fill_with_tunnels();
+    assert_gave(0);
+    assert_int_equal(configure_tunnel("configured"), 0);
+    assert_gave(1);
+    assert_int_equal(iface_manager_del("configured", err, sizeof err), 0);
+    iface_manager_end_change();
+    assert_gave(0);
+}
 
-    return cmocka_run_group_tests_name("tunnel_linux", tests, NULL, NULL);
+full_test(a_configured_interface_has_precedence_in_a_full_table)
+{
+    char name[16];
+
+    for (unsigned k = 0; k < IFACE_MAX - 1 - TUNNEL_MAX; k++) {
+        snprintf(name, sizeof name, "x%u", k);
+        assert_non_null(iface_new(name));
+    }
+    fill_with_tunnels();
+    assert_gave(0);
+    assert_null(iface_new("one-more"));
+    assert_int_equal(configure_vport("configured"), 0);
+    assert_gave(1);
+}
+
+full_test(a_configured_name_has_precedence)
+{
+    fill_with_tunnels();
+    assert_true(tunnel_is_by_linux(iface_find_name("t9000")));
+    assert_int_equal(configure_vport("t9000"), 0);
+    assert_int_equal(iface_find_name("t9000")->kind, IFACE_VPORT);
+    iface_manager_end_change();
+    assert_int_equal(taken_over(0) + taken_over(blue), TUNNEL_MAX);
 }

@@ -2,8 +2,9 @@
 // acl_test.c - compares lists with the linear oracle, and changes in place with new lists
 #include "acl/list.h"
 #include "acl/acl_test.h"
+#include "tests/unit.h"
 
-static void random_lists_match_as_the_oracle_says(void **state)
+unit_test(random_lists_match_as_the_oracle_says)
 {
     static const uint32_t size[] = {0, 1, 2, 3, 10, 40, 150, 700};
 
@@ -48,7 +49,7 @@ static uint32_t changes(struct acl *a, uint32_t ops)
     return rules;
 }
 
-static void changed_lists_are_as_lists_made_anew(void **state)
+unit_test(changed_lists_are_as_lists_made_anew)
 {
     struct acl *a = acl_new(&kit_config);
     struct acl_stats s;
@@ -66,7 +67,7 @@ static void changed_lists_are_as_lists_made_anew(void **state)
     acl_free(a);
 }
 
-static void each_change_is_seen_at_once(void **state)
+unit_test(each_change_is_seen_at_once)
 {
     struct acl *a = acl_new(&kit_config);
 
@@ -103,7 +104,7 @@ static void same_prefixes(uint32_t n) // thousands of port ranges between two ne
     }
 }
 
-static void many_ranges_of_the_same_prefixes_are_told_apart(void **state)
+unit_test(many_ranges_of_the_same_prefixes_are_told_apart)
 {
     struct acl_cost cost;
 
@@ -120,7 +121,7 @@ static void many_ranges_of_the_same_prefixes_are_told_apart(void **state)
     acl_free(a);
 }
 
-static void the_first_of_rules_that_all_match_wins(void **state)
+unit_test(the_first_of_rules_that_all_match_wins)
 {
     struct acl_rule all;
     struct kit_key k;
@@ -143,7 +144,7 @@ static void the_first_of_rules_that_all_match_wins(void **state)
     acl_free(a);
 }
 
-static void a_list_of_all_lengths_stays_within_its_tuples(void **state)
+unit_test(a_list_of_all_lengths_stays_within_its_tuples)
 {
     struct acl_cost cost;
 
@@ -193,7 +194,7 @@ static void assert_waits(const struct acl *a, unsigned listed, bool waits)
 
 // With rules under tuples or alone: some addresses need a lookup, none, or so many that most
 // packets may be decided.
-static void the_caller_works_while_a_set_waits_for_memory(void **state)
+unit_test(the_caller_works_while_a_set_waits_for_memory)
 {
     struct acl_prefix host = {.addr = {203, 0, 113, 1}, .len = 32, .family = 4};
     struct acl_config cfg = {.buckets_from = UINT32_MAX, .set = {acl_set_new(0)}};
@@ -221,7 +222,7 @@ static void the_caller_works_while_a_set_waits_for_memory(void **state)
 }
 
 // 1 to 40 set rules, alone or among others: more than fit into set_rule[].
-static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state)
+unit_test(rules_by_sets_alone_decide_without_the_rest_of_a_packet)
 {
     for (unsigned round = 0; round < 60; round++) {
         uint32_t n = 1 + kit_random(40), others = round % 3 ? 0 : kit_random(40);
@@ -272,7 +273,7 @@ static struct acl_rule bitmap_rule(uint32_t number, unsigned wide)
     return r;
 }
 
-static void bitmaps_keep_out_only_what_no_rule_matches(void **state)
+unit_test(bitmaps_keep_out_only_what_no_rule_matches)
 {
     const uint32_t n = 200;
 
@@ -309,7 +310,7 @@ static void bitmaps_keep_out_only_what_no_rule_matches(void **state)
     kit_config.prefix_rules_from = kit_config.buckets_from = 0;
 }
 
-static void numbers_lead_to_slots(void **state)
+unit_test(numbers_lead_to_slots)
 {
     for (uint32_t i = 0; i < 100; i++)
         rule[i] = kit_rule(i * 5);
@@ -322,7 +323,7 @@ static void numbers_lead_to_slots(void **state)
     acl_free(a);
 }
 
-static void a_slot_waits_for_its_grace_period(void **state)
+unit_test(a_slot_waits_for_its_grace_period)
 {
     for (uint32_t i = 0; i < 3; i++)
         rule[i] = kit_rule(i);
@@ -338,7 +339,7 @@ static void a_slot_waits_for_its_grace_period(void **state)
     acl_free(a);
 }
 
-static void a_list_that_is_too_large_is_refused_and_the_old_one_stays(void **state)
+unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays)
 {
     struct acl_config cfg = kit_config;
     uint32_t n = 0;
@@ -360,7 +361,7 @@ static void a_list_that_is_too_large_is_refused_and_the_old_one_stays(void **sta
     acl_free(a);
 }
 
-static void what_a_list_needs_is_known_before(void **state)
+unit_test(what_a_list_needs_is_known_before)
 {
     for (uint32_t i = 0; i < MOST; i++)
         rule[i] = kit_rule(i);
@@ -375,7 +376,7 @@ static void what_a_list_needs_is_known_before(void **state)
     }
 }
 
-static void prefix_rules_are_as_all_others(void **state)
+unit_test(prefix_rules_are_as_all_others)
 {
     kit_config.prefix_rules_from = 1;
     random_lists_match_as_the_oracle_says(state);
@@ -389,22 +390,5 @@ static void prefix_rules_are_as_all_others(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_lists_match_as_the_oracle_says),
-        cmocka_unit_test(changed_lists_are_as_lists_made_anew),
-        cmocka_unit_test(each_change_is_seen_at_once),
-        cmocka_unit_test(many_ranges_of_the_same_prefixes_are_told_apart),
-        cmocka_unit_test(the_first_of_rules_that_all_match_wins),
-        cmocka_unit_test(a_list_of_all_lengths_stays_within_its_tuples),
-        cmocka_unit_test(the_caller_works_while_a_set_waits_for_memory),
-        cmocka_unit_test(rules_by_sets_alone_decide_without_the_rest_of_a_packet),
-        cmocka_unit_test(bitmaps_keep_out_only_what_no_rule_matches),
-        cmocka_unit_test(numbers_lead_to_slots),
-        cmocka_unit_test(a_slot_waits_for_its_grace_period),
-        cmocka_unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays),
-        cmocka_unit_test(what_a_list_needs_is_known_before),
-        cmocka_unit_test(prefix_rules_are_as_all_others),
-    };
-
-    return cmocka_run_group_tests(tests, sets_new, sets_free);
+    return unit_tests_run(sets_new, sets_free);
 }

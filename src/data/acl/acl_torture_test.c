@@ -5,6 +5,7 @@
 // matches the packet and is not behind the first stable rule that matches. A reader may see a new
 // rule's slot before the writer has published its owner: then it waits for that.
 #include "acl/acl_fixture.h"
+#include "tests/unit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -172,7 +173,7 @@ static void torture(uint32_t rules, uint32_t those_that_stay)
     acl_free(list);
 }
 
-static void readers_in_plain_c_never_see_a_wrong_rule(void **state)
+unit_test(readers_in_plain_c_never_see_a_wrong_rule)
 {
     acl_use_simd(ACL_PLAIN);
     torture(RULES, 200);
@@ -184,20 +185,20 @@ static void use_the_best(void)
         s--;
 }
 
-static void readers_with_vectors_never_see_a_wrong_rule(void **state)
+unit_test(readers_with_vectors_never_see_a_wrong_rule)
 {
     use_the_best();
     torture(RULES, 200);
 }
 
 // Linear matching, rebuilt in place again and again.
-static void readers_of_few_rules_never_see_a_wrong_one(void **state)
+unit_test(readers_of_few_rules_never_see_a_wrong_one)
 {
     use_the_best();
     torture(60, 20);
 }
 
-static void readers_of_buckets_never_see_a_wrong_rule(void **state)
+unit_test(readers_of_buckets_never_see_a_wrong_rule)
 {
     kit_config.buckets_from = 1;
     for (unsigned s = 0; s < ACL_SIMDS; s++)
@@ -206,7 +207,7 @@ static void readers_of_buckets_never_see_a_wrong_rule(void **state)
     kit_config.buckets_from = UINT32_MAX;
 }
 
-static void readers_of_prefix_rules_never_see_a_wrong_one(void **state)
+unit_test(readers_of_prefix_rules_never_see_a_wrong_one)
 {
     kit_config.prefix_rules_from = 1;
     use_the_best();
@@ -216,13 +217,5 @@ static void readers_of_prefix_rules_never_see_a_wrong_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readers_in_plain_c_never_see_a_wrong_rule),
-        cmocka_unit_test(readers_with_vectors_never_see_a_wrong_rule),
-        cmocka_unit_test(readers_of_few_rules_never_see_a_wrong_one),
-        cmocka_unit_test(readers_of_buckets_never_see_a_wrong_rule),
-        cmocka_unit_test(readers_of_prefix_rules_never_see_a_wrong_one),
-    };
-
-    return cmocka_run_group_tests(tests, sets_new, sets_free);
+    return unit_tests_run(sets_new, sets_free);
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cache_test.c - the verdict cache agrees with the list, for any traffic and any changes
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "acl/cache.h"
 #include "acl/cache_table.h"
 #include "poptrie/reference_lpm.h"
+#include "tests/unit.h"
 
 static const uint8_t secret[16] = "not so secret 1";
 static uint64_t seed = 42;
@@ -91,7 +89,7 @@ static void must_agree(struct acl_cache *c, const struct acl *a, uint16_t id, ui
     assert_int_equal(got[n], 0x12345678);
 }
 
-static void what_it_says_follows_every_change_of_a_list(void **state)
+unit_test(what_it_says_follows_every_change_of_a_list)
 {
     for (int kernel = CACHE_PLAIN; kernel <= CACHE_VAES; kernel++) {
         struct acl_cache *c = acl_cache_new(1 << 18, secret);
@@ -125,7 +123,7 @@ static void what_it_says_follows_every_change_of_a_list(void **state)
     }
 }
 
-static void generations_come_round_without_old_verdicts(void **state)
+unit_test(generations_come_round_without_old_verdicts)
 {
     struct acl_cache *c = acl_cache_new(1 << 16, secret);
     struct acl *a[2] = {list_new(0), list_new(6)};
@@ -164,7 +162,7 @@ static void play(struct acl_cache *c, const struct acl *a, unsigned bursts, unsi
                                      .stepped_aside = after.stepped_aside - before.stepped_aside};
 }
 
-static void it_steps_aside_when_nothing_hits_and_comes_back_when_something_does(void **state)
+unit_test(it_steps_aside_when_nothing_hits_and_comes_back_when_something_does)
 {
     struct acl_cache *c = acl_cache_new(4 << 20, secret);
     struct acl *a = list_new(1);
@@ -183,7 +181,7 @@ static void it_steps_aside_when_nothing_hits_and_comes_back_when_something_does(
     acl_cache_free(c);
 }
 
-static void a_flow_seen_once_is_not_kept(void **state)
+unit_test(a_flow_seen_once_is_not_kept)
 {
     struct acl_cache *c = acl_cache_new(1 << 20, secret);
     struct acl *a = list_new(1);
@@ -251,7 +249,7 @@ static void secret_of(uint64_t s[CACHE_SECRETS], uint64_t from)
 }
 
 // Keys that fill one bucket under one secret spread under another.
-static void colliding_keys_collide_under_their_secret_alone(void **state)
+unit_test(colliding_keys_collide_under_their_secret_alone)
 {
     uint64_t own[CACHE_SECRETS], other[CACHE_SECRETS];
 
@@ -273,7 +271,7 @@ static void colliding_keys_collide_under_their_secret_alone(void **state)
     }
 }
 
-static void burst_hashes_do_not_depend_on_the_neighbors(void **state)
+unit_test(burst_hashes_do_not_depend_on_the_neighbors)
 {
     uint64_t s[CACHE_SECRETS], hash[2][64], one[64];
     struct cache_table t = {.bucket = aligned_alloc(64, (BUCKETS + 1) * sizeof *t.bucket),
@@ -330,7 +328,7 @@ static struct acl_key6 counted6(unsigned what, unsigned i)
 
 // Addresses, ports or both count up, as from scanners and load generators: no bucket gets much more
 // than its share.
-static void counted_up_keys_spread_evenly(void **state)
+unit_test(counted_up_keys_spread_evenly)
 {
     static unsigned load[2][BUCKETS];
     uint64_t s[CACHE_SECRETS];
@@ -352,23 +350,7 @@ static void counted_up_keys_spread_evenly(void **state)
         }
 }
 
-static void less_than_a_bucket_is_refused(void **state)
+unit_test(less_than_a_bucket_is_refused)
 {
     assert_null(acl_cache_new(100, secret));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_it_says_follows_every_change_of_a_list),
-        cmocka_unit_test(generations_come_round_without_old_verdicts),
-        cmocka_unit_test(it_steps_aside_when_nothing_hits_and_comes_back_when_something_does),
-        cmocka_unit_test(a_flow_seen_once_is_not_kept),
-        cmocka_unit_test(colliding_keys_collide_under_their_secret_alone),
-        cmocka_unit_test(burst_hashes_do_not_depend_on_the_neighbors),
-        cmocka_unit_test(counted_up_keys_spread_evenly),
-        cmocka_unit_test(less_than_a_bucket_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

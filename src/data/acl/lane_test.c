@@ -4,6 +4,7 @@
 #include "acl/lane_rules.h"
 #include "acl/list.h"
 #include "acl/acl_test.h"
+#include "tests/unit.h"
 
 static uint32_t entries_of(const struct acl *a)
 {
@@ -14,7 +15,7 @@ static uint32_t entries_of(const struct acl *a)
 }
 
 // After building, and after each change, in place or by rebuilding.
-static void few_rules_are_compared_one_and_all(void **state)
+unit_test(few_rules_are_compared_one_and_all)
 {
     static const uint32_t size[] = {1, 2, 15, 16, 17, 33, 40, 48};
 
@@ -49,7 +50,7 @@ static void few_rules_are_compared_one_and_all(void **state)
     }
 }
 
-static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
+unit_test(rules_that_are_not_few_or_name_sets_are_under_tuples)
 {
     for (uint32_t i = 0; i < 70; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
@@ -92,7 +93,7 @@ static void use_buckets(bool wanted)
 }
 
 // After building, and after each change, in place or by rebuilding.
-static void rules_in_buckets_are_as_all_others(void **state)
+unit_test(rules_in_buckets_are_as_all_others)
 {
     static const uint32_t size[] = {150, 170, 200, 300, 700};
     unsigned bucketed = 0;
@@ -127,7 +128,7 @@ static void rules_in_buckets_are_as_all_others(void **state)
 }
 
 // Only in lists with many rules, in which no burst is full.
-static void buckets_stand_behind_the_prefilter_in_long_lists(void **state)
+unit_test(buckets_stand_behind_the_prefilter_in_long_lists)
 {
     static struct acl_rule many[2200];
     const uint32_t n = sizeof many / sizeof *many;
@@ -156,7 +157,7 @@ static void buckets_stand_behind_the_prefilter_in_long_lists(void **state)
 }
 
 // A bucket with one rule too many, or a rule that names a set: tuples are used from then on.
-static void what_no_bucket_takes_is_under_tuples(void **state)
+unit_test(what_no_bucket_takes_is_under_tuples)
 {
     use_buckets(true);
     for (uint32_t i = 0; i < 300; i++) {
@@ -202,7 +203,7 @@ static void what_no_bucket_takes_is_under_tuples(void **state)
 
 // Copies of the bucket wait for readers: when there is no room for another one, tuples serve until
 // the list has built new lanes.
-static void changes_that_readers_still_see_use_up_the_room(void **state)
+unit_test(changes_that_readers_still_see_use_up_the_room)
 {
     unsigned full = 0;
 
@@ -249,7 +250,7 @@ static void make_hosts(uint32_t hosts, uint32_t n)
 }
 
 // They come and go.
-static void few_rules_beside_many_leave_these_alone(void **state)
+unit_test(few_rules_beside_many_leave_these_alone)
 {
     const uint32_t hosts = 300, n = hosts + 20;
 
@@ -270,7 +271,7 @@ static void few_rules_beside_many_leave_these_alone(void **state)
     kit_config.prefix_rules_from = 0;
 }
 
-static void a_list_that_began_without_lanes_gets_them(void **state)
+unit_test(a_list_that_began_without_lanes_gets_them)
 {
     const uint32_t hosts = 300;
 
@@ -286,7 +287,7 @@ static void a_list_that_began_without_lanes_gets_them(void **state)
 }
 
 // Lists of any length that has a whole bucket, in no more memory than they are said to need.
-static void what_few_rules_need_includes_their_lanes(void **state)
+unit_test(what_few_rules_need_includes_their_lanes)
 {
     for (uint32_t n = 1; n <= 64; n++)
         for (unsigned v6 = 0; v6 < 2; v6++) {
@@ -307,7 +308,7 @@ static void what_few_rules_need_includes_their_lanes(void **state)
 }
 
 // It wants ACK set and cleared: a whole bucket without a lane decides no packet.
-static void a_rule_that_never_matches_has_no_lane(void **state)
+unit_test(a_rule_that_never_matches_has_no_lane)
 {
     acl_rule_init(&rule[0], 0, ACL_BOTH);
     rule[0].proto_any = false;
@@ -352,7 +353,7 @@ static void only_packets_left_get_a_verdict(
 
 // A reader may combine an earlier step's view of the rules with newer lanes: these have a rule that
 // seems to match a decided packet, of which no header was read.
-static void packets_that_are_decided_stay_so(void **state)
+unit_test(packets_that_are_decided_stay_so)
 {
     use_buckets(true);
     kit_config.prefix_rules_from = UINT32_MAX;
@@ -382,19 +383,5 @@ static void packets_that_are_decided_stay_so(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_rules_are_compared_one_and_all),
-        cmocka_unit_test(rules_that_are_not_few_or_name_sets_are_under_tuples),
-        cmocka_unit_test(rules_in_buckets_are_as_all_others),
-        cmocka_unit_test(buckets_stand_behind_the_prefilter_in_long_lists),
-        cmocka_unit_test(what_no_bucket_takes_is_under_tuples),
-        cmocka_unit_test(changes_that_readers_still_see_use_up_the_room),
-        cmocka_unit_test(few_rules_beside_many_leave_these_alone),
-        cmocka_unit_test(a_list_that_began_without_lanes_gets_them),
-        cmocka_unit_test(what_few_rules_need_includes_their_lanes),
-        cmocka_unit_test(a_rule_that_never_matches_has_no_lane),
-        cmocka_unit_test(packets_that_are_decided_stay_so),
-    };
-
-    return cmocka_run_group_tests(tests, sets_new, sets_free);
+    return unit_tests_run(sets_new, sets_free);
 }

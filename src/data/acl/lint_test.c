@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lint_test.c - lint's findings, against the comparison of all pairs
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "acl/lint.h"
 #include "acl/set.h"
+#include "tests/unit.h"
 
 static struct acl_set *sets[ACL_SETS_MAX];
 
@@ -60,7 +57,7 @@ static struct acl_rule random_rule(unsigned *seed, uint32_t number)
     return r;
 }
 
-static void findings_are_those_of_the_comparison_of_all_pairs(void **state)
+unit_test(findings_are_those_of_the_comparison_of_all_pairs)
 {
     enum { N = 400 };
     struct acl_rule r[N];
@@ -101,7 +98,7 @@ static void findings_are_those_of_the_comparison_of_all_pairs(void **state)
 }
 
 // Tests covering with packets: a packet that the second rule matches must match the first.
-static void covering_rule_matches_every_packet_of_the_covered_one(void **state)
+unit_test(covering_rule_matches_every_packet_of_the_covered_one)
 {
     unsigned seed = 99, pairs = 0;
 
@@ -131,7 +128,7 @@ static void covering_rule_matches_every_packet_of_the_covered_one(void **state)
     }
 }
 
-static void contradiction_is_told_from_shadow(void **state)
+unit_test(contradiction_is_told_from_shadow)
 {
     struct acl_rule r[3];
     uint32_t does[3] = {0, 1, 1};
@@ -171,11 +168,5 @@ static int free_sets(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings_are_those_of_the_comparison_of_all_pairs),
-        cmocka_unit_test(covering_rule_matches_every_packet_of_the_covered_one),
-        cmocka_unit_test(contradiction_is_told_from_shadow),
-    };
-
-    return cmocka_run_group_tests(tests, make_sets, free_sets);
+    return unit_tests_run(make_sets, free_sets);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // prefix_rules_test.c - prefix rules: their own properties (acl_test.c: they match like all others)
 #include "acl/acl_test.h"
+#include "tests/unit.h"
 
 static uint32_t beside_tuples(const struct acl *a)
 {
@@ -40,7 +41,7 @@ static uint32_t chain(unsigned side, uint8_t family, unsigned others)
     return n;
 }
 
-static void a_chain_of_prefixes_comes_and_goes(void **state)
+unit_test(a_chain_of_prefixes_comes_and_goes)
 {
     kit_config.prefix_rules_from = 1;
     for (unsigned round = 0; round < 24; round++) {
@@ -83,7 +84,7 @@ static void a_chain_of_prefixes_comes_and_goes(void **state)
     kit_config.prefix_rules_from = 0;
 }
 
-static void as_many_become_prefix_rules_as_pay(void **state)
+unit_test(as_many_become_prefix_rules_as_pay)
 {
     for (uint32_t i = 0; i < MOST; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
@@ -109,7 +110,7 @@ static void as_many_become_prefix_rules_as_pay(void **state)
 }
 
 // If a Poptrie does not fit, its rules are under tuples; the estimate includes prefix tables.
-static void prefix_rules_keep_to_the_budget(void **state)
+unit_test(prefix_rules_keep_to_the_budget)
 {
     struct acl_stats s;
 
@@ -138,11 +139,5 @@ static void prefix_rules_keep_to_the_budget(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_of_prefixes_comes_and_goes),
-        cmocka_unit_test(as_many_become_prefix_rules_as_pay),
-        cmocka_unit_test(prefix_rules_keep_to_the_budget),
-    };
-
-    return cmocka_run_group_tests(tests, sets_new, sets_free);
+    return unit_tests_run(sets_new, sets_free);
 }

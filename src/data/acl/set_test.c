@@ -2,16 +2,14 @@
 // set_test.c - address sets against a list of prefixes with linear search
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "acl/set4_find.h"
 #include "acl/set_priv.h"
 #include "poptrie/reference_lpm.h"
+#include "tests/unit.h"
 
 #define PROBES 64u
 
@@ -190,7 +188,7 @@ static void flush(struct acl_set *s)
 
 // --- the tests ---
 
-static void random_single_changes_agree_with_the_list(void **state)
+unit_test(random_single_changes_agree_with_the_list)
 {
     struct acl_set *s = acl_set_new(0);
     static struct list l;
@@ -223,7 +221,7 @@ static void random_single_changes_agree_with_the_list(void **state)
     acl_set_free(s);
 }
 
-static void batches_are_all_deletions_then_all_additions(void **state)
+unit_test(batches_are_all_deletions_then_all_additions)
 {
     struct acl_set *s = acl_set_new(0);
     static struct list l;
@@ -256,7 +254,7 @@ static void batches_are_all_deletions_then_all_additions(void **state)
     acl_set_free(s);
 }
 
-static void a_load_replaces_everything(void **state)
+unit_test(a_load_replaces_everything)
 {
     struct acl_set *s = acl_set_new(0);
     static struct list l;
@@ -288,7 +286,7 @@ static struct acl_prefix host4(uint32_t addr)
 
 // Through all three sizes of the filter: added one by one, in batches, and loaded; then most of
 // them deleted.
-static void many_hosts_are_found_through_every_filter(void **state)
+unit_test(many_hosts_are_found_through_every_filter)
 {
     enum { N = 40000 };
     struct acl_prefix *p = malloc(N * sizeof *p);
@@ -328,7 +326,7 @@ static void many_hosts_are_found_through_every_filter(void **state)
 }
 
 // So many /24s that the filter's words are /19s: every other /17.
-static void networks_in_every_other_17_are_found(void **state)
+unit_test(networks_in_every_other_17_are_found)
 {
     enum { N = 4000 };
     struct acl_prefix *p = malloc(N * sizeof *p), host;
@@ -361,7 +359,7 @@ static void networks_in_every_other_17_are_found(void **state)
     free(p);
 }
 
-static void what_does_not_fit_changes_nothing(void **state)
+unit_test(what_does_not_fit_changes_nothing)
 {
     enum { N = 60000 };
     struct acl_prefix *p = malloc(N * sizeof *p), six = {.family = 6, .len = 64, .addr = {0x20, 1}};
@@ -394,7 +392,7 @@ static void what_does_not_fit_changes_nothing(void **state)
     free(p);
 }
 
-static void unsound_prefixes_are_refused(void **state)
+unit_test(unsound_prefixes_are_refused)
 {
     struct acl_set *s = acl_set_new(0);
 
@@ -405,7 +403,7 @@ static void unsound_prefixes_are_refused(void **state)
     acl_set_free(s);
 }
 
-static void everything_is_one_prefix(void **state)
+unit_test(everything_is_one_prefix)
 {
     struct acl_set *s = acl_set_new(0);
     struct acl_prefix all = {.family = 4}, ten = {.family = 4, .len = 8, .addr = {10}},
@@ -478,7 +476,7 @@ static void wait_for_readers(void)
         sched_yield();
 }
 
-static void readers_see_each_address_old_or_new(void **state)
+unit_test(readers_see_each_address_old_or_new)
 {
     struct acl_prefix base[2 * STABLE + 1], more[512];
     pthread_t reader;
@@ -517,21 +515,4 @@ static void readers_see_each_address_old_or_new(void **state)
     pthread_join(reader, NULL);
     assert_int_equal(atomic_load(&wrong), 0);
     acl_set_free(shared);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_single_changes_agree_with_the_list),
-        cmocka_unit_test(batches_are_all_deletions_then_all_additions),
-        cmocka_unit_test(a_load_replaces_everything),
-        cmocka_unit_test(many_hosts_are_found_through_every_filter),
-        cmocka_unit_test(networks_in_every_other_17_are_found),
-        cmocka_unit_test(what_does_not_fit_changes_nothing),
-        cmocka_unit_test(unsound_prefixes_are_refused),
-        cmocka_unit_test(everything_is_one_prefix),
-        cmocka_unit_test(readers_see_each_address_old_or_new),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "gpu/gpu_fixture.h"
 #include "gpu/kernel_text.h"
 #include "gpu/queue.h"
+#include "tests/unit.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -68,19 +69,19 @@ static void answers_are_the_tables(unsigned key_bits, bool persistent)
     d->ops->close(d);
 }
 
-static void a_served_mailbox_is_answered(void **state)
+unit_test(a_served_mailbox_is_answered)
 {
     answers_are_the_tables(32, true);
     answers_are_the_tables(128, true);
 }
 
-static void launches_are_answered(void **state)
+unit_test(launches_are_answered)
 {
     answers_are_the_tables(32, false);
     answers_are_the_tables(128, false);
 }
 
-static void an_error_of_the_driver_is_told_in_its_words(void **state)
+unit_test(an_error_of_the_driver_is_told_in_its_words)
 {
     struct gpu_device *d = device_open();
     uint64_t at = d->ops->alloc(d, 64);
@@ -96,7 +97,7 @@ static void an_error_of_the_driver_is_told_in_its_words(void **state)
     d->ops->close(d);
 }
 
-static void a_gpu_that_is_not_there_is_named(void **state)
+unit_test(a_gpu_that_is_not_there_is_named)
 {
     char why[200] = "";
 
@@ -106,12 +107,5 @@ static void a_gpu_that_is_not_there_is_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_served_mailbox_is_answered),
-        cmocka_unit_test(launches_are_answered),
-        cmocka_unit_test(an_error_of_the_driver_is_told_in_its_words),
-        cmocka_unit_test(a_gpu_that_is_not_there_is_named),
-    };
-
-    return gpu_kernel_text == NULL ? 77 : cmocka_run_group_tests(tests, NULL, NULL); // 77: skipped
+    return gpu_kernel_text == NULL ? 77 : unit_tests_run(NULL, NULL); // 77: skipped
 }

@@ -3,6 +3,7 @@
 #include "gpu/device.h"
 #include "gpu/gpu_fixture.h"
 #include "gpu/kernel_text.h"
+#include "tests/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -80,7 +81,7 @@ static unsigned differences(struct gpu_mailbox *m, uint32_t number, const struct
     return n;
 }
 
-static void a_served_mailbox_is_answered_in_turn(void **state)
+unit_test(a_served_mailbox_is_answered_in_turn)
 {
     for (enum gpu_kind kind = GPU_FIND4; kind <= GPU_FIND6; kind++) {
         struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
@@ -105,7 +106,7 @@ static void a_served_mailbox_is_answered_in_turn(void **state)
     }
 }
 
-static void a_launch_answers_its_batch_alone(void **state)
+unit_test(a_launch_answers_its_batch_alone)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
     struct gpu_mailbox *m = mailbox_new(d);
@@ -124,7 +125,7 @@ static void a_launch_answers_its_batch_alone(void **state)
     poptrie_free(t);
 }
 
-static void copies_happen_in_order_and_later(void **state)
+unit_test(copies_happen_in_order_and_later)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
     uint64_t at = d->ops->alloc(d, 64), first = 0, second = 0;
@@ -145,7 +146,7 @@ static void copies_happen_in_order_and_later(void **state)
     d->ops->close(d);
 }
 
-static void a_lost_device_refuses_everything_and_says_why(void **state)
+unit_test(a_lost_device_refuses_everything_and_says_why)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
     struct gpu_mailbox *m = mailbox_new(d);
@@ -165,7 +166,7 @@ static void a_lost_device_refuses_everything_and_says_why(void **state)
     d->ops->close(d);
 }
 
-static void wrong_values_can_be_asked_for(void **state)
+unit_test(wrong_values_can_be_asked_for)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){.wrong_every = 16});
     struct gpu_mailbox *m = mailbox_new(d);
@@ -180,7 +181,7 @@ static void wrong_values_can_be_asked_for(void **state)
     poptrie_free(t);
 }
 
-static void memory_ends(void **state)
+unit_test(memory_ends)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){.memory = 4096});
     uint64_t at = d->ops->alloc(d, 4096);
@@ -193,7 +194,7 @@ static void memory_ends(void **state)
 }
 
 // Without a GPU the sentence names the missing part; with a GPU it opens.
-static void opening_a_gpu_succeeds_or_says_why_not(void **state)
+unit_test(opening_a_gpu_succeeds_or_says_why_not)
 {
     char why[200] = "";
     struct gpu_device *d = gpu_open(0, why, sizeof(why));
@@ -208,7 +209,7 @@ static void opening_a_gpu_succeeds_or_says_why_not(void **state)
     print_message("GPU 999: %s\n", why);
 }
 
-static void the_kernels_have_their_names(void **state)
+unit_test(the_kernels_have_their_names)
 {
     if (gpu_kernel_text == NULL)
         skip();
@@ -216,20 +217,4 @@ static void the_kernels_have_their_names(void **state)
     assert_non_null(strstr(gpu_kernel_text, ".entry gpu_batch("));
     assert_non_null(strstr(gpu_kernel_text, ".entry gpu_done("));
     assert_null(strstr(gpu_kernel_text, ".extern"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_served_mailbox_is_answered_in_turn),
-        cmocka_unit_test(a_launch_answers_its_batch_alone),
-        cmocka_unit_test(copies_happen_in_order_and_later),
-        cmocka_unit_test(a_lost_device_refuses_everything_and_says_why),
-        cmocka_unit_test(wrong_values_can_be_asked_for),
-        cmocka_unit_test(memory_ends),
-        cmocka_unit_test(opening_a_gpu_succeeds_or_says_why_not),
-        cmocka_unit_test(the_kernels_have_their_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gpu_lookup_test.c - the lookup for devices agrees with poptrie_find on the same memory
 #include "gpu/gpu_fixture.h"
+#include "tests/unit.h"
 
 static void view(const struct poptrie *t, struct gpu_table *g)
 {
@@ -55,18 +56,18 @@ static void random_tables_answer_alike(unsigned key_bits)
     poptrie_free(t);
 }
 
-static void ipv4_answers_alike(void **state)
+unit_test(ipv4_answers_alike)
 {
     random_tables_answer_alike(32);
 }
 
-static void ipv6_answers_alike(void **state)
+unit_test(ipv6_answers_alike)
 {
     random_tables_answer_alike(128);
 }
 
 // Covers every kind of block: a route of each length around one address, and dense /32s.
-static void every_length_answers_alike(void **state)
+unit_test(every_length_answers_alike)
 {
     for (unsigned key_bits = 32; key_bits <= 128; key_bits += 96) {
         struct poptrie *t = table_new(key_bits, NULL);
@@ -93,7 +94,7 @@ static void every_length_answers_alike(void **state)
     }
 }
 
-static void an_empty_table_has_no_route(void **state)
+unit_test(an_empty_table_has_no_route)
 {
     struct poptrie *t = table_new(128, NULL);
     struct gpu_table g;
@@ -102,16 +103,4 @@ static void an_empty_table_has_no_route(void **state)
     assert_int_equal(found(&g, (const uint8_t[16]){0x20, 1}), POPTRIE_NONE);
     assert_int_equal(found(&g, (const uint8_t[16]){0xfe, 0x80}), POPTRIE_NONE);
     poptrie_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ipv4_answers_alike),
-        cmocka_unit_test(ipv6_answers_alike),
-        cmocka_unit_test(every_length_answers_alike),
-        cmocka_unit_test(an_empty_table_has_no_route),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

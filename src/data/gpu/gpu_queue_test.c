@@ -4,6 +4,7 @@
 // The tests set the clock, so nothing depends on timing.
 #include "gpu/gpu_fixture.h"
 #include "gpu/queue.h"
+#include "tests/unit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -108,22 +109,22 @@ static void follow(unsigned key_bits, bool persistent)
     rig_free(&r);
 }
 
-static void copies_follow_ipv4_tables(void **state)
+unit_test(copies_follow_ipv4_tables)
 {
     follow(32, true);
 }
 
-static void copies_follow_ipv6_tables(void **state)
+unit_test(copies_follow_ipv6_tables)
 {
     follow(128, true);
 }
 
-static void launches_answer_like_a_served_mailbox(void **state)
+unit_test(launches_answer_like_a_served_mailbox)
 {
     follow(32, false);
 }
 
-static void the_floor_and_the_default_route_follow(void **state)
+unit_test(the_floor_and_the_default_route_follow)
 {
     struct rig r;
     struct gpu_batch b;
@@ -140,7 +141,7 @@ static void the_floor_and_the_default_route_follow(void **state)
     rig_free(&r);
 }
 
-static void shared_trees_follow(void **state)
+unit_test(shared_trees_follow)
 {
     struct rig r;
     struct gpu_batch b;
@@ -166,7 +167,7 @@ static void shared_trees_follow(void **state)
     rig_free(&r);
 }
 
-static void few_changes_copy_few_bytes(void **state)
+unit_test(few_changes_copy_few_bytes)
 {
     struct rig r;
     uint64_t before;
@@ -181,7 +182,7 @@ static void few_changes_copy_few_bytes(void **state)
     rig_free(&r);
 }
 
-static void a_device_without_room_is_out_of_use(void **state)
+unit_test(a_device_without_room_is_out_of_use)
 {
     struct rig r;
 
@@ -195,7 +196,7 @@ static void a_device_without_room_is_out_of_use(void **state)
     rig_free(&r);
 }
 
-static void a_table_ends(void **state)
+unit_test(a_table_ends)
 {
     struct rig r;
     struct gpu_batch b;
@@ -218,7 +219,7 @@ static void a_table_ends(void **state)
 
 // --- batches and copies ---
 
-static void no_batch_begins_before_copies_arrive(void **state)
+unit_test(no_batch_begins_before_copies_arrive)
 {
     struct rig r;
 
@@ -233,7 +234,7 @@ static void no_batch_begins_before_copies_arrive(void **state)
     rig_free(&r);
 }
 
-static void a_batch_is_not_sent_after_a_change(void **state)
+unit_test(a_batch_is_not_sent_after_a_change)
 {
     struct rig r;
     struct gpu_batch b = {.kind = GPU_FIND4};
@@ -251,7 +252,7 @@ static void a_batch_is_not_sent_after_a_change(void **state)
     rig_free(&r);
 }
 
-static void nothing_is_copied_under_a_batch(void **state)
+unit_test(nothing_is_copied_under_a_batch)
 {
     struct rig r;
     struct gpu_batch b;
@@ -298,7 +299,7 @@ static void *write_all_the_time(void *arg)
     return NULL;
 }
 
-static void memory_is_not_reused_under_a_batch(void **state)
+unit_test(memory_is_not_reused_under_a_batch)
 {
     struct rig r;
     pthread_t writer;
@@ -348,7 +349,7 @@ static void memory_is_not_reused_under_a_batch(void **state)
 
 // --- batches ---
 
-static void batches_come_back_in_order(void **state)
+unit_test(batches_come_back_in_order)
 {
     struct rig r;
     struct gpu_batch b;
@@ -368,7 +369,7 @@ static void batches_come_back_in_order(void **state)
     rig_free(&r);
 }
 
-static void a_full_ring_takes_no_more(void **state)
+unit_test(a_full_ring_takes_no_more)
 {
     struct rig r;
     struct gpu_batch b;
@@ -398,7 +399,7 @@ static void the_rest_has_no_values(struct rig *r, unsigned n, enum gpu_state why
     assert_false(gpu_queue_begin(r->queue, &b));
 }
 
-static void a_late_device_is_given_up(void **state)
+unit_test(a_late_device_is_given_up)
 {
     struct rig r;
     struct gpu_batch b;
@@ -417,7 +418,7 @@ static void a_late_device_is_given_up(void **state)
     rig_free(&r);
 }
 
-static void a_device_lost_in_the_middle_loses_no_batch(void **state)
+unit_test(a_device_lost_in_the_middle_loses_no_batch)
 {
     for (unsigned persistent = 0; persistent < 2; persistent++) {
         struct rig r;
@@ -433,7 +434,7 @@ static void a_device_lost_in_the_middle_loses_no_batch(void **state)
     }
 }
 
-static void bad_settings_are_refused(void **state)
+unit_test(bad_settings_are_refused)
 {
     struct rig r;
 
@@ -449,29 +450,4 @@ static void bad_settings_are_refused(void **state)
     assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, TIMEOUT}));
     assert_int_equal(errno, ENODEV);
     rig_free(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_follow_ipv4_tables),
-        cmocka_unit_test(copies_follow_ipv6_tables),
-        cmocka_unit_test(launches_answer_like_a_served_mailbox),
-        cmocka_unit_test(the_floor_and_the_default_route_follow),
-        cmocka_unit_test(shared_trees_follow),
-        cmocka_unit_test(few_changes_copy_few_bytes),
-        cmocka_unit_test(a_device_without_room_is_out_of_use),
-        cmocka_unit_test(a_table_ends),
-        cmocka_unit_test(no_batch_begins_before_copies_arrive),
-        cmocka_unit_test(a_batch_is_not_sent_after_a_change),
-        cmocka_unit_test(nothing_is_copied_under_a_batch),
-        cmocka_unit_test(memory_is_not_reused_under_a_batch),
-        cmocka_unit_test(batches_come_back_in_order),
-        cmocka_unit_test(a_full_ring_takes_no_more),
-        cmocka_unit_test(a_late_device_is_given_up),
-        cmocka_unit_test(a_device_lost_in_the_middle_loses_no_batch),
-        cmocka_unit_test(bad_settings_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pool_test.c - blocks never overlap, are reusable after freeing, and a full pool reports it
 #include "poptrie/pool.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define CHUNKS 64
 #define BLOCKS 2000
@@ -28,7 +26,9 @@ static int pool_down(void **state)
     return 0;
 }
 
-static void blocks_keep_their_content_while_others_come_and_go(void **state)
+#define pool_test(name) unit_test_of(name, pool_up, pool_down)
+
+pool_test(blocks_keep_their_content_while_others_come_and_go)
 {
     struct {
         uint32_t ref;
@@ -69,7 +69,7 @@ static void blocks_keep_their_content_while_others_come_and_go(void **state)
     assert_int_equal(pool_bytes(&pool), 0);
 }
 
-static void emptied_chunks_serve_other_sizes(void **state)
+pool_test(emptied_chunks_serve_other_sizes)
 {
     uint32_t ref[CHUNKS * 64];
     unsigned n = 0;
@@ -86,7 +86,7 @@ static void emptied_chunks_serve_other_sizes(void **state)
     assert_true(pool_is_sound(&pool));
 }
 
-static void block_bytes_knows_no_block_inside_another(void **state)
+pool_test(block_bytes_knows_no_block_inside_another)
 {
     uint32_t ref = pool_alloc(&pool, 40);
 
@@ -95,17 +95,4 @@ static void block_bytes_knows_no_block_inside_another(void **state)
     assert_int_equal(pool_block_bytes(&pool, ref + 5), 0); // never allocated
     assert_int_equal(pool_block_bytes(&pool, 0), 0);
     assert_int_equal(pool_block_bytes(&pool, 50 * POOL_CHUNK_UNITS), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(blocks_keep_their_content_while_others_come_and_go, pool_up,
-                                        pool_down),
-        cmocka_unit_test_setup_teardown(emptied_chunks_serve_other_sizes, pool_up, pool_down),
-        cmocka_unit_test_setup_teardown(block_bytes_knows_no_block_inside_another, pool_up,
-                                        pool_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,12 +7,10 @@
 #include "poptrie/reference_lpm.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "base/table_gen.h"
+#include "tests/unit.h"
 
 #define FULL4 901899u
 #define FULL6 160147u
@@ -133,34 +131,22 @@ static void full_table(unsigned family, size_t max, unsigned next_hops)
     poptrie_free(t);
 }
 
-static void full_ip4_table_answers_as_its_routes_say(void **state)
+unit_test(full_ip4_table_answers_as_its_routes_say)
 {
     full_table(4, FULL4, 500);
 }
 
-static void full_ip4_table_holds_60000_next_hops(void **state)
+unit_test(full_ip4_table_holds_60000_next_hops)
 {
     full_table(4, FULL4, 60000);
 }
 
-static void full_ip6_table_answers_as_its_routes_say(void **state)
+unit_test(full_ip6_table_answers_as_its_routes_say)
 {
     full_table(6, FULL6, 500);
 }
 
-static void full_ip6_table_holds_60000_next_hops(void **state)
+unit_test(full_ip6_table_holds_60000_next_hops)
 {
     full_table(6, FULL6, 60000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_ip4_table_answers_as_its_routes_say),
-        cmocka_unit_test(full_ip4_table_holds_60000_next_hops),
-        cmocka_unit_test(full_ip6_table_answers_as_its_routes_say),
-        cmocka_unit_test(full_ip6_table_holds_60000_next_hops),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 // equal, are shared, and separate again.
 #include "poptrie/poptrie_fixture.h"
 #include "base/table_gen.h"
+#include "tests/unit.h"
 
 #define TABLES 5
 
@@ -148,12 +149,12 @@ static void random_changes(unsigned key_bits)
     tables_free();
 }
 
-static void random_changes_of_five_ip4_tables(void **state)
+unit_test(random_changes_of_five_ip4_tables)
 {
     random_changes(32);
 }
 
-static void random_changes_of_five_ip6_tables(void **state)
+unit_test(random_changes_of_five_ip6_tables)
 {
     random_changes(128);
 }
@@ -184,12 +185,12 @@ static void bursts_of_two_groups(unsigned key_bits)
     tables_free();
 }
 
-static void bursts_of_two_ip4_groups(void **state)
+unit_test(bursts_of_two_ip4_groups)
 {
     bursts_of_two_groups(32);
 }
 
-static void bursts_of_two_ip6_groups(void **state)
+unit_test(bursts_of_two_ip6_groups)
 {
     bursts_of_two_groups(128);
 }
@@ -264,17 +265,17 @@ static void equal_tables_are_as_large_as_one(unsigned key_bits)
     free(r);
 }
 
-static void equal_ip4_tables_are_as_large_as_one(void **state)
+unit_test(equal_ip4_tables_are_as_large_as_one)
 {
     equal_tables_are_as_large_as_one(32);
 }
 
-static void equal_ip6_tables_are_as_large_as_one(void **state)
+unit_test(equal_ip6_tables_are_as_large_as_one)
 {
     equal_tables_are_as_large_as_one(128);
 }
 
-static void the_last_one_keeps_what_it_shared(void **state)
+unit_test(the_last_one_keeps_what_it_shared)
 {
     uint8_t key[16] = {10, 1, 2};
 
@@ -297,7 +298,7 @@ static void the_last_one_keeps_what_it_shared(void **state)
     poptrie_free(table[4]);
 }
 
-static void a_place_is_taken_again_and_begins_empty(void **state)
+unit_test(a_place_is_taken_again_and_begins_empty)
 {
     uint8_t key[16] = {10, 1, 2};
 
@@ -320,7 +321,7 @@ static void a_place_is_taken_again_and_begins_empty(void **state)
 }
 
 // A change in a shared tree without memory for it: all tables stay as they are.
-static void without_memory_nothing_parts(void **state)
+unit_test(without_memory_nothing_parts)
 {
     tables_make(32, 2);
     for (unsigned i = 0; i < 200; i++)
@@ -351,7 +352,7 @@ static void without_memory_nothing_parts(void **state)
 }
 
 // A refused change has separated its trees: the next dedupe finds them.
-static void what_a_refused_change_parted_is_shared_again(void **state)
+unit_test(what_a_refused_change_parted_is_shared_again)
 {
     const uint8_t key[4] = {10, 1, 0, 0};
     uint64_t shared;
@@ -378,7 +379,7 @@ static void what_a_refused_change_parted_is_shared_again(void **state)
 
 // The maximum number of tables: all equal, then each removed in a different order while the others
 // change, with garbage not yet reclaimed.
-static void sixty_four_tables_come_and_go(void **state)
+unit_test(sixty_four_tables_come_and_go)
 {
     static struct poptrie *t[POPTRIE_TABLES_MAX];
     static struct lpm m[POPTRIE_TABLES_MAX];
@@ -429,23 +430,4 @@ static void sixty_four_tables_come_and_go(void **state)
     }
     for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++)
         poptrie_free(t[k]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_changes_of_five_ip4_tables),
-        cmocka_unit_test(random_changes_of_five_ip6_tables),
-        cmocka_unit_test(bursts_of_two_ip4_groups),
-        cmocka_unit_test(bursts_of_two_ip6_groups),
-        cmocka_unit_test(equal_ip4_tables_are_as_large_as_one),
-        cmocka_unit_test(equal_ip6_tables_are_as_large_as_one),
-        cmocka_unit_test(the_last_one_keeps_what_it_shared),
-        cmocka_unit_test(a_place_is_taken_again_and_begins_empty),
-        cmocka_unit_test(without_memory_nothing_parts),
-        cmocka_unit_test(what_a_refused_change_parted_is_shared_again),
-        cmocka_unit_test(sixty_four_tables_come_and_go),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,9 @@
 // poptrie_lookup_test.c - edge cases of addresses, lengths, values and counts, for every kernel
 #include "base/gather.h"
 #include "poptrie/poptrie_fixture.h"
+#include "tests/unit.h"
 
-static void bad_arguments_are_refused(void **state)
+unit_test(bad_arguments_are_refused)
 {
     struct poptrie *t = table_new(32), *u = table_new(128);
     uint8_t key[16] = {1};
@@ -21,7 +22,7 @@ static void bad_arguments_are_refused(void **state)
     poptrie_free(u);
 }
 
-static void every_length_of_one_address_nests(void **state)
+unit_test(every_length_of_one_address_nests)
 {
     // all zeros, all ones, a real address
     for (unsigned bits = 32; bits <= 128; bits += 96)
@@ -51,7 +52,7 @@ static void every_length_of_one_address_nests(void **state)
         }
 }
 
-static void default_route_answers_what_no_other_route_does(void **state)
+unit_test(default_route_answers_what_no_other_route_does)
 {
     struct poptrie *t = table_new(128);
     uint8_t key[16] = {0x20, 1}, outside[16] = {0xfe, 0x80};
@@ -73,7 +74,7 @@ static void default_route_answers_what_no_other_route_does(void **state)
     poptrie_free(t);
 }
 
-static void routes_of_up_to_6_bits_build_nothing(void **state)
+unit_test(routes_of_up_to_6_bits_build_nothing)
 {
     for (unsigned bits = 32; bits <= 128; bits += 96) {
         struct poptrie *t = table_new(bits);
@@ -107,7 +108,7 @@ static void routes_of_up_to_6_bits_build_nothing(void **state)
     }
 }
 
-static void a_block_grows_from_1_to_16_bit_leaves(void **state)
+unit_test(a_block_grows_from_1_to_16_bit_leaves)
 {
     struct poptrie *t = table_new(32);
     uint8_t key[16] = {10};
@@ -126,7 +127,7 @@ static void a_block_grows_from_1_to_16_bit_leaves(void **state)
     poptrie_free(t);
 }
 
-static void all_65535_values_are_kept_apart(void **state)
+unit_test(all_65535_values_are_kept_apart)
 {
     struct poptrie *t = table_new(32);
     struct poptrie_route *r = calloc(65535, sizeof(*r));
@@ -141,7 +142,7 @@ static void all_65535_values_are_kept_apart(void **state)
     poptrie_free(t);
 }
 
-static void bulk_lookups_of_any_count_agree(void **state)
+unit_test(bulk_lookups_of_any_count_agree)
 {
     static struct lpm m;
 
@@ -160,7 +161,7 @@ static void bulk_lookups_of_any_count_agree(void **state)
 }
 
 // Bursts whose addresses belong to tables of several sizes, one of them empty.
-static void lookups_in_many_tables_agree(void **state)
+unit_test(lookups_in_many_tables_agree)
 {
     enum { TABLES = 5, N = 200 };
     static struct lpm m[TABLES];
@@ -202,7 +203,7 @@ static void lookups_in_many_tables_agree(void **state)
     }
 }
 
-static void every_copy_answers_alike(void **state)
+unit_test(every_copy_answers_alike)
 {
     static struct lpm m;
 
@@ -226,7 +227,7 @@ static void every_copy_answers_alike(void **state)
         poptrie_new(&(struct poptrie_config){.key_bits = 32, .copies = POPTRIE_COPIES_MAX + 1}));
 }
 
-static void kernels_refuse_what_the_limit_rules_out(void **state)
+unit_test(kernels_refuse_what_the_limit_rules_out)
 {
     assert_int_equal(poptrie_set_kernel(POPTRIE_KERNEL_AVX512, 256), -ENOTSUP);
     assert_int_equal(poptrie_set_kernel(POPTRIE_KERNEL_AVX2, 128), -ENOTSUP);
@@ -238,22 +239,4 @@ static void kernels_refuse_what_the_limit_rules_out(void **state)
         assert_int_equal(poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0), 0);
         assert_string_equal(poptrie_kernel_name(), best);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_arguments_are_refused),
-        cmocka_unit_test(every_length_of_one_address_nests),
-        cmocka_unit_test(default_route_answers_what_no_other_route_does),
-        cmocka_unit_test(routes_of_up_to_6_bits_build_nothing),
-        cmocka_unit_test(a_block_grows_from_1_to_16_bit_leaves),
-        cmocka_unit_test(all_65535_values_are_kept_apart),
-        cmocka_unit_test(bulk_lookups_of_any_count_agree),
-        cmocka_unit_test(lookups_in_many_tables_agree),
-        cmocka_unit_test(every_copy_answers_alike),
-        cmocka_unit_test(kernels_refuse_what_the_limit_rules_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

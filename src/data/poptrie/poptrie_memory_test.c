@@ -2,6 +2,7 @@
 // poptrie_memory_test.c - lack of memory, garbage, and memory usage
 #include "poptrie/poptrie_fixture.h"
 #include "base/table_gen.h"
+#include "tests/unit.h"
 
 // The readers' answers at m's routes and around them.
 static void answers(const struct poptrie *t, const uint8_t (*key)[16], uint32_t *v, unsigned n)
@@ -63,17 +64,17 @@ static void without_memory_the_old_table_stays_in_force(unsigned key_bits)
     poptrie_free(t);
 }
 
-static void without_memory_the_old_ip4_table_stays_in_force(void **state)
+unit_test(without_memory_the_old_ip4_table_stays_in_force)
 {
     without_memory_the_old_table_stays_in_force(32);
 }
 
-static void without_memory_the_old_ip6_table_stays_in_force(void **state)
+unit_test(without_memory_the_old_ip6_table_stays_in_force)
 {
     without_memory_the_old_table_stays_in_force(128);
 }
 
-static void a_full_arena_refuses_and_takes_routes_again_after_reclaim(void **state)
+unit_test(a_full_arena_refuses_and_takes_routes_again_after_reclaim)
 {
     struct poptrie *t = poptrie_new(&(struct poptrie_config){.key_bits = 32, .max_bytes = 8192});
     uint8_t key[16] = {10};
@@ -113,7 +114,7 @@ static void count_unmap(void *ctx, void *p, size_t bytes)
     free(p);
 }
 
-static void new_says_when_a_map_fails_and_free_unmaps(void **state)
+unit_test(new_says_when_a_map_fails_and_free_unmaps)
 {
     for (int k = 0; k < 4; k++) { // the third copy's fails last
         struct maps maps = {k, 0};
@@ -138,7 +139,7 @@ static void new_says_when_a_map_fails_and_free_unmaps(void **state)
     }
 }
 
-static void new_refuses_what_it_cannot_do(void **state)
+unit_test(new_refuses_what_it_cannot_do)
 {
     assert_null(poptrie_new(&(struct poptrie_config){.key_bits = 64}));
     assert_int_equal(errno, EINVAL);
@@ -147,7 +148,7 @@ static void new_refuses_what_it_cannot_do(void **state)
     poptrie_free(NULL);
 }
 
-static void garbage_is_reused_only_after_its_epoch_is_reclaimed(void **state)
+unit_test(garbage_is_reused_only_after_its_epoch_is_reclaimed)
 {
     struct poptrie *t = table_new(32);
     uint8_t key[16] = {10, 0, 1};
@@ -172,7 +173,7 @@ static void garbage_is_reused_only_after_its_epoch_is_reclaimed(void **state)
 }
 
 // After half a million changes, a generated table uses at most 10 % more memory than a fresh build.
-static void memory_does_not_drift_under_churn(void **state)
+unit_test(memory_does_not_drift_under_churn)
 {
     static const unsigned family[2] = {4, 6};
     size_t n = 50000;
@@ -224,19 +225,4 @@ static void memory_does_not_drift_under_churn(void **state)
     }
     free(p);
     free(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_memory_the_old_ip4_table_stays_in_force),
-        cmocka_unit_test(without_memory_the_old_ip6_table_stays_in_force),
-        cmocka_unit_test(a_full_arena_refuses_and_takes_routes_again_after_reclaim),
-        cmocka_unit_test(new_says_when_a_map_fails_and_free_unmaps),
-        cmocka_unit_test(new_refuses_what_it_cannot_do),
-        cmocka_unit_test(garbage_is_reused_only_after_its_epoch_is_reclaimed),
-        cmocka_unit_test(memory_does_not_drift_under_churn),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

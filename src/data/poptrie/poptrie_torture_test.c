@@ -9,15 +9,13 @@
 // Grace periods in user space: a reader counts its bursts; garbage is reclaimed when every reader's
 // count has advanced since the epoch was closed. KAMUEE_TORTURE_SECONDS sets a longer run.
 #include "poptrie/reference_lpm.h"
+#include "tests/unit.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
-#include <cmocka.h>
 
 #define ROUTES 1000
 #define STABLE 200 // the first routes
@@ -194,26 +192,16 @@ static void torture(unsigned bits)
     poptrie_free(table);
 }
 
-static void ip4_readers_never_see_a_wrong_next_hop(void **state)
+unit_test(ip4_readers_never_see_a_wrong_next_hop)
 {
     for (int k = POPTRIE_KERNEL_SCALAR; k < POPTRIE_KERNELS; k++)
         if (poptrie_set_kernel(k, 0) == 0)
             torture(32);
 }
 
-static void ip6_readers_never_see_a_wrong_next_hop(void **state)
+unit_test(ip6_readers_never_see_a_wrong_next_hop)
 {
     for (int k = POPTRIE_KERNEL_SCALAR; k < POPTRIE_KERNELS; k++)
         if (poptrie_set_kernel(k, 0) == 0)
             torture(128);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ip4_readers_never_see_a_wrong_next_hop),
-        cmocka_unit_test(ip6_readers_never_see_a_wrong_next_hop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie_update_test.c - changes and loads against a naive model, operation by operation
 #include "poptrie/poptrie_fixture.h"
+#include "tests/unit.h"
 
 static void random_run(unsigned key_bits, unsigned steps, unsigned crowd, unsigned values)
 {
@@ -30,13 +31,13 @@ static void random_run(unsigned key_bits, unsigned steps, unsigned crowd, unsign
     poptrie_free(t);
 }
 
-static void random_ip4_operations_equal_the_model(void **state)
+unit_test(random_ip4_operations_equal_the_model)
 {
     random_run(32, 1000, 30, 5);
     random_run(32, 1000, 300, 65535);
 }
 
-static void random_ip6_operations_equal_the_model(void **state)
+unit_test(random_ip6_operations_equal_the_model)
 {
     random_run(128, 300, 30, 5);
     random_run(128, 300, 300, 65535);
@@ -79,17 +80,17 @@ static void load_in_any_order_equals_adding_one_by_one(unsigned key_bits)
     poptrie_free(t);
 }
 
-static void ip4_load_in_any_order_equals_adding_one_by_one(void **state)
+unit_test(ip4_load_in_any_order_equals_adding_one_by_one)
 {
     load_in_any_order_equals_adding_one_by_one(32);
 }
 
-static void ip6_load_in_any_order_equals_adding_one_by_one(void **state)
+unit_test(ip6_load_in_any_order_equals_adding_one_by_one)
 {
     load_in_any_order_equals_adding_one_by_one(128);
 }
 
-static void load_refuses_bad_routes_and_keeps_the_old_table(void **state)
+unit_test(load_refuses_bad_routes_and_keeps_the_old_table)
 {
     struct poptrie *t = table_new(32);
     struct poptrie_route r[3] = {{{10}, 8, 1}, {{11}, 8, 2}, {{12}, 33, 3}};
@@ -149,7 +150,7 @@ static int take_piece(void *ctx, const uint8_t *key, unsigned len, uint32_t valu
 
 // A walk in pieces of random size visits the same prefixes as a single walk, also after a prefix
 // that is not stored.
-static void a_walk_in_pieces_is_the_whole_walk(void **state)
+unit_test(a_walk_in_pieces_is_the_whole_walk)
 {
     static struct lpm m;
 
@@ -186,7 +187,7 @@ static void a_walk_in_pieces_is_the_whole_walk(void **state)
     }
 }
 
-static void walk_visits_every_route_once_in_prefix_order(void **state)
+unit_test(walk_visits_every_route_once_in_prefix_order)
 {
     static struct lpm m;
 
@@ -213,19 +214,4 @@ static void walk_visits_every_route_once_in_prefix_order(void **state)
         assert_true(s.leaves > s.nodes);
         poptrie_free(t);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_ip4_operations_equal_the_model),
-        cmocka_unit_test(random_ip6_operations_equal_the_model),
-        cmocka_unit_test(ip4_load_in_any_order_equals_adding_one_by_one),
-        cmocka_unit_test(ip6_load_in_any_order_equals_adding_one_by_one),
-        cmocka_unit_test(load_refuses_bad_routes_and_keeps_the_old_table),
-        cmocka_unit_test(walk_visits_every_route_once_in_prefix_order),
-        cmocka_unit_test(a_walk_in_pieces_is_the_whole_walk),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // declared_test.c - valid declarations, and the errors for others
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "program/declared.h"
+#include "tests/unit.h"
 
 static struct program_declared d;
 static char why[160];
@@ -25,7 +22,7 @@ static void refuses(const char *text, const char *said)
         fail_msg("%s: \"%s\" without \"%s\"", text, why, said);
 }
 
-static void test_each_clause_is_read(void **state)
+unit_test(test_each_clause_is_read)
 {
     assert_int_equal(read_text("window 64; counter seen;counter dropped ; reason flood; hash;"
                                "table hash syn 1000000; table array own-class 8 read-only;"),
@@ -44,7 +41,7 @@ static void test_each_clause_is_read(void **state)
     assert_true(d.table[1].array && d.table[1].read_only);
 }
 
-static void test_nothing_declared_is_the_whole_window(void **state)
+unit_test(test_nothing_declared_is_the_whole_window)
 {
     assert_int_equal(read_text(""), 0);
     assert_int_equal(d.window, KAMUEE_WINDOW);
@@ -53,7 +50,7 @@ static void test_nothing_declared_is_the_whole_window(void **state)
     assert_int_equal(d.window, 0);
 }
 
-static void test_what_is_wrong_is_named(void **state)
+unit_test(test_what_is_wrong_is_named)
 {
     refuses("window 65", "'65': 0, 64 or 128");
     refuses("window", "0, 64 or 128");
@@ -71,7 +68,7 @@ static void test_what_is_wrong_is_named(void **state)
     refuses("counter a123456789012345678901234567890123", "at most 31");
 }
 
-static void test_more_than_a_program_may_have_is_refused(void **state)
+unit_test(test_more_than_a_program_may_have_is_refused)
 {
     char text[DECLARED_TEXT_MAX + 2] = "";
 
@@ -80,16 +77,4 @@ static void test_more_than_a_program_may_have_is_refused(void **state)
     refuses(text, "c32");
     memset(text, ' ', sizeof text - 1);
     refuses(text, "4096");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_clause_is_read),
-        cmocka_unit_test(test_nothing_declared_is_the_whole_window),
-        cmocka_unit_test(test_what_is_wrong_is_named),
-        cmocka_unit_test(test_more_than_a_program_may_have_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

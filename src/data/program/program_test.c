@@ -2,15 +2,11 @@
 // program_test.c - tables of packet programs behave like a map, also with several writers and
 // through an instance
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "program/set.h"
+#include "tests/unit.h"
 
 #define KEYS 500u
 
@@ -28,7 +24,7 @@ static uint64_t key_of(uint64_t k)
     return k == 1 ? UINT64_MAX - 1 : k * 0x123456789abcdu;
 }
 
-static void hash_is_what_was_put(void **state)
+unit_test(hash_is_what_was_put)
 {
     struct program_table *t = program_table_new("t", false, KEYS);
     uint64_t want[KEYS];
@@ -50,7 +46,7 @@ static void hash_is_what_was_put(void **state)
     program_table_free(t);
 }
 
-static void full_hash_refuses_new_keys_only(void **state)
+unit_test(full_hash_refuses_new_keys_only)
 {
     struct program_table *t = program_table_new("t", false, 100);
 
@@ -66,7 +62,7 @@ static void full_hash_refuses_new_keys_only(void **state)
 }
 
 // A million keys at half load: hardly any is refused.
-static void large_hash_takes_nearly_all(void **state)
+unit_test(large_hash_takes_nearly_all)
 {
     struct program_table *t = program_table_new("t", false, 1000000);
     unsigned refused = 0;
@@ -77,7 +73,7 @@ static void large_hash_takes_nearly_all(void **state)
     program_table_free(t);
 }
 
-static void array_has_its_entries(void **state)
+unit_test(array_has_its_entries)
 {
     struct program_table *t = program_table_new("t", true, 10);
 
@@ -106,7 +102,7 @@ static void *put_all(void *arg)
     return NULL;
 }
 
-static void writers_of_one_key_agree_on_its_slot(void **state)
+unit_test(writers_of_one_key_agree_on_its_slot)
 {
     pthread_t thread[WRITERS];
     uint64_t at = 0, key, value, n = 0;
@@ -125,7 +121,7 @@ static void writers_of_one_key_agree_on_its_slot(void **state)
 
 // The `get` that an instance remembers is valid only for its table and key, and while the key
 // exists.
-static void calls_of_an_instance_are_what_was_put(void **state)
+unit_test(calls_of_an_instance_are_what_was_put)
 {
     struct program p = {0};
     struct program_instance in[PROGRAM_INSTANCES] = {{.program = &p}};
@@ -151,18 +147,4 @@ static void calls_of_an_instance_are_what_was_put(void **state)
     assert_int_equal(program_put(in, KAMUEE_TABLES, 0, 1), -1);
     for (unsigned t = 0; t < 2; t++)
         program_table_free(p.table[t]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hash_is_what_was_put),
-        cmocka_unit_test(full_hash_refuses_new_keys_only),
-        cmocka_unit_test(large_hash_takes_nearly_all),
-        cmocka_unit_test(array_has_its_entries),
-        cmocka_unit_test(writers_of_one_key_agree_on_its_slot),
-        cmocka_unit_test(calls_of_an_instance_are_what_was_put),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

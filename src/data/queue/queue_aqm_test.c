@@ -3,17 +3,14 @@
 //
 // Virtual time: a tick is 1/256 microsecond, so a span is a microsecond. A packet's name says its
 // client, class, flow and number in its flow.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "queue/queue.h"
+#include "tests/unit.h"
 
 #define US 256u // ticks
 #define HZ (1000000ull * US)
@@ -231,7 +228,7 @@ static unsigned compare_with_model(int second, unsigned *sent, unsigned *apart)
     return dropped;
 }
 
-static void codel_drops_when_the_rfc_says(void **state)
+unit_test(codel_drops_when_the_rfc_says)
 {
     unsigned sent, apart;
 
@@ -244,7 +241,7 @@ static void codel_drops_when_the_rfc_says(void **state)
     assert_true(apart * 3 < sent);
 }
 
-static void codel_marks_what_can_be_marked(void **state)
+unit_test(codel_marks_what_can_be_marked)
 {
     struct queue_client_config c = client_of(10000000);
     unsigned marked[4] = {0}, dropped[4] = {0};
@@ -280,7 +277,7 @@ static void codel_marks_what_can_be_marked(void **state)
 
 // --- flow queues ---------------------------------------------------------------------------------
 
-static void a_sparse_flow_does_not_wait_for_bulk(void **state)
+unit_test(a_sparse_flow_does_not_wait_for_bulk)
 {
     struct queue_client_config c = client_of(10000000);
     uint64_t longest = 0, bulk = 0, sparse = 0;
@@ -312,7 +309,7 @@ static void a_sparse_flow_does_not_wait_for_bulk(void **state)
     end();
 }
 
-static void the_longest_flow_loses_when_the_class_is_full(void **state)
+unit_test(the_longest_flow_loses_when_the_class_is_full)
 {
     struct queue_client_config c = client_of(1000000);
     unsigned lost = 0;
@@ -348,7 +345,7 @@ static void the_longest_flow_loses_when_the_class_is_full(void **state)
 }
 
 // Dropping its packets would not make enough room: other classes fill the client.
-static void a_class_that_does_not_fill_the_client_loses_nothing(void **state)
+unit_test(a_class_that_does_not_fill_the_client_loses_nothing)
 {
     struct queue_client_config c = client_of(1000000);
     struct queue_class_stats s;
@@ -373,7 +370,7 @@ static void a_class_that_does_not_fill_the_client_loses_nothing(void **state)
 }
 
 // 64 flows of two packets each: all are longest, and each new packet makes room.
-static void flows_of_one_length_share_the_loss(void **state)
+unit_test(flows_of_one_length_share_the_loss)
 {
     struct queue_client_config c = client_of(1000000);
     unsigned lost[FLOWS] = {0};
@@ -394,7 +391,7 @@ static void flows_of_one_length_share_the_loss(void **state)
     end();
 }
 
-static void an_ect1_packet_is_marked_above_the_step(void **state)
+unit_test(an_ect1_packet_is_marked_above_the_step)
 {
     struct queue_client_config c = client_of(10000000);
     unsigned marked = 0, unmarked = 0;
@@ -445,7 +442,7 @@ static void flood(uint64_t *sent, unsigned classes, unsigned ms)
     }
 }
 
-static void a_strict_class_above_its_rate_comes_last(void **state)
+unit_test(a_strict_class_above_its_rate_comes_last)
 {
     struct queue_client_config c = client_of(100000000);
     uint64_t sent[QUEUE_CLASSES];
@@ -470,7 +467,7 @@ static void a_strict_class_above_its_rate_comes_last(void **state)
     end();
 }
 
-static void what_waits_too_long_is_dropped_and_takes_no_rate(void **state)
+unit_test(what_waits_too_long_is_dropped_and_takes_no_rate)
 {
     struct queue_client_config c = client_of(1000000);
     unsigned sent = 0, old = 0;
@@ -492,7 +489,7 @@ static void what_waits_too_long_is_dropped_and_takes_no_rate(void **state)
     end();
 }
 
-static void waits_are_counted_by_length(void **state)
+unit_test(waits_are_counted_by_length)
 {
     struct queue_client_config c = client_of(0);
     struct queue_class_stats s;
@@ -532,7 +529,7 @@ static unsigned fill(unsigned client, enum queue_refusal *why)
     return n;
 }
 
-static void above_its_reserve_a_client_has_as_many_places_as_are_free(void **state)
+unit_test(above_its_reserve_a_client_has_as_many_places_as_are_free)
 {
     struct queue_client_config c = client_of(0);
     struct queue_class_stats s;
@@ -560,7 +557,7 @@ static void above_its_reserve_a_client_has_as_many_places_as_are_free(void **sta
 }
 
 // Fewer places than waiting packets: these stay, and no new one is accepted until places are free.
-static void places_can_be_taken_away_while_packets_wait(void **state)
+unit_test(places_can_be_taken_away_while_packets_wait)
 {
     struct queue_client_config c = client_of(0);
     enum queue_refusal why;
@@ -584,7 +581,7 @@ static void places_can_be_taken_away_while_packets_wait(void **state)
 
 // --- configuration -------------------------------------------------------------------------------
 
-static void what_cannot_be_kept_is_refused(void **state)
+unit_test(what_cannot_be_kept_is_refused)
 {
     struct queue_client_config good = client_of(0), c;
 
@@ -637,7 +634,7 @@ static struct queue_client_config random_client(void)
 }
 
 // Half of the 64-bit time range passes; the clock is so fast that this takes some minutes.
-static void a_client_may_be_idle_for_half_a_year(void **state)
+unit_test(a_client_may_be_idle_for_half_a_year)
 {
     const struct queue_config config = {1ull << 46, 10000000000, CLIENTS, 1000, FRAME};
     struct queue_client_config c = client_of(4000000000);
@@ -667,7 +664,7 @@ static void a_client_may_be_idle_for_half_a_year(void **state)
 }
 
 // A class whose packets are dropped in its turn gets no extra turns later.
-static void what_is_dropped_earns_no_credit(void **state)
+unit_test(what_is_dropped_earns_no_credit)
 {
     struct queue_client_config c = client_of(8000000); // a packet each millisecond
     unsigned sent[QUEUE_CLASSES] = {0};
@@ -697,7 +694,7 @@ static void what_is_dropped_earns_no_credit(void **state)
 
 // Every accepted packet leaves once, and sent packets of a flow stay in order, through any
 // configuration changes.
-static void a_thousand_changes_under_load_lose_nothing(void **state)
+unit_test(a_thousand_changes_under_load_lose_nothing)
 {
     static uint8_t seen[CLIENTS][QUEUE_CLASSES][FLOWS][4096];
     static unsigned next[CLIENTS][QUEUE_CLASSES][FLOWS];
@@ -742,28 +739,4 @@ static void a_thousand_changes_under_load_lose_nothing(void **state)
     for (unsigned i = 0; i <= QUEUE_DROP_FLOW; i++)
         assert_true(verdicts[i] > 50);
     end();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codel_drops_when_the_rfc_says),
-        cmocka_unit_test(codel_marks_what_can_be_marked),
-        cmocka_unit_test(a_sparse_flow_does_not_wait_for_bulk),
-        cmocka_unit_test(the_longest_flow_loses_when_the_class_is_full),
-        cmocka_unit_test(a_class_that_does_not_fill_the_client_loses_nothing),
-        cmocka_unit_test(flows_of_one_length_share_the_loss),
-        cmocka_unit_test(an_ect1_packet_is_marked_above_the_step),
-        cmocka_unit_test(a_strict_class_above_its_rate_comes_last),
-        cmocka_unit_test(what_waits_too_long_is_dropped_and_takes_no_rate),
-        cmocka_unit_test(waits_are_counted_by_length),
-        cmocka_unit_test(above_its_reserve_a_client_has_as_many_places_as_are_free),
-        cmocka_unit_test(places_can_be_taken_away_while_packets_wait),
-        cmocka_unit_test(what_cannot_be_kept_is_refused),
-        cmocka_unit_test(a_client_may_be_idle_for_half_a_year),
-        cmocka_unit_test(what_is_dropped_earns_no_credit),
-        cmocka_unit_test(a_thousand_changes_under_load_lose_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // queue_test.c - does the queue manager keep its promises? In virtual time, against a fluid model
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +8,7 @@
 #include <string.h>
 
 #include "queue/queue.h"
+#include "tests/unit.h"
 
 #define HZ 2500000000ull
 #define START ((1ull << 56) - HZ / 10) // ticks x 2^8 wrap soon
@@ -225,7 +222,7 @@ static double run_and_compare(double settle, double seconds)
 
 // --- tests ---------------------------------------------------------------------------------------
 
-static void a_port_sends_at_its_rate(void **state)
+unit_test(a_port_sends_at_its_rate)
 {
     begin(1000000000, 1);
     add(0, plain(0, 0, 1), INFINITY, 1000);
@@ -235,7 +232,7 @@ static void a_port_sends_at_its_rate(void **state)
     end();
 }
 
-static void weights_share_what_there_is(void **state)
+unit_test(weights_share_what_there_is)
 {
     begin(1000000000, 8);
     for (unsigned i = 0; i < 8; i++)
@@ -246,7 +243,7 @@ static void weights_share_what_there_is(void **state)
     end();
 }
 
-static void a_guarantee_is_kept_while_others_flood(void **state)
+unit_test(a_guarantee_is_kept_while_others_flood)
 {
     begin(1000000000, 8);
     add(0, plain(100000000, 0, 0), 99e6, 1518);
@@ -262,7 +259,7 @@ static void a_guarantee_is_kept_while_others_flood(void **state)
     end();
 }
 
-static void a_maximum_is_not_exceeded(void **state)
+unit_test(a_maximum_is_not_exceeded)
 {
     begin(1000000000, 3);
     add(0, plain(0, 50000000, 128), INFINITY, 700);
@@ -274,7 +271,7 @@ static void a_maximum_is_not_exceeded(void **state)
     end();
 }
 
-static void the_formula_holds_for_random_configurations(void **state)
+unit_test(the_formula_holds_for_random_configurations)
 {
     double worst = 0;
 
@@ -311,7 +308,7 @@ static void the_formula_holds_for_random_configurations(void **state)
     print_message("random configurations: worst error %.4f\n", worst);
 }
 
-static void what_need_not_wait_passes_within_all_rates(void **state)
+unit_test(what_need_not_wait_passes_within_all_rates)
 {
     struct queue_class_stats s;
 
@@ -331,7 +328,7 @@ static void what_need_not_wait_passes_within_all_rates(void **state)
     end();
 }
 
-static void nothing_passes_while_somebody_waits(void **state)
+unit_test(nothing_passes_while_somebody_waits)
 {
     struct queue_packet p[8];
     uint8_t refusal[8];
@@ -350,7 +347,7 @@ static void nothing_passes_while_somebody_waits(void **state)
     end();
 }
 
-static void a_jump_of_the_clock_changes_nothing(void **state)
+unit_test(a_jump_of_the_clock_changes_nothing)
 {
     begin(1000000000, 3);
     add(0, plain(300000000, 0, 1), INFINITY, 1000);
@@ -383,7 +380,7 @@ static double guaranteed_after_gap(unsigned ms)
 }
 
 // A thread may be kept from its CPU for 100 ms; a longer gap is a jump of the clock.
-static void a_guarantee_catches_up_with_a_gap(void **state)
+unit_test(a_guarantee_catches_up_with_a_gap)
 {
     static const unsigned gap_ms[] = {5, 50, 95, 300};
 
@@ -406,7 +403,7 @@ static unsigned taken_after(uint64_t us)
 }
 
 // A preempted owner sends its backlog; credit that no packet wanted meanwhile is not saved.
-static void what_a_late_owner_owes_is_sent(void **state)
+unit_test(what_a_late_owner_owes_is_sent)
 {
     begin(100000000, 1); // 1,000 bytes are 80 us
     add(0, plain(0, 0, 1), 0, 1000);
@@ -424,7 +421,7 @@ static void what_a_late_owner_owes_is_sent(void **state)
 }
 
 // A clock that keeps stepping back: only the time between its steps counts.
-static void steps_of_the_clock_change_nothing(void **state)
+unit_test(steps_of_the_clock_change_nothing)
 {
     begin(1000000000, 3);
     add(0, plain(300000000, 0, 1), INFINITY, 1000);
@@ -445,7 +442,7 @@ static void steps_of_the_clock_change_nothing(void **state)
     end();
 }
 
-static void strict_classes_come_first_and_weighted_ones_share(void **state)
+unit_test(strict_classes_come_first_and_weighted_ones_share)
 {
     uint64_t sent[QUEUE_CLASSES] = {0};
     struct queue_client_config c = plain(0, 0, 1);
@@ -474,7 +471,7 @@ static void strict_classes_come_first_and_weighted_ones_share(void **state)
     end();
 }
 
-static void what_does_not_fit_is_refused_by_name(void **state)
+unit_test(what_does_not_fit_is_refused_by_name)
 {
     struct queue_client_config c = plain(0, 0, 1);
     struct queue_packet p[4];
@@ -495,7 +492,7 @@ static void what_does_not_fit_is_refused_by_name(void **state)
     end();
 }
 
-static void rates_that_cannot_be_kept_are_refused(void **state)
+unit_test(rates_that_cannot_be_kept_are_refused)
 {
     struct queue_client_config c = plain(500000000, 0, 1);
 
@@ -515,7 +512,7 @@ static void rates_that_cannot_be_kept_are_refused(void **state)
     end();
 }
 
-static void a_change_under_load_loses_nothing(void **state)
+unit_test(a_change_under_load_loses_nothing)
 {
     begin(1000000000, 4);
     for (unsigned i = 0; i < 4; i++)
@@ -538,7 +535,7 @@ static void a_change_under_load_loses_nothing(void **state)
 
 // Packets of a class leave in order of arrival, each once, and queue_check() holds after every
 // step.
-static void random_steps_keep_every_invariant(void **state)
+unit_test(random_steps_keep_every_invariant)
 {
     static uint32_t in[CLIENTS][QUEUE_CLASSES], out[CLIENTS][QUEUE_CLASSES];
     unsigned put = 0, taken = 0;
@@ -594,7 +591,7 @@ static void random_steps_keep_every_invariant(void **state)
 }
 
 // A packet leaves at the time queue_due() names, none before it.
-static void what_is_due_goes_then_and_not_before(void **state)
+unit_test(what_is_due_goes_then_and_not_before)
 {
     struct queue_client_config c = plain(0, 8000000, 1); // a byte each microsecond
     struct queue_packet p = {&p, 1000, 0, 0, 0, 0};
@@ -654,7 +651,7 @@ static double many_rate(double level)
 }
 
 // Each gets its share by the formula, within two turns and a frame.
-static void four_thousand_clients_get_what_the_formula_says(void **state)
+unit_test(four_thousand_clients_get_what_the_formula_says)
 {
     const struct queue_config c = {HZ, 10000000000, MANY, 1u << 18, FRAME};
     struct queue_manager *q = queue_make(&c);
@@ -706,30 +703,4 @@ static void four_thousand_clients_get_what_the_formula_says(void **state)
     waiting = queue_waiting(q);
     queue_free(q, drop_nothing, &dropped);
     assert_int_equal(dropped, waiting);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_port_sends_at_its_rate),
-        cmocka_unit_test(weights_share_what_there_is),
-        cmocka_unit_test(a_guarantee_is_kept_while_others_flood),
-        cmocka_unit_test(a_maximum_is_not_exceeded),
-        cmocka_unit_test(the_formula_holds_for_random_configurations),
-        cmocka_unit_test(what_need_not_wait_passes_within_all_rates),
-        cmocka_unit_test(nothing_passes_while_somebody_waits),
-        cmocka_unit_test(a_jump_of_the_clock_changes_nothing),
-        cmocka_unit_test(a_guarantee_catches_up_with_a_gap),
-        cmocka_unit_test(what_a_late_owner_owes_is_sent),
-        cmocka_unit_test(steps_of_the_clock_change_nothing),
-        cmocka_unit_test(strict_classes_come_first_and_weighted_ones_share),
-        cmocka_unit_test(what_does_not_fit_is_refused_by_name),
-        cmocka_unit_test(rates_that_cannot_be_kept_are_refused),
-        cmocka_unit_test(a_change_under_load_loses_nothing),
-        cmocka_unit_test(random_steps_keep_every_invariant),
-        cmocka_unit_test(what_is_due_goes_then_and_not_before),
-        cmocka_unit_test(four_thousand_clients_get_what_the_formula_says),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

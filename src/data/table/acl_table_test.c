@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_table_test.c - lists, contents and their counters; meters; the log ring
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <rte_cycles.h>
 
 #include "core/eal.h"
@@ -19,6 +15,7 @@
 #include "table/counter.h"
 #include "table/grace.h"
 #include "table/iface.h"
+#include "tests/unit.h"
 
 static int setup(void **state)
 {
@@ -44,7 +41,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void an_id_is_reused_after_a_grace_period_only(void **state)
+unit_test(an_id_is_reused_after_a_grace_period_only)
 {
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     uint16_t a = acl_list_new("edge"), b = acl_list_new("core");
@@ -64,7 +61,7 @@ static void an_id_is_reused_after_a_grace_period_only(void **state)
     acl_list_free(c);
 }
 
-static void what_forwarders_count_is_read_and_cleared_without_a_write_to_theirs(void **state)
+unit_test(what_forwarders_count_is_read_and_cleared_without_a_write_to_theirs)
 {
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     struct acl_content *c = acl_content_new(NULL, 10);
@@ -89,7 +86,7 @@ static void what_forwarders_count_is_read_and_cleared_without_a_write_to_theirs(
     acl_content_free(c);
 }
 
-static void every_change_of_a_list_is_another_epoch(void **state)
+unit_test(every_change_of_a_list_is_another_epoch)
 {
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     uint16_t id = acl_list_new("edge");
@@ -113,7 +110,7 @@ static void every_change_of_a_list_is_another_epoch(void **state)
     acl_content_free(b);
 }
 
-static void large_contents_take_the_memory_that_is_touched(void **state)
+unit_test(large_contents_take_the_memory_that_is_touched)
 {
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     static const uint32_t slots[] = {0, 1, 4000, 5000, 40000, 1u << 20};
@@ -128,7 +125,7 @@ static void large_contents_take_the_memory_that_is_touched(void **state)
     }
 }
 
-static void a_meter_lets_its_rate_and_its_burst_pass(void **state)
+unit_test(a_meter_lets_its_rate_and_its_burst_pass)
 {
     uint64_t hz = rte_get_tsc_hz(), now = 10 * hz, passed = 0;
 
@@ -149,7 +146,7 @@ static void a_meter_lets_its_rate_and_its_burst_pass(void **state)
     acl_meter_free(id);
 }
 
-static void what_does_not_fit_into_the_ring_is_counted(void **state)
+unit_test(what_does_not_fit_into_the_ring_is_counted)
 {
     struct acl_log_entry e = {.rule = 1}, got[64];
     unsigned n = 0, k;
@@ -164,7 +161,7 @@ static void what_does_not_fit_into_the_ring_is_counted(void **state)
     assert_in_range(acl_log_lost, 9, 10);
 }
 
-static void all_interfaces_know_that_one_has_an_output_list(void **state)
+unit_test(all_interfaces_know_that_one_has_an_output_list)
 {
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     struct iface *a = iface_new("a"), *b = iface_new("b");
@@ -188,7 +185,7 @@ static void all_interfaces_know_that_one_has_an_output_list(void **state)
     iface_free(b);
 }
 
-static void one_output_list_of_all_interfaces_is_known_as_such(void **state)
+unit_test(one_output_list_of_all_interfaces_is_known_as_such)
 {
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     struct iface *a = iface_new("a"), *b = iface_new("b");
@@ -216,15 +213,5 @@ static void one_output_list_of_all_interfaces_is_known_as_such(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_id_is_reused_after_a_grace_period_only),
-        cmocka_unit_test(what_forwarders_count_is_read_and_cleared_without_a_write_to_theirs),
-        cmocka_unit_test(every_change_of_a_list_is_another_epoch),
-        cmocka_unit_test(large_contents_take_the_memory_that_is_touched),
-        cmocka_unit_test(a_meter_lets_its_rate_and_its_burst_pass),
-        cmocka_unit_test(what_does_not_fit_into_the_ring_is_counted),
-        cmocka_unit_test(all_interfaces_know_that_one_has_an_output_list),
-        cmocka_unit_test(one_output_list_of_all_interfaces_is_known_as_such),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return unit_tests_run(setup, teardown);
 }

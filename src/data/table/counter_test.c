@@ -3,15 +3,12 @@
 #include "table/counter.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "core/rcu.h"
 #include "table/iface.h"
+#include "tests/unit.h"
 
 static int open_tables(void **state)
 {
@@ -35,7 +32,9 @@ static struct counter_block *block_of(unsigned slot)
     return b;
 }
 
-static void every_reason_has_a_lower_case_name_and_a_sentence(void **state)
+#define table_test(name) unit_test_of(name, open_tables, close_tables)
+
+table_test(every_reason_has_a_lower_case_name_and_a_sentence)
 {
     for (unsigned i = DROP_NONE + 1; i < DROP_N; i++) {
         for (const char *c = drop_info[i].name; *c; c++)
@@ -47,7 +46,7 @@ static void every_reason_has_a_lower_case_name_and_a_sentence(void **state)
     assert_string_equal(drop_info[DROP_IP4_CHECKSUM].severity, "loss");
 }
 
-static void sums_add_up_over_the_threads(void **state)
+table_test(sums_add_up_over_the_threads)
 {
     struct counter_iface sum;
 
@@ -64,7 +63,7 @@ static void sums_add_up_over_the_threads(void **state)
     assert_int_equal(sum.rx_packets, 0);
 }
 
-static void ledger_balances_when_every_packet_has_an_end(void **state)
+table_test(ledger_balances_when_every_packet_has_an_end)
 {
     struct ledger l;
 
@@ -82,7 +81,7 @@ static void ledger_balances_when_every_packet_has_an_end(void **state)
     assert_int_equal(l.imbalance, 1);
 }
 
-static void interface_is_found_by_name_and_by_index_in_its_router(void **state)
+table_test(interface_is_found_by_name_and_by_index_in_its_router)
 {
     struct iface *a = iface_new("p0"), *b = iface_new("p1");
 
@@ -100,7 +99,7 @@ static void interface_is_found_by_name_and_by_index_in_its_router(void **state)
     assert_null(iface_find_ifindex(0, 7));
 }
 
-static void interface_id_comes_back_clean_after_a_grace_period(void **state)
+table_test(interface_id_comes_back_clean_after_a_grace_period)
 {
     struct iface *a = iface_new("p0");
     struct counter_iface sum;
@@ -120,7 +119,7 @@ static void interface_id_comes_back_clean_after_a_grace_period(void **state)
     assert_int_equal(sum.rx_packets, 0);
 }
 
-static void cleared_counters_go_on_and_are_forgotten_with_their_interface(void **state)
+table_test(cleared_counters_go_on_and_are_forgotten_with_their_interface)
 {
     struct iface *i = iface_new("p0");
     uint16_t id = i->id;
@@ -143,28 +142,17 @@ static void cleared_counters_go_on_and_are_forgotten_with_their_interface(void *
     assert_int_equal(counter_cleared_iface(id)->wall_ns, 0);
 }
 
-static void full_table_of_interfaces_refuses(void **state)
+table_test(full_table_of_interfaces_refuses)
 {
     for (unsigned i = 1; i < IFACE_MAX; i++)
         assert_non_null(iface_new("x"));
     assert_null(iface_new("one too many"));
 }
 
-#define test_with_tables(f) cmocka_unit_test_setup_teardown(f, open_tables, close_tables)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        test_with_tables(every_reason_has_a_lower_case_name_and_a_sentence),
-        test_with_tables(sums_add_up_over_the_threads),
-        test_with_tables(ledger_balances_when_every_packet_has_an_end),
-        test_with_tables(interface_is_found_by_name_and_by_index_in_its_router),
-        test_with_tables(interface_id_comes_back_clean_after_a_grace_period),
-        test_with_tables(cleared_counters_go_on_and_are_forgotten_with_their_interface),
-        test_with_tables(full_table_of_interfaces_refuses),
-    };
     rcu_init();
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = unit_tests_run(NULL, NULL);
     rcu_fini();
     return r;
 }

@@ -3,21 +3,18 @@
 // starts DPDK without huge pages
 #include "table/exchange.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include <rte_eal.h>
 
 #include "core/eal.h"
 #include "core/rcu.h"
 #include "table/counter.h"
+#include "tests/unit.h"
 
 #define BUFFERS 8191
 
-static void packets_in_rings_are_held_in_the_ledger(void **state)
+unit_test(packets_in_rings_are_held_in_the_ledger)
 {
     struct ledger l;
     void *m;
@@ -42,7 +39,7 @@ static void packets_in_rings_are_held_in_the_ledger(void **state)
     assert_int_equal(exchange_held(), 5);
 }
 
-static void full_ring_takes_what_fits_and_refuses_the_rest(void **state)
+unit_test(full_ring_takes_what_fits_and_refuses_the_rest)
 {
     struct rte_mbuf *p[64];
     unsigned sent = 0, n = 64;
@@ -66,7 +63,7 @@ static void look_where(struct rte_mempool *pool, void *wrong, void *buffer, unsi
 }
 
 // A NIC writes to the buffer's IOVA; under vfio that is the virtual address.
-static void a_card_finds_each_buffer_where_it_is(void **state)
+unit_test(a_card_finds_each_buffer_where_it_is)
 {
     unsigned wrong = 0;
 
@@ -77,7 +74,7 @@ static void a_card_finds_each_buffer_where_it_is(void **state)
     assert_false(exchange_pool->flags & RTE_MEMPOOL_F_NON_IO);
 }
 
-static void fini_frees_what_is_left(void **state)
+unit_test(fini_frees_what_is_left)
 {
     void *all[8] = {0};
 
@@ -91,12 +88,6 @@ static void fini_frees_what_is_left(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packets_in_rings_are_held_in_the_ledger),
-        cmocka_unit_test(full_ring_takes_what_fits_and_refuses_the_rest),
-        cmocka_unit_test(a_card_finds_each_buffer_where_it_is),
-        cmocka_unit_test(fini_frees_what_is_left),
-    };
     char err[300], name[32];
 
     snprintf(name, sizeof name, "exchange-test-%d", (int)getpid());
@@ -109,7 +100,7 @@ int main(void)
     }
     if (counter_init() || exchange_init(BUFFERS, 2176))
         return 1;
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = unit_tests_run(NULL, NULL);
     exchange_fini();
     counter_fini();
     eal_fini();

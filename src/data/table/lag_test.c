@@ -2,16 +2,12 @@
 // lag_test.c - the buckets of a LAG: even shares, and minimal moves
 #include "table/lag.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/thread.h"
+#include "tests/unit.h"
 
 static struct lag *lag;
 
@@ -41,7 +37,9 @@ static int fresh(void **state)
     return 0;
 }
 
-static void without_members_there_is_no_way(void **state)
+#define lag_test(name) unit_test_of(name, fresh, NULL)
+
+lag_test(without_members_there_is_no_way)
 {
     lag_share(lag, (const uint8_t[]){3}, 1);
     lag_share(lag, NULL, 0);
@@ -49,7 +47,7 @@ static void without_members_there_is_no_way(void **state)
         assert_int_equal(lag->bucket[b], LAG_NO_MEMBER);
 }
 
-static void only_the_flows_of_a_member_that_goes_are_moved(void **state)
+lag_test(only_the_flows_of_a_member_that_goes_are_moved)
 {
     uint8_t all[] = {0, 1, 2, 3, 4, 5, 6, 7}, before[LAG_BUCKETS];
 
@@ -64,7 +62,7 @@ static void only_the_flows_of_a_member_that_goes_are_moved(void **state)
     }
 }
 
-static void a_member_that_comes_takes_its_share_and_no_other_flow_moves(void **state)
+lag_test(a_member_that_comes_takes_its_share_and_no_other_flow_moves)
 {
     uint8_t all[] = {9, 1, 47, 3, 0, 5, 6, 7}, before[LAG_BUCKETS];
 
@@ -78,7 +76,7 @@ static void a_member_that_comes_takes_its_share_and_no_other_flow_moves(void **s
     }
 }
 
-static void shares_stay_even_whatever_happens(void **state)
+lag_test(shares_stay_even_whatever_happens)
 {
     srandom(1);
     for (unsigned round = 0; round < 2000; round++) {
@@ -95,13 +93,6 @@ static void shares_stay_even_whatever_happens(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(without_members_there_is_no_way, fresh),
-        cmocka_unit_test_setup(only_the_flows_of_a_member_that_goes_are_moved, fresh),
-        cmocka_unit_test_setup(a_member_that_comes_takes_its_share_and_no_other_flow_moves, fresh),
-        cmocka_unit_test_setup(shares_stay_even_whatever_happens, fresh),
-    };
-
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_tests_run(NULL, NULL);
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // latency_test.c - buckets cover every value, quantiles are within a bucket's width, pairs are
 // separate
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "core/thread.h"
 #include "table/latency.h"
+#include "tests/unit.h"
 
-static void every_value_lies_in_its_bucket_and_buckets_follow_each_other(void **state)
+unit_test(every_value_lies_in_its_bucket_and_buckets_follow_each_other)
 {
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
         assert_int_equal(latency_bucket(latency_floor(i)), i);
@@ -46,7 +43,7 @@ static void note(void *ctx, uint16_t in, uint16_t out, const struct latency_pair
     s->pair[s->n++] = *sum;
 }
 
-static void quantiles_are_those_of_the_values_to_a_16th(void **state)
+unit_test(quantiles_are_those_of_the_values_to_a_16th)
 {
     static const double parts[] = {0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 1};
     enum { N = 100000 };
@@ -80,7 +77,7 @@ static void quantiles_are_those_of_the_values_to_a_16th(void **state)
     latency_fini();
 }
 
-static void more_pairs_than_there_is_room_for_are_counted(void **state)
+unit_test(more_pairs_than_there_is_room_for_are_counted)
 {
     assert_int_equal(latency_start(1000), 0);
     assert_int_equal(latency_every, 17);
@@ -94,12 +91,6 @@ static void more_pairs_than_there_is_room_for_are_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_value_lies_in_its_bucket_and_buckets_follow_each_other),
-        cmocka_unit_test(quantiles_are_those_of_the_values_to_a_16th),
-        cmocka_unit_test(more_pairs_than_there_is_room_for_are_counted),
-    };
-
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_tests_run(NULL, NULL);
 }

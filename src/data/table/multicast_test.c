@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast_test.c - random changes of the multicast table against a naive list, with a concurrent
 // reader
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 
 #include "core/thread.h"
 #include "table/multicast.h"
+#include "tests/unit.h"
 
 #define KEYS 300
 
@@ -79,7 +76,9 @@ static void assert_same_as_model(uint16_t vr, unsigned i)
         assert_int_equal(e->counter->packets, i);
 }
 
-static void random_changes_agree_with_a_list(void **state)
+#define multicast_test(name) unit_test_of(name, setup, teardown)
+
+multicast_test(random_changes_agree_with_a_list)
 {
     srandom(7);
     for (unsigned n = 0; n < 60000; n++) {
@@ -107,7 +106,7 @@ static void random_changes_agree_with_a_list(void **state)
         assert_same_as_model(3, i);
 }
 
-static void virtual_routers_have_tables_of_their_own(void **state)
+multicast_test(virtual_routers_have_tables_of_their_own)
 {
     struct multicast_entry e = entry_of(1);
 
@@ -117,7 +116,7 @@ static void virtual_routers_have_tables_of_their_own(void **state)
     assert_non_null(multicast_find(multicast_table[3][0], &e.key));
 }
 
-static void a_full_table_refuses_and_still_replaces(void **state)
+multicast_test(a_full_table_refuses_and_still_replaces)
 {
     struct multicast_entry e = {.key = {.family = IP4, .group = {239}}};
 
@@ -160,7 +159,7 @@ static void *reader(void *arg)
     return NULL;
 }
 
-static void a_reader_beside_the_writer_sees_whole_entries(void **state)
+multicast_test(a_reader_beside_the_writer_sees_whole_entries)
 {
     pthread_t t;
     uint64_t torn = 0;
@@ -182,7 +181,7 @@ static void a_reader_beside_the_writer_sees_whole_entries(void **state)
     assert_int_equal(torn, 0);
 }
 
-static void a_daemon_is_known_by_interface_and_family(void **state)
+multicast_test(a_daemon_is_known_by_interface_and_family)
 {
     multicast_daemon_set(5, IP4, true);
     multicast_daemon_set(5, IP6, true);
@@ -193,17 +192,8 @@ static void a_daemon_is_known_by_interface_and_family(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(random_changes_agree_with_a_list, setup, teardown),
-        cmocka_unit_test_setup_teardown(virtual_routers_have_tables_of_their_own, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_full_table_refuses_and_still_replaces, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_reader_beside_the_writer_sees_whole_entries, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_daemon_is_known_by_interface_and_family, setup, teardown),
-    };
-
     rcu_init();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = unit_tests_run(NULL, NULL);
     rcu_fini();
     return failed;
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_group_test.c - groups against a model that counts buckets: moves and fairness
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
+#include "tests/unit.h"
 
 enum {
     MEMBERS = 200,
@@ -154,11 +151,13 @@ static uint32_t some_weight(void)
     return w[random() % 9];
 }
 
+#define group_test(name) unit_test_of(name, open_tables, close_tables)
+
 // Members join, leave and change their weights at random. Whatever the history:
 //   one leaves  exactly its own buckets move
 //   one joins   every bucket that moves becomes its own, and only as many as it gets
 //   any change  as few buckets move as the new shares allow
-static void random_changes_move_exactly_what_they_must(void **state)
+group_test(random_changes_move_exactly_what_they_must)
 {
     struct picture *before = malloc(sizeof *before), *after = malloc(sizeof *after);
     unsigned left = 0, joined = 0, most = 0;
@@ -203,7 +202,7 @@ static void random_changes_move_exactly_what_they_must(void **state)
 
 // A group made with n members and one grown to them one by one have the same shares, within two
 // buckets.
-static void a_group_that_grew_is_as_fair_as_a_new_one(void **state)
+group_test(a_group_that_grew_is_as_fair_as_a_new_one)
 {
     struct picture *grown = malloc(sizeof *grown), *made = malloc(sizeof *made);
     struct set s = {0};
@@ -222,7 +221,7 @@ static void a_group_that_grew_is_as_fair_as_a_new_one(void **state)
     free(made);
 }
 
-static void an_emptied_group_fills_again(void **state)
+group_test(an_emptied_group_fills_again)
 {
     struct picture *p = malloc(sizeof *p);
     struct set s = {.weight = {[3] = 1, [5] = 1}}, none = {0};
@@ -240,7 +239,7 @@ static void an_emptied_group_fills_again(void **state)
 }
 
 // Shares of unequal weights; the last set exceeds what the largest group can represent.
-static void shares_are_within_a_tenth_of_their_weights(void **state)
+group_test(shares_are_within_a_tenth_of_their_weights)
 {
     static const struct {
         uint32_t weight[4];
@@ -270,7 +269,7 @@ static void shares_are_within_a_tenth_of_their_weights(void **state)
 }
 
 // A group whose weights become unequal grows; equal ones stay small, even if the table is in use.
-static void a_group_grows_for_unequal_weights_only(void **state)
+group_test(a_group_grows_for_unequal_weights_only)
 {
     struct picture *p = malloc(sizeof *p);
     struct set s = {.weight = {[3] = 1, [5] = 1}};
@@ -292,7 +291,7 @@ static void a_group_grows_for_unequal_weights_only(void **state)
 }
 
 // Half of the table is reserved for minimum needs of groups: unequal weights cannot use it up.
-static void unequal_groups_leave_room_for_others(void **state)
+group_test(unequal_groups_leave_room_for_others)
 {
     uint32_t w[2] = {3999, 1}, n_large = 0, small = 0;
 
@@ -306,20 +305,10 @@ static void unequal_groups_leave_room_for_others(void **state)
     assert_int_equal(n_large + small, 400);
 }
 
-#define group_test(f) cmocka_unit_test_setup_teardown(f, open_tables, close_tables)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        group_test(random_changes_move_exactly_what_they_must),
-        group_test(a_group_that_grew_is_as_fair_as_a_new_one),
-        group_test(an_emptied_group_fills_again),
-        group_test(shares_are_within_a_tenth_of_their_weights),
-        group_test(a_group_grows_for_unequal_weights_only),
-        group_test(unequal_groups_leave_room_for_others),
-    };
     rcu_init();
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = unit_tests_run(NULL, NULL);
     rcu_fini();
     return r;
 }

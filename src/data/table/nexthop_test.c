@@ -3,19 +3,16 @@
 #include "table/nexthop.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "table/counter.h"
 #include "table/iface.h"
+#include "tests/unit.h"
 
 static struct iface *plain, *tagged;
 
@@ -65,7 +62,9 @@ static const uint8_t *header_of(const struct nexthop *nh)
     return nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word);
 }
 
-static void adjacency_holds_the_complete_rewrite(void **state)
+#define table_test(name) unit_test_of(name, open_tables, close_tables)
+
+table_test(adjacency_holds_the_complete_rewrite)
 {
     uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id);
     const struct nexthop *nh = nexthop_get(id);
@@ -84,7 +83,7 @@ static void adjacency_holds_the_complete_rewrite(void **state)
     check();
 }
 
-static void refresh_follows_mac_and_mtu_of_the_interface(void **state)
+table_test(refresh_follows_mac_and_mtu_of_the_interface)
 {
     uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id),
              glean = nexthop_new(NEXTHOP_GLEAN, plain->id);
@@ -117,7 +116,7 @@ static unsigned n_moved(const uint32_t *before, const uint32_t *after, uint32_t 
     return n;
 }
 
-static void losing_a_member_moves_only_its_own_flows(void **state)
+table_test(losing_a_member_moves_only_its_own_flows)
 {
     uint32_t m[4], w[4] = {1, 1, 1, 1}, before[FLOWS], after[FLOWS];
 
@@ -139,7 +138,7 @@ static void losing_a_member_moves_only_its_own_flows(void **state)
 }
 
 // As FRR does when a peer goes and comes: makes another group, and moves the prefixes to it.
-static void a_new_group_without_a_member_of_another_moves_only_its_flows(void **state)
+table_test(a_new_group_without_a_member_of_another_moves_only_its_flows)
 {
     uint32_t m[4], w[4] = {1, 1, 1, 1}, before[FLOWS], after[FLOWS];
 
@@ -159,7 +158,7 @@ static void a_new_group_without_a_member_of_another_moves_only_its_flows(void **
     check();
 }
 
-static void growing_group_keeps_flows_of_members_that_stay(void **state)
+table_test(growing_group_keeps_flows_of_members_that_stay)
 {
     uint32_t m[64], w[64], before[FLOWS], after[FLOWS];
 
@@ -176,7 +175,7 @@ static void growing_group_keeps_flows_of_members_that_stay(void **state)
     check();
 }
 
-static void shares_follow_the_weights(void **state)
+table_test(shares_follow_the_weights)
 {
     uint32_t m[3], w[3] = {1, 2, 5}, placed[FLOWS];
     unsigned n[3] = {0};
@@ -195,7 +194,7 @@ static void shares_follow_the_weights(void **state)
     check();
 }
 
-static void tiny_weight_still_gets_a_bucket(void **state)
+table_test(tiny_weight_still_gets_a_bucket)
 {
     uint32_t m[2], w[2] = {1, 1000000}, placed[FLOWS];
     unsigned n = 0;
@@ -209,7 +208,7 @@ static void tiny_weight_still_gets_a_bucket(void **state)
     check();
 }
 
-static void empty_group_has_no_member(void **state)
+table_test(empty_group_has_no_member)
 {
     uint32_t m = nexthop_new(NEXTHOP_HOLD, plain->id), w = 1, g = nexthop_group_new(&m, &w, 1);
 
@@ -232,7 +231,7 @@ static void hold_grace(void *arg)
     rcu_offline();
 }
 
-static void id_is_not_reused_before_a_grace_period(void **state)
+table_test(id_is_not_reused_before_a_grace_period)
 {
     struct thread *reader;
     uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id);
@@ -253,7 +252,7 @@ static void id_is_not_reused_before_a_grace_period(void **state)
     check();
 }
 
-static void full_table_refuses_and_recovers(void **state)
+table_test(full_table_refuses_and_recovers)
 {
     uint32_t id, last = 0, n = 0;
 
@@ -268,7 +267,7 @@ static void full_table_refuses_and_recovers(void **state)
     assert_int_equal(nexthop_new(NEXTHOP_LOCAL, 0), last);
 }
 
-static void marks_of_forwarders_say_what_is_in_use(void **state)
+table_test(marks_of_forwarders_say_what_is_in_use)
 {
     uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id);
 
@@ -332,7 +331,7 @@ static void change_leaf(unsigned i)
         nexthop_set_adjacency(leaf[i], nexthop_get(leaf[i])->iface, mac);
 }
 
-static void random_operations_keep_the_invariants(void **state)
+table_test(random_operations_keep_the_invariants)
 {
     srandom(1);
     for (unsigned step = 0; step < STEPS; step++) {
@@ -380,7 +379,7 @@ static void read_rewrites(void *arg)
     rcu_offline();
 }
 
-static void rewrite_is_never_seen_half_changed(void **state)
+table_test(rewrite_is_never_seen_half_changed)
 {
     struct thread *reader;
     uint8_t mac[6];
@@ -401,27 +400,10 @@ static void rewrite_is_never_seen_half_changed(void **state)
     check();
 }
 
-#define test_with_tables(f) cmocka_unit_test_setup_teardown(f, open_tables, close_tables)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        test_with_tables(adjacency_holds_the_complete_rewrite),
-        test_with_tables(refresh_follows_mac_and_mtu_of_the_interface),
-        test_with_tables(losing_a_member_moves_only_its_own_flows),
-        test_with_tables(a_new_group_without_a_member_of_another_moves_only_its_flows),
-        test_with_tables(growing_group_keeps_flows_of_members_that_stay),
-        test_with_tables(shares_follow_the_weights),
-        test_with_tables(tiny_weight_still_gets_a_bucket),
-        test_with_tables(empty_group_has_no_member),
-        test_with_tables(id_is_not_reused_before_a_grace_period),
-        test_with_tables(full_table_refuses_and_recovers),
-        test_with_tables(marks_of_forwarders_say_what_is_in_use),
-        test_with_tables(random_operations_keep_the_invariants),
-        test_with_tables(rewrite_is_never_seen_half_changed),
-    };
     rcu_init();
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = unit_tests_run(NULL, NULL);
     rcu_fini();
     return r;
 }

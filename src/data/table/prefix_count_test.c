@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // prefix_count_test.c - slots have several holders, start at 0, are reused only when all have
 // released them, and are bounded
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "table/prefix_count.h"
+#include "tests/unit.h"
 
 static int open_table(void **state)
 {
@@ -31,7 +27,9 @@ static void count(uint16_t slot, unsigned forwarder, uint64_t packets)
     prefix_count_row(forwarder)[slot].bytes += packets * 100;
 }
 
-static void rows_of_forwarders_are_added_and_a_dry_run_is_not(void **state)
+#define count_test(name) unit_test_of(name, open_table, close_table)
+
+count_test(rows_of_forwarders_are_added_and_a_dry_run_is_not)
 {
     uint16_t a = prefix_count_new(), b = prefix_count_new();
 
@@ -45,7 +43,7 @@ static void rows_of_forwarders_are_added_and_a_dry_run_is_not(void **state)
     assert_int_equal(prefix_count_sum(b).packets, 9);
 }
 
-static void a_slot_is_given_again_at_0_once_all_have_let_go(void **state)
+count_test(a_slot_is_given_again_at_0_once_all_have_let_go)
 {
     uint16_t slot[PREFIX_COUNT_MAX];
 
@@ -66,7 +64,7 @@ static void a_slot_is_given_again_at_0_once_all_have_let_go(void **state)
     prefix_count_put(0);
 }
 
-static void the_slot_that_has_been_free_for_longest_is_given_first(void **state)
+count_test(the_slot_that_has_been_free_for_longest_is_given_first)
 {
     uint16_t a = prefix_count_new(), b = prefix_count_new();
 
@@ -80,18 +78,9 @@ static void the_slot_that_has_been_free_for_longest_is_given_first(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_of_forwarders_are_added_and_a_dry_run_is_not,
-                                        open_table, close_table),
-        cmocka_unit_test_setup_teardown(a_slot_is_given_again_at_0_once_all_have_let_go, open_table,
-                                        close_table),
-        cmocka_unit_test_setup_teardown(the_slot_that_has_been_free_for_longest_is_given_first,
-                                        open_table, close_table),
-    };
-
     rcu_init();
     thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
-    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    int r = unit_tests_run(NULL, NULL);
     rcu_fini();
     return r;
 }

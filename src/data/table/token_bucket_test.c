@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // token_bucket_test.c - exactly as many tokens as rate and burst allow, also when threads share
 #include "table/token_bucket.h"
+#include "tests/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #define INTERVAL 1000u
 
@@ -24,7 +21,7 @@ static unsigned take_all(uint64_t *bucket, const struct token_bucket_rate *r, ui
     return n;
 }
 
-static void a_full_bucket_has_its_burst(void **state)
+unit_test(a_full_bucket_has_its_burst)
 {
     uint64_t bucket = 0;
 
@@ -32,7 +29,7 @@ static void a_full_bucket_has_its_burst(void **state)
     assert_int_equal(take_all(&bucket, &five, 1000000), 0);
 }
 
-static void it_fills_by_a_token_in_each_interval_up_to_the_burst(void **state)
+unit_test(it_fills_by_a_token_in_each_interval_up_to_the_burst)
 {
     uint64_t bucket = 0, now = 1000000;
 
@@ -43,7 +40,7 @@ static void it_fills_by_a_token_in_each_interval_up_to_the_burst(void **state)
     assert_int_equal(take_all(&bucket, &five, now + 1000 * INTERVAL), 5);
 }
 
-static void any_times_give_no_more_than_burst_and_rate(void **state)
+unit_test(any_times_give_no_more_than_burst_and_rate)
 {
     uint64_t bucket = 0, now = 5000;
     unsigned n = 0;
@@ -58,7 +55,7 @@ static void any_times_give_no_more_than_burst_and_rate(void **state)
     assert_true(n >= (now - 5000) / INTERVAL * 99 / 100);
 }
 
-static void a_rate_or_burst_of_zero_gives_none(void **state)
+unit_test(a_rate_or_burst_of_zero_gives_none)
 {
     struct token_bucket_rate r;
     uint64_t bucket = 0;
@@ -69,7 +66,7 @@ static void a_rate_or_burst_of_zero_gives_none(void **state)
     assert_int_equal(take_all(&bucket, &r, ~0ull / 2), 0);
 }
 
-static void bucket_fill_makes_it_full(void **state)
+unit_test(bucket_fill_makes_it_full)
 {
     uint64_t bucket = 0;
 
@@ -91,7 +88,7 @@ static void *taker(void *arg)
     return NULL;
 }
 
-static void threads_that_share_a_bucket_get_its_tokens_and_no_more(void **state)
+unit_test(threads_that_share_a_bucket_get_its_tokens_and_no_more)
 {
     pthread_t thread[4];
     unsigned n[4] = {0};
@@ -101,17 +98,4 @@ static void threads_that_share_a_bucket_get_its_tokens_and_no_more(void **state)
     for (unsigned i = 0; i < 4; i++)
         pthread_join(thread[i], NULL);
     assert_int_equal(n[0] + n[1] + n[2] + n[3], 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_bucket_has_its_burst),
-        cmocka_unit_test(it_fills_by_a_token_in_each_interval_up_to_the_burst),
-        cmocka_unit_test(any_times_give_no_more_than_burst_and_rate),
-        cmocka_unit_test(a_rate_or_burst_of_zero_gives_none),
-        cmocka_unit_test(bucket_fill_makes_it_full),
-        cmocka_unit_test(threads_that_share_a_bucket_get_its_tokens_and_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

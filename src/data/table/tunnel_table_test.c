@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_table_test.c - a full table of tunnels
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/rcu.h"
@@ -15,6 +11,7 @@
 #include "table/iface.h"
 #include "table/nexthop_count.h"
 #include "table/tunnel.h"
+#include "tests/unit.h"
 
 static uint16_t number_of[TUNNEL_MAX];
 
@@ -68,7 +65,9 @@ static void fill(void)
     assert_false(tunnel_index_update());
 }
 
-static void every_tunnel_has_a_vlan_of_its_own_and_is_found(void **state)
+#define table_test(name) unit_test_of(name, NULL, close_table)
+
+table_test(every_tunnel_has_a_vlan_of_its_own_and_is_found)
 {
     static uint8_t seen[TUNNEL_PORTS][4096];
 
@@ -86,7 +85,7 @@ static void every_tunnel_has_a_vlan_of_its_own_and_is_found(void **state)
     assert_int_equal(found(TUNNEL_MAX), 0);
 }
 
-static void one_too_many_and_the_same_again_are_refused(void **state)
+table_test(one_too_many_and_the_same_again_are_refused)
 {
     struct tunnel_settings s = settings_of(TUNNEL_MAX);
     uint16_t taken = 1;
@@ -99,7 +98,7 @@ static void one_too_many_and_the_same_again_are_refused(void **state)
     assert_int_equal(taken, number_of[5000]);
 }
 
-static void a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back(void **state)
+table_test(a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back)
 {
     fill();
     for (unsigned i = 0; i < 3; i++) {
@@ -118,7 +117,7 @@ static void a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back(void **
     assert_int_equal(found(6001), was);
 }
 
-static void what_no_tunnel_of_linux_takes_is_the_kernels(void **state)
+table_test(what_no_tunnel_of_linux_takes_is_the_kernels)
 {
     struct tunnel_settings s = settings_of(0);
     uint16_t taken, number;
@@ -137,7 +136,7 @@ static void what_no_tunnel_of_linux_takes_is_the_kernels(void **state)
 }
 
 // For a tunnel of each port: packets come in by another virtual router than they leave by.
-static void an_interface_may_leave_the_router_of_its_tunnel(void **state)
+table_test(an_interface_may_leave_the_router_of_its_tunnel)
 {
     struct iface *i = iface_new("t1");
 
@@ -157,20 +156,11 @@ static void an_interface_may_leave_the_router_of_its_tunnel(void **state)
     iface_free(i);
 }
 
-#define table_test(f) cmocka_unit_test_teardown(f, close_table)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        table_test(every_tunnel_has_a_vlan_of_its_own_and_is_found),
-        table_test(an_interface_may_leave_the_router_of_its_tunnel),
-        table_test(one_too_many_and_the_same_again_are_refused),
-        table_test(what_no_tunnel_of_linux_takes_is_the_kernels),
-        table_test(a_hidden_tunnel_is_found_no_longer_and_its_number_comes_back),
-    };
     rcu_init();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    int r = counter_init() || iface_table_init() ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    int r = counter_init() || iface_table_init() ? 1 : unit_tests_run(NULL, NULL);
     iface_table_fini();
     counter_fini();
     rcu_fini();

@@ -35,7 +35,8 @@ static int clean(void **state)
     forwarder_explain_fini();
     return rig_teardown(state);
 }
-#define explain_test(name) path_test_of(name, rig_setup, clean)
+
+#define explain_test(name) unit_test_of(name, rig_setup, clean)
 
 // --- nothing changes ---
 

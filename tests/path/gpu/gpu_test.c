@@ -17,7 +17,8 @@ static int setup(void **state)
     number = 0;
     return r;
 }
-#define gpu_path_test(name) path_test_of(name, setup, teardown)
+
+#define gpu_path_test(name) unit_test_of(name, setup, teardown)
 
 // --- normal operation ---
 

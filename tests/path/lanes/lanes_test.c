@@ -201,7 +201,7 @@ static int with_loads(void **state)
     return rig_setup(state);
 }
 
-static void one_of_them_is_chosen(void **state)
+path_test(one_of_them_is_chosen)
 {
     const struct lanes *avx512 = lanes_by_name(gather_is_slow() ? "avx512-loads" : "avx512"),
                        *avx2 = lanes_by_name("avx2");
@@ -211,23 +211,21 @@ static void one_of_them_is_chosen(void **state)
     assert_ptr_equal(lanes_choose(128), scalar);
 }
 
-#define compared(test, with) cmocka_unit_test_setup_teardown(test, with, rig_teardown)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        compared(plain_packets_are_the_same_ones, with_avx2),
-        compared(plain_packets_are_the_same_ones, with_gathers),
-        compared(plain_packets_are_the_same_ones, with_loads),
-        compared(next_hops_take_the_same_packets, with_avx2),
-        compared(next_hops_take_the_same_packets, with_gathers),
-        compared(next_hops_take_the_same_packets, with_loads),
-        cmocka_unit_test_setup_teardown(one_of_them_is_chosen, rig_setup, rig_teardown),
-    };
+    static const CMFixtureFunction with[] = {with_avx2, with_gathers, with_loads};
 
+    for (unsigned i = 0; i < sizeof with / sizeof *with; i++) {
+        unit_test_add(&(struct CMUnitTest){"plain_packets_are_the_same_ones",
+                                           plain_packets_are_the_same_ones, with[i], rig_teardown,
+                                           NULL});
+        unit_test_add(&(struct CMUnitTest){"next_hops_take_the_same_packets",
+                                           next_hops_take_the_same_packets, with[i], rig_teardown,
+                                           NULL});
+    }
     scalar = lanes_by_name("scalar");
     rig_reach += 4; // tag_off() moves the data by this much after the poisoning
     if (!lanes_by_name("avx2"))
         return 77; // only one set: skipped
-    return cmocka_run_group_tests(tests, rig_group_setup, rig_group_teardown);
+    return path_run();
 }

@@ -160,14 +160,14 @@ path_test(colors_agree_with_a_naive_model)
     compare_with_model();
 }
 
-path_test_of(colors_do_so_by_a_slow_counter, rig_setup, end)
+unit_test_of(colors_do_so_by_a_slow_counter, rig_setup, end)
 {
     hz_said = SLOW_HZ;
     compare_with_model();
 }
 
 // Packets whose time at the rate is a fraction of a cycle.
-path_test_of(small_packets_at_a_high_rate_count_by_a_slow_counter, rig_setup, end)
+unit_test_of(small_packets_at_a_high_rate_count_by_a_slow_counter, rig_setup, end)
 {
     uint64_t now = 1ull << 40, passed = 0;
 
@@ -181,7 +181,7 @@ path_test_of(small_packets_at_a_high_rate_count_by_a_slow_counter, rig_setup, en
     acl_meter_free(id);
 }
 
-path_test_of(a_rate_beyond_a_slow_counter_is_not_none, rig_setup, end)
+unit_test_of(a_rate_beyond_a_slow_counter_is_not_none, rig_setup, end)
 {
     struct token_bucket_rate r;
     uint64_t bucket = 0, passed = 0;

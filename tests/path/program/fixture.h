@@ -70,6 +70,6 @@ struct native at_hook(enum program_hook hook); // two reasons, next hops to ASID
 
 int programs_setup(void **state);
 int programs_teardown(void **state);
-#define program_path_test(name) path_test_of(name, programs_setup, programs_teardown)
+#define program_path_test(name) unit_test_of(name, programs_setup, programs_teardown)
 
 #endif

@@ -101,7 +101,8 @@ static int no_tunnels(void **state)
     tunnel_table_fini();
     return rig_teardown(state);
 }
-#define tunnel_test(name) path_test_of(name, rig_setup, no_tunnels)
+
+#define tunnel_test(name) unit_test_of(name, rig_setup, no_tunnels)
 
 static struct frame packet(unsigned six, uint8_t tos, unsigned payload, uint16_t fragment)
 {

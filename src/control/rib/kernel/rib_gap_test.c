@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_gap_test.c - a model of the kernel's dump, changed while it runs: each skipped prefix is in a
 // gap
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "rib/rib_gap.h"
+#include "tests/unit.h"
 
 #define N 400     // possible prefixes
 #define ROWS 7    // per datagram at most
@@ -119,7 +116,7 @@ static unsigned dump(struct rib_gaps *g, unsigned changes, bool only_add)
     return skipped;
 }
 
-static void what_a_dump_skips_is_in_a_gap(void **state)
+unit_test(what_a_dump_skips_is_in_a_gap)
 {
     struct rib_gaps g = {0};
     unsigned skipped = 0, apart = 0;
@@ -140,7 +137,7 @@ static void what_a_dump_skips_is_in_a_gap(void **state)
     rib_gaps_fini(&g);
 }
 
-static void without_deletions_there_is_no_gap(void **state)
+unit_test(without_deletions_there_is_no_gap)
 {
     struct rib_gaps g = {0};
 
@@ -167,7 +164,7 @@ static bool have(const struct rib_gaps *g, enum rib_gap_table table, const char 
     return rib_gaps_have(g, table, &p);
 }
 
-static void only_a_deletion_before_it_opens_a_gap(void **state)
+unit_test(only_a_deletion_before_it_opens_a_gap)
 {
     struct rib_gaps g = {0};
     struct prefix late = prefix_of("2001:db8:9::/48");
@@ -191,7 +188,7 @@ static void only_a_deletion_before_it_opens_a_gap(void **state)
 }
 
 // The kernel counts from the root for the rest of its dump, also after later deletions.
-static void a_deletion_opens_gaps_however_long_ago_it_was(void **state)
+unit_test(a_deletion_opens_gaps_however_long_ago_it_was)
 {
     struct prefix first = prefix_of("2001:db8:1::/48"), late = prefix_of("2001:db8:f0::/48");
     struct rib_gaps g = {0};
@@ -210,7 +207,7 @@ static void a_deletion_opens_gaps_however_long_ago_it_was(void **state)
     rib_gaps_fini(&g);
 }
 
-static void the_end_of_a_table_may_be_skipped(void **state)
+unit_test(the_end_of_a_table_may_be_skipped)
 {
     struct rib_gaps g = {0};
 
@@ -232,7 +229,7 @@ static void the_end_of_a_table_may_be_skipped(void **state)
     rib_gaps_fini(&g);
 }
 
-static void rows_in_another_order_are_seen(void **state)
+unit_test(rows_in_another_order_are_seen)
 {
     struct rib_gaps g = {0};
 
@@ -243,18 +240,4 @@ static void rows_in_another_order_are_seen(void **state)
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:1:1::/64"); // a prefix before the one below it
     assert_true(have(&g, RIB_GAP_ROUTER, "2001:db8:3::/48"));
     rib_gaps_fini(&g);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_dump_skips_is_in_a_gap),
-        cmocka_unit_test(without_deletions_there_is_no_gap),
-        cmocka_unit_test(only_a_deletion_before_it_opens_a_gap),
-        cmocka_unit_test(a_deletion_opens_gaps_however_long_ago_it_was),
-        cmocka_unit_test(the_end_of_a_table_may_be_skipped),
-        cmocka_unit_test(rows_in_another_order_are_seen),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,12 +8,8 @@
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "core/thread.h"
@@ -25,6 +21,7 @@
 #include "table/fib.h"
 #include "table/iface.h"
 #include "table/vr_budget.h"
+#include "tests/unit.h"
 
 #define PREFIXES 40
 #define LIST 12
@@ -301,7 +298,82 @@ static void count_another(void)
     counted[i] = !counted[i];
 }
 
-static void events_and_dumps_lead_to_the_kernels_lists(void **state)
+static void set_budget_of(enum vr_budget_kind kind, uint64_t limit)
+{
+    struct vr_limits limits = {0};
+
+    limits.of[kind] = limit;
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    vr_budget_set(v->id, &limits);
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    rib_budget_changed(v);
+}
+
+static void set_budget(uint64_t routes)
+{
+    set_budget_of(VR_BUDGET_IPV4_ROUTES, routes);
+}
+
+static void budget_work(void)
+{
+    for (int i = 0; rib_budget_work(v, 5); i++)
+        assert_true(i < 1000);
+    rib_commit(v);
+}
+
+// Route i: a /24 of its own, far from the previous one.
+static void far_route(unsigned i, bool del)
+{
+    struct netlink_event ev = {.kind = NETLINK_EVENT_ROUTE, .create = !del, .excl = !del,
+                               .del = del};
+    unsigned where = i * 4099 % 65536;
+
+    ev.route = (struct netlink_route){.prefix = {.family = IP4, .len = 24,
+                                                 .b = {20 + (uint8_t)(where >> 14),
+                                                       (uint8_t)(where >> 6),
+                                                       (uint8_t)(where << 2)}},
+                                      .type = RTN_UNICAST, .protocol = 186,
+                                      .table = RIB_TABLE_MAIN, .n_hops = 1};
+    ev.route.hop[0] = (struct netlink_hop){.ifindex = 11, .weight = 1,
+                                           .gateway = {.family = IP4, .ip4 = htobe32(0x0a000001u)}};
+    rib_event_route(v, &ev);
+}
+
+// These two are first: they take the store as empty, the others what is left of those before them.
+unit_test(an_empty_virtual_router_is_charged_little)
+{
+    assert_in_range(rib_memory_charged(v), 1, 64 << 10);
+    assert_in_range(rib_memory_bytes(&v->rib[0]) + rib_memory_bytes(&v->rib[1]), 1, 32 << 10);
+}
+
+unit_test(a_mebibyte_has_room_for_a_thousand_routes)
+{
+    const unsigned most = 40000;
+    uint64_t full;
+
+    set_budget_of(VR_BUDGET_MEMORY, 1 << 20);
+    for (unsigned i = 0; i < 1000; i++)
+        far_route(i, false);
+    budget_work();
+    assert_int_equal(rib_budget_waiting(&v->rib[0]), 0);
+    for (unsigned i = 1000; i < most; i++)
+        far_route(i, false);
+    budget_work();
+    full = rib_memory_charged(v);
+    assert_true(rib_budget_waiting(&v->rib[0]) > 0);
+    // waiting prefixes are charged, too: for their places in the RIB
+    assert_true(v->rib[0].n_fib > 1000 && full > 1 << 20);
+    for (unsigned i = 0; i < most; i++)
+        far_route(i, true);
+    rib_commit(v);
+    rib_budget_tick(v, clock_now_ns() + NS_PER_SECOND); // memory was short, so it is freed
+    assert_true(rib_memory_charged(v) < 1 << 20);
+    assert_int_equal(rib_budget_waiting(&v->rib[0]), 0);
+    set_budget(0);
+    v->retried_ns = 0;
+}
+
+unit_test(events_and_dumps_lead_to_the_kernels_lists)
 {
     struct netlink_event ev;
     unsigned lost = 0, dumps = 0;
@@ -333,7 +405,7 @@ static void events_and_dumps_lead_to_the_kernels_lists(void **state)
     assert_true(v->diverged > lost);
 }
 
-static void repeated_events_change_nothing(void **state)
+unit_test(repeated_events_change_nothing)
 {
     struct netlink_event ev;
     uint64_t updates;
@@ -352,7 +424,7 @@ static void repeated_events_change_nothing(void **state)
     compare();
 }
 
-static void condemned_routes_go_in_pieces_and_may_come_back(void **state)
+unit_test(condemned_routes_go_in_pieces_and_may_come_back)
 {
     struct netlink_event ev;
     unsigned i, left = 0;
@@ -383,53 +455,7 @@ static void condemned_routes_go_in_pieces_and_may_come_back(void **state)
     compare();
 }
 
-static void everything_can_be_deleted(void **state)
-{
-    struct netlink_event ev;
-
-    for (unsigned i = 0; i < PREFIXES; i++)
-        while (model[i].n) {
-            ev = (struct netlink_event){.kind = NETLINK_EVENT_ROUTE, .del = true};
-            route_of(&ev.route, i, &model[i].e[model[i].n - 1]);
-            erase(i, model[i].n - 1);
-            rib_event_route(v, &ev);
-        }
-    rib_commit(v);
-    compare();
-    assert_int_equal(v->rib[0].n_routes, 0);
-    assert_int_equal(v->rib[0].trie.root, 0);
-    assert_int_equal(v->n_paths, 0);
-    assert_int_equal(v->unexpected, 0);
-    assert_int_equal(neigh_count(-1), 0);
-    assert_int_equal(v->n_neighbors, 0);
-    assert_int_equal(v->n_nexthops, 0);
-    rib_fib_sources(v, IP4, 0);
-}
-
 // --- the budget of routes ---
-
-static void set_budget_of(enum vr_budget_kind kind, uint64_t limit)
-{
-    struct vr_limits limits = {0};
-
-    limits.of[kind] = limit;
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    vr_budget_set(v->id, &limits);
-    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
-    rib_budget_changed(v);
-}
-
-static void set_budget(uint64_t routes)
-{
-    set_budget_of(VR_BUDGET_IPV4_ROUTES, routes);
-}
-
-static void budget_work(void)
-{
-    for (int i = 0; rib_budget_work(v, 5); i++)
-        assert_true(i < 1000);
-    rib_commit(v);
-}
 
 // Applies the rule of rib_budget.c to the model: as many prefixes as allowed are in, and none is
 // missing.
@@ -469,7 +495,7 @@ static bool waits_at(unsigned i)
     return node && rib_budget_waits(&v->rib[0], node);
 }
 
-static void prefixes_beyond_the_budget_wait(void **state)
+unit_test(prefixes_beyond_the_budget_wait)
 {
     struct netlink_event ev;
     bool before[PREFIXES];
@@ -504,7 +530,7 @@ static void prefixes_beyond_the_budget_wait(void **state)
 }
 
 // After a decrease, the last prefixes in order wait, the same ones as after a load.
-static void lower_budget_keeps_the_first(void **state)
+unit_test(lower_budget_keeps_the_first)
 {
     struct netlink_event ev;
     unsigned n = 0, seen = 0;
@@ -536,59 +562,8 @@ static void lower_budget_keeps_the_first(void **state)
     compare();
 }
 
-// Route i: a /24 of its own, far from the previous one.
-static void far_route(unsigned i, bool del)
-{
-    struct netlink_event ev = {.kind = NETLINK_EVENT_ROUTE, .create = !del, .excl = !del,
-                               .del = del};
-    unsigned where = i * 4099 % 65536;
-
-    ev.route = (struct netlink_route){.prefix = {.family = IP4, .len = 24,
-                                                 .b = {20 + (uint8_t)(where >> 14),
-                                                       (uint8_t)(where >> 6),
-                                                       (uint8_t)(where << 2)}},
-                                      .type = RTN_UNICAST, .protocol = 186,
-                                      .table = RIB_TABLE_MAIN, .n_hops = 1};
-    ev.route.hop[0] = (struct netlink_hop){.ifindex = 11, .weight = 1,
-                                           .gateway = {.family = IP4, .ip4 = htobe32(0x0a000001u)}};
-    rib_event_route(v, &ev);
-}
-
-static void an_empty_virtual_router_is_charged_little(void **state)
-{
-    assert_in_range(rib_memory_charged(v), 1, 64 << 10);
-    assert_in_range(rib_memory_bytes(&v->rib[0]) + rib_memory_bytes(&v->rib[1]), 1, 32 << 10);
-}
-
-static void a_mebibyte_has_room_for_a_thousand_routes(void **state)
-{
-    const unsigned most = 40000;
-    uint64_t full;
-
-    set_budget_of(VR_BUDGET_MEMORY, 1 << 20);
-    for (unsigned i = 0; i < 1000; i++)
-        far_route(i, false);
-    budget_work();
-    assert_int_equal(rib_budget_waiting(&v->rib[0]), 0);
-    for (unsigned i = 1000; i < most; i++)
-        far_route(i, false);
-    budget_work();
-    full = rib_memory_charged(v);
-    assert_true(rib_budget_waiting(&v->rib[0]) > 0);
-    // waiting prefixes are charged, too: for their places in the RIB
-    assert_true(v->rib[0].n_fib > 1000 && full > 1 << 20);
-    for (unsigned i = 0; i < most; i++)
-        far_route(i, true);
-    rib_commit(v);
-    rib_budget_tick(v, clock_now_ns() + NS_PER_SECOND); // memory was short, so it is freed
-    assert_true(rib_memory_charged(v) < 1 << 20);
-    assert_int_equal(rib_budget_waiting(&v->rib[0]), 0);
-    set_budget(0);
-    v->retried_ns = 0;
-}
-
 // A group takes part of the budget of next hops; without room its first leg forwards.
-static void groups_beyond_the_budget_use_one_leg(void **state)
+unit_test(groups_beyond_the_budget_use_one_leg)
 {
     struct vr_limits limits = {.of[VR_BUDGET_NEXTHOPS] = v->n_nexthops};
     struct netlink_event ev = {.kind = NETLINK_EVENT_ROUTE, .create = true, .excl = true};
@@ -627,6 +602,29 @@ static void groups_beyond_the_budget_use_one_leg(void **state)
     rib_commit(v);
     assert_int_equal(v->n_nexthops, now);
     compare();
+}
+
+unit_test(everything_can_be_deleted)
+{
+    struct netlink_event ev;
+
+    for (unsigned i = 0; i < PREFIXES; i++)
+        while (model[i].n) {
+            ev = (struct netlink_event){.kind = NETLINK_EVENT_ROUTE, .del = true};
+            route_of(&ev.route, i, &model[i].e[model[i].n - 1]);
+            erase(i, model[i].n - 1);
+            rib_event_route(v, &ev);
+        }
+    rib_commit(v);
+    compare();
+    assert_int_equal(v->rib[0].n_routes, 0);
+    assert_int_equal(v->rib[0].trie.root, 0);
+    assert_int_equal(v->n_paths, 0);
+    assert_int_equal(v->unexpected, 0);
+    assert_int_equal(neigh_count(-1), 0);
+    assert_int_equal(v->n_neighbors, 0);
+    assert_int_equal(v->n_nexthops, 0);
+    rib_fib_sources(v, IP4, 0);
 }
 
 // --- fast reroute ---
@@ -676,7 +674,7 @@ static void assert_way(const struct prefix *p, uint16_t iface, uint8_t mac)
                         6);
 }
 
-static void gateways_without_carrier_take_the_way_of_the_default_route(void **state)
+unit_test(gateways_without_carrier_take_the_way_of_the_default_route)
 {
     const struct prefix p = {.family = IP4, .len = 24, .b = {203, 0, 113}};
     const uint32_t first = 0x0a000001u, second = 0x0a000004u;
@@ -716,17 +714,5 @@ static void gateways_without_carrier_take_the_way_of_the_default_route(void **st
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_virtual_router_is_charged_little),
-        cmocka_unit_test(a_mebibyte_has_room_for_a_thousand_routes),
-        cmocka_unit_test(events_and_dumps_lead_to_the_kernels_lists),
-        cmocka_unit_test(repeated_events_change_nothing),
-        cmocka_unit_test(condemned_routes_go_in_pieces_and_may_come_back),
-        cmocka_unit_test(prefixes_beyond_the_budget_wait),
-        cmocka_unit_test(lower_budget_keeps_the_first),
-        cmocka_unit_test(groups_beyond_the_budget_use_one_leg),
-        cmocka_unit_test(everything_can_be_deleted),
-        cmocka_unit_test(gateways_without_carrier_take_the_way_of_the_default_route),
-    };
-    return cmocka_run_group_tests(tests, open_store, close_store);
+    return unit_tests_run(open_store, close_store);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_trie_test.c - random prefixes against a sorted array
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "rib/rib_trie.h"
+#include "tests/unit.h"
 
 #define N 300
 
@@ -156,23 +153,14 @@ static void random_changes(uint8_t family)
     rib_trie_fini(&t);
 }
 
-static void trie_answers_like_a_sorted_array_ipv4(void **state)
+unit_test(trie_answers_like_a_sorted_array_ipv4)
 {
     seed = 1;
     random_changes(IP4);
 }
 
-static void trie_answers_like_a_sorted_array_ipv6(void **state)
+unit_test(trie_answers_like_a_sorted_array_ipv6)
 {
     seed = 2;
     random_changes(IP6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trie_answers_like_a_sorted_array_ipv4),
-        cmocka_unit_test(trie_answers_like_a_sorted_array_ipv6),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,11 @@
 // rib_audit_test.c - deliberate faults in RIB and FIB: each is found, named and repaired; churn is
 // not a fault
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "rib/test/rib_fixture.h"
@@ -18,6 +14,7 @@
 #include "table/fib.h"
 #include "table/fib_engine.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 static int open_fixture(void **state)
 {
@@ -130,7 +127,9 @@ static void expect_finding(uint64_t n, const char *prefix, const char *what)
     assert_int_equal(fixture_audit(), 0); // repaired
 }
 
-static void faults_of_the_fib_are_found_named_and_repaired(void **state)
+#define rib_test(name) unit_test_of(name, open_fixture, close_fixture)
+
+rib_test(faults_of_the_fib_are_found_named_and_repaired)
 {
     fixture_in_rib_manager(fault_fib_set, &(struct fault){"77.0.0.0/8", "60.0.0.0/8"});
     fixture_expect("77.1.1.1", "adjacency e1 02:00:00:00:01:02");
@@ -149,7 +148,7 @@ static void faults_of_the_fib_are_found_named_and_repaired(void **state)
     fixture_expect("2001:db8:60::1", "adjacency e1 02:00:00:00:01:02");
 }
 
-static void faults_of_the_rib_are_found_named_and_repaired(void **state)
+rib_test(faults_of_the_rib_are_found_named_and_repaired)
 {
     fixture_in_rib_manager(fault_rib_del, &(struct fault){"60.1.0.0/16", NULL});
     fixture_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
@@ -161,7 +160,7 @@ static void faults_of_the_rib_are_found_named_and_repaired(void **state)
     fixture_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
 }
 
-static void a_structure_that_looks_up_wrongly_is_made_anew(void **state)
+rib_test(a_structure_that_looks_up_wrongly_is_made_anew)
 {
     struct rib_audit_report r;
     unsigned n = 0;
@@ -179,7 +178,7 @@ static void a_structure_that_looks_up_wrongly_is_made_anew(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void a_periodic_audit_comes_by_itself_and_repairs(void **state)
+rib_test(a_periodic_audit_comes_by_itself_and_repairs)
 {
     uint64_t before = rib_audit_totals.fib_divergence;
     struct rib_audit_report r;
@@ -256,7 +255,7 @@ static unsigned audits_beside(bool six)
     return n;
 }
 
-static void changes_meanwhile_are_no_divergence(void **state)
+rib_test(changes_meanwhile_are_no_divergence)
 {
     for (unsigned six = 0; six < 2; six++)
         for (unsigned n = 0; n < 4;) // on a busy machine, few audits fit into one churn
@@ -265,7 +264,7 @@ static void changes_meanwhile_are_no_divergence(void **state)
 }
 
 // A fault is found while everything around it changes.
-static void a_fault_is_found_during_churn(void **state)
+rib_test(a_fault_is_found_during_churn)
 {
     struct rib_audit_report r;
     uint64_t found = 0;
@@ -288,7 +287,7 @@ static void a_fault_is_found_during_churn(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void a_walk_of_the_sums_survives_another_engine(void **state)
+rib_test(a_walk_of_the_sums_survives_another_engine)
 {
     struct rib_audit_report r;
 
@@ -306,25 +305,5 @@ static void a_walk_of_the_sums_survives_another_engine(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(faults_of_the_fib_are_found_named_and_repaired,
-                                        open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(faults_of_the_rib_are_found_named_and_repaired,
-                                        open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(a_structure_that_looks_up_wrongly_is_made_anew,
-                                        open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(a_periodic_audit_comes_by_itself_and_repairs, open_fixture,
-                                        close_fixture),
-        cmocka_unit_test_setup_teardown(changes_meanwhile_are_no_divergence, open_fixture,
-                                        close_fixture),
-        cmocka_unit_test_setup_teardown(a_fault_is_found_during_churn, open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(a_walk_of_the_sums_survives_another_engine, open_fixture,
-                                        close_fixture),
-    };
-    int r;
-
-    fixture_init();
-    r = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_fini();
-    return r;
+    return unit_tests_run(fixture_init, fixture_fini);
 }

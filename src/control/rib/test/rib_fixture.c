@@ -78,7 +78,7 @@ static void enter_namespace(void)
     write_file("/proc/self/uid_map", map);
 }
 
-void fixture_init(void)
+int fixture_init(void **state)
 {
     log_set_level(getenv("FIXTURE_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     enter_namespace();
@@ -93,9 +93,10 @@ void fixture_init(void)
     rib_iface_set_event(count_event);
     loop = event_base_new();
     bug_on(!loop || mailbox_open(loop));
+    return 0;
 }
 
-void fixture_fini(void)
+int fixture_fini(void **state)
 {
     mailbox_close();
     event_base_free(loop);
@@ -108,6 +109,7 @@ void fixture_fini(void)
     counter_fini();
     rcu_thread_unregister();
     rcu_fini();
+    return 0;
 }
 
 static int run_va(const char *before, const char *fmt, va_list ap)

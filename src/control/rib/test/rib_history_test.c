@@ -12,19 +12,16 @@
 #include <linux/if.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 #include "rib/neigh.h"
 #include "rib/test/rib_model.h"
 #include "rib/test/store_fixture.h"
 #include "rib/vr.h"
 #include "table/counter.h"
+#include "tests/unit.h"
 
 #define HISTORIES 20000
 #define CHANGES 12      // per history, at most
@@ -300,28 +297,6 @@ static void history_with_an_audit(void)
     compare();
 }
 
-static void the_rib_ends_as_the_kernel(void **state)
-{
-    unsigned n =
-        getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 6 : HISTORIES / 6;
-    unsigned from = getenv("RIB_SEED") ? (unsigned)atoi(getenv("RIB_SEED")) : 1;
-
-    if (getenv("RIB_SEED"))
-        n = 1;
-    for (seed = from; seed < from + n; seed++) {
-        model_seed(seed);
-        model_make(v->events.portid);
-        v->synced = false;
-        for (unsigned i = 0; i < 4;
-             i++) // the first is a start; each other begins in the state left by the previous one
-            history();
-        history_without_a_dump();
-        history_with_an_audit();
-    }
-    printf("%u histories, the longest took %u dumps of routes\n", 6 * n, most_dumps);
-    forget_everything();
-}
-
 // --- objects that an event describes as a whole ---
 
 static struct nlmsghdr *address_message(uint16_t type)
@@ -400,7 +375,7 @@ static bool has_object(void)
     return o && o->announced;
 }
 
-static void an_older_row_does_not_undo_an_event(void **state)
+unit_test(an_older_row_does_not_undo_an_event)
 {
     struct rib_link *l;
 
@@ -430,14 +405,31 @@ static void an_older_row_does_not_undo_an_event(void **state)
     v->sync.want = v->sync.whole = 0;
 }
 
+unit_test(the_rib_ends_as_the_kernel)
+{
+    unsigned n =
+        getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 6 : HISTORIES / 6;
+    unsigned from = getenv("RIB_SEED") ? (unsigned)atoi(getenv("RIB_SEED")) : 1;
+
+    if (getenv("RIB_SEED"))
+        n = 1;
+    for (seed = from; seed < from + n; seed++) {
+        model_seed(seed);
+        model_make(v->events.portid);
+        v->synced = false;
+        for (unsigned i = 0; i < 4;
+             i++) // the first is a start; each other begins in the state left by the previous one
+            history();
+        history_without_a_dump();
+        history_with_an_audit();
+    }
+    printf("%u histories, the longest took %u dumps of routes\n", 6 * n, most_dumps);
+    forget_everything();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_older_row_does_not_undo_an_event),
-        cmocka_unit_test(the_rib_ends_as_the_kernel),
-    };
-
     setvbuf(stdout, NULL, _IOLBF, 0);
     log_set_level(getenv("FIXTURE_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
-    return cmocka_run_group_tests(tests, open_store, close_store);
+    return unit_tests_run(open_store, close_store);
 }

@@ -3,18 +3,15 @@
 //
 // Red is table 77 of the namespace; e1 and e2 belong to the default router, from which red imports.
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "base/ip.h"
 #include "rib/test/rib_fixture.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 #define NEIGHBOR2 "ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; "
 #define NEIGHBOR1 "ip neigh replace 10.0.1.2 lladdr 02:00:00:00:00:01 nud permanent dev e1; "
@@ -57,7 +54,9 @@ static void end_import(const char *prefix, uint8_t ge, uint8_t le)
     assert_int_equal(change("red", "default", prefix, ge, le, false), 0);
 }
 
-static void a_route_is_imported_with_its_next_hop(void **state)
+#define routers_test(name) unit_test_of(name, open_both, close_both)
+
+routers_test(a_route_is_imported_with_its_next_hop)
 {
     struct rib_row row[8];
 
@@ -78,7 +77,7 @@ static void a_route_is_imported_with_its_next_hop(void **state)
     fixture_expect("10.7.0.1", "none");
 }
 
-static void a_link_comes_with_its_hosts_and_without_its_own_addresses(void **state)
+routers_test(a_link_comes_with_its_hosts_and_without_its_own_addresses)
 {
     import("10.0.2.0/24", 0, 0);
     import("fd02::/64", 0, 0);
@@ -96,7 +95,7 @@ static void a_link_comes_with_its_hosts_and_without_its_own_addresses(void **sta
     assert_string_equal(fixture_fib("10.0.2.77"), "none");
 }
 
-static void changes_of_the_source_follow(void **state)
+routers_test(changes_of_the_source_follow)
 {
     import("10.7.0.0/16", 0, 0);
     fixture_expect("10.7.0.1", BY2);
@@ -115,7 +114,7 @@ static void changes_of_the_source_follow(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void lengths_choose_among_the_prefixes_below(void **state)
+routers_test(lengths_choose_among_the_prefixes_below)
 {
     fixture_do("ip route add 10.0.0.0/8 via 10.0.1.2; ip route add 10.7.1.0/24 via 10.0.1.2; ip "
                "route add 10.7.1.128/25 via 10.0.2.2");
@@ -129,7 +128,7 @@ static void lengths_choose_among_the_prefixes_below(void **state)
     fixture_expect("10.7.1.1", "none");
 }
 
-static void a_route_of_its_own_wins(void **state)
+routers_test(a_route_of_its_own_wins)
 {
     import("10.7.0.0/16", 0, 0);
     fixture_expect("10.7.0.1", BY2);
@@ -139,7 +138,7 @@ static void a_route_of_its_own_wins(void **state)
     fixture_expect("10.7.0.1", BY2);
 }
 
-static void what_is_imported_is_not_imported_again(void **state)
+routers_test(what_is_imported_is_not_imported_again)
 {
     fixture_do("ip route add 10.9.0.0/16 via 10.0.1.2 dev e1 table 77");
     import("10.0.0.0/8", 9, 24);
@@ -156,7 +155,7 @@ static void what_is_imported_is_not_imported_again(void **state)
     assert_int_equal(change("default", "red", "10.0.0.0/8", 9, 24, false), 0);
 }
 
-static void the_mtu_of_a_route_comes_with_it(void **state)
+routers_test(the_mtu_of_a_route_comes_with_it)
 {
     struct rib_row row[2];
 
@@ -173,7 +172,7 @@ static void the_mtu_of_a_route_comes_with_it(void **state)
     assert_int_equal(nexthop_route_mtu(leaf), 1280);
 }
 
-static void imports_name_virtual_routers_that_exist(void **state)
+routers_test(imports_name_virtual_routers_that_exist)
 {
     assert_int_equal(change("red", "green", "10.0.0.0/8", 0, 0, true), -ENOENT);
     assert_int_equal(change("red", "red", "10.0.0.0/8", 0, 0, true), -ENOENT);
@@ -181,7 +180,7 @@ static void imports_name_virtual_routers_that_exist(void **state)
 }
 
 // After many changes at once, the importer's FIB equals the source's.
-static void a_storm_of_changes_ends_in_the_same_routes(void **state)
+routers_test(a_storm_of_changes_ends_in_the_same_routes)
 {
     import("20.0.0.0/8", 9, 24);
     for (unsigned k = 0; k < 20; k++)
@@ -200,25 +199,7 @@ static void a_storm_of_changes_ends_in_the_same_routes(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, open_both, close_both)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        T(a_route_is_imported_with_its_next_hop),
-        T(a_link_comes_with_its_hosts_and_without_its_own_addresses),
-        T(changes_of_the_source_follow),
-        T(lengths_choose_among_the_prefixes_below),
-        T(a_route_of_its_own_wins),
-        T(what_is_imported_is_not_imported_again),
-        T(the_mtu_of_a_route_comes_with_it),
-        T(imports_name_virtual_routers_that_exist),
-        T(a_storm_of_changes_ends_in_the_same_routes),
-    };
-    int failed;
-
-    fixture_init();
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_fini();
-    return failed;
+    return unit_tests_run(fixture_init, fixture_fini);
 }

@@ -2,20 +2,17 @@
 // rib_journal_test.c - the journal's answers about earlier times, against a model that recorded
 // them
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "rib/journal.h"
 #include "rib/test/rib_fixture.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 static int open_fixture(void **state)
 {
@@ -135,7 +132,9 @@ static void fixed_neighbors(void)
     fixture_expect("fd01::2", "adjacency e1 02:00:00:00:01:02");
 }
 
-static void longest_match_as_it_was_then(void **state)
+#define rib_test(name) unit_test_of(name, open_fixture, close_fixture)
+
+rib_test(longest_match_as_it_was_then)
 {
     uint64_t t0, t1, t2, t3, t4;
 
@@ -178,7 +177,7 @@ static void longest_match_as_it_was_then(void **state)
     assert_int_equal(answer.row.n, 0);
 }
 
-static void ipv6_and_legs_of_groups_are_told_too(void **state)
+rib_test(ipv6_and_legs_of_groups_are_told_too)
 {
     uint64_t t1, t2, before;
 
@@ -215,7 +214,7 @@ static void ipv6_and_legs_of_groups_are_told_too(void **state)
 #define PREFIXES 12
 #define MOMENTS 60
 
-static void random_histories_are_told_as_they_were(void **state)
+rib_test(random_histories_are_told_as_they_were)
 {
     static const char *const way[] = {NULL, "via 10.0.1.2", "via 10.0.2.2", "blackhole",
                                       "prohibit"};
@@ -271,7 +270,7 @@ static struct journal_stats stats(void)
 }
 
 // Each route has its own gateway: these ways are kept apart, and freed.
-static void many_ways_are_told_apart(void **state)
+rib_test(many_ways_are_told_apart)
 {
     char name[] = "/tmp/fixture-journal-XXXXXX", want[80], prefix[32];
     int fd = mkstemp(name);
@@ -302,7 +301,7 @@ static void many_ways_are_told_apart(void **state)
 
 // More changes than the ring can hold: the oldest are dropped, the rest stays right, and the
 // journal reports since when.
-static void a_full_journal_forgets_the_oldest(void **state)
+rib_test(a_full_journal_forgets_the_oldest)
 {
     char name[] = "/tmp/fixture-journal-XXXXXX";
     struct journal_stats s = stats();
@@ -344,20 +343,5 @@ static void a_full_journal_forgets_the_oldest(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(longest_match_as_it_was_then, open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(ipv6_and_legs_of_groups_are_told_too, open_fixture,
-                                        close_fixture),
-        cmocka_unit_test_setup_teardown(random_histories_are_told_as_they_were, open_fixture,
-                                        close_fixture),
-        cmocka_unit_test_setup_teardown(many_ways_are_told_apart, open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(a_full_journal_forgets_the_oldest, open_fixture,
-                                        close_fixture),
-    };
-    int r;
-
-    fixture_init();
-    r = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_fini();
-    return r;
+    return unit_tests_run(fixture_init, fixture_fini);
 }

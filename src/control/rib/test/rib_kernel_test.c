@@ -9,18 +9,15 @@
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "netlink/netlink.h"
 #include "rib/test/rib_fixture.h"
+#include "tests/unit.h"
 
 static unsigned seed;
 
@@ -319,7 +316,7 @@ static void compare_all(void)
     compare("30.0.0.1");
 }
 
-static void fib_answers_like_the_kernel_after_random_commands(void **state)
+unit_test(fib_answers_like_the_kernel_after_random_commands)
 {
     unsigned rounds = getenv("FIXTURE_ROUNDS") ? (unsigned)atoi(getenv("FIXTURE_ROUNDS")) : 60;
 
@@ -339,13 +336,5 @@ static void fib_answers_like_the_kernel_after_random_commands(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fib_answers_like_the_kernel_after_random_commands),
-    };
-    int failed;
-
-    fixture_init();
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_fini();
-    return failed;
+    return unit_tests_run(fixture_init, fixture_fini);
 }

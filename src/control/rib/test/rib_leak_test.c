@@ -3,15 +3,12 @@
 //
 // FRR writes such routes for `import vrf`. Red is table 77 of the namespace; e1 and e2 belong to
 // the default router.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "rib/test/rib_fixture.h"
 #include "table/iface.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 static int open_both(void **state)
 {
@@ -25,7 +22,9 @@ static int close_both(void **state)
     return 0;
 }
 
-static void a_gateway_and_a_subnet_of_another_router(void **state)
+#define routers_test(name) unit_test_of(name, open_both, close_both)
+
+routers_test(a_gateway_and_a_subnet_of_another_router)
 {
     fixture_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2");
     fixture_do("ip neigh replace 10.0.2.9 lladdr 02:00:00:00:00:09 nud permanent dev e2");
@@ -44,7 +43,7 @@ static void a_gateway_and_a_subnet_of_another_router(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void its_neighbors_are_told_of_once(void **state)
+routers_test(its_neighbors_are_told_of_once)
 {
     struct neigh_row row[64];
 
@@ -57,7 +56,7 @@ static void its_neighbors_are_told_of_once(void **state)
     assert_true(fixture_neighbors(row, 64) > 0);
 }
 
-static void it_ends_with_the_interface_and_begins_again(void **state)
+routers_test(it_ends_with_the_interface_and_begins_again)
 {
     fixture_do(
         "ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add "
@@ -70,7 +69,7 @@ static void it_ends_with_the_interface_and_begins_again(void **state)
     fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
 }
 
-static void an_interface_that_moves_becomes_its_own(void **state)
+routers_test(an_interface_that_moves_becomes_its_own)
 {
     fixture_do(
         "ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add "
@@ -86,7 +85,7 @@ static void an_interface_that_moves_becomes_its_own(void **state)
     fixture_select(fixture_red);
 }
 
-static void a_macvlan_on_it_leads_out_by_it(void **state)
+routers_test(a_macvlan_on_it_leads_out_by_it)
 {
     if (fixture_try("ip link add m2 link e2 type macvlan mode bridge"))
         skip();
@@ -99,20 +98,5 @@ static void a_macvlan_on_it_leads_out_by_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_gateway_and_a_subnet_of_another_router, open_both,
-                                        close_both),
-        cmocka_unit_test_setup_teardown(its_neighbors_are_told_of_once, open_both, close_both),
-        cmocka_unit_test_setup_teardown(it_ends_with_the_interface_and_begins_again, open_both,
-                                        close_both),
-        cmocka_unit_test_setup_teardown(an_interface_that_moves_becomes_its_own, open_both,
-                                        close_both),
-        cmocka_unit_test_setup_teardown(a_macvlan_on_it_leads_out_by_it, open_both, close_both),
-    };
-    int failed;
-
-    fixture_init();
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_fini();
-    return failed;
+    return unit_tests_run(fixture_init, fixture_fini);
 }

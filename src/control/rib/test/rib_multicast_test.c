@@ -6,21 +6,17 @@
 #include <linux/mroute.h>
 #include <linux/mroute6.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "rib/test/rib_fixture.h"
 #include "table/iface.h"
 #include "table/multicast.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 static int daemon4 = -1, daemon6 = -1; // a daemon's sockets to the kernel
 
@@ -148,7 +144,9 @@ static int close_all(void **state)
     return 0;
 }
 
-static void routes_of_the_kernel_come_and_go(void **state)
+#define multicast_test(name) unit_test_of(name, open_all, close_all)
+
+multicast_test(routes_of_the_kernel_come_and_go)
 {
     daemon_start();
     kernel_route4("10.0.1.2", "239.1.1.1", true);
@@ -167,7 +165,7 @@ static void routes_of_the_kernel_come_and_go(void **state)
     fixture_eventually(is(NULL, "239.1.1.2", "none"));
 }
 
-static void interfaces_tell_whether_a_daemon_works_on_them(void **state)
+multicast_test(interfaces_tell_whether_a_daemon_works_on_them)
 {
     assert_int_equal(multicast_daemon[fixture_iface[1]], 0);
     daemon_start();
@@ -178,7 +176,7 @@ static void interfaces_tell_whether_a_daemon_works_on_them(void **state)
                        multicast_daemon[fixture_iface[2]] == 0);
 }
 
-static void what_was_there_before_us_is_dumped(void **state)
+multicast_test(what_was_there_before_us_is_dumped)
 {
     daemon_start();
     kernel_route4("10.0.1.2", "239.1.1.1", true);
@@ -197,7 +195,7 @@ static void what_was_there_before_us_is_dumped(void **state)
     assert_true(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
 }
 
-static void an_output_that_is_not_ours_leaves_the_route_to_the_kernel(void **state)
+multicast_test(an_output_that_is_not_ours_leaves_the_route_to_the_kernel)
 {
     struct vifctl v = {.vifc_vifi = 2, .vifc_flags = VIFF_USE_IFINDEX, .vifc_threshold = 1};
     struct mfcctl c = {.mfcc_parent = 0};
@@ -229,7 +227,7 @@ static struct multicast_static fixed(const char *source, const char *group, cons
     return s;
 }
 
-static void configured_routes_go_before_the_kernels(void **state)
+multicast_test(configured_routes_go_before_the_kernels)
 {
     struct multicast_static s = fixed("10.0.1.2", "239.1.1.1", "e2", "e1"),
                             none = fixed(NULL, "239.9.9.9", "e2", "e1");
@@ -248,7 +246,7 @@ static void configured_routes_go_before_the_kernels(void **state)
     assert_int_equal(rib_manager_multicast_set("nowhere", &s), -ENOENT); // no such virtual router
 }
 
-static void routes_follow_their_interfaces(void **state)
+multicast_test(routes_follow_their_interfaces)
 {
     struct multicast_static s = fixed(NULL, "ff1e::7", "e1", "e2");
 
@@ -267,7 +265,7 @@ static void routes_follow_their_interfaces(void **state)
     assert_int_equal(multicast_daemon[fixture_iface[2]], 3);
 }
 
-static void groups_that_the_host_joins_are_known(void **state)
+multicast_test(groups_that_the_host_joins_are_known)
 {
     int s = socket(AF_INET, SOCK_DGRAM, 0), s6 = socket(AF_INET6, SOCK_DGRAM, 0);
     struct ip_mreqn m = {.imr_ifindex = (int)if_nametoindex("e1")};
@@ -314,7 +312,7 @@ static void check_rows(void *ctx, const struct multicast_row *row, unsigned n,
     assert_int_equal(row[1].packets, 0);
 }
 
-static void control_is_told_of_all(void **state)
+multicast_test(control_is_told_of_all)
 {
     struct multicast_static s = fixed(NULL, "ff1e::7", "e1", "e2");
 
@@ -327,7 +325,7 @@ static void control_is_told_of_all(void **state)
     fixture_eventually(answered);
 }
 
-static void many_routes_made_and_taken_at_random(void **state)
+multicast_test(many_routes_made_and_taken_at_random)
 {
     bool there[64] = {false};
     char group[20];
@@ -351,24 +349,5 @@ static void many_routes_made_and_taken_at_random(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(routes_of_the_kernel_come_and_go, open_all, close_all),
-        cmocka_unit_test_setup_teardown(interfaces_tell_whether_a_daemon_works_on_them, open_all,
-                                        close_all),
-        cmocka_unit_test_setup_teardown(what_was_there_before_us_is_dumped, open_all, close_all),
-        cmocka_unit_test_setup_teardown(an_output_that_is_not_ours_leaves_the_route_to_the_kernel,
-                                        open_all, close_all),
-        cmocka_unit_test_setup_teardown(configured_routes_go_before_the_kernels, open_all,
-                                        close_all),
-        cmocka_unit_test_setup_teardown(routes_follow_their_interfaces, open_all, close_all),
-        cmocka_unit_test_setup_teardown(groups_that_the_host_joins_are_known, open_all, close_all),
-        cmocka_unit_test_setup_teardown(control_is_told_of_all, open_all, close_all),
-        cmocka_unit_test_setup_teardown(many_routes_made_and_taken_at_random, open_all, close_all),
-    };
-    int failed;
-
-    fixture_init();
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_fini();
-    return failed;
+    return unit_tests_run(fixture_init, fixture_fini);
 }

@@ -509,7 +509,7 @@ int main(int argc, char **argv)
     char name[32], err[200];
     int failed;
 
-    fixture_init();
+    fixture_init(NULL);
     snprintf(name, sizeof name, "rib-neigh-test-%d", getpid());
     if (eal_init(&(struct eal_config){.name = name, .memory_mib = 64, .no_huge = true}, err,
                  sizeof err)) {
@@ -522,6 +522,6 @@ int main(int argc, char **argv)
                                                   : cmocka_run_group_tests(tests, NULL, NULL);
     exchange_fini();
     eal_fini();
-    fixture_fini();
+    fixture_fini(NULL);
     return failed;
 }

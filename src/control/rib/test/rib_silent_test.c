@@ -4,17 +4,14 @@
 // Each test sets routes, makes one change, checks the FIB, and then lets the verifying dump run: it
 // must find nothing to sweep, that is, the silent change had been derived. FIXTURE_LOG=1 shows
 // commands and log.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "rib/test/rib_fixture.h"
 #include "rib/vr.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 static int open_fixture(void **state)
 {
@@ -62,7 +59,9 @@ static void routes(void)
     fixture_stats(&before);
 }
 
-static void link_down_takes_its_ipv4_routes(void **state)
+#define rib_test(name) unit_test_of(name, open_fixture, close_fixture)
+
+rib_test(link_down_takes_its_ipv4_routes)
 {
     routes();
     fixture_do("ip link set e1 down");
@@ -77,7 +76,7 @@ static void link_down_takes_its_ipv4_routes(void **state)
     fixture_eventually(fixture_reports >= 2);
 }
 
-static void carrier_loss_keeps_plain_routes(void **state)
+rib_test(carrier_loss_keeps_plain_routes)
 {
     routes();
     fixture_peer("ip link set p1 down");
@@ -89,7 +88,7 @@ static void carrier_loss_keeps_plain_routes(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void carrier_loss_ends_routes_when_linkdown_is_ignored(void **state)
+rib_test(carrier_loss_ends_routes_when_linkdown_is_ignored)
 {
     fixture_do("ip route add 1.1.1.0/24 via 10.0.2.2 metric 9");
     routes();
@@ -117,7 +116,7 @@ static void objects(void)
     fixture_stats(&before);
 }
 
-static void link_down_takes_nexthop_objects_and_shrinks_groups(void **state)
+rib_test(link_down_takes_nexthop_objects_and_shrinks_groups)
 {
     objects();
     fixture_do("ip link set e1 down");
@@ -127,7 +126,7 @@ static void link_down_takes_nexthop_objects_and_shrinks_groups(void **state)
     fixture_expect_derived(&before);
 }
 
-static void carrier_loss_takes_nexthop_objects(void **state)
+rib_test(carrier_loss_takes_nexthop_objects)
 {
     objects();
     fixture_peer("ip link set p1 down");
@@ -136,7 +135,7 @@ static void carrier_loss_takes_nexthop_objects(void **state)
     fixture_expect_derived(&before);
 }
 
-static void nexthop_del_takes_ipv4_routes(void **state)
+rib_test(nexthop_del_takes_ipv4_routes)
 {
     objects();
     fixture_do("ip nexthop del id 10; ip nexthop del id 12");
@@ -146,7 +145,7 @@ static void nexthop_del_takes_ipv4_routes(void **state)
     fixture_expect_derived(&before);
 }
 
-static void nexthop_replace_moves_its_routes(void **state)
+rib_test(nexthop_replace_moves_its_routes)
 {
     objects();
     fixture_do("ip nexthop replace id 10 via 10.0.2.3 dev e2");
@@ -155,7 +154,7 @@ static void nexthop_replace_moves_its_routes(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void nexthop_replace_keeps_the_order_of_candidates(void **state)
+rib_test(nexthop_replace_keeps_the_order_of_candidates)
 {
     objects();
     fixture_do("ip route prepend 1.1.1.0/24 via 10.0.2.2");
@@ -170,7 +169,7 @@ static void nexthop_replace_keeps_the_order_of_candidates(void **state)
     fixture_expect("1.1.1.1", A13);
 }
 
-static void group_replace_touches_no_prefix(void **state)
+rib_test(group_replace_touches_no_prefix)
 {
     struct rib_stats s;
 
@@ -186,7 +185,7 @@ static void group_replace_touches_no_prefix(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void deleted_group_member_leaves_the_group(void **state)
+rib_test(deleted_group_member_leaves_the_group)
 {
     objects();
     fixture_do("ip nexthop del id 10");
@@ -196,7 +195,7 @@ static void deleted_group_member_leaves_the_group(void **state)
     fixture_expect_derived(&before);
 }
 
-static void last_address_takes_the_gateways_routes(void **state)
+rib_test(last_address_takes_the_gateways_routes)
 {
     routes();
     fixture_do("ip addr add 10.9.9.9/32 dev e1; ip route add 1.3.0.0/24 via 10.0.2.2 src 10.9.9.9");
@@ -213,7 +212,7 @@ static void last_address_takes_the_gateways_routes(void **state)
     fixture_expect_derived(&before);
 }
 
-static void address_of_one_of_two_subnets_keeps_the_others_routes(void **state)
+rib_test(address_of_one_of_two_subnets_keeps_the_others_routes)
 {
     routes();
     fixture_do(
@@ -227,7 +226,7 @@ static void address_of_one_of_two_subnets_keeps_the_others_routes(void **state)
     fixture_expect("1.1.1.1", A1);
 }
 
-static void multipath_leg_down_leaves_the_others(void **state)
+rib_test(multipath_leg_down_leaves_the_others)
 {
     gateways();
     fixture_do("ip route add 1.1.1.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
@@ -246,7 +245,7 @@ static void multipath_leg_down_leaves_the_others(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void carrier_loss_of_a_leg_leaves_the_group_at_once(void **state)
+rib_test(carrier_loss_of_a_leg_leaves_the_group_at_once)
 {
     gateways();
     fixture_do("ip route add 1.1.1.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
@@ -257,7 +256,7 @@ static void carrier_loss_of_a_leg_leaves_the_group_at_once(void **state)
     fixture_expect("1.1.1.1", "group e1 e2");
 }
 
-static void ipv6_append_replace_and_leg_deletion(void **state)
+rib_test(ipv6_append_replace_and_leg_deletion)
 {
     routes();
     fixture_do("ip -6 route append 2001:db8:1::/48 via fd02::2");
@@ -280,7 +279,7 @@ static void ipv6_append_replace_and_leg_deletion(void **state)
 
 // Dumps skip routes between two legs of a multipath route: such a route is kept, and comes to the
 // front when the first leg goes.
-static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void **state)
+rib_test(ipv6_routes_between_the_legs_of_a_multipath_route_are_followed)
 {
     static const char prefix[] = "2001:db8:9::/48", addr[] = "2001:db8:9::1";
     static const char between[] = "ip -6 route add %s via fd01::2; ip -6 route append %s nhid 14; "
@@ -325,7 +324,7 @@ static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void 
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void ipv4_append_prepend_and_replace_keep_the_order(void **state)
+rib_test(ipv4_append_prepend_and_replace_keep_the_order)
 {
     routes();
     fixture_do("ip route append 1.1.1.0/24 via 10.0.2.2");
@@ -342,7 +341,7 @@ static void ipv4_append_prepend_and_replace_keep_the_order(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void lowest_metric_wins(void **state)
+rib_test(lowest_metric_wins)
 {
     gateways();
     fixture_do("ip route add 1.1.1.0/24 via 10.0.1.2 metric 10");
@@ -356,6 +355,38 @@ static void lowest_metric_wins(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
+rib_test(every_type_of_route_has_its_next_hop)
+{
+    gateways();
+    fixture_do("ip route add 1.1.1.0/24 via inet6 fd01::2 dev e1");
+    fixture_do("ip route add blackhole 1.2.0.0/16; ip route add unreachable 1.3.0.0/16");
+    fixture_do("ip route add prohibit 1.4.0.0/16; ip route add throw 1.5.0.0/16; ip route add "
+           "1.0.0.0/8 via 10.0.2.2");
+    fixture_do(
+        "ip route add multicast 239.1.0.0/16 dev e1; ip route add 1.6.0.0/16 via 172.16.0.1 dev "
+        "e2 onlink");
+    fixture_do(
+        "ip -6 route add blackhole 2001:db8:1::/48; ip -6 route add unreachable 2001:db8:2::/48");
+    fixture_do("ip -6 route add prohibit 2001:db8:3::/48; ip route add 1.7.0.0/16 dev lo");
+    fixture_expect("1.1.1.1", B1);
+    fixture_expect("1.2.0.1", "blackhole");
+    fixture_expect("1.3.0.1", "unreachable");
+    fixture_expect("1.4.0.1", "prohibit");
+    fixture_expect("1.5.0.1",
+               "no-route"); // although 1.0.0.0/8 has a route: the tables after main are empty
+    fixture_expect("1.6.0.1", "hold e2");
+    fixture_expect("1.7.0.1", "unreachable"); // leaves by a link that is not one of our interfaces
+    fixture_expect("239.1.0.1", "none");
+    fixture_expect("2001:db8:1::1", "blackhole");
+    fixture_expect("2001:db8:2::1", "unreachable");
+    fixture_expect("2001:db8:3::1", "prohibit");
+    fixture_expect("10.0.1.1", "local");
+    fixture_expect("10.0.1.255", "broadcast e1");
+    fixture_expect("fd01::1", "local");
+    fixture_expect("127.0.0.1", "local");
+    assert_int_equal(fixture_audit(), 0);
+}
+
 static uint64_t unfollowed(enum rib_unfollowed_kind kind)
 {
     static struct rib_audit_report r; // large
@@ -364,7 +395,7 @@ static uint64_t unfollowed(enum rib_unfollowed_kind kind)
     return r.unfollowed.of[kind].n;
 }
 
-static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_with_it(void **state)
+rib_test(what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_with_it)
 {
     static struct rib_audit_report r;
 
@@ -402,7 +433,7 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
     fixture_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
 }
 
-static void routes_by_an_object_with_an_encapsulation_go_with_it(void **state)
+rib_test(routes_by_an_object_with_an_encapsulation_go_with_it)
 {
     fixture_do(
         "ip nexthop add id 10 encap ip id 5 dst 10.0.1.9 dev e1; ip route add 1.4.0.0/16 nhid 10");
@@ -431,7 +462,7 @@ static unsigned mtu_of(const char *text)
     return a.ip4;
 }
 
-static void routes_of_one_gateway_have_an_mtu_each(void **state)
+rib_test(routes_of_one_gateway_have_an_mtu_each)
 {
     gateways();
     fixture_do(
@@ -460,7 +491,7 @@ static void routes_of_one_gateway_have_an_mtu_each(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void hosts_have_the_mtu_of_the_route_to_their_link(void **state)
+rib_test(hosts_have_the_mtu_of_the_route_to_their_link)
 {
     fixture_do("ip neigh replace 10.0.1.9 lladdr 02:00:00:00:01:09 dev e1 nud permanent");
     fixture_expect("10.0.1.9", "adjacency e1 02:00:00:00:01:09");
@@ -473,39 +504,7 @@ static void hosts_have_the_mtu_of_the_route_to_their_link(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void every_type_of_route_has_its_next_hop(void **state)
-{
-    gateways();
-    fixture_do("ip route add 1.1.1.0/24 via inet6 fd01::2 dev e1");
-    fixture_do("ip route add blackhole 1.2.0.0/16; ip route add unreachable 1.3.0.0/16");
-    fixture_do("ip route add prohibit 1.4.0.0/16; ip route add throw 1.5.0.0/16; ip route add "
-           "1.0.0.0/8 via 10.0.2.2");
-    fixture_do(
-        "ip route add multicast 239.1.0.0/16 dev e1; ip route add 1.6.0.0/16 via 172.16.0.1 dev "
-        "e2 onlink");
-    fixture_do(
-        "ip -6 route add blackhole 2001:db8:1::/48; ip -6 route add unreachable 2001:db8:2::/48");
-    fixture_do("ip -6 route add prohibit 2001:db8:3::/48; ip route add 1.7.0.0/16 dev lo");
-    fixture_expect("1.1.1.1", B1);
-    fixture_expect("1.2.0.1", "blackhole");
-    fixture_expect("1.3.0.1", "unreachable");
-    fixture_expect("1.4.0.1", "prohibit");
-    fixture_expect("1.5.0.1",
-               "no-route"); // although 1.0.0.0/8 has a route: the tables after main are empty
-    fixture_expect("1.6.0.1", "hold e2");
-    fixture_expect("1.7.0.1", "unreachable"); // leaves by a link that is not one of our interfaces
-    fixture_expect("239.1.0.1", "none");
-    fixture_expect("2001:db8:1::1", "blackhole");
-    fixture_expect("2001:db8:2::1", "unreachable");
-    fixture_expect("2001:db8:3::1", "prohibit");
-    fixture_expect("10.0.1.1", "local");
-    fixture_expect("10.0.1.255", "broadcast e1");
-    fixture_expect("fd01::1", "local");
-    fixture_expect("127.0.0.1", "local");
-    assert_int_equal(fixture_audit(), 0);
-}
-
-static void deleted_link_takes_everything(void **state)
+rib_test(deleted_link_takes_everything)
 {
     routes();
     fixture_do("ip nexthop add id 10 via 10.0.1.2 dev e1; ip route add 1.2.0.0/24 nhid 10");
@@ -523,7 +522,7 @@ static void deleted_link_takes_everything(void **state)
     fixture_eventually(fixture_gone == 1);
 }
 
-static void moved_link_takes_everything(void **state)
+rib_test(moved_link_takes_everything)
 {
     routes();
     fixture_do("ip link set e1 netns %d", fixture_peer_pid());
@@ -533,7 +532,7 @@ static void moved_link_takes_everything(void **state)
     fixture_eventually(fixture_gone == 1);
 }
 
-static void flushed_routes_go(void **state)
+rib_test(flushed_routes_go)
 {
     routes();
     fixture_do("ip -4 route flush 1.1.1.0/24; ip -6 route flush 2001:db8:1::/48");
@@ -542,7 +541,7 @@ static void flushed_routes_go(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void neighbor_changes_reach_the_adjacency(void **state)
+rib_test(neighbor_changes_reach_the_adjacency)
 {
     routes();
     fixture_do("ip neigh change 10.0.1.2 lladdr 02:00:00:00:00:09 dev e1 nud permanent");
@@ -563,7 +562,7 @@ static void neighbor_changes_reach_the_adjacency(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void mtu_mac_and_name_may_change(void **state)
+rib_test(mtu_mac_and_name_may_change)
 {
     routes();
     fixture_do("ip link set e1 mtu 1400; ip link set e1 address 02:11:22:33:44:55");
@@ -576,7 +575,7 @@ static void mtu_mac_and_name_may_change(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void policy_rules_are_counted_and_ignored(void **state)
+rib_test(policy_rules_are_counted_and_ignored)
 {
     struct rib_stats s;
 
@@ -591,7 +590,7 @@ static void policy_rules_are_counted_and_ignored(void **state)
     fixture_eventually((fixture_stats(&s), s.ignored_rules == 0));
 }
 
-static void ipv6_disabled_on_a_link(void **state)
+rib_test(ipv6_disabled_on_a_link)
 {
     routes();
     fixture_do("sysctl -qw net.ipv6.conf.e1.disable_ipv6=1");
@@ -601,7 +600,7 @@ static void ipv6_disabled_on_a_link(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void route_before_its_interface_is_ours(void **state)
+rib_test(route_before_its_interface_is_ours)
 {
     gateways();
     fixture_do(
@@ -616,7 +615,7 @@ static void route_before_its_interface_is_ours(void **state)
     fixture_expect("10.0.2.2", A2);
 }
 
-static void local_table_shadows_longer_routes_of_main(void **state)
+rib_test(local_table_shadows_longer_routes_of_main)
 {
     gateways();
     fixture_do("ip route add 127.1.0.0/16 via 10.0.1.2; ip route add 1.1.1.0/24 via 10.0.1.2");
@@ -642,7 +641,7 @@ static void announce_vrf(void *arg)
     rib_unfollowed_report(rib_vr_find(vrf.vr), &vrf.unfollowed);
 }
 
-static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(void **state)
+rib_test(a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces)
 {
     struct vr *red = vr_new("red");
     struct iface *e1 = iface_get(fixture_iface[1]);
@@ -680,46 +679,5 @@ static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(v
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-    const struct CMUnitTest tests[] = {
-        T(link_down_takes_its_ipv4_routes),
-        T(carrier_loss_keeps_plain_routes),
-        T(carrier_loss_ends_routes_when_linkdown_is_ignored),
-        T(link_down_takes_nexthop_objects_and_shrinks_groups),
-        T(carrier_loss_takes_nexthop_objects),
-        T(nexthop_del_takes_ipv4_routes),
-        T(nexthop_replace_moves_its_routes),
-        T(nexthop_replace_keeps_the_order_of_candidates),
-        T(group_replace_touches_no_prefix),
-        T(deleted_group_member_leaves_the_group),
-        T(last_address_takes_the_gateways_routes),
-        T(address_of_one_of_two_subnets_keeps_the_others_routes),
-        T(multipath_leg_down_leaves_the_others),
-        T(carrier_loss_of_a_leg_leaves_the_group_at_once),
-        T(ipv6_append_replace_and_leg_deletion),
-        T(ipv6_routes_between_the_legs_of_a_multipath_route_are_followed),
-        T(ipv4_append_prepend_and_replace_keep_the_order),
-        T(lowest_metric_wins),
-        T(every_type_of_route_has_its_next_hop),
-        T(what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_with_it),
-        T(routes_by_an_object_with_an_encapsulation_go_with_it),
-        T(routes_of_one_gateway_have_an_mtu_each),
-        T(hosts_have_the_mtu_of_the_route_to_their_link),
-        T(deleted_link_takes_everything),
-        T(moved_link_takes_everything),
-        T(flushed_routes_go),
-        T(neighbor_changes_reach_the_adjacency),
-        T(mtu_mac_and_name_may_change),
-        T(policy_rules_are_counted_and_ignored),
-        T(ipv6_disabled_on_a_link),
-        T(route_before_its_interface_is_ours),
-        T(local_table_shadows_longer_routes_of_main),
-        T(a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces),
-    };
-    int failed;
-
-    fixture_init();
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_fini();
-    return failed;
+    return unit_tests_run(fixture_init, fixture_fini);
 }

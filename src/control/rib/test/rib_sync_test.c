@@ -8,16 +8,12 @@
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,6 +21,7 @@
 #include "rib/vr.h"
 #include "table/iface.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 static int open_fixture(void **state)
 {
@@ -86,7 +83,7 @@ static void expect_same(const char *a, const char *b)
         (snprintf(text, sizeof text, "%s", fixture_fib(a)), !strcmp(text, fixture_fib(b))));
 }
 
-static void overrun_ends_with_fib_equal_to_kernel(void **state)
+unit_test_of(overrun_ends_with_fib_equal_to_kernel, open_tiny, close_fixture)
 {
     struct rib_stats s;
 
@@ -111,7 +108,7 @@ static void overrun_ends_with_fib_equal_to_kernel(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void overrun_by_link_and_route_churn_is_repaired(void **state)
+unit_test_of(overrun_by_link_and_route_churn_is_repaired, open_tiny, close_fixture)
 {
     struct rib_stats s;
     pid_t pid = fork();
@@ -197,7 +194,7 @@ static void churn6(int credit)
 
 // The kernel's IPv6 dump counts its way through a changing tree, and skips rows: these must not be
 // taken for deletions.
-static void audits_during_ipv6_changes_find_nothing(void **state)
+unit_test_of(audits_during_ipv6_changes_find_nothing, open_large, close_fixture)
 {
     uint64_t until = clock_now_ns() + 2 * NS_PER_SECOND;
     struct rib_stats before, s;
@@ -234,7 +231,9 @@ static void audits_during_ipv6_changes_find_nothing(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void a_router_in_another_namespace_has_its_own_routes(void **state)
+#define rib_test(name) unit_test_of(name, open_fixture, close_fixture)
+
+rib_test(a_router_in_another_namespace_has_its_own_routes)
 {
     struct vr *first = vr_get(VR_DEFAULT), *blue = vr_new("blue");
     char path[64];
@@ -262,7 +261,7 @@ static void a_router_in_another_namespace_has_its_own_routes(void **state)
     assert_int_equal(fixture_audit(), 0);
 }
 
-static void a_router_may_be_a_kernel_table(void **state)
+rib_test(a_router_may_be_a_kernel_table)
 {
     struct vr *first = vr_get(VR_DEFAULT), *red = vr_new("red");
 
@@ -327,7 +326,7 @@ static void hears_of_no_other(uint32_t own, uint32_t other)
     fixture_select(first);
 }
 
-static void a_router_with_a_table_hears_of_no_other(void **state)
+rib_test(a_router_with_a_table_hears_of_no_other)
 {
     hears_of_no_other(100, 101);
     hears_of_no_other(70000, 70001); // wider than a byte
@@ -366,7 +365,7 @@ static void seen_all(void *ctx, int result)
     s->result = result;
 }
 
-static void a_walk_during_changes_keeps_its_order(void **state)
+rib_test(a_walk_during_changes_keeps_its_order)
 {
     struct rib_query q = {.vr = 0, .family = IP4, .match = RIB_ALL, .protocol = -1, .type = -1};
     struct seen s = {.pause_every = 3};
@@ -401,7 +400,7 @@ static void a_walk_during_changes_keeps_its_order(void **state)
     waitpid(pid, NULL, 0);
 }
 
-static void a_closed_walk_calls_nobody(void **state)
+rib_test(a_closed_walk_calls_nobody)
 {
     struct rib_query q = {.vr = 0, .family = IP4, .match = RIB_ALL, .protocol = -1, .type = -1};
     struct seen s = {0};
@@ -427,7 +426,7 @@ static unsigned rows_of(const char *prefix, int match, int protocol)
     return fixture_rows(&q, row, 4);
 }
 
-static void queries_choose_rows(void **state)
+rib_test(queries_choose_rows)
 {
     struct rib_query q = {
         .vr = 0, .family = IP4, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
@@ -467,7 +466,7 @@ static uint32_t address4(const struct iface *i)
     return be32toh(__atomic_load_n(&i->addr4, __ATOMIC_RELAXED));
 }
 
-static void addresses_for_icmp_errors_follow_the_kernel(void **state)
+rib_test(addresses_for_icmp_errors_follow_the_kernel)
 {
     const struct iface *i = iface_get(fixture_iface[1]);
 
@@ -499,7 +498,7 @@ static void be_late(void *missed)
     *(bool *)missed = v->sync.seq != asked;
 }
 
-static void a_dump_that_waits_to_be_read_is_not_silent(void **state)
+rib_test(a_dump_that_waits_to_be_read_is_not_silent)
 {
     bool missed = true;
 
@@ -541,7 +540,7 @@ static void tell_of_links(void *unsure)
     rib_sync_want(v, RIB_STAGES_ALL, 0);                 // none of it was true: dump again
 }
 
-static void a_link_that_takes_no_routes_spoils_no_dump(void **state)
+rib_test(a_link_that_takes_no_routes_spoils_no_dump)
 {
     const bool expected[] = {false, true, false, true, true, false};
     bool unsure[6];
@@ -553,25 +552,5 @@ static void a_link_that_takes_no_routes_spoils_no_dump(void **state)
 
 int main(void)
 {
-#define T(name, open) cmocka_unit_test_setup_teardown(name, open, close_fixture)
-    const struct CMUnitTest tests[] = {
-        T(overrun_ends_with_fib_equal_to_kernel, open_tiny),
-        T(overrun_by_link_and_route_churn_is_repaired, open_tiny),
-        T(audits_during_ipv6_changes_find_nothing, open_large),
-        T(a_router_in_another_namespace_has_its_own_routes, open_fixture),
-        T(a_router_may_be_a_kernel_table, open_fixture),
-        T(a_router_with_a_table_hears_of_no_other, open_fixture),
-        T(a_walk_during_changes_keeps_its_order, open_fixture),
-        T(a_closed_walk_calls_nobody, open_fixture),
-        T(queries_choose_rows, open_fixture),
-        T(addresses_for_icmp_errors_follow_the_kernel, open_fixture),
-        T(a_dump_that_waits_to_be_read_is_not_silent, open_fixture),
-        T(a_link_that_takes_no_routes_spoils_no_dump, open_fixture),
-    };
-    int failed;
-
-    fixture_init();
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fixture_fini();
-    return failed;
+    return unit_tests_run(fixture_init, fixture_fini);
 }

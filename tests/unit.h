@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unit.h - unit tests that register themselves
+//
+// A test program runs the tests of its files in their order. It has a main() only if it sets
+// something up for all of them.
+//
+//     unit_test(a_longer_prefix_is_covered)
+//     {
+//         assert_true(ip_prefix_covers(&shorter, &longer));
+//     }
+#ifndef TESTS_UNIT_H
+#define TESTS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#undef unit_test // cmocka's, of its former interface
+#define unit_test(name) unit_test_of(name, NULL, NULL)
+// A test with a fixture: `setup` and `teardown` as for cmocka, or NULL.
+#define unit_test_of(name, setup, teardown)                                                        \
+    static void name(void **state);                                                                \
+    __attribute__((constructor(1000 + __LINE__))) static void name##_add(void)                     \
+    {                                                                                              \
+        unit_test_add(&(struct CMUnitTest){#name, name, setup, teardown, NULL});                   \
+    }                                                                                              \
+    static void name(void **state)
+
+void unit_test_add(const struct CMUnitTest *test);
+// The number of failures. Without a test the program fails.
+int unit_tests_run(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+#endif
