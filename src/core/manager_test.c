@@ -102,7 +102,7 @@ static void run_rounds(struct event_base *loop)
         event_base_loop(loop, EVLOOP_ONCE);
 }
 
-static void a_manager_can_run_its_own_rounds(void **state)
+unit_test(a_manager_can_run_its_own_rounds)
 {
     struct sum s = {20, 22};
 

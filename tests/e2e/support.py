@@ -153,6 +153,13 @@ class Router(Client):
         found = {rule["number"]: rule["packets"] for rule in self.call("acl-rules", name=acl).get("rule", ())}
         return found | {0: self.state(f"acl={acl}")[0]["unmatched-packets"]}
 
+    def named(self, path: str, name: str) -> dict | None:
+        """The entry of a list of the state that has this name; None: there is none."""
+        return next((row for row in self.entries(path) if row["name"] == name), None)
+
+    def dropped(self, reason: str) -> int:
+        return self.named("drop", reason)["packets"]
+
     def metrics(self) -> str:
         return self._ask("GET", "/metrics", None, PATIENCE_S).read().decode()
 

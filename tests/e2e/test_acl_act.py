@@ -33,20 +33,16 @@ def arrive(lab, where, target, count=100, **how):
     return received(sink, count)["distinct"]
 
 
-def drops(router, name):
-    return next(drop["packets"] for drop in router.entries("drop") if drop["name"] == name)
-
-
 @BOTH
 def test_police_lets_the_rate_pass_and_drops_the_rest(lab, router, target, next_hop):
     """1000 packets a second for two seconds, of which the rate has room for some 250 and the burst for 16 KiB."""
-    before = drops(router, "acl_policed")
+    before = router.dropped("acl_policed")
     router.configure("set acl edge rule 10 permit udp to any port 7000 police 1000 burst 16", "set acl edge default permit",
                      "set interface p0 acl in edge")
     sink = receiver(lab["h2"])
     send(lab["h1"], [target], 2000, per_s=1000, size=1000)
     eventually(lambda: router.hits("edge")[10] == 2000, 10, lambda: f"2000 packets, counted {router.hits('edge')}")
-    policed = drops(router, "acl_policed") - before
+    policed = router.dropped("acl_policed") - before
     passed = received(sink, 2000 - policed)["distinct"]
     bits_of_rate = 1000 * 1000 * 2
     assert bits_of_rate / (1048 * 8) * 0.7 < passed < (bits_of_rate * 1.5 + 16384 * 8) / (1028 * 8), "a slow sender takes longer: 1.5"

@@ -7,8 +7,7 @@
 """
 import pytest
 
-from kamuee.lab import measure
-from support import assert_reaches, bridge, eventually, ping, reaches
+from support import Router, assert_reaches, bridge, eventually, ping, reaches
 
 LAN = """
 nodes:
@@ -48,11 +47,7 @@ def lab(labs, kind):
 
 def configure(lab, kind: str, *lines: str) -> None:
     if kind == "kamuee":
-        measure.client(lab["r"]).call("configure", line=list(lines))
-
-
-def drops(lab, name: str) -> int:
-    return next(int(drop["packets"]) for drop in measure.client(lab["r"]).entries("drop") if drop["name"] == name)
+        Router(lab["r"]).call("configure", line=list(lines))
 
 
 def link_local(node, interface: str) -> str:
@@ -98,7 +93,7 @@ def test_directed_broadcast_ends_here_unless_it_is_allowed(lab, kind):
     assert_reaches(lab["h1"], "10.2.0.2")
     assert not answered()
     if kind == "kamuee":
-        assert drops(lab, "directed_broadcast") > 0
+        assert Router(lab["r"]).dropped("directed_broadcast") > 0
     else:
         lab["r"].namespace.sysctl({"net.ipv4.conf.all.bc_forwarding": "1", "net.ipv4.conf.p0.bc_forwarding": "1"})
     configure(lab, kind, "set interface p1 directed-broadcast true")

@@ -54,14 +54,6 @@ def router(lab):
     return Router(lab["r"])
 
 
-def interface(router, name):
-    return next((row for row in router.entries("interface") if row["name"] == name), None)
-
-
-def drops(router, reason):
-    return next(row["packets"] for row in router.entries("drop") if row["name"] == reason)
-
-
 @pytest.mark.parametrize("target", TARGETS)
 def test_traffic_passes_three_virtual_routers(lab, target):
     assert_reaches(lab["reda"], target)
@@ -77,11 +69,11 @@ def test_each_virtual_router_is_a_hop(lab, way):
 
 def test_forwarding_is_the_forwarders(lab, router):
     assert_reaches(lab["reda"], TARGETS[0])
-    before = interface(router, "up-a")["statistics"]["tx-packets"]
+    before = router.named("interface", "up-a")["statistics"]["tx-packets"]
     counting = receiver(lab["blueb"])
     send(lab["reda"], [TARGETS[0]], 300, size=1472)
     assert received(counting, 300)["distinct"] == 300
-    up_a, up_b = interface(router, "up-a"), interface(router, "up-b")
+    up_a, up_b = router.named("interface", "up-a"), router.named("interface", "up-b")
     assert up_a["statistics"]["tx-packets"] - before >= 300
     assert (up_a["kind"], up_a["peer"], up_a["peer-vr"], up_b["vr"]) == ("metalink", "up-b", "default", "default")
     assert "port" not in up_a
@@ -91,7 +83,7 @@ def test_forwarding_is_the_forwarders(lab, router):
 def test_neighbors_are_resolved_by_the_kernels_themselves(lab, router):
     assert_reaches(lab["reda"], TARGETS[0])
     row = next(row for row in router.entries("neighbor") if row["interface"] == "up-a" and row["address"] == "10.12.0.2")
-    assert row["mac"] == interface(router, "up-b")["mac"] != interface(router, "up-a")["mac"]
+    assert row["mac"] == router.named("interface", "up-b")["mac"] != router.named("interface", "up-a")["mac"]
     assert ping(where(lab, "red"), "10.12.0.2", 3).received == 3
     assert ping(where(lab, "blue"), "fd00:23::1", 3).received == 3
 
@@ -109,12 +101,12 @@ def test_explain_begins_at_an_end(router):
 
 
 def test_a_loop_ends_with_the_named_drop(lab, router):
-    before = drops(router, "metalink_hops")
+    before = router.dropped("metalink_hops")
     where(lab, None).ip("route add 203.0.113.0/24 via 10.12.0.1")       # red's default leads back
     try:
         eventually(lambda: "203.0.113.0/24" in str(list(router.rows("routes=default,ipv4", "route"))), 20, "the route is known")
         ping(lab["reda"], "203.0.113.1", 3)
-        eventually(lambda: drops(router, "metalink_hops") > before, 20, "it is dropped by name")
+        eventually(lambda: router.dropped("metalink_hops") > before, 20, "it is dropped by name")
     finally:
         where(lab, None).ip("route del 203.0.113.0/24")
 
@@ -148,7 +140,7 @@ def test_an_end_that_is_down_takes_the_carrier_of_the_other(lab, router):
     where(lab, None).ip("link set up-b down")
     try:
         eventually(lambda: "NO-CARRIER" in where(lab, "red").ip("link show up-a"), 20, "no carrier")
-        assert interface(router, "up-a")["status"] == "down" and interface(router, "up-b")["status"] == "admin-down"
+        assert router.named("interface", "up-a")["status"] == "down" and router.named("interface", "up-b")["status"] == "admin-down"
         assert not reaches(lab["reda"], "10.2.0.2")
     finally:
         where(lab, None).ip("link set up-b up")
@@ -234,13 +226,13 @@ def test_what_cannot_be_is_refused_and_changes_nothing(lab, router, line, says):
 def test_a_metalink_comes_moves_and_goes_under_traffic(lab, router):
     for _ in range(3):
         router.configure("set metalink extra a red b blue")
-        assert interface(router, "extra-a")["vr"] == "red" and interface(router, "extra-b")["vr"] == "blue"
+        assert router.named("interface", "extra-a")["vr"] == "red" and router.named("interface", "extra-b")["vr"] == "blue"
         router.configure("set metalink extra b default")
         assert "extra-b" in where(lab, None).ip("link show")
         assert "extra-b" not in where(lab, "blue").ip("link show")
         assert_no_loss(lab["reda"], "10.2.0.2", 20)
         router.configure("delete metalink extra")
-        assert interface(router, "extra-a") is None
+        assert router.named("interface", "extra-a") is None
         assert "extra-" not in where(lab, "red").ip("link show") + where(lab, None).ip("link show")
 
 

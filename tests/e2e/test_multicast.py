@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kamuee.lab import measure
 
-from support import eventually
+from support import Router, eventually
 
 pytestmark = pytest.mark.kernel_forwards     # of multicast: src/data/forwarder/multicast.c tells what, and why
 GROUPS = str(Path(__file__).with_name("groups.py"))
@@ -84,7 +83,7 @@ def send(node, group, count, per_s=500, ttl=20, size=100, interface="eth0"):
 
 
 def route(lab, group, source):
-    found = [r for r in measure.client(lab["r"]).state("multicast").get("route", [])
+    found = [r for r in Router(lab["r"]).state("multicast").get("route", [])
              if (r["group"], r["source"]) == (group, source)]
     return found[0] if found else None
 
@@ -99,10 +98,6 @@ def until_routed(lab, group, source):
         except AssertionError:
             continue
     raise AssertionError(f"no packet to {group} made a route")
-
-
-def drops(lab, name):
-    return measure.drops(lab["r"]).get(name, 0)
 
 
 @pytest.mark.rfc("1812", "5.2.1.3", "SHOULD")
@@ -121,10 +116,10 @@ def test_a_configured_route_brings_each_packet_once_to_each_output(lab, router, 
 @pytest.mark.parametrize("group, source", [V4, V6])
 def test_without_a_route_nothing_comes_and_the_drop_has_a_name(lab, group, source):
     name = "ip6_multicast" if ":" in group else "ip4_multicast"
-    before, near = drops(lab, name), receiver(lab["near"], group)
+    before, near = Router(lab["r"]).dropped(name), receiver(lab["near"], group)
     send(lab["source"], group, 20)
     assert received(near, 1)["packets"] == 0
-    assert drops(lab, name) >= before + 20
+    assert Router(lab["r"]).dropped(name) >= before + 20
 
 
 @pytest.mark.parametrize("group, source", [V4, V6])
@@ -136,9 +131,9 @@ def test_any_source_and_thresholds(lab, router, group, source):
     send(lab["source"], group, 50, ttl=9)
     assert received(near, 50)["ttl"] == {"7": 50, "8": 50}
     assert received(tagged, 50)["ttl"] == {"8": 50}
-    before = drops(lab, "multicast_ttl")
+    before = Router(lab["r"]).dropped("multicast_ttl")
     send(lab["source"], group, 10, ttl=1)
-    eventually(lambda: drops(lab, "multicast_ttl") == before + 10)
+    eventually(lambda: Router(lab["r"]).dropped("multicast_ttl") == before + 10)
 
 
 @pytest.mark.rfc("7761", "4.2", "MUST")
@@ -182,14 +177,14 @@ def test_large_packets_are_cut_where_they_may_be(lab, router):
 @pytest.mark.parametrize("group, source", [V4, V6])
 def test_a_program_on_the_router_that_has_joined_gets_its_copy(lab, router, group, source):
     joined, near = receiver(lab["r"], group, "p0"), receiver(lab["near"], group)
-    eventually(lambda: [j for j in measure.client(lab["r"]).state("multicast")["join"] if (j["group"], j["interface"]) == (group, "p0")])
+    eventually(lambda: [j for j in Router(lab["r"]).state("multicast")["join"] if (j["group"], j["interface"]) == (group, "p0")])
     send(lab["source"], group, 30)
     router.configure(f"set multicast route default {group} any input p0 output p1")
     send(lab["source"], group, 50)
     got = received(joined, 50)
     assert (got["packets"], set(got["ttl"])) == (80, {"20"})  # as they came
     assert received(near, 50)["packets"] == 50
-    eventually(lambda: {j["group"] for j in measure.client(lab["r"]).state("multicast")["join"]} == {"ff05::2"}, what="all routers of the site stay")
+    eventually(lambda: {j["group"] for j in Router(lab["r"]).state("multicast")["join"]} == {"ff05::2"}, what="all routers of the site stay")
 
 
 @pytest.mark.parametrize("group, source", [V4, V6])

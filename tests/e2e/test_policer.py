@@ -24,10 +24,6 @@ def colors(router: Router, interface: str, way: str) -> dict[str, dict]:
     return {entry["color"]: entry for entry in found["color"]}
 
 
-def drops(router: Router, name: str) -> int:
-    return next(drop["packets"] for drop in router.entries("drop") if drop["name"] == name)
-
-
 def time_to_pass(router: Router, interface: str, way: str, wanted: float) -> tuple[float, float]:
     """Seconds in which a policer passes so many bytes from its first red packet on, and the part of them with a full bucket,
     because the sender or the router had paused for longer than the bucket lasts."""
@@ -50,7 +46,7 @@ def test_a_flood_gets_the_committed_rate(lab, router, target, interface, way):
     """Eight times the rate: once the bucket is used up, the bytes of three seconds at the rate take three seconds. The bucket, which lasts
     for 400 ms, makes up for short pauses of the machine, the bound for others; tests/path/police has the exact rate."""
     router.configure(f"set policer gold cir {CIR} cbs {CBS} ebs 0", f"set interface {interface} police {way} gold")
-    before = drops(router, f"policed_{way}")
+    before = router.dropped(f"policed_{way}")
     flood = threading.Thread(target=send, args=(lab["h1"], [target], 12_000), kwargs={"per_s": 2000, "size": 1000})
     flood.start()
     try:
@@ -59,7 +55,7 @@ def test_a_flood_gets_the_committed_rate(lab, router, target, interface, way):
         flood.join()
     assert SECONDS - CBS * 8 / CIR <= took <= 1.5 * SECONDS + full, (took, full)
     found = colors(router, interface, way)
-    assert 0 <= found["red"]["packets"] - (drops(router, f"policed_{way}") - before) <= DISCOVERY < found["red"]["packets"]
+    assert 0 <= found["red"]["packets"] - (router.dropped(f"policed_{way}") - before) <= DISCOVERY < found["red"]["packets"]
     assert found["yellow"]["packets"] == 0
 
 
@@ -70,12 +66,12 @@ def test_what_exceeds_arrives_with_another_dscp(lab, router, target):
                      "set policer gold violate drop", "set interface p0 police in gold",
                      "set acl seen rule 10 permit udp to any port 7000 dscp af12", "set acl seen rule 20 permit udp to any port 7000",
                      "set acl seen default permit", "set interface p1 acl out seen")
-    sink, before = receiver(lab["h2"]), drops(router, "policed_in")
+    sink, before = receiver(lab["h2"]), router.dropped("policed_in")
     send(lab["h1"], [target], 100, size=1000)
 
     def all_seen() -> tuple[int, int] | bool:
         yellow, green = (router.hits("seen")[number] for number in (10, 20))
-        return drops(router, "policed_in") - before + yellow + green == 100 and (yellow, green)
+        return router.dropped("policed_in") - before + yellow + green == 100 and (yellow, green)
     yellow, green = eventually(all_seen, what=lambda: f"{colors(router, 'p0', 'in')}, {router.hits('seen')}")
     assert 10 <= green <= 15 and 20 <= yellow <= 22
     assert received(sink, green + yellow)["distinct"] == green + yellow

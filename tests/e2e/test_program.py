@@ -50,7 +50,7 @@ def load(router: Router, file: str, *settings: str, hook: str = "input", name: s
 
 
 def program(router: Router, name: str = "red:x") -> dict:
-    return next(entry for entry in router.entries("program") if entry["name"] == name)
+    return router.named("program", name)
 
 
 def verdicts(router: Router, name: str = "red:x") -> dict[str, int]:
@@ -59,10 +59,6 @@ def verdicts(router: Router, name: str = "red:x") -> dict[str, int]:
 
 def counter(router: Router, which: str, name: str = "red:x") -> int:
     return next(entry["value"] for entry in program(router, name)["counter"] if entry["name"] == which)
-
-
-def drops(router: Router, name: str) -> int:
-    return next(drop["packets"] for drop in router.entries("drop") if drop["name"] == name)
 
 
 def arrived(lab, target: str, count: int = 50, color: str = "red", wanted: int | None = None) -> int:
@@ -119,10 +115,10 @@ def test_metadata_say_by_which_interface_and_when(lab, router, build):
 def test_drop_has_the_reasons_of_the_program(lab, router, build, hook, family):
     proto = "p->data[9] == 17" if family == 4 else "p->data[6] == 17"
     load(router, build(f"return {proto} && p->family == {family} ? KAMUEE_VERDICT(KAMUEE_DROP, 1) : KAMUEE_CONTINUE;", "reason never; reason udp"), hook=hook)
-    before = drops(router, "program_drop")
+    before = router.dropped("program_drop")
     assert arrived(lab, TARGET[family], wanted=0) == 0
     reasons = eventually(lambda: (found := {r["name"]: r["packets"] for r in program(router)["reason"]})["udp"] == 50 and found)
-    assert reasons == {"never": 0, "udp": 50} and drops(router, "program_drop") - before == 50 == verdicts(router)["drop"]
+    assert reasons == {"never": 0, "udp": 50} and router.dropped("program_drop") - before == 50 == verdicts(router)["drop"]
     assert arrived(lab, TARGET[family], color="blue") == 50
     assert 'kamuee_program_packets_total{program="red:x",vr="red",verdict="drop"} 50' in router.metrics()
 
@@ -171,9 +167,9 @@ def test_a_packet_that_is_dropped_after_its_verdict_takes_its_next_hop_along(lab
 
 def test_next_hop_without_a_way_drops(lab, router, build):
     load(router, build("return p->family == 4 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0) : 0;"), "next-hop 0 address 192.0.2.99")
-    before = drops(router, "program_no_way")
+    before = router.dropped("program_no_way")
     send(lab["reda"], ["10.2.0.2"], 20)
-    eventually(lambda: drops(router, "program_no_way") - before >= 20 and program(router)["no-way"] >= 20)
+    eventually(lambda: router.dropped("program_no_way") - before >= 20 and program(router)["no-way"] >= 20)
 
 
 def test_class_punt_and_mirror(lab, router, build):
@@ -247,9 +243,9 @@ def test_a_protocol_of_ones_own_crosses_the_router(lab, router, build, wires):
             break
     assert frame and frame[:6] == bytes.fromhex(wires.b.mac.replace(":", "")) and frame[14:18] == b"yFGH"
     blue = Wires(lab, router, "blue")
-    before = drops(router, "ether_type_unknown")
+    before = router.dropped("ether_type_unknown")
     blue.send(b"ABCDEFGH")
-    eventually(lambda: drops(router, "ether_type_unknown") == before + 1)
+    eventually(lambda: router.dropped("ether_type_unknown") == before + 1)
     blue.close()
     assert counter(router, "seen") == program(router)["packets"] >= 1
     assert_reaches(lab["reda"], "10.2.0.2")
@@ -284,9 +280,9 @@ def test_redirect_leaves_by_an_interface_of_the_own_virtual_router_only(lab, rou
     frame = wires.took()
     assert frame and frame[:6] == b"\xff" * 6 and frame[14:19] == b"hello"
     load(router, build(f"return KAMUEE_VERDICT(KAMUEE_REDIRECT, {index['p3'] + 1000});", name="other"), f"ether-type {TYPE:#06x}", hook="ether-type")
-    before = drops(router, "program_no_way")
+    before = router.dropped("program_no_way")
     wires.send(b"hello")
-    eventually(lambda: drops(router, "program_no_way") == before + 1)
+    eventually(lambda: router.dropped("program_no_way") == before + 1)
 
 
 # --- faults ---
@@ -310,11 +306,11 @@ FAULTS = [("trap", "input", "return TRAP;"),
 @pytest.mark.parametrize("fault, hook, body", FAULTS, ids=[f"{f}{i}" for i, (f, _, _) in enumerate(FAULTS)])
 def test_a_fault_switches_the_program_off_and_only_its_virtual_router_suffers(lab, router, build, fault, hook, body):
     load(router, build(body), hook=hook)
-    before = drops(router, "program_fault")
+    before = router.dropped("program_fault")
     send(lab["reda"], ["10.2.0.2"], 20)
     found = eventually(lambda: (p := program(router))["status"] == "off" and p)
     assert found["fault"] == fault and found["threads-off"] == 1 and found["faults"] == 1
-    assert eventually(lambda: drops(router, "program_fault") - before >= 20) and arrived(lab, "10.2.0.2", color="blue") == 50
+    assert eventually(lambda: router.dropped("program_fault") - before >= 20) and arrived(lab, "10.2.0.2", color="blue") == 50
     assert eventually(lambda: [(a["subject"], a["severity"]) for a in router.entries("alarm") if a["name"] == "program-fault"]) == [("red:x", "major")]
     router.configure("set program red:x on-fault pass")           # loads it again
     assert arrived(lab, "10.2.0.2") == 50

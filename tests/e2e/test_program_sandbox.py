@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT
 from support import eventually, send
-from test_program import arrived, counter, drops, lab, load, program, reachable, verdicts  # noqa: F401
+from test_program import arrived, counter, lab, load, program, reachable, verdicts  # noqa: F401
 
 PROGRAM = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).parent / "compiler/kamuee-program"
 pytestmark = pytest.mark.skipif(not all(map(shutil.which, ("wasm2c", "clang"))), reason="needs wabt and clang")
@@ -66,11 +66,11 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_trap_in_the_sandbox_stops_the_program_and_only_its_virtual_router_suffers(lab, router, build, what):  # noqa: F811
     load(router, build("uint32_t packet(struct kamuee_packet *p) { %s return 0; }" % HOSTILE[what]))
-    before = drops(router, "program_fault")
+    before = router.dropped("program_fault")
     send(lab["reda"], ["10.2.0.2"], 20)
     found = eventually(lambda: (p := program(router))["status"] == "off" and p)
     assert found["fault"] == "trap"
-    assert eventually(lambda: drops(router, "program_fault") - before >= 20) and arrived(lab, "10.2.0.2", color="blue") == 50
+    assert eventually(lambda: router.dropped("program_fault") - before >= 20) and arrived(lab, "10.2.0.2", color="blue") == 50
 
 
 def test_who_writes_everywhere_harms_nobody(lab, router, build):  # noqa: F811

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kamuee.lab import measure
 
-from support import PATIENCE_S, assert_reaches, eventually, forwarded_by_kernel, ping, reaches
+from support import PATIENCE_S, Router, assert_reaches, eventually, forwarded_by_kernel, ping, reaches
 from wire import Wire
 
 scapy = pytest.importorskip("scapy.all")
@@ -94,11 +93,7 @@ def wire(lab):
 
 
 def configure(lab, line: str) -> None:
-    measure.client(lab["r"]).call("configure", line=[line])
-
-
-def drops(lab, name: str) -> int:
-    return next(int(drop["packets"]) for drop in measure.client(lab["r"]).entries("drop") if drop["name"] == name)
+    Router(lab["r"]).call("configure", line=[line])
 
 
 def mac_of(lab, name: str = "p0") -> str:
@@ -315,7 +310,7 @@ def test_the_kernel_sends_nothing_on(ours, wire, options):
         frame.src = wire.mac
         wire.send(bytes(frame))
     assert_reaches(ours["h1"], "10.2.0.2")
-    assert drops(ours, "ip6_link_local") > 0 and drops(ours, "ether_broadcast") > 0
+    assert Router(ours["r"]).dropped("ip6_link_local") > 0 and Router(ours["r"]).dropped("ether_broadcast") > 0
     assert forwarded_by_kernel(node) == before == 0
     configure(ours, "delete forwarding")
     node.namespace.sysctl({"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0", **node.node.sysctl})

@@ -78,18 +78,6 @@ def use(lab, name):
     inside(lab, "b").ip(f"-6 route replace fd00:1::/64 via fd00:100:{k}::1")
 
 
-def tunnel(router, name):
-    return next(row for row in router.entries("tunnel") if row["name"] == name)
-
-
-def interface(router, name):
-    return next((row for row in router.entries("interface") if row["name"] == name), None)
-
-
-def drops(router, reason):
-    return next(row["packets"] for row in router.entries("drop") if row["name"] == reason)
-
-
 def link_local(namespace, name):
     """The addresses of that scope, and addr_gen_mode."""
     said = namespace.ip(f"-6 addr show dev {name} scope link")
@@ -98,7 +86,7 @@ def link_local(namespace, name):
 
 def linux_address(router, name):
     """Modified EUI-64 of the interface's MAC address."""
-    octets = bytes.fromhex(interface(router, name)["mac"].replace(":", ""))
+    octets = bytes.fromhex(router.named("interface", name)["mac"].replace(":", ""))
     return str(ipaddress.IPv6Address(b"\xfe\x80".ljust(8, b"\0") + bytes([octets[0] ^ 2]) + octets[1:3] + b"\xff\xfe" + octets[3:]))
 
 
@@ -132,12 +120,12 @@ def test_a_new_tunnel_has_no_address_where_linux_gives_none(lab, setting, value,
 @pytest.mark.parametrize("name", NAMES)
 def test_traffic_of_both_families_passes(lab, a, name):
     use(lab, name)
-    before = interface(a, name)["statistics"]["tx-packets"]
+    before = a.named("interface", name)["statistics"]["tx-packets"]
     for target in TARGETS:
         assert_reaches(lab["left"], target)
         assert_no_loss(lab["left"], target, 50)
-    assert interface(a, name)["statistics"]["tx-packets"] - before >= 100
-    assert interface(a, name)["kind"] == "tunnel" and interface(a, name)["vr"] == "in"
+    assert a.named("interface", name)["statistics"]["tx-packets"] - before >= 100
+    assert a.named("interface", name)["kind"] == "tunnel" and a.named("interface", name)["vr"] == "in"
     for here in "ab":
         Router(lab[here]).assert_ledger()
 
@@ -146,7 +134,7 @@ def test_traffic_of_both_families_passes(lab, a, name):
 def test_the_mtu_is_what_the_way_takes(lab, a, name):
     use(lab, name)
     mtu = 1500 - overhead(name)
-    told = tunnel(a, name)
+    told = a.named("tunnel", name)
     assert (told["status"], told["path-mtu"], told["mtu"], told["overhead"]) == ("up", 1500, mtu, overhead(name))
     assert f"mtu {mtu}" in inside(lab, "a").ip(f"link show {name}")
     lab["left"].run("ip route flush cache", check=False)
@@ -162,13 +150,13 @@ def test_the_mtu_is_what_the_way_takes(lab, a, name):
 def test_the_mtu_follows_the_way(lab, a):
     a.configure("set port p1 mtu 1400")
     try:
-        eventually(lambda: tunnel(a, "gre4")["mtu"] == 1376, 20, lambda: f"{tunnel(a, 'gre4')}")
+        eventually(lambda: a.named("tunnel", "gre4")["mtu"] == 1376, 20, lambda: f"{a.named('tunnel', 'gre4')}")
         assert "mtu 1376" in inside(lab, "a").ip("link show gre4")
         a.configure("set tunnel gre4 mtu 1300")
-        assert tunnel(a, "gre4")["mtu"] == 1300
+        assert a.named("tunnel", "gre4")["mtu"] == 1300
     finally:
         a.configure("delete port p1 mtu", "delete tunnel gre4 mtu")
-    eventually(lambda: tunnel(a, "gre4")["mtu"] == 1476, 20, lambda: f"{tunnel(a, 'gre4')}")
+    eventually(lambda: a.named("tunnel", "gre4")["mtu"] == 1476, 20, lambda: f"{a.named('tunnel', 'gre4')}")
 
 
 TOO_BIG = """
@@ -194,13 +182,13 @@ def tell_too_big(lab, name, mtu, remote=None):
 def test_icmp_lowers_the_mtu_of_the_tunnel_that_it_is_about(lab, a):
     tell_too_big(lab, "gre4", 1300, remote="10.0.0.77")           # there is no such tunnel
     tell_too_big(lab, "gre4", 1400)
-    eventually(lambda: tunnel(a, "gre4")["path-mtu"] == 1400, 20, lambda: f"{tunnel(a, 'gre4')}")
-    eventually(lambda: interface(a, "gre4")["mtu"] == 1376, 20, "its interface follows")
+    eventually(lambda: a.named("tunnel", "gre4")["path-mtu"] == 1400, 20, lambda: f"{a.named('tunnel', 'gre4')}")
+    eventually(lambda: a.named("interface", "gre4")["mtu"] == 1376, 20, "its interface follows")
     for other in ("ip4", "key4", "udp4", "gre6"):
-        assert tunnel(a, other)["path-mtu"] == 1500, other
+        assert a.named("tunnel", other)["path-mtu"] == 1500, other
     tell_too_big(lab, "gre6", 1100)                               # no link of IPv6 has so little
     tell_too_big(lab, "gre6", 1400)
-    eventually(lambda: tunnel(a, "gre6")["path-mtu"] == 1400, 20, lambda: f"{tunnel(a, 'gre6')}")
+    eventually(lambda: a.named("tunnel", "gre6")["path-mtu"] == 1400, 20, lambda: f"{a.named('tunnel', 'gre6')}")
     for name in ("gre4", "gre6"):                                 # made anew, it has heard nothing
         a.configure(f"set tunnel {name} ttl 63")
         k = NAMES.index(name)
@@ -208,7 +196,7 @@ def test_icmp_lowers_the_mtu_of_the_tunnel_that_it_is_about(lab, a):
         inside(lab, "a").ip(f"addr add fd00:100:{k}::1/64 dev {name} nodad")
         inside(lab, "a").ip(f"link set {name} up")
     for name in ("gre4", "gre6"):
-        eventually(lambda name=name: tunnel(a, name)["path-mtu"] == 1500, 20, lambda name=name: f"{tunnel(a, name)}")
+        eventually(lambda name=name: a.named("tunnel", name)["path-mtu"] == 1500, 20, lambda name=name: f"{a.named('tunnel', name)}")
 
 
 @pytest.mark.rfc("4213", "3.2.2", "MUST")
@@ -218,7 +206,7 @@ def test_ipv6_outlives_an_error_that_leaves_less_than_1280_inside(lab, a, name, 
     use(lab, name)
     k, mtu = NAMES.index(name), told - overhead(name)
     tell_too_big(lab, name, told)
-    eventually(lambda: interface(a, name)["mtu"] == mtu, 20, lambda: f"{interface(a, name)}")
+    eventually(lambda: a.named("interface", name)["mtu"] == mtu, 20, lambda: f"{a.named('interface', name)}")
     assert "mtu 1280" in inside(lab, "a").ip(f"link show {name}")
     assert f"{ipaddress.ip_interface(f'fd00:100:{k}::1/64')}" in inside(lab, "a").ip(f"-6 addr show dev {name}")
     lab["left"].run("ip route flush cache", check=False)
@@ -231,9 +219,9 @@ def test_ipv6_outlives_an_error_that_leaves_less_than_1280_inside(lab, a, name, 
     assert f"mtu = {mtu}" in said or f"mtu={mtu}" in said, said   # the kernel behind the TAP is told, too
     if name == "ip6":
         b = Router(lab["b"])
-        before = drops(b, "tunnel_fragment")
+        before = b.dropped("tunnel_fragment")
         ping(lab["left"], TARGETS[1], 1, extra="-s 1232 -M do")
-        eventually(lambda: drops(b, "tunnel_fragment") > before, 20, "the pieces arrive")
+        eventually(lambda: b.dropped("tunnel_fragment") > before, 20, "the pieces arrive")
     lab["left"].run("ip route flush cache", check=False)
     inside(lab, "a").run("ip route flush cache", check=False)
 
@@ -265,14 +253,14 @@ def test_the_way_goes_and_comes(lab, a):
     inside(lab, "a").ip("addr add 10.101.0.1/24 dev far")
     inside(lab, "a").ip("link set far up")
     try:
-        assert tunnel(a, "far")["status"] == "no-route"
-        before = drops(a, "tunnel_no_route")
+        assert a.named("tunnel", "far")["status"] == "no-route"
+        before = a.dropped("tunnel_no_route")
         ping(inside(lab, "a"), "10.101.0.2", 2)
-        assert drops(a, "tunnel_no_route") >= before + 2
+        assert a.dropped("tunnel_no_route") >= before + 2
         lab["a"].namespace.ip("route add 203.0.113.0/24 via 10.0.0.2")
-        eventually(lambda: tunnel(a, "far")["status"] == "up", 20, "the route is found")
+        eventually(lambda: a.named("tunnel", "far")["status"] == "up", 20, "the route is found")
         lab["a"].namespace.ip("route del 203.0.113.0/24")
-        eventually(lambda: tunnel(a, "far")["status"] == "no-route", 20, "it is gone")
+        eventually(lambda: a.named("tunnel", "far")["status"] == "no-route", 20, "it is gone")
     finally:
         a.configure("delete tunnel far", "delete interface far")
 
@@ -284,10 +272,10 @@ def test_a_way_into_itself_is_refused_by_name(lab, a):
     outer.ip("link set loop up")
     outer.ip("route add 203.0.113.0/24 dev loop")
     try:
-        eventually(lambda: tunnel(a, "loop")["status"] == "recursion", 20, lambda: f"{tunnel(a, 'loop')}")
-        before = drops(a, "tunnel_recursion")
+        eventually(lambda: a.named("tunnel", "loop")["status"] == "recursion", 20, lambda: f"{a.named('tunnel', 'loop')}")
+        before = a.dropped("tunnel_recursion")
         ping(outer, "10.101.0.2", 2)
-        assert drops(a, "tunnel_recursion") >= before + 2
+        assert a.dropped("tunnel_recursion") >= before + 2
     finally:
         a.configure("delete tunnel loop")
 
@@ -299,11 +287,11 @@ def test_a_stranger_is_dropped_by_name(lab, a):
     lab["b"].namespace.ip("addr add 10.0.0.9/24 dev p1")
     k = NAMES.index("ip4")
     try:
-        before = drops(a, "tunnel_source")
+        before = a.dropped("tunnel_source")
         inside(lab, "b").ip(f"addr add 10.100.{k}.2/24 dev ip4")
         inside(lab, "b").ip("link set ip4 up")
         ping(inside(lab, "b"), f"10.100.{k}.1", 3)
-        eventually(lambda: drops(a, "tunnel_source") > before, 20, "it is dropped by name")
+        eventually(lambda: a.dropped("tunnel_source") > before, 20, "it is dropped by name")
     finally:
         lab["b"].namespace.ip("addr del 10.0.0.9/24 dev p1")
         Router(lab["b"]).configure("set tunnel ip4 local 10.0.0.2")
@@ -418,7 +406,7 @@ def test_deletion_while_in_use_ends_the_traffic_and_nothing_else(lab, a):
     assert_reaches(lab["left"], TARGETS[0])
     a.configure("delete tunnel key4", "delete interface key4")
     assert not reaches(lab["left"], TARGETS[0])
-    assert interface(a, "key4") is None
+    assert a.named("interface", "key4") is None
     assert "key4" not in inside(lab, "a").ip("link show")
     use(lab, "gre4")
     assert_reaches(lab["left"], TARGETS[0])

@@ -10,7 +10,6 @@ import re
 
 import pytest
 
-from kamuee.lab import measure
 
 from support import Pinging, Router, assert_no_loss, assert_reaches, bridge, eventually, ping
 from wire import Wire
@@ -115,7 +114,7 @@ class Keepalived:
 
 def accepted(node, interface: str) -> list[str]:
     """MACs beside its own that an interface takes frames for."""
-    return measure.client(node).state(f"interface={interface}")[0].get("accepted-mac", [])
+    return Router(node).state(f"interface={interface}")[0].get("accepted-mac", [])
 
 
 @pytest.fixture
@@ -148,9 +147,9 @@ def test_the_master_answers_and_forwards_by_the_virtual_mac_and_the_backup_takes
     assert_no_loss(h1, "10.2.0.9", 100)
     assert ping(h1, "10.1.0.254", 20).lost == 0
     assert accepted(rb, "p0") == []
-    before = drops(rb)
+    before = Router(rb).dropped("ether_not_ours")
     flood(lab)                                       # a switch that has forgotten the MAC sends it to the backup as well
-    eventually(lambda: drops(rb) > before, 10, "the backup drops what is for the virtual MAC")
+    eventually(lambda: Router(rb).dropped("ether_not_ours") > before, 10, "the backup drops what is for the virtual MAC")
     pinging = Pinging(h1, "10.2.0.9", 0.02)
     pair[0].stop()                                   # ra gives up: priority 0, rb takes over at once
     eventually(lambda: accepted(rb, "p0") == [MAC["p0"]] and accepted(ra, "p0") == [], 10, "rb is master")
@@ -159,10 +158,6 @@ def test_the_master_answers_and_forwards_by_the_virtual_mac_and_the_backup_takes
     assert lost.lost <= 25, lost.said                # half a second
     assert_no_loss(h1, "10.2.0.9", 50)
     assert gateway_mac(h1, "10.1.0.254") == MAC["p0"]
-
-
-def drops(node) -> int:
-    return sum(drop["packets"] for drop in measure.client(node).entries("drop") if drop["name"] == "ether_not_ours")
 
 
 def flood(lab) -> None:
