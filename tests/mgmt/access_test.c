@@ -3,11 +3,7 @@
 //
 // The server uses real sockets, groups and token files. The test plays users of the socket in child
 // processes with other uids, and the proxy by sending its headers.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -68,56 +64,6 @@ static int set_up_files(void **state)
     name_file(proxy_sock, "proxy.sock");
     write_tokens("boss");
     return r;
-}
-
-// A pipe would block the control thread until a program writes into it.
-static void files_of_the_api_are_files(void **state)
-{
-    char pipe[80], err[1200];
-
-    name_file(pipe, "pipe");
-    assert_int_equal(mkfifo(pipe, 0600), 0);
-    assert_int_equal(token_file(pipe, err, sizeof err), -EBADMSG);
-    assert_non_null(strstr(err, "not a regular file"));
-    unlink(pipe);
-}
-
-static void a_long_line_of_the_token_file_is_one_line(void **state)
-{
-    char path[80], err[1200];
-
-    name_file(path, "long");
-    FILE *f = fopen(path, "w"); // a second half that must not be accepted
-    assert_non_null(f);
-    fprintf(f, "#%510smallory admin sha256:%064d\n", "", 0);
-    fclose(f);
-    assert_int_equal(token_file(path, err, sizeof err), -EBADMSG);
-    assert_non_null(strstr(err, ":1: the line is longer than 511 bytes"));
-    unlink(path);
-}
-
-// Three roles for each of 1,000 virtual routers.
-static void thousands_of_tokens_are_good_and_one_too_many_is_named(void **state)
-{
-    char path[80], err[1200] = "", token[32];
-
-    name_file(path, "many");
-    for (unsigned n = TOKENS_MAX; n <= TOKENS_MAX + 1; n++) {
-        FILE *f = fopen(path, "w");
-        assert_non_null(f);
-        for (unsigned i = 0; i < n; i++) {
-            snprintf(token, sizeof token, "t%u", i);
-            write_token(f, token, "read-only");
-        }
-        fclose(f);
-        assert_int_equal(token_file(path, err, sizeof err), n > TOKENS_MAX ? -EBADMSG : 0);
-        assert_non_null(token_find("t0"));
-        assert_string_equal(token_find("t4095")->name, "t4095");
-    }
-    assert_non_null(strstr(err, ":4097: expected 'NAME"));
-    assert_non_null(strstr(err, "at most 4096 lines"));
-    unlink(path);
-    assert_int_equal(token_file("", err, sizeof err), 0);
 }
 
 static int tear_down_files(void **state)
@@ -237,7 +183,7 @@ static void open_proxy(void)
 
 // --- users of the socket ------------------------------------------------------------------------
 
-static void a_user_may_what_its_groups_may(void **state)
+served_test(a_user_may_what_its_groups_may)
 {
     const gid_t none[] = {100, 54321};
     gid_t staff[] = {100, 0};
@@ -259,7 +205,7 @@ static void a_user_may_what_its_groups_may(void **state)
     assert_int_equal(access_of_user(1234, staff, 2, vr), ACCESS_NONE);
 }
 
-static void a_group_may_be_bound_to_a_vr(void **state)
+served_test(a_group_may_be_bound_to_a_vr)
 {
     static const char *const name[] = {"staff", "users"}; // Debian has them
     char vr[ACCESS_VR_SIZE];
@@ -346,7 +292,7 @@ static int ask_as(uid_t uid, gid_t gid, const char *request)
     return WEXITSTATUS(status) * 10;
 }
 
-static void a_stranger_gets_nothing(void **state)
+served_test(a_stranger_gets_nothing)
 {
     const struct group *g = getgrnam("staff");
     gid_t staff = g ? g->gr_gid : 0;
@@ -388,7 +334,7 @@ static const char *opened_by(uid_t uid, gid_t gid, const char *sudo_user)
     return name;
 }
 
-static void who_came_by_sudo_is_named_and_only_root_is_believed(void **state)
+served_test(who_came_by_sudo_is_named_and_only_root_is_believed)
 {
     const struct group *g = getgrnam("staff");
     char long_name[40];
@@ -411,7 +357,7 @@ static void who_came_by_sudo_is_named_and_only_root_is_believed(void **state)
 
 // --- tokens -------------------------------------------------------------------------------------
 
-static void a_token_may_what_its_role_may(void **state)
+served_test(a_token_may_what_its_role_may)
 {
     open_proxy();
     assert_int_equal(ask_tcp("GET", "/restconf/data/kamuee:state/ledger", NULL, ""), 401);
@@ -433,7 +379,7 @@ static void a_token_may_what_its_role_may(void **state)
     assert_int_equal(ask_tcp("GET", "/restconf/streams/events", NULL, ""), 401);
 }
 
-static void a_changed_file_of_tokens_counts_at_once(void **state)
+served_test(a_changed_file_of_tokens_counts_at_once)
 {
     open_proxy();
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200);
@@ -446,7 +392,7 @@ static void a_changed_file_of_tokens_counts_at_once(void **state)
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200);
 }
 
-static void who_guesses_tokens_has_to_wait(void **state)
+served_test(who_guesses_tokens_has_to_wait)
 {
     struct client other = with_token("boss");
 
@@ -506,7 +452,7 @@ static bool is_ended(int fd, unsigned seconds)
 }
 
 // A stream ends when its token is removed, or its certificate's name; others continue.
-static void who_loses_rights_loses_streams(void **state)
+served_test(who_loses_rights_loses_streams)
 {
     open_proxy();
     assert_int_equal(
@@ -533,7 +479,7 @@ static void who_loses_rights_loses_streams(void **state)
 }
 
 // Otherwise a token with few rights would help to guess the others.
-static void a_right_token_in_between_helps_no_guesser(void **state)
+served_test(a_right_token_in_between_helps_no_guesser)
 {
     unsigned looked_at = 0;
 
@@ -545,7 +491,7 @@ static void a_right_token_in_between_helps_no_guesser(void **state)
     assert_int_equal(looked_at, GUESSES_MAX);
 }
 
-static void guesses_count_for_a_network_of_ipv6(void **state)
+served_test(guesses_count_for_a_network_of_ipv6)
 {
     static const char *const mine[] = {"2001:db8:0:7::1", "2001:db8:0:7:ffff::2"};
     struct client c = with_token("guess");
@@ -562,7 +508,7 @@ static void guesses_count_for_a_network_of_ipv6(void **state)
 
 // --- headers of the proxy -----------------------------------------------------------------------
 
-static void what_the_proxy_does_not_say_is_refused(void **state)
+served_test(what_the_proxy_does_not_say_is_refused)
 {
     struct client c = with_token("boss");
 
@@ -588,7 +534,7 @@ static void what_the_proxy_does_not_say_is_refused(void **state)
     assert_int_equal(ask_by(c, "GET", MTU, ""), 400);
 }
 
-static void a_connection_is_of_one_client(void **state)
+served_test(a_connection_is_of_one_client)
 {
     struct client c = with_token("boss");
 
@@ -604,7 +550,7 @@ static void a_connection_is_of_one_client(void **state)
 }
 
 // Headers of the proxy have no effect on the socket of this host's users.
-static void a_user_of_the_socket_is_no_proxy(void **state)
+served_test(a_user_of_the_socket_is_no_proxy)
 {
     const struct group *g = getgrnam("staff");
     gid_t staff = g ? g->gr_gid : 0;
@@ -624,7 +570,7 @@ static void a_user_of_the_socket_is_no_proxy(void **state)
     assert_int_equal(ask("GET", MTU, NULL), 200);
 }
 
-static void only_the_proxy_is_served_by_its_socket(void **state)
+served_test(only_the_proxy_is_served_by_its_socket)
 {
     struct stat s;
 
@@ -646,7 +592,7 @@ static void only_the_proxy_is_served_by_its_socket(void **state)
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 0); // nor root, now
 }
 
-static void what_cannot_be_is_refused(void **state)
+served_test(what_cannot_be_is_refused)
 {
     assert_int_equal(configure("set api proxy nobody-has-it"), 409);
     assert_said("there is no user 'nobody-has-it': install kamuee-proxy");
@@ -656,7 +602,7 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(access(proxy_sock, F_OK), -1);
 }
 
-static void who_closes_his_own_socket_gets_an_answer(void **state)
+served_test(who_closes_his_own_socket_gets_an_answer)
 {
     open_proxy();
     assert_int_equal(ask_tcp("DELETE", "/restconf/data/kamuee:api/proxy", "boss", ""), 204);
@@ -669,7 +615,7 @@ static void who_closes_his_own_socket_gets_an_answer(void **state)
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200);
 }
 
-static void a_large_body_is_refused(void **state)
+served_test(a_large_body_is_refused)
 {
     struct text body = {0};
 
@@ -683,7 +629,7 @@ static void a_large_body_is_refused(void **state)
 
 // --- clients without identification -------------------------------------------------------------
 
-static void by_metrics_there_are_metrics_alone(void **state)
+served_test(by_metrics_there_are_metrics_alone)
 {
     struct client c = with_token("boss");
 
@@ -695,7 +641,7 @@ static void by_metrics_there_are_metrics_alone(void **state)
     assert_int_equal(ask_by(c, "GET", "/metrics", ""), 200);
 }
 
-static void by_the_web_page_a_token_is_no_key(void **state)
+served_test(by_the_web_page_a_token_is_no_key)
 {
     struct client c = with_token("boss");
 
@@ -707,7 +653,7 @@ static void by_the_web_page_a_token_is_no_key(void **state)
 
 // --- certificates -------------------------------------------------------------------------------
 
-static void a_certificate_may_what_its_name_may(void **state)
+served_test(a_certificate_may_what_its_name_may)
 {
     struct client both = with_certificate("CN=noc.example.net");
 
@@ -734,7 +680,7 @@ static enum access_level access_of(const char *subject)
     return w.access;
 }
 
-static void only_common_names_of_a_subject_count(void **state)
+served_test(only_common_names_of_a_subject_count)
 {
     static const struct {
         const char *subject;
@@ -773,7 +719,7 @@ static void only_common_names_of_a_subject_count(void **state)
             fail_msg("%s: %s", row[i].subject, access_name[access_of(row[i].subject)]);
 }
 
-static void a_long_name_is_nobodys(void **state)
+served_test(a_long_name_is_nobodys)
 {
     char subject[400];
     struct who w;
@@ -784,35 +730,57 @@ static void a_long_name_is_nobodys(void **state)
     assert_string_equal(w.name, "certificate without a name");
 }
 
+// A pipe would block the control thread until a program writes into it.
+unit_test(files_of_the_api_are_files)
+{
+    char pipe[80], err[1200];
+
+    name_file(pipe, "pipe");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(token_file(pipe, err, sizeof err), -EBADMSG);
+    assert_non_null(strstr(err, "not a regular file"));
+    unlink(pipe);
+}
+
+unit_test(a_long_line_of_the_token_file_is_one_line)
+{
+    char path[80], err[1200];
+
+    name_file(path, "long");
+    FILE *f = fopen(path, "w"); // a second half that must not be accepted
+    assert_non_null(f);
+    fprintf(f, "#%510smallory admin sha256:%064d\n", "", 0);
+    fclose(f);
+    assert_int_equal(token_file(path, err, sizeof err), -EBADMSG);
+    assert_non_null(strstr(err, ":1: the line is longer than 511 bytes"));
+    unlink(path);
+}
+
+// Three roles for each of 1,000 virtual routers.
+unit_test(thousands_of_tokens_are_good_and_one_too_many_is_named)
+{
+    char path[80], err[1200] = "", token[32];
+
+    name_file(path, "many");
+    for (unsigned n = TOKENS_MAX; n <= TOKENS_MAX + 1; n++) {
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        for (unsigned i = 0; i < n; i++) {
+            snprintf(token, sizeof token, "t%u", i);
+            write_token(f, token, "read-only");
+        }
+        fclose(f);
+        assert_int_equal(token_file(path, err, sizeof err), n > TOKENS_MAX ? -EBADMSG : 0);
+        assert_non_null(token_find("t0"));
+        assert_string_equal(token_find("t4095")->name, "t4095");
+    }
+    assert_non_null(strstr(err, ":4097: expected 'NAME"));
+    assert_non_null(strstr(err, "at most 4096 lines"));
+    unlink(path);
+    assert_int_equal(token_file("", err, sizeof err), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        served(a_user_may_what_its_groups_may),
-        served(a_group_may_be_bound_to_a_vr),
-        served(a_stranger_gets_nothing),
-        served(who_came_by_sudo_is_named_and_only_root_is_believed),
-        served(a_token_may_what_its_role_may),
-        served(a_changed_file_of_tokens_counts_at_once),
-        served(who_guesses_tokens_has_to_wait),
-        served(who_loses_rights_loses_streams),
-        served(a_right_token_in_between_helps_no_guesser),
-        served(guesses_count_for_a_network_of_ipv6),
-        served(what_the_proxy_does_not_say_is_refused),
-        served(a_connection_is_of_one_client),
-        served(a_user_of_the_socket_is_no_proxy),
-        served(only_the_proxy_is_served_by_its_socket),
-        served(what_cannot_be_is_refused),
-        served(who_closes_his_own_socket_gets_an_answer),
-        served(a_large_body_is_refused),
-        served(by_metrics_there_are_metrics_alone),
-        served(by_the_web_page_a_token_is_no_key),
-        served(a_certificate_may_what_its_name_may),
-        served(only_common_names_of_a_subject_count),
-        served(a_long_name_is_nobodys),
-        cmocka_unit_test(files_of_the_api_are_files),
-        cmocka_unit_test(a_long_line_of_the_token_file_is_one_line),
-        cmocka_unit_test(thousands_of_tokens_are_good_and_one_too_many_is_named),
-    };
-
-    return cmocka_run_group_tests(tests, set_up_files, tear_down_files);
+    return unit_tests_run(set_up_files, tear_down_files);
 }

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_config_test.c - access lists in the configuration: one line per rule, keywordless words,
 // completion, refusals
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +9,26 @@
 #include "config/complete.h"
 #include "config/config.h"
 #include "config/model.h"
-#include "core/thread.h"
 #include "model/model.h"
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+#include "tests/unit.h"
 
 static struct text said;
+
+// Frees both; returns the text of the tree, or the errors.
+static const char *settled(struct lyd_node *tree, struct errors *e)
+{
+    text_clear(&said);
+    if (e->n)
+        errors_text(e, NULL, &said);
+    else
+        config_print(tree, &said);
+    errors_free(e);
+    lyd_free_all(tree);
+    return text_str(&said);
+}
 
 // The canonical text of the lines, or their errors.
 static const char *reads(const char *lines)
@@ -27,20 +36,13 @@ static const char *reads(const char *lines)
     struct lyd_node *tree = NULL;
     struct errors e = {0};
 
-    text_clear(&said);
     config_read_text(&tree, lines, &e);
     if (!e.n)
         model_free(config_model_of(&tree, &e));
-    if (e.n)
-        errors_text(&e, NULL, &said);
-    else
-        config_print(tree, &said);
-    errors_free(&e);
-    lyd_free_all(tree);
-    return text_str(&said);
+    return settled(tree, &e);
 }
 
-static void one_rule_is_one_line_in_canonical_order(void **state)
+unit_test(one_rule_is_one_line_in_canonical_order)
 {
     assert_string_equal(
         reads("set address-set customers prefix 10.0.0.0/8\n"
@@ -68,7 +70,7 @@ static void one_rule_is_one_line_in_canonical_order(void **state)
         "set mirror-session ids to tap ids0\n");
 }
 
-static void line_with_an_action_says_the_whole_rule_and_one_without_changes_it(void **state)
+unit_test(line_with_an_action_says_the_whole_rule_and_one_without_changes_it)
 {
     assert_string_equal(
         reads("set acl e rule 1 permit tcp from 192.0.2.1 to any port 443 log\n"
@@ -80,7 +82,7 @@ static void line_with_an_action_says_the_whole_rule_and_one_without_changes_it(v
         "set acl e rule 2 permit tcp from 192.0.2.1 to 198.51.100.0/24 port 443 log\n");
 }
 
-static void later_case_of_a_choice_wins(void **state)
+unit_test(later_case_of_a_choice_wins)
 {
     assert_string_equal(reads("set address-set s prefix 10.0.0.0/8\n"
                               "set acl e rule 1 permit tcp from 192.0.2.1\n"
@@ -92,7 +94,7 @@ static void later_case_of_a_choice_wins(void **state)
                         "set acl e rule 2 permit tcp from any\n");
 }
 
-static void flags_and_words_of_a_rule_can_be_deleted(void **state)
+unit_test(flags_and_words_of_a_rule_can_be_deleted)
 {
     assert_string_equal(reads("set acl e rule 1 permit tcp from 192.0.2.1 port 5 established log\n"
                               "delete acl e rule 1 established\n"
@@ -103,7 +105,7 @@ static void flags_and_words_of_a_rule_can_be_deleted(void **state)
                         "set acl e rule 1 permit tcp from 192.0.2.1\n");
 }
 
-static void wrong_rules_are_refused_with_what_was_expected(void **state)
+unit_test(wrong_rules_are_refused_with_what_was_expected)
 {
     static const struct {
         const char *line, *says;
@@ -157,7 +159,7 @@ static void wrong_rules_are_refused_with_what_was_expected(void **state)
             fail_msg("%s: %s", wrong[i].line, text_str(&said));
 }
 
-static void interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding(void **state)
+unit_test(interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding)
 {
     struct lyd_node *tree = NULL;
     struct errors e = {0};
@@ -182,7 +184,7 @@ static void interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding(
     lyd_free_all(tree);
 }
 
-static void difference_of_a_rule_is_its_line(void **state)
+unit_test(difference_of_a_rule_is_its_line)
 {
     struct lyd_node *a = NULL, *b = NULL;
     struct errors e = {0};
@@ -221,7 +223,7 @@ static bool offers(const char *line, const char *word)
     return there;
 }
 
-static void completion_knows_where_a_word_of_a_rule_may_stand(void **state)
+unit_test(completion_knows_where_a_word_of_a_rule_may_stand)
 {
     assert_true(offers("set acl e rule 10 ", "permit"));
     assert_false(offers("set acl e rule 10 ", "from"));
@@ -300,7 +302,7 @@ static void tell_tree(const struct lyd_node *base, const struct lyd_node *tree, 
     free(all);
 }
 
-static void model_made_with_what_is_known_is_the_one_made_without(void **state)
+unit_test(model_made_with_what_is_known_is_the_one_made_without)
 {
     struct model *known = NULL;
     struct lyd_node *base = NULL;
@@ -373,22 +375,15 @@ static const char *merged(const char *first, const char *second)
     struct lyd_node *tree = NULL;
     struct errors e = {0};
 
-    text_clear(&said);
     for (unsigned i = 0; i < 2 && !e.n; i++) {
         config_read_json(&tree, i ? second : first, &e);
         if (!e.n)
             model_free(config_model_of(&tree, &e));
     }
-    if (e.n)
-        errors_text(&e, NULL, &said);
-    else
-        config_print(tree, &said);
-    errors_free(&e);
-    lyd_free_all(tree);
-    return text_str(&said);
+    return settled(tree, &e);
 }
 
-static void of_two_cases_the_one_that_is_merged_stays(void **state)
+unit_test(of_two_cases_the_one_that_is_merged_stays)
 {
     assert_string_equal(
         merged(LIST(RULE("\"prefix\": \"192.0.2.0/24\"")), LIST(RULE("\"set\": \"s\""))),
@@ -400,7 +395,7 @@ static void of_two_cases_the_one_that_is_merged_stays(void **state)
         "acl e rule 10 from: 'prefix' and 'set' exclude each other, expected only one");
 }
 
-static void what_json_says_twice_is_refused(void **state)
+unit_test(what_json_says_twice_is_refused)
 {
     assert_string_equal(
         merged(LIST(RULE("\"prefix\": \"any\"") ", " RULE("\"prefix\": \"any\"")), "{}"),
@@ -418,7 +413,7 @@ static void what_json_says_twice_is_refused(void **state)
                         "not JSON: duplicate object key near '\"kamuee:memory\"' in line 1");
 }
 
-static void merging_json_keeps_the_order_of_the_schema(void **state)
+unit_test(merging_json_keeps_the_order_of_the_schema)
 {
     assert_string_equal(merged("{\"kamuee:api\": {\"tokens\": \"/t\"}, \"kamuee:memory\": 64, "
                                "\"kamuee:port\": [{\"name\": \"p0\", \"devargs\": \"net_null0\"}]}",
@@ -427,39 +422,4 @@ static void merging_json_keeps_the_order_of_the_schema(void **state)
                         "set memory 65\nset port p0 devargs net_null0\nset port p0 mtu 9000\nset "
                         "port p1 devargs net_null1\n"
                         "set api tokens /t\n");
-}
-
-static int load(void **state)
-{
-    char err[256];
-
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    return yang_load(err, sizeof err);
-}
-
-static int unload(void **state)
-{
-    text_free(&said);
-    yang_unload();
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rule_is_one_line_in_canonical_order),
-        cmocka_unit_test(line_with_an_action_says_the_whole_rule_and_one_without_changes_it),
-        cmocka_unit_test(later_case_of_a_choice_wins),
-        cmocka_unit_test(flags_and_words_of_a_rule_can_be_deleted),
-        cmocka_unit_test(wrong_rules_are_refused_with_what_was_expected),
-        cmocka_unit_test(interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding),
-        cmocka_unit_test(difference_of_a_rule_is_its_line),
-        cmocka_unit_test(completion_knows_where_a_word_of_a_rule_may_stand),
-        cmocka_unit_test(model_made_with_what_is_known_is_the_one_made_without),
-        cmocka_unit_test(of_two_cases_the_one_that_is_merged_stays),
-        cmocka_unit_test(what_json_says_twice_is_refused),
-        cmocka_unit_test(merging_json_keeps_the_order_of_the_schema),
-    };
-
-    return cmocka_run_group_tests(tests, load, unload);
 }

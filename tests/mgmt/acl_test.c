@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_test.c - access lists seen by a RESTCONF client: commits refused by acl_manager; logged
 // packets
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 #include <stdio.h>
@@ -35,7 +31,7 @@ static void state_of_all(struct text *t)
 }
 
 // Nothing of the commit takes effect, not even its other lines; the next commit starts afresh.
-static void refused_commit_says_why_and_changes_nothing(void **state)
+served_test(refused_commit_says_why_and_changes_nothing)
 {
     static const char *const reasons[] = {
         "acl edge: needs about 310 MiB, and 120 of the 256 MiB for access lists and address sets "
@@ -105,7 +101,7 @@ static void log_packets(unsigned n, uint8_t family)
     }
 }
 
-static void logged_packets_become_events(void **state)
+served_test(logged_packets_become_events)
 {
     static const char hello[] = "GET /restconf/streams/events?filter=%2Fkamuee%3Aacl-match "
                                 "HTTP/1.1\r\nHost: k\r\nAccept: text/event-stream\r\n\r\n";
@@ -164,10 +160,5 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        served(refused_commit_says_why_and_changes_nothing),
-        served(logged_packets_become_events),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return unit_tests_run(set_up, tear_down);
 }

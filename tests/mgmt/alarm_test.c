@@ -3,11 +3,7 @@
 //
 // The engine is tested with values of one alarm, the subjects with the state of fake managers. Time
 // passes only when a test lets it pass.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +66,7 @@ static void note_past(void *ctx, const struct alarm *a)
     }
 }
 
-static void between_the_limits_an_alarm_stays_as_it_is(void **state)
+served_test(between_the_limits_an_alarm_stays_as_it_is)
 {
     static const struct {
         uint64_t value;
@@ -89,7 +85,7 @@ static void between_the_limits_an_alarm_stays_as_it_is(void **state)
     assert_int_equal(n_past, 2);
 }
 
-static void one_that_is_silenced_is_kept_and_counts_when_the_time_is_over(void **state)
+served_test(one_that_is_silenced_is_kept_and_counts_when_the_time_is_over)
 {
     alarm_init();
     observe(99);
@@ -118,7 +114,7 @@ static void one_that_is_silenced_is_kept_and_counts_when_the_time_is_over(void *
 }
 
 // Set back by a day, and forward by an hour: a silence lasts for its requested time.
-static void a_silence_lasts_its_time_though_the_clock_is_set(void **state)
+served_test(a_silence_lasts_its_time_though_the_clock_is_set)
 {
     for (int i = 0; i < 2; i++) {
         alarm_init();
@@ -134,7 +130,7 @@ static void a_silence_lasts_its_time_though_the_clock_is_set(void **state)
     }
 }
 
-static void what_is_gone_or_switched_off_has_no_alarm(void **state)
+served_test(what_is_gone_or_switched_off_has_no_alarm)
 {
     struct alarm_limit limit[ALARM_N] = {0};
 
@@ -157,7 +153,7 @@ static void count_one(void *ctx, const struct alarm *a)
     ++*(unsigned *)ctx;
 }
 
-static void the_history_keeps_the_newest(void **state)
+served_test(the_history_keeps_the_newest)
 {
     unsigned n = 0;
 
@@ -169,7 +165,7 @@ static void the_history_keeps_the_newest(void **state)
     assert_int_equal(alarm_raised_total(ALARM_BUFFERS), 3 * ALARM_HISTORY / 2);
 }
 
-static void a_window_counts_what_grew_lately(void **state)
+unit_test(a_window_counts_what_grew_lately)
 {
     struct window w = {.span_s = 60};
 
@@ -189,7 +185,7 @@ static void a_window_counts_what_grew_lately(void **state)
 
 // --- subjects -----------------------------------------------------------------------------------
 
-static void packets_that_nobody_counted_raise_ledger(void **state)
+served_test(packets_that_nobody_counted_raise_ledger)
 {
     seconds_pass(12);
     assert_false(is_raised(ALARM_LEDGER));
@@ -210,7 +206,7 @@ static void packets_that_nobody_counted_raise_ledger(void **state)
     assert_said("\"until\":");
 }
 
-static void differences_found_by_audits_raise_fib_divergence_for_an_hour(void **state)
+served_test(differences_found_by_audits_raise_fib_divergence_for_an_hour)
 {
     seconds_pass(2);
     assert_false(is_raised(ALARM_FIB_DIVERGENCE)); // 7 old ones
@@ -226,7 +222,7 @@ static void differences_found_by_audits_raise_fib_divergence_for_an_hour(void **
     rib_audit_totals.fib_divergence--;
 }
 
-static void dropped_control_packets_raise_punt_drops(void **state)
+served_test(dropped_control_packets_raise_punt_drops)
 {
     struct counter_punt *c = &counter_mine()->punt_class[PUNT_ROUTING];
 
@@ -241,7 +237,7 @@ static void dropped_control_packets_raise_punt_drops(void **state)
     assert_false(is_raised(ALARM_PUNT_DROPS));
 }
 
-static void a_link_that_comes_and_goes_raises_link_flapping(void **state)
+served_test(a_link_that_comes_and_goes_raises_link_flapping)
 {
     fake_link_changes = 0;
     seconds_pass(1);
@@ -257,7 +253,7 @@ static void a_link_that_comes_and_goes_raises_link_flapping(void **state)
     assert_false(is_raised(ALARM_LINK_FLAPPING));
 }
 
-static void a_port_without_carrier_raises_port_down(void **state)
+served_test(a_port_without_carrier_raises_port_down)
 {
     fake_down = true;
     seconds_pass(5); // from the first time it is seen
@@ -271,7 +267,7 @@ static void a_port_without_carrier_raises_port_down(void **state)
     assert_false(is_raised(ALARM_PORT_DOWN));
 }
 
-static void a_lag_with_a_member_out_of_use_is_degraded(void **state)
+served_test(a_lag_with_a_member_out_of_use_is_degraded)
 {
     fake_lag = true;
     seconds_pass(1);
@@ -290,7 +286,7 @@ static void a_lag_with_a_member_out_of_use_is_degraded(void **state)
     fake_missing = 0;
 }
 
-static void a_device_that_takes_less_than_the_queues_rate_raises_queue_rate(void **state)
+served_test(a_device_that_takes_less_than_the_queues_rate_raises_queue_rate)
 {
     fake_queue_shape("p0", "v40");
     seconds_pass(1);
@@ -309,7 +305,7 @@ static void a_device_that_takes_less_than_the_queues_rate_raises_queue_rate(void
     fake_queue_reset();
 }
 
-static void a_client_without_its_guarantee_raises_queue_guarantee(void **state)
+served_test(a_client_without_its_guarantee_raises_queue_guarantee)
 {
     fake_queue_shape("p0", "v40");
     fake_queue_lacks = 9;
@@ -327,7 +323,7 @@ static void a_client_without_its_guarantee_raises_queue_guarantee(void **state)
     fake_queue_reset();
 }
 
-static void a_segment_that_the_port_cut_raises_offload_cut(void **state)
+served_test(a_segment_that_the_port_cut_raises_offload_cut)
 {
     fake_offload_cut = 0;
     seconds_pass(1);
@@ -338,7 +334,7 @@ static void a_segment_that_the_port_cut_raises_offload_cut(void **state)
     assert_false(is_raised(ALARM_OFFLOAD_CUT));
 }
 
-static void a_hot_device_raises_temperature(void **state)
+served_test(a_hot_device_raises_temperature)
 {
     seconds_pass(1);
     fake_celsius = 93;
@@ -357,7 +353,7 @@ static void a_hot_device_raises_temperature(void **state)
     assert_false(is_raised(ALARM_TEMPERATURE));
 }
 
-static void a_forwarder_that_does_not_poll_raises_stall(void **state)
+served_test(a_forwarder_that_does_not_poll_raises_stall)
 {
     uint64_t *polls = &((struct counter_block *)counter_of_slot(THREAD_SLOT_FORWARDER))->polls;
 
@@ -373,7 +369,7 @@ static void a_forwarder_that_does_not_poll_raises_stall(void **state)
     assert_false(is_raised(ALARM_STALL));
 }
 
-static void a_rib_manager_that_does_not_answer_raises_stall(void **state)
+served_test(a_rib_manager_that_does_not_answer_raises_stall)
 {
     uint64_t *polls = &((struct counter_block *)counter_of_slot(THREAD_SLOT_FORWARDER))->polls;
 
@@ -392,7 +388,7 @@ static void a_rib_manager_that_does_not_answer_raises_stall(void **state)
     assert_false(is_raised(ALARM_STALL));
 }
 
-static void a_full_table_raises_table(void **state)
+served_test(a_full_table_raises_table)
 {
     static const char request[] =
         "{\"kamuee:input\":{\"line\":[\"set alarm table raise 1 clear 0\"]}}";
@@ -417,7 +413,7 @@ static void a_full_table_raises_table(void **state)
     assert_false(is_raised(ALARM_TABLE));
 }
 
-static void lost_announcements_raise_netlink_overrun_for_ten_minutes(void **state)
+served_test(lost_announcements_raise_netlink_overrun_for_ten_minutes)
 {
     seconds_pass(30);
     assert_false(is_raised(ALARM_NETLINK_OVERRUN));
@@ -435,7 +431,7 @@ static void lost_announcements_raise_netlink_overrun_for_ten_minutes(void **stat
     assert_false(is_raised(ALARM_NETLINK_OVERRUN));
 }
 
-static void full_buffers_raise_buffers_and_end(void **state)
+served_test(full_buffers_raise_buffers_and_end)
 {
     seconds_pass(1);
     alarm_round_begin(now_s * NS_PER_SECOND, wall_ns());
@@ -458,12 +454,10 @@ static void expect_bgp(const char *minimum)
 
 static void expect_nothing(void)
 {
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
-                         "{\"kamuee:input\":{\"line\":[\"delete routing-daemon default bgp\"]}}"),
-                     200);
+    assert_int_equal(call("configure", "\"line\":[\"delete routing-daemon default bgp\"]"), 200);
 }
 
-static void too_few_routes_raise_routing_daemon(void **state)
+served_test(too_few_routes_raise_routing_daemon)
 {
     fake_readers = 1;
     fake_waiting = 0;
@@ -492,7 +486,7 @@ static void too_few_routes_raise_routing_daemon(void **state)
     assert_true(is_raised(ALARM_ROUTING_DAEMON));
 }
 
-static void a_daemon_that_ended_or_hangs_raises_routing_daemon(void **state)
+served_test(a_daemon_that_ended_or_hangs_raises_routing_daemon)
 {
     fake_readers = 1;
     fake_waiting = 0;
@@ -527,7 +521,7 @@ static unsigned clear_session(const char *subject)
     return (unsigned)ask("POST", "/restconf/operations/kamuee:clear-alarm", request);
 }
 
-static void a_bgp_session_that_was_up_and_ends_raises_session_down(void **state)
+served_test(a_bgp_session_that_was_up_and_ends_raises_session_down)
 {
     fake_bgp_peer = "2001:db8:1111:2222:3333:4444:5555:6666";
     seconds_pass(5); // too short to count
@@ -556,7 +550,7 @@ static void a_bgp_session_that_was_up_and_ends_raises_session_down(void **state)
     assert_int_equal(clear_session(""), 404);
 }
 
-static void a_protocol_that_loses_its_last_route_raises_session_down(void **state)
+served_test(a_protocol_that_loses_its_last_route_raises_session_down)
 {
     fake_rib_bgp = 7;
     seconds_pass(40);
@@ -574,7 +568,7 @@ static void a_protocol_that_loses_its_last_route_raises_session_down(void **stat
     fake_rib_bgp = 0;
 }
 
-static void what_linux_has_and_we_do_not_follow_raises_kernel_state(void **state)
+served_test(what_linux_has_and_we_do_not_follow_raises_kernel_state)
 {
     kernel_state_set("p0", "master", "its TAP is part of br0");
     kernel_state_set("p0", "master", "its TAP is part of br1"); // the same alarm
@@ -589,37 +583,4 @@ static void what_linux_has_and_we_do_not_follow_raises_kernel_state(void **state
     kernel_state_forget("red");
     seconds_pass(1);
     assert_false(is_raised(ALARM_KERNEL_STATE));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        served(between_the_limits_an_alarm_stays_as_it_is),
-        served(one_that_is_silenced_is_kept_and_counts_when_the_time_is_over),
-        served(a_silence_lasts_its_time_though_the_clock_is_set),
-        served(what_is_gone_or_switched_off_has_no_alarm),
-        served(the_history_keeps_the_newest),
-        served(what_linux_has_and_we_do_not_follow_raises_kernel_state),
-        cmocka_unit_test(a_window_counts_what_grew_lately),
-        served(packets_that_nobody_counted_raise_ledger),
-        served(differences_found_by_audits_raise_fib_divergence_for_an_hour),
-        served(dropped_control_packets_raise_punt_drops),
-        served(a_link_that_comes_and_goes_raises_link_flapping),
-        served(a_port_without_carrier_raises_port_down),
-        served(a_lag_with_a_member_out_of_use_is_degraded),
-        served(a_device_that_takes_less_than_the_queues_rate_raises_queue_rate),
-        served(a_client_without_its_guarantee_raises_queue_guarantee),
-        served(a_segment_that_the_port_cut_raises_offload_cut),
-        served(a_hot_device_raises_temperature),
-        served(a_forwarder_that_does_not_poll_raises_stall),
-        served(a_rib_manager_that_does_not_answer_raises_stall),
-        served(a_full_table_raises_table),
-        served(lost_announcements_raise_netlink_overrun_for_ten_minutes),
-        served(full_buffers_raise_buffers_and_end),
-        served(too_few_routes_raise_routing_daemon),
-        served(a_daemon_that_ended_or_hangs_raises_routing_daemon),
-        served(a_bgp_session_that_was_up_and_ends_raises_session_down),
-        served(a_protocol_that_loses_its_last_route_raises_session_down),
-    };
-    return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
 }

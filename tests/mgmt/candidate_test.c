@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // candidate_test.c - concurrent edits lose no change; predicted effects of a change
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <ftw.h>
 #include <libyang/libyang.h>
@@ -14,15 +10,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "base/log.h"
 #include "config/candidate.h"
 #include "config/config_rebase.h"
 #include "config/host.h"
-#include "core/thread.h"
 #include "fake/fake_managers.h"
 #include "model/model.h"
 #include "yang/config_tree.h"
-#include "yang/yang.h"
+#include "tests/unit.h"
 
 static struct errors said;
 static struct config_result result;
@@ -101,7 +95,9 @@ static int end(void **state)
     return 0;
 }
 
-static void edits_take_effect_when_committed_and_bad_ones_change_nothing(void **state)
+#define candidate_test(name) unit_test_of(name, begin, end)
+
+candidate_test(edits_take_effect_when_committed_and_bad_ones_change_nothing)
 {
     struct candidate *c = open_as("alice");
 
@@ -116,7 +112,7 @@ static void edits_take_effect_when_committed_and_bad_ones_change_nothing(void **
     assert_int_equal(model_find_port(config_model(), "p0")->config.mtu, 3000);
 }
 
-static void changes_of_two_editors_are_added(void **state)
+candidate_test(changes_of_two_editors_are_added)
 {
     struct candidate *a = open_as("alice"), *b = open_as("bob");
 
@@ -157,7 +153,7 @@ static void assert_collision(const char *hers, const char *his, const char *sent
     text_free(&after);
 }
 
-static void the_same_value_changed_in_two_ways_is_refused_and_named(void **state)
+candidate_test(the_same_value_changed_in_two_ways_is_refused_and_named)
 {
     assert_collision("set port p0 mtu 3000\n", "set port p0 mtu 4000\nset port p1 mtu 5000\n",
                      "you set port p0 mtu 3000, but meanwhile someone else set port p0 mtu 4000",
@@ -166,7 +162,7 @@ static void the_same_value_changed_in_two_ways_is_refused_and_named(void **state
                      "set vport v1 port p0\nset vport v1 vlan 1\n");
 }
 
-static void a_change_of_what_another_took_away_is_refused_and_named(void **state)
+candidate_test(a_change_of_what_another_took_away_is_refused_and_named)
 {
     assert_collision("set vport v1 mtu 1400\n", "delete vport v1\n",
                      "you set vport v1 mtu 1400, but meanwhile someone else deleted vport v1",
@@ -174,7 +170,7 @@ static void a_change_of_what_another_took_away_is_refused_and_named(void **state
                      "net_null1\nset vport v1 mtu 1400\n");
 }
 
-static void taking_away_what_another_changed_is_refused_and_named(void **state)
+candidate_test(taking_away_what_another_changed_is_refused_and_named)
 {
     assert_collision(
         "delete vport v1\n", "set vport v1 mtu 1400\n",
@@ -182,7 +178,7 @@ static void taking_away_what_another_changed_is_refused_and_named(void **state)
         "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\n");
 }
 
-static void the_same_change_by_two_is_no_collision(void **state)
+candidate_test(the_same_change_by_two_is_no_collision)
 {
     struct candidate *a = open_as("alice"), *b = open_as("bob");
 
@@ -218,7 +214,7 @@ static struct lyd_node *random_edit(void)
     return tree;
 }
 
-static void it_does_not_matter_who_commits_first(void **state)
+candidate_test(it_does_not_matter_who_commits_first)
 {
     unsigned collided = 0;
 
@@ -276,7 +272,7 @@ static void assert_repeated(const struct lyd_node *from, const struct lyd_node *
     lyd_free_all(got);
 }
 
-static void a_change_alone_is_repeated_whole_in_each_form_of_a_line(void **state)
+candidate_test(a_change_alone_is_repeated_whole_in_each_form_of_a_line)
 {
     static const char *const base = BASE "set policer a cir 1M\n",
                              *const change[] = {
@@ -302,7 +298,7 @@ static void a_change_alone_is_repeated_whole_in_each_form_of_a_line(void **state
 }
 
 // A shell that outlives a daemon must not find another session under its own number.
-static void numbers_of_sessions_begin_anywhere(void **state)
+candidate_test(numbers_of_sessions_begin_anywhere)
 {
     uint64_t id = candidate_id(open_as("alice"));
 
@@ -311,7 +307,7 @@ static void numbers_of_sessions_begin_anywhere(void **state)
     assert_int_equal(candidate_id(open_as("bob")), id + 1);
 }
 
-static void sessions_are_bounded_and_those_with_changes_stay(void **state)
+candidate_test(sessions_are_bounded_and_those_with_changes_stay)
 {
     struct candidate *c = open_as("alice");
     uint64_t id = candidate_id(c);
@@ -333,7 +329,7 @@ static void sessions_are_bounded_and_those_with_changes_stay(void **state)
     assert_null(candidate_find(99999, ""));
 }
 
-static void json_and_the_text_of_another_configuration_can_be_added_or_take_its_place(void **state)
+candidate_test(json_and_the_text_of_another_configuration_can_be_added_or_take_its_place)
 {
     struct candidate *c = open_as("alice");
     struct errors e = {0};
@@ -372,7 +368,7 @@ static void json_and_the_text_of_another_configuration_can_be_added_or_take_its_
     errors_free(&e);
 }
 
-static void what_a_change_will_do_is_told_before_and_after(void **state)
+candidate_test(what_a_change_will_do_is_told_before_and_after)
 {
     static const char lines[] =
         "set port p0 rx-queues 2 mtu 3000 rx-descriptors 64\nset vport v1 vlan 9\nset memory 512\n"
@@ -425,7 +421,7 @@ static void make_machine(void)
     host_set_root(machine);
 }
 
-static void what_the_machine_lacks_is_refused_before_anything_happens(void **state)
+candidate_test(what_the_machine_lacks_is_refused_before_anything_happens)
 {
     struct candidate *c = open_as("alice");
 
@@ -457,41 +453,4 @@ static void what_the_machine_lacks_is_refused_before_anything_happens(void **sta
     assert_int_equal(edit(c, "set port p0 mtu 3000\n"), 0);
     assert_int_equal(commit(c, &alice), 0);
     assert_int_equal(nftw(machine, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
-}
-
-static int set_up(void **state)
-{
-    char err[256];
-
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    log_set_level(LOG_LEVEL_ERROR);
-    return yang_load(err, sizeof err);
-}
-
-static int tear_down(void **state)
-{
-    yang_unload();
-    return 0;
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(edits_take_effect_when_committed_and_bad_ones_change_nothing),
-        TEST(changes_of_two_editors_are_added),
-        TEST(the_same_value_changed_in_two_ways_is_refused_and_named),
-        TEST(a_change_of_what_another_took_away_is_refused_and_named),
-        TEST(taking_away_what_another_changed_is_refused_and_named),
-        TEST(the_same_change_by_two_is_no_collision),
-        TEST(it_does_not_matter_who_commits_first),
-        TEST(a_change_alone_is_repeated_whole_in_each_form_of_a_line),
-        TEST(numbers_of_sessions_begin_anywhere),
-        TEST(sessions_are_bounded_and_those_with_changes_stay),
-        TEST(json_and_the_text_of_another_configuration_can_be_added_or_take_its_place),
-        TEST(what_a_change_will_do_is_told_before_and_after),
-        TEST(what_the_machine_lacks_is_refused_before_anything_happens),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -4,11 +4,7 @@
 // The fake managers abort on anything out of order: a vport on a missing port, a virtual router
 // deleted under an interface, an MTU above the port's. Each pair of configurations is tried with
 // every single call failing.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
@@ -29,7 +25,7 @@
 #include "table/plan.h"
 #include "table/punt.h"
 #include "yang/config_tree.h"
-#include "yang/yang.h"
+#include "tests/unit.h"
 
 static struct model *model_of(const char *text)
 {
@@ -126,7 +122,7 @@ static const char rich[] =
     "set thread 1 forwarder port p0 rx-queue 0\nset thread 2 forwarder port p0 rx-queue 1\nset "
     "thread 2 forwarder port p1 rx-queue 0\n";
 
-static void a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router(void **state)
+unit_test(a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router)
 {
 #define BASE "set port p0 devargs net_null0\nset port p1 devargs net_null1\n"
     static const char a[] =
@@ -149,7 +145,7 @@ static void a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_rou
                   "any input p0\n");
 }
 
-static void a_counted_prefix_moves_with_its_virtual_router(void **state)
+unit_test(a_counted_prefix_moves_with_its_virtual_router)
 {
     static const char a[] = "set vr red table 9\nset counters prefix red 192.0.2.0/24\nset "
                             "counters prefix default 192.0.2.0/24\n";
@@ -162,7 +158,7 @@ static void a_counted_prefix_moves_with_its_virtual_router(void **state)
                                  "set counters prefix default 192.0.2.0/24\n"), 4);
 }
 
-static void everything_comes_and_goes(void **state)
+unit_test(everything_comes_and_goes)
 {
     assert_int_equal(
         try_pair("", rich),
@@ -172,7 +168,7 @@ static void everything_comes_and_goes(void **state)
     assert_int_equal(try_pair(rich, rich), 0);
 }
 
-static void engine_of_a_router_follows_its_own_line_before_the_global_one(void **state)
+unit_test(engine_of_a_router_follows_its_own_line_before_the_global_one)
 {
     struct model *empty = model_of(""),
                  *both = model_of("set fib-engine lpm\nset vr red table 7\n"),
@@ -192,7 +188,7 @@ static void engine_of_a_router_follows_its_own_line_before_the_global_one(void *
     assert_int_equal(try_pair("set vr red table 7 fib-engine lpm\n", "set vr red table 7\n"), 1);
 }
 
-static void calls_come_in_the_safe_order(void **state)
+unit_test(calls_come_in_the_safe_order)
 {
     struct model *empty = model_of(""), *m = model_of(rich);
 
@@ -213,7 +209,7 @@ static void calls_come_in_the_safe_order(void **state)
     model_free(m);
 }
 
-static void a_mirror_comes_after_its_ports_and_goes_before_them(void **state)
+unit_test(a_mirror_comes_after_its_ports_and_goes_before_them)
 {
     struct model *empty = model_of(""),
                  *m = model_of("set port p0 devargs a\nset port p1 devargs b\n"
@@ -237,7 +233,7 @@ static void a_mirror_comes_after_its_ports_and_goes_before_them(void **state)
     model_free(tap);
 }
 
-static void who_is_told_is_set_last_and_set_back(void **state)
+unit_test(who_is_told_is_set_last_and_set_back)
 {
     struct model *empty =
         model_of("set sflow sample-rate 7\n"); // no collector is configured: same as nothing
@@ -266,7 +262,7 @@ static void who_is_told_is_set_last_and_set_back(void **state)
     model_free(m);
 }
 
-static void another_device_is_a_change_of_the_port(void **state)
+unit_test(another_device_is_a_change_of_the_port)
 {
     assert_int_equal(try_pair("set port p0 devargs a\nset vport v port p0 vlan 1\n",
                               "set port p0 devargs b\nset vport v port p0 vlan 1\n"),
@@ -281,7 +277,7 @@ static void another_device_is_a_change_of_the_port(void **state)
         6);
 }
 
-static void what_cannot_change_in_place_goes_and_comes(void **state)
+unit_test(what_cannot_change_in_place_goes_and_comes)
 {
     // another VLAN; another namespace behind a virtual router, whose interfaces wait in the default
     // one
@@ -298,7 +294,7 @@ static void what_cannot_change_in_place_goes_and_comes(void **state)
                    "v3 port p1 vlan 9\nset interface p1 vr red\nset interface v1 vr blue\n");
 }
 
-static void mtus_shrink_before_and_grow_after_the_port(void **state)
+unit_test(mtus_shrink_before_and_grow_after_the_port)
 {
     static const char small[] = "set port p0 devargs x mtu 1500\nset vport v port p0 vlan 1\n",
                       large[] = "set port p0 devargs x mtu 9000\nset vport v port p0 vlan 1\n";
@@ -307,7 +303,7 @@ static void mtus_shrink_before_and_grow_after_the_port(void **state)
     assert_int_equal(try_pair(large, small), 2);
 }
 
-static void a_changed_port_is_changed_not_replaced(void **state)
+unit_test(a_changed_port_is_changed_not_replaced)
 {
     struct model *empty = model_of(""), *a = model_of("set port p0 devargs x\n"),
                  *b = model_of(
@@ -325,7 +321,7 @@ static void a_changed_port_is_changed_not_replaced(void **state)
 
 // One call for each object whose key is the name, none for its contents; and if any of them fails,
 // it keeps the old name.
-static void another_name_moves_no_interface(void **state)
+unit_test(another_name_moves_no_interface)
 {
     static const char text[] = "set port p0 devargs x\nset vr %s\nset interface p0 vr %s\n"
                                "set port p0 queue vr %s guarantee 1M\nset port p0 queue rate 9M\n"
@@ -357,7 +353,7 @@ static void another_name_moves_no_interface(void **state)
     free(green);
 }
 
-static void queues_that_go_leave_their_thread_first(void **state)
+unit_test(queues_that_go_leave_their_thread_first)
 {
     struct model
         *empty = model_of(""),
@@ -379,7 +375,7 @@ static void queues_that_go_leave_their_thread_first(void **state)
     model_free(b);
 }
 
-static void settings_reach_their_owners_and_come_back(void **state)
+unit_test(settings_reach_their_owners_and_come_back)
 {
     struct model *a = model_of(""),
                  *b = model_of("set log-level debug\nset forwarding idle performance\nset netlink "
@@ -401,7 +397,7 @@ static void settings_reach_their_owners_and_come_back(void **state)
 }
 
 // Setting it would wake all forwarders.
-static void the_idle_mode_is_set_only_if_it_changes(void **state)
+unit_test(the_idle_mode_is_set_only_if_it_changes)
 {
     struct model *a = model_of("set acl l default permit\n"),
                  *b = model_of("set acl l default permit\nset forwarding acl in l\n"),
@@ -417,7 +413,7 @@ static void the_idle_mode_is_set_only_if_it_changes(void **state)
     model_free(c);
 }
 
-static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void **state)
+unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short)
 {
     struct model *a = model_of(""), *b = model_of("set journal size 7\nset fib-audit interval 0\n");
     struct errors e = {0};
@@ -440,7 +436,7 @@ static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void 
 }
 
 // Only 16 MiB of address space is left: counters of next hops need more.
-static void a_setting_without_memory_takes_the_others_back(void **state)
+unit_test(a_setting_without_memory_takes_the_others_back)
 {
     struct model *a = model_of(""),
                  *b = model_of("set journal size 7\nset counters nexthop true\n");
@@ -470,7 +466,7 @@ static void a_setting_without_memory_takes_the_others_back(void **state)
     model_free(b);
 }
 
-static void limits_of_the_exception_path_are_set_and_set_back(void **state)
+unit_test(limits_of_the_exception_path_are_set_and_set_back)
 {
     struct model *a = model_of(""),
                  *b = model_of("set punt icmp rate 7 queue 99\nset icmp rate 0 total-burst 9\n"
@@ -510,7 +506,7 @@ static struct text state_with(const char *config)
     return t;
 }
 
-static void flow_hash_of_a_router_follows_its_own_line_before_the_global_one(void **state)
+unit_test(flow_hash_of_a_router_follows_its_own_line_before_the_global_one)
 {
     struct text t = state_with(
         "set forwarding flow-hash l3 flow-label false\nset vr red table 7 flow-hash symmetric\n"
@@ -528,7 +524,7 @@ static void flow_hash_of_a_router_follows_its_own_line_before_the_global_one(voi
     try_pair("set vr red table 7\n", "set vr red table 7 flow-hash-seed 9\n");
 }
 
-static void seeds_of_virtual_routers_differ_and_follow_from_the_configured_one(void **state)
+unit_test(seeds_of_virtual_routers_differ_and_follow_from_the_configured_one)
 {
     static const char config[] =
         "set forwarding flow-hash-seed 77\nset vr red table 7\nset vr blue table 8\n";
@@ -548,7 +544,7 @@ static void seeds_of_virtual_routers_differ_and_follow_from_the_configured_one(v
     model_free(other);
 }
 
-static void random_changes_with_every_call_failing_once(void **state)
+unit_test(random_changes_with_every_call_failing_once)
 {
     struct text a = {0}, b = {0};
     int calls = 0;
@@ -568,21 +564,7 @@ static void random_changes_with_every_call_failing_once(void **state)
     text_free(&b);
 }
 
-static int set_up(void **state)
-{
-    char err[256];
-
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    return yang_load(err, sizeof err);
-}
-
-static int tear_down(void **state)
-{
-    yang_unload();
-    return 0;
-}
-
-static void a_policy_comes_with_its_interface_and_goes_with_it(void **state)
+unit_test(a_policy_comes_with_its_interface_and_goes_with_it)
 {
     static const char with[] = "set port p0 devargs a\nset vport v1 port p0 vlan 1\n"
                                "set interface p0 urpf ipv4 strict ipv6 loose allow-default true\n"
@@ -595,33 +577,4 @@ static void a_policy_comes_with_its_interface_and_goes_with_it(void **state)
         try_pair(with, "set port p0 devargs a\nset vport v1 port p0 vlan 2\n"
                        "set interface p0 urpf ipv4 feasible\nset interface v1 redirect true\n"),
         2 + 2 + 1); // v1 is removed and added with its policy, p0 changes
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_comes_and_goes),
-        cmocka_unit_test(a_counted_prefix_moves_with_its_virtual_router),
-        cmocka_unit_test(a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router),
-        cmocka_unit_test(engine_of_a_router_follows_its_own_line_before_the_global_one),
-        cmocka_unit_test(flow_hash_of_a_router_follows_its_own_line_before_the_global_one),
-        cmocka_unit_test(seeds_of_virtual_routers_differ_and_follow_from_the_configured_one),
-        cmocka_unit_test(calls_come_in_the_safe_order),
-        cmocka_unit_test(a_mirror_comes_after_its_ports_and_goes_before_them),
-        cmocka_unit_test(who_is_told_is_set_last_and_set_back),
-        cmocka_unit_test(another_device_is_a_change_of_the_port),
-        cmocka_unit_test(what_cannot_change_in_place_goes_and_comes),
-        cmocka_unit_test(mtus_shrink_before_and_grow_after_the_port),
-        cmocka_unit_test(a_changed_port_is_changed_not_replaced),
-        cmocka_unit_test(queues_that_go_leave_their_thread_first),
-        cmocka_unit_test(settings_reach_their_owners_and_come_back),
-        cmocka_unit_test(the_idle_mode_is_set_only_if_it_changes),
-        cmocka_unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short),
-        cmocka_unit_test(a_setting_without_memory_takes_the_others_back),
-        cmocka_unit_test(limits_of_the_exception_path_are_set_and_set_back),
-        cmocka_unit_test(another_name_moves_no_interface),
-        cmocka_unit_test(random_changes_with_every_call_failing_once),
-        cmocka_unit_test(a_policy_comes_with_its_interface_and_goes_with_it),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

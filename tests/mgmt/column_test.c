@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // column_test.c - a table of columns: JSON, metrics and saved numbers of a struct
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "restconf/column.h"
+#include "tests/unit.h"
 
 struct row {
     uint64_t rx_missed, cycles, since_ns;
@@ -58,7 +55,7 @@ static const struct row one = {.rx_missed = 7,
                                .mac = {2, 0, 0, 0, 0, 1},
                                .prefix = {.family = IP4, .len = 8, .b = {10}}};
 
-static void each_type_is_written_as_the_schema_wants_it(void **state)
+unit_test(each_type_is_written_as_the_schema_wants_it)
 {
     struct text t = {0};
 
@@ -71,7 +68,7 @@ static void each_type_is_written_as_the_schema_wants_it(void **state)
     text_free(&t);
 }
 
-static void a_family_is_named_by_prefix_leaf_and_unit(void **state)
+unit_test(a_family_is_named_by_prefix_leaf_and_unit)
 {
     static const struct row busy = {.cycles = 2500000000, .imbalance = -3, .limit = 9};
     struct metrics m = {0};
@@ -97,7 +94,7 @@ static void a_family_is_named_by_prefix_leaf_and_unit(void **state)
     text_free(&m.text);
 }
 
-static void saved_words_and_texts_come_back_and_unknown_or_long_ones_are_refused(void **state)
+unit_test(saved_words_and_texts_come_back_and_unknown_or_long_ones_are_refused)
 {
     static const struct column saved[] = {COLUMN(struct row, name, "name"),
                                           COLUMN_WORD(struct row, slow, "rate", rates),
@@ -131,7 +128,7 @@ static void saved_words_and_texts_come_back_and_unknown_or_long_ones_are_refused
     }
 }
 
-static void saved_numbers_come_back_and_impossible_ones_are_refused(void **state)
+unit_test(saved_numbers_come_back_and_impossible_ones_are_refused)
 {
     static const struct column saved[] = {
         COLUMN(struct row, rx_missed, "rx-missed"),
@@ -159,15 +156,4 @@ static void saved_numbers_come_back_and_impossible_ones_are_refused(void **state
     json_object_del(o, "old-name");
     assert_false(columns_restore(o, saved, &back));
     json_decref(o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_type_is_written_as_the_schema_wants_it),
-        cmocka_unit_test(a_family_is_named_by_prefix_leaf_and_unit),
-        cmocka_unit_test(saved_words_and_texts_come_back_and_unknown_or_long_ones_are_refused),
-        cmocka_unit_test(saved_numbers_come_back_and_impossible_ones_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

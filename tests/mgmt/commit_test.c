@@ -5,11 +5,7 @@
 // The linker redirects this program's system calls on files to the __wrap functions below, and the
 // fake managers call `step` before each call. So a test can make the n-th step fail, like a full
 // disk, or be the last one of the process, like kill -9.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -38,6 +34,7 @@
 #include "core/thread.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+#include "tests/unit.h"
 
 // --- steps --------------------------------------------------------------------------------------
 
@@ -245,7 +242,7 @@ static void count_file(const char *path)
 
 // --- tests --------------------------------------------------------------------------------------
 
-static void what_was_committed_is_there_after_a_restart_until_the_file_is_changed(void **state)
+unit_test(what_was_committed_is_there_after_a_restart_until_the_file_is_changed)
 {
     start_anew(A);
     assert_int_equal(commit_lines(C, &at_once), 0);
@@ -274,7 +271,7 @@ static void what_was_committed_is_there_after_a_restart_until_the_file_is_change
     free(committed);
 }
 
-static void an_unconfirmed_commit_is_not_what_a_restart_begins_with(void **state)
+unit_test(an_unconfirmed_commit_is_not_what_a_restart_begins_with)
 {
     start_anew(A);
     char *before = now();
@@ -294,7 +291,7 @@ static void an_unconfirmed_commit_is_not_what_a_restart_begins_with(void **state
     free(after);
 }
 
-static void what_nobody_confirms_goes_back(void **state)
+unit_test(what_nobody_confirms_goes_back)
 {
     start_anew(A);
     char *before = now();
@@ -314,7 +311,7 @@ static void what_nobody_confirms_goes_back(void **state)
     free(before);
 }
 
-static void a_commit_of_the_same_session_confirms_and_of_no_other(void **state)
+unit_test(a_commit_of_the_same_session_confirms_and_of_no_other)
 {
     const struct commit waits = {.by = "root", .session = 7, .confirm_s = 600},
                         mine = {.by = "root", .session = 7, .confirms = true},
@@ -343,7 +340,7 @@ static void a_commit_of_the_same_session_confirms_and_of_no_other(void **state)
     free(runs);
 }
 
-static void without_a_session_the_same_person_confirms(void **state)
+unit_test(without_a_session_the_same_person_confirms)
 {
     start_anew(A);
     assert_int_equal(
@@ -377,7 +374,7 @@ static void assert_back(const char *back, const char *config)
     text_free(&t);
 }
 
-static void what_was_rolled_back_is_never_the_one_before(void **state)
+unit_test(what_was_rolled_back_is_never_the_one_before)
 {
     start_anew(A);
     char *before = now();
@@ -434,7 +431,7 @@ static bool refused_at(int n)
     return was;
 }
 
-static void a_full_disk_refuses_the_commit_and_changes_nothing(void **state)
+unit_test(a_full_disk_refuses_the_commit_and_changes_nothing)
 {
     int n = 1;
 
@@ -443,7 +440,7 @@ static void a_full_disk_refuses_the_commit_and_changes_nothing(void **state)
     assert_true(n > 5); // open, write, sync, rename, sync of the directory
 }
 
-static void what_a_manager_refuses_leaves_no_revision(void **state)
+unit_test(what_a_manager_refuses_leaves_no_revision)
 {
     int n = 1;
 
@@ -483,9 +480,9 @@ static bool dies_at(int n, const struct commit *how, bool confirm)
     return WIFSIGNALED(status);
 }
 
-static void death_at_any_step_leaves_the_old_or_the_new_configuration(void **state)
+// With `confirm` of `commit confirmed` and its confirmation.
+static void die_at_each_step(bool confirm)
 {
-    bool confirm = *state; // with `commit confirmed` and its confirmation
     struct commit how = {.by = "alice", .confirm_s = confirm ? 600 : 0};
     bool died = true;
     int n, old = 0, new = 0;
@@ -517,7 +514,13 @@ static void death_at_any_step_leaves_the_old_or_the_new_configuration(void **sta
     free(b);
 }
 
-static void a_revision_that_is_cut_off_anywhere_is_left_aside(void **state)
+unit_test(death_at_any_step_leaves_the_old_or_the_new_configuration)
+{
+    die_at_each_step(false);
+    die_at_each_step(true);
+}
+
+unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside)
 {
     char path[128];
     struct stat s;
@@ -539,7 +542,7 @@ static void a_revision_that_is_cut_off_anywhere_is_left_aside(void **state)
     free(before);
 }
 
-static void a_name_out_of_range_or_a_pipe_is_left_aside(void **state)
+unit_test(a_name_out_of_range_or_a_pipe_is_left_aside)
 {
     static const char *const name[] = {"18446744073709551615.conf", "99999999999999999999999.conf",
                                        "18446744073709551614.unconfirmed"};
@@ -588,7 +591,7 @@ static void write_as_of_an_older_schema(const char *line)
     text_free(&old);
 }
 
-static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(void **state)
+unit_test(a_revision_of_an_older_schema_is_refused_by_name_and_others_remain)
 {
     struct errors e = {0};
     struct text source = {0};
@@ -632,7 +635,7 @@ static void assert_no_retired_setting(void)
 }
 
 // Otherwise a router would not start with a new version.
-static void retired_settings_of_a_file_are_passed_over(void **state)
+unit_test(retired_settings_of_a_file_are_passed_over)
 {
     struct lyd_node *tree;
     struct errors e = {0};
@@ -649,7 +652,7 @@ static void retired_settings_of_a_file_are_passed_over(void **state)
     errors_free(&e);
 }
 
-static void retired_settings_of_a_revision_are_passed_over(void **state)
+unit_test(retired_settings_of_a_revision_are_passed_over)
 {
     struct lyd_node *tree;
     struct errors e = {0};
@@ -666,7 +669,7 @@ static void retired_settings_of_a_revision_are_passed_over(void **state)
     lyd_free_all(tree);
 }
 
-static void what_acl_manager_refuses_is_not_committed(void **state)
+unit_test(what_acl_manager_refuses_is_not_committed)
 {
     start_anew(A);
     assert_int_equal(commit_lines("set acl e rule 1 permit tcp\n", &at_once), 0);
@@ -677,7 +680,7 @@ static void what_acl_manager_refuses_is_not_committed(void **state)
     assert_int_equal(commit_lines("set acl e rule 3 permit icmp\n", &at_once), 0);
 }
 
-static void a_clock_that_goes_back_changes_neither_the_order_nor_what_waits(void **state)
+unit_test(a_clock_that_goes_back_changes_neither_the_order_nor_what_waits)
 {
     start_anew(A);
     assert_int_equal(commit_lines("set port p0 mtu 3000", &at_once), 0);
@@ -703,7 +706,7 @@ static void assert_replays(const char *text, const char *wanted)
     assert_now(wanted);
 }
 
-static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **state)
+unit_test(the_last_fifty_are_kept_and_replay_to_the_state_they_had)
 {
     char *past[70], back[12];
     struct text t = {0}, text[REVISIONS_MAX] = {{0}};
@@ -742,7 +745,7 @@ static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **stat
 
 // `save` writes the running configuration: no note is needed. An edit of the file is noted at the
 // next commit.
-static void a_file_that_says_what_runs_is_not_noted(void **state)
+unit_test(a_file_that_says_what_runs_is_not_noted)
 {
     struct text t = {0};
 
@@ -789,27 +792,5 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_committed_is_there_after_a_restart_until_the_file_is_changed),
-        cmocka_unit_test(a_file_that_says_what_runs_is_not_noted),
-        cmocka_unit_test(an_unconfirmed_commit_is_not_what_a_restart_begins_with),
-        cmocka_unit_test(what_nobody_confirms_goes_back),
-        cmocka_unit_test(a_commit_of_the_same_session_confirms_and_of_no_other),
-        cmocka_unit_test(without_a_session_the_same_person_confirms),
-        cmocka_unit_test(what_was_rolled_back_is_never_the_one_before),
-        cmocka_unit_test(a_full_disk_refuses_the_commit_and_changes_nothing),
-        cmocka_unit_test(what_a_manager_refuses_leaves_no_revision),
-        cmocka_unit_test(death_at_any_step_leaves_the_old_or_the_new_configuration),
-        cmocka_unit_test_prestate(death_at_any_step_leaves_the_old_or_the_new_configuration,
-                                  (void *)1),
-        cmocka_unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside),
-        cmocka_unit_test(a_name_out_of_range_or_a_pipe_is_left_aside),
-        cmocka_unit_test(a_revision_of_an_older_schema_is_refused_by_name_and_others_remain),
-        cmocka_unit_test(retired_settings_of_a_file_are_passed_over),
-        cmocka_unit_test(retired_settings_of_a_revision_are_passed_over),
-        cmocka_unit_test(what_acl_manager_refuses_is_not_committed),
-        cmocka_unit_test(a_clock_that_goes_back_changes_neither_the_order_nor_what_waits),
-        cmocka_unit_test(the_last_fifty_are_kept_and_replay_to_the_state_they_had),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return unit_tests_run(set_up, tear_down);
 }

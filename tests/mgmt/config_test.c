@@ -3,11 +3,7 @@
 //
 // The real code parses, checks, prints and compares with the real schema. Random configurations
 // must survive printing, parsing and differences.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +12,11 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "config/model.h"
-#include "core/thread.h"
 #include "model/model.h"
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+#include "tests/unit.h"
 
 // Possible first words of a line, in the order of the schema.
 #define TOP_WORDS                                                                                  \
@@ -96,12 +92,12 @@ static const char full[] = "set memory 512\n"
                            "set forwarding idle performance\n"
                            "set netlink receive-buffer 4096\n";
 
-static void canonical_text_comes_back_byte_by_byte(void **state)
+unit_test(canonical_text_comes_back_byte_by_byte)
 {
     assert_prints(full, full);
 }
 
-static void lines_in_any_order_with_several_values_print_canonically(void **state)
+unit_test(lines_in_any_order_with_several_values_print_canonically)
 {
     assert_prints("# a comment\n\n"
                   "\tset vport v40 vlan 40 port p0   # behind a line\n"
@@ -116,7 +112,7 @@ static void lines_in_any_order_with_several_values_print_canonically(void **stat
                   "set thread 1 forwarder port p0 rx-queue 10\n");
 }
 
-static void quotes_and_backslashes_survive(void **state)
+unit_test(quotes_and_backslashes_survive)
 {
     assert_prints("set port p0 devargs \"a \\\"b\\\" c\\\\de\"\n",
                   "set port p0 devargs \"a \\\"b\\\" c\\\\de\"\n");
@@ -125,7 +121,7 @@ static void quotes_and_backslashes_survive(void **state)
 }
 
 // In a line or in JSON: otherwise a line printed later would be two, or a terminal would obey it.
-static void a_value_is_text_of_one_line(void **state)
+unit_test(a_value_is_text_of_one_line)
 {
     static const char *const row[][3] = {// in a line, in JSON, as shown
                                          {"x\\ny", "x\\ny", NULL},
@@ -163,7 +159,7 @@ static void a_value_is_text_of_one_line(void **state)
     }
 }
 
-static void a_retired_setting_is_refused_and_its_replacement_named(void **state)
+unit_test(a_retired_setting_is_refused_and_its_replacement_named)
 {
     static const char *const row[][3] = { // line, JSON, replacement
         {"set snmp agentx /x", "{\"kamuee:snmp\": {\"agentx\": \"/x\"}}", "kamuee-snmp"},
@@ -215,12 +211,13 @@ static void assert_told(const char *line, bool is)
         fail_msg("%s: %s", line, text_str(&told));
 }
 
-static void what_a_former_version_kept_is_read_without_retired_settings(void **state)
+unit_test(what_a_former_version_kept_is_read_without_retired_settings)
 {
     struct lyd_node *tree = NULL;
     struct errors e = {0};
     struct text t = {0};
 
+    log_set_level(LOG_LEVEL_INFO);
     log_set_sink(hear);
     config_read_kept(&tree,
                      "set snmp agentx /x link-notifications false\nset port p0 devargs x\n"
@@ -259,7 +256,7 @@ static void what_a_former_version_kept_is_read_without_retired_settings(void **s
     lyd_free_all(tree);
 }
 
-static void delete_removes_a_value_an_entry_or_one_of_many(void **state)
+unit_test(delete_removes_a_value_an_entry_or_one_of_many)
 {
     assert_prints(
         "set port p0 devargs net_null0\nset port p0 mtu 9000\nset port p1 devargs net_null1\n"
@@ -273,7 +270,7 @@ static void delete_removes_a_value_an_entry_or_one_of_many(void **state)
         "set port p0 devargs x\n");
 }
 
-static void delete_of_what_is_not_there_is_refused(void **state)
+unit_test(delete_of_what_is_not_there_is_refused)
 {
     assert_string_equal(
         errors_of(
@@ -283,7 +280,7 @@ static void delete_of_what_is_not_there_is_refused(void **state)
         "c:4: port p0 devargs y is not configured, so there is nothing to delete");
 }
 
-static void each_wrong_line_says_what_was_expected(void **state)
+unit_test(each_wrong_line_says_what_was_expected)
 {
     static const char *const table[][2] = {
         {"set port p5 mtu 99999", "c:1: port p5: 'mtu' is '99999', expected 68..9600 (bytes)"},
@@ -476,7 +473,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
         assert_string_equal(errors_of(table[i][0]), table[i][1]);
 }
 
-static void more_entries_than_there_is_room_for_are_refused(void **state)
+unit_test(more_entries_than_there_is_room_for_are_refused)
 {
     char *said = errors_of("set sflow collector 10.0.0.1 port 1\nset sflow collector 10.0.0.2 port "
                            "1\nset sflow collector 10.0.0.3 port 1\n"
@@ -489,7 +486,7 @@ static void more_entries_than_there_is_room_for_are_refused(void **state)
     assert_non_null(strstr(said, "sflow: 5 'collector' are configured, expected at most 4"));
 }
 
-static void all_errors_are_told_up_to_twenty(void **state)
+unit_test(all_errors_are_told_up_to_twenty)
 {
     struct text t = {0};
 
@@ -503,7 +500,7 @@ static void all_errors_are_told_up_to_twenty(void **state)
     text_free(&t);
 }
 
-static void reference_left_behind_by_a_delete_is_named(void **state)
+unit_test(reference_left_behind_by_a_delete_is_named)
 {
     struct errors e;
     struct lyd_node *tree = read_lines(
@@ -557,7 +554,7 @@ static void tell_changed(const struct lyd_node *from, const struct model *known,
     errors_free(&e);
 }
 
-static void virtual_routers_that_are_known_are_those_read_anew(void **state)
+unit_test(virtual_routers_that_are_known_are_those_read_anew)
 {
     static const char *const lines[] = {
         "set vr a2", "set vr b cpu-weight 3", "delete vr b", "delete vr d9", "delete vr a",
@@ -611,7 +608,7 @@ static void assert_diff(const char *old, const char *new, const char *lines)
     text_free(&t);
 }
 
-static void diff_is_the_lines_that_lead_from_one_to_the_other(void **state)
+unit_test(diff_is_the_lines_that_lead_from_one_to_the_other)
 {
     assert_diff("", full, full);
     assert_diff(full, full, "");
@@ -624,7 +621,7 @@ static void diff_is_the_lines_that_lead_from_one_to_the_other(void **state)
                 "forwarder port p0 rx-queue 0\n");
 }
 
-static void random_configurations_survive_text_and_diff(void **state)
+unit_test(random_configurations_survive_text_and_diff)
 {
     char last[8192] = "";
 
@@ -653,7 +650,7 @@ static void random_configurations_survive_text_and_diff(void **state)
     }
 }
 
-static void spelling_distance_counts_swaps_once(void **state)
+unit_test(spelling_distance_counts_swaps_once)
 {
     assert_int_equal(yang_distance("mtu", "mut"), 1);
     assert_int_equal(yang_distance("port", "port"), 0);
@@ -661,7 +658,7 @@ static void spelling_distance_counts_swaps_once(void **state)
     assert_int_equal(yang_distance("kitten", "sitting"), 3);
 }
 
-static void names_sort_naturally(void **state)
+unit_test(names_sort_naturally)
 {
     assert_true(natural_compare("p2", "p10") < 0);
     assert_true(natural_compare("p10", "p2") > 0);
@@ -672,42 +669,4 @@ static void names_sort_naturally(void **state)
     assert_int_equal(natural_compare("p01", "p1"), 0);
     assert_true(natural_compare("p0", "p00x") < 0);
     assert_true(natural_compare("p99999999999999999999998", "p99999999999999999999999") < 0);
-}
-
-static int set_up(void **state)
-{
-    char err[256];
-
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    return yang_load(err, sizeof err);
-}
-
-static int tear_down(void **state)
-{
-    yang_unload();
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(canonical_text_comes_back_byte_by_byte),
-        cmocka_unit_test(lines_in_any_order_with_several_values_print_canonically),
-        cmocka_unit_test(quotes_and_backslashes_survive),
-        cmocka_unit_test(a_value_is_text_of_one_line),
-        cmocka_unit_test(a_retired_setting_is_refused_and_its_replacement_named),
-        cmocka_unit_test(what_a_former_version_kept_is_read_without_retired_settings),
-        cmocka_unit_test(delete_removes_a_value_an_entry_or_one_of_many),
-        cmocka_unit_test(delete_of_what_is_not_there_is_refused),
-        cmocka_unit_test(each_wrong_line_says_what_was_expected),
-        cmocka_unit_test(more_entries_than_there_is_room_for_are_refused),
-        cmocka_unit_test(all_errors_are_told_up_to_twenty),
-        cmocka_unit_test(reference_left_behind_by_a_delete_is_named),
-        cmocka_unit_test(virtual_routers_that_are_known_are_those_read_anew),
-        cmocka_unit_test(diff_is_the_lines_that_lead_from_one_to_the_other),
-        cmocka_unit_test(random_configurations_survive_text_and_diff),
-        cmocka_unit_test(spelling_distance_counts_swaps_once),
-        cmocka_unit_test(names_sort_naturally),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

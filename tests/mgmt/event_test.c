@@ -3,11 +3,7 @@
 //
 // A client reads /restconf/streams/events while fake managers report changes. Each notification
 // must be valid in the schema.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +102,7 @@ static void all_are_as_the_schema_says(unsigned at_least)
     assert_true(n >= at_least);
 }
 
-static void links_neighbors_routes_and_commits_are_told(void **state)
+served_test(links_neighbors_routes_and_commits_are_told)
 {
     int fd = start_listening("");
 
@@ -128,7 +124,7 @@ static void links_neighbors_routes_and_commits_are_told(void **state)
     leave(fd);
 }
 
-static void a_filter_lets_through_what_it_names(void **state)
+served_test(a_filter_lets_through_what_it_names)
 {
     int fd = start_listening("?filter=%2Fkamuee%3Alink-change%5Bport%3D%27p1%27%5D");
 
@@ -139,7 +135,7 @@ static void a_filter_lets_through_what_it_names(void **state)
     leave(fd);
 }
 
-static void what_is_no_filter_is_refused(void **state)
+served_test(what_is_no_filter_is_refused)
 {
     assert_int_equal(ask("GET", "/restconf/streams/events?filter=%5B%5B", NULL), 400);
     assert_said("'filter': syntax error at '[['");
@@ -153,7 +149,7 @@ static void what_is_no_filter_is_refused(void **state)
     assert_false(event_wanted());
 }
 
-static void no_filter_is_evaluated_as_xpath(void **state)
+served_test(no_filter_is_evaluated_as_xpath)
 {
     static const struct {
         const char *filter, *says;
@@ -191,7 +187,7 @@ static void no_filter_is_evaluated_as_xpath(void **state)
     text_free(&t);
 }
 
-static void a_filter_of_several_events_and_leaves(void **state)
+served_test(a_filter_of_several_events_and_leaves)
 {
     int fd = start_listening(
         "?filter=%2Fkamuee%3Aconfiguration-change%5Blines%3D%221%22%5D%20%7C%20"
@@ -209,7 +205,7 @@ static void a_filter_of_several_events_and_leaves(void **state)
     leave(fd);
 }
 
-static void a_listener_that_does_not_read_is_told_what_it_missed(void **state)
+served_test(a_listener_that_does_not_read_is_told_what_it_missed)
 {
     const unsigned many = 20000;
     int fd = start_listening("?filter=%2Fkamuee%3Alink-change");
@@ -228,7 +224,7 @@ static void a_listener_that_does_not_read_is_told_what_it_missed(void **state)
     leave(fd);
 }
 
-static void as_many_listeners_as_there_is_room_for(void **state)
+served_test(as_many_listeners_as_there_is_room_for)
 {
     int fd[EVENT_LISTENERS_MAX];
 
@@ -240,7 +236,7 @@ static void as_many_listeners_as_there_is_room_for(void **state)
     leave(fd[0]);
 }
 
-static void the_server_stops_while_somebody_listens(void **state)
+served_test(the_server_stops_while_somebody_listens)
 {
     int fd = start_listening("");
 
@@ -248,22 +244,4 @@ static void the_server_stops_while_somebody_listens(void **state)
     assert_false(event_wanted());
     close(fd);
     server_start(state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        served(links_neighbors_routes_and_commits_are_told),
-        served(a_filter_lets_through_what_it_names),
-        served(what_is_no_filter_is_refused),
-        served(no_filter_is_evaluated_as_xpath),
-        served(a_filter_of_several_events_and_leaves),
-        served(a_listener_that_does_not_read_is_told_what_it_missed),
-        served(as_many_listeners_as_there_is_room_for),
-        served(the_server_stops_while_somebody_listens),
-    };
-    int r = cmocka_run_group_tests(tests, server_set_up, server_tear_down);
-
-    text_free(&heard);
-    return r;
 }

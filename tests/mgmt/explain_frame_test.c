@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain_frame_test.c - frames built from a specification: lengths, fields and checksums
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/checksum.h"
 #include "packet/explain_frame.h"
+#include "tests/unit.h"
 
 static uint8_t frame[EXPLAIN_FRAME_ROOM];
 
@@ -27,7 +24,7 @@ static unsigned u16(unsigned at)
     return (unsigned)frame[at] << 8 | frame[at + 1];
 }
 
-static void a_frame_is_what_was_said(void **state)
+unit_test(a_frame_is_what_was_said)
 {
     struct packet_spec s = spec_of("10.0.0.1", "10.0.0.2");
 
@@ -51,7 +48,7 @@ static void a_frame_is_what_was_said(void **state)
     assert_int_equal(u16(38), 0); // a later fragment has no header
 }
 
-static void headers_alone_are_padded_as_ethernet_does(void **state)
+unit_test(headers_alone_are_padded_as_ethernet_does)
 {
     struct packet_spec s = spec_of("10.0.0.1", "10.0.0.2");
 
@@ -74,7 +71,7 @@ static void adds_up(uint8_t family, uint8_t proto, unsigned at, unsigned len)
     assert_int_equal(checksum_finish(checksum_add(sum, frame + at, len)), 0);
 }
 
-static void checksums_add_up(void **state)
+unit_test(checksums_add_up)
 {
     static const uint8_t protos[] = {1, 6, 17, 58};
     struct packet_spec s4 = spec_of("10.0.0.1", "10.0.0.2"),
@@ -92,7 +89,7 @@ static void checksums_add_up(void **state)
         }
 }
 
-static void an_ipv6_fragment_has_its_header(void **state)
+unit_test(an_ipv6_fragment_has_its_header)
 {
     struct packet_spec s = spec_of("2001:db8::1", "2001:db8::2");
 
@@ -108,7 +105,7 @@ static void an_ipv6_fragment_has_its_header(void **state)
     assert_int_equal(u16(62), 5);
 }
 
-static void protocols_have_names(void **state)
+unit_test(protocols_have_names)
 {
     assert_int_equal(explain_protocol("icmp", IP4), 1);
     assert_int_equal(explain_protocol("icmp", IP6), 58);
@@ -116,16 +113,4 @@ static void protocols_have_names(void **state)
     assert_int_equal(explain_protocol("255", IP4), 255);
     assert_int_equal(explain_protocol("256", IP4), -1);
     assert_int_equal(explain_protocol("ipx", IP4), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_is_what_was_said),
-        cmocka_unit_test(headers_alone_are_padded_as_ethernet_does),
-        cmocka_unit_test(checksums_add_up),
-        cmocka_unit_test(an_ipv6_fragment_has_its_header),
-        cmocka_unit_test(protocols_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flow_test.c - sFlow and IPFIX datagrams byte by byte; the flow cache against a naive model;
 // frames cut at any length
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +10,7 @@
 #include "export/ipfix_write.h"
 #include "export/sample_packet.h"
 #include "export/sflow_write.h"
+#include "tests/unit.h"
 
 static void assert_bytes(const struct text *t, const uint8_t *wanted, size_t n)
 {
@@ -23,7 +20,7 @@ static void assert_bytes(const struct text *t, const uint8_t *wanted, size_t n)
             fail_msg("byte %zu is %02x, expected %02x", i, (uint8_t)t->s[i], wanted[i]);
 }
 
-static void an_sflow_packet_is_written_as_specified(void **state)
+unit_test(an_sflow_packet_is_written_as_specified)
 {
     static const uint8_t wanted[] = {
         0, 0, 0, 5,    0, 0, 0,    1,    192, 0, 2, 1,    0,  0, 0, 0,
@@ -62,7 +59,7 @@ static void an_sflow_packet_is_written_as_specified(void **state)
     text_free(&t);
 }
 
-static void the_largest_sflow_sample_is_not_larger_than_promised(void **state)
+unit_test(the_largest_sflow_sample_is_not_larger_than_promised)
 {
     const struct ip_addr agent = {.family = IP6};
     uint8_t frame[SFLOW_HEADER_MAX + 50] = {0};
@@ -95,7 +92,7 @@ static const struct flow flow6 = {.key = {.src = {.family = IP6, .b = {0x20, 1}}
                                   .first_ms = 1000,
                                   .last_ms = 2000};
 
-static void an_ipfix_message_is_written_as_the_rfc_has_it(void **state)
+unit_test(an_ipfix_message_is_written_as_the_rfc_has_it)
 {
     static const uint8_t head[] = {0, 10, 0, 183, 1,   2, 3, 4, 0,  0, 0, 9,  0, 0, 0,
                                    1, 0,  2, 0,   132, 1, 0, 0, 15, 0, 8, 0,  4, 0, 12,
@@ -193,7 +190,7 @@ static void naive_add(unsigned k, uint32_t bytes, uint64_t now, uint64_t active)
     naive[k].order = ++order;
 }
 
-static void the_flow_cache_does_what_a_naive_one_does(void **state)
+unit_test(the_flow_cache_does_what_a_naive_one_does)
 {
     struct flow_cache *c = flow_cache_new(ROOM, tell);
     uint64_t dice = 1, now = 5;
@@ -231,7 +228,7 @@ static void the_flow_cache_does_what_a_naive_one_does(void **state)
 
 // --- frames -------------------------------------------------------------------------------------
 
-static void frames_cut_anywhere_are_read_as_far_as_they_go(void **state)
+unit_test(frames_cut_anywhere_are_read_as_far_as_they_go)
 {
     uint8_t frame[200] = {[12] = 0x88, 0xa8, 0, 9,   0x81, 0, 0, 5,  8, 0, 0x45, 0x10, 0,    60,  0,
                           0,           0x40, 0, 64,  6,    0, 0, 10, 0, 0, 1,    10,   0,    0,   2,
@@ -254,7 +251,7 @@ static void frames_cut_anywhere_are_read_as_far_as_they_go(void **state)
     assert_true(p.src.family == IP4 && !p.sport && !p.dport && !p.tcp_flags);
 }
 
-static void ports_of_ipv6_and_the_type_of_icmp_are_read(void **state)
+unit_test(ports_of_ipv6_and_the_type_of_icmp_are_read)
 {
     uint8_t frame[100] = {[12] = 0x86, 0xdd, 0x6b, 0x80,        0, 0,        0,  16, 17,
                           64,          0x20, 1,    [38] = 0x20, 2, [54] = 0, 53, 1,  0};
@@ -271,7 +268,7 @@ static void ports_of_ipv6_and_the_type_of_icmp_are_read(void **state)
 }
 
 // After each header and after all of them; sample_packet.c reads headers as access lists do.
-static void ports_behind_ipv6_extension_headers_are_read(void **state)
+unit_test(ports_behind_ipv6_extension_headers_are_read)
 {
     static const struct {
         const char *name;
@@ -305,18 +302,4 @@ static void ports_behind_ipv6_extension_headers_are_read(void **state)
         if (p.proto != row[i].proto)
             fail_msg("%s: protocol %u", row[i].name, p.proto);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_sflow_packet_is_written_as_specified),
-        cmocka_unit_test(the_largest_sflow_sample_is_not_larger_than_promised),
-        cmocka_unit_test(an_ipfix_message_is_written_as_the_rfc_has_it),
-        cmocka_unit_test(the_flow_cache_does_what_a_naive_one_does),
-        cmocka_unit_test(frames_cut_anywhere_are_read_as_far_as_they_go),
-        cmocka_unit_test(ports_of_ipv6_and_the_type_of_icmp_are_read),
-        cmocka_unit_test(ports_behind_ipv6_extension_headers_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

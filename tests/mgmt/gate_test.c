@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gate_test.c - raw bytes at the server's door: ends of requests, permitted bodies, limits of a
 // peer
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
@@ -75,7 +71,7 @@ static int say(const char *bytes, size_t n)
 
 // --- ends of requests ---------------------------------------------------------------------------
 
-static void what_others_might_read_otherwise_is_refused(void **state)
+served_test(what_others_might_read_otherwise_is_refused)
 {
     static const char *const bad[] = {
         PUT_MTU "Content-Length: 19\r\nContent-Length: 19\r\n\r\n{\"kamuee:mtu\":1400}",
@@ -135,7 +131,7 @@ static void what_others_might_read_otherwise_is_refused(void **state)
 }
 
 // evhttp reads no body of HEAD and TRACE: its content used to become the next request.
-static void a_body_is_never_the_next_request(void **state)
+served_test(a_body_is_never_the_next_request)
 {
     static const char inner[] = "DELETE " MTU " HTTP/1.1\r\nHost: k\r\n\r\n";
     static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT", "DELETE"};
@@ -158,7 +154,7 @@ static void a_body_is_never_the_next_request(void **state)
     text_free(&t);
 }
 
-static void requests_in_any_pieces_are_answered_in_their_order(void **state)
+served_test(requests_in_any_pieces_are_answered_in_their_order)
 {
     static const char all[] = GET_MTU PUT_MTU
         "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"kam\r\ne\r\nuee:mtu\":1400}\r\n0\r\nX: "
@@ -185,7 +181,7 @@ static void requests_in_any_pieces_are_answered_in_their_order(void **state)
     }
 }
 
-static void a_header_without_an_end_is_refused(void **state)
+served_test(a_header_without_an_end_is_refused)
 {
     struct text t = {0};
 
@@ -249,7 +245,7 @@ static void ask_as_reader(gid_t gid, const char *head, size_t body)
     close(told[0]);
 }
 
-static void a_body_that_the_role_forbids_is_refused_before_it_comes(void **state)
+served_test(a_body_that_the_role_forbids_is_refused_before_it_comes)
 {
     const struct group *g = getgrnam("staff");
     struct text t = {0};
@@ -260,9 +256,7 @@ static void a_body_that_the_role_forbids_is_refused_before_it_comes(void **state
     assert_int_equal(chmod(dir, 0755), 0);
     free(dir);
     gid_t staff = g->gr_gid;
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
-                         "{\"kamuee:input\":{\"line\":[\"set api group read-only staff\"]}}"),
-                     200);
+    assert_int_equal(call("configure", "\"line\":[\"set api group read-only staff\"]"), 200);
     static const char *const methods[] = {"PATCH", "PUT", "POST"};
     for (unsigned i = 0; i < 3; i++) {
         text_clear(&t);
@@ -283,7 +277,7 @@ static void a_body_that_the_role_forbids_is_refused_before_it_comes(void **state
     text_free(&t);
 }
 
-static void what_a_peer_may_send_at_a_time_is_bounded(void **state)
+served_test(what_a_peer_may_send_at_a_time_is_bounded)
 {
     int fd[PEER_BODIES + 1];
     struct text t = {0};
@@ -332,7 +326,7 @@ static size_t push(int fd, const char *request)
 }
 
 // While an answer waits, further requests stay in the kernel's buffer, however small they are.
-static void what_comes_while_an_answer_waits_is_not_read(void **state)
+served_test(what_comes_while_an_answer_waits_is_not_read)
 {
     static const char stream[] = "GET /restconf/streams/events HTTP/1.1\r\nHost: k\r\n\r\n";
     static const char head[] = "GET " MTU " HTTP/1.1\r\nHost: k\r\nX: ";
@@ -358,7 +352,7 @@ static void what_comes_while_an_answer_waits_is_not_read(void **state)
 }
 
 // All requests that a client sends ahead are answered, in order, when it reads.
-static void what_was_not_read_is_answered_later(void **state)
+served_test(what_was_not_read_is_answered_later)
 {
     enum { ASKED = 3000 };
     struct text t = {0};
@@ -389,7 +383,7 @@ static void what_was_not_read_is_answered_later(void **state)
     text_free(&t);
 }
 
-static void a_peer_with_too_many_connections_loses_the_most_silent_one(void **state)
+served_test(a_peer_with_too_many_connections_loses_the_most_silent_one)
 {
     int fd[PEER_LIVE_LOCAL + 5];
 
@@ -408,23 +402,4 @@ static void a_peer_with_too_many_connections_loses_the_most_silent_one(void **st
     assert_int_equal(http_stats()->refused[REFUSED_CONNECTIONS], 5);
     for (unsigned i = 0; i < 5; i++)
         close(fd[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        served(what_others_might_read_otherwise_is_refused),
-        served(a_body_is_never_the_next_request),
-        served(requests_in_any_pieces_are_answered_in_their_order),
-        served(a_header_without_an_end_is_refused),
-        served(a_body_that_the_role_forbids_is_refused_before_it_comes),
-        served(what_a_peer_may_send_at_a_time_is_bounded),
-        served(what_comes_while_an_answer_waits_is_not_read),
-        served(what_was_not_read_is_answered_later),
-        served(a_peer_with_too_many_connections_loses_the_most_silent_one),
-    };
-    int r = cmocka_run_group_tests(tests, server_set_up, server_tear_down);
-
-    text_free(&got);
-    return r;
 }

@@ -3,21 +3,16 @@
 //
 // One configuration has every leaf of the schema at a value that is not its default. Each leaf in
 // turn is removed, or gets another value if it is mandatory: the change must make a step.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/change.h"
 #include "config/config_running.h"
-#include "fake/fake_managers.h"
-#include "core/thread.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+#include "tests/unit.h"
 
 static const char everything[] =
     "set memory 512\nset huge-pages never\nset log-level debug\nset fib-engine lpm\n"
@@ -311,7 +306,7 @@ static unsigned try_leaves(struct walk *w, const struct lysc_node *parent)
     return n;
 }
 
-static void each_leaf_makes_a_step(void **state)
+unit_test(each_leaf_makes_a_step)
 {
     struct walk w = {.tree = tree_of(everything)};
     struct errors e = {0};
@@ -348,7 +343,7 @@ static void expect_order(const struct model *from, const struct model *to, const
 }
 
 // Used objects come before their users, and go after them.
-static void steps_come_in_the_safe_order(void **state)
+unit_test(steps_come_in_the_safe_order)
 {
     struct lyd_node *tree = tree_of(everything), *none = tree_of("");
     struct errors e = {0};
@@ -403,7 +398,7 @@ static void steps_come_in_the_safe_order(void **state)
 }
 
 // Commits are stored as text, and the next start reads it.
-static void what_is_printed_is_read_as_the_same(void **state)
+unit_test(what_is_printed_is_read_as_the_same)
 {
     struct lyd_node *tree = tree_of(everything), *again;
     struct text t = {0}, u = {0};
@@ -419,7 +414,7 @@ static void what_is_printed_is_read_as_the_same(void **state)
 }
 
 // A difference as lines turns one configuration into the other, including keywordless leaves.
-static void a_difference_as_lines_makes_the_other(void **state)
+unit_test(a_difference_as_lines_makes_the_other)
 {
     struct lyd_node *old = tree_of("set policer s kind srtcm cir 1M cbs 9000\n"
                                    "set policer s exceed drop\nset policer s conform drop\n"),
@@ -436,30 +431,4 @@ static void a_difference_as_lines_makes_the_other(void **state)
     lyd_free_all(new);
     text_free(&lines);
     text_free(&rest);
-}
-
-static int set_up(void **state)
-{
-    char err[256];
-
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    fake_reset();
-    return yang_load(err, sizeof err);
-}
-
-static int tear_down(void **state)
-{
-    yang_unload();
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_leaf_makes_a_step),
-        cmocka_unit_test(steps_come_in_the_safe_order),
-        cmocka_unit_test(what_is_printed_is_read_as_the_same),
-        cmocka_unit_test(a_difference_as_lines_makes_the_other),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

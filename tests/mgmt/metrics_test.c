@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metrics_test.c - GET /metrics from a client's side: formats, escapes, contents
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +15,7 @@
 #include "test_server.h"
 #include "table/counter.h"
 
-static void the_client_chooses_the_format(void **state)
+unit_test(the_client_chooses_the_format)
 {
     static const struct {
         const char *accept;
@@ -45,7 +41,7 @@ static void the_client_chooses_the_format(void **state)
             fail_msg("Accept: %s", row[i].accept ? row[i].accept : "(none)");
 }
 
-static void labels_are_escaped_and_types_named(void **state)
+unit_test(labels_are_escaped_and_types_named)
 {
     struct metrics m = {.openmetrics = true};
 
@@ -75,7 +71,7 @@ static void labels_are_escaped_and_types_named(void **state)
 }
 
 // A list with a rule of its own and a file, and a set.
-static void lists_and_sets_have_metrics(void **state)
+unit_test(lists_and_sets_have_metrics)
 {
     struct acl_list_row list = {.name = "edge",
                                 .otherwise = ACL_DENY,
@@ -127,7 +123,7 @@ static void lists_and_sets_have_metrics(void **state)
     text_free(&m.text);
 }
 
-static void members_of_a_lag_have_their_states(void **state)
+served_test(members_of_a_lag_have_their_states)
 {
     static const char *const said[] = {
         "kamuee_lag_members{lag=\"lag0\"} 2\n",
@@ -153,7 +149,7 @@ static void members_of_a_lag_have_their_states(void **state)
 }
 
 // Unused classes have no series.
-static void queues_have_metrics_of_what_was_used(void **state)
+served_test(queues_have_metrics_of_what_was_used)
 {
     static const char *const said[] = {
         "kamuee_queue_rate_bytes_per_second{port=\"p0\"} 125000000\n",
@@ -194,7 +190,7 @@ static void queues_have_metrics_of_what_was_used(void **state)
     text_free(&m.text);
 }
 
-static void every_thing_has_its_metric(void **state)
+served_test(every_thing_has_its_metric)
 {
     static const char *const said[] = {
         "kamuee_port_rx_packets_total{port=\"p0\"} 1099511627776\n",
@@ -226,7 +222,7 @@ static void every_thing_has_its_metric(void **state)
     assert_int_equal(ask("POST", "/metrics", NULL), 405);
 }
 
-static void a_busy_rib_manager_is_an_error_and_a_client_that_leaves_none(void **state)
+served_test(a_busy_rib_manager_is_an_error_and_a_client_that_leaves_none)
 {
     static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -244,18 +240,4 @@ static void a_busy_rib_manager_is_an_error_and_a_client_that_leaves_none(void **
     for (int k = 0; k < 20; k++)
         event_base_loop(loop, EVLOOP_NONBLOCK);
     assert_int_equal(ask("GET", "/metrics", NULL), 200);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_client_chooses_the_format),
-        cmocka_unit_test(labels_are_escaped_and_types_named),
-        cmocka_unit_test(lists_and_sets_have_metrics),
-        served(members_of_a_lag_have_their_states),
-        served(queues_have_metrics_of_what_was_used),
-        served(every_thing_has_its_metric),
-        served(a_busy_rib_manager_is_an_error_and_a_client_that_leaves_none),
-    };
-    return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
 }

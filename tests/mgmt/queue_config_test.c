@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // queue_config_test.c - queues of ports in the configuration: built-in profiles, refusals and their
 // words, live changes only on the affected ports
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +9,11 @@
 #include "config/change.h"
 #include "config/config.h"
 #include "config/feature_config.h"
-#include "core/thread.h"
 #include "feature/queue.h"
 #include "fake/fake_managers.h"
 #include "fake/fake_queue.h"
 #include "yang/config_tree.h"
-#include "yang/yang.h"
+#include "tests/unit.h"
 
 static struct text said;
 
@@ -79,7 +74,7 @@ static const char *calls_between(const char *from, const char *to)
                     "set vport v1 port p1 vlan 1\nset vport v2 port p1 vlan 2\n"                   \
                     "set interface v1 vr red\nset interface v2 vr blue\n"
 
-static void one_line_makes_a_shaper_with_eight_classes(void **state)
+unit_test(one_line_makes_a_shaper_with_eight_classes)
 {
     assert_string_equal(calls_between(PORT, PORT "set port p1 queue rate 100M\n"),
                         "set-queue p1\n");
@@ -109,7 +104,7 @@ static void one_line_makes_a_shaper_with_eight_classes(void **state)
     assert_int_equal(queue_config_check(c), 0);
 }
 
-static void the_built_in_class_map_is_that_of_rfc_4594_and_rfc_8622(void **state)
+unit_test(the_built_in_class_map_is_that_of_rfc_4594_and_rfc_8622)
 {
     calls_between("", PORT "set port p1 queue\n");
     const struct class_map *map = &fake_queue("p1")->map;
@@ -132,7 +127,7 @@ static void the_built_in_class_map_is_that_of_rfc_4594_and_rfc_8622(void **state
     assert_false(map->remarks_pcp);
 }
 
-static void a_class_map_says_what_differs(void **state)
+unit_test(a_class_map_says_what_differs)
 {
     calls_between("", PORT "set class-map m dscp ef class 0\nset class-map m dscp 7 class 5\n"
                            "set class-map m other 7\nset class-map m remark-pcp class 6 pcp 3\n"
@@ -148,7 +143,7 @@ static void a_class_map_says_what_differs(void **state)
     assert_memory_equal(map->pcp_of_class, pcp, sizeof pcp);
 }
 
-static void a_profile_says_what_differs_and_rates_follow_the_maximum(void **state)
+unit_test(a_profile_says_what_differs_and_rates_follow_the_maximum)
 {
     calls_between(
         "", RED "set queue-profile p class 1 rate-percent 50\n"
@@ -180,7 +175,7 @@ static void a_profile_says_what_differs_and_rates_follow_the_maximum(void **stat
     assert_int_equal(fake_queue("p1")->other.class[1].rate_bps, 300000000);
 }
 
-static void a_slow_client_may_have_four_frames_waiting(void **state)
+unit_test(a_slow_client_may_have_four_frames_waiting)
 {
     calls_between("", PORT "set port p1 queue rate 64k\n");
     const struct queue_client_config *c = &fake_queue("p1")->other;
@@ -189,7 +184,7 @@ static void a_slow_client_may_have_four_frames_waiting(void **state)
     assert_int_equal(c->class[0].rate_bps, 8000); // not 6400, which cannot be enforced
 }
 
-static void without_a_rate_limits_follow_the_links_speed(void **state)
+unit_test(without_a_rate_limits_follow_the_links_speed)
 {
     calls_between("", PORT "set port p1 queue\n"); // 10 Gb/s
     assert_int_equal(fake_queue("p1")->rate_bps, 0);
@@ -198,7 +193,7 @@ static void without_a_rate_limits_follow_the_links_speed(void **state)
 
 // --- refusals ------------------------------------------------------------------------------------
 
-static void more_guarantees_than_the_rate_are_refused_with_the_arithmetic(void **state)
+unit_test(more_guarantees_than_the_rate_are_refused_with_the_arithmetic)
 {
     assert_string_equal(
         refusal(VPORTS "set port p1 queue rate 1G\n"
@@ -212,7 +207,7 @@ static void more_guarantees_than_the_rate_are_refused_with_the_arithmetic(void *
                         "");
 }
 
-static void rates_that_cannot_be_kept_are_refused(void **state)
+unit_test(rates_that_cannot_be_kept_are_refused)
 {
     assert_string_equal(refusal(PORT "set port p1 queue rate 0\n"),
                         "line 2: port p1: queue rate is 0, expected at least 8k bits/s\n");
@@ -237,7 +232,7 @@ static void rates_that_cannot_be_kept_are_refused(void **state)
     assert_non_null(strstr(refusal(PORT "set port p1 queue other weight 129\n"), "0..128"));
 }
 
-static void limits_below_a_frame_are_refused(void **state)
+unit_test(limits_below_a_frame_are_refused)
 {
     assert_string_equal(refusal(RED "set port p1 queue vr red limit 1k\n"),
                         "line 4: port p1: queue vr red: 'limit' is 1000 bytes, expected at least "
@@ -248,7 +243,7 @@ static void limits_below_a_frame_are_refused(void **state)
                         "9046, the longest frame of port p1\n");
 }
 
-static void a_client_must_send_by_the_port(void **state)
+unit_test(a_client_must_send_by_the_port)
 {
     assert_string_equal(
         refusal(PORT "set vr red table 7\nset port p1 queue vr red weight 3\n"),
@@ -264,7 +259,7 @@ static void a_client_must_send_by_the_port(void **state)
                         "");
 }
 
-static void a_lag_has_its_queues_at_its_members(void **state)
+unit_test(a_lag_has_its_queues_at_its_members)
 {
 #define LAG "set port p1 devargs net_null1\nset port lag0 lag member p1\n"                         \
             "set vr red table 7\nset interface lag0 vr red\n"
@@ -275,7 +270,7 @@ static void a_lag_has_its_queues_at_its_members(void **state)
 #undef LAG
 }
 
-static void what_is_not_there_is_refused_and_so_is_deleting_what_is_in_use(void **state)
+unit_test(what_is_not_there_is_refused_and_so_is_deleting_what_is_in_use)
 {
     assert_non_null(strstr(refusal(PORT "set port p1 queue profile nosuch\n"), "nosuch"));
     assert_non_null(strstr(refusal(PORT "set port p1 queue class-map nosuch\n"), "nosuch"));
@@ -291,7 +286,7 @@ static void what_is_not_there_is_refused_and_so_is_deleting_what_is_in_use(void 
     assert_non_null(strstr(refusal("set queue-profile default class 3 weight 3\n"), "built in"));
 }
 
-static void class_maps_that_contradict_themselves_are_refused(void **state)
+unit_test(class_maps_that_contradict_themselves_are_refused)
 {
     assert_string_equal(
         refusal("set class-map m dscp ef class 1\nset class-map m dscp 46 class 2\n"),
@@ -303,7 +298,7 @@ static void class_maps_that_contradict_themselves_are_refused(void **state)
     assert_non_null(strstr(refusal("set class-map m dscp ef class 8\n"), "0..7"));
 }
 
-static void profiles_that_cannot_work_are_refused(void **state)
+unit_test(profiles_that_cannot_work_are_refused)
 {
     assert_string_equal(refusal("set queue-profile q class 6 flows 100\n"),
                         "line 1: queue-profile q: class 6 flows is '100', expected a power of two "
@@ -317,7 +312,7 @@ static void profiles_that_cannot_work_are_refused(void **state)
     assert_non_null(strstr(refusal("set queue-profile q class 3 limit-time 50\n"), "50ms"));
 }
 
-static void a_strict_class_without_a_rate_is_worth_a_note(void **state)
+unit_test(a_strict_class_without_a_rate_is_worth_a_note)
 {
     struct model *a = model_of(""), *b = model_of("set queue-profile q class 2 strict\n");
     struct errors notes = {0};
@@ -335,7 +330,7 @@ static void a_strict_class_without_a_rate_is_worth_a_note(void **state)
 
 // --- changes -------------------------------------------------------------------------------------
 
-static void every_value_changes_live(void **state)
+unit_test(every_value_changes_live)
 {
     static const char base[] = VPORTS "set port p1 queue rate 1G\n"
                                       "set port p1 queue vr red guarantee 100M\n";
@@ -358,7 +353,7 @@ static void every_value_changes_live(void **state)
     assert_null(fake_queue("p1"));
 }
 
-static void a_profile_or_class_map_reaches_the_ports_that_use_it(void **state)
+unit_test(a_profile_or_class_map_reaches_the_ports_that_use_it)
 {
 #define PORTS PORT "set port p2 devargs net_null2\nset port p3 devargs net_null3\n"                \
                    "set port p1 queue\nset port p2 queue profile q\nset port p3 queue class-map m\n"
@@ -373,7 +368,7 @@ static void a_profile_or_class_map_reaches_the_ports_that_use_it(void **state)
 #undef PORTS
 }
 
-static void a_queue_goes_before_what_it_names_and_comes_after(void **state)
+unit_test(a_queue_goes_before_what_it_names_and_comes_after)
 {
     static const char with[] = VPORTS "set port p1 queue vport v1 weight 3\n"
                                       "set port p1 queue vr blue weight 3\n";
@@ -396,7 +391,7 @@ static void a_queue_goes_before_what_it_names_and_comes_after(void **state)
 }
 
 // Each call of the change fails once: afterwards the old state is back.
-static void a_change_that_fails_leaves_the_queues_as_they_were(void **state)
+unit_test(a_change_that_fails_leaves_the_queues_as_they_were)
 {
     struct model *empty = model_of(""),
                  *a = model_of(VPORTS "set port p1 queue vport v1 weight 3\n"
@@ -428,46 +423,4 @@ static void a_change_that_fails_leaves_the_queues_as_they_were(void **state)
     model_free(empty);
     model_free(a);
     model_free(b);
-}
-
-static int set_up(void **state)
-{
-    char err[256];
-
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    fake_reset();
-    return yang_load(err, sizeof err);
-}
-
-static int tear_down(void **state)
-{
-    text_free(&said);
-    yang_unload();
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_line_makes_a_shaper_with_eight_classes),
-        cmocka_unit_test(the_built_in_class_map_is_that_of_rfc_4594_and_rfc_8622),
-        cmocka_unit_test(a_class_map_says_what_differs),
-        cmocka_unit_test(a_profile_says_what_differs_and_rates_follow_the_maximum),
-        cmocka_unit_test(a_slow_client_may_have_four_frames_waiting),
-        cmocka_unit_test(without_a_rate_limits_follow_the_links_speed),
-        cmocka_unit_test(more_guarantees_than_the_rate_are_refused_with_the_arithmetic),
-        cmocka_unit_test(rates_that_cannot_be_kept_are_refused),
-        cmocka_unit_test(limits_below_a_frame_are_refused),
-        cmocka_unit_test(a_client_must_send_by_the_port),
-        cmocka_unit_test(a_lag_has_its_queues_at_its_members),
-        cmocka_unit_test(what_is_not_there_is_refused_and_so_is_deleting_what_is_in_use),
-        cmocka_unit_test(class_maps_that_contradict_themselves_are_refused),
-        cmocka_unit_test(profiles_that_cannot_work_are_refused),
-        cmocka_unit_test(a_strict_class_without_a_rate_is_worth_a_note),
-        cmocka_unit_test(every_value_changes_live),
-        cmocka_unit_test(a_profile_or_class_map_reaches_the_ports_that_use_it),
-        cmocka_unit_test(a_queue_goes_before_what_it_names_and_comes_after),
-        cmocka_unit_test(a_change_that_fails_leaves_the_queues_as_they_were),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

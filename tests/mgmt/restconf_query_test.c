@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_query_test.c - parts of answers, pages, conditional requests
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +48,7 @@ static const char *header(const char *name)
 
 // --- conditions ---------------------------------------------------------------------------------
 
-static void an_edit_of_what_others_changed_is_refused(void **state)
+served_test(an_edit_of_what_others_changed_is_refused)
 {
     char tag[128], line[200], date[128];
 
@@ -89,7 +85,7 @@ static void an_edit_of_what_others_changed_is_refused(void **state)
                      204);
 }
 
-static void what_has_not_changed_is_not_sent_again(void **state)
+served_test(what_has_not_changed_is_not_sent_again)
 {
     char line[200];
 
@@ -108,7 +104,7 @@ static void what_has_not_changed_is_not_sent_again(void **state)
 
 // --- fields -------------------------------------------------------------------------------------
 
-static void only_the_fields_that_are_wanted_come(void **state)
+served_test(only_the_fields_that_are_wanted_come)
 {
     assert_int_equal(ask("GET", PORT "=p0?fields=mtu", NULL), 200);
     assert_string_equal(reply.body.s, "{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000}]}\n");
@@ -129,7 +125,7 @@ static void only_the_fields_that_are_wanted_come(void **state)
                         "[{\"prefix\":\"1.0.0.0/24\",\"hop\":[{\"gateway\":\"10.0.0.1\"}]}]}]}\n");
 }
 
-static void wrong_fields_are_refused(void **state)
+served_test(wrong_fields_are_refused)
 {
     static const char *const wrong[] = {
         "nonsense",         "mtu(",         "mtu(x", "mtu)", "mtu;", "%3Bmtu", "mtu/x", "(mtu)",
@@ -145,7 +141,7 @@ static void wrong_fields_are_refused(void **state)
 
 // Random expressions neither crash nor are misread: an accepted one keeps at most the nodes that it
 // names.
-static void expressions_at_random(void **state)
+unit_test(expressions_at_random)
 {
     static const char alphabet[] = "ab/;()";
     char text[24];
@@ -176,7 +172,7 @@ static void expressions_at_random(void **state)
 
 // --- pages --------------------------------------------------------------------------------------
 
-static void lists_come_in_pages(void **state)
+served_test(lists_come_in_pages)
 {
     assert_int_equal(ask("GET", PORT "?limit=1&fields=name", NULL), 200);
     assert_string_equal(reply.body.s, "{\"kamuee:port\":[{\"name\":\"p0\"}]}\n");
@@ -192,7 +188,7 @@ static void lists_come_in_pages(void **state)
     assert_int_equal(ask("GET", PORT "?offset=-1", NULL), 400);
 }
 
-static void a_page_of_a_long_table_is_no_walk_of_all_of_it(void **state)
+served_test(a_page_of_a_long_table_is_no_walk_of_all_of_it)
 {
     fake_rib_routes = 1000000;
     assert_int_equal(ask("GET", ROUTES "?offset=300&limit=2&fields=route/prefix", NULL), 200);
@@ -202,7 +198,7 @@ static void a_page_of_a_long_table_is_no_walk_of_all_of_it(void **state)
     assert_int_equal(fake_rib_walks, 0);
 }
 
-static void a_query_that_cannot_be_is_refused_whatever_is_read(void **state)
+served_test(a_query_that_cannot_be_is_refused_whatever_is_read)
 {
     static const char *const resource[] = {
         "/restconf",
@@ -231,7 +227,7 @@ static void a_query_that_cannot_be_is_refused_whatever_is_read(void **state)
 
 // --- models of the IETF --------------------------------------------------------------------------
 
-static void state_is_there_in_the_models_of_the_ietf(void **state)
+served_test(state_is_there_in_the_models_of_the_ietf)
 {
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces", NULL), 200);
     assert_said("{\"ietf-interfaces:interfaces\":{\"interface\":[{\"name\":\"p0\",\"type\":\"iana-"
@@ -334,7 +330,7 @@ static json_t *entry(json_t *all, const char *list, size_t i)
 }
 
 // It is written in slices and walked: the answer is complete, for the whole and for any part.
-static void a_large_configuration_comes_whole_and_in_parts(void **state)
+served_test(a_large_configuration_comes_whole_and_in_parts)
 {
     struct text t = {0};
 
@@ -346,9 +342,7 @@ static void a_large_configuration_comes_whole_and_in_parts(void **state)
                     i ? "," : "", i >> 8, i & 255, i + 1, i + 1);
     text_printf(&t, ",\"set acl small rule 1 deny udp from any to any\"]}}");
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure", t.s), 200);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configuration",
-                         "{\"kamuee:input\":{\"format\":\"json\"}}"),
-                     200);
+    assert_int_equal(call("configuration", "\"format\":\"json\""), 200);
     json_t *out = json_loads(reply.body.s, 0, NULL),
            *text = json_object_get(json_object_get(out, "kamuee:output"), "text");
     json_t *all = json_loads(json_string_value(text), 0, NULL),
@@ -388,7 +382,7 @@ static void a_large_configuration_comes_whole_and_in_parts(void **state)
     text_free(&t);
 }
 
-static void a_large_configuration_is_read_as_it_was(void **state)
+served_test(a_large_configuration_is_read_as_it_was)
 {
     struct text t = {0};
     int fd;
@@ -420,23 +414,4 @@ static void a_large_configuration_is_read_as_it_was(void **state)
     }
     assert_int_equal(ask("GET", "/restconf/data/kamuee:acl", NULL), 200);
     text_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        served(an_edit_of_what_others_changed_is_refused),
-        served(what_has_not_changed_is_not_sent_again),
-        served(only_the_fields_that_are_wanted_come),
-        served(wrong_fields_are_refused),
-        cmocka_unit_test(expressions_at_random),
-        served(lists_come_in_pages),
-        served(a_query_that_cannot_be_is_refused_whatever_is_read),
-        served(a_page_of_a_long_table_is_no_walk_of_all_of_it),
-        served(state_is_there_in_the_models_of_the_ietf),
-        served(a_large_configuration_comes_whole_and_in_parts),
-        served(a_large_configuration_is_read_as_it_was),
-    };
-
-    return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
 }

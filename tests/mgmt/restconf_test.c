@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_test.c - configuration, operations and HTTP from a client's side, managers faked
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <jansson.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +18,7 @@
 
 // --- configuration ------------------------------------------------------------------------------
 
-static void configuration_is_read_at_every_depth(void **state)
+served_test(configuration_is_read_at_every_depth)
 {
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0", NULL), 200);
     assert_string_equal(
@@ -43,7 +39,7 @@ static void configuration_is_read_at_every_depth(void **state)
     assert_string_equal(reply.body.s, "{\"kamuee:port\":[{}]}\n");
 }
 
-static void wrong_paths_are_404_with_the_nearest_name(void **state)
+served_test(wrong_paths_are_404_with_the_nearest_name)
 {
     assert_int_equal(ask("GET", "/restconf/data/kamuee:prot", NULL), 404);
     assert_said("did you mean 'port'?");
@@ -69,7 +65,7 @@ static void wrong_paths_are_404_with_the_nearest_name(void **state)
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0?depth=0", NULL), 400);
 }
 
-static void edits_are_transactions(void **state)
+served_test(edits_are_transactions)
 {
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p2",
                          "{\"kamuee:port\":[{\"name\":\"p2\",\"devargs\":\"net_null2\"}]}"),
@@ -104,7 +100,7 @@ static void edits_are_transactions(void **state)
     assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p2", NULL), 404);
 }
 
-static void wrong_edits_change_nothing_and_say_why(void **state)
+served_test(wrong_edits_change_nothing_and_say_why)
 {
     char *before = strdup(running_text());
 
@@ -151,16 +147,16 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     free(before);
 }
 
-static void refusal_of_a_manager_is_told_and_undone(void **state)
+served_test(refusal_of_a_manager_is_told_and_undone)
 {
     struct text before = {0}, after = {0};
 
     fake_state(&before);
     fake_fail_at = 3; // the MTU of v40 and of p0 have been lowered by then
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
-                         "{\"kamuee:input\":{\"line\":[\"set port p0 mtu 1600\",\"set port p7 "
-                         "devargs net_bad\"]}}"),
-                     409);
+    assert_int_equal(
+        call("configure",
+             "\"line\":[\"set port p0 mtu 1600\",\"set port p7 devargs net_bad\"]"),
+        409);
     assert_said("line 2: port p7: the device p7 refuses to attach");
     fake_state(&after);
     assert_string_equal(after.s, before.s);
@@ -169,7 +165,7 @@ static void refusal_of_a_manager_is_told_and_undone(void **state)
     text_free(&after);
 }
 
-static void whole_datastore_can_be_read_and_put_back(void **state)
+served_test(whole_datastore_can_be_read_and_put_back)
 {
     assert_int_equal(ask("GET", "/restconf/data?content=config", NULL), 200);
     char *body = strdup(reply.body.s), *text = strdup(running_text());
@@ -185,33 +181,23 @@ static void whole_datastore_can_be_read_and_put_back(void **state)
 
 // --- operations ---------------------------------------------------------------------------------
 
-static void configure_applies_all_lines_or_none(void **state)
+served_test(configure_applies_all_lines_or_none)
 {
     assert_int_equal(
-        ask("POST", "/restconf/operations/kamuee:configure",
-            "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1400\",\"set memory 512\"]}}"),
-        200);
+        call("configure", "\"line\":[\"set port p1 mtu 1400\",\"set memory 512\"]"), 200);
     assert_string_equal(reply.body.s, "{\"kamuee:output\":{\"change\":[\"set memory 512\",\"set "
                                       "port p1 mtu 1400\"],\"note\":[\"'memory' takes effect when "
                                       "kamueed is restarted\"]}}\n");
     assert_int_equal(
-        ask("POST", "/restconf/operations/kamuee:configure",
-            "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1300\",\"set port p1 mut 1\"]}}"),
-        400);
+        call("configure", "\"line\":[\"set port p1 mtu 1300\",\"set port p1 mut 1\"]"), 400);
     assert_said("line 2: port p1: unknown word 'mut', did you mean 'mtu'?");
     assert_null(strstr(running_text(), "1300"));
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
-                         "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1\"]}}"),
-                     400);
+    assert_int_equal(call("configure", "\"line\":[\"set port p1 mtu 1\"]"), 400);
     assert_said("\"port p1: 'mtu' is '1', expected 68..9600 (bytes)\"");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
-                         "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1300\"],\"check\":true}}"),
-                     200);
+    assert_int_equal(call("configure", "\"line\":[\"set port p1 mtu 1300\"],\"check\":true"), 200);
     assert_said("set port p1 mtu 1300");
     assert_null(strstr(running_text(), "1300"));
-    assert_int_equal(
-        ask("POST", "/restconf/operations/kamuee:configure", "{\"kamuee:input\":{\"lines\":[]}}"),
-        400);
+    assert_int_equal(call("configure", "\"lines\":[]"), 400);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:configur", "{}"), 404);
     assert_said("did you mean 'kamuee:configure'?");
     assert_int_equal(ask("GET", "/restconf/operations/kamuee:configure", NULL), 405);
@@ -219,32 +205,18 @@ static void configure_applies_all_lines_or_none(void **state)
     assert_said("\"kamuee:audit\":[null]");
 }
 
-static void port_operations_edit_the_configuration(void **state)
+served_test(port_operations_edit_the_configuration)
 {
     assert_int_equal(
-        ask("POST", "/restconf/operations/kamuee:port-attach",
-            "{\"kamuee:input\":{\"name\":\"p8\",\"devargs\":\"net_null8\",\"namespace\":\"x\"}}"),
-        204);
+        call("port-attach", "\"name\":\"p8\",\"devargs\":\"net_null8\",\"namespace\":\"x\""), 204);
     assert_has(running_text(), "set port p8 devargs net_null8\\nset port p8 namespace x\\n");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:port-attach",
-                         "{\"kamuee:input\":{\"name\":\"p8\",\"devargs\":\"net_null8\"}}"),
-                     409);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:port-attach",
-                         "{\"kamuee:input\":{\"name\":\"p9\"}}"),
-                     400);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:port-stop",
-                         "{\"kamuee:input\":{\"name\":\"p8\"}}"),
-                     204);
+    assert_int_equal(call("port-attach", "\"name\":\"p8\",\"devargs\":\"net_null8\""), 409);
+    assert_int_equal(call("port-attach", "\"name\":\"p9\""), 400);
+    assert_int_equal(call("port-stop", "\"name\":\"p8\""), 204);
     assert_has(running_text(), "set port p8 enabled false");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:port-start",
-                         "{\"kamuee:input\":{\"name\":\"p8\"}}"),
-                     204);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:port-start",
-                         "{\"kamuee:input\":{\"name\":\"p9\"}}"),
-                     404);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:port-detach",
-                         "{\"kamuee:input\":{\"name\":\"p0\"}}"),
-                     204);
+    assert_int_equal(call("port-start", "\"name\":\"p8\""), 204);
+    assert_int_equal(call("port-start", "\"name\":\"p9\""), 404);
+    assert_int_equal(call("port-detach", "\"name\":\"p0\""), 204);
     assert_string_equal(
         running_text(),
         "{\"kamuee:output\":{\"text\":\"set port p1 devargs net_null1\\nset port p8 devargs "
@@ -252,13 +224,11 @@ static void port_operations_edit_the_configuration(void **state)
         "set vr red table 7\\n\"}}\n");
 }
 
-static void save_writes_what_reload_reads(void **state)
+served_test(save_writes_what_reload_reads)
 {
     char err[256];
 
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
-                         "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1400\"]}}"),
-                     200);
+    assert_int_equal(call("configure", "\"line\":[\"set port p1 mtu 1400\"]"), 200);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:save-configuration", NULL), 200);
     assert_said(file);
     char *text = strdup(running_text());
@@ -280,12 +250,12 @@ static void complete(const char *line)
 {
     struct text t = {0};
 
-    text_printf(&t, "{\"kamuee:input\":{\"line\":\"%s\"}}", line);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:complete", t.s), 200);
+    text_printf(&t, "\"line\":\"%s\"", line);
+    assert_int_equal(call("complete", t.s), 200);
     text_free(&t);
 }
 
-static void completion_knows_schema_and_names(void **state)
+served_test(completion_knows_schema_and_names)
 {
     complete("");
     assert_said("\"word\":\"set\"");
@@ -317,10 +287,9 @@ static void completion_knows_schema_and_names(void **state)
     assert_string_equal(reply.body.s, "{\"kamuee:output\":{\"candidate\":[]}}\n");
 }
 
-static void journal_tells_what_changed_and_what_was(void **state)
+served_test(journal_tells_what_changed_and_what_was)
 {
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
-                         "{\"kamuee:input\":{\"vr\":\"default\",\"ago\":\"5000\"}}"), 200);
+    assert_int_equal(call("route-changes", "\"vr\":\"default\",\"ago\":\"5000\""), 200);
     assert_string_equal(
         reply.body.s,
         "{\"kamuee:output\":{\"since\":\"2026-11-21T22:05:00.000Z\",\"complete\":true,\"cut\":"
@@ -333,36 +302,23 @@ static void journal_tells_what_changed_and_what_was(void **state)
         "{\"time\":\"2026-11-21T22:05:10.120Z\",\"vr\":\"default\",\"cause\":\"link\","
         "\"to\":{\"protocol\":\"unspec\",\"kind\":\"adjacency\",\"nexthop\":7,\"hop\":[{"
         "\"interface\":\"p0\",\"gateway\":\"10.0.0.1\",\"weight\":1}]}}]}}\n");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
-                         "{\"kamuee:input\":{\"limit\":1}}"),
-                     200);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
-                         "{\"kamuee:input\":{\"limit\":0}}"),
-                     400);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
-                         "{\"kamuee:input\":{\"vr\":\"blue\"}}"),
-                     404);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at",
-                         "{\"kamuee:input\":{\"address\":\"10.1.2.3\",\"ago\":\"1000\"}}"), 200);
+    assert_int_equal(call("route-changes", "\"limit\":1"), 200);
+    assert_int_equal(call("route-changes", "\"limit\":0"), 400);
+    assert_int_equal(call("route-changes", "\"vr\":\"blue\""), 404);
+    assert_int_equal(call("route-at", "\"address\":\"10.1.2.3\",\"ago\":\"1000\""), 200);
     assert_said(
         "\"known\":true,\"prefix\":\"10.1.0.0/16\",\"protocol\":\"bgp\",\"kind\":\"adjacency\"");
-    assert_int_equal(
-        ask("POST", "/restconf/operations/kamuee:route-at", "{\"kamuee:input\":{\"ago\":\"1\"}}"),
-        400);
+    assert_int_equal(call("route-at", "\"ago\":\"1\""), 400);
     assert_said("expected either 'address' or 'prefix'");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at",
-                         "{\"kamuee:input\":{\"prefix\":\"9.9.9.9/32\",\"ago\":\"1\"}}"), 409);
+    assert_int_equal(call("route-at", "\"prefix\":\"9.9.9.9/32\",\"ago\":\"1\""), 409);
     assert_said("set journal size 64");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at",
-                         "{\"kamuee:input\":{\"address\":\"10.1.2.3\"}}"),
-                     400);
+    assert_int_equal(call("route-at", "\"address\":\"10.1.2.3\""), 400);
 }
 
-static void audit_and_lookup_answer_when_rib_manager_has(void **state)
+served_test(audit_and_lookup_answer_when_rib_manager_has)
 {
     kernel_state_set("p0", "master", "its TAP is part of br0");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{}}"),
-                     200);
+    assert_int_equal(call("audit", ""), 200);
     kernel_state_forget("p0");
     assert_string_equal(
         reply.body.s,
@@ -373,40 +329,27 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
         "\"not-followed\":\"0\",\"unfollowed\":[],"
         "\"kernel-state\":[{\"subject\":\"p0\",\"attribute\":\"master\",\"what\":\"its TAP is part "
         "of br0\"}]}}\n");
-    assert_int_equal(
-        ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"blue\"}}"),
-        404);
+    assert_int_equal(call("audit", "\"vr\":\"blue\""), 404);
     // The empty name is not a virtual router either.
-    assert_int_equal(
-        ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"\"}}"), 404);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",
-                         "{\"kamuee:input\":{\"vr\":\"\",\"address\":[\"192.0.2.1\"]}}"),
-                     404);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",
-                         "{\"kamuee:input\":{\"address\":[\"192.0.2.1\",\"2001:db8::1\"]}}"),
-                     200);
+    assert_int_equal(call("audit", "\"vr\":\"\""), 404);
+    assert_int_equal(call("lookup", "\"vr\":\"\",\"address\":[\"192.0.2.1\"]"), 404);
+    assert_int_equal(call("lookup", "\"address\":[\"192.0.2.1\",\"2001:db8::1\"]"), 200);
     assert_said(
         "{\"address\":\"192.0.2.1\",\"prefix\":\"1.0.0.0/"
         "24\",\"nexthop\":0,\"kind\":\"none\",\"interface\":\"p0\",\"gateway\":\"10.0.0.1\"");
     assert_said("{\"address\":\"2001:db8::1\"");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",
-                         "{\"kamuee:input\":{\"address\":[\"nowhere\"]}}"),
-                     400);
+    assert_int_equal(call("lookup", "\"address\":[\"nowhere\"]"), 400);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:test-tap", NULL), 200);
     assert_string_equal(reply.body.s,
                         "{\"kamuee:output\":{\"result\":[{\"interface\":\"p0\",\"family\":\"ipv4\","
                         "\"socket\":\"udp\",\"passed\":true,\"reason\":\"\"},{\"interface\":\"p0\","
                         "\"family\":\"ipv6\",\"socket\":\"tcp\",\"passed\":false,"
                         "\"reason\":\"nothing came back\"}]}}\n");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:test-tap",
-                         "{\"kamuee:input\":{\"interface\":\"x9\"}}"),
-                     404);
+    assert_int_equal(call("test-tap", "\"interface\":\"x9\""), 404);
     assert_said("there is no interface 'x9'");
     fake_rib_error = -EAGAIN;
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", NULL), 429);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",
-                         "{\"kamuee:input\":{\"address\":[\"192.0.2.1\"]}}"),
-                     429);
+    assert_int_equal(call("lookup", "\"address\":[\"192.0.2.1\"]"), 429);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/vr", NULL), 429);
 }
 
@@ -424,7 +367,7 @@ static int raw(const char *bytes, size_t n)
     return reply.status;
 }
 
-static void evhttps_own_errors_are_json(void **state)
+served_test(evhttps_own_errors_are_json)
 {
     static const char too_large[] =
         "POST /restconf/data HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n";
@@ -439,7 +382,7 @@ static void evhttps_own_errors_are_json(void **state)
     assert_said("\"error-tag\":\"too-big\"");
 }
 
-static void content_negotiation_is_json_only(void **state)
+served_test(content_negotiation_is_json_only)
 {
     static const char xml[] = "GET /restconf/data/kamuee:port HTTP/1.1\r\nHost: x\r\nAccept: "
                               "application/yang-data+xml\r\n\r\n";
@@ -457,7 +400,7 @@ static void content_negotiation_is_json_only(void **state)
     assert_has(reply.head.s, "Allow: GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE");
 }
 
-static void the_server_tells_about_itself(void **state)
+served_test(the_server_tells_about_itself)
 {
     assert_int_equal(ask("GET", "/restconf", NULL), 200);
     assert_string_equal(reply.body.s, "{\"ietf-restconf:restconf\":{\"data\":{},\"operations\":{},"
@@ -472,7 +415,7 @@ static void the_server_tells_about_itself(void **state)
     assert_int_equal(ask("POST", "/restconf", NULL), 405);
 }
 
-static void modules_are_had_where_the_library_says(void **state)
+served_test(modules_are_had_where_the_library_says)
 {
     json_t *library, *modules, *m;
     size_t i;
@@ -506,7 +449,7 @@ static void modules_are_had_where_the_library_says(void **state)
     assert_int_equal(ask("GET", "/restconf/yang/nowhere.yang", NULL), 404);
 }
 
-static void head_has_the_length_of_get_and_no_body(void **state)
+served_test(head_has_the_length_of_get_and_no_body)
 {
     static const char *const targets[] = {"/restconf/data/kamuee:port=p0/mtu", "/nowhere", ROUTES};
     char request[256], buf[4096];
@@ -533,7 +476,7 @@ static void head_has_the_length_of_get_and_no_body(void **state)
     assert_int_equal(fake_rib_walks, 0);
 }
 
-static void one_connection_carries_many_requests(void **state)
+served_test(one_connection_carries_many_requests)
 {
     static const char request[] =
         "GET /restconf/data/kamuee:port=p0/mtu HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -599,35 +542,9 @@ static int upgraded_with(void **state, const char *text)
     "set port p0 mtu 9000 devargs net_null0\nset api listen 127.0.0.1 port 8443 tls false\n"      \
     "set interface v40 vr red\nset vport v40 vlan 40 port p0\n"
 
-static void an_upgrade_passes_over_retired_settings_of_a_file(void **state)
+unit_test(an_upgrade_passes_over_retired_settings_of_a_file)
 {
     assert_int_equal(
         upgraded_with(state, HAND_WRITTEN "set thread 1 forwarder port p0 rx-queue 0\n"), 0);
     assert_int_equal(upgraded_with(state, HAND_WRITTEN), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        served(configuration_is_read_at_every_depth),
-        served(wrong_paths_are_404_with_the_nearest_name),
-        served(edits_are_transactions),
-        served(wrong_edits_change_nothing_and_say_why),
-        served(refusal_of_a_manager_is_told_and_undone),
-        served(whole_datastore_can_be_read_and_put_back),
-        served(configure_applies_all_lines_or_none),
-        served(port_operations_edit_the_configuration),
-        served(save_writes_what_reload_reads),
-        served(completion_knows_schema_and_names),
-        served(audit_and_lookup_answer_when_rib_manager_has),
-        served(journal_tells_what_changed_and_what_was),
-        served(evhttps_own_errors_are_json),
-        served(content_negotiation_is_json_only),
-        served(the_server_tells_about_itself),
-        served(modules_are_had_where_the_library_says),
-        served(head_has_the_length_of_get_and_no_body),
-        served(one_connection_carries_many_requests),
-        cmocka_unit_test(an_upgrade_passes_over_retired_settings_of_a_file),
-    };
-    return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
 }

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // saved_state_test.c - saved state is restored; a file with a valid checksum but impossible
 // contents is refused as a whole
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +36,7 @@ static uint64_t received(void)
     return l.rx;
 }
 
-static void what_is_saved_comes_back_once(void **state)
+served_test(what_is_saved_comes_back_once)
 {
     uint16_t p0 = iface_find_name("p0")->id;
     struct counter_iface sum;
@@ -66,7 +62,7 @@ static void what_is_saved_comes_back_once(void **state)
     "{\"kamuee-saved-state\":1,\"forwarding\":{\"rx\":7,\"inject\":0,\"tx\":7,\"punt\":0,"       \
     "\"drop\":{}}"
 
-static void what_cannot_be_is_refused_as_a_whole(void **state)
+served_test(what_cannot_be_is_refused_as_a_whole)
 {
     static const char *const wrong[] = {
         "", "[]", "7", "{}", "{\"kamuee-saved-state\":2}", "{\"kamuee-saved-state\":0}",
@@ -106,7 +102,7 @@ static void what_cannot_be_is_refused_as_a_whole(void **state)
 }
 
 // It has none of the counters that came later.
-static void what_an_older_version_saved_is_taken(void **state)
+served_test(what_an_older_version_saved_is_taken)
 {
     uint16_t p0 = iface_find_name("p0")->id;
     struct counter_iface before, now;
@@ -136,10 +132,5 @@ static int remove_dir(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        served(what_is_saved_comes_back_once),
-        served(what_cannot_be_is_refused_as_a_whole),
-        served(what_an_older_version_saved_is_taken),
-    };
-    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+    return unit_tests_run(make_dir, remove_dir);
 }

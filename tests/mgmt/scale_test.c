@@ -8,28 +8,25 @@
 // client sends 200,000 entries. So each list of the schema is read, checked, compared, printed and
 // copied at two sizes; eight times the entries may take at most sixteen times as long (quadratic
 // code would take 64). The measure is processor time, the least of three.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "config_fixture.h"
+
 #include "base/by_qemu.h"
 #include "config/change.h"
 #include "config/config.h"
 #include "config/config_bound.h"
 #include "config/config_running.h"
-#include "fake/fake_managers.h"
-#include "core/thread.h"
 #include "config/model.h"
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+#include "tests/unit.h"
 
 #define ONE_PORT "set port p0 devargs net_null0\n"
 
@@ -227,7 +224,7 @@ static double cost(const struct many *k, unsigned n, unsigned times)
 #define MORE 8u
 #define VRS 2047u // as many as the schema allows
 
-static void eight_times_as_many_take_eight_times_as_long(void **state)
+unit_test(eight_times_as_many_take_eight_times_as_long)
 {
     bool all = true;
 
@@ -263,7 +260,7 @@ static struct model *model_with(struct text *t, const char *more)
 }
 
 // The plan is made on the control thread, which serves nobody meanwhile.
-static void a_change_of_one_leaf_searches_no_virtual_router(void **state)
+unit_test(a_change_of_one_leaf_searches_no_virtual_router)
 {
     double all = cost(kind("vr"), VRS, 3), plan = 1e9;
     struct text t = {0};
@@ -297,7 +294,7 @@ static void a_change_of_one_leaf_searches_no_virtual_router(void **state)
 
 // With a wide margin: most of the time would go into compiling patterns and moving memory, none
 // into comparing.
-static void a_hopeless_number_is_refused_within_a_second(void **state)
+unit_test(a_hopeless_number_is_refused_within_a_second)
 {
     double vports_s = cost(kind("vport"), 200000, 1), lists_s = cost(kind("acl"), 20000, 1);
     double most_s = by_qemu() ? 10 : REFUSED_WITHIN_S;
@@ -344,7 +341,7 @@ static double json_cost(unsigned n)
     return best;
 }
 
-static void so_they_do_as_json(void **state)
+unit_test(so_they_do_as_json)
 {
     double few = json_cost(FEW), many = json_cost(MORE * FEW);
 
@@ -408,7 +405,7 @@ static void run_with_red(void)
     config_result_free(&result);
 }
 
-static void so_it_does_for_a_client_of_one_virtual_router(void **state)
+unit_test(so_it_does_for_a_client_of_one_virtual_router)
 {
     run_with_red();
     double few = bound_cost(FEW), many = bound_cost(MORE * FEW);
@@ -442,7 +439,7 @@ static void look_at_node(const struct lysc_node *s, bool at_top, struct text *wr
 }
 
 // The schema must not have rules that config_check.c does not check.
-static void the_schema_has_no_rule_that_nobody_checks(void **state)
+unit_test(the_schema_has_no_rule_that_nobody_checks)
 {
     struct text wrong = {0};
 
@@ -455,33 +452,22 @@ static void the_schema_has_no_rule_that_nobody_checks(void **state)
 
 static int setup(void **state)
 {
-    char err[256];
+    int r = schema_set_up(state);
 
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    fake_reset();
-    return yang_load(err, sizeof err) || (config_init("/nonexistent/kamuee.conf", NULL), 0);
+    config_init("/nonexistent/kamuee.conf", NULL);
+    return r;
 }
 
 static int teardown(void **state)
 {
     config_fini();
-    yang_unload();
-    return 0;
+    return schema_tear_down(state);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_times_as_many_take_eight_times_as_long),
-        cmocka_unit_test(a_change_of_one_leaf_searches_no_virtual_router),
-        cmocka_unit_test(a_hopeless_number_is_refused_within_a_second),
-        cmocka_unit_test(so_they_do_as_json),
-        cmocka_unit_test(so_it_does_for_a_client_of_one_virtual_router),
-        cmocka_unit_test(the_schema_has_no_rule_that_nobody_checks),
-    };
-
     if (argc < 3)
-        return cmocka_run_group_tests(tests, setup, teardown);
+        return unit_tests_run(setup, teardown);
     setup(NULL);
     if (!strcmp(argv[1], "own")) {
         run_with_red();

@@ -2,18 +2,15 @@
 // snmp_test.c - tables of kamuee-snmp against a naive model, with a fake kamueed
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/vec.h"
 #include "snmp/api.h"
 #include "snmp/interfaces.h"
 #include "snmp/mib.h"
+#include "tests/unit.h"
 
 // --- the fake kamueed ----------------------------------------------------------------------------
 
@@ -136,7 +133,7 @@ static void sort_routes(void)
     routes.n = kept;
 }
 
-static void a_walk_finds_each_route_once_in_order(void **state)
+unit_test(a_walk_finds_each_route_once_in_order)
 {
     const struct mib_tree *t = tree_of(mib_route_trees, "inetCidrRouteTable");
     struct key last;
@@ -154,7 +151,7 @@ static void a_walk_finds_each_route_once_in_order(void **state)
     assert_in_range(asked, routes.n / 2000, rows / 100); // requests for pages, not for rows
 }
 
-static void a_key_is_found_from_wherever_it_is_asked(void **state)
+unit_test(a_key_is_found_from_wherever_it_is_asked)
 {
     const struct mib_tree *t = tree_of(mib_route_trees, "inetCidrRouteTable");
 
@@ -181,7 +178,7 @@ static void a_key_is_found_from_wherever_it_is_asked(void **state)
     }
 }
 
-static void keys_beyond_the_table_end_it(void **state)
+unit_test(keys_beyond_the_table_end_it)
 {
     static const struct key beyond[] = {{2, {3, 4}},
                                         {3, {2, 16, 256}},
@@ -199,7 +196,7 @@ static void keys_beyond_the_table_end_it(void **state)
 }
 
 // Unless it is read with all its routes, a prefix whose routes fill a page would never end.
-static void a_prefix_may_have_more_routes_than_a_page(void **state)
+unit_test(a_prefix_may_have_more_routes_than_a_page)
 {
     const struct mib_tree *t = tree_of(mib_route_trees, "inetCidrRouteTable");
     const struct key *row;
@@ -220,7 +217,7 @@ static void a_prefix_may_have_more_routes_than_a_page(void **state)
     assert_int_equal(limit_max, 16000);
 }
 
-static void who_does_not_answer_is_not_empty(void **state)
+unit_test(who_does_not_answer_is_not_empty)
 {
     const struct mib_tree *t = tree_of(mib_route_trees, "inetCidrRouteNumber");
     const struct key *row;
@@ -231,7 +228,7 @@ static void who_does_not_answer_is_not_empty(void **state)
     silent = false;
 }
 
-static void interfaces_are_ours_and_linux_s(void **state)
+unit_test(interfaces_are_ours_and_linux_s)
 {
     const struct mib_tree *t = tree_of(mib_if_trees, "ifXTable");
     const struct interfaces *all;
@@ -263,15 +260,6 @@ static void interfaces_are_ours_and_linux_s(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interfaces_are_ours_and_linux_s),
-        cmocka_unit_test(a_walk_finds_each_route_once_in_order),
-        cmocka_unit_test(a_key_is_found_from_wherever_it_is_asked),
-        cmocka_unit_test(keys_beyond_the_table_end_it),
-        cmocka_unit_test(a_prefix_may_have_more_routes_than_a_page),
-        cmocka_unit_test(who_does_not_answer_is_not_empty),
-    };
-
     srand(7);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_tests_run(NULL, NULL);
 }

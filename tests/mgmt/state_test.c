@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // state_test.c - state and route tables from a client's side: against the schema; stalled, leaving
 // and late readers
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <event2/event.h>
 #include <libyang/libyang.h>
 #include <malloc.h>
@@ -38,7 +34,7 @@ static void assert_in_schema(const char *json)
     lyd_free_all(tree);
 }
 
-static void all_state_is_as_the_schema_says(void **state)
+served_test(all_state_is_as_the_schema_says)
 {
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
     assert_in_schema(reply.body.s);
@@ -87,7 +83,7 @@ static int signal_of_start(const char *schema, const char *from, const char *to)
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void schema_and_features_differ_in_nothing_or_the_start_is_a_bug(void **state)
+unit_test(schema_and_features_differ_in_nothing_or_the_start_is_a_bug)
 {
     static const char box[] = "  container state {", rpc[] = "  rpc shutdown {";
     struct text t = {0};
@@ -110,7 +106,7 @@ static void schema_and_features_differ_in_nothing_or_the_start_is_a_bug(void **s
     text_free(&t);
 }
 
-static void what_is_cleared_is_as_the_schema_says_and_of_what_was_named(void **state)
+served_test(what_is_cleared_is_as_the_schema_says_and_of_what_was_named)
 {
     static const char op[] = "/restconf/operations/kamuee:clear-counters";
 
@@ -152,7 +148,7 @@ static void assert_has_every_leaf(const char *of, const char *schema)
 
 // State is written by tables (restconf/column.h), and assert_in_schema says that it has nothing
 // else.
-static void each_counter_of_the_schema_is_told(void **state)
+served_test(each_counter_of_the_schema_is_told)
 {
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:clear-counters", NULL), 204);
     assert_has_every_leaf("interface=p0/statistics", "/kamuee:state/interface/statistics");
@@ -165,7 +161,7 @@ static void each_counter_of_the_schema_is_told(void **state)
     assert_has_every_leaf("ledger", "/kamuee:state/ledger");
 }
 
-static void queues_are_told_by_port_client_and_class(void **state)
+served_test(queues_are_told_by_port_client_and_class)
 {
     fake_queue_shape("p0", "v40");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
@@ -200,7 +196,7 @@ static void assert_child_in_schema(void)
     text_free(&t);
 }
 
-static void an_interface_says_who_samples_it(void **state)
+served_test(an_interface_says_who_samples_it)
 {
     static const struct {
         uint8_t sample;
@@ -221,7 +217,7 @@ static void an_interface_says_who_samples_it(void **state)
     i->policy.sample = 0;
 }
 
-static void each_part_of_state_can_be_asked_for(void **state)
+served_test(each_part_of_state_can_be_asked_for)
 {
     static const char *const parts[] = {"system",
                                         "port",
@@ -312,7 +308,7 @@ static void each_part_of_state_can_be_asked_for(void **state)
 
 // --- routes -------------------------------------------------------------------------------------
 
-static void routes_are_streamed_as_the_schema_says(void **state)
+served_test(routes_are_streamed_as_the_schema_says)
 {
     assert_int_equal(ask("GET", ROUTES, NULL), 200);
     assert_child_in_schema();
@@ -343,7 +339,7 @@ static size_t heap(void)
     return mallinfo2().uordblks;
 }
 
-static void a_million_routes_take_no_memory_and_pause_nobody(void **state)
+served_test(a_million_routes_take_no_memory_and_pause_nobody)
 {
     static const char request[] = "GET " ROUTES " HTTP/1.1\r\nHost: x\r\n\r\n";
     char buf[65536];
@@ -375,7 +371,7 @@ static void a_million_routes_take_no_memory_and_pause_nobody(void **state)
     assert_true(most - before < 2u << 20);
 }
 
-static void stalled_readers_harm_nobody(void **state)
+served_test(stalled_readers_harm_nobody)
 {
     static const char request[] = "GET " ROUTES " HTTP/1.1\r\nHost: x\r\n\r\n";
     int fd[50];
@@ -411,7 +407,7 @@ static void stalled_readers_harm_nobody(void **state)
     server_start(state);
 }
 
-static void answers_that_come_after_the_client_left_are_dropped(void **state)
+served_test(answers_that_come_after_the_client_left_are_dropped)
 {
     static const char *const targets[] = {"GET /restconf/data/kamuee:state",
                                           "GET /restconf/data/kamuee:state/neighbor",
@@ -434,7 +430,7 @@ static void answers_that_come_after_the_client_left_are_dropped(void **state)
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/ledger", NULL), 200);
 }
 
-static void answers_that_come_after_the_server_stopped_are_dropped(void **state)
+served_test(answers_that_come_after_the_server_stopped_are_dropped)
 {
     static const char request[] =
         "POST /restconf/operations/kamuee:audit HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -450,23 +446,4 @@ static void answers_that_come_after_the_server_stopped_are_dropped(void **state)
         event_base_loop(loop, EVLOOP_NONBLOCK);
     close(fd);
     server_start(state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        served(all_state_is_as_the_schema_says),
-        served(queues_are_told_by_port_client_and_class),
-        cmocka_unit_test(schema_and_features_differ_in_nothing_or_the_start_is_a_bug),
-        served(what_is_cleared_is_as_the_schema_says_and_of_what_was_named),
-        served(each_counter_of_the_schema_is_told),
-        served(each_part_of_state_can_be_asked_for),
-        served(an_interface_says_who_samples_it),
-        served(routes_are_streamed_as_the_schema_says),
-        served(a_million_routes_take_no_memory_and_pause_nobody),
-        served(stalled_readers_harm_nobody),
-        served(answers_that_come_after_the_client_left_are_dropped),
-        served(answers_that_come_after_the_server_stopped_are_dropped),
-    };
-    return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
 }

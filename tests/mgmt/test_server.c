@@ -5,11 +5,7 @@
 // Each test starts mgmt with base_config and fresh fakes, and stops it at the end.
 #include "test_server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +31,18 @@ struct answer reply;
 int ask(const char *method, const char *target, const char *body)
 {
     return client_ask(loop, sock, method, target, body, &reply);
+}
+
+int call(const char *operation, const char *input)
+{
+    struct text target = {0}, body = {0};
+
+    text_printf(&target, "/restconf/operations/kamuee:%s", operation);
+    text_printf(&body, "{\"kamuee:input\":{%s}}", input);
+    int status = ask("POST", target.s, body.s);
+    text_free(&target);
+    text_free(&body);
+    return status;
 }
 
 void assert_has(const char *text, const char *word)
@@ -152,4 +160,9 @@ int server_tear_down(void **state)
     rcu_thread_unregister();
     rcu_fini();
     return 0;
+}
+
+__attribute__((weak)) int main(void)
+{
+    return unit_tests_run(server_set_up, server_tear_down);
 }

@@ -4,6 +4,7 @@
 #define SERVER_TEST_SERVER_H
 
 #include "test_client.h"
+#include "tests/unit.h"
 
 extern struct event_base *loop;
 extern char sock[64], file[64]; // the server's socket and configuration file
@@ -16,12 +17,14 @@ int server_stop(void **state);
 
 int ask(const char *method, const char *target,
         const char *body); // status; the answer is in `reply`
+// Calls an operation with the members of its input, as JSON; the same.
+int call(const char *operation, const char *input);
 void assert_has(const char *text, const char *word);
 #define assert_said(word) assert_has(text_str(&reply.body), word)
 void write_config(const char *text); // writes `file`
 char *running_text(void);            // the operation `configuration`'s answer
 
 #define ROUTES "/restconf/data/kamuee:state/routes=default,ipv4"
-#define served(test) cmocka_unit_test_setup_teardown(test, server_start, server_stop)
+#define served_test(name) unit_test_of(name, server_start, server_stop)
 
 #endif

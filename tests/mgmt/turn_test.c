@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // turn_test.c - long requests as clients see them: others are answered, edits are serialized, a
 // client may leave
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +73,7 @@ static void assert_nothing_from(int fd)
 
 // --- tests --------------------------------------------------------------------------------------
 
-static void others_are_answered_meanwhile(void **state)
+served_test(others_are_answered_meanwhile)
 {
     int change = begin("POST", CONFIGURE, text_str(&long_body));
 
@@ -91,7 +87,7 @@ static void others_are_answered_meanwhile(void **state)
     assert_has(running_text(), "set port p0 mtu 1444");
 }
 
-static void edits_follow_each_other(void **state)
+served_test(edits_follow_each_other)
 {
     int first = begin("POST", CONFIGURE, text_str(&long_body));
     int second = begin("PUT", MTU, "{\"kamuee:mtu\":1555}");
@@ -106,7 +102,7 @@ static void edits_follow_each_other(void **state)
 
 #define AT_ONCE 100 // clients that each commit an address set and a rule
 
-static void each_commit_of_many_at_once_is_answered_in_its_turn(void **state)
+served_test(each_commit_of_many_at_once_is_answered_in_its_turn)
 {
     int fd[AT_ONCE];
 
@@ -130,7 +126,7 @@ static void each_commit_of_many_at_once_is_answered_in_its_turn(void **state)
     }
 }
 
-static void what_waits_for_its_turn_is_dropped_with_its_client(void **state)
+served_test(what_waits_for_its_turn_is_dropped_with_its_client)
 {
     close(begin("POST", CONFIGURE, text_str(&long_body)));
     for (unsigned i = 0; i < 20; i++)
@@ -141,7 +137,7 @@ static void what_waits_for_its_turn_is_dropped_with_its_client(void **state)
     assert_has(running_text(), "set port p0 mtu 1444"); // it had begun
 }
 
-static void who_leaves_is_not_waited_for(void **state)
+served_test(who_leaves_is_not_waited_for)
 {
     close(begin("POST", CONFIGURE, text_str(&long_body)));
     close(begin("POST", CONFIGURATION, "{}"));
@@ -152,7 +148,7 @@ static void who_leaves_is_not_waited_for(void **state)
 
 // More connections than a peer may have, so that idle ones are closed, while one client has left a
 // request behind.
-static void connections_are_counted_when_a_client_has_left(void **state)
+served_test(connections_are_counted_when_a_client_has_left)
 {
     int fd[PEER_LIVE_LOCAL + 4];
 
@@ -166,7 +162,7 @@ static void connections_are_counted_when_a_client_has_left(void **state)
         close(fd[i]);
 }
 
-static void stopping_ends_what_is_under_way(void **state)
+served_test(stopping_ends_what_is_under_way)
 {
     int under_way = begin("POST", CONFIGURE, text_str(&long_body)),
         waits = begin("PUT", MTU, "{\"kamuee:mtu\":1555}");
@@ -184,14 +180,5 @@ static void stopping_ends_what_is_under_way(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        served(others_are_answered_meanwhile),
-        served(edits_follow_each_other),
-        served(each_commit_of_many_at_once_is_answered_in_its_turn),
-        served(what_waits_for_its_turn_is_dropped_with_its_client),
-        served(who_leaves_is_not_waited_for),
-        served(connections_are_counted_when_a_client_has_left),
-        served(stopping_ends_what_is_under_way),
-    };
-    return cmocka_run_group_tests(tests, make_body, drop_body);
+    return unit_tests_run(make_body, drop_body);
 }

@@ -4,21 +4,16 @@
 // The first part walks the schema and reports each node without a range, unit, default or
 // description. The second part changes values on fake managers, and checks that objects restart
 // exactly when the schema announces it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "config/config.h"
 #include "fake/fake_managers.h"
-#include "core/thread.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+#include "tests/unit.h"
 
 static unsigned n_nodes, n_wrong;
 
@@ -134,7 +129,7 @@ static void check_node(const struct lysc_node *s)
         check_node(c);
 }
 
-static void every_node_has_description_range_units_default_and_when_it_applies(void **state)
+unit_test(every_node_has_description_range_units_default_and_when_it_applies)
 {
     for (const struct lysc_node *s = NULL; (s = yang_next(s, NULL));)
         if (yang_is_config(s))
@@ -165,7 +160,7 @@ static void commit(const char *lines)
 }
 
 // An object is removed and added by a change of the value exactly if this was announced.
-static void a_thing_goes_and_comes_exactly_if_the_schema_says_so(void **state)
+unit_test(a_thing_goes_and_comes_exactly_if_the_schema_says_so)
 {
     static const struct {
         const char *line, *leaf, *comes, *told;
@@ -222,7 +217,7 @@ static unsigned unsettled(const struct lyd_node *first)
     return n;
 }
 
-static void reading_writes_nothing_into_what_is_settled(void **state)
+unit_test(reading_writes_nothing_into_what_is_settled)
 {
     struct lyd_node *tree = NULL, *copy;
     struct errors e = {0};
@@ -246,29 +241,4 @@ static void reading_writes_nothing_into_what_is_settled(void **state)
     assert_int_equal(unsettled(copy), 0);
     lyd_free_all(copy);
     lyd_free_all(tree);
-}
-
-static int set_up(void **state)
-{
-    char err[256];
-
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    log_set_level(LOG_LEVEL_ERROR);
-    return yang_load(err, sizeof err);
-}
-
-static int tear_down(void **state)
-{
-    yang_unload();
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_node_has_description_range_units_default_and_when_it_applies),
-        cmocka_unit_test(a_thing_goes_and_comes_exactly_if_the_schema_says_so),
-        cmocka_unit_test(reading_writes_nothing_into_what_is_settled),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }
