@@ -43,11 +43,7 @@ static struct fake_vr {
     uint8_t cpu_weight;
     bool stopped;
     struct vr_limits budget;
-} vrs[128];
-static enum fib_engine default_engine;
-static struct flow_hash default_flow_hash;
-static uint8_t default_cpu_weight;
-static struct vr_limits default_budget;
+} vrs[129]; // the first is default
 static unsigned n_vrs;
 static struct fake_multicast {
     char vr[16];
@@ -66,11 +62,12 @@ void fake_reset(void)
     host_set_root(NULL); // resources in tests' configurations always exist
     text_clear(&fake_calls);
     text_clear(&assignments);
-    n_ports = n_ifaces = n_vrs = n_multicast = n_counted = 0;
-    default_engine = FIB_POPTRIE;
-    default_flow_hash = flow_hash_default;
-    default_cpu_weight = 1;
-    default_budget = (struct vr_limits){0};
+    n_ports = n_ifaces = n_multicast = n_counted = 0;
+    n_vrs = 1;
+    vrs[0] = (struct fake_vr){.name = "default",
+                              .engine = FIB_POPTRIE,
+                              .flow_hash = flow_hash_default,
+                              .cpu_weight = 1};
     fake_fail_at = 0;
     fake_journal_fails = false;
     fake_acl_reset();
@@ -110,12 +107,17 @@ bool fake_has_interface(const char *name)
     return find_iface(name);
 }
 
-bool fake_has_vr(const char *name)
+static struct fake_vr *find_vr(const char *name)
 {
     for (unsigned i = 0; i < n_vrs; i++)
         if (!strcmp(vrs[i].name, name))
-            return true;
-    return !strcmp(name, "default");
+            return &vrs[i];
+    return NULL;
+}
+
+bool fake_has_vr(const char *name)
+{
+    return find_vr(name);
 }
 
 // A device belongs to one port only.
@@ -297,11 +299,8 @@ void iface_manager_end_change(void) {}
 int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size)
 {
     int r = fake_called(err, err_size, "set-vr", name);
-    bool known = !strcmp(vr, "default");
 
-    for (unsigned i = 0; i < n_vrs; i++)
-        known = known || !strcmp(vrs[i].name, vr);
-    bug_on(!find_iface(name) || !known);
+    bug_on(!find_iface(name) || !find_vr(vr));
     if (!r)
         snprintf(find_iface(name)->vr, sizeof ifaces[0].vr, "%s", vr);
     return r;
@@ -378,19 +377,16 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
 {
     int r = fake_called(err, err_size, "add-vr", name);
 
-    for (unsigned i = 0; i < n_vrs; i++)
-        bug_on(!strcmp(vrs[i].name, name));
+    bug_on(find_vr(name));
     if (!r && n_vrs == sizeof vrs / sizeof *vrs)
         r = full(err, err_size);
     if (r)
         return r;
     struct fake_vr *v = &vrs[n_vrs++];
+    *v = (struct fake_vr){
+        .table = table, .engine = engine, .flow_hash = flow_hash_default, .budget = *budget};
     snprintf(v->name, sizeof v->name, "%s", name);
     snprintf(v->netns, sizeof v->netns, "%s", netns);
-    v->table = table;
-    v->engine = engine;
-    v->flow_hash = flow_hash_default;
-    v->budget = *budget;
     return 0;
 }
 
@@ -418,11 +414,12 @@ int vr_manager_rename(const char *name, const char *to, const char *netns, char 
 {
     int r = fake_called(err, err_size, "rename-vr", name);
 
-    for (unsigned i = 0; i < n_vrs && !r; i++)
-        if (!strcmp(vrs[i].name, name)) {
-            snprintf(vrs[i].name, sizeof vrs[i].name, "%s", to);
-            snprintf(vrs[i].netns, sizeof vrs[i].netns, "%s", netns);
-        }
+    struct fake_vr *v = find_vr(name);
+
+    if (!r && v) {
+        snprintf(v->name, sizeof v->name, "%s", to);
+        snprintf(v->netns, sizeof v->netns, "%s", netns);
+    }
     for (unsigned i = 0; i < n_ifaces && !r; i++)
         if (!strcmp(ifaces[i].vr, name))
             snprintf(ifaces[i].vr, sizeof ifaces[i].vr, "%s", to);
@@ -431,64 +428,49 @@ int vr_manager_rename(const char *name, const char *to, const char *netns, char 
 
 int vr_manager_set_enabled(const char *name, bool enabled, char *err, size_t err_size)
 {
-    bool *at = NULL;
+    struct fake_vr *v = find_vr(name);
 
-    for (unsigned i = 0; i < n_vrs; i++)
-        if (!strcmp(vrs[i].name, name))
-            at = &vrs[i].stopped;
-    bug_on(!at);
-    *at = !enabled;
+    bug_on(!v);
+    v->stopped = !enabled;
     return 0;
 }
 
 int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size)
 {
     int r = fake_called(err, err_size, "set-engine", name);
-    enum fib_engine *at = strcmp(name, "default") ? NULL : &default_engine;
+    struct fake_vr *v = find_vr(name);
 
-    for (unsigned i = 0; i < n_vrs; i++)
-        if (!strcmp(vrs[i].name, name))
-            at = &vrs[i].engine;
-    bug_on(!at);
+    bug_on(!v);
     if (!r)
-        *at = engine;
+        v->engine = engine;
     return r;
 }
 
 int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
 {
-    struct flow_hash *at = strcmp(name, "default") ? NULL : &default_flow_hash;
+    struct fake_vr *v = find_vr(name);
 
-    for (unsigned i = 0; i < n_vrs; i++)
-        if (!strcmp(vrs[i].name, name))
-            at = &vrs[i].flow_hash;
-    bug_on(!at);
-    *at = hash;
+    bug_on(!v);
+    v->flow_hash = hash;
     return 0;
 }
 
 int vr_manager_set_cpu_weight(const char *name, uint8_t weight, char *err, size_t err_size)
 {
-    uint8_t *at = strcmp(name, "default") ? NULL : &default_cpu_weight;
+    struct fake_vr *v = find_vr(name);
 
-    for (unsigned i = 0; i < n_vrs; i++)
-        if (!strcmp(vrs[i].name, name))
-            at = &vrs[i].cpu_weight;
-    bug_on(!at);
-    *at = weight;
+    bug_on(!v);
+    v->cpu_weight = weight;
     return 0;
 }
 
 int vr_manager_set_budget(const char *name, const struct vr_limits *limits, char *err,
                           size_t err_size)
 {
-    struct vr_limits *at = strcmp(name, "default") ? NULL : &default_budget;
+    struct fake_vr *v = find_vr(name);
 
-    for (unsigned i = 0; i < n_vrs; i++)
-        if (!strcmp(vrs[i].name, name))
-            at = &vrs[i].budget;
-    bug_on(!at);
-    *at = *limits;
+    bug_on(!v);
+    v->budget = *limits;
     return 0;
 }
 
@@ -516,28 +498,17 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
         bug_on(!strcmp(multicast[i].vr, name));
     for (unsigned i = 0; i < n_counted; i++)
         bug_on(!strcmp(counted[i].vr, name));
-    for (unsigned i = 0; i < n_vrs && !r; i++) {
-        if (strcmp(vrs[i].name, name))
-            continue;
-        vrs[i] = vrs[--n_vrs];
-        return 0;
+    struct fake_vr *v = find_vr(name);
+    if (!r) {
+        bug_on(!v || v == vrs);
+        *v = vrs[--n_vrs];
     }
-    bug_on(!r);
     return r;
-}
-
-static void must_be_vr(const char *vr)
-{
-    bool known = !strcmp(vr, "default");
-
-    for (unsigned i = 0; i < n_vrs; i++)
-        known = known || !strcmp(vrs[i].name, vr);
-    bug_on(!known);
 }
 
 static struct fake_multicast *find_multicast(const char *vr, const struct multicast_key *k)
 {
-    must_be_vr(vr);
+    bug_on(!find_vr(vr));
     for (unsigned i = 0; i < n_multicast; i++)
         if (!strcmp(multicast[i].vr, vr) && !memcmp(&multicast[i].route.key, k, sizeof *k))
             return &multicast[i];
@@ -573,7 +544,7 @@ int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
 
 static struct fake_counted *find_counted(const char *vr, const struct prefix *p)
 {
-    must_be_vr(vr);
+    bug_on(!find_vr(vr));
     for (unsigned i = 0; i < n_counted; i++)
         if (!strcmp(counted[i].vr, vr) && prefix_equal(&counted[i].prefix, p))
             return &counted[i];
@@ -713,7 +684,7 @@ void fake_state(struct text *t)
                         ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
                         ifaces[i].policy.directed_broadcast, ifaces[i].policy.fast_reroute,
                         ifaces[i].policy.pcp_class) < 0);
-    for (unsigned i = 0; i < n_vrs; i++)
+    for (unsigned i = 1; i < n_vrs; i++)
         bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u cpu=%u%s%s",
                         vrs[i].name, vrs[i].netns, vrs[i].table, fib_engine_name(vrs[i].engine),
                         flow_hash_name(vrs[i].flow_hash.mode), vrs[i].flow_hash.label,
@@ -728,9 +699,9 @@ void fake_state(struct text *t)
                         multicast[i].route.out[0].iface, multicast[i].route.out[0].ttl) < 0);
     append_sorted(line, n, t);
     text_printf(t, "vr default engine=%s flow-hash=%s/%d/%u cpu=%u%s\n",
-                fib_engine_name(default_engine), flow_hash_name(default_flow_hash.mode),
-                default_flow_hash.label, default_flow_hash.seed, default_cpu_weight,
-                budget_text(&default_budget, budget, sizeof budget));
+                fib_engine_name(vrs[0].engine), flow_hash_name(vrs[0].flow_hash.mode),
+                vrs[0].flow_hash.label, vrs[0].flow_hash.seed, vrs[0].cpu_weight,
+                budget_text(&vrs[0].budget, budget, sizeof budget));
     text_printf(t, "%s", text_str(&assignments));
     fake_queue_state(t);
 }
