@@ -36,7 +36,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "tests"), str(ROOT / "tools")]
 
 from kamuee.lab import kamueenode, measure, rights                              # noqa: E402
 from kamuee.lab.errors import LabError                                          # noqa: E402

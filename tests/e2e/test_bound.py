@@ -15,7 +15,6 @@ import shutil
 import socket
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,14 +26,11 @@ import pytest
 from kamuee.commands import COMMANDS
 from kamuee.lab.netns import in_namespace
 
+import schema
 from browser import Browser
 from daemon import Daemon
 from proxy import plain
 from support import build_program, eventually
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
-
-import schema                                                                   # noqa: E402
 
 MODULE = schema.module()
 NODES = ("container", "list", "leaf", "leaf-list")

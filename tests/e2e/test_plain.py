@@ -10,7 +10,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,9 @@ from kamuee.errors import DaemonError
 from kamuee.plain import is_plain
 from kamuee.tech_support import plain as words_of
 
+import schema
 from daemon import Daemon
 from support import eventually
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
-
-import schema                                                                   # noqa: E402
 
 KAMUEE = Path(__file__).resolve().parents[2] / "kamuee"
 NAME = re.compile(rb"[A-Za-z0-9_.-]{1,15}")

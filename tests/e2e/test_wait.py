@@ -8,7 +8,6 @@ import json
 import os
 import re
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,12 +15,9 @@ from pathlib import Path
 
 import pytest
 
+import schema
 from daemon import Daemon
 from support import eventually
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
-
-import schema                                                                   # noqa: E402
 
 ROUTES, NEIGHBORS, RULES, LISTS, VPORTS, MEMBERS = 100_000, 5_000, 10_000, 200, 500, 5_000
 WAIT_S = 0.1
