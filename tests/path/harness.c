@@ -454,6 +454,12 @@ static void frame_of(struct frame *f, struct rte_mbuf *m)
     rte_pktmbuf_free(m);
 }
 
+bool rig_passes(unsigned port, const struct frame *f, unsigned to, struct frame *g)
+{
+    rig_forward(port, f);
+    return rig_receive(to, g);
+}
+
 bool rig_receive_queue(unsigned port, unsigned queue, struct frame *f)
 {
     struct rte_mbuf *m;
@@ -587,4 +593,12 @@ uint64_t rig_drops_all(void)
     for (unsigned r = DROP_NONE + 1; r < DROP_N; r++)
         n += counter_sum_drop(r);
     return n;
+}
+
+struct counter_iface rig_counted(uint16_t iface)
+{
+    struct counter_iface c;
+
+    counter_sum_iface(iface, &c);
+    return c;
 }

@@ -130,6 +130,8 @@ void rig_poll(void); // all forwarders, until they find no packets
 void rig_forward(unsigned port, const struct frame *f);        // rig_send() and rig_poll()
 void rig_step(unsigned forwarder);                             // one poll of one forwarder
 bool rig_receive(unsigned port, struct frame *f); // next frame sent on any queue; false = none
+// rig_forward() to one port and rig_receive() from the other.
+bool rig_passes(unsigned port, const struct frame *f, unsigned to, struct frame *g);
 bool rig_receive_queue(unsigned port, unsigned queue, struct frame *f);
 struct rte_mbuf *
 rig_receive_mbuf(unsigned port); // as an mbuf; NULL = none; the test frees it
@@ -146,6 +148,7 @@ void rig_inject_frame(unsigned forwarder, uint16_t iface,
 // --- results since the start of the test ---
 uint64_t rig_drops(enum drop_reason r);
 uint64_t rig_drops_all(void);
+struct counter_iface rig_counted(uint16_t iface);
 // The last n drops had this reason, and there were no others.
 #define assert_only_drop(reason, count)                                                            \
     do {                                                                                           \

@@ -429,8 +429,7 @@ path_test(a_router_with_link_local_addresses_only_tells_senders_on_its_link)
     memcpy(iface_get(in)->addr6_ll, own, 16);
     f = frame_ip(&s);
     memcpy(f.b + 6, host, 6);
-    rig_forward(0, &f);
-    assert_true(rig_receive(0, &e));
+    assert_true(rig_passes(0, &f, 0, &e));
     assert_memory_equal(e.b, host, 6);
     assert_memory_equal(e.b + 14 + 8, own, 16);
     assert_memory_equal(e.b + 14 + 24, f.b + 14 + 8, 16);
@@ -552,10 +551,8 @@ path_test(errors_are_limited_for_each_interface_by_its_own_bucket)
     assert_int_equal(rig_discard(0), 5);
     assert_int_equal(rig_discard(2), 5);
     assert_only_drop(DROP_IP4_TTL, 80);
-    struct counter_iface c;
-    counter_sum_iface(in, &c);
-    assert_int_equal(c.inject_packets, 5);
-    assert_int_equal(c.drop_packets, 40);
+    assert_int_equal(rig_counted(in).inject_packets, 5);
+    assert_int_equal(rig_counted(in).drop_packets, 40);
     assert_int_equal(counter_sum_icmp().sent, 10);
     assert_int_equal(counter_sum_icmp().limited, 70);
     assert_int_equal(counter_sum_icmp().forbidden, 0);
@@ -646,8 +643,7 @@ static void beyond_scope(uint16_t vlan)
     f = ip_frame(.src = "fe80::2", .dst = "2001:db8:1::1", .payload = 1400, .vlan = vlan,
                  .to_iface = from);
     memcpy(f.b + 6, host, 6);
-    rig_forward(0, &f);
-    assert_true(rig_receive(0, &e));
+    assert_true(rig_passes(0, &f, 0, &e));
     unsigned l2 = vlan ? 18 : 14;
     const uint8_t *ip = e.b + l2, *icmp = ip + 40;
     assert_int_equal(e.n, l2 + 1280);

@@ -23,10 +23,8 @@ path_test(a_frame_of_the_kernel_leaves_unchanged)
     assert_true(rig_receive(1, &g));
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b, f.b, f.n);
-    struct counter_iface c;
-    counter_sum_iface(out, &c);
-    assert_int_equal(c.tx_packets, 1);
-    assert_int_equal(c.tx_bytes, f.n);
+    assert_int_equal(rig_counted(out).tx_packets, 1);
+    assert_int_equal(rig_counted(out).tx_bytes, f.n);
 }
 
 path_test(a_frame_for_a_sub_interface_gets_its_tag)
@@ -59,15 +57,13 @@ path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belon
 {
     uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
-    struct counter_iface c;
     rig_tx_block(1, true);
     rig_inject_frame(0, sub, &f);
     rig_poll();
     assert_only_drop(DROP_TX_FULL, 1);
-    counter_sum_iface(sub, &c);
-    assert_int_equal(c.tx_packets, 0);
-    assert_int_equal(c.tx_bytes, 0);
-    assert_int_equal(c.drop_packets, 1);
+    assert_int_equal(rig_counted(sub).tx_packets, 0);
+    assert_int_equal(rig_counted(sub).tx_bytes, 0);
+    assert_int_equal(rig_counted(sub).drop_packets, 1);
 }
 
 // Such a frame is the port's own, even if its tag names a sub-interface.
@@ -75,7 +71,6 @@ path_test(a_tagged_frame_of_the_kernel_that_is_refused_is_counted_where_it_was_s
 {
     uint16_t sub = rig_iface(1, 300, VR_DEFAULT);
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.2");
-    struct counter_iface c;
     memmove(f.b + 16, f.b + 12, f.n - 12);
     memcpy(f.b + 12, (uint8_t[4]){0x81, 0, 0x01, 0x2c}, 4);
     f.n += 4;
@@ -83,12 +78,10 @@ path_test(a_tagged_frame_of_the_kernel_that_is_refused_is_counted_where_it_was_s
     rig_inject_frame(0, out, &f);
     rig_poll();
     assert_only_drop(DROP_TX_FULL, 1);
-    counter_sum_iface(sub, &c);
-    assert_int_equal(c.tx_packets, 0);
-    assert_int_equal(c.drop_packets, 0);
-    counter_sum_iface(out, &c);
-    assert_int_equal(c.tx_packets, 0);
-    assert_int_equal(c.drop_packets, 1);
+    assert_int_equal(rig_counted(sub).tx_packets, 0);
+    assert_int_equal(rig_counted(sub).drop_packets, 0);
+    assert_int_equal(rig_counted(out).tx_packets, 0);
+    assert_int_equal(rig_counted(out).drop_packets, 1);
 }
 
 path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped)
@@ -322,9 +315,7 @@ path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner)
         assert_true(rig_receive_queue(1, 0, &g));
     ledger_read(&l, 2);
     assert_int_equal(l.tx, 30);
-    struct counter_iface c;
-    counter_sum_iface(out, &c);
-    assert_int_equal(c.tx_packets, 30);
+    assert_int_equal(rig_counted(out).tx_packets, 30);
 }
 
 path_test(a_full_inject_ring_is_a_named_drop_of_the_sender)
@@ -339,10 +330,8 @@ path_test(a_full_inject_ring_is_a_named_drop_of_the_sender)
     }
     rig_step(1);
     assert_only_drop(DROP_INJECT_RING_FULL, 32);
-    struct counter_iface c;
-    counter_sum_iface(out, &c);
-    assert_int_equal(c.tx_packets, EXCHANGE_INJECT_SIZE - 1);
-    assert_int_equal(c.drop_packets, 32);
+    assert_int_equal(rig_counted(out).tx_packets, EXCHANGE_INJECT_SIZE - 1);
+    assert_int_equal(rig_counted(out).drop_packets, 32);
     for (unsigned i = 0; i < EXCHANGE_INJECT_SIZE / 64; i++) {
         rig_step(0);
         rig_discard(1);

@@ -91,11 +91,9 @@ path_test(a_stopped_port_is_a_named_drop_and_not_counted_as_sent)
         rig_send(0, &f);
     rig_poll();
     assert_only_drop(DROP_TX_NO_QUEUE, 10);
-    struct counter_iface c;
-    counter_sum_iface(out, &c);
-    assert_int_equal(c.tx_packets, 0);
-    assert_int_equal(c.tx_bytes, 0);
-    assert_int_equal(c.drop_packets, 10);
+    assert_int_equal(rig_counted(out).tx_packets, 0);
+    assert_int_equal(rig_counted(out).tx_bytes, 0);
+    assert_int_equal(rig_counted(out).drop_packets, 10);
 }
 
 path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on)
@@ -113,13 +111,10 @@ path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on)
     rig_poll();
     assert_int_equal(rig_discard(2), 10);
     assert_only_drop(DROP_TX_FULL, 20);
-    struct counter_iface c;
-    counter_sum_iface(sub, &c);
-    assert_int_equal(c.tx_packets, 0);
-    assert_int_equal(c.drop_packets, 10);
-    counter_sum_iface(out, &c);
-    assert_int_equal(c.tx_packets, 0);
-    assert_int_equal(c.drop_packets, 10);
+    assert_int_equal(rig_counted(sub).tx_packets, 0);
+    assert_int_equal(rig_counted(sub).drop_packets, 10);
+    assert_int_equal(rig_counted(out).tx_packets, 0);
+    assert_int_equal(rig_counted(out).drop_packets, 10);
 }
 
 path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers)

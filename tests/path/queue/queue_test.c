@@ -315,7 +315,6 @@ path_test(a_tag_of_linux_makes_no_frame_a_sub_interfaces)
 path_test(a_frame_that_waited_is_dropped_where_it_was_sent)
 {
     struct frame f = tagged_by_linux();
-    struct counter_iface c;
 
     router(SLOW);
     uint16_t vport = rig_iface(1, 9, VR_DEFAULT);
@@ -329,12 +328,10 @@ path_test(a_frame_that_waited_is_dropped_where_it_was_sent)
     rig_step(0);
     uint64_t lost = rig_drops(DROP_QUEUE_FULL);
     assert_in_range(lost, 10, 29);
-    counter_sum_iface(vport, &c);
-    assert_int_equal(c.tx_packets, 0);
-    assert_int_equal(c.drop_packets, 0);
-    counter_sum_iface(out, &c);
-    assert_int_equal(c.tx_packets, 30 - lost);
-    assert_int_equal(c.drop_packets, lost);
+    assert_int_equal(rig_counted(vport).tx_packets, 0);
+    assert_int_equal(rig_counted(vport).drop_packets, 0);
+    assert_int_equal(rig_counted(out).tx_packets, 30 - lost);
+    assert_int_equal(rig_counted(out).drop_packets, lost);
     router_end();
 }
 
@@ -390,8 +387,6 @@ path_test(the_priority_of_a_tag_comes_before_the_dscp)
 
 path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent)
 {
-    struct counter_iface c;
-
     router(SLOW);
     struct port_queue_settings *small = settings_new(SLOW);
     small->client[VR_DEFAULT].class[CLASS_OF_DEFAULT].limit_bytes = 1000;
@@ -403,9 +398,8 @@ path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent)
     uint64_t lost = rig_drops(DROP_QUEUE_FULL);
     assert_in_range(lost, 100, 199);
     assert_int_equal(rig_drops_all(), lost);
-    counter_sum_iface(out, &c);
-    assert_int_equal(c.tx_packets, 200 - lost);
-    assert_int_equal(c.drop_packets, lost);
+    assert_int_equal(rig_counted(out).tx_packets, 200 - lost);
+    assert_int_equal(rig_counted(out).drop_packets, lost);
     router_end();
     assert_int_equal(rig_discard(1), 200 - lost);
 }
@@ -647,7 +641,7 @@ path_test(owner_and_feeders_are_threads)
 path_test(who_floods_a_core_loses_and_the_others_do_not)
 {
     uint16_t red = rig_vr("red"), blue = rig_vr("blue"), vr[] = {red, blue}, at[2];
-    struct counter_iface flood, calm;
+    struct counter_iface flood;
     uint64_t received = 0;
 
     for (unsigned i = 0; i < 2; i++) {
@@ -668,13 +662,12 @@ path_test(who_floods_a_core_loses_and_the_others_do_not)
         received += rig_discard(1);
     }
     counter_sum_iface(at[0], &flood);
-    counter_sum_iface(at[1], &calm);
     assert_true(rig_drops(DROP_VR_CPU_BUDGET) >= 1000);
     assert_int_equal(rig_drops_all(), rig_drops(DROP_VR_CPU_BUDGET));
     assert_int_equal(flood.drop_packets, rig_drops(DROP_VR_CPU_BUDGET));
-    assert_true(calm.rx_packets > 0);
-    assert_int_equal(calm.drop_packets, 0);
-    assert_int_equal(received + rig_drops_all(), flood.rx_packets + calm.rx_packets);
+    assert_true(rig_counted(at[1]).rx_packets > 0);
+    assert_int_equal(rig_counted(at[1]).drop_packets, 0);
+    assert_int_equal(received + rig_drops_all(), flood.rx_packets + rig_counted(at[1]).rx_packets);
 }
 
 path_test(one_virtual_router_may_have_the_whole_core)

@@ -102,6 +102,12 @@ static int no_tunnels(void **state)
     return rig_teardown(state);
 }
 
+static void start_anew(void **state)
+{
+    no_tunnels(state);
+    rig_setup(state);
+}
+
 #define tunnel_test(name) unit_test_of(name, rig_setup, no_tunnels)
 
 static struct frame packet(unsigned six, uint8_t tos, unsigned payload, uint16_t fragment)
@@ -145,8 +151,7 @@ static void for_each_variant(void **state,
         for (unsigned families = 0; families < 4; families++) {
             topology(&every[k], families >> 1);
             fn(&every[k], families >> 1, families & 1);
-            no_tunnels(state);
-            rig_setup(state);
+            start_anew(state);
         }
 }
 
@@ -336,8 +341,7 @@ tunnel_test(dscp_is_a_pipe_or_uniform)
     assert_int_equal(tos_of(frame_l3(&g)), 46 << 2 | 2);
     assert_true(out_of(&g, &h));
     assert_int_equal(tos_of(frame_l3(&h)), 0x2a);
-    no_tunnels(state);
-    rig_setup(state);
+    start_anew(state);
     topology(&uniform, 0);
     f = packet(1, 0x2a, 40, 0);
     assert_true(into(&f, &g));
@@ -380,8 +384,7 @@ tunnel_test(the_ttl_is_a_pipe_or_the_inner_one)
             assert_int_equal(frame_l3(&g)[outer6 ? 7 : 8], 63);
             assert_true(outer6 || frame_is_ip4_sound(&g));
         }
-        no_tunnels(state);
-        rig_setup(state);
+        start_anew(state);
     }
 }
 
@@ -579,8 +582,7 @@ tunnel_test(ipv6_up_to_1280_always_enters)
     for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
         for (unsigned how = 0; how < 4; how++) {
             least_of_ipv6_passes(&every[k], how >> 1, how & 1);
-            no_tunnels(state);
-            rig_setup(state);
+            start_anew(state);
         }
 }
 
@@ -608,8 +610,7 @@ tunnel_test(flows_differ_outside)
         assert_int_equal(seen[0][0], seen[0][1]); // a flow keeps its path
         assert_int_equal(seen[1][0], seen[1][1]);
         assert_int_not_equal(seen[0][0], seen[1][0]);
-        no_tunnels(state);
-        rig_setup(state);
+        start_anew(state);
     }
 }
 
@@ -654,8 +655,7 @@ tunnel_test(a_stranger_or_another_key_is_refused)
                 refused(&h, DROP_TUNNEL_SOURCE);
             }
             assert_true(out_of(&g, &h)); // the right one is accepted
-            no_tunnels(state);
-            rig_setup(state);
+            start_anew(state);
         }
 }
 
@@ -669,8 +669,7 @@ tunnel_test(another_virtual_router_is_no_way_in)
     memcpy(g.b + 12, (uint8_t[4]){0x81, 0, 0, 9}, 4);
     g.n += 4;
     memcpy(g.b, iface_get(other)->mac, 6);
-    rig_forward(2, &g);
-    assert_false(rig_receive(3, &h));
+    assert_false(rig_passes(2, &g, 3, &h));
     assert_true(rig_punted(PUNT_OTHER, &h, &other)); // no tunnel ends there: for the kernel
 }
 
@@ -727,8 +726,7 @@ tunnel_test(malformed_headers_are_refused)
     refused(&h, DROP_TUNNEL_FRAGMENT);
     h = g, frame_l3(&h)[3] = 30, h.n = 14 + 30; // incomplete inner header
     refused(&h, DROP_TUNNEL_HEADER);
-    no_tunnels(state);
-    rig_setup(state);
+    start_anew(state);
     g = outer_frame(&vxlan, 0);
     h = g, frame_l3(&h)[28] = 0; // no VNI
     refused(&h, DROP_TUNNEL_HEADER);
@@ -736,15 +734,13 @@ tunnel_test(malformed_headers_are_refused)
     refused(&h, DROP_TUNNEL_HEADER);
     h = g, frame_l3(&h)[36] ^= 0x10; // not the tunnel's MAC
     refused(&h, DROP_ETHER_NOT_OURS);
-    no_tunnels(state);
-    rig_setup(state);
+    start_anew(state);
     g = outer_frame(&udp, 0);
     h = g, frame_l3(&h)[25] = 200; // UDP length beyond the packet
     refused(&h, DROP_TUNNEL_HEADER);
     h = g, frame_l3(&h)[26] = 1; // wrong checksum
     refused(&h, DROP_TUNNEL_CHECKSUM);
-    no_tunnels(state);
-    rig_setup(state);
+    start_anew(state);
     g = outer_frame(&udp, 1);
     h = g, frame_l3(&h)[60] ^= 1; // payload
     refused(&h, DROP_TUNNEL_CHECKSUM);
@@ -768,8 +764,7 @@ tunnel_test(udp_that_is_too_short_is_refused)
             frame_l3(&h)[25] = (uint8_t)len;
             refused(&h, DROP_TUNNEL_HEADER);
         }
-        no_tunnels(state);
-        rig_setup(state);
+        start_anew(state);
     }
 }
 
@@ -1010,9 +1005,7 @@ tunnel_test(no_route_and_recursion_have_names)
                     TUNNEL_PATH_ANY);
     assert_false(into(&f, &g));
     assert_int_equal(rig_drops_all(), 3);
-    struct counter_iface c;
-    counter_sum_iface(end[0], &c);
-    assert_int_equal(c.drop_packets, 3);
+    assert_int_equal(rig_counted(end[0]).drop_packets, 3);
 }
 
 tunnel_test(a_tunnel_in_a_tunnel)
@@ -1104,7 +1097,6 @@ static void take_numbers(unsigned n)
 tunnel_test(the_kernels_frames_do_not_go_into_a_hidden_tunnel)
 {
     struct frame f, g;
-    struct counter_iface c;
 
     for (unsigned port = 0; port < 2; port++) {
         topology(&gre, 0);
@@ -1124,10 +1116,8 @@ tunnel_test(the_kernels_frames_do_not_go_into_a_hidden_tunnel)
         rig_poll();
         assert_false(rig_receive(1, &g));
         assert_only_drop(DROP_IFACE_DOWN, 1);
-        counter_sum_iface(id, &c);
-        assert_int_equal(c.tx_packets, 1);
-        no_tunnels(state);
-        rig_setup(state);
+        assert_int_equal(rig_counted(id).tx_packets, 1);
+        start_anew(state);
     }
 }
 
@@ -1290,8 +1280,7 @@ tunnel_test(a_burst_is_what_its_packets_are)
             const struct variant *v = k < 2 ? &uniform[k] : &every[k - 2];
             topology(v, outer6);
             a_burst_of(v, outer6, 20);
-            no_tunnels(state);
-            rig_setup(state);
+            start_anew(state);
         }
 }
 
@@ -1299,7 +1288,6 @@ tunnel_test(a_burst_is_what_its_packets_are)
 static void two_tunnels_in_a_burst(unsigned numbers_between)
 {
     struct frame f, g[2], h;
-    struct counter_iface c;
 
     topology(&gre, 0);
     take_numbers(numbers_between);
@@ -1316,12 +1304,10 @@ static void two_tunnels_in_a_burst(unsigned numbers_between)
         rig_send(2, &g[k % 3 == 0]);
     rig_poll();
     assert_int_equal(rig_discard(3), 60);
-    counter_sum_iface(end[1], &c);
-    assert_int_equal(c.rx_packets, 40);
-    assert_int_equal(c.rx_bytes, 40 * (f.n + 4));
-    counter_sum_iface(second, &c);
-    assert_int_equal(c.rx_packets, 20);
-    assert_int_equal(c.rx_bytes, 20 * (f.n + 4));
+    assert_int_equal(rig_counted(end[1]).rx_packets, 40);
+    assert_int_equal(rig_counted(end[1]).rx_bytes, 40 * (f.n + 4));
+    assert_int_equal(rig_counted(second).rx_packets, 20);
+    assert_int_equal(rig_counted(second).rx_bytes, 20 * (f.n + 4));
     assert_int_equal(iface_get(second)->port, PORT_TUNNEL + (numbers_between > 4000));
     assert_false(rig_receive(3, &h));
     assert_int_equal(rig_drops_all(), 0);
@@ -1355,17 +1341,8 @@ tunnel_test(the_same_ends_in_two_virtual_routers_in_one_burst)
             counter_sum_iface(second, &c[1]);
             assert_int_equal(c[0].rx_packets, 40);
             assert_int_equal(c[1].rx_packets, 20);
-            no_tunnels(state);
-            rig_setup(state);
+            start_anew(state);
         }
-}
-
-static uint64_t received(uint16_t iface)
-{
-    struct counter_iface c;
-
-    counter_sum_iface(iface, &c);
-    return c.rx_packets;
 }
 
 static void three_come(const struct frame *g)
@@ -1390,21 +1367,20 @@ tunnel_test(a_tunnel_that_went_is_not_remembered)
             memcpy(g.b, iface_get(under[1])->mac, 6);
             three_come(&g);
             three_come(&g);
-            assert_int_equal(received(end[1]), 6);
+            assert_int_equal(rig_counted(end[1]).rx_packets, 6);
             router_role(ROLE_CONTROL);
             tunnel_hide(number);
             three_come(&g);
-            assert_int_equal(received(end[1]), 6);
+            assert_int_equal(rig_counted(end[1]).rx_packets, 6);
             router_role(ROLE_CONTROL);
             tunnel_free(number);
             take_numbers(1); // its own id, if free
             uint16_t second = router_tunnel_new(&s, b, rig_adjacency(under[1], 7));
             three_come(&g);
             three_come(&g);
-            assert_int_equal(received(second), 6);
-            assert_int_equal(received(end[1]), 6);
-            no_tunnels(state);
-            rig_setup(state);
+            assert_int_equal(rig_counted(second).rx_packets, 6);
+            assert_int_equal(rig_counted(end[1]).rx_packets, 6);
+            start_anew(state);
         }
 }
 
@@ -1422,7 +1398,6 @@ tunnel_test(tunnels_of_two_ports_in_one_burst)
 tunnel_test(tunnels_of_two_ports_to_one_way_out)
 {
     struct frame f[2], g;
-    struct counter_iface c;
     unsigned n[2] = {0};
 
     topology(&gre, 0);
@@ -1439,8 +1414,7 @@ tunnel_test(tunnels_of_two_ports_to_one_way_out)
         n[frame_l3(&g)[9] == 4]++;
     assert_int_equal(n[0], 40);
     assert_int_equal(n[1], 20);
-    counter_sum_iface(second, &c);
-    assert_int_equal(c.tx_packets, 20);
+    assert_int_equal(rig_counted(second).tx_packets, 20);
     assert_int_equal(iface_get(second)->port, PORT_TUNNEL + 1);
     assert_int_equal(rig_drops_all(), 0);
 }
@@ -1450,7 +1424,6 @@ tunnel_test(tunnels_of_two_ports_to_one_way_out)
 tunnel_test(a_burst_of_packets_with_a_tunnel_and_without)
 {
     struct frame f[2], g;
-    struct counter_iface c;
 
     topology(&gre, 0);
     tunnels_fence();
@@ -1471,14 +1444,11 @@ tunnel_test(a_burst_of_packets_with_a_tunnel_and_without)
         assert_int_equal(frame_l3(&g)[8], frame_l3(&f[1])[8] - 1);
     }
     assert_false(rig_receive(0, &g));
-    counter_sum_iface(end[0], &c);
-    assert_int_equal(c.tx_packets, 20);
-    assert_int_equal(c.tx_bytes, 20 * (f[0].n + 4));
-    counter_sum_iface(under[0], &c);
-    assert_int_equal(c.tx_packets, 20);
-    assert_int_equal(c.tx_bytes, 20 * (f[0].n + 24));
-    counter_sum_iface(in, &c);
-    assert_int_equal(c.tx_packets, 40);
+    assert_int_equal(rig_counted(end[0]).tx_packets, 20);
+    assert_int_equal(rig_counted(end[0]).tx_bytes, 20 * (f[0].n + 4));
+    assert_int_equal(rig_counted(under[0]).tx_packets, 20);
+    assert_int_equal(rig_counted(under[0]).tx_bytes, 20 * (f[0].n + 24));
+    assert_int_equal(rig_counted(in).tx_packets, 40);
     assert_int_equal(rig_drops_all(), 0);
 }
 

@@ -53,9 +53,7 @@ path_test(strict_believes_only_sources_of_its_own_side)
     rig_poll();
     assert_int_equal(rig_discard(1), 2);
     assert_only_drop(DROP_URPF_INTERFACE, 2);
-    struct counter_iface c;
-    counter_sum_iface(in, &c);
-    assert_int_equal(c.urpf_packets, 2);
+    assert_int_equal(rig_counted(in).urpf_packets, 2);
 }
 
 path_test(a_family_and_an_interface_without_it_are_left_alone)
