@@ -2,6 +2,7 @@
 """A daemon to talk to, and ways to run the command line against it: inside this process, and as a program."""
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -57,6 +58,16 @@ def kamuee(daemon):
             code = cli.main(["--socket", daemon.path, *argv])
         return Result(code, out.getvalue(), err.getvalue())
     return run
+
+
+def assert_golden(result: Result, name: str, wide: bool = False) -> None:
+    """What was printed is tests/cli/golden/NAME.txt, which UPDATE=1 writes anew; it fits 80 columns unless it is `wide`."""
+    path = Path(__file__).parent / "golden" / (re.sub(r"\W+", "_", name) + ".txt")
+    assert (result.code, result.err) == (0, "")
+    if os.environ.get("UPDATE"):
+        path.write_text(result.out, encoding="utf-8")
+    assert result.out == path.read_text(encoding="utf-8")
+    assert wide or max(map(len, result.out.splitlines())) <= 80
 
 
 @pytest.fixture

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Access lists and address sets: output, changes, and conversion of other routers' rules."""
 import json
-import os
-from pathlib import Path
 
 import pytest
 
 import acls
+from conftest import assert_golden
 
 from kamuee import acl_csv, acl_ios, acl_nft
 from kamuee.acl_text import Refused
 
-HERE = Path(__file__).parent
 SHOWN = ("show acl", "show acl -w", "show acl edge", "show acl edge cost", "show acl edge lint", "show acl-redirect", "show address-set",
          "show address-set bad contains 192.0.2.1")
 
@@ -23,14 +21,7 @@ def operations(daemon):
 
 @pytest.mark.parametrize("command", SHOWN)
 def test_what_is_shown(kamuee, command):
-    result = kamuee(*command.split())
-    path = HERE / "golden" / f"{command.replace(' -w', '_w').replace(' ', '_').replace('-', '_')}.txt"
-    assert (result.code, result.err) == (0, "")
-    if os.environ.get("UPDATE"):
-        path.write_text(result.out, encoding="utf-8")
-    assert result.out == path.read_text(encoding="utf-8")
-    if "-w" not in command:
-        assert max(map(len, result.out.splitlines())) <= 80
+    assert_golden(kamuee(*command.split()), command, "-w" in command)
 
 
 def test_a_list_that_does_not_exist_is_named(kamuee):

@@ -4,11 +4,11 @@
 packet_traces.py holds kamueed's answers. UPDATE=1 writes the golden texts anew.
 """
 import json
-import os
 from pathlib import Path
 
 import pytest
 
+from conftest import assert_golden
 from kamuee import frames, pcap
 from kamuee.errors import UsageError
 
@@ -33,13 +33,7 @@ def asked(daemon):
 @pytest.mark.parametrize("name", PASSAGES)
 def test_text_is_the_golden_one_and_fits_80_columns(kamuee, daemon, name):
     daemon.operations["explain"] = lambda given: PASSAGES[name]
-    result = kamuee(*LINE)
-    assert (result.code, result.err) == (0, "")
-    path = HERE / "golden" / f"explain_{name}.txt"
-    if os.environ.get("UPDATE"):
-        path.write_text(result.out, encoding="utf-8")
-    assert result.out == path.read_text(encoding="utf-8")
-    assert max(map(len, result.out.splitlines())) <= 80
+    assert_golden(kamuee(*LINE), f"explain_{name}")
 
 
 def test_the_words_of_a_packet_stand_in_any_order(kamuee, answers):

@@ -3,15 +3,12 @@
 
 UPDATE=1 writes what the program prints now; read the difference before you keep it.
 """
-import os
-import re
-from pathlib import Path
 
 import pytest
 
+from conftest import assert_golden
 from kamuee import commands, leaf, show_interface
 
-GOLDEN = Path(__file__).parent / "golden"
 COMMANDS = (
     "show port", "show port -w", "show port p0", "show port p0 statistics", "show port statistics",
     "show interface", "show interface -w", "show interface v40", "show interface statistics",
@@ -34,15 +31,7 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS)
 def test_output_is_the_golden_one_and_fits_80_columns(kamuee, command, monkeypatch):
     monkeypatch.setattr("kamuee.show_system.__version__", "0.1.0")      # a release changes no golden file
-    result = kamuee(*command.split())
-    assert (result.code, result.err) == (0, "")
-    path = GOLDEN / (re.sub(r"\W+", "_", command) + ".txt")
-    if os.environ.get("UPDATE"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(result.out, encoding="utf-8")
-    assert result.out == path.read_text(encoding="utf-8")
-    if "-w" not in command:
-        assert max(map(len, result.out.splitlines())) <= 80
+    assert_golden(kamuee(*command.split()), command, "-w" in command)
 
 
 def test_help_is_each_command_and_its_sentence_and_fits_80_columns(kamuee):

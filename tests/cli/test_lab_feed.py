@@ -5,15 +5,11 @@ import json
 import random
 import socket
 import struct
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
-
-from kamuee.feed import command, generate, histogram, message, mrt, prefix, session, speaker, table    # noqa: E402
+from kamuee.feed import command, generate, histogram, message, mrt, prefix, session, speaker, table
 
 
 # --- prefixes ---

@@ -5,20 +5,16 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
-
-from kamuee import http                                                         # noqa: E402
-from kamuee.errors import Unreachable                                           # noqa: E402
-from kamuee.lab import demo, demorun, kamueenode                                # noqa: E402
-from kamuee.lab.errors import LabError                                          # noqa: E402
+from kamuee import http
+from kamuee.errors import Unreachable
+from kamuee.lab import demo, demorun, kamueenode
+from kamuee.lab.errors import LabError
 
 PATIENCE_S = 0.5
 

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The lab file: accepted input, its result, and error messages. No root needed."""
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
-
-from kamuee.lab import bird, frr, schema                                        # noqa: E402
-from kamuee.lab.errors import LabError                                          # noqa: E402
-from kamuee.lab.kamueenode import KamueeNode, wire_name                         # noqa: E402
-from kamuee.lab.lab import Lab                                                  # noqa: E402
-from kamuee.lab.state import State                                              # noqa: E402
+from kamuee.lab import bird, frr, schema
+from kamuee.lab.errors import LabError
+from kamuee.lab.kamueenode import KamueeNode, wire_name
+from kamuee.lab.lab import Lab
+from kamuee.lab.state import State
 
 TRIANGLE = """
 name: triangle

@@ -2,20 +2,17 @@
 """A lab's node of kind vm: valid lab files, their result, and refusals before anything is built. No root needed."""
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
-
-from kamuee.lab import schema, vmnode                                           # noqa: E402
-from kamuee.lab.errors import LabError                                          # noqa: E402
-from kamuee.lab.lab import Lab                                                  # noqa: E402
-from kamuee.lab.netns import Namespace                                          # noqa: E402
-from kamuee.lab.state import State                                              # noqa: E402
-from kamuee.lab.vm import machine                                                   # noqa: E402
-from kamuee.lab.vm.machine import Card, VmError                                     # noqa: E402
+from kamuee.lab import schema, vmnode
+from kamuee.lab.errors import LabError
+from kamuee.lab.lab import Lab
+from kamuee.lab.netns import Namespace
+from kamuee.lab.state import State
+from kamuee.lab.vm import machine
+from kamuee.lab.vm.machine import Card, VmError
 
 CARDS = """
 name: cards
