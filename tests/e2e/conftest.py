@@ -132,13 +132,13 @@ def longest_first(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """A test that failed across a pause of the whole machine is void, and runs again in a new lab (standstill.py)."""
+    """A test that failed across a pause of the machine is void, and runs again in a new lab (standstill.py)."""
     where = {"nodeid": item.nodeid, "location": item.location}
     item.ihook.pytest_runtest_logstart(**where)
     begun = time.monotonic()
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     if any(report.failed for report in reports) and watch and (seconds := watch.seconds_since(begun)):
-        said = f"{item.nodeid}: the machine stood still for {seconds:.0f} s"
+        said = f"{item.nodeid}: the machine, or one of its processors, stood still for {seconds:.0f} s"
         with open(os.environ.get("E2E_VOID", os.devnull), "a") as out:
             out.write(f"{said}\n")
         item.session._setupstate.teardown_exact(None)
