@@ -477,7 +477,6 @@ static bool inject_round(uint64_t wait_ns)
             epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
     }
     if (n > 0 && !n_read && !woken && !mail) // inject rings are full: epoll would return at once
-
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
     return n_read || woken;
 }
