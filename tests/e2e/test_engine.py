@@ -47,15 +47,15 @@ def test_engine_without_memory_is_refused_and_the_old_one_stays(lab):
     assert_reaches(lab["h1"], TARGETS[0])
 
 
-def ballast(router) -> list[str]:
-    """Virtual routers that use up the memory for DPDK's engines; returns their names."""
-    names = []
+def fill_memory(router, names: list[str]) -> None:
+    """Adds virtual routers, whose names it appends, until the memory for DPDK's engines is used up."""
     while True:
         name = f"v{len(names)}"
         try:
             configure(router, f"set vr {name} table {1000 + len(names)} fib-engine lpm")
-        except DaemonError:
-            return names
+        except DaemonError as e:
+            assert "set memory" in str(e)
+            return
         names.append(name)
 
 
@@ -63,16 +63,16 @@ def test_engine_that_fills_up_gives_way_to_poptrie_and_packets_flow_on(lab):
     """Hosts in networks of their own cost rte_lpm a group each; more groups need a larger table, for which there is no memory."""
     router = lab["r"]
     configure(router, "set fib-engine lpm")
-    names = ballast(router)
-    assert names
+    names: list[str] = []
     pinging = Pinging(lab["h1"], TARGETS[0])
-    routes = []
+    routes: list[str] = []
     while engines(router)[0] == "lpm" and len(routes) < 100_000:
+        fill_memory(router, names)      # each time: a retired table of before is freed a grace period later
         more = [f"route add {20 + i // 65536}.{i // 256 % 256}.{i % 256}.1/32 via 10.2.0.2" for i in range(len(routes), len(routes) + 5000)]
         router.namespace.ip_batch(more)
         routes += more
         eventually(lambda: routes_in_fib(router) >= len(routes), 60, lambda: f"{len(routes)} routes are in the FIB: {routes_in_fib(router)}")
-    assert engines(router)[:2] == ["poptrie", "lpm"]
+    assert names and engines(router)[:2] == ["poptrie", "lpm"]
     assert measure.client(router).call("lookup", address=["20.1.2.1"])["result"][0]["prefix"] == "20.1.2.1/32"
     result = pinging.stop(at_least=100)
     assert result.lost == 0, result.said
