@@ -14,7 +14,7 @@ struct lanes_of_rule { // of one rule
     unsigned n;
 };
 
-// The rule's prefix of a side; bits beyond its length are cleared.
+// Prefix of a side of an IPv4 rule; bits beyond its length are cleared.
 static inline struct net side_net(const struct acl_rule *r, unsigned side)
 {
     const struct acl_side *from = side ? &r->dst : &r->src;

@@ -132,18 +132,20 @@ static int bucket_new_prefix(struct lane_rules *s, unsigned side, const struct n
 
 int lane_rules_add(struct lane_rules *s, const struct acl_rule *r, uint32_t slot, uint64_t epoch)
 {
-    const struct net p[2] = {side_net(r, 0), side_net(r, 1)};
     unsigned side = !r->src.len;
     struct lanes_of_rule l;
     int rc = 0;
 
-    if (!s->whole && !r->src.len == !r->dst.len)
+    if (s->whole) { // its rules may be of IPv6
+        lanes_make(s, &l, r, slot, side);
+        return l.n ? bucket_add_rule(s, s->place[0], &l, epoch) : 0;
+    }
+    const struct net p[2] = {side_net(r, 0), side_net(r, 1)};
+    if (!r->src.len == !r->dst.len)
         side = rules_met_now(s, 1, &p[1]) <= rules_met_now(s, 0, &p[0]);
     lanes_make(s, &l, r, slot, side);
     if (!l.n) // it can never match
         return 0;
-    if (s->whole)
-        return bucket_add_rule(s, s->place[0], &l, epoch);
     struct nets *t = &s->nets[side];
     uint32_t at = nets_at(t, p[side].addr, p[side].len);
     if (!is_there(t, at, &p[side])) {
