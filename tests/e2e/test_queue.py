@@ -149,14 +149,14 @@ def test_who_stays_within_its_guarantee_loses_nothing_while_another_floods(lab, 
         before = used_class(router, "red", 6)["sent-packets"]
         with Load(lab["a"], ACROSS["a"], 300):  # 2.6 Mb/s
             eventually(lambda: len(arrivals.of(1)) >= 1000)
-            shares = {name: client(router, name)["rate"] for name in ("red", "blue")}
+            # Each rate is of one second, and a shaper that the machine held up makes up for a part in the next.
+            eventually(lambda: 18e6 <= sum(vr["rate"] for vr in router.entries("queue")[0]["vr"]) <= 20.5e6, what="the port is full, and not overfull")
         red = arrivals.of(1)
         assert [number for *_, number in red] == list(range(red[0][3], red[0][3] + len(red)))  # none is missing, in order
         parts = client(router, "red")["class"]
         assert not any(sum(part["dropped"].values()) for part in parts)
         assert used_class(router, "red", 6)["sent-packets"] - before >= 1000
         assert sum(used_class(router, "blue", 6)["dropped"].values()) > 0
-        assert shares["red"] + shares["blue"] <= 20.5e6
         assert client(router, "red")["guaranteed-bytes"] > 0
 
 
