@@ -5,6 +5,7 @@ The filter is set from outside on a copy of the descriptor (pidfd_getfd), so tha
 kernel counts no overrun for what a filter drops: nothing tells kamueed that it has missed something.
 """
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -29,6 +30,8 @@ def copies(pid: int) -> Iterator[socket.socket]:
             if not what.startswith("socket:"):
                 continue
             fd = LIBC.syscall(PIDFD_GETFD, pidfd, int(name), 0)
+            if fd < 0 and ctypes.get_errno() == errno.EBADF:    # the same
+                continue
             if fd < 0:
                 raise OSError(ctypes.get_errno(), "pidfd_getfd")
             one = socket.socket(fileno=fd)
