@@ -67,7 +67,7 @@ def test_engine_that_fills_up_gives_way_to_poptrie_and_packets_flow_on(lab):
     pinging = Pinging(lab["h1"], TARGETS[0])
     routes: list[str] = []
     while engines(router)[0] == "lpm" and len(routes) < 100_000:
-        fill_memory(router, names)      # each time: a retired table of before is freed a grace period later
+        fill_memory(router, names)      # again: a table that was retired before is freed a grace period later
         more = [f"route add {20 + i // 65536}.{i // 256 % 256}.{i % 256}.1/32 via 10.2.0.2" for i in range(len(routes), len(routes) + 5000)]
         router.namespace.ip_batch(more)
         routes += more

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nothing that the schema lets a client ask keeps another client waiting: each resource and operation, of a full router.
 
-The other client asks for something small, over and over. What the machine does beside us is not kamueed's: while control, one of its
-workers (which may hold a lock, libyang's dictionary for instance) or the client was ready to run and did not get a core is taken off
-(schedstat), and of three tries the best one counts. So a busy machine forgives; an idle one has nothing to take off.
+The other client asks for something small, over and over. Time in which control, one of its workers (which may hold a lock, such
+as that of libyang's dictionary) or the client was ready to run and got no core is taken off (schedstat): others on the machine cause it.
+The best of three tries counts. So a busy machine forgives; an idle one has nothing to take off.
 """
 import json
 import os
