@@ -77,13 +77,18 @@ def test_a_relay_gets_leases_and_renewals_are_forwarded(network):
     router.follow(PAGE, begin="## DHCP relay", end="## LLDP")
     log = client.folder / "leases"
     client.wrapper("lease", LEASE.format(log=log))
-    asking = subprocess.Popen(["nsenter", f"--net=/run/netns/{client.name}", "udhcpc", "-f", "-i", "eth0", "-s", client.bin / "lease", "-T", "1"],
+    asking = subprocess.Popen(["nsenter", f"--net=/run/netns/{client.name}", "udhcpc", "-f", "-i", "eth0", "-s", client.bin / "lease", "-T", "3"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     try:
         eventually(lambda: re.search(r"^bound 192\.0\.2\.\d+$", text_of(log), re.M), PATIENCE_S, lambda: router.shell("kamuee show drops").stdout)
         pings(client, "10.2.0.1")
         router.shell(f"kill $(cat {router.folder}/dnsmasq.pid)")
+        # udhcpc sends the renewal from one socket and opens another for the answer: the server answers once that one is open.
+        far.shell(f"kill -STOP $(cat {far.folder}/dnsmasq.pid)")
         asking.send_signal(signal.SIGUSR1)
+        eventually(lambda: client.shell("ss -Hun state unconnected sport = :68").stdout.strip()
+                   and not client.shell("ss -Hun state established sport = :68").stdout.strip(), PATIENCE_S)
+        far.shell(f"kill -CONT $(cat {far.folder}/dnsmasq.pid)")
         eventually(lambda: re.search(r"^renew 192\.0\.2\.\d+$", text_of(log), re.M), PATIENCE_S, lambda: text_of(log))
     finally:
         asking.kill()
