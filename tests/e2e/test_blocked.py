@@ -371,7 +371,6 @@ class Walk:
         return named
 
 
-@pytest.mark.moves_interfaces
 def test_a_commit_of_a_live_key_loses_no_packet(lab, folder):
     router = Router(lab["r"])
     core = min(os.sched_getaffinity(0))
