@@ -12,7 +12,7 @@ import pytest
 import pcapng
 from kamuee.lab import measure
 
-from support import assert_no_loss, eventually, ping, received, receiver, send, two_hosts
+from support import assert_no_loss, eventually, ping, pings, received, receiver, send, two_hosts
 from wire import Wire
 
 KAMUEE = str(Path(__file__).resolve().parents[2] / "kamuee")
@@ -114,7 +114,7 @@ def test_a_packet_whose_neighbor_does_not_answer_is_seen_when_it_ends(lab, tmp_p
 
 def test_punted_packets_have_their_class(lab, tmp_path):
     capture = Capture(lab, ["punt", "interface", "p0", "filter", "icmp", "count", "3"], tmp_path / "punt.pcapng")
-    assert ping(lab["h1"], "10.1.0.1", 3).received == 3
+    assert pings(lab["h1"], "10.1.0.1", 3).received == 3
     assert capture.proc.wait(10) == 0
     assert [frame.comment for frame in capture.frames()] == ["punt class icmp"] * 3
     assert not running(lab)

@@ -5,7 +5,7 @@ import pytest
 from kamuee.errors import DaemonError
 from kamuee.lab.frr import Frr, remove_directories
 
-from support import Router, assert_no_loss, assert_reaches, eventually, hops, ping, reaches, received, receiver, send
+from support import Router, assert_no_loss, assert_reaches, eventually, hops, ping, pings, reaches, received, receiver, send
 
 ROW = """
 nodes:
@@ -84,8 +84,8 @@ def test_neighbors_are_resolved_by_the_kernels_themselves(lab, router):
     assert_reaches(lab["reda"], TARGETS[0])
     row = next(row for row in router.entries("neighbor") if row["interface"] == "up-a" and row["address"] == "10.12.0.2")
     assert row["mac"] == router.named("interface", "up-b")["mac"] != router.named("interface", "up-a")["mac"]
-    assert ping(where(lab, "red"), "10.12.0.2", 3).received == 3
-    assert ping(where(lab, "blue"), "fd00:23::1", 3).received == 3
+    assert pings(where(lab, "red"), "10.12.0.2", 3).received == 3
+    assert pings(where(lab, "blue"), "fd00:23::1", 3).received == 3
 
 
 def test_explain_follows_the_packet(router):
@@ -117,7 +117,7 @@ def test_mtu(lab, router):
         assert "mtu 1300" in where(lab, "red").ip("link show up-a") and "mtu 1300" in where(lab, None).ip("link show up-b")
         told = lab["reda"].run("ping -c 1 -W 2 -M do -s 1400 10.2.0.2", check=False)
         assert "mtu = 1300" in told or "mtu=1300" in told, told
-        assert ping(lab["reda"], "10.2.0.2", 2, extra="-s 1400 -M dont").received == 2  # in pieces
+        assert pings(lab["reda"], "10.2.0.2", 2, 0.005, "--size", "1400", "--may-fragment").received == 2  # in pieces
     finally:
         router.configure("delete metalink up mtu")
         lab["reda"].run("ip route flush cache")
@@ -239,7 +239,7 @@ def test_a_metalink_comes_moves_and_goes_under_traffic(lab, router):
 def test_deletion_while_in_use_ends_the_traffic_and_nothing_else(lab, router):
     router.configure("delete metalink down")
     assert not reaches(lab["reda"], "10.2.0.2")
-    assert ping(where(lab, "red"), "10.12.0.2", 2).received == 2
+    assert pings(where(lab, "red"), "10.12.0.2", 2).received == 2
     router.configure("set metalink down a default b blue")
     for vr, end, four, six in ENDS[2:]:
         where(lab, vr).ip(f"addr add {four} dev {end}")

@@ -11,7 +11,7 @@ import re
 import pytest
 
 
-from support import Pinging, Router, assert_no_loss, assert_reaches, bridge, eventually, ping
+from support import Pinging, Router, assert_no_loss, assert_reaches, bridge, eventually, pings
 from wire import Wire
 
 LAB = """
@@ -145,7 +145,7 @@ def test_the_master_answers_and_forwards_by_the_virtual_mac_and_the_backup_takes
     assert gateway_mac(h1, "10.1.0.254") == MAC["p0"]
     assert_reaches(h1, "10.2.0.9")
     assert_no_loss(h1, "10.2.0.9", 100)
-    assert ping(h1, "10.1.0.254", 20).lost == 0
+    assert pings(h1, "10.1.0.254", 20).lost == 0
     assert accepted(rb, "p0") == []
     before = Router(rb).dropped("ether_not_ours")
     flood(lab)                                       # a switch that has forgotten the MAC sends it to the backup as well
