@@ -86,14 +86,9 @@ bool fresh_is(const struct fresh *f)
     return clock_now_ns() < f->until_ns;
 }
 
-uint64_t fresh_begin(void)
+void fresh_end(struct fresh *f, uint64_t begun_ns)
 {
-    return clock_now_ns();
-}
-
-void fresh_end(struct fresh *f, uint64_t begun)
-{
-    uint64_t now = clock_now_ns(), ten = (now - begun) * 10;
+    uint64_t now = clock_now_ns(), ten = (now - begun_ns) * 10;
 
     f->until_ns = now + (ten > NS_PER_SECOND ? ten : NS_PER_SECOND);
 }
@@ -181,6 +176,13 @@ static void set_name(const struct mib_tree *t, netsnmp_variable_list *v, unsigne
     snmp_set_var_objid(v, name, n);
 }
 
+static int find(const struct mib_tree *t, const char *vr, const struct mib_place *p, bool include,
+                const struct key **row)
+{
+    *row = NULL;
+    return t->find ? t->find(vr, &p->key, include, row) : 0;
+}
+
 static const char *vr_of(const netsnmp_handler_registration *reg)
 {
     return reg->contextName && *reg->contextName ? reg->contextName : "default";
@@ -193,7 +195,7 @@ static int answer_get(const struct mib_tree *t, const char *vr, netsnmp_request_
     const struct key *row = NULL;
     struct mib_place p;
     bool is = place_of(t, r->requestvb, &p) && (!t->columns || t->columns >> p.column & 1);
-    int e = is ? t->find(vr, &p.key, true, &row) : 0;
+    int e = is ? find(t, vr, &p, true, &row) : 0;
 
     if (e)
         return SNMP_ERR_GENERR;
@@ -221,7 +223,7 @@ static int answer_get_next(const struct mib_tree *t, const char *vr, netsnmp_req
         }
         if (t->columns && !(t->columns >> c & 1))
             continue;
-        int e = t->find(vr, &p.key, include, &row);
+        int e = find(t, vr, &p, include, &row);
         if (e)
             return SNMP_ERR_GENERR;
         if (!row)

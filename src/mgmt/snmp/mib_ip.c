@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "snmp/api.h"
@@ -200,7 +201,7 @@ static void take_neighbor(const json_t *o, const char *vr)
 static int read_neighbors(const char *vr)
 {
     const struct interfaces *all;
-    uint64_t begun = fresh_begin();
+    uint64_t begun = clock_now_ns();
     json_t *list, *o;
     size_t at;
     int r = interfaces_read(&all);
@@ -248,22 +249,19 @@ static void neighbor_value(netsnmp_variable_list *v, const struct key *row, unsi
 #define C(n) (1u << (n))
 const struct mib_tree mib_ip_trees[] = {
     {.name = "ipAddressPrefixTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 32},
-     .n = 8,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 32),
      .columns = C(5) | C(6) | C(7) | C(8) | C(9),
      .who = OTHER_VRS,
      .find = find_prefix,
      .value = prefix_value},
     {.name = "ipAddressTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 34},
-     .n = 8,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 34),
      .columns = C(3) | C(4) | C(5) | C(6) | C(7) | C(8) | C(9) | C(10) | C(11),
      .who = OTHER_VRS,
      .find = find_address,
      .value = address_value},
     {.name = "ipNetToPhysicalTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 35},
-     .n = 8,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 35),
      .columns = C(4) | C(5) | C(6) | C(7) | C(8),
      .who = OTHER_VRS,
      .find = find_neighbor,
