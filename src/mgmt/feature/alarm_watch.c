@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "alarm/alarm.h"
-#include "alarm/routing_daemon.h"
 #include "alarm/session.h"
 #include "alarm/window.h"
 #include "base/clock.h"
@@ -299,7 +298,6 @@ static void vr_stats_answered(void *ctx, const struct rib_stats *r)
         watch.overruns_now[watch.vr] = r->overruns;
         watch.unfollowed[watch.vr] = r->unfollowed;
         keep_budget((uint16_t)watch.vr, r);
-        routing_daemon_answered((uint16_t)watch.vr, r);
         session_answered((uint16_t)watch.vr, r);
     }
     watch.vr++;
@@ -376,7 +374,6 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
         if (features[f]->observe)
             features[f]->observe();
     unwell_each(observe_process, NULL);
-    routing_daemon_look(now_ns);
     session_look(now_ns);
     alarm_round_end();
 }
@@ -398,7 +395,6 @@ static void forget(void)
     vec_free(&watch.memory);
     memset(&watch, 0, sizeof watch);
     watch.generation = generation;
-    routing_daemon_reset();
     session_reset();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// routing_daemon.c - configured routing daemons, whose silence is an alarm (alarm/routing_daemon.h)
+// routing_daemon.c - configured routing daemons, whose silence is an alarm (alarm/session.h)
 #include "config/feature_config.h"
 #include "mgmt/feature.h"
 #include "model/model.h"
