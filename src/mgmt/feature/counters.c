@@ -73,17 +73,6 @@ static int run_prefix(const struct step *s, const void *from, const void *to, ch
     return e;
 }
 
-static const void *find_prefix(const struct change *c, const struct model *other, const void *row)
-{
-    const struct model_counted *wanted = row;
-    const struct model_counters *all = other->part[FEATURE_counters];
-
-    vec_foreach (&all->prefix, p)
-        if (prefix_equal(&p->prefix, &wanted->prefix) && !strcmp(p->vr, wanted->vr))
-            return vr_stays(c, p->vr) ? p : NULL;
-    return NULL;
-}
-
 static const struct feature_config counters_config = {
     .part_size = sizeof(struct model_counters),
     .values = (const struct feature_value[]){{PHASE_SETTINGS,
@@ -102,7 +91,8 @@ static const struct feature_config counters_config = {
                                             .unnamed = true,
                                             .remove = PHASE_REMOVE_USERS,
                                             .add = PHASE_ADD_USERS,
-                                            .find = find_prefix},
+                                            .stays = vr_stays,
+                                            .key_size = offsetof(struct model_counted, line)},
                                            {0}},
 };
 
