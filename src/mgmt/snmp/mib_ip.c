@@ -47,10 +47,11 @@ struct ip_row {
     struct interface_address is;
 };
 
+typedef VEC(struct ip_row) ip_rows;
 static struct {
     char vr[16];
     uint64_t version; // version of the interfaces they were built from
-    VEC(struct ip_row) addresses, prefixes;
+    ip_rows addresses, prefixes;
 } kept;
 
 static void add_prefix_key(struct key *key, const struct interface_address *a)
@@ -86,34 +87,26 @@ static void keep(const struct interfaces *all, const char *vr)
     rows_sort(kept.prefixes.item, &kept.prefixes.n, sizeof *kept.prefixes.item);
 }
 
-static int keep_now(const char *vr)
+static int find_kept(const char *vr, const ip_rows *rows, const struct key *key, bool include,
+                     const struct key **row)
 {
     const struct interfaces *all;
     int r = interfaces_read(&all);
 
     if (!r && (kept.version != all->version || strcmp(kept.vr, vr)))
         keep(all, vr);
+    *row = r ? NULL : rows_behind(rows->item, rows->n, sizeof *rows->item, key, include);
     return r;
 }
 
 static int find_address(const char *vr, const struct key *key, bool include, const struct key **row)
 {
-    int r = keep_now(vr);
-
-    *row = r ? NULL
-             : rows_behind(kept.addresses.item, kept.addresses.n, sizeof *kept.addresses.item, key,
-                           include);
-    return r;
+    return find_kept(vr, &kept.addresses, key, include, row);
 }
 
 static int find_prefix(const char *vr, const struct key *key, bool include, const struct key **row)
 {
-    int r = keep_now(vr);
-
-    *row = r ? NULL
-             : rows_behind(kept.prefixes.item, kept.prefixes.n, sizeof *kept.prefixes.item, key,
-                           include);
-    return r;
+    return find_kept(vr, &kept.prefixes, key, include, row);
 }
 
 // ipAddressPrefixEntry
