@@ -258,11 +258,12 @@ static int answer_requests(netsnmp_mib_handler *handler, netsnmp_handler_registr
 
 static const struct mib_tree *const trees[] = {mib_if_trees, mib_ip_trees, mib_route_trees};
 
-static struct registered {
+struct registered {
     char vr[16];
+    bool kept;
     VEC(netsnmp_handler_registration *) of;
-} *registered;
-static size_t n_registered;
+};
+static VEC(struct registered) registered;
 
 static bool has_tree(const struct mib_tree *t, const char *vr)
 {
@@ -271,12 +272,15 @@ static bool has_tree(const struct mib_tree *t, const char *vr)
     return t->who == EACH_VR || (t->who == DEFAULT_CONTEXT) == is_default;
 }
 
-void mib_register(const char *vr)
+void mib_keep(const char *vr)
 {
-    registered = realloc(registered, (n_registered + 1) * sizeof *registered);
-    bug_on(!registered);
-    struct registered *all = &registered[n_registered++];
-    *all = (struct registered){0};
+    vec_foreach (&registered, r)
+        if (!strcmp(r->vr, vr)) {
+            r->kept = true;
+            return;
+        }
+    struct registered *all = vec_push(&registered);
+    *all = (struct registered){.kept = true};
     snprintf(all->vr, sizeof all->vr, "%s", vr);
     for (unsigned i = 0; i < sizeof trees / sizeof *trees; i++)
         for (const struct mib_tree *t = trees[i]; t->name; t++) {
@@ -299,15 +303,18 @@ void mib_register(const char *vr)
         }
 }
 
-void mib_unregister(const char *vr)
+void mib_drop_others(void)
 {
-    for (size_t i = 0; i < n_registered; i++) {
-        if (strcmp(registered[i].vr, vr))
+    for (size_t i = registered.n; i-- > 0;) {
+        struct registered *r = &registered.item[i];
+
+        if (r->kept) {
+            r->kept = false;
             continue;
-        vec_foreach (&registered[i].of, reg)
+        }
+        vec_foreach (&r->of, reg)
             netsnmp_unregister_handler(*reg);
-        vec_free(&registered[i].of);
-        registered[i] = registered[--n_registered];
-        return;
+        vec_free(&r->of);
+        vec_del_swap(&registered, i);
     }
 }

@@ -75,8 +75,8 @@ struct mib_tree {
 
 extern const struct mib_tree mib_if_trees[], mib_ip_trees[], mib_route_trees[]; // ended by {0}
 
-void mib_register(const char *vr);   // all trees of the virtual router
-void mib_unregister(const char *vr);
+void mib_keep(const char *vr);  // registers all trees of the virtual router, once
+void mib_drop_others(void);     // unregisters those of virtual routers not kept since the last call
 
 // --- values --------------------------------------------------------------------------------------
 

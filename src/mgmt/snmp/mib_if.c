@@ -21,7 +21,7 @@ static int find_interface(const char *vr, const struct key *key, bool include,
     const struct interfaces *all;
     int r = interfaces_read(&all);
 
-    *row = r ? NULL : rows_behind(all->item, all->n, sizeof *all->item, key, include);
+    *row = r ? NULL : rows_behind(all->row.item, all->row.n, sizeof *all->row.item, key, include);
     return r;
 }
 
@@ -104,7 +104,7 @@ static void number_value(netsnmp_variable_list *v, const struct key *row, unsign
     const struct interfaces *all;
 
     interfaces_read(&all);
-    value_integer(v, (long)all->n);
+    value_integer(v, (long)all->row.n);
 }
 
 static void changed_value(netsnmp_variable_list *v, const struct key *row, unsigned column)
@@ -127,8 +127,8 @@ static void add_pair(uint32_t higher, uint32_t lower)
 
 static bool is_under(const struct interfaces *all, const struct interface *port)
 {
-    for (size_t i = 0; i < all->n; i++)
-        if (!strcmp(all->item[i].kind, "vport") && !strcmp(all->item[i].port, port->name))
+    vec_foreach (&all->row, i)
+        if (!strcmp(i->kind, "vport") && !strcmp(i->port, port->name))
             return true;
     return false;
 }
@@ -136,8 +136,7 @@ static bool is_under(const struct interfaces *all, const struct interface *port)
 static void make_stack(const struct interfaces *all)
 {
     vec_clear(&stack);
-    for (size_t k = 0; k < all->n; k++) {
-        const struct interface *i = &all->item[k];
+    vec_foreach (&all->row, i) {
         bool vport = !strcmp(i->kind, "vport"), port = !strcmp(i->kind, "port");
         add_pair(i->key.id[0], vport ? interfaces_number(i->port) : 0);
         if (!port || !is_under(all, i))

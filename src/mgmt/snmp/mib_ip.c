@@ -73,8 +73,8 @@ static void keep(const struct interfaces *all, const char *vr)
     kept.version = all->version;
     vec_clear(&kept.addresses);
     vec_clear(&kept.prefixes);
-    for (size_t i = 0; i < all->n_addresses; i++) {
-        struct ip_row row = {.is = all->address[i]};
+    vec_foreach (&all->address, a) {
+        struct ip_row row = {.is = *a};
         if (strcmp(row.is.vr, vr))
             continue;
         key_add_address(&row.key, &row.is.ip, zone_of(&row.is.ip, row.is.ifindex));

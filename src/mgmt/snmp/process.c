@@ -91,8 +91,7 @@ static void tell_changes(const struct interfaces *all)
     static bool begun;
     VEC(struct told) now = {0};
 
-    for (size_t k = 0; k < all->n; k++) {
-        const struct interface *i = &all->item[k];
+    vec_foreach (&all->row, i) {
         if (!i->ours)
             continue;
         const struct told *before = find_told(i->key.id[0]);
@@ -110,25 +109,6 @@ static void tell_changes(const struct interfaces *all)
 
 // --- virtual routers -----------------------------------------------------------------------------
 
-struct context {
-    char vr[16];
-    bool stays;
-};
-static VEC(struct context) contexts;
-
-static void keep_context(const char *vr)
-{
-    vec_foreach (&contexts, c)
-        if (!strcmp(c->vr, vr)) {
-            c->stays = true;
-            return;
-        }
-    struct context *c = vec_push(&contexts);
-    *c = (struct context){.stays = true};
-    snprintf(c->vr, sizeof c->vr, "%s", vr);
-    mib_register(vr);
-}
-
 static int look_at_contexts(void)
 {
     json_t *list = NULL, *o;
@@ -137,20 +117,11 @@ static int look_at_contexts(void)
 
     if (r && r != -ENOENT)
         return r;
-    vec_foreach (&contexts, c)
-        c->stays = false;
-    keep_context("default");
+    mib_keep("default");
     json_array_foreach(list, at, o)
-        keep_context(api_text(o, "name"));
+        mib_keep(api_text(o, "name"));
     json_decref(list);
-    for (size_t i = 0; i < contexts.n;) {
-        if (contexts.item[i].stays) {
-            i++;
-            continue;
-        }
-        mib_unregister(contexts.item[i].vr);
-        contexts.item[i] = contexts.item[--contexts.n];
-    }
+    mib_drop_others();
     return 0;
 }
 
