@@ -7,7 +7,6 @@
 #ifndef EXPORT_FLOW_CACHE_H
 #define EXPORT_FLOW_CACHE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 

@@ -8,9 +8,7 @@
 // packets that find no free slot are counted in the samples' `drops`. rib_manager has at most one
 // batch at a time. Counter samples of all interfaces are spread over the polling interval. ifIndex
 // is Linux's (iface_manager_number). An interface samples its received packets.
-#include <errno.h>
 #include <event2/event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

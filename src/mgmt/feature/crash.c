@@ -59,8 +59,9 @@ static bool is_whole(const struct text *t)
 {
     size_t end = sizeof END - 1;
 
-    return t->n > sizeof HEAD + end && t->n <= NOTE_BYTES_MAX && !memcmp(t->s, HEAD, sizeof HEAD - 1) &&
-           !memcmp(t->s + t->n - end, END, end) && !memchr(t->s, '\0', t->n);
+    return t->n > sizeof HEAD + end && t->n <= NOTE_BYTES_MAX &&
+           !memcmp(t->s, HEAD, sizeof HEAD - 1) && !memcmp(t->s + t->n - end, END, end) &&
+           !memchr(t->s, '\0', t->n);
 }
 
 static int read_note(const char *path, struct text *t)

@@ -2,8 +2,8 @@
 // api.c - a small HTTP client for kamueed's socket (api.h)
 //
 // Requests are in HTTP/1.0: the answer is one piece, and ends with the connection. After a timeout,
-// requests fail at once for a second, so that a walk over many objects does not wait again for each.
-// Answers are read with a limit of size and time.
+// requests fail at once for a second, so that a walk over many objects does not wait again for
+// each. Answers are read with a limit of size and time.
 #include "snmp/api.h"
 
 #include <errno.h>

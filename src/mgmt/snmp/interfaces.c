@@ -14,7 +14,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/vec.h"
 #include "snmp/api.h"
 

@@ -8,7 +8,6 @@
 #define SNMP_INTERFACES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/ip.h"

@@ -3,7 +3,6 @@
 //
 // One dump gives all rows but the speed, which is in sysfs. Operational states are mapped to those
 // of RFC 2863; a driver that reports none counts as up if its flags say so.
-#include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/if.h>

@@ -176,8 +176,8 @@ static void set_name(const struct mib_tree *t, netsnmp_variable_list *v, unsigne
     snmp_set_var_objid(v, name, n);
 }
 
-static int find(const struct mib_tree *t, const char *vr, const struct mib_place *p, bool include,
-                const struct key **row)
+static int find_row(const struct mib_tree *t, const char *vr, const struct mib_place *p,
+                    bool include, const struct key **row)
 {
     *row = NULL;
     return t->find ? t->find(vr, &p->key, include, row) : 0;
@@ -195,7 +195,7 @@ static int answer_get(const struct mib_tree *t, const char *vr, netsnmp_request_
     const struct key *row = NULL;
     struct mib_place p;
     bool is = place_of(t, r->requestvb, &p) && (!t->columns || t->columns >> p.column & 1);
-    int e = is ? find(t, vr, &p, true, &row) : 0;
+    int e = is ? find_row(t, vr, &p, true, &row) : 0;
 
     if (e)
         return SNMP_ERR_GENERR;
@@ -223,7 +223,7 @@ static int answer_get_next(const struct mib_tree *t, const char *vr, netsnmp_req
         }
         if (t->columns && !(t->columns >> c & 1))
             continue;
-        int e = find(t, vr, &p, include, &row);
+        int e = find_row(t, vr, &p, include, &row);
         if (e)
             return SNMP_ERR_GENERR;
         if (!row)

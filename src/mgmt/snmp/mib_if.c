@@ -5,10 +5,8 @@
 // count as unicast, and the multicast and broadcast columns are missing. A counter that does not
 // exist is missing instead of 0.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/vec.h"
 #include "snmp/interfaces.h"
 #include "snmp/mib.h"

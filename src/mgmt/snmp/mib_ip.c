@@ -11,11 +11,9 @@
 // (ipv6z, RFC 4001), since two links may have the same address.
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/vec.h"
 #include "snmp/api.h"
 #include "snmp/interfaces.h"

@@ -12,11 +12,9 @@
 // meanwhile, and neither side ever holds more of the table than a page.
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/vec.h"
 #include "snmp/api.h"
 #include "snmp/interfaces.h"

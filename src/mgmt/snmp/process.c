@@ -11,8 +11,8 @@
 // kamueed's events only say when to look: notifications follow from the interfaces themselves, so
 // that none is sent twice, or missed while kamueed or the event connection was away. It remembers
 // the state of each of kamueed's links and tells the differences to the table just read. The first
-// table is only remembered. After an event it looks at most every LOOK_NS, and less often if reading
-// takes long. A connection that ends leads to another and to a look.
+// table is only remembered. After an event it looks at most every LOOK_NS, and less often if
+// reading takes long. A connection that ends leads to another and to a look.
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
