@@ -79,14 +79,6 @@ static uint32_t type_of(const char *kind)
                                        : IF_VLAN;
 }
 
-static const struct interface *find_number(const struct interfaces *in, uint32_t number)
-{
-    struct key key = {1, {number}};
-    const struct key *row = rows_behind(in->row.item, in->row.n, sizeof *in->row.item, &key, true);
-
-    return row && row->id[0] == number ? (const struct interface *)row : NULL;
-}
-
 static void take_counters(struct interface *i, const json_t *s)
 {
     i->rx_bytes = api_number(s, "rx-bytes");
@@ -117,8 +109,10 @@ static struct interface interface_of(const json_t *o, const json_t *ports)
     const json_t *statistics = json_object_get(o, "statistics");
     const char *status = api_text(o, "status");
     uint32_t number = (uint32_t)api_number(o, "if-index");
-    const struct interface *before = find_number(&now, number);
-    struct interface i = {.key = {1, {number}},
+    struct key key = {1, {number}};
+    const struct interface *before =
+        (const void *)row_at(now.row.item, now.row.n, sizeof *now.row.item, &key);
+    struct interface i = {.key = key,
                           .ours = true,
                           .type = type_of(api_text(o, "kind")),
                           .mtu = (uint32_t)api_number(o, "mtu"),

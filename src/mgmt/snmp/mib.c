@@ -53,6 +53,13 @@ const struct key *rows_behind(const void *rows, size_t n, size_t size, const str
     return lo < n ? (const struct key *)((const char *)rows + lo * size) : NULL;
 }
 
+const struct key *row_at(const void *rows, size_t n, size_t size, const struct key *key)
+{
+    const struct key *row = rows_behind(rows, n, size, key, true);
+
+    return row && !key_compare(row, key) ? row : NULL;
+}
+
 static int in_order(const void *a, const void *b)
 {
     return key_compare(a, b);

@@ -41,6 +41,7 @@ void key_add_address(struct key *k, const struct ip_addr *a, uint32_t zone);
 // `key`, or at `key` if `include`; NULL if there is none.
 const struct key *rows_behind(const void *rows, size_t n, size_t size, const struct key *key,
                               bool include);
+const struct key *row_at(const void *rows, size_t n, size_t size, const struct key *key); // or NULL
 int scalar_find(const struct key *key, bool include, const struct key **row); // its only row is 0
 void rows_sort(void *rows, size_t *n, size_t size); // removes duplicate keys
 

@@ -46,10 +46,11 @@ static uint64_t look_at_ns, connect_at_ns;
 // --- links ---------------------------------------------------------------------------------------
 
 struct told {
-    uint32_t number;
+    struct key key; // ifIndex
     bool up;
 };
-static VEC(struct told) told; // by ifIndex
+typedef VEC(struct told) told_vec;
+static told_vec told; // sorted
 
 static void tell_link(const struct interface *i)
 {
@@ -72,38 +73,23 @@ static void tell_link(const struct interface *i)
              i->oper == 1 ? "up" : "down");
 }
 
-static const struct told *find_told(uint32_t number)
-{
-    size_t lo = 0, hi = told.n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (told.item[mid].number < number)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < told.n && told.item[lo].number == number ? &told.item[lo] : NULL;
-}
-
 static void tell_changes(const struct interfaces *all)
 {
     static bool begun;
-    VEC(struct told) now = {0};
+    told_vec now = {0};
 
     vec_foreach (&all->row, i) {
         if (!i->ours)
             continue;
-        const struct told *before = find_told(i->key.id[0]);
+        const struct told *before =
+            (const void *)row_at(told.item, told.n, sizeof *told.item, &i->key);
         bool up = i->oper == 1;
         if (begun && (before ? before->up != up : up))
             tell_link(i);
-        *vec_push(&now) = (struct told){i->key.id[0], up};
+        *vec_push(&now) = (struct told){i->key, up};
     }
-    free(told.item);
-    told.item = now.item;
-    told.n = now.n;
-    told.cap = now.cap;
+    vec_free(&told);
+    told = now;
     begun = true;
 }
 
