@@ -331,11 +331,10 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
 static void send_route_at(void *ctx, struct journal_answer *a)
 {
     struct journal_question *q = ctx;
-    struct text t = {0};
     struct jwrite j;
 
     if (has_answer(q->http, a->result)) {
-        output_begin(&j, &t);
+        output_begin(&j, &(struct text){0});
         jwrite_time(&j, "time", q->at_wall_ns);
         jwrite_time(&j, "since", a->since_ns);
         jwrite_bool(&j, "known", a->reached);

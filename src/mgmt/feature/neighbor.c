@@ -59,7 +59,6 @@ static int ask_neighbor(struct show *s)
 static void send_cleared(void *ctx, unsigned n, int error)
 {
     struct http *h = ctx;
-    struct text t = {0};
     struct jwrite j;
 
     if (error && !n) {
@@ -67,7 +66,7 @@ static void send_cleared(void *ctx, unsigned n, int error)
                     strerror(-error));
         return;
     }
-    output_begin(&j, &t);
+    output_begin(&j, &(struct text){0});
     jwrite_int(&j, "count", n);
     output_send(h, &j);
 }
