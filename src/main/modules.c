@@ -20,7 +20,6 @@
 #include "core/mailbox.h"
 #include "core/rcu.h"
 #include "device/kernel_link.h"
-#include "export/export.h"
 #include "feature/explain.h"
 #include "forwarder/forwarder.h"
 #include "interface/iface_manager.h"
@@ -224,7 +223,6 @@ static const struct module {
     {"lag_manager", .init_on_loop = lag_init, .fini = lag_fini},
     {"port_history", .init_on_loop = port_history_init, .fini = port_history_fini},
     {"port_begin", .init_on_loop = port_begin_init, .fini = port_begin_fini},
-    {"export", .init_on_loop = export_start, .fini = export_stop},
     {"explain", .init = start_explain, .fini = forwarder_explain_fini},
     {"mgmt", .init = start_mgmt, .fini = mgmt_stop},
 };

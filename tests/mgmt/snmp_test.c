@@ -84,11 +84,10 @@ int api_get(const char *path, json_t **value)
     return 0;
 }
 
-void links_read(struct interface **item, size_t *n)
+void links_read(struct interfaces *all)
 {
-    *item = realloc(*item, (*n + 2) * sizeof **item);
-    (*item)[(*n)++] = (struct interface){.key = {1, {7}}, .name = "p0"}; // the TAP
-    (*item)[(*n)++] = (struct interface){.key = {1, {2}}, .name = "eth0"};
+    *vec_push(&all->row) = (struct interface){.key = {1, {7}}, .name = "p0"}; // the TAP
+    *vec_push(&all->row) = (struct interface){.key = {1, {2}}, .name = "eth0"};
 }
 
 // --- requests ------------------------------------------------------------------------------------
@@ -237,9 +236,9 @@ unit_test(interfaces_are_ours_and_linux_s)
     struct key key = {0};
 
     assert_int_equal(interfaces_read_again(&all), 0);
-    assert_int_equal(all->n, 2);
-    assert_true(!all->item[0].ours && !strcmp(all->item[0].name, "eth0"));
-    assert_true(all->item[1].ours && all->item[1].key.id[0] == 7);
+    assert_int_equal(all->row.n, 2);
+    assert_true(!all->row.item[0].ours && !strcmp(all->row.item[0].name, "eth0"));
+    assert_true(all->row.item[1].ours && all->row.item[1].key.id[0] == 7);
     assert_int_equal(interfaces_number("p0"), 7);
     assert_int_equal(interfaces_number("eth0"), 0);
     key = (struct key){1, {2}};
@@ -255,7 +254,7 @@ unit_test(interfaces_are_ours_and_linux_s)
     assert_int_equal(interfaces_read_again(&all), -ETIMEDOUT);
     silent = false;
     assert_int_equal(interfaces_read_again(&all), 0);
-    assert_int_equal(all->n, 2);
+    assert_int_equal(all->row.n, 2);
 }
 
 int main(void)

@@ -2,13 +2,16 @@
 // state_test.c - state and route tables from a client's side: against the schema; stalled, leaving
 // and late readers
 #include <stdint.h>
+#include <errno.h>
 #include <event2/event.h>
+#include <jansson.h>
 #include <libyang/libyang.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -369,6 +372,35 @@ served_test(a_million_routes_take_no_memory_and_pause_nobody)
     assert_int_equal(fake_rib_rows, 1000000);
     assert_true(bytes > 100000000);
     assert_true(most - before < 2u << 20);
+}
+
+// kamuee-snmp asks like this.
+served_test(in_http_1_0_a_stream_ends_with_its_connection)
+{
+    static const char request[] = "GET " ROUTES " HTTP/1.0\r\nHost: x\r\n\r\n";
+    struct text raw = {0};
+    char buf[65536];
+    ssize_t n = 1;
+
+    fake_rib_routes = 20000;
+    int fd = client_connect(sock);
+    client_send(loop, fd, request, sizeof request - 1);
+    while (n > 0 || (n < 0 && errno == EAGAIN)) {
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        n = recv(fd, buf, sizeof buf, 0);
+        text_append(&raw, buf, n > 0 ? (size_t)n : 0);
+    }
+    assert_int_equal(n, 0);
+    close(fd);
+    const char *body = strstr(text_str(&raw), "\r\n\r\n");
+    assert_non_null(body);
+    json_t *root = json_loads(body, 0, NULL);
+    assert_int_equal(
+        json_array_size(json_object_get(json_array_get(json_object_get(root, "kamuee:routes"), 0),
+                                        "route")),
+        20000);
+    json_decref(root);
+    text_free(&raw);
 }
 
 served_test(stalled_readers_harm_nobody)

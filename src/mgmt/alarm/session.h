@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// session.h - routing sessions that were up and are lost; for alarm_watch.c; control role
+// session.h - lost routing sessions and silent routing daemons; for alarm_watch.c; control role
 #ifndef ALARM_SESSION_H
 #define ALARM_SESSION_H
 

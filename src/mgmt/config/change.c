@@ -45,9 +45,15 @@ static const void *row_of_other(const struct change *c, const struct model *othe
 
     if (of->l->find)
         return of->l->find(c, other, row);
-    return of->l->stays && !of->l->stays(c, row)
-               ? NULL
-               : model_find(rows->item, rows->n, of->l->row_size, row);
+    if (of->l->stays && !of->l->stays(c, row))
+        return NULL;
+    if (!of->l->key_size)
+        return model_find(rows->item, rows->n, of->l->row_size, row);
+    for (const char *at = rows->item; at < rows->item + rows->n * of->l->row_size;
+         at += of->l->row_size)
+        if (!memcmp(at, row, of->l->key_size))
+            return at;
+    return NULL;
 }
 
 static void plan_removed(struct change *c, const struct list *of)

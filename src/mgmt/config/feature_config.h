@@ -64,7 +64,8 @@ struct feature_list {
     enum phase remove, add;
     // A row with that name that does not stay is removed and added; NULL: it stays.
     bool (*stays)(const struct change *c, const char *name);
-    // Instead of `stays`: the row of the other model that `row` was or becomes, or NULL.
+    size_t key_size; // a row has no name, but these first bytes of its own; `stays` gets the row
+    // Instead of these: the row of the other model that `row` was or becomes, or NULL.
     const void *(*find)(const struct change *c, const struct model *other, const void *row);
     size_t value_at, value_size; // part of a row whose bytes change in a step; 0: no part
 };
@@ -121,8 +122,6 @@ struct feature_config {
     const struct feature_phase *phases; // ended by {.plan = NULL}
     void (*finish)(const struct model *from, const struct model *to, bool ok); // after a change
 
-    // Passes the empty configuration to the managers, since a change passes only differences.
-    void (*begin)(const struct model *empty);
     // Appends an entry of a list at the top as lines, if the model has them; false: it has not.
     bool (*print)(const struct model *m, const struct lyd_node *entry, struct text *t);
     const struct feature_names *names; // ended by {0}

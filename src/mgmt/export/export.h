@@ -43,8 +43,10 @@ struct ipfix_config {
     uint32_t active_s, inactive_s, template_s, flows_max, domain;
 };
 
-int export_start(struct event_base *loop); // exports nothing yet. 0 or -errno
-void export_stop(void);
+void sflow_start(struct event_base *loop); // exports nothing yet
+void sflow_stop(void);
+void ipfix_start(struct event_base *loop);
+void ipfix_stop(void); // reports the flows in the cache
 // Takes effect at once. 0, or -errno with a sentence and the old configuration in force.
 int sflow_set(const struct sflow_config *c, char *err, size_t err_size);
 int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size);

@@ -7,8 +7,8 @@
 #ifndef EXPORT_FLOW_CACHE_H
 #define EXPORT_FLOW_CACHE_H
 
-#include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "base/ip.h"
 
@@ -32,7 +32,8 @@ struct flow {
     uint8_t tcp_flags; // OR of all packets
     uint64_t packets, bytes, first_ms, last_ms;
     // Private to the cache.
-    uint32_t next_in_row, older, newer; // indices, 0 = none
+    LIST_ENTRY(flow) in_row; // or among the free ones
+    TAILQ_ENTRY(flow) by_age;
 };
 
 struct flow_cache;

@@ -7,13 +7,10 @@
 // sampling options go out with the first message and then every template interval, since datagrams
 // may be lost. Counts are of samples: the collector multiplies them by samplingInterval. A flow is
 // addresses, protocol, ports, type of service and interfaces.
-#include "export/ipfix.h"
-
 #include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -50,10 +47,7 @@ static uint64_t now_ms(void)
 
 static uint64_t wall_now_ms(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    return clock_wall_ns() / NS_PER_MS;
 }
 
 // --- messages -----------------------------------------------------------------------------------
@@ -143,7 +137,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
     send_message();
 }
 
-// --- interface to export.c ----------------------------------------------------------------------
+// --- start, stop, settings ----------------------------------------------------------------------
 
 void ipfix_start(struct event_base *loop)
 {

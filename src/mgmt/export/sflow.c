@@ -8,11 +8,7 @@
 // packets that find no free slot are counted in the samples' `drops`. rib_manager has at most one
 // batch at a time. Counter samples of all interfaces are spread over the polling interval. ifIndex
 // is Linux's (iface_manager_number). An interface samples its received packets.
-#include "export/sflow.h"
-
-#include <errno.h>
 #include <event2/event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,7 +242,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
         poll_counters(clock_now_ns());
 }
 
-// --- interface to export.c ----------------------------------------------------------------------
+// --- start, stop, settings ----------------------------------------------------------------------
 
 void sflow_start(struct event_base *loop)
 {

@@ -5,7 +5,6 @@
 #ifndef EXPORT_SFLOW_WRITE_H
 #define EXPORT_SFLOW_WRITE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/ip.h"

@@ -48,25 +48,19 @@ static void write_bound_interfaces(struct jwrite *j, uint16_t id)
     jwrite_end(j, ']');
 }
 
-static void write_decimal(struct jwrite *j, const char *key, double v)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%.1f", v);
-    jwrite_string(j, key, text);
-}
-
 static void write_list_cost(struct jwrite *j, const struct acl_list_row *row)
 {
     const struct acl_cost *c = &row->cost;
+    char mean[32];
 
+    snprintf(mean, sizeof mean, "%.1f", c->probes_mean);
     jwrite_begin(j, "cost", '{');
     jwrite_int(j, "few",
                strcmp(acl_kernel_name(), "scalar") ? c->few : 0); // plain C uses tuples instead
     jwrite_int(j, "shelf", c->shelf);
     jwrite_int(j, "tuples", c->tuples);
     jwrite_int(j, "probes-max", c->probes_max);
-    write_decimal(j, "probes-mean", c->probes_mean);
+    jwrite_string(j, "probes-mean", mean);
     jwrite_int(j, "block-max", c->block_max);
     jwrite_int(j, "address-only", c->address_only);
     jwrite_u64(j, "reader-bytes", row->reader_bytes);

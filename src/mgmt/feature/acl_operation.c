@@ -65,7 +65,6 @@ static void refuse_unsent(struct acl_question *q, int r)
 static void send_answer(void *ctx, const struct acl_answer *a)
 {
     struct acl_question *q = ctx;
-    struct text t = {0};
     struct jwrite j;
 
     if (a->result == -ENOENT) {
@@ -76,7 +75,7 @@ static void send_answer(void *ctx, const struct acl_answer *a)
     } else if (!q->write) {
         http_reply(q->http, 204, NULL, NULL);
     } else {
-        output_begin(&j, &t);
+        output_begin(&j, &(struct text){0});
         q->write(&j, q, a);
         output_send(q->http, &j);
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm.c - alarms for clients: limits, state, metrics, and operations
+// alarm.c - alarms for clients: limits, expected routing daemons, state, metrics, and operations
 //
 // alarm_list.c keeps the alarms, and alarm_watch.c looks for them once a second.
 #include "alarm/alarm.h"
 
-#include <string.h>
 
 #include "alarm/session.h"
 #include "base/log.h"
@@ -13,6 +12,7 @@
 #include "feature/alarm_watch.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "model/model.h"
 #include "restconf/column.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
@@ -94,7 +94,7 @@ static void write_alarm_state(void *ctx, const struct alarm *a)
     const struct alarm_silence *silence = alarm_silenced(a);
     struct text t = {0};
 
-    if (!show_wants(s, alarm_word[a->name]) || (s->key[1] && strcmp(s->key[1], a->subject)))
+    if (!show_wants(s, alarm_word[a->name]))
         return;
     jwrite_begin(j, NULL, '{');
     columns_write(j, whom_columns, a);
@@ -186,3 +186,27 @@ const struct feature alarm_feature = {
     .start = alarm_watch_start,
     .stop = alarm_watch_stop,
 };
+
+// --- configured routing daemons, whose silence is an alarm (alarm/session.h) ---------------------
+
+static const struct column daemon_columns[] = {
+    COLUMN(struct model_routing_daemon, vr, "vr"),
+    COLUMN(struct model_routing_daemon, protocol, "protocol"),
+    COLUMN(struct model_routing_daemon, minimum_routes, "minimum-routes"),
+    {0}};
+
+static void read_daemon(struct model *m, void *row, const struct lyd_node *entry)
+{
+    columns_read(lyd_child(entry), daemon_columns, row);
+}
+
+static const struct feature_config routing_daemon_config = {
+    .part_size = sizeof(struct model_routing_daemons),
+    .lists =
+        (const struct feature_list[]){{.node = "routing-daemon",
+                                       LIST_ROWS(struct model_routing_daemons, expected),
+                                       .read = read_daemon},
+                                      {0}},
+};
+
+const struct feature routing_daemon_feature = {"routing_daemon", .config = &routing_daemon_config};

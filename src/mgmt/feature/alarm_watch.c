@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "alarm/alarm.h"
-#include "alarm/routing_daemon.h"
 #include "alarm/session.h"
 #include "alarm/window.h"
 #include "base/clock.h"
@@ -50,11 +49,6 @@ struct port_watch {
     uint64_t well_ns; // last look at which it was not down
 };
 
-struct memory_watch {
-    char name[32];
-    unsigned percent;
-};
-
 static struct {
     struct event *timer;
     uint64_t now_ns;
@@ -65,7 +59,7 @@ static struct {
     uint64_t overruns_now[VR_MAX], unfollowed[VR_MAX], polls[FORWARDER_MAX],
         came_round_ns[FORWARDER_MAX];
     VEC(struct port_watch) port;
-    VEC(struct memory_watch) memory;
+    struct process_regions memory; // at the last slow look
     uint64_t slow_ns, asked_ns, round_ns; // asked_ns 0: no answer pending
     unsigned vr;                          // asked now, or next
     struct vr_limits budget_percent[VR_MAX]; // used percentage of each budget
@@ -112,8 +106,9 @@ static void look_tables(void)
     observe_share(ALARM_TABLE, "interface", n_ifaces, IFACE_MAX);
     observe_share(ALARM_TABLE, "tunnel", n_tunnels, TUNNEL_MAX);
     observe_share(ALARM_TABLE, "vr", n_vrs, VR_MAX);
-    vec_foreach (&watch.memory, m)
-        alarm_observe(ALARM_TABLE, m->name, m->percent);
+    vec_foreach (&watch.memory.item, r)
+        if (!strncmp(r->name, "fib ", 4) && r->bytes)
+            observe_share(ALARM_TABLE, r->name, r->used, r->bytes);
 }
 
 static void look_pool(struct rte_mempool *pool, void *arg)
@@ -222,22 +217,6 @@ static void look_queues(void)
     }
 }
 
-static void look_memory(void)
-{
-    struct process_regions all;
-
-    process_regions(&all);
-    vec_clear(&watch.memory);
-    vec_foreach (&all.item, r) {
-        if (strncmp(r->name, "fib ", 4) || !r->bytes)
-            continue;
-        struct memory_watch *m = vec_push(&watch.memory);
-        memcpy(m->name, r->name, sizeof m->name);
-        m->percent = (unsigned)(100 * r->used / r->bytes);
-    }
-    vec_free(&all.item);
-}
-
 // --- threads ------------------------------------------------------------------------------------
 
 // A sleeping forwarder wakes up at least ten times a second (forwarder/idle.c).
@@ -299,7 +278,6 @@ static void vr_stats_answered(void *ctx, const struct rib_stats *r)
         watch.overruns_now[watch.vr] = r->overruns;
         watch.unfollowed[watch.vr] = r->unfollowed;
         keep_budget((uint16_t)watch.vr, r);
-        routing_daemon_answered((uint16_t)watch.vr, r);
         session_answered((uint16_t)watch.vr, r);
     }
     watch.vr++;
@@ -353,7 +331,8 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     watch.now_ns = now_ns;
     if (slow) {
         watch.slow_ns = now_ns;
-        look_memory();
+        vec_free(&watch.memory.item);
+        process_regions(&watch.memory);
     }
     alarm_round_begin(now_ns, wall_ns);
     look_ledger();
@@ -376,7 +355,6 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
         if (features[f]->observe)
             features[f]->observe();
     unwell_each(observe_process, NULL);
-    routing_daemon_look(now_ns);
     session_look(now_ns);
     alarm_round_end();
 }
@@ -395,10 +373,9 @@ static void forget(void)
     if (watch.timer)
         event_free(watch.timer);
     vec_free(&watch.port);
-    vec_free(&watch.memory);
+    vec_free(&watch.memory.item);
     memset(&watch, 0, sizeof watch);
     watch.generation = generation;
-    routing_daemon_reset();
     session_reset();
 }
 

@@ -127,14 +127,13 @@ static void write_kernel_state(void *ctx, const struct kernel_state *s)
 static void send_report(void *ctx, const struct rib_audit_report *r)
 {
     struct http *h = ctx;
-    struct text t = {0};
     struct jwrite j;
 
     if (r->result) {
         http_refuse(h, 409, "resource-denied", "the audit could not be finished: %s; try again",
                     strerror(-r->result));
     } else {
-        output_begin(&j, &t);
+        output_begin(&j, &(struct text){0});
         write_report(&j, r);
         jwrite_begin(&j, "kernel-state", '[');
         kernel_state_each(write_kernel_state, &j);

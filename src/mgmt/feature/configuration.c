@@ -194,7 +194,6 @@ static void run_configure(struct http *h, const struct lyd_node *op)
 static void run_edit(struct http *h, const struct lyd_node *op)
 {
     struct errors e = {0}, notes = {0};
-    struct text t = {0};
     struct candidate *c;
     struct jwrite j;
     struct input in;
@@ -213,7 +212,7 @@ static void run_edit(struct http *h, const struct lyd_node *op)
     if (r) {
         operation_refuse(h, r, &e);
     } else {
-        output_begin(&j, &t);
+        output_begin(&j, &(struct text){0});
         write_notes(&j, &notes);
         output_send(h, &j);
     }
@@ -257,14 +256,13 @@ static void run_session_open(struct http *h, const struct lyd_node *op)
     char err[256] = "";
     struct candidate *c = candidate_open(http_peer(h), http_vr(h), err, sizeof err);
     struct candidate_state s;
-    struct text t = {0};
     struct jwrite j;
 
     if (!c) {
         http_refuse(h, 409, "resource-denied", "%s", err);
         return;
     }
-    output_begin(&j, &t);
+    output_begin(&j, &(struct text){0});
     jwrite_int(&j, "session", (int64_t)candidate_id(c));
     jwrite_begin(&j, "other", '[');
     for (unsigned i = 0; candidate_at(i, &s); i++)
@@ -387,7 +385,6 @@ static void run_compare(struct http *h, const struct lyd_node *op)
 
 static void run_save_configuration(struct http *h, const struct lyd_node *op)
 {
-    struct text t = {0};
     struct jwrite j;
     char err[512] = "";
 
@@ -396,20 +393,19 @@ static void run_save_configuration(struct http *h, const struct lyd_node *op)
         return;
     }
     log_notice("config: saved: by=%s file=%s", LOG_VALUE(http_peer(h)), LOG_VALUE(config_file()));
-    output_begin(&j, &t);
+    output_begin(&j, &(struct text){0});
     jwrite_string(&j, "file", config_file());
     output_send(h, &j);
 }
 
 static void run_complete(struct http *h, const struct lyd_node *op)
 {
-    struct text t = {0};
     struct candidate *c;
     struct jwrite j;
 
     if (!find_session(h, op, &c))
         return;
-    output_begin(&j, &t);
+    output_begin(&j, &(struct text){0});
     complete_line(operation_input(op, "line"), snapshot_of(h, c)->tree, !bound_is(h), &j);
     output_send(h, &j);
 }

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "config/feature_config.h"
-#include "config/leaf.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "model/model.h"
@@ -40,14 +39,14 @@ struct model_counters {
 
 static const struct column nexthop_columns[] = {COLUMN_ITSELF(bool, "nexthop"), {0}};
 
+static const struct column counted_columns[] = {
+    COLUMN(struct model_counted, vr, "vr"),
+    COLUMN(struct model_counted, prefix, "prefix"),
+    {0}};
+
 static void read_prefix(struct model *m, void *row, const struct lyd_node *entry)
 {
-    struct model_counted *c = row;
-    const struct lyd_node *first = lyd_child(entry);
-
-    leaf_copy(c->vr, sizeof c->vr, first, "vr", "");
-    bug_on(prefix_parse(config_value(first, "prefix"), &c->prefix,
-                        false)); // libyang zeroes the host bits
+    columns_read(lyd_child(entry), counted_columns, row);
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -73,17 +72,6 @@ static int run_prefix(const struct step *s, const void *from, const void *to, ch
     return e;
 }
 
-static const void *find_prefix(const struct change *c, const struct model *other, const void *row)
-{
-    const struct model_counted *wanted = row;
-    const struct model_counters *all = other->part[FEATURE_counters];
-
-    vec_foreach (&all->prefix, p)
-        if (prefix_equal(&p->prefix, &wanted->prefix) && !strcmp(p->vr, wanted->vr))
-            return vr_stays(c, p->vr) ? p : NULL;
-    return NULL;
-}
-
 static const struct feature_config counters_config = {
     .part_size = sizeof(struct model_counters),
     .values = (const struct feature_value[]){{PHASE_SETTINGS,
@@ -102,13 +90,17 @@ static const struct feature_config counters_config = {
                                             .unnamed = true,
                                             .remove = PHASE_REMOVE_USERS,
                                             .add = PHASE_ADD_USERS,
-                                            .find = find_prefix},
+                                            .stays = vr_stays,
+                                            .key_size = offsetof(struct model_counted, line)},
                                            {0}},
 };
 
 // --- state ---------------------------------------------------------------------------------------
 
 static const struct column count_columns[] = {
+    COLUMN(struct counted_row, prefix, "prefix"),
+    COLUMN(struct counted_row, active, "active"),
+    COLUMN(struct counted_row, nexthop, "nexthop", .any = true),
     COUNTER(struct counted_row, packets, "packets", "packets",
             "Packets whose longest match was this prefix, for prefixes with counters enabled."),
     COUNTER(struct counted_row, bytes, "bytes", "bytes", "Bytes of those IP packets."),
@@ -116,14 +108,8 @@ static const struct column count_columns[] = {
 
 static void write_prefix_state(struct jwrite *j, const struct counted_row *r)
 {
-    char prefix[PREFIX_TEXT_MAX];
-
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "vr", vr_get(r->vr)->name);
-    jwrite_string(j, "prefix", prefix_format(&r->prefix, prefix));
-    jwrite_bool(j, "active", r->active);
-    if (r->nexthop)
-        jwrite_int(j, "nexthop", r->nexthop);
     columns_write(j, count_columns, r);
     jwrite_end(j, '}');
 }

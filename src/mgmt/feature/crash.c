@@ -59,23 +59,16 @@ static bool is_whole(const struct text *t)
 {
     size_t end = sizeof END - 1;
 
-    return t->n > sizeof HEAD + end && !memcmp(t->s, HEAD, sizeof HEAD - 1) &&
-           !memcmp(t->s + t->n - end, END, end) && !memchr(t->s, '\0', t->n);
+    return t->n > sizeof HEAD + end && t->n <= NOTE_BYTES_MAX &&
+           !memcmp(t->s, HEAD, sizeof HEAD - 1) && !memcmp(t->s + t->n - end, END, end) &&
+           !memchr(t->s, '\0', t->n);
 }
 
 static int read_note(const char *path, struct text *t)
 {
-    struct stat st;
-    char buf[16384];
-    ssize_t n = 0;
-    int fd = file_open(path, NOTE_BYTES_MAX, &st);
+    int r = file_read(path, t);
 
-    if (fd < 0)
-        return fd;
-    while (t->n <= NOTE_BYTES_MAX && (n = read(fd, buf, sizeof buf)) > 0)
-        text_append(t, buf, (size_t)n);
-    close(fd);
-    return n < 0 ? -EIO : is_whole(t) ? 0 : -EBADMSG;
+    return r ? r : is_whole(t) ? 0 : -EBADMSG;
 }
 
 static void tell_of_note(const struct note *n)

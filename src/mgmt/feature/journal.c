@@ -59,22 +59,16 @@ static int set_size(const struct step *s, const void *from, const void *to, char
     return -ENOMEM;
 }
 
-static void begin_journal(const struct model *empty)
-{
-    if (rib_manager_set_journal(size_mib(empty)))
-        log_warning("mgmt: no memory for the journal of routes: mib=%u", size_mib(empty));
-}
-
 static const struct feature_config journal_config = {
     .part_size = sizeof(uint32_t),
     .values =
         (const struct feature_value[]){{.phase = PHASE_SETTINGS, .step = {"", set_size},
-                                        .size = sizeof(uint32_t), .read = columns_read,
-                                        .inside = "journal", .columns = size_columns,
+                                        .size = sizeof(uint32_t), .begins = true,
+                                        .read = columns_read, .inside = "journal",
+                                        .columns = size_columns,
                                         .initial = &(const uint32_t){64}},
                                        {0}},
     .check_host = check_size,
-    .begin = begin_journal,
 };
 
 // --- state ---------------------------------------------------------------------------------------
@@ -337,11 +331,10 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
 static void send_route_at(void *ctx, struct journal_answer *a)
 {
     struct journal_question *q = ctx;
-    struct text t = {0};
     struct jwrite j;
 
     if (has_answer(q->http, a->result)) {
-        output_begin(&j, &t);
+        output_begin(&j, &(struct text){0});
         jwrite_time(&j, "time", q->at_wall_ns);
         jwrite_time(&j, "since", a->since_ns);
         jwrite_bool(&j, "known", a->reached);

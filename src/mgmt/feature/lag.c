@@ -51,7 +51,7 @@ static const char *const rates[] = {"fast", "slow"}, *const activities[] = {"act
 static const struct column lag_columns[] = {
     COLUMN_WORD(struct lag_config, mode, "mode", lag_modes),
     COLUMN(struct lag_config, min_links, "min-links"),
-    COLUMN(struct lag_config, primary, "primary"),
+    COLUMN(struct lag_config, primary, "primary", .any = true),
     {0}};
 static const struct column lacp_leaves[] = {
     COLUMN_WORD(struct lag_config, slow, "rate", rates),
@@ -234,11 +234,9 @@ static void write_lag_state(struct jwrite *j, const struct lag_state *s)
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", s->config.name);
     jwrite_string(j, "status", !s->config.enabled ? "stopped" : s->up ? "up" : "down");
-    jwrite_string(j, "mode", lag_mode_name(c->mode));
+    columns_write(j, lag_columns, c);
     jwrite_mac(j, "mac", s->mac);
-    jwrite_int(j, "min-links", c->min_links);
     jwrite_int(j, "active-members", s->n_active);
-    jwrite_string_any(j, "primary", c->primary);
     if (c->mode == LAG_MODE_LACP)
         jwrite_string(j, "rate", c->slow ? "slow" : "fast");
     jwrite_begin(j, "member", '[');

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <rte_cycles.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "config/feature_config.h"
 #include "mgmt/feature.h"
@@ -64,8 +63,7 @@ static void write_pair_state(void *ctx, uint16_t in, uint16_t out, const struct 
     struct jwrite *j = &s->out;
     const char *input = port_get(in)->name, *output = port_get(out)->name;
 
-    if (!port_get(in)->used || !port_get(out)->used ||
-        (s->key[0] && (strcmp(s->key[0], input) || strcmp(s->key[1], output))))
+    if (!port_get(in)->used || !port_get(out)->used || !show_wants(s, input))
         return;
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "input", input);

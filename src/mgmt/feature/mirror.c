@@ -142,20 +142,9 @@ static int run_mirror(const struct step *s, const void *from, const void *to, ch
     return 0;
 }
 
-static const void *find_mirror(const struct change *c, const struct model *other, const void *row)
-{
-    const struct model_mirror *wanted = row;
-    const struct model_mirrors *all = mirrors_of(other);
-
-    vec_foreach (wanted->mirror.session[0] ? &all->session : &all->port, i)
-        if (!memcmp(&i->mirror, &wanted->mirror, sizeof i->mirror)) // padding is zero
-            return i;
-    return NULL;
-}
-
 #define MIRRORS(vec)                                                                               \
     LIST_ROWS(struct model_mirrors, vec), .check = check_mirror, .remove = PHASE_REMOVE_USERS,     \
-        .add = PHASE_ADD_USERS, .find = find_mirror
+        .add = PHASE_ADD_USERS, .key_size = offsetof(struct model_mirror, line) // padding is zero
 static const struct feature_config mirror_config = {
     .part_size = sizeof(struct model_mirrors),
     .lists =

@@ -17,16 +17,6 @@
 #include "table/iface.h"
 #include "table/vr.h"
 
-static bool is_wanted_neighbor(const struct show *s, const struct neigh_row *n)
-{
-    struct ip_addr a;
-
-    if (!s->key[0])
-        return true;
-    return !strcmp(s->key[0], vr_get(n->vr)->name) && !strcmp(s->key[1], n->iface) &&
-           !ip_parse(s->key[2], &a) && ip_equal(&a, &n->addr);
-}
-
 static bool has_mac(const struct neigh_row *n)
 {
     static const uint8_t zero[6];
@@ -40,7 +30,8 @@ static void write_neighbor_states(void *ctx, const struct neigh_row *row, unsign
     struct jwrite *j = &s->out;
 
     for (unsigned i = 0; i < n; i++) {
-        if (!is_wanted_neighbor(s, &row[i]))
+        if (!show_wants(s, vr_get(row[i].vr)->name) ||
+            (s->key[1] && strcmp(s->key[1], row[i].iface)))
             continue;
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "vr", vr_get(row[i].vr)->name);
@@ -68,7 +59,6 @@ static int ask_neighbor(struct show *s)
 static void send_cleared(void *ctx, unsigned n, int error)
 {
     struct http *h = ctx;
-    struct text t = {0};
     struct jwrite j;
 
     if (error && !n) {
@@ -76,7 +66,7 @@ static void send_cleared(void *ctx, unsigned n, int error)
                     strerror(-error));
         return;
     }
-    output_begin(&j, &t);
+    output_begin(&j, &(struct text){0});
     jwrite_int(&j, "count", n);
     output_send(h, &j);
 }

@@ -36,15 +36,6 @@ static const char *const case_name[POLICER_COLORS] = {"conform", "exceed", "viol
 
 // --- reading -------------------------------------------------------------------------------------
 
-static uint64_t read_scaled(const struct lyd_node *first, const char *leaf, const char *suffixes,
-                            bool *has)
-{
-    const char *text = config_value(first, leaf);
-
-    *has = text;
-    return text ? leaf_scaled(text, suffixes) : 0;
-}
-
 static uint64_t usual_burst(uint64_t bit_per_s)
 {
     uint64_t bytes = bit_per_s / 8 * BURST_MS / 1000;
@@ -72,21 +63,27 @@ static void read_case(struct model_policer *m, const struct lyd_node *entry,
     p->dscp[color] = (uint8_t)v;
 }
 
+static const struct column rate_columns[] = {
+    COLUMN(struct policer, cir, "cir", .scaled = "kMGT"),
+    COLUMN(struct policer, pir, "pir", .scaled = "kMGT"),
+    COLUMN(struct policer, cbs, "cbs", .scaled = "kM"),
+    COLUMN(struct policer, ebs, "ebs", .scaled = "kM"),
+    COLUMN(struct policer, color_aware, "color-aware"),
+    {0}};
+
 static void read_rates(struct model_policer *m, const struct lyd_node *first)
 {
+    const char *pbs = config_value(first, "pbs");
     struct policer *p = &m->policer;
-    bool has_cir, has_cbs;
-    uint64_t pbs;
 
-    p->cir = read_scaled(first, "cir", "kMGT", &has_cir);
-    p->pir = read_scaled(first, "pir", "kMGT", &m->has_pir);
-    p->cbs = read_scaled(first, "cbs", "kM", &has_cbs);
-    p->ebs = read_scaled(first, "ebs", "kM", &m->has_ebs);
-    pbs = read_scaled(first, "pbs", "kM", &m->has_pbs);
-    if (!has_cbs)
+    columns_read(first, rate_columns, p);
+    m->has_pir = config_value(first, "pir");
+    m->has_ebs = config_value(first, "ebs");
+    m->has_pbs = pbs;
+    if (!config_value(first, "cbs"))
         p->cbs = usual_burst(p->cir);
     if (p->kind == POLICER_TRTCM)
-        p->ebs = m->has_pbs ? pbs : usual_burst(p->pir);
+        p->ebs = pbs ? leaf_scaled(pbs, "kM") : usual_burst(p->pir);
     else if (!m->has_ebs)
         p->ebs = p->cbs;
 }
@@ -102,7 +99,6 @@ static void read_policer(struct model *model, void *row, const struct lyd_node *
     leaf_copy(m->owner, sizeof m->owner, first, "vr", "");
     kind = leaf_word(first, "kind", kind_name, 3);
     m->policer.kind = kind > 0 ? (uint8_t)kind : POLICER_SRTCM;
-    m->policer.color_aware = leaf_true(first, "color-aware");
     m->line = leaf_line(entry, NULL);
     read_rates(m, first);
     for (unsigned color = 0; color < POLICER_COLORS; color++)
@@ -376,8 +372,7 @@ static void list_policers(struct show *s)
     struct bound b;
 
     for (unsigned at = 0; next_bound(&at, &b);)
-        if (!s->key[0] || (!strcmp(s->key[0], b.iface->name) &&
-                           !strcmp(s->key[1], direction_name[b.direction])))
+        if (show_wants(s, b.iface->name))
             write_policer(&s->out, &b);
 }
 

@@ -8,7 +8,6 @@
 #include <rte_ethdev.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"

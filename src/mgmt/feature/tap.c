@@ -25,7 +25,6 @@ static void continue_tap_test(void)
 {
     const struct tap_test_result *r;
     struct http *h = test_asker;
-    struct text t = {0};
     struct jwrite j;
 
     if (!tap_test_step()) {
@@ -34,7 +33,7 @@ static void continue_tap_test(void)
     }
     test_asker = NULL;
     unsigned n = tap_test_results(&r);
-    output_begin(&j, &t);
+    output_begin(&j, &(struct text){0});
     columns_list(&j, "result", result_columns, r, n, sizeof *r);
     output_send(h, &j);
 }

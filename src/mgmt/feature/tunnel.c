@@ -228,7 +228,7 @@ static void write_left(void *ctx, const struct tunnel_left *t)
 {
     struct show *s = ctx;
 
-    if (!show_wants(s, t->vr) || (s->key[1] && strcmp(s->key[1], t->name)))
+    if (!show_wants(s, t->vr))
         return;
     jwrite_begin(&s->out, NULL, '{');
     jwrite_string(&s->out, "vr", t->vr);

@@ -467,7 +467,7 @@ static void run_vr_lines(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "name");
     const struct lyd_node *entry = find_entry(h, name);
-    struct text lines = {0}, uses = {0}, t = {0};
+    struct text lines = {0}, uses = {0};
     struct lyd_nodes v = {0};
     struct jwrite j;
 
@@ -477,7 +477,7 @@ static void run_vr_lines(struct http *h, const struct lyd_node *op)
     config_referrers(bound_running(h), entry->schema, name, &v);
     for (size_t i = 0; i < v.n; i++)
         add_referrer(bound_running(h), v.item[i], &lines, &uses);
-    output_begin(&j, &t);
+    output_begin(&j, &(struct text){0});
     configuration_write_lines(&j, "line", &lines);
     configuration_write_lines(&j, "use", &uses);
     output_send(h, &j);

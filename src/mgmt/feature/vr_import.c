@@ -105,24 +105,11 @@ static int run_import(const struct step *s, const void *from, const void *to, ch
     return r;
 }
 
-static bool same(const struct model_import *a, const struct model_import *b)
+static bool import_stays(const struct change *c, const char *row)
 {
-    return !strcmp(a->vr, b->vr) && !strcmp(a->rule.source, b->rule.source) &&
-           prefix_equal(&a->rule.prefix, &b->rule.prefix) && a->rule.ge == b->rule.ge &&
-           a->rule.le == b->rule.le;
-}
+    const struct model_import *i = (const void *)row;
 
-static const void *find_same(const struct change *c, const struct model *other, const void *row)
-{
-    const struct model_imports *all = other->part[FEATURE_vr_import];
-    const struct model_import *i = row;
-
-    if (!vr_stays(c, i->vr) || !vr_stays(c, i->rule.source))
-        return NULL;
-    vec_foreach (&all->import, k)
-        if (same(k, i))
-            return k;
-    return NULL;
+    return vr_stays(c, i->vr) && vr_stays(c, i->rule.source);
 }
 
 static const struct feature_config import_config = {
@@ -135,7 +122,8 @@ static const struct feature_config import_config = {
              LIST_STEP(struct model_import, "import of vr", run_import),
              .remove = PHASE_REMOVE_USERS,
              .add = PHASE_ADD_USERS,
-             .find = find_same},
+             .stays = import_stays,
+             .key_size = offsetof(struct model_import, line)},
             {0}},
     .read = read_imports,
 };

@@ -73,11 +73,6 @@ static bool has_key(const struct http *h, const char **vr)
     return !differs;
 }
 
-static bool is_read(const struct http *h)
-{
-    return !strcmp(http_method(h), "GET") || !strcmp(http_method(h), "HEAD");
-}
-
 static bool may_call(const char *path)
 {
     static const char operations[] = "/restconf/operations/kamuee:";
@@ -94,11 +89,11 @@ static bool may_call(const char *path)
 static bool may_be_asked(const struct http *h)
 {
     static const char state[] = "/restconf/data/kamuee:state/";
-    const char *path = http_path(h);
+    const char *path = http_path(h), *method = http_method(h);
 
-    if (is_read(h))
+    if (!strcmp(method, "GET") || !strcmp(method, "HEAD"))
         return !strncmp(path, state, sizeof state - 1) || !strcmp(path, "/restconf/streams/events");
-    return !strcmp(http_method(h), "POST") && may_call(path);
+    return !strcmp(method, "POST") && may_call(path);
 }
 
 static void answer_web(struct http *h)
@@ -124,10 +119,9 @@ static void run_web_address(struct http *h, const struct lyd_node *op)
 {
     char url[160], mine[2 * KEY_BYTES + 1];
     const char *vr = http_vr(h);
-    struct text t = {0};
     struct jwrite j;
 
-    output_begin(&j, &t);
+    output_begin(&j, &(struct text){0});
     jwrite_begin(&j, "url", '[');
     if (http_has_proxy()) {
         key_of(vr, mine);

@@ -148,24 +148,19 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
 
 static void begin_values(const struct feature_config *f, const char *part)
 {
-    char err[256];
+    char err[256] = "";
 
     for (const struct feature_value *v = f->values; v && v->size; v++)
-        if (v->begins)
-            v->step.run(NULL, NULL, part + v->at, err, sizeof err);
+        if (v->begins && v->step.run(NULL, NULL, part + v->at, err, sizeof err))
+            log_warning("mgmt: not set at the start: why=%s", LOG_VALUE(err));
 }
 
 // Passes the empty configuration to the features, since a change passes only differences from it.
 static void begin_features(void)
 {
-    for (unsigned i = 0; i < FEATURE_N; i++) {
-        const struct feature_config *f = features[i]->config;
-
-        if (f)
-            begin_values(f, config_model()->part[i]);
-        if (f && f->begin)
-            f->begin(config_model());
-    }
+    for (unsigned i = 0; i < FEATURE_N; i++)
+        if (features[i]->config)
+            begin_values(features[i]->config, config_model()->part[i]);
 }
 
 static void serve(struct event_base *loop)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // api.h - reads from kamueed by RESTCONF over its UNIX socket
 //
-// One connection is kept open for requests. A request takes at most API_PATIENCE_MS: an SNMP agent
-// gives up on us after some seconds.
+// A request takes at most API_PATIENCE_MS: an SNMP agent gives up on us after some seconds.
 #ifndef SNMP_ROUTER_API_H
 #define SNMP_ROUTER_API_H
 

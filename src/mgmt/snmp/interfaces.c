@@ -14,7 +14,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/vec.h"
 #include "snmp/api.h"
 
@@ -25,8 +24,7 @@ static struct interfaces now;
 static struct fresh fresh;
 static uint64_t answered_ns;      // time of kamueed's last answer
 static uint32_t changed, epoch = 1;
-static VEC(uint32_t) numbers; // of the previous rows, for ifTableLastChange
-static bool numbers_known;
+static bool numbers_known; // of the previous rows, for ifTableLastChange
 
 struct named {
     char name[16];
@@ -81,14 +79,6 @@ static uint32_t type_of(const char *kind)
                                        : IF_VLAN;
 }
 
-static const struct interface *find_number(const struct interfaces *in, uint32_t number)
-{
-    struct key key = {1, {number}};
-    const struct key *row = rows_behind(in->item, in->n, sizeof *in->item, &key, true);
-
-    return row && row->id[0] == number ? (const struct interface *)row : NULL;
-}
-
 static void take_counters(struct interface *i, const json_t *s)
 {
     i->rx_bytes = api_number(s, "rx-bytes");
@@ -119,8 +109,10 @@ static struct interface interface_of(const json_t *o, const json_t *ports)
     const json_t *statistics = json_object_get(o, "statistics");
     const char *status = api_text(o, "status");
     uint32_t number = (uint32_t)api_number(o, "if-index");
-    const struct interface *before = find_number(&now, number);
-    struct interface i = {.key = {1, {number}},
+    struct key key = {1, {number}};
+    const struct interface *before =
+        (const void *)row_at(now.row.item, now.row.n, sizeof *now.row.item, &key);
+    struct interface i = {.key = key,
                           .ours = true,
                           .type = type_of(api_text(o, "kind")),
                           .mtu = (uint32_t)api_number(o, "mtu"),
@@ -142,10 +134,7 @@ static struct interface interface_of(const json_t *o, const json_t *ports)
     return i;
 }
 
-typedef VEC(struct interface) interface_vec;
-typedef VEC(struct interface_address) address_vec;
-
-static void take_addresses(address_vec *all, const json_t *o, const struct interface *i)
+static void take_addresses(struct interfaces *all, const json_t *o, const struct interface *i)
 {
     const json_t *a;
     size_t at;
@@ -157,12 +146,11 @@ static void take_addresses(address_vec *all, const json_t *o, const struct inter
                               .usable = strcmp(api_text(a, "status"), "tentative")};
         memcpy(row.vr, i->vr, sizeof row.vr);
         if (!ip_parse(api_text(a, "ip"), &row.ip))
-            *vec_push(all) = row;
+            *vec_push(&all->address) = row;
     }
 }
 
-static void take_answer(const json_t *list, const json_t *ports, interface_vec *all,
-                        address_vec *addresses)
+static void take_answer(const json_t *list, const json_t *ports, struct interfaces *all)
 {
     const json_t *o;
     size_t at;
@@ -172,8 +160,8 @@ static void take_answer(const json_t *list, const json_t *ports, interface_vec *
         struct interface i = interface_of(o, ports);
         if (!i.key.id[0]) // it has no device yet
             continue;
-        *vec_push(all) = i;
-        take_addresses(addresses, o, &i);
+        *vec_push(&all->row) = i;
+        take_addresses(all, o, &i);
     }
 }
 
@@ -192,10 +180,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
-static void note_names(const interface_vec *all)
+static void note_names(const struct interfaces *all)
 {
     vec_clear(&names);
-    vec_foreach (all, i) {
+    vec_foreach (&all->row, i) {
         struct named *n = vec_push(&names);
         memcpy(n->name, i->name, sizeof n->name);
         n->number = i->key.id[0];
@@ -205,54 +193,50 @@ static void note_names(const interface_vec *all)
 }
 
 // Adds Linux's interfaces without the TAPs: kamueed has rows for those, or does not run.
-static void add_links(interface_vec *all)
+static void add_links(struct interfaces *all)
 {
-    size_t ours = all->n, n = all->n;
+    size_t ours = all->row.n, n = ours, kept = 0;
+    struct interface *i;
 
-    links_read(&all->item, &n);
-    all->cap = n; // lower bound
-    for (size_t k = ours; k < n; k++)
-        if (interfaces_number(all->item[k].name) != all->item[k].key.id[0])
-            all->item[all->n++] = all->item[k];
+    links_read(all);
+    i = all->row.item;
+    for (size_t k = ours; k < all->row.n; k++)
+        if (interfaces_number(i[k].name) != i[k].key.id[0])
+            i[n++] = i[k];
     // A Linux interface and a foreign device of another namespace may share a number: keep one row.
-    size_t kept = 0;
-    if (all->n)
-        qsort(all->item, all->n, sizeof *all->item, by_number);
-    for (size_t i = 0; i < all->n; i++)
-        if (!kept || all->item[kept - 1].key.id[0] != all->item[i].key.id[0])
-            all->item[kept++] = all->item[i];
-    all->n = kept;
+    if (n)
+        qsort(i, n, sizeof *i, by_number);
+    for (size_t k = 0; k < n; k++)
+        if (!kept || i[kept - 1].key.id[0] != i[k].key.id[0])
+            i[kept++] = i[k];
+    all->row.n = kept;
 }
 
-static void note_table_change(const interface_vec *all)
+static void note_table_change(const struct interfaces *all)
 {
-    bool same = numbers_known && numbers.n == all->n;
+    bool same = numbers_known && now.row.n == all->row.n;
 
-    for (size_t i = 0; same && i < all->n; i++)
-        same = numbers.item[i] == all->item[i].key.id[0];
-    if (same)
-        return;
-    changed = (uint32_t)netsnmp_get_agent_uptime();
+    for (size_t i = 0; same && i < all->row.n; i++)
+        same = now.row.item[i].key.id[0] == all->row.item[i].key.id[0];
     numbers_known = true;
-    vec_clear(&numbers);
-    vec_foreach (all, i)
-        *vec_push(&numbers) = i->key.id[0];
+    if (!same)
+        changed = (uint32_t)netsnmp_get_agent_uptime();
 }
 
-static void replace(interface_vec *all, address_vec *addresses)
+static void replace(struct interfaces *all)
 {
     note_table_change(all);
-    free(now.item);
-    free(now.address);
-    now = (struct interfaces){all->item, all->n, addresses->item, addresses->n, now.version + 1};
+    all->version = now.version + 1;
+    vec_free(&now.row);
+    vec_free(&now.address);
+    now = *all;
 }
 
 int interfaces_read_again(const struct interfaces **all)
 {
     json_t *list = NULL, *ports = NULL;
-    uint64_t begun = fresh_begin();
-    interface_vec rows = {0};
-    address_vec addresses = {0};
+    uint64_t begun = clock_now_ns();
+    struct interfaces read = {0};
     int r = api_get("kamuee:state/interface", &list);
 
     if (!r || r == -ENOENT) // there are no interfaces
@@ -263,13 +247,13 @@ int interfaces_read_again(const struct interfaces **all)
         answered_ns = clock_now_ns();
     else if (clock_now_ns() - answered_ns < GONE_S * NS_PER_SECOND)
         return r;
-    take_answer(list, ports, &rows, &addresses);
+    take_answer(list, ports, &read);
     if (!r)
-        note_names(&rows);
+        note_names(&read);
     json_decref(list);
     json_decref(ports);
-    add_links(&rows);
-    replace(&rows, &addresses);
+    add_links(&read);
+    replace(&read);
     fresh_end(&fresh, begun);
     return 0;
 }

@@ -8,10 +8,10 @@
 #define SNMP_INTERFACES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "base/vec.h"
 #include "snmp/mib.h"
 
 struct since { // a time, in sysUpTime
@@ -41,10 +41,8 @@ struct interface_address { // address of an interface of kamueed
 };
 
 struct interfaces {
-    struct interface *item; // sorted by ifIndex
-    size_t n;
-    struct interface_address *address;
-    size_t n_addresses;
+    VEC(struct interface) row; // sorted by ifIndex
+    VEC(struct interface_address) address;
     uint64_t version; // changes with each reading
 };
 
@@ -58,7 +56,7 @@ uint32_t interfaces_number(const char *name);     // as last read, of kamueed's;
 uint32_t interfaces_changed_ticks(void);          // ifTableLastChange
 void interfaces_new_epoch(void);                  // sysUpTime starts again
 
-// links.c: appends Linux's interfaces to *item.
-void links_read(struct interface **item, size_t *n);
+// links.c: appends Linux's interfaces.
+void links_read(struct interfaces *all);
 
 #endif

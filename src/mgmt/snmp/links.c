@@ -3,7 +3,6 @@
 //
 // One dump gives all rows but the speed, which is in sysfs. Operational states are mapped to those
 // of RFC 2863; a driver that reports none counts as up if its flags say so.
-#include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
@@ -19,10 +18,6 @@
 #include "snmp/interfaces.h"
 
 enum { IF_OTHER = 1, IF_ETHERNET = 6, IF_PPP = 23, IF_LOOPBACK = 24, IF_TUNNEL = 131 };
-
-struct found {
-    VEC(struct interface) all;
-};
 
 static uint32_t type_of(unsigned arp)
 {
@@ -83,13 +78,13 @@ static void take_statistics(struct interface *i, const struct nlattr *a)
 static int on_link(const struct nlmsghdr *h, void *ctx)
 {
     const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
-    struct found *f = ctx;
+    struct interfaces *all = ctx;
     const struct nlattr *a;
     uint8_t state = 0;
 
     if (h->nlmsg_type != RTM_NEWLINK)
         return MNL_CB_OK;
-    struct interface *i = vec_push(&f->all);
+    struct interface *i = vec_push(&all->row);
     *i = (struct interface){.key = {1, {(uint32_t)m->ifi_index}}, .type = type_of(m->ifi_type)};
     mnl_attr_for_each(a, h, sizeof *m)
     {
@@ -113,7 +108,7 @@ static int on_link(const struct nlmsghdr *h, void *ctx)
     return MNL_CB_OK;
 }
 
-static void dump(struct mnl_socket *nl, struct found *f)
+static void dump(struct mnl_socket *nl, struct interfaces *all)
 {
     char *buf = malloc(65536);
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
@@ -125,21 +120,18 @@ static void dump(struct mnl_socket *nl, struct found *f)
     mnl_nlmsg_put_extra_header(h, sizeof(struct ifinfomsg));
     if (mnl_socket_sendto(nl, h, h->nlmsg_len) >= 0)
         while (more > MNL_CB_STOP && (n = mnl_socket_recvfrom(nl, buf, 65536)) > 0)
-            more = mnl_cb_run(buf, (size_t)n, 0, 0, on_link, f);
+            more = mnl_cb_run(buf, (size_t)n, 0, 0, on_link, all);
     free(buf);
 }
 
-void links_read(struct interface **item, size_t *n)
+void links_read(struct interfaces *all)
 {
-    struct found f = {.all = {*item, *n, *n}}; // full, as far as we know
     struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 
     if (nl && !mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID))
-        dump(nl, &f);
+        dump(nl, all);
     else
         log_warning("snmp: Linux's interfaces are not read: error=\"%m\"");
     if (nl)
         mnl_socket_close(nl);
-    *item = f.all.item;
-    *n = f.all.n;
 }

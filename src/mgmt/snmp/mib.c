@@ -53,6 +53,13 @@ const struct key *rows_behind(const void *rows, size_t n, size_t size, const str
     return lo < n ? (const struct key *)((const char *)rows + lo * size) : NULL;
 }
 
+const struct key *row_at(const void *rows, size_t n, size_t size, const struct key *key)
+{
+    const struct key *row = rows_behind(rows, n, size, key, true);
+
+    return row && !key_compare(row, key) ? row : NULL;
+}
+
 static int in_order(const void *a, const void *b)
 {
     return key_compare(a, b);
@@ -86,14 +93,9 @@ bool fresh_is(const struct fresh *f)
     return clock_now_ns() < f->until_ns;
 }
 
-uint64_t fresh_begin(void)
+void fresh_end(struct fresh *f, uint64_t begun_ns)
 {
-    return clock_now_ns();
-}
-
-void fresh_end(struct fresh *f, uint64_t begun)
-{
-    uint64_t now = clock_now_ns(), ten = (now - begun) * 10;
+    uint64_t now = clock_now_ns(), ten = (now - begun_ns) * 10;
 
     f->until_ns = now + (ten > NS_PER_SECOND ? ten : NS_PER_SECOND);
 }
@@ -181,6 +183,13 @@ static void set_name(const struct mib_tree *t, netsnmp_variable_list *v, unsigne
     snmp_set_var_objid(v, name, n);
 }
 
+static int find_row(const struct mib_tree *t, const char *vr, const struct mib_place *p,
+                    bool include, const struct key **row)
+{
+    *row = NULL;
+    return t->find ? t->find(vr, &p->key, include, row) : 0;
+}
+
 static const char *vr_of(const netsnmp_handler_registration *reg)
 {
     return reg->contextName && *reg->contextName ? reg->contextName : "default";
@@ -193,7 +202,7 @@ static int answer_get(const struct mib_tree *t, const char *vr, netsnmp_request_
     const struct key *row = NULL;
     struct mib_place p;
     bool is = place_of(t, r->requestvb, &p) && (!t->columns || t->columns >> p.column & 1);
-    int e = is ? t->find(vr, &p.key, true, &row) : 0;
+    int e = is ? find_row(t, vr, &p, true, &row) : 0;
 
     if (e)
         return SNMP_ERR_GENERR;
@@ -221,7 +230,7 @@ static int answer_get_next(const struct mib_tree *t, const char *vr, netsnmp_req
         }
         if (t->columns && !(t->columns >> c & 1))
             continue;
-        int e = t->find(vr, &p.key, include, &row);
+        int e = find_row(t, vr, &p, include, &row);
         if (e)
             return SNMP_ERR_GENERR;
         if (!row)
@@ -256,11 +265,12 @@ static int answer_requests(netsnmp_mib_handler *handler, netsnmp_handler_registr
 
 static const struct mib_tree *const trees[] = {mib_if_trees, mib_ip_trees, mib_route_trees};
 
-static struct registered {
+struct registered {
     char vr[16];
+    bool kept;
     VEC(netsnmp_handler_registration *) of;
-} *registered;
-static size_t n_registered;
+};
+static VEC(struct registered) registered;
 
 static bool has_tree(const struct mib_tree *t, const char *vr)
 {
@@ -269,12 +279,15 @@ static bool has_tree(const struct mib_tree *t, const char *vr)
     return t->who == EACH_VR || (t->who == DEFAULT_CONTEXT) == is_default;
 }
 
-void mib_register(const char *vr)
+void mib_keep(const char *vr)
 {
-    registered = realloc(registered, (n_registered + 1) * sizeof *registered);
-    bug_on(!registered);
-    struct registered *all = &registered[n_registered++];
-    *all = (struct registered){0};
+    vec_foreach (&registered, r)
+        if (!strcmp(r->vr, vr)) {
+            r->kept = true;
+            return;
+        }
+    struct registered *all = vec_push(&registered);
+    *all = (struct registered){.kept = true};
     snprintf(all->vr, sizeof all->vr, "%s", vr);
     for (unsigned i = 0; i < sizeof trees / sizeof *trees; i++)
         for (const struct mib_tree *t = trees[i]; t->name; t++) {
@@ -297,15 +310,18 @@ void mib_register(const char *vr)
         }
 }
 
-void mib_unregister(const char *vr)
+void mib_drop_others(void)
 {
-    for (size_t i = 0; i < n_registered; i++) {
-        if (strcmp(registered[i].vr, vr))
+    for (size_t i = registered.n; i-- > 0;) {
+        struct registered *r = &registered.item[i];
+
+        if (r->kept) {
+            r->kept = false;
             continue;
-        vec_foreach (&registered[i].of, reg)
+        }
+        vec_foreach (&r->of, reg)
             netsnmp_unregister_handler(*reg);
-        vec_free(&registered[i].of);
-        registered[i] = registered[--n_registered];
-        return;
+        vec_free(&r->of);
+        vec_del_swap(&registered, i);
     }
 }

@@ -41,6 +41,7 @@ void key_add_address(struct key *k, const struct ip_addr *a, uint32_t zone);
 // `key`, or at `key` if `include`; NULL if there is none.
 const struct key *rows_behind(const void *rows, size_t n, size_t size, const struct key *key,
                               bool include);
+const struct key *row_at(const void *rows, size_t n, size_t size, const struct key *key); // or NULL
 int scalar_find(const struct key *key, bool include, const struct key **row); // its only row is 0
 void rows_sort(void *rows, size_t *n, size_t size); // removes duplicate keys
 
@@ -52,8 +53,7 @@ struct fresh {
     uint64_t until_ns; // 0 = not read yet
 };
 bool fresh_is(const struct fresh *f);
-uint64_t fresh_begin(void);
-void fresh_end(struct fresh *f, uint64_t begun);
+void fresh_end(struct fresh *f, uint64_t begun_ns); // the reading began then
 
 // --- trees ---------------------------------------------------------------------------------------
 
@@ -61,21 +61,23 @@ enum who_has { DEFAULT_CONTEXT, EACH_VR, OTHER_VRS }; // OTHER_VRS: all except `
 
 struct mib_tree {
     const char *name;
-    oid root[12]; // `n` numbers, rest zero
+    oid root[12]; // MIB_ROOT: `n` numbers, rest zero
     unsigned n;
     uint32_t columns; // bit N: column N is readable; 0: a scalar, whose instance is 0
-    enum who_has who;
+    enum who_has who; // DEFAULT_CONTEXT unless given
     // Finds the first row of the virtual router after `key`, or at `key` if `include`; NULL if
-    // there is none. 0, or -errno: not known now.
+    // there is none. 0, or -errno: not known now. NULL: the tree is empty.
     int (*find)(const char *vr, const struct key *key, bool include, const struct key **row);
     void (*value)(netsnmp_variable_list *v, const struct key *row, unsigned column);
     unsigned to; // the last root number covers all up to this one; 0: only itself
 };
 
+#define MIB_ROOT(...) .root = {__VA_ARGS__}, .n = sizeof((oid[]){__VA_ARGS__}) / sizeof(oid)
+
 extern const struct mib_tree mib_if_trees[], mib_ip_trees[], mib_route_trees[]; // ended by {0}
 
-void mib_register(const char *vr);   // all trees of the virtual router
-void mib_unregister(const char *vr);
+void mib_keep(const char *vr);  // registers all trees of the virtual router, once
+void mib_drop_others(void);     // unregisters those of virtual routers not kept since the last call
 
 // --- values --------------------------------------------------------------------------------------
 

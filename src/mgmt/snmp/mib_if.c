@@ -5,10 +5,8 @@
 // count as unicast, and the multicast and broadcast columns are missing. A counter that does not
 // exist is missing instead of 0.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/vec.h"
 #include "snmp/interfaces.h"
 #include "snmp/mib.h"
@@ -21,7 +19,7 @@ static int find_interface(const char *vr, const struct key *key, bool include,
     const struct interfaces *all;
     int r = interfaces_read(&all);
 
-    *row = r ? NULL : rows_behind(all->item, all->n, sizeof *all->item, key, include);
+    *row = r ? NULL : rows_behind(all->row.item, all->row.n, sizeof *all->row.item, key, include);
     return r;
 }
 
@@ -104,7 +102,7 @@ static void number_value(netsnmp_variable_list *v, const struct key *row, unsign
     const struct interfaces *all;
 
     interfaces_read(&all);
-    value_integer(v, (long)all->n);
+    value_integer(v, (long)all->row.n);
 }
 
 static void changed_value(netsnmp_variable_list *v, const struct key *row, unsigned column)
@@ -127,8 +125,8 @@ static void add_pair(uint32_t higher, uint32_t lower)
 
 static bool is_under(const struct interfaces *all, const struct interface *port)
 {
-    for (size_t i = 0; i < all->n; i++)
-        if (!strcmp(all->item[i].kind, "vport") && !strcmp(all->item[i].port, port->name))
+    vec_foreach (&all->row, i)
+        if (!strcmp(i->kind, "vport") && !strcmp(i->port, port->name))
             return true;
     return false;
 }
@@ -136,8 +134,7 @@ static bool is_under(const struct interfaces *all, const struct interface *port)
 static void make_stack(const struct interfaces *all)
 {
     vec_clear(&stack);
-    for (size_t k = 0; k < all->n; k++) {
-        const struct interface *i = &all->item[k];
+    vec_foreach (&all->row, i) {
         bool vport = !strcmp(i->kind, "vport"), port = !strcmp(i->kind, "port");
         add_pair(i->key.id[0], vport ? interfaces_number(i->port) : 0);
         if (!port || !is_under(all, i))
@@ -168,37 +165,27 @@ static void stack_value(netsnmp_variable_list *v, const struct key *row, unsigne
 #define C(n) (1u << (n))
 const struct mib_tree mib_if_trees[] = {
     {.name = "ifNumber",
-     .root = {1, 3, 6, 1, 2, 1, 2, 1},
-     .n = 8,
-     .who = DEFAULT_CONTEXT,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 2, 1),
      .find = find_scalar,
      .value = number_value},
     {.name = "ifTable",
-     .root = {1, 3, 6, 1, 2, 1, 2, 2},
-     .n = 8,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 2, 2),
      .columns = C(1) | C(2) | C(3) | C(4) | C(5) | C(6) | C(7) | C(8) | C(9) | C(10) | C(11) |
                 C(13) | C(16) | C(17) | C(19) | C(22),
-     .who = DEFAULT_CONTEXT,
      .find = find_interface,
      .value = if_value},
     {.name = "ifXTable",
-     .root = {1, 3, 6, 1, 2, 1, 31, 1, 1},
-     .n = 9,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 31, 1, 1),
      .columns = C(1) | C(6) | C(7) | C(10) | C(11) | C(14) | C(15) | C(16) | C(17) | C(18) | C(19),
-     .who = DEFAULT_CONTEXT,
      .find = find_interface,
      .value = ifx_value},
     {.name = "ifStackTable",
-     .root = {1, 3, 6, 1, 2, 1, 31, 1, 2},
-     .n = 9,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 31, 1, 2),
      .columns = C(3),
-     .who = DEFAULT_CONTEXT,
      .find = find_stacked,
      .value = stack_value},
     {.name = "ifTableLastChange",
-     .root = {1, 3, 6, 1, 2, 1, 31, 1, 5},
-     .n = 9,
-     .who = DEFAULT_CONTEXT,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 31, 1, 5),
      .find = find_scalar,
      .value = changed_value},
     {0}};

@@ -11,10 +11,9 @@
 // (ipv6z, RFC 4001), since two links may have the same address.
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "snmp/api.h"
 #include "snmp/interfaces.h"
@@ -46,10 +45,11 @@ struct ip_row {
     struct interface_address is;
 };
 
+typedef VEC(struct ip_row) ip_rows;
 static struct {
     char vr[16];
     uint64_t version; // version of the interfaces they were built from
-    VEC(struct ip_row) addresses, prefixes;
+    ip_rows addresses, prefixes;
 } kept;
 
 static void add_prefix_key(struct key *key, const struct interface_address *a)
@@ -71,8 +71,8 @@ static void keep(const struct interfaces *all, const char *vr)
     kept.version = all->version;
     vec_clear(&kept.addresses);
     vec_clear(&kept.prefixes);
-    for (size_t i = 0; i < all->n_addresses; i++) {
-        struct ip_row row = {.is = all->address[i]};
+    vec_foreach (&all->address, a) {
+        struct ip_row row = {.is = *a};
         if (strcmp(row.is.vr, vr))
             continue;
         key_add_address(&row.key, &row.is.ip, zone_of(&row.is.ip, row.is.ifindex));
@@ -85,34 +85,26 @@ static void keep(const struct interfaces *all, const char *vr)
     rows_sort(kept.prefixes.item, &kept.prefixes.n, sizeof *kept.prefixes.item);
 }
 
-static int keep_now(const char *vr)
+static int find_kept(const char *vr, const ip_rows *rows, const struct key *key, bool include,
+                     const struct key **row)
 {
     const struct interfaces *all;
     int r = interfaces_read(&all);
 
     if (!r && (kept.version != all->version || strcmp(kept.vr, vr)))
         keep(all, vr);
+    *row = r ? NULL : rows_behind(rows->item, rows->n, sizeof *rows->item, key, include);
     return r;
 }
 
 static int find_address(const char *vr, const struct key *key, bool include, const struct key **row)
 {
-    int r = keep_now(vr);
-
-    *row = r ? NULL
-             : rows_behind(kept.addresses.item, kept.addresses.n, sizeof *kept.addresses.item, key,
-                           include);
-    return r;
+    return find_kept(vr, &kept.addresses, key, include, row);
 }
 
 static int find_prefix(const char *vr, const struct key *key, bool include, const struct key **row)
 {
-    int r = keep_now(vr);
-
-    *row = r ? NULL
-             : rows_behind(kept.prefixes.item, kept.prefixes.n, sizeof *kept.prefixes.item, key,
-                           include);
-    return r;
+    return find_kept(vr, &kept.prefixes, key, include, row);
 }
 
 // ipAddressPrefixEntry
@@ -200,7 +192,7 @@ static void take_neighbor(const json_t *o, const char *vr)
 static int read_neighbors(const char *vr)
 {
     const struct interfaces *all;
-    uint64_t begun = fresh_begin();
+    uint64_t begun = clock_now_ns();
     json_t *list, *o;
     size_t at;
     int r = interfaces_read(&all);
@@ -248,22 +240,19 @@ static void neighbor_value(netsnmp_variable_list *v, const struct key *row, unsi
 #define C(n) (1u << (n))
 const struct mib_tree mib_ip_trees[] = {
     {.name = "ipAddressPrefixTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 32},
-     .n = 8,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 32),
      .columns = C(5) | C(6) | C(7) | C(8) | C(9),
      .who = OTHER_VRS,
      .find = find_prefix,
      .value = prefix_value},
     {.name = "ipAddressTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 34},
-     .n = 8,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 34),
      .columns = C(3) | C(4) | C(5) | C(6) | C(7) | C(8) | C(9) | C(10) | C(11),
      .who = OTHER_VRS,
      .find = find_address,
      .value = address_value},
     {.name = "ipNetToPhysicalTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 35},
-     .n = 8,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 35),
      .columns = C(4) | C(5) | C(6) | C(7) | C(8),
      .who = OTHER_VRS,
      .find = find_neighbor,

@@ -12,11 +12,9 @@
 // meanwhile, and neither side ever holds more of the table than a page.
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/vec.h"
 #include "snmp/api.h"
 #include "snmp/interfaces.h"
@@ -292,7 +290,7 @@ static struct {
 
 static int find_number(const char *vr, const struct key *key, bool include, const struct key **row)
 {
-    uint64_t begun = fresh_begin();
+    uint64_t begun = clock_now_ns();
     char path[80];
     json_t *answer, *fib;
     size_t at;
@@ -317,55 +315,30 @@ static void number_value(netsnmp_variable_list *v, const struct key *row, unsign
     value_unsigned(v, ASN_GAUGE, number.n);
 }
 
-// --- older route tables: empty -------------------------------------------------------------------
-
-// net-snmp's own modules read the kernel's whole table again and again; with a full table the agent
-// stops answering.
-static int find_nothing(const char *vr, const struct key *key, bool include, const struct key **row)
-{
-    *row = NULL;
-    return 0;
-}
-
 const struct mib_tree mib_route_trees[] = {
+    // Older tables are empty: net-snmp's own modules read the kernel's whole table again and again,
+    // and with a full table the agent stops answering.
     {.name = "ipRouteTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 21, 1, 1},
-     .n = 10,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 21, 1, 1),
      .columns = 2,
-     .who = DEFAULT_CONTEXT,
-     .find = find_nothing,
      .to = 13},
     {.name = "ipForwardNumber",
-     .root = {1, 3, 6, 1, 2, 1, 4, 24, 1},
-     .n = 9,
-     .who = DEFAULT_CONTEXT,
-     .find = find_nothing},
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 24, 1)},
     {.name = "ipForwardTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 24, 2},
-     .n = 9,
-     .columns = 2,
-     .who = DEFAULT_CONTEXT,
-     .find = find_nothing},
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 24, 2),
+     .columns = 2},
     {.name = "ipCidrRouteNumber",
-     .root = {1, 3, 6, 1, 2, 1, 4, 24, 3},
-     .n = 9,
-     .who = DEFAULT_CONTEXT,
-     .find = find_nothing},
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 24, 3)},
     {.name = "ipCidrRouteTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 24, 4},
-     .n = 9,
-     .columns = 2,
-     .who = DEFAULT_CONTEXT,
-     .find = find_nothing},
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 24, 4),
+     .columns = 2},
     {.name = "inetCidrRouteNumber",
-     .root = {1, 3, 6, 1, 2, 1, 4, 24, 6},
-     .n = 9,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 24, 6),
      .who = EACH_VR,
      .find = find_number,
      .value = number_value},
     {.name = "inetCidrRouteTable",
-     .root = {1, 3, 6, 1, 2, 1, 4, 24, 7},
-     .n = 9,
+     MIB_ROOT(1, 3, 6, 1, 2, 1, 4, 24, 7),
      .columns = 0x3ff80, // 7 to 17: columns before are the index, not readable
      .who = EACH_VR,
      .find = find_route,

@@ -50,3 +50,19 @@ void ipfix_state(struct ipfix_state *s)
         s->collector[i] = (struct collector_state){
             .to = ipfix.collector[i], .datagrams = 2, .error = "Network is unreachable", .lost = 1};
 }
+
+void sflow_start(struct event_base *loop)
+{
+}
+
+void sflow_stop(void)
+{
+}
+
+void ipfix_start(struct event_base *loop)
+{
+}
+
+void ipfix_stop(void)
+{
+}
