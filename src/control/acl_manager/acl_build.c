@@ -140,9 +140,9 @@ void acl_build_free(struct acl_build *b)
     free(b);
 }
 
-static int make_content(struct acl_build *b, const struct acl_lines *l, size_t max_bytes)
+static int make_content(struct acl_build *b, const struct acl_lines *l)
 {
-    struct acl_config cfg = {.max_bytes = max_bytes};
+    struct acl_config cfg = {0};
     const uint64_t start = clock_now_ns();
     struct acl *a;
     struct acl_stats s;
@@ -192,7 +192,7 @@ static const char *set_actions(struct acl_build *b, const struct acl_lines *l)
 }
 
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set,
-                                uint8_t otherwise, size_t max_bytes, char *why, size_t why_size)
+                                uint8_t otherwise, char *why, size_t why_size)
 {
     struct acl_build *b = calloc(1, sizeof *b);
 
@@ -201,7 +201,7 @@ struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const
     b->n_sets = l->n_sets;
     memcpy(b->set_name, l->set, sizeof b->set_name);
     memcpy(b->set, set, l->n_sets * sizeof *set);
-    int r = make_content(b, l, max_bytes);
+    int r = make_content(b, l);
     const char *too_many = r ? NULL : set_actions(b, l);
     if (!r && !too_many)
         return b;

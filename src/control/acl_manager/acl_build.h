@@ -50,7 +50,7 @@ struct acl_build {
 size_t acl_build_need(const struct acl_rule *r, size_t n);
 // Makes rules and content. `l` is sorted, and its sets are in `set`. NULL with a sentence.
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set,
-                                uint8_t otherwise, size_t max_bytes, char *why, size_t why_size);
+                                uint8_t otherwise, char *why, size_t why_size);
 // when no forwarder uses it; frees `before`, too. NULL is fine
 void acl_build_free(struct acl_build *b);
 size_t acl_build_bytes(const struct acl_build *b);

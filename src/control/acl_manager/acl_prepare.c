@@ -59,17 +59,15 @@ static bool memory_fits(struct prepare *p, const char *what, const char *name, u
 {
     uint64_t limit = p->w->memory_bytes;
 
-    if (p->bytes + need > limit) {
-        report_error(
-            p,
-            "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are "
-            "in use; 'set acl-limit memory %u' is enough",
-            what, name, mib_of_bytes(need), mib_of_bytes(p->bytes), mib_of_bytes(limit),
-            mib_of_bytes(p->bytes + need));
-        return false;
-    }
-    p->bytes += need;
-    return true;
+    if (p->bytes + need <= limit)
+        return true;
+    report_error(
+        p,
+        "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are "
+        "in use; 'set acl-limit memory %u' is enough",
+        what, name, mib_of_bytes(need), mib_of_bytes(p->bytes), mib_of_bytes(limit),
+        mib_of_bytes(p->bytes + need));
+    return false;
 }
 
 static bool time_fits(struct prepare *p, const char *name, size_t n)
@@ -147,8 +145,10 @@ static struct acl_set *build_set(struct prepare *p, const char *name, const stru
         return NULL;
     s = acl_set_new(p->w->memory_bytes);
     r = s ? acl_set_load(s, m->item.item, m->item.n) : -errno;
-    if (!r)
+    if (!r) {
+        p->bytes += acl_set_need(n4, m->item.n - n4);
         return s;
+    }
     report_error(p, "address-set %s: no memory for %zu members: %s", name, m->item.n, strerror(-r));
     acl_set_free(s);
     return NULL;
@@ -312,16 +312,24 @@ static bool build_list(struct prepare *p, const struct acl_desired_list *w,
         return false;
     progress_begin(&work, n * acl_active.ns_per_rule, "acl_manager: building: acl=%s rules=%zu",
                w->name, n);
-    x->fresh = acl_build_new(l, set, w->otherwise, p->w->memory_bytes, why, sizeof why);
+    x->fresh = acl_build_new(l, set, w->otherwise, why, sizeof why);
     progress_end(&work,
              x->fresh ? "acl_manager: built: acl=%s rules=%zu"
                       : "acl_manager: not built: acl=%s rules=%zu",
              w->name, n);
-    if (!x->fresh)
+    if (!x->fresh) {
         report_error(p, "acl %s: %s", w->name, why);
-    else if (n >= RULES_MEASURED)
+        return false;
+    }
+    if (n >= RULES_MEASURED)
         acl_active.ns_per_rule = (clock_now_ns() - work.since_ns) / n;
-    return x->fresh;
+    uint64_t bytes = acl_build_bytes(x->fresh); // the estimate may have been too low
+    if (!memory_fits(p, "acl", w->name, bytes)) {
+        acl_build_free(x->fresh);
+        return false;
+    }
+    p->bytes += bytes;
+    return true;
 }
 
 static void prepare_rules(struct prepare *p, const struct acl_desired_list *w,

@@ -119,7 +119,6 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
 // --- lists ---
 
 struct acl_config {
-    size_t max_bytes; // for the list, memory of readers and writer together; 0 = no limit
     // from so many rules by one side's prefix, they become prefix rules (prefix_rules.h); 0 = if it
     // pays
     uint32_t prefix_rules_from;
@@ -128,11 +127,6 @@ struct acl_config {
     uint32_t buckets_from;
     // not owned; NULL after the last one. Their members may change while the list is read
     struct acl_set *set[ACL_SETS_MAX];
-    // Allocates memory for readers: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with
-    // transparent huge pages.
-    void *(*map)(void *ctx, const char *name, size_t bytes);
-    void (*unmap)(void *ctx, void *p, size_t bytes);
-    void *ctx;
 };
 
 struct acl_stats {
@@ -160,13 +154,13 @@ struct acl_cost {
 struct acl *acl_new(const struct acl_config *cfg);
 void acl_free(struct acl *a); // call when no reader is left; NULL is fine
 
-// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (max_bytes; acl_need estimates
-// the need): the old list stays in force. acl_load fills an empty list, else -EBUSY.
+// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (too many rules): the old list
+// stays in force. acl_load fills an empty list, else -EBUSY.
 int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
 int acl_add(struct acl *a, const struct acl_rule *r);
 int acl_del(struct acl *a, uint32_t number);
 // Estimates the bytes of a list of these rules, within a factor of two, without building it.
-// Excludes buckets by prefix, which use half of the room that is left.
+// Excludes buckets by prefix.
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);

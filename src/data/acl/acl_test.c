@@ -339,28 +339,6 @@ unit_test(a_slot_waits_for_its_grace_period)
     acl_free(a);
 }
 
-unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays)
-{
-    struct acl_config cfg = kit_config;
-    uint32_t n = 0;
-
-    cfg.max_bytes = 64 << 10;
-    for (uint32_t i = 0; i < MOST; i++)
-        rule[i] = kit_rule(i);
-    struct acl *a = acl_new(&cfg);
-    assert_int_equal(acl_load(a, rule, MOST), -ENOSPC);
-    assert_true(acl_need(rule, MOST) > cfg.max_bytes);
-    assert_int_equal(acl_load(a, rule, 50), 0);
-    for (n = 50; n < MOST && acl_add(a, &rule[n]) == 0; n++)
-        acl_reclaim(a, acl_epoch(a));
-    assert_in_range(n, 60, MOST - 1);
-    assert_int_equal(acl_add(a, &rule[n]), -ENOSPC);
-    make_keys(n);
-    kernels_agree_with_the_oracle(a, n);
-    kit_must_be_sound(a);
-    acl_free(a);
-}
-
 unit_test(what_a_list_needs_is_known_before)
 {
     for (uint32_t i = 0; i < MOST; i++)

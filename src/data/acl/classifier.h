@@ -91,12 +91,6 @@ struct set_rule {    // checks address sets only
     uint8_t set[2]; // INDEX_NONE: any address
 };
 
-// How prefix lengths are rounded down for tuples: to multiples of `step` bits. If a block would be
-// longer than `limit`, its rules use a finer tuple.
-struct classifier_shape {
-    uint8_t step, limit;
-};
-
 struct classifier {
     // readers
     uint8_t family, n_side_filters;
@@ -123,7 +117,6 @@ struct classifier {
     unsigned filter_shift, head_shift; // 32 - log2 of the words
     // writer
     struct arena arena;
-    struct classifier_shape shape;
     size_t bytes;                 // total, including this struct
     uint32_t rules;               // including set rules and prefix rules
     uint32_t room;                // rules that fit under tuples

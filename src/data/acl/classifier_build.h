@@ -7,11 +7,10 @@
 #include "acl/classifier.h"
 
 // Builds it from the rules of the family, with room for more; tuple[slot] gets the place of each
-// rule. NULL with errno: ENOMEM; ENOSPC: it needs more than max_bytes (0 = no limit).
+// rule. NULL: no memory.
 struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
-                                  const struct classifier_rules *r, struct classifier_shape shape,
-                                  size_t max_bytes, uint64_t epoch, uint8_t *tuple);
-void classifier_free(const struct acl_config *cfg, struct classifier *c);
+                                  const struct classifier_rules *r, uint64_t epoch, uint8_t *tuple);
+void classifier_free(struct classifier *c);
 size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n);
 uint64_t classifier_bytes(const struct classifier *c);        // memory of readers
 uint64_t classifier_writer_bytes(const struct classifier *c); // besides the list's own
@@ -30,10 +29,10 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
                     struct retired_block *old);
 void classifier_epoch(struct classifier *c);
 // of prefix tables and lanes
-void classifier_reclaim(struct classifier *c, const struct acl_config *cfg, uint64_t epoch);
-// Builds and publishes lanes of at most max_bytes, if they pay; call while there are none.
+void classifier_reclaim(struct classifier *c, uint64_t epoch);
+// Builds and publishes lanes, if they pay; call while there are none.
 void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
-                            const struct acl_rule *rule, size_t max_bytes);
+                            const struct acl_rule *rule);
 
 // --- classifier_check.c ---
 

@@ -79,9 +79,9 @@ static void lanes_del_rule(struct classifier *c, const struct acl_rule *r, uint3
 }
 
 void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
-                            const struct acl_rule *rule, size_t max_bytes)
+                            const struct acl_rule *rule)
 {
-    c->own_lanes = lane_rules_new(cfg, c, rule, max_bytes);
+    c->own_lanes = lane_rules_new(cfg, c, rule);
     __atomic_store_n(&c->lanes, c->own_lanes, __ATOMIC_RELEASE); // partner: classify.c rules_match
     c->lanes_due = false;
     c->lanes_missed = 0;
@@ -176,14 +176,14 @@ void classifier_epoch(struct classifier *c)
         prefix_rules_epoch(c->prefix_table[i]);
 }
 
-void classifier_reclaim(struct classifier *c, const struct acl_config *cfg, uint64_t epoch)
+void classifier_reclaim(struct classifier *c, uint64_t epoch)
 {
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         prefix_rules_reclaim(c->prefix_table[i], epoch);
     if (c->own_lanes)
         lane_rules_reclaim(c->own_lanes, epoch);
     if (c->own_lanes && !c->lanes && c->own_lanes->epoch <= epoch) {
-        lane_rules_free(cfg, c->own_lanes);
+        lane_rules_free(c->own_lanes);
         c->own_lanes = NULL;
     }
 }

@@ -65,12 +65,12 @@ struct lane_rules {
     uint32_t garbage_from, n_garbage, garbage_room;
 };
 
-// Builds them from the classifier's rules under tuples. NULL: lanes do not pay, do not fit into
-// max_bytes (by prefix, half of it, as the list may grow), or memory is short. rule: [slot]
+// Builds them from the classifier's rules under tuples. NULL: lanes do not pay, or memory is short.
+// rule: [slot]
 struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
-                                  const struct acl_rule *rule, size_t max_bytes);
+                                  const struct acl_rule *rule);
 size_t lane_rules_need(uint8_t family); // bytes of a whole bucket
-void lane_rules_free(const struct acl_config *cfg, struct lane_rules *s);
+void lane_rules_free(struct lane_rules *s);
 uint64_t lane_rules_bytes(const struct lane_rules *s); // memory of readers
 uint64_t lane_rules_writer_bytes(const struct lane_rules *s);
 // most rules compared with a packet

@@ -200,8 +200,8 @@ size_t lane_rules_need(uint8_t family)
 }
 
 // NULL: too large, or no memory.
-static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, const struct draft *d,
-                                               uint8_t family, uint32_t units, size_t max_bytes)
+static struct lane_rules *lane_rules_new_empty(const struct draft *d, uint8_t family,
+                                               uint32_t units)
 {
     const size_t unit = d->whole ? WHOLE_UNIT(family) : BUCKET_UNIT;
     uint32_t room[2] = {1, 1}, chunks[2] = {0, 0};
@@ -213,9 +213,9 @@ static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, con
     for (unsigned side = 0; side < 2; side++)
         nets[side + 1] = nets[side] + (d->whole ? 0 : nets_bytes(room[side], chunks[side]));
     size_t names = nets[2] + units * unit, bytes = names + (d->whole ? units * BUCKET_NAMES : 0);
-    if (bytes > BYTES_MAX || bytes > max_bytes)
+    if (bytes > BYTES_MAX)
         return NULL;
-    struct lane_rules *s = pages_map_for(cfg, bytes);
+    struct lane_rules *s = pages_map(bytes, bytes >= PAGES_HUGE);
     if (!s)
         return NULL;
     *s = (struct lane_rules){.bytes = bytes,
@@ -293,8 +293,8 @@ static void draft_free(struct draft *d)
 }
 
 // Builds the buckets of a draft. NULL: they do not pay, or do not fit.
-static struct lane_rules *draft_build(const struct acl_config *cfg, struct draft *d, uint8_t family,
-                                      const struct classifier_rules *r, size_t max_bytes)
+static struct lane_rules *draft_build(struct draft *d, uint8_t family,
+                                      const struct classifier_rules *r)
 {
     uint64_t in_buckets = 0;
     uint32_t blocks[2] = {buckets_lay_out(&d->t[0], &in_buckets),
@@ -303,9 +303,9 @@ static struct lane_rules *draft_build(const struct acl_config *cfg, struct draft
 
     if (!d->whole && (!blocks[0] || !blocks[1] || in_buckets > (uint64_t)MEAN_BLOCKS * r->n))
         return NULL;
-    struct lane_rules *s = lane_rules_new_empty(cfg, d, family, units, max_bytes);
+    struct lane_rules *s = lane_rules_new_empty(d, family, units);
     if (s && !buckets_fill(s, d, r)) {
-        lane_rules_free(cfg, s);
+        lane_rules_free(s);
         return NULL;
     }
     if (s)
@@ -330,7 +330,7 @@ static uint32_t *slots_under_tuples(const struct classifier *c)
 }
 
 struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
-                                  const struct acl_rule *rule, size_t max_bytes)
+                                  const struct acl_rule *rule)
 {
     const bool pay = buckets_pay(cfg, c);
 
@@ -342,7 +342,7 @@ struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct cla
     struct lane_rules *s = NULL;
 
     if (slot && (d.whole || pay) && draft_make(&d, &r))
-        s = draft_build(cfg, &d, c->family, &r, d.whole ? max_bytes : max_bytes / 2);
+        s = draft_build(&d, c->family, &r);
     draft_free(&d);
     free(slot);
     return s;

@@ -22,12 +22,12 @@ uint64_t lane_rules_writer_bytes(const struct lane_rules *s)
     return s->garbage_room * sizeof *s->garbage;
 }
 
-void lane_rules_free(const struct acl_config *cfg, struct lane_rules *s)
+void lane_rules_free(struct lane_rules *s)
 {
     if (!s)
         return;
     free(s->garbage);
-    pages_unmap_for(cfg, s, s->bytes);
+    pages_unmap(s, s->bytes);
 }
 
 // --- add ---

@@ -47,7 +47,7 @@ static void free_retired_classifiers(struct acl *a, uint64_t epoch)
             continue;
         }
         *at = c->next;
-        classifier_free(&a->cfg, c);
+        classifier_free(c);
     }
 }
 
@@ -57,7 +57,7 @@ void acl_free(struct acl *a)
         return;
     free_retired_classifiers(a, UINT64_MAX);
     for (unsigned f = 0; f < 2; f++) {
-        classifier_free(&a->cfg, a->classifier[f]);
+        classifier_free(a->classifier[f]);
         free(a->tuple[f]);
     }
     free(a->rule);
@@ -150,17 +150,6 @@ static int index_grow(struct acl *a, uint32_t slots)
     return 0;
 }
 
-static uint64_t bytes_taken(const struct acl *a)
-{
-    uint64_t n = writer_bytes(a->room);
-
-    for (unsigned f = 0; f < 2; f++)
-        n += a->classifier[f]
-                 ? classifier_bytes(a->classifier[f]) + classifier_writer_bytes(a->classifier[f])
-                 : 0;
-    return n;
-}
-
 static int slots_reserve(struct acl *a, uint32_t slots)
 {
     if (slots <= a->room)
@@ -168,9 +157,6 @@ static int slots_reserve(struct acl *a, uint32_t slots)
     if (slots > 1u << SLOT_BITS)
         return -ENOSPC;
     uint32_t room = slots < LEAST_SLOTS ? LEAST_SLOTS : a->room ? slots + slots / 4 : slots;
-    if (a->cfg.max_bytes &&
-        bytes_taken(a) - writer_bytes(a->room) + writer_bytes(room) > a->cfg.max_bytes)
-        return -ENOSPC;
     if (!array_grow(&a->rule, a->room, room, sizeof *a->rule) ||
         !array_grow(&a->tuple[0], a->room, room, 1) ||
         !array_grow(&a->tuple[1], a->room, room, 1) ||
@@ -237,7 +223,7 @@ static void garbage_release(struct acl *a, uint64_t epoch)
     }
     for (unsigned f = 0; f < 2; f++)
         if (a->classifier[f])
-            classifier_reclaim(a->classifier[f], &a->cfg, epoch);
+            classifier_reclaim(a->classifier[f], epoch);
 }
 
 // --- classifiers ---
@@ -284,10 +270,9 @@ static void lanes_build(struct acl *a)
 {
     for (unsigned f = 0; f < 2; f++) {
         struct classifier *c = a->classifier[f];
-        uint64_t most = a->cfg.max_bytes ? a->cfg.max_bytes : UINT64_MAX, taken = bytes_taken(a);
 
-        if (c && c->lanes_due && !c->own_lanes && taken < most)
-            classifier_lanes_build(c, &a->cfg, a->rule, most - taken);
+        if (c && c->lanes_due && !c->own_lanes)
+            classifier_lanes_build(c, &a->cfg, a->rule);
     }
 }
 
@@ -302,28 +287,14 @@ static int family_rebuild(struct acl *a, unsigned f)
 {
     struct classifier_rules r = {.rule = a->rule};
     struct classifier *new = NULL;
-    size_t left = 0;
     int rc = 0;
-
-    if (a->cfg.max_bytes) {
-        uint64_t other =
-            bytes_taken(a) - (a->classifier[f] ? classifier_bytes(a->classifier[f]) +
-                                                     classifier_writer_bytes(a->classifier[f])
-                                               : 0);
-        if (other >= a->cfg.max_bytes)
-            return -ENOSPC;
-        left = a->cfg.max_bytes - other;
-    }
     uint32_t *slot = slots_by_number(a, &r.n);
     uint8_t *tuple = calloc(a->room + 1, 1);
     r.slot = slot;
-    if (!slot || !tuple) {
+    if (!slot || !tuple ||
+        (family_rules(a, f) &&
+         !(new = classifier_new(&a->cfg, family_of(f), &r, a->epoch, tuple)))) {
         rc = -ENOMEM;
-    } else if (family_rules(a, f) &&
-               !(new = classifier_new(&a->cfg, family_of(f), &r,
-                                      (struct classifier_shape){f ? 16 : 8, 4}, left, a->epoch,
-                                      tuple))) {
-        rc = -errno;
     } else {
         classifier_swap(a, f, new);
         free(a->tuple[f]);

@@ -13,7 +13,6 @@
 #include "acl/pages.h"
 
 #define RESERVED ((size_t)1 << 30) // address space that SET4_REF can name
-#define HUGE ((size_t)2 << 20)
 #define MANY 30000u // members from which huge pages pay
 #define DIR_BYTES (SET4_DIR * sizeof(uint32_t))
 
@@ -27,7 +26,7 @@ struct set4 *set4_new(size_t max_bytes, size_t expected)
     if (!s)
         return NULL;
     if (max_bytes && max_bytes < RESERVED)
-        arena = (max_bytes + HUGE - 1) & ~(HUGE - 1);
+        arena = (max_bytes + PAGES_HUGE - 1) & ~(PAGES_HUGE - 1);
     s->max_bytes = max_bytes;
     s->mapped_bytes = DIR_BYTES + arena;
     s->dir = pages_map(s->mapped_bytes, expected >= MANY);
