@@ -124,8 +124,8 @@ struct classifier {
     uint64_t side_filter_keys;    // estimate; the filter has room for these, too
     uint64_t epoch;               // when it was retired
     uint64_t changed;             // epoch of the last change
-    struct lane_rules *own_lanes; // also while only readers from before still use them
-    bool lanes_due;               // rules may fit into lanes, or into larger ones: build them
+    struct lane_rules *old_lanes; // that readers may still see, newest first
+    bool lanes_due;               // rules have changed, or may fit into lanes now: build them
     uint32_t lanes_missed;        // changes without lanes, since the last attempt
     struct classifier *next;
 };

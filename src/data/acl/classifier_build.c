@@ -124,7 +124,7 @@ uint64_t classifier_bytes(const struct classifier *c)
 
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         bytes += prefix_rules_bytes(c->prefix_table[i]);
-    return bytes + (c->own_lanes ? lane_rules_bytes(c->own_lanes) : 0);
+    return bytes + (c->lanes ? c->lanes->bytes : 0);
 }
 
 uint64_t classifier_writer_bytes(const struct classifier *c)
@@ -133,7 +133,7 @@ uint64_t classifier_writer_bytes(const struct classifier *c)
 
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         bytes += prefix_rules_writer_bytes(c->prefix_table[i]);
-    return bytes + (c->own_lanes ? lane_rules_writer_bytes(c->own_lanes) : 0);
+    return bytes;
 }
 
 static void prefix_tables_free(struct classifier *c)
@@ -148,7 +148,8 @@ void classifier_free(struct classifier *c)
     if (!c)
         return;
     prefix_tables_free(c);
-    lane_rules_free(c->own_lanes);
+    lane_rules_reclaim(&c->lanes, UINT64_MAX);
+    lane_rules_reclaim(&c->old_lanes, UINT64_MAX);
     pages_unmap(c, c->bytes);
 }
 

@@ -30,7 +30,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
 void classifier_epoch(struct classifier *c);
 // of prefix tables and lanes
 void classifier_reclaim(struct classifier *c, uint64_t epoch);
-// Builds and publishes lanes, if they pay; call while there are none.
+// Publishes new lanes, if they pay and readers can no longer see older ones.
 void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
                             const struct acl_rule *rule);
 

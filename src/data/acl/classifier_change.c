@@ -49,42 +49,26 @@ static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint
     return false;
 }
 
-// After a change without lanes: they may pay now. With many rules an attempt takes long, so it
-// waits until an eighth of them has changed.
+// After a change: the lanes have to be replaced, or may pay now. With many rules an attempt takes
+// long, so it waits until an eighth of them has changed.
 static void lanes_reconsider(struct classifier *c)
 {
-    if (c->in_tuples && !c->sets[0] && !c->sets[1])
-        c->lanes_due |= ++c->lanes_missed > c->in_tuples / 8 || c->in_tuples <= WHOLE_LANES;
-}
-
-// Lanes cannot hold rules that name address sets: then readers go back to tuples.
-static void lanes_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
-{
-    if (!c->lanes) {
-        lanes_reconsider(c);
-    } else if (r->src.set != ACL_NO_SET || r->dst.set != ACL_NO_SET ||
-               lane_rules_add(c->lanes, r, slot, c->changed)) {
-        __atomic_store_n(&c->lanes, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
-        c->own_lanes->epoch = c->changed;
-        c->lanes_due = true;
-    }
-}
-
-static void lanes_del_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
-{
-    if (c->lanes)
-        lane_rules_del(c->lanes, r, slot);
-    else
-        lanes_reconsider(c);
+    c->lanes_due |= c->lanes || ++c->lanes_missed > c->in_tuples / 8 || c->in_tuples <= WHOLE_LANES;
 }
 
 void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
                             const struct acl_rule *rule)
 {
-    c->own_lanes = lane_rules_new(cfg, c, rule);
-    __atomic_store_n(&c->lanes, c->own_lanes, __ATOMIC_RELEASE); // partner: classify.c rules_match
-    c->lanes_due = false;
+    struct lane_rules *old = c->lanes, *new = c->old_lanes ? NULL : lane_rules_new(cfg, c, rule);
+
+    c->lanes_due = c->old_lanes;
     c->lanes_missed = 0;
+    __atomic_store_n(&c->lanes, new, __ATOMIC_RELEASE); // partner: classify.c rules_match
+    if (!old)
+        return;
+    old->epoch = c->changed;
+    old->next = c->old_lanes;
+    c->old_lanes = old;
 }
 
 int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
@@ -118,7 +102,7 @@ int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot
     prefilter_add_rule(c, at, r);
     *tuple = (uint8_t)at;
     c->rules++;
-    lanes_add_rule(c, r, slot);
+    lanes_reconsider(c);
     return 0;
 }
 
@@ -157,7 +141,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
     __atomic_store_n(&c->in_tuples, c->in_tuples - 1, __ATOMIC_RELAXED);
     c->rules--;
     c->deleted++;
-    lanes_del_rule(c, r, slot);
+    lanes_reconsider(c);
     if (n > 1 && !to) { // no room for a shorter block
         entry_l4_kill(entry_l4_at(c, from, i));
         return;
@@ -180,10 +164,5 @@ void classifier_reclaim(struct classifier *c, uint64_t epoch)
 {
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         prefix_rules_reclaim(c->prefix_table[i], epoch);
-    if (c->own_lanes)
-        lane_rules_reclaim(c->own_lanes, epoch);
-    if (c->own_lanes && !c->lanes && c->own_lanes->epoch <= epoch) {
-        lane_rules_free(c->own_lanes);
-        c->own_lanes = NULL;
-    }
+    lane_rules_reclaim(&c->old_lanes, epoch);
 }

@@ -265,13 +265,12 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     }
 }
 
-// Builds lanes that are due, unless readers may still see the old ones; tuples serve meanwhile.
 static void lanes_build(struct acl *a)
 {
     for (unsigned f = 0; f < 2; f++) {
         struct classifier *c = a->classifier[f];
 
-        if (c && c->lanes_due && !c->own_lanes)
+        if (c && c->lanes_due)
             classifier_lanes_build(c, &a->cfg, a->rule);
     }
 }
@@ -450,6 +449,7 @@ int acl_del(struct acl *a, uint32_t number)
     for (unsigned f = 0; f < 2; f++)
         family_del(a, f, slot);
     slot_retire(a, slot);
+    lanes_build(a);
     return 0;
 }
 
