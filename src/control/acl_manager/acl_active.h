@@ -122,7 +122,13 @@ void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct a
                               struct acl_lines *l);
 
 // --- between queries and the thread ---
-void acl_lint_forget(bool all); // acl_query_lint.c: drops jobs not queried lately, or all
+struct acl_answer;
+struct acl_query;
+// acl_query_lint.c: works on the list for a moment. True: ask again, through control; false: the
+// answer is complete. `since_ns`: when the query came.
+bool acl_lint_answer(const struct acl_query *q, const struct acl_active_list *l, uint64_t since_ns,
+                     struct acl_answer *a);
+void acl_lint_forget(bool all); // drops jobs not queried lately, or all
 void acl_tidy_later(void);      // something waits for a grace period
 
 #endif

@@ -12,12 +12,10 @@
 #include <string.h>
 
 #include "acl/lint.h"
-#include "acl_manager/acl_query.h"
 #include "acl_manager/acl_active.h"
+#include "acl_manager/acl_query.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "core/mailbox.h"
-#include "core/manager.h"
 
 #define SLICE_NS (20 * NS_PER_MS)
 #define SLICE_RULES 500
@@ -38,15 +36,6 @@ struct lint_job {
     VEC(struct acl_lint_row) row;
 };
 static struct lint_job jobs[JOBS];
-
-struct lint_question {
-    acl_query_done done;
-    void *ctx;
-    char name[ACL_NAME_MAX];
-    uint32_t from, max;
-    uint64_t since_ns;
-    struct acl_answer a;
-};
 
 static void job_free(struct lint_job *j)
 {
@@ -162,85 +151,36 @@ static void job_advance(struct lint_job *j, const struct acl_build *b)
         job_finish(j, b);
 }
 
-static void answer_fill(struct lint_question *q, const struct lint_job *j)
+static void answer_fill(struct acl_answer *a, const struct acl_query *q, const struct lint_job *j)
 {
-    q->a.rules = j->rules;
-    q->a.progress = j->lint ? (unsigned)(j->looked * 100 / (j->rules + SLICE_RULES)) : 100;
-    q->a.complete = j->complete;
-    for (size_t i = q->from; !j->lint && i < j->row.n && q->a.lint.n < q->max; i++)
-        *vec_push(&q->a.lint) = j->row.item[i];
-    if (q->from + q->a.lint.n < j->row.n)
-        q->a.next = (uint32_t)(q->from + q->a.lint.n);
+    a->rules = j->rules;
+    a->progress = j->lint ? (unsigned)(j->looked * 100 / (j->rules + SLICE_RULES)) : 100;
+    a->complete = j->complete;
+    for (size_t i = q->from; !j->lint && i < j->row.n && a->lint.n < q->max; i++)
+        *vec_push(&a->lint) = j->row.item[i];
+    if (q->from + a->lint.n < j->row.n)
+        a->next = (uint32_t)(q->from + a->lint.n);
 }
 
-static void lint_question_deliver(void *arg)
+bool acl_lint_answer(const struct acl_query *q, const struct acl_active_list *l, uint64_t since_ns,
+                     struct acl_answer *a)
 {
-    struct lint_question *q = arg;
-
-    q->done(q->ctx, &q->a);
-    vec_free(&q->a.lint);
-    free(q);
-}
-
-static void lint_question_slice(void *arg);
-
-static void lint_question_continue(void *arg)
-{
-    struct lint_question *q = arg;
-
-    thread_must_be(ROLE_CONTROL);
-    int r = mailbox_post(ROLE_ACL_MANAGER, lint_question_slice, q);
-
-    if (!r)
-        return;
-    q->a.result = r;
-    lint_question_deliver(q);
-}
-
-static void lint_question_slice(void *arg)
-{
-    struct lint_question *q = arg;
-    const struct acl_active_list *l = acl_active_list_find(q->name);
-
-    thread_must_be(ROLE_ACL_MANAGER);
-    if (!l) {
-        q->a.result = -ENOENT;
-        manager_reply(lint_question_deliver, q);
-        return;
-    }
+    const struct acl_content *now = l->build->content;
     struct lint_job *j = job_of(q->name);
+
     j->asked_ns = clock_now_ns();
-    bool changed = j->content != l->build->content || j->epoch != l->build->content->epoch;
     // done, and read from the start: counters have changed, too
-    if (!j->content || (j->lint ? changed : !q->from))
+    if (!j->content || (j->lint ? j->content != now || j->epoch != now->epoch : !q->from))
         job_begin(j, l->build);
     if (j->beginnings > BEGINNINGS) {
-        q->a.result = -EAGAIN;
+        a->result = -EAGAIN;
         job_free(j);
-        manager_reply(lint_question_deliver, q);
-        return;
+        return false;
     }
     if (j->lint)
         job_advance(j, l->build);
-    if (j->lint && clock_now_ns() - q->since_ns < PATIENCE_NS) {
-        manager_reply(lint_question_continue, q);
-        return;
-    }
-    answer_fill(q, j);
-    manager_reply(lint_question_deliver, q);
-}
-
-int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
-{
-    struct lint_question *q = calloc(1, sizeof *q);
-
-    thread_must_be(ROLE_CONTROL);
-    bug_on(!q);
-    *q = (struct lint_question){
-        .done = done, .ctx = ctx, .from = from, .max = max, .since_ns = clock_now_ns()};
-    strncpy(q->name, list, sizeof q->name - 1);
-    int r = mailbox_post(ROLE_ACL_MANAGER, lint_question_slice, q);
-    if (r)
-        free(q);
-    return r;
+    if (j->lint && clock_now_ns() - since_ns < PATIENCE_NS)
+        return true;
+    answer_fill(a, q, j);
+    return false;
 }
