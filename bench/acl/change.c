@@ -60,8 +60,8 @@ static bool change_one(const struct rules *r)
     size_t at = bench_random() % r->n;
 
     if (engine_set())
-        return !acl_set_del(engine_set(), &r->prefix[at]) &&
-               !acl_set_add(engine_set(), &r->prefix[at]);
+        return !acl_set_change(engine_set(), &r->prefix[at], 1, NULL, 0, NULL) &&
+               !acl_set_change(engine_set(), NULL, 0, &r->prefix[at], 1, NULL);
     return !acl_del(engine_list(), r->rule[at].number) && !acl_add(engine_list(), &r->rule[at]);
 }
 

@@ -51,7 +51,8 @@ void lists_make(void)
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     rules_make(&blocked, SHAPE_BLOCKLIST, 4, MEMBERS, SEED);
     rules_make(&wanted, SHAPE_ACL, 4, RULES, SEED);
-    bench_check(set && !acl_set_load(set, blocked.prefix, blocked.n), "the set is refused");
+    bench_check(set && !acl_set_change(set, NULL, 0, blocked.prefix, blocked.n, NULL),
+                "the set is refused");
     id[LISTS_EMPTY] = list_publish("empty", NULL, 0);
     id[LISTS_BLOCKLIST] = list_of("blocklist", set, NULL, 0);
     id[LISTS_FULL] = list_of("full", set, wanted.rule, (uint32_t)wanted.n);

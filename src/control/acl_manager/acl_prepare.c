@@ -144,7 +144,7 @@ static struct acl_set *build_set(struct prepare *p, const char *name, const stru
     if (!memory_fits(p, "address-set", name, acl_set_need(n4, m->item.n - n4)))
         return NULL;
     s = acl_set_new(p->w->memory_bytes);
-    r = s ? acl_set_load(s, m->item.item, m->item.n) : -errno;
+    r = s ? acl_set_change(s, NULL, 0, m->item.item, m->item.n, NULL) : -errno;
     if (!r) {
         p->bytes += acl_set_need(n4, m->item.n - n4);
         return s;

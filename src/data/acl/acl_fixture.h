@@ -182,7 +182,7 @@ static inline void kit_sets_new(void)
 
             kit_address(p.addr, i % 2);
             p.len = (uint8_t)(8 + 8 * kit_random(i % 2 ? 8 : 4));
-            acl_set_add(kit_config.set[s], &p); // it may be a member already
+            acl_set_change(kit_config.set[s], NULL, 0, &p, 1, NULL); // it may be a member already
         }
     }
 }

@@ -153,7 +153,7 @@ static int make_sets(void **state)
 
     for (unsigned i = 0; i < 2; i++) {
         sets[i] = acl_set_new(0);
-        if (!sets[i] || acl_set_load(sets[i], members + i, 2))
+        if (!sets[i] || acl_set_change(sets[i], NULL, 0, members + i, 2, NULL))
             return -1;
     }
     return 0;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set.c - the handle of an address set: its lifetime, its limits, memory that readers may still use
 //
-// A set has one half per family, made when needed. A replaced half stays in `old` until the epoch
-// of its replacement is reclaimed. The IPv6 half is a Poptrie with its own epochs; ahead6 converts
-// between these and the set's.
+// A set has one half per family, made when needed. The IPv6 half is a Poptrie with its own epochs;
+// ahead6 converts between these and the set's.
 #include "acl/set_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "acl/set6.h"
 
 #define BYTES_EACH4 14u // per member, estimate: 12 in a blocklist of a million, 20 of random hosts
 #define BYTES_FIXED4 (600u << 10)
@@ -36,7 +33,6 @@ void acl_set_free(struct acl_set *s)
     acl_set_reclaim(s, s->epoch);
     set4_free(s->v4);
     poptrie_free(s->v6);
-    vec_free(&s->old);
     free(s);
 }
 
@@ -49,21 +45,10 @@ uint64_t acl_set_epoch(struct acl_set *s)
 
 void acl_set_reclaim(struct acl_set *s, uint64_t epoch)
 {
-    size_t kept = 0;
-
     if (s->v4)
         set4_reclaim(s->v4, epoch);
     if (s->v6 && epoch > s->ahead6)
         poptrie_reclaim(s->v6, epoch - s->ahead6);
-    vec_foreach (&s->old, o) {
-        if (o->epoch > epoch) {
-            s->old.item[kept++] = *o;
-            continue;
-        }
-        set4_free(o->v4);
-        poptrie_free(o->v6);
-    }
-    s->old.n = kept;
 }
 
 void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out)
@@ -83,8 +68,6 @@ void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out)
         out->garbage_bytes += six.garbage_bytes;
         out->writer_bytes += six.writer_bytes;
     }
-    vec_foreach (&s->old, o)
-        out->garbage_bytes += o->v4 ? set4_bytes(o->v4) : 0;
 }
 
 size_t acl_set_need(size_t n4, size_t n6)

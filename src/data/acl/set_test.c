@@ -198,9 +198,9 @@ unit_test(random_single_changes_agree_with_the_list)
         struct acl_prefix p = random_member(&l, pick(3) ? 4 : 6);
         bool add = pick(l.n > 700 ? 10 : 100) > (l.n > 700 ? 6 : 40),
              changed = list_change(&l, &p, add);
-        assert_int_equal(add ? acl_set_add(s, &p) : acl_set_del(s, &p), changed ? 0
-                                                                        : add   ? -EEXIST
-                                                                                : -ENOENT);
+        uint64_t skipped;
+        assert_int_equal(acl_set_change(s, &p, !add, &p, add, &skipped), 0);
+        assert_int_equal(skipped, !changed);
         assert_true(acl_set_has(s, &p) == add);
         must_agree(s, &l);
         if (i % 16 == 0)
@@ -212,7 +212,7 @@ unit_test(random_single_changes_agree_with_the_list)
     while (l.n) { // and empty again
         struct acl_prefix p = l.p[0];
         list_change(&l, &p, false);
-        assert_int_equal(acl_set_del(s, &p), 0);
+        assert_int_equal(acl_set_change(s, &p, 1, NULL, 0, NULL), 0);
     }
     flush(s);
     must_hold(s, &l);
@@ -254,25 +254,23 @@ unit_test(batches_are_all_deletions_then_all_additions)
     acl_set_free(s);
 }
 
-unit_test(a_load_replaces_everything)
+unit_test(a_new_set_takes_everything_at_once)
 {
-    struct acl_set *s = acl_set_new(0);
     static struct list l;
 
     for (unsigned round = 0; round < 8; round++) {
+        struct acl_set *s = acl_set_new(0);
         l.n = 0;
         for (unsigned i = 0, n = pick(1500); i < n; i++) {
             struct acl_prefix p = random_prefix(pick(4) ? 4 : 6);
             list_change(&l, &p, true);
         }
-        assert_int_equal(acl_set_load(s, l.p, l.n), 0);
+        assert_int_equal(acl_set_change(s, NULL, 0, l.p, l.n, NULL), 0);
         must_hold(s, &l);
         for (unsigned i = 0; i < 50; i++)
             must_agree(s, &l);
-        if (round % 2)
-            flush(s);
+        acl_set_free(s);
     }
-    acl_set_free(s);
 }
 
 static struct acl_prefix host4(uint32_t addr)
@@ -299,7 +297,7 @@ unit_test(many_hosts_are_found_through_every_filter)
         p[i] = host4(addr[i]);
     }
     for (unsigned i = 0; i < 3000; i++)
-        assert_int_equal(acl_set_add(s, &p[i]), 0);
+        assert_int_equal(acl_set_change(s, NULL, 0, &p[i], 1, NULL), 0);
     flush(s);
     assert_int_equal(acl_set_change(s, NULL, 0, p + 3000, N - 3000, &skipped), 0);
     assert_int_equal(skipped, 0);
@@ -318,7 +316,8 @@ unit_test(many_hosts_are_found_through_every_filter)
         if (!pass)
             assert_int_equal(acl_set_change(s, p, N / 2, NULL, 0, &skipped), 0);
     }
-    assert_int_equal(acl_set_load(s, p, N), 0);
+    assert_int_equal(acl_set_change(s, NULL, 0, p, N, &skipped), 0);
+    assert_int_equal(skipped, N / 2);
     assert_int_equal(s->v4->members, N);
     acl_set_free(s);
     free(addr);
@@ -341,7 +340,7 @@ unit_test(networks_in_every_other_17_are_found)
     assert_int_equal(s->v4->filter->shift, 13);
     assert_int_equal(s->v4->used, N * 128);
     host = host4(0x00010003);
-    assert_int_equal(acl_set_add(s, &host), 0);
+    assert_int_equal(acl_set_change(s, NULL, 0, &host, 1, NULL), 0);
     for (uint32_t i = 0; i < N; i++) {
         uint32_t be[64];
         for (uint32_t k = 0; k < 64; k++)
@@ -351,7 +350,7 @@ unit_test(networks_in_every_other_17_are_found)
         assert_int_equal(walk_find(s, be, 64), want);
     }
     host.len = 16;
-    assert_int_equal(acl_set_add(s, &host), 0);
+    assert_int_equal(acl_set_change(s, NULL, 0, &host, 1, NULL), 0);
     assert_int_equal(s->v4->used, (N - 1) * 128);
     assert_int_equal(acl_set_change(s, p, N, &host, 1, &skipped), 0);
     assert_int_equal(s->v4->used, 0);
@@ -371,11 +370,11 @@ unit_test(what_does_not_fit_changes_nothing)
     for (unsigned i = 0; i < N; i++)
         p[i] = host4(i * 2654435761u);
     struct acl_prefix one = host4(0x01020304);
-    assert_int_equal(acl_set_add(s, &one), 0);
+    assert_int_equal(acl_set_change(s, NULL, 0, &one, 1, NULL), 0);
     acl_set_stats(s, &before);
     assert_int_equal(acl_set_change(s, &one, 1, p, N, &skipped), -ENOSPC);
-    assert_int_equal(acl_set_load(s, p, N), -ENOSPC);
-    assert_int_equal(acl_set_add(s, &six), -ENOSPC);
+    assert_int_equal(acl_set_change(s, NULL, 0, p, N, NULL), -ENOSPC);
+    assert_int_equal(acl_set_change(s, NULL, 0, &six, 1, NULL), -ENOSPC);
     acl_set_stats(s, &after);
     assert_int_equal(after.members[0], 1);
     assert_int_equal(after.bytes, before.bytes);
@@ -385,7 +384,7 @@ unit_test(what_does_not_fit_changes_nothing)
 
     size_t need = acl_set_need(N, 0);
     s = acl_set_new(0);
-    assert_int_equal(acl_set_load(s, p, N), 0);
+    assert_int_equal(acl_set_change(s, NULL, 0, p, N, NULL), 0);
     acl_set_stats(s, &after);
     assert_in_range(after.bytes + after.writer_bytes, need / 2, need * 2);
     acl_set_free(s);
@@ -396,9 +395,13 @@ unit_test(unsound_prefixes_are_refused)
 {
     struct acl_set *s = acl_set_new(0);
 
-    assert_int_equal(acl_set_add(s, &(struct acl_prefix){.family = 4, .len = 33}), -EINVAL);
-    assert_int_equal(acl_set_add(s, &(struct acl_prefix){.family = 6, .len = 129}), -EINVAL);
-    assert_int_equal(acl_set_add(s, &(struct acl_prefix){.family = 5, .len = 8}), -EINVAL);
+    assert_int_equal(
+        acl_set_change(s, NULL, 0, &(struct acl_prefix){.family = 4, .len = 33}, 1, NULL), -EINVAL);
+    assert_int_equal(
+        acl_set_change(s, NULL, 0, &(struct acl_prefix){.family = 6, .len = 129}, 1, NULL),
+        -EINVAL);
+    assert_int_equal(
+        acl_set_change(s, NULL, 0, &(struct acl_prefix){.family = 5, .len = 8}, 1, NULL), -EINVAL);
     assert_false(acl_set_has(s, &(struct acl_prefix){.family = 5, .len = 8}));
     acl_set_free(s);
 }
@@ -410,15 +413,15 @@ unit_test(everything_is_one_prefix)
                       host = host4(0x0a010203);
     uint32_t be[2] = {__builtin_bswap32(0x0a010203), 0xffffffff};
 
-    assert_int_equal(acl_set_add(s, &all), 0);
-    assert_int_equal(acl_set_add(s, &ten), 0);
-    assert_int_equal(acl_set_add(s, &host), 0);
+    assert_int_equal(acl_set_change(s, NULL, 0, &all, 1, NULL), 0);
+    assert_int_equal(acl_set_change(s, NULL, 0, &ten, 1, NULL), 0);
+    assert_int_equal(acl_set_change(s, NULL, 0, &host, 1, NULL), 0);
     assert_int_equal(acl_set_find4(s, be, 2), 3);
-    assert_int_equal(acl_set_del(s, &all), 0);
+    assert_int_equal(acl_set_change(s, &all, 1, NULL, 0, NULL), 0);
     assert_int_equal(acl_set_find4(s, be, 2), 1);
-    assert_int_equal(acl_set_del(s, &ten), 0);
+    assert_int_equal(acl_set_change(s, &ten, 1, NULL, 0, NULL), 0);
     assert_int_equal(acl_set_find4(s, be, 2), 1);
-    assert_int_equal(acl_set_del(s, &host), 0);
+    assert_int_equal(acl_set_change(s, &host, 1, NULL, 0, NULL), 0);
     assert_int_equal(acl_set_find4(s, be, 2), 0);
     acl_set_free(s);
 }
@@ -491,7 +494,7 @@ unit_test(readers_see_each_address_old_or_new)
         base[2 * i] = stable_prefix(i, 4, 128);
         base[2 * i + 1] = stable_prefix(i, 6, 128);
     }
-    assert_int_equal(acl_set_load(shared, base, 2 * STABLE + 1), 0);
+    assert_int_equal(acl_set_change(shared, NULL, 0, base, 2 * STABLE + 1, NULL), 0);
     assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
     for (unsigned round = 0; round < 150; round++) {
         unsigned n = 1 + pick(512);
@@ -505,8 +508,6 @@ unit_test(readers_see_each_address_old_or_new)
         assert_int_equal(acl_set_change(shared, more, n, NULL, 0, &skipped), 0);
         assert_int_equal(acl_set_change(shared, &host, 1, &network, 1, &skipped), 0);
         assert_int_equal(acl_set_change(shared, &network, 1, &host, 1, &skipped), 0);
-        if (round % 50 == 49)
-            assert_int_equal(acl_set_load(shared, base, 2 * STABLE + 1), 0);
         uint64_t epoch = acl_set_epoch(shared);
         wait_for_readers();
         acl_set_reclaim(shared, epoch);
