@@ -82,7 +82,7 @@ static double single_per_s(const struct rules *r, double seconds, struct grace *
 
 static double batched_per_s(const struct rules *r, double seconds, struct grace *g)
 {
-    struct acl_prefix some[BATCH];
+    struct prefix some[BATCH];
     double start = bench_wall_s(), took = 0;
     uint64_t n = 0, skipped;
 

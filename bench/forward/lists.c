@@ -72,9 +72,9 @@ void lists_packet(uint8_t *source, uint8_t *ports)
     source[0] = (uint8_t)(1 + source[0] % 126); // no martian
     source[0] += source[0] == 10;
     if (r % 20 == 0) {
-        const struct acl_prefix *p = &blocked.prefix[(r >> 8) % blocked.n];
-        if (p->addr[0] < 127 && p->addr[0] != 10)
-            memcpy(source, p->addr, 4);
+        const struct prefix *p = &blocked.prefix[(r >> 8) % blocked.n];
+        if (p->b[0] < 127 && p->b[0] != 10)
+            memcpy(source, p->b, 4);
     }
     memcpy(ports, (uint8_t[4]){(uint8_t)(r >> 40), (uint8_t)(r >> 48), 0x01, 0xbb}, 4);
 }

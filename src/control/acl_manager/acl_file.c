@@ -311,20 +311,6 @@ static int read_columns(struct source *s, struct acl_lines *l, char *why, size_t
 
 // --- sets ----------------------------------------------------------------------------------------
 
-int acl_member_parse(const char *text, struct acl_prefix *p)
-{
-    struct prefix x;
-
-    if (prefix_parse(text, &x, true))
-        return -EINVAL;
-    prefix_canon(&x);
-    memset(p, 0, sizeof *p);
-    memcpy(p->addr, x.b, x.family == IP4 ? 4 : 16);
-    p->len = x.len;
-    p->family = x.family;
-    return 0;
-}
-
 static int read_members(struct source *s, struct acl_members *m, char *why, size_t why_size)
 {
     char buf[LINE_MAX_BYTES];
@@ -332,12 +318,12 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
 
     while ((r = next_line(s, buf)) > 0) {
         char *word = buf + strspn(buf, " \t");
-        struct acl_prefix p;
+        struct prefix p;
 
         word[strcspn(word, " \t,;#")] = 0;
         if (!*word)
             continue;
-        if (acl_member_parse(word, &p)) {
+        if (prefix_parse(word, &p, true)) {
             char said[160];
             snprintf(said, sizeof said,
                      "invalid prefix '%.60s', expected a prefix such as 192.0.2.0/24 or "
@@ -355,14 +341,9 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
     return r ? read_failed(s, r, why, why_size) : 0;
 }
 
-int acl_member_compare(const void *a, const void *b)
+static int compare_members(const void *a, const void *b)
 {
-    const struct acl_prefix *p = a, *q = b;
-    int d = p->family - q->family;
-
-    if (!d)
-        d = memcmp(p->addr, q->addr, sizeof p->addr);
-    return d ? d : p->len - q->len;
+    return prefix_compare(a, b);
 }
 
 void acl_members_sort(struct acl_members *m)
@@ -371,9 +352,9 @@ void acl_members_sort(struct acl_members *m)
 
     if (m->item.n < 2)
         return;
-    qsort(m->item.item, m->item.n, sizeof *m->item.item, acl_member_compare);
+    qsort(m->item.item, m->item.n, sizeof *m->item.item, compare_members);
     for (size_t i = 0; i < m->item.n; i++)
-        if (!n || acl_member_compare(&m->item.item[n - 1], &m->item.item[i]))
+        if (!n || !prefix_equal(&m->item.item[n - 1], &m->item.item[i]))
             m->item.item[n++] = m->item.item[i];
     m->item.n = n;
 }

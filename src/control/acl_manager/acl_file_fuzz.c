@@ -53,7 +53,7 @@ static void members(const char *text, size_t n)
     bug_on(!acl_text_members("f", text, n, &m, why, sizeof why) != !why[0]);
     acl_members_sort(&m);
     for (size_t i = 1; i < m.item.n; i++)
-        bug_on(acl_member_compare(&m.item.item[i - 1], &m.item.item[i]) >= 0);
+        bug_on(prefix_compare(&m.item.item[i - 1], &m.item.item[i]) >= 0);
     vec_free(&m.item);
 }
 

@@ -86,7 +86,7 @@ static bool time_fits(struct prepare *p, const char *name, size_t n)
 
 // --- sets ----------------------------------------------------------------------------------------
 
-static int member_append(void *ctx, const struct acl_prefix *m)
+static int member_append(void *ctx, const struct prefix *m)
 {
     *vec_push(&((struct acl_members *)ctx)->item) = *m;
     return 0;
@@ -94,8 +94,7 @@ static int member_append(void *ctx, const struct acl_prefix *m)
 
 static void members_of(const struct acl_set *s, struct acl_members *m)
 {
-    acl_set_walk(s, 4, member_append, m);
-    acl_set_walk(s, 6, member_append, m);
+    acl_set_walk(s, member_append, m);
     acl_members_sort(m);
 }
 
@@ -122,7 +121,7 @@ static void compare_members(const struct acl_members *old, const struct acl_memb
     while (i < old->item.n || j < new->item.n) {
         int d = i == old->item.n   ? 1
                 : j == new->item.n ? -1
-                                   : acl_member_compare(&old->item.item[i], &new->item.item[j]);
+                                   : prefix_compare(&old->item.item[i], &new->item.item[j]);
 
         if (d < 0)
             *vec_push(&del->item) = old->item.item[i];
@@ -140,7 +139,7 @@ static struct acl_set *build_set(struct prepare *p, const char *name, const stru
     int r;
 
     vec_foreach (&m->item, i)
-        n4 += i->family == 4;
+        n4 += i->family == IP4;
     if (!memory_fits(p, "address-set", name, acl_set_need(n4, m->item.n - n4)))
         return NULL;
     s = acl_set_new(p->w->memory_bytes);

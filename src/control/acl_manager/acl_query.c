@@ -199,12 +199,10 @@ static void answer_contains(struct question *q)
         *row = (struct acl_found_row){.address = *a};
         for (unsigned len = 0; len <= ip_bits(a->family); len++) {
             struct prefix p = {.family = a->family, .len = (uint8_t)len};
-            struct acl_prefix m = {.family = a->family, .len = (uint8_t)len};
 
-            memcpy(p.b, a->b, a->family == IP4 ? 4 : 16);
+            memcpy(p.b, a->b, sizeof p.b);
             prefix_canon(&p);
-            memcpy(m.addr, p.b, 16);
-            if (acl_set_has(s->set, &m))
+            if (acl_set_has(s->set, &p))
                 row->member = p;
         }
     }

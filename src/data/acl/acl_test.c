@@ -196,7 +196,7 @@ static void assert_waits(const struct acl *a, unsigned listed, bool waits)
 // packets may be decided.
 unit_test(the_caller_works_while_a_set_waits_for_memory)
 {
-    struct acl_prefix host = {.addr = {203, 0, 113, 1}, .len = 32, .family = 4};
+    struct prefix host = {.b = {203, 0, 113, 1}, .len = 32, .family = 4};
     struct acl_config cfg = {.buckets_from = UINT32_MAX, .set = {acl_set_new(0)}};
 
     assert_int_equal(acl_set_change(cfg.set[0], NULL, 0, &host, 1, NULL), 0);

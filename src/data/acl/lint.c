@@ -63,18 +63,14 @@ static bool bits_equal(const uint8_t *a, const uint8_t *b, unsigned len)
 // Is the whole prefix in one member of the set?
 static bool set_covers(const struct acl_set *s, const struct acl_side *b, uint8_t families)
 {
-    struct acl_prefix p = {.family = families == ACL_IP6 ? 6 : 4};
+    struct prefix p;
 
     if (families == ACL_BOTH)
         return false;
     for (unsigned len = 0; len <= b->len; len++) {
-        unsigned whole = len / 8, rest = len % 8;
-
-        memset(p.addr, 0, sizeof p.addr);
-        memcpy(p.addr, b->addr, whole);
-        if (rest)
-            p.addr[whole] = (uint8_t)(b->addr[whole] & 0xff << (8 - rest));
-        p.len = (uint8_t)len;
+        p = (struct prefix){.family = families == ACL_IP6 ? IP6 : IP4, .len = (uint8_t)len};
+        memcpy(p.b, b->addr, sizeof p.b);
+        prefix_canon(&p);
         if (acl_set_has(s, &p))
             return true;
     }

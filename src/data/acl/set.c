@@ -81,45 +81,42 @@ size_t acl_set_need(size_t n4, size_t n6)
 
 // --- questions of the writer ---
 
-bool acl_set_has(const struct acl_set *s, const struct acl_prefix *p)
+bool acl_set_has(const struct acl_set *s, const struct prefix *p)
 {
     if (!acl_prefix_is_sound(p))
         return false;
     if (p->family == 4)
         return s->v4 && set4_has(s->v4, acl_prefix_addr4(p), p->len);
-    return s->v6 && poptrie_get(s->v6, p->addr, p->len) != POPTRIE_NONE;
+    return s->v6 && poptrie_get(s->v6, p->b, p->len) != POPTRIE_NONE;
 }
 
 struct walker {
-    int (*fn)(void *ctx, const struct acl_prefix *p);
+    int (*fn)(void *ctx, const struct prefix *p);
     void *ctx;
 };
 
 static int walk4(void *ctx, uint32_t addr, unsigned len)
 {
     const struct walker *w = ctx;
-    struct acl_prefix p = {.family = 4, .len = (uint8_t)len};
-    uint32_t be = __builtin_bswap32(addr);
+    struct prefix p = {.family = IP4, .len = (uint8_t)len};
 
-    memcpy(p.addr, &be, 4);
+    p.ip4 = __builtin_bswap32(addr);
     return w->fn(w->ctx, &p);
 }
 
 static int walk6(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
 {
     const struct walker *w = ctx;
-    struct acl_prefix p = {.family = 6, .len = (uint8_t)len};
+    struct prefix p = {.family = IP6, .len = (uint8_t)len};
 
-    memcpy(p.addr, key, 16);
+    memcpy(p.b, key, 16);
     return w->fn(w->ctx, &p);
 }
 
-int acl_set_walk(const struct acl_set *s, uint8_t family,
-                 int (*fn)(void *ctx, const struct acl_prefix *p), void *ctx)
+int acl_set_walk(const struct acl_set *s, int (*fn)(void *ctx, const struct prefix *p), void *ctx)
 {
     struct walker w = {fn, ctx};
+    int rc = s->v4 ? set4_walk(s->v4, walk4, &w) : 0;
 
-    if (family == 4)
-        return s->v4 ? set4_walk(s->v4, walk4, &w) : 0;
-    return s->v6 ? poptrie_walk(s->v6, walk6, &w) : 0;
+    return rc || !s->v6 ? rc : poptrie_walk(s->v6, walk6, &w);
 }

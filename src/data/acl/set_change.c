@@ -16,7 +16,7 @@
 #define EACH_BYTES6 150u               // per member, estimate, writer's memory included
 #define FIXED_BYTES6 ((size_t)9 << 20) // the directory
 
-static bool prefixes_are_sound(const struct acl_prefix *p, size_t n)
+static bool prefixes_are_sound(const struct prefix *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!acl_prefix_is_sound(&p[i]))
@@ -24,7 +24,7 @@ static bool prefixes_are_sound(const struct acl_prefix *p, size_t n)
     return true;
 }
 
-static size_t prefixes6_count(const struct acl_prefix *p, size_t n)
+static size_t prefixes6_count(const struct prefix *p, size_t n)
 {
     size_t six = 0;
 
@@ -45,7 +45,7 @@ struct changes { // by family; deletions first
     size_t n4, n6, add6;
 };
 
-static void changes_append(struct changes *to, const struct acl_prefix *p, size_t n, bool add)
+static void changes_append(struct changes *to, const struct prefix *p, size_t n, bool add)
 {
     for (size_t i = 0; i < n; i++) {
         if (p[i].family == 4) {
@@ -54,7 +54,7 @@ static void changes_append(struct changes *to, const struct acl_prefix *p, size_
         }
         struct set6_change *c = &to->c6[to->n6++];
         *c = (struct set6_change){.len = p[i].len, .add = add};
-        memcpy(c->addr, p[i].addr, sizeof c->addr);
+        memcpy(c->addr, p[i].b, sizeof c->addr);
         to->add6 += add;
     }
 }
@@ -67,8 +67,8 @@ static void changes_free(struct changes *all)
         free(all->c6);
 }
 
-static bool changes_make(struct changes *all, const struct acl_prefix *del, size_t n_del,
-                         const struct acl_prefix *add, size_t n_add)
+static bool changes_make(struct changes *all, const struct prefix *del, size_t n_del,
+                         const struct prefix *add, size_t n_add)
 {
     all->c4 = all->inline4;
     all->c6 = all->inline6;
@@ -201,8 +201,8 @@ static int set_change_both(struct acl_set *s, struct changes *all, uint64_t *ski
     return 0;
 }
 
-int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del,
-                   const struct acl_prefix *add, size_t n_add, uint64_t *skipped)
+int acl_set_change(struct acl_set *s, const struct prefix *del, size_t n_del,
+                   const struct prefix *add, size_t n_add, uint64_t *skipped)
 {
     struct changes all;
     uint64_t skip = 0;

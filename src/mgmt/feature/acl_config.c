@@ -162,9 +162,9 @@ static void read_set(struct acl_desired *a, const struct lyd_node *entry)
     leaf_copy(s->file, sizeof s->file, first, "file", "");
     leaf_copy(s->owner, sizeof s->owner, first, "vr", "");
     s->line = leaf_line(entry, "file");
-    leaf_foreach (first, entry->schema, "prefix", prefix)
-        bug_on(acl_member_parse(lyd_get_value(prefix),
-                                vec_push(&s->member.item))); // checked by the schema
+    leaf_foreach(first, entry->schema, "prefix", prefix)
+        bug_on(prefix_parse(lyd_get_value(prefix), vec_push(&s->member.item),
+                            true)); // checked by the schema
     config_print_node(entry, &s->text);
 }
 

@@ -170,9 +170,9 @@ static void read_query(const struct lyd_node *op, struct acl_query *ask)
         if (!strcmp(leaf, "address"))
             bug_on(ip_parse(value, vec_push(&ask->address)));
         else if (!strcmp(leaf, "add"))
-            bug_on(acl_member_parse(value, vec_push(&ask->add.item)));
+            bug_on(prefix_parse(value, vec_push(&ask->add.item), true));
         else if (!strcmp(leaf, "delete"))
-            bug_on(acl_member_parse(value, vec_push(&ask->del.item)));
+            bug_on(prefix_parse(value, vec_push(&ask->del.item), true));
     }
 }
 
