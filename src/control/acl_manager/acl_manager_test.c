@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "acl/list.h"
 #include "acl_manager/acl_active.h"
 #include "base/file.h"
 #include "core/rcu.h"
@@ -320,7 +321,6 @@ emptied_test(buckets_that_are_full_come_back_larger)
     static char rules[131072];
     struct acl_desired *w = wanted_new();
     struct acl_cost cost;
-    struct acl_stats s;
     size_t n = 0;
 
     for (unsigned i = 0; i < 90 * 16; i++)
@@ -342,8 +342,9 @@ emptied_test(buckets_that_are_full_come_back_larger)
     assert_false(acl_active_tidy());
     acl_cost(before->rules, &cost);
     assert_true(cost.shelf > 0);
-    acl_stats(before->rules, &s);
-    assert_int_equal(s.garbage_bytes, 0);
+    assert_int_equal(before->rules->garbage.n, 0);
+    assert_int_equal(before->rules->classifier[0]->garbage.n, 0);
+    assert_null(before->rules->retired);
     assert_int_equal(pass("edge", key("10.7.0.1", "192.0.2.1", 17, 53)), 50);
 }
 

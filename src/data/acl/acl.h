@@ -133,7 +133,6 @@ struct acl_stats {
     uint32_t rules, slots; // slots in use or freed: the number of counters needed
     uint64_t bytes;        // memory of readers
     uint64_t writer_bytes;
-    uint64_t garbage_bytes; // waiting for acl_reclaim
 };
 // The highest cost of any packet. Names as in YANG.
 struct acl_cost {

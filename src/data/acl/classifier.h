@@ -33,6 +33,7 @@
 #include "acl/entry_l4.h"
 #include "acl/prefix_rules.h"
 #include "acl/rule.h"
+#include "base/vec.h"
 
 #define TUPLES_MAX 32u // one bit each in tuple indexes
 #define LEVELS_MAX 16u // prefix lengths of a side
@@ -91,6 +92,12 @@ struct set_rule {    // checks address sets only
     uint8_t set[2]; // INDEX_NONE: any address
 };
 
+struct classifier_garbage { // waits for a grace period
+    uint64_t epoch;
+    uint32_t ref, n;      // block; or index
+    uint8_t prefix_table; // if not INDEX_NONE: an index of this prefix table, not a block
+};
+
 struct classifier {
     // readers
     uint8_t family, n_side_filters;
@@ -117,6 +124,7 @@ struct classifier {
     unsigned filter_shift, head_shift; // 32 - log2 of the words
     // writer
     struct arena arena;
+    VEC(struct classifier_garbage) garbage;
     size_t bytes;                 // total, including this struct
     uint32_t rules;               // including set rules and prefix rules
     uint32_t room;                // rules that fit under tuples

@@ -84,26 +84,6 @@ static void count_rules_by_prefix(const struct acl_rule *r, uint8_t family, uint
         count[side]++;
 }
 
-// Bytes of a whole bucket, if the rules fit into one; 0: they do not.
-static size_t lanes_need(uint8_t family, const struct acl_rule *r, size_t n,
-                         const struct prefix_rules_plan *plan)
-{
-    uint32_t set_rules = 0, lanes = 0;
-    uint8_t flag[8];
-    unsigned side;
-
-    for (size_t i = 0; i < n && lanes <= WHOLE_LANES; i++) {
-        if (!(r[i].families & family) ||
-            (rule_is_by_prefix(&r[i], family, &side) && plan->tables[side]) ||
-            (rule_is_by_sets(&r[i]) && set_rules++ < SET_RULES_MAX))
-            continue;
-        if (r[i].src.set != ACL_NO_SET || r[i].dst.set != ACL_NO_SET)
-            return 0;
-        lanes += lane_flags(&r[i], flag);
-    }
-    return lanes && lanes <= WHOLE_LANES ? lane_rules_need(family) : 0;
-}
-
 size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n)
 {
     uint32_t rules = 0, by_prefix[2] = {0, 0};
@@ -113,9 +93,10 @@ size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n)
         count_rules_by_prefix(&r[i], family, by_prefix);
     }
     struct prefix_rules_plan plan = prefix_rules_plan(by_prefix, rules, family, 0);
-    return rules ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) +
-                       prefix_rules_need(&plan) + lanes_need(family, r, n, &plan)
-                 : 0;
+    return rules
+               ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) +
+                     prefix_rules_need(&plan) + (rules <= WHOLE_LANES ? lane_rules_need(family) : 0)
+               : 0;
 }
 
 uint64_t classifier_bytes(const struct classifier *c)
@@ -150,6 +131,7 @@ void classifier_free(struct classifier *c)
     prefix_tables_free(c);
     lane_rules_reclaim(&c->lanes, UINT64_MAX);
     lane_rules_reclaim(&c->old_lanes, UINT64_MAX);
+    vec_free(&c->garbage);
     pages_unmap(c, c->bytes);
 }
 

@@ -17,18 +17,10 @@ uint64_t classifier_writer_bytes(const struct classifier *c); // besides the lis
 
 // --- classifier_change.c ---
 
-struct retired_block { // n 0: nothing to retire
-    uint32_t ref, n;
-    uint8_t prefix_table; // if not INDEX_NONE: an index of this prefix table, not a block
-};
-
 // In place. 0, or -ENOSPC with nothing changed: build a new classifier.
-int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
-                   struct retired_block *old);
-void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
-                    struct retired_block *old);
+int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple);
+void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple);
 void classifier_epoch(struct classifier *c);
-// of prefix tables and lanes
 void classifier_reclaim(struct classifier *c, uint64_t epoch);
 // Publishes new lanes, if they pay and readers can no longer see older ones.
 void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,

@@ -20,10 +20,15 @@ static void entries_copy(const struct classifier *c, uint32_t to, uint32_t from,
     memcpy(c->block + to * entry_bytes(c), c->block + from * entry_bytes(c), n * entry_bytes(c));
 }
 
-static void head_publish(struct classifier *c, uint32_t *head, uint32_t ref,
-                         struct retired_block *old, uint32_t n)
+static void retire(struct classifier *c, uint32_t ref, uint32_t n, uint8_t prefix_table)
 {
-    *old = (struct retired_block){*head, n, INDEX_NONE};
+    if (n)
+        *vec_push(&c->garbage) = (struct classifier_garbage){c->changed, ref, n, prefix_table};
+}
+
+static void head_publish(struct classifier *c, uint32_t *head, uint32_t ref, uint32_t n)
+{
+    retire(c, *head, n, INDEX_NONE);
     __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: candidates_to_blocks in search.h
 }
 
@@ -71,10 +76,8 @@ void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
     c->old_lanes = old;
 }
 
-int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
-                   struct retired_block *old)
+int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple)
 {
-    *old = (struct retired_block){0};
     if (prefix_rule_add(c, r, slot, tuple))
         return 0;
     if (c->in_tuples >= c->room)
@@ -97,7 +100,7 @@ int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot
     __atomic_store_n(&c->in_tuples, c->in_tuples + 1, __ATOMIC_RELAXED);
     if (r->number < c->least)
         __atomic_store_n(&c->least, r->number, __ATOMIC_RELAXED);
-    head_publish(c, head, to, old, n);
+    head_publish(c, head, to, n);
     filter_set(c, tuple_key(c, t, r));
     prefilter_add_rule(c, at, r);
     *tuple = (uint8_t)at;
@@ -117,17 +120,15 @@ static void set_rule_del(struct classifier *c, uint32_t slot)
     c->rules--;
 }
 
-void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
-                    struct retired_block *old)
+void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple)
 {
-    *old = (struct retired_block){0};
     if (tuple == PLACE_SET_RULE) {
         set_rule_del(c, slot);
         return;
     }
     if (is_prefix_rule(tuple)) {
         uint32_t index = prefix_rules_del(c->prefix_table[tuple - PLACE_PREFIX_TABLE], r, slot);
-        *old = (struct retired_block){index, index != 0, tuple - PLACE_PREFIX_TABLE};
+        retire(c, index, index != 0, tuple - PLACE_PREFIX_TABLE);
         c->rules--;
         return;
     }
@@ -151,7 +152,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
         entries_copy(c, to + i, from + i + 1, n - i - 1);
         entry_l4_at(c, to, n - 2)->is |= ENTRY_LAST;
     }
-    head_publish(c, head, to, old, n);
+    head_publish(c, head, to, n);
 }
 
 void classifier_epoch(struct classifier *c)
@@ -160,8 +161,23 @@ void classifier_epoch(struct classifier *c)
         prefix_rules_epoch(c->prefix_table[i]);
 }
 
+static void garbage_reclaim(struct classifier *c, uint64_t epoch)
+{
+    size_t kept = 0;
+
+    vec_foreach (&c->garbage, g)
+        if (g->epoch > epoch)
+            c->garbage.item[kept++] = *g;
+        else if (g->prefix_table != INDEX_NONE)
+            prefix_rules_give_back(c->prefix_table[g->prefix_table], g->ref);
+        else
+            arena_free(&c->arena, g->ref, g->n);
+    c->garbage.n = kept;
+}
+
 void classifier_reclaim(struct classifier *c, uint64_t epoch)
 {
+    garbage_reclaim(c, epoch);
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         prefix_rules_reclaim(c->prefix_table[i], epoch);
     lane_rules_reclaim(&c->old_lanes, epoch);

@@ -62,7 +62,7 @@ void acl_free(struct acl *a)
     }
     free(a->rule);
     free(a->index);
-    free(a->garbage);
+    vec_free(&a->garbage);
     free(a->free_slot);
     free(a);
 }
@@ -168,33 +168,6 @@ static int slots_reserve(struct acl *a, uint32_t slots)
 
 // --- garbage ---
 
-// for one change: a block or an index per family, and a slot
-static int garbage_reserve(struct acl *a)
-{
-    uint32_t waiting = a->n_garbage - a->garbage_from;
-
-    if (a->n_garbage + 3 > a->garbage_room && a->garbage_from > a->n_garbage / 2) {
-        memmove(a->garbage, a->garbage + a->garbage_from, waiting * sizeof *a->garbage);
-        a->n_garbage = waiting;
-        a->garbage_from = 0;
-    }
-    if (a->n_garbage + 3 > a->garbage_room) {
-        uint32_t room = a->garbage_room ? a->garbage_room * 2 : LEAST_SLOTS;
-        if (!array_grow(&a->garbage, a->garbage_room, room, sizeof *a->garbage))
-            return -ENOMEM;
-        a->garbage_room = room;
-    }
-    return 0;
-}
-
-static void retire_block(struct acl *a, unsigned f, struct retired_block b)
-{
-    if (!b.n)
-        return;
-    a->garbage[a->n_garbage++] =
-        (struct acl_garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f, b.prefix_table};
-}
-
 uint64_t acl_epoch(struct acl *a)
 {
     for (unsigned f = 0; f < 2; f++)
@@ -205,22 +178,15 @@ uint64_t acl_epoch(struct acl *a)
 
 static void garbage_release(struct acl *a, uint64_t epoch)
 {
-    free_retired_classifiers(a, epoch);
-    for (; a->garbage_from < a->n_garbage && a->garbage[a->garbage_from].epoch <= epoch;
-         a->garbage_from++) {
-        const struct acl_garbage *g = &a->garbage[a->garbage_from];
+    size_t kept = 0;
 
-        if (g->what == GARBAGE_SLOT) {
-            a->free_slot[a->n_free++] = g->ref;
-            continue;
-        }
-        if (g->serial != a->serial[g->what] || !a->classifier[g->what])
-            continue;
-        if (g->prefix_table != INDEX_NONE)
-            prefix_rules_give_back(a->classifier[g->what]->prefix_table[g->prefix_table], g->ref);
+    free_retired_classifiers(a, epoch);
+    vec_foreach (&a->garbage, g)
+        if (g->epoch <= epoch)
+            a->free_slot[a->n_free++] = g->slot;
         else
-            arena_free(&a->classifier[g->what]->arena, g->ref, g->n);
-    }
+            a->garbage.item[kept++] = *g;
+    a->garbage.n = kept;
     for (unsigned f = 0; f < 2; f++)
         if (a->classifier[f])
             classifier_reclaim(a->classifier[f], epoch);
@@ -257,7 +223,6 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     struct classifier *old = a->classifier[f];
 
     __atomic_store_n(&a->classifier[f], new, __ATOMIC_RELEASE); // partner: list_classifier
-    a->serial[f]++;                                             // its blocks are freed with it
     if (old) {
         old->epoch = a->epoch;
         old->next = a->retired;
@@ -371,7 +336,6 @@ static int slot_new(struct acl *a, uint32_t *slot)
 
 static int family_add(struct acl *a, unsigned f, uint32_t slot)
 {
-    struct retired_block old;
     struct classifier *c = a->classifier[f];
 
     if (!(a->rule[slot].families & family_of(f)))
@@ -383,22 +347,17 @@ static int family_add(struct acl *a, unsigned f, uint32_t slot)
     c = a->classifier[f];
     if (c)
         c->changed = a->epoch;
-    if (!c || c->deleted > c->room ||
-        classifier_add(c, &a->rule[slot], slot, &a->tuple[f][slot], &old))
+    if (!c || c->deleted > c->room || classifier_add(c, &a->rule[slot], slot, &a->tuple[f][slot]))
         return family_rebuild(a, f);
-    retire_block(a, f, old);
     return 0;
 }
 
 static void family_del(struct acl *a, unsigned f, uint32_t slot)
 {
-    struct retired_block old;
-
     if (!(a->rule[slot].families & family_of(f)))
         return;
     a->classifier[f]->changed = a->epoch;
-    classifier_del(a->classifier[f], &a->rule[slot], slot, a->tuple[f][slot], &old);
-    retire_block(a, f, old);
+    classifier_del(a->classifier[f], &a->rule[slot], slot, a->tuple[f][slot]);
 }
 
 static void slot_retire(struct acl *a, uint32_t slot)
@@ -406,8 +365,7 @@ static void slot_retire(struct acl *a, uint32_t slot)
     index_remove(a, a->rule[slot].number);
     a->rule[slot].families = 0;
     a->rules--;
-    a->garbage[a->n_garbage++] =
-        (struct acl_garbage){.epoch = a->epoch, .ref = slot, .what = GARBAGE_SLOT};
+    *vec_push(&a->garbage) = (struct slot_garbage){a->epoch, slot};
 }
 
 int acl_add(struct acl *a, const struct acl_rule *r)
@@ -420,7 +378,7 @@ int acl_add(struct acl *a, const struct acl_rule *r)
         return -EINVAL;
     if (acl_slot_of(a, r->number) != ACL_MISS)
         return -EEXIST;
-    if ((rc = garbage_reserve(a)) || (rc = slot_new(a, &slot)))
+    if ((rc = slot_new(a, &slot)))
         return rc;
     slot_fill(a, slot, r);
     rc = family_add(a, 0, slot);
@@ -440,12 +398,9 @@ int acl_add(struct acl *a, const struct acl_rule *r)
 int acl_del(struct acl *a, uint32_t number)
 {
     uint32_t slot = acl_slot_of(a, number);
-    int rc;
 
     if (slot == ACL_MISS)
         return -ENOENT;
-    if ((rc = garbage_reserve(a)))
-        return rc;
     for (unsigned f = 0; f < 2; f++)
         family_del(a, f, slot);
     slot_retire(a, slot);
@@ -473,14 +428,6 @@ void acl_stats(const struct acl *a, struct acl_stats *s)
             s->bytes += classifier_bytes(a->classifier[f]);
             s->writer_bytes += classifier_writer_bytes(a->classifier[f]);
         }
-    for (const struct classifier *c = a->retired; c; c = c->next)
-        s->garbage_bytes += classifier_bytes(c);
-    for (uint32_t i = a->garbage_from; i < a->n_garbage; i++) {
-        const struct acl_garbage *g = &a->garbage[i];
-        if (g->what != GARBAGE_SLOT && g->prefix_table == INDEX_NONE &&
-            g->serial == a->serial[g->what] && a->classifier[g->what])
-            s->garbage_bytes += (uint64_t)g->n * entry_bytes(a->classifier[g->what]);
-    }
 }
 
 int acl_check(const struct acl *a, char *why, size_t n)
