@@ -92,7 +92,7 @@ void acl_active_sample_hits(void)
         if (list >= acl_active.list.n)
             list = rule = 0;
         struct acl_build *b = acl_active.list.item[list].build;
-        size_t n = b->number.n > rule ? b->number.n - rule : 0;
+        size_t rules = acl_build_order(b)->n, n = rules > rule ? rules - rule : 0;
         acl_build_sample_hits(b, rule, left, now_s);
         if (n > left) { // not done in one call
             rule += left;
@@ -152,9 +152,9 @@ static int list_change_rule(struct acl_list_change *x, bool forward)
         }
         return r;
     }
-    x->seen =
-        *acl_build_last_hit(b, acl_slot_of(b->content->rules, x->rule.number));
-    x->hits = acl_build_hits(b, &x->rule);
+    uint32_t slot = acl_slot_of(b->content->rules, x->rule.number);
+    x->seen = *acl_build_last_hit(b, slot);
+    x->hits = acl_build_hits(b, slot);
     return acl_build_del(b, x->id, x->rule.number);
 }
 

@@ -35,18 +35,19 @@ static void count_pair(struct acl_difference *d, size_t i, uint32_t new, uint32_
 
 struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b)
 {
-    const struct acl *a = b->content->rules;
+    const struct acl_order *o = acl_build_order(b);
     struct acl_difference d = {0};
     size_t i = 0, j = 0;
 
-    while (i < l->rule.n || j < b->number.n) {
+    while (i < l->rule.n || j < o->n) {
+        uint64_t place = j < o->n ? o->item[j] : UINT64_MAX;
         uint32_t new = i < l->rule.n ? l->rule.item[i].number : UINT32_MAX,
-                 old = j < b->number.n ? b->number.item[j] : UINT32_MAX;
-        uint32_t slot = new == old ? acl_slot_of(a, old) : ACL_MISS;
+                 old = (uint32_t)(place >> 32), slot = (uint32_t)place;
 
-        count_pair(&d, i, new, old,
-                   new == old && acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) &&
-                       effect_equal(l, i, b, slot));
+        count_pair(
+            &d, i, new, old,
+            new == old &&acl_rule_equal(acl_rule_of(b->content->rules, slot), &l->rule.item[i]) &&
+                effect_equal(l, i, b, slot));
         i += new <= old;
         j += old <= new;
     }
@@ -81,21 +82,20 @@ struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct a
 void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
                               struct acl_lines *l)
 {
-    const struct acl *a = b->content->rules;
     struct acl_lines own = {0};
     size_t at = 0, none;
 
     acl_lines_copy(&own, &was->rules);
     acl_lines_sort(&own, &none);
-    vec_foreach (&b->number, number) {
-        uint32_t slot = acl_slot_of(a, *number);
+    vec_foreach (acl_build_order(b), place) {
+        uint32_t number = (uint32_t)(*place >> 32), slot = (uint32_t)*place;
         const struct acl_more *more = acl_build_more(b, slot);
 
-        while (at < own.rule.n && own.rule.item[at].number < *number)
+        while (at < own.rule.n && own.rule.item[at].number < number)
             at++;
-        if (at < own.rule.n && own.rule.item[at].number == *number)
+        if (at < own.rule.n && own.rule.item[at].number == number)
             continue;
-        *vec_push(&l->rule) = *acl_rule_of(a, slot);
+        *vec_push(&l->rule) = *acl_rule_of(b->content->rules, slot);
         if (more)
             *vec_push(&l->more) = *more;
         *vec_push(&l->how) = (struct acl_how){.verb = b->content->action[slot].verb,

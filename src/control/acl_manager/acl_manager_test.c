@@ -81,8 +81,9 @@ static void want_list(struct acl_desired *w, const char *name, const char *rules
 static void assert_sizes(const struct acl_change *c)
 {
     for (size_t i = 0; i < c->wanted->list.n; i++)
-        assert_int_equal(c->sizes.rules.item[i],
-                         acl_active_list_find(c->wanted->list.item[i].name)->build->number.n);
+        assert_int_equal(
+            c->sizes.rules.item[i],
+            acl_active_list_find(c->wanted->list.item[i].name)->build->content->rules->order.n);
     for (size_t i = 0; i < c->wanted->set.n; i++) {
         struct acl_set_stats s;
 
@@ -143,7 +144,7 @@ static uint64_t packets(const char *list, uint32_t number)
     const struct acl_build *b = acl_active_list_find(list)->build;
     const struct acl *a = b->content->rules;
 
-    return acl_build_hits(b, number ? acl_rule_of(a, acl_slot_of(a, number)) : NULL).packets;
+    return acl_build_hits(b, number ? acl_slot_of(a, number) : ACL_MISS).packets;
 }
 
 // --- tests ---------------------------------------------------------------------------------------

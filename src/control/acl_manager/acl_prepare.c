@@ -460,8 +460,9 @@ static uint64_t rules_after(const struct acl_change *c, const char *name)
 
     vec_foreach (&c->list, x)
         if (!strcmp(x->name, name))
-            return x->fresh ? x->fresh->number.n : l->build->number.n + (x->adds ? 1 : -1ull);
-    return l ? l->build->number.n : 0;
+            return x->fresh ? acl_build_order(x->fresh)->n
+                            : acl_build_order(l->build)->n + (x->adds ? 1 : -1ull);
+    return l ? acl_build_order(l->build)->n : 0;
 }
 
 static uint64_t members_of_set(const struct acl_set *s)

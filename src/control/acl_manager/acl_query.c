@@ -68,9 +68,9 @@ static struct acl_list_row *list_row_new(struct question *q, const struct acl_ac
     row->otherwise = l->build->otherwise;
     row->bytes = acl_build_bytes(l->build);
     row->changed_ns = l->changed_ns;
-    row->unmatched = acl_build_hits(l->build, NULL);
+    row->unmatched = acl_build_hits(l->build, ACL_MISS);
     memcpy(row->total, acl_build_totals_lately(l->build), sizeof row->total);
-    row->rules = (uint32_t)l->build->number.n;
+    row->rules = (uint32_t)acl_build_order(l->build)->n;
     return row;
 }
 
@@ -78,7 +78,6 @@ static void list_row_fill(struct question *q, const struct acl_active_list *l)
 {
     struct acl_list_row *row = list_row_new(q, l);
     struct acl_stats size;
-    uint32_t slot;
 
     acl_build_sample_hits(l->build, 0, 0, acl_last_hit_now_s());
     row->unmatched_s = seconds_since_hit(l->build, ACL_MISS, acl_last_hit_now_s());
@@ -86,8 +85,8 @@ static void list_row_fill(struct question *q, const struct acl_active_list *l)
     row->reader_bytes = size.bytes;
     row->build_ns = l->build->build_ns;
     acl_cost(l->build->content->rules, &row->cost);
-    vec_foreach (&l->build->number, number) {
-        struct acl_hits n = acl_build_hits(l->build, acl_build_rule(l->build, *number, &slot));
+    vec_foreach (acl_build_order(l->build), place) {
+        struct acl_hits n = acl_build_hits(l->build, (uint32_t)*place);
         row->matched.packets += n.packets;
         row->matched.bytes += n.bytes;
     }
@@ -120,7 +119,7 @@ static void counter_rows_add(struct question *q, const struct acl_active_list *l
 {
     const struct acl_desired_list *w = acl_desired_list_find(acl_active.wanted, l->name);
     const struct acl_build *b = l->build;
-    uint32_t list = (uint32_t)q->a.list.n, slot;
+    uint32_t list = (uint32_t)q->a.list.n;
 
     list_row_new(q, l);
     if (!w)
@@ -129,10 +128,10 @@ static void counter_rows_add(struct question *q, const struct acl_active_list *l
     vec_foreach (&w->rules.rule, wanted) {
         if (q->a.counter.n == ACL_COUNTED_MAX)
             return;
-        const struct acl_rule *r = acl_build_rule(b, wanted->number, &slot);
-        if (r)
+        uint32_t slot = acl_slot_of(b->content->rules, wanted->number);
+        if (slot != ACL_MISS)
             *vec_push(&q->a.counter) = (struct acl_counter_row){
-                list, r->number, b->content->action[slot].verb, acl_build_hits(b, r)};
+                list, wanted->number, b->content->action[slot].verb, acl_build_hits(b, slot)};
     }
 }
 
@@ -153,23 +152,24 @@ static void answer_rules(struct question *q)
     if (!l)
         return;
     struct acl_build *b = l->build;
-    q->a.rules = b->number.n;
-    while (i < b->number.n && b->number.item[i] < q->ask.from)
+    const struct acl_order *o = acl_build_order(b);
+    q->a.rules = o->n;
+    while (i < o->n && o->item[i] >> 32 < q->ask.from)
         i++;
     acl_build_sample_hits(b, i, q->ask.max, acl_last_hit_now_s());
-    for (; i < b->number.n && q->a.rule.n < q->ask.max; i++) {
-        uint32_t slot;
-        const struct acl_rule *r = acl_build_rule(b, b->number.item[i], &slot);
+    for (; i < o->n && q->a.rule.n < q->ask.max; i++) {
+        uint32_t slot = (uint32_t)o->item[i];
+        const struct acl_rule *r = acl_rule_of(b->content->rules, slot);
 
         acl_line_format(r, b->content->action[slot].verb, acl_build_more(b, slot),
                         (const char(*)[ACL_NAME_MAX])b->set_name, &q->lines);
         text_append(&q->lines, "", 1);
         *vec_push(&q->a.rule) =
             (struct acl_rule_row){.number = r->number,
-                                  .hits = acl_build_hits(b, r),
+                                  .hits = acl_build_hits(b, slot),
                                   .last_s = seconds_since_hit(b, slot, acl_last_hit_now_s())};
     }
-    q->a.next = i < b->number.n ? b->number.item[i] : 0;
+    q->a.next = i < o->n ? (uint32_t)(o->item[i] >> 32) : 0;
     vec_foreach (&q->a.rule, row) { // now that the text does not move any more
         row->line = strchr(q->lines.s + lines, ' ') + 1;
         lines += strlen(q->lines.s + lines) + 1;

@@ -77,20 +77,21 @@ static uint32_t rule_effect(const struct acl_build *b, uint32_t slot)
 
 static void job_begin(struct lint_job *j, const struct acl_build *b)
 {
-    struct acl_rule *r = malloc((b->number.n + 1) * sizeof *r);
-    uint32_t *does = malloc((b->number.n + 1) * sizeof *does), slot;
+    const struct acl_order *o = acl_build_order(b);
+    struct acl_rule *r = malloc((o->n + 1) * sizeof *r);
+    uint32_t *does = malloc((o->n + 1) * sizeof *does);
 
     bug_on(!r || !does);
-    for (size_t i = 0; i < b->number.n; i++) {
-        r[i] = *acl_build_rule(b, b->number.item[i], &slot);
-        does[i] = rule_effect(b, slot);
+    for (size_t i = 0; i < o->n; i++) {
+        r[i] = *acl_rule_of(b->content->rules, (uint32_t)o->item[i]);
+        does[i] = rule_effect(b, (uint32_t)o->item[i]);
     }
     acl_lint_free(j->lint);
     vec_free(&j->row);
-    j->lint = acl_lint_new(r, does, b->number.n, b->set);
+    j->lint = acl_lint_new(r, does, o->n, b->set);
     bug_on(!j->lint);
     j->looked = 0;
-    j->rules = b->number.n;
+    j->rules = o->n;
     j->content = b->content;
     j->epoch = b->content->epoch;
     j->beginnings++;
@@ -114,18 +115,18 @@ static void job_finish(struct lint_job *j, const struct acl_build *b)
 {
     size_t n, at = 0;
     const struct acl_finding *f = acl_lint_findings(j->lint, &n);
+    const struct acl_order *o = acl_build_order(b);
     bool run = false;
-    uint32_t slot;
 
-    for (size_t i = 0; i < b->number.n; i++) {
-        uint32_t number = b->number.item[i];
+    for (size_t i = 0; i < o->n; i++) {
+        uint32_t number = (uint32_t)(o->item[i] >> 32), slot = (uint32_t)o->item[i];
 
         if (at < n && f[at].rule == i) {
-            *vec_push(&j->row) =
-                (struct acl_lint_row){number, number, 1, b->number.item[f[at].by], f[at].kind};
+            *vec_push(&j->row) = (struct acl_lint_row){
+                number, number, 1, (uint32_t)(o->item[f[at].by] >> 32), f[at].kind};
             at++;
             run = false;
-        } else if (!acl_build_hits(b, acl_build_rule(b, number, &slot)).packets) {
+        } else if (!acl_build_hits(b, slot).packets) {
             never_hit(j, number, run);
             run = true;
         } else {

@@ -166,6 +166,12 @@ void acl_reclaim(struct acl *a, uint64_t epoch);
 // Writer's thread. NULL: the slot is free.
 const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot);
 uint32_t acl_slot_of(const struct acl *a, uint32_t number); // ACL_MISS: no such rule
+uint32_t acl_next_slot(const struct acl *a);                // of the next rule that is added
+struct acl_order { // all rules by number: number << 32 | slot
+    uint64_t *item;
+    size_t n;
+};
+const struct acl_order *acl_order(const struct acl *a); // until the next change
 void acl_stats(const struct acl *a, struct acl_stats *s);
 void acl_cost(const struct acl *a, struct acl_cost *c);
 // Checks all invariants: 0, or -EINVAL with a sentence.

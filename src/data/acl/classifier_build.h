@@ -24,7 +24,8 @@ void classifier_epoch(struct classifier *c);
 void classifier_reclaim(struct classifier *c, uint64_t epoch);
 // Publishes new lanes, if they pay and readers can no longer see older ones.
 void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
-                            const struct acl_rule *rule);
+                            const struct acl_rule *rule, const struct acl_order *order,
+                            const uint8_t *tuple);
 
 // --- classifier_check.c ---
 

@@ -62,9 +62,11 @@ static void lanes_reconsider(struct classifier *c)
 }
 
 void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
-                            const struct acl_rule *rule)
+                            const struct acl_rule *rule, const struct acl_order *order,
+                            const uint8_t *tuple)
 {
-    struct lane_rules *old = c->lanes, *new = c->old_lanes ? NULL : lane_rules_new(cfg, c, rule);
+    struct lane_rules *old = c->lanes,
+                      *new = c->old_lanes ? NULL : lane_rules_new(cfg, c, rule, order, tuple);
 
     c->lanes_due = c->old_lanes;
     c->lanes_missed = 0;

@@ -59,9 +59,10 @@ struct lane_rules {
 };
 
 // Builds them from the classifier's rules under tuples. NULL: lanes do not pay, or memory is short.
-// rule: [slot]
+// rule, tuple: [slot]
 struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
-                                  const struct acl_rule *rule);
+                                  const struct acl_rule *rule, const struct acl_order *order,
+                                  const uint8_t *tuple);
 size_t lane_rules_need(uint8_t family); // bytes of a whole bucket
 // Frees old ones, which are newest first, if the newest was retired in this epoch or before.
 void lane_rules_reclaim(struct lane_rules **old, uint64_t epoch);

@@ -387,35 +387,26 @@ static struct lane_rules *draft_build(struct draft *d, uint8_t family,
     return s;
 }
 
-// The slots of all rules under tuples, by number. NULL: no memory.
-static uint32_t *slots_under_tuples(const struct classifier *c)
-{
-    uint64_t *rule = malloc((c->in_tuples + 1) * sizeof *rule);
-    uint32_t n = 0;
-
-    for (uint32_t h = 0; h < 1u << (32 - c->head_shift) && rule; h++)
-        for (uint32_t i = 0, end = block_length(c, c->head[h]); i < end; i++) {
-            const struct entry_l4 *e = entry_l4_at(c, c->head[h], i);
-
-            rule[n] = (uint64_t)e->number << 32 | e->slot;
-            n += !entry_l4_is_dead(e);
-        }
-    return rules_sort(rule, n);
-}
-
 struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
-                                  const struct acl_rule *rule)
+                                  const struct acl_rule *rule, const struct acl_order *order,
+                                  const uint8_t *tuple)
 {
     const bool pay = buckets_pay(cfg, c);
 
     if (!c->in_tuples || c->sets[0] || c->sets[1] || (c->in_tuples > WHOLE_LANES && !pay))
         return NULL;
-    uint32_t *slot = slots_under_tuples(c);
-    struct classifier_rules r = {.rule = rule, .slot = slot, .n = slot ? c->in_tuples : 0};
-    struct draft d = {.whole = lanes_needed(&r) <= WHOLE_LANES && r.n <= WHOLE_LANES};
+    uint32_t *slot = malloc((c->in_tuples + 1) * sizeof *slot);
+    struct classifier_rules r = {.rule = rule, .slot = slot};
     struct lane_rules *s = NULL;
 
-    if (slot && (d.whole || pay) && draft_make(&d, &r))
+    if (!slot)
+        return NULL;
+    vec_foreach (order, place) {
+        slot[r.n] = (uint32_t)*place;
+        r.n += is_for_tuples(c, &r, r.n, tuple);
+    }
+    struct draft d = {.whole = lanes_needed(&r) <= WHOLE_LANES && r.n <= WHOLE_LANES};
+    if ((d.whole || pay) && draft_make(&d, &r))
         s = draft_build(&d, c->family, &r);
     draft_free(&d);
     free(slot);

@@ -21,8 +21,8 @@ struct acl {
     // writer
     struct acl_rule *rule; // [slot]; families 0: free
     uint8_t *tuple[2];     // [slot]: the rule's place in each classifier
-    uint32_t rules, slots, room;
-    uint32_t *index, index_size; // by number: slot + 1; open addressing
+    uint32_t slots, room;
+    struct acl_order order;
     uint32_t *free_slot, n_free;
     VEC(struct slot_garbage) garbage;
     uint64_t epoch;
