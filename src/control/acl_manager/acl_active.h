@@ -116,11 +116,6 @@ struct acl_difference {
 // Against the list in force.
 struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b);
 struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct acl_lines *old);
-// Appends the rules in force that do not come from the configuration `was`: the rules of the list's
-// file, as it was read.
-void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
-                              struct acl_lines *l);
-
 // --- between queries and the thread ---
 struct acl_answer;
 struct acl_query;

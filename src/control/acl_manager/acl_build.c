@@ -168,10 +168,9 @@ static const char *set_actions(struct acl_build *b, const struct acl_lines *l)
 
     acl_content_set(b->content, ACL_MISS, &a);
     for (size_t i = 0; i < l->rule.n; i++) {
-        const struct acl_how *how = &l->how.item[i];
         uint32_t slot = (uint32_t)acl_build_order(b)->item[i]; // sorted, as `l`
-        const struct acl_more *more = how->more ? &l->more.item[how->more - 1] : NULL;
-        const char *why = make_action(&a, l->rule.item[i].number, how->verb, more);
+        const struct acl_more *more = acl_lines_more(l, i);
+        const char *why = make_action(&a, l->rule.item[i].number, l->how.item[i].verb, more);
 
         if (why)
             return why;

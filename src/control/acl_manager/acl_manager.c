@@ -27,8 +27,7 @@ static struct event *tidy_event, *look_event;
 static enum { IDLE, PREPARING, READY } change_state;
 static struct acl_change *current_change;
 static struct preparing *current_preparing;
-static struct { // of the state in force; control reads it without waiting for a build
-    struct acl_desired *wanted;
+static struct { // of the state in force
     struct acl_sizes sizes;
     unsigned version;
 } in_force;
@@ -307,8 +306,6 @@ void acl_manager_undo(void)
 static void keep_sizes(struct acl_change *c)
 {
     acl_sizes_free(&in_force.sizes);
-    acl_desired_put(in_force.wanted);
-    in_force.wanted = acl_desired_get(c->wanted);
     in_force.sizes = c->sizes;
     c->sizes = (struct acl_sizes){0};
     in_force.version++;
@@ -324,7 +321,7 @@ static const struct acl_sizes *sizes_of(const struct acl_desired **wanted)
     bool ready = change_state == READY;
 
     thread_must_be(ROLE_CONTROL);
-    *wanted = ready ? current_change->wanted : in_force.wanted;
+    *wanted = ready ? current_change->wanted : acl_active.wanted; // written while control waits
     return ready ? &current_change->sizes : &in_force.sizes;
 }
 
@@ -374,6 +371,4 @@ void acl_manager_stop(void)
     manager_stop(&manager);
     change_state = IDLE;
     acl_sizes_free(&in_force.sizes);
-    acl_desired_put(in_force.wanted);
-    in_force.wanted = NULL;
 }

@@ -214,11 +214,9 @@ static bool file_is_as_read(const struct prepare *p, const struct acl_desired_li
            !is_reread(p->again->list, w->name) && acl_file_same(&held->build->file, now);
 }
 
-// All desired rules, sorted. Sets keep the indexes that they have in the list in force. `file_of`:
-// take the file's rules from the list in force, as the rules that this configuration did not have;
-// NULL: read the file.
+// All desired rules, sorted. Sets keep the indexes that they have in the list in force, if there is
+// room for them.
 static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
-                          const struct acl_desired_list *file_of,
                           const struct acl_active_list *held, struct acl_lines *l)
 {
     char why[400];
@@ -231,30 +229,20 @@ static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
     if (acl_lines_copy(l, &w->rules)) {
         l->n_sets = 0;
         acl_lines_copy(l, &w->rules);
-        file_of = NULL;
     }
-    if (held && l->n_sets < held->build->n_sets) // its rules use other indexes
-        file_of = NULL;
     size_t own = l->rule.n;
-    if (file_of)
-        acl_diff_keep_file_rules(file_of, held->build, l);
-    else if (w->file[0] && acl_file_rules(w->file, l, why, sizeof why)) {
+    if (w->file[0] && acl_file_rules(w->file, l, why, sizeof why)) {
         report_error(p, "acl %s: %s", w->name, why);
         return false;
     }
-    if (acl_lines_sort(l, &at)) {
-        if (file_of) { // read it, to name the line
-            acl_lines_free(l);
-            return desired_rules(p, w, NULL, held, l);
-        }
-        if (at < own)
-            report_error(p, "acl %s: rule %u appears twice", w->name, l->rule.item[at].number);
-        else
-            report_error(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file,
-                         l->how.item[at].line, l->rule.item[at].number);
-        return false;
-    }
-    return true;
+    if (!acl_lines_sort(l, &at))
+        return true;
+    if (at < own)
+        report_error(p, "acl %s: rule %u appears twice", w->name, l->rule.item[at].number);
+    else
+        report_error(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file,
+                     l->how.item[at].line, l->rule.item[at].number);
+    return false;
 }
 
 // Finds the sets that the rules name; *another: some set differs from the list's present one.
@@ -283,10 +271,9 @@ static void change_in_place(struct acl_list_change *x, const struct acl_lines *l
     x->adds = d->comes;
     x->file = b->file;
     if (d->comes) {
-        const struct acl_how *how = &l->how.item[d->added];
-        more = how->more ? &l->more.item[how->more - 1] : NULL;
+        more = acl_lines_more(l, d->added);
         x->rule = l->rule.item[d->added];
-        x->verb = how->verb;
+        x->verb = l->how.item[d->added].verb;
     } else {
         uint32_t slot = acl_slot_of(b->content->rules, d->gone);
         more = acl_build_more(b, slot);
@@ -439,13 +426,12 @@ static void prepare_list(struct prepare *p, const struct acl_desired_list *w)
         return;
     }
     struct acl_file_sign file = acl_file_sign(w->file);
-    const struct acl_desired_list *file_of = file_is_as_read(p, w, was, held, &file) ? was : NULL;
-    if (file_of && prepare_single_rule(p, w, was, held))
+    if (file_is_as_read(p, w, was, held, &file) && prepare_single_rule(p, w, was, held))
         return;
     struct progress work;
-    progress_begin(&work, file_of ? 0 : file.bytes * READ_BYTE_NS,
-               "acl_manager: reading: acl=%s file=%s", w->name, LOG_VALUE(w->file));
-    bool right = desired_rules(p, w, file_of, held, &l);
+    progress_begin(&work, file.bytes * READ_BYTE_NS, "acl_manager: reading: acl=%s file=%s",
+                   w->name, LOG_VALUE(w->file));
+    bool right = desired_rules(p, w, held, &l);
     progress_end(&work, "acl_manager: read: acl=%s rules=%zu", w->name, l.rule.n);
     if (right && mirrors_exist(p, w->name, l.more.item, l.more.n))
         prepare_rules(p, w, held, &file, &l);

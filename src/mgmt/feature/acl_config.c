@@ -231,8 +231,7 @@ static void check_set_of_list(const struct acl_desired *a, const struct acl_desi
 // All lists share mirror sessions and redirect addresses, which are few.
 static void check_owned_rule(const struct acl_desired_list *l, size_t rule, struct errors *e)
 {
-    const struct acl_how *how = &l->rules.how.item[rule];
-    const struct acl_more *more = how->more ? &l->rules.more.item[how->more - 1] : NULL;
+    const struct acl_more *more = acl_lines_more(&l->rules, rule);
 
     if (more && (more->mirror[0] || more->redirect.family))
         errors_add_of(e, l->owner, l->line,
