@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_rules.h - rules side by side in lanes: compares a packet with 16 of them at once (lane.h)
+// lane_rules.h - rules side by side in lanes: compares a packet with 16 of them at once
+//
+// Each rule is one lane of several rows of 16 words: each word of a packet (ports, the rest of
+// acl_key_l4, address words, all in memory order) has a row of values and a row of masks, or of
+// spans for ports. Address sets have no row. A rule for "established" takes a lane for each of the
+// flags.
 //
 // A bucket is a row of blocks of 16 rules, sorted by number. There are two forms:
 //
@@ -26,7 +31,22 @@
 #define ACL_LANE_RULES_H
 
 #include "acl/classifier.h"
-#include "acl/lane.h"
+
+#define LANE_COUNT 16u
+#define LANE_WORDS(family) ((family) == ACL_IP4 ? 1u : 4u) // of an address
+#define LANE_DEAD 0xff000000u // in LANE_L4_MASK: no match, as every packet is some part
+
+enum lane_row {
+    LANE_L4,
+    LANE_L4_MASK,
+    LANE_PORT,
+    LANE_SPAN,
+    LANE_ADDR,
+    LANE_ADDR_MASK
+}; // then the other address words, two rows each
+#define LANE_ROWS(words) (LANE_ADDR + 2 * (words))
+
+typedef uint32_t lane_row[LANE_COUNT];
 
 #define BUCKET_BLOCKS_BITS 4u
 #define BUCKET_BLOCKS ((1u << BUCKET_BLOCKS_BITS) - 1) // per bucket
@@ -91,6 +111,9 @@ static inline uint64_t *lane_name(const struct lane_rules *s, uint32_t place, ui
         return &s->name[(place >> BUCKET_BLOCKS_BITS) * LANE_COUNT + lane];
     return (uint64_t *)(bucket_rows(s, place, lane) + LANE_ROWS(s->words)) + lane % LANE_COUNT;
 }
+
+// Flags for the lanes of the rule; returns their number.
+unsigned lane_flags(const struct acl_rule *r, uint8_t flag[8]);
 
 static inline bool lane_is_dead(const struct lane_rules *s, uint32_t place, uint32_t lane)
 {

@@ -281,6 +281,49 @@ void lane_rules_reclaim(struct lane_rules **old, uint64_t epoch)
     }
 }
 
+// --- lanes ---
+// Addresses are stored with their masks applied. A lane can only demand that all of its flags are
+// set, so a rule that accepts any of several TCP flags takes one lane for each. A flag that the
+// rule also demands to be clear gets no lane, because no packet could match it.
+
+static uint32_t word_at(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static void side_put(lane_row *row, unsigned lane, const struct acl_side *s, unsigned words)
+{
+    uint8_t mask[16] = {0}, addr[16];
+
+    for (unsigned bit = 0; bit < s->len; bit++)
+        mask[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+    for (unsigned i = 0; i < sizeof addr; i++)
+        addr[i] = s->addr[i] & mask[i];
+    for (unsigned w = 0; w < words; w++) {
+        row[2 * w][lane] = word_at(addr + 4 * w);
+        row[2 * w + 1][lane] = word_at(mask + 4 * w);
+    }
+}
+
+unsigned lane_flags(const struct acl_rule *r, uint8_t flag[8])
+{
+    const struct rule_test t = rule_test(r);
+    const uint8_t clear = (uint8_t)((t.mask & ~t.value) >> TEST_FLAGS); // must not be set
+    unsigned n = 0;
+
+    if (!t.any)
+        flag[n++] = 0;
+    for (unsigned flags = t.any; flags; flags &= flags - 1) {
+        uint8_t one = (uint8_t)(flags & -flags);
+        if (!(clear & one))
+            flag[n++] = one;
+    }
+    return n;
+}
+
 // A bucket with so many lanes, all dead: LANE_DEAD matches no packet, and a name with all bits set
 // means no rule. A whole bucket without lanes has a block, too, and all names behind it, so that
 // readers find the name of no rule.
@@ -298,17 +341,27 @@ static uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes)
     return n ? place : 0;
 }
 
-// Writes the rule's lanes into the bucket, from lane `at` on.
+// Writes the rule's lanes into the bucket, from lane `at` on. `side` has the bucket; the rows hold
+// the other address, or both if the bucket is whole.
 static void lanes_put(const struct lane_rules *s, uint32_t place, uint32_t at,
                       const struct acl_rule *r, uint32_t slot, unsigned side)
 {
-    const struct lane_sides in_rows = s->whole ? (struct lane_sides){{&r->src, &r->dst}, 2}
-                                               : (struct lane_sides){{side ? &r->src : &r->dst}, 1};
+    const struct acl_side *in_rows[2] = {s->whole || side ? &r->src : &r->dst, &r->dst};
+    const unsigned sides = s->whole ? 2 : 1, words = s->words / sides;
+    const struct rule_test t = rule_test(r);
     uint8_t flag[8];
 
     for (unsigned k = 0, n = lane_flags(r, flag); k < n; k++, at++) {
-        lane_put(bucket_rows(s, place, at), at % LANE_COUNT, r, flag[k], &in_rows,
-                 s->words / in_rows.n);
+        const uint32_t set = (uint32_t)flag[k] << TEST_FLAGS;
+        const unsigned lane = at % LANE_COUNT;
+        lane_row *row = bucket_rows(s, place, at);
+
+        row[LANE_L4][lane] = t.value | set;
+        row[LANE_L4_MASK][lane] = t.mask | set;
+        row[LANE_PORT][lane] = t.port;
+        row[LANE_SPAN][lane] = t.span;
+        for (unsigned in = 0; in < sides; in++)
+            side_put(row + LANE_ROWS(in * words), lane, in_rows[in], words);
         *lane_name(s, place, at) = (uint64_t)r->number << 32 | slot;
     }
 }
