@@ -28,9 +28,9 @@
 //        lanes        compare 16 rules at once: all rules of a list of up to 64, or, for IPv4, the
 //                     rules near the packet's source or destination (lane_rules.h)
 //        tuples       any number: look up the packet's masked fields in a hash table; also used
-//                     while lanes are rebuilt (classifier.h, tuple.h)
+//                     while lanes are rebuilt (classifier.h, tuple.c)
 //      A prefilter drops most packets that no rule can match before tuples, and lanes of long
-//      lists, are searched (prefilter.h).
+//      lists, are searched (prefilter.c).
 //
 // In front of a list, a forwarder may keep a cache of verdicts by flow (cache.h), and nothing else.
 // A question takes three names: acl_cache_classify, acl_classify4, the kernel's classify4.

@@ -10,13 +10,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "acl/entry.h"
 #include "acl/lane_rules.h"
-#include "acl/prefilter.h"
 #include "acl/pages.h"
 #include "acl/prefix_rules.h"
 #include "acl/rule.h"
-#include "acl/tuple.h"
 #include "base/hash.h"
 
 #define LEAST_RULES 64u

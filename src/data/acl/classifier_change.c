@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "acl/classifier_build.h"
-#include "acl/entry.h"
-#include "acl/prefilter.h"
 #include "acl/lane_rules.h"
-#include "acl/tuple.h"
 
 static unsigned chain_now(const struct classifier *c, uint32_t head)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl/entry.h"
+#include "acl/classifier_build.h"
 #include "acl/lane_rules_find.h"
 #include "acl/pages.h"
 #include "acl/rule.h"

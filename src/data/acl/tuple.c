@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tuple.c - chooses the tuple of each rule (tuple.h)
+// tuple.c - chooses the tuple of each rule
 //
 // Each tuple costs each packet a filter lookup; few tuples make long blocks, because different
 // rules share a key. So a rule first asks for a coarse tuple, its lengths rounded down (TupleMerge:
 // Daly et al., IEEE/ACM ToN 2019). Only if the block there is long, it asks for a finer one: with
 // the destination port, with exact lengths, with both. If all TUPLES_MAX tuples exist, it joins the
 // shortest block possible.
-#include "acl/tuple.h"
+#include "acl/classifier_build.h"
 
 #include <string.h>
 
-#include "acl/entry.h"
-#include "acl/prefilter.h"
 #include "base/hash.h"
 
 #define MANY_TUPLES 28u // from here on only long blocks get a new tuple
