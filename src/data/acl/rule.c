@@ -37,7 +37,8 @@ static bool any_port(const uint16_t range[2])
     return range[0] == 0 && range[1] == UINT16_MAX;
 }
 
-bool rule_needs_header(const struct acl_rule *r)
+// Does it check fields that later fragments lack?
+static bool rule_needs_header(const struct acl_rule *r)
 {
     return !any_port(r->sport) || !any_port(r->dport) || r->tcp_mask || r->tcp_any;
 }

@@ -8,8 +8,6 @@
 
 #include "acl/acl.h"
 
-// Does it check fields that later fragments lack?
-bool rule_needs_header(const struct acl_rule *r);
 // Does it check addresses only?
 bool rule_is_by_addresses(const struct acl_rule *r);
 // Does it check address sets only?

@@ -57,7 +57,6 @@ void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out)
     if (s->v4) {
         out->members[0] = s->v4->members;
         out->bytes = set4_bytes(s->v4);
-        out->garbage_bytes = set4_garbage_bytes(s->v4);
         out->writer_bytes += set4_writer_bytes(s->v4);
     }
     if (s->v6) {
@@ -65,7 +64,6 @@ void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out)
         poptrie_usage(s->v6, &six);
         out->members[1] = six.routes;
         out->bytes += six.bytes_used;
-        out->garbage_bytes += six.garbage_bytes;
         out->writer_bytes += six.writer_bytes;
     }
 }
@@ -83,9 +81,7 @@ size_t acl_set_need(size_t n4, size_t n6)
 
 bool acl_set_has(const struct acl_set *s, const struct prefix *p)
 {
-    if (!acl_prefix_is_sound(p))
-        return false;
-    if (p->family == 4)
+    if (p->family == IP4)
         return s->v4 && set4_has(s->v4, acl_prefix_addr4(p), p->len);
     return s->v6 && poptrie_get(s->v6, p->b, p->len) != POPTRIE_NONE;
 }

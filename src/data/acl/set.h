@@ -17,15 +17,15 @@ struct acl_set;
 
 struct acl_set_stats {
     uint64_t members[2]; // IPv4, IPv6 prefixes
-    uint64_t bytes, writer_bytes, garbage_bytes;
+    uint64_t bytes, writer_bytes;
 };
 
 struct acl_set *acl_set_new(size_t max_bytes); // 0 = no limit; NULL with errno
 void acl_set_free(struct acl_set *s);
 
 // Writer. Makes all deletions, then all additions, in one publication; skips additions of members
-// and deletions of non-members, and counts them in *skipped, which may be NULL. 0; -EINVAL;
-// -ENOMEM, -ENOSPC: the old set stays in force.
+// and deletions of non-members, and counts them in *skipped, which may be NULL. 0; -ENOMEM,
+// -ENOSPC: the old set stays in force.
 int acl_set_change(struct acl_set *s, const struct prefix *del, size_t n_del,
                    const struct prefix *add, size_t n_add, uint64_t *skipped);
 bool acl_set_has(const struct acl_set *s, const struct prefix *p); // exactly this member

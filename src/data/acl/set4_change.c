@@ -69,15 +69,6 @@ size_t set4_writer_bytes(const struct set4 *s)
            (s->fresh.cap + s->dead.cap) * sizeof *s->fresh.item;
 }
 
-size_t set4_garbage_bytes(const struct set4 *s)
-{
-    size_t bytes = set4_filter_bytes(s->old_filter);
-
-    vec_foreach (&s->garbage, g)
-        bytes += pool_block_bytes(&s->pool, g->ref);
-    return bytes;
-}
-
 void set4_reclaim(struct set4 *s, uint64_t epoch)
 {
     size_t kept = 0;

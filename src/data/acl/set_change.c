@@ -16,14 +16,6 @@
 #define EACH_BYTES6 150u               // per member, estimate, writer's memory included
 #define FIXED_BYTES6 ((size_t)9 << 20) // the directory
 
-static bool prefixes_are_sound(const struct prefix *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!acl_prefix_is_sound(&p[i]))
-            return false;
-    return true;
-}
-
 static size_t prefixes6_count(const struct prefix *p, size_t n)
 {
     size_t six = 0;
@@ -207,8 +199,6 @@ int acl_set_change(struct acl_set *s, const struct prefix *del, size_t n_del,
     struct changes all;
     uint64_t skip = 0;
 
-    if (!prefixes_are_sound(del, n_del) || !prefixes_are_sound(add, n_add))
-        return -EINVAL;
     if (!changes_make(&all, del, n_del, add, n_add))
         return -ENOMEM;
     int rc = set_change_both(s, &all, &skip);

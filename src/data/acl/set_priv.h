@@ -23,11 +23,6 @@ struct acl_set {
 // Estimate of the bytes for so many more members of the IPv6 half.
 size_t set6_need(const struct poptrie *t, size_t n);
 
-static inline bool acl_prefix_is_sound(const struct prefix *p)
-{
-    return (p->family == IP4 || p->family == IP6) && p->len <= ip_bits(p->family);
-}
-
 static inline uint32_t acl_prefix_addr4(const struct prefix *p)
 {
     return p->len ? __builtin_bswap32(p->ip4) & UINT32_MAX << (32 - p->len) : 0;

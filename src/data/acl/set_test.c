@@ -390,20 +390,6 @@ unit_test(what_does_not_fit_changes_nothing)
     free(p);
 }
 
-unit_test(unsound_prefixes_are_refused)
-{
-    struct acl_set *s = acl_set_new(0);
-
-    assert_int_equal(acl_set_change(s, NULL, 0, &(struct prefix){.family = 4, .len = 33}, 1, NULL),
-                     -EINVAL);
-    assert_int_equal(acl_set_change(s, NULL, 0, &(struct prefix){.family = 6, .len = 129}, 1, NULL),
-                     -EINVAL);
-    assert_int_equal(acl_set_change(s, NULL, 0, &(struct prefix){.family = 5, .len = 8}, 1, NULL),
-                     -EINVAL);
-    assert_false(acl_set_has(s, &(struct prefix){.family = 5, .len = 8}));
-    acl_set_free(s);
-}
-
 unit_test(everything_is_one_prefix)
 {
     struct acl_set *s = acl_set_new(0);
