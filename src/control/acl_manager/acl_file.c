@@ -26,9 +26,8 @@
 #define COLUMNS 16
 #define UNPACKED_MAX (512u << 20) // bytes; four million rules take less
 
-struct source { // of lines: gz, or text
-    gzFile gz;  // or text
-    const char *text, *end;
+struct source { // of lines
+    gzFile gz;
     const char *name;
     uint32_t line;
     uint64_t bytes; // read so far, unpacked
@@ -49,22 +48,10 @@ static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
 {
     size_t n;
 
-    if (s->gz && !gzgets(s->gz, buf, LINE_MAX_BYTES))
+    if (!gzgets(s->gz, buf, LINE_MAX_BYTES))
         return gzip_error(s->gz);
-    if (s->gz && !strchr(buf, '\n') && gzip_error(s->gz)) // half a line
+    if (!strchr(buf, '\n') && gzip_error(s->gz)) // half a line
         return gzip_error(s->gz);
-    if (!s->gz) {
-        const char *stop =
-            s->text < s->end ? memchr(s->text, '\n', (size_t)(s->end - s->text)) : NULL;
-        n = (size_t)((stop ? stop + 1 : s->end) - s->text);
-        if (!n)
-            return 0;
-        if (n >= LINE_MAX_BYTES)
-            n = LINE_MAX_BYTES - 1;
-        memcpy(buf, s->text, n);
-        buf[n] = 0;
-        s->text += n;
-    }
     s->line++;
     n = strlen(buf);
     s->bytes += n;
@@ -415,21 +402,15 @@ static bool ends_with(const char *s, const char *end)
     return n >= m && !strcmp(s + n - m, end);
 }
 
-static int read_any_rules(struct source *s, struct acl_lines *l, char *why, size_t why_size)
-{
-    bool csv = ends_with(s->name, ".csv") || ends_with(s->name, ".csv.gz");
-
-    return csv ? read_columns(s, l, why, why_size) : read_rules(s, l, why, why_size);
-}
-
 int acl_file_rules(const char *path, struct acl_lines *l, char *why, size_t why_size)
 {
+    bool csv = ends_with(path, ".csv") || ends_with(path, ".csv.gz");
     struct source s;
     int r = open_source(&s, path, why, why_size);
 
     if (r)
         return r;
-    r = read_any_rules(&s, l, why, why_size);
+    r = csv ? read_columns(&s, l, why, why_size) : read_rules(&s, l, why, why_size);
     gzclose(s.gz);
     return r;
 }
@@ -444,18 +425,4 @@ int acl_file_members(const char *path, struct acl_members *m, char *why, size_t 
     r = read_members(&s, m, why, why_size);
     gzclose(s.gz);
     return r;
-}
-
-int acl_text_rules(const char *name, const char *text, size_t n, struct acl_lines *l, char *why,
-                   size_t why_size)
-{
-    return read_any_rules(&(struct source){.name = name, .text = text, .end = text + n}, l, why,
-                          why_size);
-}
-
-int acl_text_members(const char *name, const char *text, size_t n, struct acl_members *m, char *why,
-                     size_t why_size)
-{
-    return read_members(&(struct source){.name = name, .text = text, .end = text + n}, m, why,
-                        why_size);
 }

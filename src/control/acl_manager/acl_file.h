@@ -36,10 +36,4 @@ bool acl_file_same(const struct acl_file_sign *a, const struct acl_file_sign *b)
 
 void acl_members_sort(struct acl_members *m); // and removes duplicates
 
-// For tests: the same from memory.
-int acl_text_rules(const char *name, const char *text, size_t n, struct acl_lines *l, char *why,
-                   size_t why_size);
-int acl_text_members(const char *name, const char *text, size_t n, struct acl_members *m, char *why,
-                     size_t why_size);
-
 #endif

@@ -126,19 +126,25 @@ int acl_lines_sort(struct acl_lines *l, size_t *which)
 
 // --- text ----------------------------------------------------------------------------------------
 
+static void put_word(const struct acl_word *table, uint16_t number, struct text *t)
+{
+    const char *name = acl_word_name(table, number);
+
+    if (name)
+        text_printf(t, "%s", name);
+    else
+        text_printf(t, "%u", number);
+}
+
 static void put_protocol(const struct acl_rule *r, struct text *t)
 {
-    const char *name = r->proto_any ? NULL : acl_word_name(acl_protocols, r->proto);
-
     if (r->proto_any)
         text_printf(t, "%s",
                     r->families == ACL_IP4 && !r->src.len && !r->dst.len   ? "ipv4"
                     : r->families == ACL_IP6 && !r->src.len && !r->dst.len ? "ipv6"
                                                                            : "ip");
-    else if (name)
-        text_printf(t, "%s", name);
     else
-        text_printf(t, "%u", r->proto);
+        put_word(acl_protocols, r->proto, t);
 }
 
 static void put_port(const uint16_t port[2], struct text *t)
@@ -190,27 +196,19 @@ static void put_flags(const struct acl_rule *r, struct text *t)
 
 static void put_type(const struct acl_rule *r, struct text *t)
 {
-    const char *name =
-        acl_word_name(r->proto == 58 ? acl_icmp6_types : acl_icmp_types, r->sport[0]);
-
     if (r->sport[0] == 0 && r->sport[1] == 65535)
         return;
+    text_printf(t, " icmp-type ");
     if (r->dport[0] == r->dport[1])
-        text_printf(t, " icmp-type %u/%u", r->sport[0], r->dport[0]);
-    else if (name)
-        text_printf(t, " icmp-type %s", name);
+        text_printf(t, "%u/%u", r->sport[0], r->dport[0]);
     else
-        text_printf(t, " icmp-type %u", r->sport[0]);
+        put_word(r->proto == 58 ? acl_icmp6_types : acl_icmp_types, r->sport[0], t);
 }
 
 static void put_dscp(const char *word, uint8_t dscp, struct text *t)
 {
-    const char *name = acl_word_name(acl_dscps, dscp);
-
-    if (name)
-        text_printf(t, " %s %s", word, name);
-    else
-        text_printf(t, " %s %u", word, dscp);
+    text_printf(t, " %s ", word);
+    put_word(acl_dscps, dscp, t);
 }
 
 static void put_quoted(const char *s, struct text *t)

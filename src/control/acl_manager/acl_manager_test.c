@@ -39,6 +39,15 @@ static void write_file(const char *name, const char *text)
     fclose(f);
 }
 
+static const char *text_file(const char *text)
+{
+    static char name[80];
+
+    snprintf(name, sizeof name, "%s-text", file);
+    write_file(name, text);
+    return name;
+}
+
 // --- desired state -------------------------------------------------------------------------------
 
 static struct acl_desired *wanted_new(void)
@@ -58,8 +67,7 @@ static void want_set(struct acl_desired *w, const char *name, const char *member
     memset(s, 0, sizeof *s);
     snprintf(s->name, sizeof s->name, "%s", name);
     snprintf(s->file, sizeof s->file, "%s", from);
-    assert_int_equal(
-        acl_text_members("test", members, strlen(members), &s->member, said, sizeof said), 0);
+    assert_int_equal(acl_file_members(text_file(members), &s->member, said, sizeof said), 0);
     text_printf(&s->text, "%s%s", members, from);
 }
 
@@ -72,7 +80,7 @@ static void want_list(struct acl_desired *w, const char *name, const char *rules
     snprintf(l->name, sizeof l->name, "%s", name);
     snprintf(l->file, sizeof l->file, "%s", from);
     l->otherwise = ACL_DENY;
-    if (acl_text_rules("test", rules, strlen(rules), &l->rules, said, sizeof said))
+    if (acl_file_rules(text_file(rules), &l->rules, said, sizeof said))
         fail_msg("%s", said);
     text_printf(&l->text, "%s%s", rules, from);
 }
@@ -752,6 +760,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
+    unlink(text_file(""));
     unlink(file);
     unlink(gz);
     rmdir(path);
