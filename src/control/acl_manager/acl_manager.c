@@ -111,8 +111,7 @@ struct preparing {
     struct acl_desired *wanted;
     char set[ACL_NAME_MAX], list[ACL_NAME_MAX];
     bool sets, lists;
-    void (*done)(void *ctx, int result, const char *why);
-    void *ctx;
+    void (*done)(int result, const char *why);
     struct acl_change *change;
     struct text why;
     bool dropped; // a later change took precedence
@@ -129,7 +128,6 @@ static struct preparing *preparing_new(const struct acl_prepare_request *ask)
     snprintf(p->set, sizeof p->set, "%s", ask->set ? ask->set : "");
     snprintf(p->list, sizeof p->list, "%s", ask->list ? ask->list : "");
     p->done = ask->done;
-    p->ctx = ask->ctx;
     return p;
 }
 
@@ -159,7 +157,7 @@ static void preparing_done(void *arg)
         current_change = p->change;
         change_state = current_change ? READY : IDLE;
     }
-    p->done(p->ctx, p->dropped ? -EAGAIN : current_change ? 0 : -EINVAL, text_str(&p->why));
+    p->done(p->dropped ? -EAGAIN : current_change ? 0 : -EINVAL, text_str(&p->why));
     preparing_free(p);
 }
 

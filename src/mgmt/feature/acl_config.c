@@ -293,7 +293,7 @@ static void add_lines(struct errors *e, const char *lines)
     free(copy);
 }
 
-static void prepared(void *ctx, int result, const char *why)
+static void prepared(int result, const char *why)
 {
     if (!preparing.turn) { // kamueed is stopping
         abandon_prepared();

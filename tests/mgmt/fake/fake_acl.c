@@ -76,7 +76,7 @@ bool fake_acl_ready(void)
         return false;
     memset(&pending, 0, sizeof pending);
     int r = decide(p.wanted);
-    p.done(p.ctx, r, r ? refuses : "");
+    p.done(r, r ? refuses : "");
     acl_desired_put((struct acl_desired *)(uintptr_t)p.wanted);
     return true;
 }
