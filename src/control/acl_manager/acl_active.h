@@ -41,7 +41,7 @@ uint64_t acl_active_bytes(void);
 void acl_active_sample_hits(void);
 bool acl_active_tidy(void); // frees memory after grace periods; true: some are not over yet
 
-// Adds and deletes members of a set in place. 0, or -errno and nothing changed.
+// Adds and deletes members of a set in place. 0, or -errno and nothing changed. skipped: or NULL.
 int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
                        const struct acl_members *add, uint64_t *skipped);
 

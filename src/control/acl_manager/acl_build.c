@@ -215,19 +215,12 @@ bool acl_build_room(const struct acl_build *b)
     return acl_next_slot(b->content->rules) < b->content->slots;
 }
 
-// Frees the slot after a grace period.
-static void retire_after_grace(struct acl_build *b, uint32_t gone_slot)
-{
-    struct acl_retired *g = vec_push(&b->gone);
-
-    *g = (struct acl_retired){
-        .slot = gone_slot, .epoch = acl_epoch(b->content->rules), .ticket = grace_ticket()};
-}
-
+// The slot of a deleted rule is freed after a grace period.
 static void content_changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
 {
     acl_changed(id);
-    retire_after_grace(b, gone_slot);
+    *vec_push(&b->gone) = (struct acl_retired){
+        .slot = gone_slot, .epoch = acl_epoch(b->content->rules), .ticket = grace_ticket()};
 }
 
 int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb,

@@ -219,14 +219,6 @@ int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
     return 0;
 }
 
-static int set_change_members(const char *name, const struct acl_members *del,
-                              const struct acl_members *add)
-{
-    uint64_t skipped;
-
-    return acl_active_members(acl_active_set_find(name), del, add, &skipped);
-}
-
 static int set_do(struct acl_set_change *x)
 {
     struct acl_active_set *h;
@@ -246,7 +238,7 @@ static int set_do(struct acl_set_change *x)
         h->changed = false;
         return 0;
     case ACL_IN_PLACE:
-        return set_change_members(x->name, &x->del, &x->add);
+        return acl_active_members(acl_active_set_find(x->name), &x->del, &x->add, NULL);
     case ACL_GOES:
         break;
     }
@@ -263,7 +255,7 @@ static void set_undo(struct acl_set_change *x)
         h->set = x->old;
         x->old = NULL;
     } else if (x->kind == ACL_IN_PLACE) {
-        int r = set_change_members(x->name, &x->add, &x->del);
+        int r = acl_active_members(h, &x->add, &x->del, NULL);
         if (r)
             log_error("acl_manager: member change not undone: address-set=%s error=%s", x->name,
                       LOG_VALUE(strerror(-r)));
