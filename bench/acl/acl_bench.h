@@ -27,8 +27,7 @@ struct rules {
     unsigned family; // 4 or 6
     size_t n;
     struct acl_rule *rule;   // sorted by number, 1..n
-    struct acl_prefix
-        *prefix; // of blocklists and hosts, in the form of address sets; otherwise NULL
+    struct prefix *prefix;   // of blocklists and hosts, in the form of address sets; otherwise NULL
 };
 // Fewer than n rules if the shape has no more.
 void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, uint64_t seed);

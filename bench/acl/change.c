@@ -60,8 +60,8 @@ static bool change_one(const struct rules *r)
     size_t at = bench_random() % r->n;
 
     if (engine_set())
-        return !acl_set_del(engine_set(), &r->prefix[at]) &&
-               !acl_set_add(engine_set(), &r->prefix[at]);
+        return !acl_set_change(engine_set(), &r->prefix[at], 1, NULL, 0, NULL) &&
+               !acl_set_change(engine_set(), NULL, 0, &r->prefix[at], 1, NULL);
     return !acl_del(engine_list(), r->rule[at].number) && !acl_add(engine_list(), &r->rule[at]);
 }
 
@@ -82,7 +82,7 @@ static double single_per_s(const struct rules *r, double seconds, struct grace *
 
 static double batched_per_s(const struct rules *r, double seconds, struct grace *g)
 {
-    struct acl_prefix some[BATCH];
+    struct prefix some[BATCH];
     double start = bench_wall_s(), took = 0;
     uint64_t n = 0, skipped;
 

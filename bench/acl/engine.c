@@ -64,7 +64,7 @@ static int set_build(struct engine *e, const struct rules *r)
     int rc;
 
     set = acl_set_new(0);
-    rc = acl_set_load(set, r->prefix, r->n);
+    rc = acl_set_change(set, NULL, 0, r->prefix, r->n, NULL);
     acl_set_stats(set, &st);
     e->bytes = st.bytes;
     e->writer_bytes = st.writer_bytes;

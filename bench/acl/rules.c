@@ -247,8 +247,8 @@ static void prefixes_make(struct rules *r)
 {
     r->prefix = calloc(r->n, sizeof *r->prefix);
     for (size_t i = 0; i < r->n; i++) {
-        r->prefix[i] = (struct acl_prefix){.len = r->rule[i].src.len, .family = (uint8_t)r->family};
-        memcpy(r->prefix[i].addr, r->rule[i].src.addr, 16);
+        r->prefix[i] = (struct prefix){.len = r->rule[i].src.len, .family = (uint8_t)r->family};
+        memcpy(r->prefix[i].b, r->rule[i].src.addr, 16);
     }
 }
 

@@ -51,7 +51,8 @@ void lists_make(void)
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     rules_make(&blocked, SHAPE_BLOCKLIST, 4, MEMBERS, SEED);
     rules_make(&wanted, SHAPE_ACL, 4, RULES, SEED);
-    bench_check(set && !acl_set_load(set, blocked.prefix, blocked.n), "the set is refused");
+    bench_check(set && !acl_set_change(set, NULL, 0, blocked.prefix, blocked.n, NULL),
+                "the set is refused");
     id[LISTS_EMPTY] = list_publish("empty", NULL, 0);
     id[LISTS_BLOCKLIST] = list_of("blocklist", set, NULL, 0);
     id[LISTS_FULL] = list_of("full", set, wanted.rule, (uint32_t)wanted.n);
@@ -71,9 +72,9 @@ void lists_packet(uint8_t *source, uint8_t *ports)
     source[0] = (uint8_t)(1 + source[0] % 126); // no martian
     source[0] += source[0] == 10;
     if (r % 20 == 0) {
-        const struct acl_prefix *p = &blocked.prefix[(r >> 8) % blocked.n];
-        if (p->addr[0] < 127 && p->addr[0] != 10)
-            memcpy(source, p->addr, 4);
+        const struct prefix *p = &blocked.prefix[(r >> 8) % blocked.n];
+        if (p->b[0] < 127 && p->b[0] != 10)
+            memcpy(source, p->b, 4);
     }
     memcpy(ports, (uint8_t[4]){(uint8_t)(r >> 40), (uint8_t)(r >> 48), 0x01, 0xbb}, 4);
 }

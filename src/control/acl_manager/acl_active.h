@@ -41,7 +41,7 @@ uint64_t acl_active_bytes(void);
 void acl_active_sample_hits(void);
 bool acl_active_tidy(void); // frees memory after grace periods; true: some are not over yet
 
-// Adds and deletes members of a set in place. 0, or -errno and nothing changed.
+// Adds and deletes members of a set in place. 0, or -errno and nothing changed. skipped: or NULL.
 int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
                        const struct acl_members *add, uint64_t *skipped);
 
@@ -116,13 +116,14 @@ struct acl_difference {
 // Against the list in force.
 struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b);
 struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct acl_lines *old);
-// Appends the rules in force that do not come from the configuration `was`: the rules of the list's
-// file, as it was read.
-void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
-                              struct acl_lines *l);
-
 // --- between queries and the thread ---
-void acl_lint_forget(bool all); // acl_query_lint.c: drops jobs not queried lately, or all
+struct acl_answer;
+struct acl_query;
+// acl_query_lint.c: works on the list for a moment. True: ask again, through control; false: the
+// answer is complete. `since_ns`: when the query came.
+bool acl_lint_answer(const struct acl_query *q, const struct acl_active_list *l, uint64_t since_ns,
+                     struct acl_answer *a);
+void acl_lint_forget(bool all); // drops jobs not queried lately, or all
 void acl_tidy_later(void);      // something waits for a grace period
 
 #endif

@@ -2,9 +2,8 @@
 // acl_build.c - the content of an access list, built aside, with the counters of its rules
 // (acl_build.h)
 //
-// Invariant: when forwarders find a rule, its action is there. The list chooses the slot of an
-// added rule: a freed slot, or the next one. Forwarders use none of these yet, so all of them get
-// the action first.
+// Invariant: when forwarders find a rule, its action is there. The list names the slot of the next
+// rule, which forwarders do not use yet.
 #include "acl_manager/acl_build.h"
 
 #include <errno.h>
@@ -134,15 +133,13 @@ void acl_build_free(struct acl_build *b)
     free(b->seen);
     vec_free(&b->more);
     vec_free(&b->more_free);
-    vec_free(&b->number);
     vec_free(&b->gone);
-    vec_free(&b->free);
     free(b);
 }
 
-static int make_content(struct acl_build *b, const struct acl_lines *l, size_t max_bytes)
+static int make_content(struct acl_build *b, const struct acl_lines *l)
 {
-    struct acl_config cfg = {.max_bytes = max_bytes};
+    struct acl_config cfg = {0};
     const uint64_t start = clock_now_ns();
     struct acl *a;
     struct acl_stats s;
@@ -165,34 +162,26 @@ static int make_content(struct acl_build *b, const struct acl_lines *l, size_t m
     return b->more_of && b->seen ? 0 : -ENOMEM;
 }
 
-static uint32_t slot_of(const struct acl_build *b, uint32_t number)
-{
-    return acl_slot_of(b->content->rules, number);
-}
-
 static const char *set_actions(struct acl_build *b, const struct acl_lines *l)
 {
     struct acl_action a = {.verb = b->otherwise};
 
     acl_content_set(b->content, ACL_MISS, &a);
     for (size_t i = 0; i < l->rule.n; i++) {
-        const struct acl_how *how = &l->how.item[i];
-        uint32_t number = l->rule.item[i].number, slot = slot_of(b, number);
-        const struct acl_more *more = how->more ? &l->more.item[how->more - 1] : NULL;
-        const char *why = make_action(&a, number, how->verb, more);
+        uint32_t slot = (uint32_t)acl_build_order(b)->item[i]; // sorted, as `l`
+        const struct acl_more *more = acl_lines_more(l, i);
+        const char *why = make_action(&a, l->rule.item[i].number, l->how.item[i].verb, more);
 
-        bug_on(slot >= b->content->slots);
         if (why)
             return why;
         acl_content_set(b->content, slot, &a);
         b->more_of[slot] = more_keep(b, more);
-        *vec_push(&b->number) = number;
     }
     return NULL;
 }
 
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set,
-                                uint8_t otherwise, size_t max_bytes, char *why, size_t why_size)
+                                uint8_t otherwise, char *why, size_t why_size)
 {
     struct acl_build *b = calloc(1, sizeof *b);
 
@@ -201,7 +190,7 @@ struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const
     b->n_sets = l->n_sets;
     memcpy(b->set_name, l->set, sizeof b->set_name);
     memcpy(b->set, set, l->n_sets * sizeof *set);
-    int r = make_content(b, l, max_bytes);
+    int r = make_content(b, l);
     const char *too_many = r ? NULL : set_actions(b, l);
     if (!r && !too_many)
         return b;
@@ -221,105 +210,47 @@ const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot)
 
 // --- in place ------------------------------------------------------------------------------------
 
-static uint32_t next_slot(const struct acl_build *b)
-{
-    struct acl_stats s;
-
-    acl_stats(b->content->rules, &s);
-    return s.slots;
-}
-
 bool acl_build_room(const struct acl_build *b)
 {
-    return b->free.n || next_slot(b) < b->content->slots;
+    return acl_next_slot(b->content->rules) < b->content->slots;
 }
 
-static void slot_make_ready(struct acl_build *b, uint32_t slot, const struct acl_action *action)
-{
-    acl_build_retag(b, slot, action);
-    acl_hits_clear(b->content, slot);
-}
-
-// Index of the first rule with this number or a higher one.
-static size_t place_of(const struct acl_build *b, uint32_t number)
-{
-    size_t lo = 0, hi = b->number.n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (b->number.item[mid] < number)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-// Frees the slot after a grace period.
-static void retire_after_grace(struct acl_build *b, uint32_t gone_slot)
-{
-    struct acl_retired *g = vec_push(&b->gone);
-
-    *g = (struct acl_retired){
-        .slot = gone_slot, .epoch = acl_epoch(b->content->rules), .ticket = grace_ticket()};
-}
-
+// The slot of a deleted rule is freed after a grace period.
 static void content_changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
 {
     acl_changed(id);
-    retire_after_grace(b, gone_slot);
-}
-
-static void slot_take(struct acl_build *b, uint32_t slot)
-{
-    for (size_t i = 0; i < b->free.n; i++)
-        if (b->free.item[i] == slot) {
-            vec_del_swap(&b->free, i);
-            return;
-        }
+    *vec_push(&b->gone) = (struct acl_retired){
+        .slot = gone_slot, .epoch = acl_epoch(b->content->rules), .ticket = grace_ticket()};
 }
 
 int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb,
                   const struct acl_more *more)
 {
-    uint32_t next = next_slot(b), slot;
+    const uint32_t slot = acl_next_slot(b->content->rules);
     struct acl_action action;
 
-    if (make_action(&action, r->number, verb, more))
+    if (slot >= b->content->slots || make_action(&action, r->number, verb, more))
         return -ENOSPC;
-    vec_foreach (&b->free, free)
-        slot_make_ready(b, *free, &action);
-    if (next < b->content->slots)
-        slot_make_ready(b, next, &action);
+    acl_build_retag(b, slot, &action);
+    acl_hits_clear(b->content, slot);
     int e = acl_add(b->content->rules, r);
     if (e) {
         targets_put(&action);
         return e;
     }
-    slot = slot_of(b, r->number);
-    bug_on(slot >= b->content->slots);
-    slot_take(b, slot);
     b->more_of[slot] = more_keep(b, more);
     *acl_build_last_hit(b, slot) = (struct acl_last_hit){0};
-    size_t at = place_of(b, r->number);
-    (void)vec_push(&b->number);
-    memmove(&b->number.item[at + 1], &b->number.item[at],
-            (b->number.n - 1 - at) * sizeof *b->number.item);
-    b->number.item[at] = r->number;
     content_changed(b, id, ACL_MISS);
     return 0;
 }
 
 int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
 {
-    uint32_t slot = slot_of(b, number);
+    uint32_t slot = acl_slot_of(b->content->rules, number);
     int e = acl_del(b->content->rules, number);
 
     if (e)
         return e;
-    size_t at = place_of(b, number);
-    memmove(&b->number.item[at], &b->number.item[at + 1],
-            (--b->number.n - at) * sizeof *b->number.item);
     // the rule has no options any more; its targets are released after the grace period
     if (b->more_of[slot])
         memset(&b->more.item[b->more_of[slot] - 1], 0, sizeof *b->more.item);
@@ -329,39 +260,40 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
 
 // --- counters ------------------------------------------------------------------------------------
 
-static const struct acl_rule *rule_at(const struct acl_build *b, uint32_t slot)
+// Does the replaced content have the rule of the slot (ACL_MISS: the default), too?
+static bool slot_before(const struct acl_build *b, uint32_t slot, uint32_t *before)
 {
-    return slot == ACL_MISS ? NULL : acl_rule_of(b->content->rules, slot);
+    const struct acl_rule *r;
+
+    *before = ACL_MISS;
+    if (!b->before || slot == ACL_MISS)
+        return b->before;
+    r = acl_rule_of(b->content->rules, slot);
+    *before = acl_slot_of(b->before->content->rules, r->number);
+    return *before != ACL_MISS &&
+           acl_rule_equal(acl_rule_of(b->before->content->rules, *before), r);
 }
 
-const struct acl_rule *acl_build_rule(const struct acl_build *b, uint32_t number, uint32_t *slot)
+struct acl_hits acl_build_hits(const struct acl_build *b, uint32_t slot)
 {
-    *slot = slot_of(b, number);
-    return rule_at(b, *slot);
-}
+    struct acl_hits n = acl_hits_read(b->content, slot);
+    uint32_t before;
 
-struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule *r)
-{
-    uint32_t slot = r ? slot_of(b, r->number) : ACL_MISS;
-    struct acl_hits n = {0};
-
-    // a different rule
-    if (r && (slot == ACL_MISS || !acl_rule_equal(rule_at(b, slot), r)))
-        return n;
-    n = acl_hits_read(b->content, slot);
-    if (b->before) {
-        struct acl_hits old = acl_build_hits(b->before, r);
+    if (slot_before(b, slot, &before)) {
+        struct acl_hits old = acl_build_hits(b->before, before);
         n.packets += old.packets;
         n.bytes += old.bytes;
     }
     return n;
 }
 
-static void counters_absorb_rule(struct acl_build *b, const struct acl_rule *r, uint32_t slot)
+static void counters_absorb_slot(struct acl_build *b, uint32_t slot)
 {
-    struct acl_hits had = acl_build_hits(b->before, r);
-    uint32_t before = r ? slot_of(b->before, r->number) : ACL_MISS;
+    uint32_t before;
 
+    if (!slot_before(b, slot, &before))
+        return;
+    struct acl_hits had = acl_build_hits(b->before, before);
     if (!had.packets)
         return;
     acl_hits_add(b->content, slot, had);
@@ -371,11 +303,9 @@ static void counters_absorb_rule(struct acl_build *b, const struct acl_rule *r, 
 // Takes over the counters of `before`, which no forwarder updates any more.
 static void counters_absorb(struct acl_build *b)
 {
-    vec_foreach (&b->number, number) {
-        uint32_t slot = slot_of(b, *number);
-        counters_absorb_rule(b, rule_at(b, slot), slot);
-    }
-    counters_absorb_rule(b, NULL, ACL_MISS);
+    vec_foreach (acl_build_order(b), place)
+        counters_absorb_slot(b, (uint32_t)*place);
+    counters_absorb_slot(b, ACL_MISS);
     acl_build_totals(b->before, b->base);
     acl_build_free(b->before);
     b->before = NULL;
@@ -393,10 +323,8 @@ bool acl_build_tidy(struct acl_build *b)
             continue;
         }
         acl_reclaim(b->content->rules, g->epoch);
-        if (g->slot == ACL_MISS)
-            continue;
-        more_forget(b, g->slot);
-        *vec_push(&b->free) = g->slot;
+        if (g->slot != ACL_MISS)
+            more_forget(b, g->slot);
     }
     b->gone.n = kept;
     return kept;
@@ -404,15 +332,15 @@ bool acl_build_tidy(struct acl_build *b)
 
 static void counters_clear(struct acl_build *b, uint32_t slot)
 {
-    struct acl_hits now = acl_build_hits(b, rule_at(b, slot)); // with the counts of `before`
+    struct acl_hits now = acl_build_hits(b, slot); // with the counts of `before`
 
     acl_hits_add(b->content, slot, (struct acl_hits){-now.packets, -now.bytes});
 }
 
 void acl_build_clear(struct acl_build *b)
 {
-    vec_foreach (&b->number, number)
-        counters_clear(b, slot_of(b, *number));
+    vec_foreach (acl_build_order(b), place)
+        counters_clear(b, (uint32_t)*place);
     counters_clear(b, ACL_MISS);
     acl_build_totals_clear(b);
 }

@@ -35,9 +35,7 @@ struct acl_build {
     char set_name[ACL_SETS_MAX][ACL_NAME_MAX];
     unsigned n_sets;
     struct acl_file_sign file;    // signature of the file with some of the rules, as of its reading
-    VEC(uint32_t) number;         // of all rules, sorted
     VEC(struct acl_retired) gone; // changes in place that wait for a grace period
-    VEC(uint32_t) free;           // slots for reuse
     uint64_t build_ns;            // duration of the build
     // the content replaced by this one, while its counters are still needed
     struct acl_build *before;
@@ -50,7 +48,7 @@ struct acl_build {
 size_t acl_build_need(const struct acl_rule *r, size_t n);
 // Makes rules and content. `l` is sorted, and its sets are in `set`. NULL with a sentence.
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set,
-                                uint8_t otherwise, size_t max_bytes, char *why, size_t why_size);
+                                uint8_t otherwise, char *why, size_t why_size);
 // when no forwarder uses it; frees `before`, too. NULL is fine
 void acl_build_free(struct acl_build *b);
 size_t acl_build_bytes(const struct acl_build *b);
@@ -65,8 +63,12 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number);
 // do.
 bool acl_build_tidy(struct acl_build *b);
 
-// Packets that matched a rule, or (rule = NULL) none.
-struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule *r);
+static inline const struct acl_order *acl_build_order(const struct acl_build *b)
+{
+    return acl_order(b->content->rules);
+}
+// Packets that matched the rule in the slot, or (ACL_MISS) none.
+struct acl_hits acl_build_hits(const struct acl_build *b, uint32_t slot);
 void acl_build_clear(struct acl_build *b);
 // Adds to `total` the counts of all decisions since the list was made or cleared, including deleted
 // rules. Reads each slot's counters: milliseconds per million rules and forwarder. _lately: at most
@@ -82,8 +84,6 @@ void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t 
 uint32_t acl_last_hit_now_s(void); // as in acl_last_hit.at_s
 // ACL_MISS: of packets that no rule matched
 struct acl_last_hit *acl_build_last_hit(struct acl_build *b, uint32_t slot);
-// The rule with that number and its slot; NULL and ACL_MISS if there is none.
-const struct acl_rule *acl_build_rule(const struct acl_build *b, uint32_t number, uint32_t *slot);
 const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot); // or NULL
 
 #endif

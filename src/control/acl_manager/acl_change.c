@@ -92,7 +92,7 @@ void acl_active_sample_hits(void)
         if (list >= acl_active.list.n)
             list = rule = 0;
         struct acl_build *b = acl_active.list.item[list].build;
-        size_t n = b->number.n > rule ? b->number.n - rule : 0;
+        size_t rules = acl_build_order(b)->n, n = rules > rule ? rules - rule : 0;
         acl_build_sample_hits(b, rule, left, now_s);
         if (n > left) { // not done in one call
             rule += left;
@@ -152,9 +152,9 @@ static int list_change_rule(struct acl_list_change *x, bool forward)
         }
         return r;
     }
-    x->seen =
-        *acl_build_last_hit(b, acl_slot_of(b->content->rules, x->rule.number));
-    x->hits = acl_build_hits(b, &x->rule);
+    uint32_t slot = acl_slot_of(b->content->rules, x->rule.number);
+    x->seen = *acl_build_last_hit(b, slot);
+    x->hits = acl_build_hits(b, slot);
     return acl_build_del(b, x->id, x->rule.number);
 }
 
@@ -219,14 +219,6 @@ int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
     return 0;
 }
 
-static int set_change_members(const char *name, const struct acl_members *del,
-                              const struct acl_members *add)
-{
-    uint64_t skipped;
-
-    return acl_active_members(acl_active_set_find(name), del, add, &skipped);
-}
-
 static int set_do(struct acl_set_change *x)
 {
     struct acl_active_set *h;
@@ -246,7 +238,7 @@ static int set_do(struct acl_set_change *x)
         h->changed = false;
         return 0;
     case ACL_IN_PLACE:
-        return set_change_members(x->name, &x->del, &x->add);
+        return acl_active_members(acl_active_set_find(x->name), &x->del, &x->add, NULL);
     case ACL_GOES:
         break;
     }
@@ -263,7 +255,7 @@ static void set_undo(struct acl_set_change *x)
         h->set = x->old;
         x->old = NULL;
     } else if (x->kind == ACL_IN_PLACE) {
-        int r = set_change_members(x->name, &x->add, &x->del);
+        int r = acl_active_members(h, &x->add, &x->del, NULL);
         if (r)
             log_error("acl_manager: member change not undone: address-set=%s error=%s", x->name,
                       LOG_VALUE(strerror(-r)));

@@ -47,44 +47,32 @@ void acl_desired_put(struct acl_desired *w)
     free(w);
 }
 
-static int compare_names(const char *a, const char *b)
+static int compare_names(const void *name, const void *row) // a row begins with its name
 {
-    int d = natural_compare(a, b);
+    int d = natural_compare(name, row);
 
-    return d ? d : strcmp(a, b);
+    return d ? d : strcmp(name, row);
 }
 
-// Sorted by name, as the configuration prints them.
-#define FIND(vec, wanted)                                                                          \
-    size_t lo = 0, hi = (vec).n;                                                                   \
-    while (lo < hi) {                                                                              \
-        size_t mid = (lo + hi) / 2;                                                                \
-        int d = compare_names((vec).item[mid].name, wanted);                                       \
-        if (!d)                                                                                    \
-            return &(vec).item[mid];                                                               \
-        if (d < 0)                                                                                 \
-            lo = mid + 1;                                                                          \
-        else                                                                                       \
-            hi = mid;                                                                              \
-    }                                                                                              \
-    return NULL
+// Vectors are sorted by name, as the configuration prints them.
+static const void *row_find(const void *rows, size_t n, size_t bytes, const char *name)
+{
+    return n ? bsearch(name, rows, n, bytes, compare_names) : NULL;
+}
 
 const struct acl_desired_set *acl_desired_set_find(const struct acl_desired *w, const char *name)
 {
-    FIND(w->set, name);
+    return row_find(w->set.item, w->set.n, sizeof *w->set.item, name);
 }
 
 const struct acl_desired_list *acl_desired_list_find(const struct acl_desired *w, const char *name)
 {
-    FIND(w->list, name);
+    return row_find(w->list.item, w->list.n, sizeof *w->list.item, name);
 }
 
 bool acl_desired_has_mirror(const struct acl_desired *w, const char *name)
 {
-    vec_foreach (&w->mirror, m)
-        if (!strcmp(m->name, name))
-            return true;
-    return false;
+    return row_find(w->mirror.item, w->mirror.n, sizeof *w->mirror.item, name);
 }
 
 bool acl_desired_equal(const struct acl_desired *a, const struct acl_desired *b)

@@ -7,15 +7,10 @@
 
 #include <string.h>
 
-static const struct acl_more *line_more(const struct acl_lines *l, size_t i)
-{
-    return l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL;
-}
-
 static bool effect_equal(const struct acl_lines *l, size_t i, const struct acl_build *b,
                          uint32_t slot)
 {
-    const struct acl_more *new = line_more(l, i), *old = acl_build_more(b, slot);
+    const struct acl_more *new = acl_lines_more(l, i), *old = acl_build_more(b, slot);
 
     return l->how.item[i].verb == b->content->action[slot].verb && !new == !old &&
            (!new || !memcmp(new, old, sizeof *new));
@@ -35,18 +30,19 @@ static void count_pair(struct acl_difference *d, size_t i, uint32_t new, uint32_
 
 struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b)
 {
-    const struct acl *a = b->content->rules;
+    const struct acl_order *o = acl_build_order(b);
     struct acl_difference d = {0};
     size_t i = 0, j = 0;
 
-    while (i < l->rule.n || j < b->number.n) {
+    while (i < l->rule.n || j < o->n) {
+        uint64_t place = j < o->n ? o->item[j] : UINT64_MAX;
         uint32_t new = i < l->rule.n ? l->rule.item[i].number : UINT32_MAX,
-                 old = j < b->number.n ? b->number.item[j] : UINT32_MAX;
-        uint32_t slot = new == old ? acl_slot_of(a, old) : ACL_MISS;
+                 old = (uint32_t)(place >> 32), slot = (uint32_t)place;
 
-        count_pair(&d, i, new, old,
-                   new == old && acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) &&
-                       effect_equal(l, i, b, slot));
+        count_pair(
+            &d, i, new, old,
+            new == old &&acl_rule_equal(acl_rule_of(b->content->rules, slot), &l->rule.item[i]) &&
+                effect_equal(l, i, b, slot));
         i += new <= old;
         j += old <= new;
     }
@@ -55,7 +51,7 @@ struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl
 
 static bool line_equal(const struct acl_lines *a, size_t i, const struct acl_lines *b, size_t j)
 {
-    const struct acl_more *x = line_more(a, i), *y = line_more(b, j);
+    const struct acl_more *x = acl_lines_more(a, i), *y = acl_lines_more(b, j);
 
     return acl_rule_equal(&a->rule.item[i], &b->rule.item[j]) &&
            a->how.item[i].verb == b->how.item[j].verb && !x == !y &&
@@ -76,30 +72,4 @@ struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct a
         j += o <= n;
     }
     return d;
-}
-
-void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
-                              struct acl_lines *l)
-{
-    const struct acl *a = b->content->rules;
-    struct acl_lines own = {0};
-    size_t at = 0, none;
-
-    acl_lines_copy(&own, &was->rules);
-    acl_lines_sort(&own, &none);
-    vec_foreach (&b->number, number) {
-        uint32_t slot = acl_slot_of(a, *number);
-        const struct acl_more *more = acl_build_more(b, slot);
-
-        while (at < own.rule.n && own.rule.item[at].number < *number)
-            at++;
-        if (at < own.rule.n && own.rule.item[at].number == *number)
-            continue;
-        *vec_push(&l->rule) = *acl_rule_of(a, slot);
-        if (more)
-            *vec_push(&l->more) = *more;
-        *vec_push(&l->how) = (struct acl_how){.verb = b->content->action[slot].verb,
-                                              .more = more ? (uint32_t)l->more.n : 0};
-    }
-    acl_lines_free(&own);
 }

@@ -26,9 +26,8 @@
 #define COLUMNS 16
 #define UNPACKED_MAX (512u << 20) // bytes; four million rules take less
 
-struct source { // of lines: gz, or text
-    gzFile gz;  // or text
-    const char *text, *end;
+struct source { // of lines
+    gzFile gz;
     const char *name;
     uint32_t line;
     uint64_t bytes; // read so far, unpacked
@@ -49,22 +48,10 @@ static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
 {
     size_t n;
 
-    if (s->gz && !gzgets(s->gz, buf, LINE_MAX_BYTES))
+    if (!gzgets(s->gz, buf, LINE_MAX_BYTES))
         return gzip_error(s->gz);
-    if (s->gz && !strchr(buf, '\n') && gzip_error(s->gz)) // half a line
+    if (!strchr(buf, '\n') && gzip_error(s->gz)) // half a line
         return gzip_error(s->gz);
-    if (!s->gz) {
-        const char *stop =
-            s->text < s->end ? memchr(s->text, '\n', (size_t)(s->end - s->text)) : NULL;
-        n = (size_t)((stop ? stop + 1 : s->end) - s->text);
-        if (!n)
-            return 0;
-        if (n >= LINE_MAX_BYTES)
-            n = LINE_MAX_BYTES - 1;
-        memcpy(buf, s->text, n);
-        buf[n] = 0;
-        s->text += n;
-    }
     s->line++;
     n = strlen(buf);
     s->bytes += n;
@@ -311,20 +298,6 @@ static int read_columns(struct source *s, struct acl_lines *l, char *why, size_t
 
 // --- sets ----------------------------------------------------------------------------------------
 
-int acl_member_parse(const char *text, struct acl_prefix *p)
-{
-    struct prefix x;
-
-    if (prefix_parse(text, &x, true))
-        return -EINVAL;
-    prefix_canon(&x);
-    memset(p, 0, sizeof *p);
-    memcpy(p->addr, x.b, x.family == IP4 ? 4 : 16);
-    p->len = x.len;
-    p->family = x.family;
-    return 0;
-}
-
 static int read_members(struct source *s, struct acl_members *m, char *why, size_t why_size)
 {
     char buf[LINE_MAX_BYTES];
@@ -332,12 +305,12 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
 
     while ((r = next_line(s, buf)) > 0) {
         char *word = buf + strspn(buf, " \t");
-        struct acl_prefix p;
+        struct prefix p;
 
         word[strcspn(word, " \t,;#")] = 0;
         if (!*word)
             continue;
-        if (acl_member_parse(word, &p)) {
+        if (prefix_parse(word, &p, true)) {
             char said[160];
             snprintf(said, sizeof said,
                      "invalid prefix '%.60s', expected a prefix such as 192.0.2.0/24 or "
@@ -355,14 +328,9 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
     return r ? read_failed(s, r, why, why_size) : 0;
 }
 
-int acl_member_compare(const void *a, const void *b)
+static int compare_members(const void *a, const void *b)
 {
-    const struct acl_prefix *p = a, *q = b;
-    int d = p->family - q->family;
-
-    if (!d)
-        d = memcmp(p->addr, q->addr, sizeof p->addr);
-    return d ? d : p->len - q->len;
+    return prefix_compare(a, b);
 }
 
 void acl_members_sort(struct acl_members *m)
@@ -371,9 +339,9 @@ void acl_members_sort(struct acl_members *m)
 
     if (m->item.n < 2)
         return;
-    qsort(m->item.item, m->item.n, sizeof *m->item.item, acl_member_compare);
+    qsort(m->item.item, m->item.n, sizeof *m->item.item, compare_members);
     for (size_t i = 0; i < m->item.n; i++)
-        if (!n || acl_member_compare(&m->item.item[n - 1], &m->item.item[i]))
+        if (!n || !prefix_equal(&m->item.item[n - 1], &m->item.item[i]))
             m->item.item[n++] = m->item.item[i];
     m->item.n = n;
 }
@@ -434,21 +402,15 @@ static bool ends_with(const char *s, const char *end)
     return n >= m && !strcmp(s + n - m, end);
 }
 
-static int read_any_rules(struct source *s, struct acl_lines *l, char *why, size_t why_size)
-{
-    bool csv = ends_with(s->name, ".csv") || ends_with(s->name, ".csv.gz");
-
-    return csv ? read_columns(s, l, why, why_size) : read_rules(s, l, why, why_size);
-}
-
 int acl_file_rules(const char *path, struct acl_lines *l, char *why, size_t why_size)
 {
+    bool csv = ends_with(path, ".csv") || ends_with(path, ".csv.gz");
     struct source s;
     int r = open_source(&s, path, why, why_size);
 
     if (r)
         return r;
-    r = read_any_rules(&s, l, why, why_size);
+    r = csv ? read_columns(&s, l, why, why_size) : read_rules(&s, l, why, why_size);
     gzclose(s.gz);
     return r;
 }
@@ -463,18 +425,4 @@ int acl_file_members(const char *path, struct acl_members *m, char *why, size_t 
     r = read_members(&s, m, why, why_size);
     gzclose(s.gz);
     return r;
-}
-
-int acl_text_rules(const char *name, const char *text, size_t n, struct acl_lines *l, char *why,
-                   size_t why_size)
-{
-    return read_any_rules(&(struct source){.name = name, .text = text, .end = text + n}, l, why,
-                          why_size);
-}
-
-int acl_text_members(const char *name, const char *text, size_t n, struct acl_members *m, char *why,
-                     size_t why_size)
-{
-    return read_members(&(struct source){.name = name, .text = text, .end = text + n}, m, why,
-                        why_size);
 }

@@ -17,7 +17,7 @@
 #define ACL_MEMBERS_MAX (1u << 22)
 
 struct acl_members {
-    VEC(struct acl_prefix) item;
+    VEC(struct prefix) item;
 };
 
 // Append the file's content. 0, or -errno with "FILE:LINE: error" in why; then discard the appended
@@ -34,15 +34,6 @@ struct acl_file_sign acl_file_sign(const char *path); // "" = none
 // known, and equal
 bool acl_file_same(const struct acl_file_sign *a, const struct acl_file_sign *b);
 
-// Parses a member. 0 or -EINVAL. Bits beyond the prefix length are ignored.
-int acl_member_parse(const char *text, struct acl_prefix *p);
 void acl_members_sort(struct acl_members *m); // and removes duplicates
-int acl_member_compare(const void *a, const void *b); // of struct acl_prefix, for qsort
-
-// For tests: the same from memory.
-int acl_text_rules(const char *name, const char *text, size_t n, struct acl_lines *l, char *why,
-                   size_t why_size);
-int acl_text_members(const char *name, const char *text, size_t n, struct acl_members *m, char *why,
-                     size_t why_size);
 
 #endif

@@ -27,7 +27,7 @@ struct parse {
     unsigned n, i; // i: the next word
     struct acl_rule r;
     struct acl_more more;
-    bool has_more, has_port, has_type, has_flags;
+    bool has_port;
     uint8_t verb;
     char *why;
     size_t why_size;
@@ -43,20 +43,20 @@ __attribute__((format(printf, 2, 3))) static bool line_error(struct parse *p, co
     return false;
 }
 
-// The next word, described by `what`; NULL: there is none, and the error is written.
-static const char *next_word(struct parse *p, const char *what)
+// The next word; NULL: there is none, and the error is written. `expected`: for the error.
+static const char *next_word(struct parse *p, const char *expected)
 {
     if (p->i < p->n)
         return p->word[p->i++];
-    line_error(p, "the line ends too early, expected %s", what);
+    line_error(p, "the line ends too early, expected %s", expected);
     return NULL;
 }
 
-// A number after the last word. `unit`: for the error, " (kbit/s)".
-static bool next_number(struct parse *p, const char *what, uint64_t min, uint64_t max,
+// A number after the last word. `expected`, `unit`: for errors, "a rate in kbit/s", " (kbit/s)".
+static bool next_number(struct parse *p, const char *expected, uint64_t min, uint64_t max,
                         const char *unit, uint64_t *v)
 {
-    const char *name = p->word[p->i - 1], *s = next_word(p, what);
+    const char *name = p->word[p->i - 1], *s = next_word(p, expected);
 
     return s && (!text_parse_u64(s, min, max, v) ||
                  line_error(p, "'%s' is '%.40s', expected %" PRIu64 "..%" PRIu64 "%s", name, s, min,
@@ -108,21 +108,23 @@ static bool is_name(const char *s)
            !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-:")];
 }
 
-// what: "the name of …"
-static const char *next_name(struct parse *p, const char *what)
+// `thing`: for errors, "an address set".
+static const char *next_name(struct parse *p, const char *thing)
 {
-    const char *s = next_word(p, what);
+    char name[40];
 
+    snprintf(name, sizeof name, "the name of %s", thing);
+    const char *s = next_word(p, name);
     if (!s || is_name(s))
         return s;
-    line_error(p, "invalid %s '%.40s', expected up to %u letters, digits, '_', '.' or '-'",
-               what + strlen("the "), s, ACL_NAME_MAX - 1);
+    line_error(p, "invalid name of %s '%.40s', expected up to %u letters, digits, '_', '.' or '-'",
+               thing, s, ACL_NAME_MAX - 1);
     return NULL;
 }
 
 static bool read_set(struct parse *p, struct acl_side *side)
 {
-    const char *s = next_name(p, "the name of an address set");
+    const char *s = next_name(p, "an address set");
     int i = s ? acl_lines_set(p->l, s) : -1;
 
     if (s && i < 0)
@@ -210,7 +212,6 @@ static bool read_to(struct parse *p)
 static bool read_established(struct parse *p)
 {
     p->r.tcp_any = 0x14; // ACK, RST
-    p->has_flags = true;
     return true;
 }
 
@@ -234,7 +235,6 @@ static bool read_flags(struct parse *p)
         p->r.tcp_mask |= (uint8_t)w->number;
         p->r.tcp_value |= *f == '!' ? 0 : (uint8_t)w->number;
     }
-    p->has_flags = true;
     return true;
 }
 
@@ -261,7 +261,6 @@ static bool read_icmp_type(struct parse *p)
     p->r.sport[0] = p->r.sport[1] = (uint16_t)type;
     if (slash)
         p->r.dport[0] = p->r.dport[1] = (uint16_t)code;
-    p->has_type = true;
     return true;
 }
 
@@ -302,7 +301,7 @@ static bool read_log(struct parse *p)
     }
     p->more.extra |= ACL_LOG;
     p->more.log_every = (uint16_t)v;
-    return p->has_more = true;
+    return true;
 }
 
 static bool read_police(struct parse *p)
@@ -313,7 +312,6 @@ static bool read_police(struct parse *p)
         return false;
     p->more.police_kbps = (uint32_t)v;
     p->more.extra |= ACL_POLICE;
-    p->has_more = true;
     if (!next_is(p, "burst"))
         return true;
     p->i++;
@@ -325,13 +323,13 @@ static bool read_police(struct parse *p)
 
 static bool read_mirror(struct parse *p)
 {
-    const char *s = next_name(p, "the name of a mirror session");
+    const char *s = next_name(p, "a mirror session");
 
     if (!s)
         return false;
     snprintf(p->more.mirror, sizeof p->more.mirror, "%s", s);
     p->more.extra |= ACL_MIRROR;
-    return p->has_more = true;
+    return true;
 }
 
 static bool is_link_local_or_group(const struct ip_addr *a)
@@ -355,7 +353,6 @@ static bool read_redirect(struct parse *p)
             "as 192.0.2.1 or 2001:db8::1",
             s);
     p->more.extra |= ACL_REDIRECT;
-    p->has_more = true;
     return families_narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
 }
 
@@ -367,13 +364,12 @@ static bool read_class(struct parse *p)
         return false;
     p->more.class = (uint8_t)v;
     p->more.extra |= ACL_CLASS;
-    return p->has_more = true;
+    return true;
 }
 
 static bool read_remark(struct parse *p)
 {
     p->more.extra |= ACL_REMARK;
-    p->has_more = true;
     return read_codepoint(p, &p->more.remark_dscp);
 }
 
@@ -387,7 +383,7 @@ static bool read_description(struct parse *p)
         return line_error(p, "'description' has %zu bytes, expected at most %u", strlen(s),
                           ACL_DESCRIPTION_MAX - 1);
     snprintf(p->more.description, sizeof p->more.description, "%s", s);
-    return p->has_more = true;
+    return true;
 }
 
 // --- a line --------------------------------------------------------------------------------------
@@ -474,9 +470,10 @@ static bool rule_check(struct parse *p)
 
     if (p->has_port && !carries) // ICMP keeps type and code in these fields
         return line_error(p, "'port' needs the protocol tcp, udp, sctp or udplite");
-    if (p->has_flags && (r->proto_any || r->proto != 6))
+    const bool flags = r->tcp_mask || r->tcp_any;
+    if (flags && (r->proto_any || r->proto != 6))
         return line_error(p, "'established' and 'tcp-flags' need the protocol tcp");
-    if ((has_ports(r) || p->has_flags || p->has_type) && r->part == ACL_LATER)
+    if ((has_ports(r) || flags) && r->part == ACL_LATER)
         return line_error(p, "'fragments' matches later fragments, which carry no ports, flags or "
                              "types: remove one of the two");
     for (unsigned i = 0; i < sizeof with_permit / sizeof *with_permit; i++)
@@ -500,10 +497,11 @@ int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t 
         l->n_sets = sets;
         return -EINVAL;
     }
-    if (p.has_more)
+    bool more = p.more.extra || p.more.description[0];
+    if (more)
         *vec_push(&l->more) = p.more;
     *vec_push(&l->rule) = p.r;
-    *vec_push(&l->how) = (struct acl_how){
-        .verb = p.verb, .more = p.has_more ? (uint32_t)l->more.n : 0, .line = line};
+    *vec_push(&l->how) =
+        (struct acl_how){.verb = p.verb, .more = more ? (uint32_t)l->more.n : 0, .line = line};
     return 0;
 }

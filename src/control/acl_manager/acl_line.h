@@ -48,6 +48,12 @@ struct acl_lines {
     unsigned n_sets;
 };
 
+// The options of rule i; NULL = none.
+static inline const struct acl_more *acl_lines_more(const struct acl_lines *l, size_t i)
+{
+    return l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL;
+}
+
 void acl_lines_free(struct acl_lines *l);
 // Appends all of `from`; sets that are already in `to` keep their indexes. 0, or -ENOSPC: too many
 // sets.

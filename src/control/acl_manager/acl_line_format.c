@@ -62,17 +62,11 @@ int acl_lines_copy(struct acl_lines *to, const struct acl_lines *from)
 
 // --- order ---------------------------------------------------------------------------------------
 
-struct line_place {
-    uint32_t number, index;
-};
-
-static int compare_places(const void *pa, const void *pb)
+static int compare_places(const void *x, const void *y)
 {
-    const struct line_place *a = pa, *b = pb;
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
 
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    return (a > b) - (a < b);
 }
 
 static bool is_sorted(const struct acl_lines *l)
@@ -83,15 +77,15 @@ static bool is_sorted(const struct acl_lines *l)
     return true;
 }
 
-static void reorder(struct acl_lines *l, const struct line_place *place)
+static void reorder(struct acl_lines *l, const uint64_t *place)
 {
     struct acl_rule *rule = malloc(l->rule.n * sizeof *rule);
     struct acl_how *how = malloc(l->rule.n * sizeof *how);
 
     bug_on(!rule || !how);
     for (size_t i = 0; i < l->rule.n; i++) {
-        rule[i] = l->rule.item[place[i].index];
-        how[i] = l->how.item[place[i].index];
+        rule[i] = l->rule.item[(uint32_t)place[i]];
+        how[i] = l->how.item[(uint32_t)place[i]];
     }
     free(l->rule.item);
     free(l->how.item);
@@ -102,7 +96,7 @@ static void reorder(struct acl_lines *l, const struct line_place *place)
 
 int acl_lines_sort(struct acl_lines *l, size_t *which)
 {
-    struct line_place *place;
+    uint64_t *place; // number << 32 | index
     int r = 0;
 
     if (is_sorted(l))
@@ -110,12 +104,12 @@ int acl_lines_sort(struct acl_lines *l, size_t *which)
     place = malloc(l->rule.n * sizeof *place);
     bug_on(!place);
     for (size_t i = 0; i < l->rule.n; i++)
-        place[i] = (struct line_place){l->rule.item[i].number, (uint32_t)i};
+        place[i] = (uint64_t)l->rule.item[i].number << 32 | i;
     qsort(place, l->rule.n, sizeof *place, compare_places);
     for (size_t i = 1; i < l->rule.n && !r; i++) {
-        if (place[i - 1].number != place[i].number)
+        if (place[i - 1] >> 32 != place[i] >> 32)
             continue;
-        *which = place[i].index;
+        *which = (uint32_t)place[i];
         r = -EEXIST;
     }
     if (!r)
@@ -126,19 +120,25 @@ int acl_lines_sort(struct acl_lines *l, size_t *which)
 
 // --- text ----------------------------------------------------------------------------------------
 
+static void put_word(const struct acl_word *table, uint16_t number, struct text *t)
+{
+    const char *name = acl_word_name(table, number);
+
+    if (name)
+        text_printf(t, "%s", name);
+    else
+        text_printf(t, "%u", number);
+}
+
 static void put_protocol(const struct acl_rule *r, struct text *t)
 {
-    const char *name = r->proto_any ? NULL : acl_word_name(acl_protocols, r->proto);
-
     if (r->proto_any)
         text_printf(t, "%s",
                     r->families == ACL_IP4 && !r->src.len && !r->dst.len   ? "ipv4"
                     : r->families == ACL_IP6 && !r->src.len && !r->dst.len ? "ipv6"
                                                                            : "ip");
-    else if (name)
-        text_printf(t, "%s", name);
     else
-        text_printf(t, "%u", r->proto);
+        put_word(acl_protocols, r->proto, t);
 }
 
 static void put_port(const uint16_t port[2], struct text *t)
@@ -190,27 +190,19 @@ static void put_flags(const struct acl_rule *r, struct text *t)
 
 static void put_type(const struct acl_rule *r, struct text *t)
 {
-    const char *name =
-        acl_word_name(r->proto == 58 ? acl_icmp6_types : acl_icmp_types, r->sport[0]);
-
     if (r->sport[0] == 0 && r->sport[1] == 65535)
         return;
+    text_printf(t, " icmp-type ");
     if (r->dport[0] == r->dport[1])
-        text_printf(t, " icmp-type %u/%u", r->sport[0], r->dport[0]);
-    else if (name)
-        text_printf(t, " icmp-type %s", name);
+        text_printf(t, "%u/%u", r->sport[0], r->dport[0]);
     else
-        text_printf(t, " icmp-type %u", r->sport[0]);
+        put_word(r->proto == 58 ? acl_icmp6_types : acl_icmp_types, r->sport[0], t);
 }
 
 static void put_dscp(const char *word, uint8_t dscp, struct text *t)
 {
-    const char *name = acl_word_name(acl_dscps, dscp);
-
-    if (name)
-        text_printf(t, " %s %s", word, name);
-    else
-        text_printf(t, " %s %u", word, dscp);
+    text_printf(t, " %s ", word);
+    put_word(acl_dscps, dscp, t);
 }
 
 static void put_quoted(const char *s, struct text *t)

@@ -27,8 +27,7 @@ static struct event *tidy_event, *look_event;
 static enum { IDLE, PREPARING, READY } change_state;
 static struct acl_change *current_change;
 static struct preparing *current_preparing;
-static struct { // of the state in force; control reads it without waiting for a build
-    struct acl_desired *wanted;
+static struct { // of the state in force
     struct acl_sizes sizes;
     unsigned version;
 } in_force;
@@ -112,8 +111,7 @@ struct preparing {
     struct acl_desired *wanted;
     char set[ACL_NAME_MAX], list[ACL_NAME_MAX];
     bool sets, lists;
-    void (*done)(void *ctx, int result, const char *why);
-    void *ctx;
+    void (*done)(int result, const char *why);
     struct acl_change *change;
     struct text why;
     bool dropped; // a later change took precedence
@@ -130,7 +128,6 @@ static struct preparing *preparing_new(const struct acl_prepare_request *ask)
     snprintf(p->set, sizeof p->set, "%s", ask->set ? ask->set : "");
     snprintf(p->list, sizeof p->list, "%s", ask->list ? ask->list : "");
     p->done = ask->done;
-    p->ctx = ask->ctx;
     return p;
 }
 
@@ -160,7 +157,7 @@ static void preparing_done(void *arg)
         current_change = p->change;
         change_state = current_change ? READY : IDLE;
     }
-    p->done(p->ctx, p->dropped ? -EAGAIN : current_change ? 0 : -EINVAL, text_str(&p->why));
+    p->done(p->dropped ? -EAGAIN : current_change ? 0 : -EINVAL, text_str(&p->why));
     preparing_free(p);
 }
 
@@ -307,8 +304,6 @@ void acl_manager_undo(void)
 static void keep_sizes(struct acl_change *c)
 {
     acl_sizes_free(&in_force.sizes);
-    acl_desired_put(in_force.wanted);
-    in_force.wanted = acl_desired_get(c->wanted);
     in_force.sizes = c->sizes;
     c->sizes = (struct acl_sizes){0};
     in_force.version++;
@@ -324,7 +319,7 @@ static const struct acl_sizes *sizes_of(const struct acl_desired **wanted)
     bool ready = change_state == READY;
 
     thread_must_be(ROLE_CONTROL);
-    *wanted = ready ? current_change->wanted : in_force.wanted;
+    *wanted = ready ? current_change->wanted : acl_active.wanted; // written while control waits
     return ready ? &current_change->sizes : &in_force.sizes;
 }
 
@@ -374,6 +369,4 @@ void acl_manager_stop(void)
     manager_stop(&manager);
     change_state = IDLE;
     acl_sizes_free(&in_force.sizes);
-    acl_desired_put(in_force.wanted);
-    in_force.wanted = NULL;
 }

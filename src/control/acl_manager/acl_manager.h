@@ -28,8 +28,7 @@ void acl_manager_stop(void);
 struct acl_prepare_request {
     const struct acl_desired *wanted;
     const char *set, *list;
-    void (*done)(void *ctx, int result, const char *why);
-    void *ctx;
+    void (*done)(int result, const char *why);
 };
 int acl_manager_prepare(const struct acl_prepare_request *ask);
 // The same, but waits; discards a change that is being prepared or ready. For the start, and for

@@ -59,17 +59,15 @@ static bool memory_fits(struct prepare *p, const char *what, const char *name, u
 {
     uint64_t limit = p->w->memory_bytes;
 
-    if (p->bytes + need > limit) {
-        report_error(
-            p,
-            "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are "
-            "in use; 'set acl-limit memory %u' is enough",
-            what, name, mib_of_bytes(need), mib_of_bytes(p->bytes), mib_of_bytes(limit),
-            mib_of_bytes(p->bytes + need));
-        return false;
-    }
-    p->bytes += need;
-    return true;
+    if (p->bytes + need <= limit)
+        return true;
+    report_error(
+        p,
+        "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are "
+        "in use; 'set acl-limit memory %u' is enough",
+        what, name, mib_of_bytes(need), mib_of_bytes(p->bytes), mib_of_bytes(limit),
+        mib_of_bytes(p->bytes + need));
+    return false;
 }
 
 static bool time_fits(struct prepare *p, const char *name, size_t n)
@@ -88,7 +86,7 @@ static bool time_fits(struct prepare *p, const char *name, size_t n)
 
 // --- sets ----------------------------------------------------------------------------------------
 
-static int member_append(void *ctx, const struct acl_prefix *m)
+static int member_append(void *ctx, const struct prefix *m)
 {
     *vec_push(&((struct acl_members *)ctx)->item) = *m;
     return 0;
@@ -96,8 +94,7 @@ static int member_append(void *ctx, const struct acl_prefix *m)
 
 static void members_of(const struct acl_set *s, struct acl_members *m)
 {
-    acl_set_walk(s, 4, member_append, m);
-    acl_set_walk(s, 6, member_append, m);
+    acl_set_walk(s, member_append, m);
     acl_members_sort(m);
 }
 
@@ -124,7 +121,7 @@ static void compare_members(const struct acl_members *old, const struct acl_memb
     while (i < old->item.n || j < new->item.n) {
         int d = i == old->item.n   ? 1
                 : j == new->item.n ? -1
-                                   : acl_member_compare(&old->item.item[i], &new->item.item[j]);
+                                   : prefix_compare(&old->item.item[i], &new->item.item[j]);
 
         if (d < 0)
             *vec_push(&del->item) = old->item.item[i];
@@ -142,13 +139,15 @@ static struct acl_set *build_set(struct prepare *p, const char *name, const stru
     int r;
 
     vec_foreach (&m->item, i)
-        n4 += i->family == 4;
+        n4 += i->family == IP4;
     if (!memory_fits(p, "address-set", name, acl_set_need(n4, m->item.n - n4)))
         return NULL;
     s = acl_set_new(p->w->memory_bytes);
-    r = s ? acl_set_load(s, m->item.item, m->item.n) : -errno;
-    if (!r)
+    r = s ? acl_set_change(s, NULL, 0, m->item.item, m->item.n, NULL) : -errno;
+    if (!r) {
+        p->bytes += acl_set_need(n4, m->item.n - n4);
         return s;
+    }
     report_error(p, "address-set %s: no memory for %zu members: %s", name, m->item.n, strerror(-r));
     acl_set_free(s);
     return NULL;
@@ -215,11 +214,9 @@ static bool file_is_as_read(const struct prepare *p, const struct acl_desired_li
            !is_reread(p->again->list, w->name) && acl_file_same(&held->build->file, now);
 }
 
-// All desired rules, sorted. Sets keep the indexes that they have in the list in force. `file_of`:
-// take the file's rules from the list in force, as the rules that this configuration did not have;
-// NULL: read the file.
+// All desired rules, sorted. Sets keep the indexes that they have in the list in force, if there is
+// room for them.
 static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
-                          const struct acl_desired_list *file_of,
                           const struct acl_active_list *held, struct acl_lines *l)
 {
     char why[400];
@@ -232,30 +229,20 @@ static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
     if (acl_lines_copy(l, &w->rules)) {
         l->n_sets = 0;
         acl_lines_copy(l, &w->rules);
-        file_of = NULL;
     }
-    if (held && l->n_sets < held->build->n_sets) // its rules use other indexes
-        file_of = NULL;
     size_t own = l->rule.n;
-    if (file_of)
-        acl_diff_keep_file_rules(file_of, held->build, l);
-    else if (w->file[0] && acl_file_rules(w->file, l, why, sizeof why)) {
+    if (w->file[0] && acl_file_rules(w->file, l, why, sizeof why)) {
         report_error(p, "acl %s: %s", w->name, why);
         return false;
     }
-    if (acl_lines_sort(l, &at)) {
-        if (file_of) { // read it, to name the line
-            acl_lines_free(l);
-            return desired_rules(p, w, NULL, held, l);
-        }
-        if (at < own)
-            report_error(p, "acl %s: rule %u appears twice", w->name, l->rule.item[at].number);
-        else
-            report_error(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file,
-                         l->how.item[at].line, l->rule.item[at].number);
-        return false;
-    }
-    return true;
+    if (!acl_lines_sort(l, &at))
+        return true;
+    if (at < own)
+        report_error(p, "acl %s: rule %u appears twice", w->name, l->rule.item[at].number);
+    else
+        report_error(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file,
+                     l->how.item[at].line, l->rule.item[at].number);
+    return false;
 }
 
 // Finds the sets that the rules name; *another: some set differs from the list's present one.
@@ -284,10 +271,9 @@ static void change_in_place(struct acl_list_change *x, const struct acl_lines *l
     x->adds = d->comes;
     x->file = b->file;
     if (d->comes) {
-        const struct acl_how *how = &l->how.item[d->added];
-        more = how->more ? &l->more.item[how->more - 1] : NULL;
+        more = acl_lines_more(l, d->added);
         x->rule = l->rule.item[d->added];
-        x->verb = how->verb;
+        x->verb = l->how.item[d->added].verb;
     } else {
         uint32_t slot = acl_slot_of(b->content->rules, d->gone);
         more = acl_build_more(b, slot);
@@ -312,16 +298,24 @@ static bool build_list(struct prepare *p, const struct acl_desired_list *w,
         return false;
     progress_begin(&work, n * acl_active.ns_per_rule, "acl_manager: building: acl=%s rules=%zu",
                w->name, n);
-    x->fresh = acl_build_new(l, set, w->otherwise, p->w->memory_bytes, why, sizeof why);
+    x->fresh = acl_build_new(l, set, w->otherwise, why, sizeof why);
     progress_end(&work,
              x->fresh ? "acl_manager: built: acl=%s rules=%zu"
                       : "acl_manager: not built: acl=%s rules=%zu",
              w->name, n);
-    if (!x->fresh)
+    if (!x->fresh) {
         report_error(p, "acl %s: %s", w->name, why);
-    else if (n >= RULES_MEASURED)
+        return false;
+    }
+    if (n >= RULES_MEASURED)
         acl_active.ns_per_rule = (clock_now_ns() - work.since_ns) / n;
-    return x->fresh;
+    uint64_t bytes = acl_build_bytes(x->fresh); // the estimate may have been too low
+    if (!memory_fits(p, "acl", w->name, bytes)) {
+        acl_build_free(x->fresh);
+        return false;
+    }
+    p->bytes += bytes;
+    return true;
 }
 
 static void prepare_rules(struct prepare *p, const struct acl_desired_list *w,
@@ -432,13 +426,12 @@ static void prepare_list(struct prepare *p, const struct acl_desired_list *w)
         return;
     }
     struct acl_file_sign file = acl_file_sign(w->file);
-    const struct acl_desired_list *file_of = file_is_as_read(p, w, was, held, &file) ? was : NULL;
-    if (file_of && prepare_single_rule(p, w, was, held))
+    if (file_is_as_read(p, w, was, held, &file) && prepare_single_rule(p, w, was, held))
         return;
     struct progress work;
-    progress_begin(&work, file_of ? 0 : file.bytes * READ_BYTE_NS,
-               "acl_manager: reading: acl=%s file=%s", w->name, LOG_VALUE(w->file));
-    bool right = desired_rules(p, w, file_of, held, &l);
+    progress_begin(&work, file.bytes * READ_BYTE_NS, "acl_manager: reading: acl=%s file=%s",
+                   w->name, LOG_VALUE(w->file));
+    bool right = desired_rules(p, w, held, &l);
     progress_end(&work, "acl_manager: read: acl=%s rules=%zu", w->name, l.rule.n);
     if (right && mirrors_exist(p, w->name, l.more.item, l.more.n))
         prepare_rules(p, w, held, &file, &l);
@@ -453,8 +446,9 @@ static uint64_t rules_after(const struct acl_change *c, const char *name)
 
     vec_foreach (&c->list, x)
         if (!strcmp(x->name, name))
-            return x->fresh ? x->fresh->number.n : l->build->number.n + (x->adds ? 1 : -1ull);
-    return l ? l->build->number.n : 0;
+            return x->fresh ? acl_build_order(x->fresh)->n
+                            : acl_build_order(l->build)->n + (x->adds ? 1 : -1ull);
+    return l ? acl_build_order(l->build)->n : 0;
 }
 
 static uint64_t members_of_set(const struct acl_set *s)

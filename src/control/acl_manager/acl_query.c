@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_query.c - answers queries about access lists and address sets in force (acl_query.h)
 //
-// All are answered at once, except for the query in acl_query_lint.c.
+// All are answered at once, except for the one in acl_query_lint.c.
 #include "acl_manager/acl_query.h"
 
 #include <errno.h>
@@ -10,78 +10,24 @@
 
 #include "acl/set.h"
 #include "acl_manager/acl_active.h"
+#include "base/clock.h"
 #include "core/mailbox.h"
 #include "core/manager.h"
 
 struct question {
-    void (*answer)(struct question *q); // runs on acl_manager
+    enum acl_query_kind kind;
+    struct acl_query ask;
     acl_query_done done;
     void *ctx;
-    char name[ACL_NAME_MAX];
-    bool all;
-    uint32_t from, max;
-    VEC(struct ip_addr) address;
-    struct acl_members del, add;
+    uint64_t since_ns;
+    bool goes_on;      // the answer takes another call
     struct text lines; // text of rule rows
     struct acl_answer a;
 };
 
-static void question_free(struct question *q)
-{
-    vec_free(&q->address);
-    vec_free(&q->del.item);
-    vec_free(&q->add.item);
-    text_free(&q->lines);
-    vec_free(&q->a.list);
-    vec_free(&q->a.set);
-    vec_free(&q->a.rule);
-    vec_free(&q->a.counter);
-    vec_free(&q->a.found);
-    free(q);
-}
-
-static void question_deliver(void *arg)
-{
-    struct question *q = arg;
-
-    q->done(q->ctx, &q->a);
-    question_free(q);
-}
-
-static void question_run(void *arg)
-{
-    struct question *q = arg;
-
-    thread_must_be(ROLE_ACL_MANAGER);
-    q->answer(q);
-    manager_reply(question_deliver, q);
-}
-
-static struct question *question_new(const char *name, acl_query_done done, void *ctx)
-{
-    struct question *q = calloc(1, sizeof *q);
-
-    bug_on(!q);
-    q->done = done;
-    q->ctx = ctx;
-    q->all = !name || !*name;
-    strncpy(q->name, name ? name : "", sizeof q->name - 1);
-    return q;
-}
-
-static int question_post(struct question *q, void (*fn)(struct question *q))
-{
-    thread_must_be(ROLE_CONTROL);
-    q->answer = fn;
-    int r = mailbox_post(ROLE_ACL_MANAGER, question_run, q);
-    if (r)
-        question_free(q);
-    return r;
-}
-
 static struct acl_active_list *question_list(struct question *q)
 {
-    struct acl_active_list *l = acl_active_list_find(q->name);
+    struct acl_active_list *l = acl_active_list_find(q->ask.name);
 
     if (!l)
         q->a.result = -ENOENT;
@@ -90,11 +36,17 @@ static struct acl_active_list *question_list(struct question *q)
 
 static struct acl_active_set *question_set(struct question *q)
 {
-    struct acl_active_set *s = acl_active_set_find(q->name);
+    struct acl_active_set *s = acl_active_set_find(q->ask.name);
 
     if (!s)
         q->a.result = -ENOENT;
     return s;
+}
+
+// Is it about this list or set?
+static bool asks_for(const struct question *q, const char *name)
+{
+    return !q->ask.name[0] || !strcmp(name, q->ask.name);
 }
 
 // --- lists and sets ------------------------------------------------------------------------------
@@ -116,9 +68,9 @@ static struct acl_list_row *list_row_new(struct question *q, const struct acl_ac
     row->otherwise = l->build->otherwise;
     row->bytes = acl_build_bytes(l->build);
     row->changed_ns = l->changed_ns;
-    row->unmatched = acl_build_hits(l->build, NULL);
+    row->unmatched = acl_build_hits(l->build, ACL_MISS);
     memcpy(row->total, acl_build_totals_lately(l->build), sizeof row->total);
-    row->rules = (uint32_t)l->build->number.n;
+    row->rules = (uint32_t)acl_build_order(l->build)->n;
     return row;
 }
 
@@ -126,7 +78,6 @@ static void list_row_fill(struct question *q, const struct acl_active_list *l)
 {
     struct acl_list_row *row = list_row_new(q, l);
     struct acl_stats size;
-    uint32_t slot;
 
     acl_build_sample_hits(l->build, 0, 0, acl_last_hit_now_s());
     row->unmatched_s = seconds_since_hit(l->build, ACL_MISS, acl_last_hit_now_s());
@@ -134,8 +85,8 @@ static void list_row_fill(struct question *q, const struct acl_active_list *l)
     row->reader_bytes = size.bytes;
     row->build_ns = l->build->build_ns;
     acl_cost(l->build->content->rules, &row->cost);
-    vec_foreach (&l->build->number, number) {
-        struct acl_hits n = acl_build_hits(l->build, acl_build_rule(l->build, *number, &slot));
+    vec_foreach (acl_build_order(l->build), place) {
+        struct acl_hits n = acl_build_hits(l->build, (uint32_t)*place);
         row->matched.packets += n.packets;
         row->matched.bytes += n.bytes;
     }
@@ -144,7 +95,7 @@ static void list_row_fill(struct question *q, const struct acl_active_list *l)
 static void answer_lists(struct question *q)
 {
     vec_foreach (&acl_active.list, l)
-        if (q->all || !strcmp(l->name, q->name))
+        if (asks_for(q, l->name))
             list_row_fill(q, l);
 }
 
@@ -153,7 +104,7 @@ static void answer_sets(struct question *q)
     struct acl_set_stats n;
 
     vec_foreach (&acl_active.set, s) {
-        if (!q->all && strcmp(s->name, q->name))
+        if (!asks_for(q, s->name))
             continue;
         struct acl_set_row *row = vec_push(&q->a.set);
         acl_set_stats(s->set, &n);
@@ -168,7 +119,7 @@ static void counter_rows_add(struct question *q, const struct acl_active_list *l
 {
     const struct acl_desired_list *w = acl_desired_list_find(acl_active.wanted, l->name);
     const struct acl_build *b = l->build;
-    uint32_t list = (uint32_t)q->a.list.n, slot;
+    uint32_t list = (uint32_t)q->a.list.n;
 
     list_row_new(q, l);
     if (!w)
@@ -177,10 +128,10 @@ static void counter_rows_add(struct question *q, const struct acl_active_list *l
     vec_foreach (&w->rules.rule, wanted) {
         if (q->a.counter.n == ACL_COUNTED_MAX)
             return;
-        const struct acl_rule *r = acl_build_rule(b, wanted->number, &slot);
-        if (r)
+        uint32_t slot = acl_slot_of(b->content->rules, wanted->number);
+        if (slot != ACL_MISS)
             *vec_push(&q->a.counter) = (struct acl_counter_row){
-                list, r->number, b->content->action[slot].verb, acl_build_hits(b, r)};
+                list, wanted->number, b->content->action[slot].verb, acl_build_hits(b, slot)};
     }
 }
 
@@ -189,21 +140,6 @@ static void answer_counters(struct question *q)
     vec_foreach (&acl_active.list, l)
         counter_rows_add(q, l);
     answer_sets(q);
-}
-
-int acl_query_lists(const char *name, acl_query_done done, void *ctx)
-{
-    return question_post(question_new(name, done, ctx), answer_lists);
-}
-
-int acl_query_sets(const char *name, acl_query_done done, void *ctx)
-{
-    return question_post(question_new(name, done, ctx), answer_sets);
-}
-
-int acl_query_counters(acl_query_done done, void *ctx)
-{
-    return question_post(question_new(NULL, done, ctx), answer_counters);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
@@ -216,50 +152,37 @@ static void answer_rules(struct question *q)
     if (!l)
         return;
     struct acl_build *b = l->build;
-    q->a.rules = b->number.n;
-    while (i < b->number.n && b->number.item[i] < q->from)
+    const struct acl_order *o = acl_build_order(b);
+    q->a.rules = o->n;
+    while (i < o->n && o->item[i] >> 32 < q->ask.from)
         i++;
-    acl_build_sample_hits(b, i, q->max, acl_last_hit_now_s());
-    for (; i < b->number.n && q->a.rule.n < q->max; i++) {
-        uint32_t slot;
-        const struct acl_rule *r = acl_build_rule(b, b->number.item[i], &slot);
+    acl_build_sample_hits(b, i, q->ask.max, acl_last_hit_now_s());
+    for (; i < o->n && q->a.rule.n < q->ask.max; i++) {
+        uint32_t slot = (uint32_t)o->item[i];
+        const struct acl_rule *r = acl_rule_of(b->content->rules, slot);
 
         acl_line_format(r, b->content->action[slot].verb, acl_build_more(b, slot),
                         (const char(*)[ACL_NAME_MAX])b->set_name, &q->lines);
         text_append(&q->lines, "", 1);
         *vec_push(&q->a.rule) =
             (struct acl_rule_row){.number = r->number,
-                                  .hits = acl_build_hits(b, r),
+                                  .hits = acl_build_hits(b, slot),
                                   .last_s = seconds_since_hit(b, slot, acl_last_hit_now_s())};
     }
-    q->a.next = i < b->number.n ? b->number.item[i] : 0;
+    q->a.next = i < o->n ? (uint32_t)(o->item[i] >> 32) : 0;
     vec_foreach (&q->a.rule, row) { // now that the text does not move any more
         row->line = strchr(q->lines.s + lines, ' ') + 1;
         lines += strlen(q->lines.s + lines) + 1;
     }
 }
 
-int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
-{
-    struct question *q = question_new(list, done, ctx);
-
-    q->from = from;
-    q->max = max;
-    return question_post(q, answer_rules);
-}
-
 static void answer_clear(struct question *q)
 {
-    if (!q->all && !question_list(q))
+    if (q->ask.name[0] && !question_list(q))
         return;
     vec_foreach (&acl_active.list, l)
-        if (q->all || !strcmp(l->name, q->name))
+        if (asks_for(q, l->name))
             acl_build_clear(l->build);
-}
-
-int acl_query_clear(const char *list, acl_query_done done, void *ctx)
-{
-    return question_post(question_new(list, done, ctx), answer_clear);
 }
 
 // --- members of sets -----------------------------------------------------------------------------
@@ -270,31 +193,19 @@ static void answer_contains(struct question *q)
 
     if (!s)
         return;
-    vec_foreach (&q->address, a) {
-        struct prefix *best = vec_push(&q->a.found);
+    vec_foreach (&q->ask.address, a) {
+        struct acl_found_row *row = vec_push(&q->a.found);
 
-        memset(best, 0, sizeof *best);
+        *row = (struct acl_found_row){.address = *a};
         for (unsigned len = 0; len <= ip_bits(a->family); len++) {
             struct prefix p = {.family = a->family, .len = (uint8_t)len};
-            struct acl_prefix m = {.family = a->family, .len = (uint8_t)len};
 
-            memcpy(p.b, a->b, a->family == IP4 ? 4 : 16);
+            memcpy(p.b, a->b, sizeof p.b);
             prefix_canon(&p);
-            memcpy(m.addr, p.b, 16);
-            if (acl_set_has(s->set, &m))
-                *best = p;
+            if (acl_set_has(s->set, &p))
+                row->member = p;
         }
     }
-}
-
-int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,
-                       acl_query_done done, void *ctx)
-{
-    struct question *q = question_new(set, done, ctx);
-
-    for (size_t i = 0; i < n; i++)
-        *vec_push(&q->address) = address[i];
-    return question_post(q, answer_contains);
 }
 
 static void answer_change(struct question *q)
@@ -302,18 +213,80 @@ static void answer_change(struct question *q)
     struct acl_active_set *s = question_set(q);
 
     if (s)
-        q->a.result = acl_active_members(s, &q->del, &q->add, &q->a.skipped);
+        q->a.result = acl_active_members(s, &q->ask.del, &q->ask.add, &q->a.skipped);
     acl_tidy_later();
 }
 
-int acl_query_change(const char *set, struct acl_members *del, struct acl_members *add,
-                     acl_query_done done, void *ctx)
-{
-    struct question *q = question_new(set, done, ctx);
+// --- a question ----------------------------------------------------------------------------------
 
-    q->del = *del;
-    q->add = *add;
-    memset(del, 0, sizeof *del);
-    memset(add, 0, sizeof *add);
-    return question_post(q, answer_change);
+static void answer_lint(struct question *q)
+{
+    const struct acl_active_list *l = question_list(q);
+
+    q->goes_on = l && acl_lint_answer(&q->ask, l, q->since_ns, &q->a);
+}
+
+static void (*const answers[ACL_QUERIES])(struct question *q) = {
+    [ACL_QUERY_LISTS] = answer_lists,       [ACL_QUERY_SETS] = answer_sets,
+    [ACL_QUERY_COUNTERS] = answer_counters, [ACL_QUERY_RULES] = answer_rules,
+    [ACL_QUERY_LINT] = answer_lint,         [ACL_QUERY_CLEAR] = answer_clear,
+    [ACL_QUERY_CONTAINS] = answer_contains, [ACL_QUERY_CHANGE] = answer_change};
+
+static void query_free(const struct acl_query *ask)
+{
+    free(ask->address.item);
+    free(ask->del.item.item);
+    free(ask->add.item.item);
+}
+
+static void question_deliver(void *arg)
+{
+    struct question *q = arg;
+
+    q->done(q->ctx, &q->a);
+    query_free(&q->ask);
+    text_free(&q->lines);
+    vec_free(&q->a.list);
+    vec_free(&q->a.set);
+    vec_free(&q->a.rule);
+    vec_free(&q->a.counter);
+    vec_free(&q->a.lint);
+    vec_free(&q->a.found);
+    free(q);
+}
+
+static void question_run(void *arg);
+
+static void question_go_on(void *arg)
+{
+    struct question *q = arg;
+
+    q->a.result = mailbox_post(ROLE_ACL_MANAGER, question_run, q);
+    if (q->a.result)
+        question_deliver(q);
+}
+
+static void question_run(void *arg)
+{
+    struct question *q = arg;
+
+    thread_must_be(ROLE_ACL_MANAGER);
+    answers[q->kind](q);
+    manager_reply(q->goes_on ? question_go_on : question_deliver, q);
+}
+
+int acl_query(enum acl_query_kind kind, const struct acl_query *ask, acl_query_done done, void *ctx)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    thread_must_be(ROLE_CONTROL);
+    bug_on(!q);
+    *q = (struct question){
+        .kind = kind, .ask = *ask, .done = done, .ctx = ctx, .since_ns = clock_now_ns()};
+    int r = mailbox_post(ROLE_ACL_MANAGER, question_run, q);
+    if (r) {
+        query_free(ask);
+        free(q);
+    }
+    return r;
 }

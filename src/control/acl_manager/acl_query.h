@@ -2,7 +2,7 @@
 // acl_query.h - queries about access lists and address sets in force, asked by control
 //
 // acl_manager answers between two builds. The answer is a call on the control loop and owns the
-// data that it points to. Each function: 0, or -errno and no call.
+// data that it points to.
 #ifndef ACL_MANAGER_ACL_QUERY_H
 #define ACL_MANAGER_ACL_QUERY_H
 
@@ -58,6 +58,11 @@ struct acl_lint_row {
     uint8_t kind; // enum acl_finding_kind
 };
 
+struct acl_found_row {
+    struct ip_addr address;
+    struct prefix member; // the longest one around the address; family 0 = none
+};
+
 struct acl_answer {
     int result; // -ENOENT: no such list or set
     VEC(struct acl_list_row) list;
@@ -70,31 +75,39 @@ struct acl_answer {
     uint32_t next;
     unsigned progress; // lint: percent; 100: the findings are complete
     bool complete;     // all pairs were compared
-    // contains: the longest member around each address; family 0 = none
-    VEC(struct prefix)
-    found;
+    VEC(struct acl_found_row) found;
     uint64_t skipped; // members to add that were present, or to delete that were absent
 };
 typedef void (*acl_query_done)(void *ctx, const struct acl_answer *a);
 
-// NULL = all, and the answer may be empty
-int acl_query_lists(const char *name, acl_query_done done, void *ctx);
-int acl_query_sets(const char *name, acl_query_done done, void *ctx);
-// At most `max` rules with numbers from `from` on.
-int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx);
-// At most `max` findings, the `from`-th (0 is the first) onwards. Answers within a second, perhaps
-// only with the progress: asking again continues the work.
-int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx);
-// All lists and sets, and the counters of the first ACL_COUNTED_MAX configured rules. Leaves out
-// fields that take long for long lists: `matched`, `unmatched_s`, and from `reader_bytes` on.
-// `total` may be some time old where summing takes milliseconds.
-int acl_query_counters(acl_query_done done, void *ctx);
-int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,
-                       acl_query_done done, void *ctx);
-// counters; "" = of all lists
-int acl_query_clear(const char *list, acl_query_done done, void *ctx);
-// Changes members until the set is read again or kamueed ends. Takes over both.
-int acl_query_change(const char *set, struct acl_members *del, struct acl_members *add,
-                     acl_query_done done, void *ctx);
+enum acl_query_kind {
+    // of the list or set `name`, or of all if that is empty; the answer may be empty
+    ACL_QUERY_LISTS,
+    ACL_QUERY_SETS,
+    // All lists and sets, and the counters of the first ACL_COUNTED_MAX configured rules. Leaves
+    // out fields that take long for long lists: `matched`, `unmatched_s`, and from `reader_bytes`
+    // on. `total` may be some time old where summing takes milliseconds.
+    ACL_QUERY_COUNTERS,
+    ACL_QUERY_RULES, // at most `max` rules with numbers from `from` on
+    // At most `max` findings, the `from`-th (0 is the first) onwards. Answers within a second,
+    // perhaps only with the progress: asking again continues the work.
+    ACL_QUERY_LINT,
+    ACL_QUERY_CLEAR,    // clears the counters of the list, or of all
+    ACL_QUERY_CONTAINS, // looks up `address` in the set
+    // changes members until the set is read again or kamueed ends
+    ACL_QUERY_CHANGE,
+    ACL_QUERIES
+};
+
+struct acl_query { // of which some fields matter for each kind
+    char name[ACL_NAME_MAX];
+    uint32_t from, max;
+    VEC(struct ip_addr) address;
+    struct acl_members del, add;
+};
+
+// Takes over the vectors of `ask`. 0, or -errno and no call.
+int acl_query(enum acl_query_kind kind, const struct acl_query *ask, acl_query_done done,
+              void *ctx);
 
 #endif

@@ -12,12 +12,10 @@
 #include <string.h>
 
 #include "acl/lint.h"
-#include "acl_manager/acl_query.h"
 #include "acl_manager/acl_active.h"
+#include "acl_manager/acl_query.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "core/mailbox.h"
-#include "core/manager.h"
 
 #define SLICE_NS (20 * NS_PER_MS)
 #define SLICE_RULES 500
@@ -38,15 +36,6 @@ struct lint_job {
     VEC(struct acl_lint_row) row;
 };
 static struct lint_job jobs[JOBS];
-
-struct lint_question {
-    acl_query_done done;
-    void *ctx;
-    char name[ACL_NAME_MAX];
-    uint32_t from, max;
-    uint64_t since_ns;
-    struct acl_answer a;
-};
 
 static void job_free(struct lint_job *j)
 {
@@ -88,20 +77,21 @@ static uint32_t rule_effect(const struct acl_build *b, uint32_t slot)
 
 static void job_begin(struct lint_job *j, const struct acl_build *b)
 {
-    struct acl_rule *r = malloc((b->number.n + 1) * sizeof *r);
-    uint32_t *does = malloc((b->number.n + 1) * sizeof *does), slot;
+    const struct acl_order *o = acl_build_order(b);
+    struct acl_rule *r = malloc((o->n + 1) * sizeof *r);
+    uint32_t *does = malloc((o->n + 1) * sizeof *does);
 
     bug_on(!r || !does);
-    for (size_t i = 0; i < b->number.n; i++) {
-        r[i] = *acl_build_rule(b, b->number.item[i], &slot);
-        does[i] = rule_effect(b, slot);
+    for (size_t i = 0; i < o->n; i++) {
+        r[i] = *acl_rule_of(b->content->rules, (uint32_t)o->item[i]);
+        does[i] = rule_effect(b, (uint32_t)o->item[i]);
     }
     acl_lint_free(j->lint);
     vec_free(&j->row);
-    j->lint = acl_lint_new(r, does, b->number.n, b->set);
+    j->lint = acl_lint_new(r, does, o->n, b->set);
     bug_on(!j->lint);
     j->looked = 0;
-    j->rules = b->number.n;
+    j->rules = o->n;
     j->content = b->content;
     j->epoch = b->content->epoch;
     j->beginnings++;
@@ -125,18 +115,18 @@ static void job_finish(struct lint_job *j, const struct acl_build *b)
 {
     size_t n, at = 0;
     const struct acl_finding *f = acl_lint_findings(j->lint, &n);
+    const struct acl_order *o = acl_build_order(b);
     bool run = false;
-    uint32_t slot;
 
-    for (size_t i = 0; i < b->number.n; i++) {
-        uint32_t number = b->number.item[i];
+    for (size_t i = 0; i < o->n; i++) {
+        uint32_t number = (uint32_t)(o->item[i] >> 32), slot = (uint32_t)o->item[i];
 
         if (at < n && f[at].rule == i) {
-            *vec_push(&j->row) =
-                (struct acl_lint_row){number, number, 1, b->number.item[f[at].by], f[at].kind};
+            *vec_push(&j->row) = (struct acl_lint_row){
+                number, number, 1, (uint32_t)(o->item[f[at].by] >> 32), f[at].kind};
             at++;
             run = false;
-        } else if (!acl_build_hits(b, acl_build_rule(b, number, &slot)).packets) {
+        } else if (!acl_build_hits(b, slot).packets) {
             never_hit(j, number, run);
             run = true;
         } else {
@@ -162,85 +152,36 @@ static void job_advance(struct lint_job *j, const struct acl_build *b)
         job_finish(j, b);
 }
 
-static void answer_fill(struct lint_question *q, const struct lint_job *j)
+static void answer_fill(struct acl_answer *a, const struct acl_query *q, const struct lint_job *j)
 {
-    q->a.rules = j->rules;
-    q->a.progress = j->lint ? (unsigned)(j->looked * 100 / (j->rules + SLICE_RULES)) : 100;
-    q->a.complete = j->complete;
-    for (size_t i = q->from; !j->lint && i < j->row.n && q->a.lint.n < q->max; i++)
-        *vec_push(&q->a.lint) = j->row.item[i];
-    if (q->from + q->a.lint.n < j->row.n)
-        q->a.next = (uint32_t)(q->from + q->a.lint.n);
+    a->rules = j->rules;
+    a->progress = j->lint ? (unsigned)(j->looked * 100 / (j->rules + SLICE_RULES)) : 100;
+    a->complete = j->complete;
+    for (size_t i = q->from; !j->lint && i < j->row.n && a->lint.n < q->max; i++)
+        *vec_push(&a->lint) = j->row.item[i];
+    if (q->from + a->lint.n < j->row.n)
+        a->next = (uint32_t)(q->from + a->lint.n);
 }
 
-static void lint_question_deliver(void *arg)
+bool acl_lint_answer(const struct acl_query *q, const struct acl_active_list *l, uint64_t since_ns,
+                     struct acl_answer *a)
 {
-    struct lint_question *q = arg;
-
-    q->done(q->ctx, &q->a);
-    vec_free(&q->a.lint);
-    free(q);
-}
-
-static void lint_question_slice(void *arg);
-
-static void lint_question_continue(void *arg)
-{
-    struct lint_question *q = arg;
-
-    thread_must_be(ROLE_CONTROL);
-    int r = mailbox_post(ROLE_ACL_MANAGER, lint_question_slice, q);
-
-    if (!r)
-        return;
-    q->a.result = r;
-    lint_question_deliver(q);
-}
-
-static void lint_question_slice(void *arg)
-{
-    struct lint_question *q = arg;
-    const struct acl_active_list *l = acl_active_list_find(q->name);
-
-    thread_must_be(ROLE_ACL_MANAGER);
-    if (!l) {
-        q->a.result = -ENOENT;
-        manager_reply(lint_question_deliver, q);
-        return;
-    }
+    const struct acl_content *now = l->build->content;
     struct lint_job *j = job_of(q->name);
+
     j->asked_ns = clock_now_ns();
-    bool changed = j->content != l->build->content || j->epoch != l->build->content->epoch;
     // done, and read from the start: counters have changed, too
-    if (!j->content || (j->lint ? changed : !q->from))
+    if (!j->content || (j->lint ? j->content != now || j->epoch != now->epoch : !q->from))
         job_begin(j, l->build);
     if (j->beginnings > BEGINNINGS) {
-        q->a.result = -EAGAIN;
+        a->result = -EAGAIN;
         job_free(j);
-        manager_reply(lint_question_deliver, q);
-        return;
+        return false;
     }
     if (j->lint)
         job_advance(j, l->build);
-    if (j->lint && clock_now_ns() - q->since_ns < PATIENCE_NS) {
-        manager_reply(lint_question_continue, q);
-        return;
-    }
-    answer_fill(q, j);
-    manager_reply(lint_question_deliver, q);
-}
-
-int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
-{
-    struct lint_question *q = calloc(1, sizeof *q);
-
-    thread_must_be(ROLE_CONTROL);
-    bug_on(!q);
-    *q = (struct lint_question){
-        .done = done, .ctx = ctx, .from = from, .max = max, .since_ns = clock_now_ns()};
-    strncpy(q->name, list, sizeof q->name - 1);
-    int r = mailbox_post(ROLE_ACL_MANAGER, lint_question_slice, q);
-    if (r)
-        free(q);
-    return r;
+    if (j->lint && clock_now_ns() - since_ns < PATIENCE_NS)
+        return true;
+    answer_fill(a, q, j);
+    return false;
 }

@@ -132,11 +132,11 @@ struct acl_last_hit *acl_build_last_hit(struct acl_build *b, uint32_t slot)
 
 void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t now_s)
 {
-    const struct acl *a = b->content->rules;
+    const struct acl_order *o = acl_build_order(b);
 
     if (b->before)
         return;
     sample_counter(b, ACL_MISS, now_s);
-    for (size_t i = from; i < b->number.n && i - from < n; i++)
-        sample_counter(b, acl_slot_of(a, b->number.item[i]), now_s);
+    for (size_t i = from; i < o->n && i - from < n; i++)
+        sample_counter(b, (uint32_t)o->item[i], now_s);
 }

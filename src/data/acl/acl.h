@@ -28,9 +28,9 @@
 //        lanes        compare 16 rules at once: all rules of a list of up to 64, or, for IPv4, the
 //                     rules near the packet's source or destination (lane_rules.h)
 //        tuples       any number: look up the packet's masked fields in a hash table; also used
-//                     while lanes are rebuilt (classifier.h, tuple.h)
+//                     while lanes are rebuilt (classifier.h, tuple.c)
 //      A prefilter drops most packets that no rule can match before tuples, and lanes of long
-//      lists, are searched (prefilter.h).
+//      lists, are searched (prefilter.c).
 //
 // In front of a list, a forwarder may keep a cache of verdicts by flow (cache.h), and nothing else.
 // A question takes three names: acl_cache_classify, acl_classify4, the kernel's classify4.
@@ -119,7 +119,6 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
 // --- lists ---
 
 struct acl_config {
-    size_t max_bytes; // for the list, memory of readers and writer together; 0 = no limit
     // from so many rules by one side's prefix, they become prefix rules (prefix_rules.h); 0 = if it
     // pays
     uint32_t prefix_rules_from;
@@ -128,18 +127,12 @@ struct acl_config {
     uint32_t buckets_from;
     // not owned; NULL after the last one. Their members may change while the list is read
     struct acl_set *set[ACL_SETS_MAX];
-    // Allocates memory for readers: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with
-    // transparent huge pages.
-    void *(*map)(void *ctx, const char *name, size_t bytes);
-    void (*unmap)(void *ctx, void *p, size_t bytes);
-    void *ctx;
 };
 
 struct acl_stats {
     uint32_t rules, slots; // slots in use or freed: the number of counters needed
     uint64_t bytes;        // memory of readers
     uint64_t writer_bytes;
-    uint64_t garbage_bytes; // waiting for acl_reclaim
 };
 // The highest cost of any packet. Names as in YANG.
 struct acl_cost {
@@ -160,19 +153,25 @@ struct acl_cost {
 struct acl *acl_new(const struct acl_config *cfg);
 void acl_free(struct acl *a); // call when no reader is left; NULL is fine
 
-// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (max_bytes; acl_need estimates
-// the need): the old list stays in force. acl_load fills an empty list, else -EBUSY.
+// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (too many rules): the old list
+// stays in force. acl_load fills an empty list, else -EBUSY.
 int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
 int acl_add(struct acl *a, const struct acl_rule *r);
 int acl_del(struct acl *a, uint32_t number);
 // Estimates the bytes of a list of these rules, within a factor of two, without building it.
-// Excludes buckets by prefix, which use half of the room that is left.
+// Excludes buckets by prefix.
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);
 // Writer's thread. NULL: the slot is free.
 const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot);
 uint32_t acl_slot_of(const struct acl *a, uint32_t number); // ACL_MISS: no such rule
+uint32_t acl_next_slot(const struct acl *a);                // of the next rule that is added
+struct acl_order { // all rules by number: number << 32 | slot
+    uint64_t *item;
+    size_t n;
+};
+const struct acl_order *acl_order(const struct acl *a); // until the next change
 void acl_stats(const struct acl *a, struct acl_stats *s);
 void acl_cost(const struct acl *a, struct acl_cost *c);
 // Checks all invariants: 0, or -EINVAL with a sentence.

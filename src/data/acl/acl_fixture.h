@@ -178,11 +178,11 @@ static inline void kit_sets_new(void)
         kit_config.set[s] = acl_set_new(0);
         assert_non_null(kit_config.set[s]);
         for (unsigned i = 0; i < 30; i++) {
-            struct acl_prefix p = {.family = i % 2 ? 6 : 4};
+            struct prefix p = {.family = i % 2 ? 6 : 4};
 
-            kit_address(p.addr, i % 2);
+            kit_address(p.b, i % 2);
             p.len = (uint8_t)(8 + 8 * kit_random(i % 2 ? 8 : 4));
-            acl_set_add(kit_config.set[s], &p); // it may be a member already
+            acl_set_change(kit_config.set[s], NULL, 0, &p, 1, NULL); // it may be a member already
         }
     }
 }

@@ -196,10 +196,10 @@ static void assert_waits(const struct acl *a, unsigned listed, bool waits)
 // packets may be decided.
 unit_test(the_caller_works_while_a_set_waits_for_memory)
 {
-    struct acl_prefix host = {.addr = {203, 0, 113, 1}, .len = 32, .family = 4};
+    struct prefix host = {.b = {203, 0, 113, 1}, .len = 32, .family = 4};
     struct acl_config cfg = {.buckets_from = UINT32_MAX, .set = {acl_set_new(0)}};
 
-    assert_int_equal(acl_set_add(cfg.set[0], &host), 0);
+    assert_int_equal(acl_set_change(cfg.set[0], NULL, 0, &host, 1, NULL), 0);
     for (uint32_t n = 1; n < 200; n += 150) {
         struct acl *a = acl_new(&cfg);
         for (uint32_t i = 0; i < n; i++) {
@@ -336,28 +336,6 @@ unit_test(a_slot_waits_for_its_grace_period)
     acl_reclaim(a, acl_epoch(a));
     assert_int_equal(acl_add(a, &rule[1]), 0);
     assert_int_equal(acl_slot_of(a, 1), slot);
-    acl_free(a);
-}
-
-unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays)
-{
-    struct acl_config cfg = kit_config;
-    uint32_t n = 0;
-
-    cfg.max_bytes = 64 << 10;
-    for (uint32_t i = 0; i < MOST; i++)
-        rule[i] = kit_rule(i);
-    struct acl *a = acl_new(&cfg);
-    assert_int_equal(acl_load(a, rule, MOST), -ENOSPC);
-    assert_true(acl_need(rule, MOST) > cfg.max_bytes);
-    assert_int_equal(acl_load(a, rule, 50), 0);
-    for (n = 50; n < MOST && acl_add(a, &rule[n]) == 0; n++)
-        acl_reclaim(a, acl_epoch(a));
-    assert_in_range(n, 60, MOST - 1);
-    assert_int_equal(acl_add(a, &rule[n]), -ENOSPC);
-    make_keys(n);
-    kernels_agree_with_the_oracle(a, n);
-    kit_must_be_sound(a);
     acl_free(a);
 }
 

@@ -33,6 +33,7 @@
 #include "acl/entry_l4.h"
 #include "acl/prefix_rules.h"
 #include "acl/rule.h"
+#include "base/vec.h"
 
 #define TUPLES_MAX 32u // one bit each in tuple indexes
 #define LEVELS_MAX 16u // prefix lengths of a side
@@ -91,10 +92,10 @@ struct set_rule {    // checks address sets only
     uint8_t set[2]; // INDEX_NONE: any address
 };
 
-// How prefix lengths are rounded down for tuples: to multiples of `step` bits. If a block would be
-// longer than `limit`, its rules use a finer tuple.
-struct classifier_shape {
-    uint8_t step, limit;
+struct classifier_garbage { // waits for a grace period
+    uint64_t epoch;
+    uint32_t ref, n;      // block; or index
+    uint8_t prefix_table; // if not INDEX_NONE: an index of this prefix table, not a block
 };
 
 struct classifier {
@@ -123,7 +124,7 @@ struct classifier {
     unsigned filter_shift, head_shift; // 32 - log2 of the words
     // writer
     struct arena arena;
-    struct classifier_shape shape;
+    VEC(struct classifier_garbage) garbage;
     size_t bytes;                 // total, including this struct
     uint32_t rules;               // including set rules and prefix rules
     uint32_t room;                // rules that fit under tuples
@@ -131,8 +132,8 @@ struct classifier {
     uint64_t side_filter_keys;    // estimate; the filter has room for these, too
     uint64_t epoch;               // when it was retired
     uint64_t changed;             // epoch of the last change
-    struct lane_rules *own_lanes; // also while only readers from before still use them
-    bool lanes_due;               // rules may fit into lanes, or into larger ones: build them
+    struct lane_rules *old_lanes; // that readers may still see, newest first
+    bool lanes_due;               // rules have changed, or may fit into lanes now: build them
     uint32_t lanes_missed;        // changes without lanes, since the last attempt
     struct classifier *next;
 };

@@ -6,18 +6,14 @@
 // that both families' classifiers leave.
 #include "acl/classifier_build.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "acl/entry.h"
 #include "acl/lane_rules.h"
-#include "acl/prefilter.h"
 #include "acl/pages.h"
 #include "acl/prefix_rules.h"
 #include "acl/rule.h"
-#include "acl/tuple.h"
 #include "base/hash.h"
 
 #define LEAST_RULES 64u
@@ -85,26 +81,6 @@ static void count_rules_by_prefix(const struct acl_rule *r, uint8_t family, uint
         count[side]++;
 }
 
-// Bytes of a whole bucket, if the rules fit into one; 0: they do not.
-static size_t lanes_need(uint8_t family, const struct acl_rule *r, size_t n,
-                         const struct prefix_rules_plan *plan)
-{
-    uint32_t set_rules = 0, lanes = 0;
-    uint8_t flag[8];
-    unsigned side;
-
-    for (size_t i = 0; i < n && lanes <= WHOLE_LANES; i++) {
-        if (!(r[i].families & family) ||
-            (rule_is_by_prefix(&r[i], family, &side) && plan->tables[side]) ||
-            (rule_is_by_sets(&r[i]) && set_rules++ < SET_RULES_MAX))
-            continue;
-        if (r[i].src.set != ACL_NO_SET || r[i].dst.set != ACL_NO_SET)
-            return 0;
-        lanes += lane_flags(&r[i], flag);
-    }
-    return lanes && lanes <= WHOLE_LANES ? lane_rules_need(family) : 0;
-}
-
 size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n)
 {
     uint32_t rules = 0, by_prefix[2] = {0, 0};
@@ -114,9 +90,10 @@ size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n)
         count_rules_by_prefix(&r[i], family, by_prefix);
     }
     struct prefix_rules_plan plan = prefix_rules_plan(by_prefix, rules, family, 0);
-    return rules ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) +
-                       prefix_rules_need(&plan) + lanes_need(family, r, n, &plan)
-                 : 0;
+    return rules
+               ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) +
+                     prefix_rules_need(&plan) + (rules <= WHOLE_LANES ? lane_rules_need(family) : 0)
+               : 0;
 }
 
 uint64_t classifier_bytes(const struct classifier *c)
@@ -125,7 +102,7 @@ uint64_t classifier_bytes(const struct classifier *c)
 
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         bytes += prefix_rules_bytes(c->prefix_table[i]);
-    return bytes + (c->own_lanes ? lane_rules_bytes(c->own_lanes) : 0);
+    return bytes + (c->lanes ? c->lanes->bytes : 0);
 }
 
 uint64_t classifier_writer_bytes(const struct classifier *c)
@@ -134,7 +111,7 @@ uint64_t classifier_writer_bytes(const struct classifier *c)
 
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         bytes += prefix_rules_writer_bytes(c->prefix_table[i]);
-    return bytes + (c->own_lanes ? lane_rules_writer_bytes(c->own_lanes) : 0);
+    return bytes;
 }
 
 static void prefix_tables_free(struct classifier *c)
@@ -144,19 +121,20 @@ static void prefix_tables_free(struct classifier *c)
     c->n_prefix_tables = 0;
 }
 
-void classifier_free(const struct acl_config *cfg, struct classifier *c)
+void classifier_free(struct classifier *c)
 {
     if (!c)
         return;
     prefix_tables_free(c);
-    lane_rules_free(cfg, c->own_lanes);
-    pages_unmap_for(cfg, c, c->bytes);
+    lane_rules_reclaim(&c->lanes, UINT64_MAX);
+    lane_rules_reclaim(&c->old_lanes, UINT64_MAX);
+    vec_free(&c->garbage);
+    pages_unmap(c, c->bytes);
 }
 
 // A classifier without filter, heads and blocks, for choosing tuples and side filters; heads count
 // rules meanwhile.
-static void classifier_draft(struct classifier *c, const struct acl_config *cfg, uint8_t family,
-                             struct classifier_shape shape)
+static void classifier_draft(struct classifier *c, const struct acl_config *cfg, uint8_t family)
 {
     *c = (struct classifier){.family = family,
                              .n_levels = {1, 1},
@@ -164,7 +142,6 @@ static void classifier_draft(struct classifier *c, const struct acl_config *cfg,
                              .least = UINT32_MAX,
                              .lanes_due = true,
                              .set = cfg->set,
-                             .shape = shape,
                              .tuple_index = {{.level = INDEX_NONE}, {.level = INDEX_NONE}}};
     // takes any rule
     c->tuple[0] =
@@ -269,12 +246,11 @@ static uint32_t units_of(const struct classifier *c, uint32_t heads)
 }
 
 // Builds it from a draft whose heads count their rules.
-static struct classifier *classifier_from_draft(const struct acl_config *cfg,
-                                                const struct classifier *d, struct layout l,
+static struct classifier *classifier_from_draft(const struct classifier *d, struct layout l,
                                                 const struct classifier_rules *r,
                                                 const uint8_t *tuple, size_t heads)
 {
-    struct classifier *c = pages_map_for(cfg, l.bytes);
+    struct classifier *c = pages_map(l.bytes, l.bytes >= PAGES_HUGE);
 
     if (!c)
         return NULL;
@@ -292,7 +268,7 @@ static struct classifier *classifier_from_draft(const struct acl_config *cfg,
     memcpy(c->head, d->head, heads * sizeof *c->head);
     arena_init(&c->arena, c->block, (uint32_t)entry_bytes(c), l.units);
     if (!blocks_alloc(c)) {
-        pages_unmap_for(cfg, c, c->bytes);
+        pages_unmap(c, c->bytes);
         return NULL;
     }
     blocks_fill(c, r, tuple);
@@ -346,10 +322,9 @@ static void prefix_tables_drop(struct classifier *c, const struct classifier_rul
         tuple[r->slot[i]] = 0;
 }
 
-// Makes as many prefix tables as pay and fit.
+// Makes as many prefix tables as pay; none, if memory is short.
 static void prefix_tables_make(struct classifier *c, const struct acl_config *cfg,
-                               const struct classifier_rules *r, size_t max_bytes, uint64_t epoch,
-                               uint8_t *tuple)
+                               const struct classifier_rules *r, uint64_t epoch, uint8_t *tuple)
 {
     uint32_t by_prefix[2] = {0, 0}, rules = 0;
 
@@ -364,14 +339,6 @@ static void prefix_tables_make(struct classifier *c, const struct acl_config *cf
             prefix_tables_drop(c, r, tuple);
             return;
         }
-    uint64_t bytes = classifier_bytes(c) + classifier_writer_bytes(c);
-    if (c->n_prefix_tables && max_bytes &&
-        bytes + tuples_need(c->family, rules - c->rules) * 2 > max_bytes)
-        prefix_tables_drop(c, r, tuple);
-    for (unsigned i = 0; i < c->n_prefix_tables && max_bytes; i++)
-        c->prefix_table[i]->limit = prefix_rules_bytes(c->prefix_table[i]) +
-                                    prefix_rules_writer_bytes(c->prefix_table[i]) +
-                                    (max_bytes - bytes) / 4 / c->n_prefix_tables;
 }
 
 static uint32_t rules_without_prefix_tables(const struct classifier_rules *r, const uint8_t *tuple,
@@ -387,40 +354,30 @@ static uint32_t rules_without_prefix_tables(const struct classifier_rules *r, co
 }
 
 // rest: all rules but prefix rules.
-static struct classifier *classifier_of_rest(const struct acl_config *cfg, struct classifier *d,
-                                             const struct classifier_rules *rest, size_t max_bytes,
-                                             uint8_t *tuple)
+static struct classifier *classifier_of_rest(struct classifier *d,
+                                             const struct classifier_rules *rest, uint8_t *tuple)
 {
-    uint32_t room = room_for(rest->n), n;
-    size_t heads = (size_t)1 << layout_of(d->family, room, room, small_indexes).head_log;
-    uint32_t *count = calloc(heads, sizeof *count);
+    const uint32_t room = room_for(rest->n), prefix_rules = d->rules;
+    const unsigned head_log = layout_of(d->family, room, room, small_indexes).head_log;
+    uint32_t *count = calloc((size_t)1 << head_log, sizeof *count);
     uint64_t *sketch = calloc(SKETCH_WORDS, sizeof *sketch);
     struct classifier *c = NULL;
     uint8_t index_log[2];
 
-    errno = ENOMEM;
     if (count && sketch) {
-        uint32_t prefix_table = d->rules;
-        size_t taken = classifier_bytes(d) + classifier_writer_bytes(d);
-
         d->head = count;
-        d->head_shift = 32 - layout_of(d->family, room, room, small_indexes).head_log;
+        d->head_shift = 32 - head_log;
         set_rules_collect(d, rest, tuple);
         tuples_plan(d, rest, tuple);
-        n = tuples_choose_all(d, rest, tuple);
-        d->rules = d->in_tuples = n;
+        d->rules = d->in_tuples = tuples_choose_all(d, rest, tuple);
         prefilter_choose(d, rest, sketch, index_log);
         struct layout l = layout_of(d->family, room, room + d->side_filter_keys, index_log);
-        uint32_t more = units_of(d, (uint32_t)heads) - n; // sizes are rounded up
+        uint32_t more = units_of(d, 1u << head_log) - d->in_tuples; // sizes are rounded up
         l.units += more;
         l.bytes += more * entry_bytes(d);
         d->room = room;
-        d->rules += d->n_set_rules + prefix_table;
-        errno = ENOMEM;
-        if (max_bytes && l.bytes + taken > max_bytes)
-            errno = ENOSPC;
-        else
-            c = classifier_from_draft(cfg, d, l, rest, tuple, heads);
+        d->rules += d->n_set_rules + prefix_rules;
+        c = classifier_from_draft(d, l, rest, tuple, (size_t)1 << head_log);
     }
     free(count);
     free(sketch);
@@ -428,31 +385,20 @@ static struct classifier *classifier_of_rest(const struct acl_config *cfg, struc
 }
 
 struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
-                                  const struct classifier_rules *r, struct classifier_shape shape,
-                                  size_t max_bytes, uint64_t epoch, uint8_t *tuple)
+                                  const struct classifier_rules *r, uint64_t epoch, uint8_t *tuple)
 {
     uint32_t *slot = calloc(r->n + 1, sizeof *slot);
     struct classifier_rules rest = {.rule = r->rule, .slot = slot};
-    struct classifier d, *c = NULL;
-    bool with_prefix_tables = true;
-    int rc = 0;
+    struct classifier d, *c;
 
     if (!slot)
         return NULL;
-    for (bool again = true; again && !c;) {
-        classifier_draft(&d, cfg, family, shape);
-        if (with_prefix_tables)
-            prefix_tables_make(&d, cfg, r, max_bytes, epoch, tuple);
-        rest.n = rules_without_prefix_tables(r, tuple, slot);
-        c = classifier_of_rest(cfg, &d, &rest, max_bytes, tuple);
-        again = with_prefix_tables && d.n_prefix_tables; // it may fit without prefix tables
-        with_prefix_tables = false;
-        if (!c) {
-            rc = errno;
-            prefix_tables_drop(&d, r, tuple);
-        }
-    }
+    classifier_draft(&d, cfg, family);
+    prefix_tables_make(&d, cfg, r, epoch, tuple);
+    rest.n = rules_without_prefix_tables(r, tuple, slot);
+    c = classifier_of_rest(&d, &rest, tuple);
+    if (!c)
+        prefix_tables_free(&d);
     free(slot);
-    errno = c ? errno : rc;
     return c;
 }

@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "acl/classifier_build.h"
-#include "acl/entry.h"
-#include "acl/prefilter.h"
 #include "acl/lane_rules.h"
-#include "acl/tuple.h"
 
 static unsigned chain_now(const struct classifier *c, uint32_t head)
 {
@@ -20,10 +17,15 @@ static void entries_copy(const struct classifier *c, uint32_t to, uint32_t from,
     memcpy(c->block + to * entry_bytes(c), c->block + from * entry_bytes(c), n * entry_bytes(c));
 }
 
-static void head_publish(struct classifier *c, uint32_t *head, uint32_t ref,
-                         struct retired_block *old, uint32_t n)
+static void retire(struct classifier *c, uint32_t ref, uint32_t n, uint8_t prefix_table)
 {
-    *old = (struct retired_block){*head, n, INDEX_NONE};
+    if (n)
+        *vec_push(&c->garbage) = (struct classifier_garbage){c->changed, ref, n, prefix_table};
+}
+
+static void head_publish(struct classifier *c, uint32_t *head, uint32_t ref, uint32_t n)
+{
+    retire(c, *head, n, INDEX_NONE);
     __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: candidates_to_blocks in search.h
 }
 
@@ -49,48 +51,32 @@ static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint
     return false;
 }
 
-// After a change without lanes: they may pay now. With many rules an attempt takes long, so it
-// waits until an eighth of them has changed.
+// After a change: the lanes have to be replaced, or may pay now. With many rules an attempt takes
+// long, so it waits until an eighth of them has changed.
 static void lanes_reconsider(struct classifier *c)
 {
-    if (c->in_tuples && !c->sets[0] && !c->sets[1])
-        c->lanes_due |= ++c->lanes_missed > c->in_tuples / 8 || c->in_tuples <= WHOLE_LANES;
-}
-
-// Lanes cannot hold rules that name address sets: then readers go back to tuples.
-static void lanes_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
-{
-    if (!c->lanes) {
-        lanes_reconsider(c);
-    } else if (r->src.set != ACL_NO_SET || r->dst.set != ACL_NO_SET ||
-               lane_rules_add(c->lanes, r, slot, c->changed)) {
-        __atomic_store_n(&c->lanes, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
-        c->own_lanes->epoch = c->changed;
-        c->lanes_due = true;
-    }
-}
-
-static void lanes_del_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
-{
-    if (c->lanes)
-        lane_rules_del(c->lanes, r, slot);
-    else
-        lanes_reconsider(c);
+    c->lanes_due |= c->lanes || ++c->lanes_missed > c->in_tuples / 8 || c->in_tuples <= WHOLE_LANES;
 }
 
 void classifier_lanes_build(struct classifier *c, const struct acl_config *cfg,
-                            const struct acl_rule *rule, size_t max_bytes)
+                            const struct acl_rule *rule, const struct acl_order *order,
+                            const uint8_t *tuple)
 {
-    c->own_lanes = lane_rules_new(cfg, c, rule, max_bytes);
-    __atomic_store_n(&c->lanes, c->own_lanes, __ATOMIC_RELEASE); // partner: classify.c rules_match
-    c->lanes_due = false;
+    struct lane_rules *old = c->lanes,
+                      *new = c->old_lanes ? NULL : lane_rules_new(cfg, c, rule, order, tuple);
+
+    c->lanes_due = c->old_lanes;
     c->lanes_missed = 0;
+    __atomic_store_n(&c->lanes, new, __ATOMIC_RELEASE); // partner: classify.c rules_match
+    if (!old)
+        return;
+    old->epoch = c->changed;
+    old->next = c->old_lanes;
+    c->old_lanes = old;
 }
 
-int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
-                   struct retired_block *old)
+int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple)
 {
-    *old = (struct retired_block){0};
     if (prefix_rule_add(c, r, slot, tuple))
         return 0;
     if (c->in_tuples >= c->room)
@@ -113,12 +99,12 @@ int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot
     __atomic_store_n(&c->in_tuples, c->in_tuples + 1, __ATOMIC_RELAXED);
     if (r->number < c->least)
         __atomic_store_n(&c->least, r->number, __ATOMIC_RELAXED);
-    head_publish(c, head, to, old, n);
+    head_publish(c, head, to, n);
     filter_set(c, tuple_key(c, t, r));
     prefilter_add_rule(c, at, r);
     *tuple = (uint8_t)at;
     c->rules++;
-    lanes_add_rule(c, r, slot);
+    lanes_reconsider(c);
     return 0;
 }
 
@@ -133,17 +119,15 @@ static void set_rule_del(struct classifier *c, uint32_t slot)
     c->rules--;
 }
 
-void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
-                    struct retired_block *old)
+void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple)
 {
-    *old = (struct retired_block){0};
     if (tuple == PLACE_SET_RULE) {
         set_rule_del(c, slot);
         return;
     }
     if (is_prefix_rule(tuple)) {
         uint32_t index = prefix_rules_del(c->prefix_table[tuple - PLACE_PREFIX_TABLE], r, slot);
-        *old = (struct retired_block){index, index != 0, tuple - PLACE_PREFIX_TABLE};
+        retire(c, index, index != 0, tuple - PLACE_PREFIX_TABLE);
         c->rules--;
         return;
     }
@@ -157,7 +141,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
     __atomic_store_n(&c->in_tuples, c->in_tuples - 1, __ATOMIC_RELAXED);
     c->rules--;
     c->deleted++;
-    lanes_del_rule(c, r, slot);
+    lanes_reconsider(c);
     if (n > 1 && !to) { // no room for a shorter block
         entry_l4_kill(entry_l4_at(c, from, i));
         return;
@@ -167,7 +151,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
         entries_copy(c, to + i, from + i + 1, n - i - 1);
         entry_l4_at(c, to, n - 2)->is |= ENTRY_LAST;
     }
-    head_publish(c, head, to, old, n);
+    head_publish(c, head, to, n);
 }
 
 void classifier_epoch(struct classifier *c)
@@ -176,14 +160,24 @@ void classifier_epoch(struct classifier *c)
         prefix_rules_epoch(c->prefix_table[i]);
 }
 
-void classifier_reclaim(struct classifier *c, const struct acl_config *cfg, uint64_t epoch)
+static void garbage_reclaim(struct classifier *c, uint64_t epoch)
 {
+    size_t kept = 0;
+
+    vec_foreach (&c->garbage, g)
+        if (g->epoch > epoch)
+            c->garbage.item[kept++] = *g;
+        else if (g->prefix_table != INDEX_NONE)
+            prefix_rules_give_back(c->prefix_table[g->prefix_table], g->ref);
+        else
+            arena_free(&c->arena, g->ref, g->n);
+    c->garbage.n = kept;
+}
+
+void classifier_reclaim(struct classifier *c, uint64_t epoch)
+{
+    garbage_reclaim(c, epoch);
     for (unsigned i = 0; i < c->n_prefix_tables; i++)
         prefix_rules_reclaim(c->prefix_table[i], epoch);
-    if (c->own_lanes)
-        lane_rules_reclaim(c->own_lanes, epoch);
-    if (c->own_lanes && !c->lanes && c->own_lanes->epoch <= epoch) {
-        lane_rules_free(cfg, c->own_lanes);
-        c->own_lanes = NULL;
-    }
+    lane_rules_reclaim(&c->old_lanes, epoch);
 }

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 
-#include "acl/entry.h"
 #include "acl/lane_rules.h"
 
 static bool bitmap_lets_pass(const struct net_bitmap *f, unsigned tuple, const uint8_t *addr)

@@ -4,7 +4,7 @@
 // The maxima are counted in the structures that readers use. The mean number of filter lookups
 // comes from a sample of the rules: for each, it counts the tuples that the prefilter leaves open
 // for a matching packet.
-#include "acl/entry.h"
+#include "acl/classifier_build.h"
 #include "acl/list.h"
 #include "acl/lane_rules.h"
 

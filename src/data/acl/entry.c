@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // entry.c - the writer's half of a rule under a tuple: its key, its filter bits, its entry
-// (entry.h)
+// (classifier_build.h)
 //
 // A key is the tuple's salt, XOR the digests of both prefixes at the tuple's lengths, XOR the
 // digest of the destination port if the tuple has one. Kernels compute the same from a packet's
 // fields, so a rule is found only if both sides agree. An address set counts as length 0; its
 // number takes the place of the address in the entry.
-#include "acl/entry.h"
+#include "acl/classifier_build.h"
 
 #include <string.h>
 

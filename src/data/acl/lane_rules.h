@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_rules.h - rules side by side in lanes: compares a packet with 16 of them at once (lane.h)
+// lane_rules.h - rules side by side in lanes: compares a packet with 16 of them at once
+//
+// Each rule is one lane of several rows of 16 words: each word of a packet (ports, the rest of
+// acl_key_l4, address words, all in memory order) has a row of values and a row of masks, or of
+// spans for ports. Address sets have no row. A rule for "established" takes a lane for each of the
+// flags.
 //
 // A bucket is a row of blocks of 16 rules, sorted by number. There are two forms:
 //
@@ -10,7 +15,7 @@
 //
 // By prefix, each rule is filed under its source or destination prefix, whichever overlaps fewer
 // other rules. Each such prefix has a bucket: the rules of that prefix and of all prefixes around
-// it. One table per side finds an address's bucket (lane_rules_net.h). A packet is compared with
+// it. One table per side finds an address's bucket (lane_rules_find.h). A packet is compared with
 // both buckets, and the lower number wins; if its addresses have none, it is done after two table
 // lookups. Rules from any to any are in all buckets of one side, including the bucket for all other
 // addresses.
@@ -19,17 +24,29 @@
 // for one form and too few or too many for the other, if a bucket would be too long or all of them
 // too large, and if rules under tuples name sets.
 //
-// A change rebuilds the bucket, or the buckets of its prefix and of the prefixes inside it, and
-// publishes each by one store; a deleted rule is only marked. A packet reads one bucket per side,
-// so it sees a rule either completely or not at all. When there is no room left, readers fall back
-// to tuples until a grace period has passed and the list has built new lanes.
+// Lanes never change: with each change of a rule, the list builds new ones and publishes them by
+// one store. Readers may see the former ones until a grace period has passed; further changes
+// meanwhile send readers to tuples, so that at most two sets of lanes wait for their end.
 #ifndef ACL_LANE_RULES_H
 #define ACL_LANE_RULES_H
 
-#include "acl/arena.h"
 #include "acl/classifier.h"
-#include "acl/lane.h"
-#include "acl/lane_rules_net.h"
+
+#define LANE_COUNT 16u
+#define LANE_WORDS(family) ((family) == ACL_IP4 ? 1u : 4u) // of an address
+#define LANE_DEAD 0xff000000u // in LANE_L4_MASK: no match, as every packet is some part
+
+enum lane_row {
+    LANE_L4,
+    LANE_L4_MASK,
+    LANE_PORT,
+    LANE_SPAN,
+    LANE_ADDR,
+    LANE_ADDR_MASK
+}; // then the other address words, two rows each
+#define LANE_ROWS(words) (LANE_ADDR + 2 * (words))
+
+typedef uint32_t lane_row[LANE_COUNT];
 
 #define BUCKET_BLOCKS_BITS 4u
 #define BUCKET_BLOCKS ((1u << BUCKET_BLOCKS_BITS) - 1) // per bucket
@@ -42,14 +59,9 @@
 #define BUCKET_UNIT (LANE_ROWS(BUCKET_WORDS) * sizeof(lane_row) + BUCKET_NAMES)
 #define WHOLE_UNIT(family) (LANE_ROWS(WHOLE_WORDS(family)) * sizeof(lane_row))
 
-struct bucket_garbage { // waits for a grace period
-    uint64_t epoch;
-    uint32_t ref, n;
-};
-
 struct lane_rules {
     // readers; by side
-    struct nets nets[2];
+    const uint16_t *net[2]; // leads from an address to the number of its prefix: lane_rules_find.h
     // by number of the prefix: first block << BUCKET_BLOCKS_BITS | blocks; [0]: all other addresses
     uint32_t *place[2];
     uint8_t *block;
@@ -58,34 +70,54 @@ struct lane_rules {
     bool behind_prefilter; // many rules: run the prefilter first
     uint8_t words;         // of addresses in a lane
     // writer
-    uint64_t epoch; // when readers were sent to tuples instead
-    struct arena arena;
-    size_t bytes;                   // mapped; without garbage
-    struct bucket_garbage *garbage; // [garbage_from, n_garbage), by epoch
-    uint32_t garbage_from, n_garbage, garbage_room;
+    uint64_t epoch; // when readers were sent elsewhere
+    struct lane_rules *next;
+    size_t bytes;
+    uint32_t unit;      // bytes of a block
+    uint32_t n[2];      // prefixes of each side
+    uint32_t next_unit; // while it is built; the first one is unused
 };
 
-// Builds them from the classifier's rules under tuples. NULL: lanes do not pay, do not fit into
-// max_bytes (by prefix, half of it, as the list may grow), or memory is short. rule: [slot]
+// Builds them from the classifier's rules under tuples. NULL: lanes do not pay, or memory is short.
+// rule, tuple: [slot]
 struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
-                                  const struct acl_rule *rule, size_t max_bytes);
+                                  const struct acl_rule *rule, const struct acl_order *order,
+                                  const uint8_t *tuple);
 size_t lane_rules_need(uint8_t family); // bytes of a whole bucket
-void lane_rules_free(const struct acl_config *cfg, struct lane_rules *s);
-uint64_t lane_rules_bytes(const struct lane_rules *s); // memory of readers
-uint64_t lane_rules_writer_bytes(const struct lane_rules *s);
+// Frees old ones, which are newest first, if the newest was retired in this epoch or before.
+void lane_rules_reclaim(struct lane_rules **old, uint64_t epoch);
 // most rules compared with a packet
 uint32_t lane_rules_longest(const struct lane_rules *s);
-
-// 0, or -ENOSPC, -ENOMEM: some buckets lack the rule, so readers must not use them.
-int lane_rules_add(struct lane_rules *s, const struct acl_rule *r, uint32_t slot, uint64_t epoch);
-void lane_rules_del(struct lane_rules *s, const struct acl_rule *r, uint32_t slot);
-void lane_rules_reclaim(struct lane_rules *s, uint64_t epoch);
 int lane_rules_check(const struct lane_rules *s, const struct classifier *c,
                      const struct classifier_rules *r, const uint8_t *tuple, char *why, size_t n);
 
-static inline lane_row *bucket_rows(const struct lane_rules *s, uint32_t ref)
+// --- a bucket's lanes, numbered through all blocks of its place; for the builder and the check ---
+
+static inline lane_row *bucket_rows(const struct lane_rules *s, uint32_t place, uint32_t lane)
 {
-    return (lane_row *)(s->block + ref * s->arena.unit);
+    return (lane_row *)(s->block +
+                        (size_t)((place >> BUCKET_BLOCKS_BITS) + lane / LANE_COUNT) * s->unit);
+}
+
+static inline uint32_t place_lanes(uint32_t place)
+{
+    return (place & BUCKET_BLOCKS) * LANE_COUNT;
+}
+
+// number << 32 | slot of the lane's rule
+static inline uint64_t *lane_name(const struct lane_rules *s, uint32_t place, uint32_t lane)
+{
+    if (s->whole)
+        return &s->name[(place >> BUCKET_BLOCKS_BITS) * LANE_COUNT + lane];
+    return (uint64_t *)(bucket_rows(s, place, lane) + LANE_ROWS(s->words)) + lane % LANE_COUNT;
+}
+
+// Flags for the lanes of the rule; returns their number.
+unsigned lane_flags(const struct acl_rule *r, uint8_t flag[8]);
+
+static inline bool lane_is_dead(const struct lane_rules *s, uint32_t place, uint32_t lane)
+{
+    return bucket_rows(s, place, lane)[LANE_L4_MASK][lane % LANE_COUNT] == LANE_DEAD;
 }
 
 #endif

@@ -4,20 +4,20 @@
 // Few rules have one bucket. For others, it collects the prefixes of each side, chooses the side of
 // each rule, and computes the length of every bucket. If a bucket is too long, or buckets would
 // compare more than MEAN_BLOCKS blocks on average, tuples are better and nothing is built.
-// Otherwise all memory is allocated at once, with room for changes, and filled in the order of rule
-// numbers.
-#include "acl/lane_rules_block.h"
+// Otherwise all memory is allocated at once and filled in the order of rule numbers.
+#include "acl/lane_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl/entry.h"
+#include "acl/classifier_build.h"
+#include "acl/lane_rules_find.h"
 #include "acl/pages.h"
 #include "acl/rule.h"
 
-#define WHOLE_UNITS (1 + 4 * (WHOLE_BLOCKS + 1)) // unused, the bucket, copies that readers see
-#define RULES_LEAST 17u                          // of more lanes than a whole bucket has
-#define RULES_MOST 16384u                        // more have not been measured
+#define WHOLE_UNITS (1 + WHOLE_BLOCKS + 1) // unused, the bucket, the name of no rule
+#define RULES_LEAST 17u                    // of more lanes than a whole bucket has
+#define RULES_MOST 16384u                  // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
 // number of rules from which the tables exceed the caches near the core, and the prefilter costs
 // less than it saves
@@ -25,6 +25,11 @@
 #define MEAN_BLOCKS 4u // mean number of blocks to compare; with more, tuples are faster
 
 // --- each rule's side ---
+
+struct net {
+    uint32_t addr; // host order, bits beyond len are 0
+    uint8_t len;
+};
 
 struct spot {                 // a prefix
     uint32_t around, end;     // index of the next prefix around it; end of the prefixes inside it
@@ -43,6 +48,20 @@ struct draft {
     bool whole;    // one bucket; the prefix of all addresses is the only one
 };
 
+static struct net side_net(const struct acl_rule *r, unsigned side)
+{
+    const struct acl_side *from = side ? &r->dst : &r->src;
+    uint32_t be;
+
+    memcpy(&be, from->addr, sizeof be);
+    return (struct net){.addr = __builtin_bswap32(be) & mask4(from->len), .len = from->len};
+}
+
+static bool net_inside(const struct net *in, const struct net *out)
+{
+    return in->len >= out->len && !((in->addr ^ out->addr) & mask4(out->len));
+}
+
 static int by_prefix(const void *x, const void *y)
 {
     const struct net *a = x, *b = y;
@@ -55,7 +74,7 @@ static void prefixes_nest(struct sorted *t)
     uint32_t in = 0;
 
     for (uint32_t i = 0; i < t->n; i++) {
-        while (in && !net_inside(&t->net[i], t->net[in].addr, t->net[in].len)) {
+        while (in && !net_inside(&t->net[i], &t->net[in])) {
             t->spot[in].end = i;
             in = t->spot[in].around;
         }
@@ -158,109 +177,219 @@ static uint32_t buckets_lay_out(struct sorted *t, uint64_t *in_buckets)
         of_it = (spot->rule_lanes + LANE_COUNT - 1) / LANE_COUNT;
         if (of_it > BUCKET_BLOCKS)
             return 0;
-        blocks += of_it > 8 ? arena_size(of_it) : of_it;
+        blocks += of_it;
         *in_buckets += (uint64_t)of_it * spot->own;
     }
-    return blocks < UINT32_MAX / 2 ? (uint32_t)blocks + 1 : 0;
+    return blocks < UINT32_MAX / 4 ? (uint32_t)blocks + 1 : 0;
 }
 
 // --- the buckets ---
 
-static uint32_t with_room(uint32_t n, uint32_t most)
+// Chunks that the prefixes need.
+static uint32_t nets_chunks(const struct sorted *t)
 {
-    uint32_t room = n + n / 4 + 64;
+    uint32_t chunks = 0, last16 = UINT32_MAX, last24 = UINT32_MAX;
 
-    return room < most ? room : most;
-}
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct net *net = &t->net[i];
 
-// Rooms for prefixes and chunks of each side; false: too many.
-static bool nets_room(const struct draft *d, uint32_t room[2], uint32_t chunks[2])
-{
-    for (unsigned side = 0; side < 2; side++) {
-        uint32_t n = d->t[side].n, need = nets_chunks(d->t[side].net, n);
-
-        room[side] = with_room(n, NET_MOST);
-        chunks[side] = with_room(need, NET_MOST);
-        if (n > NET_MOST || need > NET_MOST)
-            return false;
+        chunks += net->len > 16 && net->addr >> 16 != last16;
+        last16 = net->len > 16 ? net->addr >> 16 : last16;
+        chunks += net->len > 24 && net->addr >> 8 != last24;
+        last24 = net->len > 24 ? net->addr >> 8 : last24;
     }
-    return true;
+    return chunks;
 }
 
-static size_t nets_from(const uint32_t room[2]) // where they begin
+// Gives the prefixes' addresses their numbers, outer prefixes first.
+static void nets_fill(uint16_t *words, const struct sorted *t)
 {
-    return line_up(line_up(sizeof(struct lane_rules)) + (room[0] + room[1]) * sizeof(uint32_t));
+    uint32_t chunks = 0;
+
+    for (uint32_t i = 1; i < t->n; i++) {
+        const struct net *net = &t->net[i];
+        uint16_t *word = words + (net->addr >> 16);
+        unsigned end = 16; // number of bits that lead to the word
+
+        for (; end < net->len; end += 8) {
+            const uint16_t inherited = *word;
+
+            if (!(inherited & NET_DEEP))
+                *word = (uint16_t)(NET_DEEP | chunks++);
+            uint16_t *chunk = words + NET_FIRST + (*word & (NET_DEEP - 1)) * NET_CHUNK;
+            for (unsigned k = 0; k < NET_CHUNK && !(inherited & NET_DEEP); k++)
+                chunk[k] = inherited;
+            word = chunk + (net->addr >> (24 - end) & (NET_CHUNK - 1));
+        }
+        for (uint32_t n = 1u << (end - net->len); n-- > 0;)
+            *word++ = (uint16_t)i;
+    }
 }
 
 size_t lane_rules_need(uint8_t family)
 {
-    const uint32_t room[2] = {1, 1};
-
-    return nets_from(room) + WHOLE_UNITS * (WHOLE_UNIT(family) + BUCKET_NAMES);
+    return line_up(line_up(sizeof(struct lane_rules)) + 2 * sizeof(uint32_t)) +
+           WHOLE_UNITS * (WHOLE_UNIT(family) + BUCKET_NAMES);
 }
 
 // NULL: too large, or no memory.
-static struct lane_rules *lane_rules_new_empty(const struct acl_config *cfg, const struct draft *d,
-                                               uint8_t family, uint32_t units, size_t max_bytes)
+static struct lane_rules *lane_rules_new_empty(const struct draft *d, uint8_t family,
+                                               uint32_t units)
 {
+    const uint32_t n[2] = {d->t[0].n, d->t[1].n},
+                   chunks[2] = {nets_chunks(&d->t[0]), nets_chunks(&d->t[1])};
     const size_t unit = d->whole ? WHOLE_UNIT(family) : BUCKET_UNIT;
-    uint32_t room[2] = {1, 1}, chunks[2] = {0, 0};
-    size_t nets[3];
+    size_t at = line_up(sizeof(struct lane_rules)), net[2];
 
-    if (!d->whole && !nets_room(d, room, chunks))
+    if (n[0] > NET_MOST || n[1] > NET_MOST || chunks[0] > NET_MOST || chunks[1] > NET_MOST)
         return NULL;
-    nets[0] = nets_from(room);
-    for (unsigned side = 0; side < 2; side++)
-        nets[side + 1] = nets[side] + (d->whole ? 0 : nets_bytes(room[side], chunks[side]));
-    size_t names = nets[2] + units * unit, bytes = names + (d->whole ? units * BUCKET_NAMES : 0);
-    if (bytes > BYTES_MAX || bytes > max_bytes)
+    at = line_up(at + (n[0] + n[1]) * sizeof(uint32_t));
+    for (unsigned side = 0; side < 2; side++) {
+        net[side] = at;
+        at += d->whole ? 0 : line_up((NET_FIRST + chunks[side] * NET_CHUNK) * sizeof(uint16_t));
+    }
+    size_t names = at + units * unit, bytes = names + (d->whole ? units * BUCKET_NAMES : 0);
+    if (bytes > BYTES_MAX)
         return NULL;
-    struct lane_rules *s = pages_map_for(cfg, bytes);
+    struct lane_rules *s = pages_map(bytes, bytes >= PAGES_HUGE);
     if (!s)
         return NULL;
     *s = (struct lane_rules){.bytes = bytes,
-                             .block = (uint8_t *)s + nets[2],
+                             .block = (uint8_t *)s + at,
                              .name = (uint64_t *)((uint8_t *)s + names),
                              .whole = d->whole,
-                             .words = d->whole ? WHOLE_WORDS(family) : BUCKET_WORDS};
+                             .words = d->whole ? WHOLE_WORDS(family) : BUCKET_WORDS,
+                             .unit = (uint32_t)unit,
+                             .n = {n[0], n[1]},
+                             .next_unit = 1};
     s->place[0] = (uint32_t *)((uint8_t *)s + line_up(sizeof *s));
-    s->place[1] = s->place[0] + room[0];
-    arena_init(&s->arena, s->block, (uint32_t)unit, units);
-    for (unsigned side = 0; side < 2 && !d->whole; side++)
-        nets_init(&s->nets[side], (uint8_t *)s + nets[side], room[side], chunks[side]);
+    s->place[1] = s->place[0] + n[0];
+    for (unsigned side = 0; side < 2 && !d->whole; side++) {
+        s->net[side] = (uint16_t *)((uint8_t *)s + net[side]);
+        nets_fill((uint16_t *)((uint8_t *)s + net[side]), &d->t[side]);
+    }
     return s;
 }
 
-static bool buckets_fill(struct lane_rules *s, const struct draft *d,
+void lane_rules_reclaim(struct lane_rules **old, uint64_t epoch)
+{
+    while (*old && (*old)->epoch <= epoch) {
+        struct lane_rules *s = *old;
+
+        *old = s->next;
+        pages_unmap(s, s->bytes);
+    }
+}
+
+// --- lanes ---
+// Addresses are stored with their masks applied. A lane can only demand that all of its flags are
+// set, so a rule that accepts any of several TCP flags takes one lane for each. A flag that the
+// rule also demands to be clear gets no lane, because no packet could match it.
+
+static uint32_t word_at(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static void side_put(lane_row *row, unsigned lane, const struct acl_side *s, unsigned words)
+{
+    uint8_t mask[16] = {0}, addr[16];
+
+    for (unsigned bit = 0; bit < s->len; bit++)
+        mask[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+    for (unsigned i = 0; i < sizeof addr; i++)
+        addr[i] = s->addr[i] & mask[i];
+    for (unsigned w = 0; w < words; w++) {
+        row[2 * w][lane] = word_at(addr + 4 * w);
+        row[2 * w + 1][lane] = word_at(mask + 4 * w);
+    }
+}
+
+unsigned lane_flags(const struct acl_rule *r, uint8_t flag[8])
+{
+    const struct rule_test t = rule_test(r);
+    const uint8_t clear = (uint8_t)((t.mask & ~t.value) >> TEST_FLAGS); // must not be set
+    unsigned n = 0;
+
+    if (!t.any)
+        flag[n++] = 0;
+    for (unsigned flags = t.any; flags; flags &= flags - 1) {
+        uint8_t one = (uint8_t)(flags & -flags);
+        if (!(clear & one))
+            flag[n++] = one;
+    }
+    return n;
+}
+
+// A bucket with so many lanes, all dead: LANE_DEAD matches no packet, and a name with all bits set
+// means no rule. A whole bucket without lanes has a block, too, and all names behind it, so that
+// readers find the name of no rule.
+static uint32_t place_new(struct lane_rules *s, uint32_t rule_lanes)
+{
+    uint32_t n = (rule_lanes + s->whole * !rule_lanes + LANE_COUNT - 1) / LANE_COUNT,
+             place = s->next_unit << BUCKET_BLOCKS_BITS | n,
+             lanes = (s->whole ? WHOLE_BLOCKS + 1 : n) * LANE_COUNT;
+
+    for (uint32_t i = 0; i < lanes; i++) {
+        bucket_rows(s, place, i)[LANE_L4_MASK][i % LANE_COUNT] = LANE_DEAD;
+        *lane_name(s, place, i) = UINT64_MAX;
+    }
+    s->next_unit += lanes / LANE_COUNT;
+    return n ? place : 0;
+}
+
+// Writes the rule's lanes into the bucket, from lane `at` on. `side` has the bucket; the rows hold
+// the other address, or both if the bucket is whole.
+static void lanes_put(const struct lane_rules *s, uint32_t place, uint32_t at,
+                      const struct acl_rule *r, uint32_t slot, unsigned side)
+{
+    const struct acl_side *in_rows[2] = {s->whole || side ? &r->src : &r->dst, &r->dst};
+    const unsigned sides = s->whole ? 2 : 1, words = s->words / sides;
+    const struct rule_test t = rule_test(r);
+    uint8_t flag[8];
+
+    for (unsigned k = 0, n = lane_flags(r, flag); k < n; k++, at++) {
+        const uint32_t set = (uint32_t)flag[k] << TEST_FLAGS;
+        const unsigned lane = at % LANE_COUNT;
+        lane_row *row = bucket_rows(s, place, at);
+
+        row[LANE_L4][lane] = t.value | set;
+        row[LANE_L4_MASK][lane] = t.mask | set;
+        row[LANE_PORT][lane] = t.port;
+        row[LANE_SPAN][lane] = t.span;
+        for (unsigned in = 0; in < sides; in++)
+            side_put(row + LANE_ROWS(in * words), lane, in_rows[in], words);
+        *lane_name(s, place, at) = (uint64_t)r->number << 32 | slot;
+    }
+}
+
+static void buckets_fill(struct lane_rules *s, const struct draft *d,
                          const struct classifier_rules *r)
 {
-    struct lanes_of_rule l;
-
     for (unsigned side = 0; side < 2; side++)
         for (uint32_t i = 0; i < d->t[side].n; i++) {
             struct spot *spot = &d->t[side].spot[i];
-            const struct net *net = &d->t[side].net[i];
 
-            bool there = spot->rule_lanes || (s->whole && side == 0);
-
-            if (there && !(s->place[side][i] = place_new(s, spot->rule_lanes)))
-                return false;
-            if (i && nets_add(&s->nets[side], net->addr, net->len))
-                return false;
+            if (spot->rule_lanes || (s->whole && side == 0))
+                s->place[side][i] = place_new(s, spot->rule_lanes);
             spot->rule_lanes = 0; // now counts the lanes filled
         }
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
         const unsigned side = d->side[i];
         const struct sorted *of = &d->t[side];
+        uint8_t flag[8];
+        const unsigned n = lane_flags(rule, flag);
+        const uint32_t from = n ? spot_of(of, rule, side) : 0, to = n ? of->spot[from].end : 0;
 
-        lanes_make(s, &l, rule, r->slot[i], side);
-        uint32_t from = l.n ? spot_of(of, rule, side) : 0, to = l.n ? of->spot[from].end : 0;
-        for (; from < to; from++)
-            for (unsigned k = 0; k < l.n; k++)
-                lane_copy(s, s->place[side][from], of->spot[from].rule_lanes++, l.row, k, l.name);
+        for (uint32_t at = from; at < to; at++) {
+            lanes_put(s, s->place[side][at], of->spot[at].rule_lanes, rule, r->slot[i], side);
+            of->spot[at].rule_lanes += n;
+        }
     }
-    return true;
 }
 
 static bool buckets_pay(const struct acl_config *cfg, const struct classifier *c)
@@ -293,56 +422,45 @@ static void draft_free(struct draft *d)
 }
 
 // Builds the buckets of a draft. NULL: they do not pay, or do not fit.
-static struct lane_rules *draft_build(const struct acl_config *cfg, struct draft *d, uint8_t family,
-                                      const struct classifier_rules *r, size_t max_bytes)
+static struct lane_rules *draft_build(struct draft *d, uint8_t family,
+                                      const struct classifier_rules *r)
 {
     uint64_t in_buckets = 0;
     uint32_t blocks[2] = {buckets_lay_out(&d->t[0], &in_buckets),
                           buckets_lay_out(&d->t[1], &in_buckets)},
-             all = blocks[0] + blocks[1], units = d->whole ? WHOLE_UNITS : all + all / 2 + 64;
+             units = d->whole ? WHOLE_UNITS : blocks[0] + blocks[1];
 
     if (!d->whole && (!blocks[0] || !blocks[1] || in_buckets > (uint64_t)MEAN_BLOCKS * r->n))
         return NULL;
-    struct lane_rules *s = lane_rules_new_empty(cfg, d, family, units, max_bytes);
-    if (s && !buckets_fill(s, d, r)) {
-        lane_rules_free(cfg, s);
-        return NULL;
-    }
-    if (s)
+    struct lane_rules *s = lane_rules_new_empty(d, family, units);
+    if (s) {
+        buckets_fill(s, d, r);
         s->behind_prefilter = r->n >= PREFILTER_FROM;
+    }
     return s;
 }
 
-// The slots of all rules under tuples, by number. NULL: no memory.
-static uint32_t *slots_under_tuples(const struct classifier *c)
-{
-    uint64_t *rule = malloc((c->in_tuples + 1) * sizeof *rule);
-    uint32_t n = 0;
-
-    for (uint32_t h = 0; h < 1u << (32 - c->head_shift) && rule; h++)
-        for (uint32_t i = 0, end = block_length(c, c->head[h]); i < end; i++) {
-            const struct entry_l4 *e = entry_l4_at(c, c->head[h], i);
-
-            rule[n] = (uint64_t)e->number << 32 | e->slot;
-            n += !entry_l4_is_dead(e);
-        }
-    return rules_sort(rule, n);
-}
-
 struct lane_rules *lane_rules_new(const struct acl_config *cfg, const struct classifier *c,
-                                  const struct acl_rule *rule, size_t max_bytes)
+                                  const struct acl_rule *rule, const struct acl_order *order,
+                                  const uint8_t *tuple)
 {
     const bool pay = buckets_pay(cfg, c);
 
     if (!c->in_tuples || c->sets[0] || c->sets[1] || (c->in_tuples > WHOLE_LANES && !pay))
         return NULL;
-    uint32_t *slot = slots_under_tuples(c);
-    struct classifier_rules r = {.rule = rule, .slot = slot, .n = slot ? c->in_tuples : 0};
-    struct draft d = {.whole = lanes_needed(&r) <= WHOLE_LANES && r.n <= WHOLE_LANES};
+    uint32_t *slot = malloc((c->in_tuples + 1) * sizeof *slot);
+    struct classifier_rules r = {.rule = rule, .slot = slot};
     struct lane_rules *s = NULL;
 
-    if (slot && (d.whole || pay) && draft_make(&d, &r))
-        s = draft_build(cfg, &d, c->family, &r, d.whole ? max_bytes : max_bytes / 2);
+    if (!slot)
+        return NULL;
+    vec_foreach (order, place) {
+        slot[r.n] = (uint32_t)*place;
+        r.n += is_for_tuples(c, &r, r.n, tuple);
+    }
+    struct draft d = {.whole = lanes_needed(&r) <= WHOLE_LANES && r.n <= WHOLE_LANES};
+    if ((d.whole || pay) && draft_make(&d, &r))
+        s = draft_build(&d, c->family, &r);
     draft_free(&d);
     free(slot);
     return s;

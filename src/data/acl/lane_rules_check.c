@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lane_rules_check.c - checks the invariants of buckets, and computes the highest cost of a
 // packet (lane_rules.h)
-#include "acl/lane_rules_block.h"
+//
+// Lanes are built from the rules and never change. So it suffices that each bucket is sorted and
+// names only rules that there are, and that the first and the last address of each rule's prefix
+// lead to buckets with all of its lanes.
+#include "acl/lane_rules.h"
 
 #include <errno.h>
 #include <stdio.h>
+
+#include "acl/lane_rules_find.h"
+
+static uint32_t place_alive(const struct lane_rules *s, uint32_t place)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < place_lanes(place); i++)
+        n += !lane_is_dead(s, place, i);
+    return n;
+}
 
 uint32_t lane_rules_longest(const struct lane_rules *s)
 {
     uint32_t both = 0;
 
-    if (s->whole)
-        return place_alive(s, s->place[0][0]);
     for (unsigned side = 0; side < 2; side++) {
         uint32_t longest = 0;
 
-        for (uint32_t i = 0; i < s->nets[side].n; i++) {
+        for (uint32_t i = 0; i < s->n[side]; i++) {
             uint32_t n = place_alive(s, s->place[side][i]);
 
             longest = n > longest ? n : longest;
@@ -30,81 +43,75 @@ static uint32_t lanes_named(const struct lane_rules *s, uint32_t place, uint64_t
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < place_lanes(place); i++)
-        n += lane_name(s, place, i) == name && !lane_is_dead(s, place, i);
+        n += *lane_name(s, place, i) == name && !lane_is_dead(s, place, i);
     return n;
 }
 
-static const char *place_wrong(const struct lane_rules *s, uint32_t place)
+static const char *place_wrong(const struct lane_rules *s, uint32_t place,
+                               const struct classifier *c, const struct classifier_rules *r,
+                               const uint8_t *tuple)
 {
     uint64_t last = 0;
 
     for (uint32_t i = 0; i < place_lanes(place); i++) {
+        const uint64_t name = *lane_name(s, place, i);
+        const uint32_t slot = (uint32_t)name;
+
         if (lane_is_dead(s, place, i))
             continue;
-        if (lane_name(s, place, i) < last)
+        if (name < last)
             return "a bucket is not sorted";
-        last = lane_name(s, place, i);
+        if (r->rule[slot].number != name >> 32 || !(r->rule[slot].families & c->family) ||
+            !is_under_tuple(tuple[slot]))
+            return "a bucket has a lane of a rule that is not there";
+        last = name;
     }
     return NULL;
 }
 
-// Adds the number of lanes found to *copies.
-static const char *rule_wrong(const struct lane_rules *s, const struct acl_rule *r, uint32_t slot,
-                              uint64_t *copies)
+static uint32_t place_of(const struct lane_rules *s, unsigned side, uint32_t addr)
+{
+    const uint16_t *words = s->net[side];
+    uint32_t word = words[addr >> 16];
+
+    for (int shift = 8; word & NET_DEEP; shift -= 8)
+        word = net_chunk(words, word)[addr >> shift & (NET_CHUNK - 1)];
+    return s->place[side][word];
+}
+
+static bool rule_is_there(const struct lane_rules *s, const struct acl_rule *r, uint32_t slot)
 {
     const uint64_t name = (uint64_t)r->number << 32 | slot;
     uint8_t flag[8];
-    uint32_t lanes = lane_flags(r, flag);
+    uint32_t lanes = lane_flags(r, flag), addr;
 
-    if (s->whole) {
-        *copies += lanes;
-        return lanes_named(s, s->place[0][0], name) == lanes ? NULL : "a rule is not in its lanes";
+    if (s->whole)
+        return lanes_named(s, s->place[0][0], name) == lanes;
+    for (unsigned side = 0; side < 2; side++) {
+        const struct acl_side *in = side ? &r->dst : &r->src;
+        const uint32_t mask = mask4(in->len);
+
+        memcpy(&addr, in->addr, sizeof addr);
+        addr = __builtin_bswap32(addr);
+        if (lanes_named(s, place_of(s, side, addr & mask), name) == lanes &&
+            lanes_named(s, place_of(s, side, addr | ~mask), name) == lanes)
+            return true;
     }
-    for (unsigned side = 0; side < 2 && lanes; side++) {
-        const struct net p = side_net(r, side);
-        const struct nets *t = &s->nets[side];
-        uint32_t at = nets_at(t, p.addr, p.len);
-
-        if (at == t->n || t->net[at].addr != p.addr || t->net[at].len != p.len ||
-            !lanes_named(s, s->place[side][t->net[at].number], name))
-            continue;
-        for (; at < t->n && net_inside(&t->net[at], p.addr, p.len); at++, *copies += lanes)
-            if (lanes_named(s, s->place[side][t->net[at].number], name) != lanes)
-                return "a rule is not in all buckets inside its prefix, or has lanes too many or "
-                       "too few";
-        return NULL;
-    }
-    return lanes ? "a rule is in no bucket" : NULL;
-}
-
-static const char *buckets_wrong(const struct lane_rules *s, const struct classifier *c,
-                                 const struct classifier_rules *r, const uint8_t *tuple)
-{
-    uint64_t lanes = s->whole ? place_alive(s, s->place[0][0]) : 0, copies = 0;
-    const char *wrong = s->whole ? place_wrong(s, s->place[0][0]) : NULL;
-
-    for (unsigned side = 0; side < 2 && !wrong && !s->whole; side++) {
-        if (!nets_check(&s->nets[side]))
-            return "an address finds another prefix's bucket";
-        for (uint32_t i = 0; i < s->nets[side].n && !wrong; i++) {
-            wrong = place_wrong(s, s->place[side][i]);
-            lanes += place_alive(s, s->place[side][i]);
-        }
-    }
-    for (uint32_t i = 0; i < r->n && !wrong; i++)
-        if (is_for_tuples(c, r, i, tuple))
-            wrong = rule_wrong(s, &r->rule[r->slot[i]], r->slot[i], &copies);
-    return wrong             ? wrong
-           : copies != lanes ? "buckets have lanes of rules that are not there"
-                             : NULL;
+    return false;
 }
 
 int lane_rules_check(const struct lane_rules *s, const struct classifier *c,
                      const struct classifier_rules *r, const uint8_t *tuple, char *why, size_t n)
 {
-    const char *wrong = buckets_wrong(s, c, r, tuple);
+    const char *wrong = NULL;
 
+    for (unsigned side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < s->n[side] && !wrong; i++)
+            wrong = place_wrong(s, s->place[side][i], c, r, tuple);
     if (wrong)
-        snprintf(why, n, "%s", wrong);
-    return wrong ? -EINVAL : 0;
+        return rule_error(why, n, "%s", wrong);
+    for (uint32_t i = 0; i < r->n; i++)
+        if (is_for_tuples(c, r, i, tuple) && !rule_is_there(s, &r->rule[r->slot[i]], r->slot[i]))
+            return rule_error(why, n, "rule %u is not in its lanes", r->rule[r->slot[i]].number);
+    return 0;
 }

@@ -4,6 +4,12 @@
 //
 // First it finds all buckets, by loads or by gathers, then it reads the packets' other fields, then
 // it compares blocks while the blocks of later packets are prefetched.
+//
+// A bucket is found by the longest prefix around the address. Each side has a flat table of them:
+// 65,536 words by the first 16 bits of an address, then chunks of 256 words by the next 8 and the
+// last 8. A word is a prefix's number or leads to a chunk. Lists have some thousand prefixes, which
+// cluster, so few lines are read. It takes three loads without branches for a host; a Poptrie, far
+// smaller for a full table, needs five.
 #ifndef ACL_LANE_RULES_FIND_H
 #define ACL_LANE_RULES_FIND_H
 
@@ -12,6 +18,10 @@
 #include "acl/key_burst.h"
 #include "acl/lane_rules.h"
 
+#define NET_FIRST 65536u // words by the first 16 bits
+#define NET_CHUNK 256u
+#define NET_DEEP 0x8000u // plus the number of a chunk
+#define NET_MOST 0x7fffu // prefixes; chunks
 #define BUCKET_AHEAD 4u
 #define BUCKET_INLINE static inline __attribute__((always_inline))
 
@@ -40,36 +50,40 @@ BUCKET_INLINE void packets_left_of(struct packets_left *l, const struct key_burs
     }
 }
 
-// The number of the longest prefix around each address (lane_rules_net.h): first all words by
-// 16 bits, then the chunks behind them, which are prefetched meanwhile. For words without a chunk
-// the first one is prefetched: a line that is always the same costs little.
-BUCKET_INLINE void net_numbers(const struct nets *t, const uint32_t *addr_be,
+BUCKET_INLINE const uint16_t *net_chunk(const uint16_t *words, uint32_t word) // NET_DEEP is set
+{
+    return words + NET_FIRST + (word & (NET_DEEP - 1)) * NET_CHUNK;
+}
+
+// The number of the longest prefix around each address: first all words by 16 bits, then the
+// chunks behind them, which are prefetched meanwhile. For words without a chunk the first one is
+// prefetched: a line that is always the same costs little.
+BUCKET_INLINE void net_numbers(const uint16_t *word, const uint32_t *addr_be,
                                const struct packets_left *l, uint32_t *number)
 {
-    const uint16_t *word = t->word;
     uint32_t addr[KEY_BURST], deep[KEY_BURST];
     unsigned n = 0;
 
     for (unsigned k = 0; k < l->n; k++) {
-        uint32_t a = __builtin_bswap32(addr_be[l->at[k]]), w = nets_word(&word[a >> 16]);
+        uint32_t a = __builtin_bswap32(addr_be[l->at[k]]), w = word[a >> 16];
 
         addr[k] = a;
         number[k] = w;
         deep[n] = k;
         n += w >= NET_DEEP;
-        __builtin_prefetch(&nets_chunk(word, w & -(w >> 15))[a >> 8 & (NET_CHUNK - 1)]);
+        __builtin_prefetch(&net_chunk(word, w & -(w >> 15))[a >> 8 & (NET_CHUNK - 1)]);
     }
     for (int shift = 8; shift >= 0 && n; shift -= 8) {
         unsigned deeper = 0;
 
         for (unsigned j = 0; j < n; j++) {
-            uint32_t k = deep[j], w = nets_word(&nets_chunk(
-                                      word, number[k])[addr[k] >> shift & (NET_CHUNK - 1)]);
+            uint32_t k = deep[j],
+                     w = net_chunk(word, number[k])[addr[k] >> shift & (NET_CHUNK - 1)];
 
             number[k] = w;
             deep[deeper] = k;
             deeper += w >= NET_DEEP;
-            __builtin_prefetch(&nets_chunk(word, w & -(w >> 15))[addr[k] & (NET_CHUNK - 1)]);
+            __builtin_prefetch(&net_chunk(word, w & -(w >> 15))[addr[k] & (NET_CHUNK - 1)]);
         }
         n = deeper;
     }
@@ -84,12 +98,12 @@ BUCKET_INLINE void bucket_places_plain(const struct key_burst *b, struct bucket_
     for (unsigned side = 0; side < 2; side++) {
         const uint32_t *place = b->lanes->place[side];
 
-        net_numbers(&b->lanes->nets[side], b->addr4[side], &l, number);
+        net_numbers(b->lanes->net[side], b->addr4[side], &l, number);
         a[side].n = 0;
         for (unsigned k = 0; k < l.n; k++) {
             uint32_t *at = &a[side].place[a[side].n];
 
-            *at = __atomic_load_n(&place[number[k]], __ATOMIC_ACQUIRE); // partner: bucket_add_rule
+            *at = place[number[k]];
             a[side].packet[a[side].n] = l.at[k];
             a[side].n += *at != 0;
         }

@@ -53,8 +53,7 @@ LANE_INLINE void vector_compare(const lane_row *rows, unsigned k, const struct k
 
 LANE_INLINE void whole_compare(const struct lane_rules *s, struct key_burst *b, uint8_t family)
 {
-    // partner: bucket_add_rule
-    uint32_t place = __atomic_load_n(s->place[0], __ATOMIC_ACQUIRE);
+    uint32_t place = *s->place[0];
     const uint8_t *block = s->block + (place >> BUCKET_BLOCKS_BITS) * WHOLE_UNIT(family);
     const uint64_t *name = s->name + (place >> BUCKET_BLOCKS_BITS) * LANE_COUNT;
     struct hits hit[KEY_BURST] = {0};
@@ -89,16 +88,15 @@ void LANE_KERNEL(lane_rules_all)(const struct classifier *c, struct key_burst *b
 
 #ifdef __AVX512F__
 // The words at `at` where m; they have 16 bits, so a gather also reads the next one.
-LANE_INLINE lane_vec nets_gather(const struct nets *t, lane_vec at, lane_hits m, lane_vec others)
+LANE_INLINE lane_vec nets_gather(const uint16_t *t, lane_vec at, lane_hits m, lane_vec others)
 {
-    // partner: word_set
-    lane_vec word = _mm512_mask_i32gather_epi32(others, m, at, t->word, sizeof *t->word);
+    lane_vec word = _mm512_mask_i32gather_epi32(others, m, at, t, sizeof *t);
 
     return _mm512_and_si512(word, lane_all(UINT16_MAX));
 }
 
-// Numbers of the longest prefixes around the addresses (lane_rules_net.h).
-LANE_INLINE lane_vec net_numbers_simd(const struct nets *t, lane_vec addr, lane_hits m)
+// Numbers of the longest prefixes around the addresses.
+LANE_INLINE lane_vec net_numbers_simd(const uint16_t *t, lane_vec addr, lane_hits m)
 {
     lane_vec word = nets_gather(t, lane_shr(addr, 16), m, lane_all(0));
 
@@ -122,8 +120,7 @@ LANE_INLINE void bucket_places_simd(const struct key_burst *b, struct bucket_que
         for (unsigned i = 0; i < b->n; i += LANE_COUNT) {
             lane_hits m = (lane_hits)(b->left >> i);
             lane_vec addr = lane_swap(lane_load_some(b->addr4[side] + i, m));
-            lane_vec number = net_numbers_simd(&b->lanes->nets[side], addr, m);
-            // partner: bucket_add_rule
+            lane_vec number = net_numbers_simd(b->lanes->net[side], addr, m);
             lane_vec place = lane_gather(b->lanes->place[side], number, m);
 
             m = lane_any(place, place);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_simd.h - compares a packet with LANE_STEP rules in lanes (lane.h): 16 with AVX-512, 8 with
-// AVX2
+// lane_simd.h - compares a packet with LANE_STEP rules in lanes (lane_rules.h): 16 with AVX-512, 8
+// with AVX2
 //
 // Files that include it are compiled for both; LANE_KERNEL(name) makes the names of their exports.
 #ifndef ACL_LANE_SIMD_H
@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "acl/lane.h"
+#include "acl/lane_rules.h"
 
 #define LANE_INLINE static inline __attribute__((always_inline))
 

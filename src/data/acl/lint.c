@@ -18,7 +18,6 @@
 #include "base/vec.h"
 
 #define LOOK_MAX 256       // rules compared per lookup
-#define CLASSES_KEPT 4096u // up to so many classes, stores which may cover which
 #define FILTER_BITS 16u    // per rule
 
 enum port_class { PORT_ANY, PORT_EXACT, PORT_RANGE };
@@ -37,10 +36,6 @@ struct acl_lint {
     size_t n, done, buckets;
     struct acl_set *set[ACL_SETS_MAX];
     VEC(struct class) class;
-    // classes that may cover class c: [cover_at[c], cover_at[c + 1]); empty: not stored
-    VEC(uint32_t)
-    cover;
-    VEC(size_t) cover_at;
     VEC(uint8_t) length[2]; // lengths in use: source, destination
     uint64_t *filter;       // a bit for each hash in use
     VEC(struct acl_finding) finding;
@@ -63,18 +58,14 @@ static bool bits_equal(const uint8_t *a, const uint8_t *b, unsigned len)
 // Is the whole prefix in one member of the set?
 static bool set_covers(const struct acl_set *s, const struct acl_side *b, uint8_t families)
 {
-    struct acl_prefix p = {.family = families == ACL_IP6 ? 6 : 4};
+    struct prefix p;
 
     if (families == ACL_BOTH)
         return false;
     for (unsigned len = 0; len <= b->len; len++) {
-        unsigned whole = len / 8, rest = len % 8;
-
-        memset(p.addr, 0, sizeof p.addr);
-        memcpy(p.addr, b->addr, whole);
-        if (rest)
-            p.addr[whole] = (uint8_t)(b->addr[whole] & 0xff << (8 - rest));
-        p.len = (uint8_t)len;
+        p = (struct prefix){.family = families == ACL_IP6 ? IP6 : IP4, .len = (uint8_t)len};
+        memcpy(p.b, b->addr, sizeof p.b);
+        prefix_canon(&p);
         if (acl_set_has(s, &p))
             return true;
     }
@@ -215,19 +206,6 @@ static void keep_lengths(struct acl_lint *l)
                 *vec_push(&l->length[side]) = (uint8_t)len;
 }
 
-static void keep_cover(struct acl_lint *l)
-{
-    if (l->class.n > CLASSES_KEPT)
-        return;
-    vec_foreach (&l->class, mine) {
-        *vec_push(&l->cover_at) = l->cover.n;
-        for (uint32_t c = 0; c < l->class.n; c++)
-            if (may_cover(&l->class.item[c], mine))
-                *vec_push(&l->cover) = c;
-    }
-    *vec_push(&l->cover_at) = l->cover.n;
-}
-
 static void classes_fill(struct acl_lint *l)
 {
     struct hashes h;
@@ -242,7 +220,6 @@ static void classes_fill(struct acl_lint *l)
         l->class_of[i] = class_number(l, &l->rule[i], index, slots);
     free(index);
     keep_lengths(l);
-    keep_cover(l);
     for (size_t i = l->n; i--;) { // so that chains begin with the lowest number
         uint32_t c = l->class_of[i];
         hash_sides(l, &l->rule[i], &h);
@@ -293,8 +270,6 @@ void acl_lint_free(struct acl_lint *l)
     free(l->head);
     free(l->filter);
     vec_free(&l->class);
-    vec_free(&l->cover);
-    vec_free(&l->cover_at);
     vec_free(&l->length[0]);
     vec_free(&l->length[1]);
     vec_free(&l->finding);
@@ -331,13 +306,6 @@ static size_t rule_first_cover(struct acl_lint *l, size_t j)
     struct hashes h;
 
     hash_sides(l, &l->rule[j], &h);
-    if (l->cover_at.n) {
-        for (size_t k = l->cover_at.item[mine]; k < l->cover_at.item[mine + 1]; k++) {
-            size_t i = cover_in_class(l, l->cover.item[k], j, &h);
-            by = i < by ? i : by;
-        }
-        return by;
-    }
     for (uint32_t c = 0; c < l->class.n; c++) {
         size_t i =
             may_cover(&l->class.item[c], &l->class.item[mine]) ? cover_in_class(l, c, j, &h) : l->n;

@@ -148,12 +148,13 @@ unit_test(contradiction_is_told_from_shadow)
 
 static int make_sets(void **state)
 {
-    static const struct acl_prefix members[] = {
-        {{10, 0}, 16, 4}, {{10, 128}, 9, 4}, {{10, 64, 1}, 24, 4}};
+    static const struct prefix members[] = {{.family = IP4, .len = 16, .b = {10, 0}},
+                                            {.family = IP4, .len = 9, .b = {10, 128}},
+                                            {.family = IP4, .len = 24, .b = {10, 64, 1}}};
 
     for (unsigned i = 0; i < 2; i++) {
         sets[i] = acl_set_new(0);
-        if (!sets[i] || acl_set_load(sets[i], members + i, 2))
+        if (!sets[i] || acl_set_change(sets[i], NULL, 0, members + i, 2, NULL))
             return -1;
     }
     return 0;

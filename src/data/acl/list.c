@@ -8,13 +8,11 @@
 #include "acl/list.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "acl/classifier_build.h"
 #include "acl/rule.h"
-#include "base/hash.h"
 
 #define LEAST_SLOTS 64u
 #define CHEAP_REBUILD_RULES 1024u // rebuilding takes a moment
@@ -47,7 +45,7 @@ static void free_retired_classifiers(struct acl *a, uint64_t epoch)
             continue;
         }
         *at = c->next;
-        classifier_free(&a->cfg, c);
+        classifier_free(c);
     }
 }
 
@@ -57,53 +55,65 @@ void acl_free(struct acl *a)
         return;
     free_retired_classifiers(a, UINT64_MAX);
     for (unsigned f = 0; f < 2; f++) {
-        classifier_free(&a->cfg, a->classifier[f]);
+        classifier_free(a->classifier[f]);
         free(a->tuple[f]);
     }
     free(a->rule);
-    free(a->index);
-    free(a->garbage);
+    free(a->order.item);
+    vec_free(&a->garbage);
     free(a->free_slot);
     free(a);
 }
 
 // --- numbers ---
 
-static uint32_t index_at(const struct acl *a, uint32_t number)
+// Place of the first rule with this number or a higher one.
+static size_t order_at(const struct acl *a, uint32_t number)
 {
-    return hash_mix32(number) & (a->index_size - 1);
-}
+    size_t lo = 0, hi = a->order.n;
 
-// its place, or the free place for it
-static uint32_t *index_find(const struct acl *a, uint32_t number)
-{
-    uint32_t i = index_at(a, number);
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
 
-    while (a->index[i] && a->rule[a->index[i] - 1].number != number)
-        i = (i + 1) & (a->index_size - 1);
-    return &a->index[i];
-}
-
-static void index_remove(struct acl *a, uint32_t number)
-{
-    uint32_t mask = a->index_size - 1, hole = (uint32_t)(index_find(a, number) - a->index),
-             i = hole;
-
-    for (;;) {
-        a->index[hole] = 0;
-        do {
-            i = (i + 1) & mask;
-            if (!a->index[i])
-                return;
-        } while (((i - index_at(a, a->rule[a->index[i] - 1].number)) & mask) < ((i - hole) & mask));
-        a->index[hole] = a->index[i];
-        hole = i;
+        if (a->order.item[mid] >> 32 < number)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
+    return lo;
+}
+
+static void order_add(struct acl *a, uint32_t number, uint32_t slot)
+{
+    uint64_t *at = a->order.item + order_at(a, number);
+
+    memmove(at + 1, at, (size_t)(a->order.item + a->order.n++ - at) * sizeof *at);
+    *at = (uint64_t)number << 32 | slot;
+}
+
+static void order_remove(struct acl *a, uint32_t number)
+{
+    uint64_t *at = a->order.item + order_at(a, number);
+
+    memmove(at, at + 1, (size_t)(a->order.item + --a->order.n - at) * sizeof *at);
 }
 
 uint32_t acl_slot_of(const struct acl *a, uint32_t number)
 {
-    return a->index ? *index_find(a, number) - 1 : ACL_MISS;
+    size_t at = order_at(a, number);
+
+    return at < a->order.n && a->order.item[at] >> 32 == number ? (uint32_t)a->order.item[at]
+                                                                : ACL_MISS;
+}
+
+const struct acl_order *acl_order(const struct acl *a)
+{
+    return &a->order;
+}
+
+uint32_t acl_next_slot(const struct acl *a)
+{
+    return a->n_free ? a->free_slot[a->n_free - 1] : a->slots;
 }
 
 const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot)
@@ -130,37 +140,6 @@ static bool array_grow(void *array, uint32_t from, uint32_t to, size_t each)
     return true;
 }
 
-static int index_grow(struct acl *a, uint32_t slots)
-{
-    uint32_t size = 1, *old = a->index;
-
-    while (size < slots + slots / 2)
-        size *= 2;
-    if (size <= a->index_size)
-        return 0;
-    uint32_t *new = calloc(size, sizeof *new);
-    if (!new)
-        return -ENOMEM;
-    a->index = new;
-    a->index_size = size;
-    for (uint32_t s = 0; s < a->slots; s++)
-        if (a->rule[s].families)
-            *index_find(a, a->rule[s].number) = s + 1;
-    free(old);
-    return 0;
-}
-
-static uint64_t bytes_taken(const struct acl *a)
-{
-    uint64_t n = writer_bytes(a->room);
-
-    for (unsigned f = 0; f < 2; f++)
-        n += a->classifier[f]
-                 ? classifier_bytes(a->classifier[f]) + classifier_writer_bytes(a->classifier[f])
-                 : 0;
-    return n;
-}
-
 static int slots_reserve(struct acl *a, uint32_t slots)
 {
     if (slots <= a->room)
@@ -168,46 +147,17 @@ static int slots_reserve(struct acl *a, uint32_t slots)
     if (slots > 1u << SLOT_BITS)
         return -ENOSPC;
     uint32_t room = slots < LEAST_SLOTS ? LEAST_SLOTS : a->room ? slots + slots / 4 : slots;
-    if (a->cfg.max_bytes &&
-        bytes_taken(a) - writer_bytes(a->room) + writer_bytes(room) > a->cfg.max_bytes)
-        return -ENOSPC;
     if (!array_grow(&a->rule, a->room, room, sizeof *a->rule) ||
         !array_grow(&a->tuple[0], a->room, room, 1) ||
         !array_grow(&a->tuple[1], a->room, room, 1) ||
-        !array_grow(&a->free_slot, a->room, room, sizeof *a->free_slot) || index_grow(a, room))
+        !array_grow(&a->free_slot, a->room, room, sizeof *a->free_slot) ||
+        !array_grow(&a->order.item, a->room, room, sizeof *a->order.item))
         return -ENOMEM;
     a->room = room;
     return 0;
 }
 
 // --- garbage ---
-
-// for one change: a block or an index per family, and a slot
-static int garbage_reserve(struct acl *a)
-{
-    uint32_t waiting = a->n_garbage - a->garbage_from;
-
-    if (a->n_garbage + 3 > a->garbage_room && a->garbage_from > a->n_garbage / 2) {
-        memmove(a->garbage, a->garbage + a->garbage_from, waiting * sizeof *a->garbage);
-        a->n_garbage = waiting;
-        a->garbage_from = 0;
-    }
-    if (a->n_garbage + 3 > a->garbage_room) {
-        uint32_t room = a->garbage_room ? a->garbage_room * 2 : LEAST_SLOTS;
-        if (!array_grow(&a->garbage, a->garbage_room, room, sizeof *a->garbage))
-            return -ENOMEM;
-        a->garbage_room = room;
-    }
-    return 0;
-}
-
-static void retire_block(struct acl *a, unsigned f, struct retired_block b)
-{
-    if (!b.n)
-        return;
-    a->garbage[a->n_garbage++] =
-        (struct acl_garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f, b.prefix_table};
-}
 
 uint64_t acl_epoch(struct acl *a)
 {
@@ -219,25 +169,18 @@ uint64_t acl_epoch(struct acl *a)
 
 static void garbage_release(struct acl *a, uint64_t epoch)
 {
-    free_retired_classifiers(a, epoch);
-    for (; a->garbage_from < a->n_garbage && a->garbage[a->garbage_from].epoch <= epoch;
-         a->garbage_from++) {
-        const struct acl_garbage *g = &a->garbage[a->garbage_from];
+    size_t kept = 0;
 
-        if (g->what == GARBAGE_SLOT) {
-            a->free_slot[a->n_free++] = g->ref;
-            continue;
-        }
-        if (g->serial != a->serial[g->what] || !a->classifier[g->what])
-            continue;
-        if (g->prefix_table != INDEX_NONE)
-            prefix_rules_give_back(a->classifier[g->what]->prefix_table[g->prefix_table], g->ref);
+    free_retired_classifiers(a, epoch);
+    vec_foreach (&a->garbage, g)
+        if (g->epoch <= epoch)
+            a->free_slot[a->n_free++] = g->slot;
         else
-            arena_free(&a->classifier[g->what]->arena, g->ref, g->n);
-    }
+            a->garbage.item[kept++] = *g;
+    a->garbage.n = kept;
     for (unsigned f = 0; f < 2; f++)
         if (a->classifier[f])
-            classifier_reclaim(a->classifier[f], &a->cfg, epoch);
+            classifier_reclaim(a->classifier[f], epoch);
 }
 
 // --- classifiers ---
@@ -245,16 +188,12 @@ static void garbage_release(struct acl *a, uint64_t epoch)
 // Slots by rule number; NULL: no memory.
 static uint32_t *slots_by_number(const struct acl *a, uint32_t *n)
 {
-    uint64_t *key = malloc((a->rules + 1) * sizeof *key);
+    uint32_t *slot = malloc((a->order.n + 1) * sizeof *slot);
 
     *n = 0;
-    if (!key)
-        return NULL;
-    for (uint32_t s = 0; s < a->slots; s++) {
-        key[*n] = (uint64_t)a->rule[s].number << 32 | s;
-        *n += a->rule[s].families != 0;
-    }
-    return rules_sort(key, *n);
+    for (size_t i = 0; i < a->order.n && slot; i++)
+        slot[(*n)++] = (uint32_t)a->order.item[i];
+    return slot;
 }
 
 static uint32_t family_rules(const struct acl *a, unsigned f)
@@ -271,7 +210,6 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     struct classifier *old = a->classifier[f];
 
     __atomic_store_n(&a->classifier[f], new, __ATOMIC_RELEASE); // partner: list_classifier
-    a->serial[f]++;                                             // its blocks are freed with it
     if (old) {
         old->epoch = a->epoch;
         old->next = a->retired;
@@ -279,15 +217,13 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     }
 }
 
-// Builds lanes that are due, unless readers may still see the old ones; tuples serve meanwhile.
 static void lanes_build(struct acl *a)
 {
     for (unsigned f = 0; f < 2; f++) {
         struct classifier *c = a->classifier[f];
-        uint64_t most = a->cfg.max_bytes ? a->cfg.max_bytes : UINT64_MAX, taken = bytes_taken(a);
 
-        if (c && c->lanes_due && !c->own_lanes && taken < most)
-            classifier_lanes_build(c, &a->cfg, a->rule, most - taken);
+        if (c && c->lanes_due)
+            classifier_lanes_build(c, &a->cfg, a->rule, &a->order, a->tuple[f]);
     }
 }
 
@@ -302,28 +238,14 @@ static int family_rebuild(struct acl *a, unsigned f)
 {
     struct classifier_rules r = {.rule = a->rule};
     struct classifier *new = NULL;
-    size_t left = 0;
     int rc = 0;
-
-    if (a->cfg.max_bytes) {
-        uint64_t other =
-            bytes_taken(a) - (a->classifier[f] ? classifier_bytes(a->classifier[f]) +
-                                                     classifier_writer_bytes(a->classifier[f])
-                                               : 0);
-        if (other >= a->cfg.max_bytes)
-            return -ENOSPC;
-        left = a->cfg.max_bytes - other;
-    }
     uint32_t *slot = slots_by_number(a, &r.n);
     uint8_t *tuple = calloc(a->room + 1, 1);
     r.slot = slot;
-    if (!slot || !tuple) {
+    if (!slot || !tuple ||
+        (family_rules(a, f) &&
+         !(new = classifier_new(&a->cfg, family_of(f), &r, a->epoch, tuple)))) {
         rc = -ENOMEM;
-    } else if (family_rules(a, f) &&
-               !(new = classifier_new(&a->cfg, family_of(f), &r,
-                                      (struct classifier_shape){f ? 16 : 8, 4}, left, a->epoch,
-                                      tuple))) {
-        rc = -errno;
     } else {
         classifier_swap(a, f, new);
         free(a->tuple[f]);
@@ -337,22 +259,10 @@ static int family_rebuild(struct acl *a, unsigned f)
 
 // --- changes ---
 
-static int slot_fill(struct acl *a, uint32_t slot, const struct acl_rule *r)
-{
-    uint32_t *place = index_find(a, r->number);
-
-    if (*place)
-        return -EEXIST;
-    a->rule[slot] = *r;
-    *place = slot + 1;
-    a->rules++;
-    return 0;
-}
-
 static void list_clear(struct acl *a)
 {
     void **array[] = {(void **)&a->rule, (void **)&a->tuple[0], (void **)&a->tuple[1],
-                      (void **)&a->index, (void **)&a->free_slot};
+                      (void **)&a->order.item, (void **)&a->free_slot};
 
     for (unsigned i = 0; i < sizeof array / sizeof *array; i++) {
         free(*array[i]);
@@ -361,7 +271,36 @@ static void list_clear(struct acl *a)
     for (unsigned f = 0; f < 2; f++)
         if (a->classifier[f])
             classifier_swap(a, f, NULL);
-    a->rules = a->slots = a->room = a->index_size = a->n_free = 0;
+    a->slots = a->room = a->n_free = 0;
+    a->order.n = 0;
+}
+
+static int compare_places(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+
+    return (a > b) - (a < b);
+}
+
+// Fills the slots in turn. -EEXIST: two rules have the same number.
+static int slots_fill(struct acl *a, const struct acl_rule *r, uint32_t n)
+{
+    bool sorted = true;
+    uint64_t *item = a->order.item;
+
+    for (uint32_t i = 0; i < n; i++) {
+        a->rule[i] = r[i];
+        item[i] = (uint64_t)r[i].number << 32 | i;
+        sorted &= !i || item[i - 1] < item[i];
+    }
+    a->slots = n;
+    a->order.n = n;
+    if (!sorted)
+        qsort(item, n, sizeof *item, compare_places);
+    for (uint32_t i = 1; i < n; i++)
+        if (item[i - 1] >> 32 == item[i] >> 32)
+            return -EEXIST;
+    return 0;
 }
 
 int acl_load(struct acl *a, const struct acl_rule *r, size_t n)
@@ -375,10 +314,7 @@ int acl_load(struct acl *a, const struct acl_rule *r, size_t n)
         if (acl_rule_check(&r[i], why, sizeof why))
             return -EINVAL;
     rc = n > 1u << SLOT_BITS ? -ENOSPC : slots_reserve(a, (uint32_t)n);
-    for (uint32_t i = 0; i < n && !rc; i++) {
-        rc = slot_fill(a, i, &r[i]);
-        a->slots = i + 1;
-    }
+    rc = rc ? rc : slots_fill(a, r, (uint32_t)n);
     for (unsigned f = 0; f < 2 && !rc; f++)
         rc = family_rebuild(a, f);
     if (rc)
@@ -390,18 +326,20 @@ int acl_load(struct acl *a, const struct acl_rule *r, size_t n)
 
 static int slot_new(struct acl *a, uint32_t *slot)
 {
-    int rc = 0;
+    int rc = a->n_free ? 0 : slots_reserve(a, a->slots + 1);
 
+    if (rc)
+        return rc;
+    *slot = acl_next_slot(a);
     if (a->n_free)
-        *slot = a->free_slot[--a->n_free];
-    else if (!(rc = slots_reserve(a, a->slots + 1)))
-        *slot = a->slots++;
-    return rc;
+        a->n_free--;
+    else
+        a->slots++;
+    return 0;
 }
 
 static int family_add(struct acl *a, unsigned f, uint32_t slot)
 {
-    struct retired_block old;
     struct classifier *c = a->classifier[f];
 
     if (!(a->rule[slot].families & family_of(f)))
@@ -413,31 +351,24 @@ static int family_add(struct acl *a, unsigned f, uint32_t slot)
     c = a->classifier[f];
     if (c)
         c->changed = a->epoch;
-    if (!c || c->deleted > c->room ||
-        classifier_add(c, &a->rule[slot], slot, &a->tuple[f][slot], &old))
+    if (!c || c->deleted > c->room || classifier_add(c, &a->rule[slot], slot, &a->tuple[f][slot]))
         return family_rebuild(a, f);
-    retire_block(a, f, old);
     return 0;
 }
 
 static void family_del(struct acl *a, unsigned f, uint32_t slot)
 {
-    struct retired_block old;
-
     if (!(a->rule[slot].families & family_of(f)))
         return;
     a->classifier[f]->changed = a->epoch;
-    classifier_del(a->classifier[f], &a->rule[slot], slot, a->tuple[f][slot], &old);
-    retire_block(a, f, old);
+    classifier_del(a->classifier[f], &a->rule[slot], slot, a->tuple[f][slot]);
 }
 
 static void slot_retire(struct acl *a, uint32_t slot)
 {
-    index_remove(a, a->rule[slot].number);
+    order_remove(a, a->rule[slot].number);
     a->rule[slot].families = 0;
-    a->rules--;
-    a->garbage[a->n_garbage++] =
-        (struct acl_garbage){.epoch = a->epoch, .ref = slot, .what = GARBAGE_SLOT};
+    *vec_push(&a->garbage) = (struct slot_garbage){a->epoch, slot};
 }
 
 int acl_add(struct acl *a, const struct acl_rule *r)
@@ -450,9 +381,10 @@ int acl_add(struct acl *a, const struct acl_rule *r)
         return -EINVAL;
     if (acl_slot_of(a, r->number) != ACL_MISS)
         return -EEXIST;
-    if ((rc = garbage_reserve(a)) || (rc = slot_new(a, &slot)))
+    if ((rc = slot_new(a, &slot)))
         return rc;
-    slot_fill(a, slot, r);
+    a->rule[slot] = *r;
+    order_add(a, r->number, slot);
     rc = family_add(a, 0, slot);
     if (rc) {
         slot_retire(a, slot);
@@ -470,15 +402,13 @@ int acl_add(struct acl *a, const struct acl_rule *r)
 int acl_del(struct acl *a, uint32_t number)
 {
     uint32_t slot = acl_slot_of(a, number);
-    int rc;
 
     if (slot == ACL_MISS)
         return -ENOENT;
-    if ((rc = garbage_reserve(a)))
-        return rc;
     for (unsigned f = 0; f < 2; f++)
         family_del(a, f, slot);
     slot_retire(a, slot);
+    lanes_build(a);
     return 0;
 }
 
@@ -496,20 +426,12 @@ size_t acl_need(const struct acl_rule *r, size_t n)
 void acl_stats(const struct acl *a, struct acl_stats *s)
 {
     *s = (struct acl_stats){
-        .rules = a->rules, .slots = a->slots, .writer_bytes = writer_bytes(a->room)};
+        .rules = (uint32_t)a->order.n, .slots = a->slots, .writer_bytes = writer_bytes(a->room)};
     for (unsigned f = 0; f < 2; f++)
         if (a->classifier[f]) {
             s->bytes += classifier_bytes(a->classifier[f]);
             s->writer_bytes += classifier_writer_bytes(a->classifier[f]);
         }
-    for (const struct classifier *c = a->retired; c; c = c->next)
-        s->garbage_bytes += classifier_bytes(c);
-    for (uint32_t i = a->garbage_from; i < a->n_garbage; i++) {
-        const struct acl_garbage *g = &a->garbage[i];
-        if (g->what != GARBAGE_SLOT && g->prefix_table == INDEX_NONE &&
-            g->serial == a->serial[g->what] && a->classifier[g->what])
-            s->garbage_bytes += (uint64_t)g->n * entry_bytes(a->classifier[g->what]);
-    }
 }
 
 int acl_check(const struct acl *a, char *why, size_t n)
@@ -520,11 +442,10 @@ int acl_check(const struct acl *a, char *why, size_t n)
 
     r.slot = slot;
     for (uint32_t i = 0; i < r.n && !rc; i++)
-        if (acl_slot_of(a, a->rule[slot[i]].number) != slot[i]) {
-            snprintf(why, n, "number %u does not lead to slot %u", a->rule[slot[i]].number,
-                     slot[i]);
-            rc = -EINVAL;
-        }
+        if (a->rule[slot[i]].number != a->order.item[i] >> 32 ||
+            (i && a->order.item[i - 1] >= a->order.item[i]))
+            rc = rule_error(why, n, "number %u does not lead to slot %u", a->rule[slot[i]].number,
+                            slot[i]);
     for (unsigned f = 0; f < 2 && !rc; f++)
         if (a->classifier[f])
             rc = classifier_check(a->classifier[f], &r, a->tuple[f], why, n);

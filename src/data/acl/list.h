@@ -9,13 +9,9 @@
 
 #include "acl/classifier.h"
 
-#define GARBAGE_SLOT 2u
-
-struct acl_garbage { // waits for a grace period
+struct slot_garbage { // waits for a grace period
     uint64_t epoch;
-    uint32_t serial, ref, n; // serial of the classifier; block, slot or index; entries
-    uint8_t what;            // 0, 1: a block of IPv4, IPv6; GARBAGE_SLOT
-    uint8_t prefix_table;    // if not INDEX_NONE: an index of this prefix table, not a block
+    uint32_t slot;
 };
 
 struct acl {
@@ -25,13 +21,11 @@ struct acl {
     // writer
     struct acl_rule *rule; // [slot]; families 0: free
     uint8_t *tuple[2];     // [slot]: the rule's place in each classifier
-    uint32_t rules, slots, room;
-    uint32_t *index, index_size; // by number: slot + 1; open addressing
+    uint32_t slots, room;
+    struct acl_order order;
     uint32_t *free_slot, n_free;
-    struct acl_garbage *garbage; // [garbage_from, n_garbage), by epoch
-    uint32_t garbage_from, n_garbage, garbage_room;
+    VEC(struct slot_garbage) garbage;
     uint64_t epoch;
-    uint32_t serial[2]; // of the classifiers
     struct classifier *retired;
 };
 

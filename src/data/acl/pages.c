@@ -3,32 +3,29 @@
 //
 // It maps one huge page more than needed and unmaps the parts before and behind the aligned area.
 // Untouched pages cost nothing, so callers may map generously. Transparent huge pages are only a
-// hint to the kernel, for areas of at least one. The owner of a list may bring functions of its own
-// (struct acl_config).
+// hint to the kernel.
 #include "acl/pages.h"
 
 #include <stdint.h>
 #include <sys/mman.h>
 
-#define HUGE ((size_t)2 << 20)
-
 static size_t whole_pages(size_t bytes) // untouched pages cost nothing
 {
-    return (bytes + HUGE - 1) & ~(HUGE - 1);
+    return (bytes + PAGES_HUGE - 1) & ~(PAGES_HUGE - 1);
 }
 
 void *pages_map(size_t bytes, bool huge)
 {
     size_t all = whole_pages(bytes), head;
-    uint8_t *p = mmap(NULL, all + HUGE, PROT_READ | PROT_WRITE,
+    uint8_t *p = mmap(NULL, all + PAGES_HUGE, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (p == MAP_FAILED)
         return NULL;
-    head = -(uintptr_t)p & (HUGE - 1);
+    head = -(uintptr_t)p & (PAGES_HUGE - 1);
     if (head)
         munmap(p, head);
-    munmap(p + head + all, HUGE - head);
+    munmap(p + head + all, PAGES_HUGE - head);
     madvise(p + head, all, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); // a hint
     return p + head;
 }
@@ -37,17 +34,4 @@ void pages_unmap(void *p, size_t bytes)
 {
     if (p)
         munmap(p, whole_pages(bytes));
-}
-
-void *pages_map_for(const struct acl_config *cfg, size_t bytes)
-{
-    return cfg->map ? cfg->map(cfg->ctx, "acl", bytes) : pages_map(bytes, bytes >= HUGE);
-}
-
-void pages_unmap_for(const struct acl_config *cfg, void *p, size_t bytes)
-{
-    if (cfg->unmap)
-        cfg->unmap(cfg->ctx, p, bytes);
-    else
-        pages_unmap(p, bytes);
 }

@@ -7,15 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "acl/acl.h"
+#define PAGES_HUGE ((size_t)2 << 20) // areas of this size and more profit from huge pages
 
 // Committed as it is touched. huge: transparent huge pages, if the kernel has them. NULL: no
 // address space.
 void *pages_map(size_t bytes, bool huge);
 void pages_unmap(void *p, size_t bytes); // as mapped; NULL is fine
-
-// For readers of a list: from the allocator in its configuration, else as above.
-void *pages_map_for(const struct acl_config *cfg, size_t bytes);
-void pages_unmap_for(const struct acl_config *cfg, void *p, size_t bytes);
 
 #endif

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefilter.c - chooses and fills net bitmaps, tuple indexes and side filters (prefilter.h)
+// prefilter.c - chooses and fills net bitmaps, tuple indexes and side filters
 //
 // The bitmap is the same for all lists: one bit for each /16. Tuple indexes and side filters use a
 // prefix length that suits the rules: it should leave few tuples open, both for random packets and
 // for packets that match a rule. Longer is better until the index exceeds the caches near the core.
-#include "acl/prefilter.h"
+#include "acl/classifier_build.h"
 
 #include <string.h>
-
-#include "acl/entry.h"
 
 #define INDEX_KEYS_MAX (1u << 17)
 // as INDEX_SPREAD; smaller, because each key takes three bits of the filter

@@ -253,8 +253,7 @@ int prefix_rules_add(struct prefix_rules *p, const struct acl_rule *r, uint32_t 
     bool there = index != POPTRIE_NONE;
     if (there && p->own[index] != PREFIX_RULE_NONE)
         return -EEXIST;
-    if (!there && (!p->n_free ||
-                   (p->limit && prefix_rules_bytes(p) + prefix_rules_writer_bytes(p) >= p->limit)))
+    if (!there && !p->n_free)
         return -ENOSPC;
     uint64_t first = first_lower(row.own, first_around(p, row.key, row.len));
     if (!there) {

@@ -31,7 +31,6 @@ struct prefix_rules {
     uint64_t *own;
     uint32_t *free, n_free, room; // indexes
     uint32_t rules, length[129];  // number of prefixes by length
-    uint64_t limit;               // bytes, 0 = none
     int64_t ahead;                // the list's epoch minus the Poptrie's
 };
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "acl/acl.h"
@@ -38,7 +37,8 @@ static bool any_port(const uint16_t range[2])
     return range[0] == 0 && range[1] == UINT16_MAX;
 }
 
-bool rule_needs_header(const struct acl_rule *r)
+// Does it check fields that later fragments lack?
+static bool rule_needs_header(const struct acl_rule *r)
 {
     return !any_port(r->sport) || !any_port(r->dport) || r->tcp_mask || r->tcp_any;
 }
@@ -220,24 +220,4 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
 {
     return (r->families & ACL_IP6) && l4_matches(r, &k->l4) && side6(&r->src, k->src, set) &&
            side6(&r->dst, k->dst, set);
-}
-
-static int number_compare(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-    return (a > b) - (a < b);
-}
-
-uint32_t *rules_sort(uint64_t *rule, uint32_t n)
-{
-    uint32_t *slot = (uint32_t *)rule, sorted = 1;
-
-    while (sorted < n && rule[sorted - 1] < rule[sorted])
-        sorted++;
-    if (sorted < n)
-        qsort(rule, n, sizeof *rule, number_compare);
-    for (uint32_t i = 0; i < n; i++)
-        slot[i] = (uint32_t)rule[i];
-    return slot;
 }

@@ -8,8 +8,6 @@
 
 #include "acl/acl.h"
 
-// Does it check fields that later fragments lack?
-bool rule_needs_header(const struct acl_rule *r);
 // Does it check addresses only?
 bool rule_is_by_addresses(const struct acl_rule *r);
 // Does it check address sets only?
@@ -25,9 +23,6 @@ struct rule_test {
 };
 #define TEST_FLAGS 8u // position of the flags in value and mask
 struct rule_test rule_test(const struct acl_rule *r);
-
-// Sorts rules, each number << 32 | slot; returns their slots, in the same memory.
-uint32_t *rules_sort(uint64_t *rule, uint32_t n);
 
 // Writes the sentence to why[0..n); returns -EINVAL.
 __attribute__((format(printf, 3, 4))) int rule_error(char *why, size_t n, const char *format, ...);

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set.c - the handle of an address set: its lifetime, its limits, memory that readers may still use
 //
-// A set has one half per family, made when needed. A replaced half stays in `old` until the epoch
-// of its replacement is reclaimed. The IPv6 half is a Poptrie with its own epochs; ahead6 converts
-// between these and the set's.
+// A set has one half per family, made when needed. The IPv6 half is a Poptrie with its own epochs;
+// ahead6 converts between these and the set's.
 #include "acl/set_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "acl/set6.h"
 
 #define BYTES_EACH4 14u // per member, estimate: 12 in a blocklist of a million, 20 of random hosts
 #define BYTES_FIXED4 (600u << 10)
@@ -36,7 +33,6 @@ void acl_set_free(struct acl_set *s)
     acl_set_reclaim(s, s->epoch);
     set4_free(s->v4);
     poptrie_free(s->v6);
-    vec_free(&s->old);
     free(s);
 }
 
@@ -49,21 +45,10 @@ uint64_t acl_set_epoch(struct acl_set *s)
 
 void acl_set_reclaim(struct acl_set *s, uint64_t epoch)
 {
-    size_t kept = 0;
-
     if (s->v4)
         set4_reclaim(s->v4, epoch);
     if (s->v6 && epoch > s->ahead6)
         poptrie_reclaim(s->v6, epoch - s->ahead6);
-    vec_foreach (&s->old, o) {
-        if (o->epoch > epoch) {
-            s->old.item[kept++] = *o;
-            continue;
-        }
-        set4_free(o->v4);
-        poptrie_free(o->v6);
-    }
-    s->old.n = kept;
 }
 
 void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out)
@@ -72,7 +57,6 @@ void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out)
     if (s->v4) {
         out->members[0] = s->v4->members;
         out->bytes = set4_bytes(s->v4);
-        out->garbage_bytes = set4_garbage_bytes(s->v4);
         out->writer_bytes += set4_writer_bytes(s->v4);
     }
     if (s->v6) {
@@ -80,11 +64,8 @@ void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out)
         poptrie_usage(s->v6, &six);
         out->members[1] = six.routes;
         out->bytes += six.bytes_used;
-        out->garbage_bytes += six.garbage_bytes;
         out->writer_bytes += six.writer_bytes;
     }
-    vec_foreach (&s->old, o)
-        out->garbage_bytes += o->v4 ? set4_bytes(o->v4) : 0;
 }
 
 size_t acl_set_need(size_t n4, size_t n6)
@@ -98,45 +79,40 @@ size_t acl_set_need(size_t n4, size_t n6)
 
 // --- questions of the writer ---
 
-bool acl_set_has(const struct acl_set *s, const struct acl_prefix *p)
+bool acl_set_has(const struct acl_set *s, const struct prefix *p)
 {
-    if (!acl_prefix_is_sound(p))
-        return false;
-    if (p->family == 4)
+    if (p->family == IP4)
         return s->v4 && set4_has(s->v4, acl_prefix_addr4(p), p->len);
-    return s->v6 && poptrie_get(s->v6, p->addr, p->len) != POPTRIE_NONE;
+    return s->v6 && poptrie_get(s->v6, p->b, p->len) != POPTRIE_NONE;
 }
 
 struct walker {
-    int (*fn)(void *ctx, const struct acl_prefix *p);
+    int (*fn)(void *ctx, const struct prefix *p);
     void *ctx;
 };
 
 static int walk4(void *ctx, uint32_t addr, unsigned len)
 {
     const struct walker *w = ctx;
-    struct acl_prefix p = {.family = 4, .len = (uint8_t)len};
-    uint32_t be = __builtin_bswap32(addr);
+    struct prefix p = {.family = IP4, .len = (uint8_t)len};
 
-    memcpy(p.addr, &be, 4);
+    p.ip4 = __builtin_bswap32(addr);
     return w->fn(w->ctx, &p);
 }
 
 static int walk6(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
 {
     const struct walker *w = ctx;
-    struct acl_prefix p = {.family = 6, .len = (uint8_t)len};
+    struct prefix p = {.family = IP6, .len = (uint8_t)len};
 
-    memcpy(p.addr, key, 16);
+    memcpy(p.b, key, 16);
     return w->fn(w->ctx, &p);
 }
 
-int acl_set_walk(const struct acl_set *s, uint8_t family,
-                 int (*fn)(void *ctx, const struct acl_prefix *p), void *ctx)
+int acl_set_walk(const struct acl_set *s, int (*fn)(void *ctx, const struct prefix *p), void *ctx)
 {
     struct walker w = {fn, ctx};
+    int rc = s->v4 ? set4_walk(s->v4, walk4, &w) : 0;
 
-    if (family == 4)
-        return s->v4 ? set4_walk(s->v4, walk4, &w) : 0;
-    return s->v6 ? poptrie_walk(s->v6, walk6, &w) : 0;
+    return rc || !s->v6 ? rc : poptrie_walk(s->v6, walk6, &w);
 }

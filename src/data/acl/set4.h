@@ -107,7 +107,6 @@ bool set4_has(const struct set4 *s, uint32_t addr, unsigned len);
 int set4_walk(const struct set4 *s, int (*fn)(void *ctx, uint32_t addr, unsigned len), void *ctx);
 void set4_reclaim(struct set4 *s, uint64_t epoch);
 size_t set4_bytes(const struct set4 *s);
-size_t set4_garbage_bytes(const struct set4 *s);
 size_t set4_writer_bytes(const struct set4 *s);
 
 // --- set4_leaf.c: the members of 25..32 bits in one /24 ---

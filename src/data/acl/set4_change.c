@@ -13,7 +13,6 @@
 #include "acl/pages.h"
 
 #define RESERVED ((size_t)1 << 30) // address space that SET4_REF can name
-#define HUGE ((size_t)2 << 20)
 #define MANY 30000u // members from which huge pages pay
 #define DIR_BYTES (SET4_DIR * sizeof(uint32_t))
 
@@ -27,7 +26,7 @@ struct set4 *set4_new(size_t max_bytes, size_t expected)
     if (!s)
         return NULL;
     if (max_bytes && max_bytes < RESERVED)
-        arena = (max_bytes + HUGE - 1) & ~(HUGE - 1);
+        arena = (max_bytes + PAGES_HUGE - 1) & ~(PAGES_HUGE - 1);
     s->max_bytes = max_bytes;
     s->mapped_bytes = DIR_BYTES + arena;
     s->dir = pages_map(s->mapped_bytes, expected >= MANY);
@@ -68,15 +67,6 @@ size_t set4_writer_bytes(const struct set4 *s)
     return sizeof *s + s->pool.top * sizeof *s->pool.chunk +
            s->garbage.cap * sizeof *s->garbage.item + s->pending.cap * sizeof *s->pending.item +
            (s->fresh.cap + s->dead.cap) * sizeof *s->fresh.item;
-}
-
-size_t set4_garbage_bytes(const struct set4 *s)
-{
-    size_t bytes = set4_filter_bytes(s->old_filter);
-
-    vec_foreach (&s->garbage, g)
-        bytes += pool_block_bytes(&s->pool, g->ref);
-    return bytes;
 }
 
 void set4_reclaim(struct set4 *s, uint64_t epoch)

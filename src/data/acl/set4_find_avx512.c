@@ -9,10 +9,10 @@
 // to it is read.
 #include "acl/set4_find.h"
 
-#include <immintrin.h>
+#include "acl/keys_simd.h"
 
-#define INLINE static inline __attribute__((always_inline))
-#define LANES 16u
+#define INLINE LANE_INLINE
+#define LANES LANE_STEP
 #define VECTORS_FROM 8u
 
 INLINE __mmask16 lanes_mask(unsigned left)
@@ -20,43 +20,32 @@ INLINE __mmask16 lanes_mask(unsigned left)
     return left >= LANES ? 0xffff : (__mmask16)((1u << left) - 1);
 }
 
+// As lane_swap of lane_load_some, but the compiler keeps more in registers.
 INLINE __m512i addresses_load(const uint32_t *addr_be, __mmask16 m)
 {
     const __m512i swap =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
+        LANE_BROADCAST(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
 
-    return _mm512_shuffle_epi8(_mm512_maskz_loadu_epi32(m, addr_be), swap);
-}
-
-INLINE __m512i lanes_all(uint32_t x)
-{
-    return _mm512_set1_epi32((int)x);
+    return _mm512_shuffle_epi8(lane_load_some(addr_be, m), swap);
 }
 
 INLINE __mmask16 bit_test(__mmask16 m, __m512i word, __m512i bit) // bit & 31 of each word
 {
-    return _mm512_mask_test_epi32_mask(
-        m, word, _mm512_sllv_epi32(lanes_all(1), _mm512_and_si512(bit, lanes_all(31))));
-}
-
-INLINE __m512i gather_word(__mmask16 m, __m512i index, const uint32_t *word)
-{
-    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, index, word, 4);
+    return _mm512_mask_test_epi32_mask(m, word, lane_bit(lane_and(bit, lane_all(31))));
 }
 
 INLINE __m512i bit_at(__m512i h, unsigned from) // of five bits of h
 {
-    return _mm512_sllv_epi32(lanes_all(1),
-                             _mm512_and_si512(_mm512_srli_epi32(h, from), lanes_all(31)));
+    return lane_bit(lane_and(lane_shr(h, from), lane_all(31)));
 }
 
 INLINE __m512i items_of_addresses(const struct set4_filter *f, __m512i addr) // set4_item_of
 {
-    __m512i i = _mm512_and_si512(_mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->item_shift)),
-                                 lanes_all(SET4_ITEMS - 1));
-    __m512i h = _mm512_mullo_epi32(_mm512_or_si512(i, lanes_all(SET4_ITEMS)), lanes_all(SET4_HASH));
+    __m512i i = lane_and(_mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->item_shift)),
+                         lane_all(SET4_ITEMS - 1));
+    __m512i h = lane_mul(lane_or(i, lane_all(SET4_ITEMS)), SET4_HASH);
 
-    return _mm512_or_si512(_mm512_or_si512(bit_at(h, 27), bit_at(h, 22)), bit_at(h, 17));
+    return lane_or(lane_or(bit_at(h, 27), bit_at(h, 22)), bit_at(h, 17));
 }
 
 // Filters 16 addresses. Returns the lanes that pass; *found: the lanes known to be in the set.
@@ -64,10 +53,10 @@ INLINE __mmask16 filter16(const struct set4_filter *f, __m512i addr, __mmask16 m
 {
     __m512i item = items_of_addresses(f, addr),
             word =
-                gather_word(m, _mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->shift)), f->word);
+                lane_gather(f->word, _mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->shift)), m);
 
-    *found = _mm512_mask_cmpeq_epi32_mask(m, word, lanes_all(SET4_WHOLE));
-    return _mm512_mask_cmpeq_epi32_mask(m, _mm512_and_si512(word, item), item);
+    *found = _mm512_mask_cmpeq_epi32_mask(m, word, lane_all(SET4_WHOLE));
+    return _mm512_mask_cmpeq_epi32_mask(m, lane_and(word, item), item);
 }
 
 INLINE uint64_t filter_all(const struct set4_filter *f, const uint32_t *addr_be, unsigned n,
@@ -103,20 +92,18 @@ INLINE void addresses_pack(uint32_t *addr, const uint32_t *addr_be, unsigned n, 
 
 INLINE __m512i directory_words(const struct set4 *s, __m512i addr, __mmask16 m) // of the directory
 {
-    return gather_word(m, _mm512_srli_epi32(addr, 15), s->dir);
+    return lane_gather(s->dir, lane_shr(addr, 15), m);
 }
 
 // set4_child of 16 addresses. The arena is at most 1 GiB, so that an offset in it fits a lane.
 INLINE __m512i children_of_words(const struct set4 *s, __m512i w, __m512i addr, __mmask16 m)
 {
     const uint32_t head = sizeof(struct set4_node), more = sizeof(struct set4_shorts) - head;
-    __mmask16 yes = _mm512_test_epi32_mask(w, lanes_all(SET4_ALL)),
-              node = _mm512_mask_test_epi32_mask(m & ~yes, w, lanes_all(SET4_REF));
-    __mmask16 shorts = _mm512_mask_test_epi32_mask(node, w, lanes_all(SET4_SHORTS));
-    __m512i base = _mm512_slli_epi32(_mm512_and_si512(w, lanes_all(SET4_REF)), 3),
-            at = _mm512_srli_epi32(addr, 8);
-    __m512i quarter = _mm512_and_si512(_mm512_srli_epi32(at, 5), lanes_all(3)),
-            bit = _mm512_and_si512(at, lanes_all(31));
+    __mmask16 yes = _mm512_test_epi32_mask(w, lane_all(SET4_ALL)),
+              node = _mm512_mask_test_epi32_mask(m & ~yes, w, lane_all(SET4_REF));
+    __mmask16 shorts = _mm512_mask_test_epi32_mask(node, w, lane_all(SET4_SHORTS));
+    __m512i base = _mm512_slli_epi32(lane_and(w, lane_all(SET4_REF)), 3), at = lane_shr(addr, 8);
+    __m512i quarter = lane_and(lane_shr(at, 5), lane_all(3)), bit = lane_and(at, lane_all(31));
     __m512i here = _mm512_add_epi32(base, _mm512_slli_epi32(quarter, 2));
     __m512i longs = gather_at(node, here, s->arena),
             below = gather_at(node, base, s->arena + offsetof(struct set4_node, below));
@@ -125,26 +112,23 @@ INLINE __m512i children_of_words(const struct set4 *s, __m512i w, __m512i addr, 
         yes |= bit_test(shorts,
                         gather_at(shorts, here, s->arena + offsetof(struct set4_shorts, all)), bit);
     node = bit_test(node & ~yes, longs, bit);
-    below =
-        _mm512_and_si512(_mm512_srlv_epi32(below, _mm512_slli_epi32(quarter, 3)), lanes_all(255));
-    __m512i before = _mm512_and_si512(
-        longs, _mm512_sub_epi32(_mm512_sllv_epi32(lanes_all(1), bit), lanes_all(1)));
+    below = lane_and(_mm512_srlv_epi32(below, _mm512_slli_epi32(quarter, 3)), lane_all(255));
+    __m512i before = lane_and(longs, _mm512_sub_epi32(lane_bit(bit), lane_all(1)));
     __m512i rank = _mm512_add_epi32(below, _mm512_popcnt_epi32(before));
-    __m512i child = _mm512_add_epi32(_mm512_mask_add_epi32(base, shorts, base, lanes_all(more)),
+    __m512i child = _mm512_add_epi32(_mm512_mask_add_epi32(base, shorts, base, lane_all(more)),
                                      _mm512_slli_epi32(rank, 2));
-    return _mm512_mask_mov_epi32(gather_at(node, child, s->arena + head), yes, lanes_all(SET4_YES));
+    return _mm512_mask_mov_epi32(gather_at(node, child, s->arena + head), yes, lane_all(SET4_YES));
 }
 
 // Is one of the three codes in a word a prefix of the address?
 INLINE __mmask16 words_have(__m512i word, __m512i addr, __mmask16 m)
 {
-    __m512i host = _mm512_or_si512(_mm512_and_si512(addr, lanes_all(255)), lanes_all(256));
+    __m512i host = lane_or(lane_and(addr, lane_all(255)), lane_all(256));
     __mmask16 hit = 0;
 
-    for (unsigned i = 0; i < 3; i++, word = _mm512_srli_epi32(word, 9)) {
-        __m512i code = _mm512_and_si512(word, lanes_all(511));
-        __m512i by = _mm512_sub_epi32(_mm512_lzcnt_epi32(_mm512_or_si512(code, lanes_all(1))),
-                                      lanes_all(23));
+    for (unsigned i = 0; i < 3; i++, word = lane_shr(word, 9)) {
+        __m512i code = lane_and(word, lane_all(511));
+        __m512i by = _mm512_sub_epi32(_mm512_lzcnt_epi32(lane_or(code, lane_all(1))), lane_all(23));
         hit |= _mm512_mask_cmpeq_epi32_mask(m, _mm512_srlv_epi32(host, by), code);
     }
     return hit;
@@ -158,9 +142,8 @@ INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const u
 
     for (unsigned i = 0; i < some; i += LANES) {
         __mmask16 m = lanes_mask(some - i);
-        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i),
-                c = _mm512_maskz_loadu_epi32(m, child + i);
-        __mmask16 yes = _mm512_cmpeq_epi32_mask(c, lanes_all(SET4_YES)),
+        __m512i a = lane_load_some(addr + i, m), c = lane_load_some(child + i, m);
+        __mmask16 yes = _mm512_cmpeq_epi32_mask(c, lane_all(SET4_YES)),
                   list = (__mmask16)(_mm512_movepi32_mask(c) & ~yes);
         found |= (uint64_t)(yes | words_have(c, a, (__mmask16)(m & ~yes & ~list))) << i;
         listed |= (uint64_t)list << i;
@@ -178,12 +161,11 @@ INLINE void children_read(const struct set4 *s, const uint32_t *word, const uint
 {
     for (unsigned i = 0; i < some; i += LANES) {
         __mmask16 m = lanes_mask(some - i);
-        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i),
-                w = word ? _mm512_maskz_loadu_epi32(m, word + i) : directory_words(s, a, m);
+        __m512i a = lane_load_some(addr + i, m),
+                w = word ? lane_load_some(word + i, m) : directory_words(s, a, m);
         __m512i c = children_of_words(s, w, a, m);
         _mm512_mask_storeu_epi32(child + i, m, c);
-        for (unsigned l =
-                 _mm512_movepi32_mask(c) & ~_mm512_cmpeq_epi32_mask(c, lanes_all(SET4_YES));
+        for (unsigned l = _mm512_movepi32_mask(c) & ~_mm512_cmpeq_epi32_mask(c, lane_all(SET4_YES));
              l; l &= l - 1)
             __builtin_prefetch(set4_at(s, child[i + (unsigned)__builtin_ctz(l)]));
     }
@@ -213,7 +195,7 @@ INLINE void walk_filter(struct set4_walk *w)
     w->pass = 0;
     for (unsigned i = 0; i < w->n; i += LANES) {
         __mmask16 m = lanes_mask(w->n - i), known;
-        __m512i addr = _mm512_maskz_loadu_epi32(m, w->addr + i);
+        __m512i addr = lane_load_some(w->addr + i, m);
         m = filter16(w->filter, addr, m, &known);
         w->pass |= (uint64_t)m << i;
         w->found |= (uint64_t)known << i;
@@ -229,8 +211,8 @@ INLINE void walk_words(struct set4_walk *w)
 {
     for (unsigned i = 0; i < w->n; i += LANES) {
         __mmask16 m = lanes_mask(w->n - i);
-        _mm512_mask_storeu_epi32(
-            w->word + i, m, directory_words(w->set, _mm512_maskz_loadu_epi32(m, w->addr + i), m));
+        _mm512_mask_storeu_epi32(w->word + i, m,
+                                 directory_words(w->set, lane_load_some(w->addr + i, m), m));
     }
     for (unsigned i = 0; i < w->n; i++)
         set4_node_fetch(w->set, w->word[i]);

@@ -2,26 +2,21 @@
 // set_change.c - changes both families of an address set together, or neither
 //
 // IPv4 changes in two steps of which the second cannot fail, IPv6 in one that may fail: so IPv4 is
-// prepared, IPv6 changed, and IPv4 committed, or abandoned if IPv6 failed. A load builds a new set
-// and replaces both halves.
+// prepared, IPv6 changed, and IPv4 committed, or abandoned if IPv6 failed. A Poptrie takes one
+// change at a time, so a batch begins only if its worst case fits.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl/set6.h"
 #include "acl/set_priv.h"
 
 #define CHANGES_INLINE 8u // changes that need no allocation
+#define RESERVED6 ((size_t)512 << 20)  // of address space
+#define WORST_BYTES6 2048u             // worst case of one change
+#define EACH_BYTES6 150u               // per member, estimate, writer's memory included
+#define FIXED_BYTES6 ((size_t)9 << 20) // the directory
 
-static bool prefixes_are_sound(const struct acl_prefix *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!acl_prefix_is_sound(&p[i]))
-            return false;
-    return true;
-}
-
-static size_t prefixes6_count(const struct acl_prefix *p, size_t n)
+static size_t prefixes6_count(const struct prefix *p, size_t n)
 {
     size_t six = 0;
 
@@ -30,13 +25,19 @@ static size_t prefixes6_count(const struct acl_prefix *p, size_t n)
     return six;
 }
 
+struct set6_change {
+    uint8_t addr[16]; // network order, left-aligned
+    uint8_t len;
+    bool add;
+};
+
 struct changes { // by family; deletions first
     struct set4_change *c4, inline4[CHANGES_INLINE];
     struct set6_change *c6, inline6[CHANGES_INLINE];
     size_t n4, n6, add6;
 };
 
-static void changes_append(struct changes *to, const struct acl_prefix *p, size_t n, bool add)
+static void changes_append(struct changes *to, const struct prefix *p, size_t n, bool add)
 {
     for (size_t i = 0; i < n; i++) {
         if (p[i].family == 4) {
@@ -45,7 +46,7 @@ static void changes_append(struct changes *to, const struct acl_prefix *p, size_
         }
         struct set6_change *c = &to->c6[to->n6++];
         *c = (struct set6_change){.len = p[i].len, .add = add};
-        memcpy(c->addr, p[i].addr, sizeof c->addr);
+        memcpy(c->addr, p[i].b, sizeof c->addr);
         to->add6 += add;
     }
 }
@@ -58,8 +59,8 @@ static void changes_free(struct changes *all)
         free(all->c6);
 }
 
-static bool changes_make(struct changes *all, const struct acl_prefix *del, size_t n_del,
-                         const struct acl_prefix *add, size_t n_add)
+static bool changes_make(struct changes *all, const struct prefix *del, size_t n_del,
+                         const struct prefix *add, size_t n_add)
 {
     all->c4 = all->inline4;
     all->c6 = all->inline6;
@@ -111,35 +112,61 @@ static int change4(struct acl_set *s, const struct changes *all, struct set4 **m
     return rc;
 }
 
-static bool fits6(const struct acl_set *s, size_t more)
+size_t set6_need(const struct poptrie *t, size_t n)
 {
+    return n ? (t ? 0 : FIXED_BYTES6) + EACH_BYTES6 * n : 0;
+}
+
+static bool fits6(const struct acl_set *s, const struct changes *all)
+{
+    struct poptrie_stats six = {0};
     struct acl_set_stats st;
 
-    if (!s->max_bytes || !more)
+    if (s->v6)
+        poptrie_usage(s->v6, &six);
+    if (s->v6 && all->n6 > 1 && six.bytes_used + all->n6 * WORST_BYTES6 > RESERVED6)
+        return false;
+    if (!s->max_bytes || !all->add6)
         return true;
     acl_set_stats(s, &st);
-    return st.bytes + st.writer_bytes + set6_need(s->v6, more) <= s->max_bytes;
+    return st.bytes + st.writer_bytes + set6_need(s->v6, all->add6) <= s->max_bytes;
+}
+
+static int change6_one(struct poptrie *t, const struct set6_change *c, uint64_t *skip)
+{
+    bool there = poptrie_get(t, c->addr, c->len) != POPTRIE_NONE;
+
+    *skip += there == c->add;
+    return there == c->add ? 0
+           : c->add        ? poptrie_add(t, c->addr, c->len, 1)
+                           : poptrie_del(t, c->addr, c->len);
 }
 
 static int change6(struct acl_set *s, const struct changes *all, uint64_t *skip)
 {
-    struct poptrie *made;
+    struct poptrie *t = s->v6;
+    int rc = 0;
 
-    if (!all->n6)
-        return 0;
-    if (!s->v6 && !all->add6) {
+    if (!t && !all->add6) {
         *skip += all->n6;
         return 0;
     }
-    if (!fits6(s, all->add6))
+    if (!fits6(s, all))
         return -ENOSPC;
-    int rc = set6_change(s->v6, all->c6, all->n6, &made, skip);
-    if (!made)
-        return rc;
+    if (!t)
+        t = poptrie_new(&(struct poptrie_config){.key_bits = 128, .max_bytes = RESERVED6});
+    if (!t)
+        return -ENOMEM;
+    for (size_t i = 0; i < all->n6 && !rc; i++)
+        rc = change6_one(t, &all->c6[i], skip);
     if (s->v6)
-        *vec_push(&s->old) = (struct acl_set_old){.v6 = s->v6, .epoch = s->epoch};
+        return rc;
+    if (rc) {
+        poptrie_free(t);
+        return rc;
+    }
     s->ahead6 = s->epoch - 1;
-    __atomic_store_n(&s->v6, made, __ATOMIC_RELEASE); // partner: acl_set_find6
+    __atomic_store_n(&s->v6, t, __ATOMIC_RELEASE); // partner: acl_set_find6
     return 0;
 }
 
@@ -166,14 +193,12 @@ static int set_change_both(struct acl_set *s, struct changes *all, uint64_t *ski
     return 0;
 }
 
-int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del,
-                   const struct acl_prefix *add, size_t n_add, uint64_t *skipped)
+int acl_set_change(struct acl_set *s, const struct prefix *del, size_t n_del,
+                   const struct prefix *add, size_t n_add, uint64_t *skipped)
 {
     struct changes all;
     uint64_t skip = 0;
 
-    if (!prefixes_are_sound(del, n_del) || !prefixes_are_sound(add, n_add))
-        return -EINVAL;
     if (!changes_make(&all, del, n_del, add, n_add))
         return -ENOMEM;
     int rc = set_change_both(s, &all, &skip);
@@ -181,39 +206,4 @@ int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del
     if (!rc && skipped)
         *skipped = skip;
     return rc;
-}
-
-int acl_set_add(struct acl_set *s, const struct acl_prefix *p)
-{
-    uint64_t skipped;
-    int rc = acl_set_change(s, NULL, 0, p, 1, &skipped);
-
-    return rc ? rc : skipped ? -EEXIST : 0;
-}
-
-int acl_set_del(struct acl_set *s, const struct acl_prefix *p)
-{
-    uint64_t skipped;
-    int rc = acl_set_change(s, p, 1, NULL, 0, &skipped);
-
-    return rc ? rc : skipped ? -ENOENT : 0;
-}
-
-// Builds both halves aside before readers see either.
-int acl_set_load(struct acl_set *s, const struct acl_prefix *p, size_t n)
-{
-    struct acl_set new = {.max_bytes = s->max_bytes, .epoch = 1};
-
-    int rc = acl_set_change(&new, NULL, 0, p, n, NULL);
-    if (rc) {
-        set4_free(new.v4);
-        poptrie_free(new.v6);
-        return rc;
-    }
-    *vec_push(&s->old) = (struct acl_set_old){s->v4, s->v6, s->epoch};
-    __atomic_store_n(&s->v4, new.v4, __ATOMIC_RELEASE); // partners: acl_set_find4, acl_set_find6
-    __atomic_store_n(&s->v6, new.v6, __ATOMIC_RELEASE);
-    s->ahead6 = s->epoch - 1;
-    vec_free(&new.old);
-    return 0;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set_priv.h - struct acl_set, for the set's files: one half per family
 //
-// Readers load the half of their family once per burst. The writer replaces a half by a pointer and
-// frees the old one after a grace period.
+// Readers load the half of their family once per burst. The writer makes it with the first member.
 #ifndef ACL_SET_PRIV_H
 #define ACL_SET_PRIV_H
 
@@ -10,14 +9,7 @@
 
 #include "acl/set.h"
 #include "acl/set4.h"
-#include "base/vec.h"
 #include "poptrie/poptrie.h"
-
-struct acl_set_old { // a half that was replaced
-    struct set4 *v4;
-    struct poptrie *v6;
-    uint64_t epoch;
-};
 
 struct acl_set {
     struct set4 *v4;    // readers load these two; NULL: there never was a member
@@ -26,20 +18,14 @@ struct acl_set {
     size_t max_bytes;
     uint64_t epoch;
     uint64_t ahead6; // the epoch here minus v6's
-    VEC(struct acl_set_old) old;
 };
 
-static inline bool acl_prefix_is_sound(const struct acl_prefix *p)
-{
-    return (p->family == 4 && p->len <= 32) || (p->family == 6 && p->len <= 128);
-}
+// Estimate of the bytes for so many more members of the IPv6 half.
+size_t set6_need(const struct poptrie *t, size_t n);
 
-static inline uint32_t acl_prefix_addr4(const struct acl_prefix *p)
+static inline uint32_t acl_prefix_addr4(const struct prefix *p)
 {
-    uint32_t be;
-
-    memcpy(&be, p->addr, 4);
-    return p->len ? __builtin_bswap32(be) & UINT32_MAX << (32 - p->len) : 0;
+    return p->len ? __builtin_bswap32(p->ip4) & UINT32_MAX << (32 - p->len) : 0;
 }
 
 #endif

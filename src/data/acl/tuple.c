@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tuple.c - chooses the tuple of each rule (tuple.h)
+// tuple.c - chooses the tuple of each rule
 //
 // Each tuple costs each packet a filter lookup; few tuples make long blocks, because different
 // rules share a key. So a rule first asks for a coarse tuple, its lengths rounded down (TupleMerge:
 // Daly et al., IEEE/ACM ToN 2019). Only if the block there is long, it asks for a finer one: with
 // the destination port, with exact lengths, with both. If all TUPLES_MAX tuples exist, it joins the
 // shortest block possible.
-#include "acl/tuple.h"
+#include "acl/classifier_build.h"
 
 #include <string.h>
 
-#include "acl/entry.h"
-#include "acl/prefilter.h"
 #include "base/hash.h"
 
 #define MANY_TUPLES 28u // from here on only long blocks get a new tuple
 #define LONG_BLOCK 16u
+#define SHORT_BLOCK 4u // rules of longer blocks use a finer tuple
 // kinds of rules that are counted separately
 #define WISHES_PLANNED 1021u
 
@@ -124,7 +123,7 @@ static struct wishes wishes_of(const struct classifier *c, const struct acl_rule
 
     for (unsigned s = 0; s < 2; s++) {
         w.len[1][s] = rule_len(r, s);
-        w.len[0][s] = w.len[1][s] - w.len[1][s] % c->shape.step;
+        w.len[0][s] = w.len[1][s] - w.len[1][s] % (c->family == ACL_IP4 ? 8 : 16);
     }
     w.first = has_port(r) && (!w.len[0][0] || !w.len[0][1]);
     if (!memcmp(w.len[0], w.len[1], sizeof w.len[0]))
@@ -145,7 +144,7 @@ static void tuple_consider(struct classifier *c, const struct acl_rule *r, unsig
     struct choice new = {t, chain(c, (uint32_t)(head_of(c, tuple_key(c, p, r)) - c->head)),
                          c->len[0][p->level[0]] + c->len[1][p->level[1]] + 16u * p->port +
                              32u * ((p->set[0] != INDEX_NONE) + (p->set[1] != INDEX_NONE))};
-    bool is_short = new.chain < c->shape.limit, was_short = best->chain < c->shape.limit;
+    bool is_short = new.chain < SHORT_BLOCK, was_short = best->chain < SHORT_BLOCK;
 
     if (best->tuple == INDEX_NONE || (is_short && (!was_short || new.bits > best->bits)) ||
         (!is_short && new.chain < best->chain))
@@ -168,7 +167,7 @@ unsigned tuple_choose(struct classifier *c, const struct acl_rule *r,
         if (t == INDEX_NONE)
             continue;
         tuple_consider(c, r, t, chain, &best);
-        if (best.chain < c->shape.limit)
+        if (best.chain < SHORT_BLOCK)
             return best.tuple;
     }
     bool wished = best.tuple != INDEX_NONE;
@@ -176,7 +175,7 @@ unsigned tuple_choose(struct classifier *c, const struct acl_rule *r,
         if (may_join(c, &c->tuple[t], r))
             tuple_consider(c, r, t, chain, &best);
     if (best.tuple != INDEX_NONE &&
-        best.chain < (c->n_tuples < MANY_TUPLES ? wished ? c->shape.limit : 0 : LONG_BLOCK))
+        best.chain < (c->n_tuples < MANY_TUPLES ? wished ? SHORT_BLOCK : 0 : LONG_BLOCK))
         return best.tuple;
     for (unsigned i = w.first; i < w.last; i++)
         if ((!wish_port(i) || has_port(r)) &&

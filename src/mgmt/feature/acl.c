@@ -112,9 +112,17 @@ static void write_list_states(void *ctx, const struct acl_answer *a)
     s->done(s, 0);
 }
 
+static int ask_rows(struct show *s, enum acl_query_kind kind, acl_query_done done)
+{
+    struct acl_query q = {0};
+
+    snprintf(q.name, sizeof q.name, "%s", s->key[0] ? s->key[0] : "");
+    return acl_query(kind, &q, done, s);
+}
+
 static int ask_acl(struct show *s)
 {
-    return acl_query_lists(s->key[0], write_list_states, s);
+    return ask_rows(s, ACL_QUERY_LISTS, write_list_states);
 }
 
 static const struct column redirect_columns[] = {
@@ -162,7 +170,7 @@ static void write_set_states(void *ctx, const struct acl_answer *a)
 
 static int ask_address_set(struct show *s)
 {
-    return acl_query_sets(s->key[0], write_set_states, s);
+    return ask_rows(s, ACL_QUERY_SETS, write_set_states);
 }
 
 // --- metrics -------------------------------------------------------------------------------------
@@ -289,7 +297,8 @@ static void collect_acl_counters(struct scrape *s)
     if (acl_manager_is_building())
         scrape_collected(s);
     else
-        scrape_asked(s, "acl_manager", acl_query_counters(keep_counters, s));
+        scrape_asked(s, "acl_manager",
+                     acl_query(ACL_QUERY_COUNTERS, &(struct acl_query){0}, keep_counters, s));
 }
 
 // --- packets that rules log: log lines and events (table/acl_log.h) ------------------------------

@@ -162,9 +162,9 @@ static void read_set(struct acl_desired *a, const struct lyd_node *entry)
     leaf_copy(s->file, sizeof s->file, first, "file", "");
     leaf_copy(s->owner, sizeof s->owner, first, "vr", "");
     s->line = leaf_line(entry, "file");
-    leaf_foreach (first, entry->schema, "prefix", prefix)
-        bug_on(acl_member_parse(lyd_get_value(prefix),
-                                vec_push(&s->member.item))); // checked by the schema
+    leaf_foreach(first, entry->schema, "prefix", prefix)
+        bug_on(prefix_parse(lyd_get_value(prefix), vec_push(&s->member.item),
+                            true)); // checked by the schema
     config_print_node(entry, &s->text);
 }
 
@@ -231,8 +231,7 @@ static void check_set_of_list(const struct acl_desired *a, const struct acl_desi
 // All lists share mirror sessions and redirect addresses, which are few.
 static void check_owned_rule(const struct acl_desired_list *l, size_t rule, struct errors *e)
 {
-    const struct acl_how *how = &l->rules.how.item[rule];
-    const struct acl_more *more = how->more ? &l->rules.more.item[how->more - 1] : NULL;
+    const struct acl_more *more = acl_lines_more(&l->rules, rule);
 
     if (more && (more->mirror[0] || more->redirect.family))
         errors_add_of(e, l->owner, l->line,
@@ -294,7 +293,7 @@ static void add_lines(struct errors *e, const char *lines)
     free(copy);
 }
 
-static void prepared(void *ctx, int result, const char *why)
+static void prepared(int result, const char *why)
 {
     if (!preparing.turn) { // kamueed is stopping
         abandon_prepared();

@@ -18,74 +18,9 @@
 #include "restconf/column.h"
 #include "restconf/operation.h"
 
-struct acl_question { // kept until the answer arrives
-    struct http *http;
-    const char *what; // "acl", "address-set"
-    // Adds the members of the output; NULL: there is none.
-    void (*write)(struct jwrite *j, const struct acl_question *q, const struct acl_answer *a);
-    char name[ACL_NAME_MAX];
-    uint32_t from, limit;
-    VEC(struct ip_addr) address;
-};
-
-static struct acl_question *question_new(struct http *h, const struct lyd_node *op,
-                                         const char *what,
-                                         void (*write)(struct jwrite *j,
-                                                       const struct acl_question *q,
-                                                       const struct acl_answer *a))
-{
-    static const struct column input_columns[] = {
-        COLUMN(struct acl_question, name, "name"),
-        COLUMN(struct acl_question, from, "from"),
-        COLUMN(struct acl_question, limit, "limit"),
-        {0}};
-    struct acl_question *q = calloc(1, sizeof *q);
-
-    bug_on(!q);
-    *q = (struct acl_question){.http = h, .what = what, .write = write};
-    columns_read(lyd_child(op), input_columns, q);
-    return q;
-}
-
-static void question_free(struct acl_question *q)
-{
-    vec_free(&q->address);
-    free(q);
-}
-
-// Refuses the request if acl_manager could not be asked: `r` is not 0.
-static void refuse_unsent(struct acl_question *q, int r)
-{
-    if (!r)
-        return;
-    http_refuse_busy(q->http, "acl_manager", r);
-    question_free(q);
-}
-
-static void send_answer(void *ctx, const struct acl_answer *a)
-{
-    struct acl_question *q = ctx;
-    struct jwrite j;
-
-    if (a->result == -ENOENT) {
-        http_refuse(q->http, 404, "invalid-value", "there is no %s '%s'", q->what, q->name);
-    } else if (a->result) {
-        http_refuse(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name,
-                    strerror(-a->result));
-    } else if (!q->write) {
-        http_reply(q->http, 204, NULL, NULL);
-    } else {
-        output_begin(&j, &(struct text){0});
-        q->write(&j, q, a);
-        output_send(q->http, &j);
-    }
-    question_free(q);
-}
-
 // --- rules ---------------------------------------------------------------------------------------
 
-static void write_rule_rows(struct jwrite *j, const struct acl_question *q,
-                            const struct acl_answer *a)
+static void write_rule_rows(struct jwrite *j, const struct acl_answer *a)
 {
     jwrite_int(j, "rules", (int64_t)a->rules);
     jwrite_begin(j, "rule", '[');
@@ -104,17 +39,9 @@ static void write_rule_rows(struct jwrite *j, const struct acl_question *q,
         jwrite_int(j, "next", a->next);
 }
 
-static void run_acl_rules(struct http *h, const struct lyd_node *op)
-{
-    struct acl_question *q = question_new(h, op, "acl", write_rule_rows);
-
-    refuse_unsent(q, acl_query_rules(q->name, q->from, q->limit, send_answer, q));
-}
-
 // --- lint ----------------------------------------------------------------------------------------
 
-static void write_findings(struct jwrite *j, const struct acl_question *q,
-                           const struct acl_answer *a)
+static void write_findings(struct jwrite *j, const struct acl_answer *a)
 {
     static const char *const kinds[] = {"shadowed", "contradicting", "redundant"};
 
@@ -139,22 +66,6 @@ static void write_findings(struct jwrite *j, const struct acl_question *q,
     jwrite_end(j, ']');
     if (a->next)
         jwrite_int(j, "next", a->next);
-}
-
-static void run_acl_lint(struct http *h, const struct lyd_node *op)
-{
-    struct acl_question *q = question_new(h, op, "acl", write_findings);
-
-    refuse_unsent(q, acl_query_lint(q->name, q->from, q->limit, send_answer, q));
-}
-
-// --- counters ------------------------------------------------------------------------------------
-
-static void run_clear_acl(struct http *h, const struct lyd_node *op)
-{
-    struct acl_question *q = question_new(h, op, "acl", NULL);
-
-    refuse_unsent(q, acl_query_clear(q->name, send_answer, q));
 }
 
 // --- files ---------------------------------------------------------------------------------------
@@ -183,57 +94,111 @@ static void run_reload(struct http *h, const struct lyd_node *op)
 
 // --- members of sets -----------------------------------------------------------------------------
 
-static void write_contains(struct jwrite *j, const struct acl_question *q,
-                           const struct acl_answer *a)
+static void write_contains(struct jwrite *j, const struct acl_answer *a)
 {
     jwrite_begin(j, "result", '[');
-    for (size_t i = 0; i < a->found.n; i++) {
+    vec_foreach (&a->found, row) {
         jwrite_begin(j, NULL, '{');
-        jwrite_ip(j, "address", &q->address.item[i]);
-        if (a->found.item[i].family)
-            jwrite_prefix(j, "member", &a->found.item[i]);
+        jwrite_ip(j, "address", &row->address);
+        if (row->member.family)
+            jwrite_prefix(j, "member", &row->member);
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
 }
 
-static void run_set_contains(struct http *h, const struct lyd_node *op)
-{
-    struct acl_question *q = question_new(h, op, "address-set", write_contains);
-
-    for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
-        if (!strcmp(n->schema->name, "address"))
-            bug_on(ip_parse(lyd_get_value(n), vec_push(&q->address))); // checked by libyang
-
-    refuse_unsent(q, acl_query_contains(q->name, q->address.item, q->address.n, send_answer, q));
-}
-
-static void write_change(struct jwrite *j, const struct acl_question *q, const struct acl_answer *a)
+static void write_change(struct jwrite *j, const struct acl_answer *a)
 {
     jwrite_int(j, "skipped", (int64_t)a->skipped);
 }
 
-static void run_set_change(struct http *h, const struct lyd_node *op)
+// --- queries -------------------------------------------------------------------------------------
+
+// The operations that are one query.
+static const struct acl_operation {
+    const char *rpc;
+    enum acl_query_kind kind;
+    const char *what; // the kind of the object with this name
+    // Writes the members of the output; NULL: there is none.
+    void (*write)(struct jwrite *j, const struct acl_answer *a);
+} acl_query_operations[] = {
+    {"acl-rules", ACL_QUERY_RULES, "acl", write_rule_rows},
+    {"acl-lint", ACL_QUERY_LINT, "acl", write_findings},
+    {"clear-acl", ACL_QUERY_CLEAR, "acl", NULL},
+    {"address-set-contains", ACL_QUERY_CONTAINS, "address-set", write_contains},
+    {"address-set-change", ACL_QUERY_CHANGE, "address-set", write_change}};
+
+struct acl_question { // kept until the answer arrives
+    struct http *http;
+    const struct acl_operation *operation;
+    char name[ACL_NAME_MAX];
+};
+
+static void send_answer(void *ctx, const struct acl_answer *a)
 {
-    struct acl_question *q = question_new(h, op, "address-set", write_change);
-    struct acl_members add = {0}, del = {0};
+    struct acl_question *q = ctx;
+    const struct acl_operation *o = q->operation;
+    struct text t = {0};
+    struct jwrite j;
 
-    for (const struct lyd_node *n = lyd_child(op); n; n = n->next) {
-        struct acl_members *m = !strcmp(n->schema->name, "add")      ? &add
-                                : !strcmp(n->schema->name, "delete") ? &del
-                                                                     : NULL;
-        if (m)
-            bug_on(acl_member_parse(lyd_get_value(n), vec_push(&m->item)));
+    if (a->result == -ENOENT) {
+        http_refuse(q->http, 404, "invalid-value", "there is no %s '%s'", o->what, q->name);
+    } else if (a->result) {
+        http_refuse(q->http, 409, "resource-denied", "%s %s: %s", o->what, q->name,
+                    strerror(-a->result));
+    } else if (!o->write) {
+        http_reply(q->http, 204, NULL, NULL);
+    } else {
+        output_begin(&j, &t);
+        o->write(&j, a);
+        output_send(q->http, &j);
     }
+    free(q);
+}
 
-    refuse_unsent(q, acl_query_change(q->name, &del, &add, send_answer, q));
+static void read_query(const struct lyd_node *op, struct acl_query *ask)
+{
+    static const struct column input_columns[] = {COLUMN(struct acl_query, name, "name"),
+                                                  COLUMN(struct acl_query, from, "from"),
+                                                  COLUMN(struct acl_query, max, "limit"),
+                                                  {0}};
+
+    columns_read(lyd_child(op), input_columns, ask);
+    for (const struct lyd_node *n = lyd_child(op); n; n = n->next) { // checked by libyang
+        const char *leaf = n->schema->name, *value = lyd_get_value(n);
+
+        if (!strcmp(leaf, "address"))
+            bug_on(ip_parse(value, vec_push(&ask->address)));
+        else if (!strcmp(leaf, "add"))
+            bug_on(prefix_parse(value, vec_push(&ask->add.item), true));
+        else if (!strcmp(leaf, "delete"))
+            bug_on(prefix_parse(value, vec_push(&ask->del.item), true));
+    }
+}
+
+static void run_query(struct http *h, const struct lyd_node *op)
+{
+    struct acl_question *q = calloc(1, sizeof *q);
+    struct acl_query ask = {0};
+
+    bug_on(!q);
+    read_query(op, &ask);
+    *q = (struct acl_question){.http = h, .operation = acl_query_operations};
+    while (strcmp(q->operation->rpc, op->schema->name))
+        q->operation++;
+    memcpy(q->name, ask.name, sizeof q->name);
+    int r = acl_query(q->operation->kind, &ask, send_answer, q);
+    if (r) {
+        http_refuse_busy(h, "acl_manager", r);
+        free(q);
+    }
 }
 
 const struct feature_operation acl_operations[] = {
-    {"acl-rules", .run = run_acl_rules},
-    {"acl-lint", .run = run_acl_lint},
-    {"clear-acl", .run = run_clear_acl},
+    {"acl-rules", .run = run_query},
+    {"acl-lint", .run = run_query},
+    {"clear-acl", .run = run_query},
     {"reload", run_reload, OPERATION_CHANGES},
-    {"address-set-contains", .run = run_set_contains},
-    {"address-set-change", run_set_change, OPERATION_CHANGES},
+    {"address-set-contains", .run = run_query},
+    {"address-set-change", run_query, OPERATION_CHANGES},
     {0}};

@@ -76,7 +76,7 @@ bool fake_acl_ready(void)
         return false;
     memset(&pending, 0, sizeof pending);
     int r = decide(p.wanted);
-    p.done(p.ctx, r, r ? refuses : "");
+    p.done(r, r ? refuses : "");
     acl_desired_put((struct acl_desired *)(uintptr_t)p.wanted);
     return true;
 }
@@ -194,52 +194,11 @@ void fake_acl_state(struct text *t)
 
 // --- queries: an empty answer, at once ---
 
-static int nothing(acl_query_done done, void *ctx)
+int acl_query(enum acl_query_kind kind, const struct acl_query *ask, acl_query_done done, void *ctx)
 {
+    free(ask->address.item);
+    free(ask->del.item.item);
+    free(ask->add.item.item);
     done(ctx, &(struct acl_answer){.complete = true, .progress = 100});
     return 0;
-}
-
-int acl_query_lists(const char *name, acl_query_done done, void *ctx)
-{
-    return nothing(done, ctx);
-}
-
-int acl_query_sets(const char *name, acl_query_done done, void *ctx)
-{
-    return nothing(done, ctx);
-}
-
-int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
-{
-    return nothing(done, ctx);
-}
-
-int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
-{
-    return nothing(done, ctx);
-}
-
-int acl_query_counters(acl_query_done done, void *ctx)
-{
-    return nothing(done, ctx);
-}
-
-int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,
-                       acl_query_done done, void *ctx)
-{
-    return nothing(done, ctx);
-}
-
-int acl_query_clear(const char *list, acl_query_done done, void *ctx)
-{
-    return nothing(done, ctx);
-}
-
-int acl_query_change(const char *set, struct acl_members *del, struct acl_members *add,
-                   acl_query_done done, void *ctx)
-{
-    vec_free(&del->item);
-    vec_free(&add->item);
-    return nothing(done, ctx);
 }

@@ -362,9 +362,9 @@ static struct acl_set *set_of(const char *const *address)
     assert_non_null(set);
     for (; *address; address++) {
         side(&s, *address);
-        struct acl_prefix p = {.family = 4, .len = s.len};
-        memcpy(p.addr, s.addr, 4);
-        assert_int_equal(acl_set_add(set, &p), 0);
+        struct prefix p = {.family = 4, .len = s.len};
+        memcpy(p.b, s.addr, 4);
+        assert_int_equal(acl_set_change(set, NULL, 0, &p, 1, NULL), 0);
     }
     return set;
 }

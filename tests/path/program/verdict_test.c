@@ -157,10 +157,10 @@ static void send_forty(void)
 program_path_test(it_moves_packets_whose_next_hop_is_found_already)
 {
     struct list l = {.otherwise = {.verb = ACL_PERMIT}, .set = acl_set_new(0)};
-    const struct acl_prefix beside = {.family = 4, .len = 32, .addr = {10, 9, 0, 1}};
+    const struct prefix beside = {.family = 4, .len = 32, .b = {10, 9, 0, 1}};
     struct native n = at_hook(PROGRAM_INPUT);
 
-    assert_int_equal(acl_set_add(l.set, &beside), 0);
+    assert_int_equal(acl_set_change(l.set, NULL, 0, &beside, 1, NULL), 0);
     list_rule(&l, 10, ACL_IP4, ACL_DENY)->src.set = 0;
     list_bind(net[DEFAULT].in, list_publish(&l, "edge"), 0);
     send_forty();
