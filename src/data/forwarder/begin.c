@@ -51,7 +51,7 @@ static bool is_control_ip(const struct iface *i, const struct rte_mbuf *m, const
         return true;
     if (!(is4 ? is_own4(i, ip) : is_own6(i, ip)))
         return false;
-    return (is4 ? punt_class_of_ip4(m, ip) : punt_class_of_ip6(m, ip)) <= PUNT_NEIGH;
+    return punt_class_of_ip(m, ip, is4 ? IP4 : IP6) <= PUNT_NEIGH;
 }
 
 // Includes frames that ether_in drops, because they need no route.
@@ -78,7 +78,7 @@ static void punt_burst(struct forwarder *f, struct burst *b)
     if (b->n && b->features)
         checks_in(f, b);
     for (unsigned i = 0; i < b->n; i++)
-        (b->family == IP4 ? punt_ip4 : punt_ip6)(f, b->pkt[i], b->ip[i], b->iface[i]);
+        punt_ip(f, b->pkt[i], b->ip[i], b->iface[i], b->family);
 }
 
 static void drop_burst(struct forwarder *f, struct burst *b)

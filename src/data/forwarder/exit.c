@@ -109,10 +109,7 @@ static void deliver_packet(struct forwarder *f, struct burst *b, unsigned i)
     }
     if (b->kind == BURST_RESUMED) // the address became ours while the packet was held
         ether_restore(m, b->iface[i], b->family);
-    if (b->family == IP4)
-        punt_ip4(f, m, b->ip[i], b->iface[i]);
-    else
-        punt_ip6(f, m, b->ip[i], b->iface[i]);
+    punt_ip(f, m, b->ip[i], b->iface[i], b->family);
 }
 
 void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)

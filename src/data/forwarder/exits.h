@@ -12,11 +12,10 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i);
 // its size.
 void exit_send(struct forwarder *f, const struct burst *b, unsigned i);
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class c);
-void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
-void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
-// Class of a packet for us with a complete IP header.
-enum punt_class punt_class_of_ip4(const struct rte_mbuf *m, const uint8_t *ip);
-enum punt_class punt_class_of_ip6(const struct rte_mbuf *m, const uint8_t *ip);
+// For a packet with a complete IP header: in its class.
+void punt_ip(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface,
+             uint8_t family);
+enum punt_class punt_class_of_ip(const struct rte_mbuf *m, const uint8_t *ip, uint8_t family);
 void punt_flush(struct forwarder *f);
 // A slow-protocol frame of port `port`, a member of `lag`: passes it to control if it is sound.
 // type_at: its EtherType; tags: its number of VLAN tags.

@@ -38,10 +38,8 @@ static void send_resumed(struct forwarder *f)
 {
     struct burst *b = &f->resumed;
 
-    if (b->n && b->family == IP4)
-        ip4_resume(f, b);
-    else if (b->n)
-        ip6_resume(f, b);
+    if (b->n)
+        fwd_resume(f, b);
     if (b->features & IFACE_ACL_OUT && b->n)
         checks_out(f, b);
     burst_cross(f, b);

@@ -96,7 +96,7 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
             return false;
     }
     if (up) {
-        punt_ip4(f, b->pkt[i], ip, b->iface[i]);
+        punt_ip(f, b->pkt[i], ip, b->iface[i], IP4);
         return false;
     }
     if (is_group(ip + 16)) {

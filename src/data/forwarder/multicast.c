@@ -28,15 +28,6 @@
 #include "table/multicast.h"
 #include "forwarder/forbidden.h"
 
-static void punt_family(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface,
-                    uint8_t family)
-{
-    if (family == IP4)
-        punt_ip4(f, m, ip, iface);
-    else
-        punt_ip6(f, m, ip, iface);
-}
-
 static bool is_link_local(const uint8_t *src, uint8_t family)
 {
     return family == IP4 ? ip4_is_link_local(src) : ip6_is_link_local(src);
@@ -155,7 +146,7 @@ static void forward_along_route(struct forwarder *f, struct burst *b, unsigned i
         f->counter->inject++;
         f->counter->vr[iface_get(b->iface[i])->vr].copies++;
         if (copy)
-            punt_family(f, copy,
+            punt_ip(f, copy,
                     rte_pktmbuf_mtod_offset(copy, const uint8_t *, packet_l2_len(m, b->ip[i])),
                     b->iface[i], b->family);
         else
@@ -175,7 +166,7 @@ void multicast(struct forwarder *f, struct burst *b, unsigned i)
     if (r && (r->in == b->iface[i] || ((r->flags & MULTICAST_TREE) && is_output(r, b->iface[i]))))
         forward_along_route(f, b, i, &found);
     else if (found.join)
-        punt_family(f, b->pkt[i], ip, b->iface[i], b->family);
+        punt_ip(f, b->pkt[i], ip, b->iface[i], b->family);
     else if (r)
         exit_wrong_interface(f, b, i, r);
     else

@@ -69,7 +69,7 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
     if (entry != ORIGIN && entry != OUTER && unlikely(b->features) && b->n)
         STAGE(STAGE_CHECKS_IN, checks_in(f, b));
     if (entry == LOCAL && b->n)
-        STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // empties b
+        STAGE(STAGE_OTHER, fwd_local(f, b)); // empties b
     if (entry == LOCAL || !b->n)
         return;
     if ((entry == PLAIN || entry == ODD) && how != RECORDED && unlikely(f->lookaside) &&

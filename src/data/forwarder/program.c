@@ -174,10 +174,8 @@ static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i
 
 static void punt_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
-    if (b->family == IP4)
-        punt_ip4(f, b->pkt[i], b->ip[i], b->iface[i]);
-    else if (b->family == IP6)
-        punt_ip6(f, b->pkt[i], b->ip[i], b->iface[i]);
+    if (b->family)
+        punt_ip(f, b->pkt[i], b->ip[i], b->iface[i], b->family);
     else
         punt(f, b->pkt[i], b->iface[i], PUNT_OTHER);
 }

@@ -19,14 +19,12 @@ void checks_in(struct forwarder *f, struct burst *b);
 void ip4_fwd(struct forwarder *f, struct burst *b);
 void ip6_fwd(struct forwarder *f, struct burst *b);
 // The same without lookup: b->nh is set (BURST_RESUMED).
-void ip4_resume(struct forwarder *f, struct burst *b);
-void ip6_resume(struct forwarder *f, struct burst *b);
+void fwd_resume(struct forwarder *f, struct burst *b);
 // The same for packets of tunnels (BURST_TUNNEL).
 void ip4_tunnel(struct forwarder *f, struct burst *b);
 void ip6_tunnel(struct forwarder *f, struct burst *b);
 // Delivers packets for us, drops the others (BURST_LOCAL).
-void ip4_local(struct forwarder *f, struct burst *b);
-void ip6_local(struct forwarder *f, struct burst *b);
+void fwd_local(struct forwarder *f, struct burst *b);
 // Checks of output interfaces, for bursts with IFACE_ACL_OUT.
 void checks_out(struct forwarder *f, struct burst *b);
 // Counts packets whose next hops are known, as f->counting wants.

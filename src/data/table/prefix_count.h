@@ -3,7 +3,7 @@
 //
 // A counted prefix has a slot as long as it is configured, whatever happens to its route. The FIB
 // leads to an alias (table/nexthop.h) that names the slot. Forwarders count when they follow it
-// (forwarder/fwd_priv.h), each in its own row; readers sum the rows. Other prefixes have no alias
+// (forwarder/fwd.c), each in its own row; readers sum the rows. Other prefixes have no alias
 // and cost nothing.
 //
 // rib_manager allocates slots; the configuration and each alias hold a reference. A slot is reused
