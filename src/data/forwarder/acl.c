@@ -13,7 +13,6 @@
 // packets that the kernel sends by a TAP, and our own ICMP errors.
 #include "forwarder/acl.h"
 
-#include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"

@@ -22,7 +22,6 @@
 #include "forwarder/lookup.h"
 #include "forwarder/packet.h"
 #include "forwarder/remark.h"
-#include "forwarder/tcp_reset.h"
 #include "forwarder/watch.h"
 #include "table/acl_log.h"
 #include "table/acl_meter.h"

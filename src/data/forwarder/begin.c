@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// begin.c - see begin.h
+// begin.c - polls before the routes are known (plan_begin)
 //
 // A FIB that is still being filled would cause ICMP errors, so nothing is looked up here: the
 // interface's own addresses tell whether a packet is for us. Packets to our other addresses wait
 // like transit packets, and so do packets whose uRPF check would need the FIB.
 //
 // Kept packets form a list, oldest first, linked through their private areas.
-#include "forwarder/begin.h"
 
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"

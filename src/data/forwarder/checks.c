@@ -16,7 +16,6 @@
 
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
-#include "forwarder/police.h"
 #include "forwarder/program.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"

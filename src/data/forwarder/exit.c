@@ -14,7 +14,6 @@
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
-#include "forwarder/ttl.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 

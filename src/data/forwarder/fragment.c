@@ -13,7 +13,6 @@
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
-#include "forwarder/ttl.h"
 #include "table/metalink.h"
 #include "table/packet_class.h"
 #include "forwarder/forbidden.h"

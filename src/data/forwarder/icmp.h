@@ -37,5 +37,9 @@ void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_
 // Makes a buffer with `head` bytes for headers, followed by up to `quote` bytes of packet i; NULL:
 // no buffer.
 struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t quote);
+// Sends a TCP reset to the source of packet i of b (TCP, not a later fragment) from its destination
+// address, on behalf of a host that would not answer; the caller keeps b->pkt[i]. Sends nothing if
+// the rules or the rate forbid it.
+void tcp_reset(struct forwarder *f, struct burst *b, unsigned i);
 
 #endif

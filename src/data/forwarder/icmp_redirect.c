@@ -19,7 +19,7 @@
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"
-#include "forwarder/ttl.h"
+#include "forwarder/packet.h"
 #include "table/icmp.h"
 #include "forwarder/forbidden.h"
 

@@ -10,7 +10,6 @@
 // a packet into the ring counts it (inject); packets of the other two kinds never left the router.
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
-#include "forwarder/inject_large.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"

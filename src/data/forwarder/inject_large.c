@@ -11,7 +11,7 @@
 //
 // The kernel is told by an ICMP error from the address that it sends to, like from a router behind
 // it (RFC 1191 4). The error does not leave the router, so limits of errors do not apply.
-#include "forwarder/inject_large.h"
+#include "forwarder/stages.h"
 
 #include "base/checksum.h"
 #include "forwarder/drop.h"

@@ -14,7 +14,6 @@
 #include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/ip4_options.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"

@@ -22,7 +22,6 @@
 // uses up no other rate.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/multicast_out.h"
 #include "forwarder/packet.h"
 #include "table/iface.h"
 #include "table/multicast.h"

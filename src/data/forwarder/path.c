@@ -25,18 +25,18 @@
 #include "forwarder/crossing.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/measure.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
-#include "forwarder/tunnel_limit.h"
+#include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
+#include "table/latency.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
 #define PATH_INLINE static inline __attribute__((always_inline))
 
-// The stages are compiled in three ways: for most bursts; timed (measure.h); and recorded, for the
+// The stages are compiled in three ways: for most bursts; timed (measure.c); and recorded, for the
 // single packet of a trace or of explain (record.h).
 enum how { USUAL, TIMED, RECORDED };
 // Entry of a burst: plain packets, packets to be checked, packets that may only be delivered here,

@@ -10,7 +10,6 @@
 // forwarded packets, after access lists. Like access lists, neither sees non-IP frames, packets
 // that the kernel sends by a TAP, and our own ICMP errors. Neighbor discovery of the link is
 // counted but never dropped on input, just as ARP is not seen.
-#include "forwarder/police.h"
 
 #include "forwarder/acl.h"
 #include "forwarder/checks.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_send.c - see program_send.h
+// program_send.c - sends packets for packet programs: to next hops, and as frames of any EtherType
 //
 // A next hop is an address that the configuration gives to the program, looked up in the FIB of the
 // packet's virtual router for each packet, like redirects of access lists (acl_act.c); so it cannot
@@ -7,7 +7,7 @@
 //
 // Non-IP frames leave by ether_out, which writes the header of their adjacency, and get their
 // EtherType afterwards. They leave only by interfaces of devices: metalinks and tunnels carry IP.
-#include "forwarder/program_send.h"
+#include "forwarder/program.h"
 
 #include "forwarder/cross.h"
 #include "forwarder/lookup.h"

@@ -12,7 +12,6 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
-#include "forwarder/ttl.h"
 #include "forwarder/watch.h"
 #include "table/vr_budget.h"
 #include "forwarder/forbidden.h"

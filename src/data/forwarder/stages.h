@@ -34,6 +34,28 @@ void ether_out(struct forwarder *f, struct burst *b);
 // Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
 // Returns the number.
 unsigned inject(struct forwarder *f);
+// Handles a frame of the kernel for interface `id` that exceeds its MTU. Returns false if it may
+// leave as it is.
+bool inject_large(struct forwarder *f, struct rte_mbuf *m, uint16_t id);
+
+// --- begin.c: polls before the routes are known (plan_begin) ---
+
+// Receives from all queues of the plan. Control packets for their input interface are punted at
+// once: neighbors and routing protocols must not wait. All others are kept, up to BEGIN_KEPT_MAX,
+// and pass the stages when the routes are known; packets beyond that are dropped, START_FULL.
+// Returns the number of packets.
+unsigned begin_poll(struct forwarder *f, uint8_t begin);
+// Passes kept packets through the stages. Returns the number of packets.
+unsigned begin_forward_kept(struct forwarder *f);
+
+// --- measure.c: one burst in LATENCY_TIMED is timed ---
+
+// Starts timing a burst of n packets, taken from q since f->lap.
+void measure_start(struct forwarder *f, const struct plan_rx *q, unsigned n);
+// n packets have passed a stage: its counter gets the cycles since the previous one.
+void measure_stage(struct forwarder *f, enum stage stage, unsigned n);
+// Sends the n packets left by the burst, and records their latency for each port, if configured.
+void measure_tx_flush(struct forwarder *f, unsigned n);
 
 // --- path.c ---
 

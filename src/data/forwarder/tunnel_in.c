@@ -20,7 +20,7 @@
 #include "base/checksum.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/frame_queue.h"
+#include "forwarder/crossing.h"
 #include "forwarder/remark.h"
 #include "forwarder/tags.h"
 #include "forwarder/tunnel.h"

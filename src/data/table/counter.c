@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "core/mem.h"
-#include "table/counter_restore.h"
 #include "table/exchange.h"
 #include "table/ledger_vr.h"
 
