@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "core/mem.h"
 #include "table/grace.h"
+#include "table/sum.h"
 
 #define ROW_ALIGN 128u // CPUs fetch cache lines in pairs
 // Arrays of all forwarders' rows with a size between these two grow to the larger one, which
@@ -174,12 +175,10 @@ void acl_hits_clear(struct acl_content *c, uint32_t slot)
 struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot)
 {
     uint32_t at = acl_place(c, slot);
-    struct acl_hits sum = {__atomic_load_n(&c->added[at].packets, __ATOMIC_RELAXED),
-                           __atomic_load_n(&c->added[at].bytes, __ATOMIC_RELAXED)};
+    struct acl_hits sum = {0};
 
-    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
-        sum.packets += __atomic_load_n(&c->hits[f][at].packets, __ATOMIC_RELAXED);
-        sum.bytes += __atomic_load_n(&c->hits[f][at].bytes, __ATOMIC_RELAXED);
-    }
+    sum_add(&sum, &c->added[at], sizeof sum);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        sum_add(&sum, &c->hits[f][at], sizeof sum);
     return sum;
 }

@@ -112,7 +112,7 @@ struct counter_stage { // of timed bursts
     7 // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 packets: bucket i begins at 1 << i
 
 struct counter_block {
-    uint64_t rx, inject, tx, punt; // ledger sums of this thread
+    uint64_t rx, inject, tx, punt; // ledger sums of this thread, as in struct ledger
     // Gauge: packets in private queues of this thread (hold queues, unsent bursts).
     uint64_t held;
     uint64_t drop[DROP_N];

@@ -25,6 +25,7 @@
 #include "table/nexthop_count.h"
 #include "table/nexthop_group.h"
 #include "table/prefix_count.h"
+#include "table/sum.h"
 
 struct nexthop *nexthop_table;
 struct ip_addr *nexthop_address;
@@ -295,10 +296,9 @@ bool nexthop_used_since(uint32_t id, unsigned epochs)
 
 uint64_t nexthop_chosen_packets(uint32_t id)
 {
-    uint64_t n = 0;
+    uint64_t n;
 
-    for (unsigned f = 0; f < FORWARDER_MAX; f++)
-        n += __atomic_load_n(&nexthop_chosen[f][id], __ATOMIC_RELAXED);
+    sum_rows(&n, &chosen[id], NEXTHOP_MAX * sizeof n, FORWARDER_MAX, sizeof n);
     return n;
 }
 

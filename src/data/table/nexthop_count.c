@@ -9,6 +9,7 @@
 
 #include "core/mem.h"
 #include "core/rcu.h"
+#include "table/sum.h"
 
 uintptr_t nexthop_counting[FORWARDER_MAX];
 // [FORWARDER_MAX][NEXTHOP_MAX]; set by control before first use.
@@ -75,9 +76,7 @@ struct nexthop_count nexthop_count_sum(uint32_t id)
     const struct nexthop_count *c = all_counts();
     struct nexthop_count sum = {0};
 
-    for (size_t f = 0; c && f < FORWARDER_MAX; f++) {
-        sum.packets += __atomic_load_n(&c[f * NEXTHOP_MAX + id].packets, __ATOMIC_RELAXED);
-        sum.bytes += __atomic_load_n(&c[f * NEXTHOP_MAX + id].bytes, __ATOMIC_RELAXED);
-    }
+    if (c)
+        sum_rows(&sum, &c[id], NEXTHOP_MAX * sizeof *c, FORWARDER_MAX, sizeof sum);
     return sum;
 }

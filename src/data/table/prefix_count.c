@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "core/mem.h"
 #include "table/grace.h"
+#include "table/sum.h"
 
 #define ROWS (FORWARDER_MAX + 1)
 #define BYTES (ROWS * PREFIX_COUNT_MAX * sizeof(struct prefix_count))
@@ -80,12 +81,8 @@ void prefix_count_put(uint16_t slot)
 
 struct prefix_count prefix_count_sum(uint16_t slot)
 {
-    struct prefix_count sum = {0};
+    struct prefix_count sum;
 
-    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
-        const struct prefix_count *c = &prefix_count_row(f)[slot];
-        sum.packets += __atomic_load_n(&c->packets, __ATOMIC_RELAXED);
-        sum.bytes += __atomic_load_n(&c->bytes, __ATOMIC_RELAXED);
-    }
+    sum_rows(&sum, &counts[slot], PREFIX_COUNT_MAX * sizeof sum, FORWARDER_MAX, sizeof sum);
     return sum;
 }
