@@ -25,9 +25,6 @@ void slow_protocol(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint1
           const uint8_t *type_at, unsigned tags);
 void packet_hold(struct forwarder *f, struct burst *b, unsigned i);
 void hold_flush(struct forwarder *f);
-// Broadcasts packet i of b, whose destination is the broadcast address of another interface's
-// subnet. Returns the reason why not, or DROP_NONE.
-enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired);
 // Sends packet i of b, larger than the next hop's MTU and without DF, in fragments. Returns false
 // on failure.
 bool fragment4(struct forwarder *f, struct burst *b, unsigned i);

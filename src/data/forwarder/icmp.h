@@ -13,7 +13,7 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
 void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
                  uint32_t word);
 // The same from or to a link-local address: out of the packet's input interface, to the MAC that
-// sent it (icmp_link.c).
+// sent it.
 void icmp6_link_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
                       uint32_t word);
 // For a packet from a link-local address to another link (RFC 4443 3.1, code 2).

@@ -22,6 +22,7 @@
 // whose lookup a device does waits for it (table/lookaside.h).
 //
 // At startup, until the routes are known, begin.c replaces all that.
+#include "forwarder/cross.h"
 #include "forwarder/crossing.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -31,6 +32,7 @@
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
 #include "table/latency.h"
+#include "table/nexthop_count.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
@@ -76,6 +78,20 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
         f->lookaside->park(f->lookaside, f, b))
         return;
     path_routed(f, b, family, entry, how);
+}
+
+// Counts packets whose next hops are known per next hop, and those between virtual routers, only if
+// somebody wants to know (table/nexthop_count.h).
+static __attribute__((noinline)) void routed_count(struct forwarder *f, const struct burst *b)
+{
+    struct nexthop_count *count = nexthop_count_row(f->counting);
+
+    if (f->counting & NEXTHOP_CROSS)
+        burst_cross(f, b);
+    for (unsigned i = 0; count && i < b->n; i++) {
+        count[b->nh[i]].packets++;
+        count[b->nh[i]].bytes += b->size[i];
+    }
 }
 
 // The stages from the lookup on.

@@ -27,8 +27,6 @@ void ip6_tunnel(struct forwarder *f, struct burst *b);
 void fwd_local(struct forwarder *f, struct burst *b);
 // Checks of output interfaces, for bursts with IFACE_ACL_OUT.
 void checks_out(struct forwarder *f, struct burst *b);
-// Counts packets whose next hops are known, as f->counting wants.
-void routed_count(struct forwarder *f, const struct burst *b);
 // Writes the new Ethernet header and appends each packet to its port's tx array.
 void ether_out(struct forwarder *f, struct burst *b);
 // Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
