@@ -14,6 +14,7 @@
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
+#include "forwarder/watch.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
@@ -183,4 +184,14 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
         refuse_packet(f, b, i, kind);
         break;
     }
+}
+
+// --- ended packets ---
+
+void dead_flush(struct forwarder *f)
+{
+    if (unlikely(watch_bits(&watch_drop)))
+        watch_dropped(f);
+    rte_pktmbuf_free_bulk(f->dead.pkt, f->dead.n);
+    f->dead.n = 0;
 }

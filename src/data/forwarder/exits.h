@@ -5,8 +5,6 @@
 
 #include "forwarder/state.h"
 
-struct multicast_entry;
-
 // Packet i of b cannot use its next hop as it is (b->nh, b->word): ICMP error, hold, punt,
 // fragments, or drop.
 void fwd_exit(struct forwarder *f, struct burst *b, unsigned i);
@@ -43,8 +41,5 @@ int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, 
 void multicast(struct forwarder *f, struct burst *b, unsigned i);
 // Is the IPv6 destination a link-local address of ours on that link?
 bool multicast_is_own_link_local(const uint8_t *ip, uint16_t iface);
-// Ends packet i: sends a copy by each output of the route that takes it.
-void multicast_out(struct forwarder *f, struct burst *b, unsigned i,
-                   const struct multicast_entry *r);
 
 #endif

@@ -32,9 +32,6 @@ void ether_out(struct forwarder *f, struct burst *b);
 // Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
 // Returns the number.
 unsigned inject(struct forwarder *f);
-// Handles a frame of the kernel for interface `id` that exceeds its MTU. Returns false if it may
-// leave as it is.
-bool inject_large(struct forwarder *f, struct rte_mbuf *m, uint16_t id);
 
 // --- begin.c: polls before the routes are known (plan_begin) ---
 

@@ -23,7 +23,7 @@
 #include "table/packet_trace.h"
 #include "table/plan.h"
 #include "table/port.h"
-#include "table/prefix_count.h"
+#include "table/nexthop_count.h"
 #include "table/watch.h"
 
 struct acl_cache;

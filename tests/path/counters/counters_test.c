@@ -7,7 +7,6 @@
 #include "table/counter.h"
 #include "table/ledger_vr.h"
 #include "table/nexthop_count.h"
-#include "table/prefix_count.h"
 
 static uint32_t member[2], alone;
 
