@@ -128,16 +128,13 @@ static void reject_packet(struct forwarder *f, struct burst *b, unsigned i,
         icmp6_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_PROHIBITED, 0);
 }
 
-// Returns the next hop to the rule's address, of kind ADJACENCY or GROUP; 0: currently unreachable.
+// 0: currently unreachable.
 static uint32_t nexthop_to(const struct forwarder *f, uint16_t redirect, uint16_t vr,
                            uint8_t family)
 {
     const struct ip_addr *to = acl_redirect_to(redirect);
-    const struct fib *fib = to->family == family ? fwd_fib(f, vr, family) : NULL;
-    uint32_t nh = fib ? nexthop_real(fib_find(fib, to)) : 0;
-    enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nh)));
 
-    return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;
+    return to->family == family ? fwd_nexthop_to(f, to, vr) : 0;
 }
 
 static void redirect_packet(struct forwarder *f, struct burst *b, unsigned i, uint16_t to)

@@ -27,8 +27,9 @@ void hold_flush(struct forwarder *f);
 // on failure.
 bool fragment4(struct forwarder *f, struct burst *b, unsigned i);
 // Cuts a packet that starts at its IP header into at most BURST_MAX fragments, which start at
-// theirs, without checksums. Returns their number, or -errno. The caller keeps `m`.
-int fragment4_cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu);
+// theirs, and counts them. Returns their number; 0 or -errno: none. The caller keeps `m`.
+int fragment4_cut(struct forwarder *f, uint16_t iface, struct rte_mbuf *m, struct rte_mbuf **piece,
+                  uint16_t mtu);
 // The same for an IPv6 packet whose header begins at `ip`: fragments have room for an Ethernet
 // header in front, and that identification (RFC 8200 4.5). 0: more than `max` would be needed.
 int fragment6_cut(const struct rte_mbuf *m, const uint8_t *ip, uint16_t mtu, uint32_t id,

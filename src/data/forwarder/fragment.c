@@ -18,13 +18,28 @@
 #include "table/packet_class.h"
 #include "forwarder/forbidden.h"
 
-int fragment4_cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu)
+int fragment4_cut(struct forwarder *f, uint16_t iface, struct rte_mbuf *m, struct rte_mbuf **piece,
+                  uint16_t mtu)
 {
     uint16_t room = (uint16_t)(rte_pktmbuf_data_room_size(exchange_pool) - RTE_PKTMBUF_HEADROOM);
+    uint32_t hlen = (*rte_pktmbuf_mtod(m, const uint8_t *) & 15) * 4u;
 
-    if (m->nb_segs > 1)
-        return rte_ipv4_fragment_packet(m, piece, BURST_MAX, mtu, exchange_pool, exchange_pool);
-    return fragment4_copy(m, piece, BURST_MAX, RTE_MIN(mtu, room));
+    if (mtu < hlen + 8)
+        return 0;
+    int n = m->nb_segs > 1 ? rte_ipv4_fragment_packet(m, piece, BURST_MAX, mtu, exchange_pool,
+                                                      exchange_pool)
+                           : fragment4_copy(m, piece, BURST_MAX, RTE_MIN(mtu, room));
+    if (n <= 0)
+        return n;
+    count_copies(f, iface, (unsigned)n - 1);
+    for (int k = 0; k < n; k++) {
+        uint8_t *ip = rte_pktmbuf_mtod(piece[k], uint8_t *);
+        store16(ip + 10, 0);
+        store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
+        packet_class_copy(piece[k], m);
+        metalink_hops_copy(piece[k], m);
+    }
+    return n;
 }
 
 bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
@@ -32,15 +47,12 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
     struct burst *out = &f->fragment;
     struct rte_mbuf *m = b->pkt[i], *piece[BURST_MAX];
     uint16_t mtu = nexthop_word_mtu(b->word[i]);
-    uint32_t hlen = (b->ip[i][0] & 15) * 4u;
 
-    if (mtu < hlen + 8)
-        return false;
     if (!burst_ttl_is_final(b))
         ttl_lower(b->ip[i], IP4);
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);
-    int n = fragment4_cut(m, piece, mtu);
+    int n = fragment4_cut(f, b->iface[i], m, piece, mtu);
     if (n <= 0)
         return false;
     burst_reset(out);
@@ -51,15 +63,8 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
         out->len[at] = (uint16_t)piece[k]->pkt_len;
         out->nh[at] = b->nh[i];
         out->word[at] = b->word[i];
-        store16(ip + 10, 0);
-        store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
-        out->hop[at] = load32(ip + 8);
-        packet_class_copy(piece[k], m);
-        metalink_hops_copy(piece[k], m);
     }
     (void)f->lanes->apply_nexthops(out, false); // they fit: sets the inputs of ether_out
-    f->counter->inject += (unsigned)n - 1;
-    f->counter->vr[iface_get(b->iface[i])->vr].copies += (unsigned)n - 1;
     packet_end(f, m, 0);
     burst_cross(f, out);
     ether_out(f, out);

@@ -75,19 +75,13 @@ static void send_pieces(struct forwarder *f, struct rte_mbuf *m, uint16_t id, ui
 
     memcpy(ether, rte_pktmbuf_mtod(m, const uint8_t *), ETHER_HDR);
     rte_pktmbuf_adj(m, ETHER_HDR);
-    int n = mtu < 2 * IP4_HDR ? 0 : fragment4_cut(m, piece, mtu);
+    int n = fragment4_cut(f, id, m, piece, mtu);
     if (n <= 0) {
         packet_drop_bare(f, m, id, DROP_IP4_TOO_BIG);
         return;
     }
-    f->counter->inject += (unsigned)n - 1;
-    f->counter->vr[iface_get(id)->vr].copies += (unsigned)n - 1;
     for (int k = 0; k < n; k++) {
-        uint8_t *ip = rte_pktmbuf_mtod(piece[k], uint8_t *);
-        store16(ip + 10, 0);
-        store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
         memcpy(rte_pktmbuf_prepend(piece[k], ETHER_HDR), ether, ETHER_HDR);
-        packet_class_copy(piece[k], m);
         tx_frame(f, piece[k], id, DROP_INJECT_NO_BUFFER);
     }
     packet_end(f, m, 0);

@@ -184,24 +184,14 @@ static void send_frame(struct forwarder *f, struct rte_mbuf *m, uint8_t family, 
 static void send_pieces(struct forwarder *f, struct rte_mbuf *m, uint16_t id)
 {
     struct rte_mbuf *piece[BURST_MAX];
-    uint16_t mtu = iface_get(id)->mtu;
-    uint32_t hlen = (*rte_pktmbuf_mtod(m, const uint8_t *) & 15) * 4u;
-    int n = mtu < hlen + 8 ? 0 : fragment4_cut(m, piece, mtu);
+    int n = fragment4_cut(f, id, m, piece, iface_get(id)->mtu);
 
     if (n <= 0) {
         packet_drop_bare(f, m, id, DROP_IP4_TOO_BIG);
         return;
     }
-    f->counter->inject += (unsigned)n - 1;
-    f->counter->vr[iface_get(id)->vr].copies += (unsigned)n - 1;
-    for (int k = 0; k < n; k++) {
-        uint8_t *ip = rte_pktmbuf_mtod(piece[k], uint8_t *);
-        store16(ip + 10, 0);
-        store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
-        packet_class_copy(piece[k], m);
-        metalink_hops_copy(piece[k], m);
+    for (int k = 0; k < n; k++)
         send_frame(f, piece[k], IP4, id);
-    }
     packet_end(f, m, 0);
 }
 
@@ -222,8 +212,7 @@ static void send_to_outputs(struct forwarder *f, struct burst *b, unsigned i,
     ttl_lower(b->ip[i], b->family);
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);
-    f->counter->inject += w->n - 1;
-    f->counter->vr[iface_get(b->iface[i])->vr].copies += w->n - 1;
+    count_copies(f, b->iface[i], w->n - 1);
     for (unsigned k = 0; k < w->n; k++)
         packet_cross(f, b->iface[i], w->iface[k]);
     for (unsigned k = 0; k + 1 < w->n; k++) {
@@ -253,8 +242,7 @@ static void multicast_out(struct forwarder *f, struct burst *b, unsigned i,
                               : DROP_MULTICAST_NO_OUTPUT);
         return;
     }
-    f->counter->inject += w.n_big; // each would have been a copy
-    f->counter->vr[iface_get(b->iface[i])->vr].copies += w.n_big;
+    count_copies(f, b->iface[i], w.n_big); // each would have been a copy
     for (unsigned k = 0; k < w.n_big; k++)
         drop_count(f, b->iface[i], big);
     send_to_outputs(f, b, i, &w);
@@ -301,8 +289,7 @@ static void forward_along_route(struct forwarder *f, struct burst *b, unsigned i
     }
     if (found->join) {
         struct rte_mbuf *copy = rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
-        f->counter->inject++;
-        f->counter->vr[iface_get(b->iface[i])->vr].copies++;
+        count_copies(f, b->iface[i], 1);
         if (copy)
             punt_ip(f, copy,
                     rte_pktmbuf_mtod_offset(copy, const uint8_t *, packet_l2_len(m, b->ip[i])),

@@ -506,25 +506,9 @@ static uint64_t run_hook(struct forwarder *f, struct burst *b, enum program_hook
     return gone;
 }
 
-void program_ether(struct forwarder *f, struct burst *b)
+void program_run(struct forwarder *f, struct burst *b, enum program_hook hook)
 {
-    uint64_t gone = run_hook(f, b, PROGRAM_ETHER);
-
-    if (gone)
-        burst_remove(b, gone);
-}
-
-void program_input(struct forwarder *f, struct burst *b)
-{
-    uint64_t gone = run_hook(f, b, PROGRAM_INPUT);
-
-    if (gone)
-        burst_remove(b, gone);
-}
-
-void program_out(struct forwarder *f, struct burst *b)
-{
-    uint64_t gone = run_hook(f, b, PROGRAM_OUTPUT);
+    uint64_t gone = run_hook(f, b, hook);
 
     if (gone)
         burst_remove(b, gone);
@@ -564,12 +548,4 @@ bool program_type_take(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, 
         return true;
     }
     return false;
-}
-
-void program_types(struct forwarder *f)
-{
-    uint64_t gone = run_hook(f, &f->typed, PROGRAM_ETHER_TYPE);
-
-    if (gone)
-        burst_remove(&f->typed, gone);
 }
