@@ -103,16 +103,6 @@ static void log_packet(struct forwarder *f, const struct burst *b, unsigned i,
     acl_log_put(&e);
 }
 
-static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i,
-                          const struct acl_action *a)
-{
-    unsigned watch = acl_mirror_watch(a->mirror);
-
-    if (!f->dry && watch < WATCH_MAX &&
-        packet_l2_len(b->pkt[i], b->ip[i])) // a held packet no longer has a frame
-        watch_one(f, watch, b->pkt[i], b->iface[i]);
-}
-
 static void reject_packet(struct forwarder *f, struct burst *b, unsigned i,
                           const struct acl_verdict *v)
 {
@@ -163,7 +153,7 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
     if (a->extra & ACL_LOG)
         log_packet(f, b, i, v, a);
     if (a->extra & ACL_MIRROR)
-        mirror_packet(f, b, i, a);
+        watch_mirror(f, b, i, a->mirror);
     if (a->verb == ACL_REJECT)
         reject_packet(f, b, i, v);
     if (a->verb != ACL_PERMIT)

@@ -59,7 +59,7 @@ bool checks_in_one(struct forwarder *f, struct burst *b, unsigned i)
     enum drop_reason why = DROP_NONE;
 
     if (flags & IFACE_POLICE)
-        why = police_in_one(f, b, i);
+        why = police_one(f, b, i, b->iface[i], POLICER_IN);
     if (why == DROP_NONE && flags & IFACE_ACL_IN)
         why = acl_one(f, b, i, b->iface[i], false);
     if (why != DROP_NONE) {
@@ -99,7 +99,7 @@ enum drop_reason checks_out_copy(struct forwarder *f, struct burst *b, unsigned 
     enum drop_reason why = acl_one(f, b, i, iface, true);
 
     if (why == DROP_NONE && polices_out())
-        why = police_out_one(f, b, i, iface);
+        why = police_one(f, b, i, iface, POLICER_OUT);
     return why == DROP_NONE && programs_out() ? program_out_one(f, b, i, iface) : why;
 }
 

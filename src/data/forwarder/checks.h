@@ -8,6 +8,7 @@
 
 #include "forwarder/state.h"
 #include "table/counter.h"
+#include "table/policer.h"
 
 void urpf(struct forwarder *f, struct burst *b);
 void redirect4(struct forwarder *f, struct burst *b);
@@ -19,8 +20,8 @@ void police_in(struct forwarder *f, struct burst *b);
 void police_out(struct forwarder *f, struct burst *b);
 // For one packet that leaves its burst, with b->len[i] set: returns a drop reason, or DROP_NONE.
 // The packet stays.
-enum drop_reason police_in_one(struct forwarder *f, struct burst *b, unsigned i);
-enum drop_reason police_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
+enum drop_reason police_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+                            enum policer_direction d);
 // Handles the options of packet i of b, whose IPv4 header is sound. Returns a drop reason, or
 // DROP_NONE.
 enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i);

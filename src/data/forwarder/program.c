@@ -161,15 +161,6 @@ static enum program_fault take_change(struct burst *b, const struct passage *g, 
     return c.changed ? write_ip(b, g, k, c.changed) : PROGRAM_SOUND;
 }
 
-static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i,
-                          const struct program *p)
-{
-    unsigned watch = acl_mirror_watch(p->mirror);
-
-    if (watch < WATCH_MAX && packet_l2_len(b->pkt[i], b->ip[i]))
-        watch_one(f, watch, b->pkt[i], b->iface[i]);
-}
-
 static void punt_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     if (b->family)
@@ -215,7 +206,7 @@ static bool do_verdict(struct forwarder *f, struct burst *b, struct passage *g, 
         packet_class_set(b->pkt[i], argument);
         return false;
     case KAMUEE_MIRROR:
-        mirror_packet(f, b, i, g->p);
+        watch_mirror(f, b, i, g->p->mirror);
         return false;
     case KAMUEE_DROP:
         g->in->count.reason[argument]++;
