@@ -175,7 +175,8 @@ void acl_out(struct forwarder *f, struct burst *b)
     decide_burst(f, b, list, true);
 }
 
-enum drop_reason acl_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface, bool out)
+enum drop_reason acl_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+                         bool out)
 {
     uint16_t list = out ? list_out(iface) : list_in(iface);
     const struct acl_content *c = acl_content_of(list);

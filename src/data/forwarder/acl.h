@@ -12,9 +12,10 @@ void acl_in(struct forwarder *f, struct burst *b);
 // An output check with the list of each packet's output interface, nexthop_word_iface(b->word[i]).
 void acl_out(struct forwarder *f, struct burst *b);
 
-// For one packet that leaves its burst, with b->len[i] set, and the input or output list of `iface`:
-// a drop reason, or DROP_NONE. The packet stays.
-enum drop_reason acl_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface, bool out);
+// For one packet that leaves its burst, with b->len[i] set, and the input or output list of
+// `iface`: a drop reason, or DROP_NONE. The packet stays.
+enum drop_reason acl_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+                         bool out);
 
 // --- acl_decide.c ---
 

@@ -4,8 +4,7 @@
 //   in     packet i of a burst, headers sound, from ip4_in and ip6_in; link groups have been punted
 //   out    a copy for each output of the group's route
 //   exits  punt, IP4_MULTICAST, IP6_MULTICAST, MULTICAST_WRONG_IF, IP4_LINK_LOCAL, IP6_LINK_LOCAL,
-//          MULTICAST_TTL, MULTICAST_NO_OUTPUT, IP4_TOO_BIG, IP6_TOO_BIG, TX_NO_BUFFER; ICMPv6 packet
-//          too big
+//          MULTICAST_TTL, MULTICAST_NO_OUTPUT, IP4_TOO_BIG, IP6_TOO_BIG, TX_NO_BUFFER; ICMPv6 error
 //
 // The route is (S,G), or else (*,G). A packet that did not come by the route's input interface is
 // dropped, because trees would have loops otherwise.
@@ -226,8 +225,8 @@ static void send_to_outputs(struct forwarder *f, struct burst *b, unsigned i,
 }
 
 // Ends packet i, which came by its route's input interface.
-static void multicast_out(struct forwarder *f, struct burst *b, unsigned i,
-                   const struct multicast_entry *r)
+static void send_along_route(struct forwarder *f, struct burst *b, unsigned i,
+                             const struct multicast_entry *r)
 {
     enum drop_reason big = b->family == IP4 ? DROP_IP4_TOO_BIG : DROP_IP6_TOO_BIG;
     struct outputs w;
@@ -297,7 +296,7 @@ static void forward_along_route(struct forwarder *f, struct burst *b, unsigned i
         else
             drop_count(f, b->iface[i], DROP_TX_NO_BUFFER);
     }
-    multicast_out(f, b, i, r);
+    send_along_route(f, b, i, r);
 }
 
 void multicast(struct forwarder *f, struct burst *b, unsigned i)

@@ -6,11 +6,12 @@
 #include "forwarder/state.h"
 #include "program/set.h"
 
-// Runs the hook's programs of each packet's virtual router: at hook output that of its output, which
-// nexthop_word_iface(b->word[i]) tells. Survivors in order; frames of f->typed (hook ether-type) then
-// have an Ethernet header of 14 bytes before ip[].
+// Runs the hook's programs of each packet's virtual router: at hook output that of its output,
+// which nexthop_word_iface(b->word[i]) tells. Survivors in order; frames of f->typed (hook
+// ether-type) then have an Ethernet header of 14 bytes before ip[].
 void program_run(struct forwarder *f, struct burst *b, enum program_hook hook);
-// Hooks ether and input, for one packet that leaves its burst, with b->len[i] set. Returns false if it has left.
+// Hooks ether and input, for one packet that leaves its burst, with b->len[i] set. Returns
+// false if it has left.
 bool program_in_one(struct forwarder *f, struct burst *b, unsigned i);
 // Hook output, for a packet that leaves by `iface`: returns a drop reason, or DROP_NONE. The packet
 // stays.

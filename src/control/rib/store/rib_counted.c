@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_counted.c - prefixes with packet counters
 //
-// The configuration names them. A counted prefix keeps its slot (table/nexthop_count.h) while routes
-// come and go; while its route leads to another host, its leaf in the FIB is an alias
+// The configuration names them. A counted prefix keeps its slot (table/nexthop_count.h) while
+// routes come and go; while its route leads to another host, its leaf in the FIB is an alias
 // (table/nexthop.c) that names the slot. Packets to ourselves are delivered, not routed, and
 // not counted.
 #include <errno.h>
