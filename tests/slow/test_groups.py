@@ -34,7 +34,7 @@ def test_each_mark_is_used_by_files_that_the_group_covers(groups):
 
 @pytest.mark.parametrize("file, due", [
     ("src/main/upgrade_take.c", {"kill", "vm"}),
-    ("src/data/forwarder/ip4_fwd.c", {"storm"}),
+    ("src/data/forwarder/fwd.c", {"storm"}),
     ("src/mgmt/feature/alarm.c", {"fault"}),
     ("src/data/acl/classify.c", {"bench"}),
     ("tests/package/test_package.py", {"install"}),

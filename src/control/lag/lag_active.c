@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "interface/iface_manager.h"
 #include "lag/lag_port.h"
-#include "table/lag.h"
 #include "table/port.h"
 #include "tap/lag_frame.h"
 

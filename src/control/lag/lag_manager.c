@@ -19,7 +19,6 @@
 #include "lag/lag_port.h"
 #include "port/port_manager.h"
 #include "table/iface.h"
-#include "table/lag.h"
 #include "table/port.h"
 #include "tap/tap_manager.h"
 #include "thread/thread_manager.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_manager.h - LAGs: ports made of ports
 //
-// Writes table/lag.h and the fields of struct port that concern members. A LAG has an interface, a
+// Writes table/port.h and the fields of struct port that concern members. A LAG has an interface, a
 // TAP and an id like a port, but no device. Its members are the ports whose configuration names it
 // (port_config.member_of); they have no interface. port_manager calls it for ports that are LAGs
 // (port_lags), and events tell it when a member starts, stops or changes its link. A timer of

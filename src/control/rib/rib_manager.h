@@ -77,7 +77,7 @@ struct multicast_static {
 int rib_manager_multicast_set(const char *vr, const struct multicast_static *s);
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k);
 
-// Starts or stops counting the packets of a prefix (table/prefix_count.h). 0; -ENOENT: no such
+// Starts or stops counting the packets of a prefix (table/nexthop_count.h). 0; -ENOENT: no such
 // virtual router or prefix; -EEXIST; -ENOSPC: PREFIX_COUNT_MAX - 1 are counted.
 int rib_manager_counted_add(const char *vr, const struct prefix *p);
 int rib_manager_counted_del(const char *vr, const struct prefix *p);

@@ -266,7 +266,7 @@ void rib_import_vr_gone(struct rib_vr *v);
 // --- rib_counted.c: prefixes with packet counters ---
 struct rib_counted {
     struct prefix prefix;
-    uint16_t slot; // of table/prefix_count.h, held
+    uint16_t slot; // of table/nexthop_count.h, held
 };
 // The caller evaluates the prefix.
 int rib_counted_add(struct rib_vr *v, const struct prefix *p); // 0, -EEXIST, -ENOSPC

@@ -67,7 +67,7 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
 
 int tap_set_noarp(const struct tap *t); // switches neighbor resolution (ARP and ND) off
 // MTU for the TAP of an interface with `mtu`: below 1280, Linux permanently removes IPv6 from a
-// device, with all addresses and routes (forwarder/inject_large.c).
+// device, with all addresses and routes (forwarder/inject.c).
 uint16_t tap_mtu(uint16_t mtu);
 int tap_set_mtu(const struct tap *t, uint16_t mtu); // tap_mtu(mtu); 0 or -errno
 int tap_set_mac(const struct tap *t, const uint8_t mac[6]);

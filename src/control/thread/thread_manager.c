@@ -22,7 +22,6 @@
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
-#include "table/lag.h"
 #include "table/port.h"
 #include "table/port_queue.h"
 #include "table/tunnel.h"

@@ -13,7 +13,6 @@
 // packets that the kernel sends by a TAP, and our own ICMP errors.
 #include "forwarder/acl.h"
 
-#include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
@@ -176,9 +175,8 @@ void acl_out(struct forwarder *f, struct burst *b)
     decide_burst(f, b, list, true);
 }
 
-// Reason why packet i does not pass its list, or DROP_NONE.
-static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
-                                   bool out)
+enum drop_reason acl_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+                         bool out)
 {
     uint16_t list = out ? list_out(iface) : list_in(iface);
     const struct acl_content *c = acl_content_of(list);
@@ -203,14 +201,4 @@ static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigne
     if (f->record.on)
         acl_record(f, b, &v);
     return c->verb[v.place] == ACL_PERMIT ? DROP_NONE : acl_act(f, b, i, &v);
-}
-
-enum drop_reason acl_in_one(struct forwarder *f, struct burst *b, unsigned i)
-{
-    return decide_one(f, b, i, b->iface[i], false);
-}
-
-enum drop_reason acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
-{
-    return decide_one(f, b, i, iface, true);
 }

@@ -12,10 +12,10 @@ void acl_in(struct forwarder *f, struct burst *b);
 // An output check with the list of each packet's output interface, nexthop_word_iface(b->word[i]).
 void acl_out(struct forwarder *f, struct burst *b);
 
-// For one packet that leaves its burst, with b->len[i] set: a drop reason, or DROP_NONE. The packet
-// stays.
-enum drop_reason acl_in_one(struct forwarder *f, struct burst *b, unsigned i);
-enum drop_reason acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
+// For one packet that leaves its burst, with b->len[i] set, and the input or output list of
+// `iface`: a drop reason, or DROP_NONE. The packet stays.
+enum drop_reason acl_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+                         bool out);
 
 // --- acl_decide.c ---
 
@@ -77,5 +77,21 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
 bool acl_is_neighbor_discovery(const struct burst *b, unsigned i);
 // Writes the verdict into f->record.
 void acl_record(struct forwarder *f, const struct burst *b, const struct acl_verdict *v);
+
+// --- acl_key.c: the keys that lists compare, from packet headers ---
+
+// For packets whose IP header is sound and in the first segment. Returns false if the packet has no
+// key, because it ends or is cut within the headers that a rule may examine (RFC 1858, RFC 3128,
+// RFC 7112): no one can tell which rule it matches.
+bool acl_key4(const struct burst *b, unsigned i, struct acl_key4 *k);
+bool acl_key6(const struct burst *b, unsigned i, struct acl_key6 *k);
+// Makes the keys of all packets of the burst. Returns a bit for each packet without a key.
+uint64_t acl_keys4(const struct burst *b, struct acl_key4 *k);
+uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k);
+
+// Copies the source addresses of the burst (uint32_t or uint8_t[16] each). Returns false if some
+// packet has options or extension headers, is a fragment, or ends early, so that all keys have to
+// be made.
+bool acl_sources(const struct burst *b, void *src);
 
 #endif

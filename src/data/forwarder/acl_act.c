@@ -22,7 +22,6 @@
 #include "forwarder/lookup.h"
 #include "forwarder/packet.h"
 #include "forwarder/remark.h"
-#include "forwarder/tcp_reset.h"
 #include "forwarder/watch.h"
 #include "table/acl_log.h"
 #include "table/acl_meter.h"
@@ -104,16 +103,6 @@ static void log_packet(struct forwarder *f, const struct burst *b, unsigned i,
     acl_log_put(&e);
 }
 
-static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i,
-                          const struct acl_action *a)
-{
-    unsigned watch = acl_mirror_watch(a->mirror);
-
-    if (!f->dry && watch < WATCH_MAX &&
-        packet_l2_len(b->pkt[i], b->ip[i])) // a held packet no longer has a frame
-        watch_one(f, watch, b->pkt[i], b->iface[i]);
-}
-
 static void reject_packet(struct forwarder *f, struct burst *b, unsigned i,
                           const struct acl_verdict *v)
 {
@@ -129,16 +118,13 @@ static void reject_packet(struct forwarder *f, struct burst *b, unsigned i,
         icmp6_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_PROHIBITED, 0);
 }
 
-// Returns the next hop to the rule's address, of kind ADJACENCY or GROUP; 0: currently unreachable.
+// 0: currently unreachable.
 static uint32_t nexthop_to(const struct forwarder *f, uint16_t redirect, uint16_t vr,
                            uint8_t family)
 {
     const struct ip_addr *to = acl_redirect_to(redirect);
-    const struct fib *fib = to->family == family ? fwd_fib(f, vr, family) : NULL;
-    uint32_t nh = fib ? nexthop_real(fib_find(fib, to)) : 0;
-    enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nh)));
 
-    return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;
+    return to->family == family ? fwd_nexthop_to(f, to, vr) : 0;
 }
 
 static void redirect_packet(struct forwarder *f, struct burst *b, unsigned i, uint16_t to)
@@ -167,7 +153,7 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
     if (a->extra & ACL_LOG)
         log_packet(f, b, i, v, a);
     if (a->extra & ACL_MIRROR)
-        mirror_packet(f, b, i, a);
+        watch_mirror(f, b, i, a->mirror);
     if (a->verb == ACL_REJECT)
         reject_packet(f, b, i, v);
     if (a->verb != ACL_PERMIT)

@@ -17,7 +17,6 @@
 #endif
 
 #include "forwarder/acl.h"
-#include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
 #include "forwarder/lookup.h"
 #include "forwarder/forbidden.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_key.c - see acl_key.h
+// acl_key.c - makes the keys that access lists compare from packet headers
 //
 // Fragments: the first one must have ports, flags, type and code like a whole packet; later ones
 // have none. A later TCP fragment that begins within the header (offset 1) is refused: it would
@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "forwarder/acl_key.h"
+#include "forwarder/acl.h"
 
 #include "acl/key_l4.h"
 #include "base/ip6_chain.h"

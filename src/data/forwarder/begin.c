@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// begin.c - see begin.h
+// begin.c - polls before the routes are known (plan_begin)
 //
 // A FIB that is still being filled would cause ICMP errors, so nothing is looked up here: the
 // interface's own addresses tell whether a packet is for us. Packets to our other addresses wait
 // like transit packets, and so do packets whose uRPF check would need the FIB.
 //
 // Kept packets form a list, oldest first, linked through their private areas.
-#include "forwarder/begin.h"
 
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -51,7 +50,7 @@ static bool is_control_ip(const struct iface *i, const struct rte_mbuf *m, const
         return true;
     if (!(is4 ? is_own4(i, ip) : is_own6(i, ip)))
         return false;
-    return (is4 ? punt_class_of_ip4(m, ip) : punt_class_of_ip6(m, ip)) <= PUNT_NEIGH;
+    return punt_class_of_ip(m, ip, is4 ? IP4 : IP6) <= PUNT_NEIGH;
 }
 
 // Includes frames that ether_in drops, because they need no route.
@@ -78,7 +77,7 @@ static void punt_burst(struct forwarder *f, struct burst *b)
     if (b->n && b->features)
         checks_in(f, b);
     for (unsigned i = 0; i < b->n; i++)
-        (b->family == IP4 ? punt_ip4 : punt_ip6)(f, b->pkt[i], b->ip[i], b->iface[i]);
+        punt_ip(f, b->pkt[i], b->ip[i], b->iface[i], b->family);
 }
 
 static void drop_burst(struct forwarder *f, struct burst *b)

@@ -16,7 +16,6 @@
 
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
-#include "forwarder/police.h"
 #include "forwarder/program.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
@@ -38,7 +37,7 @@ void checks_in(struct forwarder *f, struct burst *b)
     if (b->features & IFACE_CHECKS)
         flags_find(b);
     if (b->features & IFACE_PROGRAM)
-        program_ether(f, b);
+        program_run(f, b, PROGRAM_ETHER);
     if (b->n && b->features & (IFACE_URPF4 | IFACE_URPF6))
         urpf(f, b);
     if (b->n && b->features & IFACE_POLICE)
@@ -49,7 +48,7 @@ void checks_in(struct forwarder *f, struct burst *b)
         !b->decided.n_redirected)
         b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
     if (b->n && b->features & IFACE_PROGRAM)
-        program_input(f, b);
+        program_run(f, b, PROGRAM_INPUT);
     if (b->n && b->features & IFACE_OFFLOAD)
         offload(f, b);
 }
@@ -60,9 +59,9 @@ bool checks_in_one(struct forwarder *f, struct burst *b, unsigned i)
     enum drop_reason why = DROP_NONE;
 
     if (flags & IFACE_POLICE)
-        why = police_in_one(f, b, i);
+        why = police_one(f, b, i, b->iface[i], POLICER_IN);
     if (why == DROP_NONE && flags & IFACE_ACL_IN)
-        why = acl_in_one(f, b, i);
+        why = acl_one(f, b, i, b->iface[i], false);
     if (why != DROP_NONE) {
         packet_drop_of(f, b, i, why);
         return false;
@@ -92,15 +91,15 @@ void checks_out(struct forwarder *f, struct burst *b)
     if (polices_out() && b->n)
         police_out(f, b);
     if (programs_out() && b->n)
-        program_out(f, b);
+        program_run(f, b, PROGRAM_OUTPUT);
 }
 
 enum drop_reason checks_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
 {
-    enum drop_reason why = acl_out_one(f, b, i, iface);
+    enum drop_reason why = acl_one(f, b, i, iface, true);
 
     if (why == DROP_NONE && polices_out())
-        why = police_out_one(f, b, i, iface);
+        why = police_one(f, b, i, iface, POLICER_OUT);
     return why == DROP_NONE && programs_out() ? program_out_one(f, b, i, iface) : why;
 }
 

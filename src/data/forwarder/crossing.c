@@ -9,8 +9,6 @@
 // METALINK_BURSTS_MAX ends packets that multiply: METALINK_FULL, TUNNEL_FULL.
 #include "forwarder/crossing.h"
 
-#include "forwarder/frame_queue.h"
-#include "forwarder/metalink.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"

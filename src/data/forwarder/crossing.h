@@ -4,6 +4,8 @@
 #ifndef FORWARDER_CROSSING_H
 #define FORWARDER_CROSSING_H
 
+#include <string.h>
+
 #include "forwarder/state.h"
 
 // May some packet of b, which has next hops, leave by a metalink or a tunnel? Ids of ports without
@@ -30,5 +32,62 @@ void crossing_take(struct forwarder *f);
 // Passes the next one through its stages, recorded. Returns false if there is none.
 bool crossing_take_recorded(struct forwarder *f);
 void crossing_end(struct forwarder *f); // drops the remaining ones
+
+// --- the queues of these frames: crossing.c takes them in the same poll, until f->n_crossing, the
+// number in all of them, is 0 ---
+
+_Static_assert((FRAME_QUEUE_ROOM & (FRAME_QUEUE_ROOM - 1)) == 0, "a mask");
+
+// Returns how many of the n frames it had room for.
+static inline unsigned frame_queue_put(struct forwarder *f, struct frame_queue *q,
+                                       struct rte_mbuf **pkt, unsigned n)
+{
+    unsigned taken = RTE_MIN(n, FRAME_QUEUE_ROOM - q->n);
+    unsigned at = (q->head + q->n) % FRAME_QUEUE_ROOM;
+    unsigned straight = RTE_MIN(taken, FRAME_QUEUE_ROOM - at);
+
+    memcpy(q->pkt + at, pkt, straight * sizeof *pkt);
+    memcpy(q->pkt, pkt + straight, (taken - straight) * sizeof *pkt);
+    q->n += taken;
+    f->n_crossing += taken;
+    return taken;
+}
+
+// Takes the oldest frame. The queue must not be empty.
+static inline struct rte_mbuf *frame_queue_next(struct forwarder *f, struct frame_queue *q)
+{
+    struct rte_mbuf *m = q->pkt[q->head];
+
+    q->head = (q->head + 1) % FRAME_QUEUE_ROOM;
+    q->n--;
+    f->n_crossing--;
+    return m;
+}
+
+// Takes at most `max` frames, oldest first. Returns the number.
+static inline unsigned frame_queue_take(struct forwarder *f, struct frame_queue *q,
+                                        struct rte_mbuf **pkt, unsigned max)
+{
+    unsigned n = RTE_MIN(q->n, max), straight = RTE_MIN(n, FRAME_QUEUE_ROOM - q->head);
+
+    memcpy(pkt, q->pkt + q->head, straight * sizeof *pkt);
+    memcpy(pkt + straight, q->pkt, (n - straight) * sizeof *pkt);
+    q->head = (q->head + n) % FRAME_QUEUE_ROOM;
+    q->n -= n;
+    f->n_crossing -= n;
+    return n;
+}
+
+// --- metalink.c: from one end of a metalink to the other (table/metalink.h) ---
+
+// Bursts that can result from one burst: 8 hops of 64 packets, each cut into 16 fragments.
+#define METALINK_BURSTS_MAX 128u
+
+// The fast path, inside the stages: all packets of b, which are plain, have one next hop, over a
+// metalink whose other end does nothing beyond routing. They are now received there and may be
+// looked up again; b may be empty. Returns false if they have to take the slow path, ether_out.
+bool metalink_pass(struct forwarder *f, struct burst *b);
+// Moves up to `max` <= BURST_MAX of the next frames to f->rx. Returns false if there are none.
+bool metalink_take(struct forwarder *f, unsigned max);
 
 #endif

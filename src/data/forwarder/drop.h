@@ -33,6 +33,13 @@ static inline void drop_count(struct forwarder *f, uint16_t iface, enum drop_rea
     iface_count_drop(f->counter, iface, reason);
 }
 
+// Counts n more packets, made of one that came in by (or leaves by) `iface`.
+static inline void count_copies(struct forwarder *f, uint16_t iface, unsigned n)
+{
+    f->counter->inject += n;
+    f->counter->vr[iface_get(iface)->vr].copies += n;
+}
+
 // Drops packet `m`, which came in by (or was to leave by) `iface`, 0 = none.
 static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
                                enum drop_reason reason)

@@ -141,7 +141,7 @@ static __rte_noinline void ether_programs(struct forwarder *f)
 {
     struct burst *b = &f->typed;
 
-    program_types(f);
+    program_run(f, b, PROGRAM_ETHER_TYPE);
     for (unsigned i = 0; i < b->n; i++) {
         uint16_t type = load16(b->ip[i] - 2);
         bool group = rte_pktmbuf_mtod(b->pkt[i], const uint8_t *)[0] & 1;

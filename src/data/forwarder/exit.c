@@ -14,7 +14,7 @@
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
-#include "forwarder/ttl.h"
+#include "forwarder/watch.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
@@ -109,10 +109,37 @@ static void deliver_packet(struct forwarder *f, struct burst *b, unsigned i)
     }
     if (b->kind == BURST_RESUMED) // the address became ours while the packet was held
         ether_restore(m, b->iface[i], b->family);
-    if (b->family == IP4)
-        punt_ip4(f, m, b->ip[i], b->iface[i]);
-    else
-        punt_ip6(f, m, b->ip[i], b->iface[i]);
+    punt_ip(f, m, b->ip[i], b->iface[i], b->family);
+}
+
+// Packets from elsewhere to the broadcast address of one of our subnets: if the interface of the
+// subnet has `directed-broadcast` (off unless configured: RFC 2644), the packet is broadcast on the
+// link; otherwise it is dropped with its own reason. It causes no error (RFC 1812 4.3.2.7), and is
+// not fragmented.
+static enum drop_reason why_not_broadcast(const struct burst *b, unsigned i, bool expired)
+{
+    uint64_t word = b->word[i];
+
+    if (!iface_get(nexthop_word_iface(word))->policy.directed_broadcast)
+        return DROP_DIRECTED_BROADCAST;
+    if (burst_is_own(b)) // our error: its cause had a source that is not a host
+        return DROP_IP4_MARTIAN_SRC;
+    if (expired)
+        return DROP_IP4_TTL;
+    return nexthop_word_mtu(word) && b->len[i] > nexthop_word_mtu(word) ? DROP_IP4_TOO_BIG
+                                                                        : DROP_NONE;
+}
+
+static enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired)
+{
+    enum drop_reason why = why_not_broadcast(b, i, expired);
+
+    if (why == DROP_NONE && b->features & IFACE_ACL_OUT)
+        why = checks_out_copy(f, b, i, nexthop_word_iface(b->word[i]));
+    if (why != DROP_NONE)
+        return why;
+    exit_send(f, b, i);
+    return DROP_NONE;
 }
 
 void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
@@ -157,4 +184,14 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
         refuse_packet(f, b, i, kind);
         break;
     }
+}
+
+// --- ended packets ---
+
+void dead_flush(struct forwarder *f)
+{
+    if (unlikely(watch_bits(&watch_drop)))
+        watch_dropped(f);
+    rte_pktmbuf_free_bulk(f->dead.pkt, f->dead.n);
+    f->dead.n = 0;
 }

@@ -12,11 +12,10 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i);
 // its size.
 void exit_send(struct forwarder *f, const struct burst *b, unsigned i);
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class c);
-void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
-void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
-// Class of a packet for us with a complete IP header.
-enum punt_class punt_class_of_ip4(const struct rte_mbuf *m, const uint8_t *ip);
-enum punt_class punt_class_of_ip6(const struct rte_mbuf *m, const uint8_t *ip);
+// For a packet with a complete IP header: in its class.
+void punt_ip(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface,
+             uint8_t family);
+enum punt_class punt_class_of_ip(const struct rte_mbuf *m, const uint8_t *ip, uint8_t family);
 void punt_flush(struct forwarder *f);
 // A slow-protocol frame of port `port`, a member of `lag`: passes it to control if it is sound.
 // type_at: its EtherType; tags: its number of VLAN tags.
@@ -24,15 +23,13 @@ void slow_protocol(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint1
           const uint8_t *type_at, unsigned tags);
 void packet_hold(struct forwarder *f, struct burst *b, unsigned i);
 void hold_flush(struct forwarder *f);
-// Broadcasts packet i of b, whose destination is the broadcast address of another interface's
-// subnet. Returns the reason why not, or DROP_NONE.
-enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired);
 // Sends packet i of b, larger than the next hop's MTU and without DF, in fragments. Returns false
 // on failure.
 bool fragment4(struct forwarder *f, struct burst *b, unsigned i);
 // Cuts a packet that starts at its IP header into at most BURST_MAX fragments, which start at
-// theirs, without checksums. Returns their number, or -errno. The caller keeps `m`.
-int fragment4_cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu);
+// theirs, and counts them. Returns their number; 0 or -errno: none. The caller keeps `m`.
+int fragment4_cut(struct forwarder *f, uint16_t iface, struct rte_mbuf *m, struct rte_mbuf **piece,
+                  uint16_t mtu);
 // The same for an IPv6 packet whose header begins at `ip`: fragments have room for an Ethernet
 // header in front, and that identification (RFC 8200 4.5). 0: more than `max` would be needed.
 int fragment6_cut(const struct rte_mbuf *m, const uint8_t *ip, uint16_t mtu, uint32_t id,

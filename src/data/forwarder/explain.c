@@ -13,7 +13,6 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "forwarder/crossing.h"
-#include "forwarder/metalink.h"
 #include "forwarder/packet.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"

@@ -115,4 +115,10 @@ static inline uint32_t flow_hash6(const uint8_t *ip, uint32_t readable, uint32_t
     return (uint32_t)(hash_mix64(h ^ rest) >> 32);
 }
 
+static inline uint32_t flow_hash_ip(uint8_t family, const uint8_t *ip, uint32_t readable,
+                                    uint32_t len, struct flow_hash how)
+{
+    return family == IP4 ? flow_hash4(ip, readable, len, how) : flow_hash6(ip, readable, len, how);
+}
+
 #endif

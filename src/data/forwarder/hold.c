@@ -7,7 +7,6 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
-#include "forwarder/ttl.h"
 #include "forwarder/forbidden.h"
 
 void packet_hold(struct forwarder *f, struct burst *b, unsigned i)

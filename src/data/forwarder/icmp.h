@@ -13,7 +13,7 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
 void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
                  uint32_t word);
 // The same from or to a link-local address: out of the packet's input interface, to the MAC that
-// sent it (icmp_link.c).
+// sent it.
 void icmp6_link_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
                       uint32_t word);
 // For a packet from a link-local address to another link (RFC 4443 3.1, code 2).
@@ -37,5 +37,9 @@ void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_
 // Makes a buffer with `head` bytes for headers, followed by up to `quote` bytes of packet i; NULL:
 // no buffer.
 struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t quote);
+// Sends a TCP reset to the source of packet i of b (TCP, not a later fragment) from its destination
+// address, on behalf of a host that would not answer; the caller keeps b->pkt[i]. Sends nothing if
+// the rules or the rate forbid it.
+void tcp_reset(struct forwarder *f, struct burst *b, unsigned i);
 
 #endif

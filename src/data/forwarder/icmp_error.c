@@ -15,7 +15,7 @@
 // Its source is an address of the packet's input interface, so that traceroute shows the path (RFC
 // 1812 4.3.2.4), or else the virtual router's own. Without an address of the family, IPv4 uses the
 // dummy address 192.0.0.8 (RFC 7600 4.8, RFC 9229 3), and IPv6 the link-local address of the
-// interface, for a sender on that link (icmp_link.c).
+// interface, for a sender on that link (icmp6_link_error).
 #include <limits.h>
 
 #include "base/checksum.h"
@@ -23,6 +23,7 @@
 #include "base/ip6_chain.h"
 #include "forwarder/icmp.h"
 #include "forwarder/packet.h"
+#include "forwarder/tx.h"
 #include "table/icmp.h"
 #include "table/iface.h"
 #include "table/vr.h"
@@ -251,4 +252,59 @@ void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
         return;
     icmp6_fill(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, from, about + 8, type, code, word);
     origin_add(f, IP6, m, b->iface[i]);
+}
+
+// --- from and to link-local addresses ---
+//
+// A host has sent from its link-local address to another link (RFC 4443 3.1, code 2); or the
+// virtual router has no other address (RFC 7404). Such addresses belong to one link and are in no
+// FIB, so the error leaves by the packet's input interface, from our link-local address there, to
+// the MAC that sent the packet: a host on the link gets it, a router drops it.
+
+enum { ICMP6_UNREACHABLE = 1, ICMP6_CODE_SCOPE = 2 };
+
+static bool may_answer_on_link(const struct burst *b, unsigned i)
+{
+    const uint8_t *ip = b->ip[i], *own = iface_get(b->iface[i])->addr6_ll;
+    const uint8_t *frame = rte_pktmbuf_mtod(b->pkt[i], const uint8_t *);
+
+    return own[0] == 0xfe && iface_get(b->iface[i])->kind != IFACE_TUNNEL &&
+           packet_l2_len(b->pkt[i], ip) >= ETHER_HDR && !(frame[6] & 1) &&
+           !icmp6_may_be_error(ip, packet_readable(b->pkt[i], ip));
+}
+
+void icmp6_link_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
+                      uint32_t word)
+{
+    const unsigned head = ETHER_HDR + IP6_HDR + ICMP_HDR;
+    const struct iface *iface = iface_get(b->iface[i]);
+    const uint8_t *about = rte_pktmbuf_mtod(b->pkt[i], const uint8_t *);
+
+    if (!may_answer_on_link(b, i)) {
+        f->counter->icmp.forbidden++;
+        return;
+    }
+    if (!icmp_has_token(f, b, i, type, code)) {
+        f->counter->icmp.limited++;
+        return;
+    }
+    struct rte_mbuf *m = icmp_quote(b, i, head, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
+    if (!m)
+        return;
+    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *), *ip = frame + ETHER_HDR;
+    memcpy(frame, about + 6, 6);
+    memcpy(frame + 6, iface->mac, 6);
+    store16(frame + 12, ETHER_TYPE_IP6);
+    icmp6_fill(ip, m->data_len - ETHER_HDR, iface->addr6_ll, b->ip[i] + 8, type, code,
+               word);
+    ip[7]--; // it bypasses the forwarding path, which would decrement it
+    f->counter->inject++;
+    f->counter->icmp.sent++;
+    f->counter->iface[iface->id].inject_packets++;
+    tx_frame(f, m, iface->id, DROP_TX_NO_BUFFER);
+}
+
+void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i)
+{
+    icmp6_link_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_SCOPE, 0);
 }

@@ -12,14 +12,13 @@
 // hop limit 255, from our link-local address, so it is not looked up: it leaves by the sender's
 // adjacency. Each interface has a token bucket for redirects. The destination is looked up twice,
 // here and in ip4_fwd or ip6_fwd; only bursts of such interfaces pay for that.
-#include "base/checksum.h"
 #include "forwarder/checks.h"
 #include "forwarder/cross.h"
 #include "forwarder/drop.h"
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"
-#include "forwarder/ttl.h"
+#include "forwarder/packet.h"
 #include "table/icmp.h"
 #include "forwarder/forbidden.h"
 
@@ -91,15 +90,7 @@ static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
         return NULL;
     uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP6_HDR,
             *option = icmp + REDIRECT6_HDR;
-    uint32_t len = m->data_len - IP6_HDR;
     memset(ip, 0, head);
-    ip[0] = 0x60;
-    store16(ip + 4, rte_cpu_to_be_16((uint16_t)len));
-    ip[6] = PROTO_ICMP6;
-    ip[7] = 255;
-    memcpy(ip + 8, from, 16);
-    memcpy(ip + 24, b->ip[i] + 8, 16);
-    icmp[0] = ICMP6_REDIRECT;
     memcpy(icmp + 8, nexthop_address[id].b, 16);
     memcpy(icmp + 24, b->ip[i] + 24, 16);
     option[0] = OPTION_TARGET_MAC;
@@ -107,8 +98,9 @@ static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
     memcpy(option + 2, nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word), 6);
     option[8] = OPTION_REDIRECTED;
     option[9] = (uint8_t)((OPTION_QUOTE_HDR + quote) / 8);
-    uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_ICMP6);
-    store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len)));
+    icmp6_fill(ip, m->data_len, from, b->ip[i] + 8, ICMP6_REDIRECT, 0, 0);
+    ip[0] = 0x60;
+    ip[7] = 255;
     return m;
 }
 

@@ -14,7 +14,6 @@
 #include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/ip4_options.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
@@ -96,7 +95,7 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
             return false;
     }
     if (up) {
-        punt_ip4(f, b->pkt[i], ip, b->iface[i]);
+        punt_ip(f, b->pkt[i], ip, b->iface[i], IP4);
         return false;
     }
     if (is_group(ip + 16)) {

@@ -11,7 +11,7 @@
 #include "base/checksum.h"
 #include "forwarder/flow_hash.h"
 #include "forwarder/icmp.h"
-#include "forwarder/ip4_options.h"
+#include "forwarder/checks.h"
 #include "forwarder/packet.h"
 #include "table/vr.h"
 #include "forwarder/forbidden.h"

@@ -118,7 +118,7 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
             return false;
     }
     if (up || (group && is_mld(ip, packet_readable(b->pkt[i], ip)))) {
-        punt_ip6(f, b->pkt[i], ip, b->iface[i]);
+        punt_ip(f, b->pkt[i], ip, b->iface[i], IP6);
         return false;
     }
     if (group) {

@@ -55,6 +55,14 @@ bool fwd_look_up_few6(const struct fib *fib, struct burst *b)
     return look_up_few(fib, b, IP6);
 }
 
+uint32_t fwd_nexthop_to(const struct forwarder *f, const struct ip_addr *to, uint16_t vr)
+{
+    uint32_t nh = nexthop_real(fib_find(fwd_fib(f, vr, to->family), to));
+    enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nh)));
+
+    return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;
+}
+
 void fwd_redirect(struct forwarder *f, struct burst *b)
 {
     for (unsigned k = 0; k < b->decided.n_redirected; k++) {

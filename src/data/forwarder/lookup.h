@@ -34,6 +34,9 @@ FWD_INLINE bool fwd_is_one_dst(const struct burst *b, uint8_t family)
 bool fwd_look_up_few4(const struct fib *fib, struct burst *b);
 bool fwd_look_up_few6(const struct fib *fib, struct burst *b);
 
+// Returns the next hop to that address, of kind ADJACENCY or GROUP; 0: currently unreachable.
+uint32_t fwd_nexthop_to(const struct forwarder *f, const struct ip_addr *to, uint16_t vr);
+
 // Gives redirected packets the next hop of their rule or program, after the lookup.
 void fwd_redirect(struct forwarder *f, struct burst *b);
 

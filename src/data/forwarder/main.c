@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "core/mem.h"
 #include "core/rcu.h"
-#include "forwarder/begin.h"
+#include "forwarder/stages.h"
 #include "forwarder/idle.h"
 #include "forwarder/state.h"
 #include "table/acl.h"

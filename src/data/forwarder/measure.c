@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measure.c - measures a timed burst (measure.h)
+// measure.c - measurements on a timed burst: cycles of each stage, depth of its queue, latency
+//
+// If configured, one timed burst in so many is also measured from its receive queue to the transmit
+// queues (table/latency.h).
 //
 // f->lap is the time at which the previous stage ended; each stage adds the difference and moves it
 // on. A burst chosen for latency keeps its start; the flush records its age for each port, with the
@@ -7,8 +10,9 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-#include "forwarder/measure.h"
+#include "forwarder/stages.h"
 #include "forwarder/tx.h"
+#include "table/latency.h"
 #include "forwarder/forbidden.h"
 
 __attribute__((cold)) void measure_stage(struct forwarder *f, enum stage stage, unsigned n)

@@ -16,10 +16,9 @@
 //
 // ether_out has just written the frames, and the first line of their buffers is in the cache: a
 // packet costs a load and two stores here.
-#include "forwarder/metalink.h"
 
 #include "forwarder/drop.h"
-#include "forwarder/frame_queue.h"
+#include "forwarder/crossing.h"
 #include "forwarder/packet.h"
 #include "forwarder/tx.h"
 #include "table/iface.h"

@@ -22,21 +22,23 @@
 // whose lookup a device does waits for it (table/lookaside.h).
 //
 // At startup, until the routes are known, begin.c replaces all that.
+#include "forwarder/cross.h"
 #include "forwarder/crossing.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/measure.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
-#include "forwarder/tunnel_limit.h"
+#include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
+#include "table/latency.h"
+#include "table/nexthop_count.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
 #define PATH_INLINE static inline __attribute__((always_inline))
 
-// The stages are compiled in three ways: for most bursts; timed (measure.h); and recorded, for the
+// The stages are compiled in three ways: for most bursts; timed (measure.c); and recorded, for the
 // single packet of a trace or of explain (record.h).
 enum how { USUAL, TIMED, RECORDED };
 // Entry of a burst: plain packets, packets to be checked, packets that may only be delivered here,
@@ -69,13 +71,27 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
     if (entry != ORIGIN && entry != OUTER && unlikely(b->features) && b->n)
         STAGE(STAGE_CHECKS_IN, checks_in(f, b));
     if (entry == LOCAL && b->n)
-        STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // empties b
+        STAGE(STAGE_OTHER, fwd_local(f, b)); // empties b
     if (entry == LOCAL || !b->n)
         return;
     if ((entry == PLAIN || entry == ODD) && how != RECORDED && unlikely(f->lookaside) &&
         f->lookaside->park(f->lookaside, f, b))
         return;
     path_routed(f, b, family, entry, how);
+}
+
+// Counts packets whose next hops are known per next hop, and those between virtual routers, only if
+// somebody wants to know (table/nexthop_count.h).
+static __attribute__((noinline)) void routed_count(struct forwarder *f, const struct burst *b)
+{
+    struct nexthop_count *count = nexthop_count_row(f->counting);
+
+    if (f->counting & NEXTHOP_CROSS)
+        burst_cross(f, b);
+    for (unsigned i = 0; count && i < b->n; i++) {
+        count[b->nh[i]].packets++;
+        count[b->nh[i]].bytes += b->size[i];
+    }
 }
 
 // The stages from the lookup on.

@@ -10,7 +10,6 @@
 // forwarded packets, after access lists. Like access lists, neither sees non-IP frames, packets
 // that the kernel sends by a TAP, and our own ICMP errors. Neighbor discovery of the link is
 // counted but never dropped on input, just as ARP is not seen.
-#include "forwarder/police.h"
 
 #include "forwarder/acl.h"
 #include "forwarder/checks.h"
@@ -116,17 +115,13 @@ void police_out(struct forwarder *f, struct burst *b)
     drop_policed(f, b, gone, DROP_POLICED_OUT);
 }
 
-enum drop_reason police_in_one(struct forwarder *f, struct burst *b, unsigned i)
+enum drop_reason police_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+                            enum policer_direction d)
 {
-    return !has_policer(b->iface[i], IFACE_POLICE_IN) ||
-                   passes_policer(f, b, i, b->iface[i], POLICER_IN)
-               ? DROP_NONE
-               : DROP_POLICED_IN;
-}
+    const bool in = d == POLICER_IN;
 
-enum drop_reason police_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
-{
-    return !has_policer(iface, IFACE_POLICE_OUT) || passes_policer(f, b, i, iface, POLICER_OUT)
+    return !has_policer(iface, in ? IFACE_POLICE_IN : IFACE_POLICE_OUT) ||
+                   passes_policer(f, b, i, iface, d)
                ? DROP_NONE
-               : DROP_POLICED_OUT;
+               : in ? DROP_POLICED_IN : DROP_POLICED_OUT;
 }

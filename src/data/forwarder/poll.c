@@ -2,12 +2,11 @@
 // poll.c - one turn of a forwarder: receive queues, inject ring, a device's answers, its own queues
 //
 // The roots that the poll needs are loaded once, at its start; path.c passes each burst through the
-// stages. One burst in LATENCY_TIMED, 61, is timed (measure.h): about 5 cycles per burst on
+// stages. One burst in LATENCY_TIMED, 61, is timed (measure.c): about 5 cycles per burst on
 // average. 61 is a prime, so that a pattern in the traffic is not always sampled at the same place.
 #include <rte_cycles.h>
 
 #include "core/rcu.h"
-#include "forwarder/begin.h"
 #include "forwarder/queue_stage.h"
 #include "forwarder/stages.h"
 #include "table/lookaside.h"

@@ -30,9 +30,7 @@
 #include "forwarder/checks.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/program_fill.h"
-#include "forwarder/program_send.h"
-#include "forwarder/ttl.h"
+#include "forwarder/packet.h"
 #include "forwarder/watch.h"
 #include "table/acl_target.h"
 #include "table/packet_class.h"
@@ -163,21 +161,10 @@ static enum program_fault take_change(struct burst *b, const struct passage *g, 
     return c.changed ? write_ip(b, g, k, c.changed) : PROGRAM_SOUND;
 }
 
-static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i,
-                          const struct program *p)
-{
-    unsigned watch = acl_mirror_watch(p->mirror);
-
-    if (watch < WATCH_MAX && packet_l2_len(b->pkt[i], b->ip[i]))
-        watch_one(f, watch, b->pkt[i], b->iface[i]);
-}
-
 static void punt_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
-    if (b->family == IP4)
-        punt_ip4(f, b->pkt[i], b->ip[i], b->iface[i]);
-    else if (b->family == IP6)
-        punt_ip6(f, b->pkt[i], b->ip[i], b->iface[i]);
+    if (b->family)
+        punt_ip(f, b->pkt[i], b->ip[i], b->iface[i], b->family);
     else
         punt(f, b->pkt[i], b->iface[i], PUNT_OTHER);
 }
@@ -219,7 +206,7 @@ static bool do_verdict(struct forwarder *f, struct burst *b, struct passage *g, 
         packet_class_set(b->pkt[i], argument);
         return false;
     case KAMUEE_MIRROR:
-        mirror_packet(f, b, i, g->p);
+        watch_mirror(f, b, i, g->p->mirror);
         return false;
     case KAMUEE_DROP:
         g->in->count.reason[argument]++;
@@ -510,25 +497,9 @@ static uint64_t run_hook(struct forwarder *f, struct burst *b, enum program_hook
     return gone;
 }
 
-void program_ether(struct forwarder *f, struct burst *b)
+void program_run(struct forwarder *f, struct burst *b, enum program_hook hook)
 {
-    uint64_t gone = run_hook(f, b, PROGRAM_ETHER);
-
-    if (gone)
-        burst_remove(b, gone);
-}
-
-void program_input(struct forwarder *f, struct burst *b)
-{
-    uint64_t gone = run_hook(f, b, PROGRAM_INPUT);
-
-    if (gone)
-        burst_remove(b, gone);
-}
-
-void program_out(struct forwarder *f, struct burst *b)
-{
-    uint64_t gone = run_hook(f, b, PROGRAM_OUTPUT);
+    uint64_t gone = run_hook(f, b, hook);
 
     if (gone)
         burst_remove(b, gone);
@@ -568,12 +539,4 @@ bool program_type_take(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, 
         return true;
     }
     return false;
-}
-
-void program_types(struct forwarder *f)
-{
-    uint64_t gone = run_hook(f, &f->typed, PROGRAM_ETHER_TYPE);
-
-    if (gone)
-        burst_remove(&f->typed, gone);
 }

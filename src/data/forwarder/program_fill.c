@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_fill.c - see program_fill.h
+// program_fill.c - copies packets of a burst into the slots of a packet program (program.c)
+//
+// A slot has the packet's first bytes, followed by zeros, and its metadata. The program may write
+// any byte of its slots at any time, so filled-in data is not read back.
 //
 // The vector code of lanes.h, if available, fills the usual bursts (begin_alike).
-#include "forwarder/program_fill.h"
+#include "forwarder/program.h"
 
 #include "forwarder/checks.h"
 #include "forwarder/lookup.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_send.c - see program_send.h
+// program_send.c - sends packets for packet programs: to next hops, and as frames of any EtherType
 //
 // A next hop is an address that the configuration gives to the program, looked up in the FIB of the
 // packet's virtual router for each packet, like redirects of access lists (acl_act.c); so it cannot
@@ -7,7 +7,7 @@
 //
 // Non-IP frames leave by ether_out, which writes the header of their adjacency, and get their
 // EtherType afterwards. They leave only by interfaces of devices: metalinks and tunnels carry IP.
-#include "forwarder/program_send.h"
+#include "forwarder/program.h"
 
 #include "forwarder/cross.h"
 #include "forwarder/lookup.h"
@@ -47,20 +47,10 @@ bool frame_move(struct burst *b, unsigned i, int adjust, uint16_t type)
     return true;
 }
 
-// Returns the next hop to the address, of kind ADJACENCY or GROUP; 0: currently unreachable.
-static uint32_t nexthop_to(const struct forwarder *f, const struct ip_addr *to, uint16_t vr)
-{
-    const struct fib *fib = fwd_fib(f, vr, to->family);
-    uint32_t nh = fib ? nexthop_real(fib_find(fib, to)) : 0;
-    enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nh)));
-
-    return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;
-}
-
 bool packet_redirect(struct forwarder *f, struct burst *b, unsigned i, uint16_t next_hop)
 {
     const struct ip_addr *to = acl_redirect_to(next_hop);
-    uint32_t nexthop = to->family == b->family ? nexthop_to(f, to, b->vr[i]) : 0;
+    uint32_t nexthop = to->family == b->family ? fwd_nexthop_to(f, to, b->vr[i]) : 0;
 
     if (!nexthop)
         return false;
@@ -70,7 +60,7 @@ bool packet_redirect(struct forwarder *f, struct burst *b, unsigned i, uint16_t 
 
 bool frame_send_to(struct forwarder *f, struct burst *b, unsigned i, uint16_t next_hop)
 {
-    uint32_t nh = nexthop_to(f, acl_redirect_to(next_hop), b->vr[i]);
+    uint32_t nh = fwd_nexthop_to(f, acl_redirect_to(next_hop), b->vr[i]);
     struct burst *one = &f->fragment;
     uint8_t *ip = b->ip[i];
     const uint16_t type = load16(ip - 2);

@@ -12,7 +12,6 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
-#include "forwarder/ttl.h"
 #include "forwarder/watch.h"
 #include "table/vr_budget.h"
 #include "forwarder/forbidden.h"
@@ -108,7 +107,7 @@ static bool has_ports(uint8_t proto)
     return proto == PROTO_TCP || proto == PROTO_UDP;
 }
 
-enum punt_class punt_class_of_ip4(const struct rte_mbuf *m, const uint8_t *ip)
+static enum punt_class class_of_ip4(const struct rte_mbuf *m, const uint8_t *ip)
 {
     uint32_t hlen = (ip[0] & 15) * 4u;
     bool first = !(load16(ip + 6) & RTE_BE16(0x1fff)); // a later fragment has no ports
@@ -125,11 +124,6 @@ enum punt_class punt_class_of_ip4(const struct rte_mbuf *m, const uint8_t *ip)
     return PUNT_OTHER;
 }
 
-void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)
-{
-    punt(f, m, iface, punt_class_of_ip4(m, ip));
-}
-
 // RS, RA, NS, NA, redirect (RFC 4861, only with hop limit 255: 6.1, 7.1); MLD (RFC 2710, RFC 3810).
 static bool is_link_icmp6(uint8_t type, uint8_t hop_limit)
 {
@@ -137,7 +131,7 @@ static bool is_link_icmp6(uint8_t type, uint8_t hop_limit)
            type == 143;
 }
 
-enum punt_class punt_class_of_ip6(const struct rte_mbuf *m, const uint8_t *ip)
+static enum punt_class class_of_ip6(const struct rte_mbuf *m, const uint8_t *ip)
 {
     uint32_t readable = packet_readable(m, ip), at = IP6_HDR;
     uint8_t proto = ip[6], hop_limit = ttl_of(ip, IP6);
@@ -155,7 +149,13 @@ enum punt_class punt_class_of_ip6(const struct rte_mbuf *m, const uint8_t *ip)
     return PUNT_OTHER;
 }
 
-void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)
+enum punt_class punt_class_of_ip(const struct rte_mbuf *m, const uint8_t *ip, uint8_t family)
 {
-    punt(f, m, iface, punt_class_of_ip6(m, ip));
+    return family == IP4 ? class_of_ip4(m, ip) : class_of_ip6(m, ip);
+}
+
+void punt_ip(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface,
+             uint8_t family)
+{
+    punt(f, m, iface, punt_class_of_ip(m, ip, family));
 }

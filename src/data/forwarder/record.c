@@ -271,21 +271,11 @@ static void find_kind(struct forwarder *f, struct packet_trace_step *s)
 // As clients know it.
 static const char *name_of_stage(enum stage stage, const struct burst *b)
 {
-    static const char *const name[STAGE_N][2] = {
-        [STAGE_RX] = {"rx", "rx"},
-        [STAGE_ETHER_IN] = {"ether_in", "ether_in"},
-        [STAGE_IP4_IN] = {"ip4_in", "ip4_in"},
-        [STAGE_IP4_FWD] = {"ip4_fwd", "ip4_fwd"},
-        [STAGE_IP6_IN] = {"ip6_in", "ip6_in"},
-        [STAGE_IP6_FWD] = {"ip6_fwd", "ip6_fwd"},
-        [STAGE_ETHER_OUT] = {"ether_out", "ether_out"},
-        [STAGE_TX] = {"tx", "tx"},
-        [STAGE_CHECKS_IN] = {"features_in", "features_in"},
-        [STAGE_CHECKS_OUT] = {"acl_out", "acl_out"},
-        [STAGE_OTHER] = {"ip4_local", "ip6_local"},
-    };
-
-    return name[stage][b && b->family == IP6];
+    if (stage == STAGE_CHECKS_IN)
+        return "features_in";
+    if (stage == STAGE_OTHER)
+        return b && b->family == IP6 ? "ip6_local" : "ip4_local";
+    return stage_name[stage];
 }
 
 static struct packet_trace_step *add_step(struct forwarder *f, enum stage stage,

@@ -29,23 +29,14 @@ static void sampling_start(struct sampling *s, const struct watch *w, unsigned f
     s->skip = draw_skip(s);
 }
 
-static uint32_t look_up4(const struct fib *fib, const uint8_t *ip, uint32_t readable,
-                      struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
+static uint32_t look_up(const struct fib *fib, const uint8_t *ip, uint32_t readable, uint8_t family,
+                        struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
 {
-    uint32_t len = RTE_MIN((uint32_t)load16_host(ip + 2), readable);
+    uint32_t len = family == IP4 ? load16_host(ip + 2) : IP6_HDR + (uint32_t)load16_host(ip + 4);
 
-    *dst = (struct ip_addr){.family = IP4, .ip4 = load32(ip + 16)};
-    *hash = flow_hash4(ip, readable, len, how);
-    return fib_find(fib, dst);
-}
-
-static uint32_t look_up6(const struct fib *fib, const uint8_t *ip, uint32_t readable,
-                      struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
-{
-    dst->family = IP6;
-    memcpy(dst->b, ip + 24, 16);
-    *hash =
-        flow_hash6(ip, readable, RTE_MIN(IP6_HDR + (uint32_t)load16_host(ip + 4), readable), how);
+    dst->family = family;
+    memcpy(dst->b, ip + (family == IP4 ? 16 : 24), family == IP4 ? 4 : 16);
+    *hash = flow_hash_ip(family, ip, readable, RTE_MIN(len, readable), how);
     return fib_find(fib, dst);
 }
 
@@ -67,9 +58,7 @@ static void find_nexthop(const struct forwarder *f, const struct rte_mbuf *m, st
 
     if (!fib || packet_readable(m, ip) < (family == IP4 ? IP4_HDR : IP6_HDR))
         return;
-    nh = family == IP4 ? look_up4(fib, ip, packet_readable(m, ip), how, &dst, &hash)
-                       : look_up6(fib, ip, packet_readable(m, ip), how, &dst, &hash);
-    nh = nexthop_real(nh);
+    nh = nexthop_real(look_up(fib, ip, packet_readable(m, ip), family, how, &dst, &hash));
     if (nexthop_word_kind(nexthop_word(nexthop_get(nh))) == NEXTHOP_GROUP)
         nh = nexthop_member(nexthop_get(nh), hash);
     uint64_t word = nexthop_word(nexthop_get(nh));

@@ -11,7 +11,6 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
-#include "table/lag.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 

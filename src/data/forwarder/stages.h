@@ -19,23 +19,38 @@ void checks_in(struct forwarder *f, struct burst *b);
 void ip4_fwd(struct forwarder *f, struct burst *b);
 void ip6_fwd(struct forwarder *f, struct burst *b);
 // The same without lookup: b->nh is set (BURST_RESUMED).
-void ip4_resume(struct forwarder *f, struct burst *b);
-void ip6_resume(struct forwarder *f, struct burst *b);
+void fwd_resume(struct forwarder *f, struct burst *b);
 // The same for packets of tunnels (BURST_TUNNEL).
 void ip4_tunnel(struct forwarder *f, struct burst *b);
 void ip6_tunnel(struct forwarder *f, struct burst *b);
 // Delivers packets for us, drops the others (BURST_LOCAL).
-void ip4_local(struct forwarder *f, struct burst *b);
-void ip6_local(struct forwarder *f, struct burst *b);
+void fwd_local(struct forwarder *f, struct burst *b);
 // Checks of output interfaces, for bursts with IFACE_ACL_OUT.
 void checks_out(struct forwarder *f, struct burst *b);
-// Counts packets whose next hops are known, as f->counting wants.
-void routed_count(struct forwarder *f, const struct burst *b);
 // Writes the new Ethernet header and appends each packet to its port's tx array.
 void ether_out(struct forwarder *f, struct burst *b);
 // Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
 // Returns the number.
 unsigned inject(struct forwarder *f);
+
+// --- begin.c: polls before the routes are known (plan_begin) ---
+
+// Receives from all queues of the plan. Control packets for their input interface are punted at
+// once: neighbors and routing protocols must not wait. All others are kept, up to BEGIN_KEPT_MAX,
+// and pass the stages when the routes are known; packets beyond that are dropped, START_FULL.
+// Returns the number of packets.
+unsigned begin_poll(struct forwarder *f, uint8_t begin);
+// Passes kept packets through the stages. Returns the number of packets.
+unsigned begin_forward_kept(struct forwarder *f);
+
+// --- measure.c: one burst in LATENCY_TIMED is timed ---
+
+// Starts timing a burst of n packets, taken from q since f->lap.
+void measure_start(struct forwarder *f, const struct plan_rx *q, unsigned n);
+// n packets have passed a stage: its counter gets the cycles since the previous one.
+void measure_stage(struct forwarder *f, enum stage stage, unsigned n);
+// Sends the n packets left by the burst, and records their latency for each port, if configured.
+void measure_tx_flush(struct forwarder *f, unsigned n);
 
 // --- path.c ---
 

@@ -23,7 +23,7 @@
 #include "table/packet_trace.h"
 #include "table/plan.h"
 #include "table/port.h"
-#include "table/prefix_count.h"
+#include "table/nexthop_count.h"
 #include "table/watch.h"
 
 struct acl_cache;
@@ -55,7 +55,7 @@ struct record {
 };
 
 #define FRAME_QUEUE_ROOM 1024u
-struct frame_queue { // frames that stay in the forwarder (frame_queue.h)
+struct frame_queue { // frames that stay in the forwarder (crossing.h)
     uint32_t head, n;
     struct rte_mbuf *pkt[FRAME_QUEUE_ROOM];
 };

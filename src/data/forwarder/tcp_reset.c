@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_reset.c - see tcp_reset.h
+// tcp_reset.c - resets a TCP connection on behalf of a host that would not answer
 //
 // RFC 9293 3.5.2 (RFC 793 3.4), as for a connection that does not exist: a reset is not answered; a
 // segment with ACK is answered by a reset with that sequence number, any other by one with sequence
 // number 0 that acknowledges it. The reset is sent like an ICMP error, with f->origin4 or origin6,
 // and has the same limits.
-#include "forwarder/tcp_reset.h"
 
 #include "base/checksum.h"
 #include "base/ip6_chain.h"

@@ -3,6 +3,7 @@
 #ifndef FORWARDER_TUNNEL_H
 #define FORWARDER_TUNNEL_H
 
+#include "base/ip_proto.h"
 #include "core/rcu.h"
 #include "forwarder/state.h"
 #include "table/tunnel.h"
@@ -36,5 +37,16 @@ uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of);
 const struct port *tunnel_take_in(struct forwarder *f, unsigned max);
 // Drops such a packet: TUNNEL_FULL.
 void tunnel_drop_in(struct forwarder *f, struct rte_mbuf *m);
+
+// --- tunnel encapsulation limits: tunnel_limit.c ---
+// Can an IPv6 header of that kind contain a limit, or precede one?
+static inline bool tunnel_limit_may_be(uint8_t proto)
+{
+    return proto == PROTO_HOPOPTS || proto == PROTO_ROUTING || proto == PROTO_DSTOPTS;
+}
+// Offset of the packet's limit from its IPv6 header; 0: none.
+uint32_t tunnel_limit_at(const uint8_t *ip, uint32_t readable);
+// Ends IPv6 packets of b, which have next hops, that would enter a tunnel in spite of a limit of 0.
+void tunnel_limits(struct forwarder *f, struct burst *b);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_in.c - decapsulates packets of tunnels that are addressed to us
 //
-//   in     packets of fwd_priv.h whose next hop is ourselves
+//   in     packets of fwd.c whose next hop is ourselves
 //   out    f->rx, received by the tunnel's interface: path.c passes it through all stages from
 //          ether_in on, in this poll; martians, lists, uRPF as for any packet
 //   exits  TUNNEL_SOURCE, TUNNEL_HEADER, TUNNEL_FRAGMENT, TUNNEL_CHECKSUM, TUNNEL_ECN,
@@ -20,7 +20,7 @@
 #include "base/checksum.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/frame_queue.h"
+#include "forwarder/crossing.h"
 #include "forwarder/remark.h"
 #include "forwarder/tags.h"
 #include "forwarder/tunnel.h"

@@ -5,7 +5,6 @@
 // header. With 0 it enters no tunnel, and its sender is told where the 0 is; otherwise the outer
 // packet gets one less (tunnel_out.c). kamueed adds no limit of its own: it counts tunnels in its
 // own way (table/metalink.h).
-#include "forwarder/tunnel_limit.h"
 
 #include "base/ip6_chain.h"
 #include "forwarder/drop.h"

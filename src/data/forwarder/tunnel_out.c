@@ -24,9 +24,8 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/flow_hash.h"
-#include "forwarder/frame_queue.h"
+#include "forwarder/crossing.h"
 #include "forwarder/tunnel.h"
-#include "forwarder/tunnel_limit.h"
 #include "forwarder/tx.h"
 #include "table/iface.h"
 #include "table/metalink.h"
@@ -220,8 +219,7 @@ static void outer_add_pieces(struct forwarder *f, struct rte_mbuf *m, const stru
         tx_drop(f, m, t->iface, n ? DROP_TX_NO_BUFFER : DROP_TUNNEL_TOO_BIG);
         return;
     }
-    f->counter->inject += (unsigned)n - 1;
-    f->counter->vr[iface_get(t->iface)->vr].copies += (unsigned)n - 1;
+    count_copies(f, t->iface, (unsigned)n - 1);
     for (int k = 0; k < n; k++)
         outer_add(f, piece[k], t, rte_pktmbuf_mtod_offset(piece[k], uint8_t *, ETHER_HDR), nexthop,
                   IP6);

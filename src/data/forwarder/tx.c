@@ -12,7 +12,7 @@
 // its owner cannot be told.
 //
 // ether_out, or tx_word here, has counted packets as sent by their interface; unsent packets are
-// subtracted. A LAG's packets are distributed over its members by flow hash (table/lag.h).
+// subtracted. A LAG's packets are distributed over its members by flow hash (table/port.h).
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
@@ -25,7 +25,6 @@
 #include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
-#include "table/lag.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 

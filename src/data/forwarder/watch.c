@@ -6,6 +6,7 @@
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
 #include "forwarder/watch.h"
+#include "table/acl_target.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
@@ -34,12 +35,14 @@ static void show_port_frames(struct forwarder *f, uint32_t bits, enum watch_poin
     show_frames(f, bits, point, pkt, tag, n);
 }
 
-void watch_one(struct forwarder *f, unsigned index, struct rte_mbuf *m, uint16_t iface)
+void watch_mirror(struct forwarder *f, const struct burst *b, unsigned i, uint16_t session)
 {
-    struct watch_tag tag = {.port = iface_get(iface)->port, .iface = iface};
+    struct watch_tag tag = {.port = iface_get(b->iface[i])->port, .iface = b->iface[i]};
+    unsigned index = f->dry ? WATCH_MAX : acl_mirror_watch(session);
 
-    if (watch_table[index].to != WATCH_TO_NOBODY)
-        show_frames(f, 1u << index, WATCH_RX, &m, &tag, 1);
+    if (index < WATCH_MAX && packet_l2_len(b->pkt[i], b->ip[i]) && // a held packet has no frame
+        watch_table[index].to != WATCH_TO_NOBODY)
+        show_frames(f, 1u << index, WATCH_RX, &b->pkt[i], &tag, 1);
 }
 
 bool watch_received(struct forwarder *f, uint16_t port)

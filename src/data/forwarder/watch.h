@@ -13,8 +13,9 @@ void watch_sample(struct forwarder *f, uint16_t port, uint32_t bits);
 // All frames are of one port.
 void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt, unsigned n);
 void watch_dropped(struct forwarder *f);                                                  // f->dead
-// Shows one frame that came in by `iface` only to watch `index`: for an access list.
-void watch_one(struct forwarder *f, unsigned index, struct rte_mbuf *m, uint16_t iface);
+// Shows packet i of b to the watch of a mirror session (table/acl_target.h), if it still has a
+// frame: for a rule of an access list, or a program.
+void watch_mirror(struct forwarder *f, const struct burst *b, unsigned i, uint16_t session);
 // Sends copies of frames for watch `index`, which leads to a port.
 void mirror(struct forwarder *f, unsigned index, struct rte_mbuf *const *pkt,
             const struct watch_tag *tag, unsigned n);

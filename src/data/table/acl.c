@@ -14,7 +14,10 @@
 
 #include "base/log.h"
 #include "core/mem.h"
+#include "core/thread.h"
+#include "table/acl_meter.h"
 #include "table/grace.h"
+#include "table/sum.h"
 
 #define ROW_ALIGN 128u // CPUs fetch cache lines in pairs
 // Arrays of all forwarders' rows with a size between these two grow to the larger one, which
@@ -174,12 +177,41 @@ void acl_hits_clear(struct acl_content *c, uint32_t slot)
 struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot)
 {
     uint32_t at = acl_place(c, slot);
-    struct acl_hits sum = {__atomic_load_n(&c->added[at].packets, __ATOMIC_RELAXED),
-                           __atomic_load_n(&c->added[at].bytes, __ATOMIC_RELAXED)};
+    struct acl_hits sum = {0};
 
-    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
-        sum.packets += __atomic_load_n(&c->hits[f][at].packets, __ATOMIC_RELAXED);
-        sum.bytes += __atomic_load_n(&c->hits[f][at].bytes, __ATOMIC_RELAXED);
-    }
+    sum_add(&sum, &c->added[at], sizeof sum);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        sum_add(&sum, &c->hits[f][at], sizeof sum);
     return sum;
+}
+
+// --- meters of the police action (acl_meter.h) ---
+//
+// A rate is stored as ticks per byte in fixed point, so a forwarder only multiplies. A freed meter
+// is reused after a grace period, until which a burst may still charge it.
+
+struct acl_meter acl_meter_table[ACL_METER_MAX];
+
+uint16_t acl_meter_new(uint64_t kbps, uint64_t burst_bytes)
+{
+    thread_must_be(ROLE_ACL_MANAGER);
+    for (uint16_t id = 1; id < ACL_METER_MAX && kbps && burst_bytes; id++) {
+        struct acl_meter *m = &acl_meter_table[id];
+        if (m->state == USED || (m->state == WAITING && !grace_over(m->ticket)))
+            continue;
+        double per_byte = (double)token_bucket_hz() * 8 / ((double)kbps * 1000);
+        *m = (struct acl_meter){.per_byte = (uint64_t)(per_byte * (1u << ACL_METER_SHIFT)),
+                                .depth = (uint64_t)(per_byte * (double)burst_bytes),
+                                .state = USED};
+        return id;
+    }
+    return 0;
+}
+
+void acl_meter_free(uint16_t id)
+{
+    thread_must_be(ROLE_ACL_MANAGER);
+    bug_on(acl_meter_table[id].state != USED);
+    acl_meter_table[id].state = WAITING;
+    acl_meter_table[id].ticket = grace_ticket();
 }

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "table/sum.h"
 
 // Lists belong to acl_manager, packet programs to control.
 static void must_be_holder(void)
@@ -104,10 +105,9 @@ static bool same_address(const struct ip_addr *a, const struct ip_addr *b)
 
 static uint64_t redirected_sum(unsigned id, bool sent)
 {
-    uint64_t sum = 0;
+    uint64_t sum;
 
-    for (unsigned f = 0; f < FORWARDER_MAX; f++)
-        sum += __atomic_load_n(&redirected[f][id][sent], __ATOMIC_RELAXED);
+    sum_rows(&sum, &redirected[0][id][sent], sizeof *redirected, FORWARDER_MAX, sizeof sum);
     return sum;
 }
 

@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "core/mem.h"
-#include "table/counter_restore.h"
 #include "table/exchange.h"
 #include "table/ledger_vr.h"
+#include "table/sum.h"
 
 #define SEVERITY_NORMAL "normal"
 #define SEVERITY_CONFIG "config"
@@ -73,23 +73,22 @@ static uint64_t read_word(const uint64_t *p)
     return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
+// `first`: in the first block.
+static void sum_slots(void *sum, const void *first, size_t bytes)
+{
+    sum_rows(sum, first, sizeof *blocks, THREAD_SLOT_MAX, bytes);
+}
+
 void counter_sum_iface(uint16_t iface, struct counter_iface *sum)
 {
-    memset(sum, 0, sizeof *sum);
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
-        const struct counter_iface *c = &blocks[s].iface[iface];
-#define IFACE_COUNTER(member, ...) sum->member += read_word(&c->member);
-#include "table/counter_iface.def"
-#undef IFACE_COUNTER
-    }
+    sum_slots(sum, &blocks->iface[iface], sizeof *sum);
 }
 
 uint64_t counter_sum_drop(enum drop_reason reason)
 {
-    uint64_t n = 0;
+    uint64_t n;
 
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
-        n += read_word(&blocks[s].drop[reason]);
+    sum_slots(&n, &blocks->drop[reason], sizeof n);
     return n;
 }
 
@@ -112,53 +111,30 @@ uint64_t counter_sum_vr_drop(uint16_t vr, enum drop_reason reason)
 
 void counter_sum_vr(uint16_t vr, struct counter_vr *sum)
 {
-    memset(sum, 0, sizeof *sum);
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
-        const struct counter_vr *c = &blocks[s].vr[vr];
-        sum->no_iface += read_word(&c->no_iface);
-        sum->copies += read_word(&c->copies);
-        sum->entered += read_word(&c->entered);
-        sum->left += read_word(&c->left);
-        sum->opened += read_word(&c->opened);
-        sum->held += read_word(&c->held);
-        sum->resumed += read_word(&c->resumed);
-    }
+    sum_slots(sum, &blocks->vr[vr], sizeof *sum);
 }
 
 struct counter_punt counter_sum_punt(enum punt_class class)
 {
-    struct counter_punt sum = {0};
+    struct counter_punt sum;
 
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
-        const struct counter_punt *c = &blocks[s].punt_class[class];
-        sum.passed += read_word(&c->passed);
-        sum.policed += read_word(&c->policed);
-        sum.full += read_word(&c->full);
-    }
+    sum_slots(&sum, &blocks->punt_class[class], sizeof sum);
     return sum;
 }
 
 struct counter_offload counter_sum_offload(uint16_t port)
 {
-    struct counter_offload sum = {0};
+    struct counter_offload sum;
 
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
-        sum.completed += read_word(&blocks[s].offload[port].completed);
-        sum.cut += read_word(&blocks[s].offload[port].cut);
-    }
+    sum_slots(&sum, &blocks->offload[port], sizeof sum);
     return sum;
 }
 
 struct counter_icmp counter_sum_icmp(void)
 {
-    struct counter_icmp sum = {0};
+    struct counter_icmp sum;
 
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
-        const struct counter_icmp *c = &blocks[s].icmp;
-        sum.sent += read_word(&c->sent);
-        sum.limited += read_word(&c->limited);
-        sum.forbidden += read_word(&c->forbidden);
-    }
+    sum_slots(&sum, &blocks->icmp, sizeof sum);
     return sum;
 }
 
@@ -212,13 +188,9 @@ uint64_t counter_since_iface(uint16_t iface)
 void counter_restore_iface(uint16_t iface, const struct counter_iface *c, uint64_t since_wall_ns,
                            const struct counter_cleared *before)
 {
-    struct counter_iface *mine = &counter_mine()->iface[iface];
-
     thread_must_be(ROLE_CONTROL);
     ledger_vr_except_iface(iface, c);
-#define IFACE_COUNTER(member, ...) mine->member += c->member;
-#include "table/counter_iface.def"
-#undef IFACE_COUNTER
+    sum_add(&counter_mine()->iface[iface], c, sizeof *c);
     since_wall_ns_of[iface] = since_wall_ns;
     cleared[iface] = *before;
 }
@@ -232,8 +204,7 @@ void counter_restore_ledger(const struct ledger *l, const uint64_t drop[DROP_N])
     mine->inject += l->inject;
     mine->tx += l->tx;
     mine->punt += l->punt;
-    for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
-        mine->drop[i] += drop[i];
+    sum_add(mine->drop, drop, sizeof mine->drop);
 }
 
 void counter_restore_vr_drop(uint16_t vr, enum drop_reason reason, uint64_t packets)
@@ -246,37 +217,25 @@ void counter_restore_vr_drop(uint16_t vr, enum drop_reason reason, uint64_t pack
 
 void counter_restore_punt(enum punt_class class, const struct counter_punt *c)
 {
-    struct counter_punt *mine = &counter_mine()->punt_class[class];
-
     thread_must_be(ROLE_CONTROL);
-    mine->passed += c->passed;
-    mine->policed += c->policed;
-    mine->full += c->full;
+    sum_add(&counter_mine()->punt_class[class], c, sizeof *c);
 }
 
 void counter_restore_icmp(const struct counter_icmp *c)
 {
-    struct counter_icmp *mine = &counter_mine()->icmp;
-
     thread_must_be(ROLE_CONTROL);
-    mine->sent += c->sent;
-    mine->limited += c->limited;
-    mine->forbidden += c->forbidden;
+    sum_add(&counter_mine()->icmp, c, sizeof *c);
 }
 
 static void ledger_pass(struct ledger *l)
 {
+    uint64_t drop[DROP_N];
+
     memset(l, 0, sizeof *l);
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
-        const struct counter_block *b = &blocks[s];
-        l->rx += read_word(&b->rx);
-        l->inject += read_word(&b->inject);
-        l->tx += read_word(&b->tx);
-        l->punt += read_word(&b->punt);
-        l->held += read_word(&b->held);
-        for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
-            l->drops += read_word(&b->drop[i]);
-    }
+    sum_slots(l, &blocks->rx, offsetof(struct ledger, drops));
+    sum_slots(drop, blocks->drop, sizeof drop);
+    for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
+        l->drops += drop[i];
     l->held += exchange_held();
     l->imbalance = (int64_t)(l->rx + l->inject - l->tx - l->punt - l->held - l->drops);
 }

@@ -112,7 +112,7 @@ struct counter_stage { // of timed bursts
     7 // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 packets: bucket i begins at 1 << i
 
 struct counter_block {
-    uint64_t rx, inject, tx, punt; // ledger sums of this thread
+    uint64_t rx, inject, tx, punt; // ledger sums of this thread, as in struct ledger
     // Gauge: packets in private queues of this thread (hold queues, unsent bursts).
     uint64_t held;
     uint64_t drop[DROP_N];
@@ -180,5 +180,17 @@ struct ledger {
 // Reads until two passes agree, at most `tries` times: under traffic the words move, at rest the
 // result is exact.
 void ledger_read(struct ledger *l, unsigned tries);
+
+// --- control: continues counters of an earlier process (saved/saved_state.h). Values are added to
+// control's block, on top of counts since the start ---
+// `cleared`: from counter_cleared_iface(); `since_wall_ns`: from counter_since_iface().
+void counter_restore_iface(uint16_t iface, const struct counter_iface *c, uint64_t since_wall_ns,
+                           const struct counter_cleared *cleared);
+// Only the sums of `l`, which balance with the drops and nothing held.
+void counter_restore_ledger(const struct ledger *l, const uint64_t drop[DROP_N]);
+// Adds a virtual router's part of the drops.
+void counter_restore_vr_drop(uint16_t vr, enum drop_reason reason, uint64_t packets);
+void counter_restore_punt(enum punt_class class, const struct counter_punt *c);
+void counter_restore_icmp(const struct counter_icmp *c);
 
 #endif

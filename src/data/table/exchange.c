@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_memzone.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct rte_ring *exchange_hold;
 struct rte_ring *exchange_inject[FORWARDER_MAX];
 struct rte_mempool *exchange_pool;
 bool exchange_mixed;
+uint64_t packet_class_flag, metalink_flag;
 
 static struct rte_ring *ring_new(const char *kind, unsigned index, unsigned size, unsigned flags)
 {
@@ -115,13 +117,25 @@ struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache
     return NULL;
 }
 
+// Registers a bit of ol_flags that no driver uses; may be repeated.
+static bool flag_register(const char *name, uint64_t *flag)
+{
+    struct rte_mbuf_dynflag wanted = {0};
+
+    snprintf(wanted.name, sizeof wanted.name, "%s", name);
+    int bit = rte_mbuf_dynflag_register(&wanted);
+    *flag = bit < 0 ? 0 : 1ull << bit;
+    return bit >= 0;
+}
+
 int exchange_init(unsigned n_mbufs, unsigned data_room)
 {
     bool ok = !waker_init(&exchange_punt_waker) && !waker_init(&exchange_hold_waker);
 
     punt_policy_init();
     icmp_limit_init();
-    ok = ok && !packet_class_init() && !metalink_init();
+    ok = ok && flag_register("kamuee_packet_class", &packet_class_flag) &&
+         flag_register("kamuee_metalink", &metalink_flag);
     for (unsigned i = 0; i < PUNT_CLASS_N; i++)
         ok = ok && (exchange_punt[i] = ring_new("punt", i, PUNT_QUEUE_MAX, RING_F_EXACT_SZ));
     for (unsigned i = 0; i < FORWARDER_MAX; i++)

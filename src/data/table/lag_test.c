@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_test.c - the buckets of a LAG: even shares, and minimal moves
-#include "table/lag.h"
+#include "table/port.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "table/sum.h"
 
 struct latency_block {
     uint16_t place[PORT_MAX][PORT_MAX]; // 1 + index in pair[]
-    uint64_t missed;
     uint32_t n;
     struct latency_pair pair[LATENCY_PAIRS];
 } __attribute__((aligned(128)));
@@ -21,21 +21,14 @@ uint32_t latency_every;
 // [FORWARDER_MAX]; set before latency_every, and constant after that.
 static struct latency_block *blocks;
 
-static uint64_t read_word(const uint64_t *p)
-{
-    return __atomic_load_n(p, __ATOMIC_RELAXED);
-}
-
 void latency_add(unsigned forwarder, uint16_t in, uint16_t out, uint64_t cycles, unsigned n)
 {
     struct latency_block *b = &blocks[forwarder];
     uint16_t place = b->place[in][out];
 
     if (!place) {
-        if (b->n == LATENCY_PAIRS) {
-            b->missed += n;
+        if (b->n == LATENCY_PAIRS)
             return;
-        }
         place = (uint16_t)++b->n;
         __atomic_store_n(&b->place[in][out], place, __ATOMIC_RELEASE);
     }
@@ -68,11 +61,11 @@ void latency_fini(void)
 
 static void add_pair(struct latency_pair *sum, const struct latency_pair *p)
 {
-    sum->packets += read_word(&p->packets);
-    sum->cycles += read_word(&p->cycles);
-    sum->max = read_word(&p->max) > sum->max ? read_word(&p->max) : sum->max;
-    for (unsigned i = 0; i < LATENCY_BUCKETS; i++)
-        sum->bucket[i] += read_word(&p->bucket[i]);
+    uint64_t max = __atomic_load_n(&p->max, __ATOMIC_RELAXED);
+
+    sum_add(sum, p, offsetof(struct latency_pair, max));
+    sum->max = max > sum->max ? max : sum->max;
+    sum_add(sum->bucket, p->bucket, sizeof sum->bucket);
 }
 
 void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum),
@@ -91,15 +84,6 @@ void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct 
                 fn(ctx, (uint16_t)in, (uint16_t)out, &sum);
         }
     }
-}
-
-uint64_t latency_missed(void)
-{
-    uint64_t n = 0;
-
-    for (unsigned f = 0; blocks && f < FORWARDER_MAX; f++)
-        n += read_word(&blocks[f].missed);
-    return n;
 }
 
 uint64_t latency_quantile(const struct latency_pair *p, double part)

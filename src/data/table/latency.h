@@ -21,7 +21,7 @@
 #define LATENCY_SUB 16u      // per power of two
 #define LATENCY_EXPONENT 36  // 2^36 cycles are some 20 s; longer ones count as the longest
 #define LATENCY_BUCKETS (LATENCY_SUB * (LATENCY_EXPONENT - 3))
-#define LATENCY_PAIRS 256    // pairs of ports per forwarder
+#define LATENCY_PAIRS 256    // pairs of ports per forwarder; others are not measured
 
 struct latency_pair {
     uint64_t packets, cycles, max; // sum and largest
@@ -59,7 +59,6 @@ void latency_fini(void);
 // Visits each measured pair of ports: sums of all forwarders.
 void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum),
                   void *ctx);
-uint64_t latency_missed(void); // packets of pairs beyond LATENCY_PAIRS
 // The value below which `part` of the packets lie, in cycles: the end of its bucket.
 uint64_t latency_quantile(const struct latency_pair *p, double part);
 

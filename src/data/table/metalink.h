@@ -22,10 +22,9 @@
 #define METALINK_HOPS_MAX 8u
 #define METALINK_VLAN_FIRST 2u
 
-extern uint64_t metalink_flag; // bit of ol_flags; 0 before metalink_init
+_Static_assert(METALINK_VLAN_FIRST + 2 * METALINK_MAX <= 4095, "VLANs of PORT_METALINK");
 
-// Registers the flag. exchange_init calls it; may be repeated. 0 or -errno.
-int metalink_init(void);
+extern uint64_t metalink_flag; // bit of ol_flags; 0 before exchange_init
 
 // The VLAN in which end 0 or 1 of metalink `index` (below METALINK_MAX) sends.
 static inline uint16_t metalink_vlan(unsigned index, unsigned end)

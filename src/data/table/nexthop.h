@@ -55,7 +55,7 @@ enum nexthop_kind {
 
 struct nexthop_alias { // of a prefix; immutable
     uint32_t target;    // not an alias
-    uint16_t counter;   // of table/prefix_count.h; 0 = not counted
+    uint16_t counter;   // of table/nexthop_count.h; 0 = not counted
     uint8_t is_default; // the prefix is the default route
     uint8_t n;
     uint16_t mtu;       // of the route, bytes of layer 3; 0 = only the output's MTU counts

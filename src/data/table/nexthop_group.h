@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_group.h - private to nexthop.c, nexthop_group.c and nexthop_alias.c; rib_manager
+// nexthop_group.h - private to nexthop.c and nexthop_group.c; rib_manager
 #ifndef TABLE_NEXTHOP_GROUP_H
 #define TABLE_NEXTHOP_GROUP_H
 
@@ -9,8 +9,6 @@ int nexthop_group_init(void); // 0 or -ENOMEM
 void nexthop_group_fini(void);
 void nexthop_group_free(uint32_t id); // retires its buckets; the caller frees the id
 int nexthop_group_check(uint32_t id, char *why, unsigned n);
-
-int nexthop_alias_check(uint32_t id, char *why, unsigned n);
 
 uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface); // any kind; 0 when full
 bool nexthop_is_live(uint32_t id);

@@ -19,10 +19,7 @@
 #define PACKET_CLASS_N 8u
 #define PACKET_CLASS_NONE (-1)
 
-extern uint64_t packet_class_flag; // bit of ol_flags; 0 before packet_class_init
-
-// Registers the flag. exchange_init calls it; may be repeated. 0 or -errno.
-int packet_class_init(void);
+extern uint64_t packet_class_flag; // bit of ol_flags; 0 before exchange_init
 
 // --- forwarder ---
 static inline void packet_class_set(struct rte_mbuf *m, unsigned class)

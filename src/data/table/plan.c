@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "table/sum.h"
 
 struct forwarder_slot *forwarder_slot;
 uint8_t plan_begin = PLAN_BEGIN_OVER;
@@ -26,9 +27,7 @@ struct plan_rx_stats plan_rx_sum(uint16_t port, uint16_t queue)
         uint32_t depth = __atomic_load_n(&s->depth, __ATOMIC_RELAXED),
                  most = __atomic_load_n(&s->depth_max, __ATOMIC_RELAXED);
 
-        sum.packets += __atomic_load_n(&s->packets, __ATOMIC_RELAXED);
-        sum.bytes += __atomic_load_n(&s->bytes, __ATOMIC_RELAXED);
-        sum.depth_samples += __atomic_load_n(&s->depth_samples, __ATOMIC_RELAXED);
+        sum_add(&sum, s, offsetof(struct plan_rx_stats, depth));
         sum.depth = depth > sum.depth ? depth : sum.depth;
         sum.depth_max = most > sum.depth_max ? most : sum.depth_max;
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "table/sum.h"
 
 const char *const policer_color_name[POLICER_COLORS] = {"green", "yellow", "red"};
 struct policer_meter (*policer_meters)[POLICER_DIRECTIONS];
@@ -82,14 +83,7 @@ static struct policer_count sum_all(uint16_t iface, enum policer_direction d)
 {
     struct policer_count sum;
 
-    memset(&sum, 0, sizeof sum);
-    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
-        const struct policer_count *c = &policer_counts[f][iface][d];
-        for (unsigned k = 0; k < POLICER_COLORS; k++) {
-            sum.packets[k] += __atomic_load_n(&c->packets[k], __ATOMIC_RELAXED);
-            sum.bytes[k] += __atomic_load_n(&c->bytes[k], __ATOMIC_RELAXED);
-        }
-    }
+    sum_rows(&sum, &policer_counts[0][iface][d], sizeof *policer_counts, FORWARDER_MAX, sizeof sum);
     return sum;
 }
 

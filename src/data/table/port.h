@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port.h - ports as forwarders see them: DPDK's, and LAGs (table/lag.h)
+// port.h - ports as forwarders see them: DPDK's, and LAGs
 //
 // Written by control (port_manager, iface_manager), read by every forwarder. The index is DPDK's
 // port id, or a LAG's. Entries never move; fields that a forwarder reads change by single atomic
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "table/limits.h"
 
 struct port_queue;
@@ -62,5 +63,46 @@ int port_lead(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id);
 void port_lead_as(struct port *p, const struct port *before);
 // Directs frames of member `p` to the interfaces of its LAG, now and later; off: nowhere.
 void port_collect(struct port *p, bool on);
+
+// --- link aggregation: which member sends a frame ---
+//
+// A LAG is an entry of the port table without a device, with one of the last LAG_MAX ids. Its
+// members are ports (struct port's `lag`). The flow hash of a frame picks one of LAG_BUCKETS
+// buckets, each of which holds a member's id. Written byte by byte (lag/lag_active.c): each bucket
+// is valid by itself. Read by every forwarder with a frame for it.
+
+#define LAG_BUCKETS 64
+#define LAG_NO_MEMBER 0xff // in a bucket: drop reason LAG_NO_MEMBER
+
+struct lag {
+    // reader: forwarder
+    uint8_t bucket[LAG_BUCKETS]; // port id of a member
+    bool lacp;                   // accepts LACPDUs
+    uint8_t system[6]; // our LACP system id: LACPDUs with it have looped back to us
+} __attribute__((aligned(64)));
+
+extern struct lag lag_table[LAG_MAX];
+
+static inline bool lag_is(uint16_t port)
+{
+    return port >= LAG_FIRST;
+}
+
+static inline struct lag *lag_get(uint16_t port)
+{
+    return &lag_table[port - LAG_FIRST];
+}
+
+// Returns the member for a flow. Mixes the hash again, because an ECMP group has chosen by some of
+// its bits.
+static inline uint8_t lag_member(uint16_t port, uint32_t flow_hash)
+{
+    return __atomic_load_n(&lag_get(port)->bucket[hash_mix64(flow_hash) % LAG_BUCKETS],
+                           __ATOMIC_RELAXED);
+}
+
+// --- control ---
+// Distributes the buckets evenly over these members, changing as few as possible.
+void lag_share(struct lag *lag, const uint8_t *member, unsigned n);
 
 #endif

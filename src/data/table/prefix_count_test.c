@@ -6,7 +6,7 @@
 
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "table/prefix_count.h"
+#include "table/nexthop_count.h"
 #include "tests/unit.h"
 
 static int open_table(void **state)

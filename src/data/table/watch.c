@@ -19,6 +19,7 @@
 #include "core/mem.h"
 #include "table/iface.h"
 #include "table/port.h"
+#include "table/sum.h"
 
 const char *const watch_point_name[WATCH_POINT_N] = {"rx", "tx", "drop", "punt"};
 struct watch watch_table[WATCH_MAX];
@@ -82,14 +83,9 @@ void watch_free(unsigned index)
 
 struct watch_count watch_sum(unsigned index)
 {
-    struct watch_count sum = {0};
+    struct watch_count sum;
 
-    for (unsigned i = 0; i < THREAD_SLOT_MAX; i++) {
-        const struct watch_count *c = &watch_count[i][index];
-        sum.taken += __atomic_load_n(&c->taken, __ATOMIC_RELAXED);
-        sum.missed += __atomic_load_n(&c->missed, __ATOMIC_RELAXED);
-        sum.bytes += __atomic_load_n(&c->bytes, __ATOMIC_RELAXED);
-    }
+    sum_rows(&sum, &watch_count[0][index], sizeof *watch_count, THREAD_SLOT_MAX, sizeof sum);
     return sum;
 }
 

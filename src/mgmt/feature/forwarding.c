@@ -14,7 +14,6 @@
 #include "restconf/state.h"
 #include "saved/saved_state.h"
 #include "table/counter.h"
-#include "table/counter_restore.h"
 #include "table/plan.h"
 #include "thread/thread_manager.h"
 #include "yang/yang.h"

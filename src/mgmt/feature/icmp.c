@@ -7,7 +7,6 @@
 #include "restconf/state.h"
 #include "saved/saved_state.h"
 #include "table/counter.h"
-#include "table/counter_restore.h"
 #include "table/icmp.h"
 
 static const struct column limit_columns[] = {

@@ -25,7 +25,6 @@
 #include "rib/rib_manager.h"
 #include "saved/saved_state.h"
 #include "table/counter.h"
-#include "table/counter_restore.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"

@@ -12,7 +12,6 @@
 #include "restconf/state.h"
 #include "saved/saved_state.h"
 #include "table/counter.h"
-#include "table/counter_restore.h"
 #include "table/exchange.h"
 #include "table/punt.h"
 

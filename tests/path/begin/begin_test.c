@@ -2,7 +2,7 @@
 // begin_test.c - while routes are being read, control packets are punted and all others wait
 #include "harness.h"
 
-#include "forwarder/begin.h"
+#include "forwarder/stages.h"
 #include "forwarder/checks.h"
 #include "table/nexthop.h"
 

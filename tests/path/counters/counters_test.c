@@ -4,10 +4,9 @@
 #include "harness.h"
 
 #include "core/rcu.h"
-#include "table/counter_restore.h"
+#include "table/counter.h"
 #include "table/ledger_vr.h"
 #include "table/nexthop_count.h"
-#include "table/prefix_count.h"
 
 static uint32_t member[2], alone;
 

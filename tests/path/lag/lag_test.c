@@ -6,7 +6,7 @@
 #include <rte_mbuf.h>
 #include <stdio.h>
 
-#include "table/lag.h"
+#include "table/port.h"
 
 #define LAG LAG_FIRST
 #define MEMBERS 3u // ports 1, 2, 3; traffic arrives on port 0

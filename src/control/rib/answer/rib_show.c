@@ -14,7 +14,7 @@
 #include "rib/vr.h"
 #include "table/counter.h"
 #include "table/iface.h"
-#include "table/prefix_count.h"
+#include "table/nexthop_count.h"
 
 // --- neighbors ---
 

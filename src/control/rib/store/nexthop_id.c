@@ -14,7 +14,7 @@
 #include "rib/journal.h"
 #include "rib/nexthop_manager.h"
 #include "rib/vr.h"
-#include "table/prefix_count.h"
+#include "table/nexthop_count.h"
 #include "table/vr_budget.h"
 
 static uint32_t *holders; // [NEXTHOP_MAX]

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_counted.c - prefixes with packet counters
 //
-// The configuration names them. A counted prefix keeps its slot (table/prefix_count.h) while routes
-// come and go; while its route leads to another host, its leaf in the FIB is an alias
-// (table/nexthop_alias.c) that names the slot. Packets to ourselves are delivered, not routed, and
+// The configuration names them. A counted prefix keeps its slot (table/nexthop_count.h) while
+// routes come and go; while its route leads to another host, its leaf in the FIB is an alias
+// (table/nexthop.c) that names the slot. Packets to ourselves are delivered, not routed, and
 // not counted.
 #include <errno.h>
 #include <string.h>
 
 #include "rib/vr.h"
-#include "table/prefix_count.h"
+#include "table/nexthop_count.h"
 
 // Index of the prefix, or where to insert it.
 static size_t find_place(const struct rib_vr *v, const struct prefix *p)

@@ -9,7 +9,7 @@
 //     RIB_SOURCES_ALL      the other candidates of the prefix, with a worse metric in the kernel
 //                          (feasible-path uRPF)
 //
-// A prefix with such facts gets an alias (table/nexthop_alias.c) of its next hop; for all other
+// A prefix with such facts gets an alias (table/nexthop.c) of its next hop; for all other
 // prefixes, and for routers without such checks, nothing changes. The alias names other candidates
 // by next-hop id, so it stays right when a gateway moves or a group changes its members.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fwd_priv.h - stages ip4_fwd and ip6_fwd: choose each packet's next hop
+// Stages ip4_fwd and ip6_fwd: choose each packet's next hop
 //
 //   in     packets checked by ether_in, ip4_in or ip6_in
 //   out    survivors in the same order: nh[] names an adjacency; word[] is a snapshot of it,
@@ -14,18 +14,17 @@
 // The TTL is checked after the lookup: a packet with TTL 1 that is addressed to us must be
 // delivered (RFC 1812, 5.3.1).
 //
-// The two stage files include it and give `family` as a constant: the compiler makes two loops from
-// one text.
-#ifndef FORWARDER_FWD_PRIV_H
-#define FORWARDER_FWD_PRIV_H
-
+// The stages give `family` as a constant: the compiler makes two loops from one text. Packets that
+// were held or may only be delivered here are too few for that.
 #include <rte_prefetch.h>
 
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
+#include "forwarder/stages.h"
 #include "forwarder/tunnel.h"
+#include "forwarder/forbidden.h"
 
 // Replaces packet i's group by the member for its flow. An empty group stays: fwd_exit drops it
 // with its own reason.
@@ -157,21 +156,44 @@ FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family,
     fwd_leave(f, b, out | fwd_narrow(b, &narrow));
 }
 
-// Delivers packets addressed to us, drops the others.
-FWD_INLINE void fwd_local(struct forwarder *f, struct burst *b, uint8_t family)
+void ip4_fwd(struct forwarder *f, struct burst *b)
 {
-    fwd_lookup(f, b, family);
+    fwd_look_up(f, b, IP4);
+    fwd_decide(f, b, IP4, false);
+}
+
+void ip6_fwd(struct forwarder *f, struct burst *b)
+{
+    fwd_look_up(f, b, IP6);
+    fwd_decide(f, b, IP6, false);
+}
+
+void ip4_tunnel(struct forwarder *f, struct burst *b)
+{
+    fwd_tunnel(f, b, IP4);
+}
+
+void ip6_tunnel(struct forwarder *f, struct burst *b)
+{
+    fwd_tunnel(f, b, IP6);
+}
+
+void fwd_resume(struct forwarder *f, struct burst *b)
+{
+    fwd_decide(f, b, b->family, true);
+}
+
+void fwd_local(struct forwarder *f, struct burst *b)
+{
+    fwd_lookup(f, b, b->family);
     for (unsigned i = 0; i < b->n; i++) {
-        if (!fwd_is_ours(b, i)) {
-            if (b->why[i] == DROP_IP6_LINK_LOCAL)
-                icmp6_beyond_scope(f, b, i);
-            packet_drop(f, b->pkt[i], b->iface[i], b->why[i]);
-        } else if (family == IP4)
-            punt_ip4(f, b->pkt[i], b->ip[i], b->iface[i]);
-        else
-            punt_ip6(f, b->pkt[i], b->ip[i], b->iface[i]);
+        if (fwd_is_ours(b, i)) {
+            punt_ip(f, b->pkt[i], b->ip[i], b->iface[i], b->family);
+            continue;
+        }
+        if (b->why[i] == DROP_IP6_LINK_LOCAL)
+            icmp6_beyond_scope(f, b, i);
+        packet_drop(f, b->pkt[i], b->iface[i], b->why[i]);
     }
     b->n = 0;
 }
-
-#endif
