@@ -228,7 +228,6 @@ static int change_done(struct poptrie *t, struct tree_change *c, const uint64_t 
         t->updates++;
     } else {
         tree_undo(&t->nodes, c);
-        t->refused++;
     }
     return rc;
 }
@@ -255,10 +254,8 @@ static int route_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32
         rc = slots_separate(t, k, len);
     if (rc == 0)
         rc = tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, was);
-    if (rc != 0) {
-        t->refused++;
+    if (rc != 0)
         return rc;
-    }
     txn_begin(t, false);
     edit_route(t, &c, k, len, *was, value);
     rc = change_done(t, &c, k, len, txn_finish(t));
@@ -287,10 +284,8 @@ static int route_del(struct poptrie *t, const uint8_t *key, unsigned len, uint16
     rc = slots_separate(t, k, len);
     if (rc == 0)
         rc = tree_del(&t->nodes, &t->root, t->geo, k, len, &c, was);
-    if (rc != 0) {
-        t->refused += rc != -ENOENT;
+    if (rc != 0)
         return rc;
-    }
     txn_begin(t, false);
     edit_route(t, &c, k, len, *was, 0);
     rc = change_done(t, &c, k, len, txn_finish(t));
@@ -379,10 +374,8 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
     old = t->root;
     if (rc == 0)
         rc = tree_init(&t->nodes, &root);
-    if (rc != 0) {
-        t->refused++;
+    if (rc != 0)
         return rc;
-    }
     rc = grow_tree(t, &root, r, n, &routes, &def);
     if (rc == 0) {
         t->root = root;
@@ -397,7 +390,6 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
     if (rc != 0) {
         t->root = old;
         tree_free(&t->nodes, root);
-        t->refused++;
         return rc;
     }
     share_forget(t);

@@ -124,7 +124,7 @@ struct poptrie {
     uint64_t dir_touched[TOUCHED_WORDS(DIR6_WORDS * sizeof(uint32_t))]; // pages of `dir`
     uint64_t marks_touched; // pages of `maybe_shared`
     bool all_changed;   // too many for `changed`
-    uint64_t updates, rebuilt, refused;
+    uint64_t updates, rebuilt;
 } __attribute__((aligned(64)));
 
 static inline unsigned value_bits(uint32_t v)
