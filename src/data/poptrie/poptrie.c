@@ -131,6 +131,7 @@ struct poptrie *poptrie_new(const struct poptrie_config *cfg)
         errno = EINVAL;
         return NULL;
     }
+    poptrie_choose_kernel();
     own.max_bytes = max;
     if (cfg->map == NULL) {
         own.map = map_huge;

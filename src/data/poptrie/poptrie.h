@@ -190,8 +190,8 @@ enum poptrie_kernel {
 };
 
 // max_simd_bits limits AUTO's choice and refuses wider kernels (0 = no limit; DPDK's max SIMD bit
-// width fits here). -ENOTSUP if this CPU or the limit rules the kernel out. Until the first call
-// the best kernel of the CPU is used. AUTO measures for 0.1 ms, once.
+// width fits here). -ENOTSUP if this CPU or the limit rules the kernel out. Without a call, the
+// first table selects the best kernel of the CPU. AUTO measures for 0.1 ms, once.
 int poptrie_set_kernel(enum poptrie_kernel k, unsigned max_simd_bits);
 const char *poptrie_kernel_name(void);
 

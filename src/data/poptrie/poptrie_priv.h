@@ -332,6 +332,8 @@ void edit_retire_tree(struct poptrie *t, struct kid root); // the blocks of a re
 
 // --- kernels ---
 
+void poptrie_choose_kernel(void); // unless one was set
+
 struct kernel {
     const char *name;
     void (*find4)(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
