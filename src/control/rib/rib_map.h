@@ -73,6 +73,20 @@ static inline void rib_map_del(struct rib_map *m, uint32_t key)
     m->n--;
 }
 
+// A map to numbers, 0 = absent.
+static inline uint32_t rib_map_number(const struct rib_map *m, uint32_t key)
+{
+    return (uint32_t)(uintptr_t)rib_map_find(m, key);
+}
+
+static inline void rib_map_set_number(struct rib_map *m, uint32_t key, uint32_t number)
+{
+    if (number)
+        rib_map_set(m, key, (void *)(uintptr_t)number);
+    else
+        rib_map_del(m, key);
+}
+
 static inline void rib_map_fini(struct rib_map *m)
 {
     free(m->slot);

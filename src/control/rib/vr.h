@@ -37,7 +37,7 @@ struct rib_vr {
     struct rib rib[2];           // IPv4, IPv6
     VEC(struct rib_path *) path; // paths by number, from 1 on
     VEC(uint32_t) path_free;
-    uint32_t *path_bucket, n_path_buckets, n_paths;
+    struct rib_map path_of_hash; // first path of each chain
     uint32_t n_mtu_paths;                // with an MTU
     uint32_t n_condemned;                // condemned paths
     VEC(uint32_t) dirty;                 // paths whose prefixes have to be re-examined

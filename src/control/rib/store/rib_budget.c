@@ -50,14 +50,9 @@ void rib_budget_fini(struct rib *r)
 
 // --- the queue ---
 
-static uint32_t place_of(const struct rib *r, uint32_t node)
-{
-    return (uint32_t)(uintptr_t)rib_map_find(&r->budget.place, node);
-}
-
 bool rib_budget_waits(const struct rib *r, uint32_t node)
 {
-    return r->budget.place.n && place_of(r, node);
+    return r->budget.place.n && rib_map_number(&r->budget.place, node);
 }
 
 static void warn_first(const struct rib_vr *v, struct rib *r, uint32_t node)
@@ -86,7 +81,7 @@ void rib_budget_wait(const struct rib_vr *v, struct rib *r, uint32_t node)
     else
         b->first = id;
     b->last = id;
-    rib_map_set(&b->place, node, (void *)(uintptr_t)id);
+    rib_map_set_number(&b->place, node, id);
 }
 
 uint32_t rib_budget_first(const struct rib *r)
@@ -97,7 +92,7 @@ uint32_t rib_budget_first(const struct rib *r)
 void rib_budget_leave(struct rib *r, uint32_t node)
 {
     struct rib_budget *b = &r->budget;
-    uint32_t id = b->place.n ? place_of(r, node) : 0;
+    uint32_t id = rib_map_number(&b->place, node);
     struct waiting w;
 
     if (!id)

@@ -371,9 +371,9 @@ void rib_load(struct rib_vr *v, struct rib *r)
     if (!r->deferred)
         return;
     r->deferred = false;
+    r->loaded_ns = clock_now_ns();
     if (v->limits.of[VR_BUDGET_MEMORY]) {
         load_singly(v, r);
-        journal_loaded(v->id, r->trie.family);
         neigh_recheck(v, &all);
         return;
     }
@@ -387,7 +387,6 @@ void rib_load(struct rib_vr *v, struct rib *r)
         load_singly(v, r);
     }
     free(route);
-    journal_loaded(v->id, r->trie.family);
     rib_import_loaded(v, r->trie.family);
     rib_tunnel_note(v->id, NULL);
     v->changed = true;
