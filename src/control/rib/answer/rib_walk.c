@@ -80,7 +80,7 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
     const struct rib_node *n = rib_trie_at(&r->trie, node);
 
     memset(row, 0, offsetof(struct rib_row, hop));
-    rib_trie_prefix(&r->trie, node, &row->prefix);
+    row->prefix = rib_trie_prefix(&r->trie, node);
     row->type = type_of(p, t);
     row->protocol = t->protocol;
     row->metric = t->metric;
@@ -178,7 +178,7 @@ static void fill_range(struct rib_walk *w, struct rib_vr *v, struct rib *r)
     for (unsigned i = 0; node && i < NODES_PER_STEP; i++) {
         if (!fill_node(w, v, r, node))
             return;
-        rib_trie_prefix(&r->trie, node, &w->cursor);
+        w->cursor = rib_trie_prefix(&r->trie, node);
         w->started = true;
         node = rib_trie_next(&r->trie, node);
         if (node && w->q.match == RIB_LONGER && !rib_trie_is_in(&r->trie, node, &w->q.prefix))

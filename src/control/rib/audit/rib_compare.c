@@ -221,7 +221,7 @@ static bool slice_routes(struct rib_vr *v, struct rib *r, uint64_t until)
         a->sample = a->asked ? 0 : (uint32_t)(a->last.runs % SAMPLE);
     journal_because(JOURNAL_AUDIT);
     for (unsigned i = 1; node; i++) {
-        rib_trie_prefix(&r->trie, node, &a->cursor);
+        a->cursor = rib_trie_prefix(&r->trie, node);
         a->begun = true;
         compare_node(v, r, node);
         node = rib_trie_next(&r->trie, node);

@@ -179,7 +179,6 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         end = r->route.top;
     for (; id < end; id++) {
         struct rib_route *t = rib_route_at(r, id);
-        struct prefix p;
         uint32_t node;
 
         // A freed record: its first word is a free link, the rest is unchanged; node 0 marks it
@@ -190,7 +189,7 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
                 ->condemned) // already announced: rib_path_work() is about to delete it
             continue;
         node = t->node;
-        rib_trie_prefix(&r->trie, node, &p);
+        struct prefix p = rib_trie_prefix(&r->trie, node);
         if (rib_gaps_have(&v->sync.gaps,
                           t->flags & RIB_ROUTE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_ROUTER, &p)) {
             continue;

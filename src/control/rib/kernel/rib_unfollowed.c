@@ -329,10 +329,9 @@ static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_
 {
     struct rib *r = rib_of(v, p->family);
     const struct hop_set *s = rib_path_hops(p);
-    struct prefix prefix;
     char buf[PREFIX_TEXT_MAX];
+    struct prefix prefix = rib_trie_prefix(&r->trie, rib_route_at(r, p->head)->node);
 
-    rib_trie_prefix(&r->trie, rib_route_at(r, p->head)->node, &prefix);
     if (kind == UNFOLLOWED_LINK)
         snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s, which is not an interface of kamueed",
                  prefix_format(&prefix, buf), rib_link_find(v, s->hop[0].key.ifindex)->name);

@@ -58,9 +58,8 @@ bool rib_budget_waits(const struct rib *r, uint32_t node)
 static void warn_first(const struct rib_vr *v, struct rib *r, uint32_t node)
 {
     char text[PREFIX_TEXT_MAX];
-    struct prefix p;
+    struct prefix p = rib_trie_prefix(&r->trie, node);
 
-    rib_trie_prefix(&r->trie, node, &p);
     log_warning("rib: not followed by forwarding: vr=%u kind=budget what=\"%s\"", v->id,
                 prefix_format(&p, text));
 }
@@ -235,9 +234,7 @@ void rib_budget_text(const struct rib *r, char *text, size_t n)
 
     text[0] = 0;
     for (unsigned i = 0; id && i < NAMED && at < n; i++) {
-        struct prefix p;
-
-        rib_trie_prefix(&r->trie, waiting_at(r, id)->node, &p);
+        struct prefix p = rib_trie_prefix(&r->trie, waiting_at(r, id)->node);
         at += (size_t)snprintf(text + at, n - at, "%s%s", i ? ", " : "", prefix_format(&p, buf));
         id = waiting_at(r, id)->next;
     }

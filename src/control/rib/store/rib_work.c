@@ -87,7 +87,7 @@ static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
     uint32_t node = evict_from(r);
 
     for (; node && *budget && rib_budget_is_over(v, r); --*budget) {
-        rib_trie_prefix(&r->trie, node, &b->cursor);
+        b->cursor = rib_trie_prefix(&r->trie, node);
         if (!rib_budget_charges(rib_trie_at(&r->trie, node)) || b->kept++ < limit) {
             node = rib_trie_next(&r->trie, node);
             continue;
