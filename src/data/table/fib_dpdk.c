@@ -236,10 +236,7 @@ static uint32_t table_answer(const struct fib_dpdk *f, const struct ip_addr *a)
 {
     uint32_t found = 0;
 
-    if (f->fib.family == IP4)
-        f->kind->find4(f->table, &a->ip4, &found, 1);
-    else
-        f->kind->find6(f->table, &a->b, &found, 1);
+    f->kind->find(f->table, a->b, &found, 1);
     return found ? found : f->default_nexthop;
 }
 
@@ -479,28 +476,16 @@ static inline void fill_default(const struct fib_dpdk *f, uint32_t *nexthop, uns
         nexthop[i] = nexthop[i] ? nexthop[i] : other;
 }
 
-static void fib_dpdk_find4_bulk(const struct fib *fib, const ip4_t *dst, uint32_t *nexthop,
-                                unsigned n)
+static void fib_dpdk_find_bulk(const struct fib *fib, const void *dst, uint32_t *nexthop,
+                               unsigned n)
 {
     const struct fib_dpdk *f = fib_dpdk_of(fib);
+    const size_t bytes = f->fib.family == IP4 ? 4 : 16;
     void *table = rcu_load(&f->table);
 
-    for (unsigned k; n; dst += k, nexthop += k, n -= k) {
+    for (unsigned k; n; dst = (const char *)dst + k * bytes, nexthop += k, n -= k) {
         k = n < FIB_DPDK_BURST ? n : FIB_DPDK_BURST;
-        f->kind->find4(table, dst, nexthop, k);
-        fill_default(f, nexthop, k);
-    }
-}
-
-static void fib_dpdk_find6_bulk(const struct fib *fib, const uint8_t (*dst)[16], uint32_t *nexthop,
-                       unsigned n)
-{
-    const struct fib_dpdk *f = fib_dpdk_of(fib);
-    void *table = rcu_load(&f->table);
-
-    for (unsigned k; n; dst += k, nexthop += k, n -= k) {
-        k = n < FIB_DPDK_BURST ? n : FIB_DPDK_BURST;
-        f->kind->find6(table, dst, nexthop, k);
+        f->kind->find(table, dst, nexthop, k);
         fill_default(f, nexthop, k);
     }
 }
@@ -529,8 +514,7 @@ static const struct fib_ops ops = {
     .publish = fib_dpdk_commit,
     .stats = fib_dpdk_stats,
     .check = fib_dpdk_check,
-    .find4_bulk = fib_dpdk_find4_bulk,
-    .find6_bulk = fib_dpdk_find6_bulk,
+    .find_bulk = fib_dpdk_find_bulk,
 };
 
 struct fib *fib_dpdk_new(uint8_t family, enum fib_engine engine)

@@ -28,10 +28,8 @@ struct fib_ops {
     void (*trim)(struct fib *f); // NULL: nothing to give back, ever
     void (*stats)(const struct fib *f, struct fib_stats *s);
     int (*check)(const struct fib *f, char *why, size_t n);
-    // reader; NULL for the other family
-    void (*find4_bulk)(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
-    void (*find6_bulk)(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop,
-                       unsigned n);
+    // reader; dst: n addresses of the family
+    void (*find_bulk)(const struct fib *f, const void *dst, uint32_t *nexthop, unsigned n);
 };
 
 struct fib {
