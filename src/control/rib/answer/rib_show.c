@@ -39,14 +39,10 @@ static const char *state_name(const struct neigh *n)
     return n->failed_until_ns ? "failed" : "incomplete";
 }
 
-static void add_neigh(void *ctx, struct neigh *n)
+static void add_neigh(struct neigh_question *q, const struct neigh *n)
 {
-    struct neigh_question *q = ctx;
-    struct neigh_row *row;
+    struct neigh_row *row = vec_push(&q->row);
 
-    if (!neigh_is_ours(n))
-        return;
-    row = vec_push(&q->row);
     memset(row, 0, sizeof *row);
     row->vr = n->vr->id;
     row->addr = n->addr;
@@ -74,8 +70,11 @@ static void neigh_answer(void *arg)
 static void neigh_collect(void *arg)
 {
     struct neigh_question *q = arg;
+    struct neigh *n;
 
-    neigh_each(-1, add_neigh, q);
+    neigh_each (n, -1)
+        if (neigh_is_ours(n))
+            add_neigh(q, n);
     manager_reply(neigh_answer, q);
 }
 
