@@ -64,7 +64,8 @@ struct rib_vr {
     struct rib_default_rule default_rule[2][RIB_DEFAULT_RULES]; // IPv4, IPv6
     bool has_mpls;               // the kernel can route labels
     bool has_rules[2];           // the kernel has some: policy routing
-    struct rib_mroutes *mroutes; // rib_multicast.h; NULL = there never were any
+    struct rib_map mroutes; // struct rib_mroute, the first of each hash (rib_multicast.h)
+    bool mroutes_full;      // the forwarders' table refused a route, and this was reported
     struct rib_audit audit;
     // counted
     uint64_t messages, batches, overruns, resyncs, swept, diverged;
