@@ -55,7 +55,7 @@ struct rib_vr {
     VEC(uint16_t) importer;              // virtual routers that import from this one
     // kernel.h
     struct rib_map link;                 // struct rib_link
-    unsigned n_macvlans, n_vlans, n_vrfs, n_uppers; // among the links; uppers stand on another link
+    unsigned n_macvlans, n_vrfs, n_uppers; // among the links; uppers stand on another link
     int addresses_of[2]; // ifindexes of the links that own vr.addr4 and vr.addr6
     bool ignore_linkdown_all4;
     uint8_t gen; // of links, addresses, objects, neighbors in the latest dump
