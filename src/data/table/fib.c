@@ -65,7 +65,7 @@ void fib_free(struct fib *f)
         f->ops->free(f);
 }
 
-int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
+static int change_route(struct fib *f, const struct prefix *p, uint32_t nexthop)
 {
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(p->family != f->family);
@@ -74,13 +74,14 @@ int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
     return r;
 }
 
+int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
+{
+    return nexthop ? change_route(f, p, nexthop) : -ERANGE;
+}
+
 int fib_del(struct fib *f, const struct prefix *p)
 {
-    thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(p->family != f->family);
-    int r = f->ops->del(f, p);
-    f->changed |= !r;
-    return r;
+    return change_route(f, p, 0);
 }
 
 uint32_t fib_get(const struct fib *f, const struct prefix *p)

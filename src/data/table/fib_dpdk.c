@@ -322,13 +322,13 @@ static int update_table(struct fib_dpdk *f, const struct prefix *p, uint32_t nex
 // Restores the previous route, so that a failed change leaves no trace.
 static void restore_route(struct fib_dpdk *f, const struct prefix *p, uint32_t was)
 {
-    if (was) {
-        poptrie_add(f->rib, p->b, p->len, was);
+    uint32_t now;
+
+    poptrie_swap(f->rib, p->b, p->len, was, &now);
+    if (was)
         f->kind->add(f->table, p, was);
-    } else {
-        poptrie_del(f->rib, p->b, p->len);
+    else
         f->kind->del(f->table, p);
-    }
 }
 
 static bool too_many(const struct fib_dpdk *f, uint64_t routes)
@@ -340,29 +340,15 @@ static int fib_dpdk_set(struct fib *fib, const struct prefix *p, uint32_t nextho
 {
     struct fib_dpdk *f = fib_dpdk_of(fib);
     struct poptrie_stats s;
-    uint32_t was = poptrie_get(f->rib, p->b, p->len);
+    uint32_t was;
 
     poptrie_usage(f->rib, &s);
-    if (!was && too_many(f, s.routes + 1))
+    if (nexthop && too_many(f, s.routes + 1) && !poptrie_get(f->rib, p->b, p->len))
         return -E2BIG;
-    int r = poptrie_add(f->rib, p->b, p->len, nexthop);
+    int r = poptrie_swap(f->rib, p->b, p->len, nexthop, &was);
     if (r)
         return r;
     r = update_table(f, p, nexthop);
-    if (r)
-        restore_route(f, p, was);
-    return r;
-}
-
-static int fib_dpdk_del(struct fib *fib, const struct prefix *p)
-{
-    struct fib_dpdk *f = fib_dpdk_of(fib);
-    uint32_t was = poptrie_get(f->rib, p->b, p->len);
-    int r = poptrie_del(f->rib, p->b, p->len);
-
-    if (r)
-        return r;
-    r = update_table(f, p, 0);
     if (r)
         restore_route(f, p, was);
     return r;
@@ -507,7 +493,6 @@ static void fib_dpdk_free(struct fib *fib)
 static const struct fib_ops ops = {
     .free = fib_dpdk_free,
     .set = fib_dpdk_set,
-    .del = fib_dpdk_del,
     .get = fib_dpdk_get,
     .routes = fib_dpdk_routes,
     .load = fib_dpdk_load,

@@ -18,8 +18,7 @@ struct poptrie;
 struct fib_ops {
     void (*free)(struct fib *f);
     // writer; on errors, readers see no change
-    int (*set)(struct fib *f, const struct prefix *p, uint32_t nexthop);
-    int (*del)(struct fib *f, const struct prefix *p);
+    int (*set)(struct fib *f, const struct prefix *p, uint32_t nexthop); // 0: deletes
     uint32_t (*get)(const struct fib *f, const struct prefix *p);
     // The writer's copy of the routes, for fib_walk.
     const struct poptrie *(*routes)(const struct fib *f);
