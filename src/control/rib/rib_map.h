@@ -106,8 +106,8 @@ static inline uint32_t rib_map_gap(const struct rib_map *m)
 // Visits every entry, from the gap downwards: entries may be deleted in the loop, which may visit
 // some twice then, but not added.
 #define rib_map_each(m, v)                                                                         \
-    for (uint32_t map_i_ = rib_map_gap(m), map_n_ = 0; (m)->slot && map_n_ <= (m)->mask;            \
-         map_i_ = (map_i_ - 1) & (m)->mask, map_n_++)                                               \
+    for (uint32_t map_i_ = rib_map_gap(m), map_n_ = 0; (m)->slot && map_n_ <= (m)->mask;           \
+         map_i_ = (map_i_ - 1) & (m)->mask, map_n_++)                                              \
         if (((v) = (m)->slot[map_i_].value))
 
 #endif

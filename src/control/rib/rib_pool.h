@@ -2,9 +2,10 @@
 // rib_pool.h - many small records of equal size, named by 32-bit numbers
 //
 // A route table is a million little records that point at each other. Numbers of 4 bytes instead of
-// pointers of 8 halve them. Chunks never move, so a pointer obtained from a number stays valid while
-// the item lives; each chunk has as many items as all before it. Number 0 means none. The first word
-// of a freed item links it to the next free one. One thread; rib_pool_fini frees everything at once.
+// pointers of 8 halve them. Chunks never move, so a pointer obtained from a number stays valid
+// while the item lives; each chunk has as many items as all before it. Number 0 means none. The
+// first word of a freed item links it to the next free one. One thread; rib_pool_fini frees
+// everything at once.
 #ifndef RIB_RIB_POOL_H
 #define RIB_RIB_POOL_H
 

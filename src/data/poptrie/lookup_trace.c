@@ -19,8 +19,8 @@ static void trace_node(struct lookup_trace *p, enum poptrie_node_kind kind, unsi
                        unsigned bits)
 {
     if (p->n < p->max)
-        p->node[p->n] = (struct poptrie_node){
-            .kind = kind, .depth = (uint8_t)depth, .bits = (uint8_t)bits};
+        p->node[p->n] =
+            (struct poptrie_node){.kind = kind, .depth = (uint8_t)depth, .bits = (uint8_t)bits};
     p->n++;
 }
 

@@ -4,8 +4,8 @@
 // edit.c and block.c collect new blocks, words to store, unused words, and the former content of
 // the writer's memory. If the arena is full, that content is restored and new blocks are freed;
 // readers have seen nothing. Otherwise txn_finish() publishes word by word, each store leading from
-// one complete answer to another, and then retires the blocks behind the old words. Nothing can fail
-// after the first store. Other copies of the table get the new blocks first, then the same stores.
+// one complete answer to another, and then retires the blocks behind the old words: nothing can
+// fail. Other copies of the table get the new blocks first, then the same stores.
 #include "poptrie/walk.h"
 
 #include <errno.h>

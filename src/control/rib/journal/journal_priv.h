@@ -43,7 +43,7 @@ uint64_t journal_reach(uint64_t begin_ns);
 void journal_nexthop_hold(uint32_t id);
 void journal_nexthop_put(uint32_t id);
 void journal_nexthop_copy(uint32_t id, struct journal_nexthop *to);
-uint32_t journal_nexthop_top(void);                // all numbers are below it
-uint32_t journal_nexthop_of(uint32_t nexthop);     // current meaning of a next-hop id
+uint32_t journal_nexthop_top(void);            // all numbers are below it
+uint32_t journal_nexthop_of(uint32_t nexthop); // current meaning of a next-hop id
 
 #endif
