@@ -52,7 +52,6 @@ void journal_fini(void);
 int journal_resize(uint32_t mib);
 void journal_because(enum journal_cause c);    // cause of all records from now on
 void journal_new_moment(void);                 // the next record reads the clock again
-void journal_loaded(uint16_t vr, uint8_t family); // whole table loaded: history begins now
 bool journal_knows(uint32_t nexthop);
 // Meaning of an id from now on. `n_legs` may exceed JOURNAL_LEGS. Calling it again with other legs
 // writes a record.

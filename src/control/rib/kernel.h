@@ -212,7 +212,7 @@ void rib_sync_link_lost(struct rib_vr *v, int ifindex);
 // --- rib_sync.c: dumps ---
 void rib_unfollowed_sweep(struct rib_vr *v, enum rib_stage stage); // forgets entries that it lacked
 void rib_sync_step(struct rib_vr *v, bool drained); // between batches: begins, sweeps, ends
-void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h);
+void rib_sync_message(void *vr, const struct nlmsghdr *h); // for netlink_receive
 void rib_sync_overrun(struct rib_vr *v);
 bool rib_sync_is_due(const struct rib_vr *v, uint64_t now_ns); // something is due to begin or end
 void rib_sync_watch(struct rib_vr *v, uint64_t now_ns); // repeats an unanswered request

@@ -141,7 +141,9 @@ static inline bool neigh_is_resolved(const struct neigh *n)
 bool neigh_is_used(const struct neigh *n); // by traffic, lately
 bool neigh_is_ours(const struct neigh *n); // on a link of one of our interfaces
 uint32_t neigh_count(int vr);              // of ours; -1 = all
-void neigh_each(int vr, void (*fn)(void *ctx, struct neigh *n), void *ctx);
+// The neighbors of a virtual router (-1: of all); n may be freed in the loop.
+struct neigh *neigh_next(uint32_t *number, int vr); // behind that number; NULL: none
+#define neigh_each(n, vr) for (uint32_t neigh_i_ = 0; ((n) = neigh_next(&neigh_i_, (vr)));)
 
 // neigh_limit.c: capacity of the kernel's neighbor tables. One ARP table and one ND table serve
 // all namespaces of a machine. From gc_thresh2 entries on, the kernel evicts entries that are not

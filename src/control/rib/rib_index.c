@@ -70,17 +70,14 @@ bool rib_link_is_alive(const struct rib_link *l)
 
 void rib_link_free_unused(struct rib_vr *v, bool all)
 {
-    VEC(struct rib_link *) unused = {0};
     struct rib_link *l;
 
-    rib_map_each (&v->link, l)
-        if (all || (!l->known && !l->iface && !l->n_legs && LIST_EMPTY(&l->neighs)))
-            *vec_push(&unused) = l;
-    vec_foreach (&unused, u) {
-        rib_map_del(&v->link, (uint32_t)(*u)->ifindex);
-        vec_free(&(*u)->addr);
-        vec_free(&(*u)->group);
-        free(*u);
+    rib_map_each (&v->link, l) {
+        if (!all && (l->known || l->iface || l->n_legs || !LIST_EMPTY(&l->neighs)))
+            continue;
+        rib_map_del(&v->link, (uint32_t)l->ifindex);
+        vec_free(&l->addr);
+        vec_free(&l->group);
+        free(l);
     }
-    vec_free(&unused);
 }

@@ -37,7 +37,7 @@ static inline void *rib_map_find(const struct rib_map *m, uint32_t key)
 static inline void rib_map_set(struct rib_map *m, uint32_t key, void *value)
 {
     bug_on(!key || !value);
-    if (!m->slot || (m->n + 1) * 2 > m->mask) {
+    if (!m->slot || ((m->n + 1) * 2 > m->mask && !rib_map_find(m, key))) {
         struct rib_map old = *m;
 
         m->mask = old.slot ? old.mask * 2 + 1 : 15;
@@ -73,15 +73,41 @@ static inline void rib_map_del(struct rib_map *m, uint32_t key)
     m->n--;
 }
 
+// A map to numbers, 0 = absent.
+static inline uint32_t rib_map_number(const struct rib_map *m, uint32_t key)
+{
+    return (uint32_t)(uintptr_t)rib_map_find(m, key);
+}
+
+static inline void rib_map_set_number(struct rib_map *m, uint32_t key, uint32_t number)
+{
+    if (number)
+        rib_map_set(m, key, (void *)(uintptr_t)number);
+    else
+        rib_map_del(m, key);
+}
+
 static inline void rib_map_fini(struct rib_map *m)
 {
     free(m->slot);
     *m = (struct rib_map){0};
 }
 
-// Entries may not be added or deleted in the loop.
+// An empty slot, where no run of entries that deletion shifts crosses the table's end.
+static inline uint32_t rib_map_gap(const struct rib_map *m)
+{
+    uint32_t i = 0;
+
+    while (m->slot && m->slot[i].key)
+        i++;
+    return i;
+}
+
+// Visits every entry, from the gap downwards: entries may be deleted in the loop, which may visit
+// some twice then, but not added.
 #define rib_map_each(m, v)                                                                         \
-    for (uint32_t map_i_ = 0; (m)->slot && map_i_ <= (m)->mask; map_i_++)                          \
+    for (uint32_t map_i_ = rib_map_gap(m), map_n_ = 0; (m)->slot && map_n_ <= (m)->mask;           \
+         map_i_ = (map_i_ - 1) & (m)->mask, map_n_++)                                              \
         if (((v) = (m)->slot[map_i_].value))
 
 #endif

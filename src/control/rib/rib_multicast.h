@@ -14,18 +14,11 @@
 #include "table/multicast.h"
 
 struct rib_mroute {
-    struct rib_mroute *next; // of the bucket
+    struct rib_mroute *next; // with the same hash
     struct multicast_key key;
     struct netlink_mroute *kernel;  // NULL = the kernel has none
     struct multicast_static *fixed; // NULL = none configured
     uint8_t gen;                    // of the last dump that showed it
-};
-
-#define RIB_MROUTE_BUCKETS 4096u
-struct rib_mroutes {
-    unsigned n;
-    bool full; // the table refused a route, and this was reported
-    struct rib_mroute *bucket[RIB_MROUTE_BUCKETS];
 };
 
 // --- netlink events and rows ---

@@ -67,7 +67,7 @@ uint32_t rib_trie_first_in(const struct rib_trie *t, const struct prefix *p);
 uint32_t rib_trie_after(const struct rib_trie *t, const struct prefix *p);
 uint32_t rib_trie_next(const struct rib_trie *t, uint32_t id);
 
-void rib_trie_prefix(const struct rib_trie *t, uint32_t id, struct prefix *p);
+struct prefix rib_trie_prefix(const struct rib_trie *t, uint32_t id);
 bool rib_trie_is_in(const struct rib_trie *t, uint32_t id, const struct prefix *p); // at or below p
 
 #endif

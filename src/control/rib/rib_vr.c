@@ -123,11 +123,6 @@ void rib_vr_free(struct rib_vr *v)
     free(v);
 }
 
-static void take_message(void *ctx, const struct nlmsghdr *h)
-{
-    rib_sync_message(ctx, h);
-}
-
 // Should the turn read another batch at once? A batch that was not full emptied the socket. Only a
 // dump waits for an empty socket; otherwise the next turn reads the few new messages. Reading each
 // message as it is made would delay the program that changes routes every time.
@@ -148,7 +143,7 @@ bool rib_vr_turn(struct rib_vr *v)
     do {
         journal_new_moment();
         v->events.batch = v->sync.stage >= 0 ? DUMP_BATCH : 0;
-        got = netlink_receive(&v->events, take_message, v);
+        got = netlink_receive(&v->events, rib_sync_message, v);
         if (got < 0) {
             if (got != -ENOBUFS)
                 log_error("rib: netlink socket: vr=%u error=%d", v->id, got);

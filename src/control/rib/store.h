@@ -130,6 +130,7 @@ struct rib { // of one family
     struct rib_pool route;
     uint8_t gen;   // of the latest dump
     bool deferred; // nothing goes to the FIB until the first dump is complete
+    uint64_t loaded_ns; // time at which the whole FIB was loaded, 0 = not yet
     uint64_t n_fib, updates;
     uint64_t by_protocol[256], n_routes; // without hosts
     VEC(struct prefix) wide_local;       // local prefixes that are not hosts: 127.0.0.0/8

@@ -37,7 +37,7 @@ struct rib_vr {
     struct rib rib[2];           // IPv4, IPv6
     VEC(struct rib_path *) path; // paths by number, from 1 on
     VEC(uint32_t) path_free;
-    uint32_t *path_bucket, n_path_buckets, n_paths;
+    struct rib_map path_of_hash; // first path of each chain
     uint32_t n_mtu_paths;                // with an MTU
     uint32_t n_condemned;                // condemned paths
     VEC(uint32_t) dirty;                 // paths whose prefixes have to be re-examined
@@ -55,7 +55,7 @@ struct rib_vr {
     VEC(uint16_t) importer;              // virtual routers that import from this one
     // kernel.h
     struct rib_map link;                 // struct rib_link
-    unsigned n_macvlans, n_vlans, n_vrfs, n_uppers; // among the links; uppers stand on another link
+    unsigned n_macvlans, n_vrfs, n_uppers; // among the links; uppers stand on another link
     int addresses_of[2]; // ifindexes of the links that own vr.addr4 and vr.addr6
     bool ignore_linkdown_all4;
     uint8_t gen; // of links, addresses, objects, neighbors in the latest dump
@@ -64,7 +64,8 @@ struct rib_vr {
     struct rib_default_rule default_rule[2][RIB_DEFAULT_RULES]; // IPv4, IPv6
     bool has_mpls;               // the kernel can route labels
     bool has_rules[2];           // the kernel has some: policy routing
-    struct rib_mroutes *mroutes; // rib_multicast.h; NULL = there never were any
+    struct rib_map mroutes; // struct rib_mroute, the first of each hash (rib_multicast.h)
+    bool mroutes_full;      // the forwarders' table refused a route, and this was reported
     struct rib_audit audit;
     // counted
     uint64_t messages, batches, overruns, resyncs, swept, diverged;

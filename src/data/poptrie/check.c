@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check.c - checks a table against its own tree and computes statistics (poptrie_check); for tests
-// and audits
+// check.c - checks a table against its own tree (poptrie_check), for tests; counts its memory
 //
 // Independent of block.c and edit.c: derives the expected value of every word from the tree alone,
 // and compares. Takes about as long as a load.
@@ -17,7 +16,6 @@ struct checker {
     size_t n;
     bool bad;
     uint64_t nodes, blocks, block_bytes, routes, leaves;
-    uint64_t depth[32];
 };
 
 static void check_fail(struct checker *k, const char *format, ...)
@@ -126,10 +124,9 @@ static void check_block(struct checker *k, uint32_t word, const uint32_t want[64
 }
 
 static void check_shape(struct checker *k, const struct node *n, const struct node *parent);
-static void count_node(struct checker *k, const struct node *n, unsigned blocks);
+static void count_node(struct checker *k, const struct node *n);
 
-static void check_wide(struct checker *k, uint32_t word, const struct node *n, uint16_t inherited,
-                       unsigned blocks)
+static void check_wide(struct checker *k, uint32_t word, const struct node *n, uint16_t inherited)
 {
     const struct pool *nodes = &k->t->nodes;
     uint16_t want[256];
@@ -144,7 +141,7 @@ static void check_wide(struct checker *k, uint32_t word, const struct node *n, u
     }
     for (unsigned i = 0; i < n->n_kids; i++) {
         check_shape(k, node_at(nodes, node_kids(n)[i].node), n);
-        count_node(k, node_at(nodes, node_kids(n)[i].node), blocks);
+        count_node(k, node_at(nodes, node_kids(n)[i].node));
         if ((node_kids(n)[i].node & KID_DIRTY) != 0 || node_kids(n)[i].word != 0)
             check_fail(k, "P5: a node inside a wide block has a word or is not built");
     }
@@ -190,11 +187,10 @@ static uint32_t check_skips(struct checker *k, uint32_t word, unsigned site, uns
 
 // --- the tree ---
 
-static void count_node(struct checker *k, const struct node *n, unsigned blocks)
+static void count_node(struct checker *k, const struct node *n)
 {
     k->nodes++;
     k->routes += n->n_values;
-    k->depth[blocks < 31 ? blocks : 31] += n->n_values;
 }
 
 static void check_shape(struct checker *k, const struct node *n, const struct node *parent)
@@ -215,20 +211,8 @@ static void check_shape(struct checker *k, const struct node *n, const struct no
                    parent->depth);
 }
 
-static unsigned word_length(const struct checker *k, uint32_t w) // blocks in a row
-{
-    unsigned n = 0;
-
-    for (; word_is_ref(w); n++) {
-        if (word_code(w) != CODE_SKIP)
-            return n + 1;
-        w = ((const struct skip *)pool_at(&k->t->group->blocks, word_ref(w)))->in;
-    }
-    return n;
-}
-
 static void check_entry(struct checker *k, const struct kid *via, const struct node *parent,
-                        unsigned site, uint16_t inherited, unsigned blocks)
+                        unsigned site, uint16_t inherited)
 {
     const struct node *n = node_at(&k->t->nodes, via->node);
     bool root6 = n->depth == 0;
@@ -239,12 +223,11 @@ static void check_entry(struct checker *k, const struct kid *via, const struct n
     if ((via->node & KID_DIRTY) != 0)
         check_fail(k, "P5: node at depth %u is not built", n->depth);
     check_shape(k, n, parent);
-    blocks += word_length(k, word);
-    count_node(k, n, blocks);
+    count_node(k, n);
     if (node_is_wide(k->t, n)) {
         if (n->depth > site && word != inherited)
             word = check_skips(k, word, site, bits, key, inherited);
-        check_wide(k, word, n, inherited, blocks);
+        check_wide(k, word, n, inherited);
         return;
     }
     for (unsigned c = 0; c < 64; c++)
@@ -253,7 +236,7 @@ static void check_entry(struct checker *k, const struct kid *via, const struct n
         if (node_has_kid(n, c) && !(root6 && c >= 8 && c < 16)) {
             const struct kid *kid = node_kid(n, c);
 
-            check_entry(k, kid, n, depth_next(n->depth), want[c], blocks);
+            check_entry(k, kid, n, depth_next(n->depth), want[c]);
             for (unsigned i = c; i < c + span; i++)
                 want[i] = kid->word;
         }
@@ -317,11 +300,11 @@ static void check_heap(struct checker *k, const struct node *n, unsigned idx, ui
         if (kid->word != 0 || (kid->node & KID_DIRTY) != 0)
             check_fail(k, "P5: node at depth %u above the directory has a word", y->depth);
         check_shape(k, y, n);
-        count_node(k, y, 0);
+        count_node(k, y);
         check_heap(k, y, 1, from, to, inherited);
     } else {
         to = from + 1;
-        check_entry(k, kid, n, t->geo.dir_bits, inherited, 0);
+        check_entry(k, kid, n, t->geo.dir_bits, inherited);
         check_slots(k, from, to, kid->word);
     }
     check_slots(k, lo, from, inherited);
@@ -347,10 +330,10 @@ static void check_tree(struct checker *k)
 
     if (t->geo.key_bits == 32) {
         check_shape(k, root, NULL);
-        count_node(k, root, 0);
+        count_node(k, root);
         check_heap(k, root, 1, 0, DIR4_WORDS, 0);
     } else {
-        check_entry(k, &t->root, NULL, 0, 0, 0);
+        check_entry(k, &t->root, NULL, 0, 0);
         if (t->root.word != t->outside)
             check_fail(k, "P1: addresses outside 2000::/3 start at %08x, not %08x", t->outside,
                        t->root.word);
@@ -358,7 +341,6 @@ static void check_tree(struct checker *k)
     }
     check_floor(k, root);
     k->routes += t->default_value != POPTRIE_NONE;
-    k->depth[0] += t->default_value != POPTRIE_NONE;
 }
 
 // --- P4, P8: the group ---
@@ -554,16 +536,5 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s)
                         touched_bytes(&t->marks_touched, 1) +
                         t->changed.cap * sizeof(struct changed) + txn_bytes(&t->txn) + sizeof(*t),
         .updates = t->updates,
-        .rebuilt = t->rebuilt,
-        .refused = t->refused,
     };
-}
-
-void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s)
-{
-    struct checker k = {.t = t};
-
-    check_tree(&k);
-    poptrie_usage(t, s);
-    memcpy(s->depth, k.depth, sizeof(s->depth));
 }

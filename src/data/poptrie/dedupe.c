@@ -13,17 +13,16 @@
 
 void dedupe_later(struct poptrie *t, uint32_t from, uint32_t n)
 {
-    const struct changed *c = t->changed.v;
+    const struct changed *last = vec_end(&t->changed) - (t->changed.n > 0);
 
     if (t->group->tables == 1 || t->all_changed)
         return;
-    if (t->changed.n > 0 && c[t->changed.n - 1].from == from && c[t->changed.n - 1].n == n)
+    if (t->changed.n > 0 && last->from == from && last->n == n)
         return;
-    if (t->changed.n == CHANGED_MAX || n == dir_words(t) ||
-        !vec_reserve(&t->changed, t->changed.n + 1, sizeof(*c)))
+    if (t->changed.n == CHANGED_MAX || n == dir_words(t))
         t->all_changed = true;
     else
-        ((struct changed *)t->changed.v)[t->changed.n++] = (struct changed){from, n};
+        *vec_push(&t->changed) = (struct changed){from, n};
 }
 
 // --- trees ---
@@ -140,13 +139,12 @@ static bool range_dedupe(struct poptrie *t, struct changed c, bool page[PAGES])
 
 bool poptrie_dedupe(struct poptrie *t)
 {
-    const struct changed *c = t->changed.v;
     bool any = false, page[PAGES] = {false};
 
     if (t->all_changed)
         any = range_dedupe(t, (struct changed){0, dir_words(t)}, page);
     for (size_t i = 0; !t->all_changed && i < t->changed.n; i++)
-        any |= range_dedupe(t, c[i], page);
+        any |= range_dedupe(t, t->changed.item[i], page);
     for (unsigned p = 0; (t->all_changed || t->changed.n > 0) && p < PAGES; p++)
         if (page[p])
             any |= page_dedupe(t, p);

@@ -61,7 +61,7 @@ static void edit_ancestors(struct poptrie *t, const struct tree_change *c, const
         struct kid *parent;
         unsigned depth;
 
-        if (t->txn.error != 0 || (word == was && !word_is_ref(word)))
+        if (t->txn.full || (word == was && !word_is_ref(word)))
             return;
         if (i == 0) {
             txn_stage(t, &t->outside, 1, word);

@@ -219,7 +219,7 @@ void table_group_leave(struct poptrie *t)
     if (t->group->tables > 0)
         directory_empty(t);
     share_forget(t);
-    free(t->changed.v);
+    vec_free(&t->changed);
 }
 
 static bool is_zero(const uint32_t *words, size_t n)
@@ -253,29 +253,24 @@ void poptrie_trim(struct poptrie *t)
 
 // --- garbage ---
 
-bool table_group_garbage_reserve(struct table_group *g, size_t more)
+static void garbage_grow(struct table_group *g)
 {
-    size_t need = g->garbage_n + more, cap = g->garbage_cap == 0 ? 1024 : g->garbage_cap;
-    struct garbage *ring;
+    size_t cap = g->garbage_cap == 0 ? 1024 : 2 * g->garbage_cap;
+    struct garbage *ring = malloc(cap * sizeof(*ring));
 
-    if (need <= g->garbage_cap)
-        return true;
-    while (cap < need)
-        cap *= 2;
-    ring = malloc(cap * sizeof(*ring));
-    if (ring == NULL)
-        return false;
+    bug_on(!ring);
     for (size_t i = 0; i < g->garbage_n; i++)
         ring[i] = g->garbage[(g->garbage_head + i) % g->garbage_cap];
     free(g->garbage);
     g->garbage = ring;
     g->garbage_cap = cap;
     g->garbage_head = 0;
-    return true;
 }
 
 void table_group_retire(struct table_group *g, uint32_t ref)
 {
+    if (g->garbage_n == g->garbage_cap)
+        garbage_grow(g);
     g->garbage[(g->garbage_head + g->garbage_n++) % g->garbage_cap] =
         (struct garbage){ref, g->epoch};
     if ((ref & GARBAGE_PAGE) != 0)

@@ -30,17 +30,15 @@ void image_txn(struct poptrie *t)
 {
     const struct poptrie_watch *w = &t->group->watch;
     const struct pool *blocks = &t->group->blocks;
-    const uint32_t *fresh = t->txn.fresh.v;
-    const struct store *s = t->txn.stores.v;
 
     if (w->begins == NULL)
         return;
     w->begins(w->ctx);
-    for (size_t i = 0; i < t->txn.fresh.n; i++)
-        w->adds_block(w->ctx, pool_at(blocks, word_ref(fresh[i])),
-                      pool_block_bytes(blocks, word_ref(fresh[i])));
-    for (size_t i = 0; i < t->txn.stores.n; i++)
-        w->changes_words(w->ctx, t, s[i].loc, s[i].n * sizeof(*s[i].loc));
+    vec_foreach (&t->txn.fresh, word)
+        w->adds_block(w->ctx, pool_at(blocks, word_ref(*word)),
+                      pool_block_bytes(blocks, word_ref(*word)));
+    vec_foreach (&t->txn.stores, s)
+        w->changes_words(w->ctx, t, s->loc, s->n * sizeof(*s->loc));
 }
 
 void image_commit(struct poptrie *t)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel.c - selects the kernel of bulk lookups
 //
-// One pointer for the process. It starts at functions that select the best kernel and continue with
-// it, so no initialization is needed.
+// One pointer for the process. The first table selects the best kernel, unless one was set before.
 #include "base/cpu.h"
 #include "base/gather.h"
 #include "poptrie/poptrie_priv.h"
@@ -12,20 +11,8 @@
 #define FEW 4u // fewer addresses are looked up one by one: a vector's gathers cost the same for one
                // lane
 
-static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
-                       unsigned n);
-static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
-                       unsigned n);
-
-static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be,
-                            uint32_t *value, unsigned n);
-
-static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],
-                            uint32_t *value, unsigned n);
-
-static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6, boot_find4_each,
-                                          boot_find6_each, NULL};
-static const struct kernel *current = &kernel_boot;
+static const struct kernel *current = &poptrie_kernel_scalar;
+static bool chosen;
 struct poptrie poptrie_nothing;
 
 static const struct kernel *kernel_now(void)
@@ -33,48 +20,26 @@ static const struct kernel *kernel_now(void)
     return __atomic_load_n(&current, __ATOMIC_RELAXED);
 }
 
+static const struct {
+    const struct kernel *kernel; // NULL: of another architecture
+    unsigned bits;
+    enum cpu_simd simd;
+} kernels[POPTRIE_KERNELS] = {
+    [POPTRIE_KERNEL_SCALAR] = {&poptrie_kernel_scalar, 0, CPU_SCALAR},
+#ifdef __aarch64__
+    [POPTRIE_KERNEL_NEON] = {&poptrie_kernel_neon, 128, CPU_SCALAR},
+#endif
+#ifdef POPTRIE_X86
+    [POPTRIE_KERNEL_AVX2] = {&poptrie_kernel_avx2, 256, CPU_AVX2},
+    [POPTRIE_KERNEL_AVX512] = {&poptrie_kernel_avx512, 512, CPU_AVX512},
+    [POPTRIE_KERNEL_AVX512_VPOPCNT] = {&poptrie_kernel_avx512_vpopcnt, 512, CPU_AVX512_VPOPCNT},
+    [POPTRIE_KERNEL_AVX512_LOADS] = {&poptrie_kernel_avx512_loads, 512, CPU_AVX512_VPOPCNT},
+#endif
+};
+
 static bool kernel_runs(enum poptrie_kernel k, unsigned bits)
 {
-#ifdef POPTRIE_X86
-    switch (k) {
-    case POPTRIE_KERNEL_AVX2:
-        return bits >= 256 && cpu_runs(CPU_AVX2);
-    case POPTRIE_KERNEL_AVX512:
-        return bits >= 512 && cpu_runs(CPU_AVX512);
-    case POPTRIE_KERNEL_AVX512_VPOPCNT:
-    case POPTRIE_KERNEL_AVX512_LOADS:
-        return bits >= 512 && cpu_runs(CPU_AVX512_VPOPCNT);
-    default:
-        break;
-    }
-#endif
-#ifdef __aarch64__
-    if (k == POPTRIE_KERNEL_NEON)
-        return bits >= 128;
-#endif
-    return k == POPTRIE_KERNEL_SCALAR;
-}
-
-static const struct kernel *kernel_of(enum poptrie_kernel k)
-{
-    switch (k) {
-#ifdef POPTRIE_X86
-    case POPTRIE_KERNEL_AVX2:
-        return &poptrie_kernel_avx2;
-    case POPTRIE_KERNEL_AVX512:
-        return &poptrie_kernel_avx512;
-    case POPTRIE_KERNEL_AVX512_VPOPCNT:
-        return &poptrie_kernel_avx512_vpopcnt;
-    case POPTRIE_KERNEL_AVX512_LOADS:
-        return &poptrie_kernel_avx512_loads;
-#endif
-#ifdef __aarch64__
-    case POPTRIE_KERNEL_NEON:
-        return &poptrie_kernel_neon;
-#endif
-    default:
-        return &poptrie_kernel_scalar;
-    }
+    return kernels[k].kernel && bits >= kernels[k].bits && cpu_runs(kernels[k].simd);
 }
 
 int poptrie_set_kernel(enum poptrie_kernel k, unsigned max_simd_bits)
@@ -87,42 +52,21 @@ int poptrie_set_kernel(enum poptrie_kernel k, unsigned max_simd_bits)
             k--;
     if (!kernel_runs(k, bits))
         return -ENOTSUP;
-    __atomic_store_n(&current, kernel_of(k), __ATOMIC_RELAXED);
+    __atomic_store_n(&current, kernels[k].kernel, __ATOMIC_RELAXED);
+    __atomic_store_n(&chosen, true, __ATOMIC_RELAXED);
     return 0;
+}
+
+void poptrie_choose_kernel(void)
+{
+    if (!__atomic_load_n(&chosen, __ATOMIC_RELAXED))
+        poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
 }
 
 const char *poptrie_kernel_name(void)
 {
-    if (kernel_now() == &kernel_boot)
-        poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
+    poptrie_choose_kernel();
     return kernel_now()->name;
-}
-
-static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
-{
-    poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
-    kernel_now()->find4(t, dst_be, value, n);
-}
-
-static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
-                       unsigned n)
-{
-    poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
-    kernel_now()->find6(t, dst, value, n);
-}
-
-static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be,
-                            uint32_t *value, unsigned n)
-{
-    poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
-    kernel_now()->find4_each(each, dst_be, value, n);
-}
-
-static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],
-                            uint32_t *value, unsigned n)
-{
-    poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
-    kernel_now()->find6_each(each, dst, value, n);
 }
 
 void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,

@@ -182,48 +182,31 @@ static void avx2_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t
     }
 }
 
-// Reads the directory's words of n addresses (1..64); false: the tables have several arenas.
-INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *word,
-                        unsigned n)
-{
-    const uint32_t *at[EACH4];
-    const uint8_t *arena = each[0]->arena;
-    uintptr_t differ = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        at[i] = page_word(each[i], __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS), PAGE4_BITS);
-        __builtin_prefetch(at[i]);
-        differ |= (uintptr_t)each[i]->arena ^ (uintptr_t)arena;
-    }
-    if (differ != 0)
-        return false;
-    for (unsigned i = 0; i < n; i++) {
-        word[i] = word_load(at[i]);
-        __builtin_prefetch(block_at(arena, word[i] & -(word[i] / WORD_REF)));
-    }
-    return true;
-}
-
-// The same; also finds the tables, which all use the pages of the first.
-INLINE bool words4_of(const void *const *of, const uint16_t *which, const struct poptrie **each,
-                      const uint32_t *dst_be, uint32_t *word, unsigned n)
+// Reads the directory's words of n addresses (1..64), with the pages of the first table; false: the
+// tables have several arenas. The tables are in each[]; if `of` is not NULL, it stores them there.
+INLINE bool words4_several(const void *const *of, const uint16_t *which,
+                           const struct poptrie **each, const uint32_t *dst_be, uint32_t *word,
+                           unsigned n)
 {
     const uint32_t *at[EACH4];
     const struct poptrie *first =
-        *(const struct poptrie *const *)__atomic_load_n(&of[which[0]], __ATOMIC_ACQUIRE);
+        of ? *(const struct poptrie *const *)__atomic_load_n(&of[which[0]], __ATOMIC_ACQUIRE)
+           : each[0];
     const uint8_t *arena = first->arena;
     const uint32_t *pages = first->pages;
     uintptr_t differ = !arena;
 
     for (unsigned i = 0; i < n; i++) {
         const struct poptrie *t =
-            *(const struct poptrie *const *)__atomic_load_n(&of[which[i]], __ATOMIC_ACQUIRE);
+            of ? *(const struct poptrie *const *)__atomic_load_n(&of[which[i]], __ATOMIC_ACQUIRE)
+               : each[i];
         const uint32_t *w =
             page_word_of(t, pages, __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS), PAGE4_BITS);
         differ |= (uintptr_t)t->arena ^ (uintptr_t)arena;
         __builtin_prefetch(w);
         at[i] = w;
-        each[i] = t;
+        if (of)
+            each[i] = t;
     }
     if (differ != 0)
         return false;
@@ -258,7 +241,7 @@ static void avx2_find4_each(const struct poptrie *const *each, const uint32_t *d
 
     for (unsigned some; n > 0; n -= some, each += some, dst_be += some, value += some) {
         some = n < EACH4 ? n : EACH4;
-        if (words4_each(each, dst_be, word, some))
+        if (words4_several(NULL, NULL, (const struct poptrie **)each, dst_be, word, some))
             avx2_answer4_each(each, word, dst_be, value, some);
         else
             poptrie_find4_each_scalar(each, dst_be, value, some);
@@ -270,7 +253,7 @@ static bool avx2_find4_of(const void *const *of, const uint16_t *which, const st
 {
     uint32_t word[EACH4];
 
-    if (!words4_of(of, which, each, dst_be, word, n))
+    if (!words4_several(of, which, each, dst_be, word, n))
         return false;
     avx2_answer4_each(each, word, dst_be, value, n);
     return true;

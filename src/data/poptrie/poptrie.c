@@ -131,6 +131,7 @@ struct poptrie *poptrie_new(const struct poptrie_config *cfg)
         errno = EINVAL;
         return NULL;
     }
+    poptrie_choose_kernel();
     own.max_bytes = max;
     if (cfg->map == NULL) {
         own.map = map_huge;
@@ -228,25 +229,27 @@ static int change_done(struct poptrie *t, struct tree_change *c, const uint64_t 
         t->updates++;
     } else {
         tree_undo(&t->nodes, c);
-        t->refused++;
     }
     return rc;
 }
 
-static int route_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value,
-                     uint16_t *was)
+int poptrie_swap(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value, uint32_t *was)
 {
+    bool adds = value != POPTRIE_NONE;
     struct tree_change c;
+    uint16_t former;
     uint64_t k[2];
     int rc;
 
     if (len > t->geo.key_bits)
         return -EINVAL;
-    if (value == POPTRIE_NONE || value > POPTRIE_VALUE_MAX)
+    if (value > POPTRIE_VALUE_MAX)
         return -ERANGE;
-    rc = tree_ready(t, t->routes + 1);
+    if (!adds && (len == 0 ? t->default_value == POPTRIE_NONE : !t->has_tree))
+        return -ENOENT;
+    rc = adds ? tree_ready(t, t->routes + 1) : 0;
     if (rc == 0 && len == 0) {
-        *was = (uint16_t)t->default_value;
+        *was = t->default_value;
         default_set(t, value);
         return 0;
     }
@@ -254,73 +257,33 @@ static int route_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32
     if (rc == 0)
         rc = slots_separate(t, k, len);
     if (rc == 0)
-        rc = tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, was);
-    if (rc != 0) {
-        t->refused++;
+        rc = adds ? tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, &former)
+                  : tree_del(&t->nodes, &t->root, t->geo, k, len, &c, &former);
+    if (rc != 0)
         return rc;
-    }
     txn_begin(t, false);
-    edit_route(t, &c, k, len, *was, value);
+    edit_route(t, &c, k, len, former, value);
     rc = change_done(t, &c, k, len, txn_finish(t));
-    t->routes += rc == 0 && *was == 0;
-    return rc;
-}
-
-static int route_del(struct poptrie *t, const uint8_t *key, unsigned len, uint16_t *was)
-{
-    struct tree_change c;
-    uint64_t k[2];
-    int rc;
-
-    if (len > t->geo.key_bits)
-        return -EINVAL;
-    if (len == 0) {
-        if (t->default_value == POPTRIE_NONE)
-            return -ENOENT;
-        *was = (uint16_t)t->default_value;
-        default_set(t, POPTRIE_NONE);
-        return 0;
-    }
-    if (!t->has_tree)
-        return -ENOENT;
-    key_load(t, key, len, k);
-    rc = slots_separate(t, k, len);
-    if (rc == 0)
-        rc = tree_del(&t->nodes, &t->root, t->geo, k, len, &c, was);
-    if (rc != 0) {
-        t->refused += rc != -ENOENT;
+    if (rc != 0)
         return rc;
-    }
-    txn_begin(t, false);
-    edit_route(t, &c, k, len, *was, 0);
-    rc = change_done(t, &c, k, len, txn_finish(t));
-    t->routes -= rc == 0;
-    return rc;
-}
-
-int poptrie_swap(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value, uint32_t *was)
-{
-    uint16_t former = 0;
-    int rc = value == POPTRIE_NONE ? route_del(t, key, len, &former)
-                                   : route_add(t, key, len, value, &former);
-
-    if (rc == 0)
-        *was = former;
-    return rc;
+    t->routes += adds && former == 0;
+    t->routes -= !adds;
+    *was = former;
+    return 0;
 }
 
 int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value)
 {
-    uint16_t was;
+    uint32_t was;
 
-    return route_add(t, key, len, value, &was);
+    return value == POPTRIE_NONE ? -ERANGE : poptrie_swap(t, key, len, value, &was);
 }
 
 int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
 {
-    uint16_t was;
+    uint32_t was;
 
-    return route_del(t, key, len, &was);
+    return poptrie_swap(t, key, len, POPTRIE_NONE, &was);
 }
 
 // Adds the routes to the tree of *root; returns the default route in *def.
@@ -379,10 +342,8 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
     old = t->root;
     if (rc == 0)
         rc = tree_init(&t->nodes, &root);
-    if (rc != 0) {
-        t->refused++;
+    if (rc != 0)
         return rc;
-    }
     rc = grow_tree(t, &root, r, n, &routes, &def);
     if (rc == 0) {
         t->root = root;
@@ -397,7 +358,6 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
     if (rc != 0) {
         t->root = old;
         tree_free(&t->nodes, root);
-        t->refused++;
         return rc;
     }
     share_forget(t);

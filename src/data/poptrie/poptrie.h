@@ -68,10 +68,7 @@ struct poptrie_stats {
     uint64_t bytes_reserved;
     uint64_t garbage_bytes; // of the group: retired, waiting for poptrie_reclaim
     uint64_t writer_bytes;  // the writer's copy of the routes, and its lists
-    uint64_t depth[32];     // stored prefixes by number of nodes on their path (0 = directory only)
     uint64_t updates;       // successful add/del since the table was made
-    uint64_t rebuilt;       // nodes built by them
-    uint64_t refused;       // add/del/load that failed for lack of memory
 };
 
 // NULL with errno: EINVAL (key_bits, max_bytes, copies, places), ENOSPC (no place left in the
@@ -119,9 +116,6 @@ void poptrie_reclaim(struct poptrie *t, uint64_t epoch);
 
 // Checks all invariants (P1.. in poptrie.c); 0, or -EINVAL with a sentence in why[0..n).
 int poptrie_check(const struct poptrie *t, char *why, size_t n);
-// Walks everything: milliseconds on a full table.
-void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s);
-// The same without `depth` (left 0), fast.
 void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s);
 
 // --- reader: any thread, wait-free, during any writer call ---
@@ -196,8 +190,8 @@ enum poptrie_kernel {
 };
 
 // max_simd_bits limits AUTO's choice and refuses wider kernels (0 = no limit; DPDK's max SIMD bit
-// width fits here). -ENOTSUP if this CPU or the limit rules the kernel out. Until the first call
-// the best kernel of the CPU is used. AUTO measures for 0.1 ms, once.
+// width fits here). -ENOTSUP if this CPU or the limit rules the kernel out. Without a call, the
+// first table selects the best kernel of the CPU. AUTO measures for 0.1 ms, once.
 int poptrie_set_kernel(enum poptrie_kernel k, unsigned max_simd_bits);
 const char *poptrie_kernel_name(void);
 

@@ -113,7 +113,7 @@ static uint64_t shared_bytes(unsigned k)
 {
     struct poptrie_stats s;
 
-    poptrie_stats(table[k], &s);
+    poptrie_usage(table[k], &s);
     return s.shared_bytes;
 }
 

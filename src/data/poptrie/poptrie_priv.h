@@ -12,6 +12,7 @@
 #define POPTRIE_POPTRIE_PRIV_H
 
 #include "base/touched.h"
+#include "base/vec.h"
 #include "poptrie/image.h"
 #include "poptrie/layout.h"
 #include "poptrie/poptrie.h"
@@ -42,19 +43,18 @@ struct store { // words to publish: loc[0..n) = word
     uint32_t n, word;
 };
 
-struct vec {
-    void *v;
-    size_t n, cap;
+struct undo { // former content of the writer's memory
+    uint32_t *loc, old;
 };
 
 // One change: new blocks, retired blocks, stores (txn.c).
 struct txn {
-    struct vec undo;   // struct undo: modified memory of the writer
-    struct vec fresh;  // uint32_t: words of new blocks
-    struct vec dead;   // uint32_t: words of blocks to retire
-    struct vec stores; // struct store
-    bool whole_tree;   // a load: failure discards the whole new tree, so no undo in it
-    int error;         // the first one
+    VEC(struct undo) undo;
+    VEC(uint32_t) fresh; // words of new blocks
+    VEC(uint32_t) dead;  // words of blocks to retire
+    VEC(struct store) stores;
+    bool whole_tree; // a load: failure discards the whole new tree, so no undo in it
+    bool full;       // a block found no room
 };
 
 // Memory reachable by a table's readers.
@@ -120,11 +120,11 @@ struct poptrie {
     struct txn txn;
     // a bit per slot: another table may have the same tree; NULL: none
     uint64_t *maybe_shared;
-    struct vec changed; // struct changed, if there are other tables
+    VEC(struct changed) changed; // if there are other tables
     uint64_t dir_touched[TOUCHED_WORDS(DIR6_WORDS * sizeof(uint32_t))]; // pages of `dir`
     uint64_t marks_touched; // pages of `maybe_shared`
     bool all_changed;   // too many for `changed`
-    uint64_t updates, rebuilt, refused;
+    uint64_t updates, rebuilt;
 } __attribute__((aligned(64)));
 
 static inline unsigned value_bits(uint32_t v)
@@ -228,8 +228,7 @@ void table_group_leave(struct poptrie *t);
 // worthwhile.
 void table_group_grow(struct poptrie *t, uint64_t routes);
 void table_group_free(struct table_group *g); // when it has no tables left
-bool table_group_garbage_reserve(struct table_group *g, size_t more);
-void table_group_retire(struct table_group *g, uint32_t ref); // after table_group_garbage_reserve
+void table_group_retire(struct table_group *g, uint32_t ref);
 // returns the table to its own pages for these words of the directory
 void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n);
 // lets both tables read one page p, which is equal in both; false: no page is free
@@ -263,7 +262,6 @@ static inline const uint32_t *page_word(const struct poptrie *t, uint32_t slot, 
 
 // --- txn.c: a change, all or nothing ---
 
-bool vec_reserve(struct vec *v, size_t n, size_t size); // room for n elements of `size` bytes
 uint64_t txn_bytes(const struct txn *x);                // of its lists
 
 void txn_begin(struct poptrie *t, bool whole_tree);
@@ -331,6 +329,8 @@ void edit_everything(struct poptrie *t);                   // after a load: all 
 void edit_retire_tree(struct poptrie *t, struct kid root); // the blocks of a replaced tree
 
 // --- kernels ---
+
+void poptrie_choose_kernel(void); // unless one was set
 
 struct kernel {
     const char *name;

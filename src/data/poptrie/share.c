@@ -69,7 +69,7 @@ static uint32_t tree_copy(struct poptrie *t, uint32_t w)
     uint32_t word, *slot;
     uint8_t *block;
 
-    if (!word_is_ref(w) || t->txn.error != 0)
+    if (!word_is_ref(w) || t->txn.full)
         return w;
     bytes = pool_block_bytes(&t->group->blocks, word_ref(w));
     block = txn_block(t, bytes, word_code(w), &word);
@@ -136,7 +136,7 @@ static int slot_separate(struct poptrie *t, uint32_t slot)
     if (n == 0)
         tree_retire(t, t->dir[slot]);
     word = tree_copy(t, t->dir[slot]);
-    if (t->txn.error == 0)
+    if (!t->txn.full)
         entry_set_words(t, entry_of(t, slot), word);
     txn_stage(t, &t->dir[slot], 1, word);
     rc = txn_finish(t);
@@ -239,7 +239,6 @@ void share_retire_all(struct poptrie *t)
     share_count_leaving(t, true);
     txn_begin(t, true);
     edit_retire_tree(t, t->root);
-    // No memory for the list of garbage: the arena loses the blocks, nothing worse.
-    if (txn_finish(t) == 0)
-        table_group_page_leave(t, t->dir, dir_words(t));
+    txn_finish(t);
+    table_group_page_leave(t, t->dir, dir_words(t));
 }

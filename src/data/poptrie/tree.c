@@ -31,50 +31,56 @@ static uint32_t node_make(struct pool *p, const uint64_t key[2], unsigned depth,
     return ref;
 }
 
-// Copies n[0..len), leaving a hole at (skip < 0) or leaving out (skip > 0) element `at`.
-#define COPY_WITH_HOLE(to, from, len, at)                                                          \
-    (memcpy((to), (from), (at) * sizeof(*(to))),                                                   \
-     memcpy((to) + (at) + 1, (from) + (at), ((len) - (at)) * sizeof(*(to))))
-#define COPY_LEAVING_OUT(to, from, len, at)                                                        \
-    (memcpy((to), (from), (at) * sizeof(*(to))),                                                   \
-     memcpy((to) + (at), (from) + (at) + 1, ((len) - (at)-1) * sizeof(*(to))))
+// Copies n elements: with a hole at `at` (more 1), without the element there (-1), or all (0).
+static void copy_around(void *to, const void *from, size_t n, size_t at, int more, size_t size)
+{
+    size_t rest = at + (more < 0);
+
+    memcpy(to, from, at * size);
+    memcpy((char *)to + (at + (more > 0)) * size, (const char *)from + rest * size,
+           (n - rest) * size);
+}
+
+// Copies a node with room for one more or one less child or value, at that place; NULL: no memory.
+static struct node *node_copy(struct pool *p, const struct node *o, unsigned kid, int kids,
+                              unsigned value, int values, struct tree_change *c, uint32_t *ref)
+{
+    struct node *n;
+
+    *ref = node_make(p, o->key, o->depth, (unsigned)(o->n_kids + kids),
+                     (unsigned)(o->n_values + values), c);
+    if (*ref == 0)
+        return NULL;
+    n = node_at(p, *ref);
+    n->kids = o->kids;
+    memcpy(n->routes, o->routes, sizeof(n->routes));
+    copy_around(node_kids(n), node_kids(o), o->n_kids, kid, kids, sizeof(struct kid));
+    copy_around(node_values(n), node_values(o), o->n_values, value, values, sizeof(uint16_t));
+    return n;
+}
 
 static uint32_t node_with_route(struct pool *p, const struct node *o, unsigned idx, uint16_t v,
                                 struct tree_change *c)
 {
-    bool has = node_has_route(o, idx);
     unsigned at = node_rank(o, idx);
-    uint32_t ref = node_make(p, o->key, o->depth, o->n_kids, o->n_values + !has, c);
-    struct node *n = node_at(p, ref);
+    uint32_t ref;
+    struct node *n = node_copy(p, o, 0, 0, at, !node_has_route(o, idx), c, &ref);
 
-    if (ref == 0)
-        return 0;
-    n->kids = o->kids;
-    memcpy(n->routes, o->routes, sizeof(n->routes));
-    n->routes[idx >> 6] |= (uint64_t)1 << (idx & 63);
-    memcpy(node_kids(n), node_kids(o), o->n_kids * sizeof(struct kid));
-    if (has)
-        memcpy(node_values(n), node_values(o), o->n_values * sizeof(uint16_t));
-    else
-        COPY_WITH_HOLE(node_values(n), node_values(o), o->n_values, at);
-    node_values(n)[at] = v;
+    if (n != NULL) {
+        n->routes[idx >> 6] |= (uint64_t)1 << (idx & 63);
+        node_values(n)[at] = v;
+    }
     return ref;
 }
 
 static uint32_t node_without_route(struct pool *p, const struct node *o, unsigned idx,
                                    struct tree_change *c)
 {
-    unsigned at = node_rank(o, idx);
-    uint32_t ref = node_make(p, o->key, o->depth, o->n_kids, o->n_values - 1, c);
-    struct node *n = node_at(p, ref);
+    uint32_t ref;
+    struct node *n = node_copy(p, o, 0, 0, node_rank(o, idx), -1, c, &ref);
 
-    if (ref == 0)
-        return 0;
-    n->kids = o->kids;
-    memcpy(n->routes, o->routes, sizeof(n->routes));
-    n->routes[idx >> 6] &= ~((uint64_t)1 << (idx & 63));
-    memcpy(node_kids(n), node_kids(o), o->n_kids * sizeof(struct kid));
-    COPY_LEAVING_OUT(node_values(n), node_values(o), o->n_values, at);
+    if (n != NULL)
+        n->routes[idx >> 6] &= ~((uint64_t)1 << (idx & 63));
     return ref;
 }
 
@@ -82,32 +88,24 @@ static uint32_t node_with_kid(struct pool *p, const struct node *o, unsigned b, 
                               struct tree_change *c)
 {
     unsigned at = node_kid(o, b) - node_kids(o);
-    uint32_t ref = node_make(p, o->key, o->depth, o->n_kids + 1, o->n_values, c);
-    struct node *n = node_at(p, ref);
+    uint32_t ref;
+    struct node *n = node_copy(p, o, at, 1, 0, 0, c, &ref);
 
-    if (ref == 0)
-        return 0;
-    n->kids = o->kids | (uint64_t)1 << b;
-    memcpy(n->routes, o->routes, sizeof(n->routes));
-    COPY_WITH_HOLE(node_kids(n), node_kids(o), o->n_kids, at);
-    node_kids(n)[at] = kid;
-    memcpy(node_values(n), node_values(o), o->n_values * sizeof(uint16_t));
+    if (n != NULL) {
+        n->kids |= (uint64_t)1 << b;
+        node_kids(n)[at] = kid;
+    }
     return ref;
 }
 
 static uint32_t node_without_kid(struct pool *p, const struct node *o, unsigned b,
                                  struct tree_change *c)
 {
-    unsigned at = node_kid(o, b) - node_kids(o);
-    uint32_t ref = node_make(p, o->key, o->depth, o->n_kids - 1, o->n_values, c);
-    struct node *n = node_at(p, ref);
+    uint32_t ref;
+    struct node *n = node_copy(p, o, node_kid(o, b) - node_kids(o), -1, 0, 0, c, &ref);
 
-    if (ref == 0)
-        return 0;
-    n->kids = o->kids & ~((uint64_t)1 << b);
-    memcpy(n->routes, o->routes, sizeof(n->routes));
-    COPY_LEAVING_OUT(node_kids(n), node_kids(o), o->n_kids, at);
-    memcpy(node_values(n), node_values(o), o->n_values * sizeof(uint16_t));
+    if (n != NULL)
+        n->kids &= ~((uint64_t)1 << b);
     return ref;
 }
 

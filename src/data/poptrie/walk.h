@@ -101,14 +101,18 @@ static inline uint32_t wide_leaf(const uint8_t *arena, uint32_t w, unsigned c)
     return leaf_load(p + WIDE_HEAD_BYTES, c * width, width);
 }
 
-// Walks from word w at depth `depth` (0..63) of the address hi:lo to its leaf.
-static inline uint32_t walk_nodes(const uint8_t *arena, uint32_t w, uint64_t hi, uint64_t lo,
-                                  unsigned depth)
+// Walks from word w at depth `depth` (0..63) of the address hi:lo to its leaf. Calls visit, unless
+// it is NULL, for the word and the depth in its half of the address of each block.
+static inline __attribute__((always_inline)) uint32_t
+walk_visit(const uint8_t *arena, uint32_t w, uint64_t hi, uint64_t lo, unsigned depth,
+           void (*visit)(void *ctx, uint32_t w, unsigned depth), void *ctx)
 {
     while (word_is_ref(w)) {
         unsigned c = hi << depth >> 58;
         uint32_t leaf;
 
+        if (visit != NULL)
+            visit(ctx, w, depth);
         switch (word_code(w)) {
         case CODE_SKIP: {
             const struct skip *s = (const void *)block_at(arena, w);
@@ -139,6 +143,12 @@ static inline uint32_t walk_nodes(const uint8_t *arena, uint32_t w, uint64_t hi,
         }
     }
     return w;
+}
+
+static inline uint32_t walk_nodes(const uint8_t *arena, uint32_t w, uint64_t hi, uint64_t lo,
+                                  unsigned depth)
+{
+    return walk_visit(arena, w, hi, lo, depth, NULL, NULL);
 }
 
 // top: the first FLOOR_BITS bits of the address. Partner: floor_refresh.

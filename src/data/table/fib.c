@@ -25,17 +25,12 @@ const char *fib_engine_name(enum fib_engine e)
     return name[e];
 }
 
-static void none_find4(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+static void none_find(const struct fib *f, const void *dst, uint32_t *nexthop, unsigned n)
 {
     memset(nexthop, 0, n * sizeof *nexthop);
 }
 
-static void none_find6(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
-{
-    memset(nexthop, 0, n * sizeof *nexthop);
-}
-
-static const struct fib_ops none_ops = {.find4_bulk = none_find4, .find6_bulk = none_find6};
+static const struct fib_ops none_ops = {.find_bulk = none_find};
 static const struct fib none[2] = {
     {.first = &poptrie_nothing, .ops = &none_ops, .family = IP4},
     {.first = &poptrie_nothing, .ops = &none_ops, .family = IP6}};
@@ -70,7 +65,7 @@ void fib_free(struct fib *f)
         f->ops->free(f);
 }
 
-int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
+static int change_route(struct fib *f, const struct prefix *p, uint32_t nexthop)
 {
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(p->family != f->family);
@@ -79,13 +74,14 @@ int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
     return r;
 }
 
+int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
+{
+    return nexthop ? change_route(f, p, nexthop) : -ERANGE;
+}
+
 int fib_del(struct fib *f, const struct prefix *p)
 {
-    thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(p->family != f->family);
-    int r = f->ops->del(f, p);
-    f->changed |= !r;
-    return r;
+    return change_route(f, p, 0);
 }
 
 uint32_t fib_get(const struct fib *f, const struct prefix *p)
@@ -197,10 +193,7 @@ uint32_t fib_find(const struct fib *f, const struct ip_addr *dst)
             f->family == IP4 ? poptrie_find4(f->trie, dst->ip4) : poptrie_find6(f->trie, dst->b);
         return hop_of(f, nexthop);
     }
-    if (f->family == IP4)
-        f->ops->find4_bulk(f, &dst->ip4, &nexthop, 1);
-    else
-        f->ops->find6_bulk(f, &dst->b, &nexthop, 1);
+    f->ops->find_bulk(f, dst->b, &nexthop, 1);
     return nexthop;
 }
 
@@ -243,7 +236,7 @@ void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, un
         poptrie_find4_bulk(f->trie, dst, nexthop, n);
         hops_bulk(f, nexthop, n);
     } else {
-        f->ops->find4_bulk(f, dst, nexthop, n);
+        f->ops->find_bulk(f, dst, nexthop, n);
     }
 }
 
@@ -253,7 +246,7 @@ void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nex
         poptrie_find6_bulk(f->trie, dst, nexthop, n);
         hops_bulk(f, nexthop, n);
     } else {
-        f->ops->find6_bulk(f, dst, nexthop, n);
+        f->ops->find_bulk(f, dst, nexthop, n);
     }
 }
 

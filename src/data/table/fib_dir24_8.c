@@ -37,13 +37,14 @@ static int dir24_8_del4(void *table, const struct prefix *p)
     return rte_fib_delete(table, ntohl(p->ip4), p->len);
 }
 
-static void dir24_8_find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+static void dir24_8_find4(void *table, const void *dst, uint32_t *nexthop, unsigned n)
 {
+    const ip4_t *addr = dst;
     uint32_t host[FIB_DPDK_BURST];
     uint64_t found[FIB_DPDK_BURST];
 
     for (unsigned i = 0; i < n; i++)
-        host[i] = ntohl(dst[i]);
+        host[i] = ntohl(addr[i]);
     rte_fib_lookup_bulk(table, host, found, (int)n);
     for (unsigned i = 0; i < n; i++)
         nexthop[i] = (uint32_t)found[i];
@@ -75,7 +76,7 @@ static int dir24_8_del6(void *table, const struct prefix *p)
     return rte_fib6_delete(table, (const void *)p->b, p->len);
 }
 
-static void dir24_8_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+static void dir24_8_find6(void *table, const void *dst, uint32_t *nexthop, unsigned n)
 {
     uint64_t found[FIB_DPDK_BURST];
 
@@ -89,7 +90,7 @@ const struct fib_dpdk_kind fib_dir24_8_kind4 = {.create = dir24_8_create4,
                                                 .destroy = dir24_8_destroy4,
                                                 .add = dir24_8_add4,
                                                 .del = dir24_8_del4,
-                                                .find4 = dir24_8_find4,
+                                                .find = dir24_8_find4,
                                                 .any_change_moves = true,
                                                 .route_bytes = 256};
 
@@ -97,6 +98,6 @@ const struct fib_dpdk_kind fib_dir24_8_kind6 = {.create = dir24_8_create6,
                                                 .destroy = dir24_8_destroy6,
                                                 .add = dir24_8_add6,
                                                 .del = dir24_8_del6,
-                                                .find6 = dir24_8_find6,
+                                                .find = dir24_8_find6,
                                                 .any_change_moves = true,
                                                 .route_bytes = 256};

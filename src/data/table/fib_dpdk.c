@@ -236,10 +236,7 @@ static uint32_t table_answer(const struct fib_dpdk *f, const struct ip_addr *a)
 {
     uint32_t found = 0;
 
-    if (f->fib.family == IP4)
-        f->kind->find4(f->table, &a->ip4, &found, 1);
-    else
-        f->kind->find6(f->table, &a->b, &found, 1);
+    f->kind->find(f->table, a->b, &found, 1);
     return found ? found : f->default_nexthop;
 }
 
@@ -325,13 +322,13 @@ static int update_table(struct fib_dpdk *f, const struct prefix *p, uint32_t nex
 // Restores the previous route, so that a failed change leaves no trace.
 static void restore_route(struct fib_dpdk *f, const struct prefix *p, uint32_t was)
 {
-    if (was) {
-        poptrie_add(f->rib, p->b, p->len, was);
+    uint32_t now;
+
+    poptrie_swap(f->rib, p->b, p->len, was, &now);
+    if (was)
         f->kind->add(f->table, p, was);
-    } else {
-        poptrie_del(f->rib, p->b, p->len);
+    else
         f->kind->del(f->table, p);
-    }
 }
 
 static bool too_many(const struct fib_dpdk *f, uint64_t routes)
@@ -343,29 +340,15 @@ static int fib_dpdk_set(struct fib *fib, const struct prefix *p, uint32_t nextho
 {
     struct fib_dpdk *f = fib_dpdk_of(fib);
     struct poptrie_stats s;
-    uint32_t was = poptrie_get(f->rib, p->b, p->len);
+    uint32_t was;
 
     poptrie_usage(f->rib, &s);
-    if (!was && too_many(f, s.routes + 1))
+    if (nexthop && too_many(f, s.routes + 1) && !poptrie_get(f->rib, p->b, p->len))
         return -E2BIG;
-    int r = poptrie_add(f->rib, p->b, p->len, nexthop);
+    int r = poptrie_swap(f->rib, p->b, p->len, nexthop, &was);
     if (r)
         return r;
     r = update_table(f, p, nexthop);
-    if (r)
-        restore_route(f, p, was);
-    return r;
-}
-
-static int fib_dpdk_del(struct fib *fib, const struct prefix *p)
-{
-    struct fib_dpdk *f = fib_dpdk_of(fib);
-    uint32_t was = poptrie_get(f->rib, p->b, p->len);
-    int r = poptrie_del(f->rib, p->b, p->len);
-
-    if (r)
-        return r;
-    r = update_table(f, p, 0);
     if (r)
         restore_route(f, p, was);
     return r;
@@ -479,28 +462,16 @@ static inline void fill_default(const struct fib_dpdk *f, uint32_t *nexthop, uns
         nexthop[i] = nexthop[i] ? nexthop[i] : other;
 }
 
-static void fib_dpdk_find4_bulk(const struct fib *fib, const ip4_t *dst, uint32_t *nexthop,
-                                unsigned n)
+static void fib_dpdk_find_bulk(const struct fib *fib, const void *dst, uint32_t *nexthop,
+                               unsigned n)
 {
     const struct fib_dpdk *f = fib_dpdk_of(fib);
+    const size_t bytes = f->fib.family == IP4 ? 4 : 16;
     void *table = rcu_load(&f->table);
 
-    for (unsigned k; n; dst += k, nexthop += k, n -= k) {
+    for (unsigned k; n; dst = (const char *)dst + k * bytes, nexthop += k, n -= k) {
         k = n < FIB_DPDK_BURST ? n : FIB_DPDK_BURST;
-        f->kind->find4(table, dst, nexthop, k);
-        fill_default(f, nexthop, k);
-    }
-}
-
-static void fib_dpdk_find6_bulk(const struct fib *fib, const uint8_t (*dst)[16], uint32_t *nexthop,
-                       unsigned n)
-{
-    const struct fib_dpdk *f = fib_dpdk_of(fib);
-    void *table = rcu_load(&f->table);
-
-    for (unsigned k; n; dst += k, nexthop += k, n -= k) {
-        k = n < FIB_DPDK_BURST ? n : FIB_DPDK_BURST;
-        f->kind->find6(table, dst, nexthop, k);
+        f->kind->find(table, dst, nexthop, k);
         fill_default(f, nexthop, k);
     }
 }
@@ -522,15 +493,13 @@ static void fib_dpdk_free(struct fib *fib)
 static const struct fib_ops ops = {
     .free = fib_dpdk_free,
     .set = fib_dpdk_set,
-    .del = fib_dpdk_del,
     .get = fib_dpdk_get,
     .routes = fib_dpdk_routes,
     .load = fib_dpdk_load,
     .publish = fib_dpdk_commit,
     .stats = fib_dpdk_stats,
     .check = fib_dpdk_check,
-    .find4_bulk = fib_dpdk_find4_bulk,
-    .find6_bulk = fib_dpdk_find6_bulk,
+    .find_bulk = fib_dpdk_find_bulk,
 };
 
 struct fib *fib_dpdk_new(uint8_t family, enum fib_engine engine)

@@ -23,9 +23,8 @@ struct fib_dpdk_kind {
     void (*destroy)(void *table);
     int (*add)(void *table, const struct prefix *p, uint32_t nexthop); // insert or replace
     int (*del)(void *table, const struct prefix *p);
-    // n <= FIB_DPDK_BURST; 0 = no route; NULL for the other family
-    void (*find4)(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n);
-    void (*find6)(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
+    // n <= FIB_DPDK_BURST addresses of the family; 0 = no route
+    void (*find)(void *table, const void *dst, uint32_t *nexthop, unsigned n);
     bool any_change_moves; // insertions free groups too, and withdrawals take some
     uint32_t max_routes;  // further routes are refused with -E2BIG; 0 = no limit but memory
     unsigned route_bytes; // DPDK memory per route of capacity, besides the words

@@ -18,8 +18,7 @@ struct poptrie;
 struct fib_ops {
     void (*free)(struct fib *f);
     // writer; on errors, readers see no change
-    int (*set)(struct fib *f, const struct prefix *p, uint32_t nexthop);
-    int (*del)(struct fib *f, const struct prefix *p);
+    int (*set)(struct fib *f, const struct prefix *p, uint32_t nexthop); // 0: deletes
     uint32_t (*get)(const struct fib *f, const struct prefix *p);
     // The writer's copy of the routes, for fib_walk.
     const struct poptrie *(*routes)(const struct fib *f);
@@ -28,10 +27,8 @@ struct fib_ops {
     void (*trim)(struct fib *f); // NULL: nothing to give back, ever
     void (*stats)(const struct fib *f, struct fib_stats *s);
     int (*check)(const struct fib *f, char *why, size_t n);
-    // reader; NULL for the other family
-    void (*find4_bulk)(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
-    void (*find6_bulk)(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop,
-                       unsigned n);
+    // reader; dst: n addresses of the family
+    void (*find_bulk)(const struct fib *f, const void *dst, uint32_t *nexthop, unsigned n);
 };
 
 struct fib {

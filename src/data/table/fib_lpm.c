@@ -45,17 +45,18 @@ static int lpm_del4(void *table, const struct prefix *p)
     return rte_lpm_delete(table, ntohl(p->ip4), p->len);
 }
 
-static void lpm_find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+static void lpm_find4(void *table, const void *dst, uint32_t *nexthop, unsigned n)
 {
+    const ip4_t *addr = dst;
     unsigned i = 0, by_four = rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_128 ? n : 0;
 
     for (; i + 4 <= by_four; i += 4) {
-        uint32_t host[4] __attribute__((aligned(16))) = {ntohl(dst[i]), ntohl(dst[i + 1]),
-                                                         ntohl(dst[i + 2]), ntohl(dst[i + 3])};
+        uint32_t host[4] __attribute__((aligned(16))) = {ntohl(addr[i]), ntohl(addr[i + 1]),
+                                                         ntohl(addr[i + 2]), ntohl(addr[i + 3])};
         rte_lpm_lookupx4(table, *(const xmm_t *)host, nexthop + i, 0);
     }
     for (; i < n; i++)
-        if (rte_lpm_lookup(table, ntohl(dst[i]), &nexthop[i]))
+        if (rte_lpm_lookup(table, ntohl(addr[i]), &nexthop[i]))
             nexthop[i] = 0;
 }
 
@@ -81,7 +82,7 @@ static int lpm_del6(void *table, const struct prefix *p)
     return rte_lpm6_delete(table, (const void *)p->b, p->len);
 }
 
-static void lpm_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+static void lpm_find6(void *table, const void *dst, uint32_t *nexthop, unsigned n)
 {
     int32_t found[FIB_DPDK_BURST];
 
@@ -95,7 +96,7 @@ const struct fib_dpdk_kind fib_lpm_kind4 = {.create = lpm_create4,
                                             .destroy = lpm_destroy4,
                                             .add = lpm_add4,
                                             .del = lpm_del4,
-                                            .find4 = lpm_find4,
+                                            .find = lpm_find4,
                                             .max_routes = MAX_ROUTES4,
                                             .route_bytes = 8};
 
@@ -103,5 +104,5 @@ const struct fib_dpdk_kind fib_lpm_kind6 = {.create = lpm_create6,
                                             .destroy = lpm_destroy6,
                                             .add = lpm_add6,
                                             .del = lpm_del6,
-                                            .find6 = lpm_find6,
+                                            .find = lpm_find6,
                                             .route_bytes = 128};

@@ -256,8 +256,10 @@ static int swap_route(struct fib_poptrie *f, const struct prefix *p, uint32_t ne
     return 0;
 }
 
-static int swap_with_room(struct fib *f, const struct prefix *p, uint32_t nexthop)
+static int fib_poptrie_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
 {
+    if (nexthop >= NEXTHOP_MAX)
+        return -ERANGE;
     pthread_mutex_lock(&lock);
     int r = swap_route(fib_poptrie_of(f), p, nexthop);
     if (r == -ENOSPC) { // waiting may free memory
@@ -266,16 +268,6 @@ static int swap_with_room(struct fib *f, const struct prefix *p, uint32_t nextho
     }
     pthread_mutex_unlock(&lock);
     return r;
-}
-
-static int fib_poptrie_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
-{
-    return !nexthop || nexthop >= NEXTHOP_MAX ? -ERANGE : swap_with_room(f, p, nexthop);
-}
-
-static int fib_poptrie_del(struct fib *f, const struct prefix *p)
-{
-    return swap_with_room(f, p, 0);
 }
 
 static uint32_t fib_poptrie_get(const struct fib *f, const struct prefix *p)
@@ -474,7 +466,6 @@ static void fib_poptrie_free(struct fib *f)
 static const struct fib_ops ops = {
     .free = fib_poptrie_free,
     .set = fib_poptrie_set,
-    .del = fib_poptrie_del,
     .get = fib_poptrie_get,
     .routes = fib_poptrie_trie,
     .load = fib_poptrie_load,

@@ -79,10 +79,11 @@ static void add_route(struct multicast_question *q, const struct rib_vr *v,
 
 static void collect_vr(struct multicast_question *q, const struct rib_vr *v)
 {
+    const struct rib_mroute *r;
     struct rib_link *l;
 
-    for (unsigned i = 0; v->mroutes && i < RIB_MROUTE_BUCKETS; i++)
-        for (const struct rib_mroute *r = v->mroutes->bucket[i]; r; r = r->next)
+    rib_map_each (&v->mroutes, r)
+        for (; r; r = r->next)
             add_route(q, v, r);
     rib_map_each (&v->link, l)
         vec_foreach (&l->group, g) {

@@ -39,14 +39,10 @@ static const char *state_name(const struct neigh *n)
     return n->failed_until_ns ? "failed" : "incomplete";
 }
 
-static void add_neigh(void *ctx, struct neigh *n)
+static void add_neigh(struct neigh_question *q, const struct neigh *n)
 {
-    struct neigh_question *q = ctx;
-    struct neigh_row *row;
+    struct neigh_row *row = vec_push(&q->row);
 
-    if (!neigh_is_ours(n))
-        return;
-    row = vec_push(&q->row);
     memset(row, 0, sizeof *row);
     row->vr = n->vr->id;
     row->addr = n->addr;
@@ -74,8 +70,11 @@ static void neigh_answer(void *arg)
 static void neigh_collect(void *arg)
 {
     struct neigh_question *q = arg;
+    struct neigh *n;
 
-    neigh_each(-1, add_neigh, q);
+    neigh_each (n, -1)
+        if (neigh_is_ours(n))
+            add_neigh(q, n);
     manager_reply(neigh_answer, q);
 }
 
@@ -173,6 +172,7 @@ int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stat
 
 struct audit_question {
     uint16_t vr;
+    bool now; // runs the next audit; else the last report
     void (*done)(void *ctx, const struct rib_audit_report *r);
     void *ctx;
     struct rib_audit_report report;
@@ -196,43 +196,31 @@ static void audit_done(void *ctx, const struct rib_audit_report *r)
     manager_reply(audit_answer, q);
 }
 
-static void audit_begin(void *arg)
+static void audit_ask(void *arg)
 {
     struct audit_question *q = arg;
     struct rib_vr *v = rib_vr_find(q->vr);
 
-    if (v)
+    if (v && q->now)
         rib_audit_ask(v, audit_done, q);
     else
-        audit_done(q, &(struct rib_audit_report){.result = -ENOENT});
-}
-
-static void audit_report(void *arg)
-{
-    struct audit_question *q = arg;
-    struct rib_vr *v = rib_vr_find(q->vr);
-
-    audit_done(q, v ? &v->audit.last : &(struct rib_audit_report){.result = -ENOENT});
-}
-
-static int ask_audit(uint16_t vr, void (*fn)(void *arg),
-                     void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
-{
-    struct audit_question q = {.vr = vr, .done = done, .ctx = ctx};
-
-    return manager_ask(ROLE_RIB_MANAGER, fn, &q, sizeof q);
+        audit_done(q, v ? &v->audit.last : &(struct rib_audit_report){.result = -ENOENT});
 }
 
 int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
                       void *ctx)
 {
-    return ask_audit(vr, audit_begin, done, ctx);
+    struct audit_question q = {.vr = vr, .now = true, .done = done, .ctx = ctx};
+
+    return manager_ask(ROLE_RIB_MANAGER, audit_ask, &q, sizeof q);
 }
 
 int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
                              void *ctx)
 {
-    return ask_audit(vr, audit_report, done, ctx);
+    struct audit_question q = {.vr = vr, .done = done, .ctx = ctx};
+
+    return manager_ask(ROLE_RIB_MANAGER, audit_ask, &q, sizeof q);
 }
 
 // --- length of the prefix that routes an address ---

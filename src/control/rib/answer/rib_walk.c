@@ -33,7 +33,7 @@ struct rib_walk {
     bool in_flight, closed, in_rows; // control's
     bool started, ended;
     int result;
-    struct prefix cursor;
+    struct prefix within, cursor; // walked through; last one
     unsigned n;
     struct rib_row row[ROWS];
 };
@@ -80,7 +80,7 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
     const struct rib_node *n = rib_trie_at(&r->trie, node);
 
     memset(row, 0, offsetof(struct rib_row, hop));
-    rib_trie_prefix(&r->trie, node, &row->prefix);
+    row->prefix = rib_trie_prefix(&r->trie, node);
     row->type = type_of(p, t);
     row->protocol = t->protocol;
     row->metric = t->metric;
@@ -90,13 +90,10 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
     row->nexthop_kind =
         row->nexthop ? nexthop_kind_name(nexthop_word_kind(nexthop_word(nexthop_get(row->nexthop))))
                      : "";
-    if (s->n || p->nhid) {
-        for (unsigned i = 0; i < s->n && row->n_hops < RIB_ROW_HOPS; i++)
-            fill_hop(v, &row->hop[row->n_hops++], p->type, &s->hop[i].key, s->hop[i].neigh);
-    } else {
-        for (unsigned i = 0; i < p->n_hops && row->n_hops < RIB_ROW_HOPS; i++)
-            fill_hop(v, &row->hop[row->n_hops++], p->type, &p->hop[i], NULL);
-    }
+    bool own = !s->n && !p->nhid; // a path whose hops do not decide
+    for (unsigned i = 0; i < (own ? p->n_hops : s->n) && row->n_hops < RIB_ROW_HOPS; i++)
+        fill_hop(v, &row->hop[row->n_hops++], p->type, own ? &p->hop[i] : &s->hop[i].key,
+                 own ? NULL : s->hop[i].neigh);
 }
 
 // Uses the source's route, but `active` is the importer's.
@@ -161,13 +158,10 @@ static uint32_t next_node(struct rib_walk *w, struct rib *r)
 
     if (w->started)
         node = rib_trie_after(&r->trie, &w->cursor);
-    else if (w->q.match == RIB_FROM && !(node = rib_trie_find(&r->trie, &w->q.prefix)))
-        node = rib_trie_after(&r->trie, &w->q.prefix);
     else if (w->q.match != RIB_FROM)
-        node = w->q.match == RIB_LONGER ? rib_trie_first_in(&r->trie, &w->q.prefix)
-                                        : rib_trie_first(&r->trie);
-    if (node && w->q.match == RIB_LONGER && !rib_trie_is_in(&r->trie, node, &w->q.prefix))
-        node = 0;
+        node = rib_trie_first_in(&r->trie, &w->within);
+    else if (!(node = rib_trie_find(&r->trie, &w->q.prefix)))
+        node = rib_trie_after(&r->trie, &w->q.prefix);
     return node;
 }
 
@@ -175,18 +169,14 @@ static void fill_range(struct rib_walk *w, struct rib_vr *v, struct rib *r)
 {
     uint32_t node = next_node(w, r);
 
-    for (unsigned i = 0; node && i < NODES_PER_STEP; i++) {
-        if (!fill_node(w, v, r, node))
+    for (unsigned i = 0; node && rib_trie_is_in(&r->trie, node, &w->within); i++) {
+        if (i == NODES_PER_STEP || w->n == ROWS || !fill_node(w, v, r, node))
             return;
-        rib_trie_prefix(&r->trie, node, &w->cursor);
+        w->cursor = rib_trie_prefix(&r->trie, node);
         w->started = true;
         node = rib_trie_next(&r->trie, node);
-        if (node && w->q.match == RIB_LONGER && !rib_trie_is_in(&r->trie, node, &w->q.prefix))
-            node = 0;
-        if (w->n == ROWS)
-            break;
     }
-    w->ended = !node;
+    w->ended = true;
 }
 
 static void take_chunk(void *arg);
@@ -305,6 +295,7 @@ struct rib_walk *rib_walk_open(const struct rib_query *q,
     w->ctx = ctx;
     prefix_canon(&w->q.prefix);
     w->q.prefix.family = q->family;
+    w->within = q->match == RIB_LONGER ? w->q.prefix : (struct prefix){.family = q->family};
     w->in_flight = true;
     err = mailbox_post(ROLE_RIB_MANAGER, fill_chunk, w);
     if (!err)

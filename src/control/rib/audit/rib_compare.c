@@ -20,20 +20,41 @@
 #define SURPLUS_MAX 64  // prefixes repaired in one go
 #define SAMPLE 16       // a periodic audit looks up one in so many prefixes
 
-// --- fib: sum of its prefixes ---
+// --- fib: sum of its prefixes; blocks: surplus or wrong prefixes of the FIB ---
 
-struct adding {
-    struct rib_audit *a;
-    unsigned n;
+struct piece { // of a walk of the FIB
+    struct rib_vr *v;
+    struct rib *r;
+    unsigned looked, n;
+    struct prefix surplus[SURPLUS_MAX];
 };
 
 static int add_up(void *ctx, const struct prefix *p, uint32_t nexthop)
 {
-    struct adding *s = ctx;
+    struct piece *w = ctx;
+    struct rib_audit *a = &w->v->audit;
 
-    s->a->seen[rib_block_of(p)] += rib_block_term(p, nexthop);
-    s->a->cursor = *p;
-    return ++s->n == PER_WALK;
+    a->seen[rib_block_of(p)] += rib_block_term(p, nexthop);
+    a->cursor = *p;
+    a->now.prefixes++;
+    return ++w->looked == PER_WALK;
+}
+
+static uint32_t installed_nexthop(const struct rib *r, const struct prefix *p)
+{
+    uint32_t node = rib_trie_find(&r->trie, p);
+
+    return node ? rib_trie_at(&r->trie, node)->nexthop : 0;
+}
+
+static int find_surplus(void *ctx, const struct prefix *p, uint32_t nexthop)
+{
+    struct piece *w = ctx;
+
+    w->v->audit.cursor = *p;
+    if (w->v->audit.differs[rib_block_of(p)] && installed_nexthop(w->r, p) != nexthop)
+        w->surplus[w->n++] = *p;
+    return ++w->looked == PER_WALK || w->n == SURPLUS_MAX;
 }
 
 static void sums_begin(struct rib_audit *a)
@@ -44,26 +65,6 @@ static void sums_begin(struct rib_audit *a)
         bug_on(!a->seen || !a->differs);
     }
     memset(a->seen, 0, RIB_BLOCKS * sizeof *a->seen);
-}
-
-static bool slice_fib(struct rib_vr *v, struct rib *r, uint64_t until)
-{
-    struct rib_audit *a = &v->audit;
-    struct adding s;
-
-    if (!a->begun)
-        sums_begin(a);
-    do {
-        s = (struct adding){a, 0};
-        if (!fib_walk(rib_fib(v, r->trie.family), a->begun ? &a->cursor : NULL, add_up, &s)) {
-            a->begun = true;
-            a->now.prefixes += s.n;
-            return false;
-        }
-        a->begun = true;
-        a->now.prefixes += s.n;
-    } while (clock_now_ns() < until);
-    return true;
 }
 
 void rib_compare_sums(struct rib_vr *v, struct rib *r)
@@ -81,32 +82,6 @@ void rib_compare_sums(struct rib_vr *v, struct rib *r)
     a->sample = 0;
 }
 
-// --- blocks: surplus or wrong prefixes of the FIB ---
-
-struct surplus {
-    struct rib_vr *v;
-    struct rib *r;
-    unsigned looked, n;
-    struct prefix prefix[SURPLUS_MAX];
-};
-
-static uint32_t installed_nexthop(const struct rib *r, const struct prefix *p)
-{
-    uint32_t node = rib_trie_find(&r->trie, p);
-
-    return node ? rib_trie_at(&r->trie, node)->nexthop : 0;
-}
-
-static int find_surplus(void *ctx, const struct prefix *p, uint32_t nexthop)
-{
-    struct surplus *s = ctx;
-
-    s->v->audit.cursor = *p;
-    if (s->v->audit.differs[rib_block_of(p)] && installed_nexthop(s->r, p) != nexthop)
-        s->prefix[s->n++] = *p;
-    return ++s->looked == PER_WALK || s->n == SURPLUS_MAX;
-}
-
 static void repair_fib(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t want)
 {
     struct fib *fib = rib_fib(v, r->trie.family);
@@ -117,25 +92,27 @@ static void repair_fib(struct rib_vr *v, struct rib *r, const struct prefix *p, 
     }
 }
 
-static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)
+static bool slice_fib(struct rib_vr *v, struct rib *r, uint64_t until)
 {
     struct rib_audit *a = &v->audit;
-    struct surplus s;
+    bool adds = a->step == AUDIT_FIB;
     int more;
 
+    if (adds && !a->begun)
+        sums_begin(a);
     do {
-        s.v = v;
-        s.r = r;
-        s.looked = s.n = 0;
-        more = fib_walk(rib_fib(v, r->trie.family), a->begun ? &a->cursor : NULL, find_surplus, &s);
-        a->begun = true;
-        for (unsigned i = 0; i < s.n; i++) {
-            uint32_t want = installed_nexthop(r, &s.prefix[i]);
+        struct piece w = {.v = v, .r = r};
 
-            rib_audit_finding(v, &s.prefix[i],
+        more = fib_walk(rib_fib(v, r->trie.family), a->begun ? &a->cursor : NULL,
+                        adds ? add_up : find_surplus, &w);
+        a->begun = true;
+        for (unsigned i = 0; i < w.n; i++) {
+            uint32_t want = installed_nexthop(r, &w.surplus[i]);
+
+            rib_audit_finding(v, &w.surplus[i],
                               want ? "the FIB had a different next hop"
                                    : "in the FIB but not in the RIB");
-            repair_fib(v, r, &s.prefix[i], want);
+            repair_fib(v, r, &w.surplus[i], want);
         }
     } while (more && clock_now_ns() < until);
     return more;
@@ -221,7 +198,7 @@ static bool slice_routes(struct rib_vr *v, struct rib *r, uint64_t until)
         a->sample = a->asked ? 0 : (uint32_t)(a->last.runs % SAMPLE);
     journal_because(JOURNAL_AUDIT);
     for (unsigned i = 1; node; i++) {
-        rib_trie_prefix(&r->trie, node, &a->cursor);
+        a->cursor = rib_trie_prefix(&r->trie, node);
         a->begun = true;
         compare_node(v, r, node);
         node = rib_trie_next(&r->trie, node);
@@ -248,9 +225,5 @@ bool rib_compare_slice(struct rib_vr *v, struct rib *r)
 {
     uint64_t until = clock_now_ns() + SLICE_NS;
 
-    switch (v->audit.step) {
-    case AUDIT_FIB: return slice_fib(v, r, until);
-    case AUDIT_SURPLUS: return slice_surplus(v, r, until);
-    default: return slice_routes(v, r, until);
-    }
+    return (v->audit.step == AUDIT_ROUTES ? slice_routes : slice_fib)(v, r, until);
 }

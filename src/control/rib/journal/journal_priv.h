@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal_priv.h - the ring and its next hops, private to this folder; rib_manager only
 //
-// A record is 40 bytes; a change of a route names its next hops by number. journal_nexthop.c keeps
-// the meaning of a number as long as a record holds it.
+// A record is 40 bytes; a change of a route names its next hops by number. A number keeps its
+// meaning as long as a record holds it.
 #ifndef RIB_JOURNAL_JOURNAL_PRIV_H
 #define RIB_JOURNAL_JOURNAL_PRIV_H
 
@@ -35,22 +35,15 @@ static inline const struct record *record_at(uint64_t n)
     return &journal_ring.at[n % journal_ring.room];
 }
 
-// Start of the journal's knowledge about a table: monotonic ns; UINT64_MAX = table not loaded yet.
-uint64_t journal_reach(uint16_t vr, uint8_t family);
+// Start of the journal's knowledge about a table that was loaded at that time (0: not yet):
+// monotonic ns; UINT64_MAX = none.
+uint64_t journal_reach(uint64_t begin_ns);
 
-// --- journal_nexthop.c: next hops by number, counted ---
-int journal_nexthop_init(void);
-void journal_nexthop_fini(void);
-void journal_nexthop_limit(uint64_t bytes); // for legs; the kind is always kept
-uint32_t journal_nexthop_get(const struct journal_nexthop *w); // finds or makes it, held
+// --- next hops by number, counted ---
 void journal_nexthop_hold(uint32_t id);
 void journal_nexthop_put(uint32_t id);
 void journal_nexthop_copy(uint32_t id, struct journal_nexthop *to);
-bool journal_nexthop_is(uint32_t id, const struct journal_nexthop *w);
-uint32_t journal_nexthop_top(void); // all numbers are below it
-void journal_nexthop_stats(struct journal_stats *s);
-// Current meaning of next-hop ids.
-uint32_t journal_nexthop_of(uint32_t nexthop);
-void journal_nexthop_set(uint32_t nexthop, uint32_t kept); // takes over the caller's hold
+uint32_t journal_nexthop_top(void);            // all numbers are below it
+uint32_t journal_nexthop_of(uint32_t nexthop); // current meaning of a next-hop id
 
 #endif

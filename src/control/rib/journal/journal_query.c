@@ -188,14 +188,14 @@ static void copy_longest(struct journal_question *q)
 
 // --- common ---
 
-static uint64_t reach_of_vr(const struct journal_question *q, uint16_t vr)
+static uint64_t reach_of_vr(const struct journal_question *q, const struct rib_vr *v)
 {
     uint64_t since = 0;
 
-    for (uint8_t family = IP4; family <= IP6; family += IP6 - IP4) {
-        uint64_t one = journal_reach(vr, family);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t one = journal_reach(v->rib[i].loaded_ns);
 
-        if ((!q->q.family || q->q.family == family) && one > since)
+        if ((!q->q.family || q->q.family == v->rib[i].trie.family) && one > since)
             since = one;
     }
     return since;
@@ -210,7 +210,7 @@ static uint64_t reach_of_query(const struct journal_question *q)
     rib_vr_each (v) {
         if (q->q.vr >= 0 && q->q.vr != v->id)
             continue;
-        uint64_t one = reach_of_vr(q, v->id);
+        uint64_t one = reach_of_vr(q, v);
         since = one < since ? one : since;
     }
     return since;

@@ -332,32 +332,24 @@ bool rib_iface_has_vrf(const struct rib_vr *v)
     return false;
 }
 
-static void add_macs(struct rib_vr *v, const struct rib_link *base, struct iface_kernel_event *e)
+// The devices on top of the link: MACs of macvlans, a VLAN device.
+static void add_uppers(struct rib_vr *v, const struct rib_link *base, struct iface_kernel_event *e)
 {
     struct rib_link *l;
 
-    if (!v->n_macvlans)
+    if (!v->n_uppers)
         return;
     rib_map_each (&v->link, l) {
-        if (!is_stacked(l, base) || !l->lent)
-            continue;
-        if (e->n_macs < IFACE_MACS)
-            e->mac[e->n_macs] = l->lent;
-        e->n_macs++;
-    }
-}
-
-static void add_vlan(struct rib_vr *v, const struct rib_link *base, struct iface_kernel_event *e)
-{
-    struct rib_link *l;
-
-    if (!v->n_vlans)
-        return;
-    rib_map_each (&v->link, l)
-        if (l->known && l->told.kind == NETLINK_LINK_VLAN && l->told.lower == base->ifindex) {
+        if (is_stacked(l, base) && l->lent) {
+            if (e->n_macs < IFACE_MACS)
+                e->mac[e->n_macs] = l->lent;
+            e->n_macs++;
+        } else if (l->known && l->told.kind == NETLINK_LINK_VLAN &&
+                   l->told.lower == base->ifindex) {
             memcpy(e->vlan_device, l->name, sizeof e->vlan_device);
             e->vlan = l->told.vlan;
         }
+    }
 }
 
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
@@ -371,8 +363,7 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
                                      .gone = gone,
                                      .has_vrf = rib_iface_has_vrf(v)};
     add_master(v, l, e);
-    add_macs(v, l, e);
-    add_vlan(v, l, e);
+    add_uppers(v, l, e);
     manager_reply(deliver_event, e);
 }
 

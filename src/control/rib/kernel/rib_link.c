@@ -90,7 +90,6 @@ static void set_lost(struct rib_vr *v, int ifindex, bool lost)
 static void count_link(struct rib_vr *v, const struct netlink_link *m, unsigned by)
 {
     v->n_macvlans += m->kind == NETLINK_LINK_MACVLAN ? by : 0;
-    v->n_vlans += m->kind == NETLINK_LINK_VLAN ? by : 0;
     v->n_vrfs += m->kind == NETLINK_LINK_VRF ? by : 0;
     v->n_uppers += m->lower ? by : 0;
 }

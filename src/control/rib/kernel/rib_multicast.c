@@ -18,36 +18,49 @@
 #define GROUPS_MAX 4096 // per link
 #define TABLE4_DEFAULT 253 // of IPv4 multicast routes without a VRF; IPv6 ones are in main
 
-static struct rib_mroute **find_place(struct rib_mroutes *t, const struct multicast_key *k)
-{
-    struct rib_mroute **at = &t->bucket[hash_bytes(k, sizeof *k, 0) & (RIB_MROUTE_BUCKETS - 1)];
-
-    while (*at && memcmp(&(*at)->key, k, sizeof *k))
-        at = &(*at)->next;
-    return at;
-}
-
 // Id of a route for rib_sync.c.
 static uint32_t id_of(const struct multicast_key *k)
 {
     return (uint32_t)hash_bytes(k, sizeof *k, 1) | 1;
 }
 
+static struct rib_mroute *find_route(const struct rib_vr *v, const struct multicast_key *k)
+{
+    struct rib_mroute *r = rib_map_find(&v->mroutes, id_of(k));
+
+    while (r && memcmp(&r->key, k, sizeof *k))
+        r = r->next;
+    return r;
+}
+
 static struct rib_mroute *get_route(struct rib_vr *v, const struct multicast_key *k)
 {
-    struct rib_mroute **at;
+    struct rib_mroute *r = find_route(v, k);
 
-    if (!v->mroutes)
-        v->mroutes = calloc(1, sizeof *v->mroutes);
-    bug_on(!v->mroutes);
-    at = find_place(v->mroutes, k);
-    if (!*at) {
-        *at = calloc(1, sizeof **at);
-        bug_on(!*at);
-        (*at)->key = *k;
-        v->mroutes->n++;
-    }
-    return *at;
+    if (r)
+        return r;
+    r = calloc(1, sizeof *r);
+    bug_on(!r);
+    r->key = *k;
+    r->next = rib_map_find(&v->mroutes, id_of(k));
+    rib_map_set(&v->mroutes, id_of(k), r);
+    return r;
+}
+
+static void free_route(struct rib_vr *v, struct rib_mroute *r)
+{
+    struct rib_mroute *first = rib_map_find(&v->mroutes, id_of(&r->key)), **at = &first;
+
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    if (first)
+        rib_map_set(&v->mroutes, id_of(&r->key), first);
+    else
+        rib_map_del(&v->mroutes, id_of(&r->key));
+    free(r->kernel);
+    free(r->fixed);
+    free(r);
 }
 
 // --- into the table ---
@@ -122,34 +135,31 @@ static int publish_route(struct rib_vr *v, const struct rib_mroute *r)
     else
         from_kernel(v, &e, r->kernel);
     err = is_published(v, &e) ? 0 : multicast_set(v->id, &e);
-    if (err && !v->mroutes->full)
+    if (err && !v->mroutes_full)
         log_warning(
             "rib: multicast table full, packets of the route are dropped: vr=%u routes=%u error=%d",
-            v->id, v->mroutes->n, err);
-    v->mroutes->full = err;
+            v->id, v->mroutes.n, err);
+    v->mroutes_full = err;
     return err;
 }
 
 // Call after one of its two parts changed.
 static void settle_route(struct rib_vr *v, struct rib_mroute *r)
 {
-    struct rib_mroute **at;
-
     if (r->fixed || r->kernel) {
         publish_route(v, r);
         return;
     }
     multicast_del(v->id, &r->key);
-    at = find_place(v->mroutes, &r->key);
-    *at = r->next;
-    v->mroutes->n--;
-    free(r);
+    free_route(v, r);
 }
 
 void rib_multicast_refresh(struct rib_vr *v)
 {
-    for (unsigned i = 0; v->mroutes && i < RIB_MROUTE_BUCKETS; i++)
-        for (struct rib_mroute *r = v->mroutes->bucket[i]; r; r = r->next)
+    struct rib_mroute *r;
+
+    rib_map_each (&v->mroutes, r)
+        for (; r; r = r->next)
             publish_route(v, r);
 }
 
@@ -198,7 +208,7 @@ void rib_multicast_event(struct rib_vr *v, const struct netlink_event *e, bool i
         take_kernel(v, &k, m, is_row);
         return;
     }
-    struct rib_mroute *r = v->mroutes ? *find_place(v->mroutes, &k) : NULL;
+    struct rib_mroute *r = find_route(v, &k);
     if (r && r->kernel)
         forget_kernel(v, r);
 }
@@ -207,8 +217,8 @@ void rib_multicast_sweep(struct rib_vr *v, uint8_t family)
 {
     struct rib_mroute *r, *next;
 
-    for (unsigned i = 0; v->mroutes && i < RIB_MROUTE_BUCKETS; i++)
-        for (r = v->mroutes->bucket[i]; r; r = next) {
+    rib_map_each (&v->mroutes, r)
+        for (; r; r = next) {
             next = r->next;
             if (!r->kernel || r->key.family != family || r->gen == v->gen)
                 continue;
@@ -236,7 +246,7 @@ int rib_multicast_fix(struct rib_vr *v, const struct multicast_static *s)
 
 int rib_multicast_unfix(struct rib_vr *v, const struct multicast_key *k)
 {
-    struct rib_mroute *r = v->mroutes ? *find_place(v->mroutes, k) : NULL;
+    struct rib_mroute *r = find_route(v, k);
 
     if (!r || !r->fixed)
         return -ENOENT;
@@ -396,16 +406,14 @@ void rib_multicast_unbind(struct rib_vr *v, struct rib_link *l)
 
 void rib_multicast_fini(struct rib_vr *v)
 {
-    struct rib_mroute *r, *next;
+    struct rib_mroute *r;
 
     multicast_clear(v->id);
-    for (unsigned i = 0; v->mroutes && i < RIB_MROUTE_BUCKETS; i++)
-        for (r = v->mroutes->bucket[i]; r; r = next) {
-            next = r->next;
-            free(r->kernel);
-            free(r->fixed);
-            free(r);
+    rib_map_each (&v->mroutes, r)
+        while (r) {
+            struct rib_mroute *next = r->next;
+            free_route(v, r);
+            r = next;
         }
-    free(v->mroutes);
-    v->mroutes = NULL;
+    rib_map_fini(&v->mroutes);
 }

@@ -51,6 +51,7 @@
 static const struct {
     uint16_t type;
     int family;
+    int stirred_by; // kind of the events after which rows may be missing, 0 = none
 } request[RIB_STAGE_N] = {
     [RIB_STAGE_LINK] = {RTM_GETLINK, AF_UNSPEC},
     [RIB_STAGE_NETCONF4] = {RTM_GETNETCONF, AF_INET},
@@ -59,11 +60,11 @@ static const struct {
     [RIB_STAGE_RULE4] = {RTM_GETRULE, AF_INET},
     [RIB_STAGE_RULE6] = {RTM_GETRULE, AF_INET6},
     [RIB_STAGE_NEXTHOP] = {RTM_GETNEXTHOP, AF_UNSPEC},
-    [RIB_STAGE_NEIGH] = {RTM_GETNEIGH, AF_UNSPEC},
-    [RIB_STAGE_MROUTE4] = {RTM_GETROUTE, RTNL_FAMILY_IPMR},
-    [RIB_STAGE_MROUTE6] = {RTM_GETROUTE, RTNL_FAMILY_IP6MR},
-    [RIB_STAGE_GROUP4] = {RTM_GETMULTICAST, AF_INET},
-    [RIB_STAGE_GROUP6] = {RTM_GETMULTICAST, AF_INET6},
+    [RIB_STAGE_NEIGH] = {RTM_GETNEIGH, AF_UNSPEC, NETLINK_EVENT_NEIGH},
+    [RIB_STAGE_MROUTE4] = {RTM_GETROUTE, RTNL_FAMILY_IPMR, NETLINK_EVENT_MROUTE},
+    [RIB_STAGE_MROUTE6] = {RTM_GETROUTE, RTNL_FAMILY_IP6MR, NETLINK_EVENT_MROUTE},
+    [RIB_STAGE_GROUP4] = {RTM_GETMULTICAST, AF_INET, NETLINK_EVENT_GROUP},
+    [RIB_STAGE_GROUP6] = {RTM_GETMULTICAST, AF_INET6, NETLINK_EVENT_GROUP},
     [RIB_STAGE_MPLS] = {RTM_GETROUTE, AF_MPLS},
     [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, AF_INET},
     [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, AF_INET6},
@@ -179,7 +180,6 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         end = r->route.top;
     for (; id < end; id++) {
         struct rib_route *t = rib_route_at(r, id);
-        struct prefix p;
         uint32_t node;
 
         // A freed record: its first word is a free link, the rest is unchanged; node 0 marks it
@@ -190,7 +190,7 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
                 ->condemned) // already announced: rib_path_work() is about to delete it
             continue;
         node = t->node;
-        rib_trie_prefix(&r->trie, node, &p);
+        struct prefix p = rib_trie_prefix(&r->trie, node);
         if (rib_gaps_have(&v->sync.gaps,
                           t->flags & RIB_ROUTE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_ROUTER, &p)) {
             continue;
@@ -242,69 +242,62 @@ static void settle_doubt(struct rib_vr *v)
                             s->tries < TRIES_AT_ONCE ? 0 : DOUBT_DELAY_NS);
 }
 
-// All rows of the stage are here: sweeps. True when the stage is done and the next one may begin.
+static void sweep_links(struct rib_vr *v)
+{
+    VEC(struct rib_link *) gone = {0};
+    struct rib_link *l;
+
+    rib_map_each (&v->link, l)
+        if (l->known && l->gen != v->gen)
+            *vec_push(&gone) = l;
+    vec_foreach (&gone, g)
+        rib_link_gone(v, *g);
+    vec_free(&gone);
+}
+
+// Forgets what no row of the stage has confirmed; false: there are more routes to examine.
+static bool sweep_stage(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+    enum rib_stage stage = (enum rib_stage)s->stage;
+    struct rib *r = &v->rib[stage == RIB_STAGE_ROUTE6];
+
+    switch (stage) {
+    case RIB_STAGE_LINK: sweep_links(v); break;
+    case RIB_STAGE_ADDR: rib_link_sweep_addr(v); break;
+    case RIB_STAGE_NEXTHOP: nexthop_object_sweep(v, v->gen); break;
+    case RIB_STAGE_NEIGH: neigh_sweep(v, v->gen); break;
+    case RIB_STAGE_MROUTE4: rib_multicast_sweep(v, IP4); break;
+    case RIB_STAGE_MROUTE6: rib_multicast_sweep(v, IP6); break;
+    case RIB_STAGE_GROUP4: rib_multicast_sweep_groups(v, IP4); break;
+    case RIB_STAGE_GROUP6: rib_multicast_sweep_groups(v, IP6); break;
+    case RIB_STAGE_ROUTE4:
+    case RIB_STAGE_ROUTE6:
+        if (!s->sweep)
+            s->sweep = 1;
+        if (r->route.top > 1 && sweep_routes(v, r))
+            return false;
+        s->sweep = 0;
+        settle_doubt(v);
+        break;
+    default: break;
+    }
+    rib_unfollowed_sweep(v, stage);
+    return true;
+}
+
+// All rows of the stage are here. True when the stage is done and the next one may begin.
 static bool end_stage(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
-    struct rib *r = &v->rib[s->stage == RIB_STAGE_ROUTE6];
-    uint64_t pause = s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND;
-    bool again = false;
 
     journal_because(rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC);
-    if (s->interrupted) {
-        rib_sync_want(v, 1u << s->stage, pause);
-    } else if (!s->broken) {
-        switch (s->stage) {
-        case RIB_STAGE_LINK: {
-            VEC(struct rib_link *) gone = {0};
-            struct rib_link *l;
-
-            rib_map_each (&v->link, l)
-                if (l->known && l->gen != v->gen)
-                    *vec_push(&gone) = l;
-            vec_foreach (&gone, g)
-                rib_link_gone(v, *g);
-            vec_free(&gone);
-            break;
-        }
-        case RIB_STAGE_ADDR: rib_link_sweep_addr(v); break;
-        case RIB_STAGE_RULE4:
-        case RIB_STAGE_RULE6:
-        case RIB_STAGE_MPLS: rib_unfollowed_sweep(v, (enum rib_stage)s->stage); break;
-        case RIB_STAGE_NEXTHOP: nexthop_object_sweep(v, v->gen); break;
-        case RIB_STAGE_NEIGH:
-            again = s->stirred;
-            if (!s->stirred)
-                neigh_sweep(v, v->gen);
-            break;
-        case RIB_STAGE_MROUTE4:
-        case RIB_STAGE_MROUTE6:
-            again = s->stirred;
-            if (!s->stirred)
-                rib_multicast_sweep(v, s->stage == RIB_STAGE_MROUTE6 ? IP6 : IP4);
-            break;
-        case RIB_STAGE_GROUP4:
-        case RIB_STAGE_GROUP6:
-            again = s->stirred;
-            if (!s->stirred)
-                rib_multicast_sweep_groups(v, s->stage == RIB_STAGE_GROUP6 ? IP6 : IP4);
-            break;
-        case RIB_STAGE_ROUTE4:
-        case RIB_STAGE_ROUTE6:
-            if (!s->sweep)
-                s->sweep = 1;
-            if (r->route.top > 1 && sweep_routes(v, r))
-                return false;
-            s->sweep = 0;
-            settle_doubt(v);
-            rib_unfollowed_sweep(v, (enum rib_stage)s->stage);
-            break;
-        }
-        if (again)
-            rib_sync_want(v, 1u << s->stage, pause);
-    }
+    if (s->interrupted || (s->stirred && !s->broken))
+        rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND);
+    else if (!s->broken && !sweep_stage(v))
+        return false;
     if (s->stage >= RIB_STAGE_ROUTE4)
-        rib_load(v, r);
+        rib_load(v, &v->rib[s->stage == RIB_STAGE_ROUTE6]);
     return true;
 }
 
@@ -496,6 +489,8 @@ static void note_event(struct rib_vr *v, const struct netlink_event *e)
         v->sync.going = e->route.prefix;
         v->sync.going.family = e->del ? IP4 : 0;
     }
+    if (v->sync.stage >= 0 && e->kind && request[v->sync.stage].stirred_by == (int)e->kind)
+        v->sync.stirred = true;
     if (key)
         rib_sync_touch_key(v, key);
     if (of_routes)
@@ -520,24 +515,13 @@ static void take_event(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     switch (e.kind) {
     case NETLINK_EVENT_LINK: rib_event_link(v, &e); break;
     case NETLINK_EVENT_ADDR: rib_event_addr(v, &e); break;
-    case NETLINK_EVENT_NEIGH:
-        v->sync.stirred |= !is_row && v->sync.stage == RIB_STAGE_NEIGH;
-        neigh_event(v, &e.neigh, e.del);
-        break;
+    case NETLINK_EVENT_NEIGH: neigh_event(v, &e.neigh, e.del); break;
     case NETLINK_EVENT_NEXTHOP: rib_event_nexthop(v, &e); break;
     case NETLINK_EVENT_RULE: rib_unfollowed_rule(v, &e.rule, e.del); break;
     case NETLINK_EVENT_NETCONF: rib_event_netconf(v, &e.netconf); break;
     case NETLINK_EVENT_MPLS: rib_unfollowed_mpls(v, &e.mpls, e.del); break;
-    case NETLINK_EVENT_MROUTE:
-        v->sync.stirred |=
-            !is_row && (v->sync.stage == RIB_STAGE_MROUTE4 || v->sync.stage == RIB_STAGE_MROUTE6);
-        rib_multicast_event(v, &e, is_row);
-        break;
-    case NETLINK_EVENT_GROUP:
-        v->sync.stirred |=
-            !is_row && (v->sync.stage == RIB_STAGE_GROUP4 || v->sync.stage == RIB_STAGE_GROUP6);
-        rib_multicast_group(v, &e.group, e.del);
-        break;
+    case NETLINK_EVENT_MROUTE: rib_multicast_event(v, &e, is_row); break;
+    case NETLINK_EVENT_GROUP: rib_multicast_group(v, &e.group, e.del); break;
     case NETLINK_EVENT_ROUTE:
         if (is_row &&
             v->sync.stage <
@@ -554,8 +538,9 @@ static void take_event(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     }
 }
 
-void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
+void rib_sync_message(void *vr, const struct nlmsghdr *h)
 {
+    struct rib_vr *v = vr;
     struct rib_sync *s = &v->sync;
     bool ours = s->stage >= 0 && h->nlmsg_pid == v->events.portid && h->nlmsg_seq == s->seq;
 

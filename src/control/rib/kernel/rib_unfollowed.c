@@ -106,15 +106,11 @@ static enum rib_stage stage_of(const struct item *i)
 
 void rib_unfollowed_sweep(struct rib_vr *v, enum rib_stage stage)
 {
-    VEC(uint32_t) gone = {0};
     struct item *i;
 
     rib_map_each (&v->unfollowed, i)
         if (stage_of(i) == stage && i->gen != v->gen)
-        *vec_push(&gone) = key_of(i);
-    vec_foreach (&gone, key)
-        forget_item(v, *key);
-    vec_free(&gone);
+            forget_item(v, key_of(i));
     for (unsigned n = 0;
          n < RIB_DEFAULT_RULES && (stage == RIB_STAGE_RULE4 || stage == RIB_STAGE_RULE6); n++) {
         struct rib_default_rule *r = &v->default_rule[stage == RIB_STAGE_RULE6][n];
@@ -329,10 +325,9 @@ static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_
 {
     struct rib *r = rib_of(v, p->family);
     const struct hop_set *s = rib_path_hops(p);
-    struct prefix prefix;
     char buf[PREFIX_TEXT_MAX];
+    struct prefix prefix = rib_trie_prefix(&r->trie, rib_route_at(r, p->head)->node);
 
-    rib_trie_prefix(&r->trie, rib_route_at(r, p->head)->node, &prefix);
     if (kind == UNFOLLOWED_LINK)
         snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s, which is not an interface of kamueed",
                  prefix_format(&prefix, buf), rib_link_find(v, s->hop[0].key.ifindex)->name);

@@ -28,20 +28,7 @@ static bool is_wanted(const struct clear *c, const struct neigh *n)
 
     return neigh_is_ours(n) && n->in_kernel && !(n->state & (NUD_PERMANENT | NUD_NOARP)) &&
            (!c->iface[0] || (l && !strcmp(l->name, c->iface))) &&
-           (c->addr.family == IP_NONE ||
-            (c->addr.family == n->addr.family &&
-             !memcmp(c->addr.b, n->addr.b, ip_bits(n->addr.family) / 8)));
-}
-
-static void clear_one(void *ctx, struct neigh *n)
-{
-    struct clear *c = ctx;
-
-    if (!is_wanted(c, n))
-        return;
-    int r = netlink_neigh_delete(&n->vr->requests, n->ifindex, &n->addr);
-    c->n += !r;
-    c->error = r ? r : c->error;
+           (c->addr.family == IP_NONE || ip_equal(&c->addr, &n->addr));
 }
 
 static void answer_clear(void *arg)
@@ -55,9 +42,14 @@ static void answer_clear(void *arg)
 static void clear_all(void *arg)
 {
     struct clear *c = arg;
+    struct neigh *n;
 
     thread_must_be(ROLE_RIB_MANAGER);
-    neigh_each(c->vr, clear_one, c);
+    neigh_each (n, c->vr) {
+        int r = is_wanted(c, n) ? netlink_neigh_delete(&n->vr->requests, n->ifindex, &n->addr) : 1;
+        c->n += !r;
+        c->error = r < 0 ? r : c->error;
+    }
     manager_reply(answer_clear, c);
 }
 

@@ -455,30 +455,28 @@ void neigh_recheck(struct rib_vr *v, const struct prefix *p)
     }
 }
 
-void neigh_each(int vr, void (*fn)(void *ctx, struct neigh *n), void *ctx)
+struct neigh *neigh_next(uint32_t *number, int vr)
 {
-    for (uint32_t id = 1; id < neighs.top; id++) {
-        struct neigh *n = rib_pool_at(&neighs, id);
+    while (++*number < neighs.top) {
+        struct neigh *n = rib_pool_at(&neighs, *number);
 
         if (n->vr && (vr < 0 || n->vr->id == vr))
-            fn(ctx, n);
+            return n;
     }
-}
-
-static void sweep_one(void *ctx, struct neigh *n)
-{
-    const uint8_t *gen = ctx;
-
-    if (!n->in_kernel || n->gen == *gen)
-        return;
-    n->in_kernel = n->has_mac = n->managed = false;
-    n->vr->swept++;
-    neigh_update(n, clock_now_ns());
+    return NULL;
 }
 
 void neigh_sweep(struct rib_vr *v, uint8_t gen)
 {
-    neigh_each(v->id, sweep_one, &gen);
+    struct neigh *n;
+
+    neigh_each (n, v->id) {
+        if (!n->in_kernel || n->gen == gen)
+            continue;
+        n->in_kernel = n->has_mac = n->managed = false;
+        v->swept++;
+        neigh_update(n, clock_now_ns());
+    }
 }
 
 // Is it also a gateway of another virtual router? The kernel has a single entry for both.
@@ -494,9 +492,8 @@ static bool is_gateway_elsewhere(const struct neigh *n)
     return false;
 }
 
-static void tick_one(void *ctx, struct neigh *n)
+static void tick_one(struct neigh *n, uint64_t now)
 {
-    uint64_t now = *(uint64_t *)ctx;
     bool stale = n->in_kernel && (n->state & NUD_STALE);
 
     if (n->refs && !n->managed && (!neigh_is_resolved(n) || stale))
@@ -518,6 +515,8 @@ static void tick_one(void *ctx, struct neigh *n)
 
 void neigh_tick(uint64_t now_ns)
 {
+    struct neigh *n;
+
     neigh_limit_tick(now_ns);
     if (now_ns - epoch_ns >= NEIGH_EPOCH_NS) {
         epoch_ns = now_ns;
@@ -528,23 +527,23 @@ void neigh_tick(uint64_t now_ns)
     if (now_ns - scanned_ns < SCAN_INTERVAL_NS)
         return;
     scanned_ns = now_ns;
-    neigh_each(-1, tick_one, &now_ns);
-}
-
-static void forget_neigh(void *ctx, struct neigh *n)
-{
-    n->in_kernel = n->managed = false;
-    n->failed_until_ns = n->kept_until_ns = 0;
-    neigh_hold_drop(n, DROP_HOLD_GONE);
-    if (n->pending)
-        neigh_pending_del(n);
-    n->host = false; // the whole FIB goes
-    neigh_update(n, clock_now_ns());
+    neigh_each (n, -1)
+        tick_one(n, now_ns);
 }
 
 void neigh_vr_gone(struct rib_vr *v)
 {
-    neigh_each(v->id, forget_neigh, NULL);
+    struct neigh *n;
+
+    neigh_each (n, v->id) {
+        n->in_kernel = n->managed = false;
+        n->failed_until_ns = n->kept_until_ns = 0;
+        neigh_hold_drop(n, DROP_HOLD_GONE);
+        if (n->pending)
+            neigh_pending_del(n);
+        n->host = false; // the whole FIB goes
+        neigh_update(n, clock_now_ns());
+    }
 }
 
 bool neigh_is_ours(const struct neigh *n)
@@ -554,16 +553,13 @@ bool neigh_is_ours(const struct neigh *n)
     return l && l->via && !l->of_other;
 }
 
-static void count_one(void *ctx, struct neigh *n)
-{
-    *(uint32_t *)ctx += neigh_is_ours(n);
-}
-
 uint32_t neigh_count(int vr)
 {
+    struct neigh *n;
     uint32_t count = 0;
 
-    neigh_each(vr, count_one, &count);
+    neigh_each (n, vr)
+        count += neigh_is_ours(n);
     return count;
 }
 

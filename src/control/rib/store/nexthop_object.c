@@ -189,15 +189,11 @@ void nexthop_object_links_lost(struct rib_vr *v, uint32_t id)
 
 void nexthop_object_link_lost(struct rib_vr *v, int ifindex)
 {
-    VEC(uint32_t) gone = {0};
     struct nexthop_object *o;
 
     rib_map_each (&v->object, o)
         if (o->announced && !o->group && o->hop.ifindex == ifindex)
-            *vec_push(&gone) = o->id;
-    vec_foreach (&gone, id)
-        nexthop_object_del(v, *id);
-    vec_free(&gone);
+            nexthop_object_del(v, o->id);
 }
 
 void nexthop_object_resolve(struct rib_vr *v, int ifindex)
@@ -211,16 +207,13 @@ void nexthop_object_resolve(struct rib_vr *v, int ifindex)
 
 void nexthop_object_sweep(struct rib_vr *v, uint8_t gen)
 {
-    VEC(uint32_t) gone = {0};
     struct nexthop_object *o;
 
     rib_map_each (&v->object, o)
-        if (o->announced && o->gen != gen)
-            *vec_push(&gone) = o->id;
-    vec_foreach (&gone, id)
-        nexthop_object_del(v, *id);
-    v->swept += gone.n;
-    vec_free(&gone);
+        if (o->announced && o->gen != gen) {
+            nexthop_object_del(v, o->id);
+            v->swept++;
+        }
 }
 
 void nexthop_object_put_path(struct rib_vr *v, struct nexthop_object *o, uint32_t path)
@@ -238,11 +231,7 @@ void nexthop_object_fini(struct rib_vr *v)
 {
     struct nexthop_object *o;
 
-    rib_map_each (&v->object, o) {
-        hop_set_clear(v, &o->set);
-        vec_free(&o->member);
-        vec_free(&o->path);
-        free(o);
-    }
+    rib_map_each (&v->object, o)
+        object_free(v, o);
     rib_map_fini(&v->object);
 }

@@ -50,22 +50,16 @@ void rib_budget_fini(struct rib *r)
 
 // --- the queue ---
 
-static uint32_t place_of(const struct rib *r, uint32_t node)
-{
-    return (uint32_t)(uintptr_t)rib_map_find(&r->budget.place, node);
-}
-
 bool rib_budget_waits(const struct rib *r, uint32_t node)
 {
-    return r->budget.place.n && place_of(r, node);
+    return r->budget.place.n && rib_map_number(&r->budget.place, node);
 }
 
 static void warn_first(const struct rib_vr *v, struct rib *r, uint32_t node)
 {
     char text[PREFIX_TEXT_MAX];
-    struct prefix p;
+    struct prefix p = rib_trie_prefix(&r->trie, node);
 
-    rib_trie_prefix(&r->trie, node, &p);
     log_warning("rib: not followed by forwarding: vr=%u kind=budget what=\"%s\"", v->id,
                 prefix_format(&p, text));
 }
@@ -86,7 +80,7 @@ void rib_budget_wait(const struct rib_vr *v, struct rib *r, uint32_t node)
     else
         b->first = id;
     b->last = id;
-    rib_map_set(&b->place, node, (void *)(uintptr_t)id);
+    rib_map_set_number(&b->place, node, id);
 }
 
 uint32_t rib_budget_first(const struct rib *r)
@@ -97,7 +91,7 @@ uint32_t rib_budget_first(const struct rib *r)
 void rib_budget_leave(struct rib *r, uint32_t node)
 {
     struct rib_budget *b = &r->budget;
-    uint32_t id = b->place.n ? place_of(r, node) : 0;
+    uint32_t id = rib_map_number(&b->place, node);
     struct waiting w;
 
     if (!id)
@@ -240,9 +234,7 @@ void rib_budget_text(const struct rib *r, char *text, size_t n)
 
     text[0] = 0;
     for (unsigned i = 0; id && i < NAMED && at < n; i++) {
-        struct prefix p;
-
-        rib_trie_prefix(&r->trie, waiting_at(r, id)->node, &p);
+        struct prefix p = rib_trie_prefix(&r->trie, waiting_at(r, id)->node);
         at += (size_t)snprintf(text + at, n - at, "%s%s", i ? ", " : "", prefix_format(&p, buf));
         id = waiting_at(r, id)->next;
     }

@@ -27,7 +27,7 @@ static struct fib_route *installed_routes(struct rib *r, size_t *n)
 
         if (!nexthop)
             continue;
-        rib_trie_prefix(&r->trie, id, &route[*n].prefix);
+        route[*n].prefix = rib_trie_prefix(&r->trie, id);
         route[(*n)++].nexthop = nexthop;
     }
     return route;

@@ -42,10 +42,9 @@ static bool is_shadowed(const struct rib *r, const struct prefix *p)
 
 uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node)
 {
-    struct prefix p;
     bool shadowed;
+    struct prefix p = rib_trie_prefix(&r->trie, node);
 
-    rib_trie_prefix(&r->trie, node, &p);
     if (!rib_in_fib(&p, RTN_LOCAL)) // of any type: each link has a route to ff00::/8
         return 0;
     shadowed = r->wide_local.n && is_shadowed(r, &p);
@@ -117,10 +116,7 @@ static uint32_t host_behind(struct rib_vr *v, struct rib *r, uint32_t best)
 
 static bool is_host(struct rib *r, uint32_t node)
 {
-    struct prefix p;
-
-    rib_trie_prefix(&r->trie, node, &p);
-    return p.len == ip_bits(p.family);
+    return rib_trie_at(&r->trie, node)->len == ip_bits(r->trie.family);
 }
 
 // Route whose next hop the FIB gets for a node with this best route.
@@ -139,7 +135,6 @@ static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
 {
     const struct rib_route *t = rib_route_at(r, route);
     struct rib_import_source s;
-    struct prefix p;
     uint16_t mtu;
 
     if (t->flags & RIB_ROUTE_IMPORT) // source's route: may be a neighbor's, never an import
@@ -148,7 +143,7 @@ static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
                    ? mtu_of(s.vr, s.rib, s.node, s.route)
                    : 0;
     if (t->flags & RIB_ROUTE_HOST) {
-        rib_trie_prefix(&r->trie, node, &p);
+        struct prefix p = rib_trie_prefix(&r->trie, node);
         node = rib_longest(v, r, &p);
         if (!node)
             return 0;
@@ -163,9 +158,8 @@ static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_
                          uint32_t nexthop)
 {
     struct nexthop_alias a = {.target = nexthop};
-    struct prefix p;
+    struct prefix p = rib_trie_prefix(&r->trie, node);
 
-    rib_trie_prefix(&r->trie, node, &p);
     rib_source_ask(v, r, &p, route, &a);
     a.counter = rib_counted_slot(v, &p, nexthop);
     if ((v->n_mtu_paths || v->import.n) && nexthop_leads_on(nexthop))
@@ -242,14 +236,13 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
     struct fib *fib = rib_fib(v, r->trie.family);
     uint32_t nexthop = leaf_of(v, r, node, route);
     uint8_t protocol = nexthop ? rib_protocol_of(rib_route_at(r, route)) : 0;
-    struct prefix p;
     int err;
 
     if (n->nexthop == nexthop) {
         set_node(r, n, nexthop, protocol);
         return false;
     }
-    rib_trie_prefix(&r->trie, node, &p);
+    struct prefix p = rib_trie_prefix(&r->trie, node);
     err = nexthop ? fib_set(fib, &p, nexthop) : fib_del(fib, &p);
     if (err && err != -ENOENT && rib_engine_fall_back(v, p.family, err)) {
         fib = rib_fib(v, p.family);
@@ -275,10 +268,9 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 static void hosts_follow(struct rib_vr *v, struct rib *r, const struct prefix *p)
 {
     uint32_t n = rib_trie_first_in(&r->neigh, p), host;
-    struct prefix addr;
 
     for (; n && rib_trie_is_in(&r->neigh, n, p); n = rib_trie_next(&r->neigh, n)) {
-        rib_trie_prefix(&r->neigh, n, &addr);
+        struct prefix addr = rib_trie_prefix(&r->neigh, n);
         host = rib_trie_find(&r->trie, &addr);
         if (host)
             rib_evaluate_host(v, r, host);
@@ -291,7 +283,7 @@ static bool install_best(struct rib_vr *v, struct rib *r, uint32_t node, struct 
     bool changed = !r->deferred && rib_install(v, r, node, rib_best(v, r, node)), follow;
 
     follow = changed && nexthop_route_mtu(rib_trie_at(&r->trie, node)->nexthop) != mtu;
-    rib_trie_prefix(&r->trie, node, p);
+    *p = rib_trie_prefix(&r->trie, node);
     rib_trie_prune(&r->trie, node);
     if (follow && p->len < ip_bits(p->family))
         hosts_follow(v, r, p);
@@ -335,7 +327,7 @@ static size_t collect_best(struct rib_vr *v, struct rib *r, struct fib_route *ro
 
         if (!nexthop)
             continue;
-        rib_trie_prefix(&r->trie, id, &route[n].prefix);
+        route[n].prefix = rib_trie_prefix(&r->trie, id);
         describe_nexthop(v, r, leading_route(v, r, id, best), &route[n].prefix, nexthop);
         rib_audit_changed(v, r, &route[n].prefix, 0, nexthop);
         set_node(r, rib_trie_at(&r->trie, id), nexthop, rib_protocol_of(rib_route_at(r, best)));
@@ -371,9 +363,9 @@ void rib_load(struct rib_vr *v, struct rib *r)
     if (!r->deferred)
         return;
     r->deferred = false;
+    r->loaded_ns = clock_now_ns();
     if (v->limits.of[VR_BUDGET_MEMORY]) {
         load_singly(v, r);
-        journal_loaded(v->id, r->trie.family);
         neigh_recheck(v, &all);
         return;
     }
@@ -387,7 +379,6 @@ void rib_load(struct rib_vr *v, struct rib *r)
         load_singly(v, r);
     }
     free(route);
-    journal_loaded(v->id, r->trie.family);
     rib_import_loaded(v, r->trie.family);
     rib_tunnel_note(v->id, NULL);
     v->changed = true;
@@ -423,19 +414,14 @@ void rib_commit(struct rib_vr *v)
 
 static bool may_need_alias(struct rib *r, uint32_t node)
 {
-    uint32_t head = rib_trie_at(&r->trie, node)->head;
-    struct prefix p;
+    const struct rib_node *n = rib_trie_at(&r->trie, node);
 
-    if (!head)
-        return false;
-    rib_trie_prefix(&r->trie, node, &p);
-    return p.len == 0 || rib_route_at(r, head)->next;
+    return n->head && (n->len == 0 || rib_route_at(r, n->head)->next);
 }
 
 void rib_fib_sources(struct rib_vr *v, uint8_t family, uint8_t sources)
 {
     struct rib *r = rib_of(v, family);
-    struct prefix p;
 
     if (v->sources[family == IP6] == sources)
         return;
@@ -445,7 +431,7 @@ void rib_fib_sources(struct rib_vr *v, uint8_t family, uint8_t sources)
             node = rib_trie_next(&r->trie, node);
             continue;
         }
-        rib_trie_prefix(&r->trie, node, &p);
+        struct prefix p = rib_trie_prefix(&r->trie, node);
         rib_evaluate(v, r, node); // hosts below it may come and go
         node = rib_trie_after(&r->trie, &p);
     }

@@ -53,11 +53,10 @@ static bool host_is_let_in(const struct rib_vr *v, struct rib_vr *source, struct
                            const struct prefix *p)
 {
     uint32_t node = rib_longest(source, r, p);
-    struct prefix of;
 
     if (!node)
         return false;
-    rib_trie_prefix(&r->trie, node, &of);
+    struct prefix of = rib_trie_prefix(&r->trie, node);
     return is_let_in(v, source->id, &of);
 }
 
@@ -95,9 +94,8 @@ bool rib_import_source(const struct rib_vr *v, uint8_t family, uint32_t route,
 {
     const struct rib *r = rib_of((struct rib_vr *)v, family);
     const struct rib_route *t = rib_route_at(r, route);
-    struct prefix p;
+    struct prefix p = rib_trie_prefix(&r->trie, t->node);
 
-    rib_trie_prefix(&r->trie, t->node, &p);
     s->vr = rib_vr_find((uint16_t)t->metric);
     s->rib = s->vr ? rib_of(s->vr, family) : NULL;
     s->node = s->vr ? rib_trie_find(&s->rib->trie, &p) : 0;
@@ -153,7 +151,7 @@ static bool walk_on(struct walk *w)
 
     if (!node)
         return false;
-    rib_trie_prefix(&r->trie, node, &w->cursor);
+    w->cursor = rib_trie_prefix(&r->trie, node);
     w->begun = true;
     pass_on(v, w->source, &w->cursor);
     return true;

@@ -95,9 +95,8 @@ static void unlink_node(struct rib *r, uint32_t id)
 // A local prefix that is not a host shadows all longer ones of the other tables: remembers it.
 static void wide_local_count(struct rib_vr *v, struct rib *r, const struct rib_route *t, bool add)
 {
-    struct prefix p;
+    struct prefix p = rib_trie_prefix(&r->trie, t->node);
 
-    rib_trie_prefix(&r->trie, t->node, &p);
     if (!(t->flags & RIB_ROUTE_LOCAL) || p.len == ip_bits(p.family) ||
         !rib_in_fib(&p, rib_path_at(v, t->path)->type))
         return;
@@ -253,10 +252,9 @@ bool rib_import_set(struct rib *r, uint32_t node, uint16_t source, uint32_t next
 static const char *check_node(struct rib_vr *v, struct rib *r, uint32_t node, uint64_t *by_protocol)
 {
     const struct rib_node *n = rib_trie_at(&r->trie, node);
-    struct prefix p;
     uint64_t last = 0;
+    struct prefix p = rib_trie_prefix(&r->trie, node);
 
-    rib_trie_prefix(&r->trie, node, &p);
     for (uint32_t id = n->head; id; id = rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);
         const struct rib_path *path;
@@ -304,12 +302,11 @@ int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n)
     }
     for (uint32_t node = rib_trie_first(&r->trie); node; node = rib_trie_next(&r->trie, node)) {
         const char *wrong = check_node(v, r, node, by_protocol);
-        struct prefix p;
         char text[PREFIX_TEXT_MAX];
 
         if (!wrong)
             continue;
-        rib_trie_prefix(&r->trie, node, &p);
+        struct prefix p = rib_trie_prefix(&r->trie, node);
         snprintf(why, n, "%s: %s", prefix_format(&p, text), wrong);
         return -EINVAL;
     }

@@ -54,22 +54,9 @@ static bool path_equal(const struct rib_path *a, const struct rib_path *b)
     return true;
 }
 
-static void grow_buckets(struct rib_vr *v)
+static uint32_t key_of(const struct rib_path *p)
 {
-    uint32_t n = v->n_path_buckets ? v->n_path_buckets * 2 : 64;
-
-    free(v->path_bucket);
-    v->path_bucket = calloc(n, sizeof *v->path_bucket);
-    bug_on(!v->path_bucket);
-    v->n_path_buckets = n;
-    for (uint32_t id = 1; id < v->path.n; id++) {
-        struct rib_path *p = v->path.item[id];
-
-        if (!p || p->condemned)
-            continue;
-        p->hash_next = v->path_bucket[p->hash & (n - 1)];
-        v->path_bucket[p->hash & (n - 1)] = id;
-    }
+    return (uint32_t)p->hash | 1;
 }
 
 // FIB kind of a type without hops; 0 = its hops decide, or it is not for the FIB.
@@ -124,9 +111,8 @@ static struct rib_path *make_path(struct rib_vr *v, const struct rib_path *key,
         (void)*vec_push(&v->path);
     }
     v->path.item[p->id] = p;
-    p->hash_next = v->path_bucket[p->hash & (v->n_path_buckets - 1)];
-    v->path_bucket[p->hash & (v->n_path_buckets - 1)] = p->id;
-    v->n_paths++;
+    p->hash_next = rib_map_number(&v->path_of_hash, key_of(p));
+    rib_map_set_number(&v->path_of_hash, key_of(p), p->id);
     v->n_mtu_paths += p->mtu != 0;
     fill_path(v, p);
     return p;
@@ -145,9 +131,7 @@ struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m)
     if (m->n_hops > 1)
         qsort(k->hop, m->n_hops, sizeof k->hop[0], hop_compare);
     k->hash = path_hash(k);
-    if (v->n_paths >= v->n_path_buckets)
-        grow_buckets(v);
-    for (uint32_t id = v->path_bucket[k->hash & (v->n_path_buckets - 1)]; id; id = p->hash_next) {
+    for (uint32_t id = rib_map_number(&v->path_of_hash, key_of(k)); id; id = p->hash_next) {
         p = rib_path_at(v, id);
         if (path_equal(p, k))
             return p;
@@ -157,11 +141,15 @@ struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m)
 
 static void unhash_path(struct rib_vr *v, struct rib_path *p)
 {
-    uint32_t *link = &v->path_bucket[p->hash & (v->n_path_buckets - 1)];
+    uint32_t before = rib_map_number(&v->path_of_hash, key_of(p));
 
-    while (*link != p->id)
-        link = &rib_path_at(v, *link)->hash_next;
-    *link = p->hash_next;
+    if (before == p->id) {
+        rib_map_set_number(&v->path_of_hash, key_of(p), p->hash_next);
+        return;
+    }
+    while (rib_path_at(v, before)->hash_next != p->id)
+        before = rib_path_at(v, before)->hash_next;
+    rib_path_at(v, before)->hash_next = p->hash_next;
 }
 
 void rib_path_put(struct rib_vr *v, struct rib_path *p)
@@ -178,7 +166,6 @@ void rib_path_put(struct rib_vr *v, struct rib_path *p)
             v->dirty.item[i] = 0;
     v->path.item[p->id] = NULL;
     *vec_push(&v->path_free) = p->id;
-    v->n_paths--;
     v->n_mtu_paths -= p->mtu != 0;
     v->n_condemned -= p->condemned;
     free(p);
@@ -262,7 +249,6 @@ void rib_path_fini(struct rib_vr *v)
     vec_free(&v->path);
     vec_free(&v->path_free);
     vec_free(&v->dirty);
-    free(v->path_bucket);
-    v->path_bucket = NULL;
+    rib_map_fini(&v->path_of_hash);
     v->n_condemned = 0;
 }

@@ -619,7 +619,7 @@ unit_test(everything_can_be_deleted)
     compare();
     assert_int_equal(v->rib[0].n_routes, 0);
     assert_int_equal(v->rib[0].trie.root, 0);
-    assert_int_equal(v->n_paths, 0);
+    assert_int_equal(v->path_of_hash.n, 0);
     assert_int_equal(v->unexpected, 0);
     assert_int_equal(neigh_count(-1), 0);
     assert_int_equal(v->n_neighbors, 0);

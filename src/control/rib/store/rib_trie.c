@@ -267,14 +267,13 @@ uint32_t rib_trie_after(const struct rib_trie *t, const struct prefix *p)
     return 0;
 }
 
-void rib_trie_prefix(const struct rib_trie *t, uint32_t id, struct prefix *p)
+struct prefix rib_trie_prefix(const struct rib_trie *t, uint32_t id)
 {
     const struct rib_node *n = rib_trie_at(t, id);
+    struct prefix p = {.family = t->family, .len = n->len};
 
-    memset(p, 0, sizeof *p);
-    p->family = t->family;
-    p->len = n->len;
-    memcpy(p->b, n->key, t->bytes);
+    memcpy(p.b, n->key, t->bytes);
+    return p;
 }
 
 bool rib_trie_is_in(const struct rib_trie *t, uint32_t id, const struct prefix *p)

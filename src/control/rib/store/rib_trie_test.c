@@ -48,12 +48,11 @@ static uint32_t next_content(const struct rib_trie *t, uint32_t id)
 
 static void assert_is(const struct rib_trie *t, uint32_t id, const struct prefix *p)
 {
-    struct prefix got;
 
     assert_int_equal(id != 0, p != NULL);
     if (!id)
         return;
-    rib_trie_prefix(t, id, &got);
+    struct prefix got = rib_trie_prefix(t, id);
     assert_true(prefix_equal(&got, p));
 }
 

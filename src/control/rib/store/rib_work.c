@@ -87,7 +87,7 @@ static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
     uint32_t node = evict_from(r);
 
     for (; node && *budget && rib_budget_is_over(v, r); --*budget) {
-        rib_trie_prefix(&r->trie, node, &b->cursor);
+        b->cursor = rib_trie_prefix(&r->trie, node);
         if (!rib_budget_charges(rib_trie_at(&r->trie, node)) || b->kept++ < limit) {
             node = rib_trie_next(&r->trie, node);
             continue;
@@ -142,14 +142,10 @@ bool rib_budget_work(struct rib_vr *v, unsigned budget)
 
 // --- once a second: frees memory of removed routes, retries refused next hops and neighbors ---
 
-static void update_neigh(void *ctx, struct neigh *n)
-{
-    neigh_update(n, *(uint64_t *)ctx);
-}
-
 void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
 {
     uint64_t limit = v->limits.of[VR_BUDGET_MEMORY];
+    struct neigh *n;
 
     if (now_ns - v->retried_ns < NS_PER_SECOND)
         return;
@@ -161,7 +157,8 @@ void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
     }
     if (v->lacks_nexthops && vr_budget_has_room(v->id, VR_BUDGET_NEXTHOPS, v->n_nexthops)) {
         v->lacks_nexthops = false;
-        neigh_each(v->id, update_neigh, &now_ns);
+        neigh_each (n, v->id)
+            neigh_update(n, now_ns);
         rib_link_rehop(v, 0);
     }
     if (v->lacks_neighbors && vr_budget_has_room(v->id, VR_BUDGET_NEIGHBORS, v->n_neighbors)) {
