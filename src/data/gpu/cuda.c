@@ -12,6 +12,7 @@
 // kernel never ends. cuMemFree waits for all kernels, so memory is freed when the device is closed.
 #include "gpu/device.h"
 
+#include "base/vec.h"
 #include "gpu/kernel_text.h"
 
 #include <dlfcn.h>
@@ -23,7 +24,6 @@
 #include <string.h>
 
 #define MAILBOXES 64u
-#define MARKS 64u // pending at a time
 #define THREADS 128u // per block
 
 typedef void *handle;
@@ -47,11 +47,8 @@ typedef void *handle;
     X(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, handle))                              \
     X(cuStreamCreate, (handle *, unsigned))                                                        \
     X(cuStreamSynchronize, (handle))                                                               \
+    X(cuStreamQuery, (handle))                                                                     \
     X(cuStreamDestroy_v2, (handle))                                                                \
-    X(cuEventCreate, (handle *, unsigned))                                                         \
-    X(cuEventDestroy_v2, (handle))                                                                 \
-    X(cuEventRecord, (handle, handle))                                                             \
-    X(cuEventQuery, (handle))                                                                      \
     X(cuGetErrorString, (int, const char **))                                                      \
     X(cuLaunchKernel, (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
                        unsigned, handle, void **, void **))
@@ -59,7 +56,6 @@ typedef void *handle;
 #define CUDA_NOT_READY 600
 #define CUDA_HOST_PORTABLE_MAPPED 3u
 #define CUDA_STREAM_NON_BLOCKING 1u
-#define CUDA_EVENT_NO_TIMING 2u
 
 #define MEMBER(name, args) int (*name) args;
 struct calls {
@@ -73,15 +69,12 @@ struct cuda {
     int number;
     bool retained;
     handle context, module, serve, batch, done, copies, launches;
-    pthread_mutex_t lock; // marks, mailboxes, memory
-    handle event[MARKS];
-    uint64_t marks, passed;
+    pthread_mutex_t lock; // mailboxes, memory
     struct {
         struct gpu_mailbox *m;
         handle stream;
     } served[MAILBOXES];
-    uint64_t *memory; // freed at the end
-    size_t n_memory, memory_cap;
+    VEC(uint64_t) memory; // freed at the end
     int lost; // atomic
 };
 
@@ -150,21 +143,6 @@ static void unshare_it(struct gpu_device *d, void *p)
     cuda(d)->call.cuMemFreeHost(p);
 }
 
-static bool memory_note(struct cuda *c)
-{
-    size_t cap = c->memory_cap == 0 ? 64 : 2 * c->memory_cap;
-    uint64_t *more;
-
-    if (c->n_memory < c->memory_cap)
-        return true;
-    more = realloc(c->memory, cap * sizeof(*more));
-    if (more == NULL)
-        return false;
-    c->memory = more;
-    c->memory_cap = cap;
-    return true;
-}
-
 static uint64_t alloc(struct gpu_device *d, size_t bytes)
 {
     struct cuda *c = cuda(d);
@@ -173,8 +151,8 @@ static uint64_t alloc(struct gpu_device *d, size_t bytes)
     if (!ready(c))
         return 0;
     pthread_mutex_lock(&c->lock);
-    if (memory_note(c) && c->call.cuMemAlloc_v2(&at, bytes) == 0)
-        c->memory[c->n_memory++] = at;
+    if (c->call.cuMemAlloc_v2(&at, bytes) == 0)
+        *vec_push(&c->memory) = at;
     else
         at = 0;
     pthread_mutex_unlock(&c->lock);
@@ -195,38 +173,15 @@ static int upload(struct gpu_device *d, uint64_t at, const void *from, size_t by
     return rc_check(c, c->call.cuMemcpyHtoDAsync_v2(at, from, bytes, c->copies), "copy");
 }
 
-static int mark(struct gpu_device *d, uint64_t *m)
+static int copied(struct gpu_device *d)
 {
     struct cuda *c = cuda(d);
-    int rc = -EAGAIN;
+    int rc = ready(c) ? c->call.cuStreamQuery(c->copies) : 0;
 
-    if (!ready(c))
-        return -ENODEV;
-    pthread_mutex_lock(&c->lock);
-    if (c->marks - c->passed < MARKS) {
-        rc = rc_check(c, c->call.cuEventRecord(c->event[c->marks % MARKS], c->copies), "mark");
-        *m = ++c->marks;
-    }
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-static int passed(struct gpu_device *d, uint64_t m)
-{
-    struct cuda *c = cuda(d);
-    int rc = 0;
-
-    if (!ready(c))
-        return -ENODEV;
-    pthread_mutex_lock(&c->lock);
-    while (rc == 0 && c->passed < c->marks) {
-        rc = c->call.cuEventQuery(c->event[c->passed % MARKS]);
-        c->passed += rc == 0;
-    }
-    pthread_mutex_unlock(&c->lock);
-    if (rc != 0 && rc != CUDA_NOT_READY)
-        return rc_check(c, rc, "copy");
-    return c->passed >= m;
+    if (rc == CUDA_NOT_READY)
+        return 0;
+    rc_check(c, rc, "copy");
+    return error(d) != 0 ? -ENODEV : 1;
 }
 
 // --- mailboxes ---
@@ -307,11 +262,8 @@ static void close_it(struct gpu_device *d)
     for (unsigned i = 0; i < MAILBOXES; i++)
         if (c->served[i].m != NULL)
             mailbox_stop(d, c->served[i].m);
-    for (size_t i = 0; i < c->n_memory; i++)
-        c->call.cuMemFree_v2(c->memory[i]);
-    for (unsigned i = 0; i < MARKS; i++)
-        if (c->event[i] != NULL)
-            c->call.cuEventDestroy_v2(c->event[i]);
+    vec_foreach (&c->memory, at)
+        c->call.cuMemFree_v2(*at);
     if (c->launches != NULL)
         c->call.cuStreamDestroy_v2(c->launches);
     if (c->copies != NULL)
@@ -323,13 +275,13 @@ static void close_it(struct gpu_device *d)
     if (c->library != NULL)
         dlclose(c->library);
     pthread_mutex_destroy(&c->lock);
-    free(c->memory);
+    vec_free(&c->memory);
     free(c);
 }
 
 static const struct gpu_device_ops ops = {
-    "cuda", close_it, share,         unshare_it,   alloc,  free_later, upload,
-    mark,   passed,   mailbox_start, mailbox_stop, launch, error,
+    "cuda", close_it,      share,        unshare_it, alloc, free_later, upload,
+    copied, mailbox_start, mailbox_stop, launch,     error,
 };
 
 static bool library_open(struct cuda *c)
@@ -371,17 +323,11 @@ static bool device_take(struct cuda *c, unsigned number)
 
 static bool kernels_load(struct cuda *c)
 {
-    struct calls *call = &c->call;
-
-    if (rc_check(c, call->cuModuleLoadData(&c->module, gpu_kernel_text), "our kernel") != 0 ||
+    if (rc_check(c, c->call.cuModuleLoadData(&c->module, gpu_kernel_text), "our kernel") != 0 ||
         !function_find(c, &c->serve, "gpu_serve") || !function_find(c, &c->batch, "gpu_batch") ||
-        !function_find(c, &c->done, "gpu_done") || !stream_make(c, &c->copies) ||
-        !stream_make(c, &c->launches))
+        !function_find(c, &c->done, "gpu_done"))
         return false;
-    for (unsigned i = 0; i < MARKS; i++)
-        if (rc_check(c, call->cuEventCreate(&c->event[i], CUDA_EVENT_NO_TIMING), "event") != 0)
-            return false;
-    return true;
+    return stream_make(c, &c->copies) && stream_make(c, &c->launches);
 }
 
 struct gpu_device *gpu_open(unsigned number, char *why, size_t n)

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define MAILBOXES 64u
 #define IDLE_ROUNDS 2000u // then it sleeps a little, to leave the cores to the code under test
 
@@ -45,7 +47,7 @@ struct emulated {
     pthread_t thread;
     pthread_mutex_t lock; // protects all below except the flags
     struct order *first, **last;
-    uint64_t given, done; // orders
+    uint64_t waiting; // orders, atomic
     struct served served[MAILBOXES];
     struct piece *pieces;
     size_t used;
@@ -54,14 +56,6 @@ struct emulated {
     bool end, lost, held; // atomic
     uint64_t rounds;      // of the thread, atomic
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct emulated *emulated(struct gpu_device *d)
 {
@@ -142,10 +136,10 @@ static int order_give(struct emulated *e, struct order *o)
         return -ENOMEM;
     pthread_mutex_lock(&e->lock);
     o->next = NULL;
-    o->due_ns = now_ns() + e->settings.latency_ns;
+    o->due_ns = clock_now_ns() + e->settings.latency_ns;
     *e->last = o;
     e->last = &o->next;
-    e->given++;
+    __atomic_add_fetch(&e->waiting, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&e->lock);
     return 0;
 }
@@ -176,17 +170,9 @@ static int launch(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place)
     return order_give(emulated(d), o);
 }
 
-static int mark(struct gpu_device *d, uint64_t *m)
+static int copied(struct gpu_device *d)
 {
-    pthread_mutex_lock(&emulated(d)->lock);
-    *m = emulated(d)->given;
-    pthread_mutex_unlock(&emulated(d)->lock);
-    return error(d);
-}
-
-static int passed(struct gpu_device *d, uint64_t m)
-{
-    return error(d) != 0 ? -ENODEV : __atomic_load_n(&emulated(d)->done, __ATOMIC_ACQUIRE) >= m;
+    return error(d) != 0 ? -ENODEV : __atomic_load_n(&emulated(d)->waiting, __ATOMIC_ACQUIRE) == 0;
 }
 
 // --- the thread ---
@@ -222,7 +208,7 @@ static bool order_do(struct emulated *e)
 
     pthread_mutex_lock(&e->lock);
     o = e->first;
-    if (o == NULL || o->due_ns > now_ns()) {
+    if (o == NULL || o->due_ns > clock_now_ns()) {
         pthread_mutex_unlock(&e->lock);
         return false;
     }
@@ -235,7 +221,7 @@ static bool order_do(struct emulated *e)
     else
         copy_words(o->at, o->data, o->bytes);
     free(o);
-    __atomic_add_fetch(&e->done, 1, __ATOMIC_RELEASE);
+    __atomic_sub_fetch(&e->waiting, 1, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -246,8 +232,8 @@ static bool mailbox_look(struct emulated *e, struct served *s)
     if (__atomic_load_n(&s->m->slot[place].request, __ATOMIC_ACQUIRE) != s->next)
         return false;
     if (s->seen_ns == 0 && e->settings.latency_ns > 0)
-        s->seen_ns = now_ns();
-    if (e->settings.latency_ns > 0 && now_ns() < s->seen_ns + e->settings.latency_ns)
+        s->seen_ns = clock_now_ns();
+    if (e->settings.latency_ns > 0 && clock_now_ns() < s->seen_ns + e->settings.latency_ns)
         return true;
     batch_do(e, s->m, place);
     s->next++;
@@ -338,8 +324,8 @@ static void close_it(struct gpu_device *d)
 }
 
 static const struct gpu_device_ops ops = {
-    "emulated", close_it, share,         unshare_it,   alloc,  free_at, upload,
-    mark,       passed,   mailbox_start, mailbox_stop, launch, error,
+    "emulated", close_it,      share,        unshare_it, alloc, free_at, upload,
+    copied,     mailbox_start, mailbox_stop, launch,     error,
 };
 
 struct gpu_device *gpu_emulated_open(const struct gpu_emulated_settings *settings)

@@ -32,7 +32,7 @@ static uint64_t table_copy(struct gpu_device *d, const struct poptrie *t)
 {
     struct poptrie_image image;
     struct gpu_table g;
-    uint64_t at = d->ops->alloc(d, sizeof(g)), mark = 0;
+    uint64_t at = d->ops->alloc(d, sizeof(g));
 
     poptrie_image(t, &image);
     g = (struct gpu_table){.dir = (uint64_t)(uintptr_t)image.dir,
@@ -42,8 +42,7 @@ static uint64_t table_copy(struct gpu_device *d, const struct poptrie *t)
     memcpy(g.floor, image.floor, sizeof(g.floor));
     assert_int_equal(d->ops->upload(d, at, &g, sizeof(g)), 0);
     memset(&g, 0xff, sizeof(g)); // an uploaded buffer can be reused
-    assert_int_equal(d->ops->mark(d, &mark), 0);
-    wait_for(d->ops->passed(d, mark) == 1);
+    wait_for(d->ops->copied(d) == 1);
     return at;
 }
 
@@ -128,20 +127,18 @@ unit_test(a_launch_answers_its_batch_alone)
 unit_test(copies_happen_in_order_and_later)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
-    uint64_t at = d->ops->alloc(d, 64), first = 0, second = 0;
+    uint64_t at = d->ops->alloc(d, 64);
     const volatile uint32_t *seen = (const uint32_t *)(uintptr_t)at;
 
     assert_int_equal(d->ops->upload(d, at, &(uint32_t){1}, 4), 0);
-    assert_int_equal(d->ops->mark(d, &first), 0);
-    wait_for(d->ops->passed(d, first) == 1);
+    wait_for(d->ops->copied(d) == 1);
     assert_int_equal(*seen, 1);
     gpu_emulated_hold(d, 1);
     assert_int_equal(d->ops->upload(d, at, &(uint32_t){2}, 4), 0);
     assert_int_equal(d->ops->upload(d, at, &(uint32_t){3}, 4), 0);
-    assert_int_equal(d->ops->mark(d, &second), 0);
-    assert_int_equal(d->ops->passed(d, second), 0);
+    assert_int_equal(d->ops->copied(d), 0);
     gpu_emulated_hold(d, 0);
-    wait_for(d->ops->passed(d, second) == 1);
+    wait_for(d->ops->copied(d) == 1);
     assert_int_equal(*seen, 3);
     d->ops->close(d);
 }
@@ -150,15 +147,14 @@ unit_test(a_lost_device_refuses_everything_and_says_why)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
     struct gpu_mailbox *m = mailbox_new(d);
-    uint64_t at = d->ops->alloc(d, 64), mark;
+    uint64_t at = d->ops->alloc(d, 64);
 
     assert_int_equal(d->ops->start(d, m), 0);
     assert_int_equal(d->ops->error(d), 0);
     gpu_emulated_lose(d);
     assert_int_equal(d->ops->error(d), -ENODEV);
     assert_int_equal(d->ops->upload(d, at, &at, sizeof(at)), -ENODEV);
-    assert_int_equal(d->ops->mark(d, &mark), -ENODEV);
-    assert_int_equal(d->ops->passed(d, 0), -ENODEV);
+    assert_int_equal(d->ops->copied(d), -ENODEV);
     assert_int_equal(d->ops->launch(d, m, 0), -ENODEV);
     assert_int_equal(d->ops->start(d, m), -ENODEV);
     assert_string_not_equal(d->why, "");
