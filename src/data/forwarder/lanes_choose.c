@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/gather.h"
 
 const struct lanes *lanes_by_name(const char *name)
 {

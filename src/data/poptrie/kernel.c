@@ -4,7 +4,6 @@
 // One pointer for the process. It starts at functions that select the best kernel and continue with
 // it, so no initialization is needed.
 #include "base/cpu.h"
-#include "base/gather.h"
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
