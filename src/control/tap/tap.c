@@ -115,14 +115,6 @@ static void put_socket(int sock) // -1: does nothing
     pthread_mutex_unlock(&lock);
 }
 
-static struct ifreq ifreq_of(const struct tap *t)
-{
-    struct ifreq r = {0};
-
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", t->name);
-    return r;
-}
-
 uint16_t tap_mtu(uint16_t mtu)
 {
     return mtu < IP6_MTU_MIN ? IP6_MTU_MIN : mtu;
@@ -130,7 +122,7 @@ uint16_t tap_mtu(uint16_t mtu)
 
 int tap_set_mtu(const struct tap *t, uint16_t mtu)
 {
-    struct ifreq r = ifreq_of(t);
+    struct ifreq r = link_request(t->name);
 
     r.ifr_mtu = tap_mtu(mtu);
     return !t->foreign && ioctl(t->sock, SIOCSIFMTU, &r) ? -errno : 0;
@@ -138,7 +130,7 @@ int tap_set_mtu(const struct tap *t, uint16_t mtu)
 
 int tap_set_mac(const struct tap *t, const uint8_t mac[6])
 {
-    struct ifreq now = ifreq_of(t), r = ifreq_of(t);
+    struct ifreq now = link_request(t->name), r = now;
 
     r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
     memcpy(r.ifr_hwaddr.sa_data, mac, 6);
@@ -174,9 +166,8 @@ int tap_read_state(const struct tap *t, struct tap_state *s)
 
 int tap_rename(const struct tap *t, const char *from)
 {
-    struct ifreq r = {0};
+    struct ifreq r = link_request(from);
 
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", from);
     snprintf(r.ifr_newname, sizeof r.ifr_newname, "%s", t->name);
     return ioctl(t->sock, SIOCSIFNAME, &r) ? -errno : 0;
 }
@@ -188,31 +179,16 @@ int tap_set_carrier(const struct tap *t, bool on)
     return !t->foreign && ioctl(t->fd, TUNSETCARRIER, &value) ? -errno : 0;
 }
 
-static int read_flags(const struct tap *t)
-{
-    struct ifreq r = ifreq_of(t);
-
-    return ioctl(t->sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
-}
-
 bool tap_is_up(const struct tap *t)
 {
-    int flags = read_flags(t);
+    int flags = link_flags(t->sock, t->name);
 
     return flags >= 0 && flags & IFF_UP;
 }
 
 int tap_set_noarp(const struct tap *t)
 {
-    struct ifreq r = ifreq_of(t);
-    int flags = read_flags(t);
-
-    if (flags < 0)
-        return flags;
-    if (flags & IFF_NOARP)
-        return 0;
-    r.ifr_flags = (short)(flags | IFF_NOARP);
-    return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+    return link_change_flags(t->sock, t->name, IFF_NOARP, 0);
 }
 
 // These names would be directories of settings for all interfaces: /proc/sys/net/ipv4/conf.
@@ -242,7 +218,7 @@ static void explain_tap_error(const char *name, int e, char *err, size_t err_siz
 
 static int find_ifindex(struct tap *t)
 {
-    struct ifreq r = ifreq_of(t);
+    struct ifreq r = link_request(t->name);
 
     if (ioctl(t->sock, SIOCGIFINDEX, &r))
         return -errno;
@@ -263,7 +239,7 @@ static int set_framing(struct tap *t)
 // that ifindex, and fails if the ifindex is taken.
 static int open_tap_in_netns(struct tap *t, int index)
 {
-    struct ifreq r = ifreq_of(t);
+    struct ifreq r = link_request(t->name);
 
     r.ifr_flags = TAP_FLAGS;
     t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -408,16 +384,10 @@ static void set_operstate_up(const struct tap *t)
 
 static int set_admin_up(struct tap_start *s)
 {
-    struct ifreq r = ifreq_of(s->tap);
-    int flags = read_flags(s->tap);
-
-    if (flags < 0)
-        return flags;
     s->addr_gen_mode = tap_link_local_hold(s->tap);
     if (s->carrier)
         set_operstate_up(s->tap);
-    r.ifr_flags = (short)(flags | IFF_UP);
-    return ioctl(s->tap->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+    return link_change_flags(s->tap->sock, s->tap->name, IFF_UP, 0);
 }
 
 static int start_one(struct tap_start *s)
@@ -552,7 +522,7 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
     int back = netns_enter(netns);
 
     snprintf(t.name, sizeof t.name, "%s", name);
-    struct ifreq r = ifreq_of(&t);
+    struct ifreq r = link_request(name);
     t.sock = back >= 0 ? get_socket() : -1;
     if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen) &&
         !memcmp(seen.mac, mac, sizeof seen.mac)) {

@@ -68,10 +68,9 @@ static void address_add(const struct tap *t)
 
 static bool has_no_neighbors(const struct tap *t)
 {
-    struct ifreq r = {0};
+    int flags = link_flags(t->sock, t->name);
 
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", t->name);
-    return !ioctl(t->sock, SIOCGIFFLAGS, &r) && r.ifr_flags & IFF_NOARP;
+    return flags >= 0 && flags & IFF_NOARP;
 }
 
 void tap_link_local_start(struct tap *t, int mode)
