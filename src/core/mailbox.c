@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -147,25 +149,17 @@ int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
     return r;
 }
 
-// One waiting call, shared by caller and callee; the last holder frees it.
+// One waiting call, shared by caller and callee; the caller frees it unless it has given up.
 struct waiting {
-    pthread_mutex_t lock;
-    pthread_cond_t done_cond;
-    bool done;
-    unsigned holders;
+    sem_t done;
+    _Atomic bool over; // set by the first of two: the call has run, or the caller has given up
     struct call call;
     void (*drop)(void *arg); // called after the call if the caller has given up
 };
 
-static void waiting_put(struct waiting *w) // takes the lock held, releases it
+static void waiting_free(struct waiting *w)
 {
-    bool last = --w->holders == 0;
-
-    pthread_mutex_unlock(&w->lock);
-    if (!last)
-        return;
-    pthread_cond_destroy(&w->done_cond);
-    pthread_mutex_destroy(&w->lock);
+    sem_destroy(&w->done);
     free(w);
 }
 
@@ -175,47 +169,29 @@ static void waiting_run(void *arg)
 
     if (w->call.fn)
         w->call.fn(w->call.arg);
-    pthread_mutex_lock(&w->lock);
-    w->done = true;
-    if (w->holders == 1 && w->drop)
+    if (!atomic_exchange(&w->over, true)) {
+        sem_post(&w->done); // the caller frees `w`
+        return;
+    }
+    if (w->drop)
         w->drop(w->call.arg);
-    pthread_cond_signal(&w->done_cond);
-    waiting_put(w);
-}
-
-static struct waiting *waiting_new(void (*fn)(void *arg), void *arg, void (*drop)(void *arg))
-{
-    struct waiting *w = calloc(1, sizeof *w);
-    pthread_condattr_t attr;
-
-    if (!w)
-        return NULL;
-    w->holders = 2;
-    w->call = (struct call){fn, arg};
-    w->drop = drop;
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->done_cond, &attr);
-    pthread_condattr_destroy(&attr);
-    return w;
+    waiting_free(w);
 }
 
 // Waits in slices, so that time during which the process is stopped (suspended machine, debugger)
 // does not count.
-static void wait_slice(struct waiting *w, int ms)
+static bool wait_slice(struct waiting *w, int ms)
 {
     struct timespec until;
-    int r = 0;
+    int r;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += ms * 1000000l;
-    if (until.tv_nsec >= 1000000000l) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000l;
-    }
-    while (!w->done && r != ETIMEDOUT)
-        r = pthread_cond_timedwait(&w->done_cond, &w->lock, &until);
+    until.tv_sec += until.tv_nsec / 1000000000l;
+    until.tv_nsec %= 1000000000l;
+    while ((r = sem_clockwait(&w->done, CLOCK_MONOTONIC, &until)) && errno == EINTR)
+        continue;
+    return !r;
 }
 
 // Subtracts the time spent waiting for room from *left_ms.
@@ -233,21 +209,22 @@ static int post_when_room(enum thread_role role, struct waiting *w, int *left_ms
 int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg),
                  int timeout_ms)
 {
-    struct waiting *w = waiting_new(fn, arg, drop);
+    struct waiting *w = calloc(1, sizeof *w);
     int left = timeout_ms, r;
+    bool done = false;
 
     if (!w)
         return -ENOMEM;
+    w->call = (struct call){fn, arg};
+    w->drop = drop;
+    sem_init(&w->done, 0, 0);
     r = post_when_room(role, w, &left);
-    pthread_mutex_lock(&w->lock);
-    if (r) {
-        w->holders--; // it will never run
-        waiting_put(w);
-        return r;
-    }
-    for (; !w->done && left > 0; left -= SLICE_MS)
-        wait_slice(w, left < SLICE_MS ? left : SLICE_MS);
-    r = w->done ? 0 : -ETIMEDOUT;
-    waiting_put(w);
+    for (; !r && !done && left > 0; left -= SLICE_MS)
+        done = wait_slice(w, left < SLICE_MS ? left : SLICE_MS);
+    if (!r && !done && !atomic_exchange(&w->over, true))
+        return -ETIMEDOUT; // waiting_run frees `w`
+    while (!r && !done) // it has run at the last moment
+        done = !sem_wait(&w->done);
+    waiting_free(w);
     return r;
 }
