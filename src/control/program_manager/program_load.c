@@ -32,12 +32,11 @@ static int copy_bytes(int from, int to)
 {
     char buf[65536];
     ssize_t n;
+    int r = 0;
 
-    while ((n = read(from, buf, sizeof buf)) > 0)
-        for (ssize_t at = 0, w; at < n; at += w)
-            if ((w = write(to, buf + at, (size_t)(n - at))) <= 0)
-                return -EIO;
-    return n ? -errno : 0;
+    while (!r && (n = read(from, buf, sizeof buf)) > 0)
+        r = file_write(to, buf, (size_t)n);
+    return r ? r : n ? -errno : 0;
 }
 
 // Returns the descriptor of a sealed copy in memory, or -errno with a message in `err`.
@@ -155,9 +154,11 @@ static int place_instance(const struct program_loaded *l, struct program_instanc
 
 static int start_instance(const struct program_loaded *l, struct program_instance *in, unsigned i)
 {
-    struct program_host host = {
-        .host = in, .get = program_get, .put = program_put, .prefetch = program_prefetch,
-        .log = program_say};
+    struct program_host host = {.host = in,
+                                .get = program_get,
+                                .put = program_put,
+                                .prefetch = program_prefetch,
+                                .log = program_say};
 
     arrays_of(in->program, host.array);
     in->memory = l->memory + i * l->stride;
