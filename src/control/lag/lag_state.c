@@ -96,11 +96,9 @@ void lag_clear(const char *name)
 void lag_restore(const char *name, const struct port_statistics *before)
 {
     struct lag_port *l = lag_port_find(name);
-    uint64_t *sum = l ? (uint64_t *)&l->statistics : NULL;
-    const uint64_t *was = (const uint64_t *)before;
 
-    for (size_t i = 0; l && i < sizeof *before / sizeof *was; i++)
-        sum[i] += was[i];
+    if (l)
+        counter_add_words(&l->statistics, before, sizeof *before);
 }
 
 uint64_t lag_link_changes(const char *name)

@@ -27,15 +27,6 @@ struct counter_offload port_manager_offload(const char *name)
                                     sum.cut - p->offload_before.cut};
 }
 
-static void add_statistics(struct port_statistics *s, const struct port_statistics *more)
-{
-    uint64_t *to = (uint64_t *)s;
-    const uint64_t *from = (const uint64_t *)more;
-
-    for (unsigned i = 0; i < sizeof *s / sizeof *to; i++)
-        to[i] += from[i];
-}
-
 bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
 {
     struct counter_offload offload = port_manager_offload(p->wish.name);
@@ -56,7 +47,7 @@ bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
         .checksum_completed = offload.completed,
         .offload_cut = offload.cut,
     };
-    add_statistics(s, &p->before);
+    counter_add_words(s, &p->before, sizeof *s);
     return true;
 }
 
@@ -72,7 +63,7 @@ void port_manager_restore(const char *name, const struct port_statistics *before
     if (!p->open)
         return;
     p->before = *before;
-    add_statistics(&p->lag_counted, before); // the LAG restores its own statistics
+    counter_add_words(&p->lag_counted, before, sizeof *before); // the LAG restores its own
 }
 
 int port_manager_clear(const char *name)

@@ -8,33 +8,18 @@
 
 #include <string.h>
 
+#include "table/counter.h"
+
 const char *const gpu_fault_name[GPU_FAULTS] = {"none", "lost", "silent", "wrong"};
 const char *const gpu_cause_name[GPU_CAUSES] = {"split", "table-change", "full",
                                                 "late",  "drain",        "failure"};
 const char *const gpu_verdict_name[GPU_VERDICTS] = {"cpu-is-faster", "sends", "too-late"};
 
-static uint64_t word(const uint64_t *w)
-{
-    return __atomic_load_n(w, __ATOMIC_RELAXED);
-}
-
-static void count_add(struct gpu_count *sum, const struct gpu_count *c)
-{
-    sum->batches += word(&c->batches);
-    sum->sampled += word(&c->sampled);
-    sum->wrong += word(&c->wrong);
-    sum->answered += word(&c->answered);
-    for (unsigned i = 0; i < GPU_CAUSES; i++)
-        sum->by_cpu[i] += word(&c->by_cpu[i]);
-    for (unsigned i = 0; i < GPU_AGES; i++)
-        sum->age[i] += word(&c->age[i]);
-}
-
 void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum)
 {
     memset(sum, 0, sizeof *sum);
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
-        count_add(sum, &u->count[i]);
+        counter_add_words(sum, &u->count[i], offsetof(struct gpu_count, cost));
 }
 
 uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille)
