@@ -317,7 +317,7 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
     if (tap_delete_batch_has(i->name))
         tap_delete_batch_run();
     const struct tap_list_entry *old = find_former(i, vr);
-    if (old && old->ifindex && !tap_keep_restore_name(i->name, vr_manager_netns(vr), old->ifindex))
+    if (old && old->ifindex)
         tap_restore_name(i->name, vr_manager_netns(vr), old->ifindex, i->mac);
     int number = vr_manager_netns(vr) == NETNS_OWN     ? 0
                  : old && old->ifindex >= NUMBER_FIRST ? old->ifindex

@@ -515,6 +515,19 @@ void tap_delete_orphan(const char *name, int netns)
     tap_close(&t);
 }
 
+static void log_restored(const struct tap *t, const char *renamed, int error)
+{
+    if (error) {
+        tap_keep_renamed(t->name, renamed);
+        log_warning("tap: renamed by another program; to restore the name run 'ip link set if%d "
+                    "down; ip link set if%d name %s': error=%s",
+                    t->ifindex, t->ifindex, t->name, LOG_VALUE(strerror(-error)));
+    } else {
+        log_notice("tap: renamed by another program, name restored: name=%s renamed=%s ifindex=%d",
+                   t->name, LOG_VALUE(renamed), t->ifindex);
+    }
+}
+
 void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t mac[6])
 {
     struct tap t = {.fd = -1, .sock = -1, .ifindex = ifindex}, now = {.fd = -1};
@@ -524,20 +537,15 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
     snprintf(t.name, sizeof t.name, "%s", name);
     struct ifreq r = link_request(name);
     t.sock = back >= 0 ? get_socket() : -1;
-    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen) &&
-        !memcmp(seen.mac, mac, sizeof seen.mac)) {
+    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen)) {
+        bool offered = tap_keep_renamed(seen.name, name);
         now.sock = t.sock;
         memcpy(now.name, seen.name, sizeof now.name);
-        int e = open_tap_in_netns(&now, 0); // fails if it is no TAP or another process has it
-        e = e ? e : tap_rename(&t, now.name);
-        if (e)
-            log_warning("tap: renamed by another program; to restore the name run 'ip link set "
-                        "if%d down; ip link set if%d name %s': error=%s",
-                        ifindex, ifindex, name, LOG_VALUE(strerror(-e)));
-        else
-            log_notice(
-                "tap: renamed by another program, name restored: name=%s renamed=%s ifindex=%d",
-                name, LOG_VALUE(now.name), ifindex);
+        if (offered || !memcmp(seen.mac, mac, sizeof seen.mac)) {
+            // Opening fails if it is no TAP or another process has it.
+            int e = offered ? 0 : open_tap_in_netns(&now, 0);
+            log_restored(&t, now.name, e ? e : tap_rename(&t, now.name));
+        }
     }
     netns_leave(back);
     if (now.fd >= 0)
