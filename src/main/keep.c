@@ -153,13 +153,22 @@ void keep_put(const char *name, int fd)
         event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
 }
 
+// Tries again later on failure.
+static bool connect_again(void)
+{
+    bool there = connect_keeper(count_held);
+
+    if (there)
+        watch_connection();
+    else
+        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
+    return there;
+}
+
 static void renew(evutil_socket_t fd, short what, void *arg)
 {
-    if (!connect_keeper(count_held)) {
-        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
+    if (!connect_again())
         return;
-    }
-    watch_connection();
     put_again();
     log_notice("keep: another keeper was started");
 }
@@ -200,14 +209,7 @@ int keep_watch(struct event_base *loop, void (*again)(void))
 void keep_join(void)
 {
     later = false;
-    if (way != PROCESS)
-        return;
-    if (!connect_keeper(count_held)) {
-        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
-        return;
-    }
-    watch_connection();
-    if (!n_held)
+    if (way == PROCESS && connect_again() && !n_held)
         put_again();
 }
 
