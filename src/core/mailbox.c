@@ -53,29 +53,20 @@ static bool take_call(struct box *b, struct call *c)
     return any;
 }
 
-static void wake_fd(int fd)
-{
-    uint64_t one = 1;
-
-    // Fails only if the counter is full, and then the owner is awake already.
-    if (write(fd, &one, sizeof one) < 0)
-        return;
-}
-
 static void on_calls(evutil_socket_t fd, short what, void *arg)
 {
     struct box *b = arg;
     struct call c;
-    uint64_t count;
+    eventfd_t count;
 
-    if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN)
+    if (eventfd_read(fd, &count) && errno != EAGAIN)
         log_error("mailbox: eventfd: %m");
     for (unsigned i = 0; i < MAILBOX_BUDGET; i++) {
         if (!take_call(b, &c))
             return;
         c.fn(c.arg);
     }
-    wake_fd(fd);
+    eventfd_write(fd, 1);
 }
 
 int mailbox_open(struct event_base *loop)
@@ -143,7 +134,7 @@ int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
     } else {
         b->call[(b->head + b->n++) % MAILBOX_CALLS] = (struct call){fn, arg};
         if (b->n == 1)
-            wake_fd(b->fd); // under the lock, so that the fd stays open
+            eventfd_write(b->fd, 1); // under the lock, so that the fd stays open
     }
     pthread_mutex_unlock(&b->lock);
     return r;
@@ -183,15 +174,12 @@ static void waiting_run(void *arg)
 static bool wait_slice(struct waiting *w, int ms)
 {
     struct timespec until;
-    int r;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += ms * 1000000l;
     until.tv_sec += until.tv_nsec / 1000000000l;
     until.tv_nsec %= 1000000000l;
-    while ((r = sem_clockwait(&w->done, CLOCK_MONOTONIC, &until)) && errno == EINTR)
-        continue;
-    return !r;
+    return !TEMP_FAILURE_RETRY(sem_clockwait(&w->done, CLOCK_MONOTONIC, &until));
 }
 
 // Subtracts the time spent waiting for room from *left_ms.
@@ -223,8 +211,8 @@ int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (
         done = wait_slice(w, left < SLICE_MS ? left : SLICE_MS);
     if (!r && !done && !atomic_exchange(&w->over, true))
         return -ETIMEDOUT; // waiting_run frees `w`
-    while (!r && !done) // it has run at the last moment
-        done = !sem_wait(&w->done);
+    if (!r && !done)       // it has run at the last moment
+        TEMP_FAILURE_RETRY(sem_wait(&w->done));
     waiting_free(w);
     return r;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/aside.h"
 #include "core/mailbox.h"
@@ -114,8 +115,7 @@ int manager_start(struct manager *m)
     sem_init(&s.ready, 0, 0);
     err = thread_start(&m->thread, m->role, m->slot, m->name, -1, manager_main, &s);
     if (!err) {
-        while (sem_wait(&s.ready) && errno == EINTR)
-            ;
+        TEMP_FAILURE_RETRY(sem_wait(&s.ready));
         err = s.result;
         if (err) {
             thread_join(m->thread);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_ahead.c - the thread that reads ahead (see netlink_ahead.h)
 //
-// There are two buffers: the manager processes one while the thread fills the other. Each read has a
-// post of `go` before it and one of `ready` after it.
+// There are two buffers: the manager processes one while the thread fills the other. Each read has
+// a post of `go` before it and one of `ready` after it.
 #include "netlink/netlink_ahead.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define AHEAD_MAX 16              // sockets; each has a thread and half a megabyte of buffers
 #define NETLINK_CHUNK (32u << 10) // bytes; the kernel fills at most this much for a dump
@@ -49,18 +50,12 @@ void netlink_batch_read(struct netlink_batch *b, int fd, unsigned max)
         b->got = errno == EAGAIN || errno == EINTR ? 0 : -errno;
 }
 
-static void await_post(sem_t *s)
-{
-    while (sem_wait(s) && errno == EINTR)
-        continue;
-}
-
 static void *read_on_order(void *arg)
 {
     struct netlink_ahead *a = arg;
 
     for (;;) {
-        await_post(&a->go);
+        TEMP_FAILURE_RETRY(sem_wait(&a->go));
         if (atomic_load(&a->ends))
             return NULL;
         netlink_batch_read(&a->batch[a->filling], a->fd, a->max);
@@ -107,7 +102,7 @@ bool netlink_ahead_is_done(const struct netlink_ahead *a)
 
 struct netlink_batch *netlink_ahead_take(struct netlink_ahead *a)
 {
-    await_post(&a->ready);
+    TEMP_FAILURE_RETRY(sem_wait(&a->ready));
     return &a->batch[a->filling];
 }
 
