@@ -61,7 +61,7 @@ static void follow_kernel_link(struct managed_port *p)
         return;
     bool replaced = kernel_link_was_replaced(&p->device.kernel_link);
     kernel_link_explain(&p->device.kernel_link, p->wish.name, err, sizeof err);
-    kernel_state_set(p->wish.name, KERNEL_INTERFACE, *err ? err : NULL);
+    kernel_state_set(p->wish.name, KERNEL_INTERFACE, *err, "%s", err);
     if (!replaced)
         return;
     log_notice("port_manager: its kernel interface was recreated: port=%s", p->wish.name);
@@ -237,7 +237,7 @@ static void unsubscribe(const struct control_event *e)
 
     carrier_end(p->carrier);
     p->carrier = NULL;
-    kernel_state_set(p->wish.name, KERNEL_INTERFACE, NULL);
+    kernel_state_set(p->wish.name, KERNEL_INTERFACE, false, "%s", "");
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
 }
