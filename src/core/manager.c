@@ -23,6 +23,13 @@
 
 static _Thread_local struct manager *self;
 
+void drop_event(struct event **e)
+{
+    if (*e)
+        event_free(*e);
+    *e = NULL;
+}
+
 // --- answers ---
 
 static void retry_later(struct manager *m)
@@ -74,11 +81,9 @@ static int open_loop(struct manager *m)
 
 static void close_loop(struct manager *m)
 {
-    if (m->retry)
-        event_free(m->retry);
+    drop_event(&m->retry);
     if (m->loop)
         event_base_free(m->loop);
-    m->retry = NULL;
     m->loop = NULL;
     vec_free(&m->replies);
 }

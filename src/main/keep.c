@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/unwell.h"
 #include "base/vec.h"
+#include "core/manager.h"
 #include "main/keeper_protocol.h"
 
 #define RETRY_S 10
@@ -130,9 +131,7 @@ static void watch_connection(void);
 
 static void drop_connection(void)
 {
-    if (ended)
-        event_free(ended);
-    ended = NULL;
+    drop_event(&ended);
     if (connection >= 0)
         close(connection);
     connection = -1;
@@ -216,9 +215,7 @@ void keep_join(void)
 // systemd keeps its store over a restart and empties it at a stop.
 void keep_end(bool restart)
 {
-    if (retry)
-        event_free(retry);
-    retry = NULL;
+    drop_event(&retry);
     if (connection >= 0 && !restart)
         keeper_send(connection, KEEPER_END, "", -1);
     keep_process_continue();

@@ -28,6 +28,7 @@
 #include "core/aside.h"
 #include "core/child.h"
 #include "core/eal.h"
+#include "core/manager.h"
 #include "core/process.h"
 #include "core/starter.h"
 #include "feature/upgrade.h"
@@ -79,13 +80,10 @@ static void say(enum upgrade_word word, const char *text, int fd)
 
 static void let_go(void)
 {
-    if (give.said)
-        event_free(give.said);
-    if (give.timeout)
-        event_free(give.timeout);
+    drop_event(&give.said);
+    drop_event(&give.timeout);
     if (give.socket >= 0)
         close(give.socket);
-    give.said = give.timeout = NULL;
     give.socket = -1;
 }
 

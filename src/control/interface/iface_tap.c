@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
@@ -409,9 +410,7 @@ void iface_tap_started(void)
 void iface_tap_fini(void)
 {
     tap_keep_fini();
-    if (turn)
-        event_free(turn);
-    turn = NULL;
+    drop_event(&turn);
     vec_free(&to_start);
     free(taps);
     free(former);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/manager.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
 #include "lag/lag_port.h"
@@ -317,9 +318,7 @@ int lag_init(struct event_base *loop)
 
 void lag_fini(void)
 {
-    if (timer)
-        event_free(timer);
-    timer = NULL;
+    drop_event(&timer);
     for_each_lag (l)
         lag_table_remove(l);
 }

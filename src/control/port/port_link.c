@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "core/aside.h"
 #include "core/mailbox.h"
+#include "core/manager.h"
 #include "device/port_probe.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
@@ -180,8 +181,8 @@ static void update_links(void *all)
 static void on_poll(evutil_socket_t fd, short what, void *arg)
 {
     update_links(poll_fast ? NULL : "all");
-    event_add(timer, &(struct timeval){
-                         .tv_usec = poll_fast ? LINK_POLL_US : LINK_POLL_US * LINK_POLL_SLOW});
+    event_add(timer, &(struct timeval){.tv_usec = poll_fast ? LINK_POLL_US
+                                                            : LINK_POLL_US * LINK_POLL_SLOW});
 }
 
 // DPDK's interrupt thread
@@ -255,8 +256,6 @@ int port_link_init(struct event_base *base)
 
 void port_link_fini(void)
 {
-    if (timer)
-        event_free(timer);
-    timer = NULL;
+    drop_event(&timer);
     rte_dev_event_callback_unregister(NULL, removal_request, NULL);
 }

@@ -38,12 +38,11 @@
 
 #define NETNS_HERE "/proc/thread-self/ns/net"
 
-static struct shared {
+static VEC(struct shared {
     ino_t netns;
     int sock;
     unsigned users;
-} *last; // most TAPs follow others of their namespace
-static VEC(struct shared) all;
+}) all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // TAPs are deleted aside
 
 static int open_socket(void)
@@ -53,8 +52,6 @@ static int open_socket(void)
 
 static struct shared *find_shared(ino_t netns)
 {
-    if (last && last->netns == netns)
-        return last;
     vec_foreach (&all, s)
         if (s->netns == netns)
             return s;
@@ -73,7 +70,6 @@ static int share_socket(ino_t netns)
         *s = (struct shared){.netns = netns, .sock = sock};
     }
     s->users++;
-    last = s;
     return s->sock;
 }
 
@@ -97,7 +93,6 @@ static bool unshare_socket(int sock)
             if (--s->users)
                 return true;
             *s = all.item[--all.n];
-            last = NULL;
             return false;
         }
     return false;
