@@ -8,8 +8,8 @@
 // Never run on a GPU, because no machine with one was available: tested only with a fake driver
 // (gpu_cuda_test.c, docs/features/gpu.md).
 //
-// Streams: one for copies, one for launches, and one for each served mailbox, because a persistent
-// kernel never ends. cuMemFree waits for all kernels, so memory is freed when the device is closed.
+// Streams: one for copies, and one for each served mailbox, because its kernel never ends.
+// cuMemFree waits for all kernels, so memory is freed when the device is closed.
 #include "gpu/device.h"
 
 #include "base/vec.h"
@@ -68,7 +68,7 @@ struct cuda {
     void *library;
     int number;
     bool retained;
-    handle context, module, serve, batch, done, copies, launches;
+    handle context, module, serve, copies;
     pthread_mutex_t lock; // mailboxes, memory
     struct {
         struct gpu_mailbox *m;
@@ -114,11 +114,6 @@ static bool ready(struct cuda *c)
 }
 
 // --- parts of it ---
-
-static bool function_find(struct cuda *c, handle *function, const char *name)
-{
-    return rc_check(c, c->call.cuModuleGetFunction(function, c->module, name), name) == 0;
-}
 
 static bool stream_make(struct cuda *c, handle *stream)
 {
@@ -186,20 +181,6 @@ static int copied(struct gpu_device *d)
 
 // --- mailboxes ---
 
-// The device's address of memory from share().
-static int address(struct cuda *c, void *p, uint64_t *at)
-{
-    return rc_check(c, c->call.cuMemHostGetDevicePointer_v2(at, p, 0), "address of a mailbox");
-}
-
-static int kernel_launch(struct cuda *c, handle function, unsigned blocks, unsigned threads,
-                         handle stream, void **args)
-{
-    int rc = c->call.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
-
-    return rc_check(c, rc, "launch");
-}
-
 static int mailbox_start(struct gpu_device *d, struct gpu_mailbox *m)
 {
     struct cuda *c = cuda(d);
@@ -207,14 +188,18 @@ static int mailbox_start(struct gpu_device *d, struct gpu_mailbox *m)
     uint64_t at;
     int rc;
 
-    if (!ready(c) || address(c, m, &at) != 0)
+    if (!ready(c) ||
+        rc_check(c, c->call.cuMemHostGetDevicePointer_v2(&at, m, 0), "address of a mailbox") != 0)
         return -ENODEV;
     pthread_mutex_lock(&c->lock);
     while (i < MAILBOXES && c->served[i].m != NULL)
         i++;
     rc = i == MAILBOXES ? -ENOSPC : stream_make(c, &c->served[i].stream) ? 0 : -ENODEV;
     if (rc == 0)
-        rc = kernel_launch(c, c->serve, 1, THREADS, c->served[i].stream, (void *[]){&at});
+        rc = rc_check(c,
+                      c->call.cuLaunchKernel(c->serve, 1, 1, 1, THREADS, 1, 1, 0,
+                                             c->served[i].stream, (void *[]){&at}, NULL),
+                      "launch");
     if (rc == 0)
         c->served[i].m = m;
     pthread_mutex_unlock(&c->lock);
@@ -235,22 +220,6 @@ static void mailbox_stop(struct gpu_device *d, struct gpu_mailbox *m)
         }
 }
 
-static int launch(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place)
-{
-    struct cuda *c = cuda(d);
-    uint32_t n = m->slot[place].n, number = m->slot[place].request;
-    uint64_t at;
-    int rc;
-
-    if (!ready(c) || address(c, m, &at) != 0)
-        return -ENODEV;
-    rc = kernel_launch(c, c->batch, (n + THREADS - 1) / THREADS, THREADS, c->launches,
-                (void *[]){&at, &place});
-    if (rc == 0)
-        rc = kernel_launch(c, c->done, 1, 1, c->launches, (void *[]){&at, &place, &number});
-    return rc;
-}
-
 // --- life ---
 
 static void close_it(struct gpu_device *d)
@@ -264,8 +233,6 @@ static void close_it(struct gpu_device *d)
             mailbox_stop(d, c->served[i].m);
     vec_foreach (&c->memory, at)
         c->call.cuMemFree_v2(*at);
-    if (c->launches != NULL)
-        c->call.cuStreamDestroy_v2(c->launches);
     if (c->copies != NULL)
         c->call.cuStreamDestroy_v2(c->copies);
     if (c->module != NULL)
@@ -280,8 +247,8 @@ static void close_it(struct gpu_device *d)
 }
 
 static const struct gpu_device_ops ops = {
-    "cuda", close_it,      share,        unshare_it, alloc, free_later, upload,
-    copied, mailbox_start, mailbox_stop, launch,     error,
+    "cuda", close_it, share,         unshare_it,   alloc, free_later,
+    upload, copied,   mailbox_start, mailbox_stop, error,
 };
 
 static bool library_open(struct cuda *c)
@@ -323,11 +290,10 @@ static bool device_take(struct cuda *c, unsigned number)
 
 static bool kernels_load(struct cuda *c)
 {
-    if (rc_check(c, c->call.cuModuleLoadData(&c->module, gpu_kernel_text), "our kernel") != 0 ||
-        !function_find(c, &c->serve, "gpu_serve") || !function_find(c, &c->batch, "gpu_batch") ||
-        !function_find(c, &c->done, "gpu_done"))
-        return false;
-    return stream_make(c, &c->copies) && stream_make(c, &c->launches);
+    return rc_check(c, c->call.cuModuleLoadData(&c->module, gpu_kernel_text), "our kernel") == 0 &&
+           rc_check(c, c->call.cuModuleGetFunction(&c->serve, c->module, "gpu_serve"),
+                    "gpu_serve") == 0 &&
+           stream_make(c, &c->copies);
 }
 
 struct gpu_device *gpu_open(unsigned number, char *why, size_t n)

@@ -34,8 +34,6 @@ struct gpu_device_ops {
     // serves the mailbox until its `stop` is set; stop() sets it and waits
     int (*start)(struct gpu_device *d, struct gpu_mailbox *m);
     void (*stop)(struct gpu_device *d, struct gpu_mailbox *m);
-    // serves one batch of a mailbox that is not being served, after its request was written
-    int (*launch)(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place);
     // 0, or -ENODEV: it has been lost
     int (*error)(struct gpu_device *d);
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // emulated.c - a thread that emulates a GPU, with the same mailboxes and the same lookup code
 //
-// Copies and launches are orders in a list, executed in turn; served mailboxes are polled between
-// them. So a copy reaches the "device" some time after the call, as on a GPU, and a test that holds
-// the device sees the same states as with a slow GPU.
+// Copies are orders in a list, executed in turn; served mailboxes are polled between them. So a
+// copy reaches the "device" some time after the call, as on a GPU, and a test that holds the device
+// sees the same states as with a slow GPU.
 #include "gpu/device.h"
 
 #include <errno.h>
@@ -19,11 +19,9 @@
 #define MAILBOXES 64u
 #define IDLE_ROUNDS 2000u // then it sleeps a little, to leave the cores to the code under test
 
-struct order {
+struct order { // a copy
     struct order *next;
     uint64_t due_ns;
-    struct gpu_mailbox *launch; // NULL: a copy
-    uint32_t place;
     uint64_t at;
     size_t bytes;
     uint8_t data[];
@@ -130,44 +128,22 @@ static void free_at(struct gpu_device *d, uint64_t at)
 
 // --- orders ---
 
-static int order_give(struct emulated *e, struct order *o)
+static int upload(struct gpu_device *d, uint64_t at, const void *from, size_t bytes)
 {
+    struct emulated *e = emulated(d);
+    struct order *o = error(d) != 0 ? NULL : malloc(sizeof(*o) + bytes);
+
     if (o == NULL)
-        return -ENOMEM;
+        return error(d) != 0 ? -ENODEV : -ENOMEM;
+    *o = (struct order){.at = at, .bytes = bytes};
+    memcpy(o->data, from, bytes);
     pthread_mutex_lock(&e->lock);
-    o->next = NULL;
     o->due_ns = clock_now_ns() + e->settings.latency_ns;
     *e->last = o;
     e->last = &o->next;
     __atomic_add_fetch(&e->waiting, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&e->lock);
     return 0;
-}
-
-static int upload(struct gpu_device *d, uint64_t at, const void *from, size_t bytes)
-{
-    struct order *o;
-
-    if (error(d) != 0)
-        return -ENODEV;
-    o = malloc(sizeof(*o) + bytes);
-    if (o != NULL) {
-        *o = (struct order){.at = at, .bytes = bytes};
-        memcpy(o->data, from, bytes);
-    }
-    return order_give(emulated(d), o);
-}
-
-static int launch(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place)
-{
-    struct order *o;
-
-    if (error(d) != 0)
-        return -ENODEV;
-    o = malloc(sizeof(*o));
-    if (o != NULL)
-        *o = (struct order){.launch = m, .place = place};
-    return order_give(emulated(d), o);
 }
 
 static int copied(struct gpu_device *d)
@@ -216,10 +192,7 @@ static bool order_do(struct emulated *e)
     if (e->first == NULL)
         e->last = &e->first;
     pthread_mutex_unlock(&e->lock);
-    if (o->launch != NULL)
-        batch_do(e, o->launch, o->place);
-    else
-        copy_words(o->at, o->data, o->bytes);
+    copy_words(o->at, o->data, o->bytes);
     free(o);
     __atomic_sub_fetch(&e->waiting, 1, __ATOMIC_RELEASE);
     return true;
@@ -324,8 +297,8 @@ static void close_it(struct gpu_device *d)
 }
 
 static const struct gpu_device_ops ops = {
-    "emulated", close_it,      share,        unshare_it, alloc, free_at, upload,
-    copied,     mailbox_start, mailbox_stop, launch,     error,
+    "emulated", close_it, share,         unshare_it,   alloc, free_at,
+    upload,     copied,   mailbox_start, mailbox_stop, error,
 };
 
 struct gpu_device *gpu_emulated_open(const struct gpu_emulated_settings *settings)

@@ -49,7 +49,6 @@ static int device_open(struct gpu_use *u, char *err, size_t n)
 static int queues_new(struct gpu_use *u)
 {
     const struct gpu_queue_settings s = {.batch = BATCH,
-                                         .persistent = true,
                                          .timeout_ns = (uint64_t)u->settings.timeout_ms * 1000000};
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
