@@ -4,8 +4,8 @@ import pytest
 from commands import gpu
 
 
-def row(tables, saved, p99=10.0, updates=False, mode="persistent"):
-    return {"tables": tables, "batch": 64, "mode": mode, "updates": updates, "mlps": 1.0, "cpu_cycles": 50.0, "offload_cycles": 50.0 - saved,
+def row(tables, saved, p99=10.0, updates=False):
+    return {"tables": tables, "batch": 64, "updates": updates, "mlps": 1.0, "cpu_cycles": 50.0, "offload_cycles": 50.0 - saved,
             "saved": saved, "age_p50_us": 5.0, "age_p99_us": p99}
 
 
@@ -24,7 +24,7 @@ def test_it_pays_from_the_tables_behind_the_last_loss():
 
 def test_an_old_answer_does_not_pay():
     assert tables(row(1, 30, p99=51)).startswith("pays for no number of tables; loses with tables: 1 (+30.0")
-    assert tables(row(1, 30, p99=51), row(1, 5, p99=50, mode="launch")) == "pays from 1 table; loses nowhere that was measured."
+    assert tables(row(1, 30, p99=51), row(1, 5, p99=50)) == "pays from 1 table; loses nowhere that was measured."
 
 
 def test_rows_with_updates_decide_nothing():

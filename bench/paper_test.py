@@ -209,7 +209,7 @@ def test_the_papers_numbers_stand_beside_ours_as_printed(module, tmp_path, monke
 def test_a_gpu_has_rows_of_each_number_of_tables_or_the_reason(tmp_path):
     ctx = FakeContext(tmp_path, quick=True)
     assert "no GPU here" in packetshader.run(ctx).rows[-1].note
-    row = {"batch": 64, "mode": "persistent", "updates": False, "cpu_cycles": 50.0, "age_p99_us": 9.0}
+    row = {"batch": 64, "updates": False, "cpu_cycles": 50.0, "age_p99_us": 9.0}
     ctx.gpu = lambda: {"device": "gpu", "rows": [{**row, "tables": 1, "offload_cycles": 60.0, "saved": -10.0},
                                                  {**row, "tables": 16, "offload_cycles": 20.0, "saved": 30.0}]}
     cpu, one, cpu16, sixteen = packetshader.run(ctx).rows[-4:]

@@ -140,7 +140,7 @@ static int start_child(const struct compiler_run *run, struct child *c, const ch
         compiler_become(path, run->argv);
     }
     if (!r)
-        child_take(c, pid, run->limit_ms);
+        child_take(c, pid, true, run->limit_ms);
     if (!r && !child_wait(c, run->limit_ms) && !child_end(c))
         r = -ETIMEDOUT;
     if (!r) {

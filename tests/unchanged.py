@@ -25,7 +25,7 @@ SCRIPT_READS = {
     "yang": ("yang/",),
 }
 # Files of the tree that unit and path tests read as they run.
-UNIT_READS = ("yang/", "web/", "programs/", "deploy/", "tests/fuzz/corpus/", "src/base/refused_call.h")
+UNIT_READS = ("yang/", "web/", "programs/", "deploy/", "tests/fuzz/corpus/")
 
 
 @lru_cache(maxsize=None)

@@ -19,7 +19,7 @@ from measure.program import answer_of, run_command
 IDEA = "lookups on a GPU: where they pay and lose (no root; --emulated without one)"
 AGE_MUST_US = 50
 FIGURES = (right("CPU"), right("Offload"), right("Saved"), right("p50 µs"), right("p99 µs"))
-TABLE = (right("Tables"), right("Batch"), Column("Mode"), Column("Updates"), right("Mlookups/s"), *FIGURES)
+TABLE = (right("Tables"), right("Batch"), Column("Updates"), right("Mlookups/s"), *FIGURES)
 LEGEND = "CPU, Offload: TSC cycles of the forwarder a lookup, by itself and through the device. Saved: the difference; below 0 it is lost."
 NOT_A_GPU = "Emulated device: a thread on this CPU. These are not figures of a GPU."
 
@@ -58,7 +58,7 @@ def figures(row: dict) -> list[str]:
 
 
 def cells(row: dict) -> list[str | None]:
-    return [f"{row['tables']:.0f}", f"{row['batch']:.0f}", row["mode"], "yes" if row["updates"] else "no", *figures(row)]
+    return [f"{row['tables']:.0f}", f"{row['batch']:.0f}", "yes" if row["updates"] else "no", *figures(row)]
 
 
 def sized(found: dict) -> dict[float, list[dict]]:

@@ -31,7 +31,7 @@
 
 struct row {
     unsigned batch;
-    bool persistent, updates;
+    bool updates;
     double rate, cpu_cycles, offload_cycles, age_p50_us, age_p99_us, copied_bytes;
 };
 
@@ -232,8 +232,7 @@ static bool batch_receive(struct gpu_queue *q, unsigned n)
 
 static void row_measure(struct row *r)
 {
-    struct gpu_queue *q = gpu_queue_new(
-        mirror, &(struct gpu_queue_settings){r->batch, r->persistent, TIMEOUT_NS});
+    struct gpu_queue *q = gpu_queue_new(mirror, &(struct gpu_queue_settings){r->batch, TIMEOUT_NS});
     // Two batches in flight hide the device's time; more would only add age.
     unsigned at = 0, sent = 0, received = 0, most = 2;
 
@@ -269,7 +268,6 @@ static void row_report(unsigned tables, const struct row *r)
     report_open(NULL, '{');
     report_number("tables", 0, tables);
     report_number("batch", 0, r->batch);
-    report_text("mode", "%s", r->persistent ? "persistent" : "launch");
     report_bool("updates", r->updates);
     report_number("mlps", 3, r->rate / 1e6);
     report_number("cpu_cycles", 2, r->cpu_cycles);
@@ -292,9 +290,8 @@ static void tables_measure(unsigned tables)
     for (unsigned i = 0; i < sizeof(batches) / sizeof(*batches); i += step) {
         double cpu_cycles = cpu_measure(batches[i]);
 
-        for (unsigned how = 0; how < 3; how++) { // persistent, launch, persistent with updates
-            struct row r = {.batch = batches[i], .persistent = how != 1, .updates = how == 2,
-                            .cpu_cycles = cpu_cycles};
+        for (unsigned updates = 0; updates < 2; updates++) {
+            struct row r = {.batch = batches[i], .updates = updates, .cpu_cycles = cpu_cycles};
 
             row_measure(&r);
             row_report(tables, &r);

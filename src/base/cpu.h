@@ -24,5 +24,9 @@ bool cpu_runs_vaes(void);
 unsigned cpu_simd_bits(void);
 // The highest set that a value of KAMUEE_SIMD allows; -1 if the value is unknown.
 int cpu_simd_of(const char *word);
+// True if eight loads and shuffles into one register are faster than the same AVX-512 gather.
+// Measured once, in the L1 cache, in a few ms; false without AVX-512. Call before threads start, or
+// under a lock.
+bool gather_is_slow(void);
 
 #endif

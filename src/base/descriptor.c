@@ -20,7 +20,6 @@ bool descriptor_send(int s, const void *bytes, size_t n, int fd)
     char control[CONTROL_SIZE] __attribute__((aligned(8))) = {0};
     struct iovec v = {(void *)bytes, n};
     struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
-    ssize_t sent;
 
     if (fd >= 0) {
         m.msg_control = control;
@@ -29,10 +28,7 @@ bool descriptor_send(int s, const void *bytes, size_t n, int fd)
         *c = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
         memcpy(CMSG_DATA(c), &fd, sizeof fd);
     }
-    do
-        sent = sendmsg(s, &m, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)n;
+    return TEMP_FAILURE_RETRY(sendmsg(s, &m, MSG_NOSIGNAL)) == (ssize_t)n;
 }
 
 // Due to its padding, CONTROL_SIZE has room for a second descriptor, which must be closed.

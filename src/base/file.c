@@ -165,8 +165,10 @@ int file_read(const char *path, struct text *t)
 
 // --- writing ---
 
-static int write_all(int fd, const char *p, size_t n)
+int file_write(int fd, const void *bytes, size_t n)
 {
+    const char *p = bytes;
+
     while (n) {
         ssize_t w = write(fd, p, n);
 
@@ -210,7 +212,7 @@ int file_prepare(const char *path, const struct text *t)
 
     if (!r) {
         keep_mode(fd, path);
-        r = write_all(fd, t->s, t->n);
+        r = file_write(fd, t->s, t->n);
         if (!r && fsync(fd))
             r = -errno;
         if (close(fd) && !r)

@@ -38,6 +38,7 @@ int file_open_named(const char *path, uint64_t max, struct stat *st);
 void file_why(int e, char *why, size_t n); // "cannot be read: …", with the remedy
 
 int file_read(const char *path, struct text *t); // appends; 0, -EFBIG, or another -errno
+int file_write(int fd, const void *bytes, size_t n); // all of them; 0 or -errno
 
 // Writes PATH.new, with mode and owner of PATH or 0640, and syncs it. 0 or -errno; on failure
 // PATH.new is removed.

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log_recent.h"
 #include "base/plain.h"
 
 #define LINE_MAX_BYTES 1024

@@ -38,6 +38,12 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
 typedef bool log_sink_fn(enum log_level level, const char *text);
 void log_set_sink(log_sink_fn *sink); // NULL: stderr only; call before other threads log
 
+#define LOG_RECENT 24
+#define LOG_RECENT_BYTES 256 // a longer line is cut
+// The i-th recent line, oldest first, for the crash note (core/crash.h); "" if there are fewer. Any
+// thread, also in a signal handler. While threads log, it may mix parts of two lines.
+const char *log_recent(unsigned i);
+
 #define log_at(level, ...)                                                                         \
     do {                                                                                           \
         static struct log_site log_site_here;                                                      \

@@ -152,7 +152,7 @@ void child_fini(void)
     timer = NULL;
 }
 
-static void take_in(struct child *c, pid_t pid, bool ours, uint32_t limit_ms)
+void child_take(struct child *c, pid_t pid, bool ours, uint32_t limit_ms)
 {
     bug_on(c->pid || pid <= 1);
     c->pid = pid;
@@ -165,16 +165,6 @@ static void take_in(struct child *c, pid_t pid, bool ours, uint32_t limit_ms)
     look_soon();
 }
 
-void child_take(struct child *c, pid_t pid, uint32_t limit_ms)
-{
-    take_in(c, pid, true, limit_ms);
-}
-
-void child_meet(struct child *c, pid_t pid, uint32_t limit_ms)
-{
-    take_in(c, pid, false, limit_ms);
-}
-
 int child_start(struct child *c, const char *program, const char *word, int fd, uint32_t limit_ms)
 {
     pid_t pid;
@@ -182,7 +172,7 @@ int child_start(struct child *c, const char *program, const char *word, int fd, 
     bug_on(c->pid);
     int r = starter_run(program, word, fd, &pid);
     if (!r)
-        child_take(c, pid, limit_ms);
+        child_take(c, pid, true, limit_ms);
     return r;
 }
 

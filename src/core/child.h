@@ -38,10 +38,9 @@ void child_fini(void);
 
 // Calls starter_run() and limits the program's run time to `limit_ms`. 0 or -errno.
 int child_start(struct child *c, const char *program, const char *word, int fd, uint32_t limit_ms);
-// Supervises a process that the caller forked and that leads its own session.
-void child_take(struct child *c, pid_t pid, uint32_t limit_ms);
-// Supervises a process that somebody else started. Its exit status stays unknown.
-void child_meet(struct child *c, pid_t pid, uint32_t limit_ms);
+// Supervises a process: ours, which the caller forked and which leads its own session; or one that
+// somebody else started, whose exit status stays unknown.
+void child_take(struct child *c, pid_t pid, bool ours, uint32_t limit_ms);
 bool child_runs(const struct child *c);
 bool child_was_stopped(const struct child *c); // at its time limit, or by us
 void child_continue(const struct child *c); // if it is stopped

@@ -127,7 +127,7 @@ unit_test(test_one_that_is_not_ours_is_ended_too)
             pause();
     }
     assert_false(process_is_gone(pid));
-    child_meet(&other, pid, CHILD_NO_LIMIT);
+    child_take(&other, pid, false, CHILD_NO_LIMIT);
     assert_true(child_end(&other));
     assert_true(process_is_gone(pid));
     assert_int_equal(waitpid(pid, &status, 0), pid);

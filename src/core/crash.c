@@ -29,7 +29,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "base/log_recent.h"
+#include "base/log.h"
 #include "core/thread.h"
 
 #define FRAMES 48
@@ -59,6 +59,7 @@ static struct {
     _Atomic uint64_t revision;
     const char *_Atomic stuck;
     _Atomic pid_t tid[THREAD_SLOT_MAX];
+    char name[THREAD_SLOT_MAX][24]; // "forwarder/0", as in `show thread`
     struct trace trace[THREAD_SLOT_MAX];
     struct trace mine; // of the dying thread
     _Atomic bool dying;
@@ -301,38 +302,12 @@ static void ask_other_threads(void)
 
 // --- the note ---
 
-// "forwarder/0", as in `show thread`.
-static void name_of_slot(unsigned slot, char name[16])
-{
-    static const char *const manager[THREAD_SLOT_FORWARDER] = {"control", "rib_manager",
-                                                               "tap_manager", "acl_manager"};
-    unsigned f = slot - THREAD_SLOT_FORWARDER;
-
-    if (slot < THREAD_SLOT_FORWARDER) {
-        memcpy(name, manager[slot], strlen(manager[slot]) + 1);
-        return;
-    }
-    memcpy(name, "forwarder/", 11);
-    if (f >= 10)
-        name[10] = (char)('0' + f / 10);
-    name[f >= 10 ? 11 : 10] = (char)('0' + f % 10);
-    name[f >= 10 ? 12 : 11] = '\0';
-}
-
 static void name_of_self(char name[16])
 {
     if (thread_role() != ROLE_NONE)
-        name_of_slot(thread_slot(), name);
+        memcpy(name, crash.name[thread_slot()], 16);
     else
         prctl(PR_GET_NAME, name);
-}
-
-static const char *signal_name(int sig)
-{
-    return sig == SIGSEGV  ? "SIGSEGV"
-           : sig == SIGBUS ? "SIGBUS"
-           : sig == SIGILL ? "SIGILL"
-           : sig == SIGFPE ? "SIGFPE" : "SIGABRT";
 }
 
 static void out_trace(struct out *o, const char *name, const struct trace *t)
@@ -345,14 +320,9 @@ static void out_trace(struct out *o, const char *name, const struct trace *t)
 
 static void out_threads(struct out *o)
 {
-    char name[16];
-
-    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
-        if (!atomic_load(&crash.trace[s].done))
-            continue;
-        name_of_slot(s, name);
-        out_trace(o, name, &crash.trace[s]);
-    }
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
+        if (atomic_load(&crash.trace[s].done))
+            out_trace(o, crash.name[s], &crash.trace[s]);
 }
 
 static void out_log(struct out *o)
@@ -371,14 +341,11 @@ static const struct trace *subject(char name[16])
     const char *stuck = atomic_load(&crash.stuck);
 
     name_of_self(name);
-    for (unsigned s = 0; stuck && s < THREAD_SLOT_MAX; s++) {
-        char other[16];
-        name_of_slot(s, other);
-        if (!strcmp(other, stuck) && atomic_load(&crash.trace[s].done)) {
-            memcpy(name, other, sizeof other);
+    for (unsigned s = 0; stuck && s < THREAD_SLOT_MAX; s++)
+        if (!strcmp(crash.name[s], stuck) && atomic_load(&crash.trace[s].done)) {
+            memcpy(name, stuck, strlen(stuck) + 1);
             return &crash.trace[s];
         }
-    }
     return &crash.mine;
 }
 
@@ -393,7 +360,9 @@ static void write_note(struct out *o, int sig, const siginfo_t *info)
     out_line_number(o, "pid", (uint64_t)getpid(), 10);
     out_line(o, "version", crash.setup.version);
     out_line(o, "build-id", crash.build_id);
-    out_line(o, "signal", signal_name(sig));
+    out_text(o, "signal SIG");
+    out_text(o, sigabbrev_np(sig));
+    out_text(o, "\n");
     if (info->si_code > 0)
         out_line_number(o, "address", (uintptr_t)info->si_addr, 16);
     else if (info->si_pid != getpid())
@@ -516,6 +485,11 @@ static void thread_begins(unsigned slot)
 {
     stack_t mine = {.ss_sp = stack[slot], .ss_size = STACK_BYTES};
 
+    if (slot < THREAD_SLOT_FORWARDER)
+        snprintf(crash.name[slot], sizeof crash.name[slot], "%s", thread_role_name(thread_role()));
+    else
+        snprintf(crash.name[slot], sizeof crash.name[slot], "forwarder/%u",
+                 slot - THREAD_SLOT_FORWARDER);
     sigaltstack(&mine, NULL);
     atomic_store(&crash.tid[slot], (pid_t)syscall(SYS_gettid));
 }

@@ -139,8 +139,7 @@ static void interrupts_stop(void)
     rte_intr_instance_free(h); // DPDK has a copy
     if (!waits)
         return;
-    while (sem_clockwait(&parked, CLOCK_MONOTONIC, &until) && errno == EINTR)
-        continue;
+    TEMP_FAILURE_RETRY(sem_clockwait(&parked, CLOCK_MONOTONIC, &until));
 }
 
 void eal_leave(void)

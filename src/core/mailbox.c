@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -51,29 +53,20 @@ static bool take_call(struct box *b, struct call *c)
     return any;
 }
 
-static void wake_fd(int fd)
-{
-    uint64_t one = 1;
-
-    // Fails only if the counter is full, and then the owner is awake already.
-    if (write(fd, &one, sizeof one) < 0)
-        return;
-}
-
 static void on_calls(evutil_socket_t fd, short what, void *arg)
 {
     struct box *b = arg;
     struct call c;
-    uint64_t count;
+    eventfd_t count;
 
-    if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN)
+    if (eventfd_read(fd, &count) && errno != EAGAIN)
         log_error("mailbox: eventfd: %m");
     for (unsigned i = 0; i < MAILBOX_BUDGET; i++) {
         if (!take_call(b, &c))
             return;
         c.fn(c.arg);
     }
-    wake_fd(fd);
+    eventfd_write(fd, 1);
 }
 
 int mailbox_open(struct event_base *loop)
@@ -141,31 +134,23 @@ int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
     } else {
         b->call[(b->head + b->n++) % MAILBOX_CALLS] = (struct call){fn, arg};
         if (b->n == 1)
-            wake_fd(b->fd); // under the lock, so that the fd stays open
+            eventfd_write(b->fd, 1); // under the lock, so that the fd stays open
     }
     pthread_mutex_unlock(&b->lock);
     return r;
 }
 
-// One waiting call, shared by caller and callee; the last holder frees it.
+// One waiting call, shared by caller and callee; the caller frees it unless it has given up.
 struct waiting {
-    pthread_mutex_t lock;
-    pthread_cond_t done_cond;
-    bool done;
-    unsigned holders;
+    sem_t done;
+    _Atomic bool over; // set by the first of two: the call has run, or the caller has given up
     struct call call;
     void (*drop)(void *arg); // called after the call if the caller has given up
 };
 
-static void waiting_put(struct waiting *w) // takes the lock held, releases it
+static void waiting_free(struct waiting *w)
 {
-    bool last = --w->holders == 0;
-
-    pthread_mutex_unlock(&w->lock);
-    if (!last)
-        return;
-    pthread_cond_destroy(&w->done_cond);
-    pthread_mutex_destroy(&w->lock);
+    sem_destroy(&w->done);
     free(w);
 }
 
@@ -175,47 +160,26 @@ static void waiting_run(void *arg)
 
     if (w->call.fn)
         w->call.fn(w->call.arg);
-    pthread_mutex_lock(&w->lock);
-    w->done = true;
-    if (w->holders == 1 && w->drop)
+    if (!atomic_exchange(&w->over, true)) {
+        sem_post(&w->done); // the caller frees `w`
+        return;
+    }
+    if (w->drop)
         w->drop(w->call.arg);
-    pthread_cond_signal(&w->done_cond);
-    waiting_put(w);
-}
-
-static struct waiting *waiting_new(void (*fn)(void *arg), void *arg, void (*drop)(void *arg))
-{
-    struct waiting *w = calloc(1, sizeof *w);
-    pthread_condattr_t attr;
-
-    if (!w)
-        return NULL;
-    w->holders = 2;
-    w->call = (struct call){fn, arg};
-    w->drop = drop;
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->done_cond, &attr);
-    pthread_condattr_destroy(&attr);
-    return w;
+    waiting_free(w);
 }
 
 // Waits in slices, so that time during which the process is stopped (suspended machine, debugger)
 // does not count.
-static void wait_slice(struct waiting *w, int ms)
+static bool wait_slice(struct waiting *w, int ms)
 {
     struct timespec until;
-    int r = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += ms * 1000000l;
-    if (until.tv_nsec >= 1000000000l) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000l;
-    }
-    while (!w->done && r != ETIMEDOUT)
-        r = pthread_cond_timedwait(&w->done_cond, &w->lock, &until);
+    until.tv_sec += until.tv_nsec / 1000000000l;
+    until.tv_nsec %= 1000000000l;
+    return !TEMP_FAILURE_RETRY(sem_clockwait(&w->done, CLOCK_MONOTONIC, &until));
 }
 
 // Subtracts the time spent waiting for room from *left_ms.
@@ -233,21 +197,22 @@ static int post_when_room(enum thread_role role, struct waiting *w, int *left_ms
 int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg),
                  int timeout_ms)
 {
-    struct waiting *w = waiting_new(fn, arg, drop);
+    struct waiting *w = calloc(1, sizeof *w);
     int left = timeout_ms, r;
+    bool done = false;
 
     if (!w)
         return -ENOMEM;
+    w->call = (struct call){fn, arg};
+    w->drop = drop;
+    sem_init(&w->done, 0, 0);
     r = post_when_room(role, w, &left);
-    pthread_mutex_lock(&w->lock);
-    if (r) {
-        w->holders--; // it will never run
-        waiting_put(w);
-        return r;
-    }
-    for (; !w->done && left > 0; left -= SLICE_MS)
-        wait_slice(w, left < SLICE_MS ? left : SLICE_MS);
-    r = w->done ? 0 : -ETIMEDOUT;
-    waiting_put(w);
+    for (; !r && !done && left > 0; left -= SLICE_MS)
+        done = wait_slice(w, left < SLICE_MS ? left : SLICE_MS);
+    if (!r && !done && !atomic_exchange(&w->over, true))
+        return -ETIMEDOUT; // waiting_run frees `w`
+    if (!r && !done)       // it has run at the last moment
+        TEMP_FAILURE_RETRY(sem_wait(&w->done));
+    waiting_free(w);
     return r;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/aside.h"
 #include "core/mailbox.h"
@@ -21,6 +22,13 @@
 #define RETRY_US 1000
 
 static _Thread_local struct manager *self;
+
+void drop_event(struct event **e)
+{
+    if (*e)
+        event_free(*e);
+    *e = NULL;
+}
 
 // --- answers ---
 
@@ -73,11 +81,9 @@ static int open_loop(struct manager *m)
 
 static void close_loop(struct manager *m)
 {
-    if (m->retry)
-        event_free(m->retry);
+    drop_event(&m->retry);
     if (m->loop)
         event_base_free(m->loop);
-    m->retry = NULL;
     m->loop = NULL;
     vec_free(&m->replies);
 }
@@ -114,8 +120,7 @@ int manager_start(struct manager *m)
     sem_init(&s.ready, 0, 0);
     err = thread_start(&m->thread, m->role, m->slot, m->name, -1, manager_main, &s);
     if (!err) {
-        while (sem_wait(&s.ready) && errno == EINTR)
-            ;
+        TEMP_FAILURE_RETRY(sem_wait(&s.ready));
         err = s.result;
         if (err) {
             thread_join(m->thread);

@@ -35,6 +35,9 @@ struct manager {
     }) replies; // answers that did not fit into control's mailbox
 };
 
+// Any thread with a loop: frees the event, if there is one.
+void drop_event(struct event **e);
+
 // --- control ---
 // Returns after begin(): 0, or -errno and nothing runs.
 int manager_start(struct manager *m);

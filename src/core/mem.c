@@ -35,18 +35,9 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-static void *map_plain(size_t bytes)
+static void *map_pages(size_t bytes, int kind)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    return p == MAP_FAILED ? NULL : p;
-}
-
-static void *map_explicit_huge(size_t bytes)
-{
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | kind, -1, 0);
 
     return p == MAP_FAILED ? NULL : p;
 }
@@ -54,7 +45,7 @@ static void *map_explicit_huge(size_t bytes)
 // Maps 2 MiB more than needed, aligns the region to 2 MiB, and unmaps both ends.
 static void *map_aligned(size_t bytes)
 {
-    char *p = map_plain(bytes + HUGE_BYTES);
+    char *p = map_pages(bytes + HUGE_BYTES, MAP_NORESERVE);
 
     if (!p)
         return NULL;
@@ -156,7 +147,7 @@ static void *map_named(const char *name, size_t bytes, bool huge)
     e.mapped = round_up(bytes, HUGE_BYTES);
     huge = huge && bytes >= HUGE_BYTES;
     if (huge && e.mapped <= EXPLICIT_HUGE_MAX)
-        e.p = map_explicit_huge(e.mapped);
+        e.p = map_pages(e.mapped, MAP_HUGETLB);
     if (!e.p && huge) {
         e.p = map_aligned(e.mapped);
         e.region.pages =
@@ -164,7 +155,7 @@ static void *map_named(const char *name, size_t bytes, bool huge)
     }
     if (!e.p) {
         e.mapped = round_up(bytes, 4096);
-        e.p = map_plain(e.mapped);
+        e.p = map_pages(e.mapped, MAP_NORESERVE);
         e.region.pages = "plain";
         // Adjacent small regions could merge into a huge page of which little is used.
         if (e.p)

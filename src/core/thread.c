@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "core/rcu.h"
@@ -152,8 +153,7 @@ int thread_start(struct thread **out, enum thread_role role, unsigned slot, cons
         forget_thread(t);
         return -r;
     }
-    while (sem_wait(&t->ready) && errno == EINTR)
-        ;
+    TEMP_FAILURE_RETRY(sem_wait(&t->ready));
     if (t->result) {
         r = t->result;
         pthread_join(t->id, NULL);

@@ -27,22 +27,20 @@ void waker_fini(struct waker *w)
 
 void waker_write(struct waker *w)
 {
-    static const uint64_t one = 1;
-
     // Of several waking threads only one makes the call. It fails only if the counter is full, and
     // then the sleeper is awake.
-    if (__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && write(w->fd, &one, sizeof one) < 0)
-        return;
+    if (__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED))
+        eventfd_write(w->fd, 1);
 }
 
 void waker_done(struct waker *w)
 {
-    uint64_t n;
+    eventfd_t n;
 
     // If nobody cleared it, nobody wrote, so there is nothing to read. A thread that cleared it but
     // has not written yet causes one spurious wake-up of the next sleep, which reads the eventfd.
-    if (!__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && read(w->fd, &n, sizeof n) < 0)
-        return;
+    if (!__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED))
+        eventfd_read(w->fd, &n);
 }
 
 bool waker_file_empty(int fd, unsigned bytes)

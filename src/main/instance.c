@@ -95,7 +95,7 @@ static void end_leftover(pid_t pid)
     process_name(pid, name);
     log_error("main: a process that an upgrade left behind has the lock and is ended: pid=%d "
               "name=%s", (int)pid, LOG_VALUE(name));
-    child_meet(&left, pid, CHILD_NO_LIMIT);
+    child_take(&left, pid, false, CHILD_NO_LIMIT);
     child_end(&left);
     child_forget(&left);
 }

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/unwell.h"
 #include "base/vec.h"
+#include "core/manager.h"
 #include "main/keeper_protocol.h"
 
 #define RETRY_S 10
@@ -130,9 +131,7 @@ static void watch_connection(void);
 
 static void drop_connection(void)
 {
-    if (ended)
-        event_free(ended);
-    ended = NULL;
+    drop_event(&ended);
     if (connection >= 0)
         close(connection);
     connection = -1;
@@ -153,13 +152,22 @@ void keep_put(const char *name, int fd)
         event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
 }
 
+// Tries again later on failure.
+static bool connect_again(void)
+{
+    bool there = connect_keeper(count_held);
+
+    if (there)
+        watch_connection();
+    else
+        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
+    return there;
+}
+
 static void renew(evutil_socket_t fd, short what, void *arg)
 {
-    if (!connect_keeper(count_held)) {
-        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
+    if (!connect_again())
         return;
-    }
-    watch_connection();
     put_again();
     log_notice("keep: another keeper was started");
 }
@@ -200,23 +208,14 @@ int keep_watch(struct event_base *loop, void (*again)(void))
 void keep_join(void)
 {
     later = false;
-    if (way != PROCESS)
-        return;
-    if (!connect_keeper(count_held)) {
-        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
-        return;
-    }
-    watch_connection();
-    if (!n_held)
+    if (way == PROCESS && connect_again() && !n_held)
         put_again();
 }
 
 // systemd keeps its store over a restart and empties it at a stop.
 void keep_end(bool restart)
 {
-    if (retry)
-        event_free(retry);
-    retry = NULL;
+    drop_event(&retry);
     if (connection >= 0 && !restart)
         keeper_send(connection, KEEPER_END, "", -1);
     keep_process_continue();

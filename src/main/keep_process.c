@@ -129,7 +129,7 @@ static struct child *keeper_of(int s)
     if (peer.pid > 0)
         process_name(peer.pid, name);
     if (!strcmp(name, "kamuee-keeper"))
-        child_meet(&met, peer.pid, CHILD_NO_LIMIT);
+        child_take(&met, peer.pid, false, CHILD_NO_LIMIT);
     return &met;
 }
 

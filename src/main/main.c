@@ -38,19 +38,15 @@ static int print_failure(int code, const char *err)
     return code;
 }
 
-// Sends received packets until DRAIN_NS is over; then all counters are final and are saved. Packets
-// for neighbors that do not answer would wait longer.
-static void leave_in_order(void)
+void send_waiting_packets(void)
 {
     uint64_t until_ns = clock_now_ns() + DRAIN_NS;
     struct ledger l;
 
-    thread_manager_stop_receiving();
     for (ledger_read(&l, LEDGER_TRIES); l.held && clock_now_ns() < until_ns;) {
-        usleep(1000);
+        usleep(200);
         ledger_read(&l, LEDGER_TRIES);
     }
-    mgmt_save();
 }
 
 // Called when the former kamueed has ended.
@@ -98,7 +94,9 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, bo
         upgrade_give_fini();
         service_stopping();
         since = clock_now_ns();
-        leave_in_order();
+        thread_manager_stop_receiving();
+        send_waiting_packets();
+        mgmt_save(); // all counters are final
         modules_stop();
         log_notice("main: stopped: ms=%u", (unsigned)((clock_now_ns() - since) / NS_PER_MS));
     }

@@ -23,6 +23,9 @@ struct start_inputs { // for the modules
 // 0 or -errno with "module: sentence".
 int modules_start(const struct start_inputs *s, char *err, size_t err_size);
 void modules_stop(void);
+// main.c: while nothing is received, for at most 200 ms; packets for neighbors that do not answer
+// would wait longer.
+void send_waiting_packets(void);
 
 // journal.c: sends log lines with their fields to the systemd journal, if stderr is connected to
 // it.

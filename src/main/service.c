@@ -23,6 +23,7 @@
 #include "core/aside.h"
 #include "core/crash.h"
 #include "core/mailbox.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
@@ -198,20 +199,15 @@ void service_ready(void)
 
 void service_stopping(void)
 {
-    if (watchdog)
-        event_free(watchdog);
-    watchdog = NULL;
+    drop_event(&watchdog);
     sd_notify(0, "STOPPING=1");
 }
 
 void service_stop(void)
 {
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
-        if (signals[i])
-            event_free(signals[i]);
-    if (watchdog)
-        event_free(watchdog);
-    watchdog = NULL;
+        drop_event(&signals[i]);
+    drop_event(&watchdog);
 }
 
 bool service_restarts(void)

@@ -21,12 +21,14 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "core/aside.h"
 #include "core/child.h"
 #include "core/eal.h"
+#include "core/manager.h"
 #include "core/process.h"
 #include "core/starter.h"
 #include "feature/upgrade.h"
@@ -35,7 +37,6 @@
 #include "main/upgrade_protocol.h"
 #include "port/port_manager.h"
 #include "server/mgmt.h"
-#include "table/counter.h"
 #include "tap/tap.h"
 #include "tap/tap_manager.h"
 #include "thread/thread_manager.h"
@@ -46,8 +47,6 @@
 #define BRIEF_MS 100   // the same, while we do not receive
 #define LINGER_MS 200  // after BEGUN: is it still alive?
 #define DEAD_MS 3000   // the same, if its connection is closed
-#define DRAIN_NS (200 * NS_PER_MS)
-#define LEDGER_TRIES 20
 #define BARRIER_US 500000
 
 static struct give {
@@ -81,13 +80,10 @@ static void say(enum upgrade_word word, const char *text, int fd)
 
 static void let_go(void)
 {
-    if (give.said)
-        event_free(give.said);
-    if (give.timeout)
-        event_free(give.timeout);
+    drop_event(&give.said);
+    drop_event(&give.timeout);
     if (give.socket >= 0)
         close(give.socket);
-    give.said = give.timeout = NULL;
     give.socket = -1;
 }
 
@@ -219,24 +215,13 @@ static void receive_again(const char *why)
     fail("the new kamueed did not begin to forward within %d s: %s", ANSWER_S, reason);
 }
 
-// Sends received packets.
-static void send_what_waits(void)
-{
-    uint64_t until_ns = clock_now_ns() + DRAIN_NS;
-    struct ledger l;
-
-    for (ledger_read(&l, LEDGER_TRIES); l.held && clock_now_ns() < until_ns;) {
-        usleep(200);
-        ledger_read(&l, LEDGER_TRIES);
-    }
-}
-
 static void give_state(void)
 {
     struct text t = {0};
-    int file = memfd_create("state", MFD_CLOEXEC), r = mgmt_save_text(&t);
+    int file = memfd_create("state", MFD_CLOEXEC), r = file < 0 ? -errno : mgmt_save_text(&t);
 
-    if (r || file < 0 || write(file, t.s, t.n) != (ssize_t)t.n)
+    r = r ? r : file_write(file, t.s, t.n);
+    if (r)
         log_error("upgrade: counters are not taken along: error=%s", LOG_VALUE(strerror(-r)));
     else
         say(UPGRADE_STATE, "", file);
@@ -299,7 +284,7 @@ static void hand_over(void)
         return;
     }
     begin_step();
-    send_what_waits();
+    send_waiting_packets();
     tap_manager_stop();
     thread_manager_fini();
     port_upgrade_close();

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "core/rcu.h"
 #include "core/thread.h"
@@ -108,27 +109,9 @@ static struct upgrade_lookup *map(int file, size_t *n)
     return all == MAP_FAILED ? NULL : all;
 }
 
-int upgrade_proof_answer(int file)
-{
-    size_t n;
-    struct upgrade_lookup *l = map(file, &n);
-
-    thread_must_be(ROLE_CONTROL);
-    if (!l)
-        return -EINVAL;
-    rcu_online();
-    for (size_t i = 0; i < n; i++) {
-        l[i].vr[sizeof l[i].vr - 1] = 0;
-        l[i].answer = answer_of(&l[i]);
-        if (i % 64 == 0)
-            rcu_quiescent();
-    }
-    rcu_offline();
-    munmap(l, n * sizeof *l);
-    return 0;
-}
-
-int upgrade_proof_compare(int file, struct upgrade_lookup *first)
+// Looks all of them up: writes the results, or reduces the file to those that differ from ours and
+// returns their number. Or -errno.
+static int look_up_all(int file, struct upgrade_lookup *first)
 {
     size_t n, differ = 0;
     struct upgrade_lookup *l = map(file, &n);
@@ -138,17 +121,30 @@ int upgrade_proof_compare(int file, struct upgrade_lookup *first)
         return -EINVAL;
     rcu_online();
     for (size_t i = 0; i < n; i++) {
-        if (l[i].answer != answer_of(&l[i]))
+        l[i].vr[sizeof l[i].vr - 1] = 0;
+        uint64_t answer = answer_of(&l[i]);
+        if (first && l[i].answer != answer)
             l[differ++] = l[i];
+        else if (!first)
+            l[i].answer = answer;
         if (i % 64 == 0)
             rcu_quiescent();
     }
     rcu_offline();
-    *first = l[0];
+    if (first)
+        *first = l[0];
     munmap(l, n * sizeof *l);
-    if (differ && ftruncate(file, (off_t)(differ * sizeof *l)))
-        return -errno;
-    return (int)differ;
+    return differ && ftruncate(file, (off_t)(differ * sizeof *l)) ? -errno : (int)differ;
+}
+
+int upgrade_proof_answer(int file)
+{
+    return look_up_all(file, NULL);
+}
+
+int upgrade_proof_compare(int file, struct upgrade_lookup *first)
+{
+    return look_up_all(file, first);
 }
 
 // --- the addresses -------------------------------------------------------------------------------
@@ -264,20 +260,14 @@ static int open_walk(struct chooser *c)
     return c->walk ? 0 : -ENOMEM;
 }
 
-static int write_file(const struct chooser *c)
+static int write_lookups(const struct chooser *c)
 {
-    size_t n = c->n * sizeof *c->lookup, done = 0;
-    int file = memfd_create("lookups", MFD_CLOEXEC);
+    int file = memfd_create("lookups", MFD_CLOEXEC), r = file < 0 ? -errno : 0;
 
-    while (file >= 0 && done < n) {
-        ssize_t r = write(file, (const char *)c->lookup + done, n - done);
-        if (r <= 0) {
-            close(file);
-            return -ENOMEM;
-        }
-        done += (size_t)r;
-    }
-    return file < 0 ? -errno : file;
+    r = r ? r : file_write(file, c->lookup, c->n * sizeof *c->lookup);
+    if (r && file >= 0)
+        close(file);
+    return r ? r : file;
 }
 
 static void choose_more(evutil_socket_t fd, short what, void *arg)
@@ -293,7 +283,7 @@ static void choose_more(evutil_socket_t fd, short what, void *arg)
         return;
     while (c->n < UPGRADE_LOOKUPS_N)
         vary_lookup(c);
-    int file = c->n == UPGRADE_LOOKUPS_N ? write_file(c) : -ENOMEM;
+    int file = c->n == UPGRADE_LOOKUPS_N ? write_lookups(c) : -ENOMEM;
     free(c->lookup);
     c->done(file);
 }

@@ -314,7 +314,7 @@ static void watch_old(void)
 
     if (!getsockopt(take.socket, SOL_SOCKET, SO_PEERCRED, &peer, &n) && peer.pid == getppid() &&
         peer.pid > 1)
-        child_meet(&old, peer.pid, OLD_S * 1000);
+        child_take(&old, peer.pid, false, OLD_S * 1000);
 }
 
 static void begin_forwarding(const char *text)

@@ -570,14 +570,14 @@ served_test(a_protocol_that_loses_its_last_route_raises_session_down)
 
 served_test(what_linux_has_and_we_do_not_follow_raises_kernel_state)
 {
-    kernel_state_set("p0", "master", "its TAP is part of br0");
-    kernel_state_set("p0", "master", "its TAP is part of br1"); // the same alarm
-    kernel_state_set("red", "namespace", "it was deleted");
+    kernel_state_set("p0", "master", true, "its TAP is part of br0");
+    kernel_state_set("p0", "master", true, "its TAP is part of br1"); // the same alarm
+    kernel_state_set("red", "namespace", true, "it was deleted");
     seconds_pass(1);
     assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 2);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=kernel-state,p0%20master", NULL),
                      200);
-    kernel_state_set("p0", "master", NULL);
+    kernel_state_set("p0", "master", false, "%s", "");
     seconds_pass(1);
     assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 1);
     kernel_state_forget("red");

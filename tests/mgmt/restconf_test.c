@@ -317,7 +317,7 @@ served_test(journal_tells_what_changed_and_what_was)
 
 served_test(audit_and_lookup_answer_when_rib_manager_has)
 {
-    kernel_state_set("p0", "master", "its TAP is part of br0");
+    kernel_state_set("p0", "master", true, "its TAP is part of br0");
     assert_int_equal(call("audit", ""), 200);
     kernel_state_forget("p0");
     assert_string_equal(

@@ -87,14 +87,6 @@ static const struct {
                       {"ipv4/conf/%s/arp_ignore", 8},
                       {"ipv4/conf/%s/rp_filter", 1}};
 
-static struct ifreq ifreq_of(const struct kernel_link *n)
-{
-    struct ifreq r = {0};
-
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", n->name);
-    return r;
-}
-
 // Returns 0 if there is no such interface. Avoids SIOCGIFINDEX: each ioctl on a missing name waits
 // for modprobe, and a port whose card was removed is polled 40 times a second.
 static int read_ifindex(const struct kernel_link *n)
@@ -107,30 +99,9 @@ static int read_ifindex(const struct kernel_link *n)
     return getsockopt(n->sock, SOL_SOCKET, SO_BINDTOIFINDEX, &index, &size) ? 0 : index;
 }
 
-static int read_flags(const struct kernel_link *n)
+static int run_ethtool(const struct kernel_link *n, void *command)
 {
-    struct ifreq r = ifreq_of(n);
-
-    return ioctl(n->sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
-}
-
-static int set_admin_up(const struct kernel_link *n, bool up)
-{
-    struct ifreq r = ifreq_of(n);
-    int flags = read_flags(n);
-
-    if (flags < 0)
-        return flags;
-    r.ifr_flags = (short)(up ? flags | IFF_UP : flags & ~IFF_UP);
-    return ioctl(n->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
-}
-
-static int ethtool_ioctl(const struct kernel_link *n, void *command)
-{
-    struct ifreq r = ifreq_of(n);
-
-    r.ifr_data = command;
-    return ioctl(n->sock, SIOCETHTOOL, &r) < 0 ? -errno : 0;
+    return link_ethtool(n->sock, n->name, command);
 }
 
 #define FEATURES_MAX 256
@@ -142,7 +113,7 @@ static uint32_t count_features(const struct kernel_link *n)
         uint32_t n;
     } count = {.head = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
 
-    return ethtool_ioctl(n, &count) || count.n > FEATURES_MAX ? 0 : count.n;
+    return run_ethtool(n, &count) || count.n > FEATURES_MAX ? 0 : count.n;
 }
 
 // Index of a feature in the kernel's list, by its name in `ethtool -k`; -1: none.
@@ -157,7 +128,7 @@ static int find_feature(const struct kernel_link *n, uint32_t n_features, const 
     if (!all || !n_features)
         goto done;
     all->head = (struct ethtool_gstrings){.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES};
-    if (!ethtool_ioctl(n, all))
+    if (!run_ethtool(n, all))
         for (uint32_t i = 0; i < n_features; i++)
             if (!strcmp(all->name[i], name))
                 place = (int)i;
@@ -178,7 +149,7 @@ static void disable_feature(const struct kernel_link *n, const char *name)
     if (place < 0)
         return;
     set.block[place / 32].valid = 1u << place % 32;
-    if (ethtool_ioctl(n, &set))
+    if (run_ethtool(n, &set))
         log_debug("netdev: offload not switched off: netdev=%s feature=%s error=\"%m\"", n->name,
                   name);
 }
@@ -188,7 +159,7 @@ static void stop_peer_tso(struct kernel_link *n)
 {
     struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
 
-    if (ethtool_ioctl(n, &driver) || strcmp(driver.driver, "veth"))
+    if (run_ethtool(n, &driver) || strcmp(driver.driver, "veth"))
         return;
     char why[240] = "";
     n->xdp = attach_xdp_pass(n->ifindex);
@@ -205,14 +176,14 @@ static void disable_gro_lro(const struct kernel_link *n)
 {
     struct ethtool_value gro = {.cmd = ETHTOOL_SGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
 
-    if (ethtool_ioctl(n, &gro))
+    if (run_ethtool(n, &gro))
         log_debug("netdev: GRO not switched off: netdev=%s error=\"%m\"", n->name);
     disable_feature(n, "rx-gro-hw");
-    if (ethtool_ioctl(n, &flags) || !(flags.data & ETH_FLAG_LRO))
+    if (run_ethtool(n, &flags) || !(flags.data & ETH_FLAG_LRO))
         return;
     flags.cmd = ETHTOOL_SFLAGS;
     flags.data &= ~(uint32_t)ETH_FLAG_LRO;
-    if (ethtool_ioctl(n, &flags))
+    if (run_ethtool(n, &flags))
         log_warning(
             "netdev: LRO not switched off, large packets will be dropped: netdev=%s error=\"%m\"",
             n->name);
@@ -272,7 +243,7 @@ static void warn_of_use(const char *name, const char *netns_name)
 // Reads the present settings, or those found by a kamueed that crashed.
 static void read_settings(struct kernel_link *n, int flags)
 {
-    struct ifreq mtu = ifreq_of(n);
+    struct ifreq mtu = link_request(n->name);
 
     for (unsigned i = 0; i < 3; i++)
         n->saved[i] = netns_sysctl_get(quiet_sysctls[i].path, n->name);
@@ -291,7 +262,7 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
         snprintf(err, err_size, "no socket: %m");
         return -errno;
     }
-    int flags = read_flags(n);
+    int flags = link_flags(n->sock, n->name);
     if (flags < 0) {
         close_ioctl_socket(n);
         return kernel_link_explain_missing(name, netns_name, err, err_size);
@@ -316,7 +287,7 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
     disable_gro_lro(n);
     if (!xdp)
         stop_peer_tso(n);
-    int r = set_admin_up(n, true);
+    int r = link_change_flags(n->sock, name, IFF_UP, 0);
     if (r)
         log_warning("netdev: setup failed: netdev=%s error=%s", name, LOG_VALUE(strerror(-r)));
     return 0;
@@ -337,7 +308,7 @@ void kernel_link_release(struct kernel_link *n, int netns)
     if (there && n->was_mtu)
         kernel_link_set_mtu(n, (uint16_t)n->was_mtu);
     if (there && !n->was_up)
-        set_admin_up(n, false);
+        link_change_flags(n->sock, n->name, 0, IFF_UP);
     replace_used_link(n, NULL);
     kernel_link_found_release(n, netns_cookie(n->sock));
     close_ioctl_socket(n);
@@ -361,7 +332,7 @@ void kernel_link_keep(const struct kernel_link *n)
 
 int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu)
 {
-    struct ifreq r = ifreq_of(n);
+    struct ifreq r = link_request(n->name);
 
     r.ifr_mtu = mtu;
     return ioctl(n->sock, SIOCSIFMTU, &r) ? -errno : 0;
@@ -414,7 +385,7 @@ void kernel_link_explain_down(const struct kernel_link *n, const char *port, cha
     int flags;
 
     kernel_link_explain(n, port, why, size);
-    if (*why || !n->name[0] || (flags = read_flags(n)) < 0)
+    if (*why || !n->name[0] || (flags = link_flags(n->sock, n->name)) < 0)
         return;
     if (flags & IFF_UP)
         snprintf(why, size, "its kernel interface %s has no carrier", n->name);
@@ -481,8 +452,8 @@ bool kernel_link_has_carrier(struct kernel_link *n)
     follow_name(n);
     if (n->gone) // an ioctl on a missing name would wait for modprobe
         return n->carrier = false;
-    int flags = read_flags(n);
-    int r = flags < 0 ? flags : ethtool_ioctl(n, &link);
+    int flags = link_flags(n->sock, n->name);
+    int r = flags < 0 ? flags : run_ethtool(n, &link);
     if (r != -ENODEV) // a renamed interface has neither name for some milliseconds
         n->carrier = !r && flags & IFF_UP && link.data;
     return n->carrier;

@@ -24,18 +24,18 @@
 #include "table/limits.h"
 #include "table/port.h"
 
-// The kernel driver of a PCI device; false: none.
-static bool read_pci_driver(const char *address, char name[33])
+// The last part of a link of a PCI device, which names its kernel driver or its IOMMU group; false:
+// none.
+static bool read_pci_link(const char *address, const char *link, char name[33])
 {
     char path[96], target[PATH_MAX];
 
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", address);
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", address, link);
     ssize_t n = readlink(path, target, sizeof target - 1);
-    if (n < 0)
-        return false;
-    target[n] = 0;
-    snprintf(name, 33, "%.32s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
-    return true;
+    target[n < 0 ? 0 : n] = 0;
+    const char *slash = strrchr(target, '/');
+    snprintf(name, 33, "%.32s", slash ? slash + 1 : target);
+    return n > 0;
 }
 
 // Explains why DPDK cannot use a PCI device; "" = it can.
@@ -51,7 +51,7 @@ static void explain_pci_device(const char *devargs, char *why, size_t size)
         snprintf(why, size, "there is no PCI device %s (lspci -D)", address);
         return;
     }
-    if (!read_pci_driver(address, driver)) {
+    if (!read_pci_link(address, "driver", driver)) {
         snprintf(why, size,
                  "PCI device %s has no kernel driver: bind it to vfio-pci (dpdk-devbind.py -b "
                  "vfio-pci %s)",
@@ -69,13 +69,10 @@ static void explain_pci_device(const char *devargs, char *why, size_t size)
 // Path such as "/dev/vfio/7", through which a program has the card.
 static bool vfio_group(const char *address, char *path, size_t size)
 {
-    char link[96], target[PATH_MAX];
+    char group[33];
 
-    snprintf(link, sizeof link, "/sys/bus/pci/devices/%s/iommu_group", address);
-    ssize_t n = readlink(link, target, sizeof target - 1);
-    target[n < 0 ? 0 : n] = 0;
-    const char *group = strrchr(target, '/');
-    return group && (size_t)snprintf(path, size, "/dev/vfio%s", group) < size;
+    return read_pci_link(address, "iommu_group", group) &&
+           (size_t)snprintf(path, size, "/dev/vfio/%s", group) < size;
 }
 
 static bool is_withheld(const char *group)
@@ -269,8 +266,8 @@ bool port_probe_by_vfio(const char *devargs)
 {
     char address[24], driver[33];
 
-    return devargs_is_pci(devargs, address, sizeof address) && read_pci_driver(address, driver) &&
-           !strcmp(driver, "vfio-pci");
+    return devargs_is_pci(devargs, address, sizeof address) &&
+           read_pci_link(address, "driver", driver) && !strcmp(driver, "vfio-pci");
 }
 
 void port_probe_remove(uint16_t id)

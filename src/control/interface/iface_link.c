@@ -17,9 +17,11 @@
 #include "tap/tap.h"
 
 static uint64_t changed_ns[IFACE_MAX]; // wall clock, 0 = not yet up or down
-static bool port_up[PORT_MAX];       // link of the port
-static bool port_told[PORT_MAX];     // port_up was reported by the port
-static bool port_presumed[PORT_MAX]; // presumed up, because a kept TAP has carrier
+static struct port_link {              // of the port
+    bool up;
+    bool told;     // `up` was reported by the port
+    bool presumed; // presumed up, because a kept TAP has carrier
+} port_link[PORT_MAX];
 
 struct iface *iface_manager_peer(const struct iface *end)
 {
@@ -38,7 +40,7 @@ bool iface_link_carrier(const struct iface *i)
         return peer && peer->admin_up && !vr_get(peer->vr)->stopped;
     if (tunnel_is_port(i->port))
         return true; // only BFD can tell whether the remote end is alive
-    return port_up[i->port];
+    return port_link[i->port].up;
 }
 
 void iface_link_update_up(struct iface *i)
@@ -71,21 +73,17 @@ void iface_manager_restore_changed(uint16_t id, bool up, uint64_t changed)
 
 void iface_link_new_port(uint16_t port)
 {
-    port_up[port] = port_told[port] = port_presumed[port] = false;
+    port_link[port] = (struct port_link){0};
 }
 
 void iface_link_set_port(uint16_t port, bool up)
 {
-    port_presumed[port] = false;
-    port_told[port] = true;
-    port_up[port] = up;
+    port_link[port] = (struct port_link){.up = up, .told = true};
 }
 
 void iface_link_port_moved(uint16_t from, uint16_t to)
 {
-    port_up[to] = port_up[from];
-    port_told[to] = port_told[from];
-    port_presumed[to] = port_presumed[from];
+    port_link[to] = port_link[from];
 }
 
 // Without carrier a kept TAP would lose its routes. So its interface stays up, and so do the other
@@ -99,13 +97,13 @@ void iface_link_presume(struct iface *i, const struct tap *tap)
         return;
     if (i->port == PORT_METALINK) {
         i->carrier = true;
-    } else if (!i->vlan && !port_told[i->port]) {
-        port_up[i->port] = port_presumed[i->port] = true;
+    } else if (!i->vlan && !port_link[i->port].told) {
+        port_link[i->port].up = port_link[i->port].presumed = true;
         i->carrier = true;
     }
 }
 
 bool iface_link_is_presumed(uint16_t port)
 {
-    return port_presumed[port];
+    return port_link[port].presumed;
 }

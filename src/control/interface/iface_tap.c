@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
@@ -317,7 +318,7 @@ int iface_tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, s
     if (tap_delete_batch_has(i->name))
         tap_delete_batch_run();
     const struct tap_list_entry *old = find_former(i, vr);
-    if (old && old->ifindex && !tap_keep_restore_name(i->name, vr_manager_netns(vr), old->ifindex))
+    if (old && old->ifindex)
         tap_restore_name(i->name, vr_manager_netns(vr), old->ifindex, i->mac);
     int number = vr_manager_netns(vr) == NETNS_OWN     ? 0
                  : old && old->ifindex >= NUMBER_FIRST ? old->ifindex
@@ -409,9 +410,7 @@ void iface_tap_started(void)
 void iface_tap_fini(void)
 {
     tap_keep_fini();
-    if (turn)
-        event_free(turn);
-    turn = NULL;
+    drop_event(&turn);
     vec_free(&to_start);
     free(taps);
     free(former);

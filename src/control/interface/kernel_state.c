@@ -2,10 +2,10 @@
 // kernel_state.c - the list of Linux settings that kamueed does not follow (kernel_state.h)
 //
 // A row is a subject, an attribute and a sentence. Setting a row to the sentence that it has does
-// nothing, and NULL removes it; so callers report the state whenever they see it, and only changes
-// are logged.
+// nothing; so callers report the state whenever they see it, and only changes are logged.
 #include "interface/kernel_state.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,23 +30,28 @@ static void remove_state(struct kernel_state *s)
     list.n--;
 }
 
-void kernel_state_set(const char *subject, const char *attribute, const char *sentence)
+void kernel_state_set(const char *subject, const char *attribute, bool is, const char *fmt, ...)
 {
     struct kernel_state *s = find_state(subject, attribute);
+    char sentence[sizeof s->sentence];
+    va_list ap;
 
     thread_must_be(ROLE_CONTROL);
-    if (!sentence) {
+    if (!is) {
         if (s)
             remove_state(s);
         return;
     }
+    va_start(ap, fmt);
+    vsnprintf(sentence, sizeof sentence, fmt, ap);
+    va_end(ap);
     if (s && !strcmp(s->sentence, sentence))
         return;
     if (!s)
         s = vec_push(&list);
     snprintf(s->subject, sizeof s->subject, "%s", subject);
     snprintf(s->attribute, sizeof s->attribute, "%s", attribute);
-    snprintf(s->sentence, sizeof s->sentence, "%s", sentence);
+    memcpy(s->sentence, sentence, sizeof s->sentence);
     log_warning("kernel_state: not followed: subject=%s attribute=%s what=%s", s->subject,
                 s->attribute, LOG_VALUE(s->sentence));
 }

@@ -35,6 +35,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "interface/vr_manager.h"
 #include "netlink/netns.h"
@@ -342,10 +343,7 @@ int tap_sysctl_init(struct event_base *loop)
 
 void tap_sysctl_fini(void)
 {
-    if (timer)
-        event_free(timer);
-    if (turn)
-        event_free(turn);
-    timer = turn = NULL;
+    drop_event(&timer);
+    drop_event(&turn);
     vec_free(&uppers);
 }

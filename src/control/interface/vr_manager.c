@@ -71,7 +71,7 @@ static bool is_same(const struct netns_held *a, const struct netns_held *b)
 // namespace than the virtual router.
 static void check_namespace(const struct vr *v)
 {
-    char path[96], what[280];
+    char path[96];
     struct stat named;
 
     snprintf(path, sizeof path, "/run/netns/%s", v->netns);
@@ -80,12 +80,11 @@ static void check_namespace(const struct vr *v)
         log_notice("vr_manager: name of a network namespace was removed, restored: vr=%s netns=%s",
                    v->name, v->netns);
     bool gone = stat(path, &named), other = !gone && named.st_ino != held[v->id].inode;
-    snprintf(what, sizeof what,
-             "network namespace %s was deleted%s, but the virtual router still uses the old one: "
-             "remove its interfaces "
-             "(delete interface NAME vr), delete it and configure it again",
-             v->netns, gone ? "" : " and recreated");
-    kernel_state_set(v->name, "namespace", gone || other ? what : NULL);
+    kernel_state_set(v->name, "namespace", gone || other,
+                     "network namespace %s was deleted%s, but the virtual router still uses the "
+                     "old one: remove its interfaces (delete interface NAME vr), delete it and "
+                     "configure it again",
+                     v->netns, gone ? "" : " and recreated");
 }
 
 static void check_ipsec(const struct vr *v)
@@ -93,11 +92,10 @@ static void check_ipsec(const struct vr *v)
     bool forwarded;
 
     netlink_has_ipsec(held[v->id].fd, &forwarded);
-    kernel_state_set(v->name, "ipsec",
-                     forwarded ? "IPsec policies (ip xfrm policy) do not apply to forwarded "
-                                 "packets, which leave unencrypted: run IPsec in a network "
-                                 "namespace behind a port, and route to it"
-                               : NULL);
+    kernel_state_set(v->name, "ipsec", forwarded,
+                     "IPsec policies (ip xfrm policy) do not apply to forwarded packets, which "
+                     "leave unencrypted: run IPsec in a network namespace behind a port, and route "
+                     "to it");
 }
 
 // A few at each call, because each takes tens of microseconds.

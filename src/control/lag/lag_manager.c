@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/manager.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
 #include "lag/lag_port.h"
@@ -25,11 +26,6 @@
 #include "thread/watch_manager.h"
 
 static struct event *timer;
-
-static bool lag_exists(const char *name)
-{
-    return lag_port_find(name);
-}
 
 // --- members ---
 
@@ -211,12 +207,10 @@ static int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     return 0;
 }
 
-static int lag_detach(const char *name, char *err, size_t err_size)
+static int lag_detach(struct lag_port *l, char *err, size_t err_size)
 {
-    struct lag_port *l = lag_port_find(name);
-
     thread_must_be(ROLE_CONTROL);
-    int r = iface_manager_del(name, err, err_size); // refuses while sub-interfaces exist
+    int r = iface_manager_del(l->wish.name, err, err_size); // refuses while sub-interfaces exist
     if (r)
         return r;
     l->wish.enabled = false;
@@ -228,14 +222,12 @@ static int lag_detach(const char *name, char *err, size_t err_size)
     thread_manager_release_port(lag_port_id(l));
     watch_manager_port_changed();
     update_timer();
-    log_info("lag_manager: detached: lag=%s", name);
+    log_info("lag_manager: detached: lag=%s", l->wish.name);
     return 0;
 }
 
-static void lag_set_mac(const char *name, const uint8_t mac[6])
+static void lag_set_mac(struct lag_port *l, const uint8_t mac[6])
 {
-    struct lag_port *l = lag_port_find(name);
-
     l->has_mac = true;
     if (!memcmp(l->mac, mac, sizeof l->mac))
         return;
@@ -253,9 +245,8 @@ static int change_lag_mtu(struct lag_port *l, uint16_t mtu, char *err, size_t er
     return iface_manager_set_mtu(l->wish.name, mtu, err, err_size);
 }
 
-static int lag_change(const struct port_config *cfg, char *err, size_t err_size)
+static int lag_change(struct lag_port *l, const struct port_config *cfg, char *err, size_t err_size)
 {
-    struct lag_port *l = lag_port_find(cfg->name);
     bool other_mode = l->wish.lag.mode != cfg->lag.mode, mac = cfg->has_mac;
 
     thread_must_be(ROLE_CONTROL);
@@ -264,7 +255,7 @@ static int lag_change(const struct port_config *cfg, char *err, size_t err_size)
         return r;
     l->wish = *cfg;
     if (mac)
-        lag_set_mac(cfg->name, cfg->mac);
+        lag_set_mac(l, cfg->mac);
     __atomic_store_n(&lag_get(lag_port_id(l))->lacp, cfg->lag.mode == LAG_MODE_LACP,
                      __ATOMIC_RELAXED);
     for_each_member (l, p) {
@@ -287,16 +278,12 @@ static struct lag_member *new_member(void)
 
 static const struct port_lags lags = {
     .new_member = new_member,
-    .exists = lag_exists,
+    .find = lag_port_find,
     .attach = lag_attach,
     .detach = lag_detach,
     .change = lag_change,
     .set_mac = lag_set_mac,
     .state = lag_port_state,
-    .clear = lag_clear,
-    .restore = lag_restore,
-    .link_changes = lag_link_changes,
-    .is_down = lag_is_down,
     .list = lag_list,
 };
 
@@ -316,9 +303,7 @@ int lag_init(struct event_base *loop)
 
 void lag_fini(void)
 {
-    if (timer)
-        event_free(timer);
-    timer = NULL;
+    drop_event(&timer);
     for_each_lag (l)
         lag_table_remove(l);
 }

@@ -18,19 +18,6 @@ struct lag_member { // of a managed port, also while it is in no LAG
     uint64_t changes, changed_ns;
 };
 
-struct lag_port {
-    struct port_config wish;
-    bool used, up, has_mac;
-    uint8_t mac[6];
-    char active[16]; // active-backup: the member in use, "" = none
-    unsigned n_active;
-    uint64_t link_changes;
-    unsigned announcements;
-    uint64_t announce_ns;
-    struct port_statistics statistics;
-    uint64_t cleared_wall_ns;
-    struct port_statistics cleared;
-};
 extern struct lag_port lag_ports[LAG_MAX];
 
 #define for_each_lag(l)                                                                            \
@@ -61,12 +48,8 @@ void lag_member_opened(struct managed_port *p); // takes its device's counters a
 // Adds the packets that the member counted since the last call to the LAG's statistics; also called
 // before its device is closed.
 void lag_member_add_statistics(struct managed_port *p);
-// Functions of port_lags.
-int lag_port_state(const char *name, struct port_state *s);
-void lag_clear(const char *name);
-void lag_restore(const char *name, const struct port_statistics *before);
-uint64_t lag_link_changes(const char *name);
-bool lag_is_down(const char *name);
+// For port_lags.
+int lag_port_state(struct lag_port *l, struct port_state *s);
 
 // lag_send.c: frames that control sends through a member of a LAG: LACPDUs, markers,
 // announcements.

@@ -57,13 +57,8 @@ static uint32_t member_speed(struct managed_port *p)
     return known ? link.link_speed : 0;
 }
 
-int lag_port_state(const char *name, struct port_state *s)
+int lag_port_state(struct lag_port *l, struct port_state *s)
 {
-    struct lag_port *l = lag_port_find(name);
-
-    thread_must_be(ROLE_CONTROL);
-    if (!l)
-        return -ENOENT;
     *s = (struct port_state){.config = l->wish,
                              .id = lag_port_id(l),
                              .driver = "lag",
@@ -81,40 +76,6 @@ int lag_port_state(const char *name, struct port_state *s)
     }
     s->statistics = l->statistics;
     return 0;
-}
-
-void lag_clear(const char *name)
-{
-    struct lag_port *l = lag_port_find(name);
-    struct port_state s;
-
-    lag_port_state(name, &s);
-    l->cleared_wall_ns = clock_wall_ns();
-    l->cleared = s.statistics;
-}
-
-void lag_restore(const char *name, const struct port_statistics *before)
-{
-    struct lag_port *l = lag_port_find(name);
-    uint64_t *sum = l ? (uint64_t *)&l->statistics : NULL;
-    const uint64_t *was = (const uint64_t *)before;
-
-    for (size_t i = 0; l && i < sizeof *before / sizeof *was; i++)
-        sum[i] += was[i];
-}
-
-uint64_t lag_link_changes(const char *name)
-{
-    const struct lag_port *l = lag_port_find(name);
-
-    return l ? l->link_changes : 0;
-}
-
-bool lag_is_down(const char *name)
-{
-    const struct lag_port *l = lag_port_find(name);
-
-    return l && l->wish.enabled && !l->up;
 }
 
 unsigned lag_list(char (*name)[16], unsigned max)

@@ -185,17 +185,6 @@ int netlink_dump_table(struct netlink *n, int family, uint32_t table)
     return err;
 }
 
-int netlink_dump_vrfs(struct netlink *n)
-{
-    union dump_request m;
-
-    fill_dump(&m, n, RTM_GETLINK, AF_UNSPEC);
-    struct nlattr *info = mnl_attr_nest_start(&m.h, IFLA_LINKINFO);
-    mnl_attr_put_strz(&m.h, IFLA_INFO_KIND, "vrf");
-    mnl_attr_nest_end(&m.h, info);
-    return send_message(n, &m.h);
-}
-
 // Returns false if a datagram was cut.
 static bool batch_walk(struct netlink *n, const struct netlink_batch *b,
                        void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)

@@ -239,7 +239,6 @@ bool netlink_would_wait(const struct netlink *n);
 int netlink_dump(struct netlink *n, uint16_t type, int family);
 // Requests a dump of one routing table. If it does not exist, the kernel answers ENOENT.
 int netlink_dump_table(struct netlink *n, int family, uint32_t table);
-int netlink_dump_vrfs(struct netlink *n); // requests the VRFs; kernels without VRFs send all links
 
 // Reads at most NETLINK_BATCH datagrams and calls fn for each whole message. Returns their number,
 // 0 if the socket is empty, -ENOBUFS if the kernel dropped events (or a datagram was cut), or

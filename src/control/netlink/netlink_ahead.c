@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_ahead.c - the thread that reads ahead (see netlink_ahead.h)
 //
-// There are two buffers: the manager processes one while the thread fills the other. `order` tells
-// which side may work.
+// There are two buffers: the manager processes one while the thread fills the other. Each read has
+// a post of `go` before it and one of `ready` after it.
 #include "netlink/netlink_ahead.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define AHEAD_MAX 16              // sockets; each has a thread and half a megabyte of buffers
 #define NETLINK_CHUNK (32u << 10) // bytes; the kernel fills at most this much for a dump
 #define NETLINK_SKEW 320          // bytes; spreads the chunks over different cache sets
 #define NETLINK_STRIDE (NETLINK_CHUNK + NETLINK_SKEW)
 
-enum order { ORDER_NONE, ORDER_READ, ORDER_DONE, ORDER_END };
-
 struct netlink_ahead {
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    enum order order;
+    sem_t go, ready;
+    _Atomic bool done, ends; // done: the last read has ended
     int fd;
     unsigned max, filling; // index of the batch being filled
     struct netlink_batch batch[2];
@@ -54,29 +54,14 @@ static void *read_on_order(void *arg)
 {
     struct netlink_ahead *a = arg;
 
-    pthread_mutex_lock(&a->lock);
-    while (a->order != ORDER_END) {
-        if (a->order != ORDER_READ) {
-            pthread_cond_wait(&a->changed, &a->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&a->lock);
+    for (;;) {
+        TEMP_FAILURE_RETRY(sem_wait(&a->go));
+        if (atomic_load(&a->ends))
+            return NULL;
         netlink_batch_read(&a->batch[a->filling], a->fd, a->max);
-        pthread_mutex_lock(&a->lock);
-        if (a->order == ORDER_READ)
-            __atomic_store_n(&a->order, ORDER_DONE, __ATOMIC_RELEASE);
-        pthread_cond_signal(&a->changed);
+        atomic_store(&a->done, true);
+        sem_post(&a->ready);
     }
-    pthread_mutex_unlock(&a->lock);
-    return NULL;
-}
-
-static void give_order(struct netlink_ahead *a, enum order order)
-{
-    pthread_mutex_lock(&a->lock);
-    __atomic_store_n(&a->order, order, __ATOMIC_RELEASE);
-    pthread_cond_signal(&a->changed);
-    pthread_mutex_unlock(&a->lock);
 }
 
 static struct netlink_ahead *ahead_new(int fd, unsigned max)
@@ -87,8 +72,8 @@ static struct netlink_ahead *ahead_new(int fd, unsigned max)
         return NULL;
     a->fd = fd;
     a->max = a->batch[0].room = a->batch[1].room = max;
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->changed, NULL);
+    sem_init(&a->go, 0, 0);
+    sem_init(&a->ready, 0, 0);
     if (pthread_create(&a->thread, NULL, read_on_order, a)) {
         free(a);
         return NULL;
@@ -106,20 +91,18 @@ void netlink_ahead_begin(struct netlink_ahead **at, int fd, unsigned max)
     if (!a)
         return;
     a->filling = !a->filling;
-    give_order(a, ORDER_READ);
+    atomic_store(&a->done, false);
+    sem_post(&a->go);
 }
 
 bool netlink_ahead_is_done(const struct netlink_ahead *a)
 {
-    return __atomic_load_n(&a->order, __ATOMIC_ACQUIRE) == ORDER_DONE;
+    return atomic_load(&a->done);
 }
 
 struct netlink_batch *netlink_ahead_take(struct netlink_ahead *a)
 {
-    pthread_mutex_lock(&a->lock);
-    while (a->order == ORDER_READ)
-        pthread_cond_wait(&a->changed, &a->lock);
-    pthread_mutex_unlock(&a->lock);
+    TEMP_FAILURE_RETRY(sem_wait(&a->ready));
     return &a->batch[a->filling];
 }
 
@@ -129,10 +112,11 @@ void netlink_ahead_end(struct netlink_ahead **at)
 
     if (!a)
         return;
-    give_order(a, ORDER_END);
+    atomic_store(&a->ends, true);
+    sem_post(&a->go);
     pthread_join(a->thread, NULL);
-    pthread_cond_destroy(&a->changed);
-    pthread_mutex_destroy(&a->lock);
+    sem_destroy(&a->ready);
+    sem_destroy(&a->go);
     for (unsigned i = 0; i < 2; i++)
         free(a->batch[i].buf);
     free(a);

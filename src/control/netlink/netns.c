@@ -9,11 +9,14 @@
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <limits.h>
+#include <linux/if.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -125,6 +128,38 @@ int netns_move_link(int ifindex, int to)
 
     mnl_attr_put_u32(h, IFLA_NET_NS_FD, (uint32_t)to);
     return rtnetlink_request_once(rtnetlink_open(NETNS_OWN), h, NULL, NULL);
+}
+
+struct ifreq link_request(const char *name)
+{
+    struct ifreq r = {0};
+
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
+    return r;
+}
+
+int link_flags(int sock, const char *name)
+{
+    struct ifreq r = link_request(name);
+
+    return ioctl(sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
+}
+
+int link_change_flags(int sock, const char *name, int on, int off)
+{
+    struct ifreq r = link_request(name);
+    int flags = link_flags(sock, name);
+
+    r.ifr_flags = (short)((flags & ~off) | on);
+    return flags < 0 ? flags : ioctl(sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+}
+
+int link_ethtool(int sock, const char *name, void *command)
+{
+    struct ifreq r = link_request(name);
+
+    r.ifr_data = command;
+    return ioctl(sock, SIOCETHTOOL, &r) < 0 ? -errno : 0;
 }
 
 static int open_sysctl(const char *path, const char *device, int flags)

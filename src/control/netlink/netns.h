@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ifreq;
+
 #define NETNS_OWN -1
 
 // Opens /run/netns/NAME; *fd is NETNS_OWN for "". The caller closes *fd with netns_close(). Returns
@@ -35,6 +37,12 @@ int netns_private(void);
 // Moves a device of the current namespace to another one; its index may change. Returns 0 or
 // -errno.
 int netns_move_link(int ifindex, int to);
+
+// A device by its name, in the namespace of socket `sock`. Return 0 or -errno; link_flags: IFF_*.
+struct ifreq link_request(const char *name);
+int link_flags(int sock, const char *name);
+int link_change_flags(int sock, const char *name, int on, int off);
+int link_ethtool(int sock, const char *name, void *command);
 
 // Returns the value of a sysctl below /proc/sys/net of the current namespace, -1 if absent. A "%s"
 // in the path stands for the device.

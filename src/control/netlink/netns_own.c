@@ -13,11 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -130,9 +128,8 @@ void netns_own_forget(const char *name)
 
 static int set_lo_up(void)
 {
-    struct ifreq r = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
     int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
-        e = s < 0 || ioctl(s, SIOCSIFFLAGS, &r) ? -errno : 0;
+        e = s < 0 ? -errno : link_change_flags(s, "lo", IFF_UP, 0);
 
     if (s >= 0)
         close(s);
@@ -260,10 +257,8 @@ int netns_own_rename(const char *from, const char *to, char *err, size_t err_siz
 static bool is_tap(int s, const char *name)
 {
     struct ethtool_drvinfo d = {.cmd = ETHTOOL_GDRVINFO};
-    struct ifreq r = {.ifr_data = (void *)&d};
 
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
-    return !ioctl(s, SIOCETHTOOL, &r) && !strcmp(d.driver, "tun");
+    return !link_ethtool(s, name, &d) && !strcmp(d.driver, "tun");
 }
 
 // True if the calling thread's namespace has a device that is up and neither `lo` nor a TAP, which
@@ -274,10 +269,9 @@ static bool has_foreign_device(int s)
     bool foreign = false;
 
     for (unsigned i = 0; all && all[i].if_index && !foreign; i++) {
-        struct ifreq r = {0};
-        snprintf(r.ifr_name, sizeof r.ifr_name, "%s", all[i].if_name);
-        foreign = !ioctl(s, SIOCGIFFLAGS, &r) && r.ifr_flags & IFF_UP &&
-                  !(r.ifr_flags & IFF_LOOPBACK) && !is_tap(s, r.ifr_name);
+        int flags = link_flags(s, all[i].if_name);
+        foreign =
+            flags >= 0 && flags & IFF_UP && !(flags & IFF_LOOPBACK) && !is_tap(s, all[i].if_name);
     }
     if (all)
         if_freenameindex(all);

@@ -28,36 +28,39 @@
 
 struct search {
     uint32_t table;
-    bool found, ended;
+    bool found;
 };
 
-static void take_link(void *ctx, const struct nlmsghdr *h)
+static int look_at_link(const struct nlmsghdr *h, void *search)
 {
     static struct netlink_event e; // too large for the stack; used by control only
-    struct search *s = ctx;
+    struct search *s = search;
 
-    s->ended |= h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR;
     if (h->nlmsg_type == RTM_NEWLINK && netlink_parse(h, &e) > 0)
         s->found |= e.link.vrf_table == s->table;
+    return s->found ? MNL_CB_STOP : MNL_CB_OK;
+}
+
+static bool limit_wait(struct mnl_socket *nl)
+{
+    const struct timeval patience = {.tv_sec = 1};
+
+    return !setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
 bool netlink_has_vrf(int netns_fd, uint32_t table)
 {
-    static _Alignas(8) char buf[32768]; // the kernel sends at most this much at once
-    const struct timeval patience = {.tv_sec = 1};
+    char buf[128] __attribute__((aligned(8)));
+    struct nlmsghdr *h = rtnetlink_link(buf, RTM_GETLINK, 0);
     struct search s = {.table = table};
-    struct netlink n;
+    struct mnl_socket *nl = rtnetlink_open(netns_fd);
 
-    if (netlink_open(&n, netns_fd, 0, false))
-        return true;
-    bool known = !setsockopt(n.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) &&
-                 !netlink_dump_vrfs(&n);
-    while (known && !s.found && !s.ended) {
-        ssize_t got = recv(n.fd, buf, sizeof buf, 0);
-        known = got > 0 && netlink_walk(buf, (size_t)got, take_link, &s);
-    }
-    netlink_close(&n);
-    return s.found || !known;
+    h->nlmsg_flags |= NLM_F_DUMP;
+    struct nlattr *info = mnl_attr_nest_start(h, IFLA_LINKINFO);
+    mnl_attr_put_strz(h, IFLA_INFO_KIND, "vrf"); // kernels without VRFs send all links
+    mnl_attr_nest_end(h, info);
+    bool known = nl && limit_wait(nl);
+    return rtnetlink_request_once(nl, h, look_at_link, &s) || !known || s.found;
 }
 
 // --- IPsec ---
@@ -84,7 +87,6 @@ static int read_counts(const struct nlmsghdr *h, void *there)
 
 static struct policies ask_policies(struct mnl_socket *nl)
 {
-    const struct timeval patience = {.tv_sec = 1};
     char buf[64] __attribute__((aligned(8))) = {0};
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
     struct policies there = {.any = true};
@@ -92,10 +94,8 @@ static struct policies ask_policies(struct mnl_socket *nl)
     h->nlmsg_type = XFRM_MSG_GETSPDINFO;
     h->nlmsg_flags = NLM_F_REQUEST;
     mnl_nlmsg_put_extra_header(h, sizeof(uint32_t));
-    if (setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) ||
-        mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID))
-        return there;
-    rtnetlink_request(nl, h, read_counts, &there);
+    if (limit_wait(nl) && !mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID))
+        rtnetlink_request(nl, h, read_counts, &there);
     return there;
 }
 

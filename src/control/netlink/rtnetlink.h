@@ -12,12 +12,15 @@
 
 struct mnl_socket *rtnetlink_open(int netns);         // NULL with errno
 struct mnl_socket *rtnetlink_open_beside(int socket); // in the namespace of `socket`; the same
-// Sends a request and passes its answer to `row`, which may be NULL. 0, or -errno of the kernel.
+// Sends a request and passes its answers to `row`, which may be NULL, until it returns MNL_CB_STOP.
+// 0, or -errno of the kernel.
 int rtnetlink_request(struct mnl_socket *nl, const struct nlmsghdr *h, mnl_cb_t row, void *ctx);
 // The same, and closes the socket; NULL: -errno.
 int rtnetlink_request_once(struct mnl_socket *nl, const struct nlmsghdr *h, mnl_cb_t row,
                            void *ctx);
 // Begins a request about the link in `buf`, which has room for its attributes.
 struct nlmsghdr *rtnetlink_link(void *buf, uint16_t type, int ifindex);
+// The same about an address; RTM_GETADDR: about all.
+struct nlmsghdr *rtnetlink_address(void *buf, uint16_t type, const struct ifaddrmsg *m);
 
 #endif

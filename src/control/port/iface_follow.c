@@ -65,19 +65,18 @@ static void restore_carrier(const struct iface *i, const struct tap_state *now)
 
 static void restore_name(const struct iface *i, const struct tap_state *now)
 {
-    char what[240], shown[PLAIN_NAME_SHOWN];
+    char shown[PLAIN_NAME_SHOWN];
     int r = strcmp(now->name, i->name) ? tap_rename(iface_tap(i), now->name) : 0;
 
     if (!r && strcmp(now->name, i->name))
         log_notice("iface_follow: name of a TAP restored, it follows the interface: interface=%s "
                    "renamed=%s",
                    i->name, LOG_VALUE(now->name));
-    if (r)
-        snprintf(what, sizeof what,
-                 "its TAP was renamed to '%s' and cannot be renamed back: %s: ip link set if%d "
-                 "down; ip link set if%d name %s",
-                 plain_name_shown(now->name, shown), strerror(-r), i->ifindex, i->ifindex, i->name);
-    kernel_state_set(i->name, "name", r ? what : NULL);
+    kernel_state_set(i->name, "name", r,
+                     "its TAP was renamed to '%s' and cannot be renamed back: %s: ip link set if%d "
+                     "down; ip link set if%d name %s",
+                     plain_name_shown(now->name, shown), strerror(-r), i->ifindex, i->ifindex,
+                     i->name);
 }
 
 static void follow_mac(struct iface *i, const struct tap_state *now)
@@ -107,16 +106,13 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
 
 static void follow_macvlans(struct iface *i, const struct iface_kernel_event *e)
 {
-    char what[160];
-
     if (iface_set_macs(i, e->mac, e->n_macs < IFACE_MACS ? e->n_macs : IFACE_MACS)) {
         log_info("iface_follow: MACs of macvlans: interface=%s n=%u", i->name, e->n_macs);
         port_manager_update_filter(i->port);
     }
-    snprintf(what, sizeof what,
-             "its TAP has %u macvlans, but only the MACs of %d are accepted: delete some",
-             e->n_macs, IFACE_MACS);
-    kernel_state_set(i->name, "macvlans", e->n_macs > IFACE_MACS ? what : NULL);
+    kernel_state_set(i->name, "macvlans", e->n_macs > IFACE_MACS,
+                     "its TAP has %u macvlans, but only the MACs of %d are accepted: delete some",
+                     e->n_macs, IFACE_MACS);
 }
 
 static void report_master(const struct iface *i, const struct iface_kernel_event *e)
@@ -124,33 +120,27 @@ static void report_master(const struct iface *i, const struct iface_kernel_event
     const struct vr *v = vr_get(i->vr);
     uint32_t expected = v->table == TABLE_MAIN ? 0 : v->table;
     bool in_vrf = expected && e->vrf_table == expected;
-    char what[240];
 
-    snprintf(what, sizeof what,
-             "its TAP is a member of %s: Linux gives packets to the router to that device, while "
-             "forwarding ignores it; "
-             "remove it: ip link set %s nomaster",
-             e->master, i->name);
-    kernel_state_set(i->name, "master", e->master[0] && !in_vrf ? what : NULL);
+    kernel_state_set(i->name, "master", e->master[0] && !in_vrf,
+                     "its TAP is a member of %s: Linux gives packets to the router to that device, "
+                     "while forwarding ignores it; remove it: ip link set %s nomaster",
+                     e->master, i->name);
     // If there is no VRF device at all, the virtual router itself has the alarm route-not-followed.
-    snprintf(what, sizeof what,
-             "virtual router %s uses table %u, but its TAP is not in a VRF device with that table, "
-             "so its connected "
-             "routes are in another table; add it: ip link set %s master VRF",
-             v->name, expected, i->name);
-    kernel_state_set(i->name, "vrf", expected && e->has_vrf && !in_vrf ? what : NULL);
+    kernel_state_set(
+        i->name, "vrf", expected && e->has_vrf && !in_vrf,
+        "virtual router %s uses table %u, but its TAP is not in a VRF device with "
+        "that table, so its connected routes are in another table; add it: ip link set "
+        "%s master VRF",
+        v->name, expected, i->name);
 }
 
 static void report_vlan_device(const struct iface *i, const struct iface_kernel_event *e)
 {
-    char what[240];
-
-    snprintf(what, sizeof what,
-             "the VLAN device %s stands on its TAP and gets no frames, because tags are taken by "
-             "vports; replace it: ip link del %s, "
-             "then set vport %s port PORT vlan %u",
-             e->vlan_device, e->vlan_device, e->vlan_device, e->vlan);
-    kernel_state_set(i->name, "vlan", e->vlan_device[0] ? what : NULL);
+    kernel_state_set(i->name, "vlan", e->vlan_device[0],
+                     "the VLAN device %s stands on its TAP and gets no frames, because tags are "
+                     "taken by vports; replace it: ip link del %s, then set vport %s port PORT "
+                     "vlan %u",
+                     e->vlan_device, e->vlan_device, e->vlan_device, e->vlan);
 }
 
 // The interface may have another id by now.

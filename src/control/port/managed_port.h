@@ -42,18 +42,27 @@ extern struct managed {
 struct managed_port *managed_port_find(const char *name);
 
 // LAGs are ports without a device: counterparts of the functions in port_manager.h.
+struct lag_port {
+    struct port_config wish;
+    bool used, up, has_mac;
+    uint8_t mac[6];
+    char active[16]; // active-backup: the member in use, "" = none
+    unsigned n_active;
+    uint64_t link_changes;
+    unsigned announcements;
+    uint64_t announce_ns;
+    struct port_statistics statistics;
+    uint64_t cleared_wall_ns;
+    struct port_statistics cleared;
+};
 extern const struct port_lags {
     struct lag_member *(*new_member)(void);
-    bool (*exists)(const char *name);
+    struct lag_port *(*find)(const char *name);
     int (*attach)(const struct port_config *cfg, char *err, size_t err_size);
-    int (*detach)(const char *name, char *err, size_t err_size);
-    int (*change)(const struct port_config *cfg, char *err, size_t err_size);
-    void (*set_mac)(const char *name, const uint8_t mac[6]);
-    int (*state)(const char *name, struct port_state *s);
-    void (*clear)(const char *name);
-    void (*restore)(const char *name, const struct port_statistics *before);
-    uint64_t (*link_changes)(const char *name);
-    bool (*is_down)(const char *name); // started, but without carrier
+    int (*detach)(struct lag_port *l, char *err, size_t err_size);
+    int (*change)(struct lag_port *l, const struct port_config *cfg, char *err, size_t err_size);
+    void (*set_mac)(struct lag_port *l, const uint8_t mac[6]);
+    int (*state)(struct lag_port *l, struct port_state *s);
     unsigned (*list)(char (*name)[16], unsigned max);
 } *port_lags; // lag_manager.c sets it before the first port
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "interface/iface_tap.h"
 #include "rib/rib_manager.h"
@@ -107,7 +108,5 @@ void port_begin(void)
 
 void port_begin_fini(void)
 {
-    if (timer)
-        event_free(timer);
-    timer = NULL;
+    drop_event(&timer);
 }

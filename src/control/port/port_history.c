@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_history.c - a ring of points for each port
+// port_history.c - the points of each port
 //
-// A timer reads the statistics of all ports, LAGs included, and adds a point to each ring. The
-// rings of ports that are no longer listed are freed at the same moment, so a port that is attached
-// again starts without a past.
+// A timer reads the statistics of all ports, LAGs included, and adds a point to each history. The
+// histories of ports that are no longer listed are freed at the same moment, so a port that is
+// attached again starts without a past.
 #include "port/port_manager.h"
 
 #include <errno.h>
@@ -15,14 +15,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "port/port_state.h"
 #include "table/limits.h"
 
 struct history {
     char port[16];
-    unsigned oldest, n;
-    struct port_point point[PORT_HISTORY_POINTS]; // a ring
+    unsigned n;
+    struct port_point point[PORT_HISTORY_POINTS]; // oldest first
 };
 
 static VEC(struct history *) histories;
@@ -51,11 +52,9 @@ void port_history_add(const char *port, const struct port_point *p)
     thread_must_be(ROLE_CONTROL);
     struct history *h = find_history(port);
     h = h ? h : add_history(port);
-    h->point[(h->oldest + h->n) % PORT_HISTORY_POINTS] = *p;
-    if (h->n < PORT_HISTORY_POINTS)
-        h->n++;
-    else
-        h->oldest = (h->oldest + 1) % PORT_HISTORY_POINTS;
+    if (h->n == PORT_HISTORY_POINTS)
+        memmove(h->point, h->point + 1, --h->n * sizeof *h->point);
+    h->point[h->n++] = *p;
 }
 
 void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p),
@@ -65,7 +64,7 @@ void port_history_each(const char *port, void (*fn)(void *ctx, const struct port
 
     thread_must_be(ROLE_CONTROL);
     for (unsigned i = 0; h && i < h->n; i++)
-        fn(ctx, &h->point[(h->oldest + i) % PORT_HISTORY_POINTS]);
+        fn(ctx, &h->point[i]);
 }
 
 // --- the timer ---
@@ -123,9 +122,7 @@ int port_history_init(struct event_base *loop)
 
 void port_history_fini(void)
 {
-    if (timer)
-        event_free(timer);
-    timer = NULL;
+    drop_event(&timer);
     forget_removed_ports(NULL, 0);
     vec_free(&histories);
 }

@@ -3,20 +3,21 @@
 //
 // Polls each link twice a second, or 40 times if there is a kernel interface behind the port (one
 // ioctl reads its carrier). Link interrupts of the driver and kernel announcements (carrier.h)
-// arrive at once. DPDK's interrupt thread posts polls and interrupts to control's mailbox. Also
-// reopens ports whose kernel interface, peer or card came back. While a change is made, which may
-// be of the same port, links are only read.
+// arrive at once. DPDK's interrupt thread posts interrupts to control's mailbox. Also reopens ports
+// whose kernel interface, peer or card came back. While a change is made, which may be of the same
+// port, links are only read.
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_register
 #include "port/port_manager.h"
 
-#include <rte_alarm.h>
+#include <errno.h>
+#include <event2/event.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
-#include <stdatomic.h>
 
 #include "base/log.h"
 #include "core/aside.h"
 #include "core/mailbox.h"
+#include "core/manager.h"
 #include "device/port_probe.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
@@ -32,9 +33,10 @@
 
 #define PRESUMED_POLLS 10 // five seconds for links to come back after a restart
 
-static _Atomic bool poll_posted, poll_running, poll_fast; // fast: some port has a kernel interface
+static bool poll_fast; // some port has a kernel interface
 static unsigned n_polls, n_slow_polls;
 static struct event_base *loop; // control's
+static struct event *timer;
 
 // The kernel waits until we close the card.
 static void follow_removal(struct managed_port *p)
@@ -60,7 +62,7 @@ static void follow_kernel_link(struct managed_port *p)
         return;
     bool replaced = kernel_link_was_replaced(&p->device.kernel_link);
     kernel_link_explain(&p->device.kernel_link, p->wish.name, err, sizeof err);
-    kernel_state_set(p->wish.name, KERNEL_INTERFACE, *err ? err : NULL);
+    kernel_state_set(p->wish.name, KERNEL_INTERFACE, *err, "%s", err);
     if (!replaced)
         return;
     log_notice("port_manager: its kernel interface was recreated: port=%s", p->wish.name);
@@ -158,10 +160,8 @@ static void end_presumed(void)
 
 static void update_links(void *all)
 {
-    bool fast = false;
     bool change = aside_busy(ASIDE_CHANGE); // it may be changing one of these ports
 
-    atomic_store(&poll_posted, false);
     if (tap_delete_batch_runs()) // the ioctl would block control; announcements still come
         return;
     bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
@@ -173,21 +173,16 @@ static void update_links(void *all)
             if (!change)
                 follow_port(*p, slow);
         }
+    poll_fast = false;
     vec_foreach (&managed.port, p)
-        fast |= (*p)->device.kernel_link.name[0] != 0;
-    atomic_store(&poll_fast, fast);
+        poll_fast |= (*p)->device.kernel_link.name[0] != 0;
 }
 
-// DPDK's interrupt thread
-static void link_alarm(void *arg)
+static void on_poll(evutil_socket_t fd, short what, void *arg)
 {
-    if (!atomic_load(&poll_running))
-        return;
-    bool fast = atomic_load(&poll_fast);
-    if (!atomic_exchange(&poll_posted, true) &&
-        mailbox_post(ROLE_CONTROL, update_links, fast ? NULL : "all"))
-        atomic_store(&poll_posted, false);
-    rte_eal_alarm_set(fast ? LINK_POLL_US : LINK_POLL_US * LINK_POLL_SLOW, link_alarm, NULL);
+    update_links(poll_fast ? NULL : "all");
+    event_add(timer, &(struct timeval){.tv_usec = poll_fast ? LINK_POLL_US
+                                                            : LINK_POLL_US * LINK_POLL_SLOW});
 }
 
 // DPDK's interrupt thread
@@ -243,7 +238,7 @@ static void unsubscribe(const struct control_event *e)
 
     carrier_end(p->carrier);
     p->carrier = NULL;
-    kernel_state_set(p->wish.name, KERNEL_INTERFACE, NULL);
+    kernel_state_set(p->wish.name, KERNEL_INTERFACE, false, "%s", "");
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
 }
@@ -253,14 +248,14 @@ int port_link_init(struct event_base *base)
     loop = base;
     control_event_listen(EVENT_PORT_OPENED, subscribe);
     control_event_listen(EVENT_PORT_CLOSES, unsubscribe);
-    atomic_store(&poll_running, true);
-    int r = rte_dev_event_callback_register(NULL, removal_request, NULL);
-    return r ? r : rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);
+    timer = event_new(loop, -1, 0, on_poll, NULL);
+    if (!timer || event_add(timer, &(struct timeval){.tv_usec = LINK_POLL_US}))
+        return -ENOMEM;
+    return rte_dev_event_callback_register(NULL, removal_request, NULL);
 }
 
 void port_link_fini(void)
 {
-    atomic_store(&poll_running, false);
-    rte_eal_alarm_cancel(link_alarm, NULL);
+    drop_event(&timer);
     rte_dev_event_callback_unregister(NULL, removal_request, NULL);
 }

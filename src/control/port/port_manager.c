@@ -209,7 +209,7 @@ static int check_new_port(const struct port_config *cfg, char *err, size_t err_s
 {
     thread_must_be(ROLE_CONTROL);
     iface_manager_claim(cfg->name);
-    bool port = managed_port_find(cfg->name) || port_lags->exists(cfg->name);
+    bool port = managed_port_find(cfg->name) || port_lags->find(cfg->name);
     if (port || iface_find_name(cfg->name)) {
         snprintf(err, err_size, "port %s: %s already has this name", cfg->name,
                  port ? "a port" : "an interface");
@@ -313,8 +313,9 @@ fail_open:
 
 int port_manager_detach(const char *name, char *err, size_t err_size)
 {
-    if (port_lags->exists(name))
-        return port_lags->detach(name, err, err_size);
+    struct lag_port *l = port_lags->find(name);
+    if (l)
+        return port_lags->detach(l, err, err_size);
     struct managed_port *p = find_port_or_error(name, err, err_size);
 
     if (!p)
@@ -471,8 +472,9 @@ static int change_mac(struct managed_port *p, const struct port_config *cfg, cha
 
 int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, size_t err_size)
 {
-    if (port_lags->exists(name)) {
-        port_lags->set_mac(name, mac);
+    struct lag_port *l = port_lags->find(name);
+    if (l) {
+        port_lags->set_mac(l, mac);
         return 0;
     }
     struct managed_port *p = find_port_or_error(name, err, err_size);
@@ -514,8 +516,9 @@ void port_manager_update_filter(uint16_t port)
 
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size)
 {
-    if (port_lags->exists(cfg->name))
-        return port_lags->change(cfg, err, err_size);
+    struct lag_port *l = port_lags->find(cfg->name);
+    if (l)
+        return port_lags->change(l, cfg, err, err_size);
     struct managed_port *p = find_port_or_error(cfg->name, err, err_size);
     int r = 0;
 

@@ -27,15 +27,6 @@ struct counter_offload port_manager_offload(const char *name)
                                     sum.cut - p->offload_before.cut};
 }
 
-static void add_statistics(struct port_statistics *s, const struct port_statistics *more)
-{
-    uint64_t *to = (uint64_t *)s;
-    const uint64_t *from = (const uint64_t *)more;
-
-    for (unsigned i = 0; i < sizeof *s / sizeof *to; i++)
-        to[i] += from[i];
-}
-
 bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
 {
     struct counter_offload offload = port_manager_offload(p->wish.name);
@@ -56,39 +47,35 @@ bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
         .checksum_completed = offload.completed,
         .offload_cut = offload.cut,
     };
-    add_statistics(s, &p->before);
+    counter_add_words(s, &p->before, sizeof *s);
     return true;
 }
 
 void port_manager_restore(const char *name, const struct port_statistics *before)
 {
     struct managed_port *p = managed_port_find(name);
+    struct lag_port *l = port_lags->find(name);
 
     thread_must_be(ROLE_CONTROL);
-    if (!p) {
-        port_lags->restore(name, before);
-        return;
-    }
-    if (!p->open)
+    if (l)
+        counter_add_words(&l->statistics, before, sizeof *before);
+    if (!p || !p->open)
         return;
     p->before = *before;
-    add_statistics(&p->lag_counted, before); // the LAG restores its own statistics
+    counter_add_words(&p->lag_counted, before, sizeof *before); // the LAG restores its own
 }
 
 int port_manager_clear(const char *name)
 {
     struct managed_port *p = managed_port_find(name);
+    struct lag_port *l = port_lags->find(name);
+    struct port_state s;
 
-    thread_must_be(ROLE_CONTROL);
-    if (port_lags->exists(name)) {
-        port_lags->clear(name);
-        return 0;
-    }
-    if (!p)
+    if (port_manager_state(name, &s) != 0)
         return -ENOENT;
-    if (p->open) {
-        p->cleared_wall_ns = clock_wall_ns();
-        managed_port_statistics(p, &p->cleared);
+    if (l || p->open) {
+        *(l ? &l->cleared_wall_ns : &p->cleared_wall_ns) = clock_wall_ns();
+        *(l ? &l->cleared : &p->cleared) = s.statistics;
     }
     return 0;
 }
@@ -96,11 +83,12 @@ int port_manager_clear(const char *name)
 int port_manager_state(const char *name, struct port_state *s)
 {
     struct managed_port *p = managed_port_find(name);
+    struct lag_port *l = port_lags->find(name);
     struct rte_eth_link link = {0};
 
     thread_must_be(ROLE_CONTROL);
     if (!p)
-        return port_lags->state(name, s);
+        return l ? port_lags->state(l, s) : -ENOENT;
     const struct port_device *d = &p->device;
     *s = (struct port_state){
         .config = d->config,
@@ -136,8 +124,9 @@ int port_manager_state(const char *name, struct port_state *s)
 uint64_t port_manager_link_changes(const char *name)
 {
     const struct managed_port *p = managed_port_find(name);
+    const struct lag_port *l = port_lags->find(name);
 
-    return p ? p->link_changes : port_lags->link_changes(name);
+    return p ? p->link_changes : l ? l->link_changes : 0;
 }
 
 static bool is_set_down(const char *interface)
@@ -150,10 +139,11 @@ static bool is_set_down(const char *interface)
 bool port_manager_is_down(const char *name)
 {
     const struct managed_port *p = managed_port_find(name);
+    const struct lag_port *l = port_lags->find(name);
 
     thread_must_be(ROLE_CONTROL);
     if (!p)
-        return port_lags->is_down(name) && !is_set_down(name);
+        return l && l->wish.enabled && !l->up && !is_set_down(name);
     return p->wish.enabled && !p->link_up &&
            !is_set_down(p->wish.member_of[0] ? p->wish.member_of : name);
 }

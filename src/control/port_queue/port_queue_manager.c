@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
 #include "port/managed_port.h"
@@ -480,9 +481,7 @@ int port_queue_manager_init(struct event_base *loop)
 
 void port_queue_manager_fini(void)
 {
-    if (timer)
-        event_free(timer);
-    timer = NULL;
+    drop_event(&timer);
     vec_foreach (&port_queues.entry, e) {
         queue_empty((*e)->queue, packet_discard, NULL);
         entry_free(*e);

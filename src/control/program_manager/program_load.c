@@ -32,12 +32,11 @@ static int copy_bytes(int from, int to)
 {
     char buf[65536];
     ssize_t n;
+    int r = 0;
 
-    while ((n = read(from, buf, sizeof buf)) > 0)
-        for (ssize_t at = 0, w; at < n; at += w)
-            if ((w = write(to, buf + at, (size_t)(n - at))) <= 0)
-                return -EIO;
-    return n ? -errno : 0;
+    while (!r && (n = read(from, buf, sizeof buf)) > 0)
+        r = file_write(to, buf, (size_t)n);
+    return r ? r : n ? -errno : 0;
 }
 
 // Returns the descriptor of a sealed copy in memory, or -errno with a message in `err`.
@@ -125,26 +124,6 @@ static int open_object(struct program_loaded *l, const char *file, char *err, si
     return r;
 }
 
-static uint64_t host_get(void *host, uint32_t table, uint64_t key)
-{
-    return program_get(host, table, key);
-}
-
-static int32_t host_put(void *host, uint32_t table, uint64_t key, uint64_t value)
-{
-    return program_put(host, table, key, value);
-}
-
-static void host_prefetch(void *host, uint32_t table, uint64_t key)
-{
-    program_prefetch(host, table, key);
-}
-
-static void host_log(void *host, uint32_t number, uint64_t value)
-{
-    program_say(host, number, value);
-}
-
 // Collects the tables of the program that are arrays.
 static void arrays_of(const struct program *p, struct program_array array[KAMUEE_TABLES])
 {
@@ -175,8 +154,11 @@ static int place_instance(const struct program_loaded *l, struct program_instanc
 
 static int start_instance(const struct program_loaded *l, struct program_instance *in, unsigned i)
 {
-    struct program_host host = {
-        .host = in, .get = host_get, .put = host_put, .prefetch = host_prefetch, .log = host_log};
+    struct program_host host = {.host = in,
+                                .get = program_get,
+                                .put = program_put,
+                                .prefetch = program_prefetch,
+                                .log = program_say};
 
     arrays_of(in->program, host.array);
     in->memory = l->memory + i * l->stride;

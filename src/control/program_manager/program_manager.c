@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "table/acl_target.h"
+#include "table/counter.h"
 #include "table/vr.h"
 
 struct managed {
@@ -230,12 +231,6 @@ static void take_out(const char *name)
 
 // --- counters ------------------------------------------------------------------------------------
 
-static void add_words(uint64_t *to, const uint64_t *from, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
-}
-
 _Static_assert(sizeof(struct program_count) % sizeof(uint64_t) == 0, "words");
 
 static struct program_count sum_of(const struct managed *m)
@@ -246,8 +241,8 @@ static struct program_count sum_of(const struct managed *m)
         const struct program_instance *in = &m->program.instance[i];
         if (!__atomic_load_n(&in->count.packets, __ATOMIC_RELAXED)) // else its memory may be unused
             continue;
-        add_words((uint64_t *)&sum, (const uint64_t *)&in->count, sizeof sum / sizeof(uint64_t));
-        add_words(sum.counter, in->counters, KAMUEE_COUNTERS);
+        counter_add_words(&sum, &in->count, sizeof sum);
+        counter_add_words(sum.counter, in->counters, sizeof sum.counter);
     }
     return sum;
 }

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "core/mailbox.h"
-#include "core/thread.h"
+#include "core/manager.h"
 #include "table/limits.h"
 
 #define LATE_NS (200 * NS_PER_MS) // control runs LACP every LAG_TICK_MS
@@ -44,13 +42,7 @@ static void lacpdu_store(void *arg)
 
 void lacp_repeat_set(const struct lacp_repeat *k)
 {
-    struct lacp_repeat *copy = malloc(sizeof *copy);
-
-    thread_must_be(ROLE_CONTROL);
-    bug_on(!copy);
-    *copy = *k;
-    if (mailbox_post(ROLE_TAP_MANAGER, lacpdu_store, copy))
-        free(copy); // the former one ends after REPEAT_MAX
+    manager_ask(ROLE_TAP_MANAGER, lacpdu_store, k, sizeof *k); // else the former ends by itself
 }
 
 uint64_t lacp_repeat_sent(uint16_t port)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "core/mailbox.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "tests/unit.h"
 
@@ -25,11 +25,15 @@ void lag_frame_send(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_
     n_sent++;
 }
 
-int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
+int manager_ask(enum thread_role role, void (*fn)(void *arg), const void *arg, size_t size)
 {
+    void *copy = malloc(size);
+
+    assert_non_null(copy);
+    memcpy(copy, arg, size);
     assert_int_equal(role, ROLE_TAP_MANAGER);
     thread_adopt(ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER);
-    fn(arg);
+    fn(copy);
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     return 0;
 }

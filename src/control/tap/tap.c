@@ -38,12 +38,11 @@
 
 #define NETNS_HERE "/proc/thread-self/ns/net"
 
-static struct shared {
+static VEC(struct shared {
     ino_t netns;
     int sock;
     unsigned users;
-} *last; // most TAPs follow others of their namespace
-static VEC(struct shared) all;
+}) all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // TAPs are deleted aside
 
 static int open_socket(void)
@@ -53,8 +52,6 @@ static int open_socket(void)
 
 static struct shared *find_shared(ino_t netns)
 {
-    if (last && last->netns == netns)
-        return last;
     vec_foreach (&all, s)
         if (s->netns == netns)
             return s;
@@ -73,7 +70,6 @@ static int share_socket(ino_t netns)
         *s = (struct shared){.netns = netns, .sock = sock};
     }
     s->users++;
-    last = s;
     return s->sock;
 }
 
@@ -97,7 +93,6 @@ static bool unshare_socket(int sock)
             if (--s->users)
                 return true;
             *s = all.item[--all.n];
-            last = NULL;
             return false;
         }
     return false;
@@ -115,14 +110,6 @@ static void put_socket(int sock) // -1: does nothing
     pthread_mutex_unlock(&lock);
 }
 
-static struct ifreq ifreq_of(const struct tap *t)
-{
-    struct ifreq r = {0};
-
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", t->name);
-    return r;
-}
-
 uint16_t tap_mtu(uint16_t mtu)
 {
     return mtu < IP6_MTU_MIN ? IP6_MTU_MIN : mtu;
@@ -130,7 +117,7 @@ uint16_t tap_mtu(uint16_t mtu)
 
 int tap_set_mtu(const struct tap *t, uint16_t mtu)
 {
-    struct ifreq r = ifreq_of(t);
+    struct ifreq r = link_request(t->name);
 
     r.ifr_mtu = tap_mtu(mtu);
     return !t->foreign && ioctl(t->sock, SIOCSIFMTU, &r) ? -errno : 0;
@@ -138,7 +125,7 @@ int tap_set_mtu(const struct tap *t, uint16_t mtu)
 
 int tap_set_mac(const struct tap *t, const uint8_t mac[6])
 {
-    struct ifreq now = ifreq_of(t), r = ifreq_of(t);
+    struct ifreq now = link_request(t->name), r = now;
 
     r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
     memcpy(r.ifr_hwaddr.sa_data, mac, 6);
@@ -174,9 +161,8 @@ int tap_read_state(const struct tap *t, struct tap_state *s)
 
 int tap_rename(const struct tap *t, const char *from)
 {
-    struct ifreq r = {0};
+    struct ifreq r = link_request(from);
 
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", from);
     snprintf(r.ifr_newname, sizeof r.ifr_newname, "%s", t->name);
     return ioctl(t->sock, SIOCSIFNAME, &r) ? -errno : 0;
 }
@@ -188,31 +174,16 @@ int tap_set_carrier(const struct tap *t, bool on)
     return !t->foreign && ioctl(t->fd, TUNSETCARRIER, &value) ? -errno : 0;
 }
 
-static int read_flags(const struct tap *t)
-{
-    struct ifreq r = ifreq_of(t);
-
-    return ioctl(t->sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
-}
-
 bool tap_is_up(const struct tap *t)
 {
-    int flags = read_flags(t);
+    int flags = link_flags(t->sock, t->name);
 
     return flags >= 0 && flags & IFF_UP;
 }
 
 int tap_set_noarp(const struct tap *t)
 {
-    struct ifreq r = ifreq_of(t);
-    int flags = read_flags(t);
-
-    if (flags < 0)
-        return flags;
-    if (flags & IFF_NOARP)
-        return 0;
-    r.ifr_flags = (short)(flags | IFF_NOARP);
-    return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+    return link_change_flags(t->sock, t->name, IFF_NOARP, 0);
 }
 
 // These names would be directories of settings for all interfaces: /proc/sys/net/ipv4/conf.
@@ -242,7 +213,7 @@ static void explain_tap_error(const char *name, int e, char *err, size_t err_siz
 
 static int find_ifindex(struct tap *t)
 {
-    struct ifreq r = ifreq_of(t);
+    struct ifreq r = link_request(t->name);
 
     if (ioctl(t->sock, SIOCGIFINDEX, &r))
         return -errno;
@@ -263,7 +234,7 @@ static int set_framing(struct tap *t)
 // that ifindex, and fails if the ifindex is taken.
 static int open_tap_in_netns(struct tap *t, int index)
 {
-    struct ifreq r = ifreq_of(t);
+    struct ifreq r = link_request(t->name);
 
     r.ifr_flags = TAP_FLAGS;
     t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -408,16 +379,10 @@ static void set_operstate_up(const struct tap *t)
 
 static int set_admin_up(struct tap_start *s)
 {
-    struct ifreq r = ifreq_of(s->tap);
-    int flags = read_flags(s->tap);
-
-    if (flags < 0)
-        return flags;
     s->addr_gen_mode = tap_link_local_hold(s->tap);
     if (s->carrier)
         set_operstate_up(s->tap);
-    r.ifr_flags = (short)(flags | IFF_UP);
-    return ioctl(s->tap->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+    return link_change_flags(s->tap->sock, s->tap->name, IFF_UP, 0);
 }
 
 static int start_one(struct tap_start *s)
@@ -545,6 +510,19 @@ void tap_delete_orphan(const char *name, int netns)
     tap_close(&t);
 }
 
+static void log_restored(const struct tap *t, const char *renamed, int error)
+{
+    if (error) {
+        tap_keep_renamed(t->name, renamed);
+        log_warning("tap: renamed by another program; to restore the name run 'ip link set if%d "
+                    "down; ip link set if%d name %s': error=%s",
+                    t->ifindex, t->ifindex, t->name, LOG_VALUE(strerror(-error)));
+    } else {
+        log_notice("tap: renamed by another program, name restored: name=%s renamed=%s ifindex=%d",
+                   t->name, LOG_VALUE(renamed), t->ifindex);
+    }
+}
+
 void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t mac[6])
 {
     struct tap t = {.fd = -1, .sock = -1, .ifindex = ifindex}, now = {.fd = -1};
@@ -552,22 +530,17 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
     int back = netns_enter(netns);
 
     snprintf(t.name, sizeof t.name, "%s", name);
-    struct ifreq r = ifreq_of(&t);
+    struct ifreq r = link_request(name);
     t.sock = back >= 0 ? get_socket() : -1;
-    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen) &&
-        !memcmp(seen.mac, mac, sizeof seen.mac)) {
+    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen)) {
+        bool offered = tap_keep_renamed(seen.name, name);
         now.sock = t.sock;
         memcpy(now.name, seen.name, sizeof now.name);
-        int e = open_tap_in_netns(&now, 0); // fails if it is no TAP or another process has it
-        e = e ? e : tap_rename(&t, now.name);
-        if (e)
-            log_warning("tap: renamed by another program; to restore the name run 'ip link set "
-                        "if%d down; ip link set if%d name %s': error=%s",
-                        ifindex, ifindex, name, LOG_VALUE(strerror(-e)));
-        else
-            log_notice(
-                "tap: renamed by another program, name restored: name=%s renamed=%s ifindex=%d",
-                name, LOG_VALUE(now.name), ifindex);
+        if (offered || !memcmp(seen.mac, mac, sizeof seen.mac)) {
+            // Opening fails if it is no TAP or another process has it.
+            int e = offered ? 0 : open_tap_in_netns(&now, 0);
+            log_restored(&t, now.name, e ? e : tap_rename(&t, now.name));
+        }
     }
     netns_leave(back);
     if (now.fd >= 0)

@@ -61,8 +61,8 @@ struct tap_state { // current state in the kernel
 int tap_read_state(const struct tap *t, struct tap_state *s); // 0, or -errno: it is gone
 int tap_rename(const struct tap *t, const char *from);        // renames it to t->name; 0 or -errno
 
-// Restores the name of a TAP that was renamed while no kamueed ran, if index and MAC identify it
-// and no process has it.
+// Restores the name of a TAP that was renamed while no kamueed ran, if its index identifies it and
+// it is offered (tap_keep.c), or its MAC does, too, and no process has it.
 void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t mac[6]);
 
 int tap_set_noarp(const struct tap *t); // switches neighbor resolution (ARP and ND) off
@@ -123,8 +123,8 @@ void tap_delete_batch_run(void);  // returns when all are deleted; cheap if ther
 // is gone.
 void tap_keep_by(void (*put)(int fd)); // hands copies to the keeper from now on; NULL: no keeper
 void tap_keep_offer(int fd);           // a copy from the former kamueed; takes it over
-// Restores the name of an offered TAP, found by its index. Returns false if it is not offered.
-bool tap_keep_restore_name(const char *name, int netns, int ifindex);
+// The TAP `from` of the current namespace is called `to` now. False: it is not offered.
+bool tap_keep_renamed(const char *from, const char *to);
 int tap_keep_claim(const char *name); // descriptor of the TAP in the current namespace, -1: none
 void tap_keep_put(int fd);            // keeps a new TAP
 int tap_keep_take(char name[16]);     // descriptor of any TAP that remains unclaimed, -1: none

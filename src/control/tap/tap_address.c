@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "netlink/rtnetlink.h"
 
-#define ROOM 16384
 #define FLAGS_CARRIED (IFA_F_NODAD | IFA_F_HOMEADDRESS | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN)
 
 struct address_copy {
@@ -39,29 +38,23 @@ static void log_address_left(const struct nlattr *address, const struct ifaddrms
 static int add_address(struct address_copy *c, const struct nlmsghdr *row, uint32_t flags)
 {
     char buf[1024] __attribute__((aligned(8)));
-    const struct ifaddrmsg *was = mnl_nlmsg_get_payload(row);
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct ifaddrmsg *m;
+    struct ifaddrmsg m = *(const struct ifaddrmsg *)mnl_nlmsg_get_payload(row);
     struct nlattr *a;
 
-    h->nlmsg_type = RTM_NEWADDR;
-    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
-    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
-    *m = *was;
-    m->ifa_index = (uint32_t)c->to_index;
-    m->ifa_flags = (uint8_t)flags;
-    mnl_attr_for_each (a, row, sizeof *was)
-        switch (mnl_attr_get_type(a)) {
-        case IFA_ADDRESS:
-        case IFA_LOCAL:
-        case IFA_BROADCAST:
-        case IFA_LABEL:
-        case IFA_RT_PRIORITY:
-        case IFA_PROTO:
-            mnl_attr_put(h, mnl_attr_get_type(a), mnl_attr_get_payload_len(a),
-                         mnl_attr_get_payload(a));
-            break;
-        }
+    m.ifa_index = (uint32_t)c->to_index;
+    m.ifa_flags = (uint8_t)flags;
+    struct nlmsghdr *h = rtnetlink_address(buf, RTM_NEWADDR, &m);
+    mnl_attr_for_each(a, row, sizeof m) switch (mnl_attr_get_type(a))
+    {
+    case IFA_ADDRESS:
+    case IFA_LOCAL:
+    case IFA_BROADCAST:
+    case IFA_LABEL:
+    case IFA_RT_PRIORITY:
+    case IFA_PROTO:
+        mnl_attr_put(h, mnl_attr_get_type(a), mnl_attr_get_payload_len(a), mnl_attr_get_payload(a));
+        break;
+    }
     mnl_attr_put_u32(h, IFA_FLAGS, flags);
     int r = rtnetlink_request(c->to, h, NULL, NULL);
     return r == -EEXIST ? 0 : r; // the kernel generated the link-local address meanwhile
@@ -94,24 +87,10 @@ static int copy_address(const struct nlmsghdr *row, void *arg)
     return MNL_CB_OK;
 }
 
-static void dump_addresses(struct mnl_socket *from, struct address_copy *c)
-{
-    char buf[ROOM] __attribute__((aligned(8)));
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    ssize_t n;
-    int r = 1;
-
-    h->nlmsg_type = RTM_GETADDR;
-    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    mnl_nlmsg_put_extra_header(h, sizeof(struct ifaddrmsg)); // zeros: both families
-    if (mnl_socket_sendto(from, h, h->nlmsg_len) < 0)
-        return;
-    while (r > 0 && (n = mnl_socket_recvfrom(from, buf, sizeof buf)) > 0)
-        r = mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(from), copy_address, c);
-}
-
 unsigned tap_addresses_copy(const struct tap *from, const struct tap *to, unsigned *left)
 {
+    char buf[64] __attribute__((aligned(8)));
+    const struct nlmsghdr *all = rtnetlink_address(buf, RTM_GETADDR, &(struct ifaddrmsg){0});
     struct mnl_socket *source = rtnetlink_open_beside(from->sock);
     struct address_copy c = {
         .to = rtnetlink_open_beside(to->sock),
@@ -119,7 +98,7 @@ unsigned tap_addresses_copy(const struct tap *from, const struct tap *to, unsign
         .to_index = to->ifindex};
 
     if (source && c.to)
-        dump_addresses(source, &c);
+        rtnetlink_request(source, all, copy_address, &c);
     else
         log_warning("tap: addresses not moved: name=%s error=\"%m\"", to->name);
     if (source)

@@ -3,23 +3,21 @@
 //
 // The kernel tells the name and namespace of an offered descriptor's TAP; the keeper's word does
 // not count. A claim takes the first descriptor of a TAP and closes the others, which would keep
-// the TAP alive. A renamed TAP is found by its index.
+// the TAP alive.
 #include "tap/tap.h"
 
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
-#include <linux/sockios.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/thread.h"
-#include "netlink/netns.h"
 
 #define OWN_NETNS "/proc/thread-self/ns/net"
 
@@ -113,58 +111,18 @@ int tap_keep_claim(const char *name)
     return -1;
 }
 
-static int ifindex_of(int sock, const struct offer *o)
+bool tap_keep_renamed(const char *from, const char *to)
 {
-    struct ifreq r = o->tap;
-
-    return ioctl(sock, SIOCGIFINDEX, &r) ? 0 : r.ifr_ifindex;
-}
-
-static int rename_offered(int sock, struct offer *o, const char *name)
-{
-    struct ifreq r = o->tap;
-
-    memset(r.ifr_newname, 0, sizeof r.ifr_newname);
-    strncpy(r.ifr_newname, name, sizeof r.ifr_newname - 1);
-    if (ioctl(sock, SIOCSIFNAME, &r))
-        return -errno;
-    log_notice("tap_keep: renamed by another program, name restored: name=%s renamed=%s", name,
-               LOG_VALUE(o->tap.ifr_name));
-    memcpy(o->tap.ifr_name, r.ifr_newname, sizeof o->tap.ifr_name);
-    return 0;
-}
-
-bool tap_keep_restore_name(const char *name, int netns, int ifindex)
-{
-    bool found = false;
+    ino_t here = all.n ? netns_here() : 0;
+    bool offered = false;
 
     thread_must_be(ROLE_CONTROL);
-    if (!all.n)
-        return false;
-    int back = netns_enter(netns);
-    int sock = back < 0 ? -1 : socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ino_t here = netns_here();
-    vec_foreach (&all, o) {
-        if (sock < 0 || o->fd < 0 || o->netns != here)
-            continue;
-        if (!strcmp(o->tap.ifr_name, name)) {
-            found = true;
-            break;
+    vec_foreach (&all, o)
+        if (is_of(o, from, here)) {
+            snprintf(o->tap.ifr_name, sizeof o->tap.ifr_name, "%s", to);
+            offered = true;
         }
-        if (ifindex_of(sock, o) != ifindex)
-            continue;
-        found = true;
-        int r = rename_offered(sock, o, name);
-        if (r)
-            log_warning("tap_keep: renamed by another program, and its name cannot be restored: "
-                        "name=%s renamed=%s error=%s",
-                        name, LOG_VALUE(o->tap.ifr_name), LOG_VALUE(strerror(-r)));
-        break;
-    }
-    if (sock >= 0)
-        close(sock);
-    netns_leave(back);
-    return found;
+    return offered;
 }
 
 // Does not keep a TAP that could not be recognized later: no process could attach to it again.

@@ -50,36 +50,27 @@ static bool address_of(const struct tap *t, struct ifreq *r, uint8_t address[16]
 static void address_add(const struct tap *t)
 {
     char buf[256] __attribute__((aligned(8)));
-    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = rtnetlink_open(NETNS_OWN); // the current namespace
+    struct nlmsghdr *h = rtnetlink_address(buf, RTM_NEWADDR,
+                                           &(struct ifaddrmsg){.ifa_family = AF_INET6,
+                                                               .ifa_prefixlen = 64,
+                                                               .ifa_scope = RT_SCOPE_LINK,
+                                                               .ifa_index = (uint32_t)t->ifindex});
     struct ifreq r = {0};
-    struct ifaddrmsg *m;
     uint8_t address[16];
 
-    if (!nl)
+    if (!address_of(t, &r, address))
         return;
-    h->nlmsg_type = RTM_NEWADDR;
-    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
-    m = mnl_nlmsg_put_extra_header(h, sizeof *m);
-    m->ifa_family = AF_INET6;
-    m->ifa_prefixlen = 64;
-    m->ifa_scope = RT_SCOPE_LINK;
-    m->ifa_index = (uint32_t)t->ifindex;
-    if (address_of(t, &r, address)) {
-        mnl_attr_put(h, IFA_LOCAL, sizeof address, address);
-        mnl_attr_put_u32(h, IFA_FLAGS, IFA_F_NODAD);
-        mnl_attr_put_u8(h, IFA_PROTO, RTNETLINK_KERNEL_LL);
-        rtnetlink_request(nl, h, NULL, NULL);
-    }
-    mnl_socket_close(nl);
+    mnl_attr_put(h, IFA_LOCAL, sizeof address, address);
+    mnl_attr_put_u32(h, IFA_FLAGS, IFA_F_NODAD);
+    mnl_attr_put_u8(h, IFA_PROTO, RTNETLINK_KERNEL_LL);
+    rtnetlink_request_once(rtnetlink_open(NETNS_OWN), h, NULL, NULL); // of the current namespace
 }
 
 static bool has_no_neighbors(const struct tap *t)
 {
-    struct ifreq r = {0};
+    int flags = link_flags(t->sock, t->name);
 
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", t->name);
-    return !ioctl(t->sock, SIOCGIFFLAGS, &r) && r.ifr_flags & IFF_NOARP;
+    return flags >= 0 && flags & IFF_NOARP;
 }
 
 void tap_link_local_start(struct tap *t, int mode)

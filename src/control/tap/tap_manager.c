@@ -333,11 +333,6 @@ static bool append_segments(struct rte_mbuf *m, const uint8_t *p, size_t n)
     return true;
 }
 
-static void inject_drop(uint16_t id, enum drop_reason reason)
-{
-    iface_count_drop(counter, id, reason);
-}
-
 // Reads one frame. 1: in *out; 0: read and dropped; -1: none.
 static int read_tap_frame(int fd, uint16_t id, struct rte_mbuf **out)
 {
@@ -355,7 +350,7 @@ static int read_tap_frame(int fd, uint16_t id, struct rte_mbuf **out)
     counter->inject++;
     counter->iface[id].inject_packets++;
     if (!m) {
-        inject_drop(id, DROP_INJECT_NO_BUFFER);
+        iface_count_drop(counter, id, DROP_INJECT_NO_BUFFER);
         return 0;
     }
     n_spare--;
@@ -363,7 +358,7 @@ static int read_tap_frame(int fd, uint16_t id, struct rte_mbuf **out)
     m->pkt_len = m->data_len;
     if (n > first && !append_segments(m, overflow, (size_t)(n - first))) {
         rte_pktmbuf_free(m);
-        inject_drop(id, DROP_INJECT_NO_BUFFER);
+        iface_count_drop(counter, id, DROP_INJECT_NO_BUFFER);
         return 0;
     }
     *out = m;
@@ -378,7 +373,7 @@ static unsigned drop_tap_frames(int fd, uint16_t id)
     for (; n < BATCH && read(fd, overflow, sizeof overflow) > 0; n++) {
         counter->inject++;
         counter->iface[id].inject_packets++;
-        inject_drop(id, DROP_INJECT_NO_FORWARDER);
+        iface_count_drop(counter, id, DROP_INJECT_NO_FORWARDER);
     }
     return n;
 }
@@ -393,7 +388,7 @@ static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
     *packet_meta(m) = (struct packet_meta){
         .iface = id, .vr = iface_get(id)->vr, .owner = iface_get(id)->vr};
     if (rte_ring_enqueue(exchange_punt[class], m)) {
-        inject_drop(id, DROP_PUNT_RING_FULL);
+        iface_count_drop(counter, id, DROP_PUNT_RING_FULL);
         rte_pktmbuf_free(m);
     }
     return true;
@@ -439,7 +434,7 @@ static unsigned inject_batch(int fd, uint16_t id)
     unsigned sent = rte_ring_enqueue_burst(exchange_inject[home], (void **)m, n, NULL);
     waker_wake(&forwarder_slot[home].waker);
     for (unsigned i = sent; i < n; i++) { // other threads filled it meanwhile
-        inject_drop(id, DROP_INJECT_RING_FULL);
+        iface_count_drop(counter, id, DROP_INJECT_RING_FULL);
         rte_pktmbuf_free(m[i]);
     }
     if (waiting[id])

@@ -89,6 +89,22 @@ static int check_spec(const struct watch_spec *s, char *err, size_t err_size)
     return -ENOENT;
 }
 
+// The ids of the ports, the interface and the virtual router, which may change. Each is one word,
+// read once per frame.
+static void update_watch_ids(const struct watch_spec *s, struct watch *w)
+{
+    const struct iface *i = iface_find_name(s->interface);
+    const struct vr *v = vr_find(s->vr);
+    const struct port *p = port_by_name(s->port), *to = port_by_name(s->to_port);
+    uint16_t iface = i ? i->id : WATCH_GONE, vr = v ? v->id + 1 : WATCH_GONE,
+             port = p ? (uint16_t)(p - port_table) : WATCH_GONE;
+
+    __atomic_store_n(&w->iface, s->interface[0] ? iface : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->vr, s->vr[0] ? vr : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->port, s->port[0] ? port : PORT_NONE, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->to_port, to ? (uint16_t)(to - port_table) : WATCH_GONE, __ATOMIC_RELAXED);
+}
+
 int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, char *err,
                       size_t err_size)
 {
@@ -103,13 +119,7 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
         w.filter = filter->bpf;
         w.filter_code = filter->code;
     }
-    if (s->interface[0])
-        w.iface = iface_find_name(s->interface)->id;
-    if (s->vr[0])
-        w.vr = vr_find(s->vr)->id + 1;
-    w.port = s->port[0] ? (uint16_t)(port_by_name(s->port) - port_table) : PORT_NONE;
-    if (s->to == WATCH_TO_PORT)
-        w.to_port = (uint16_t)(port_by_name(s->to_port) - port_table);
+    update_watch_ids(s, &w);
     w.seed = hash_mix64(clock_now_ns());
     r = watch_new(&w, s->to == WATCH_TO_SLOTS ? s->n_slots : 0);
     if (r < 0) {
@@ -135,35 +145,6 @@ void watch_manager_del(unsigned index)
     watches[index] = (struct watch_entry){0};
 }
 
-// Updates the ids of ports and interfaces, which may have changed. Each is one word, read once per
-// frame.
-static void update_watch_ids(unsigned index)
-{
-    const struct watch_spec *s = &watches[index].spec;
-    const struct iface *i = s->interface[0] ? iface_find_name(s->interface) : NULL;
-    const struct vr *v = s->vr[0] ? vr_find(s->vr) : NULL;
-    const struct port *p = s->port[0] ? port_by_name(s->port) : NULL,
-                      *to = port_by_name(s->to_port);
-
-    __atomic_store_n(&watch_table[index].iface,
-                     !s->interface[0] ? 0
-                     : i              ? i->id
-                                      : WATCH_GONE,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&watch_table[index].vr,
-                     !s->vr[0] ? 0
-                     : v       ? v->id + 1
-                               : WATCH_GONE,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&watch_table[index].port,
-                     !s->port[0] ? PORT_NONE
-                     : p         ? (uint16_t)(p - port_table)
-                                 : WATCH_GONE,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&watch_table[index].to_port, to ? (uint16_t)(to - port_table) : WATCH_GONE,
-                     __ATOMIC_RELAXED);
-}
-
 void watch_manager_vr_renamed(const char *from, const char *to)
 {
     thread_must_be(ROLE_CONTROL);
@@ -176,7 +157,7 @@ void watch_manager_port_changed(void)
 {
     for (unsigned i = 0; i < WATCH_MAX; i++)
         if (watches[i].used) {
-            update_watch_ids(i);
+            update_watch_ids(&watches[i].spec, &watch_table[i]);
             update_watch_bits(i);
         }
 }

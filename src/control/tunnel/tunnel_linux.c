@@ -16,6 +16,7 @@
 #include "base/plain.h"
 #include "base/vec.h"
 #include "core/aside.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "interface/control_event.h"
 #include "interface/iface_manager.h"
@@ -410,11 +411,8 @@ int tunnel_linux_start(struct event_base *loop)
 
 void tunnel_linux_fini(void)
 {
-    if (timer)
-        event_free(timer);
-    if (ipsec_timer)
-        event_free(ipsec_timer);
-    timer = ipsec_timer = NULL;
+    drop_event(&timer);
+    drop_event(&ipsec_timer);
     vec_free(&devices);
     vec_free(&news);
 }

@@ -7,7 +7,6 @@
 #include "acl/list.h"
 #include "acl/lane_rules.h"
 #include "base/cpu.h"
-#include "base/gather.h"
 
 // --- which kernel ---
 

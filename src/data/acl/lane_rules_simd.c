@@ -6,7 +6,7 @@
 // By prefix: each packet is compared with its own blocks (lane_rules_find.h).
 #include "acl/keys_simd.h"
 #include "acl/lane_rules_find.h"
-#include "base/gather.h"
+#include "base/cpu.h"
 
 // --- a whole bucket ---
 

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/gather.h"
+#include "base/cpu.h"
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
 

@@ -8,10 +8,11 @@
 // Never run on a GPU, because no machine with one was available: tested only with a fake driver
 // (gpu_cuda_test.c, docs/features/gpu.md).
 //
-// Streams: one for copies, one for launches, and one for each served mailbox, because a persistent
-// kernel never ends. cuMemFree waits for all kernels, so memory is freed when the device is closed.
+// Streams: one for copies, and one for each served mailbox, because its kernel never ends.
+// cuMemFree waits for all kernels, so memory is freed when the device is closed.
 #include "gpu/device.h"
 
+#include "base/vec.h"
 #include "gpu/kernel_text.h"
 
 #include <dlfcn.h>
@@ -23,7 +24,6 @@
 #include <string.h>
 
 #define MAILBOXES 64u
-#define MARKS 64u // pending at a time
 #define THREADS 128u // per block
 
 typedef void *handle;
@@ -47,11 +47,8 @@ typedef void *handle;
     X(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, handle))                              \
     X(cuStreamCreate, (handle *, unsigned))                                                        \
     X(cuStreamSynchronize, (handle))                                                               \
+    X(cuStreamQuery, (handle))                                                                     \
     X(cuStreamDestroy_v2, (handle))                                                                \
-    X(cuEventCreate, (handle *, unsigned))                                                         \
-    X(cuEventDestroy_v2, (handle))                                                                 \
-    X(cuEventRecord, (handle, handle))                                                             \
-    X(cuEventQuery, (handle))                                                                      \
     X(cuGetErrorString, (int, const char **))                                                      \
     X(cuLaunchKernel, (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
                        unsigned, handle, void **, void **))
@@ -59,7 +56,6 @@ typedef void *handle;
 #define CUDA_NOT_READY 600
 #define CUDA_HOST_PORTABLE_MAPPED 3u
 #define CUDA_STREAM_NON_BLOCKING 1u
-#define CUDA_EVENT_NO_TIMING 2u
 
 #define MEMBER(name, args) int (*name) args;
 struct calls {
@@ -72,16 +68,13 @@ struct cuda {
     void *library;
     int number;
     bool retained;
-    handle context, module, serve, batch, done, copies, launches;
-    pthread_mutex_t lock; // marks, mailboxes, memory
-    handle event[MARKS];
-    uint64_t marks, passed;
+    handle context, module, serve, copies;
+    pthread_mutex_t lock; // mailboxes, memory
     struct {
         struct gpu_mailbox *m;
         handle stream;
     } served[MAILBOXES];
-    uint64_t *memory; // freed at the end
-    size_t n_memory, memory_cap;
+    VEC(uint64_t) memory; // freed at the end
     int lost; // atomic
 };
 
@@ -122,11 +115,6 @@ static bool ready(struct cuda *c)
 
 // --- parts of it ---
 
-static bool function_find(struct cuda *c, handle *function, const char *name)
-{
-    return rc_check(c, c->call.cuModuleGetFunction(function, c->module, name), name) == 0;
-}
-
 static bool stream_make(struct cuda *c, handle *stream)
 {
     return rc_check(c, c->call.cuStreamCreate(stream, CUDA_STREAM_NON_BLOCKING), "stream") == 0;
@@ -150,21 +138,6 @@ static void unshare_it(struct gpu_device *d, void *p)
     cuda(d)->call.cuMemFreeHost(p);
 }
 
-static bool memory_note(struct cuda *c)
-{
-    size_t cap = c->memory_cap == 0 ? 64 : 2 * c->memory_cap;
-    uint64_t *more;
-
-    if (c->n_memory < c->memory_cap)
-        return true;
-    more = realloc(c->memory, cap * sizeof(*more));
-    if (more == NULL)
-        return false;
-    c->memory = more;
-    c->memory_cap = cap;
-    return true;
-}
-
 static uint64_t alloc(struct gpu_device *d, size_t bytes)
 {
     struct cuda *c = cuda(d);
@@ -173,8 +146,8 @@ static uint64_t alloc(struct gpu_device *d, size_t bytes)
     if (!ready(c))
         return 0;
     pthread_mutex_lock(&c->lock);
-    if (memory_note(c) && c->call.cuMemAlloc_v2(&at, bytes) == 0)
-        c->memory[c->n_memory++] = at;
+    if (c->call.cuMemAlloc_v2(&at, bytes) == 0)
+        *vec_push(&c->memory) = at;
     else
         at = 0;
     pthread_mutex_unlock(&c->lock);
@@ -195,55 +168,18 @@ static int upload(struct gpu_device *d, uint64_t at, const void *from, size_t by
     return rc_check(c, c->call.cuMemcpyHtoDAsync_v2(at, from, bytes, c->copies), "copy");
 }
 
-static int mark(struct gpu_device *d, uint64_t *m)
+static int copied(struct gpu_device *d)
 {
     struct cuda *c = cuda(d);
-    int rc = -EAGAIN;
+    int rc = ready(c) ? c->call.cuStreamQuery(c->copies) : 0;
 
-    if (!ready(c))
-        return -ENODEV;
-    pthread_mutex_lock(&c->lock);
-    if (c->marks - c->passed < MARKS) {
-        rc = rc_check(c, c->call.cuEventRecord(c->event[c->marks % MARKS], c->copies), "mark");
-        *m = ++c->marks;
-    }
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-static int passed(struct gpu_device *d, uint64_t m)
-{
-    struct cuda *c = cuda(d);
-    int rc = 0;
-
-    if (!ready(c))
-        return -ENODEV;
-    pthread_mutex_lock(&c->lock);
-    while (rc == 0 && c->passed < c->marks) {
-        rc = c->call.cuEventQuery(c->event[c->passed % MARKS]);
-        c->passed += rc == 0;
-    }
-    pthread_mutex_unlock(&c->lock);
-    if (rc != 0 && rc != CUDA_NOT_READY)
-        return rc_check(c, rc, "copy");
-    return c->passed >= m;
+    if (rc == CUDA_NOT_READY)
+        return 0;
+    rc_check(c, rc, "copy");
+    return error(d) != 0 ? -ENODEV : 1;
 }
 
 // --- mailboxes ---
-
-// The device's address of memory from share().
-static int address(struct cuda *c, void *p, uint64_t *at)
-{
-    return rc_check(c, c->call.cuMemHostGetDevicePointer_v2(at, p, 0), "address of a mailbox");
-}
-
-static int kernel_launch(struct cuda *c, handle function, unsigned blocks, unsigned threads,
-                         handle stream, void **args)
-{
-    int rc = c->call.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
-
-    return rc_check(c, rc, "launch");
-}
 
 static int mailbox_start(struct gpu_device *d, struct gpu_mailbox *m)
 {
@@ -252,14 +188,18 @@ static int mailbox_start(struct gpu_device *d, struct gpu_mailbox *m)
     uint64_t at;
     int rc;
 
-    if (!ready(c) || address(c, m, &at) != 0)
+    if (!ready(c) ||
+        rc_check(c, c->call.cuMemHostGetDevicePointer_v2(&at, m, 0), "address of a mailbox") != 0)
         return -ENODEV;
     pthread_mutex_lock(&c->lock);
     while (i < MAILBOXES && c->served[i].m != NULL)
         i++;
     rc = i == MAILBOXES ? -ENOSPC : stream_make(c, &c->served[i].stream) ? 0 : -ENODEV;
     if (rc == 0)
-        rc = kernel_launch(c, c->serve, 1, THREADS, c->served[i].stream, (void *[]){&at});
+        rc = rc_check(c,
+                      c->call.cuLaunchKernel(c->serve, 1, 1, 1, THREADS, 1, 1, 0,
+                                             c->served[i].stream, (void *[]){&at}, NULL),
+                      "launch");
     if (rc == 0)
         c->served[i].m = m;
     pthread_mutex_unlock(&c->lock);
@@ -280,22 +220,6 @@ static void mailbox_stop(struct gpu_device *d, struct gpu_mailbox *m)
         }
 }
 
-static int launch(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place)
-{
-    struct cuda *c = cuda(d);
-    uint32_t n = m->slot[place].n, number = m->slot[place].request;
-    uint64_t at;
-    int rc;
-
-    if (!ready(c) || address(c, m, &at) != 0)
-        return -ENODEV;
-    rc = kernel_launch(c, c->batch, (n + THREADS - 1) / THREADS, THREADS, c->launches,
-                (void *[]){&at, &place});
-    if (rc == 0)
-        rc = kernel_launch(c, c->done, 1, 1, c->launches, (void *[]){&at, &place, &number});
-    return rc;
-}
-
 // --- life ---
 
 static void close_it(struct gpu_device *d)
@@ -307,13 +231,8 @@ static void close_it(struct gpu_device *d)
     for (unsigned i = 0; i < MAILBOXES; i++)
         if (c->served[i].m != NULL)
             mailbox_stop(d, c->served[i].m);
-    for (size_t i = 0; i < c->n_memory; i++)
-        c->call.cuMemFree_v2(c->memory[i]);
-    for (unsigned i = 0; i < MARKS; i++)
-        if (c->event[i] != NULL)
-            c->call.cuEventDestroy_v2(c->event[i]);
-    if (c->launches != NULL)
-        c->call.cuStreamDestroy_v2(c->launches);
+    vec_foreach (&c->memory, at)
+        c->call.cuMemFree_v2(*at);
     if (c->copies != NULL)
         c->call.cuStreamDestroy_v2(c->copies);
     if (c->module != NULL)
@@ -323,13 +242,13 @@ static void close_it(struct gpu_device *d)
     if (c->library != NULL)
         dlclose(c->library);
     pthread_mutex_destroy(&c->lock);
-    free(c->memory);
+    vec_free(&c->memory);
     free(c);
 }
 
 static const struct gpu_device_ops ops = {
-    "cuda", close_it, share,         unshare_it,   alloc,  free_later, upload,
-    mark,   passed,   mailbox_start, mailbox_stop, launch, error,
+    "cuda", close_it, share,         unshare_it,   alloc, free_later,
+    upload, copied,   mailbox_start, mailbox_stop, error,
 };
 
 static bool library_open(struct cuda *c)
@@ -371,17 +290,10 @@ static bool device_take(struct cuda *c, unsigned number)
 
 static bool kernels_load(struct cuda *c)
 {
-    struct calls *call = &c->call;
-
-    if (rc_check(c, call->cuModuleLoadData(&c->module, gpu_kernel_text), "our kernel") != 0 ||
-        !function_find(c, &c->serve, "gpu_serve") || !function_find(c, &c->batch, "gpu_batch") ||
-        !function_find(c, &c->done, "gpu_done") || !stream_make(c, &c->copies) ||
-        !stream_make(c, &c->launches))
-        return false;
-    for (unsigned i = 0; i < MARKS; i++)
-        if (rc_check(c, call->cuEventCreate(&c->event[i], CUDA_EVENT_NO_TIMING), "event") != 0)
-            return false;
-    return true;
+    return rc_check(c, c->call.cuModuleLoadData(&c->module, gpu_kernel_text), "our kernel") == 0 &&
+           rc_check(c, c->call.cuModuleGetFunction(&c->serve, c->module, "gpu_serve"),
+                    "gpu_serve") == 0 &&
+           stream_make(c, &c->copies);
 }
 
 struct gpu_device *gpu_open(unsigned number, char *why, size_t n)

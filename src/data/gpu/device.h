@@ -29,15 +29,11 @@ struct gpu_device_ops {
     // Copies happen in the order of the calls; `from` may be changed after the return. 0 or an
     // error.
     int (*upload)(struct gpu_device *d, uint64_t at, const void *from, size_t bytes);
-    // sets *mark, for `passed`
-    int (*mark)(struct gpu_device *d, uint64_t *mark);
-    // 1: all copies before the mark have happened; 0: not yet; or an error
-    int (*passed)(struct gpu_device *d, uint64_t mark);
+    // 1: all copies have happened; 0: not yet; or an error
+    int (*copied)(struct gpu_device *d);
     // serves the mailbox until its `stop` is set; stop() sets it and waits
     int (*start)(struct gpu_device *d, struct gpu_mailbox *m);
     void (*stop)(struct gpu_device *d, struct gpu_mailbox *m);
-    // serves one batch of a mailbox that is not being served, after its request was written
-    int (*launch)(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place);
     // 0, or -ENODEV: it has been lost
     int (*error)(struct gpu_device *d);
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // emulated.c - a thread that emulates a GPU, with the same mailboxes and the same lookup code
 //
-// Copies and launches are orders in a list, executed in turn; served mailboxes are polled between
-// them. So a copy reaches the "device" some time after the call, as on a GPU, and a test that holds
-// the device sees the same states as with a slow GPU.
+// Copies are orders in a list, executed in turn; served mailboxes are polled between them. So a
+// copy reaches the "device" some time after the call, as on a GPU, and a test that holds the device
+// sees the same states as with a slow GPU.
 #include "gpu/device.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define MAILBOXES 64u
 #define IDLE_ROUNDS 2000u // then it sleeps a little, to leave the cores to the code under test
 
-struct order {
+struct order { // a copy
     struct order *next;
     uint64_t due_ns;
-    struct gpu_mailbox *launch; // NULL: a copy
-    uint32_t place;
     uint64_t at;
     size_t bytes;
     uint8_t data[];
@@ -45,7 +45,7 @@ struct emulated {
     pthread_t thread;
     pthread_mutex_t lock; // protects all below except the flags
     struct order *first, **last;
-    uint64_t given, done; // orders
+    uint64_t waiting; // orders, atomic
     struct served served[MAILBOXES];
     struct piece *pieces;
     size_t used;
@@ -54,14 +54,6 @@ struct emulated {
     bool end, lost, held; // atomic
     uint64_t rounds;      // of the thread, atomic
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct emulated *emulated(struct gpu_device *d)
 {
@@ -136,57 +128,27 @@ static void free_at(struct gpu_device *d, uint64_t at)
 
 // --- orders ---
 
-static int order_give(struct emulated *e, struct order *o)
+static int upload(struct gpu_device *d, uint64_t at, const void *from, size_t bytes)
 {
+    struct emulated *e = emulated(d);
+    struct order *o = error(d) != 0 ? NULL : malloc(sizeof(*o) + bytes);
+
     if (o == NULL)
-        return -ENOMEM;
+        return error(d) != 0 ? -ENODEV : -ENOMEM;
+    *o = (struct order){.at = at, .bytes = bytes};
+    memcpy(o->data, from, bytes);
     pthread_mutex_lock(&e->lock);
-    o->next = NULL;
-    o->due_ns = now_ns() + e->settings.latency_ns;
+    o->due_ns = clock_now_ns() + e->settings.latency_ns;
     *e->last = o;
     e->last = &o->next;
-    e->given++;
+    __atomic_add_fetch(&e->waiting, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&e->lock);
     return 0;
 }
 
-static int upload(struct gpu_device *d, uint64_t at, const void *from, size_t bytes)
+static int copied(struct gpu_device *d)
 {
-    struct order *o;
-
-    if (error(d) != 0)
-        return -ENODEV;
-    o = malloc(sizeof(*o) + bytes);
-    if (o != NULL) {
-        *o = (struct order){.at = at, .bytes = bytes};
-        memcpy(o->data, from, bytes);
-    }
-    return order_give(emulated(d), o);
-}
-
-static int launch(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place)
-{
-    struct order *o;
-
-    if (error(d) != 0)
-        return -ENODEV;
-    o = malloc(sizeof(*o));
-    if (o != NULL)
-        *o = (struct order){.launch = m, .place = place};
-    return order_give(emulated(d), o);
-}
-
-static int mark(struct gpu_device *d, uint64_t *m)
-{
-    pthread_mutex_lock(&emulated(d)->lock);
-    *m = emulated(d)->given;
-    pthread_mutex_unlock(&emulated(d)->lock);
-    return error(d);
-}
-
-static int passed(struct gpu_device *d, uint64_t m)
-{
-    return error(d) != 0 ? -ENODEV : __atomic_load_n(&emulated(d)->done, __ATOMIC_ACQUIRE) >= m;
+    return error(d) != 0 ? -ENODEV : __atomic_load_n(&emulated(d)->waiting, __ATOMIC_ACQUIRE) == 0;
 }
 
 // --- the thread ---
@@ -222,7 +184,7 @@ static bool order_do(struct emulated *e)
 
     pthread_mutex_lock(&e->lock);
     o = e->first;
-    if (o == NULL || o->due_ns > now_ns()) {
+    if (o == NULL || o->due_ns > clock_now_ns()) {
         pthread_mutex_unlock(&e->lock);
         return false;
     }
@@ -230,12 +192,9 @@ static bool order_do(struct emulated *e)
     if (e->first == NULL)
         e->last = &e->first;
     pthread_mutex_unlock(&e->lock);
-    if (o->launch != NULL)
-        batch_do(e, o->launch, o->place);
-    else
-        copy_words(o->at, o->data, o->bytes);
+    copy_words(o->at, o->data, o->bytes);
     free(o);
-    __atomic_add_fetch(&e->done, 1, __ATOMIC_RELEASE);
+    __atomic_sub_fetch(&e->waiting, 1, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -246,8 +205,8 @@ static bool mailbox_look(struct emulated *e, struct served *s)
     if (__atomic_load_n(&s->m->slot[place].request, __ATOMIC_ACQUIRE) != s->next)
         return false;
     if (s->seen_ns == 0 && e->settings.latency_ns > 0)
-        s->seen_ns = now_ns();
-    if (e->settings.latency_ns > 0 && now_ns() < s->seen_ns + e->settings.latency_ns)
+        s->seen_ns = clock_now_ns();
+    if (e->settings.latency_ns > 0 && clock_now_ns() < s->seen_ns + e->settings.latency_ns)
         return true;
     batch_do(e, s->m, place);
     s->next++;
@@ -338,8 +297,8 @@ static void close_it(struct gpu_device *d)
 }
 
 static const struct gpu_device_ops ops = {
-    "emulated", close_it, share,         unshare_it,   alloc,  free_at, upload,
-    mark,       passed,   mailbox_start, mailbox_stop, launch, error,
+    "emulated", close_it, share,         unshare_it,   alloc, free_at,
+    upload,     copied,   mailbox_start, mailbox_stop, error,
 };
 
 struct gpu_device *gpu_emulated_open(const struct gpu_emulated_settings *settings)

@@ -32,7 +32,7 @@ static int *fake(const char *name)
     return at;
 }
 
-static void answers_are_the_tables(unsigned key_bits, bool persistent)
+static void answers_are_the_tables(unsigned key_bits)
 {
     struct gpu_device *d = device_open();
     struct gpu_mirror *m = gpu_mirror_new(d);
@@ -41,7 +41,7 @@ static void answers_are_the_tables(unsigned key_bits, bool persistent)
     struct gpu_batch b;
 
     assert_int_equal(gpu_mirror_add(m, t), 0);
-    q = gpu_queue_new(m, &(struct gpu_queue_settings){BATCH, persistent, UINT64_MAX});
+    q = gpu_queue_new(m, &(struct gpu_queue_settings){BATCH, UINT64_MAX});
     assert_non_null(q);
     for (unsigned round = 0; round < 100; round++) {
         change_at_random(t, key_bits, 50);
@@ -71,14 +71,8 @@ static void answers_are_the_tables(unsigned key_bits, bool persistent)
 
 unit_test(a_served_mailbox_is_answered)
 {
-    answers_are_the_tables(32, true);
-    answers_are_the_tables(128, true);
-}
-
-unit_test(launches_are_answered)
-{
-    answers_are_the_tables(32, false);
-    answers_are_the_tables(128, false);
+    answers_are_the_tables(32);
+    answers_are_the_tables(128);
 }
 
 unit_test(an_error_of_the_driver_is_told_in_its_words)

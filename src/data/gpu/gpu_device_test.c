@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_device_test.c - mailboxes, copies, launches, and a device that fails
+// gpu_device_test.c - mailboxes, copies, and a device that fails
 #include "gpu/device.h"
 #include "gpu/gpu_fixture.h"
 #include "gpu/kernel_text.h"
@@ -32,7 +32,7 @@ static uint64_t table_copy(struct gpu_device *d, const struct poptrie *t)
 {
     struct poptrie_image image;
     struct gpu_table g;
-    uint64_t at = d->ops->alloc(d, sizeof(g)), mark = 0;
+    uint64_t at = d->ops->alloc(d, sizeof(g));
 
     poptrie_image(t, &image);
     g = (struct gpu_table){.dir = (uint64_t)(uintptr_t)image.dir,
@@ -42,8 +42,7 @@ static uint64_t table_copy(struct gpu_device *d, const struct poptrie *t)
     memcpy(g.floor, image.floor, sizeof(g.floor));
     assert_int_equal(d->ops->upload(d, at, &g, sizeof(g)), 0);
     memset(&g, 0xff, sizeof(g)); // an uploaded buffer can be reused
-    assert_int_equal(d->ops->mark(d, &mark), 0);
-    wait_for(d->ops->passed(d, mark) == 1);
+    wait_for(d->ops->copied(d) == 1);
     return at;
 }
 
@@ -106,42 +105,21 @@ unit_test(a_served_mailbox_is_answered_in_turn)
     }
 }
 
-unit_test(a_launch_answers_its_batch_alone)
-{
-    struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
-    struct gpu_mailbox *m = mailbox_new(d);
-    struct poptrie *t = table_new(32, NULL);
-    uint64_t tables;
-
-    change_at_random(t, 32, 1000);
-    tables = table_copy(d, t);
-    request(m, 1, GPU_FIND4, tables);
-    request(m, 2, GPU_FIND4, tables);
-    assert_int_equal(d->ops->launch(d, m, 1), 0);
-    wait_for(is_answered(m, 2));
-    assert_false(is_answered(m, 1));
-    assert_int_equal(differences(m, 2, t), 0);
-    d->ops->close(d);
-    poptrie_free(t);
-}
-
 unit_test(copies_happen_in_order_and_later)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
-    uint64_t at = d->ops->alloc(d, 64), first = 0, second = 0;
+    uint64_t at = d->ops->alloc(d, 64);
     const volatile uint32_t *seen = (const uint32_t *)(uintptr_t)at;
 
     assert_int_equal(d->ops->upload(d, at, &(uint32_t){1}, 4), 0);
-    assert_int_equal(d->ops->mark(d, &first), 0);
-    wait_for(d->ops->passed(d, first) == 1);
+    wait_for(d->ops->copied(d) == 1);
     assert_int_equal(*seen, 1);
     gpu_emulated_hold(d, 1);
     assert_int_equal(d->ops->upload(d, at, &(uint32_t){2}, 4), 0);
     assert_int_equal(d->ops->upload(d, at, &(uint32_t){3}, 4), 0);
-    assert_int_equal(d->ops->mark(d, &second), 0);
-    assert_int_equal(d->ops->passed(d, second), 0);
+    assert_int_equal(d->ops->copied(d), 0);
     gpu_emulated_hold(d, 0);
-    wait_for(d->ops->passed(d, second) == 1);
+    wait_for(d->ops->copied(d) == 1);
     assert_int_equal(*seen, 3);
     d->ops->close(d);
 }
@@ -150,16 +128,14 @@ unit_test(a_lost_device_refuses_everything_and_says_why)
 {
     struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
     struct gpu_mailbox *m = mailbox_new(d);
-    uint64_t at = d->ops->alloc(d, 64), mark;
+    uint64_t at = d->ops->alloc(d, 64);
 
     assert_int_equal(d->ops->start(d, m), 0);
     assert_int_equal(d->ops->error(d), 0);
     gpu_emulated_lose(d);
     assert_int_equal(d->ops->error(d), -ENODEV);
     assert_int_equal(d->ops->upload(d, at, &at, sizeof(at)), -ENODEV);
-    assert_int_equal(d->ops->mark(d, &mark), -ENODEV);
-    assert_int_equal(d->ops->passed(d, 0), -ENODEV);
-    assert_int_equal(d->ops->launch(d, m, 0), -ENODEV);
+    assert_int_equal(d->ops->copied(d), -ENODEV);
     assert_int_equal(d->ops->start(d, m), -ENODEV);
     assert_string_not_equal(d->why, "");
     d->ops->stop(d, m);
@@ -174,9 +150,10 @@ unit_test(wrong_values_can_be_asked_for)
 
     change_at_random(t, 32, 100);
     request(m, 1, GPU_FIND4, table_copy(d, t));
-    assert_int_equal(d->ops->launch(d, m, 0), 0);
+    assert_int_equal(d->ops->start(d, m), 0);
     wait_for(is_answered(m, 1));
     assert_int_equal(differences(m, 1, t), BATCH / 16);
+    d->ops->stop(d, m);
     d->ops->close(d);
     poptrie_free(t);
 }
@@ -209,12 +186,10 @@ unit_test(opening_a_gpu_succeeds_or_says_why_not)
     print_message("GPU 999: %s\n", why);
 }
 
-unit_test(the_kernels_have_their_names)
+unit_test(the_kernel_has_its_name)
 {
     if (gpu_kernel_text == NULL)
         skip();
     assert_non_null(strstr(gpu_kernel_text, ".entry gpu_serve("));
-    assert_non_null(strstr(gpu_kernel_text, ".entry gpu_batch("));
-    assert_non_null(strstr(gpu_kernel_text, ".entry gpu_done("));
     assert_null(strstr(gpu_kernel_text, ".extern"));
 }

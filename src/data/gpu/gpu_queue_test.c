@@ -21,7 +21,7 @@ struct rig {
     unsigned tables, key_bits;
 };
 
-static void rig_make(struct rig *r, unsigned key_bits, unsigned tables, bool persistent)
+static void rig_make(struct rig *r, unsigned key_bits, unsigned tables)
 {
     *r = (struct rig){.tables = tables, .key_bits = key_bits};
     r->device = gpu_emulated_open(&(struct gpu_emulated_settings){0});
@@ -33,8 +33,7 @@ static void rig_make(struct rig *r, unsigned key_bits, unsigned tables, bool per
         change_at_random(r->table[i], key_bits, 300);
         assert_int_equal(gpu_mirror_add(r->mirror, r->table[i]), i);
     }
-    r->queue = gpu_queue_new(
-        r->mirror, &(struct gpu_queue_settings){BATCH, persistent, TIMEOUT});
+    r->queue = gpu_queue_new(r->mirror, &(struct gpu_queue_settings){BATCH, TIMEOUT});
     assert_non_null(r->queue);
 }
 
@@ -87,12 +86,12 @@ static void receive(struct rig *r, struct gpu_batch *b)
 
 // --- tables ---
 
-static void follow(unsigned key_bits, bool persistent)
+static void follow(unsigned key_bits)
 {
     struct rig r;
     struct gpu_batch b;
 
-    rig_make(&r, key_bits, 4, persistent);
+    rig_make(&r, key_bits, 4);
     for (unsigned step = 0; step < 60; step++) {
         // few changes, copied in place; sometimes so many that everything is copied again
         for (unsigned i = 0; i < 4; i++) {
@@ -111,17 +110,12 @@ static void follow(unsigned key_bits, bool persistent)
 
 unit_test(copies_follow_ipv4_tables)
 {
-    follow(32, true);
+    follow(32);
 }
 
 unit_test(copies_follow_ipv6_tables)
 {
-    follow(128, true);
-}
-
-unit_test(launches_answer_like_a_served_mailbox)
-{
-    follow(32, false);
+    follow(128);
 }
 
 unit_test(the_floor_and_the_default_route_follow)
@@ -129,7 +123,7 @@ unit_test(the_floor_and_the_default_route_follow)
     struct rig r;
     struct gpu_batch b;
 
-    rig_make(&r, 128, 1, true);
+    rig_make(&r, 128, 1);
     copies_arrive(&r);
     for (unsigned len = 0; len <= 8; len++) {
         assert_int_equal(poptrie_add(r.table[0], (const uint8_t[16]){0}, len, 700 + len), 0);
@@ -146,7 +140,7 @@ unit_test(shared_trees_follow)
     struct rig r;
     struct gpu_batch b;
 
-    rig_make(&r, 32, 2, true);
+    rig_make(&r, 32, 2);
     for (unsigned step = 0; step < 20; step++) {
         for (unsigned i = 0; i < 2; i++) { // both tables change in the same way
             uint64_t again = seed;
@@ -172,7 +166,7 @@ unit_test(few_changes_copy_few_bytes)
     struct rig r;
     uint64_t before;
 
-    rig_make(&r, 32, 1, true);
+    rig_make(&r, 32, 1);
     copies_arrive(&r);
     before = gpu_mirror_copied_bytes(r.mirror);
     assert_true(before > 1 << 20);
@@ -186,7 +180,7 @@ unit_test(a_device_without_room_is_out_of_use)
 {
     struct rig r;
 
-    rig_make(&r, 32, 1, true);
+    rig_make(&r, 32, 1);
     copies_arrive(&r);
     gpu_emulated_set(r.device, &(struct gpu_emulated_settings){.memory = 1});
     change_at_random(r.table[0], 32, 26000); // too many to record
@@ -201,7 +195,7 @@ unit_test(a_table_ends)
     struct rig r;
     struct gpu_batch b;
 
-    rig_make(&r, 32, 2, true);
+    rig_make(&r, 32, 2);
     copies_arrive(&r);
     gpu_emulated_hold(r.device, 1);
     assert_true(send(&r, NULL, 0));
@@ -223,7 +217,7 @@ unit_test(no_batch_begins_before_copies_arrive)
 {
     struct rig r;
 
-    rig_make(&r, 32, 1, true);
+    rig_make(&r, 32, 1);
     gpu_emulated_hold(r.device, 1);
     poptrie_epoch(r.table[0]);
     assert_true(gpu_mirror_work(r.mirror));
@@ -239,7 +233,7 @@ unit_test(a_batch_is_not_sent_after_a_change)
     struct rig r;
     struct gpu_batch b = {.kind = GPU_FIND4};
 
-    rig_make(&r, 32, 1, true);
+    rig_make(&r, 32, 1);
     copies_arrive(&r);
     assert_true(gpu_queue_begin(r.queue, &b));
     assert_int_equal(poptrie_add(r.table[0], (const uint8_t[16]){10, 1}, 9, 7), 0);
@@ -258,7 +252,7 @@ unit_test(nothing_is_copied_under_a_batch)
     struct gpu_batch b;
     uint64_t copied;
 
-    rig_make(&r, 32, 1, true);
+    rig_make(&r, 32, 1);
     copies_arrive(&r);
     assert_true(send(&r, NULL, 0));
     copied = gpu_mirror_copied_bytes(r.mirror);
@@ -306,7 +300,7 @@ unit_test(memory_is_not_reused_under_a_batch)
     struct gpu_batch b;
     uint64_t wrong = 0, received = 0;
 
-    rig_make(&r, 32, 1, true);
+    rig_make(&r, 32, 1);
     assert_int_equal(poptrie_load(r.table[0], NULL, 0), 0);
     for (unsigned net = 0; net < NETS; net++)
         assert_int_equal(poptrie_add(r.table[0],
@@ -355,7 +349,7 @@ unit_test(batches_come_back_in_order)
     struct gpu_batch b;
     uintptr_t sent = 0, received = 0;
 
-    rig_make(&r, 32, 2, false);
+    rig_make(&r, 32, 2);
     copies_arrive(&r);
     while (received < 200) {
         while (sent < 200 && send(&r, (void *)(sent + 1), 0))
@@ -374,7 +368,7 @@ unit_test(a_full_ring_takes_no_more)
     struct rig r;
     struct gpu_batch b;
 
-    rig_make(&r, 32, 1, true);
+    rig_make(&r, 32, 1);
     copies_arrive(&r);
     for (unsigned i = 0; i < GPU_SLOTS; i++)
         assert_true(send(&r, NULL, 0));
@@ -404,7 +398,7 @@ unit_test(a_late_device_is_given_up)
     struct rig r;
     struct gpu_batch b;
 
-    rig_make(&r, 32, 2, true);
+    rig_make(&r, 32, 2);
     copies_arrive(&r);
     gpu_emulated_hold(r.device, 1);
     for (uintptr_t i = 1; i <= 3; i++)
@@ -420,34 +414,31 @@ unit_test(a_late_device_is_given_up)
 
 unit_test(a_device_lost_in_the_middle_loses_no_batch)
 {
-    for (unsigned persistent = 0; persistent < 2; persistent++) {
-        struct rig r;
+    struct rig r;
 
-        rig_make(&r, 128, 2, persistent != 0);
-        copies_arrive(&r);
-        gpu_emulated_hold(r.device, 1);
-        for (uintptr_t i = 1; i <= 5; i++)
-            assert_true(send(&r, (void *)i, 0));
-        gpu_emulated_lose(r.device);
-        the_rest_has_no_values(&r, 5, GPU_LOST, 1);
-        rig_free(&r);
-    }
+    rig_make(&r, 128, 2);
+    copies_arrive(&r);
+    gpu_emulated_hold(r.device, 1);
+    for (uintptr_t i = 1; i <= 5; i++)
+        assert_true(send(&r, (void *)i, 0));
+    gpu_emulated_lose(r.device);
+    the_rest_has_no_values(&r, 5, GPU_LOST, 1);
+    rig_free(&r);
 }
 
 unit_test(bad_settings_are_refused)
 {
     struct rig r;
 
-    rig_make(&r, 32, 1, true);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){0, true, TIMEOUT}));
+    rig_make(&r, 32, 1);
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){0, TIMEOUT}));
     assert_int_equal(errno, EINVAL);
-    assert_null(gpu_queue_new(
-        r.mirror, &(struct gpu_queue_settings){GPU_BATCH_MAX + 1, true, TIMEOUT}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){GPU_BATCH_MAX + 1, TIMEOUT}));
     assert_int_equal(errno, EINVAL);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, 0}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, 0}));
     assert_int_equal(errno, EINVAL);
     gpu_emulated_lose(r.device);
-    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, TIMEOUT}));
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, TIMEOUT}));
     assert_int_equal(errno, ENODEV);
     rig_free(&r);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel.cl - the programs that run on a GPU: serve a mailbox until it stops, or one batch of it
+// kernel.cl - the program that runs on a GPU: serves a mailbox until it stops
 //
-// clang turns this into PTX when Kamuee is built, and the driver turns that into the GPU's own code.
+// clang turns this into PTX when Kamuee is built, and the driver turns that into the GPU's own
+// code.
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
@@ -38,22 +39,4 @@ __kernel void gpu_serve(__global struct gpu_mailbox *shared)
             __nvvm_membar_sys();
         }
     }
-}
-
-// As many threads as addresses; gpu_done follows in the same stream.
-__kernel void gpu_batch(__global struct gpu_mailbox *shared, uint32_t place)
-{
-    struct gpu_mailbox *m = (struct gpu_mailbox *)shared;
-    uint32_t i = __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() +
-                 __nvvm_read_ptx_sreg_tid_x();
-
-    if (i < m->slot[place].n)
-        gpu_serve_one(m, place, i);
-}
-
-// One thread: the launch before it has ended.
-__kernel void gpu_done(__global struct gpu_mailbox *shared, uint32_t place, uint32_t number)
-{
-    __nvvm_membar_sys();
-    *(volatile __global uint32_t *)&shared->slot[place].answer = number;
 }

@@ -9,7 +9,7 @@
 //     host    reads the answers; may reuse the place
 //
 // Each side writes its number last and reads the other's first, so no lock is needed. A device
-// serves all places in turn until `stop` (persistent), or the one place that a launch names.
+// serves all places in turn until `stop`.
 //
 // Compiled as C and as OpenCL C, as lookup.h.
 #ifndef GPU_MAILBOX_H

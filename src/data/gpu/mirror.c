@@ -57,7 +57,7 @@ struct gpu_mirror {
     int state;                   // enum gpu_state, atomic
     const struct gpu_reader *reader[GPU_READERS_MAX];
     bool copying; // copies of `version` are on their way
-    uint64_t mark, version;
+    uint64_t version;
     uint64_t bytes, copied_bytes; // atomic
 };
 
@@ -353,8 +353,6 @@ static void copies_send(struct gpu_mirror *m)
     regions_check(m);
     m->version = __atomic_load_n(&m->changes, __ATOMIC_RELAXED);
     rc = everything_copy(m);
-    if (rc == 0)
-        rc = m->device->ops->mark(m->device, &m->mark);
     if (rc != 0)
         gpu_mirror_fail(m, rc == -ENOMEM ? GPU_FULL : GPU_LOST);
     notes_clear(m);
@@ -363,7 +361,7 @@ static void copies_send(struct gpu_mirror *m)
 
 static void copies_await(struct gpu_mirror *m)
 {
-    int rc = m->device->ops->passed(m->device, m->mark);
+    int rc = m->device->ops->copied(m->device);
 
     if (rc < 0)
         gpu_mirror_fail(m, GPU_LOST);

@@ -37,10 +37,8 @@ static int mailbox_make(struct gpu_queue *q)
         return -ENOMEM;
     q->mailbox->batch = q->settings.batch;
     rc = gpu_mirror_join(q->mirror, &q->reader);
-    if (rc == 0 && q->settings.persistent) {
-        rc = q->device->ops->start(q->device, q->mailbox);
-        q->served = rc == 0;
-    }
+    rc = rc == 0 ? q->device->ops->start(q->device, q->mailbox) : rc;
+    q->served = rc == 0;
     return rc;
 }
 
@@ -117,8 +115,6 @@ bool gpu_queue_send(struct gpu_queue *q, const struct gpu_batch *b, uint64_t now
     s->n = b->n;
     s->kind = b->kind;
     __atomic_store_n(&s->request, (uint32_t)number, __ATOMIC_RELEASE);
-    if (!q->settings.persistent && q->device->ops->launch(q->device, q->mailbox, place) != 0)
-        gpu_mirror_fail(q->mirror, GPU_LOST);
     return true;
 }
 

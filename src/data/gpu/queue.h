@@ -16,8 +16,7 @@
 // If the device does not answer a batch, this batch and all later ones are received without values,
 // and the device is disabled for all queues (gpu_mirror_state). Then gpu_queue_begin returns false.
 //
-// One thread, except new and free, which the writer calls. Nothing here waits, allocates or locks,
-// except launches on an emulated device.
+// One thread, except new and free, which the writer calls. Nothing here waits, allocates or locks.
 #ifndef GPU_QUEUE_H
 #define GPU_QUEUE_H
 
@@ -27,7 +26,6 @@ struct gpu_queue;
 
 struct gpu_queue_settings {
     uint32_t batch;      // keys, 1..GPU_BATCH_MAX
-    bool persistent;     // the device serves the mailbox; else each batch is a launch
     uint64_t timeout_ns; // of a batch
 };
 

@@ -5,6 +5,10 @@
 // It opens in two steps, because only the second needs the FIBs: gpu_use_mirror() copies them while
 // no Poptrie can change (fib_with_tries). Later rib_manager copies the changes (lookaside's
 // `work`). Faults can be set only on an emulated device, for tests.
+//
+// Each forwarder counts in a row of its own; readers add the rows without stopping it. Ages of
+// batches are a histogram with four buckets for each power of two, so a quantile is exact to a
+// quarter.
 #include "gpu/use.h"
 
 #include <errno.h>
@@ -14,6 +18,7 @@
 
 #include "core/mem.h"
 #include "gpu/stage.h"
+#include "table/counter.h"
 #include "table/fib.h"
 #include "table/vr.h"
 
@@ -21,6 +26,11 @@
 #define PARKED_BYTES (FORWARDER_MAX * sizeof(struct gpu_parked))
 #define WINDOW_PER_S 100 // windows of the split
 #define REST_PER_S 1000  // grace periods wait 1/1000 s for a forwarder with waiting bursts
+
+const char *const gpu_fault_name[GPU_FAULTS] = {"none", "lost", "silent", "wrong"};
+const char *const gpu_cause_name[GPU_CAUSES] = {"split", "table-change", "full",
+                                                "late",  "drain",        "failure"};
+const char *const gpu_verdict_name[GPU_VERDICTS] = {"cpu-is-faster", "sends", "too-late"};
 
 static int device_open(struct gpu_use *u, char *err, size_t n)
 {
@@ -39,7 +49,6 @@ static int device_open(struct gpu_use *u, char *err, size_t n)
 static int queues_new(struct gpu_use *u)
 {
     const struct gpu_queue_settings s = {.batch = BATCH,
-                                         .persistent = true,
                                          .timeout_ns = (uint64_t)u->settings.timeout_ms * 1000000};
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
@@ -186,4 +195,27 @@ void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault)
     gpu_emulated_hold(u->device, fault == GPU_FAULT_SILENT);
     if (fault == GPU_FAULT_LOST)
         gpu_emulated_lose(u->device);
+}
+
+// --- counters ---
+
+void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        counter_add_words(sum, &u->count[i], offsetof(struct gpu_count, cost));
+}
+
+uint64_t gpu_age_quantile(const uint64_t age[GPU_AGES], unsigned per_mille)
+{
+    uint64_t all = 0, below = 0;
+
+    for (unsigned i = 0; i < GPU_AGES; i++)
+        all += age[i];
+    for (unsigned i = 0; i < GPU_AGES && all; i++) {
+        below += age[i];
+        if (below * 1000 >= all * per_mille) // end of the bucket
+            return (uint64_t)(i % 4 + 5) << (GPU_AGE_MIN_BITS - 2 + i / 4);
+    }
+    return 0;
 }

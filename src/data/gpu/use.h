@@ -101,8 +101,6 @@ void gpu_use_max_latency(struct gpu_use *u, uint32_t us);
 // Emulated device only.
 void gpu_use_fault(struct gpu_use *u, enum gpu_fault fault);
 
-// --- count.c ---
-
 // Sum over all forwarders.
 void gpu_use_sum(const struct gpu_use *u, struct gpu_count *sum);
 // The age in nanoseconds that `per_mille` of the batches do not exceed; 0: no batches.

@@ -3,7 +3,6 @@
 //
 // One pointer for the process. The first table selects the best kernel, unless one was set before.
 #include "base/cpu.h"
-#include "base/gather.h"
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_avx512_loads.c - IPv4 lookups with AVX-512 for CPUs whose gathers are slow
-// (base/gather.h); IPv6: kernel_avx512_loads6.c
+// (base/cpu.h); IPv6: kernel_avx512_loads6.c
 //
 // Unlike kernel_avx512.c, it loads each word separately and prefetches every line as soon as its
 // address is known. A prefetch retires at once; a gather of many small steps stays in the CPU's

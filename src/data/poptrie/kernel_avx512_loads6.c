@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_avx512_loads6.c - IPv6 lookups with AVX-512 for CPUs whose gathers are slow
-// (base/gather.h)
+// (base/cpu.h)
 //
 // A level reads two words per address, for any block, as in kernel_avx512.c; an address of a full
 // table takes three or four levels. Vectors made of eight loads each would be mostly shuffles. So

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie_lookup_test.c - edge cases of addresses, lengths, values and counts, for every kernel
-#include "base/gather.h"
+#include "base/cpu.h"
 #include "poptrie/poptrie_fixture.h"
 #include "tests/unit.h"
 

@@ -63,8 +63,9 @@ int program_set_publish(uint16_t vr, enum program_hook hook, const struct progra
     return 0;
 }
 
-uint64_t program_get(struct program_instance *i, uint32_t table, uint64_t key)
+uint64_t program_get(void *instance, uint32_t table, uint64_t key)
 {
+    struct program_instance *i = instance;
     const struct program_table *t = table < KAMUEE_TABLES ? i->program->table[table] : NULL;
 
     if (!t || t->array)
@@ -82,8 +83,9 @@ static bool is_found(const struct program_instance *i, uint32_t table, uint64_t 
            program_slot_is_of(i->found, key);
 }
 
-int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, uint64_t value)
+int32_t program_put(void *instance, uint32_t table, uint64_t key, uint64_t value)
 {
+    struct program_instance *i = instance;
     struct program_table *t = table < KAMUEE_TABLES ? i->program->table[table] : NULL;
 
     if (!t || i->program->read_only >> table & 1)
@@ -96,8 +98,9 @@ int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, ui
     return 0;
 }
 
-void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t key)
+void program_prefetch(void *instance, uint32_t table, uint64_t key)
 {
+    const struct program_instance *i = instance;
     const struct program_table *t = table < KAMUEE_TABLES ? i->program->table[table] : NULL;
 
     if (t)
@@ -105,8 +108,10 @@ void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t
 }
 
 // One line per second and forwarder.
-void program_say(struct program_instance *i, uint32_t number, uint64_t value)
+void program_say(void *instance, uint32_t number, uint64_t value)
 {
+    struct program_instance *i = instance;
+
     if (i->now < i->log_after)
         return;
     i->log_after = i->now + rte_get_tsc_hz();

@@ -117,10 +117,11 @@ void program_sets_fini(void);
 int program_set_publish(uint16_t vr, enum program_hook hook, const struct program_set *set);
 
 // --- functions that an instance may call, inside a run ---
-uint64_t program_get(struct program_instance *i, uint32_t table, uint64_t key);
-int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, uint64_t value);
-void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t key);
-void program_say(struct program_instance *i, uint32_t number, uint64_t value);
+// As in struct program_host, whose `host` is the instance.
+uint64_t program_get(void *instance, uint32_t table, uint64_t key);
+int32_t program_put(void *instance, uint32_t table, uint64_t key, uint64_t value);
+void program_prefetch(void *instance, uint32_t table, uint64_t key);
+void program_say(void *instance, uint32_t number, uint64_t value);
 
 // --- reader: forwarder, inside a burst ---
 static inline const struct program_set *program_set_of(uint16_t vr, enum program_hook hook)

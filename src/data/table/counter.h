@@ -146,6 +146,16 @@ int counter_init(void); // maps all blocks (committed when touched); 0 or -errno
 void counter_fini(void);
 
 // --- the owning thread ---
+// Adds counters of `bytes` in all; their writer may be another thread.
+static inline void counter_add_words(void *to, const void *from, size_t bytes)
+{
+    uint64_t *sum = to;
+    const uint64_t *more = from;
+
+    for (size_t i = 0; i < bytes / sizeof *sum; i++)
+        sum[i] += __atomic_load_n(&more[i], __ATOMIC_RELAXED);
+}
+
 struct counter_block *counter_mine(void); // of thread_slot(); it never moves: keep the pointer
 
 // --- any thread: sums, each word read atomically (relaxed) ---

@@ -4,7 +4,7 @@
 #include <rte_mbuf.h>
 #include <string.h>
 
-#include "base/gather.h"
+#include "base/cpu.h"
 #include "forwarder/lanes.h"
 #include "forwarder/packet.h"
 #include "harness.h"
