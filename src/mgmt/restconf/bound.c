@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 #include "config/config_bound.h"
-#include "http/error_body.h"
 #include "http/refuse.h"
+#include "restconf/reply.h"
 #include "yang/owner.h"
 #include "yang/yang.h"
 
@@ -62,7 +62,7 @@ bool bound_may_read(struct http *h, const char *vr)
 static void replace(struct text *t, json_t *j)
 {
     text_free(t);
-    error_body_line(j, t);
+    restconf_line(j, t);
 }
 
 static json_t *load(const struct text *t)
@@ -91,20 +91,17 @@ static void keep_children(const char *vr, const struct lysc_node *parent, json_t
     }
 }
 
-// Filters the state in an answer with the whole datastore; the configuration in it is already the
-// client's.
-void bound_keep_state(const char *vr, struct text *t)
+// The configuration in an answer with the whole datastore is already the client's.
+void bound_keep_state(const char *vr, json_t *root)
 {
     const struct lysc_node *state = yang_child(NULL, "state", false);
-    json_t *root = load(t), *data = json_object_get(root, "ietf-restconf:data"),
-           *in = data ? data : root, *whole = json_object_get(in, "kamuee:state");
+    json_t *data = json_object_get(root, "ietf-restconf:data"), *in = data ? data : root,
+           *whole = json_object_get(in, "kamuee:state");
 
     if (whole)
         keep_children(vr, state, whole);
     else if (!data)
         keep_children(vr, state, root);
-    replace(t, root);
-    json_decref(root);
 }
 
 void bound_keep_entry(const struct http *h, const struct lysc_node *list, struct text *t)
@@ -115,7 +112,6 @@ void bound_keep_entry(const struct http *h, const struct lysc_node *list, struct
     if (!owner_keep_below(http_vr(h), list, entry))
         json_object_clear(entry);
     replace(t, entry);
-    json_decref(entry);
 }
 
 // --- operations ---------------------------------------------------------------------------------
@@ -134,7 +130,6 @@ static bool keep_output(const void *ctx, const char *vr, struct text *body)
     else if (!owner_keep_json(vr, ctx, output))
         json_object_clear(output);
     replace(body, root);
-    json_decref(root);
     return true;
 }
 

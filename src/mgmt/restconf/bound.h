@@ -5,6 +5,7 @@
 #ifndef RESTCONF_BOUND_H
 #define RESTCONF_BOUND_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 struct http;
@@ -36,7 +37,7 @@ bool bound_hides(const struct http *h, const struct lysc_node *rpc);
 void bound_metrics(struct http *h); // the answer is metrics
 // {"kamuee:state": {…}} or {"kamuee:CHILD": …}: removes everything that does not belong to the
 // virtual router.
-void bound_keep_state(const char *vr, struct text *json);
+void bound_keep_state(const char *vr, json_t *root);
 // {…}, an entry of a streamed list: filters it, if the client is bound.
 void bound_keep_entry(const struct http *h, const struct lysc_node *list, struct text *json);
 
