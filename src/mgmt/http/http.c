@@ -55,7 +55,7 @@ struct http {
     const struct http_door *door; // door of its connection
     enum http_via via;
     char *path;
-    enum evhttp_cmd_type method;
+    char method[16];
     struct text body; // read on first use
     struct who who;
     struct http_peer *peer;
@@ -173,7 +173,7 @@ static struct http *http_new(struct evhttp_request *req, const struct http_live 
     bug_on(!h);
     h->req = req;
     h->user = user_of(c->gate.verdict.who.name);
-    h->method = evhttp_request_get_command(req);
+    memcpy(h->method, c->gate.verdict.method, sizeof h->method);
     h->door = c->door;
     h->via = c->gate.verdict.via;
     h->who = c->gate.verdict.who;
@@ -209,28 +209,7 @@ static void http_free(struct http *h)
 
 const char *http_method(const struct http *h)
 {
-    switch (h->method) {
-    case EVHTTP_REQ_GET:
-        return "GET";
-    case EVHTTP_REQ_HEAD:
-        return "HEAD";
-    case EVHTTP_REQ_POST:
-        return "POST";
-    case EVHTTP_REQ_PUT:
-        return "PUT";
-    case EVHTTP_REQ_PATCH:
-        return "PATCH";
-    case EVHTTP_REQ_DELETE:
-        return "DELETE";
-    case EVHTTP_REQ_OPTIONS:
-        return "OPTIONS";
-    case EVHTTP_REQ_TRACE: // no resource has these, nor CONNECT
-        return "TRACE";
-    case EVHTTP_REQ_CONNECT:
-        return "CONNECT";
-    default:
-        return "";
-    }
+    return h->method;
 }
 
 const char *http_path(const struct http *h)
@@ -425,7 +404,7 @@ void http_reply(struct http *h, int code, const char *type, struct text *body)
         if (type || code != 204) // evhttp would set text/html
             http_set_header(h, "Content-Type", type ? type : HTTP_JSON);
         http_set_header(h, "Cache-Control", "no-cache");
-        if (h->method == EVHTTP_REQ_HEAD)
+        if (!strcmp(h->method, "HEAD"))
             drop_body(h, b);
         leave_connection(h);
         evhttp_send_reply(h->req, code, NULL, b);

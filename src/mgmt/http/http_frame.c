@@ -157,6 +157,8 @@ static const char *parse_field(const char *name, size_t n, const char *v, size_t
             return "there are two Content-Type headers";
     } else if (is(name, n, "Connection")) {
         f->last = f->last || is(v, vn, "close");
+    } else if (is(name, n, "Expect")) {
+        f->expects = !is(v, vn, "100-continue");
     }
     return NULL;
 }

@@ -112,7 +112,6 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
     struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
 
     bug_on(!c || !bev);
-    http_page_watch(bev);
     http_live_sweep(l);
     bufferevent_incref(bev);
     *c = (struct http_live){
@@ -405,17 +404,15 @@ int http_init(struct event_base *loop, const char *run_dir)
     signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
     http_base = loop;
     int r = http_requests_start();
-    if (r)
-        return r;
-    start_listening(run_dir);
-    return http_page_start(loop);
+    if (!r)
+        start_listening(run_dir);
+    return r;
 }
 
 void http_fini(void)
 {
     thread_must_be(ROLE_CONTROL);
     stop_listening();
-    http_page_stop();
     http_requests_stop();
     http_peers_end();
 }

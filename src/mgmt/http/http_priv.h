@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_priv.h - shared by http.c (requests, answers), http_live.c (connections), http_listen.c
-// (listeners), http_gate.c and http_page.c
+// (listeners) and http_gate.c
 #ifndef HTTP_HTTP_PRIV_H
 #define HTTP_HTTP_PRIV_H
 
@@ -21,6 +21,7 @@
 #define HTTP_BODY_ANONYMOUS (64u << 10)   // for unidentified clients
 
 struct http_verdict { // the gate's findings about a request
+    char method[16];
     int code;            // refuse with this code, for the reason `why`; 0: accepted
     const char *tag;
     char why[320];
@@ -99,8 +100,5 @@ void http_who_now(const struct http_live *c, enum http_via via, const struct htt
 void http_gate_next(struct http_live *c); // its request was taken over, the next one may come
 bool http_gate_is_inside(const struct http_live *c); // an accepted body is arriving
 void http_gate_end(struct http_live *c);
-
-// --- http_page.c ---
-void http_page_watch(struct bufferevent *bev); // turns its error answers into JSON
 
 #endif
