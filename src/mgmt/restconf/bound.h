@@ -6,6 +6,7 @@
 #define RESTCONF_BOUND_H
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdbool.h>
 
 struct http;
@@ -34,7 +35,8 @@ void bound_keep_row(const struct http *h, const char *rpc, const char *list, str
 bool bound_input(struct http *h, struct lyd_node *op); // false: already answered
 bool bound_hides(const struct http *h, const struct lysc_node *rpc);
 
-void bound_metrics(struct http *h); // the answer is metrics
+// A sample of a metric: does no label belong to another owner, and one to the virtual router?
+bool bound_sees_sample(const char *vr, va_list labels);
 // {"kamuee:state": {…}} or {"kamuee:CHILD": …}: removes everything that does not belong to the
 // virtual router.
 void bound_keep_state(const char *vr, json_t *root);
