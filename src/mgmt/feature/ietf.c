@@ -27,7 +27,6 @@
 #include "restconf/path.h"
 #include "restconf/reply.h"
 #include "restconf/restconf.h"
-#include "restconf/view.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"

@@ -40,6 +40,16 @@ static struct {
     uint64_t at_ns; // 0 = look again
 } found;
 
+const char *const access_name[ACCESS_N] = {"none", "read-only", "operator", "admin"};
+
+int access_of_name(const char *name)
+{
+    for (int i = 0; i < ACCESS_N; i++)
+        if (!strcmp(access_name[i], name))
+            return i;
+    return -1;
+}
+
 static const struct access_config *now(void)
 {
     return configured ? &config : &usual;

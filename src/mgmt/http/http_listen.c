@@ -27,11 +27,10 @@
 #include "http/access.h"
 #include "http/http_listen.h"
 #include "http/http_priv.h"
-#include "http/socket_guard.h"
 
 #define REST_US 200000
 #define BACKLOG 128
-#define DESCRIPTORS 65536      // desired: a thousand clients plus a thousand interfaces
+#define DESCRIPTORS 65536      // a thousand clients plus a thousand interfaces
 
 static struct http_door *local, *proxy;
 static char *socket_path, *proxy_path;
@@ -340,22 +339,6 @@ int http_proxy(const char *user, char *err, size_t err_size)
 
 // --- all listeners ------------------------------------------------------------------------------
 
-static rlim_t raise_limit(void)
-{
-    struct rlimit files;
-
-    if (getrlimit(RLIMIT_NOFILE, &files))
-        return 0;
-    if (files.rlim_cur < DESCRIPTORS) {
-        files.rlim_cur = files.rlim_max < DESCRIPTORS ? files.rlim_max : DESCRIPTORS;
-        if (setrlimit(RLIMIT_NOFILE, &files)) {
-            log_warning("api: limit of open files not raised: error=\"%s\"", strerror(errno));
-            return 0;
-        }
-    }
-    return files.rlim_cur < DESCRIPTORS ? files.rlim_cur : DESCRIPTORS;
-}
-
 static char *path_of(const char *run_dir, const char *name)
 {
     char *path;
@@ -366,13 +349,15 @@ static char *path_of(const char *run_dir, const char *name)
 
 static void start_listening(const char *run_dir)
 {
-    rlim_t limit = raise_limit();
+    struct rlimit files = {0};
 
     socket_path = path_of(run_dir, HTTP_SOCKET);
     proxy_path = path_of(run_dir, HTTP_PROXY_SOCKET);
     // Whenever the kernel doubles the table of descriptors, the call that needs it waits for a
     // grace period, up to 0.25 s. Doing it here makes no one wait later.
-    int last = limit ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)limit - 1) : -1;
+    getrlimit(RLIMIT_NOFILE, &files); // raised by main/instance.c
+    rlim_t most = files.rlim_cur < DESCRIPTORS ? files.rlim_cur : DESCRIPTORS;
+    int last = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)most - 1);
 
     if (last >= 0)
         close(last);

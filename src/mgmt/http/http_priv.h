@@ -79,7 +79,6 @@ struct evhttp *http_new_server(struct http_door *door, int idle_s);
 
 // --- http_live.c ---
 struct http_live *http_live_of(struct http_door *door, const struct bufferevent *bev);
-void http_live_answered(const struct http_door *door, const struct bufferevent *bev);
 // Sets its peer and checks the peer's number of connections; `address`: of the proxy's client.
 void http_identify(struct http_live *c, const struct ip_addr *address);
 uint64_t http_unread(const struct http_peer *
@@ -91,6 +90,13 @@ void http_live_shut(struct http_live *c);              // evhttp reads its end, 
 void http_live_shut_silent(struct http_door *door);    // if the door is full
 void http_live_shut_spare(void);  // an accept failed: closes silent ones, of any door
 void http_live_spare_again(void); // the same, until the spare descriptors are there again
+
+// --- socket_guard.c ---
+// Limit connections to a UNIX socket to the groups of access.h, or to one user, by an access
+// control list; without support in the file system, to the first group. Until then, only root may
+// connect.
+void socket_guard(const char *path);
+void socket_guard_user(const char *path, uid_t uid);
 
 // --- http_gate.c ---
 void http_gate_begin(struct http_live *c);

@@ -29,7 +29,6 @@
 #include "restconf/reply.h"
 #include "restconf/restconf_priv.h"
 #include "restconf/state.h"
-#include "restconf/view.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
