@@ -119,7 +119,7 @@ static void edit(void *arg)
     else if (!r && how->text)
         config_read_text(&d->tree, how->text, d->e);
     if (!r)
-        config_read_lines(&d->tree, how->line, how->n_lines, true, d->e);
+        config_read_lines(&d->tree, how->line, how->n_lines, d->e);
     if (!r && d->e->n)
         r = -EINVAL;
     if (r) {
