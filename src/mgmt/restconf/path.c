@@ -209,8 +209,11 @@ json_t *path_key_json(const struct lysc_node *leaf, const char *value)
     }
 }
 
-const char *path_member_name(const struct lysc_node *s, bool with_module, char *buf, size_t n)
+bool path_key_is(const json_t *v, const struct lysc_node *leaf, const char *key)
 {
-    snprintf(buf, n, "%s%s", with_module ? "kamuee:" : "", s->name);
-    return buf;
+    json_t *want = path_key_json(leaf, key);
+    bool same = v && json_equal(v, want);
+
+    json_decref(want);
+    return same;
 }

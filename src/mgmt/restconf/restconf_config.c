@@ -18,7 +18,7 @@
 
 #define NODES_AT_ONCE 1000 // printed in about five milliseconds
 
-static const struct lyd_node *next_node(const struct answer *a, const struct lyd_node *n)
+static const struct lyd_node *next_node(const struct data_answer *a, const struct lyd_node *n)
 {
     do
         n = n && (a->only || a->datastore) ? n->next : NULL;
@@ -26,12 +26,12 @@ static const struct lyd_node *next_node(const struct answer *a, const struct lyd
     return n;
 }
 
-static const struct lyd_node *first_node(const struct answer *a)
+static const struct lyd_node *first_node(const struct data_answer *a)
 {
     return a->first && a->only && a->first->schema != a->only ? next_node(a, a->first) : a->first;
 }
 
-static bool is_large(const struct answer *a)
+static bool is_large(const struct data_answer *a)
 {
     const struct lyd_node *inner;
     unsigned n = 0;
@@ -65,7 +65,7 @@ static void print_node(struct jwrite *j, const struct lyd_node *n, uint32_t opti
 }
 
 // Each entry is printed as {"kamuee:NAME":[ENTRY]}.
-static void print_list(struct answer *a)
+static void print_list(struct data_answer *a)
 {
     struct jwrite *j = &a->show.out;
     uint64_t row = 0;
@@ -82,7 +82,7 @@ static void print_list(struct answer *a)
 
 static void print_nodes(void *arg)
 {
-    struct answer *a = arg;
+    struct data_answer *a = arg;
 
     if (a->only)
         print_list(a);
@@ -93,14 +93,14 @@ static void print_nodes(void *arg)
 
 static void print_aside(void *arg)
 {
-    struct answer *a = arg;
+    struct data_answer *a = arg;
 
     if (!http_left(a->http))
         aside(print_nodes, a);
     http_turn(a->http, &a->turn, a->written, a);
 }
 
-void config_write(struct answer *a, void (*done)(void *answer))
+void config_write(struct data_answer *a, void (*done)(void *answer))
 {
     a->snapshot = snapshot_ref(bound_snapshot(a->http));
     if (!is_large(a)) {
@@ -142,7 +142,7 @@ void config_get(struct http *h, const struct path *p, struct query *q)
         config_not_there(h, p);
         return;
     }
-    struct answer *a = answer_new(h, q);
+    struct data_answer *a = answer_new(h, q);
     a->first = !all ? node : parent ? lyd_child(parent) : bound_running(h);
     a->only = all ? g->schema : NULL;
     config_write(a, send_config);

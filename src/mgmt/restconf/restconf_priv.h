@@ -39,7 +39,7 @@ _Noreturn void restconf_unbound(const char *what, const char *name);
 
 // --- resources ---
 // A read. Its text is written first, perhaps in several steps, and then cut to the query.
-struct answer {
+struct data_answer {
     struct show show; // its text
     struct http *http;
     struct query query;
@@ -60,13 +60,13 @@ struct answer {
     json_t *root; // the text, parsed
     bool found;   // the part was in it
 };
-struct answer *answer_new(struct http *h, struct query *q); // takes the query over
-void answer_send(struct answer *a, int result); // frees it; -errno: rib_manager is too busy
-void answer_aside(struct answer *a, void (*run)(void *answer)); // in a turn of ASIDE_READ
+struct data_answer *answer_new(struct http *h, struct query *q); // takes the query over
+void answer_send(struct data_answer *a, int result); // frees it; -errno: rib_manager is too busy
+void answer_aside(struct data_answer *a, void (*run)(void *answer)); // in a turn of ASIDE_READ
 // Each takes over what it uses of the query and the path.
 void config_get(struct http *h, const struct path *p, struct query *q);
 // Writes the nodes into the open object; `done` is called once, perhaps later.
-void config_write(struct answer *a, void (*done)(void *answer));
+void config_write(struct data_answer *a, void (*done)(void *answer));
 void config_not_there(struct http *h, const struct path *p); // 404
 void config_edit(struct http *h, const struct path *p, const char *method);
 void state_get(struct http *h, struct path *p, struct query *q); // its first segment is `state`

@@ -90,14 +90,9 @@ static bool has_keys(const json_t *entry, const struct path_segment *g)
 {
     const struct lysc_node *k = lysc_node_child(g->schema);
 
-    for (unsigned i = 0; i < g->n_keys; i++, k = k->next) {
-        json_t *want = path_key_json(k, g->key[i]);
-        bool same = json_equal(json_object_get(entry, k->name), want);
-
-        json_decref(want);
-        if (!same)
+    for (unsigned i = 0; i < g->n_keys; i++, k = k->next)
+        if (!path_key_is(json_object_get(entry, k->name), k, g->key[i]))
             return false;
-    }
     return true;
 }
 
@@ -145,9 +140,9 @@ static json_t *part_of_path(json_t *root, const struct path *p)
 
 // --- sending ------------------------------------------------------------------------------------
 
-struct answer *answer_new(struct http *h, struct query *q)
+struct data_answer *answer_new(struct http *h, struct query *q)
 {
-    struct answer *a = calloc(1, sizeof *a);
+    struct data_answer *a = calloc(1, sizeof *a);
 
     bug_on(!a);
     a->http = h;
@@ -159,7 +154,7 @@ struct answer *answer_new(struct http *h, struct query *q)
     return a;
 }
 
-static void answer_free(struct answer *a)
+static void answer_free(struct data_answer *a)
 {
     query_free(&a->query);
     text_free(&a->show.text);
@@ -171,13 +166,13 @@ static void answer_free(struct answer *a)
 
 static void refuse_stopping(void *arg)
 {
-    struct answer *a = arg;
+    struct data_answer *a = arg;
 
     http_refuse(a->http, 503, "operation-failed", "kamueed is stopping");
     answer_free(a);
 }
 
-void answer_aside(struct answer *a, void (*run)(void *answer))
+void answer_aside(struct data_answer *a, void (*run)(void *answer))
 {
     aside_turn(ASIDE_READ,
                &(struct turn){run, refuse_stopping, a, http_share(a->http, ASIDE_READ)});
@@ -197,7 +192,7 @@ static void refuse_not_there(struct http *h, const struct path *p)
         http_refuse(h, 404, "invalid-value", "'%s' has no value", g->schema->name);
 }
 
-static void parse_text(struct answer *a)
+static void parse_text(struct data_answer *a)
 {
     a->root = json_loadb(a->show.text.s, a->show.text.n, 0, NULL);
     bug_on(!a->root);
@@ -206,7 +201,7 @@ static void parse_text(struct answer *a)
 // Uses only the answer.
 static void shorten(void *arg)
 {
-    struct answer *a = arg;
+    struct data_answer *a = arg;
 
     if (!a->root)
         parse_text(a);
@@ -219,7 +214,7 @@ static void shorten(void *arg)
     }
 }
 
-static void send_text(struct answer *a)
+static void send_text(struct data_answer *a)
 {
     if (http_left(a->http))
         http_reply(a->http, 503, NULL, NULL); // no reader is left
@@ -232,7 +227,7 @@ static void send_text(struct answer *a)
 
 static void send_shortened(void *arg)
 {
-    struct answer *a = arg;
+    struct data_answer *a = arg;
 
     if (!http_left(a->http))
         aside(shorten, a);
@@ -240,13 +235,13 @@ static void send_shortened(void *arg)
 }
 
 // Removes everything that does not belong to the client's virtual router.
-static void keep_own(struct answer *a)
+static void keep_own(struct data_answer *a)
 {
     parse_text(a);
     bound_keep_state(http_vr(a->http), a->root);
 }
 
-void answer_send(struct answer *a, int result)
+void answer_send(struct data_answer *a, int result)
 {
     bool state = a->datastore || a->path.n,
          part = a->path.n > 2 || (a->path.n == 2 && path_last(&a->path)->n_keys);
@@ -286,13 +281,13 @@ static bool is_list(const struct feature_state *s)
     return schema_of(s)->nodetype == LYS_LIST;
 }
 
-static bool is_hidden(const struct answer *a, const struct feature_state *s)
+static bool is_hidden(const struct data_answer *a, const struct feature_state *s)
 {
     return !bound_sees(a->http, schema_of(s));
 }
 
 // Writes an empty list, as if there were no entries. A container gets no value.
-static void write_hidden(struct answer *a, const struct feature_state *s)
+static void write_hidden(struct data_answer *a, const struct feature_state *s)
 {
     if (a->whole || !is_list(s))
         return;
@@ -321,7 +316,7 @@ static bool write_node(const struct feature_state *n, struct show *s)
 static void run_writers(void *ctx)
 {
     uint64_t until_ns = clock_now_ns() + HTTP_SLICE_NS;
-    struct answer *a = ctx;
+    struct data_answer *a = ctx;
 
     for (; a->node <= a->last && !http_left(a->http); a->node++) {
         const struct feature_state *s = nodes.item[a->node];
@@ -350,7 +345,7 @@ static void run_writers(void *ctx)
 
 static void writer_done(struct show *s, int result)
 {
-    struct answer *a = (struct answer *)s; // its first member
+    struct data_answer *a = (struct data_answer *)s; // its first member
 
     if (result) {
         answer_send(a, result);
@@ -360,7 +355,7 @@ static void writer_done(struct show *s, int result)
     http_turn(a->http, &a->turn, run_writers, a);
 }
 
-static void show_whole(struct answer *a)
+static void show_whole(struct data_answer *a)
 {
     a->whole = true;
     a->last = (unsigned)nodes.n - 1;
@@ -368,7 +363,7 @@ static void show_whole(struct answer *a)
     run_writers(a);
 }
 
-static void show_child(struct answer *a, const struct path_segment *g)
+static void show_child(struct data_answer *a, const struct path_segment *g)
 {
     snprintf(a->name, sizeof a->name, "kamuee:%s", g->schema->name);
     a->show.name = a->name;
@@ -384,7 +379,7 @@ void state_get(struct http *h, struct path *p, struct query *q)
         nodes.item[index_of(p->segment[1].schema->name)]->stream(h, p);
         return;
     }
-    struct answer *a = answer_new(h, q);
+    struct data_answer *a = answer_new(h, q);
     a->path = *p;
     p->buffer = NULL;
     if (a->path.n == 1)
@@ -395,7 +390,7 @@ void state_get(struct http *h, struct path *p, struct query *q)
 
 static void config_written(void *answer)
 {
-    struct answer *a = answer;
+    struct data_answer *a = answer;
 
     if (a->query.state && !http_left(a->http)) {
         show_whole(a);
@@ -408,7 +403,7 @@ static void config_written(void *answer)
 // Everything: configuration and state.
 void datastore_get(struct http *h, struct query *q)
 {
-    struct answer *a = answer_new(h, q);
+    struct data_answer *a = answer_new(h, q);
 
     jwrite_begin(&a->show.out, "ietf-restconf:data", '{');
     a->datastore = true;
