@@ -121,6 +121,15 @@ int __wrap_unlink(const char *path)
 static char dir[] = "/tmp/commit-test-XXXXXX", state_dir[64], file[64];
 static struct event_base *loop;
 
+static unsigned revision_count(void)
+{
+    unsigned n = 0;
+
+    while (revision_at(n))
+        n++;
+    return n;
+}
+
 static void write_file(const char *text)
 {
     FILE *f = fopen(file, "we");

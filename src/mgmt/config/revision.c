@@ -225,11 +225,6 @@ const char *revision_dir(void)
     return store.dir;
 }
 
-unsigned revision_count(void)
-{
-    return (unsigned)store.item.n;
-}
-
 const struct revision *revision_at(unsigned i)
 {
     return i < store.item.n ? &store.item.item[store.item.n - 1 - i] : NULL;

@@ -34,7 +34,6 @@ void revision_open(const char *dir);
 void revision_close(void);
 const char *revision_dir(void); // or NULL
 
-unsigned revision_count(void);
 // The newest is 0. NULL: there are fewer.
 const struct revision *revision_at(unsigned i);
 const struct revision *revision_confirmed(void); // the newest confirmed one, or NULL

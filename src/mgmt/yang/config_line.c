@@ -632,14 +632,6 @@ void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned
     config_index_free(&top);
 }
 
-void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e)
-{
-    struct config_index top = {.tree = tree};
-
-    read_line(&top, line, number, NULL, e);
-    config_index_free(&top);
-}
-
 static void read_text(struct lyd_node **tree, const char *text, bool numbered, struct kept *kept,
                       struct errors *e)
 {

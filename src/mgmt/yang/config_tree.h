@@ -20,7 +20,6 @@
 
 // --- config_line.c: lines of "set …", "delete …", "# comment" ---
 void config_read_text(struct lyd_node **tree, const char *text, struct errors *e);
-void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e);
 void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n,
                        struct errors *e); // numbered from 1
 // The lines of a difference, without numbers; a value to delete may be gone already.
