@@ -14,14 +14,6 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 bool percent_decode(char *s)
 {
     char *to = s;
@@ -31,7 +23,7 @@ bool percent_decode(char *s)
             *to++ = *s;
             continue;
         }
-        int hi = hex_digit(s[1]), lo = hi < 0 ? -1 : hex_digit(s[2]);
+        int hi = text_hex_digit(s[1]), lo = hi < 0 ? -1 : text_hex_digit(s[2]);
         if (lo < 0 || (!hi && !lo))
             return false;
         *to++ = (char)(hi << 4 | lo);
