@@ -8,8 +8,8 @@
 //
 // Text is checked on input: configuration (yang/config_check.c), input of operations
 // (restconf_operation.c), names and aliases of devices (netlink_parse.c, tap_alias.c). It is
-// escaped on output: JSON (jwrite.c, error_body.c), metrics (metric.c), log (log.c), error
-// sentences (errors.c). The CLI does the same (cli/kamuee/plain.py).
+// escaped on output: JSON (jwrite.c), metrics (metric.c), log (log.c), error sentences (errors.c).
+// The CLI does the same (cli/kamuee/plain.py).
 #ifndef BASE_PLAIN_H
 #define BASE_PLAIN_H
 

@@ -25,6 +25,13 @@ static inline const char *text_str(const struct text *t)
 
 // Parses the whole string as an unsigned number in [min, max]; 0, -EINVAL or -ERANGE.
 int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *value);
+static inline int text_hex_digit(char c) // -1: none
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
 // Parses "02:00:00:00:00:01"; 0 or -EINVAL.
 int text_parse_mac(const char *s, uint8_t mac[6]);
 #define MAC_TEXT_MAX 18

@@ -21,7 +21,7 @@ struct feature_metrics;   // restconf/metrics.h
 struct feature_operation; // restconf/operation.h
 struct feature_saved;     // saved/saved_state.h
 struct feature_state;     // restconf/state.h
-struct feature_view;      // restconf/view.h
+struct feature_view;      // restconf/restconf.h
 struct jwrite;
 
 enum feature_id { // also the index of the feature's part in a model and in a scrape

@@ -121,6 +121,15 @@ int __wrap_unlink(const char *path)
 static char dir[] = "/tmp/commit-test-XXXXXX", state_dir[64], file[64];
 static struct event_base *loop;
 
+static unsigned revision_count(void)
+{
+    unsigned n = 0;
+
+    while (revision_at(n))
+        n++;
+    return n;
+}
+
 static void write_file(const char *text)
 {
     FILE *f = fopen(file, "we");
@@ -522,13 +531,13 @@ unit_test(death_at_any_step_leaves_the_old_or_the_new_configuration)
 
 unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside)
 {
-    char path[128];
+    char path[REVISION_PATH_MAX];
     struct stat s;
 
     start_anew(A);
     char *before = now();
     assert_int_equal(commit_lines(C, &at_once), 0);
-    revision_path(revision_at(0), path, sizeof path);
+    revision_path(revision_at(0), path);
     assert_int_equal(stat(path, &s), 0);
     for (off_t n = s.st_size - 1; n >= 0; n -= 1 + n / 40) {
         assert_int_equal(truncate(path, n), 0);
@@ -575,10 +584,10 @@ unit_test(a_name_out_of_range_or_a_pipe_is_left_aside)
 // own checksum.
 static void write_as_of_an_older_schema(const char *line)
 {
-    char path[128], end[32];
+    char path[REVISION_PATH_MAX], end[32];
     struct text t = {0}, old = {0};
 
-    revision_path(revision_at(0), path, sizeof path);
+    revision_path(revision_at(0), path);
     assert_int_equal(file_read(path, &t), 0);
     text_printf(&old, "%.*s%s\n", (int)(strstr(t.s, "\n# end ") + 1 - t.s), t.s, line);
     snprintf(end, sizeof end, "# end %016" PRIx64 "\n", hash_bytes(old.s, old.n, 1));

@@ -509,7 +509,7 @@ unit_test(reference_left_behind_by_a_delete_is_named)
 
     struct lyd_node *copy =
         config_dup(tree); // forgets lines, like the running configuration
-    config_read_line(&copy, "delete port p0", 1, &e);
+    config_read_text(&copy, "delete port p0", &e);
     model_free(config_model_of(&copy, &e));
     errors_text(&e, NULL, &t);
     assert_string_equal(text_str(&t),
@@ -538,7 +538,7 @@ static void tell_changed(const struct lyd_node *from, const struct model *known,
     struct errors e = {0};
     struct model *m;
 
-    config_read_line(&tree, line, 1, &e);
+    config_read_text(&tree, line, &e);
     if (known)
         config_mark_known(from, tree);
     config_check(&tree, &e);

@@ -329,7 +329,7 @@ static json_t *entry(json_t *all, const char *list, size_t i)
     return json_array_get(json_object_get(all, list), i);
 }
 
-// It is written in slices and walked: the answer is complete, for the whole and for any part.
+// It is printed aside: the answer is complete, for the whole and for any part.
 served_test(a_large_configuration_comes_whole_and_in_parts)
 {
     struct text t = {0};

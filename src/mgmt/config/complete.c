@@ -19,7 +19,6 @@
 
 #define CANDIDATES_MAX 200
 #define KEYS_MAX 4
-#define GIVEN_MAX 8
 
 struct candidate {
     char *word, *help;
@@ -34,8 +33,7 @@ struct completion {
     const struct lyd_node *tree;   // the whole configuration
     bool live;                     // offers names of existing objects, configured or not
     VEC(struct candidate) found;
-    const struct lysc_node *given[GIVEN_MAX]; // keywordless values already in the line
-    unsigned n_given;
+    struct config_given given;
 };
 
 // First sentence of a description, on one line.
@@ -108,39 +106,15 @@ static bool walk_into(struct completion *c, const struct lysc_node *s, const str
     return true;
 }
 
-static bool is_given(const struct completion *c, const struct lysc_node *s)
-{
-    for (unsigned i = 0; i < c->n_given; i++)
-        if (c->given[i] == s)
-            return true;
-    return false;
-}
-
-static const struct lysc_node *word_at(struct completion *c, const struct lysc_node *place,
-                                       const char *word)
-{
-    const struct lysc_node *s = yang_child(place, word, true);
-
-    if (s && !lysc_is_key(s) && !yang_is_keywordless(s))
-        return s;
-    for (s = NULL; (s = yang_keywordless(s, place));) {
-        if (is_given(c, s))
-            continue;
-        if (yang_value_ok(s, word) && c->n_given < GIVEN_MAX)
-            return c->given[c->n_given++] = s;
-        if (s->flags & LYS_MAND_TRUE) // must come first
-            return NULL;
-    }
-    return NULL;
-}
-
 // Like config_line.c: the meaning of the word here or, in a one-line entry, above.
 static const struct lysc_node *find_word(struct completion *c, const char *word)
 {
     for (const struct lysc_node *place = c->place; place || !c->place;
          place = yang_line_above(place)) {
-        const struct lysc_node *s = word_at(c, place, word);
+        const struct lysc_node *s = config_word(place, NULL, &c->given, word);
 
+        if (s)
+            config_give(&c->given, s);
         if (s && place != c->place) {
             c->place = place;
             c->first = NULL;
@@ -195,7 +169,7 @@ static bool offer_values_alone(struct completion *c, const struct lysc_node *pla
     for (const struct lysc_node *s = NULL; (s = yang_keywordless(s, place));) {
         const char *source = yang_extension(s, "complete");
 
-        if (is_given(c, s))
+        if (config_is_given(&c->given, s))
             continue;
         yang_each_word(yang_type(s), offer, c);
         if (source && c->live)

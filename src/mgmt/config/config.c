@@ -72,11 +72,11 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
 {
     const struct revision *r = file_only ? NULL : last_word(), *any = revision_confirmed();
     struct text t = {0};
-    char path[512], err[600];
+    char path[REVISION_PATH_MAX], err[600];
 
     *candidate = NULL;
     if (r && !revision_read(r, &t, err, sizeof err)) {
-        text_printf(source, "%s", revision_path(r, path, sizeof path));
+        text_printf(source, "%s", revision_path(r, path));
         if (!may_be_missing && !config_file_digest())
             log_notice("config: no such file, using the last commit: file=%s revision=%" PRIu64,
                        config_file(), r->id);

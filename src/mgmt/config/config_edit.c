@@ -71,19 +71,19 @@ static int read_revision(const struct revision *r, const char *back, struct lyd_
                          struct errors *e)
 {
     struct text t = {0};
-    char err[600], path[512];
+    char err[600], path[REVISION_PATH_MAX];
     int result = revision_read(r, &t, err, sizeof err);
 
     if (result)
         errors_add(e, 0, "%s", err);
     else
-        config_read_kept(tree, text_str(&t), revision_path(r, path, sizeof path), e);
+        config_read_kept(tree, text_str(&t), revision_path(r, path), e);
     if (!result && e->n) // the schema has changed since
         errors_add(e, 0,
                    "revision %s is from an earlier kamueed and has lines that this version does "
                    "not know: copy %s, correct these lines "
                    "in the copy, then 'load replace' it",
-                   back, revision_path(r, err, sizeof err));
+                   back, revision_path(r, path));
     text_free(&t);
     return result ? result : e->n ? -EINVAL : 0;
 }
@@ -119,7 +119,7 @@ static void edit(void *arg)
     else if (!r && how->text)
         config_read_text(&d->tree, how->text, d->e);
     if (!r)
-        config_read_lines(&d->tree, how->line, how->n_lines, true, d->e);
+        config_read_lines(&d->tree, how->line, how->n_lines, d->e);
     if (!r && d->e->n)
         r = -EINVAL;
     if (r) {

@@ -18,7 +18,6 @@ struct node_change {
     char *path;  // "port p0 mtu", "thread 1 forwarder port p0 rx-queue 3"
     char *value; // as a word, or words for the entry of a one-line list; "" if the path is all
     bool set;
-    bool keywordless; // in a line, the value replaces the last word of the path
 };
 
 struct node_changes {
@@ -28,7 +27,6 @@ struct node_changes {
 static void add_change(struct node_changes *c, const struct lyd_node *n, bool set)
 {
     bool is_value = n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST);
-    bool keywordless = yang_is_keywordless(n->schema);
     struct text path = {0}, value = {0};
 
     config_path(n, &path);
@@ -38,10 +36,9 @@ static void add_change(struct node_changes *c, const struct lyd_node *n, bool se
         words_quote(lyd_get_value(n), &value);
     if (n->schema->nodetype == LYS_LEAFLIST)
         text_printf(&path, " %s", text_str(&value));
-    if (n->schema->nodetype == LYS_LEAFLIST || (!set && !keywordless))
+    if (n->schema->nodetype == LYS_LEAFLIST || (!set && !yang_is_keywordless(n->schema)))
         text_clear(&value);
-    *vec_push(&c->item) =
-        (struct node_change){path.s, value.s ? value.s : strdup(""), set, keywordless};
+    *vec_push(&c->item) = (struct node_change){path.s, value.s ? value.s : strdup(""), set};
 }
 
 // Adds new values one by one; an entry without values except its keys as such.
@@ -68,26 +65,6 @@ static void add_difference(void *ctx, const struct lyd_node *node, bool set)
         add_values(ctx, node);
     else
         add_change(ctx, node, false);
-}
-
-// Adds deleted values of a container one by one: the tree may contain more than the two sides.
-static void add_losses(struct node_changes *c, const struct lyd_node *n)
-{
-    if (n->schema->nodetype != LYS_CONTAINER || yang_is_presence(n->schema)) {
-        add_change(c, n, false);
-        return;
-    }
-    for (const struct lyd_node *child = lyd_child(n); child; child = child->next)
-        if (config_is_explicit(child))
-            add_losses(c, child);
-}
-
-static void add_difference_to_repeat(void *ctx, const struct lyd_node *node, bool set)
-{
-    if (set)
-        add_values(ctx, node);
-    else
-        add_losses(ctx, node);
 }
 
 static int by_path(const void *a, const void *b)
@@ -192,28 +169,33 @@ static void judge(const struct node_change *mine, const struct node_changes *the
         collide(mine, other, conflicts);
 }
 
-static char *line_of(const struct node_change *c)
+// Prints deleted values of a container one by one: the tree may contain more than the two sides.
+static void print_loss(const struct lyd_node *n, struct text *t)
 {
-    size_t n = c->keywordless ? (size_t)(strrchr(c->path, ' ') - c->path) : strlen(c->path);
-    struct text line = {0};
-
-    text_printf(&line, "%s %.*s%s%s", c->set ? "set" : "delete", (int)n, c->path,
-                *c->value ? " " : "", c->value);
-    return line.s;
+    if (n->schema->nodetype != LYS_CONTAINER || yang_is_presence(n->schema)) {
+        config_print_difference(n, false, t);
+        return;
+    }
+    for (const struct lyd_node *child = lyd_child(n); child; child = child->next)
+        if (config_is_explicit(child))
+            print_loss(child, t);
 }
 
-static void repeat(struct lyd_node **tree, const struct node_changes *mine)
+static void print_to_repeat(void *ctx, const struct lyd_node *node, bool set)
 {
-    struct errors none = {0}; // a value that I delete may be gone already
-    VEC(char *) line = {0};
+    if (set)
+        config_print_node(node, ctx);
+    else
+        print_loss(node, ctx);
+}
 
-    vec_foreach (&mine->item, c)
-        *vec_push(&line) = line_of(c);
-    config_read_lines(tree, (const char *const *)line.item, (unsigned)line.n, false, &none);
-    vec_foreach (&line, l)
-        free(*l);
-    vec_free(&line);
-    errors_free(&none);
+void config_repeat(const struct lyd_node *base, const struct lyd_node *mine, struct lyd_node **tree)
+{
+    struct text t = {0};
+
+    config_diff_each(base, mine, print_to_repeat, &t);
+    config_read_change(tree, text_str(&t));
+    text_free(&t);
 }
 
 struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_node *mine,
@@ -221,6 +203,7 @@ struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_nod
 {
     struct lyd_node *result = config_dup(theirs);
     struct node_changes m = {0}, t = {0};
+    struct text lines = {0};
 
     config_diff_each(base, mine, add_difference, &m);
     config_diff_each(base, theirs, add_difference, &t);
@@ -228,17 +211,10 @@ struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_nod
         qsort(t.item.item, t.item.n, sizeof *t.item.item, by_path);
     vec_foreach (&m.item, c)
         judge(c, &t, conflicts);
-    repeat(&result, &m);
+    config_diff(base, mine, &lines);
+    config_read_change(&result, text_str(&lines));
+    text_free(&lines);
     changes_free(&m);
     changes_free(&t);
     return result;
-}
-
-void config_repeat(const struct lyd_node *base, const struct lyd_node *mine, struct lyd_node **tree)
-{
-    struct node_changes m = {0};
-
-    config_diff_each(base, mine, add_difference_to_repeat, &m);
-    repeat(tree, &m);
-    changes_free(&m);
 }

@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -39,22 +39,11 @@ static struct {
     VEC(struct revision) item; // oldest first
 } store;
 
-static char *path_of(uint64_t id, bool confirmed)
+const char *revision_path(const struct revision *r, char path[REVISION_PATH_MAX])
 {
-    struct text t = {0};
-
-    text_printf(&t, "%s/revision-%" PRIu64 ".%s", store.dir, id,
-                confirmed ? "conf" : "unconfirmed");
-    return t.s;
-}
-
-const char *revision_path(const struct revision *r, char *buf, size_t n)
-{
-    char *path = path_of(r->id, r->confirmed);
-
-    snprintf(buf, n, "%s", path);
-    free(path);
-    return buf;
+    snprintf(path, REVISION_PATH_MAX, "%s/revision-%" PRIu64 ".%s", store.dir, r->id,
+             r->confirmed ? "conf" : "unconfirmed");
+    return path;
 }
 
 // --- one file -----------------------------------------------------------------------------------
@@ -117,14 +106,13 @@ static int read_file(const char *path, struct text *t, struct revision *r)
 
 int revision_read(const struct revision *r, struct text *t, char *err, size_t err_size)
 {
-    char *path = path_of(r->id, r->confirmed);
+    char path[REVISION_PATH_MAX];
     struct revision same;
-    int e = read_file(path, t, &same);
+    int e = read_file(revision_path(r, path), t, &same);
 
     if (e)
         snprintf(err, err_size, "%s: %s", path,
                  e == -EBADMSG ? "damaged: wrong checksum; use another revision" : strerror(-e));
-    free(path);
     return e;
 }
 
@@ -237,11 +225,6 @@ const char *revision_dir(void)
     return store.dir;
 }
 
-unsigned revision_count(void)
-{
-    return (unsigned)store.item.n;
-}
-
 const struct revision *revision_at(unsigned i)
 {
     return i < store.item.n ? &store.item.item[store.item.n - 1 - i] : NULL;
@@ -286,25 +269,22 @@ static void one_line(char *s)
 
 int revision_prepare(struct revision *r, const struct text *config, char *err, size_t err_size)
 {
+    char path[REVISION_PATH_MAX];
     struct text t = {0};
-    struct timespec now;
 
     if (!store.dir)
         return 0;
-    clock_gettime(CLOCK_REALTIME, &now);
     r->id = ++store.last_id;
-    r->time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    r->time_ns = clock_wall_ns();
     one_line(r->by);
     one_line(r->comment);
     one_line(r->first_change);
     write_header(r, &t);
     text_append(&t, text_str(config), config->n);
     text_printf(&t, END "%016" PRIx64 "\n", digest(t.s, t.n));
-    char *path = path_of(r->id, r->confirmed);
-    int e = file_prepare(path, &t);
+    int e = file_prepare(revision_path(r, path), &t);
     if (e)
         cannot(path, e, err, err_size);
-    free(path);
     text_free(&t);
     return e;
 }
@@ -313,25 +293,22 @@ int revision_prepare(struct revision *r, const struct text *config, char *err, s
 static void forget_oldest(void)
 {
     size_t i = &store.item.item[0] == revision_confirmed();
-    char *path = path_of(store.item.item[i].id, store.item.item[i].confirmed);
+    char path[REVISION_PATH_MAX];
 
-    unlink(path);
-    free(path);
+    unlink(revision_path(&store.item.item[i], path));
     memmove(&store.item.item[i], &store.item.item[i + 1],
             (--store.item.n - i) * sizeof *store.item.item);
 }
 
 int revision_keep(const struct revision *r, char *err, size_t err_size)
 {
+    char path[REVISION_PATH_MAX];
+
     if (!store.dir)
         return 0;
-    char *path = path_of(r->id, r->confirmed);
-    int e = file_keep(path);
+    int e = file_keep(revision_path(r, path));
     if (e)
-        cannot(path, e, err, err_size);
-    free(path);
-    if (e)
-        return e;
+        return cannot(path, e, err, err_size);
     *vec_push(&store.item) = *r;
     crash_set_revision(r->id);
     while (store.item.n > REVISIONS_MAX)
@@ -341,18 +318,19 @@ int revision_keep(const struct revision *r, char *err, size_t err_size)
 
 void revision_drop(const struct revision *r)
 {
-    if (!store.dir)
-        return;
-    char *path = path_of(r->id, r->confirmed);
-    file_drop(path);
-    free(path);
+    char path[REVISION_PATH_MAX];
+
+    if (store.dir)
+        file_drop(revision_path(r, path));
 }
 
 int revision_confirm(uint64_t id, char *err, size_t err_size)
 {
     if (!store.dir)
         return 0;
-    char *from = path_of(id, false), *to = path_of(id, true);
+    char from[REVISION_PATH_MAX], to[REVISION_PATH_MAX];
+    revision_path(&(struct revision){.id = id}, from);
+    revision_path(&(struct revision){.id = id, .confirmed = true}, to);
     int e = rename(from, to) ? -errno : 0;
 
     if (e)
@@ -363,7 +341,5 @@ int revision_confirm(uint64_t id, char *err, size_t err_size)
     for (size_t i = store.item.n; !e && i--;)
         if (store.item.item[i].id == id)
             store.item.item[i].confirmed = true;
-    free(from);
-    free(to);
     return e;
 }

@@ -34,14 +34,14 @@ void revision_open(const char *dir);
 void revision_close(void);
 const char *revision_dir(void); // or NULL
 
-unsigned revision_count(void);
 // The newest is 0. NULL: there are fewer.
 const struct revision *revision_at(unsigned i);
 const struct revision *revision_confirmed(void); // the newest confirmed one, or NULL
 // Appends the configuration as text, behind its header. 0 or -errno with a sentence.
 int revision_read(const struct revision *r, struct text *t, char *err, size_t err_size);
 const char *revision_config(const struct text *t); // the configuration after the header; or NULL
-const char *revision_path(const struct revision *r, char *buf, size_t n); // returns buf
+#define REVISION_PATH_MAX 4096
+const char *revision_path(const struct revision *r, char path[REVISION_PATH_MAX]); // returns path
 
 // A new revision in two steps. prepare() writes it aside and gives it a number and the time: 0, or
 // -errno with a sentence. Then keep() makes it valid (0, or -errno with a sentence and it is

@@ -6,7 +6,7 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "http/api.h"
-#include "http/http_stats.h"
+#include "http/http_peer.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "yang/config_tree.h"

@@ -27,7 +27,6 @@
 #include "restconf/path.h"
 #include "restconf/reply.h"
 #include "restconf/restconf.h"
-#include "restconf/view.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -340,7 +339,7 @@ static void send_part(struct http *h, enum top top, const char *rest, json_t *ma
     }
     snprintf(name, sizeof name, "%s:%s", module, without_module(last ? last : tops[top]));
     if (at)
-        restconf_json(h, 200, json_pack("{s:o}", name, at));
+        restconf_json(h, json_pack("{s:o}", name, at));
     else
         http_refuse(h, 404, "invalid-value", "there is no '%s' in %s", rest, tops[top]);
     free(copy);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/plain.h"
+#include "base/text.h"
 #include "http/token.h"
 
 #define GROUPS_MAX 256         // groups examined per user
@@ -39,6 +40,16 @@ static struct {
     struct found_group group[ACCESS_N], vr_group[ACCESS_VR_GROUPS_MAX];
     uint64_t at_ns; // 0 = look again
 } found;
+
+const char *const access_name[ACCESS_N] = {"none", "read-only", "operator", "admin"};
+
+int access_of_name(const char *name)
+{
+    for (int i = 0; i < ACCESS_N; i++)
+        if (!strcmp(access_name[i], name))
+            return i;
+    return -1;
+}
 
 static const struct access_config *now(void)
 {
@@ -261,18 +272,10 @@ static void take_name(const char *name, struct who *w)
     }
 }
 
-static int hex_digit(char c)
-{
-    static const char hex[] = "0123456789abcdef0123456789ABCDEF";
-    const char *at = c ? strchr(hex, c) : NULL;
-
-    return at ? (int)(at - hex) % 16 : -1;
-}
-
 // Reads one character of a value, of *n bytes; -1: not allowed in a name.
 static int read_character(const char *s, size_t left, size_t *n)
 {
-    int high = left > 2 ? hex_digit(s[1]) : -1, low = left > 2 ? hex_digit(s[2]) : -1;
+    int high = left > 2 ? text_hex_digit(s[1]) : -1, low = left > 2 ? text_hex_digit(s[2]) : -1;
 
     *n = 1;
     if (*s != '\\')

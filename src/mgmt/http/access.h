@@ -13,7 +13,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "http/role.h"
+// Each role includes the rights of those before it.
+enum access_level {
+    ACCESS_NONE,
+    ACCESS_READ,    // "read-only": read everything
+    ACCESS_OPERATE, // "operator": operations that do not change the configuration
+    ACCESS_ADMIN    // "admin": everything
+};
+#define ACCESS_N 4
+extern const char *const access_name[ACCESS_N]; // "none", "read-only", …
+int access_of_name(const char *name);           // or -1
 
 #define ACCESS_VR_SIZE 16 // name of a virtual router
 struct access_group { // one for each access except none

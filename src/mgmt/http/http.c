@@ -53,9 +53,10 @@ struct http {
     struct evhttp_request *req; // NULL: the server stopped
     struct evkeyvalq query;
     const struct http_door *door; // door of its connection
+    struct http_live *live;       // its connection, while `req` has one
     enum http_via via;
     char *path;
-    enum evhttp_cmd_type method;
+    char method[16];
     struct text body; // read on first use
     struct who who;
     struct http_peer *peer;
@@ -163,7 +164,7 @@ void http_not_at_work(struct http *h)
 
 // --- the request --------------------------------------------------------------------------------
 
-static struct http *http_new(struct evhttp_request *req, const struct http_live *c)
+static struct http *http_new(struct evhttp_request *req, struct http_live *c)
 {
     struct http *h = calloc(1, sizeof *h);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
@@ -173,8 +174,9 @@ static struct http *http_new(struct evhttp_request *req, const struct http_live 
     bug_on(!h);
     h->req = req;
     h->user = user_of(c->gate.verdict.who.name);
-    h->method = evhttp_request_get_command(req);
+    memcpy(h->method, c->gate.verdict.method, sizeof h->method);
     h->door = c->door;
+    h->live = c;
     h->via = c->gate.verdict.via;
     h->who = c->gate.verdict.who;
     h->peer = c->peer;
@@ -209,28 +211,7 @@ static void http_free(struct http *h)
 
 const char *http_method(const struct http *h)
 {
-    switch (h->method) {
-    case EVHTTP_REQ_GET:
-        return "GET";
-    case EVHTTP_REQ_HEAD:
-        return "HEAD";
-    case EVHTTP_REQ_POST:
-        return "POST";
-    case EVHTTP_REQ_PUT:
-        return "PUT";
-    case EVHTTP_REQ_PATCH:
-        return "PATCH";
-    case EVHTTP_REQ_DELETE:
-        return "DELETE";
-    case EVHTTP_REQ_OPTIONS:
-        return "OPTIONS";
-    case EVHTTP_REQ_TRACE: // no resource has these, nor CONNECT
-        return "TRACE";
-    case EVHTTP_REQ_CONNECT:
-        return "CONNECT";
-    default:
-        return "";
-    }
+    return h->method;
 }
 
 const char *http_path(const struct http *h)
@@ -394,10 +375,8 @@ static bool filter_body(const struct http *h, int code, struct text *body)
 // The next request on its connection may come.
 static void leave_connection(const struct http *h)
 {
-    struct evhttp_connection *c = evhttp_request_get_connection(h->req);
-
-    if (c) // else its client has left
-        http_live_answered(h->door, evhttp_connection_get_bufferevent(c));
+    if (evhttp_request_get_connection(h->req)) // else its client has left
+        h->live->busy = false;
 }
 
 void http_reply(struct http *h, int code, const char *type, struct text *body)
@@ -425,7 +404,7 @@ void http_reply(struct http *h, int code, const char *type, struct text *body)
         if (type || code != 204) // evhttp would set text/html
             http_set_header(h, "Content-Type", type ? type : HTTP_JSON);
         http_set_header(h, "Cache-Control", "no-cache");
-        if (h->method == EVHTTP_REQ_HEAD)
+        if (!strcmp(h->method, "HEAD"))
             drop_body(h, b);
         leave_connection(h);
         evhttp_send_reply(h->req, code, NULL, b);
@@ -475,9 +454,7 @@ static bool has_lost_rights(const struct http *h)
         .sudo_user = word_of(h, ACCESS_SUDO_HEADER),
         .certificate = word_of(h, ACCESS_CERTIFICATE_HEADER),
     };
-    http_who_now(http_live_of((struct http_door *)(uintptr_t)h->door,
-                              evhttp_connection_get_bufferevent(c)),
-                 h->via, &claim, &now);
+    http_who_now(h->live, h->via, &claim, &now);
     return now.access < h->who.access || strcmp(now.name, h->who.name) ||
            strcmp(now.vr, h->who.vr);
 }

@@ -14,11 +14,11 @@
 #include "base/fair.h"
 #include "base/text.h"
 #include "http/access.h"
-#include "http/http_page.h"
 
 struct event_base;
 struct http;
 
+#define HTTP_JSON "application/yang-data+json"
 #define HTTP_BODY_MAX (16u << 20)   // bytes, for an administrator on the socket
 #define HTTP_HEADER_MAX (64u << 10) // request line and headers
 #define HTTP_PATH_MAX 4096

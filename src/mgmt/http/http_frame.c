@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "http/access.h"
 
 #define TRAILER_MAX 4096 // bytes, all together
@@ -67,23 +68,17 @@ static const char *parse_request_line(const char *s, size_t n, struct http_frame
     return NULL;
 }
 
-static unsigned digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    c |= 'a' ^ 'A';
-    return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
-}
-
 static bool parse_number(const char *s, size_t n, unsigned base, uint64_t *value)
 {
     if (!n || n > DIGITS_MAX)
         return false;
     *value = 0;
     for (size_t i = 0; i < n; i++) {
-        if (digit(s[i]) >= base)
+        unsigned digit = (unsigned)text_hex_digit(s[i]);
+
+        if (digit >= base)
             return false;
-        *value = *value * base + digit(s[i]);
+        *value = *value * base + digit;
     }
     return true;
 }
@@ -157,6 +152,8 @@ static const char *parse_field(const char *name, size_t n, const char *v, size_t
             return "there are two Content-Type headers";
     } else if (is(name, n, "Connection")) {
         f->last = f->last || is(v, vn, "close");
+    } else if (is(name, n, "Expect")) {
+        f->expects = !is(v, vn, "100-continue");
     }
     return NULL;
 }

@@ -28,6 +28,7 @@ struct http_frame {
     bool http10;
     bool chunked;      // otherwise `length` bytes of body follow
     bool last;         // Connection: close
+    bool expects;      // Expect: something other than 100-continue
     uint64_t length;
     struct http_claim claim;
 };

@@ -209,10 +209,44 @@ static const char *read_proxy(struct http_live *c, const struct http_claim *clai
     return NULL;
 }
 
+static bool is_known(const char *method)
+{
+    static const char *const known[] = {"GET",   "HEAD",   "OPTIONS", "POST",   "PUT",
+                                        "PATCH", "DELETE", "TRACE",   "CONNECT"};
+
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(method, known[i]))
+            return true;
+    return false;
+}
+
+static bool is_uri(const struct http_frame *f)
+{
+    char *text = strndup(f->target, f->target_n);
+    struct evhttp_uri *uri = evhttp_uri_parse_with_flags(text, EVHTTP_URI_NONCONFORMANT);
+    bool ok = uri;
+
+    free(text);
+    if (uri)
+        evhttp_uri_free(uri);
+    return ok;
+}
+
+// evhttp would refuse the first two with a page of its own.
 static void judge(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
 {
-    find_out_who(c, &f->claim, v);
-    if (!v->code && (f->length || f->chunked))
+    bool has_body = f->length || f->chunked;
+
+    if (!is_known(f->method))
+        refuse(v, REFUSED_MALFORMED, 501, "operation-not-supported",
+               "the request's method is unknown; expected GET, HEAD, OPTIONS, POST, PUT, PATCH or "
+               "DELETE");
+    else if (has_body && f->expects && !f->http10)
+        refuse(v, REFUSED_MALFORMED, 417, "operation-not-supported",
+               "the request expects something other than 100-continue");
+    else
+        find_out_who(c, &f->claim, v);
+    if (!v->code && has_body)
         judge_body(c, f, v);
 }
 
@@ -245,6 +279,9 @@ static void take_head(struct http_live *c, const char *text, long n, struct evbu
                             : NULL;
 
     g->verdict = (struct http_verdict){.who.name = "unknown"};
+    snprintf(g->verdict.method, sizeof g->verdict.method, "%s", f.method);
+    if (n > 0 && !why && !is_uri(&f))
+        why = "the target is not a URI";
     if (n > 0 && !why)
         why = read_proxy(c, &f.claim, &g->verdict.via);
     http_identify(c, NULL);
@@ -256,7 +293,7 @@ static void take_head(struct http_live *c, const char *text, long n, struct evbu
                "the request's header is longer than %u bytes", HTTP_HEADER_MAX);
     else
         judge(c, &f, &g->verdict);
-    g->dead = why || !n || g->verdict.code == 413;
+    g->dead = why || !n || g->verdict.code == 413 || g->verdict.code == 417;
     g->verdict.last = g->dead;
     g->discard = g->verdict.code || !body_is_read(f.method);
     g->pending = true;

@@ -27,11 +27,10 @@
 #include "http/access.h"
 #include "http/http_listen.h"
 #include "http/http_priv.h"
-#include "http/socket_guard.h"
 
 #define REST_US 200000
 #define BACKLOG 128
-#define DESCRIPTORS 65536      // desired: a thousand clients plus a thousand interfaces
+#define DESCRIPTORS 65536      // a thousand clients plus a thousand interfaces
 
 static struct http_door *local, *proxy;
 static char *socket_path, *proxy_path;
@@ -112,7 +111,6 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
     struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
 
     bug_on(!c || !bev);
-    http_page_watch(bev);
     http_live_sweep(l);
     bufferevent_incref(bev);
     *c = (struct http_live){
@@ -341,22 +339,6 @@ int http_proxy(const char *user, char *err, size_t err_size)
 
 // --- all listeners ------------------------------------------------------------------------------
 
-static rlim_t raise_limit(void)
-{
-    struct rlimit files;
-
-    if (getrlimit(RLIMIT_NOFILE, &files))
-        return 0;
-    if (files.rlim_cur < DESCRIPTORS) {
-        files.rlim_cur = files.rlim_max < DESCRIPTORS ? files.rlim_max : DESCRIPTORS;
-        if (setrlimit(RLIMIT_NOFILE, &files)) {
-            log_warning("api: limit of open files not raised: error=\"%s\"", strerror(errno));
-            return 0;
-        }
-    }
-    return files.rlim_cur < DESCRIPTORS ? files.rlim_cur : DESCRIPTORS;
-}
-
 static char *path_of(const char *run_dir, const char *name)
 {
     char *path;
@@ -367,13 +349,15 @@ static char *path_of(const char *run_dir, const char *name)
 
 static void start_listening(const char *run_dir)
 {
-    rlim_t limit = raise_limit();
+    struct rlimit files = {0};
 
     socket_path = path_of(run_dir, HTTP_SOCKET);
     proxy_path = path_of(run_dir, HTTP_PROXY_SOCKET);
     // Whenever the kernel doubles the table of descriptors, the call that needs it waits for a
     // grace period, up to 0.25 s. Doing it here makes no one wait later.
-    int last = limit ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)limit - 1) : -1;
+    getrlimit(RLIMIT_NOFILE, &files); // raised by main/instance.c
+    rlim_t most = files.rlim_cur < DESCRIPTORS ? files.rlim_cur : DESCRIPTORS;
+    int last = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)most - 1);
 
     if (last >= 0)
         close(last);
@@ -405,17 +389,15 @@ int http_init(struct event_base *loop, const char *run_dir)
     signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
     http_base = loop;
     int r = http_requests_start();
-    if (r)
-        return r;
-    start_listening(run_dir);
-    return http_page_start(loop);
+    if (!r)
+        start_listening(run_dir);
+    return r;
 }
 
 void http_fini(void)
 {
     thread_must_be(ROLE_CONTROL);
     stop_listening();
-    http_page_stop();
     http_requests_stop();
     http_peers_end();
 }

@@ -77,13 +77,6 @@ struct http_live *http_live_of(struct http_door *l, const struct bufferevent *be
     bug_on(true); // new_connection() has made it
 }
 
-void http_live_answered(const struct http_door *l, const struct bufferevent *bev)
-{
-    vec_foreach (&l->live, c)
-        if ((*c)->bev == bev)
-            (*c)->busy = false;
-}
-
 static size_t unsent(const struct http_live *c)
 {
     return evbuffer_get_length(bufferevent_get_output(c->bev));

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "base/ip.h"
-#include "http/http_stats.h"
 
 #define PEER_LIVE_LOCAL 256u          // connections of a uid
 #define PEER_LIVE_PROXY 64u           // of an address
@@ -61,6 +60,26 @@ bool http_peer_paused(const struct http_peer *p, const uint8_t proof[PEER_PROOF]
 void http_peer_guessed(struct http_peer *p);      // it sent a wrong one
 void http_peer_proved(struct http_peer *p, const uint8_t proof[PEER_PROOF]); // it sent a right one
 
+// --- refused requests, and resources in use ---
+enum http_refusal {
+    REFUSED_MALFORMED,   // not HTTP, or HTTP that others might read differently
+    REFUSED_UNKNOWN,     // no known token or certificate
+    REFUSED_PAUSED,      // too many wrong tokens from this address
+    REFUSED_ROLE,        // a body that the role does not allow
+    REFUSED_LENGTH,      // too long a header or body
+    REFUSED_BODIES,      // too many bytes of unfinished bodies
+    REFUSED_ANSWERS,     // too many bytes of unread answers
+    REFUSED_CONNECTIONS, // a connection closed at a limit
+    REFUSED_N
+};
+extern const char *const http_refusal_name[REFUSED_N];
+
+struct http_stats {
+    uint64_t refused[REFUSED_N];
+    unsigned connections;
+    uint64_t body_bytes; // announced by requests without an answer yet
+};
+const struct http_stats *http_stats(void);
 void http_refused(enum http_refusal why);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_priv.h - shared by http.c (requests, answers), http_live.c (connections), http_listen.c
-// (listeners), http_gate.c and http_page.c
+// (listeners) and http_gate.c
 #ifndef HTTP_HTTP_PRIV_H
 #define HTTP_HTTP_PRIV_H
 
@@ -21,6 +21,7 @@
 #define HTTP_BODY_ANONYMOUS (64u << 10)   // for unidentified clients
 
 struct http_verdict { // the gate's findings about a request
+    char method[16];
     int code;            // refuse with this code, for the reason `why`; 0: accepted
     const char *tag;
     char why[320];
@@ -78,7 +79,6 @@ struct evhttp *http_new_server(struct http_door *door, int idle_s);
 
 // --- http_live.c ---
 struct http_live *http_live_of(struct http_door *door, const struct bufferevent *bev);
-void http_live_answered(const struct http_door *door, const struct bufferevent *bev);
 // Sets its peer and checks the peer's number of connections; `address`: of the proxy's client.
 void http_identify(struct http_live *c, const struct ip_addr *address);
 uint64_t http_unread(const struct http_peer *
@@ -91,6 +91,13 @@ void http_live_shut_silent(struct http_door *door);    // if the door is full
 void http_live_shut_spare(void);  // an accept failed: closes silent ones, of any door
 void http_live_spare_again(void); // the same, until the spare descriptors are there again
 
+// --- socket_guard.c ---
+// Limit connections to a UNIX socket to the groups of access.h, or to one user, by an access
+// control list; without support in the file system, to the first group. Until then, only root may
+// connect.
+void socket_guard(const char *path);
+void socket_guard_user(const char *path, uid_t uid);
+
 // --- http_gate.c ---
 void http_gate_begin(struct http_live *c);
 // Identifies the sender of a request with the current rights; counts no guesses.
@@ -99,8 +106,5 @@ void http_who_now(const struct http_live *c, enum http_via via, const struct htt
 void http_gate_next(struct http_live *c); // its request was taken over, the next one may come
 bool http_gate_is_inside(const struct http_live *c); // an accepted body is arriving
 void http_gate_end(struct http_live *c);
-
-// --- http_page.c ---
-void http_page_watch(struct bufferevent *bev); // turns its error answers into JSON
 
 #endif

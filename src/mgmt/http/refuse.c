@@ -7,36 +7,66 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/jwrite.h"
 #include "base/log.h"
-#include "http/error_body.h"
+
+static bool is_protocol(const char *tag)
+{
+    return !strcmp(tag, "malformed-message") || !strcmp(tag, "too-big") ||
+           !strcmp(tag, "operation-not-supported") || !strcmp(tag, "access-denied");
+}
+
+static void write_error(struct jwrite *j, const char *tag, const char *message)
+{
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "error-type", is_protocol(tag) ? "protocol" : "application");
+    jwrite_string(j, "error-tag", tag);
+    jwrite_string(j, "error-message", message);
+    jwrite_end(j, '}');
+}
+
+static void begin_errors(struct jwrite *j)
+{
+    jwrite_begin(j, NULL, '{');
+    jwrite_begin(j, "ietf-restconf:errors", '{');
+    jwrite_begin(j, "error", '[');
+}
+
+static void send_errors(struct http *h, int code, struct jwrite *j)
+{
+    text_printf(j->t, "]}}\n");
+    http_reply(h, code, HTTP_JSON, j->t);
+}
 
 void http_refuse(struct http *h, int code, const char *tag, const char *fmt, ...)
 {
     struct text t = {0};
+    struct jwrite j = {.t = &t};
     char *message;
     va_list ap;
 
     va_start(ap, fmt);
     bug_on(vasprintf(&message, fmt, ap) < 0);
     va_end(ap);
-    error_body(json_pack("[o]", error_item(tag, message)), &t);
+    begin_errors(&j);
+    write_error(&j, tag, message);
     free(message);
-    http_reply(h, code, HTTP_JSON, &t);
+    send_errors(h, code, &j);
 }
 
 void http_refuse_all(struct http *h, int code, const char *tag, const struct errors *e)
 {
-    json_t *items = json_array();
-    struct text t = {0};
+    struct text t = {0}, one = {0};
+    struct jwrite j = {.t = &t};
 
+    begin_errors(&j);
     for (unsigned i = 0; i < e->n; i++) {
-        text_clear(&t);
-        errors_one(&e->item[i], NULL, &t);
-        json_array_append_new(items, error_item(tag, text_str(&t)));
+        text_clear(&one);
+        errors_one(&e->item[i], NULL, &one);
+        write_error(&j, tag, text_str(&one));
     }
-    text_clear(&t);
-    error_body(items, &t);
-    http_reply(h, code, HTTP_JSON, &t);
+    text_free(&one);
+    send_errors(h, code, &j);
 }
 
 void http_refuse_busy(struct http *h, const char *manager, int error)

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// socket_guard.c - sets the access rights of a UNIX socket (socket_guard.h)
+// socket_guard.c - sets the access rights of a UNIX socket
 //
 // It writes the access control list as Linux keeps it, in the extended attribute
 // system.posix_acl_access, with the entries in the order that Linux demands. Without support in the
 // file system it gives the socket to the first group, or, for a single user, lets all connect, and
 // http_listen.c turns others away.
-#include "http/socket_guard.h"
-
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 
 #include "base/log.h"
 #include "http/access.h"
+#include "http/http_priv.h"
 
 struct acl_entry { // Linux' form of an access control list in an extended attribute
     uint16_t tag, perm;

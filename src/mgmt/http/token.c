@@ -16,7 +16,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "http/role.h"
 
 struct list {
     struct token item[TOKENS_MAX];

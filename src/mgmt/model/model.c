@@ -8,13 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-// --- the process ---------------------------------------------------------------------------------
-
-const struct model_system *model_system(const struct model *m)
-{
-    return m->part[FEATURE_system];
-}
-
 // --- access lists --------------------------------------------------------------------------------
 
 const struct acl_desired *model_acls(const struct model *m)
@@ -32,11 +25,6 @@ const struct acl_binding *model_default_acls(const struct model *m)
 // --- virtual routers -----------------------------------------------------------------------------
 
 const char *const vr_daemon_names[VR_DAEMONS] = {"none", "frr", "bird"};
-
-const struct model_vrs *model_vrs(const struct model *m)
-{
-    return m->part[FEATURE_vr];
-}
 
 const struct model_vr *model_find_vr(const struct model *m, const char *name)
 {
@@ -143,11 +131,6 @@ bool port_stays(const struct change *c, const char *name)
 
 // --- vports --------------------------------------------------------------------------------------
 
-const struct model_vports *model_vports(const struct model *m)
-{
-    return m->part[FEATURE_vport];
-}
-
 const struct model_vport *model_find_vport(const struct model *m, const char *name)
 {
     return model_find_in(&model_vports(m)->vport, name);
@@ -163,11 +146,6 @@ bool vport_stays(const struct change *c, const char *name)
 }
 
 // --- metalinks -----------------------------------------------------------------------------------
-
-const struct model_metalinks *model_metalinks(const struct model *m)
-{
-    return m->part[FEATURE_metalink];
-}
 
 static const struct model_metalink *find_metalink(const struct model *m, const char *name)
 {
@@ -201,11 +179,6 @@ bool metalink_stays(const struct change *c, const char *name)
 
 // --- tunnels -------------------------------------------------------------------------------------
 
-const struct model_tunnels *model_tunnels(const struct model *m)
-{
-    return m->part[FEATURE_tunnel];
-}
-
 const struct model_tunnel *model_find_tunnel(const struct model *m, const char *name)
 {
     return model_find_in(&model_tunnels(m)->tunnel, name);
@@ -221,11 +194,6 @@ bool tunnel_stays(const struct change *c, const char *name)
 }
 
 // --- interfaces ----------------------------------------------------------------------------------
-
-const struct model_interfaces *model_interfaces(const struct model *m)
-{
-    return m->part[FEATURE_interface];
-}
 
 const struct model_interface *model_find_interface(const struct model *m, const char *name)
 {
@@ -256,21 +224,4 @@ bool interface_stays(const struct change *c, const char *name)
 
     return port_stays(c, name) || vport_stays(c, name) || (l && metalink_stays(c, l->name)) ||
            tunnel_stays(c, name);
-}
-
-// --- routing daemons, policers, threads ----------------------------------------------------------
-
-const struct model_routing_daemons *model_routing_daemons(const struct model *m)
-{
-    return m->part[FEATURE_routing_daemon];
-}
-
-const struct model_policers *model_policers(const struct model *m)
-{
-    return m->part[FEATURE_policer];
-}
-
-const struct model_threads *model_threads(const struct model *m)
-{
-    return m->part[FEATURE_thread];
 }

@@ -22,6 +22,13 @@
 #include "table/vr_budget.h"
 #include "thread/thread_manager.h"
 
+// Defines a function that returns the part of this feature.
+#define MODEL_PART(name, feature)                                                                  \
+    static inline const struct name *name(const struct model *m)                                   \
+    {                                                                                              \
+        return m->part[FEATURE_##feature];                                                         \
+    }
+
 // --- the process ---------------------------------------------------------------------------------
 
 struct model_system {
@@ -30,7 +37,7 @@ struct model_system {
     int log_level;           // enum log_level
     uint32_t receive_buffer; // of netlink, bytes
 };
-const struct model_system *model_system(const struct model *m);
+MODEL_PART(model_system, system)
 
 // --- access lists --------------------------------------------------------------------------------
 
@@ -92,7 +99,7 @@ struct model_vrs {
     struct vr_settings set; // of "default"
     VEC(struct model_vr) vr;
 };
-const struct model_vrs *model_vrs(const struct model *m);
+MODEL_PART(model_vrs, vr)
 const struct model_vr *model_find_vr(const struct model *m, const char *name);
 
 // Whether the virtual router of that name, before or after a change, exists on both sides with the
@@ -149,7 +156,7 @@ struct model_vport {
 struct model_vports {
     VEC(struct model_vport) vport;
 };
-const struct model_vports *model_vports(const struct model *m);
+MODEL_PART(model_vports, vport)
 const struct model_vport *model_find_vport(const struct model *m, const char *name);
 
 // Whether the vport exists before and after a change and keeps its interface.
@@ -168,7 +175,7 @@ struct model_metalink {
 struct model_metalinks {
     VEC(struct model_metalink) metalink;
 };
-const struct model_metalinks *model_metalinks(const struct model *m);
+MODEL_PART(model_metalinks, metalink)
 // The metalink with the end `interface`, and which end it is; NULL if there is none.
 const struct model_metalink *model_find_metalink(const struct model *m, const char *interface,
                                                  unsigned *end);
@@ -191,7 +198,7 @@ struct model_tunnel {
 struct model_tunnels {
     VEC(struct model_tunnel) tunnel;
 };
-const struct model_tunnels *model_tunnels(const struct model *m);
+MODEL_PART(model_tunnels, tunnel)
 const struct model_tunnel *model_find_tunnel(const struct model *m, const char *name);
 
 // Whether the tunnel exists unchanged before and after a change.
@@ -212,7 +219,7 @@ struct model_interfaces {
     VEC(struct model_interface) configured;
     VEC(struct model_interface) interface; // all interfaces
 };
-const struct model_interfaces *model_interfaces(const struct model *m);
+MODEL_PART(model_interfaces, interface)
 // NULL if there is no such interface. Needs a resolved model.
 const struct model_interface *model_find_interface(const struct model *m, const char *name);
 bool model_owns_name(const struct model *m, const char *name); // of an interface or a LAG's member
@@ -235,7 +242,7 @@ struct model_routing_daemon {
 struct model_routing_daemons {
     VEC(struct model_routing_daemon) expected;
 };
-const struct model_routing_daemons *model_routing_daemons(const struct model *m);
+MODEL_PART(model_routing_daemons, routing_daemon)
 
 struct model_policer {
     char name[POLICER_NAME_SIZE];
@@ -257,12 +264,12 @@ struct model_policers {
     VEC(struct model_policer) policer;
     VEC(struct model_police) police;
 };
-const struct model_policers *model_policers(const struct model *m);
+MODEL_PART(model_policers, policer)
 
 struct model_threads {
     VEC(struct thread_assignment) queue; // sorted by core, port, queue
     VEC(unsigned) line;                  // of the queue with the same index
 };
-const struct model_threads *model_threads(const struct model *m);
+MODEL_PART(model_threads, thread)
 
 #endif

@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 #include "config/config_bound.h"
-#include "http/error_body.h"
 #include "http/refuse.h"
+#include "restconf/reply.h"
 #include "yang/owner.h"
 #include "yang/yang.h"
 
@@ -62,7 +62,7 @@ bool bound_may_read(struct http *h, const char *vr)
 static void replace(struct text *t, json_t *j)
 {
     text_free(t);
-    error_body_line(j, t);
+    restconf_line(j, t);
 }
 
 static json_t *load(const struct text *t)
@@ -91,20 +91,17 @@ static void keep_children(const char *vr, const struct lysc_node *parent, json_t
     }
 }
 
-// Filters the state in an answer with the whole datastore; the configuration in it is already the
-// client's.
-void bound_keep_state(const char *vr, struct text *t)
+// The configuration in an answer with the whole datastore is already the client's.
+void bound_keep_state(const char *vr, json_t *root)
 {
     const struct lysc_node *state = yang_child(NULL, "state", false);
-    json_t *root = load(t), *data = json_object_get(root, "ietf-restconf:data"),
-           *in = data ? data : root, *whole = json_object_get(in, "kamuee:state");
+    json_t *data = json_object_get(root, "ietf-restconf:data"), *in = data ? data : root,
+           *whole = json_object_get(in, "kamuee:state");
 
     if (whole)
         keep_children(vr, state, whole);
     else if (!data)
         keep_children(vr, state, root);
-    replace(t, root);
-    json_decref(root);
 }
 
 void bound_keep_entry(const struct http *h, const struct lysc_node *list, struct text *t)
@@ -115,7 +112,6 @@ void bound_keep_entry(const struct http *h, const struct lysc_node *list, struct
     if (!owner_keep_below(http_vr(h), list, entry))
         json_object_clear(entry);
     replace(t, entry);
-    json_decref(entry);
 }
 
 // --- operations ---------------------------------------------------------------------------------
@@ -134,7 +130,6 @@ static bool keep_output(const void *ctx, const char *vr, struct text *body)
     else if (!owner_keep_json(vr, ctx, output))
         json_object_clear(output);
     replace(body, root);
-    json_decref(root);
     return true;
 }
 
@@ -174,14 +169,9 @@ bool bound_input(struct http *h, struct lyd_node *op)
 
 // --- metrics ------------------------------------------------------------------------------------
 
-static bool is_word(const char *name, size_t n, const char *word)
-{
-    return strlen(word) == n && !memcmp(name, word, n);
-}
-
 // Labels that name no object of an owner; a sample with any other label may belong to another
 // owner.
-static bool is_plain_label(const char *name, size_t n)
+static bool is_plain_label(const char *name)
 {
     static const char *const plain[] = {"family",   "direction", "class",   "color",
                                         "protocol", "engine",    "status",  "le",
@@ -190,86 +180,36 @@ static bool is_plain_label(const char *name, size_t n)
                                         "prefix",   "counter"};
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (is_word(name, n, plain[i]))
+        if (!strcmp(name, plain[i]))
             return true;
     return false;
 }
 
 // `own`: the label names the virtual router, or an interface, list, set or program of it. False:
 // the sample is not for the client.
-static bool judge_label(const char *vr, const char *name, size_t n, const char *value, bool *own)
+static bool judge_label(const char *vr, const char *name, const char *value, bool *own)
 {
     static const struct {
         const char *label, *list;
     } owned[] = {{"acl", "acl"}, {"set", "address-set"}, {"program", "program"}};
 
-    if (is_word(name, n, "vr"))
+    if (!strcmp(name, "vr"))
         return *own = true, !strcmp(value, vr);
-    if (is_word(name, n, "interface"))
+    if (!strcmp(name, "interface"))
         return *own = true, owner_has_interface(vr, value);
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
-        if (is_word(name, n, owned[i].label))
+        if (!strcmp(name, owned[i].label))
             return *own = true, owner_has(vr, owned[i].list, value);
-    return is_plain_label(name, n);
+    return is_plain_label(name);
 }
 
-// kamuee_NAME{name="value",…} NUMBER: true if no label belongs to another owner, and one belongs to
-// the virtual router.
-static bool is_own_sample(const char *vr, const char *line, size_t n)
+bool bound_sees_sample(const char *vr, va_list labels)
 {
-    const char *at = memchr(line, '{', n), *end = line + n;
+    const char *name;
     bool own = false;
 
-    while (at && at < end && *at != '}') {
-        const char *name = ++at, *equal = memchr(name, '=', (size_t)(end - name));
-        char value[256];
-        size_t k = 0;
-
-        if (!equal || equal + 1 >= end)
+    while ((name = va_arg(labels, const char *)))
+        if (!judge_label(vr, name, va_arg(labels, const char *), &own))
             return false;
-        for (at = equal + 2; at < end && *at != '"' && k < sizeof value - 1; at++)
-            value[k++] = *at;
-        value[k] = 0;
-        if (at >= end || *at != '"' || memchr(value, '\\', k) ||
-            !judge_label(vr, name, (size_t)(equal - name), value, &own))
-            return false;
-        at++;
-    }
     return own;
-}
-
-// Keeps the head of a family only before one of its samples.
-static bool keep_metrics(const void *ctx, const char *vr, struct text *body)
-{
-    struct text out = {0}, head = {0};
-    bool in_head = false;
-
-    for (const char *line = text_str(body), *end; *line; line = end) {
-        size_t n = strcspn(line, "\n");
-
-        end = line + n + (line[n] == '\n');
-        if (*line == '#' && strncmp(line, "# EOF", 5)) {
-            if (!in_head)
-                text_clear(&head);
-            in_head = true;
-            text_append(&head, line, (size_t)(end - line));
-            continue;
-        }
-        in_head = false;
-        if (*line != '#' && !is_own_sample(vr, line, n))
-            continue;
-        if (*line != '#' && head.n)
-            text_append(&out, head.s, head.n);
-        text_append(&out, line, (size_t)(end - line));
-        text_clear(&head);
-    }
-    text_free(&head);
-    text_free(body);
-    *body = out;
-    return true;
-}
-
-void bound_metrics(struct http *h)
-{
-    http_filter(h, keep_metrics, NULL);
 }

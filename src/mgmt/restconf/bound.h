@@ -5,6 +5,8 @@
 #ifndef RESTCONF_BOUND_H
 #define RESTCONF_BOUND_H
 
+#include <jansson.h>
+#include <stdarg.h>
 #include <stdbool.h>
 
 struct http;
@@ -33,10 +35,11 @@ void bound_keep_row(const struct http *h, const char *rpc, const char *list, str
 bool bound_input(struct http *h, struct lyd_node *op); // false: already answered
 bool bound_hides(const struct http *h, const struct lysc_node *rpc);
 
-void bound_metrics(struct http *h); // the answer is metrics
+// A sample of a metric: does no label belong to another owner, and one to the virtual router?
+bool bound_sees_sample(const char *vr, va_list labels);
 // {"kamuee:state": {…}} or {"kamuee:CHILD": …}: removes everything that does not belong to the
 // virtual router.
-void bound_keep_state(const char *vr, struct text *json);
+void bound_keep_state(const char *vr, json_t *root);
 // {…}, an entry of a streamed list: filters it, if the client is bound.
 void bound_keep_entry(const struct http *h, const struct lysc_node *list, struct text *json);
 

@@ -166,11 +166,6 @@ const struct field *fields_child(const struct field *f, const char *name)
     return NULL;
 }
 
-bool fields_whole(const struct field *f)
-{
-    return f->whole;
-}
-
 void fields_keep(json_t *value, const struct field *f)
 {
     const char *name;

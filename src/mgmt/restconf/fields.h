@@ -23,7 +23,6 @@ struct field *fields_parse(const char *expression, const struct lysc_node *schem
 void fields_free(struct field *f);
 const struct field *fields_child(const struct field *f,
                                  const char *name);     // fields selected in a child; NULL: none
-bool fields_whole(const struct field *f);               // selected with everything in it
 void fields_keep(json_t *value, const struct field *f); // removes everything else
 
 struct page {

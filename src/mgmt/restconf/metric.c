@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/plain.h"
+#include "restconf/bound.h"
 
 static const char *type_name(const struct metrics *m)
 {
@@ -34,17 +35,28 @@ void metric_family(struct metrics *m, enum metric_type type, const char *name, c
     snprintf(m->family, sizeof m->family, "%s", name);
     m->type = type;
     const char *suffix = m->openmetrics ? "" : suffix_of(type);
-    text_printf(&m->text, "# TYPE kamuee_%s%s %s\n", name, suffix, type_name(m));
+    struct text *t = m->vr ? &m->head : &m->text;
+    text_clear(&m->head);
+    text_printf(t, "# TYPE kamuee_%s%s %s\n", name, suffix, type_name(m));
     if (m->openmetrics && *unit)
-        text_printf(&m->text, "# UNIT kamuee_%s %s\n", name, unit);
-    text_printf(&m->text, "# HELP kamuee_%s%s %s\n", name, suffix, help);
+        text_printf(t, "# UNIT kamuee_%s %s\n", name, unit);
+    text_printf(t, "# HELP kamuee_%s%s %s\n", name, suffix, help);
 }
 
-static void write_sample(struct metrics *m, const char *suffix, va_list labels)
+// False: the client must not see it.
+static bool write_sample(struct metrics *m, const char *suffix, va_list labels)
 {
     char before = '{';
     const char *name;
+    va_list same;
 
+    va_copy(same, labels);
+    bool seen = !m->vr || bound_sees_sample(m->vr, same);
+    va_end(same);
+    if (!seen)
+        return false;
+    text_append(&m->text, text_str(&m->head), m->head.n);
+    text_clear(&m->head);
     text_printf(&m->text, "kamuee_%s%s", m->family, suffix);
     while ((name = va_arg(labels, const char *))) {
         text_printf(&m->text, "%c%s=\"", before, name);
@@ -54,6 +66,7 @@ static void write_sample(struct metrics *m, const char *suffix, va_list labels)
     }
     if (before == ',')
         text_append(&m->text, "}", 1);
+    return true;
 }
 
 static void write_number(struct text *t, double value)
@@ -68,14 +81,14 @@ static void write_number(struct text *t, double value)
 
 void metric_u64_of(struct metrics *m, uint64_t value, va_list labels)
 {
-    write_sample(m, suffix_of(m->type), labels);
-    text_printf(&m->text, " %" PRIu64 "\n", value);
+    if (write_sample(m, suffix_of(m->type), labels))
+        text_printf(&m->text, " %" PRIu64 "\n", value);
 }
 
 void metric_real_of(struct metrics *m, double value, va_list labels)
 {
-    write_sample(m, suffix_of(m->type), labels);
-    write_number(&m->text, value);
+    if (write_sample(m, suffix_of(m->type), labels))
+        write_number(&m->text, value);
 }
 
 void metric_u64(struct metrics *m, uint64_t value, ...)
@@ -101,13 +114,14 @@ void metric_part(struct metrics *m, const char *suffix, double value, ...)
     va_list labels;
 
     va_start(labels, value);
-    write_sample(m, suffix, labels);
+    if (write_sample(m, suffix, labels))
+        write_number(&m->text, value);
     va_end(labels);
-    write_number(&m->text, value);
 }
 
 void metric_end(struct metrics *m)
 {
+    text_free(&m->head);
     if (m->openmetrics)
         text_printf(&m->text, "# EOF\n");
 }

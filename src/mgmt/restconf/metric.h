@@ -24,6 +24,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO }
 struct metrics {
     struct text text;
     bool openmetrics;
+    const char *vr;   // only its samples; NULL: all
+    struct text head; // of the family, written before its first sample, if there is a `vr`
     char family[METRIC_NAME_MAX];
     enum metric_type type;
 };

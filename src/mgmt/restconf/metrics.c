@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "http/http.h"
 #include "http/refuse.h"
-#include "restconf/bound.h"
 
 #define OPENMETRICS "application/openmetrics-text"
 #define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
@@ -71,7 +70,8 @@ static void scrape_free(struct scrape *s)
 
 static void write_scrape(struct scrape *s)
 {
-    struct metrics m = {.openmetrics = s->openmetrics};
+    const char *vr = http_vr(s->http);
+    struct metrics m = {.openmetrics = s->openmetrics, .vr = *vr ? vr : NULL};
 
     for (unsigned f = 0; f < FEATURE_N; f++)
         if (features[f]->metrics)
@@ -130,7 +130,7 @@ void metrics_get(struct http *h)
 
     bug_on(!s);
     s->http = h;
-    bound_metrics(h);
+    http_for_anyone(h); // a bound client gets only its samples
     s->openmetrics = metrics_prefers_openmetrics(http_header(h, "Accept"));
     scrape_collect(s);
 }

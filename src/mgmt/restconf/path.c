@@ -14,14 +14,6 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 bool percent_decode(char *s)
 {
     char *to = s;
@@ -31,7 +23,7 @@ bool percent_decode(char *s)
             *to++ = *s;
             continue;
         }
-        int hi = hex_digit(s[1]), lo = hi < 0 ? -1 : hex_digit(s[2]);
+        int hi = text_hex_digit(s[1]), lo = hi < 0 ? -1 : text_hex_digit(s[2]);
         if (lo < 0 || (!hi && !lo))
             return false;
         *to++ = (char)(hi << 4 | lo);
@@ -209,8 +201,11 @@ json_t *path_key_json(const struct lysc_node *leaf, const char *value)
     }
 }
 
-const char *path_member_name(const struct lysc_node *s, bool with_module, char *buf, size_t n)
+bool path_key_is(const json_t *v, const struct lysc_node *leaf, const char *key)
 {
-    snprintf(buf, n, "%s%s", with_module ? "kamuee:" : "", s->name);
-    return buf;
+    json_t *want = path_key_json(leaf, key);
+    bool same = v && json_equal(v, want);
+
+    json_decref(want);
+    return same;
 }

@@ -33,11 +33,8 @@ const struct path_segment *path_last(const struct path *p);
 struct lyd_node *path_find(const struct path *p, unsigned n_segments, const struct lyd_node *tree);
 // Decodes %XX in place; false if malformed or if it contains a NUL.
 bool percent_decode(char *s);
-// "kamuee:port", or "port" inside another node of the module; returns buf.
-const char *path_member_name(const struct lysc_node *s, bool with_module, char *buf, size_t n);
 // Value of a key in the JSON type of its leaf (RFC 7951).
 json_t *path_key_json(const struct lysc_node *leaf, const char *value);
-
-// --- answers ---
+bool path_key_is(const json_t *v, const struct lysc_node *leaf, const char *key);
 
 #endif

@@ -8,8 +8,7 @@
 //     /.well-known/host-meta             location of these resources (RFC 6415)
 //     /metrics                           for Prometheus (metrics.c)
 //
-// Everything is JSON as of RFC 7951, including errors (7.1), even the errors that evhttp makes
-// itself (http_page.c). access.c decides on rights.
+// Everything is JSON as of RFC 7951, including errors (7.1). access.c decides on rights.
 #include "restconf/restconf.h"
 
 #include <errno.h>
@@ -30,7 +29,6 @@
 #include "restconf/reply.h"
 #include "restconf/restconf_priv.h"
 #include "restconf/state.h"
-#include "restconf/view.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -47,110 +45,26 @@ static bool is_edit(const char *method)
            !strcmp(method, "DELETE");
 }
 
-static bool known_parameter(void *ctx, const char *name, const char *value)
-{
-    static const char *const known[] = {"content", "depth", "with-defaults",
-                                        "fields",  "limit", "offset"};
-    const char **unknown = ctx;
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(name, known[i]))
-            return true;
-    if (state_knows_parameter(name))
-        return true;
-    *unknown = name;
-    return false;
-}
-
-// A list, or a streamed one: only these have pages.
-static bool has_rows(const struct path *p)
-{
-    const struct path_segment *g = p->n ? path_last(p) : NULL;
-
-    return g && g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) &&
-           (!g->n_keys || state_is_streamed(g->schema->name));
-}
-
-// Reads the selection from the query; false: already answered.
-static bool read_cut(struct http *h, const struct path *p)
-{
-    const char *fields = http_query(h, "fields"), *limit = http_query(h, "limit"),
-               *offset = http_query(h, "offset");
-    struct text why = {0};
-    struct page page;
-    struct field *f =
-        fields ? fields_parse(fields, p->n ? path_last(p)->schema : NULL, false, &why) : NULL;
-    bool ok = false;
-
-    if (fields && !f)
-        http_refuse(h, 400, "invalid-value",
-                    "%s; expected names such as name;statistics(rx-packets)", text_str(&why));
-    else if (!page_parse(offset, limit, &page))
-        http_refuse(h, 400, "invalid-value", "'limit' is '%s' and 'offset' '%s', expected numbers",
-                    limit ? limit : "", offset ? offset : "");
-    else if ((limit || offset) && !has_rows(p))
-        http_refuse(h, 400, "invalid-value", "'limit' and 'offset' work only on lists");
-    else
-        ok = true;
-    fields_free(f);
-    text_free(&why);
-    return ok;
-}
-
-// Reads the query of a GET; false: already answered.
-static bool read_content(struct http *h, struct content *c)
-{
-    const char *v = http_query(h, "content"), *unknown = NULL;
-    bool ok;
-
-    c->config = !v || !strcmp(v, "all") || !strcmp(v, "config");
-    c->state = !v || !strcmp(v, "all") || !strcmp(v, "nonconfig");
-    c->defaults = http_query(h, "with-defaults");
-    c->depth = restconf_depth(h, &ok);
-    http_each_query(h, known_parameter, &unknown);
-    if (unknown)
-        http_refuse(h, 400, "invalid-value", "unknown query parameter '%s'", unknown);
-    else if (!c->config && !c->state)
-        http_refuse(h, 400, "invalid-value",
-                    "'content' is '%s', expected config, nonconfig or all", v);
-    else if (!ok)
-        http_refuse(h, 400, "invalid-value", "'depth' is '%s', expected 1..65535 or unbounded",
-                    http_query(h, "depth"));
-    else if (c->defaults && strcmp(c->defaults, "report-all") && strcmp(c->defaults, "trim") &&
-             strcmp(c->defaults, "explicit"))
-        http_refuse(h, 400, "invalid-value",
-                    "'with-defaults' is '%s', expected report-all, trim or explicit",
-                    c->defaults);
-    else
-        return true;
-    return false;
-}
-
-static void send_nothing(struct http *h)
-{
-    http_for_anyone(h);
-    restconf_json(h, 200, json_object());
-}
-
-static void get_data(struct http *h, const struct path *p)
+static void get_data(struct http *h, struct path *p)
 {
     bool state = p->n && !yang_is_config(p->segment[0].schema);
-    struct content c;
+    struct query q;
 
-    if (!read_content(h, &c) || !read_cut(h, p))
+    if (!query_read(h, p, &q))
         return;
-    if (!p->n && c.state)
+    if (!p->n && q.state)
         condition_tell(h); // state has always changed
-    else if (!state && !condition_read(h))
-        return;
-    if (!p->n)
-        datastore_get(h, &c);
-    else if (state ? !c.state : !c.config)
-        send_nothing(h); // not a resource of this kind
-    else if (state)
-        state_get(h, p);
-    else
-        config_get(h, p, &c);
+    if ((!p->n && q.state) || state || condition_read(h)) {
+        if (!p->n)
+            datastore_get(h, &q);
+        else if (state ? !q.state : !q.config)
+            answer_send(answer_new(h, &q), 0); // not a resource of this kind
+        else if (state)
+            state_get(h, p, &q);
+        else
+            config_get(h, p, &q);
+    }
+    query_free(&q);
 }
 
 static bool exists(struct http *h, const struct path *p)
@@ -165,25 +79,6 @@ static void send_options(struct http *h, const char *allow)
     http_set_header(h, "Allow", allow);
     http_set_header(h, "Accept-Patch", HTTP_JSON);
     http_reply(h, 200, NULL, NULL);
-}
-
-bool restconf_query_ok(struct http *h)
-{
-    const char *fields = http_query(h, "fields");
-    struct text why = {0};
-    struct content c;
-    struct page page;
-
-    if (!read_content(h, &c))
-        return false;
-    struct field *f = fields ? fields_parse(fields, NULL, true, &why) : NULL;
-    bool ok = (f || !fields) && page_parse(http_query(h, "offset"), http_query(h, "limit"), &page);
-    if (!ok)
-        http_refuse(h, 400, "invalid-value", "%s",
-                    why.n ? why.s : "'limit' and 'offset' must be numbers");
-    fields_free(f);
-    text_free(&why);
-    return ok;
 }
 
 static void data_resource(struct http *h, const char *text)

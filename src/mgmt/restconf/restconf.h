@@ -3,12 +3,20 @@
 #ifndef RESTCONF_RESTCONF_H
 #define RESTCONF_RESTCONF_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "http/role.h"
+#include "http/access.h"
 
 struct http;
+
+// State in a model other than kamuee.yang, read-only.
+struct feature_view {
+    // Answers a request below /restconf/data; false: the path is not one of its resources.
+    bool (*get)(struct http *h, const char *path);
+    json_t *(*modules)(void); // its entries in the YANG library: a new array
+};
 
 int restconf_start(char *err, size_t err_size); // on the UNIX socket
 void restconf_stop(void);

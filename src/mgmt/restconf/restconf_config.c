@@ -1,133 +1,122 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_config.c - reading the configuration by RESTCONF
 //
-// A large configuration is written in slices (config_write.c), between which the loop serves other
-// requests; it is read from the snapshot that was in force when the request came.
-#include <event2/event.h>
+// libyang prints the nodes: a few at once, many aside, in a turn (core/aside.h), while the loop
+// serves other requests. They are read from the snapshot that was in force when the request came.
 #include <libyang/libyang.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "config/config.h"
+#include "config/config_running.h"
+#include "core/aside.h"
 #include "http/refuse.h"
 #include "restconf/bound.h"
-#include "restconf/config_write.h"
-#include "restconf/fields.h"
 #include "restconf/path.h"
 #include "restconf/restconf_priv.h"
 
-// --- in slices ----------------------------------------------------------------------------------
+#define NODES_AT_ONCE 1000 // printed in about five milliseconds
 
-struct reading {
-    struct snapshot *snapshot; // keeps the tree while others commit
-    struct config_writer *writer;
-    struct field *fields;
-    struct http *http;
-    struct http_turn turn;
-    void (*done)(void *ctx);
-    void *ctx;
-};
-
-static void reading_free(struct reading *r)
+static const struct lyd_node *next_node(const struct data_answer *a, const struct lyd_node *n)
 {
-    snapshot_unref(r->snapshot);
-    config_writer_free(r->writer);
-    fields_free(r->fields);
-    free(r);
+    do
+        n = n && (a->only || a->datastore) ? n->next : NULL;
+    while (n && a->only && n->schema != a->only);
+    return n;
 }
 
-static void go_on(void *arg)
+static const struct lyd_node *first_node(const struct data_answer *a)
 {
-    uint64_t until_ns = clock_now_ns() + HTTP_SLICE_NS;
-    struct reading *r = arg;
+    return a->first && a->only && a->first->schema != a->only ? next_node(a, a->first) : a->first;
+}
 
-    while (!http_left(r->http) && config_writer_step(r->writer)) {
-        if (clock_now_ns() < until_ns)
-            continue;
-        http_turn(r->http, &r->turn, go_on, r);
+static bool is_large(const struct data_answer *a)
+{
+    const struct lyd_node *inner;
+    unsigned n = 0;
+
+    for (const struct lyd_node *top = first_node(a); top; top = next_node(a, top)) {
+        LYD_TREE_DFS_BEGIN(top, inner)
+        {
+            if (++n > NODES_AT_ONCE)
+                return true;
+            LYD_TREE_DFS_END(top, inner);
+        }
+    }
+    return false;
+}
+
+// Appends libyang's text of the node without its first and last characters.
+static void print_node(struct jwrite *j, const struct lyd_node *n, uint32_t options, size_t before,
+                       size_t behind)
+{
+    char *s = NULL;
+
+    bug_on(lyd_print_mem(&s, n, LYD_JSON, LYD_PRINT_SHRINK | options));
+    size_t length = s ? strlen(s) : 0;
+    if (length > before + behind) {
+        if (j->comma)
+            text_append(j->t, ",", 1);
+        text_append(j->t, s + before, length - before - behind);
+        j->comma = true;
+    }
+    free(s);
+}
+
+// Each entry is printed as {"kamuee:NAME":[ENTRY]}.
+static void print_list(struct data_answer *a)
+{
+    struct jwrite *j = &a->show.out;
+    uint64_t row = 0;
+    char name[80];
+
+    snprintf(name, sizeof name, "kamuee:%s", a->only->name);
+    jwrite_begin(j, name, '[');
+    for (const struct lyd_node *n = first_node(a); n; n = next_node(a, n), row++)
+        if (row >= a->query.page.offset && row - a->query.page.offset < a->query.page.limit)
+            print_node(j, n, a->query.defaults, strlen(name) + 5, 2);
+    jwrite_end(j, ']');
+    a->query.page = (struct page){.limit = UINT64_MAX};
+}
+
+static void print_nodes(void *arg)
+{
+    struct data_answer *a = arg;
+
+    if (a->only)
+        print_list(a);
+    else if (a->first)
+        print_node(&a->show.out, a->first,
+                   a->query.defaults | (a->datastore ? LYD_PRINT_WITHSIBLINGS : 0), 1, 1);
+}
+
+static void print_aside(void *arg)
+{
+    struct data_answer *a = arg;
+
+    if (!http_left(a->http))
+        aside(print_nodes, a);
+    http_turn(a->http, &a->turn, a->written, a);
+}
+
+void config_write(struct data_answer *a, void (*done)(void *answer))
+{
+    a->snapshot = snapshot_ref(bound_snapshot(a->http));
+    if (!is_large(a)) {
+        print_nodes(a);
+        done(a);
         return;
     }
-    void (*done)(void *ctx) = r->done;
-    void *ctx = r->ctx;
-    reading_free(r);
-    done(ctx);
-}
-
-static struct field *wanted_fields(const struct http *h, const struct lysc_node *s)
-{
-    const char *expression = http_query(h, "fields");
-    struct text why = {0};
-    struct field *f = expression ? fields_parse(expression, s, false, &why) : NULL;
-
-    text_free(&why);
-    return f;
-}
-
-static void read_part(struct http *h, struct config_part *p, struct field *f, struct jwrite *out,
-                      void (*done)(void *ctx), void *ctx)
-{
-    struct reading *r = calloc(1, sizeof *r);
-
-    bug_on(!r);
-    p->fields = f;
-    *r = (struct reading){.http = h,
-                          .snapshot = snapshot_ref(bound_snapshot(h)),
-                          .writer = config_writer_new(p, out),
-                          .fields = f,
-                          .done = done,
-                          .ctx = ctx};
-    go_on(r);
-}
-
-void config_read_all(struct http *h, const struct content *c, struct jwrite *out,
-                     void (*done)(void *ctx), void *ctx)
-{
-    struct config_part p = {.first = c->depth == 1 ? NULL : bound_running(h),
-                            .defaults = c->defaults,
-                            .fields_of_parent = true,
-                            .levels = c->depth ? c->depth - 2 : CONFIG_ALL_LEVELS,
-                            .page.limit = UINT64_MAX};
-
-    read_part(h, &p, wanted_fields(h, NULL), out, done, ctx);
+    a->written = done;
+    answer_aside(a, print_aside);
 }
 
 // --- one resource -------------------------------------------------------------------------------
 
-struct answer {
-    struct http *http;
-    struct text text;
-    struct jwrite out;
-    char defaults[16];
-};
-
-static void send_config(void *ctx)
+static void send_config(void *answer)
 {
-    struct answer *a = ctx;
-
-    jwrite_end(&a->out, '}');
-    text_printf(&a->text, "\n");
-    http_reply(a->http, 200, HTTP_JSON, &a->text);
-    free(a);
-}
-
-static void read_resource(struct http *h, struct config_part *p, const struct lysc_node *s,
-                          const struct content *c)
-{
-    struct answer *a = calloc(1, sizeof *a);
-
-    bug_on(!a);
-    a->http = h;
-    a->out.t = &a->text;
-    snprintf(a->defaults, sizeof a->defaults, "%s", c->defaults ? c->defaults : "explicit");
-    p->defaults = a->defaults;
-    p->levels = c->depth ? c->depth - 1 : CONFIG_ALL_LEVELS;
-    page_parse(http_query(h, "offset"), http_query(h, "limit"), &p->page);
-    jwrite_begin(&a->out, NULL, '{');
-    http_for_anyone(h); // already the client's part
-    read_part(h, p, wanted_fields(h, s), &a->out, send_config, a);
+    answer_send(answer, 0);
 }
 
 void config_not_there(struct http *h, const struct path *p)
@@ -140,23 +129,21 @@ void config_not_there(struct http *h, const struct path *p)
         http_refuse(h, 404, "invalid-value", "'%s' is not configured", g->schema->name);
 }
 
-void config_get(struct http *h, const struct path *p, const struct content *c)
+void config_get(struct http *h, const struct path *p, struct query *q)
 {
     const struct path_segment *g = path_last(p);
     const struct lyd_node *parent = path_find(p, p->n - 1, bound_running(h));
     const struct lyd_node *node = path_find(p, p->n, bound_running(h));
-    bool many = g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST);
+    bool all = g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) && !g->n_keys;
 
-    if (p->n > 1 && !parent)
+    if ((p->n > 1 && !parent) || (!all && !node) ||
+        (g->schema->nodetype == LYS_LEAF && (node->flags & LYD_DEFAULT) &&
+         q->defaults != LYD_PRINT_WD_ALL)) {
         config_not_there(h, p);
-    else if (many && !g->n_keys)
-        read_resource(h,
-                      &(struct config_part){.first = parent ? lyd_child(parent) : bound_running(h),
-                                            .only = g->schema},
-                      g->schema, c);
-    else if (!node || (g->schema->nodetype == LYS_LEAF && (node->flags & LYD_DEFAULT) &&
-                       (!c->defaults || strcmp(c->defaults, "report-all"))))
-        config_not_there(h, p);
-    else
-        read_resource(h, &(struct config_part){.first = node, .one = true}, g->schema, c);
+        return;
+    }
+    struct data_answer *a = answer_new(h, q);
+    a->first = !all ? node : parent ? lyd_child(parent) : bound_running(h);
+    a->only = all ? g->schema : NULL;
+    config_write(a, send_config);
 }

@@ -6,6 +6,7 @@
 // of the resource; that tree is merged (PATCH, POST) or replaces the old content (PUT), and the
 // copy is committed like any other candidate (config.c).
 #include <libyang/libyang.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,15 +37,6 @@ static json_t *only_member(json_t *body, const char **name)
     return json_object_iter_value(i);
 }
 
-static bool same_key(const json_t *v, const struct lysc_node *leaf, const char *key)
-{
-    json_t *want = path_key_json(leaf, key);
-    bool same = v && json_equal(v, want);
-
-    json_decref(want);
-    return same;
-}
-
 // Does the entry in the body have the keys of the path? Missing keys are filled in, and keys come
 // first: errors in later members name the entry by them.
 static bool match_keys(const struct path_segment *g, json_t *entry, struct errors *e)
@@ -57,7 +49,7 @@ static bool match_keys(const struct path_segment *g, json_t *entry, struct error
     for (unsigned i = 0; ok && i < g->n_keys; i++, k = k->next) {
         json_t *given = json_object_get(rest, k->name);
 
-        ok = !given || same_key(given, k, g->key[i]);
+        ok = !given || path_key_is(given, k, g->key[i]);
         if (ok)
             json_object_set_new(entry, k->name, path_key_json(k, g->key[i]));
         else
@@ -83,18 +75,11 @@ static json_t *target_value(const struct path_segment *g, json_t *value, struct 
     }
     if (g->schema->nodetype == LYS_LIST && !match_keys(g, entry, e))
         return NULL;
-    if (g->schema->nodetype == LYS_LEAFLIST && !same_key(entry, g->schema, g->key[0])) {
+    if (g->schema->nodetype == LYS_LEAFLIST && !path_key_is(entry, g->schema, g->key[0])) {
         errors_add(e, 0, "the value in the body differs from '%s' in the path", g->key[0]);
         return NULL;
     }
     return json_pack("[O]", entry);
-}
-
-static void set_member(json_t *object, const struct lysc_node *s, bool top, json_t *value)
-{
-    char name[80];
-
-    json_object_set_new(object, path_member_name(s, top, name, sizeof name), value);
 }
 
 // Wraps the value of segment n-1 into its ancestors: one object from the root.
@@ -102,8 +87,10 @@ static json_t *wrap(const struct path *p, unsigned n, json_t *value)
 {
     while (n--) {
         json_t *object = json_object();
+        char name[80];
 
-        set_member(object, p->segment[n].schema, !n, value);
+        snprintf(name, sizeof name, "%s%s", n ? "" : "kamuee:", p->segment[n].schema->name);
+        json_object_set_new(object, name, value);
         if (!n)
             return object;
         const struct path_segment *g = &p->segment[n - 1];
@@ -118,11 +105,8 @@ static json_t *wrap(const struct path *p, unsigned n, json_t *value)
 static struct lyd_node *parse_tree(json_t *root, struct errors *e)
 {
     struct lyd_node *tree = NULL;
-    char *s = json_dumps(root, JSON_COMPACT);
 
-    bug_on(!s);
-    config_read_json(&tree, s, e);
-    free(s);
+    config_read_value(&tree, root, e);
     return tree;
 }
 
@@ -203,13 +187,18 @@ static void refuse_edit(struct http *h, struct errors *e)
 // --- the candidate, made aside -------------------------------------------------------------------
 
 struct editing {
-    const char *body; // NULL: deletes the target
+    const struct path *path; // of the resource; `post`: first of its parent
+    bool replace;            // the resource goes first
+    bool has_body;           // false: deletes the target
+    bool post;               // the body names a new child of the path
+    const char *body;
     size_t n;
-    const struct path *path; // parent of the members in the body
-    bool replace;            // path of the resource in the body
     const struct lyd_node *running;
     struct lyd_node *candidate;
     struct errors e;
+    struct path child;    // of `post`
+    char *key[PATH_KEYS]; // texts of its keys
+    bool exists;
 };
 
 // Converts the body to a tree from the root.
@@ -250,16 +239,67 @@ static void remove_target(struct lyd_node **tree, const struct path *p)
         config_delete_node(tree, n);
 }
 
+static char *key_text(const json_t *v)
+{
+    char *s = json_is_string(v) ? strdup(json_string_value(v)) : json_dumps(v, JSON_ENCODE_ANY);
+
+    bug_on(!s);
+    return s;
+}
+
+static void add_key(struct editing *d, const json_t *v)
+{
+    struct path_segment *g = &d->child.segment[d->child.n - 1];
+
+    g->key[g->n_keys] = d->key[g->n_keys] = key_text(v);
+    g->n_keys++;
+}
+
+// The only member of the body is a new child of the path; its keys complete the path.
+static void name_child(struct editing *d, json_t *body)
+{
+    const struct path *p = d->path;
+    const char *name = "";
+    json_t *value = only_member(body, &name);
+    const struct lysc_node *s =
+        value ? yang_child(p->n ? path_last(p)->schema : NULL, name, true) : NULL;
+
+    if (!s || p->n == PATH_SEGMENTS) {
+        errors_add(&d->e, 0,
+                   value ? "unknown member '%s' in the body" : "expected one member in the body%s",
+                   name);
+        return;
+    }
+    d->child = *p;
+    d->child.segment[d->child.n++] = (struct path_segment){.schema = s};
+    d->path = &d->child;
+    json_t *entry = json_is_array(value) ? json_array_get(value, 0) : value;
+    if (s->nodetype == LYS_LEAFLIST)
+        add_key(d, entry);
+    for (const struct lysc_node *k = lysc_node_child(s);
+         s->nodetype == LYS_LIST && k && lysc_is_key(k); k = k->next) {
+        if (!json_object_get(entry, k->name)) {
+            errors_add(&d->e, 0, "%s: '%s' is required in the body", s->name, k->name);
+            return;
+        }
+        add_key(d, json_object_get(entry, k->name));
+    }
+    const struct lyd_node *old = path_find(d->path, d->path->n, d->running);
+    d->exists = old && config_is_explicit(old);
+}
+
 static void make_candidate(void *arg)
 {
     struct editing *d = arg;
-    json_t *body = d->body ? load_body(d->body, d->n, &d->e) : NULL;
+    json_t *body = d->has_body ? load_body(d->body, d->n, &d->e) : NULL;
     struct lyd_node *tree = NULL;
 
-    if (body)
+    if (body && d->post)
+        name_child(d, body);
+    if (body && !d->e.n && !d->exists)
         tree = d->path->n ? resource_tree(d->path, body, &d->e) : datastore_tree(body, &d->e);
     json_decref(body);
-    if (d->e.n) {
+    if (d->e.n || d->exists) {
         lyd_free_all(tree);
     } else if (d->replace && !d->path->n) {
         d->candidate = tree;
@@ -271,19 +311,21 @@ static void make_candidate(void *arg)
     }
 }
 
-// Commits the configuration edited by the body, or without the target. `created`: as above.
-static void edit(struct http *h, const struct path *p, bool replace, bool has_body, int code,
-                 const struct path *created)
+// Commits the configuration edited by the body, or without the target.
+static void edit(struct http *h, struct editing d, int code, bool created)
 {
-    struct editing d = {.path = p, .replace = replace, .running = bound_running(h)};
-
-    if (has_body)
-        d.body = http_body(h, &d.n);
+    d.running = bound_running(h);
+    d.body = http_body(h, &d.n);
     aside(make_candidate, &d);
     if (d.e.n)
         refuse_edit(h, &d.e);
+    else if (d.exists)
+        http_refuse(h, 409, "data-exists", "'%s' already exists; use PUT or PATCH to change it",
+                    path_last(d.path)->schema->name);
     else
-        send_edited(h, d.candidate, code, created);
+        send_edited(h, d.candidate, code, created ? d.path : NULL);
+    for (unsigned i = 0; i < PATH_KEYS; i++)
+        free(d.key[i]);
 }
 
 // --- methods -------------------------------------------------------------------------------------
@@ -307,96 +349,16 @@ static void put_or_patch(struct http *h, const struct path *p, bool replace)
     if (!replace && !existed && path_last(p)->n_keys)
         config_not_there(h, p);
     else
-        edit(h, p, replace, true, replace && !existed ? 201 : 204, replace && !existed ? p : NULL);
-}
-
-static char *key_text(const json_t *v)
-{
-    char *s = json_is_string(v) ? strdup(json_string_value(v)) : json_dumps(v, JSON_ENCODE_ANY);
-
-    bug_on(!s);
-    return s;
-}
-
-// POST: the only member of the body is a new child of the path; its keys complete the path. The
-// caller frees the key texts.
-static bool child_path(const struct path *p, json_t *body, struct path *child, char *key[PATH_KEYS],
-                       struct errors *e)
-{
-    const char *name = "";
-    json_t *value = only_member(body, &name);
-    const struct lysc_node *s =
-        value ? yang_child(p->n ? path_last(p)->schema : NULL, name, true) : NULL;
-
-    if (!s || p->n == PATH_SEGMENTS) {
-        errors_add(e, 0,
-                   value ? "unknown member '%s' in the body" : "expected one member in the body%s",
-                   name);
-        return false;
-    }
-    *child = *p;
-    struct path_segment *g = &child->segment[child->n++];
-    *g = (struct path_segment){.schema = s};
-    json_t *entry = json_is_array(value) ? json_array_get(value, 0) : value;
-    if (s->nodetype == LYS_LEAFLIST)
-        g->key[g->n_keys] = key[0] = key_text(entry), g->n_keys++;
-    for (const struct lysc_node *k = lysc_node_child(s);
-         s->nodetype == LYS_LIST && k && lysc_is_key(k); k = k->next) {
-        if (!json_object_get(entry, k->name)) {
-            errors_add(e, 0, "%s: '%s' is required in the body", s->name, k->name);
-            return false;
-        }
-        g->key[g->n_keys] = key[g->n_keys] = key_text(json_object_get(entry, k->name));
-        g->n_keys++;
-    }
-    return true;
-}
-
-static void post_child(struct http *h, const struct path *child)
-{
-    const struct lyd_node *old = path_find(child, child->n, bound_running(h));
-
-    if (old && config_is_explicit(old))
-        http_refuse(h, 409, "data-exists", "'%s' already exists; use PUT or PATCH to change it",
-                    path_last(child)->schema->name);
-    else
-        edit(h, child, false, true, 201, child);
-}
-
-// The body names the resource made by POST.
-struct naming {
-    const char *body;
-    size_t n;
-    const struct path *path;
-    struct path child;
-    char *key[PATH_KEYS];
-    bool ok;
-    struct errors e;
-};
-
-static void name_child(void *arg)
-{
-    struct naming *d = arg;
-    json_t *body = load_body(d->body, d->n, &d->e);
-
-    d->ok = body && child_path(d->path, body, &d->child, d->key, &d->e);
-    json_decref(body);
+        edit(h, (struct editing){.path = p, .replace = replace, .has_body = true},
+             replace && !existed ? 201 : 204, replace && !existed);
 }
 
 static void post(struct http *h, const struct path *p)
 {
-    struct naming d = {.path = p};
-
-    d.body = http_body(h, &d.n);
-    aside(name_child, &d);
-    if (!d.ok)
-        refuse_edit(h, &d.e);
-    else if (p->n && !path_find(p, p->n, bound_running(h)))
+    if (p->n && !path_find(p, p->n, bound_running(h)))
         config_not_there(h, p);
     else
-        post_child(h, &d.child);
-    for (unsigned i = 0; i < PATH_KEYS; i++)
-        free(d.key[i]);
+        edit(h, (struct editing){.path = p, .has_body = true, .post = true}, 201, true);
 }
 
 static void delete_target(struct http *h, const struct path *p)
@@ -406,7 +368,7 @@ static void delete_target(struct http *h, const struct path *p)
     if (!old || !config_is_explicit(old))
         config_not_there(h, p);
     else
-        edit(h, p, true, false, 204, NULL);
+        edit(h, (struct editing){.path = p, .replace = true}, 204, false);
 }
 
 static bool is_whole_list(const struct path *p)
@@ -433,7 +395,7 @@ void config_edit(struct http *h, const struct path *p, const char *method)
                     "'%s' is the key of its entry; delete the entry and create another",
                     path_last(p)->schema->name);
     else if ((put || patch) && !p->n)
-        edit(h, p, put, true, 204, NULL);
+        edit(h, (struct editing){.path = p, .replace = put, .has_body = true}, 204, false);
     else if (put || patch)
         put_or_patch(h, p, put);
     else if (!strcmp(method, "POST"))

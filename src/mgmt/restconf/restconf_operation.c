@@ -278,9 +278,8 @@ void operations_list(struct http *h)
 {
     char key[80];
 
-    if (!restconf_query_ok(h))
-        return;
     json_t *all = json_object();
+
     vec_foreach (&operations, o) {
         if (bound_hides(h, yang_rpc((*o)->rpc)))
             continue;
@@ -288,5 +287,5 @@ void operations_list(struct http *h)
         json_object_set_new(all, key, json_pack("[n]"));
     }
     http_for_anyone(h);
-    restconf_json(h, 200, json_pack("{s:o}", "ietf-restconf:operations", all));
+    restconf_json(h, json_pack("{s:o}", "ietf-restconf:operations", all));
 }

@@ -14,13 +14,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "config/config_running.h"
 #include "core/aside.h"
-#include "http/error_body.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/bound.h"
 #include "restconf/path.h"
-#include "restconf/reply.h"
 #include "restconf/restconf_priv.h"
 #include "restconf/state.h"
 #include "yang/yang.h"
@@ -78,30 +77,12 @@ bool state_knows_parameter(const char *name)
     return false;
 }
 
-struct answer {
-    struct show show;
-    struct http *http;
-    unsigned node, last;   // the current writer, the last one to run
-    bool whole, datastore; // all children; within the whole datastore
-    bool with_state;
-    char defaults[16];     // of the configuration
-    struct path path;      // points to path_text
-    char *path_text;
-    char name[80];
-    struct cut cut; // part selected by the query
-    struct http_turn turn;
-    bool found;     // the path's part was found in it
-};
-
-static bool is_part(const struct answer *a)
-{
-    return a->path.n > 2 || (a->path.n == 2 && path_last(&a->path)->n_keys);
-}
-
 bool show_wants(const struct show *s, const char *name)
 {
     return !s->key[0] || !strcmp(s->key[0], name);
 }
+
+static void writer_done(struct show *s, int result);
 
 // --- cutting out a part -------------------------------------------------------------------------
 
@@ -109,14 +90,9 @@ static bool has_keys(const json_t *entry, const struct path_segment *g)
 {
     const struct lysc_node *k = lysc_node_child(g->schema);
 
-    for (unsigned i = 0; i < g->n_keys; i++, k = k->next) {
-        json_t *want = path_key_json(k, g->key[i]);
-        bool same = json_equal(json_object_get(entry, k->name), want);
-
-        json_decref(want);
-        if (!same)
+    for (unsigned i = 0; i < g->n_keys; i++, k = k->next)
+        if (!path_key_is(json_object_get(entry, k->name), k, g->key[i]))
             return false;
-    }
     return true;
 }
 
@@ -164,13 +140,42 @@ static json_t *part_of_path(json_t *root, const struct path *p)
 
 // --- sending ------------------------------------------------------------------------------------
 
-static void state_answer_free(struct answer *a)
+struct data_answer *answer_new(struct http *h, struct query *q)
 {
-    restconf_cut_free(&a->cut);
+    struct data_answer *a = calloc(1, sizeof *a);
+
+    bug_on(!a);
+    a->http = h;
+    a->query = *q;
+    q->fields = NULL;
+    a->show.done = writer_done;
+    a->show.out.t = &a->show.text;
+    jwrite_begin(&a->show.out, NULL, '{');
+    return a;
+}
+
+static void answer_free(struct data_answer *a)
+{
+    query_free(&a->query);
     text_free(&a->show.text);
     path_free(&a->path);
-    free(a->path_text);
+    snapshot_unref(a->snapshot);
+    json_decref(a->root);
     free(a);
+}
+
+static void refuse_stopping(void *arg)
+{
+    struct data_answer *a = arg;
+
+    http_refuse(a->http, 503, "operation-failed", "kamueed is stopping");
+    answer_free(a);
+}
+
+void answer_aside(struct data_answer *a, void (*run)(void *answer))
+{
+    aside_turn(ASIDE_READ,
+               &(struct turn){run, refuse_stopping, a, http_share(a->http, ASIDE_READ)});
 }
 
 static void refuse_not_there(struct http *h, const struct path *p)
@@ -187,79 +192,81 @@ static void refuse_not_there(struct http *h, const struct path *p)
         http_refuse(h, 404, "invalid-value", "'%s' has no value", g->schema->name);
 }
 
+static void parse_text(struct data_answer *a)
+{
+    a->root = json_loadb(a->show.text.s, a->show.text.n, 0, NULL);
+    bug_on(!a->root);
+}
+
 // Uses only the answer.
 static void shorten(void *arg)
 {
-    struct answer *a = arg;
-    json_t *root = json_loadb(a->show.text.s, a->show.text.n, 0, NULL);
+    struct data_answer *a = arg;
 
-    bug_on(!root);
-    json_t *body = a->path.n > 1 ? part_of_path(root, &a->path) : json_incref(root);
-    json_decref(root);
+    if (!a->root)
+        parse_text(a);
+    json_t *body = a->path.n > 1 ? part_of_path(a->root, &a->path) : json_incref(a->root);
     text_free(&a->show.text);
     a->found = body;
     if (body) {
-        restconf_shorten(&a->cut, body);
-        error_body_line(body, &a->show.text);
+        query_cut(&a->query, body);
+        restconf_line(body, &a->show.text);
     }
-    json_decref(body);
 }
 
-static void send_shortened(void *arg)
+static void send_text(struct data_answer *a)
 {
-    struct answer *a = arg;
-
-    if (!http_left(a->http) && a->show.text.n < SHORTEN_AT_ONCE)
-        shorten(a);
-    else if (!http_left(a->http))
-        aside(shorten, a);
     if (http_left(a->http))
         http_reply(a->http, 503, NULL, NULL); // no reader is left
     else if (a->found)
         http_reply(a->http, 200, HTTP_JSON, &a->show.text);
     else
         refuse_not_there(a->http, &a->path);
-    state_answer_free(a);
+    answer_free(a);
 }
 
-static void refuse_shortened(void *arg)
+static void send_shortened(void *arg)
 {
-    struct answer *a = arg;
+    struct data_answer *a = arg;
 
-    http_refuse(a->http, 503, "operation-failed", "kamueed is stopping");
-    state_answer_free(a);
+    if (!http_left(a->http))
+        aside(shorten, a);
+    send_text(a);
 }
 
-static void send_answer(struct answer *a, int result)
+// Removes everything that does not belong to the client's virtual router.
+static void keep_own(struct data_answer *a)
 {
-    bool cut = is_part(a) || restconf_is_cut(a->http);
+    parse_text(a);
+    bound_keep_state(http_vr(a->http), a->root);
+}
 
-    if (http_left(a->http)) {
-        http_reply(a->http, 503, NULL, NULL); // no reader is left
-        state_answer_free(a);
-        return;
-    }
-    if (!result && bound_is(a->http)) {
-        bound_keep_state(http_vr(a->http), &a->show.text);
-        http_for_anyone(a->http);
-        cut = true; // so that a removed child is not found
-    }
-    if (!result && cut) {
-        a->cut = restconf_cut(a->http);
-        if (a->show.text.n < SHORTEN_AT_ONCE)
-            send_shortened(a);
-        else
-            aside_turn(ASIDE_READ, &(struct turn){send_shortened, refuse_shortened, a,
-                                                  http_share(a->http, ASIDE_READ)});
-        return;
-    }
-    if (result) {
+void answer_send(struct data_answer *a, int result)
+{
+    bool state = a->datastore || a->path.n,
+         part = a->path.n > 2 || (a->path.n == 2 && path_last(&a->path)->n_keys);
+
+    if (result && !http_left(a->http)) {
         http_refuse_busy(a->http, "rib_manager", result);
+        answer_free(a);
+        return;
+    }
+    if (!result)
+        jwrite_end(&a->show.out, '}');
+    if (!http_left(a->http) && state && bound_is(a->http))
+        keep_own(a);
+    http_for_anyone(a->http);
+    if (!http_left(a->http) && (a->root || part || query_is_cut(&a->query))) {
+        if (a->show.text.n >= SHORTEN_AT_ONCE) {
+            answer_aside(a, send_shortened);
+            return;
+        }
+        shorten(a);
     } else {
         text_printf(&a->show.text, "\n");
-        http_reply(a->http, 200, HTTP_JSON, &a->show.text);
+        a->found = true;
     }
-    state_answer_free(a);
+    send_text(a);
 }
 
 // --- writing ------------------------------------------------------------------------------------
@@ -274,13 +281,13 @@ static bool is_list(const struct feature_state *s)
     return schema_of(s)->nodetype == LYS_LIST;
 }
 
-static bool is_hidden(const struct answer *a, const struct feature_state *s)
+static bool is_hidden(const struct data_answer *a, const struct feature_state *s)
 {
     return !bound_sees(a->http, schema_of(s));
 }
 
 // Writes an empty list, as if there were no entries. A container gets no value.
-static void write_hidden(struct answer *a, const struct feature_state *s)
+static void write_hidden(struct data_answer *a, const struct feature_state *s)
 {
     if (a->whole || !is_list(s))
         return;
@@ -309,7 +316,7 @@ static bool write_node(const struct feature_state *n, struct show *s)
 static void run_writers(void *ctx)
 {
     uint64_t until_ns = clock_now_ns() + HTTP_SLICE_NS;
-    struct answer *a = ctx;
+    struct data_answer *a = ctx;
 
     for (; a->node <= a->last && !http_left(a->http); a->node++) {
         const struct feature_state *s = nodes.item[a->node];
@@ -333,35 +340,22 @@ static void run_writers(void *ctx)
         jwrite_end(&a->show.out, '}');
     if (a->datastore)
         jwrite_end(&a->show.out, '}');
-    jwrite_end(&a->show.out, '}');
-    send_answer(a, 0);
+    answer_send(a, 0);
 }
 
 static void writer_done(struct show *s, int result)
 {
-    struct answer *a = (struct answer *)s; // its first member
+    struct data_answer *a = (struct data_answer *)s; // its first member
 
     if (result) {
-        send_answer(a, result);
+        answer_send(a, result);
         return;
     }
     jwrite_end(&s->out, is_list(nodes.item[a->node++]) ? ']' : '}');
     http_turn(a->http, &a->turn, run_writers, a);
 }
 
-static struct answer *state_answer_new(struct http *h)
-{
-    struct answer *a = calloc(1, sizeof *a);
-
-    bug_on(!a);
-    a->http = h;
-    a->show.done = writer_done;
-    a->show.out.t = &a->show.text;
-    jwrite_begin(&a->show.out, NULL, '{');
-    return a;
-}
-
-static void show_whole(struct answer *a)
+static void show_whole(struct data_answer *a)
 {
     a->whole = true;
     a->last = (unsigned)nodes.n - 1;
@@ -369,7 +363,7 @@ static void show_whole(struct answer *a)
     run_writers(a);
 }
 
-static void show_child(struct answer *a, const struct path_segment *g)
+static void show_child(struct data_answer *a, const struct path_segment *g)
 {
     snprintf(a->name, sizeof a->name, "kamuee:%s", g->schema->name);
     a->show.name = a->name;
@@ -379,49 +373,44 @@ static void show_child(struct answer *a, const struct path_segment *g)
     run_writers(a);
 }
 
-void state_get(struct http *h, const struct path *p)
+void state_get(struct http *h, struct path *p, struct query *q)
 {
-    struct text why = {0};
-
     if (p->n > 1 && state_is_streamed(p->segment[1].schema->name)) {
         nodes.item[index_of(p->segment[1].schema->name)]->stream(h, p);
         return;
     }
-    struct answer *a = state_answer_new(h);
-    // The path's texts die with the request's handler; the answer may come later.
-    a->path_text = strdup(strstr(http_path(h), "/data/") + 6);
-    bug_on(!a->path_text || path_parse(a->path_text, &a->path, &why));
+    struct data_answer *a = answer_new(h, q);
+    a->path = *p;
+    p->buffer = NULL;
     if (a->path.n == 1)
         show_whole(a);
     else
         show_child(a, &a->path.segment[1]);
 }
 
-static void config_written(void *ctx)
+static void config_written(void *answer)
 {
-    struct answer *a = ctx;
+    struct data_answer *a = answer;
 
-    if (a->with_state && !http_left(a->http)) {
+    if (a->query.state && !http_left(a->http)) {
         show_whole(a);
         return;
     }
     jwrite_end(&a->show.out, '}');
-    jwrite_end(&a->show.out, '}');
-    send_answer(a, 0);
+    answer_send(a, 0);
 }
 
 // Everything: configuration and state.
-void datastore_get(struct http *h, const struct content *c)
+void datastore_get(struct http *h, struct query *q)
 {
-    struct answer *a = state_answer_new(h);
+    struct data_answer *a = answer_new(h, q);
 
     jwrite_begin(&a->show.out, "ietf-restconf:data", '{');
     a->datastore = true;
-    a->with_state = c->state;
-    snprintf(a->defaults, sizeof a->defaults, "%s", c->defaults ? c->defaults : "explicit");
-    const struct content all = {.defaults = a->defaults, .depth = c->depth};
-    if (c->config)
-        config_read_all(h, &all, &a->show.out, config_written, a);
-    else
+    if (a->query.config) {
+        a->first = bound_running(h);
+        config_write(a, config_written);
+    } else {
         config_written(a);
+    }
 }

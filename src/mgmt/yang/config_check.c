@@ -8,10 +8,13 @@
 // choices, and duplicate entries. A test fails when the schema gets a new kind of rule, and has
 // libyang validate the trees accepted here. Features check rules that the schema cannot express
 // (config/model.h).
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/plain.h"
 #include "yang/config_index.h"
 #include "yang/config_tree.h"
@@ -31,17 +34,33 @@ static unsigned line_above(const struct lyd_node *n)
     return 0;
 }
 
+// Adds a sentence about the place (NULL: the top), with the line of `at`.
+__attribute__((format(printf, 4, 5))) static void add_at(struct errors *e,
+                                                         const struct lyd_node *place,
+                                                         const struct lyd_node *at,
+                                                         const char *fmt, ...)
+{
+    struct text where = {0};
+    char *sentence;
+    va_list ap;
+
+    va_start(ap, fmt);
+    bug_on(vasprintf(&sentence, fmt, ap) < 0);
+    va_end(ap);
+    if (place)
+        config_path(place, &where);
+    errors_add(e, line_above(at), "%s%s%s", text_str(&where), place ? ": " : "", sentence);
+    text_free(&where);
+    free(sentence);
+}
+
 static void add_required(struct errors *e, const struct lyd_node *place,
                          const struct lysc_node *leaf)
 {
-    struct text where = {0}, expect = {0};
+    struct text expect = {0};
 
-    if (place)
-        config_path(place, &where);
     yang_expected(leaf, &expect);
-    errors_add(e, place ? line_above(place) : 0, "%s%s'%s' is required: %s", text_str(&where),
-               place ? ": " : "", leaf->name, text_str(&expect));
-    text_free(&where);
+    add_at(e, place, place, "'%s' is required: %s", leaf->name, text_str(&expect));
     text_free(&expect);
 }
 
@@ -67,45 +86,17 @@ static bool is_made(const struct lysc_node *choice, const struct lyd_node *first
 static void add_no_choice(struct errors *e, const struct lyd_node *place,
                           const struct lysc_node *choice)
 {
-    struct text where = {0}, names = {0}, expect = {0};
+    struct text names = {0}, expect = {0};
 
-    if (place)
-        config_path(place, &where);
     for (const struct lysc_node *c = lysc_node_child(choice); c; c = c->next) {
         const struct lysc_node *leaf = lysc_node_child(c);
         text_printf(&names, "%s'%s'", names.n ? " or " : "", leaf->name);
         text_printf(&expect, "%s", expect.n ? "; or " : "");
         yang_expected(leaf, &expect);
     }
-    errors_add(e, place ? line_above(place) : 0, "%s%s%s is required: %s", text_str(&where),
-               place ? ": " : "", text_str(&names), text_str(&expect));
-    text_free(&where);
+    add_at(e, place, place, "%s is required: %s", text_str(&names), text_str(&expect));
     text_free(&names);
     text_free(&expect);
-}
-
-static void add_too_few(struct errors *e, const struct lyd_node *place, const struct lysc_node *s,
-                        unsigned min)
-{
-    struct text where = {0};
-
-    if (place)
-        config_path(place, &where);
-    errors_add(e, place ? line_above(place) : 0, "%s%sat least %u '%s' is required",
-               text_str(&where), place ? ": " : "", min, s->name);
-    text_free(&where);
-}
-
-static void add_too_many(struct errors *e, const struct lyd_node *place, const struct lysc_node *s,
-                         unsigned n, unsigned max)
-{
-    struct text where = {0};
-
-    if (place)
-        config_path(place, &where);
-    errors_add(e, place ? line_above(place) : 0, "%s%s%u '%s' are configured, expected at most %u",
-               text_str(&where), place ? ": " : "", n, s->name, max);
-    text_free(&where);
 }
 
 // Number of entries that the schema allows; UINT32_MAX: no limit.
@@ -143,9 +134,9 @@ static bool check_count(struct config_index *top, const struct lyd_node *place,
         return true;
     n = count_children(top, place, place ? lyd_child(place) : *top->tree, s);
     if (n < min)
-        add_too_few(e, place, s, min);
+        add_at(e, place, place, "at least %u '%s' is required", min, s->name);
     if (n > max)
-        add_too_many(e, place, s, n, max);
+        add_at(e, place, place, "%u '%s' are configured, expected at most %u", n, s->name, max);
     return n <= max;
 }
 
@@ -218,26 +209,23 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
 {
     const struct lysc_node *list = yang_reference(yang_type(leaf->schema));
     const char *name = lyd_get_value(leaf);
-    struct text where = {0}, names = {0};
+    struct text what = {0}, names = {0};
 
     if (!list || is_literal_member(leaf) || config_index_find(top, list, &name))
         return;
-    config_path(lyd_parent(leaf), &where);
     list_names(*top->tree, list, leaf, &names);
-    const char *own = lysc_is_key(leaf->schema) ? "" : leaf->schema->name;
+    text_printf(&what, lysc_is_key(leaf->schema) ? "it" : "'%s'", leaf->schema->name);
     if (!line_above(leaf))
-        errors_add(e, 0,
-                   "%s:%s%s%s refers to %s '%s', which is not configured (%s): configure it, or "
-                   "delete this as well",
-                   text_str(&where), *own ? " '" : "", own, *own ? "'" : " it", list->name, name,
-                   text_str(&names));
+        add_at(e, lyd_parent(leaf), leaf,
+               "%s refers to %s '%s', which is not configured (%s): configure it, or delete this "
+               "as well",
+               text_str(&what), list->name, name, text_str(&names));
     else
-        errors_add(
-            e, line_above(leaf),
-            "%s:%s%s%s refers to %s '%s', which does not exist; expected the name of %s %s (%s)",
-            text_str(&where), *own ? " '" : "", own, *own ? "'" : " it", list->name, name,
-            strchr("aeiou", *list->name) ? "an" : "a", list->name, text_str(&names));
-    text_free(&where);
+        add_at(e, lyd_parent(leaf), leaf,
+               "%s refers to %s '%s', which does not exist; expected the name of %s %s (%s)",
+               text_str(&what), list->name, name, strchr("aeiou", *list->name) ? "an" : "a",
+               list->name, text_str(&names));
+    text_free(&what);
     text_free(&names);
 }
 
@@ -245,16 +233,12 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
 static void check_plain(const struct lyd_node *leaf, struct errors *e)
 {
     const char *value = lyd_get_value(leaf);
-    struct text where = {0};
 
-    if (plain_text(value, strlen(value)))
-        return;
-    config_path(lyd_parent(leaf), &where);
-    errors_add(e, line_above(leaf),
-               "%s%s'%s' is '%s', expected text without control characters: no line ends, escapes "
-               "or controls of the writing direction", text_str(&where), where.n ? ": " : "",
+    if (!plain_text(value, strlen(value)))
+        add_at(e, lyd_parent(leaf), leaf,
+               "'%s' is '%s', expected text without control characters: no line ends, escapes or "
+               "controls of the writing direction",
                leaf->schema->name, value);
-    text_free(&where);
 }
 
 // --- possible only with JSON ---------------------------------------------------------------------
@@ -270,18 +254,14 @@ static bool excludes(const struct lyd_node *a, const struct lyd_node *b)
 // there are no two.
 static struct lyd_node *superseded(struct lyd_node *place, struct errors *e)
 {
-    struct text where = {0};
-
     for (struct lyd_node *n = lyd_child(place); n; n = n->next)
         for (struct lyd_node *m = yang_case(n->schema) ? n->next : NULL; m; m = m->next) {
             if (!excludes(n, m))
                 continue;
             if ((n->flags ^ m->flags) & LYD_NEW)
                 return m->flags & LYD_NEW ? n : m;
-            config_path(place, &where);
-            errors_add(e, line_above(n), "%s: '%s' and '%s' exclude each other, expected only one",
-                       text_str(&where), n->schema->name, m->schema->name);
-            text_free(&where);
+            add_at(e, place, n, "'%s' and '%s' exclude each other, expected only one",
+                   n->schema->name, m->schema->name);
             return m; // in any case: libyang must not report it
         }
     return NULL;

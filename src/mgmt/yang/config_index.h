@@ -8,15 +8,15 @@
 #define YANG_CONFIG_INDEX_H
 
 #include <libyang/libyang.h>
-#include <stddef.h>
+#include <stdbool.h>
 
 #define INDEX_LISTS 64
 
 struct config_index {
     struct lyd_node **tree;
     const struct lyd_node *twice; // an entry with the keys of another one; possible only with JSON
-    struct lyd_node **slot;       // NULL: not filled yet
-    size_t slots, used;           // used: taken or deleted
+    void *root; // of a tree of <search.h>
+    bool filled;
     struct index_list {
         const struct lysc_node *schema;
         struct lyd_node *last;

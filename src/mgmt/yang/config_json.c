@@ -14,15 +14,6 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-static uint32_t print_options(const char *defaults)
-{
-    uint32_t o = LYD_PRINT_SHRINK;
-
-    if (!defaults || !strcmp(defaults, "explicit"))
-        return o | LYD_PRINT_WD_EXPLICIT;
-    return o | (strcmp(defaults, "trim") ? LYD_PRINT_WD_ALL : LYD_PRINT_WD_TRIM);
-}
-
 char *config_json_text(const struct lyd_node *tree)
 {
     char *s = NULL;
@@ -30,20 +21,6 @@ char *config_json_text(const struct lyd_node *tree)
     bug_on(tree &&
            lyd_print_mem(&s, tree, LYD_JSON, LYD_PRINT_WITHSIBLINGS | LYD_PRINT_WD_EXPLICIT));
     return s ? s : strdup("{}");
-}
-
-json_t *config_json(const struct lyd_node *node, const char *defaults, bool siblings)
-{
-    json_t *j = NULL;
-    char *s = NULL;
-
-    if (node &&
-        !lyd_print_mem(&s, node, LYD_JSON,
-                       print_options(defaults) | (siblings ? LYD_PRINT_WITHSIBLINGS : 0)) &&
-        s)
-        j = json_loads(s, 0, NULL);
-    free(s);
-    return j ? j : json_object();
 }
 
 // --- reading ------------------------------------------------------------------------------------
@@ -170,15 +147,11 @@ static bool far_too_many(const struct lysc_node *s, const json_t *value, struct 
     return true;
 }
 
-void config_read_json(struct lyd_node **tree, const char *text, struct errors *e)
+void config_read_value(struct lyd_node **tree, json_t *root, struct errors *e)
 {
-    json_error_t why;
-    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &why), *value;
     const char *name;
+    json_t *value;
 
-    if (!json_is_object(root))
-        errors_add(e, 0, root ? "not a JSON object" : "not JSON: %s in line %d", why.text,
-                   why.line);
     json_object_foreach(root, name, value) {
         const struct lysc_node *s = yang_child(NULL, local_name(name), true);
 
@@ -190,5 +163,17 @@ void config_read_json(struct lyd_node **tree, const char *text, struct errors *e
         else
             read_part(tree, name, value, e);
     }
+}
+
+void config_read_json(struct lyd_node **tree, const char *text, struct errors *e)
+{
+    json_error_t why;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+
+    if (json_is_object(root))
+        config_read_value(tree, root, e);
+    else
+        errors_add(e, 0, root ? "not a JSON object" : "not JSON: %s in line %d", why.text,
+                   why.line);
     json_decref(root);
 }

@@ -11,12 +11,9 @@
 
 // All siblings, indented, for people; explicit values only. Owned by the caller.
 char *config_json_text(const struct lyd_node *tree);
-// {"kamuee:x": …}; `defaults` as in ?with-defaults= (RFC 8040, 4.8.9), NULL: explicit. The caller
-// owns it.
-json_t *config_json(const struct lyd_node *node, const char *defaults, bool siblings);
-
-void config_read_json(struct lyd_node **tree, const char *text,
-                      struct errors *e);                          // merged into the tree
+// Both are merged into the tree.
+void config_read_json(struct lyd_node **tree, const char *text, struct errors *e);
+void config_read_value(struct lyd_node **tree, json_t *root, struct errors *e);
 void config_merge(struct lyd_node **tree, struct lyd_node *more); // takes `more` over
 
 #endif

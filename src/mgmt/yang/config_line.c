@@ -19,6 +19,8 @@
 // tells the expected input and the nearest word. Rules about the whole configuration (required
 // values, references) are in config_check.c.
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +30,6 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-#define GIVEN_MAX 8
 #define SAID_MAX 32
 #define VALUE_SHOWN 120 // letters of a wrong value
 
@@ -45,8 +46,7 @@ struct walk {
     unsigned i; // next word
     unsigned line;
     struct errors *e;
-    const struct lysc_node *given[GIVEN_MAX]; // keywordless values of the entry
-    unsigned n_given;
+    struct config_given given; // in the entry
     bool too_many;
     struct kept *kept; // NULL: retired settings are refused
     struct { // leaves set by this line so far, and their parents
@@ -88,6 +88,23 @@ static const char *subject_of(const struct walk *k, unsigned n_words, struct tex
     if (t->n)
         text_printf(t, ": ");
     return text_str(t);
+}
+
+// Adds a sentence about the first words of the line; returns false.
+__attribute__((format(printf, 3, 4))) static bool refuse(const struct walk *k, unsigned n_words,
+                                                         const char *fmt, ...)
+{
+    struct text where = {0};
+    char *sentence;
+    va_list ap;
+
+    va_start(ap, fmt);
+    bug_on(vasprintf(&sentence, fmt, ap) < 0);
+    va_end(ap);
+    errors_add(k->e, k->line, "%s%s", subject_of(k, n_words, &where), sentence);
+    text_free(&where);
+    free(sentence);
+    return false;
 }
 
 static void list_children(const struct lysc_node *parent, struct text *t)
@@ -184,30 +201,18 @@ static bool unknown_word(struct walk *k)
         return retired_word(k, r);
     const char *word = k->w->word[k->i];
     const char *near = yang_nearest(k->schema, word, true);
-    struct text where = {0}, words = {0};
+    struct text words = {0};
 
     list_children(k->schema, &words);
-    subject_of(k, k->i, &where);
-    if (near)
-        errors_add(k->e, k->line, "%sunknown word '%s', did you mean '%s'? expected one of %s",
-                   text_str(&where), word, near, text_str(&words));
-    else
-        errors_add(k->e, k->line, "%sunknown word '%s', expected one of %s", text_str(&where), word,
-                   text_str(&words));
-    text_free(&where);
+    refuse(k, k->i, "unknown word '%s', %s%s%sexpected one of %s", word,
+           near ? "did you mean '" : "", near ? near : "", near ? "'? " : "", text_str(&words));
     text_free(&words);
     return false;
 }
 
 static bool missing_word(struct walk *k, const char *what)
 {
-    struct text where = {0};
-
-    errors_add(k->e, k->line, "%sthe line is incomplete, expected %s",
-               subject_of(k, k->w->n, &where),
-               what);
-    text_free(&where);
-    return false;
+    return refuse(k, k->w->n, "the line is incomplete, expected %s", what);
 }
 
 static bool missing_child(struct walk *k)
@@ -234,7 +239,7 @@ static bool missing_value(struct walk *k, const struct lysc_node *leaf)
 static bool bad_value(struct walk *k, const struct lysc_node *leaf, const char *value,
                       unsigned n_words)
 {
-    struct text where = {0}, expect = {0};
+    struct text expect = {0};
 
     uint64_t longest = yang_longest(leaf);
     size_t n = strlen(value);
@@ -242,9 +247,8 @@ static bool bad_value(struct walk *k, const struct lysc_node *leaf, const char *
         text_printf(&expect, "at most %" PRIu64 " characters, found %zu", longest, n);
     else
         yang_expected(leaf, &expect);
-    errors_add(k->e, k->line, "%s'%s' is '%.*s%s', expected %s", subject_of(k, n_words, &where),
-               leaf->name, VALUE_SHOWN, value, n > VALUE_SHOWN ? "…" : "", text_str(&expect));
-    text_free(&where);
+    refuse(k, n_words, "'%s' is '%.*s%s', expected %s", leaf->name, VALUE_SHOWN, value,
+           n > VALUE_SHOWN ? "…" : "", text_str(&expect));
     text_free(&expect);
     return false;
 }
@@ -337,7 +341,7 @@ static bool set_list(struct walk *k, const struct lysc_node *s)
     }
     k->place = n;
     k->schema = s;
-    k->n_given = 0;
+    k->given.n = 0;
     return true;
 }
 
@@ -372,14 +376,9 @@ static void forget_other_cases(struct walk *k, const struct lysc_node *s)
 // A line that sets a leaf twice is ambiguous.
 static bool is_said_twice(struct walk *k, const struct lysc_node *s)
 {
-    struct text where = {0};
-
     for (unsigned i = 0; i < k->n_said; i++)
-        if (k->said[i].leaf == s && k->said[i].place == k->place) {
-            errors_add(k->e, k->line, "%s'%s' appears twice", subject_of(k, k->i, &where), s->name);
-            text_free(&where);
-            return true;
-        }
+        if (k->said[i].leaf == s && k->said[i].place == k->place)
+            return !refuse(k, k->i, "'%s' appears twice", s->name);
     if (k->n_said < SAID_MAX) {
         k->said[k->n_said].place = k->place;
         k->said[k->n_said++].leaf = s;
@@ -408,44 +407,51 @@ static bool set_value(struct walk *k, const struct lysc_node *s)
         attach(k, n);
     }
     remember_line(k, n);
-    if (yang_is_keywordless(s) && k->n_given < GIVEN_MAX)
-        k->given[k->n_given++] = s;
+    config_give(&k->given, s);
     k->i++;
     return true;
 }
 
-static bool is_given(const struct walk *k, const struct lysc_node *s)
+void config_give(struct config_given *g, const struct lysc_node *s)
 {
-    for (unsigned i = 0; i < k->n_given; i++)
-        if (k->given[i] == s)
+    if (yang_is_keywordless(s) && g->n < CONFIG_GIVEN_MAX)
+        g->leaf[g->n++] = s;
+}
+
+bool config_is_given(const struct config_given *g, const struct lysc_node *s)
+{
+    for (unsigned i = 0; i < g->n; i++)
+        if (g->leaf[i] == s)
             return true;
     return false;
 }
 
-// Meaning of the word here: a child's name, or a keywordless value that the line has not given yet.
-static const struct lysc_node *word_here(const struct walk *k)
+const struct lysc_node *config_word(const struct lysc_node *parent, const struct lyd_node *first,
+                                    const struct config_given *given, const char *word)
 {
-    const char *word = k->w->word[k->i];
-    const struct lysc_node *s = yang_child(k->schema, word, true);
+    const struct lysc_node *s = yang_child(parent, word, true);
 
     if (s && !lysc_is_key(s) && !yang_is_keywordless(s))
         return s;
-    for (s = NULL; (s = yang_keywordless(s, k->schema));) {
-        if (yang_value_ok(s, word) && !is_given(k, s))
+    for (s = NULL; (s = yang_keywordless(s, parent));) {
+        if (config_is_given(given, s))
+            continue;
+        if (yang_value_ok(s, word))
             return s;
-        if (s->flags & LYS_MAND_TRUE && !config_find(siblings(k), s, NULL)) // must come first
+        if (s->flags & LYS_MAND_TRUE && !config_find(first, s, NULL)) // must come first
             return NULL;
     }
     return NULL;
 }
 
-// The same; in a one-line entry also searches the nodes above the place, and moves the place there.
+// Meaning of the next word here; in a one-line entry also searches the nodes above the place, and
+// moves the place there.
 static const struct lysc_node *find_word(struct walk *k)
 {
     const struct lysc_node *was = k->schema, *s;
     struct lyd_node *place = k->place;
 
-    while (!(s = word_here(k))) {
+    while (!(s = config_word(k->schema, siblings(k), &k->given, k->w->word[k->i]))) {
         const struct lysc_node *up = yang_line_above(k->schema);
         if (!up) {
             k->schema = was;
@@ -543,16 +549,6 @@ static struct lyd_node *delete_value(struct walk *k, const struct lysc_node *s)
     return found;
 }
 
-static bool too_long(struct walk *k)
-{
-    struct text where = {0};
-
-    errors_add(k->e, k->line, "%sunexpected '%s', expected the end of the line",
-               subject_of(k, k->i, &where), k->w->word[k->i]);
-    text_free(&where);
-    return false;
-}
-
 static void delete_target(struct walk *k, struct lyd_node *n, bool all_values)
 {
     struct lyd_node *next;
@@ -591,7 +587,8 @@ static bool delete_line(struct walk *k)
             all_values = s->nodetype == LYS_LEAFLIST && k->i + 1 == k->w->n;
             n = delete_value(k, s);
             if (n && k->i < k->w->n)
-                return too_long(k);
+                return refuse(k, k->i, "unexpected '%s', expected the end of the line",
+                              k->w->word[k->i]);
         }
         if (!n)
             return false;
@@ -625,25 +622,17 @@ static bool read_line(struct config_index *top, const char *line, unsigned numbe
     return !k.too_many;
 }
 
-void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number,
+void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n,
                        struct errors *e)
 {
     struct config_index top = {.tree = tree};
 
-    for (unsigned i = 0; i < n && read_line(&top, line[i], number ? i + 1 : 0, NULL, e); i++)
+    for (unsigned i = 0; i < n && read_line(&top, line[i], i + 1, NULL, e); i++)
         ;
     config_index_free(&top);
 }
 
-void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e)
-{
-    struct config_index top = {.tree = tree};
-
-    read_line(&top, line, number, NULL, e);
-    config_index_free(&top);
-}
-
-static void read_text(struct lyd_node **tree, const char *text, struct kept *kept,
+static void read_text(struct lyd_node **tree, const char *text, bool numbered, struct kept *kept,
                       struct errors *e)
 {
     struct config_index top = {.tree = tree};
@@ -653,7 +642,8 @@ static void read_text(struct lyd_node **tree, const char *text, struct kept *kep
     struct progress w = {0};
 
     bug_on(!copy);
-    for (char *line; (line = strsep(&next, "\n")) && read_line(&top, line, ++number, kept, e);)
+    for (char *line; (line = strsep(&next, "\n")) &&
+                     read_line(&top, line, numbered ? ++number : 0, kept, e);)
         progress_at(&w, next ? (size_t)(next - copy) : length, length);
     free(copy);
     config_index_free(&top);
@@ -661,7 +651,15 @@ static void read_text(struct lyd_node **tree, const char *text, struct kept *kep
 
 void config_read_text(struct lyd_node **tree, const char *text, struct errors *e)
 {
-    read_text(tree, text, NULL, e);
+    read_text(tree, text, true, NULL, e);
+}
+
+void config_read_change(struct lyd_node **tree, const char *text)
+{
+    struct errors none = {0};
+
+    read_text(tree, text, false, NULL, &none);
+    errors_free(&none);
 }
 
 void config_read_kept(struct lyd_node **tree, const char *text, const char *file,
@@ -669,6 +667,6 @@ void config_read_kept(struct lyd_node **tree, const char *text, const char *file
 {
     struct kept kept = {.file = file};
 
-    read_text(tree, text, &kept, e);
+    read_text(tree, text, true, &kept, e);
     delete_dropped(tree, file);
 }

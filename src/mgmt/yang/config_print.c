@@ -49,42 +49,15 @@ static int compare_items(const void *a, const void *b)
     return config_compare(*(const struct lyd_node *const *)a, *(const struct lyd_node *const *)b);
 }
 
-// Inserts item n, the first that is out of order, among the previous ones.
-static void insert_item(struct lyd_nodes *v, size_t n)
-{
-    const struct lyd_node *item = v->item[n];
-    size_t lo = 0, hi = n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (config_compare(v->item[mid], item) <= 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    memmove(&v->item[lo + 1], &v->item[lo], (n - lo) * sizeof *v->item);
-    v->item[lo] = item;
-}
-
-#define OUT_OF_ORDER_MAX 32
-
-// Entries are in the order of creation: mostly sorted, except for a few late ones.
 void config_sort(const struct lysc_node *s, struct lyd_nodes *v)
 {
-    unsigned n = 0;
-
     if (!(s->nodetype & (LYS_LIST | LYS_LEAFLIST)) || s->flags & LYS_ORDBY_USER)
         return;
-    for (size_t i = 1; i < v->n; i++) {
-        if (config_compare(v->item[i - 1], v->item[i]) <= 0)
-            continue;
-        if (++n > OUT_OF_ORDER_MAX) {
+    for (size_t i = 1; i < v->n; i++)
+        if (config_compare(v->item[i - 1], v->item[i]) > 0) {
             qsort(v->item, v->n, sizeof *v->item, compare_items);
             return;
         }
-        insert_item(v, i);
-    }
 }
 
 void config_children(const struct lyd_node *first, const struct lysc_node *s, struct lyd_nodes *v)

@@ -20,9 +20,22 @@
 
 // --- config_line.c: lines of "set …", "delete …", "# comment" ---
 void config_read_text(struct lyd_node **tree, const char *text, struct errors *e);
-void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e);
-void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number,
-                       struct errors *e); // numbered from 1, or not
+void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n,
+                       struct errors *e); // numbered from 1
+// The lines of a difference, without numbers; a value to delete may be gone already.
+void config_read_change(struct lyd_node **tree, const char *text);
+
+// Meaning of a word below `parent`: a child's name, or a keywordless value that the line has not
+// given yet; NULL: none. `first`: the leaves that are there.
+#define CONFIG_GIVEN_MAX 8
+struct config_given { // keywordless values in a line
+    const struct lysc_node *leaf[CONFIG_GIVEN_MAX];
+    unsigned n;
+};
+void config_give(struct config_given *g, const struct lysc_node *s); // if it is keywordless
+bool config_is_given(const struct config_given *g, const struct lysc_node *s);
+const struct lysc_node *config_word(const struct lysc_node *parent, const struct lyd_node *first,
+                                    const struct config_given *given, const char *word);
 
 // For a file or revision, which a former version may have written: retired settings are ignored,
 // with one warning for each that names the file, or silently if it is NULL.
