@@ -146,7 +146,7 @@ unit_test(contradiction_is_told_from_shadow)
     acl_lint_free(l);
 }
 
-static int make_sets(void **state)
+int unit_begin(void **state)
 {
     static const struct acl_prefix members[] = {
         {{10, 0}, 16, 4}, {{10, 128}, 9, 4}, {{10, 64, 1}, 24, 4}};
@@ -159,14 +159,9 @@ static int make_sets(void **state)
     return 0;
 }
 
-static int free_sets(void **state)
+int unit_end(void **state)
 {
     acl_set_free(sets[0]);
     acl_set_free(sets[1]);
     return 0;
-}
-
-int main(void)
-{
-    return unit_tests_run(make_sets, free_sets);
 }
