@@ -20,7 +20,17 @@ int unit_tests_run(CMFixtureFunction setup, CMFixtureFunction teardown)
     return n_tests ? _cmocka_run_group_tests("tests", test, n_tests, setup, teardown) : 1;
 }
 
+__attribute__((weak)) int unit_begin(void **state)
+{
+    return 0;
+}
+
+__attribute__((weak)) int unit_end(void **state)
+{
+    return 0;
+}
+
 __attribute__((weak)) int main(void)
 {
-    return unit_tests_run(NULL, NULL);
+    return unit_tests_run(unit_begin, unit_end);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unit.h - unit tests that register themselves
 //
-// A test program runs the tests of its files in their order. It has a main() only if it sets
-// something up for all of them.
+// A test program runs the tests of its files in their order, between unit_begin() and unit_end() if
+// it has these.
 //
 //     unit_test(a_longer_prefix_is_covered)
 //     {
@@ -30,7 +30,10 @@
     static void name(void **state)
 
 void unit_test_add(const struct CMUnitTest *test);
-// The number of failures. Without a test the program fails.
+// The number of failures. Without a test the program fails. A program without a main() does this
+// with unit_begin() and unit_end().
 int unit_tests_run(CMFixtureFunction setup, CMFixtureFunction teardown);
+int unit_begin(void **state);
+int unit_end(void **state);
 
 #endif

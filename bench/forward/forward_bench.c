@@ -23,11 +23,9 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checksum.h"
-#include "core/eal.h"
 #include "core/rcu.h"
 #include "forward/lists.h"
 #include "forward/peer.h"

@@ -8,7 +8,6 @@
 #include <rte_ethdev.h>
 #include <rte_fib.h>
 #include <rte_prefetch.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "forward/peer.h"

@@ -7,8 +7,6 @@
 // counted in TSC ticks around its work (not while it waits for answers), median of the batches, so
 // preemption does not count. The CPU alone looks up the same keys in bursts of 64. Every n-th
 // answer is compared with the CPU's.
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <x86intrin.h>

@@ -3,7 +3,6 @@
 #include "lib/loop.h"
 
 #include <rte_cycles.h>
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 #include <stdio.h>

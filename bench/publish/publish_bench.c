@@ -34,7 +34,6 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "core/eal.h"
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "forwarder/forwarder.h"

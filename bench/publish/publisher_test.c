@@ -11,7 +11,6 @@
 // until the writer was fast enough once.
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 

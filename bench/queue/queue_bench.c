@@ -14,8 +14,6 @@
 // are TSC cycles, less the cost of reading the TSC, without calls in which the thread was
 // preempted. Our class is rte_sched's traffic class; it has 13, of which eight are used.
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>

@@ -10,7 +10,6 @@
 //
 // --bytes includes the frame check sequence: 64 means 60 here.
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>

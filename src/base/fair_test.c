@@ -3,8 +3,6 @@
 #include "base/fair.h"
 #include "tests/unit.h"
 
-#include <stdint.h>
-#include <stdlib.h>
 
 unit_test(the_oldest_of_one_share_is_next)
 {

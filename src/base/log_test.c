@@ -6,10 +6,8 @@
 #include "tests/unit.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include <event2/event.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>

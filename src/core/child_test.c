@@ -4,7 +4,6 @@
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -134,22 +133,17 @@ unit_test(test_one_that_is_not_ours_is_ended_too)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-static int begin(void **state)
+int unit_begin(void **state)
 {
     loop = event_base_new();
     snprintf(path, sizeof path, "/tmp/child_test.%d", (int)getpid());
     return starter_begin() || child_init(loop);
 }
 
-static int end(void **state)
+int unit_end(void **state)
 {
     child_fini();
     starter_end();
     event_base_free(loop);
     return unlink(path);
-}
-
-int main(void)
-{
-    return unit_tests_run(begin, end);
 }

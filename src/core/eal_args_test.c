@@ -4,7 +4,6 @@
 #include "tests/unit.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static struct eal_args a;

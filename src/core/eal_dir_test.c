@@ -3,7 +3,6 @@
 #include "core/eal_args.h"
 #include "tests/unit.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -86,17 +85,12 @@ unit_test(what_the_dead_left_goes_and_all_else_stays)
     eal_dir_drop(path_of("kamuee-mine"), fd);
 }
 
-static int make(void **state)
+int unit_begin(void **state)
 {
     return mkdtemp(base) ? 0 : -1;
 }
 
-static int clear(void **state)
+int unit_end(void **state)
 {
     return rmdir(base);
-}
-
-int main(void)
-{
-    return unit_tests_run(make, clear);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <semaphore.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 

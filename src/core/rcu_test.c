@@ -200,11 +200,3 @@ unit_test(callbacks_run_in_the_order_of_retiring)
     rcu_barrier();
     assert_true(order[0] == 1 && order[1] == 2 && order[2] == 3);
 }
-
-int main(void)
-{
-    rcu_init();
-    int r = unit_tests_run(NULL, NULL);
-    rcu_fini();
-    return r;
-}

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -142,7 +141,7 @@ unit_test(test_a_successor_has_our_arguments_and_environment)
     unlink(path);
 }
 
-static int begin(void **state)
+int unit_begin(void **state)
 {
     static char *const argv[] = {"kamueed", "--config", "a b", NULL};
 
@@ -152,13 +151,8 @@ static int begin(void **state)
     return starter_begin();
 }
 
-static int end(void **state)
+int unit_end(void **state)
 {
     starter_end();
     return 0;
-}
-
-int main(void)
-{
-    return unit_tests_run(begin, end);
 }

@@ -105,11 +105,3 @@ unit_test(cpu_time_of_a_thread_grows)
         ;
     assert_true(thread_cpu_time_ns(me) > before);
 }
-
-int main(void)
-{
-    rcu_init();
-    int r = unit_tests_run(NULL, NULL);
-    rcu_fini();
-    return r;
-}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // keep_test.c - the keeper returns its descriptors, and only to the right user
-#include <stdint.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -226,8 +226,7 @@ def labs(request: pytest.FixtureRequest):
 def lab(request: pytest.FixtureRequest, labs, kamueed):
     """The module's LAB, once its host h1 reaches the module's TARGETS. Modules that need more have a fixture of their own."""
     lab = labs(request.module.LAB)
-    for target in getattr(request.module, "TARGETS", ()):
-        support.assert_reaches(lab["h1"], target)
+    support.assert_reaches(lab["h1"], *getattr(request.module, "TARGETS", ()))
     return lab
 
 

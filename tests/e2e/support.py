@@ -104,13 +104,15 @@ def eventually(true: Callable[[], object], timeout_s: float = PATIENCE_S,
 
 
 def expanded(text: str) -> str:
-    """In a lab's text: $HOST(N) is a host with the addresses 10.N.0.2 and fd00:N::2 behind a router with .1 and ::1; $HOST4(N): IPv4 only."""
+    """In a lab's text: $HOST(N) is a host with the addresses 10.N.0.2 and fd00:N::2 behind a router with .1 and ::1; $HOST4(N): IPv4 only;
+    $HOST(N ADDRESS…): with these addresses of lo, too; $VLAN(N): the same in VLAN N."""
     def node(host: re.Match) -> str:
-        n, both = host[2], not host[1]
+        kind, n, both = host[1], host[3], not host[2]
         addresses, routes = [f"10.{n}.0.2/24"], [f"default via 10.{n}.0.1"]
-        return json.dumps({"kind": "host", "interfaces": {"eth0": addresses + [f"fd00:{n}::2/64"] * both},
-                           "routes": routes + [f"default via fd00:{n}::1"] * both})
-    return re.sub(r"\$HOST(4?)\((\d+)\)", node, text)
+        interfaces = {"eth0": addresses + [f"fd00:{n}::2/64"] * both} | ({"lo": host[4].split()} if host[4] else {})
+        return json.dumps({"kind": "host", "interfaces": interfaces, "routes": routes + [f"default via fd00:{n}::1"] * both}
+                          | ({"vlan": int(n)} if kind == "VLAN" else {}))
+    return re.sub(r"\$(HOST|VLAN)(4?)\((\d+)((?: [^)]*)?)\)", node, text)
 
 
 class Labs:
@@ -215,8 +217,9 @@ def reaches(node: BaseNode, target: str) -> bool:
     return ping(node, target, 1).received == 1
 
 
-def assert_reaches(node: BaseNode, target: str, timeout_s: float = PATIENCE_S) -> None:
-    eventually(lambda: reaches(node, target), timeout_s, f"{node.name} reaches {target}")
+def assert_reaches(node: BaseNode, *targets: str, timeout_s: float = PATIENCE_S) -> None:
+    for target in targets:
+        eventually(lambda target=target: reaches(node, target), timeout_s, f"{node.name} reaches {target}")
 
 
 def pinged(said: bytes | str) -> Pinged:

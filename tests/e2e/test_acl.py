@@ -12,11 +12,7 @@ LAB = """
 nodes:
   h1: $HOST(1)
   h2: $HOST(2)
-  tagged:
-    kind: host
-    vlan: 40
-    interfaces: {eth0: [10.40.0.2/24]}
-    routes: [default via 10.40.0.1]
+  tagged: $VLAN4(40)
   reda: {kind: host, interfaces: {eth0: [10.1.0.2/24]}, routes: [default via 10.1.0.1]}
   redb: {kind: host, interfaces: {eth0: [10.2.0.2/24]}, routes: [default via 10.2.0.1]}
   r:

@@ -19,8 +19,7 @@ def lab(labs, kamueed):
     lab = labs(LAB)
     lab["r"].ip("route add 198.51.100.0/24 via 10.2.0.2")
     lab["r"].ip("-6 route add 2001:db8:100::/48 via fd00:2::2")
-    for address in (V4, V6):
-        assert_reaches(lab["h1"], address)
+    assert_reaches(lab["h1"], V4, V6)
     return lab
 
 
@@ -68,8 +67,7 @@ def test_changes_that_were_never_announced_are_found_named_and_repaired(lab):
     unheard(lab, "route del blackhole 203.0.113.0/24", "route add 198.51.100.0/24 via 10.2.0.2",
             "-6 route del blackhole 2001:db8:100::/48 metric 5")
     assert measure.client(lab["r"]).call("audit")["diverged"] == 3
-    for address in (V4, V6):
-        assert_reaches(lab["h1"], address)
+    assert_reaches(lab["h1"], V4, V6)
     assert measure.client(lab["r"]).call("audit")["diverged"] == 0
 
 

@@ -21,12 +21,10 @@ ECHO4, ECHO6 = 20 + 8 + 16, 40 + 8 + 16             # bytes of an IP packet with
 @pytest.fixture(scope="module")
 def lab(labs, kamueed):
     lab = labs(LINE)
-    for gateway in ("10.12.1.2", "10.12.2.2", "fd00:12::2", "fd00:13::2"):
-        assert_reaches(lab["h1"], gateway)
+    assert_reaches(lab["h1"], "10.12.1.2", "10.12.2.2", "fd00:12::2", "fd00:13::2")
     for route in (f"{V4} via 10.12.1.2", "203.0.113.0/24 via 10.12.1.2", f"{V6} via fd00:12::2"):
         lab["r"].ip(f"route add {route}")
-    for target in ("198.51.100.1", "203.0.113.1", "2001:db8:100::1"):
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], "198.51.100.1", "203.0.113.1", "2001:db8:100::1")
     return lab
 
 

@@ -16,16 +16,14 @@ def lab(labs, kind):
     lab = labs(TWO_PATHS, kind)
     for route in ROUTES.values():
         lab["r"].ip(f"route add {route}")
-    for target in ROUTES:
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], *ROUTES)
     warm(lab)
     return lab
 
 
 def warm(lab) -> None:
     """Let the router resolve both neighbors."""
-    for gateway in ("10.12.1.2", "10.12.2.2", "fd00:12::2", "fd00:13::2"):
-        assert_reaches(lab["h1"], gateway)
+    assert_reaches(lab["h1"], "10.12.1.2", "10.12.2.2", "fd00:12::2", "fd00:13::2")
 
 
 def spread(lab, target: str, flows: int, n: int = N) -> tuple[int, int, int]:

@@ -13,11 +13,7 @@ from support import assert_reaches, eventually, received, receiver, send
 LAB = """
 nodes:
   h1: $HOST(1)
-  tagged:
-    kind: host
-    vlan: 40
-    interfaces: {eth0: [10.40.0.2/24]}
-    routes: [default via 10.40.0.1]
+  tagged: $VLAN4(40)
   red: $HOST4(1)
   far:
     kind: host
@@ -55,8 +51,7 @@ def lab(labs, kamueed):
     lab = labs(LAB)
     for route in ROUTES:
         lab["r"].ip(f"route add {route}")
-    for target in ("10.12.1.2", "10.12.2.2", "fd00:12::2", "fd00:13::2", "198.51.100.1", "2001:db8:100::1"):
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], "10.12.1.2", "10.12.2.2", "fd00:12::2", "fd00:13::2", "198.51.100.1", "2001:db8:100::1")
     assert_reaches(lab["tagged"], "10.12.1.2")
     lab["h1"].run("sysctl -qw net.ipv6.auto_flowlabels=0")  # a label of its own choice would be part of the flow
     return lab

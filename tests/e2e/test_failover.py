@@ -30,8 +30,7 @@ def lab(labs, kamueed):
 
 
 def warm(lab) -> None:
-    for gateway in GATEWAYS[4] + GATEWAYS[6] + list(TARGETS):
-        assert_reaches(lab["h1"], gateway)
+    assert_reaches(lab["h1"], *GATEWAYS[4] + GATEWAYS[6] + list(TARGETS))
 
 
 def traffic(lab, seconds: float) -> flows.Traffic:

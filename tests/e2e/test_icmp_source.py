@@ -38,8 +38,7 @@ def lab(labs, kind):
         lab[host].ip(f"-6 route add default via {router} dev eth0")
         lab["r"].ip(f"-4 route add {V4[host]}/32 via inet6 {own} dev {port}")
         lab["r"].ip(f"-6 route add {V6[host]}/128 via {own} dev {port}")
-    for target in (V4["h2"], V6["h2"]):
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], V4["h2"], V6["h2"])
     lab["r"].ip(f"-4 route replace {V4['h2']}/32 via inet6 {link_local(lab['h2'], 'eth0')} dev p1 mtu 1300")
     lab["r"].ip(f"-6 route replace {V6['h2']}/128 via {link_local(lab['h2'], 'eth0')} dev p1 mtu 1300")
     return lab

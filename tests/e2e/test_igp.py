@@ -59,13 +59,13 @@ def test_ospfv2_and_ospfv3_become_full(lab):
 
 @pytest.mark.parametrize("target", ["198.51.100.1", "2001:db8:100::1"])
 def test_ospf_routes_carry_traffic(lab, target):
-    assert_reaches(lab["h1"], target, 60)
+    assert_reaches(lab["h1"], target, timeout_s=60)
     assert_no_loss(lab["h1"], target, 50)
 
 
 @pytest.mark.parametrize("target", ["203.0.113.1", "2001:db8:200::1"])
 def test_rip_routes_carry_traffic(lab, target):
-    assert_reaches(lab["h1"], target, 60)
+    assert_reaches(lab["h1"], target, timeout_s=60)
     assert_no_loss(lab["h1"], target, 50)
 
 
@@ -73,5 +73,4 @@ def test_a_lost_ospf_neighbor_is_noticed_and_found_again(lab):
     lab["ospfr"].bird.stop()
     eventually(lambda: not reaches(lab["h1"], "198.51.100.1"), 60, "routes of the lost neighbor go", 0.2)
     lab["ospfr"].bird.start()
-    assert_reaches(lab["h1"], "198.51.100.1", 60)
-    assert_reaches(lab["h1"], "2001:db8:100::1", 60)
+    assert_reaches(lab["h1"], "198.51.100.1", "2001:db8:100::1", timeout_s=60)

@@ -80,8 +80,7 @@ def lab(labs, kamueed):
     router = lab["r"]
     for command in ("link add mgmt type veth peer name mgmt-far", "link set mgmt up", "link set mgmt-far up", "addr add 10.9.9.1/24 dev mgmt"):
         router.ip(command)
-    for address in ("10.2.0.2", "10.2.0.3", "fd00:2::2"):
-        assert_reaches(lab["h1"], address)
+    assert_reaches(lab["h1"], "10.2.0.2", "10.2.0.3", "fd00:2::2")
     assert audit(lab)["not-followed"] == 0
     return lab
 

@@ -64,8 +64,7 @@ def lab(labs, kamueed):
     lab = labs(TWO_ROUTERS.replace("$SET", ""))
     for router in ("r1", "r2"):
         eventually(lambda r=router: active(lab, r) == set(MEMBERS), 10, lambda r=router: str(lag(lab, r)))
-    for target in TARGETS:
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], *TARGETS)
     return lab
 
 
@@ -268,8 +267,7 @@ def test_with_fewer_members_than_min_links_it_is_down(lab):
     lab["r1"].ip('addr replace fd00:12::1/64 dev lag0 nodad')        # which Linux took away with the link
     lab["r1"].ip("route replace fd00:2::/64 via fd00:12::2")
     lab["r1"].ip("route replace 10.2.0.0/24 via 10.12.0.2")
-    for target in TARGETS:
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], *TARGETS)
     lab["r1"].wire.ip("link set dev wp3 up")
     router.configure("delete port lag0 lag min-links")
     all_in_use(lab)

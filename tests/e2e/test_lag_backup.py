@@ -44,8 +44,7 @@ def lab(labs, kamueed):
     lab = labs(LAB)
     bridge(lab["sw"], "eth0", "eth1", "eth2")
     eventually(lambda: statuses(lab) == {"p1": "active", "p2": "standby"}, 20, lambda: str(lag(lab)))
-    for target in TARGETS:
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], *TARGETS)
     return lab
 
 
@@ -135,8 +134,7 @@ def test_without_any_member_it_is_down(lab):
     cable(lab, "p2", "up")
     eventually(lambda: lag(lab)["status"] == "up" and statuses(lab)["p2"] == "active", 5, lambda: str(lag(lab)))
     lab["r"].ip('addr replace fd00:2::1/64 dev lag0 nodad')          # which Linux took away
-    for target in TARGETS:
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], *TARGETS)
     cable(lab, "p1", "up")
     eventually(lambda: statuses(lab) == {"p1": "active", "p2": "standby"}, 5, lambda: str(lag(lab)))
 

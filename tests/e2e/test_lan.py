@@ -39,9 +39,7 @@ links:
 def lab(labs, kind):
     lab = labs(LAN, kind)
     bridge(lab["sw"], "eth0", "eth1", "eth2")
-    assert_reaches(lab["h1"], "10.2.0.2")
-    assert_reaches(lab["h1"], "fd00:2::2")
-    assert_reaches(lab["h1"], "10.1.0.3")
+    assert_reaches(lab["h1"], "10.2.0.2", "fd00:2::2", "10.1.0.3")
     return lab
 
 

@@ -34,10 +34,7 @@ nodes:
     asn: 65002
     neighbors: [{address: 10.12.0.1, asn: 65001}, {address: "fd00:12::1", asn: 65001}]
     networks: [198.51.100.0/24, "2001:db8:100::/48"]
-  h2:                                              # reached without any routing daemon
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24]}
-    routes: [default via 10.2.0.1]
+  h2: $HOST4(2)                                    # reached without any routing daemon
 links:
   - [r:p2, h2:eth0]
   - [h1:eth0, r:p0]

@@ -147,8 +147,7 @@ def test_an_end_that_is_down_takes_the_carrier_of_the_other(lab, router):
         where(lab, None).ip("route replace 10.1.0.0/24 via 10.12.0.1")
         where(lab, None).ip("addr replace fd00:12::2/64 dev up-b nodad")
         where(lab, None).ip("-6 route replace fd00:1::/64 via fd00:12::1")
-    for target in TARGETS:
-        assert_reaches(lab["reda"], target)
+    assert_reaches(lab["reda"], *TARGETS)
 
 
 BGP = """

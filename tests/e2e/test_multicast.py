@@ -26,11 +26,7 @@ nodes:
       p2: []
       v40: {vlan: 40, port: p2, addresses: [10.40.0.1/24, "fd00:40::1/64"]}
   near: $HOST(2)
-  tagged:
-    kind: host
-    vlan: 40
-    interfaces: {eth0: [10.40.0.2/24, "fd00:40::2/64"]}
-    routes: [default via 10.40.0.1, "default via fd00:40::1"]
+  tagged: $VLAN(40)
 links:
   - [source:eth0, r:p0]
   - [r:p1, near:eth0]

@@ -25,8 +25,7 @@ TARGET = {4: "10.2.0.2", 6: "fd00:2::2"}
 def lab(labs):
     lab = labs(OVERLAP, "kamuee")
     for color in ("red", "blue"):
-        for target in TARGET.values():
-            assert_reaches(lab[f"{color}a"], target)
+        assert_reaches(lab[f"{color}a"], *TARGET.values())
     return lab
 
 

@@ -72,8 +72,7 @@ def lab(request, labs):
     settings = ", ".join(f'{key}: "{value}"' for key, value in PROFILES.get(request.param, {}).items())
     text = LAB.replace("$SYSCTL", settings).replace("$VPORT", "" if linux else VPORT)
     lab = labs(text, "router" if linux else "kamuee")
-    for target in ("10.2.0.2", "fd00:2::2"):
-        assert_reaches(lab["h1"], target)
+    assert_reaches(lab["h1"], "10.2.0.2", "fd00:2::2")
     return lab
 
 
@@ -327,5 +326,5 @@ def test_what_was_not_kamueeds_is_as_before_when_it_has_stopped(ours):
     assert node.wire.run("sysctl -n net.ipv4.conf.wp0.arp_ignore").strip() == wanted
     assert node.wire.run("sysctl -n net.ipv6.conf.wp0.disable_ipv6").strip() == "0"
     node.start_kamueed()
-    assert_reaches(ours["h1"], "10.2.0.2", PATIENCE_S)
+    assert_reaches(ours["h1"], "10.2.0.2", timeout_s=PATIENCE_S)
     assert not [row for name in OURS for row in strange(ours, name, True)]

@@ -99,8 +99,7 @@ def lab(labs, kamueed):
     for k in range(len(VRS)):
         lab[f"f{k}"].ip("route add local 20.0.0.0/8 dev lo")
         lab[f"f{k}"].ip("-6 route add local 2001:db8::/32 dev lo")
-        for target in (f"10.{k}.2.2", f"10.{k}.3.2", f"fd00:{k}:2::2", f"fd00:{k}:3::2"):
-            assert_reaches(lab[f"h{k}"], target)
+        assert_reaches(lab[f"h{k}"], f"10.{k}.2.2", f"10.{k}.3.2", f"fd00:{k}:2::2", f"fd00:{k}:3::2")
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda k: put(lab, k, {i: way(i) for i in range(ROUTES)}), range(len(VRS))))
     return lab

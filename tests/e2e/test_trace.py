@@ -13,11 +13,7 @@ from support import Pinging, assert_no_loss, assert_reaches, eventually, ping, r
 
 PROGRAM = Path(__file__).resolve().parents[2] / "kamuee"
 LAB = two_hosts(interfaces=["p2: []", "v40: {vlan: 40, port: p2, addresses: [10.40.0.1/24]}"], nodes="""
-  tagged:
-    kind: host
-    vlan: 40
-    interfaces: {eth0: [10.40.0.2/24]}
-    routes: [default via 10.40.0.1]
+  tagged: $VLAN4(40)
 """, links=["tagged:eth0, r:p2"])
 TARGETS = ("10.2.0.2", "fd00:2::2")
 

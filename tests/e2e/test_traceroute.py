@@ -30,8 +30,7 @@ links:
 @pytest.fixture(scope="module")
 def lab(labs, kind):
     lab = labs(CHAIN, kind)
-    assert_reaches(lab["h1"], "10.3.0.2")
-    assert_reaches(lab["h1"], "fd00:3::2")
+    assert_reaches(lab["h1"], "10.3.0.2", "fd00:3::2")
     return lab
 
 

@@ -86,8 +86,7 @@ FLOWS, PER_S, SECONDS = 800, 4000, 1
 @pytest.fixture(scope="module")
 def lab(labs, kind):
     lab = labs(LAB, kind)
-    for target in ("192.0.2.1", "192.0.2.2", *ANYCAST.values()):
-        assert_reaches(lab["h1"], target, 60)
+    assert_reaches(lab["h1"], "192.0.2.1", "192.0.2.2", *ANYCAST.values(), timeout_s=60)
     return lab
 
 

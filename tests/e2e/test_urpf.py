@@ -9,10 +9,7 @@ from support import eventually, kernel_has, received, receiver
 
 LAB = """
 nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"], lo: [198.51.100.1/32, 100.64.0.1/32, "2001:db8:100::1/128", "2001:db8:64::1/128"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  h1: $HOST(1 198.51.100.1/32 100.64.0.1/32 2001:db8:100::1/128 2001:db8:64::1/128)
   h2: $HOST(2)
   h3: $HOST(3)
   r:

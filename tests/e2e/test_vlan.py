@@ -8,16 +8,8 @@ from support import assert_no_loss, assert_reaches, eventually, hops, reaches, r
 
 LAB = """
 nodes:
-  tagged40:
-    kind: host
-    vlan: 40
-    interfaces: {eth0: [10.40.0.2/24, "fd00:40::2/64"]}
-    routes: [default via 10.40.0.1, "default via fd00:40::1"]
-  tagged50:
-    kind: host
-    vlan: 50
-    interfaces: {eth0: [10.50.0.2/24, "fd00:50::2/64"]}
-    routes: [default via 10.50.0.1, "default via fd00:50::1"]
+  tagged40: $VLAN(40)
+  tagged50: $VLAN(50)
   r:
     kind: kamuee
     interfaces:

@@ -13,10 +13,7 @@ from support import assert_no_loss, assert_reaches, eventually, reaches, receive
 OVERLAP = """
 nodes:
   reda: &a $HOST(1)
-  redb: &b
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [198.51.100.1/32]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  redb: &b $HOST(2 198.51.100.1/32)
   bluea: *a
   blueb: *b
   alone: $HOST4(9)

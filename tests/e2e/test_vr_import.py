@@ -10,10 +10,7 @@ LAB = """
 nodes:
   tenant: $HOST(1)
   other: $HOST(3)
-  server:
-    kind: host
-    interfaces: {eth0: [10.9.0.2/24, "fd00:9::2/64"], lo: [198.51.100.1/32]}
-    routes: [default via 10.9.0.1, "default via fd00:9::1"]
+  server: $HOST(9 198.51.100.1/32)
   r:
     kind: kamuee
     vrs:

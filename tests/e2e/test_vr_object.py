@@ -423,8 +423,7 @@ def test_stopped_it_carries_nothing_and_started_it_does_again(labs, kamueed):
     assert not reaches(lab["h1"], "10.2.0.2") and router.state("vr=blue")[0]["enabled"] is False
     assert "NO-CARRIER" in ip("blue", "link", "show", "p0")
     router.configure("delete vr blue enabled")
-    assert_reaches(lab["h1"], "10.2.0.2")
-    assert_reaches(lab["h1"], "fd00:2::2")
+    assert_reaches(lab["h1"], "10.2.0.2", "fd00:2::2")
 
     # its new name reaches everything, and the packets notice nothing
     router.configure("set port p0 queue rate 100M", "set port p0 queue vr blue guarantee 10M", "set routing-daemon blue bgp",

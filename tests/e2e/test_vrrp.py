@@ -92,8 +92,7 @@ def lab(labs, kamueed):
     lab = labs(LAB)
     for switch in ("sw1", "sw2"):
         bridge(lab[switch], "eth0", "eth1", "eth2")
-    assert_reaches(lab["h1"], "10.1.0.1")
-    assert_reaches(lab["h1"], "10.1.0.2")
+    assert_reaches(lab["h1"], "10.1.0.1", "10.1.0.2")
     return lab
 
 
@@ -153,7 +152,7 @@ def test_the_master_answers_and_forwards_by_the_virtual_mac_and_the_backup_takes
     pinging = Pinging(h1, "10.2.0.9", 0.02)
     pair[0].stop()                                   # ra gives up: priority 0, rb takes over at once
     eventually(lambda: accepted(rb, "p0") == [MAC["p0"]] and accepted(ra, "p0") == [], 10, "rb is master")
-    assert_reaches(h1, "10.2.0.9", 10)
+    assert_reaches(h1, "10.2.0.9", timeout_s=10)
     lost = pinging.stop(100)
     assert lost.lost <= 25, lost.said                # half a second
     assert_no_loss(h1, "10.2.0.9", 50)
@@ -175,11 +174,11 @@ def test_a_master_that_crashes_is_replaced(lab, pair):
     lab["ra"].kill_kamueed()
     try:
         eventually(lambda: accepted(lab["rb"], "p0") == [MAC["p0"]], 10, "rb is master")
-        assert_reaches(lab["h1"], "10.2.0.9", 10)
+        assert_reaches(lab["h1"], "10.2.0.9", timeout_s=10)
     finally:
         lab["ra"].start_kamueed()
     eventually(lambda: accepted(lab["ra"], "p0") == [MAC["p0"]], 20, "the new kamueed finds the macvlan, and ra is master again")
-    assert_reaches(lab["h1"], "10.2.0.9", 10)
+    assert_reaches(lab["h1"], "10.2.0.9", timeout_s=10)
 
 
 def test_hosts_are_reached_by_the_connected_route_of_a_macvlan(lab):
@@ -194,7 +193,7 @@ def test_hosts_are_reached_by_the_connected_route_of_a_macvlan(lab):
         assert ra.ip_json("route show 10.1.0.0/24")[0]["dev"] == "m0"
         lab["h2"].ip("route add 10.1.0.9/32 via 10.2.0.1")
         lab["h1"].ip("route add 10.2.0.9/32 via 10.1.0.251")
-        assert_reaches(lab["h2"], "10.1.0.9", 10)
+        assert_reaches(lab["h2"], "10.1.0.9", timeout_s=10)
         assert_no_loss(lab["h2"], "10.1.0.9", 50)
     finally:
         ra.run("ip link del m0", check=False)

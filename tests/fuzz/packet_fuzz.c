@@ -44,7 +44,7 @@ const char *__ubsan_default_options(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    if (rig_group_setup(NULL) || rig_setup(NULL))
+    if (unit_begin(NULL) || rig_setup(NULL))
         abort();
     fuzz_router();
     (void)seeds_make();

@@ -167,7 +167,7 @@ static int write_seeds(const char *dir)
 
 int main(int argc, char **argv)
 {
-    if (rig_group_setup(NULL) || rig_setup(NULL))
+    if (unit_begin(NULL) || rig_setup(NULL))
         return 1;
     fuzz_router();
     n_seeds = seeds_make();
@@ -176,5 +176,5 @@ int main(int argc, char **argv)
     storm(argc > 1 ? strtoull(argv[1], NULL, 10) : 200000,
           argc > 2 ? strtoull(argv[2], NULL, 0) : 20260101);
     rig_teardown(NULL);
-    return rig_group_teardown(NULL);
+    return unit_end(NULL);
 }

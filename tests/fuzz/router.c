@@ -24,13 +24,11 @@ void fuzz_router(void)
     member[2] = rig_adjacency(3, 13);
     member[3] = rig_adjacency(1, 14);
     group = rig_group(member, 4);
-    rig_route(VR_DEFAULT, "10.12.0.0/16", group);
-    rig_route(VR_DEFAULT, "2001:db8:c::/48", group);
+    rig_routes(VR_DEFAULT, "10.12.0.0/16", "2001:db8:c::/48", group);
     rig_route(VR_DEFAULT, "10.13.0.0/16", member[1]); // untagged to tagged
     (void)rig_iface_pair(0, 30, 0x88a8, 10, VR_DEFAULT);
     uint32_t twice = rig_adjacency(rig_iface_pair(1, 30, 0x8100, 20, VR_DEFAULT), 15);
-    rig_route(VR_DEFAULT, "2001:db8:d::/48", twice);
-    rig_route(VR_DEFAULT, "198.51.100.0/25", twice);
+    rig_routes(VR_DEFAULT, "2001:db8:d::/48", "198.51.100.0/25", twice);
     router_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, "10.14.0.0/16",
               nexthop_alias_new(&(struct nexthop_alias){

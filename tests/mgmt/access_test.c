@@ -10,14 +10,12 @@
 #include <openssl/sha.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "config/candidate.h"
 #include "http/access.h"
 #include "http/token.h"
@@ -56,7 +54,7 @@ static void write_tokens(const char *admin)
     fclose(f);
 }
 
-static int set_up_files(void **state)
+int unit_begin(void **state)
 {
     int r = server_set_up(state);
 
@@ -66,33 +64,13 @@ static int set_up_files(void **state)
     return r;
 }
 
-static int tear_down_files(void **state)
+int unit_end(void **state)
 {
     unlink(tokens);
     return server_tear_down(state);
 }
 
 // --- the proxy ----------------------------------------------------------------------------------
-
-static int configure(const char *fmt, ...)
-{
-    struct text t = {0}, body = {0};
-    va_list ap;
-    char *line;
-
-    va_start(ap, fmt);
-    bug_on(vasprintf(&line, fmt, ap) < 0);
-    va_end(ap);
-    text_printf(&body, "{\"kamuee:input\":{\"line\":[");
-    for (char *l = line, *one; (one = strsep(&l, "\n"));)
-        text_printf(&body, "%s\"%s\"", body.s[body.n - 1] == '[' ? "" : ",", one);
-    text_printf(&body, "]}}");
-    int r = ask("POST", "/restconf/operations/kamuee:configure", body.s);
-    free(line);
-    text_free(&t);
-    text_free(&body);
-    return r;
-}
 
 // We play the proxy, for this client.
 struct client {
@@ -177,7 +155,7 @@ static void open_proxy(void)
     assert_int_equal(configure("set api tokens %s\nset api proxy %s", tokens, my_name()), 200);
 }
 
-#define MTU "/restconf/data/kamuee:port=p0/mtu"
+#define MTU DATA "port=p0/mtu"
 #define EDIT "{\"kamuee:mtu\":1400}"
 #define AUDIT "/restconf/operations/kamuee:audit"
 
@@ -236,25 +214,18 @@ served_test(a_group_may_be_bound_to_a_vr)
     assert_int_equal(configure("delete vr blue"), 400); // in use
     assert_int_equal(configure("delete api"), 200);
     for (int i = 0; i < 100; i++) { // many: the host's list is read once
-        char line[96];
-
-        snprintf(line, sizeof line, "set vr many%d table %d", i, 1000 + i);
-        assert_int_equal(configure(line), 200);
-        snprintf(line, sizeof line, "set api group vr many%d admin nobody-has-%d operator %s", i, i,
-                 i == 70 ? "staff" : "nobody-has-it");
-        assert_int_equal(configure(line), 200);
+        assert_int_equal(configure("set vr many%d table %d", i, 1000 + i), 200);
+        assert_int_equal(configure("set api group vr many%d admin nobody-has-%d operator %s", i, i,
+                                   i == 70 ? "staff" : "nobody-has-it"),
+                         200);
     }
     assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_OPERATE);
     assert_string_equal(vr, "many70");
     assert_int_equal(configure("set api group vr many9 read-only staff"), 200);
     assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_NONE);
     assert_int_equal(configure("delete api"), 200);
-    for (int i = 0; i < 100; i++) {
-        char line[96];
-
-        snprintf(line, sizeof line, "delete vr many%d", i);
-        assert_int_equal(configure(line), 200);
-    }
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(configure("delete vr many%d", i), 200);
     assert_int_equal(configure("delete vr blue"), 200);
     assert_int_equal(configure("delete vr green"), 200);
 }
@@ -300,9 +271,7 @@ served_test(a_stranger_gets_nothing)
 
     if (geteuid() || !g)
         skip();
-    char *dir = strndup(sock, (size_t)(strrchr(sock, '/') - sock));
-    assert_int_equal(chmod(dir, 0755), 0);
-    free(dir);
+    open_directory();
     assert_int_equal(configure("set api group read-only staff"), 200);
     assert_int_equal(stat(sock, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0660);
@@ -324,7 +293,7 @@ static const char *opened_by(uid_t uid, gid_t gid, const char *sudo_user)
              "POST /restconf/operations/kamuee:session-open HTTP/1.1\r\n%s: %s\r\nRest:",
              ACCESS_SUDO_HEADER, sudo_user);
     assert_int_equal(ask_as(uid, gid, request), 200);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/configuration", NULL), 200);
+    assert_get("state/configuration", 200);
     const char *at = NULL, *next = text_str(&reply.body), *end = strstr(next, "\"revision\"");
     while ((next = strstr(next, "\"by\":\"")) && next < end)
         at = next += 6;
@@ -341,9 +310,7 @@ served_test(who_came_by_sudo_is_named_and_only_root_is_believed)
 
     if (geteuid() || !g)
         skip();
-    char *dir = strndup(sock, (size_t)(strrchr(sock, '/') - sock));
-    assert_int_equal(chmod(dir, 0755), 0);
-    free(dir);
+    open_directory();
     assert_int_equal(configure("set api group admin staff"), 200);
     assert_string_equal(opened_by(0, 0, "alice"), "root (alice)");
     assert_string_equal(opened_by(0, 0, "root"), "root");
@@ -360,7 +327,7 @@ served_test(who_came_by_sudo_is_named_and_only_root_is_believed)
 served_test(a_token_may_what_its_role_may)
 {
     open_proxy();
-    assert_int_equal(ask_tcp("GET", "/restconf/data/kamuee:state/ledger", NULL, ""), 401);
+    assert_int_equal(ask_tcp("GET", DATA "state/ledger", NULL, ""), 401);
     assert_said("\"error-tag\":\"access-denied\"");
     assert_has(reply.head.s, "WWW-Authenticate: Bearer");
     assert_int_equal(ask_tcp("GET", MTU, "nobody's", ""), 401);
@@ -558,9 +525,7 @@ served_test(a_user_of_the_socket_is_no_proxy)
 
     if (geteuid() || !g)
         skip();
-    char *dir = strndup(sock, (size_t)(strrchr(sock, '/') - sock));
-    assert_int_equal(chmod(dir, 0755), 0);
-    free(dir);
+    open_directory();
     assert_int_equal(configure("set api group read-only staff\nset api client boss role admin"),
                      200);
     snprintf(request, sizeof request,
@@ -605,7 +570,7 @@ served_test(what_cannot_be_is_refused)
 served_test(who_closes_his_own_socket_gets_an_answer)
 {
     open_proxy();
-    assert_int_equal(ask_tcp("DELETE", "/restconf/data/kamuee:api/proxy", "boss", ""), 204);
+    assert_int_equal(ask_tcp("DELETE", DATA "api/proxy", "boss", ""), 204);
     for (unsigned i = 0; i < 1500; i++) {
         event_base_loop(loop, EVLOOP_NONBLOCK);
         usleep(1000);
@@ -648,7 +613,7 @@ served_test(by_the_web_page_a_token_is_no_key)
     open_proxy();
     c.via = "web";
     assert_int_equal(ask_by(c, "DELETE", MTU, ""), 403);
-    assert_int_equal(ask_by(c, "GET", "/restconf/data/kamuee:state/ledger", ""), 401);
+    assert_int_equal(ask_by(c, "GET", DATA "state/ledger", ""), 401);
 }
 
 // --- certificates -------------------------------------------------------------------------------
@@ -778,9 +743,4 @@ unit_test(thousands_of_tokens_are_good_and_one_too_many_is_named)
     assert_non_null(strstr(err, "at most 4096 lines"));
     unlink(path);
     assert_int_equal(token_file("", err, sizeof err), 0);
-}
-
-int main(void)
-{
-    return unit_tests_run(set_up_files, tear_down_files);
 }

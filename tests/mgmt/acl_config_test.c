@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_config_test.c - access lists in the configuration: one line per rule, keywordless words,
 // completion, refusals
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,21 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/ip.h"
 #include "fake/fake_managers.h"
-#include "event/event.h"
 #include "feature/acl.h"
 #include "test_server.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 
-#define CONFIGURE "/restconf/operations/kamuee:configure"
-#define EDGE                                                                                       \
-    "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1400\",\"set acl edge rule 10 deny "           \
-    "ip\",\"set interface p0 acl in edge\"]}}"
+#define EDGE "set port p1 mtu 1400\nset acl edge rule 10 deny ip\nset interface p0 acl in edge"
 
 static void state_of_all(struct text *t)
 {
@@ -45,18 +39,18 @@ served_test(refused_commit_says_why_and_changes_nothing)
     state_of_all(&before);
     for (unsigned i = 0; i < 2; i++) {
         fake_acl_refuse(reasons[i]);
-        assert_int_equal(ask("POST", CONFIGURE, EDGE), 400);
+        assert_int_equal(configure(EDGE), 400);
         assert_said(reasons[i]);
         state_of_all(&after);
         assert_string_equal(after.s, before.s);
         assert_string_equal(running_text(), running);
     }
     fake_acl_refuse("acl edge: /x:3: unknown action 'permti'\nacl edge: a second sentence");
-    assert_int_equal(ask("POST", CONFIGURE, EDGE), 400);
+    assert_int_equal(configure(EDGE), 400);
     assert_said("/x:3: unknown action 'permti'");
     assert_said("a second sentence");
     fake_acl_refuse(NULL);
-    assert_int_equal(ask("POST", CONFIGURE, EDGE), 200);
+    assert_int_equal(configure(EDGE), 200);
     assert_has(running_text(), "set acl edge rule 10 deny ip");
     state_of_all(&after);
     assert_has(after.s, "interface p0 acl 1 0");
@@ -66,21 +60,6 @@ served_test(refused_commit_says_why_and_changes_nothing)
 }
 
 // --- logged packets ------------------------------------------------------------------------------
-
-static void hear(int fd, struct text *heard, const char *word)
-{
-    char buf[4096];
-
-    for (unsigned i = 0; i < 2000 && !strstr(text_str(heard), word); i++) {
-        event_base_loop(loop, EVLOOP_NONBLOCK);
-        ssize_t n = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
-        if (n > 0)
-            text_append(heard, buf, (size_t)n);
-        else
-            usleep(1000);
-    }
-    assert_has(text_str(heard), word);
-}
 
 static void log_packets(unsigned n, uint8_t family)
 {
@@ -103,18 +82,13 @@ static void log_packets(unsigned n, uint8_t family)
 
 served_test(logged_packets_become_events)
 {
-    static const char hello[] = "GET /restconf/streams/events?filter=%2Fkamuee%3Aacl-match "
-                                "HTTP/1.1\r\nHost: k\r\nAccept: text/event-stream\r\n\r\n";
-    struct text heard = {0};
     struct acl_log_entry e;
-    int fd = client_connect(sock);
+    int fd = start_listening("?filter=%2Fkamuee%3Aacl-match");
 
-    client_send(loop, fd, hello, sizeof hello - 1);
-    hear(fd, &heard, ": events of kamueed");
     log_packets(1, IP4);
     log_packets(1, IP6);
     acl_log_report();
-    hear(fd, &heard, "2001:db8::1");
+    hear(fd, "2001:db8::1");
     assert_has(heard.s, "\"acl\":\"edge\",\"rule\":100,\"action\":\"reject\",\"direction\":\"in\","
                         "\"interface\":\"p0\",\"source\":\"10.0.0.1\","
                         "\"destination\":\"10.0.0.1\",\"protocol\":6,\"source-port\":1024,"
@@ -129,15 +103,10 @@ served_test(logged_packets_become_events)
     while (acl_log_take(&e, 1))
         left++;
     assert_int_equal(left, 63 - 32);
-    close(fd);
-    for (unsigned i = 0; event_wanted() && i < 2000; i++) {
-        event_base_loop(loop, EVLOOP_NONBLOCK);
-        usleep(1000);
-    }
-    text_free(&heard);
+    leave(fd);
 }
 
-static int set_up(void **state)
+int unit_begin(void **state)
 {
     int r = server_set_up(state);
 
@@ -150,15 +119,10 @@ static int set_up(void **state)
     return r;
 }
 
-static int tear_down(void **state)
+int unit_end(void **state)
 {
     free(acl_log_ring);
     acl_log_ring = NULL;
     acl_table_fini();
     return server_tear_down(state);
-}
-
-int main(void)
-{
-    return unit_tests_run(set_up, tear_down);
 }

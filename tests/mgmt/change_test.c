@@ -18,7 +18,6 @@
 #include "config/config.h"
 #include "fake/fake_config.h"
 #include "fake/fake_managers.h"
-#include "core/thread.h"
 #include "export/export.h"
 #include "model/model.h"
 #include "table/icmp.h"
@@ -26,6 +25,23 @@
 #include "table/punt.h"
 #include "yang/config_tree.h"
 #include "tests/unit.h"
+
+static struct model *made[8]; // by model_of(); freed at the end of a pair, or of the test
+static unsigned n_made;
+
+static void free_models_from(unsigned first)
+{
+    while (n_made > first)
+        model_free(made[--n_made]);
+}
+
+static int free_models(void **state)
+{
+    free_models_from(0);
+    return 0;
+}
+
+#define change_test(name) unit_test_of(name, NULL, free_models)
 
 static struct model *model_of(const char *text)
 {
@@ -39,7 +55,8 @@ static struct model *model_of(const char *text)
     assert_string_equal(text_str(&why), "");
     text_free(&why);
     lyd_free_all(tree);
-    return m;
+    assert_true(n_made < sizeof made / sizeof *made);
+    return made[n_made++] = m;
 }
 
 static char *state_of_managers(void)
@@ -56,6 +73,13 @@ static void apply(const struct model *from, const struct model *to)
 
     assert_int_equal(change_make(from, to, &e), 0);
     assert_int_equal(e.n, 0);
+}
+
+static void assert_calls(const struct model *from, const struct model *to, const char *calls)
+{
+    text_clear(&fake_calls);
+    apply(from, to);
+    assert_string_equal(text_str(&fake_calls), calls);
 }
 
 // Changes `a` to `b` with the n-th call failing: nothing has changed. False if there are fewer than
@@ -89,6 +113,7 @@ static bool fails_cleanly_at(int n, const struct model *empty, const struct mode
 // Returns the number of calls that the change took.
 static int try_pair(const char *from, const char *to)
 {
+    unsigned first = n_made;
     struct model *empty = model_of(""), *a = model_of(from), *b = model_of(to);
     int n = 1;
 
@@ -104,9 +129,7 @@ static int try_pair(const char *from, const char *to)
         n++;
     free(wanted);
     free(got);
-    model_free(empty);
-    model_free(a);
-    model_free(b);
+    free_models_from(first);
     return n - 1;
 }
 
@@ -122,7 +145,7 @@ static const char rich[] =
     "set thread 1 forwarder port p0 rx-queue 0\nset thread 2 forwarder port p0 rx-queue 1\nset "
     "thread 2 forwarder port p1 rx-queue 0\n";
 
-unit_test(a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router)
+change_test(a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router)
 {
 #define BASE "set port p0 devargs net_null0\nset port p1 devargs net_null1\n"
     static const char a[] =
@@ -145,7 +168,7 @@ unit_test(a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_route
                   "any input p0\n");
 }
 
-unit_test(a_counted_prefix_moves_with_its_virtual_router)
+change_test(a_counted_prefix_moves_with_its_virtual_router)
 {
     static const char a[] = "set vr red table 9\nset counters prefix red 192.0.2.0/24\nset "
                             "counters prefix default 192.0.2.0/24\n";
@@ -158,7 +181,7 @@ unit_test(a_counted_prefix_moves_with_its_virtual_router)
                                  "set counters prefix default 192.0.2.0/24\n"), 4);
 }
 
-unit_test(everything_comes_and_goes)
+change_test(everything_comes_and_goes)
 {
     assert_int_equal(
         try_pair("", rich),
@@ -168,48 +191,36 @@ unit_test(everything_comes_and_goes)
     assert_int_equal(try_pair(rich, rich), 0);
 }
 
-unit_test(engine_of_a_router_follows_its_own_line_before_the_global_one)
+change_test(engine_of_a_router_follows_its_own_line_before_the_global_one)
 {
     struct model *empty = model_of(""),
                  *both = model_of("set fib-engine lpm\nset vr red table 7\n"),
                  *own = model_of("set fib-engine lpm\nset vr red table 7 fib-engine dir24_8\n");
 
     fake_reset();
-    apply(empty, both);
-    assert_string_equal(text_str(&fake_calls), "set-engine default\nadd-vr red\n");
-    text_clear(&fake_calls);
-    apply(both, own);
-    assert_string_equal(text_str(&fake_calls), "set-engine red\n");
-    model_free(empty);
-    model_free(both);
-    model_free(own);
+    assert_calls(empty, both, "set-engine default\nadd-vr red\n");
+    assert_calls(both, own, "set-engine red\n");
     assert_int_equal(
         try_pair("set vr red table 7\n", "set vr red table 7\nset fib-engine dir24_8\n"), 2);
     assert_int_equal(try_pair("set vr red table 7 fib-engine lpm\n", "set vr red table 7\n"), 1);
 }
 
-unit_test(calls_come_in_the_safe_order)
+change_test(calls_come_in_the_safe_order)
 {
     struct model *empty = model_of(""), *m = model_of(rich);
 
     fake_reset();
-    apply(empty, m);
-    assert_string_equal(text_str(&fake_calls),
-                        "add-vr blue\nadd-vr red\nattach p0\nattach p1\nset-vr p1\nadd-vport "
-                        "v1\nadd-vport v2\nadd-vport v3\nassign queues\nset-multicast "
-                        "default\nset-multicast red\nadd-counted default\nadd-counted red\n");
-    text_clear(&fake_calls);
-    apply(m, empty);
-    assert_string_equal(
-        text_str(&fake_calls),
-        "del-multicast default\ndel-multicast red\ndel-counted default\ndel-counted red\n"
-        "set-vr p1\ndel-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\ndetach p1\n"
-        "del-vr blue\ndel-vr red\nassign default\n");
-    model_free(empty);
-    model_free(m);
+    assert_calls(empty, m,
+                 "add-vr blue\nadd-vr red\nattach p0\nattach p1\nset-vr p1\nadd-vport "
+                 "v1\nadd-vport v2\nadd-vport v3\nassign queues\nset-multicast "
+                 "default\nset-multicast red\nadd-counted default\nadd-counted red\n");
+    assert_calls(m, empty,
+                 "del-multicast default\ndel-multicast red\ndel-counted default\ndel-counted red\n"
+                 "set-vr p1\ndel-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\ndetach p1\n"
+                 "del-vr blue\ndel-vr red\nassign default\n");
 }
 
-unit_test(a_mirror_comes_after_its_ports_and_goes_before_them)
+change_test(a_mirror_comes_after_its_ports_and_goes_before_them)
 {
     struct model *empty = model_of(""),
                  *m = model_of("set port p0 devargs a\nset port p1 devargs b\n"
@@ -218,22 +229,13 @@ unit_test(a_mirror_comes_after_its_ports_and_goes_before_them)
         "set port p0 devargs a\nset port p1 devargs b\nset port p0 mirror both to tap mon0\n");
 
     fake_reset();
-    apply(empty, m);
-    assert_string_equal(text_str(&fake_calls), "attach p0\nattach p1\nmirror p0 p1\n");
-    text_clear(&fake_calls);
-    apply(m, tap);
-    assert_string_equal(text_str(&fake_calls), "unmirror p0 p1\nmirror p0 mon0\n");
-    text_clear(&fake_calls);
-    apply(tap, tap);
-    assert_string_equal(text_str(&fake_calls), "");
-    apply(tap, empty);
-    assert_string_equal(text_str(&fake_calls), "unmirror p0 mon0\ndetach p0\ndetach p1\n");
-    model_free(empty);
-    model_free(m);
-    model_free(tap);
+    assert_calls(empty, m, "attach p0\nattach p1\nmirror p0 p1\n");
+    assert_calls(m, tap, "unmirror p0 p1\nmirror p0 mon0\n");
+    assert_calls(tap, tap, "");
+    assert_calls(tap, empty, "unmirror p0 mon0\ndetach p0\ndetach p1\n");
 }
 
-unit_test(who_is_told_is_set_last_and_set_back)
+change_test(who_is_told_is_set_last_and_set_back)
 {
     struct model *empty =
         model_of("set sflow sample-rate 7\n"); // no collector is configured: same as nothing
@@ -242,15 +244,12 @@ unit_test(who_is_told_is_set_last_and_set_back)
     struct errors e = {0};
 
     fake_reset();
-    apply(empty, m);
-    assert_string_equal(text_str(&fake_calls), "attach p0\nsflow on\nipfix on\n");
+    assert_calls(empty, m, "attach p0\nsflow on\nipfix on\n");
     const struct sflow_config *sflow = m->part[FEATURE_sflow];
     const struct ipfix_config *ipfix = m->part[FEATURE_ipfix];
     assert_true(sflow->sample_rate == 1000 && sflow->collector[0].port == 6343 &&
                 ipfix->collector[0].addr.family == IP6);
-    text_clear(&fake_calls);
-    apply(m, empty);
-    assert_string_equal(text_str(&fake_calls), "detach p0\nsflow off\nipfix off\n");
+    assert_calls(m, empty, "detach p0\nsflow off\nipfix off\n");
     text_clear(&fake_calls);
     fake_fail_at = 3;
     assert_int_equal(change_make(empty, m, &e), -EIO);
@@ -258,11 +257,9 @@ unit_test(who_is_told_is_set_last_and_set_back)
                         "attach p0\nsflow on\nipfix on\nsflow off\ndetach p0\n");
     assert_string_equal(e.item[0].sentence, "ipfix: the device on refuses to ipfix");
     errors_free(&e);
-    model_free(empty);
-    model_free(m);
 }
 
-unit_test(another_device_is_a_change_of_the_port)
+change_test(another_device_is_a_change_of_the_port)
 {
     assert_int_equal(try_pair("set port p0 devargs a\nset vport v port p0 vlan 1\n",
                               "set port p0 devargs b\nset vport v port p0 vlan 1\n"),
@@ -277,7 +274,7 @@ unit_test(another_device_is_a_change_of_the_port)
         6);
 }
 
-unit_test(what_cannot_change_in_place_goes_and_comes)
+change_test(what_cannot_change_in_place_goes_and_comes)
 {
     // another VLAN; another namespace behind a virtual router, whose interfaces wait in the default
     // one
@@ -294,7 +291,7 @@ unit_test(what_cannot_change_in_place_goes_and_comes)
                    "v3 port p1 vlan 9\nset interface p1 vr red\nset interface v1 vr blue\n");
 }
 
-unit_test(mtus_shrink_before_and_grow_after_the_port)
+change_test(mtus_shrink_before_and_grow_after_the_port)
 {
     static const char small[] = "set port p0 devargs x mtu 1500\nset vport v port p0 vlan 1\n",
                       large[] = "set port p0 devargs x mtu 9000\nset vport v port p0 vlan 1\n";
@@ -303,7 +300,7 @@ unit_test(mtus_shrink_before_and_grow_after_the_port)
     assert_int_equal(try_pair(large, small), 2);
 }
 
-unit_test(a_changed_port_is_changed_not_replaced)
+change_test(a_changed_port_is_changed_not_replaced)
 {
     struct model *empty = model_of(""), *a = model_of("set port p0 devargs x\n"),
                  *b = model_of(
@@ -311,17 +308,12 @@ unit_test(a_changed_port_is_changed_not_replaced)
 
     fake_reset();
     apply(empty, a);
-    text_clear(&fake_calls);
-    apply(a, b);
-    assert_string_equal(text_str(&fake_calls), "change p0\n");
-    model_free(empty);
-    model_free(a);
-    model_free(b);
+    assert_calls(a, b, "change p0\n");
 }
 
 // One call for each object whose key is the name, none for its contents; and if any of them fails,
 // it keeps the old name.
-unit_test(another_name_moves_no_interface)
+change_test(another_name_moves_no_interface)
 {
     static const char text[] = "set port p0 devargs x\nset vr %s\nset interface p0 vr %s\n"
                                "set port p0 queue vr %s guarantee 1M\nset port p0 queue rate 9M\n"
@@ -340,9 +332,6 @@ unit_test(another_name_moves_no_interface)
     assert_null(strstr(text_str(&fake_calls), "add-vr"));
     assert_null(strstr(text_str(&fake_calls), "del-vr"));
     assert_null(strstr(text_str(&fake_calls), "set-vr"));
-    model_free(empty);
-    model_free(a);
-    model_free(b);
     assert_true(try_pair(red, green) >= 2);
     assert_true(try_pair(green, red) >= 2);
     assert_int_equal(try_pair("set vr red table 7\n", "set vr green table 7\n"), 1);
@@ -353,7 +342,7 @@ unit_test(another_name_moves_no_interface)
     free(green);
 }
 
-unit_test(queues_that_go_leave_their_thread_first)
+change_test(queues_that_go_leave_their_thread_first)
 {
     struct model
         *empty = model_of(""),
@@ -364,18 +353,11 @@ unit_test(queues_that_go_leave_their_thread_first)
 
     fake_reset();
     apply(empty, a);
-    text_clear(&fake_calls);
-    apply(a, b);
-    assert_string_equal(text_str(&fake_calls), "assign queues\nchange p0\n");
-    text_clear(&fake_calls);
-    apply(b, a);
-    assert_string_equal(text_str(&fake_calls), "change p0\nassign queues\n");
-    model_free(empty);
-    model_free(a);
-    model_free(b);
+    assert_calls(a, b, "assign queues\nchange p0\n");
+    assert_calls(b, a, "change p0\nassign queues\n");
 }
 
-unit_test(settings_reach_their_owners_and_come_back)
+change_test(settings_reach_their_owners_and_come_back)
 {
     struct model *a = model_of(""),
                  *b = model_of("set log-level debug\nset forwarding idle performance\nset netlink "
@@ -392,12 +374,10 @@ unit_test(settings_reach_their_owners_and_come_back)
     assert_int_equal(e.item[0].line, 4);
     assert_string_equal(e.item[0].sentence, "port p0: the device p0 refuses to attach");
     errors_free(&e);
-    model_free(a);
-    model_free(b);
 }
 
 // Setting it would wake all forwarders.
-unit_test(the_idle_mode_is_set_only_if_it_changes)
+change_test(the_idle_mode_is_set_only_if_it_changes)
 {
     struct model *a = model_of("set acl l default permit\n"),
                  *b = model_of("set acl l default permit\nset forwarding acl in l\n"),
@@ -408,12 +388,9 @@ unit_test(the_idle_mode_is_set_only_if_it_changes)
     apply(b, c);
     assert_null(strstr(text_str(&fake_calls), "idle"));
     apply(c, a);
-    model_free(a);
-    model_free(b);
-    model_free(c);
 }
 
-unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short)
+change_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short)
 {
     struct model *a = model_of(""), *b = model_of("set journal size 7\nset fib-audit interval 0\n");
     struct errors e = {0};
@@ -431,12 +408,10 @@ unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short)
                         "journal: no memory for 7 MiB: set a smaller journal size");
     assert_int_equal(fake_audit_interval_s, 300);
     errors_free(&e);
-    model_free(a);
-    model_free(b);
 }
 
 // Only 16 MiB of address space is left: counters of next hops need more.
-unit_test(a_setting_without_memory_takes_the_others_back)
+change_test(a_setting_without_memory_takes_the_others_back)
 {
     struct model *a = model_of(""),
                  *b = model_of("set journal size 7\nset counters nexthop true\n");
@@ -462,11 +437,9 @@ unit_test(a_setting_without_memory_takes_the_others_back)
                         "counters nexthop: no memory for the counters of next hops");
     assert_int_equal(fake_journal_mib, 64);
     errors_free(&e);
-    model_free(a);
-    model_free(b);
 }
 
-unit_test(limits_of_the_exception_path_are_set_and_set_back)
+change_test(limits_of_the_exception_path_are_set_and_set_back)
 {
     struct model *a = model_of(""),
                  *b = model_of("set punt icmp rate 7 queue 99\nset icmp rate 0 total-burst 9\n"
@@ -489,8 +462,6 @@ unit_test(limits_of_the_exception_path_are_set_and_set_back)
     assert_int_equal(icmp_limit_now().per_s, icmp_limit_default.per_s);
     assert_int_equal(plan_ip4_options, IP4_OPTIONS_DROP);
     errors_free(&e);
-    model_free(a);
-    model_free(b);
 }
 
 static struct text state_with(const char *config)
@@ -501,12 +472,10 @@ static struct text state_with(const char *config)
     fake_reset();
     apply(empty, m);
     fake_state(&t);
-    model_free(empty);
-    model_free(m);
     return t;
 }
 
-unit_test(flow_hash_of_a_router_follows_its_own_line_before_the_global_one)
+change_test(flow_hash_of_a_router_follows_its_own_line_before_the_global_one)
 {
     struct text t = state_with(
         "set forwarding flow-hash l3 flow-label false\nset vr red table 7 flow-hash symmetric\n"
@@ -524,7 +493,7 @@ unit_test(flow_hash_of_a_router_follows_its_own_line_before_the_global_one)
     try_pair("set vr red table 7\n", "set vr red table 7 flow-hash-seed 9\n");
 }
 
-unit_test(seeds_of_virtual_routers_differ_and_follow_from_the_configured_one)
+change_test(seeds_of_virtual_routers_differ_and_follow_from_the_configured_one)
 {
     static const char config[] =
         "set forwarding flow-hash-seed 77\nset vr red table 7\nset vr blue table 8\n";
@@ -539,12 +508,9 @@ unit_test(seeds_of_virtual_routers_differ_and_follow_from_the_configured_one)
     assert_int_not_equal(red, blue);
     assert_int_equal(red, model_find_vr(b, "red")->set.flow_hash.seed);
     assert_int_not_equal(red, model_find_vr(other, "red")->set.flow_hash.seed);
-    model_free(a);
-    model_free(b);
-    model_free(other);
 }
 
-unit_test(random_changes_with_every_call_failing_once)
+change_test(random_changes_with_every_call_failing_once)
 {
     struct text a = {0}, b = {0};
     int calls = 0;
@@ -564,7 +530,7 @@ unit_test(random_changes_with_every_call_failing_once)
     text_free(&b);
 }
 
-unit_test(a_policy_comes_with_its_interface_and_goes_with_it)
+change_test(a_policy_comes_with_its_interface_and_goes_with_it)
 {
     static const char with[] = "set port p0 devargs a\nset vport v1 port p0 vlan 1\n"
                                "set interface p0 urpf ipv4 strict ipv6 loose allow-default true\n"

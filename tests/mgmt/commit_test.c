@@ -5,7 +5,6 @@
 // The linker redirects this program's system calls on files to the __wrap functions below, and the
 // fake managers call `step` before each call. So a test can make the n-th step fail, like a full
 // disk, or be the last one of the process, like kill -9.
-#include <stdint.h>
 #include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -771,7 +770,7 @@ unit_test(a_file_that_says_what_runs_is_not_noted)
     assert_true(file_noted);
 }
 
-static int set_up(void **state)
+int unit_begin(void **state)
 {
     char err[256];
 
@@ -784,7 +783,7 @@ static int set_up(void **state)
     return yang_load(err, sizeof err);
 }
 
-static int tear_down(void **state)
+int unit_end(void **state)
 {
     stop();
     errors_free(&said);
@@ -797,9 +796,4 @@ static int tear_down(void **state)
     event_base_free(loop);
     yang_unload();
     return 0;
-}
-
-int main(void)
-{
-    return unit_tests_run(set_up, tear_down);
 }

@@ -24,7 +24,12 @@ int schema_tear_down(void **state)
     return 0;
 }
 
-__attribute__((weak)) int main(void)
+__attribute__((weak)) int unit_begin(void **state)
 {
-    return unit_tests_run(schema_set_up, schema_tear_down);
+    return schema_set_up(state);
+}
+
+__attribute__((weak)) int unit_end(void **state)
+{
+    return schema_tear_down(state);
 }

@@ -6,7 +6,6 @@
 // byte, and its difference from the empty configuration must be that text. A refusal must have a
 // reason and a line.
 #include <libyang/libyang.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"

@@ -3,11 +3,9 @@
 //
 // The real code parses, checks, prints and compares with the real schema. Random configurations
 // must survive printing, parsing and differences.
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "config/config.h"

@@ -3,75 +3,15 @@
 //
 // A client reads /restconf/streams/events while fake managers report changes. Each notification
 // must be valid in the schema.
-#include <stdint.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "fake/fake_managers.h"
 #include "event/event.h"
 #include "test_server.h"
 #include "yang/yang.h"
-
-#define TURNS 2000 // turns of the loop, a millisecond each, until the expected event must have come
-
-static struct text heard;
-
-static int listen_to(const char *query)
-{
-    struct text t = {0};
-    int fd = client_connect(sock);
-
-    text_printf(
-        &t,
-        "GET /restconf/streams/events%s HTTP/1.1\r\nHost: k\r\nAccept: text/event-stream\r\n\r\n",
-        query);
-    client_send(loop, fd, t.s, t.n);
-    text_free(&t);
-    text_clear(&heard);
-    return fd;
-}
-
-// Reads until `word` is in the received text.
-static void hear(int fd, const char *word)
-{
-    char buf[4096];
-
-    for (unsigned i = 0; i < TURNS; i++) {
-        event_base_loop(loop, EVLOOP_NONBLOCK);
-        ssize_t n = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
-        if (n > 0)
-            text_append(&heard, buf, (size_t)n);
-        if (strstr(text_str(&heard), word))
-            return;
-        if (n <= 0)
-            usleep(1000);
-    }
-    fail_msg("\"%s\" was not heard, only: %s", word, text_str(&heard));
-}
-
-static int start_listening(const char *query)
-{
-    int fd = listen_to(query);
-
-    hear(fd, ": events of kamueed");
-    assert_has(heard.s, "200 OK");
-    assert_has(heard.s, "Content-Type: text/event-stream");
-    return fd;
-}
-
-static void leave(int fd)
-{
-    close(fd);
-    for (unsigned i = 0; event_wanted() && i < TURNS; i++) {
-        event_base_loop(loop, EVLOOP_NONBLOCK);
-        usleep(1000);
-    }
-    assert_false(event_wanted());
-}
 
 // Each received notification, parsed by libyang.
 static void all_are_as_the_schema_says(unsigned at_least)
@@ -117,8 +57,7 @@ served_test(links_neighbors_routes_and_commits_are_told)
              "0.0.1\",\"status\":\"resolved\"");
     hear(fd, "\"kamuee:route-change\":{\"time\":");
     hear(fd, "\"kamuee:events-missed\":{\"count\":\"3\"}");
-    assert_int_equal(
-        ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
+    assert_int_equal(ask("PATCH", DATA "port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
     hear(fd, "\"change\":[\"set port p0 mtu 1400\"]");
     all_are_as_the_schema_says(7);
     leave(fd);
@@ -195,8 +134,7 @@ served_test(a_filter_of_several_events_and_leaves)
 
     fake_link("p0", true);
     fake_link("p1", false);
-    assert_int_equal(
-        ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
+    assert_int_equal(ask("PATCH", DATA "port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
     hear(fd, "set port p0 mtu 1400");
     fake_link("p1", true);
     hear(fd, "\"status\":\"up\"");

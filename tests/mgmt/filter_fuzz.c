@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // filter_fuzz.c - any text as an event filter: it is refused with a sentence, or gives a result for
 // any event
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gate_test.c - raw bytes at the server's door: ends of requests, permitted bodies, limits of a
 // peer
-#include <stdint.h>
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +14,7 @@
 #include "http/http_peer.h"
 #include "test_server.h"
 
-#define MTU "/restconf/data/kamuee:port=p0/mtu"
+#define MTU DATA "port=p0/mtu"
 #define GET_MTU "GET " MTU " HTTP/1.1\r\nHost: k\r\n\r\n"
 #define PUT_MTU "PUT " MTU " HTTP/1.1\r\nHost: k\r\nContent-Type: application/json\r\n"
 
@@ -25,7 +22,7 @@ static struct text got;
 
 // Reads into `got` until `n` answers are there, the connection ends, or nothing more comes. Returns
 // the number of answers.
-static unsigned hear(int fd, unsigned n)
+static unsigned hear_answers(int fd, unsigned n)
 {
     unsigned answers = 0;
     char buf[65536];
@@ -115,7 +112,8 @@ served_test(what_others_might_read_otherwise_is_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int fd = say(bad[i], strlen(bad[i]));
 
-        if (hear(fd, 1) != 1 || !strstr(got.s, " 400 ") || !strstr(got.s, "malformed-message"))
+        if (hear_answers(fd, 1) != 1 || !strstr(got.s, " 400 ") ||
+            !strstr(got.s, "malformed-message"))
             fail_msg("%s\nis answered by %s", bad[i], text_str(&got));
         client_send(loop, fd, GET_MTU, strlen(GET_MTU));
         assert_true(has_ended(fd)); // nothing after it is a request
@@ -123,7 +121,7 @@ served_test(what_others_might_read_otherwise_is_refused)
     }
     static const char nul[] = "GET " MTU " HTTP/1.1\r\nHost: k\r\nX: a\0b\r\n\r\n";
     int fd = say(nul, sizeof nul - 1);
-    assert_int_equal(hear(fd, 1), 1);
+    assert_int_equal(hear_answers(fd, 1), 1);
     assert_has(got.s, " 400 ");
     close(fd);
     assert_int_equal(ask("GET", MTU, NULL), 200);
@@ -146,7 +144,7 @@ served_test(a_body_is_never_the_next_request)
                               "chunked\r\n\r\n%zx\r\n%s\r\n0\r\n\r\n" GET_MTU,
                     methods[i], sizeof inner - 1, inner);
         int fd = say(t.s, t.n);
-        if (hear(fd, 5) != 4)
+        if (hear_answers(fd, 5) != 4)
             fail_msg("%s\nis answered by %s", t.s, text_str(&got));
         assert_true(i == 5 || !strstr(got.s, " 204 "));
         close(fd);
@@ -172,7 +170,7 @@ served_test(requests_in_any_pieces_are_answered_in_their_order)
                         at + piece[i] < sizeof all - 1 ? piece[i] : sizeof all - 1 - at);
             event_base_loop(loop, EVLOOP_NONBLOCK);
         }
-        assert_int_equal(hear(fd, 6), 6);
+        assert_int_equal(hear_answers(fd, 6), 6);
         const char *first = strstr(got.s, "\"kamuee:mtu\":9000"),
                    *second = strstr(got.s, "\"kamuee:mtu\":1400"),
                    *third = strstr(got.s, "\"kamuee:mtu\":1500");
@@ -189,7 +187,7 @@ served_test(a_header_without_an_end_is_refused)
     while (t.n < HTTP_HEADER_MAX + 100)
         text_printf(&t, "X-%zu: y\r\n", t.n);
     int fd = say(t.s, t.n);
-    assert_int_equal(hear(fd, 1), 1);
+    assert_int_equal(hear_answers(fd, 1), 1);
     assert_has(got.s, " 431 ");
     assert_true(has_ended(fd));
     close(fd);
@@ -252,11 +250,9 @@ served_test(a_body_that_the_role_forbids_is_refused_before_it_comes)
 
     if (geteuid() || !g)
         skip();
-    char *dir = strndup(sock, (size_t)(strrchr(sock, '/') - sock));
-    assert_int_equal(chmod(dir, 0755), 0);
-    free(dir);
+    open_directory();
     gid_t staff = g->gr_gid;
-    assert_int_equal(call("configure", "\"line\":[\"set api group read-only staff\"]"), 200);
+    assert_int_equal(configure("set api group read-only staff"), 200);
     static const char *const methods[] = {"PATCH", "PUT", "POST"};
     for (unsigned i = 0; i < 3; i++) {
         text_clear(&t);
@@ -285,11 +281,11 @@ served_test(what_a_peer_may_send_at_a_time_is_bounded)
     text_printf(&t, PUT_MTU "Content-Length: %u\r\n\r\n", HTTP_BODY_MAX);
     for (unsigned i = 0; i < PEER_BODIES; i++) {
         fd[i] = say(t.s, t.n);
-        assert_int_equal(hear(fd[i], 1), 0);
+        assert_int_equal(hear_answers(fd[i], 1), 0);
     }
     assert_int_equal(http_stats()->body_bytes, PEER_BODIES * HTTP_BODY_MAX);
     fd[PEER_BODIES] = say(t.s, t.n);
-    assert_int_equal(hear(fd[PEER_BODIES], 1), 1);
+    assert_int_equal(hear_answers(fd[PEER_BODIES], 1), 1);
     assert_has(got.s, " 429 ");
     assert_has(got.s, "Retry-After: ");
     for (unsigned i = 0; i <= PEER_BODIES; i++)
@@ -334,14 +330,14 @@ served_test(what_comes_while_an_answer_waits_is_not_read)
     int kernel = 0, fd = say(stream, strlen(stream));
     socklen_t size = sizeof kernel;
 
-    assert_int_equal(hear(fd, 1), 1);
+    assert_int_equal(hear_answers(fd, 1), 1);
     assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kernel, &size), 0);
     assert_in_range(push(fd, GET_MTU), 1, (size_t)kernel + 2 * HTTP_HEADER_MAX);
     close(fd);
 
     text_printf(&large, "%s%*s\r\n\r\n", head, (int)(HTTP_HEADER_MAX - sizeof head - 16), "x");
     fd = say(stream, strlen(stream));
-    assert_int_equal(hear(fd, 1), 1);
+    assert_int_equal(hear_answers(fd, 1), 1);
     assert_in_range(push(fd, large.s), 1, (size_t)kernel + 2 * HTTP_HEADER_MAX);
     for (unsigned i = 0; i < 50; i++) // nor does sending an event let more in
         assert_in_range(ask("PUT", MTU, i & 1 ? "{\"kamuee:mtu\":9000}" : "{\"kamuee:mtu\":1400}"),
@@ -396,7 +392,7 @@ served_test(a_peer_with_too_many_connections_loses_the_most_silent_one)
     for (unsigned i = 5; i < PEER_LIVE_LOCAL + 5; i++) {
         text_clear(&got);
         client_send(loop, fd[i], GET_MTU, strlen(GET_MTU));
-        assert_int_equal(hear(fd[i], 1), 1);
+        assert_int_equal(hear_answers(fd[i], 1), 1);
         close(fd[i]);
     }
     assert_int_equal(http_stats()->refused[REFUSED_CONNECTIONS], 5);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_frame_fuzz.c - any bytes as a header and a body, whole and in pieces: the end is found at
 // the same place
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 //
 // One configuration has every leaf of the schema at a value that is not its default. Each leaf in
 // turn is removed, or gets another value if it is mandatory: the change must make a step.
-#include <stdint.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>

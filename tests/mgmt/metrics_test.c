@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metrics_test.c - GET /metrics from a client's side: formats, escapes, contents
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

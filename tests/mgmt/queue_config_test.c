@@ -3,7 +3,6 @@
 // words, live changes only on the affected ports
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/change.h"

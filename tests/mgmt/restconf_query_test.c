@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_query_test.c - parts of answers, pages, conditional requests
-#include <stdint.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "restconf/fields.h"
 #include "yang/yang.h"
 
-#define PORT "/restconf/data/kamuee:port"
+#define PORT DATA "port"
 #define TABLE "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv4\",\"route\":"
 
 // A request with more header lines, each ended by \r\n.
@@ -95,7 +94,7 @@ served_test(what_has_not_changed_is_not_sent_again)
     assert_int_equal(reply.body.n, 0);
     assert_int_equal(ask_with("GET", "/restconf/data?content=config", line, ""), 304);
     assert_int_equal(ask_with("GET", "/restconf/data", line, ""), 200); // including state
-    assert_int_equal(ask_with("GET", "/restconf/data/kamuee:state/ledger", line, ""), 200);
+    assert_int_equal(ask_with("GET", DATA "state/ledger", line, ""), 200);
     assert_int_equal(
         ask_with("GET", PORT, "If-Modified-Since: Fri, 06 Nov 2294 08:49:37 GMT\r\n", ""), 304);
     assert_int_equal(ask("PUT", PORT "=p0/mtu", "{\"kamuee:mtu\":1403}"), 204);
@@ -108,11 +107,9 @@ served_test(only_the_fields_that_are_wanted_come)
 {
     assert_int_equal(ask("GET", PORT "=p0?fields=mtu", NULL), 200);
     assert_string_equal(reply.body.s, "{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000}]}\n");
-    assert_int_equal(ask("GET",
-                         "/restconf/data/kamuee:state/"
-                         "interface?fields=statistics(rx-packets%3Btx-packets)%3Bkind",
-                         NULL),
-                     200);
+    assert_get("state/"
+               "interface?fields=statistics(rx-packets%3Btx-packets)%3Bkind",
+               200);
     assert_string_equal(reply.body.s, "{\"kamuee:interface\":[{\"name\":\"p0\",\"kind\":\"port\","
                                       "\"statistics\":{\"rx-packets\":\"0\",\"tx-packets\":\"0\"}},"
                                       "{\"name\":\"v40\",\"kind\":\"vport\",\"statistics\":{\"rx-"
@@ -120,9 +117,8 @@ served_test(only_the_fields_that_are_wanted_come)
     assert_int_equal(ask("GET", "/restconf/data?fields=kamuee:port/mtu&content=config", NULL), 200);
     assert_string_equal(reply.body.s, "{\"ietf-restconf:data\":{\"kamuee:port\":[{\"name\":\"p0\","
                                       "\"mtu\":9000},{\"name\":\"p1\"}]}}\n");
-    assert_int_equal(ask("GET", ROUTES "?fields=route(prefix%3Bhop/gateway)&limit=1", NULL), 200);
-    assert_string_equal(reply.body.s, TABLE
-                        "[{\"prefix\":\"1.0.0.0/24\",\"hop\":[{\"gateway\":\"10.0.0.1\"}]}]}]}\n");
+    assert_gets_only(ROUTES "?fields=route(prefix%3Bhop/gateway)&limit=1", TABLE
+                     "[{\"prefix\":\"1.0.0.0/24\",\"hop\":[{\"gateway\":\"10.0.0.1\"}]}]}]}\n");
 }
 
 served_test(wrong_fields_are_refused)
@@ -180,9 +176,8 @@ served_test(lists_come_in_pages)
     assert_string_equal(reply.body.s, "{\"kamuee:port\":[{\"name\":\"p1\"}]}\n");
     assert_int_equal(ask("GET", PORT "?offset=5", NULL), 200);
     assert_string_equal(reply.body.s, "{\"kamuee:port\":[]}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface?limit=1&fields=name", NULL),
-                     200);
-    assert_string_equal(reply.body.s, "{\"kamuee:interface\":[{\"name\":\"p0\"}]}\n");
+    assert_gets_only("state/interface?limit=1&fields=name",
+                     "{\"kamuee:interface\":[{\"name\":\"p0\"}]}\n");
     assert_int_equal(ask("GET", PORT "=p0?limit=1", NULL), 400);
     assert_int_equal(ask("GET", PORT "?limit=0", NULL), 400);
     assert_int_equal(ask("GET", PORT "?offset=-1", NULL), 400);
@@ -191,9 +186,8 @@ served_test(lists_come_in_pages)
 served_test(a_page_of_a_long_table_is_no_walk_of_all_of_it)
 {
     fake_rib_routes = 1000000;
-    assert_int_equal(ask("GET", ROUTES "?offset=300&limit=2&fields=route/prefix", NULL), 200);
-    assert_string_equal(reply.body.s,
-                        TABLE "[{\"prefix\":\"1.1.44.0/24\"},{\"prefix\":\"1.1.45.0/24\"}]}]}\n");
+    assert_gets_only(ROUTES "?offset=300&limit=2&fields=route/prefix",
+                     TABLE "[{\"prefix\":\"1.1.44.0/24\"},{\"prefix\":\"1.1.45.0/24\"}]}]}\n");
     assert_true(fake_rib_rows < 1000);
     assert_int_equal(fake_rib_walks, 0);
 }
@@ -206,8 +200,8 @@ served_test(a_query_that_cannot_be_is_refused_whatever_is_read)
         "/restconf/operations",
         "/restconf/data",
         PORT,
-        "/restconf/data/kamuee:state/port",
-        ROUTES "/route",
+        DATA "state/port",
+        DATA ROUTES "/route",
         "/restconf/data/ietf-restconf-monitoring:restconf-state",
         "/restconf/data/ietf-yang-library:yang-library",
         "/restconf/data/ietf-yang-library:modules-state",
@@ -350,30 +344,29 @@ served_test(a_large_configuration_comes_whole_and_in_parts)
     assert_int_equal(json_array_size(json_object_get(entry(all, "kamuee:acl", 0), "rule")), 3000);
     same(json_incref(json_object_get(config, "ietf-restconf:data")), json_incref(all),
          "the datastore");
-    same(got("/restconf/data/kamuee:acl"),
-         json_pack("{s:O}", "kamuee:acl", json_object_get(all, "kamuee:acl")), "a list");
-    same(got("/restconf/data/kamuee:acl=big"),
-         json_pack("{s:[O]}", "kamuee:acl", entry(all, "kamuee:acl", 0)), "an entry");
-    same(got("/restconf/data/kamuee:acl=big/rule"),
+    same(got(DATA "acl"), json_pack("{s:O}", "kamuee:acl", json_object_get(all, "kamuee:acl")),
+         "a list");
+    same(got(DATA "acl=big"), json_pack("{s:[O]}", "kamuee:acl", entry(all, "kamuee:acl", 0)),
+         "an entry");
+    same(got(DATA "acl=big/rule"),
          json_pack("{s:O}", "kamuee:rule", json_object_get(entry(all, "kamuee:acl", 0), "rule")),
          "rules");
-    same(got("/restconf/data/kamuee:acl=big/rule?offset=2998&limit=5"),
+    same(got(DATA "acl=big/rule?offset=2998&limit=5"),
          json_pack("{s:[O,O]}", "kamuee:rule", entry(entry(all, "kamuee:acl", 0), "rule", 2998),
                    entry(entry(all, "kamuee:acl", 0), "rule", 2999)),
          "a page");
-    same(got("/restconf/data/kamuee:acl?offset=1"),
-         json_pack("{s:[O]}", "kamuee:acl", entry(all, "kamuee:acl", 1)), "the second");
-    same(got("/restconf/data/kamuee:acl?offset=7"), json_pack("{s:[]}", "kamuee:acl"), "none");
-    same(got("/restconf/data/kamuee:acl?fields=name"),
+    same(got(DATA "acl?offset=1"), json_pack("{s:[O]}", "kamuee:acl", entry(all, "kamuee:acl", 1)),
+         "the second");
+    same(got(DATA "acl?offset=7"), json_pack("{s:[]}", "kamuee:acl"), "none");
+    same(got(DATA "acl?fields=name"),
          json_pack("{s:[{s:s},{s:s}]}", "kamuee:acl", "name", "big", "name", "small"), "names");
-    json_t *numbers = got("/restconf/data/kamuee:acl=big?fields=rule(number)");
+    json_t *numbers = got(DATA "acl=big?fields=rule(number)");
     assert_int_equal(json_array_size(json_object_get(entry(numbers, "kamuee:acl", 0), "rule")),
                      3000);
     same(json_incref(entry(entry(numbers, "kamuee:acl", 0), "rule", 1234)),
          json_pack("{s:i}", "number", 1235), "a number");
-    same(got("/restconf/data/kamuee:acl=big?depth=1"), json_pack("{s:[{}]}", "kamuee:acl"),
-         "a level");
-    json_t *two = got("/restconf/data/kamuee:acl=big?depth=2");
+    same(got(DATA "acl=big?depth=1"), json_pack("{s:[{}]}", "kamuee:acl"), "a level");
+    json_t *two = got(DATA "acl=big?depth=2");
     same(json_incref(entry(entry(two, "kamuee:acl", 0), "rule", 2999)), json_object(),
          "the second level");
     same(got("/restconf/data?depth=1&content=config"), json_pack("{s:{}}", "ietf-restconf:data"),
@@ -399,7 +392,7 @@ served_test(a_large_configuration_is_read_as_it_was)
                 "GET /restconf/data/kamuee:acl HTTP/1.1\r\nHost: k\r\nConnection: close\r\n\r\n");
     client_send(loop, fd, t.s, t.n);
     event_base_loop(loop, EVLOOP_NONBLOCK);
-    assert_int_equal(ask("DELETE", "/restconf/data/kamuee:acl=big", NULL),
+    assert_int_equal(ask("DELETE", DATA "acl=big", NULL),
                      204); // answered in between
     assert_true(client_read(loop, fd, &reply));
     json_t *j = json_loads(reply.body.s, 0, NULL);
@@ -412,6 +405,6 @@ served_test(a_large_configuration_is_read_as_it_was)
         event_base_loop(loop, EVLOOP_NONBLOCK);
         close(fd);
     }
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:acl", NULL), 200);
+    assert_get("acl", 200);
     text_free(&t);
 }

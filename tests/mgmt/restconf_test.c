@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_test.c - configuration, operations and HTTP from a client's side, managers faked
-#include <stdint.h>
 #include <jansson.h>
 #include <errno.h>
 #include <stdio.h>
@@ -20,128 +19,110 @@
 
 served_test(configuration_is_read_at_every_depth)
 {
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0", NULL), 200);
-    assert_string_equal(
-        reply.body.s,
+    assert_gets_only(
+        "port=p0",
         "{\"kamuee:port\":[{\"name\":\"p0\",\"devargs\":\"net_null0\",\"mtu\":9000}]}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0/mtu", NULL), 200);
-    assert_string_equal(reply.body.s, "{\"kamuee:mtu\":9000}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:thread=1/forwarder/port=p0/rx-queue", NULL),
-                     200);
-    assert_string_equal(reply.body.s, "{\"kamuee:rx-queue\":[0]}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:vport?content=config", NULL), 200);
-    assert_said("\"v40\"");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p1/mtu", NULL), 404);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p1/mtu?with-defaults=report-all", NULL),
-                     200);
-    assert_string_equal(reply.body.s, "{\"kamuee:mtu\":1500}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0?depth=1", NULL), 200);
-    assert_string_equal(reply.body.s, "{\"kamuee:port\":[{}]}\n");
+    assert_gets_only("port=p0/mtu", "{\"kamuee:mtu\":9000}\n");
+    assert_gets_only("thread=1/forwarder/port=p0/rx-queue", "{\"kamuee:rx-queue\":[0]}\n");
+    assert_gets("vport?content=config", "\"v40\"");
+    assert_get("port=p1/mtu", 404);
+    assert_gets_only("port=p1/mtu?with-defaults=report-all", "{\"kamuee:mtu\":1500}\n");
+    assert_gets_only("port=p0?depth=1", "{\"kamuee:port\":[{}]}\n");
 }
 
 served_test(wrong_paths_are_404_with_the_nearest_name)
 {
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:prot", NULL), 404);
+    assert_get("prot", 404);
     assert_said("did you mean 'port'?");
     assert_said("\"ietf-restconf:errors\"");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/neigbor", NULL), 404);
+    assert_get("state/neigbor", 404);
     assert_said("there is no 'neigbor' in state, did you mean 'neighbor'?");
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:api/tls", "{}"), 404);
+    assert_int_equal(ask("PUT", DATA "api/tls", "{}"), 404);
     assert_said("there is no 'tls' in api: package kamuee-proxy has replaced it");
     assert_int_equal(ask("GET", "/restconf/data/port", NULL), 404);
     assert_int_equal(ask("GET", "/restconf/dataset", NULL), 404);
     assert_int_equal(ask("GET", "/", NULL), 404);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p9", NULL), 404);
+    assert_get("port=p9", 404);
     assert_said("there is no port 'p9'");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port/mtu", NULL), 400);
+    assert_get("port/mtu", 400);
     assert_said("name an entry");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:thread=x", NULL), 400);
+    assert_get("thread=x", 400);
     assert_said("expected 0..65535");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p%00", NULL), 400);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p%zz", NULL), 400);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0,p1", NULL), 400);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0?nonsense=1", NULL), 400);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0?content=most", NULL), 400);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0?depth=0", NULL), 400);
+    assert_get("port=p%00", 400);
+    assert_get("port=p%zz", 400);
+    assert_get("port=p0,p1", 400);
+    assert_get("port=p0?nonsense=1", 400);
+    assert_get("port=p0?content=most", 400);
+    assert_get("port=p0?depth=0", 400);
 }
 
 served_test(edits_are_transactions)
 {
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p2",
+    assert_int_equal(ask("PUT", DATA "port=p2",
                          "{\"kamuee:port\":[{\"name\":\"p2\",\"devargs\":\"net_null2\"}]}"),
                      201);
     assert_has(reply.head.s, "Location: /restconf/data/kamuee:port=p2");
     assert_int_equal(
-        ask("PUT", "/restconf/data/kamuee:port=p2",
+        ask("PUT", DATA "port=p2",
             "{\"kamuee:port\":[{\"name\":\"p2\",\"devargs\":\"net_null2\",\"mtu\":2000}]}"),
         204);
-    assert_int_equal(
-        ask("PATCH", "/restconf/data/kamuee:port=p2", "{\"kamuee:port\":{\"promiscuous\":false}}"),
-        204);
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p2/mtu", "{\"kamuee:mtu\":3000}"), 204);
+    assert_int_equal(ask("PATCH", DATA "port=p2", "{\"kamuee:port\":{\"promiscuous\":false}}"),
+                     204);
+    assert_int_equal(ask("PUT", DATA "port=p2/mtu", "{\"kamuee:mtu\":3000}"), 204);
     assert_int_equal(ask("POST", "/restconf/data",
                          "{\"kamuee:thread\":[{\"core\":2,\"forwarder\":{\"port\":[{\"name\":"
                          "\"p2\",\"rx-queue\":[0,1]}]}}]}"),
                      201);
     assert_has(reply.head.s, "Location: /restconf/data/kamuee:thread=2");
-    assert_int_equal(ask("POST", "/restconf/data/kamuee:thread=2/forwarder/port=p2",
-                         "{\"kamuee:rx-queue\":[2]}"),
+    assert_int_equal(ask("POST", DATA "thread=2/forwarder/port=p2", "{\"kamuee:rx-queue\":[2]}"),
                      201);
-    assert_int_equal(
-        ask("DELETE", "/restconf/data/kamuee:thread=2/forwarder/port=p2/rx-queue=1", NULL), 204);
+    assert_int_equal(ask("DELETE", DATA "thread=2/forwarder/port=p2/rx-queue=1", NULL), 204);
     char *text = running_text();
     assert_non_null(strstr(
         text,
         "set port p2 devargs net_null2\\nset port p2 mtu 3000\\nset port p2 promiscuous false\\n"));
     assert_has(text, "set thread 2 forwarder port p2 rx-queue 0\\nset thread 2 "
                      "forwarder port p2 rx-queue 2\\n");
-    assert_int_equal(ask("DELETE", "/restconf/data/kamuee:thread=2", NULL), 204);
-    assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p2", NULL), 204);
-    assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p2", NULL), 404);
+    assert_int_equal(ask("DELETE", DATA "thread=2", NULL), 204);
+    assert_int_equal(ask("DELETE", DATA "port=p2", NULL), 204);
+    assert_int_equal(ask("DELETE", DATA "port=p2", NULL), 404);
 }
 
 served_test(wrong_edits_change_nothing_and_say_why)
 {
     char *before = strdup(running_text());
 
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p2",
-                         "{\"kamuee:port\":[{\"name\":\"p3\",\"devargs\":\"x\"}]}"),
-                     400);
+    assert_int_equal(
+        ask("PUT", DATA "port=p2", "{\"kamuee:port\":[{\"name\":\"p3\",\"devargs\":\"x\"}]}"), 400);
     assert_said("'name' in the body differs from 'p2' in the path");
-    assert_int_equal(
-        ask("PUT", "/restconf/data/kamuee:port=p2", "{\"kamuee:port\":[{\"name\":\"p2\"}]}"), 400);
+    assert_int_equal(ask("PUT", DATA "port=p2", "{\"kamuee:port\":[{\"name\":\"p2\"}]}"), 400);
     assert_said("port p2: 'kernel-interface' or 'devargs' or 'lag' is required");
-    assert_int_equal(
-        ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":99999}]}"), 400);
+    assert_int_equal(ask("PATCH", DATA "port=p0", "{\"kamuee:port\":[{\"mtu\":99999}]}"), 400);
     assert_said("port p0: 'mtu' is '99999', expected 68..9600 (bytes)");
-    assert_int_equal(
-        ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mut\":1}]}"), 400);
+    assert_int_equal(ask("PATCH", DATA "port=p0", "{\"kamuee:port\":[{\"mut\":1}]}"), 400);
     assert_said("mut");
-    assert_int_equal(
-        ask("PATCH", "/restconf/data/kamuee:port=p7", "{\"kamuee:port\":[{\"mtu\":1500}]}"), 404);
+    assert_int_equal(ask("PATCH", DATA "port=p7", "{\"kamuee:port\":[{\"mtu\":1500}]}"), 404);
     assert_int_equal(
         ask("POST", "/restconf/data", "{\"kamuee:port\":[{\"name\":\"p0\",\"devargs\":\"x\"}]}"),
         409);
     assert_said("data-exists");
     assert_int_equal(ask("POST", "/restconf/data", "{\"kamuee:prot\":[{}]}"), 400);
     assert_int_equal(ask("POST", "/restconf/data", "{\"kamuee:port\":[{\"devargs\":\"x\"}]}"), 400);
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0", "{nonsense"), 400);
+    assert_int_equal(ask("PUT", DATA "port=p0", "{nonsense"), 400);
     assert_said("the body is not JSON");
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0", "[]"), 400);
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port", "{\"kamuee:port\":[]}"), 400);
-    assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p0", NULL), 400);
+    assert_int_equal(ask("PUT", DATA "port=p0", "[]"), 400);
+    assert_int_equal(ask("PUT", DATA "port", "{\"kamuee:port\":[]}"), 400);
+    assert_int_equal(ask("DELETE", DATA "port=p0", NULL), 400);
     assert_said("vport v40: 'port' refers to port 'p0', which is not configured (");
-    assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p0/name", NULL), 400);
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"),
-                     400);
-    assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"),
-                     400);
+    assert_int_equal(ask("DELETE", DATA "port=p0/name", NULL), 400);
+    assert_int_equal(ask("PUT", DATA "port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
+    assert_int_equal(ask("PATCH", DATA "port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
     assert_int_equal(ask("DELETE", "/restconf/data", NULL), 405);
-    assert_int_equal(ask("TRACE", "/restconf/data/kamuee:port=p0/mtu", NULL), 405);
-    assert_int_equal(ask("TRACE", "/restconf/data/kamuee:port", NULL), 405);
+    assert_int_equal(ask("TRACE", DATA "port=p0/mtu", NULL), 405);
+    assert_int_equal(ask("TRACE", DATA "port", NULL), 405);
     assert_int_equal(ask("TRACE", "/restconf/operations/kamuee:shutdown", NULL), 405);
     assert_in_range(ask("CONNECT", "k:443", NULL), 400, 499);
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:state/port=p0", "{}"), 405);
+    assert_int_equal(ask("PUT", DATA "state/port=p0", "{}"), 405);
     assert_has(reply.head.s, "Allow: GET, HEAD, OPTIONS\r\n");
     assert_string_equal(running_text(), before);
     free(before);
@@ -153,10 +134,7 @@ served_test(refusal_of_a_manager_is_told_and_undone)
 
     fake_state(&before);
     fake_fail_at = 3; // the MTU of v40 and of p0 have been lowered by then
-    assert_int_equal(
-        call("configure",
-             "\"line\":[\"set port p0 mtu 1600\",\"set port p7 devargs net_bad\"]"),
-        409);
+    assert_int_equal(configure("set port p0 mtu 1600\nset port p7 devargs net_bad"), 409);
     assert_said("line 2: port p7: the device p7 refuses to attach");
     fake_state(&after);
     assert_string_equal(after.s, before.s);
@@ -183,16 +161,14 @@ served_test(whole_datastore_can_be_read_and_put_back)
 
 served_test(configure_applies_all_lines_or_none)
 {
-    assert_int_equal(
-        call("configure", "\"line\":[\"set port p1 mtu 1400\",\"set memory 512\"]"), 200);
+    assert_int_equal(configure("set port p1 mtu 1400\nset memory 512"), 200);
     assert_string_equal(reply.body.s, "{\"kamuee:output\":{\"change\":[\"set memory 512\",\"set "
                                       "port p1 mtu 1400\"],\"note\":[\"'memory' takes effect when "
                                       "kamueed is restarted\"]}}\n");
-    assert_int_equal(
-        call("configure", "\"line\":[\"set port p1 mtu 1300\",\"set port p1 mut 1\"]"), 400);
+    assert_int_equal(configure("set port p1 mtu 1300\nset port p1 mut 1"), 400);
     assert_said("line 2: port p1: unknown word 'mut', did you mean 'mtu'?");
     assert_null(strstr(running_text(), "1300"));
-    assert_int_equal(call("configure", "\"line\":[\"set port p1 mtu 1\"]"), 400);
+    assert_int_equal(configure("set port p1 mtu 1"), 400);
     assert_said("\"port p1: 'mtu' is '1', expected 68..9600 (bytes)\"");
     assert_int_equal(call("configure", "\"line\":[\"set port p1 mtu 1300\"],\"check\":true"), 200);
     assert_said("set port p1 mtu 1300");
@@ -228,7 +204,7 @@ served_test(save_writes_what_reload_reads)
 {
     char err[256];
 
-    assert_int_equal(call("configure", "\"line\":[\"set port p1 mtu 1400\"]"), 200);
+    assert_int_equal(configure("set port p1 mtu 1400"), 200);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:save-configuration", NULL), 200);
     assert_said(file);
     char *text = strdup(running_text());
@@ -350,7 +326,7 @@ served_test(audit_and_lookup_answer_when_rib_manager_has)
     fake_rib_error = -EAGAIN;
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", NULL), 429);
     assert_int_equal(call("lookup", "\"address\":[\"192.0.2.1\"]"), 429);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/vr", NULL), 429);
+    assert_get("state/vr", 429);
 }
 
 // --- HTTP ---------------------------------------------------------------------------------------
@@ -396,7 +372,7 @@ served_test(content_negotiation_is_json_only)
     assert_int_equal(raw(t.s, t.n), 414);
     assert_said("too-big");
     text_free(&t);
-    assert_int_equal(ask("OPTIONS", "/restconf/data/kamuee:port=p0", NULL), 200);
+    assert_int_equal(ask("OPTIONS", DATA "port=p0", NULL), 200);
     assert_has(reply.head.s, "Allow: GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE");
 }
 
@@ -451,7 +427,7 @@ served_test(modules_are_had_where_the_library_says)
 
 served_test(head_has_the_length_of_get_and_no_body)
 {
-    static const char *const targets[] = {"/restconf/data/kamuee:port=p0/mtu", "/nowhere", ROUTES};
+    static const char *const targets[] = {DATA "port=p0/mtu", "/nowhere", DATA ROUTES};
     char request[256], buf[4096];
 
     for (int i = 0; i < 3; i++) {
@@ -480,7 +456,7 @@ served_test(one_connection_carries_many_requests)
 {
     static const char request[] =
         "GET /restconf/data/kamuee:port=p0/mtu HTTP/1.1\r\nHost: x\r\n\r\n";
-    static const char routes[] = "GET " ROUTES " HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char routes[] = "GET " DATA ROUTES " HTTP/1.1\r\nHost: x\r\n\r\n";
     int fd = client_connect(sock);
 
     for (int i = 0; i < 3; i++) {

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alarm/alarm.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "saved/saved_state.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -117,7 +115,7 @@ served_test(what_an_older_version_saved_is_taken)
     assert_int_equal(now.vlan_unknown_packets, before.vlan_unknown_packets);
 }
 
-static int make_dir(void **state)
+int unit_begin(void **state)
 {
     if (!mkdtemp(dir))
         return -1;
@@ -125,12 +123,7 @@ static int make_dir(void **state)
     return server_set_up(state);
 }
 
-static int remove_dir(void **state)
+int unit_end(void **state)
 {
     return rmdir(dir) | server_tear_down(state);
-}
-
-int main(void)
-{
-    return unit_tests_run(make_dir, remove_dir);
 }

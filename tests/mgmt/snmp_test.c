@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // snmp_test.c - tables of kamuee-snmp against a naive model, with a fake kamueed
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -39,7 +39,7 @@ static void assert_in_schema(const char *json)
 
 served_test(all_state_is_as_the_schema_says)
 {
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
+    assert_get("state", 200);
     assert_in_schema(reply.body.s);
     assert_said("\"rx-packets\":\"1099511627776\"");
     assert_said("{\"name\":\"bgp\",\"routes\":\"901890\"}");
@@ -118,16 +118,13 @@ served_test(what_is_cleared_is_as_the_schema_says_and_of_what_was_named)
     assert_said("there is no interface 'v41'");
     assert_int_equal(ask("POST", op, "{\"kamuee:input\":{\"of\":\"interface\",\"name\":\"v40\"}}"),
                      204);
-    assert_int_equal(
-        ask("GET", "/restconf/data/kamuee:state/interface=v40/cleared/rx-packets", NULL), 200);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0/cleared", NULL), 404);
+    assert_get("state/interface=v40/cleared/rx-packets", 200);
+    assert_get("state/interface=p0/cleared", 404);
     assert_int_equal(ask("POST", op, NULL), 204);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0/cleared/time", NULL),
-                     200);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/cleared/rx-packets", NULL),
-                     200);
-    assert_string_equal(reply.body.s, "{\"kamuee:rx-packets\":\"1099511627776\"}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
+    assert_get("state/interface=p0/cleared/time", 200);
+    assert_gets_only("state/port=p0/cleared/rx-packets",
+                     "{\"kamuee:rx-packets\":\"1099511627776\"}\n");
+    assert_get("state", 200);
     assert_in_schema(reply.body.s);
 }
 
@@ -137,7 +134,7 @@ static void assert_has_every_leaf(const char *of, const char *schema)
     const struct lysc_node *at = lys_find_path(yang_ctx, NULL, schema, false), *leaf;
     char target[128];
 
-    snprintf(target, sizeof target, "/restconf/data/kamuee:state/%s", of);
+    snprintf(target, sizeof target, DATA "state/%s", of);
     assert_int_equal(ask("GET", target, NULL), 200);
     assert_non_null(at);
     for (leaf = lysc_node_child(at); leaf; leaf = leaf->next) {
@@ -167,10 +164,10 @@ served_test(each_counter_of_the_schema_is_told)
 served_test(queues_are_told_by_port_client_and_class)
 {
     fake_queue_shape("p0", "v40");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
+    assert_get("state", 200);
     assert_in_schema(reply.body.s);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/queue=p0", NULL), 200);
-    assert_said("\"rate\":\"1000000000\",\"configured-rate\":\"1000000000\",\"lowered\":false,"
+    assert_gets("state/queue=p0",
+                "\"rate\":\"1000000000\",\"configured-rate\":\"1000000000\",\"lowered\":false,"
                 "\"core\":1,\"packets\":16384,\"waiting-packets\":7,\"dropped-port\":\"3\","
                 "\"dropped-ring\":\"4\"");
     assert_said("{\"name\":\"default\",\"configured\":true,\"guarantee\":\"100000000\",\"maximum\":"
@@ -181,11 +178,9 @@ served_test(queues_are_told_by_port_client_and_class)
     assert_said("\"delay-p50\":\"5000000\",\"delay-p99\":\"9000000\",\"delay-max\":\"12000000\","
                 "\"dropped\":{\"class-full\":\"1\",\"client-full\":\"2\",\"share-full\":\"3\","
                 "\"codel\":\"4\",\"old\":\"5\",\"flow\":\"6\"}");
-    assert_int_equal(
-        ask("GET", "/restconf/data/kamuee:state/queue=p0/vport=v40/class=6/sent-packets", NULL),
-        200);
-    assert_string_equal(reply.body.s, "{\"kamuee:sent-packets\":\"100\"}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/queue=p1", NULL), 404);
+    assert_gets_only("state/queue=p0/vport=v40/class=6/sent-packets",
+                     "{\"kamuee:sent-packets\":\"100\"}\n");
+    assert_get("state/queue=p1", 404);
     fake_queue_reset();
 }
 
@@ -212,7 +207,7 @@ served_test(an_interface_says_who_samples_it)
 
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         i->policy.sample = cases[n].sample;
-        assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0", NULL), 200);
+        assert_get("state/interface=p0", 200);
         assert_said(cases[n].sflow);
         assert_said(cases[n].ipfix);
         assert_child_in_schema();
@@ -254,86 +249,58 @@ served_test(each_part_of_state_can_be_asked_for)
     char path[128];
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        snprintf(path, sizeof path, "/restconf/data/kamuee:state/%s", parts[i]);
+        snprintf(path, sizeof path, DATA "state/%s", parts[i]);
         assert_int_equal(ask("GET", path, NULL), 200);
         assert_child_in_schema();
     }
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/drop=ip4_no_route/sentence", NULL),
-                     200);
-    assert_string_equal(reply.body.s,
-                        "{\"kamuee:sentence\":\"no route to the IPv4 destination\"}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/statistics/queue=1", NULL),
-                     200);
-    assert_said("{\"kamuee:queue\":[{\"queue\":1,");
-    assert_int_equal(
-        ask("GET", "/restconf/data/kamuee:state/vr=default/fib=ipv4/protocol=bgp/routes", NULL),
-        200);
-    assert_string_equal(reply.body.s, "{\"kamuee:routes\":\"901890\"}\n");
-    assert_int_equal(
-        ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/queue=p0,1/remote", NULL),
-        200);
-    assert_string_equal(reply.body.s, "{\"kamuee:remote\":true}\n");
-    assert_int_equal(
-        ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/stage=ip4_fwd", NULL), 200);
-    assert_string_equal(reply.body.s, "{\"kamuee:stage\":[{\"name\":\"ip4_fwd\",\"calls\":\"0\","
-                                      "\"packets\":\"0\",\"cycles\":\"0\"}]}\n");
-    assert_int_equal(
-        ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/burst-size=64/bursts", NULL),
-        200);
-    assert_string_equal(reply.body.s, "{\"kamuee:bursts\":\"0\"}\n");
-    assert_int_equal(
-        ask("GET",
-            "/restconf/data/kamuee:state/multicast/route=default,239.1.1.1,any/wrong-interface",
-            NULL),
-        200);
-    assert_string_equal(reply.body.s, "{\"kamuee:wrong-interface\":\"2\"}\n");
-    assert_int_equal(
-        ask("GET",
-            "/restconf/data/kamuee:state/multicast/route=default,ff1e::1,2001:db8::1/by-kernel",
-            NULL),
-        200);
-    assert_string_equal(reply.body.s, "{\"kamuee:by-kernel\":true}\n");
-    assert_int_equal(
-        ask("GET", "/restconf/data/kamuee:state/counted-prefix=default,192.0.2.0%2F24/packets",
-            NULL),
-        200);
-    assert_string_equal(reply.body.s, "{\"kamuee:packets\":\"7\"}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p9", NULL), 404);
+    assert_gets_only("state/drop=ip4_no_route/sentence",
+                     "{\"kamuee:sentence\":\"no route to the IPv4 destination\"}\n");
+    assert_gets("state/port=p0/statistics/queue=1", "{\"kamuee:queue\":[{\"queue\":1,");
+    assert_gets_only("state/vr=default/fib=ipv4/protocol=bgp/routes",
+                     "{\"kamuee:routes\":\"901890\"}\n");
+    assert_gets_only("state/thread=forwarder%2F0/queue=p0,1/remote", "{\"kamuee:remote\":true}\n");
+    assert_gets_only("state/thread=forwarder%2F0/stage=ip4_fwd",
+                     "{\"kamuee:stage\":[{\"name\":\"ip4_fwd\",\"calls\":\"0\","
+                     "\"packets\":\"0\",\"cycles\":\"0\"}]}\n");
+    assert_gets_only("state/thread=forwarder%2F0/burst-size=64/bursts",
+                     "{\"kamuee:bursts\":\"0\"}\n");
+    assert_gets_only("state/multicast/route=default,239.1.1.1,any/wrong-interface",
+                     "{\"kamuee:wrong-interface\":\"2\"}\n");
+    assert_gets_only("state/multicast/route=default,ff1e::1,2001:db8::1/by-kernel",
+                     "{\"kamuee:by-kernel\":true}\n");
+    assert_gets_only("state/counted-prefix=default,192.0.2.0%2F24/packets",
+                     "{\"kamuee:packets\":\"7\"}\n");
+    assert_get("state/port=p9", 404);
     assert_said("there is no port 'p9'");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/statistics/queue=7", NULL),
-                     404);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/ledger?depth=1", NULL), 200);
-    assert_string_equal(reply.body.s, "{\"kamuee:ledger\":{}}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/vr=nowhere", NULL), 404);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=v40", NULL), 200);
-    assert_said("\"kind\":\"vport\",\"port\":\"p0\",\"vlan\":40");
+    assert_get("state/port=p0/statistics/queue=7", 404);
+    assert_gets_only("state/ledger?depth=1", "{\"kamuee:ledger\":{}}\n");
+    assert_get("state/vr=nowhere", 404);
+    assert_gets("state/interface=v40", "\"kind\":\"vport\",\"port\":\"p0\",\"vlan\":40");
 }
 
 // --- routes -------------------------------------------------------------------------------------
 
 served_test(routes_are_streamed_as_the_schema_says)
 {
-    assert_int_equal(ask("GET", ROUTES, NULL), 200);
+    assert_get(ROUTES, 200);
     assert_child_in_schema();
     assert_said("{\"prefix\":\"1.0.0.0/"
                 "24\",\"type\":\"unicast\",\"protocol\":\"bgp\",\"metric\":20,\"active\":true");
     fake_rib_routes = 0;
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/routes=default,ipv6", NULL), 200);
-    assert_string_equal(
-        reply.body.s,
+    assert_gets_only(
+        "state/routes=default,ipv6",
         "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv6\",\"route\":[]}]}\n");
-    assert_int_equal(
-        ask("GET", ROUTES "?prefix=1.0.0.0/8&match=longer&protocol=bgp&type=unicast", NULL), 200);
-    assert_int_equal(ask("GET", ROUTES "?prefix=1.0.0.1/32&match=longest", NULL), 200);
-    assert_int_equal(ask("GET", ROUTES "?prefix=1.0.0.1/24", NULL), 400);
-    assert_int_equal(ask("GET", ROUTES "?prefix=2001:db8::/32", NULL), 400);
-    assert_int_equal(ask("GET", ROUTES "?prefix=1.0.0.0/8&match=nearest", NULL), 400);
-    assert_int_equal(ask("GET", ROUTES "?match=longer", NULL), 400);
-    assert_int_equal(ask("GET", ROUTES "?protocol=bpg", NULL), 400);
-    assert_int_equal(ask("GET", ROUTES "?type=multi", NULL), 400);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/routes", NULL), 400);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/routes=nowhere,ipv4", NULL), 404);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/routes=default,ipv5", NULL), 400);
+    assert_get(ROUTES "?prefix=1.0.0.0/8&match=longer&protocol=bgp&type=unicast", 200);
+    assert_get(ROUTES "?prefix=1.0.0.1/32&match=longest", 200);
+    assert_get(ROUTES "?prefix=1.0.0.1/24", 400);
+    assert_get(ROUTES "?prefix=2001:db8::/32", 400);
+    assert_get(ROUTES "?prefix=1.0.0.0/8&match=nearest", 400);
+    assert_get(ROUTES "?match=longer", 400);
+    assert_get(ROUTES "?protocol=bpg", 400);
+    assert_get(ROUTES "?type=multi", 400);
+    assert_get("state/routes", 400);
+    assert_get("state/routes=nowhere,ipv4", 404);
+    assert_get("state/routes=default,ipv5", 400);
     assert_int_equal(fake_rib_walks, 0);
 }
 
@@ -344,7 +311,7 @@ static size_t heap(void)
 
 served_test(a_million_routes_take_no_memory_and_pause_nobody)
 {
-    static const char request[] = "GET " ROUTES " HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET " DATA ROUTES " HTTP/1.1\r\nHost: x\r\n\r\n";
     char buf[65536];
     size_t before = heap(), most = 0, bytes = 0;
     uint64_t from = clock_now_ns(), slowest = 0;
@@ -405,7 +372,7 @@ served_test(in_http_1_0_a_stream_ends_with_its_connection)
 
 served_test(stalled_readers_harm_nobody)
 {
-    static const char request[] = "GET " ROUTES " HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET " DATA ROUTES " HTTP/1.1\r\nHost: x\r\n\r\n";
     int fd[50];
     size_t before = heap();
 
@@ -420,7 +387,7 @@ served_test(stalled_readers_harm_nobody)
     uint64_t rows = fake_rib_rows;
     assert_true(rows < 50 * 10000); // each walk stopped when its socket and one block were full
     uint64_t from = clock_now_ns();
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/ledger", NULL), 200);
+    assert_get("state/ledger", 200);
     print_message("50 stalled readers: %zu KiB of heap, another client waited %.2f ms\n",
                   (heap() - before) / 1024, (double)(clock_now_ns() - from) / 1e6);
     assert_true(heap() - before < 50u * (192u << 10));
@@ -459,7 +426,7 @@ served_test(answers_that_come_after_the_client_left_are_dropped)
         for (int k = 0; k < 20; k++)
             event_base_loop(loop, EVLOOP_NONBLOCK);
     }
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/ledger", NULL), 200);
+    assert_get("state/ledger", 200);
 }
 
 served_test(answers_that_come_after_the_server_stopped_are_dropped)

@@ -9,12 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "fake/fake_managers.h"
 #include "fake/fake_rib.h"
 #include "core/rcu.h"
 #include "core/thread.h"
+#include "event/event.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -43,6 +47,25 @@ int call(const char *operation, const char *input)
     text_free(&target);
     text_free(&body);
     return status;
+}
+
+int configure(const char *fmt, ...)
+{
+    struct text body = {0};
+    va_list ap;
+    char *line;
+
+    va_start(ap, fmt);
+    bug_on(vasprintf(&line, fmt, ap) < 0);
+    va_end(ap);
+    text_printf(&body, "{\"kamuee:input\":{\"line\":[");
+    for (char *l = line, *one; (one = strsep(&l, "\n"));)
+        text_printf(&body, "%s\"%s\"", body.s[body.n - 1] == '[' ? "" : ",", one);
+    text_printf(&body, "]}}");
+    int r = ask("POST", "/restconf/operations/kamuee:configure", body.s);
+    free(line);
+    text_free(&body);
+    return r;
 }
 
 void assert_has(const char *text, const char *word)
@@ -162,7 +185,76 @@ int server_tear_down(void **state)
     return 0;
 }
 
-__attribute__((weak)) int main(void)
+void open_directory(void)
 {
-    return unit_tests_run(server_set_up, server_tear_down);
+    assert_int_equal(chmod(dir, 0755), 0);
+}
+
+// --- events -------------------------------------------------------------------------------------
+
+#define TURNS 2000 // turns of the loop, a millisecond each, until the expected event must have come
+
+struct text heard;
+
+static int listen_to(const char *query)
+{
+    struct text t = {0};
+    int fd = client_connect(sock);
+
+    text_printf(
+        &t,
+        "GET /restconf/streams/events%s HTTP/1.1\r\nHost: k\r\nAccept: text/event-stream\r\n\r\n",
+        query);
+    client_send(loop, fd, t.s, t.n);
+    text_free(&t);
+    text_clear(&heard);
+    return fd;
+}
+
+// Reads until `word` is in the received text.
+void hear(int fd, const char *word)
+{
+    char buf[4096];
+
+    for (unsigned i = 0; i < TURNS; i++) {
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        ssize_t n = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
+        if (n > 0)
+            text_append(&heard, buf, (size_t)n);
+        if (strstr(text_str(&heard), word))
+            return;
+        if (n <= 0)
+            usleep(1000);
+    }
+    fail_msg("\"%s\" was not heard, only: %s", word, text_str(&heard));
+}
+
+int start_listening(const char *query)
+{
+    int fd = listen_to(query);
+
+    hear(fd, ": events of kamueed");
+    assert_has(heard.s, "200 OK");
+    assert_has(heard.s, "Content-Type: text/event-stream");
+    return fd;
+}
+
+void leave(int fd)
+{
+    close(fd);
+    for (unsigned i = 0; event_wanted() && i < TURNS; i++) {
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        usleep(1000);
+    }
+    assert_false(event_wanted());
+}
+
+__attribute__((weak)) int unit_begin(void **state)
+{
+    return server_set_up(state);
+}
+
+__attribute__((weak)) int unit_end(void **state)
+{
+    return server_tear_down(state);
 }

@@ -19,12 +19,33 @@ int ask(const char *method, const char *target,
         const char *body); // status; the answer is in `reply`
 // Calls an operation with the members of its input, as JSON; the same.
 int call(const char *operation, const char *input);
+// Commits the lines, which '\n' separates; the same.
+int configure(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void assert_has(const char *text, const char *word);
 #define assert_said(word) assert_has(text_str(&reply.body), word)
 void write_config(const char *text); // writes `file`
+void open_directory(void);           // of the socket and the files, to other users
+// A listener to events: what it has heard, until `word` is there or a test fails.
+extern struct text heard;
+int start_listening(const char *query);
+void hear(int fd, const char *word);
+void leave(int fd);
 char *running_text(void);            // the operation `configuration`'s answer
 
-#define ROUTES "/restconf/data/kamuee:state/routes=default,ipv4"
+#define DATA "/restconf/data/kamuee:"
+#define ROUTES "state/routes=default,ipv4"
+// The status of the answer; or 200, and `word` in its body, or nothing but `text`.
+#define assert_get(target, code) assert_int_equal(ask("GET", DATA target, NULL), code)
+#define assert_gets(target, word)                                                                  \
+    do {                                                                                           \
+        assert_get(target, 200);                                                                   \
+        assert_said(word);                                                                         \
+    } while (0)
+#define assert_gets_only(target, text)                                                             \
+    do {                                                                                           \
+        assert_get(target, 200);                                                                   \
+        assert_string_equal(reply.body.s, text);                                                   \
+    } while (0)
 #define served_test(name) unit_test_of(name, server_start, server_stop)
 
 #endif

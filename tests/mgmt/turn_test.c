@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // turn_test.c - long requests as clients see them: others are answered, edits are serialized, a
 // client may leave
-#include <stdint.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "config/config_running.h"
 #include "core/aside.h"
 #include "http/http_peer.h"
 #include "server/mgmt.h"
@@ -18,12 +15,12 @@
 
 #define CONFIGURE "/restconf/operations/kamuee:configure"
 #define CONFIGURATION "/restconf/operations/kamuee:configuration"
-#define MTU "/restconf/data/kamuee:port=p0/mtu"
+#define MTU DATA "port=p0/mtu"
 #define RULES 12000 // as many as client_read() can read in one answer
 
 static struct text long_body; // body of `configure`: rules, and a visible change
 
-static int make_body(void **state)
+int unit_begin(void **state)
 {
     text_printf(&long_body, "{\"kamuee:input\":{\"text\":\"set port p0 mtu 1444\\n");
     for (unsigned i = 0; i < RULES; i++)
@@ -34,7 +31,7 @@ static int make_body(void **state)
     return server_set_up(state);
 }
 
-static int drop_body(void **state)
+int unit_end(void **state)
 {
     text_free(&long_body);
     return server_tear_down(state);
@@ -131,7 +128,7 @@ served_test(what_waits_for_its_turn_is_dropped_with_its_client)
     close(begin("POST", CONFIGURE, text_str(&long_body)));
     for (unsigned i = 0; i < 20; i++)
         close(begin("PUT", MTU, "{\"kamuee:mtu\":1555}"));
-    int last = begin("PUT", "/restconf/data/kamuee:port=p1/mtu", "{\"kamuee:mtu\":1666}");
+    int last = begin("PUT", DATA "port=p1/mtu", "{\"kamuee:mtu\":1666}");
 
     assert_int_equal(answer_of(last), 201);
     assert_has(running_text(), "set port p0 mtu 1444"); // it had begun
@@ -176,9 +173,4 @@ served_test(stopping_ends_what_is_under_way)
     assert_has(reply.body.s, "kamueed is stopping; nothing was changed");
     assert_int_equal(answer_of(reads), 200);
     close(under_way); // waits for its access list until mgmt_stop() comes
-}
-
-int main(void)
-{
-    return unit_tests_run(make_body, drop_body);
 }

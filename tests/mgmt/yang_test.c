@@ -4,7 +4,6 @@
 // The first part walks the schema and reports each node without a range, unit, default or
 // description. The second part changes values on fake managers, and checks that objects restart
 // exactly when the schema announces it.
-#include <stdint.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "acl_fixture.h"
 
 #include <arpa/inet.h>
-#include <rte_ethdev.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,18 +43,8 @@ static void be_forwarder(unsigned i)
 
 // --- once per program ---
 
-int path_run(void)
-{
-    return unit_tests_run(rig_group_setup, rig_group_teardown);
-}
-
 __attribute__((weak)) void rig_begin(void)
 {
-}
-
-__attribute__((weak)) int main(void)
-{
-    return path_run();
 }
 
 static struct rte_ring *ring_new(const char *kind, unsigned port, unsigned queue)
@@ -82,7 +71,7 @@ static void port_new(unsigned p)
     port_id[p] = (uint16_t)id;
 }
 
-int rig_group_setup(void **state)
+int unit_begin(void **state)
 {
     char name[32], err[256];
     struct eal_config cfg = {.name = name, .memory_mib = 256, .no_huge = true};
@@ -102,7 +91,7 @@ int rig_group_setup(void **state)
     return 0;
 }
 
-int rig_group_teardown(void **state)
+int unit_end(void **state)
 {
     rcu_thread_unregister();
     rcu_fini();
@@ -252,15 +241,18 @@ uint32_t rig_neighbor(uint16_t iface, unsigned neighbor, const char *address)
     return id;
 }
 
-void rig_two_sides(uint16_t *in, uint16_t *out)
+void rig_in_and_out(uint16_t *in, uint16_t *out)
 {
     *in = rig_iface(0, 0, VR_DEFAULT);
     *out = rig_iface(1, 0, VR_DEFAULT);
+}
+
+void rig_two_sides(uint16_t *in, uint16_t *out)
+{
+    rig_in_and_out(in, out);
     uint32_t back = rig_adjacency(*in, 1), on = rig_adjacency(*out, 2);
-    rig_route(VR_DEFAULT, "10.0.0.0/8", back);
-    rig_route(VR_DEFAULT, "2001:db8:a::/48", back);
-    rig_route(VR_DEFAULT, "20.0.0.0/8", on);
-    rig_route(VR_DEFAULT, "2001:db8:b::/48", on);
+    rig_routes(VR_DEFAULT, "10.0.0.0/8", "2001:db8:a::/48", back);
+    rig_routes(VR_DEFAULT, "20.0.0.0/8", "2001:db8:b::/48", on);
 }
 
 uint32_t rig_nexthop(enum nexthop_kind kind, uint16_t iface)
@@ -310,6 +302,12 @@ void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop)
         nexthop_cross_begin();
     assert_int_equal(fib_set(f, &p, nexthop), 0);
     fib_commit(f);
+}
+
+void rig_routes(uint16_t vr, const char *prefix, const char *other, uint32_t nexthop)
+{
+    rig_route(vr, prefix, nexthop);
+    rig_route(vr, other, nexthop);
 }
 
 void rig_link_local(uint16_t iface, const char *address)
@@ -422,11 +420,23 @@ void rig_send(unsigned port, const struct frame *f)
     rig_send_queue(port, 0, f);
 }
 
+void rig_send_n(unsigned port, const struct frame *f, unsigned n)
+{
+    while (n--)
+        rig_send(port, f);
+}
+
 void rig_step(unsigned i)
 {
     be_forwarder(i);
     forwarder_poll(forwarder[i]);
     forwarder_rest(forwarder[i]);
+}
+
+void rig_steps(unsigned i, unsigned n)
+{
+    while (n--)
+        rig_step(i);
 }
 
 void rig_poll(void)
@@ -502,6 +512,12 @@ unsigned rig_discard(unsigned port)
     while (rig_receive(port, &f))
         n++;
     return n;
+}
+
+unsigned rig_poll_out(unsigned port)
+{
+    rig_poll();
+    return rig_discard(port);
 }
 
 void rig_tx_block(unsigned port, bool blocked)

@@ -92,14 +92,17 @@ void ip4_fix_checksum(struct frame *f);
 uint16_t rig_iface(unsigned port, uint16_t vlan, uint16_t vr);
 // The same with two tags; `tpid`: type of the outer tag, host order. Addresses and MAC by `vlan`.
 uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t vlan, uint16_t vr);
-// Ports 0 and 1: 10/8 and 2001:db8:a::/48 are behind neighbor 1 of `in`, 20/8 and 2001:db8:b::/48
-// behind neighbor 2 of `out`.
+// Untagged interfaces of ports 0 and 1 in the default virtual router.
+void rig_in_and_out(uint16_t *in, uint16_t *out);
+// The same with routes: 10/8 and 2001:db8:a::/48 to neighbor 1 of `in`, 20/8 and 2001:db8:b::/48
+// to neighbor 2 of `out`.
 void rig_two_sides(uint16_t *in, uint16_t *out);
 uint32_t rig_adjacency(uint16_t iface, unsigned neighbor);
 uint32_t rig_neighbor(uint16_t iface, unsigned neighbor, const char *address); // an adjacency
 uint32_t rig_nexthop(enum nexthop_kind kind, uint16_t iface);
 uint32_t rig_group(const uint32_t *member, unsigned n);
 void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop);
+void rig_routes(uint16_t vr, const char *prefix, const char *other, uint32_t nexthop);
 void rig_link_local(uint16_t iface, const char *address); // address of the host
 void rig_unroute(uint16_t vr, const char *prefix);
 uint16_t rig_vr(const char *name);
@@ -115,6 +118,7 @@ void rig_plan_set(unsigned f,
 
 struct forwarder *rig_forwarder(unsigned i);
 void rig_send(unsigned port, const struct frame *f);           // on queue 0
+void rig_send_n(unsigned port, const struct frame *f, unsigned n); // n copies
 void rig_send_queue(unsigned port, unsigned queue, const struct frame *f);
 struct rte_mbuf *rig_mbuf(const struct frame *f,
                           unsigned segment); // in segments of at most `segment` bytes
@@ -129,6 +133,7 @@ void rig_send_mbuf(unsigned port, unsigned queue, struct rte_mbuf *m);
 void rig_poll(void); // all forwarders, until they find no packets
 void rig_forward(unsigned port, const struct frame *f);        // rig_send() and rig_poll()
 void rig_step(unsigned forwarder);                             // one poll of one forwarder
+void rig_steps(unsigned forwarder, unsigned n);
 bool rig_receive(unsigned port, struct frame *f); // next frame sent on any queue; false = none
 // rig_forward() to one port and rig_receive() from the other.
 bool rig_passes(unsigned port, const struct frame *f, unsigned to, struct frame *g);
@@ -136,6 +141,7 @@ bool rig_receive_queue(unsigned port, unsigned queue, struct frame *f);
 struct rte_mbuf *
 rig_receive_mbuf(unsigned port); // as an mbuf; NULL = none; the test frees it
 unsigned rig_discard(unsigned port);                           // number of sent frames
+unsigned rig_poll_out(unsigned port);                          // the same after rig_poll()
 void rig_tx_block(unsigned port, bool blocked); // fills or drains the port's transmit rings
 bool rig_punted(enum punt_class c, struct frame *f, uint16_t *iface); // like tap_manager
 // Takes a held packet like neigh_manager; the test passes it to rig_inject or rig_release.
@@ -162,10 +168,7 @@ unsigned rig_buffers_in_use(void); // of all pools
 void rig_begin(void); // a test program's own, if it has one: what rig_setup() ends with
 int rig_setup(void **state);
 int rig_teardown(void **state);
-int rig_group_setup(void **state);
-int rig_group_teardown(void **state);
 
 #define path_test(name) unit_test_of(name, rig_setup, rig_teardown)
-int path_run(void); // what main() does, unless a test program has its own
 
 #endif

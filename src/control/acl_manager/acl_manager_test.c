@@ -744,7 +744,7 @@ unit_test(damaged_files_are_refused_or_say_what_they_say)
 
 // --- frame ---------------------------------------------------------------------------------------
 
-static int set_up(void **state)
+int unit_begin(void **state)
 {
     rcu_init();
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
@@ -758,7 +758,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+int unit_end(void **state)
 {
     unlink(text_file(""));
     unlink(file);
@@ -772,9 +772,4 @@ static int tear_down(void **state)
     rcu_thread_unregister();
     rcu_fini();
     return 0;
-}
-
-int main(void)
-{
-    return unit_tests_run(set_up, tear_down);
 }

@@ -5,7 +5,6 @@
 #include "tests/unit.h"
 
 #include <errno.h>
-#include <string.h>
 
 static char out[256];
 

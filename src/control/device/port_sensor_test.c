@@ -62,7 +62,7 @@ unit_test(a_module_tells_by_its_kind)
     assert_int_equal(port_sensor_of_module(1, sfp, sizeof sfp, &celsius), -ENODATA);
 }
 
-static int clean(void **state)
+int unit_end(void **state)
 {
     struct text t = {0};
 
@@ -72,12 +72,7 @@ static int clean(void **state)
     return r;
 }
 
-static int make(void **state)
+int unit_begin(void **state)
 {
     return !mkdtemp(root);
-}
-
-int main(void)
-{
-    return unit_tests_run(make, clean);
 }

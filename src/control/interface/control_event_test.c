@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // control_event_test.c - an event reaches its own listeners once, in the order of registration
-#include <stdint.h>
 #include <string.h>
 
 #include "core/thread.h"

@@ -3,7 +3,6 @@
 #include "tap/tap.h"
 #include "tests/unit.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cache_test.c - the verdict cache agrees with the list, for any traffic and any changes
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "acl/cache.h"

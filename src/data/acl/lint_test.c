@@ -146,7 +146,7 @@ unit_test(contradiction_is_told_from_shadow)
     acl_lint_free(l);
 }
 
-static int make_sets(void **state)
+int unit_begin(void **state)
 {
     static const struct prefix members[] = {{.family = IP4, .len = 16, .b = {10, 0}},
                                             {.family = IP4, .len = 9, .b = {10, 128}},
@@ -160,14 +160,9 @@ static int make_sets(void **state)
     return 0;
 }
 
-static int free_sets(void **state)
+int unit_end(void **state)
 {
     acl_set_free(sets[0]);
     acl_set_free(sets[1]);
     return 0;
-}
-
-int main(void)
-{
-    return unit_tests_run(make_sets, free_sets);
 }

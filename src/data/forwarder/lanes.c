@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/cpu.h"
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
 

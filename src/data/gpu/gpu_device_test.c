@@ -6,7 +6,6 @@
 #include "tests/unit.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #define BATCH 64u
 

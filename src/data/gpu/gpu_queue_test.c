@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 #define BATCH 64u
 #define TIMEOUT 1000u

@@ -11,7 +11,6 @@
 #include "poptrie/reference_lpm.h"
 #include "tests/unit.h"
 
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 // program_test.c - tables of packet programs behave like a map, also with several writers and
 // through an instance
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "base/hash.h"
 #include "program/set.h"

@@ -17,7 +17,7 @@
 #include "table/iface.h"
 #include "tests/unit.h"
 
-static int setup(void **state)
+int unit_begin(void **state)
 {
     char err[128];
 
@@ -30,7 +30,7 @@ static int setup(void **state)
     return counter_init() || iface_table_init() || acl_table_init() || acl_log_init();
 }
 
-static int teardown(void **state)
+int unit_end(void **state)
 {
     acl_log_fini();
     acl_table_fini();
@@ -209,9 +209,4 @@ unit_test(one_output_list_of_all_interfaces_is_known_as_such)
     assert_int_equal(iface_acl_out_of_all, 2);
     iface_free(b);
     assert_int_equal(iface_acl_out_of_all, 0);
-}
-
-int main(void)
-{
-    return unit_tests_run(setup, teardown);
 }

@@ -3,7 +3,6 @@
 #include "table/counter.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/rcu.h"
@@ -147,12 +146,4 @@ table_test(full_table_of_interfaces_refuses)
     for (unsigned i = 1; i < IFACE_MAX; i++)
         assert_non_null(iface_new("x"));
     assert_null(iface_new("one too many"));
-}
-
-int main(void)
-{
-    rcu_init();
-    int r = unit_tests_run(NULL, NULL);
-    rcu_fini();
-    return r;
 }

@@ -189,11 +189,3 @@ multicast_test(a_daemon_is_known_by_interface_and_family)
     assert_int_equal(multicast_daemon[5], 2);
     assert_int_equal(multicast_daemon[4], 0);
 }
-
-int main(void)
-{
-    rcu_init();
-    int failed = unit_tests_run(NULL, NULL);
-    rcu_fini();
-    return failed;
-}

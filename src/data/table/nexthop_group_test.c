@@ -304,11 +304,3 @@ group_test(unequal_groups_leave_room_for_others)
     assert_int_equal(n_large, NEXTHOP_BUCKET_MAX / 2 / BUCKETS);
     assert_int_equal(n_large + small, 400);
 }
-
-int main(void)
-{
-    rcu_init();
-    int r = unit_tests_run(NULL, NULL);
-    rcu_fini();
-    return r;
-}

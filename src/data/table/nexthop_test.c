@@ -399,11 +399,3 @@ table_test(rewrite_is_never_seen_half_changed)
     assert_int_equal(n_torn, 0);
     check();
 }
-
-int main(void)
-{
-    rcu_init();
-    int r = unit_tests_run(NULL, NULL);
-    rcu_fini();
-    return r;
-}

@@ -2,7 +2,6 @@
 // prefix_count_test.c - slots have several holders, start at 0, are reused only when all have
 // released them, and are bounded
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "core/rcu.h"
 #include "core/thread.h"

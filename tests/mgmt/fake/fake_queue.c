@@ -5,7 +5,6 @@
 // little in class 6; so has the virtual router "default", configured or not.
 #include "fake/fake_queue.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

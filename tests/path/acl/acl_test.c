@@ -69,8 +69,7 @@ path_test(an_output_list_is_asked_about_what_leaves_by_its_interface)
     list_bind(out, 0, id);
     send_both();
     send("10.1.0.1", "10.0.0.9"); // leaves by another interface
-    rig_poll();
-    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(rig_poll_out(1), 2);
     assert_int_equal(rig_discard(0), 1);
     assert_only_drop(DROP_ACL_DENIED, 2);
     assert_hits(id, 10, 1);
@@ -202,11 +201,9 @@ path_test(what_a_meter_does_not_let_pass_is_policed)
     uint16_t id = list_publish(&l, "edge");
     list_bind(in, id, 0);
     struct frame f = ip_frame(.src = "10.1.0.1", .dst = "20.0.0.1", .payload = 1000);
-    for (unsigned i = 0; i < 30; i++)
-        rig_send(0, &f);
+    rig_send_n(0, &f, 30);
     send("10.2.0.1", "20.0.0.1");
-    rig_poll();
-    assert_int_equal(rig_discard(1), 6);
+    assert_int_equal(rig_poll_out(1), 6);
     assert_only_drop(DROP_ACL_POLICED, 25);
     assert_hits(id, 10, 30);
     router_role(ROLE_ACL_MANAGER);
@@ -283,13 +280,11 @@ path_test(a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can)
     send_both(); // no route to it yet
     assert_int_equal(rig_discard(1), 4);
     assert_redirected(2, 0, 2);
-    rig_route(VR_DEFAULT, "30.0.0.9/32", way);
-    rig_route(VR_DEFAULT, "2001:db8:c::/64", way);
+    rig_routes(VR_DEFAULT, "30.0.0.9/32", "2001:db8:c::/64", way);
     send_both();
     send("10.1.0.1", "20.0.0.99"); // to the router itself
     send("10.1.0.1", "99.0.0.1"); // no route needed
-    rig_poll();
-    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(rig_poll_out(1), 2);
     assert_int_equal(rig_discard(2), 3);
     assert_redirected(2, 3, 2);
     assert_true(rig_punted(PUNT_OTHER, &(struct frame){0}, NULL));
@@ -343,8 +338,7 @@ path_test(redirected_packets_move_up_when_others_end)
         send("10.3.0.1", "20.0.0.1");
         send("10.1.0.1", "20.0.0.1");
     }
-    rig_poll();
-    assert_int_equal(rig_discard(1), 10);
+    assert_int_equal(rig_poll_out(1), 10);
     struct frame f;
     for (unsigned i = 0; i < 10; i++) {
         assert_true(rig_receive(2, &f));
@@ -381,8 +375,7 @@ static void send_forty(uint16_t tagged, unsigned listed)
                      .dst = "20.0.0.1", .vlan = i % 2 ? 7 : 0, .to_iface = i % 2 ? tagged : in);
         rig_send(0, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(1), (40 - listed) / 2);
+    assert_int_equal(rig_poll_out(1), (40 - listed) / 2);
     assert_int_equal(rig_discard(2), (40 - listed) / 2);
 }
 

@@ -3,7 +3,6 @@
 // under traffic
 #include "acl_fixture.h"
 
-#include "core/rcu.h"
 
 enum { UDP = 17, TCP = 6, ICMP = 1, ICMP6 = 58 };
 
@@ -11,11 +10,9 @@ static uint16_t in, out;
 
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     uint32_t on = rig_adjacency(out, 2);
-    rig_route(VR_DEFAULT, "20.0.0.0/8", on);
-    rig_route(VR_DEFAULT, "2001:db8:b::/48", on);
+    rig_routes(VR_DEFAULT, "20.0.0.0/8", "2001:db8:b::/48", on);
 }
 
 // Sends f and returns whether it passed the list.
@@ -204,8 +201,7 @@ path_test(the_upper_layer_is_found_behind_extension_headers)
         f = chained(n, NULL);
         assert_true(passes(&f));
         rig_send_mbuf(0, 0, rig_mbuf(&f, 60)); // segments cut the chain
-        rig_poll();
-        assert_int_equal(rig_discard(1), 1);
+        assert_int_equal(rig_poll_out(1), 1);
     }
     f = chained(3, first);
     assert_true(passes(&f));
@@ -262,8 +258,7 @@ path_test(a_burst_of_several_lists_is_sorted_out)
                                   .sport = (uint16_t)(1000 + i));
         rig_send(0, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(1), 10 + 10 + 20);
+    assert_int_equal(rig_poll_out(1), 10 + 10 + 20);
     assert_only_drop(DROP_ACL_DENIED, 20);
     assert_hits(a, 10, 10);
     assert_hits(a, 0, 10);
@@ -332,8 +327,7 @@ path_test(what_was_held_or_must_be_cut_is_asked_about_before_it_leaves)
     nexthop_set_adjacency(waits, out, neighbor_mac(7));
     for (struct rte_mbuf *m; (m = rig_held());)
         rig_inject(0, m);
-    rig_poll();
-    assert_int_equal(rig_discard(1), 1);
+    assert_int_equal(rig_poll_out(1), 1);
     assert_only_drop(DROP_ACL_DENIED, 2);
     assert_hits(id, 10, 2);
     assert_hits(id, 0, 2);

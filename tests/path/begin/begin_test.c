@@ -14,8 +14,7 @@ static uint16_t in, out, out2;
 // Two interfaces and no route.
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     out2 = rig_iface(2, 0, VR_DEFAULT);
     rig_link_local(in, "fe80::fe");
     plan_begin = PLAN_BEGIN_CONTROL;

@@ -9,11 +9,9 @@ static uint16_t in, out;
 // Port 0 and port 1 have one interface each; everything is routed to neighbor 1 behind port 1.
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     uint32_t nh = rig_adjacency(out, 1);
-    rig_route(VR_DEFAULT, "0.0.0.0/0", nh);
-    rig_route(VR_DEFAULT, "::/0", nh);
+    rig_routes(VR_DEFAULT, "0.0.0.0/0", "::/0", nh);
 }
 
 static struct frame packet(void)
@@ -129,8 +127,7 @@ path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded)
 path_test(a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped)
 {
     uint8_t group[6] = {0x33, 0x33, 0, 0, 0, 1};
-    rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
-    rig_route(VR_DEFAULT, "2001:db8::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
+    rig_routes(VR_DEFAULT, "192.0.2.254/32", "2001:db8::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_link_local(in, "fe80::fe");
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .dst_mac = broadcast_mac);
     struct frame g = ip_frame(.src = "2001:db8::1", .dst = "2001:db8::fe", .dst_mac = group);
@@ -211,8 +208,7 @@ path_test(a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged)
 path_test(a_packet_leaves_tagged_by_a_sub_interface)
 {
     uint16_t sub = rig_iface(1, 4094, VR_DEFAULT);
-    rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(sub, 9));
-    rig_route(VR_DEFAULT, "::/0", rig_adjacency(sub, 9));
+    rig_routes(VR_DEFAULT, "0.0.0.0/0", "::/0", rig_adjacency(sub, 9));
     struct frame g, f = packet(), f6 = ip_frame(.src = "2001:db8::1", .dst = "2001:db8:1::1");
     rig_send(0, &f);
     assert_true(rig_passes(0, &f6, 1, &g));

@@ -7,7 +7,6 @@
 #include "random.h"
 
 #include <rte_mbuf.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "table/packet_trace.h"
@@ -288,8 +287,7 @@ explain_test(a_redirect_is_told_beside_the_packet)
     iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
     rig_route(VR_DEFAULT, "10.1.0.1/32", rig_neighbor(in, 1, "10.1.0.1"));
     rig_route(VR_DEFAULT, "2001:db8:1::1/128", rig_neighbor(in, 1, "2001:db8:1::1"));
-    rig_route(VR_DEFAULT, "10.1.0.0/24", rig_nexthop(NEXTHOP_GLEAN, in));
-    rig_route(VR_DEFAULT, "2001:db8:1::/64", rig_nexthop(NEXTHOP_GLEAN, in));
+    rig_routes(VR_DEFAULT, "10.1.0.0/24", "2001:db8:1::/64", rig_nexthop(NEXTHOP_GLEAN, in));
     rig_route(VR_DEFAULT, "20.0.0.0/8", rig_neighbor(in, 2, "10.1.0.2"));
     rig_route(VR_DEFAULT, "2001:db8:b::/48", rig_neighbor(in, 2, "fe80::2"));
     rig_icmp_rate(1000, 1000);

@@ -29,8 +29,7 @@ gpu_path_test(bursts_wait_and_go_on_in_order)
     send_n(100, "10.1.2.3", 0);
     send_n(20, "2001:db8:1::7", 0);
     send_n(10, "10.9.9.9", 4); // not plain
-    for (unsigned k = 0; k < 6; k++)
-        rig_step(0);
+    rig_steps(0, 6);
     assert_int_equal(held(), 130);
     assert_int_equal(received_in_order(0), 0);
     gpu_use_fault(use, GPU_FAULT_NONE);
@@ -198,8 +197,7 @@ gpu_path_test(a_device_is_lost_with_bursts_on_the_way)
     gpu_on(LONG_US, LONG_MS);
     gpu_use_fault(use, GPU_FAULT_SILENT);
     send_n(200, "10.1.2.3", 0);
-    for (unsigned k = 0; k < 4; k++)
-        rig_step(0);
+    rig_steps(0, 4);
     assert_int_equal(held(), 200);
     gpu_use_fault(use, GPU_FAULT_LOST);
     rig_step(0);

@@ -12,13 +12,10 @@ static uint16_t in, out;
 // Sources are behind port 0 (neighbor 3), destinations behind port 1.
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     uint32_t back = rig_adjacency(in, 3), on = rig_adjacency(out, 1);
-    rig_route(VR_DEFAULT, "192.0.2.0/24", back);
-    rig_route(VR_DEFAULT, "2001:db8::/48", back);
-    rig_route(VR_DEFAULT, "198.51.100.0/24", on);
-    rig_route(VR_DEFAULT, "2001:db8:1::/48", on);
+    rig_routes(VR_DEFAULT, "192.0.2.0/24", "2001:db8::/48", back);
+    rig_routes(VR_DEFAULT, "198.51.100.0/24", "2001:db8:1::/48", on);
     rig_icmp_rate(100, 50);
 }
 
@@ -113,8 +110,7 @@ path_test(each_kind_of_dead_end_has_its_own_code)
     struct frame f, e;
     for (unsigned i = 0; i < 3; i++) {
         uint32_t nh = rig_nexthop(want[i].kind, 0);
-        rig_route(VR_DEFAULT, "198.51.100.0/24", nh);
-        rig_route(VR_DEFAULT, "2001:db8:1::/48", nh);
+        rig_routes(VR_DEFAULT, "198.51.100.0/24", "2001:db8:1::/48", nh);
         assert_true(error_about(&plain4, &f, &e));
         assert_error4(&f, &e, 3, want[i].code4, 0);
         assert_true(error_about(&plain6, &f, &e));
@@ -136,8 +132,7 @@ path_test(each_kind_of_dead_end_has_its_own_code)
 path_test(a_blackhole_says_nothing)
 {
     struct frame f, e;
-    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
-    rig_route(VR_DEFAULT, "2001:db8:1::/48", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
+    rig_routes(VR_DEFAULT, "198.51.100.0/24", "2001:db8:1::/48", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
     assert_false(error_about(&plain4, &f, &e));
     assert_false(error_about(&plain6, &f, &e));
     assert_only_drop(DROP_BLACKHOLE, 2);
@@ -547,8 +542,7 @@ path_test(errors_are_limited_for_each_interface_by_its_own_bucket)
         f = frame_ip(&s);
         rig_send(2, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(0), 5);
+    assert_int_equal(rig_poll_out(0), 5);
     assert_int_equal(rig_discard(2), 5);
     assert_only_drop(DROP_IP4_TTL, 80);
     assert_int_equal(rig_counted(in).inject_packets, 5);
@@ -593,8 +587,7 @@ path_test(two_forwarders_share_the_bucket_of_an_interface)
         struct frame f = frame_ip(&s);
         rig_send_queue(0, i % 2, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(0), 5);
+    assert_int_equal(rig_poll_out(0), 5);
     assert_only_drop(DROP_IP4_TTL, 20);
 }
 

@@ -10,8 +10,7 @@ static uint16_t in, out;
 
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
 }
 
 path_test(a_frame_of_the_kernel_leaves_unchanged)
@@ -193,8 +192,7 @@ static const struct ip_spec held6 = {.src = "2001:db8::1", .dst = "2001:db8:1::1
 static uint32_t both_on_hold(void)
 {
     uint32_t nh = rig_nexthop(NEXTHOP_HOLD, out);
-    rig_route(VR_DEFAULT, "198.51.100.0/24", nh);
-    rig_route(VR_DEFAULT, "2001:db8:1::/48", nh);
+    rig_routes(VR_DEFAULT, "198.51.100.0/24", "2001:db8:1::/48", nh);
     return nh;
 }
 
@@ -237,8 +235,7 @@ path_test(a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told)
 {
     uint32_t nh = both_on_hold();
     struct frame g;
-    rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 3));
-    rig_route(VR_DEFAULT, "2001:db8::/48", rig_adjacency(in, 3));
+    rig_routes(VR_DEFAULT, "192.0.2.0/24", "2001:db8::/48", rig_adjacency(in, 3));
     rig_icmp_rate(100, 50);
     struct rte_mbuf *a = held_packet(&held4), *b = held_packet(&held6);
     router_role(ROLE_RIB_MANAGER);
@@ -282,8 +279,7 @@ path_test(a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented)
     router_role(ROLE_RIB_MANAGER);
     nexthop_set_adjacency(nh, out, neighbor_mac(8));
     rig_inject(0, m);
-    rig_poll();
-    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(rig_poll_out(1), 2);
 }
 
 // Two forwarders: port 1 has one transmit queue, of forwarder 0; forwarder 1 receives from port 0.
@@ -301,8 +297,7 @@ path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner)
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
     shared_queue_plans();
     struct frame g, f = ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1");
-    for (unsigned i = 0; i < 30; i++)
-        rig_send(0, &f);
+    rig_send_n(0, &f, 30);
     rig_step(1);
     assert_false(rig_receive(1, &g));
     struct ledger l;

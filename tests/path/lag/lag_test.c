@@ -81,8 +81,7 @@ static void lag_up(unsigned set)
     lag0 = lag_iface(0);
     members_set(set);
     plans_set(false);
-    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(lag0, 1));
-    rig_route(VR_DEFAULT, "2001:db8:1::/48", rig_adjacency(lag0, 1));
+    rig_routes(VR_DEFAULT, "198.51.100.0/24", "2001:db8:1::/48", rig_adjacency(lag0, 1));
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(in, 2));
 }
 

@@ -8,7 +8,6 @@
 #include "random.h"
 
 #include <rte_mbuf.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define FRAMES 50000u

@@ -140,8 +140,7 @@ path_test(a_burst_to_many_outputs_leaves_none_behind)
     }
     route(VR_DEFAULT, NULL, "239.129.2.3", 0, out);
     struct frame f = frame_ip(&stream4);
-    for (unsigned i = 0; i < 64; i++)
-        rig_send(0, &f);
+    rig_send_n(0, &f, 64);
     rig_step(0);
     rig_poll();
     n = rig_discard(1) + rig_discard(2);

@@ -9,8 +9,7 @@ static uint16_t in, out;
 
 static void two_interfaces(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
 }
 
 static struct frame packet4(void)
@@ -25,8 +24,7 @@ static struct frame packet6(void)
 
 static void both_default_routes(uint32_t nh)
 {
-    rig_route(VR_DEFAULT, "0.0.0.0/0", nh);
-    rig_route(VR_DEFAULT, "::/0", nh);
+    rig_routes(VR_DEFAULT, "0.0.0.0/0", "::/0", nh);
 }
 
 static void send_both(void)

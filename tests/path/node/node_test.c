@@ -17,8 +17,7 @@ static uint32_t hop[HOPS];
 // Forwarder 0 polls queue 0 on node 0, forwarder 1 queue 1 on node 1.
 static void two_nodes(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     struct plan_rx q[] = {{iface_get(in)->port, 0}, {iface_get(in)->port, 1}};
     for (unsigned f = 0; f < 2; f++) {
         rig_plan_set(f, rig_plan_new(f, q + f, 1));
@@ -140,5 +139,5 @@ path_test(memory_is_told_by_node)
 int main(void)
 {
     mem_nodes_set(2);
-    return path_run();
+    return unit_tests_run(unit_begin, unit_end);
 }

@@ -10,14 +10,11 @@ static uint16_t in, out;
 
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     iface_get(in)->flags |= IFACE_OFFLOAD;
-    rig_route(VR_DEFAULT, "20.0.0.0/8", rig_adjacency(out, 2));
-    rig_route(VR_DEFAULT, "2001:db8:b::/48", rig_adjacency(out, 2));
+    rig_routes(VR_DEFAULT, "20.0.0.0/8", "2001:db8:b::/48", rig_adjacency(out, 2));
     uint32_t local = rig_nexthop(NEXTHOP_LOCAL, in);
-    rig_route(VR_DEFAULT, "10.0.0.1/32", local);
-    rig_route(VR_DEFAULT, "2001:db8:a::1/128", local);
+    rig_routes(VR_DEFAULT, "10.0.0.1/32", "2001:db8:a::1/128", local);
     rig_link_local(in, "fe80::1");
 }
 

@@ -11,8 +11,7 @@ static uint16_t in, out;
 
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
 }
 
@@ -46,8 +45,7 @@ path_test(a_queue_moves_between_running_forwarders_without_losing_a_packet)
             rig_step(0);
         }
     }
-    rig_poll();
-    assert_int_equal(rig_discard(1), 300);
+    assert_int_equal(rig_poll_out(1), 300);
     assert_int_equal(rig_drops_all(), 0);
     assert_int_equal(rx_of(0, port, 0), 150);
     assert_int_equal(rx_of(0, port, 1) + rx_of(1, port, 1), 150);
@@ -87,8 +85,7 @@ path_test(a_stopped_port_is_a_named_drop_and_not_counted_as_sent)
     p->tx_owner[iface_get(out)->port] = PLAN_TX_NONE;
     rig_plan_set(0, p);
     struct frame f = packet();
-    for (unsigned i = 0; i < 10; i++)
-        rig_send(0, &f);
+    rig_send_n(0, &f, 10);
     rig_poll();
     assert_only_drop(DROP_TX_NO_QUEUE, 10);
     assert_int_equal(rig_counted(out).tx_packets, 0);
@@ -108,8 +105,7 @@ path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on)
                                                                           : "203.0.113.129");
         rig_send(0, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(2), 10);
+    assert_int_equal(rig_poll_out(2), 10);
     assert_only_drop(DROP_TX_FULL, 20);
     assert_int_equal(rig_counted(sub).tx_packets, 0);
     assert_int_equal(rig_counted(sub).drop_packets, 10);
@@ -149,11 +145,9 @@ path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers)
 path_test(polls_are_counted_and_idle_ones_apart)
 {
     struct frame f = packet();
-    rig_step(0);
-    rig_step(0);
+    rig_steps(0, 2);
     rig_send(0, &f);
-    rig_step(0);
-    rig_step(0);
+    rig_steps(0, 2);
     const struct counter_block *c = counter_of_slot(THREAD_SLOT_FORWARDER);
     assert_int_equal(c->polls, 4);
     assert_int_equal(c->polls_idle, 3);
@@ -168,8 +162,7 @@ path_test(each_burst_is_counted_by_its_size_and_one_in_61_is_timed)
     static const uint64_t in_bucket[BURST_SIZE_N] = {1, 2, 1, 1, 1, 1, 1};
     struct frame f = packet();
     for (unsigned k = 0; k < sizeof size / sizeof *size; k++) {
-        for (unsigned i = 0; i < size[k]; i++)
-            rig_send(0, &f);
+        rig_send_n(0, &f, size[k]);
         rig_step(0);
     }
     const struct counter_block *c = counter_of_slot(THREAD_SLOT_FORWARDER);

@@ -228,8 +228,7 @@ static void send(const char *src, const char *dst, uint8_t dscp, unsigned n)
     struct frame f =
         ip_frame(.src = src, .dst = dst, .tos = (uint8_t)(dscp << 2 | 1), .payload = 1000);
 
-    for (unsigned i = 0; i < n; i++)
-        rig_send(0, &f);
+    rig_send_n(0, &f, n);
     rig_poll();
 }
 
@@ -371,8 +370,7 @@ path_test(neighbor_discovery_passes_and_is_counted)
     bind_policer(in, POLICER_IN, &p);
     struct frame f = ip_frame(.src = "2001:db8:a::1", .dst = "2001:db8:a::99", .ttl = 255,
                               .proto = 58, .l4 = solicit, .l4_len = sizeof solicit);
-    for (unsigned i = 0; i < 3; i++)
-        rig_send(0, &f);
+    rig_send_n(0, &f, 3);
     rig_poll();
     for (unsigned i = 0; i < 3; i++)
         assert_true(rig_punted(PUNT_NEIGH, &f, NULL));

@@ -2,7 +2,6 @@
 // fault_test.c - a faulty packet program is off from that packet on, without effect on others
 #include "fixture.h"
 
-#include "core/rcu.h"
 #include "forwarder/packet.h"
 
 static struct kamuee_packet *now; // packet that `fault.change` changes
@@ -365,8 +364,7 @@ static void it_is_off_from_the_packet_on(enum program_hook hook, bool passes, ui
                 struct frame f = packet(DEFAULT, false, i, 20);
                 rig_send(0, &f);
             }
-            rig_poll();
-            assert_int_equal(rig_discard(1), passes ? size : at);
+            assert_int_equal(rig_poll_out(1), passes ? size : at);
             assert_int_equal(rig_drops(DROP_PROGRAM_FAULT), drops + (passes ? 0 : size - at));
             struct program_status s = native_status("one");
             assert_int_equal(s.count.packets, size);
@@ -416,8 +414,7 @@ program_path_test(nobody_else_notices)
         sent[k]++;
         rig_send(0, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(1), sent[RED] + sent[BLUE]);
+    assert_int_equal(rig_poll_out(1), sent[RED] + sent[BLUE]);
     assert_only_drop(DROP_PROGRAM_FAULT, sent[DEFAULT]);
     assert_int_equal(others, sent[RED]);
     assert_int_equal(native_status("red").off, 0);

@@ -2,7 +2,6 @@
 // punt_test.c - packets punted to the control plane: selection, class, and unchanged content
 #include "harness.h"
 
-#include <rte_mbuf.h>
 
 #include "table/vr_budget.h"
 
@@ -13,8 +12,7 @@ void rig_begin(void)
     in = rig_iface(0, 0, VR_DEFAULT);
     sub = rig_iface(0, 5, VR_DEFAULT);
     uint32_t local = rig_nexthop(NEXTHOP_LOCAL, in);
-    rig_route(VR_DEFAULT, "192.0.2.254/32", local);
-    rig_route(VR_DEFAULT, "2001:db8::fe/128", local);
+    rig_routes(VR_DEFAULT, "192.0.2.254/32", "2001:db8::fe/128", local);
 }
 
 path_test(a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface)
@@ -223,8 +221,7 @@ path_test(a_virtual_router_over_its_punt_budget_loses_its_own_packets)
     assert_int_equal(rte_ring_count(exchange_punt[PUNT_ICMP]), 16);
     assert_int_equal(rte_ring_count(exchange_punt[PUNT_ROUTING]), 16);
     f = ip_frame(.src = "192.0.2.1", .dst = "192.0.2.254", .proto = 1, .to_iface = other);
-    for (unsigned i = 0; i < 40; i++)
-        rig_send(1, &f);
+    rig_send_n(1, &f, 40);
     rig_poll();
     assert_only_drop(DROP_VR_PUNT_BUDGET, 40 - 16 + 20 - 16);
     assert_int_equal(rte_ring_count(exchange_punt[PUNT_ICMP]), 16 + 40);

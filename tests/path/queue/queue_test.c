@@ -100,11 +100,9 @@ static void plans_set(unsigned owner)
 
 static void router(uint64_t rate_bps)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     port = iface_get(out)->port;
-    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
-    rig_route(VR_DEFAULT, "2001:db8:1::/48", rig_adjacency(out, 1));
+    rig_routes(VR_DEFAULT, "198.51.100.0/24", "2001:db8:1::/48", rig_adjacency(out, 1));
     memset(&queue, 0, sizeof queue);
     queue.port = port;
     queue.core = -1;
@@ -138,6 +136,24 @@ static void router_end(void)
     free(queue.settings);
     free(queue.current);
     free(queue.full);
+    memset(&queue, 0, sizeof queue);
+}
+
+static int end_test(void **state)
+{
+    if (queue.manager)
+        router_end();
+    return rig_teardown(state);
+}
+
+#define queue_test(name) unit_test_of(name, rig_setup, end_test)
+
+static uint64_t sent_by(unsigned client, unsigned class)
+{
+    struct queue_class_stats s;
+
+    queue_class_stats(queue.manager, client, class, &s);
+    return s.sent_packets;
 }
 
 static struct frame packet(unsigned number, uint8_t dscp)
@@ -163,14 +179,13 @@ static unsigned number_of(struct frame *f)
 
 // --- one forwarder -------------------------------------------------------------------------------
 
-path_test(packets_leave_in_their_order_when_nothing_waits)
+queue_test(packets_leave_in_their_order_when_nothing_waits)
 {
     struct frame f;
 
     router(FAST);
     send_numbered(0, 1, 200);
-    for (unsigned i = 0; i < 10; i++)
-        rig_step(0);
+    rig_steps(0, 10);
     for (unsigned i = 1; i <= 200; i++) {
         assert_true(rig_receive_queue(1, 0, &f));
         assert_int_equal(number_of(&f), i);
@@ -178,30 +193,26 @@ path_test(packets_leave_in_their_order_when_nothing_waits)
     }
     assert_int_equal(held(), 0);
     assert_int_equal(rig_drops_all(), 0);
-    router_end();
 }
 
-path_test(what_waits_is_held_and_leaves_when_the_rate_allows_it)
+queue_test(what_waits_is_held_and_leaves_when_the_rate_allows_it)
 {
     router(SLOW);
     send_numbered(0, 1, 100);
-    for (unsigned i = 0; i < 5; i++)
-        rig_step(0);
+    rig_steps(0, 5);
     unsigned sent = rig_discard(1);
     assert_in_range(sent, 1, 20);
     assert_int_equal(held(), 100 - sent);
     uint64_t due = queue_due(queue.manager), now = rte_rdtsc();
     assert_in_range(due, now - rte_get_tsc_hz() / 50, now + rte_get_tsc_hz() / 50);
     settings_set(settings_new(FAST)); // with waiting packets
-    for (unsigned i = 0; i < 5; i++)
-        rig_step(0);
+    rig_steps(0, 5);
     assert_int_equal(sent + rig_discard(1), 100);
     assert_int_equal(held(), 0);
     assert_int_equal(rig_drops_all(), 0);
-    router_end();
 }
 
-path_test(settings_at_the_address_of_former_ones_are_applied)
+queue_test(settings_at_the_address_of_former_ones_are_applied)
 {
     router(FAST);
     queue.settings->client[VR_DEFAULT].limit_bytes = 0;
@@ -215,10 +226,9 @@ path_test(settings_at_the_address_of_former_ones_are_applied)
     rig_step(0);
     assert_int_equal(rig_drops_all(), 1);
     assert_int_equal(rig_discard(1), 1);
-    router_end();
 }
 
-path_test(a_strict_class_overtakes_and_the_dscp_says_who_is_in_it)
+queue_test(a_strict_class_overtakes_and_the_dscp_says_who_is_in_it)
 {
     struct frame f;
 
@@ -230,19 +240,14 @@ path_test(a_strict_class_overtakes_and_the_dscp_says_who_is_in_it)
     rig_send(0, &f);
     rig_step(0);
     settings_set(settings_new(FAST));
-    for (unsigned i = 0; i < 5; i++)
-        rig_step(0);
+    rig_steps(0, 5);
     assert_true(rig_receive_queue(1, 0, &f));
     assert_int_equal(number_of(&f), 1000);
-    struct queue_class_stats s;
-    queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_EF, &s);
-    assert_int_equal(s.sent_packets, 1);
-    router_end();
+    assert_int_equal(sent_by(VR_DEFAULT, CLASS_OF_EF), 1);
 }
 
-path_test(a_sub_interface_may_have_a_queue_of_its_own)
+queue_test(a_sub_interface_may_have_a_queue_of_its_own)
 {
-    struct queue_class_stats s;
     struct frame f;
 
     router(FAST);
@@ -262,17 +267,13 @@ path_test(a_sub_interface_may_have_a_queue_of_its_own)
     f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1", .vlan = 8, .to_iface = from_red);
     rig_send(0, &f);
     rig_send(0, &f);
-    rig_step(0);
-    rig_step(0);
-    queue_class_stats(queue.manager, VR_MAX, CLASS_OF_DEFAULT, &s);
-    assert_int_equal(s.sent_packets, 1);
-    queue_class_stats(queue.manager, red, CLASS_OF_DEFAULT, &s);
-    assert_int_equal(s.sent_packets, 2);
+    rig_steps(0, 2);
+    assert_int_equal(sent_by(VR_MAX, CLASS_OF_DEFAULT), 1);
+    assert_int_equal(sent_by(red, CLASS_OF_DEFAULT), 2);
     assert_true(rig_receive_queue(1, 0, &f));
     assert_int_equal(f.b[12] << 8 | f.b[13], 0x8100);
     assert_int_equal(f.b[14] >> 5, 5);
     assert_int_equal((f.b[14] & 15) << 8 | f.b[15], 9);
-    router_end();
 }
 
 // Linux sends a frame with the tag of VLAN 9 by the interface itself.
@@ -286,9 +287,8 @@ static struct frame tagged_by_linux(void)
     return f;
 }
 
-path_test(a_tag_of_linux_makes_no_frame_a_sub_interfaces)
+queue_test(a_tag_of_linux_makes_no_frame_a_sub_interfaces)
 {
-    struct queue_class_stats s;
     struct frame f = tagged_by_linux();
 
     router(FAST);
@@ -301,18 +301,14 @@ path_test(a_tag_of_linux_makes_no_frame_a_sub_interfaces)
     with->map.pcp_of_class[0] = 6;
     settings_set(with);
     rig_inject_frame(0, out, &f);
-    rig_step(0);
-    rig_step(0);
-    queue_class_stats(queue.manager, VR_MAX, 0, &s);
-    assert_int_equal(s.sent_packets, 0);
-    queue_class_stats(queue.manager, VR_DEFAULT, 0, &s);
-    assert_int_equal(s.sent_packets, 1);
+    rig_steps(0, 2);
+    assert_int_equal(sent_by(VR_MAX, 0), 0);
+    assert_int_equal(sent_by(VR_DEFAULT, 0), 1);
     assert_true(rig_receive_queue(1, 0, &f));
     assert_int_equal(f.b[14] >> 5, 6);
-    router_end();
 }
 
-path_test(a_frame_that_waited_is_dropped_where_it_was_sent)
+queue_test(a_frame_that_waited_is_dropped_where_it_was_sent)
 {
     struct frame f = tagged_by_linux();
 
@@ -332,11 +328,10 @@ path_test(a_frame_that_waited_is_dropped_where_it_was_sent)
     assert_int_equal(rig_counted(vport).drop_packets, 0);
     assert_int_equal(rig_counted(out).tx_packets, 30 - lost);
     assert_int_equal(rig_counted(out).drop_packets, lost);
-    router_end();
 }
 
 // The interface may change before its next hops.
-path_test(a_frame_without_a_tag_gets_no_priority)
+queue_test(a_frame_without_a_tag_gets_no_priority)
 {
     struct frame f;
 
@@ -348,21 +343,16 @@ path_test(a_frame_without_a_tag_gets_no_priority)
     iface_get(out)->vlan = 9;
     f = packet(1, DSCP_EF);
     rig_send(0, &f);
-    rig_step(0);
-    rig_step(0);
+    rig_steps(0, 2);
     assert_true(rig_receive_queue(1, 0, &f));
     assert_int_equal(f.b[14], 0x45);
     assert_true(frame_is_ip4_sound(&f));
-    struct queue_class_stats s;
-    queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_EF, &s);
-    assert_int_equal(s.sent_packets, 1);
-    router_end();
+    assert_int_equal(sent_by(VR_DEFAULT, CLASS_OF_EF), 1);
 }
 
 // tests/path/police and tests/path/acl test the class of an access list.
-path_test(the_priority_of_a_tag_comes_before_the_dscp)
+queue_test(the_priority_of_a_tag_comes_before_the_dscp)
 {
-    struct queue_class_stats s;
 
     router(FAST);
     uint16_t from = rig_iface(0, 7, VR_DEFAULT);
@@ -375,17 +365,13 @@ path_test(the_priority_of_a_tag_comes_before_the_dscp)
                                   .vlan = (uint16_t)(pcp << 13 | 7), .to_iface = from);
         rig_send(0, &f);
     }
-    rig_step(0);
-    rig_step(0);
-    queue_class_stats(queue.manager, VR_DEFAULT, 3, &s);
-    assert_int_equal(s.sent_packets, 1);
-    queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_EF, &s);
-    assert_int_equal(s.sent_packets, 1);
+    rig_steps(0, 2);
+    assert_int_equal(sent_by(VR_DEFAULT, 3), 1);
+    assert_int_equal(sent_by(VR_DEFAULT, CLASS_OF_EF), 1);
     assert_int_equal(rig_discard(1), 2);
-    router_end();
 }
 
-path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent)
+queue_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent)
 {
     router(SLOW);
     struct port_queue_settings *small = settings_new(SLOW);
@@ -393,8 +379,7 @@ path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent)
     settings_set(small);
     rig_step(0);
     send_numbered(0, 1, 200);
-    for (unsigned i = 0; i < 6; i++)
-        rig_step(0);
+    rig_steps(0, 6);
     uint64_t lost = rig_drops(DROP_QUEUE_FULL);
     assert_in_range(lost, 100, 199);
     assert_int_equal(rig_drops_all(), lost);
@@ -404,29 +389,26 @@ path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent)
     assert_int_equal(rig_discard(1), 200 - lost);
 }
 
-path_test(what_the_device_does_not_take_stays_first_in_line)
+queue_test(what_the_device_does_not_take_stays_first_in_line)
 {
     struct frame f;
 
     router(FAST);
     rig_tx_block(1, true);
     send_numbered(0, 1, 300);
-    for (unsigned i = 0; i < 20; i++)
-        rig_step(0);
+    rig_steps(0, 20);
     assert_int_equal(rig_drops_all(), 0);
     assert_int_equal(held(), 300);
     assert_true(queue.device_refused > 0);
     rig_tx_block(1, false);
-    for (unsigned i = 0; i < 20; i++)
-        rig_step(0);
+    rig_steps(0, 20);
     for (unsigned i = 1; i <= 300; i++) {
         assert_true(rig_receive_queue(1, 0, &f));
         assert_int_equal(number_of(&f), i);
     }
-    router_end();
 }
 
-path_test(a_mark_keeps_the_checksum_right)
+queue_test(a_mark_keeps_the_checksum_right)
 {
     struct frame f;
     unsigned marked = 0;
@@ -458,10 +440,9 @@ path_test(a_mark_keeps_the_checksum_right)
     }
     assert_in_range(marked, 5, 40);
     assert_int_equal(rig_drops_all(), 0);
-    router_end();
 }
 
-path_test(frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm)
+queue_test(frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm)
 {
     struct queue_class_stats s;
     struct frame f = {.n = 14, .b = {2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x08, 0x00}};
@@ -471,54 +452,45 @@ path_test(frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm)
     f.b[12] = 0x88;
     f.b[13] = 0xcc;
     rig_inject_frame(0, out, &f);
-    rig_step(0);
-    rig_step(0);
+    rig_steps(0, 2);
     assert_int_equal(rig_discard(1), 2);
     queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_DEFAULT, &s);
-    queue_class_stats(queue.manager, VR_DEFAULT, 0, &s);
-    assert_int_equal(s.sent_packets, 2); // from the router itself: class 0
-    router_end();
+    assert_int_equal(sent_by(VR_DEFAULT, 0), 2); // from the router itself: class 0
 }
 
 // --- several forwarders --------------------------------------------------------------------------
 
-path_test(another_forwarder_feeds_by_its_ring)
+queue_test(another_forwarder_feeds_by_its_ring)
 {
     struct frame f;
 
     router(FAST);
     send_numbered(1, 1, 150);
-    for (unsigned i = 0; i < 4; i++)
-        rig_step(1);
+    rig_steps(1, 4);
     assert_int_equal(held(), 150);
     assert_false(rig_receive(1, &f));
-    for (unsigned i = 0; i < 6; i++)
-        rig_step(0);
+    rig_steps(0, 6);
     for (unsigned i = 1; i <= 150; i++) {
         assert_true(rig_receive_queue(1, 0, &f));
         assert_int_equal(number_of(&f), i);
     }
     assert_int_equal(held(), 0);
-    router_end();
 }
 
-path_test(a_full_ring_is_a_named_drop)
+queue_test(a_full_ring_is_a_named_drop)
 {
     router(FAST);
     for (unsigned i = 0; i < 20; i++) {
         send_numbered(1, 1, 100);
-        rig_step(1);
-        rig_step(1);
+        rig_steps(1, 2);
     }
     assert_int_equal(rig_drops(DROP_QUEUE_RING_FULL), 2000 - (PORT_QUEUE_RING_SIZE - 1));
     assert_int_equal(queue.refused_ring[1], 2000 - (PORT_QUEUE_RING_SIZE - 1));
-    for (unsigned i = 0; i < 40; i++)
-        rig_step(0);
+    rig_steps(0, 40);
     assert_int_equal(rig_discard(1), PORT_QUEUE_RING_SIZE - 1);
-    router_end();
 }
 
-path_test(who_is_full_takes_no_places_in_a_busy_ring)
+queue_test(who_is_full_takes_no_places_in_a_busy_ring)
 {
     router(SLOW);
     uint16_t red = rig_vr("red"), in_red = rig_iface(0, 8, red), out_red = rig_iface(1, 8, red);
@@ -543,10 +515,9 @@ path_test(who_is_full_takes_no_places_in_a_busy_ring)
     rig_step(1);
     assert_int_equal(rte_ring_count(queue.ring[1]), busy + 60);
     assert_int_equal(rig_drops(DROP_QUEUE_RING_FULL), 0);
-    router_end();
 }
 
-path_test(the_owner_changes_without_loss_and_order_stays)
+queue_test(the_owner_changes_without_loss_and_order_stays)
 {
     unsigned owner = 0, sent = 1, next = 1;
     struct frame f;
@@ -571,7 +542,6 @@ path_test(the_owner_changes_without_loss_and_order_stays)
         assert_int_equal(number_of(&f), next++);
     assert_int_equal(next, sent);
     assert_int_equal(rig_drops_all(), 0);
-    router_end();
 }
 
 static struct thread *running[RIG_FORWARDERS];
@@ -601,7 +571,7 @@ static void threads_stop(void)
 }
 
 // Real threads, for ThreadSanitizer: both feed while settings and owner keep changing.
-path_test(owner_and_feeders_are_threads)
+queue_test(owner_and_feeders_are_threads)
 {
     unsigned sent = 0, received = 0, owner = 0;
     uint64_t end = rte_rdtsc() + 30 * rte_get_tsc_hz();
@@ -633,12 +603,11 @@ path_test(owner_and_feeders_are_threads)
     assert_int_equal(received, sent);
     assert_int_equal(rig_drops_all(), 0);
     assert_null(queue_check(queue.manager));
-    router_end();
 }
 
 // --- an overloaded core --------------------------------------------------------------------------
 
-path_test(who_floods_a_core_loses_and_the_others_do_not)
+queue_test(who_floods_a_core_loses_and_the_others_do_not)
 {
     uint16_t red = rig_vr("red"), blue = rig_vr("blue"), vr[] = {red, blue}, at[2];
     struct counter_iface flood;
@@ -657,8 +626,7 @@ path_test(who_floods_a_core_loses_and_the_others_do_not)
                                       .vlan = floods ? 10 : 11, .to_iface = at[!floods]);
             rig_send(0, &f);
         }
-        for (unsigned i = 0; i < 14; i++)
-            rig_step(0);
+        rig_steps(0, 14);
         received += rig_discard(1);
     }
     counter_sum_iface(at[0], &flood);
@@ -670,7 +638,7 @@ path_test(who_floods_a_core_loses_and_the_others_do_not)
     assert_int_equal(received + rig_drops_all(), flood.rx_packets + rig_counted(at[1]).rx_packets);
 }
 
-path_test(one_virtual_router_may_have_the_whole_core)
+queue_test(one_virtual_router_may_have_the_whole_core)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(rig_iface(1, 0, VR_DEFAULT), 1));
@@ -683,7 +651,7 @@ path_test(one_virtual_router_may_have_the_whole_core)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-path_test(explain_says_which_queue_and_what_waits_there)
+queue_test(explain_says_which_queue_and_what_waits_there)
 {
     struct packet_trace *p = calloc(1, sizeof *p + 4096);
     struct frame f;
@@ -702,18 +670,15 @@ path_test(explain_says_which_queue_and_what_waits_there)
     assert_int_equal(p->frame[0].queue.client_bytes, queue_waiting(queue.manager) * f.n);
     assert_int_equal(packet_trace_last(p, TRACED_PACKET)->end, TRACED_SENT);
     free(p);
-    router_end();
 }
 
-path_test(a_port_without_a_queue_sends_as_ever)
+queue_test(a_port_without_a_queue_sends_as_ever)
 {
     router(SLOW);
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(third, 2));
     struct frame f = ip_frame(.src = "192.0.2.1", .dst = "203.0.113.1");
-    for (unsigned i = 0; i < 60; i++)
-        rig_send(0, &f);
+    rig_send_n(0, &f, 60);
     rig_step(0);
     assert_int_equal(rig_discard(2), 60);
-    router_end();
 }

@@ -12,20 +12,17 @@ static uint32_t router4, router6;
 
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
     iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
     router4 = rig_neighbor(in, 2, "10.1.0.2");
     router6 = rig_neighbor(in, 2, "fe80::2");
-    rig_route(VR_DEFAULT, "10.1.0.0/24", rig_nexthop(NEXTHOP_GLEAN, in));
-    rig_route(VR_DEFAULT, "2001:db8:1::/64", rig_nexthop(NEXTHOP_GLEAN, in));
+    rig_routes(VR_DEFAULT, "10.1.0.0/24", "2001:db8:1::/64", rig_nexthop(NEXTHOP_GLEAN, in));
     rig_route(VR_DEFAULT, "10.1.0.1/32", rig_neighbor(in, 1, "10.1.0.1"));
     rig_route(VR_DEFAULT, "2001:db8:1::1/128", rig_neighbor(in, 1, "2001:db8:1::1"));
     rig_route(VR_DEFAULT, "20.0.0.0/8", router4);
     rig_route(VR_DEFAULT, "2001:db8:b::/48", router6);
-    rig_route(VR_DEFAULT, "30.0.0.0/8", rig_adjacency(out, 3));
-    rig_route(VR_DEFAULT, "2001:db8:c::/48", rig_adjacency(out, 3));
+    rig_routes(VR_DEFAULT, "30.0.0.0/8", "2001:db8:c::/48", rig_adjacency(out, 3));
     rig_icmp_rate(1000, 1000);
 }
 

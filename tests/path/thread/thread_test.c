@@ -6,7 +6,6 @@
 #include "harness.h"
 
 #include <poll.h>
-#include <rte_mbuf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -33,8 +32,7 @@ static uint64_t now_ns(void)
 
 static void start(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     adjacency = rig_adjacency(out, 1);
     rig_route(VR_DEFAULT, "198.51.100.0/24", adjacency);
     router_role(ROLE_CONTROL);
@@ -62,8 +60,7 @@ static void send_chunk(void)
 {
     struct frame f = packet();
 
-    for (unsigned i = 0; i < CHUNK; i++)
-        rig_send(0, &f);
+    rig_send_n(0, &f, CHUNK);
 }
 
 // Takes n frames within the deadline and passes each to `check`.

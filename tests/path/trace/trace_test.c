@@ -3,7 +3,6 @@
 #include "random.h"
 
 #include <rte_mbuf.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "table/trace.h"
@@ -104,8 +103,7 @@ path_test(no_more_are_traced_than_asked_for)
         struct frame f = ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in);
         rig_send(0, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(1), 300);
+    assert_int_equal(rig_poll_out(1), 300);
     assert_int_equal(n_traced(), 5);
     end();
 }
@@ -127,8 +125,7 @@ path_test(traces_do_not_disturb_each_other)
             ip_frame(.src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in);
         rig_send(0, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(1), 100);
+    assert_int_equal(rig_poll_out(1), 100);
     assert_int_equal(n_traced_of(all), 100);
     assert_int_equal(n_traced_of(sevenths), 10);
     assert_int_equal(n_traced(), 3);

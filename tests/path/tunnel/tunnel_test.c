@@ -65,10 +65,8 @@ static void topology(const struct variant *v, unsigned outer6)
     }
     uint32_t into = router_adjacency_new(end[0], iface_get(end[1])->mac),
              on = rig_adjacency(out, 9);
-    rig_route(a, "0.0.0.0/0", into);
-    rig_route(a, "::/0", into);
-    rig_route(b, "0.0.0.0/0", on);
-    rig_route(b, "::/0", on);
+    rig_routes(a, "0.0.0.0/0", "::/0", into);
+    rig_routes(b, "0.0.0.0/0", "::/0", on);
 }
 
 #define FENCED ((UINT16_MAX + 1u) * sizeof(struct tunnel)) // an entry for any 16-bit number
@@ -411,8 +409,7 @@ tunnel_test(too_big_is_told_to_the_inner_sender)
     topology(&gre, 0);
     iface_get(in)->addr4 = 0x0100ff0a;
     rig_icmp_rate(100, 100);
-    rig_route(a, "192.0.2.0/24", rig_adjacency(in, 3));
-    rig_route(a, "2001:db8::/64", rig_adjacency(in, 3));
+    rig_routes(a, "192.0.2.0/24", "2001:db8::/64", rig_adjacency(in, 3));
     f = packet(0, 0, 1400 - 28, 0x4000);
     assert_true(into(&f, &g)); // 1400 fit
     f = packet(0, 0, 1401 - 28, 0x4000);
@@ -542,8 +539,7 @@ static void least_of_ipv6_passes(const struct variant *v, unsigned outer6, bool 
     topology(v, outer6);
     iface_get(in)->addr4 = 0x0100ff0a;
     rig_icmp_rate(100, 100);
-    rig_route(a, "192.0.2.0/24", rig_adjacency(in, 3));
-    rig_route(a, "2001:db8::/64", rig_adjacency(in, 3));
+    rig_routes(a, "192.0.2.0/24", "2001:db8::/64", rig_adjacency(in, 3));
     set_sizes(inside, 1280);
     iface_get(under[0])->mtu = here ? 1280 : 1500;
     nexthop_refresh_iface(under[0]);
@@ -1302,8 +1298,7 @@ static void two_tunnels_in_a_burst(unsigned numbers_between)
     ip4_fix_checksum(&g[1]);
     for (unsigned k = 0; k < 60; k++)
         rig_send(2, &g[k % 3 == 0]);
-    rig_poll();
-    assert_int_equal(rig_discard(3), 60);
+    assert_int_equal(rig_poll_out(3), 60);
     assert_int_equal(rig_counted(end[1]).rx_packets, 40);
     assert_int_equal(rig_counted(end[1]).rx_bytes, 40 * (f.n + 4));
     assert_int_equal(rig_counted(second).rx_packets, 20);
@@ -1455,5 +1450,5 @@ tunnel_test(a_burst_of_packets_with_a_tunnel_and_without)
 int main(void)
 {
     rig_reach += 84; // an inner packet starts so much later than the data when it was poisoned
-    return path_run();
+    return unit_tests_run(unit_begin, unit_end);
 }

@@ -36,8 +36,7 @@ path_test(loose_believes_any_source_that_has_a_route)
     send("2001:db8:a::1", "2001:db8:b::1");
     send("2001:db8:b::9", "2001:db8:b::1");
     send("2001:db8:c::1", "2001:db8:b::1");
-    rig_poll();
-    assert_int_equal(rig_discard(1), 4);
+    assert_int_equal(rig_poll_out(1), 4);
     assert_only_drop(DROP_URPF_SOURCE, 2);
 }
 
@@ -50,8 +49,7 @@ path_test(strict_believes_only_sources_of_its_own_side)
     send("20.0.0.9", "20.0.0.1");
     send("2001:db8:a::1", "2001:db8:b::1");
     send("2001:db8:b::9", "2001:db8:b::1");
-    rig_poll();
-    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(rig_poll_out(1), 2);
     assert_only_drop(DROP_URPF_INTERFACE, 2);
     assert_int_equal(rig_counted(in).urpf_packets, 2);
 }
@@ -92,8 +90,7 @@ path_test(each_member_of_a_group_is_a_way_to_the_source)
         struct frame f = ip_frame(.src = "30.0.0.1", .dst = "10.0.0.1", .to_iface = iface[port]);
         rig_send(port, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(0), 2);
+    assert_int_equal(rig_poll_out(0), 2);
     assert_only_drop(DROP_URPF_INTERFACE, 1);
 }
 
@@ -126,8 +123,7 @@ path_test(the_default_route_counts_only_when_it_is_allowed)
     static const uint8_t how[] = {URPF_LOOSE, URPF_STRICT, URPF_FEASIBLE};
 
     uint32_t upstream = alias(rig_adjacency(in, 3), true, NULL, 0);
-    rig_route(VR_DEFAULT, "0.0.0.0/0", upstream);
-    rig_route(VR_DEFAULT, "::/0", upstream);
+    rig_routes(VR_DEFAULT, "0.0.0.0/0", "::/0", upstream);
     for (unsigned i = 0; i < 3; i++) {
         urpf_set(in, how[i], how[i]);
         send("198.51.100.1", "20.0.0.1");
@@ -137,8 +133,7 @@ path_test(the_default_route_counts_only_when_it_is_allowed)
         urpf_set(in, how[i] | URPF_ALLOW_DEFAULT, how[i] | URPF_ALLOW_DEFAULT);
         send("198.51.100.1", "20.0.0.1");
         send("2001:db8:ffff::1", "2001:db8:b::1");
-        rig_poll();
-        assert_int_equal(rig_discard(1), 2);
+        assert_int_equal(rig_poll_out(1), 2);
     }
     urpf_set(out, URPF_STRICT | URPF_ALLOW_DEFAULT, URPF_OFF);
     struct frame f = ip_frame(.src = "198.51.100.1", .dst = "10.0.0.1", .to_iface = out);
@@ -252,8 +247,7 @@ path_test(packets_to_a_prefix_with_an_alias_are_forwarded)
     send("2001:db8:a::1", "2001:db8:ffff::1");
     send("10.0.0.1", "40.0.0.1");
     send("10.0.0.1", "50.0.0.1");
-    rig_poll();
-    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(rig_poll_out(1), 2);
     assert_only_drop(DROP_ECMP_EMPTY, 1);
     struct rte_mbuf *held = rig_held();
     assert_non_null(held);
@@ -265,14 +259,12 @@ path_test(each_interface_asks_its_own_virtual_router)
     uint16_t blue = rig_vr("blue"), vlan = rig_iface(0, 7, blue);
     urpf_set(in, URPF_STRICT, URPF_OFF);
     urpf_set(vlan, URPF_STRICT, URPF_OFF);
-    rig_route(blue, "20.0.0.0/8", rig_adjacency(vlan, 6));
-    rig_route(blue, "10.0.0.0/8", rig_adjacency(vlan, 6));
+    rig_routes(blue, "20.0.0.0/8", "10.0.0.0/8", rig_adjacency(vlan, 6));
     for (unsigned k = 0; k < 4; k++) { // 20.0.0.9 is behind the other VLAN
         struct frame f = ip_frame(.src = "20.0.0.9", .dst = "10.0.0.1", .vlan = k & 1 ? 7 : 0,
                                   .to_iface = k & 1 ? vlan : in);
         rig_send(0, &f);
     }
-    rig_poll();
-    assert_int_equal(rig_discard(0), 2);
+    assert_int_equal(rig_poll_out(0), 2);
     assert_only_drop(DROP_URPF_INTERFACE, 2);
 }

@@ -10,11 +10,9 @@ static uint16_t in, out;
 // Port 0 and port 1 have one interface each; everything is routed to neighbor 1 behind port 1.
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     uint32_t nh = rig_adjacency(out, 1);
-    rig_route(VR_DEFAULT, "0.0.0.0/0", nh);
-    rig_route(VR_DEFAULT, "::/0", nh);
+    rig_routes(VR_DEFAULT, "0.0.0.0/0", "::/0", nh);
 }
 
 static struct frame packet(void)
@@ -57,16 +55,14 @@ path_test(two_tags_go_out_by_a_sub_interface_with_two)
 {
     uint16_t from = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT),
              sub = rig_iface_pair(1, 0xabc, 0x88a8, 0x123, VR_DEFAULT);
-    rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(sub, 9));
-    rig_route(VR_DEFAULT, "::/0", rig_adjacency(sub, 9));
+    rig_routes(VR_DEFAULT, "0.0.0.0/0", "::/0", rig_adjacency(sub, 9));
     for (unsigned family = 0; family < 2; family++) {
         struct frame came[3] = {
             packet(), pair_packet(family, 0x88a8, 100, 10, from), // new length, the same length
             ip_frame(.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 90)};
         for (unsigned i = 0; i < 3; i++) {
             struct frame g;
-            rig_forward(0, &came[i]);
-            assert_true(rig_receive(1, &g));
+            assert_true(rig_passes(0, &came[i], 1, &g));
             assert_memory_equal(g.b, neighbor_mac(9), 6);
             assert_memory_equal(g.b + 6, iface_get(sub)->mac, 6);
             assert_memory_equal(g.b + 12,

@@ -71,8 +71,7 @@ static void nothing_more_is_seen(void)
 
 void rig_begin(void)
 {
-    in = rig_iface(0, 0, VR_DEFAULT);
-    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_in_and_out(&in, &out);
     tagged_in = rig_iface(0, 10, VR_DEFAULT);
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
     rig_route(VR_DEFAULT, "198.18.0.0/16", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
@@ -125,8 +124,7 @@ path_test(every_drop_is_seen_once_and_buffers_that_are_done_are_not)
     struct frame big =
         ip_frame(.src = "192.0.2.1", .dst = "198.51.100.9", .payload = 1900, .to_iface = in);
     rig_send(0, &big); // cut into two fragments: its own buffer is freed
-    rig_poll();
-    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(rig_poll_out(1), 2);
     nothing_more_is_seen();
     end();
 }
@@ -246,10 +244,8 @@ path_test(what_does_not_fit_is_counted_and_nobody_waits)
 
     watch_all(1u << WATCH_RX);
     struct frame f = packet("198.51.100.9", 10);
-    for (unsigned i = 0; i < SLOTS + 36; i++)
-        rig_send(0, &f);
-    rig_poll();
-    assert_int_equal(rig_discard(1), SLOTS + 36);
+    rig_send_n(0, &f, SLOTS + 36);
+    assert_int_equal(rig_poll_out(1), SLOTS + 36);
     assert_int_equal(watch_sum(watch).taken, SLOTS);
     assert_int_equal(watch_sum(watch).missed, 36);
     assert_int_equal(watch_take(watch, s, SLOTS + 1), SLOTS);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_audit_test.c - deliberate faults in RIB and FIB: each is found, named and repaired; churn is
 // not a fault
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,9 +300,4 @@ rib_test(a_walk_of_the_sums_survives_another_engine)
     }
     fixture_eventually((fixture_audit_report(false, &r), r.runs > 0));
     assert_int_equal(r.total, 0);
-}
-
-int main(void)
-{
-    return unit_tests_run(fixture_init, fixture_fini);
 }

@@ -78,7 +78,7 @@ static void enter_namespace(void)
     write_file("/proc/self/uid_map", map);
 }
 
-int fixture_init(void **state)
+int unit_begin(void **state)
 {
     log_set_level(getenv("FIXTURE_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     enter_namespace();
@@ -96,7 +96,7 @@ int fixture_init(void **state)
     return 0;
 }
 
-int fixture_fini(void **state)
+int unit_end(void **state)
 {
     mailbox_close();
     event_base_free(loop);

@@ -13,9 +13,9 @@
 
 #include "rib/rib_manager.h"
 
-// For the group of tests: namespace rights, tables, control's loop.
-int fixture_init(void **state);
-int fixture_fini(void **state);
+// For the group of tests (tests/unit.h): namespace rights, tables, control's loop.
+int unit_begin(void **state);
+int unit_end(void **state);
 void fixture_open(void);  // per test: namespaces, links, rib_manager, first sync
 void fixture_close(void); // also checks the tables' invariants
 void fixture_open_with(size_t receive_bytes);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/ip.h"
 #include "rib/test/rib_fixture.h"
@@ -197,9 +196,4 @@ routers_test(a_storm_of_changes_ends_in_the_same_routes)
             assert_string_equal(fixture_fib(a), i % 3 == 1 ? "none" : k % 2 ? BY2 : BY1);
         }
     assert_int_equal(fixture_audit(), 0);
-}
-
-int main(void)
-{
-    return unit_tests_run(fixture_init, fixture_fini);
 }

@@ -340,8 +340,3 @@ rib_test(a_full_journal_forgets_the_oldest)
     s = stats();
     assert_true(s.nexthops < 100); // only the next hops in use: no record holds one
 }
-
-int main(void)
-{
-    return unit_tests_run(fixture_init, fixture_fini);
-}

@@ -333,8 +333,3 @@ unit_test(fib_answers_like_the_kernel_after_random_commands)
     assert_int_equal(fixture_audit(), 0);
     fixture_close();
 }
-
-int main(void)
-{
-    return unit_tests_run(fixture_init, fixture_fini);
-}

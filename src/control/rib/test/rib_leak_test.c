@@ -3,7 +3,6 @@
 //
 // FRR writes such routes for `import vrf`. Red is table 77 of the namespace; e1 and e2 belong to
 // the default router.
-#include <stdint.h>
 
 #include "rib/test/rib_fixture.h"
 #include "table/iface.h"
@@ -94,9 +93,4 @@ routers_test(a_macvlan_on_it_leads_out_by_it)
         "02:00:00:00:00:09 nud permanent dev m2");
     fixture_do("ip route add 10.7.0.0/16 via 10.9.0.2 dev m2 table 77");
     fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:09");
-}
-
-int main(void)
-{
-    return unit_tests_run(fixture_init, fixture_fini);
 }

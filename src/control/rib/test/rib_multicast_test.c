@@ -346,8 +346,3 @@ multicast_test(many_routes_made_and_taken_at_random)
     }
     assert_int_equal(fixture_audit(), 0);
 }
-
-int main(void)
-{
-    return unit_tests_run(fixture_init, fixture_fini);
-}

@@ -6,13 +6,9 @@
 // the second namespace answer. At the end of every test each packet is accounted for.
 #include <rte_mbuf.h>
 #include <rte_ring.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/log.h"
 #include "core/eal.h"
@@ -26,6 +22,7 @@
 #include "table/nexthop.h"
 #include "table/plan.h"
 #include "table/vr.h"
+#include "tests/unit.h"
 
 static uint64_t sent, received;
 static uint64_t returned; // received packets without an answer: their senders must be informed
@@ -509,7 +506,7 @@ int main(int argc, char **argv)
     char name[32], err[200];
     int failed;
 
-    fixture_init(NULL);
+    unit_begin(NULL);
     snprintf(name, sizeof name, "rib-neigh-test-%d", getpid());
     if (eal_init(&(struct eal_config){.name = name, .memory_mib = 64, .no_huge = true}, err,
                  sizeof err)) {
@@ -522,6 +519,6 @@ int main(int argc, char **argv)
                                                   : cmocka_run_group_tests(tests, NULL, NULL);
     exchange_fini();
     eal_fini();
-    fixture_fini(NULL);
+    unit_end(NULL);
     return failed;
 }

@@ -676,8 +676,3 @@ rib_test(a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces)
     assert_int_equal(rib_manager_iface_add(e1->id), 0);
     vr_free(red);
 }
-
-int main(void)
-{
-    return unit_tests_run(fixture_init, fixture_fini);
-}

@@ -549,8 +549,3 @@ rib_test(a_link_that_takes_no_routes_spoils_no_dump)
     for (unsigned i = 0; i < 6; i++)
         assert_int_equal(unsure[i], expected[i]);
 }
-
-int main(void)
-{
-    return unit_tests_run(fixture_init, fixture_fini);
-}
