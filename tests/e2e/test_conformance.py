@@ -457,9 +457,10 @@ def unnumbered(path):
     yield "192.0.2.33"
     router.ip("address add 10.1.0.1/24 dev p0")
     router.ip("address del 192.0.2.33/32 dev lo")
+    error_of(path, v4(ttl=1), lambda seen: IP in seen and seen[IP].src == "10.1.0.1")
 
 
 @pytest.mark.rfc("1812", "4.3.2.4", "MUST")
 def test_an_interface_without_an_address_borrows_the_routers(path, unnumbered):
-    error = error_of(path, v4(ttl=1), lambda seen: IP in seen and told(seen) == (11, 0))
-    assert error[IP].src == unnumbered
+    error = error_of(path, v4(ttl=1), lambda seen: IP in seen and seen[IP].src == unnumbered)   # control may not know the change yet
+    assert told(error) == (11, 0)
