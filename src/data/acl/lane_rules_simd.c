@@ -67,7 +67,7 @@ LANE_INLINE void whole_compare(const struct lane_rules *s, struct key_burst *b, 
         uint64_t m;
 
         memcpy(&m, &hit[i], sizeof m);
-        uint64_t first = name[m ? __builtin_ctzll(m) : WHOLE_LANES];
+        uint64_t first = name[m ? (unsigned)__builtin_ctzll(m) : WHOLE_LANES];
         // the fields of other packets were never read: an earlier step decided them
         bool before = (left >> i & 1) & (first >> 32 < b->best[i]);
         slot[i] = before ? (uint32_t)first : slot[i];

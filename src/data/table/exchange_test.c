@@ -17,7 +17,7 @@
 unit_test(packets_in_rings_are_held_in_the_ledger)
 {
     struct ledger l;
-    void *m;
+    void *m = NULL;
 
     assert_int_equal(exchange_held(), 0);
     for (unsigned i = 0; i < 10; i++) {
