@@ -344,7 +344,7 @@ served_test(a_million_routes_take_no_memory_and_pause_nobody)
 // kamuee-snmp asks like this.
 served_test(in_http_1_0_a_stream_ends_with_its_connection)
 {
-    static const char request[] = "GET " ROUTES " HTTP/1.0\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET " DATA ROUTES " HTTP/1.0\r\nHost: x\r\n\r\n";
     struct text raw = {0};
     char buf[65536];
     ssize_t n = 1;

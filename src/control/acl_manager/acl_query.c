@@ -232,7 +232,7 @@ static void (*const answers[ACL_QUERIES])(struct question *q) = {
     [ACL_QUERY_LINT] = answer_lint,         [ACL_QUERY_CLEAR] = answer_clear,
     [ACL_QUERY_CONTAINS] = answer_contains, [ACL_QUERY_CHANGE] = answer_change};
 
-static void query_free(const struct acl_query *ask)
+static void free_fields(const struct acl_query *ask)
 {
     free(ask->address.item);
     free(ask->del.item.item);
@@ -244,7 +244,7 @@ static void question_deliver(void *arg)
     struct question *q = arg;
 
     q->done(q->ctx, &q->a);
-    query_free(&q->ask);
+    free_fields(&q->ask);
     text_free(&q->lines);
     vec_free(&q->a.list);
     vec_free(&q->a.set);
@@ -285,7 +285,7 @@ int acl_query(enum acl_query_kind kind, const struct acl_query *ask, acl_query_d
         .kind = kind, .ask = *ask, .done = done, .ctx = ctx, .since_ns = clock_now_ns()};
     int r = mailbox_post(ROLE_ACL_MANAGER, question_run, q);
     if (r) {
-        query_free(ask);
+        free_fields(ask);
         free(q);
     }
     return r;
