@@ -64,6 +64,7 @@ static struct router { // a virtual router
     VEC(struct session) session;
     struct daemons { // its expected daemons
         unsigned round; // round of the last check
+        bool answered;  // rib_manager has answered since they are expected
         struct silence protocol[256], netlink;
         unsigned n_readers;
         struct netlink_reader reader[READERS_MAX]; // at the last check
@@ -114,7 +115,7 @@ void session_answered(uint16_t vr, const struct rib_stats *r)
 {
     struct router *o = router_of(vr_get(vr));
 
-    o->answered = true;
+    o->answered = o->daemons.answered = true;
     o->own_port = r->netlink_port;
     for (unsigned p = 0; p < 256; p++)
         o->routes[p] = r->family[0].by_protocol[p] + r->family[1].by_protocol[p];
@@ -266,10 +267,10 @@ static struct router *look_daemons(const struct vr *v, uint64_t now_ns)
 
     if (d->round + 1 < round_now) // no daemon was expected in the previous round
         memset(d, 0, sizeof *d);
-    if (o->answered && d->round != round_now)
+    if (d->answered && d->round != round_now)
         look_readers(v, o, now_ns);
     d->round = round_now;
-    return o->answered ? o : NULL;
+    return d->answered ? o : NULL;
 }
 
 static void look_expected(uint64_t now_ns)

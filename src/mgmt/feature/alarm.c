@@ -4,7 +4,6 @@
 // alarm_list.c keeps the alarms, and alarm_watch.c looks for them once a second.
 #include "alarm/alarm.h"
 
-
 #include "alarm/session.h"
 #include "base/log.h"
 #include "config/feature_config.h"
