@@ -47,21 +47,28 @@ static bool is_large(const struct data_answer *a)
     return false;
 }
 
+static ssize_t append(void *text, const void *bytes, size_t n)
+{
+    text_append(text, bytes, n);
+    return (ssize_t)n;
+}
+
 // Appends libyang's text of the node without its first and last characters.
 static void print_node(struct jwrite *j, const struct lyd_node *n, uint32_t options, size_t before,
                        size_t behind)
 {
-    char *s = NULL;
+    size_t start = j->t->n, from = start + before, length;
 
-    bug_on(lyd_print_mem(&s, n, LYD_JSON, LYD_PRINT_SHRINK | options));
-    size_t length = s ? strlen(s) : 0;
-    if (length > before + behind) {
-        if (j->comma)
-            text_append(j->t, ",", 1);
-        text_append(j->t, s + before, length - before - behind);
-        j->comma = true;
-    }
-    free(s);
+    bug_on(lyd_print_clb(append, j->t, n, LYD_JSON, LYD_PRINT_SHRINK | options));
+    length = j->t->n > from + behind ? j->t->n - from - behind : 0;
+    if (length && j->comma)
+        j->t->s[start++] = ',';
+    if (length)
+        memmove(j->t->s + start, j->t->s + from, length);
+    j->comma |= length > 0;
+    j->t->n = start + length;
+    if (j->t->s)
+        j->t->s[j->t->n] = 0;
 }
 
 // Each entry is printed as {"kamuee:NAME":[ENTRY]}.
