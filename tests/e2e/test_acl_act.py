@@ -58,8 +58,9 @@ def test_mirror_session_gets_a_copy_whatever_becomes_of_the_packet(lab, router, 
                      "set acl edge default permit", "set interface p0 acl in edge")
     before = lab["ids"].ip_json("-s link show dev eth0")[0]["stats64"]["rx"]["packets"]
     assert arrive(lab, "h2", target, 100) == arrives if arrives else arrive_none(lab, router, target, 100) == 0
-    (session,) = router.entries("mirror-session")
-    assert (session["name"], session["to-port"], session["sent"], session["missed"]) == ("ids", "p3", 100, 0)
+    def mirrored() -> list[tuple]:
+        return [(session["name"], session["to-port"], session["sent"], session["missed"]) for session in router.entries("mirror-session")]
+    eventually(lambda: mirrored() == [("ids", "p3", 100, 0)], 10, lambda: str(mirrored()))
     eventually(lambda: lab["ids"].ip_json("-s link show dev eth0")[0]["stats64"]["rx"]["packets"] - before >= 100, 10)
     router.configure("delete mirror-session ids to port", "set mirror-session ids to tap ids0")    # rules stay as they are
     assert arrive(lab, "h2", target, 50) == arrives / 2 if arrives else arrive_none(lab, router, target, 50) == 0

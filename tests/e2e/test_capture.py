@@ -117,7 +117,7 @@ def test_punted_packets_have_their_class(lab, tmp_path):
     assert pings(lab["h1"], "10.1.0.1", 3).received == 3
     assert capture.proc.wait(10) == 0
     assert [frame.comment for frame in capture.frames()] == ["punt class icmp"] * 3
-    assert not running(lab)
+    eventually(lambda: not running(lab), 5, "the capture ends with its last frame")
 
 
 def test_frames_come_live_through_a_pipe_and_a_reader_that_leaves_ends_the_capture(lab):
