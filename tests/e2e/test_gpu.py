@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A GPU looks up for a virtual router: an emulated one, which can be had everywhere. Its speed says nothing of a GPU's."""
+import re
 import subprocess
 import sys
 
@@ -48,8 +49,9 @@ def test_its_answers_forward_traffic(lab, router):
     assert int(seen["wrong"]) == 0, seen
     print({name: seen[name] for name in ("lookups", "batches", "by-cpu", "age-p50", "age-p99")})
     router.configure("set gpu g max-latency 900000")
-    assert gpu(router)["lookups"] == seen["lookups"], "the device stays open: it goes on counting"
-    assert f'kamuee_gpu_lookup_packets_total{{gpu="g"}} {seen["lookups"]}' in router.metrics()
+    again = int(gpu(router)["lookups"])                # those for neighbor discovery come at any time
+    assert again >= int(seen["lookups"]), "the device stays open: it goes on counting"
+    assert int(re.search(r'^kamuee_gpu_lookup_packets_total{gpu="g"} (\d+)$', router.metrics(), re.MULTILINE)[1]) >= again
 
 
 def test_where_it_does_not_pay_the_cpu_looks_up(lab, router):
