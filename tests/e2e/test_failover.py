@@ -160,7 +160,7 @@ def test_iperf3_goes_on_when_a_way_is_pulled(lab, target):
         time.sleep(2)
         carrier(lab, "p2", False)
         said = json.loads(client.communicate(timeout=60)[0])
-        server.wait(10)
+        server.wait(60)
     finally:
         put_back(lab, "p2", MULTIPATH)
     assert "error" not in said, said
