@@ -150,12 +150,12 @@ def test_the_flow_hash_is_changed_live(lab):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_iperf3_goes_on_when_a_way_is_pulled(lab, target):
-    """16 TCP connections at 2 Mb/s each: all keep their rate. Which packets are lost is for the flows above to tell: TCP sends
-    segments again on a busy machine without a way being pulled."""
+    """16 TCP connections at 2 Mb/s each: all have their rate four seconds later, when TCP has sent a lost segment again four times.
+    Which packets are lost is for the flows above to tell: TCP sends segments again on a busy machine without a way being pulled."""
     warm(lab)
     server = lab["far"].popen(["iperf3", "-s", "-1"])
     eventually(lambda: ":5201 " in lab["far"].run("ss -ltn"), what="the iperf3 server listens")
-    client = lab["h1"].popen(["iperf3", "-J", "-c", target, "-P", "16", "-b", "2M", "-t", "4"], stdout=-1)
+    client = lab["h1"].popen(["iperf3", "-J", "-c", target, "-P", "16", "-b", "2M", "-t", "7"], stdout=-1)
     try:
         time.sleep(2)
         carrier(lab, "p2", False)
