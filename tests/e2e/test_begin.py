@@ -16,7 +16,7 @@ from test_restart import FAR, LAB as RESTART_LAB, audit, established, is_up, rou
 BFD_S = 3
 SLOW_S = 5                                        # up to a second less: longer than BFD waits, shorter than kamueed does
 PER_S, SECONDS = 100, 12.0
-LAB = RESTART_LAB.replace("bfd 10 1000 1000", f"bfd {BFD_S} 1000 1000")
+LAB = RESTART_LAB.replace("bfd 10 1000 1000", f"bfd {4 * BFD_S} 250 250")
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,11 @@ def running(lab):
     return measure.client(lab["r"]).entries("capture")
 
 
+def starved(lab):
+    """Frames for which a port had no room, because the machine did not run its forwarder."""
+    return sum(port["statistics"]["rx-missed"] for port in measure.client(lab["r"]).entries("port"))
+
+
 def by_tcpdump(path):
     """tcpdump's output for a file, frame by frame, with all bytes."""
     said = subprocess.run(["tcpdump", "-n", "-e", "-x", "-t", "-r", str(path)], check=True, capture_output=True, text=True)
@@ -149,9 +154,9 @@ def test_a_reader_that_does_not_read_costs_missed_frames_and_no_packet(lab):
     read_end, write_end = os.pipe()
     capture = Capture(lab, ["rx", "port", "p0", "write", "-"], None, stdout=write_end)
     os.close(write_end)
-    sink = receiver(lab["h2"])
+    sink, before = receiver(lab["h2"]), starved(lab)
     send(lab["h1"], ["10.2.0.2"], 6000, per_s=6000, size=1400)
-    assert received(sink, 6000)["distinct"] == 6000
+    assert 6000 - received(sink, 6000)["distinct"] <= starved(lab) - before
     assert_no_loss(lab["h1"], "10.2.0.2")
     found = running(lab)[0]
     assert found["missed"] > 3000 and found["sent"] < 3000, found

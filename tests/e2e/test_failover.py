@@ -5,6 +5,7 @@
 """
 import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -47,15 +48,21 @@ def missed(lab) -> int:
     return sum(port["statistics"]["rx-missed"] for port in measure.client(lab["r"]).entries("port"))
 
 
+def run_delay_ms(lab) -> float:
+    """How long the threads of kamueed were ready to run and did not, because others of the machine did."""
+    return sum(int(file.read_text().split()[1]) / 1e6 for file in Path(f"/proc/{lab['r'].kamueed_pid()}/task").glob("*/schedstat"))
+
+
 def assert_only_its_flows(lab, interface: str) -> None:
     """Pulls the path: its flows move to others, no other flow moves, and those lose only packets that the ports had no room for."""
-    before = missed(lab)
-    seen = flows.pull(traffic(lab, 3), lab["far"], interface)
-    print(seen)
+    before, waited_ms = missed(lab), run_delay_ms(lab)
+    seen = flows.pull(traffic(lab, 4), lab["far"], interface)
+    waited_ms = run_delay_ms(lab) - waited_ms
+    print(seen, f"{waited_ms:.0f} ms without a processor")
     assert seen.flows > FLOWS / 10
     assert (seen.others_moved, seen.stayed) == (0, 0)
     assert seen.others_lost <= missed(lab) - before
-    assert seen.lost_ms <= ALLOWED_MS, f"packets were lost for {seen.lost_ms} ms"
+    assert seen.lost_ms <= ALLOWED_MS + waited_ms, f"packets were lost for {seen.lost_ms} ms"
 
 
 def put_back(lab, interface: str, routes: list[str]) -> None:
@@ -79,7 +86,7 @@ def test_a_leg_that_comes_back_takes_only_its_share(lab):
         warm(lab)
         carrier(lab, "p3", False)
         eventually(lambda: not alive(lab, "p3"), what="the leg on p3 is out")
-        before, running = missed(lab), traffic(lab, 4)
+        before, running = missed(lab), traffic(lab, 6)
         time.sleep(1)                                 # flows find their ways
         carrier(lab, "p3", True)
         flow, starved = running.result(), missed(lab) - before
@@ -111,14 +118,14 @@ def test_nexthops_are_shown_with_buckets_and_packets(lab):
     lab["r"].ip(f"route replace {MULTIPATH[0]} weight 5")
     warm(lab)
     try:
+        eventually(lambda: {name: member["weight"] for name, member in members(lab).items()} == {"p1": 1, "p2": 1, "p3": 1, "p4": 5}, 10,
+                   lambda: str(members(lab)))
         before = members(lab)
         assert before["p4"]["buckets"] == 5 * before["p1"]["buckets"]
         flow = traffic(lab, 0.5).result()
         after = members(lab)
         for name in before:
             came = sum(entry["received"] for number, entry in flow.items() if number % 2 == 0 and entry["ways"][0][0] == name)
-        eventually(lambda: {name: member["weight"] for name, member in members(lab).items()} == {"p1": 1, "p2": 1, "p3": 1, "p4": 5}, 10,
-                   lambda: str(members(lab)))
             assert after[name]["packets"] - before[name]["packets"] == came, name
     finally:
         lab["r"].ip(f"route replace {MULTIPATH[0]}")
@@ -181,9 +188,14 @@ def group_of(router, members: list[int], more: str) -> None:
         for i, gateway in enumerate(GATEWAYS[family], 1):
             if f"id {first + i} " not in router.run("ip nexthop"):
                 router.ip(f"nexthop add id {first + i} via {gateway} dev p{i}")
-        router.ip(f"nexthop replace id {first} group {'/'.join(str(first + i) for i in members)} {more}")
+    replace_groups(router, members, more)
     router.ip("route replace 198.51.100.0/24 nhid 10")
     router.ip("route replace 2001:db8:100::/48 nhid 20")
+
+
+def replace_groups(router, members: list[int], more: str) -> None:
+    for first in (10, 20):
+        router.ip(f"nexthop replace id {first} group {'/'.join(str(first + i) for i in members)} {more}")
 
 
 def ungroup(router) -> None:
@@ -219,11 +231,11 @@ def test_a_member_taken_out_and_put_back_moves_only_its_own_flows(lab, more):
     try:
         group_of(router, [1, 2, 3, 4], more)
         warm(lab)
-        before, running = missed(lab), traffic(lab, 3)
+        before, running = missed(lab), traffic(lab, 5)
         time.sleep(1)                                 # flows find their ways, before and after
-        group_of(router, [1, 3, 4], more)
+        replace_groups(router, [1, 3, 4], more)
         time.sleep(1)
-        group_of(router, [1, 2, 3, 4], more)
+        replace_groups(router, [1, 2, 3, 4], more)
         flow, starved = running.result(), missed(lab) - before
     finally:
         ungroup(router)
