@@ -2,7 +2,7 @@
 """Many UDP flows at a steady rate, each packet accounted for: which were lost, and by which way they came.
 
     flows.py send PORT FLOWS PER_S SECONDS ADDRESS…   prints the time of the first packet and how many were sent
-    flows.py receive PORT                             until a second of silence after a line on its input
+    flows.py receive PORT                             until as many have come as a line on its input says, or for 3 s none
     flows.py down INTERFACE                           takes the interface down at a line on its input; prints when
 
 Flow i goes to ADDRESS[i % number of addresses] from a port of its own. A packet carries its flow, its number and
@@ -24,7 +24,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-PATIENCE_S = 1.0
+PATIENCE_S, REST_S = 3.0, 0.3                        # of silence: while packets are missing, and when all have come
 SO_RCVBUFFORCE, RECEIVE_BYTES = 33, 64 << 20
 PACKET = struct.Struct("!IIQ")
 TICK_S = 0.001
@@ -85,10 +85,11 @@ def receive(port: int) -> None:
     sock.bind(("::", port))
     names: dict[int, str] = {}
     flows: dict[int, Flow] = {}
-    duplicates, patience_s = 0, None
+    packets, duplicates, wanted = 0, 0, None
     print("ready", flush=True)
     while True:
-        ready = select.select([sock] + ([sys.stdin] if patience_s is None else []), [], [], patience_s)[0]
+        patience_s = None if wanted is None else REST_S if packets >= wanted else PATIENCE_S
+        ready = select.select([sock] + ([sys.stdin] if wanted is None else []), [], [], patience_s)[0]
         if sock in ready:
             data, ancillary, _, _ = sock.recvmsg(2048, 64)
             flow, number, sent_ns = PACKET.unpack_from(data)
@@ -97,9 +98,9 @@ def receive(port: int) -> None:
                 names[index] = socket.if_indextoname(index)
             if not flows.setdefault(flow, Flow(flow)).take(number, sent_ns, names[index]):
                 duplicates += 1
+            packets += 1
         elif sys.stdin in ready:
-            sys.stdin.readline()
-            patience_s = PATIENCE_S
+            wanted = int(sys.stdin.readline())
         else:
             break
     print(json.dumps({"flow": {str(i): flow.told() for i, flow in sorted(flows.items())}, "duplicates": duplicates}))
@@ -133,7 +134,7 @@ class Traffic:
     def result(self) -> dict[int, dict]:
         """The receiver's report by flow (see above). AssertionError if a flow's first or last packet is missing."""
         sent = json.loads(self.sender.communicate(timeout=120)[0])["sent"]
-        told = json.loads(self.receiver.communicate(b"end\n", timeout=120)[0])
+        told = json.loads(self.receiver.communicate(b"%d\n" % sent, timeout=120)[0])
         assert told["duplicates"] == 0, f"{told['duplicates']} duplicates"
         flow = {int(number): entry for number, entry in told["flow"].items()}
         assert len(flow) == self.flows, f"{len(flow)} of {self.flows} flows arrived"

@@ -104,6 +104,7 @@ def name_namespaces() -> None:
     program = Path(os.environ["KAMUEED"]).resolve().parent / "src/main/kamuee-netns"
     helper = subprocess.Popen([program, socket, str(who[0])])
     atexit.register(helper.kill)
+    support.eventually(Path(socket).exists, what=f"{program} listens")
     os.environ["KAMUEE_NETNS"] = socket
 
 

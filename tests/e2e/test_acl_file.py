@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from support import Pinging, reaches, two_hosts
+from support import Pinging, assert_no_loss, reaches, two_hosts
 
 LAB = two_hosts()
 TARGETS = ("10.2.0.2", "fd00:2::2")
@@ -47,15 +47,16 @@ def test_rule_beside_a_long_file_comes_at_once_and_lint_tells_progress(lab, rout
     time.sleep(0.2)                                   # of a file that was written just now nothing is believed
     began = time.monotonic()
     router.configure(f"set acl edge file {file}", "set acl edge rule 10 permit icmp", "set interface p0 acl in edge")
-    loading = time.monotonic() - began
-    assert reaches(lab["h1"], "10.2.0.2")
-    began = time.monotonic()
-    router.configure("set acl edge rule 5 deny icmp")
-    adding = time.monotonic() - began
+    loading, adding = time.monotonic() - began, []
+    assert_no_loss(lab["h1"], "10.2.0.2", 1)
+    for number in (7, 6, 5):                          # the fastest counts: a busy machine may hold up one
+        began = time.monotonic()
+        router.configure(f"set acl edge rule {number} deny icmp")
+        adding.append(time.monotonic() - began)
     assert not reaches(lab["h1"], "10.2.0.2")
-    router.configure("delete acl edge rule 5")
-    assert reaches(lab["h1"], "10.2.0.2")
-    assert adding < loading / 5, f"{adding:.2f} s beside a file that took {loading:.2f} s"
+    router.configure(*(f"delete acl edge rule {number}" for number in (7, 6, 5)))
+    assert_no_loss(lab["h1"], "10.2.0.2", 1)
+    assert min(adding) < loading / 5, f"{min(adding):.2f} s beside a file that took {loading:.2f} s"
     rules = rules_of(router)
     assert len(rules) == LONG + 2 and rules[10]["packets"] == 2 and rules[10]["last-hit"] < 30 and "last-hit" not in rules[1000]
     with pytest.raises(Exception, match="edge.rules:1: rule 1000 appears twice"):
@@ -69,20 +70,24 @@ def test_file_that_changes_or_breaks(lab, router, tmp_path):
     file = tmp_path / "edge.rules"
     file.write_text("10 permit icmp\n20 permit icmp6\n")
     router.configure(f"set acl edge file {file}", "set interface p0 acl in edge")
-    assert reaches(lab["h1"], "10.2.0.2") and reaches(lab["h1"], "fd00:2::2")
+    for target in TARGETS:
+        assert_no_loss(lab["h1"], target, 1)
     file.write_text("10 deny icmp\n20 permit icmp6\n")
     router.call("reload", acl="edge")
-    assert not reaches(lab["h1"], "10.2.0.2") and reaches(lab["h1"], "fd00:2::2")
+    assert not reaches(lab["h1"], "10.2.0.2")
+    assert_no_loss(lab["h1"], "fd00:2::2", 1)
     for text, why in (("10 permit icmp\n20 permti icmp6\n", ":2: unknown action 'permti'"), ("10 permit icmp\n10 deny ip\n", ":2: rule 10 appears twice"),
                       ("10 permit icmp mirror nowhere\n", "there is no mirror-session 'nowhere'"), ("", None)):
         file.write_text(text) if why else file.unlink()
         with pytest.raises(Exception, match=re.escape(why or f"{file}: cannot be read: No such file")):
             router.call("reload", acl="edge")
-        assert not reaches(lab["h1"], "10.2.0.2") and reaches(lab["h1"], "fd00:2::2"), "the old list stays in force"
+        assert not reaches(lab["h1"], "10.2.0.2"), "the old list stays in force"
+        assert_no_loss(lab["h1"], "fd00:2::2", 1)
         assert sorted(rules_of(router)) == [10, 20]
     file.write_text("10 permit icmp\n")
     router.call("reload")
-    assert reaches(lab["h1"], "10.2.0.2") and not reaches(lab["h1"], "fd00:2::2")
+    assert_no_loss(lab["h1"], "10.2.0.2", 1)
+    assert not reaches(lab["h1"], "fd00:2::2")
 
 
 def test_ten_thousand_rules_are_edited_while_packets_flow_and_none_is_lost(lab, router, tmp_path):

@@ -83,7 +83,8 @@ def test_a_bgp_session_that_was_up_and_is_gone_raises_session_down(daemon):
     daemon.configure("set alarm session-down raise 2")
     for _ in range(2):                                                     # the second one ends the alarm about the first one
         session = subprocess.Popen(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", SESSION], stdin=subprocess.PIPE)
-        eventually(lambda: not down(), 20, "it is there")
+        eventually(lambda: "127.0.0.1:179" in daemon.run("ss -Htn state established"), 20, "it is there")
+        eventually(lambda: not down(), 20, "it is seen")
         begun = int(daemon.client.state("system")["uptime"])
         eventually(lambda b=begun: int(daemon.client.state("system")["uptime"]) > b + 14, 40, "it lasts", 0.5)
         session.communicate()

@@ -88,6 +88,7 @@ def play(daemon) -> dict:
     (daemon.dir / "hosts").write_text(INVENTORY % TOKEN)
     (daemon.dir / "play.yaml").write_text(PLAYBOOK.replace("RESULT", str(result)))
     environment = dict(os.environ, PYTHONPATH=str(ANSIBLE), ANSIBLE_COLLECTIONS_PATH=str(ANSIBLE), ANSIBLE_HOME=str(daemon.dir / "ansible"),
+                       ANSIBLE_PERSISTENT_CONNECT_TIMEOUT="120", ANSIBLE_PERSISTENT_CONNECT_RETRY_TIMEOUT="120", ANSIBLE_PERSISTENT_COMMAND_TIMEOUT="120",
                        ANSIBLE_LOCALHOST_WARNING="false", ANSIBLE_PYTHON_INTERPRETER=sys.executable, HOME=str(daemon.dir), LC_ALL="C.UTF-8")
     done = subprocess.run(["ip", "netns", "exec", daemon.name, sys.executable, str(ANSIBLE / "bin/ansible-playbook"), "-i",
                            str(daemon.dir / "hosts"), str(daemon.dir / "play.yaml")],

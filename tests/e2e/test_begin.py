@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kamuee.lab import flows
+from kamuee.lab import flows, measure
 
 from support import Router, assert_reaches, eventually
 from test_restart import FAR, LAB as RESTART_LAB, audit, established, is_up, routing
@@ -16,7 +16,7 @@ from test_restart import FAR, LAB as RESTART_LAB, audit, established, is_up, rou
 BFD_S = 3
 SLOW_S = 5                                        # up to a second less: longer than BFD waits, shorter than kamueed does
 PER_S, SECONDS = 100, 12.0
-LAB = RESTART_LAB.replace("bfd 10 1000 1000", f"bfd {BFD_S} 1000 1000")
+LAB = RESTART_LAB.replace("bfd 10 1000 1000", f"bfd {4 * BFD_S} 250 250")
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +42,20 @@ def drops(lab) -> dict[str, int]:
     return {drop["name"]: int(drop["packets"]) for drop in Router(lab["r"]).state("drop")}
 
 
+def from_h1(lab) -> int:
+    """Packets that the router got from h1."""
+    return measure.port_packets(lab["r"])["p0"][0]
+
+
 def heard(lab) -> int:
     """BFD packets that r2 got from the router."""
     return lab["r2"].frr.json("show bfd peers counters")[0]["control-packet-input"]
 
 
 def test_bfd_stays_up_and_packets_wait_for_their_route(lab, tmp_path):
-    router, sessions = lab["r"], established(lab)
+    router, sessions, received = lab["r"], established(lab), from_h1(lab)
     traffic = flows.Traffic(lab["h1"].namespace, lab["r2"].namespace, [FAR], 2, PER_S, SECONDS)
-    time.sleep(0.3)                               # each flow's first packet has to arrive
+    eventually(lambda: from_h1(lab) >= received + 20, what="each flow's first packet arrives")
     killed = time.monotonic()
     router.kill_kamueed()
     start_slowly(lab, tmp_path)

@@ -151,8 +151,10 @@ def test_wireguard_beside_kamueed_is_for_the_router_itself(network):
                  "ip route add 10.3.0.0/16 dev wgown")
     far.shell(f"wg set wgfar private-key key peer {keys[router]} endpoint 198.51.100.2:51820 allowed-ips 10.9.0.1/32; ip link set wgfar up")
     pings(far, "10.9.0.1")
-    said = router.shell("kamuee explain in p1 src 192.0.2.9 dst 10.3.0.1").stdout
-    assert "unreachable" in said and "sent on" not in said, said
+    def said() -> str:
+        return router.shell("kamuee explain in p1 src 192.0.2.9 dst 10.3.0.1").stdout
+    eventually(lambda: "unreachable" in said(), PATIENCE_S, said)
+    assert "sent on" not in said()
 
 
 # --- IPsec ---

@@ -170,7 +170,7 @@ def test_what_is_saved_starts_the_same_router(daemon):
 def test_shutdown_by_restconf_is_a_clean_stop(daemon):
     daemon.start(P0)
     daemon.client.call("shutdown")
-    assert daemon.process.wait(10) == 0
+    assert daemon.process.wait(60) == 0
     assert not daemon.socket.exists()
 
 

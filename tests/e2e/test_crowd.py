@@ -68,7 +68,7 @@ def test_who_fills_all_descriptors_locks_nobody_out(daemon, many_descriptors):
 def ask_as_reader(daemon, script: str) -> str:
     """Python of a user of the group `staff`; `path` is the socket."""
     prelude = f"import os, socket, sys\nos.setgroups([]); os.setgid({grp.getgrnam('staff').gr_gid}); os.setuid(65534)\npath = {str(daemon.socket)!r}\n"
-    done = subprocess.run([sys.executable, "-c", prelude + textwrap.dedent(script)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", prelude + textwrap.dedent(script)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -30,6 +30,10 @@ def demo(*argv: str) -> subprocess.CompletedProcess:
                           env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
 
 
+def shell(command: str) -> subprocess.CompletedProcess:
+    return subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
 def suggested(target: str) -> list[str]:
     """The commands that it prints in the end and that change nothing."""
     said = io.StringIO()
@@ -68,7 +72,11 @@ def test_the_demo_carries_a_table_and_traffic_and_survives_the_loss_of_a_provide
         lab = Lab.attach("e2edemo")
         target = summary["traceroute"]["IPv4"][-1]
         for command in suggested(target):
-            done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60)
+            server, _, client = command.rpartition(" && ")
+            if server:                                       # `iperf3 -s -D` ends before it listens
+                assert shell(server).returncode == 0
+                eventually(lambda: ":5201 " in lab["internet"].run("ss -Hltn"), what="the iperf3 server listens")
+            done = shell(client)
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         assert tables_compared_while_a_provider_comes_and_goes(lab) == []
         lab["isp1"].ip("link set dev edge down")

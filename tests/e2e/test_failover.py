@@ -5,6 +5,7 @@
 """
 import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -46,15 +47,21 @@ def missed(lab) -> int:
     return sum(port["statistics"]["rx-missed"] for port in measure.client(lab["r"]).entries("port"))
 
 
+def run_delay_ms(lab) -> float:
+    """How long the threads of kamueed were ready to run and did not, because others of the machine did."""
+    return sum(int(file.read_text().split()[1]) / 1e6 for file in Path(f"/proc/{lab['r'].kamueed_pid()}/task").glob("*/schedstat"))
+
+
 def assert_only_its_flows(lab, interface: str) -> None:
     """Pulls the path: its flows move to others, no other flow moves, and those lose only packets that the ports had no room for."""
-    before = missed(lab)
-    seen = flows.pull(traffic(lab, 3), lab["far"], interface)
-    print(seen)
+    before, waited_ms = missed(lab), run_delay_ms(lab)
+    seen = flows.pull(traffic(lab, 4), lab["far"], interface)
+    waited_ms = run_delay_ms(lab) - waited_ms
+    print(seen, f"{waited_ms:.0f} ms without a processor")
     assert seen.flows > FLOWS / 10
     assert (seen.others_moved, seen.stayed) == (0, 0)
     assert seen.others_lost <= missed(lab) - before
-    assert seen.lost_ms <= ALLOWED_MS, f"packets were lost for {seen.lost_ms} ms"
+    assert seen.lost_ms <= ALLOWED_MS + waited_ms, f"packets were lost for {seen.lost_ms} ms"
 
 
 def put_back(lab, interface: str, routes: list[str]) -> None:
@@ -78,7 +85,7 @@ def test_a_leg_that_comes_back_takes_only_its_share(lab):
         warm(lab)
         carrier(lab, "p3", False)
         eventually(lambda: not alive(lab, "p3"), what="the leg on p3 is out")
-        before, running = missed(lab), traffic(lab, 4)
+        before, running = missed(lab), traffic(lab, 6)
         time.sleep(1)                                 # flows find their ways
         carrier(lab, "p3", True)
         flow, starved = running.result(), missed(lab) - before
@@ -110,8 +117,9 @@ def test_nexthops_are_shown_with_buckets_and_packets(lab):
     lab["r"].ip(f"route replace {MULTIPATH[0]} weight 5")
     warm(lab)
     try:
+        eventually(lambda: {name: member["weight"] for name, member in members(lab).items()} == {"p1": 1, "p2": 1, "p3": 1, "p4": 5}, 10,
+                   lambda: str(members(lab)))
         before = members(lab)
-        assert {name: member["weight"] for name, member in before.items()} == {"p1": 1, "p2": 1, "p3": 1, "p4": 5}
         assert before["p4"]["buckets"] == 5 * before["p1"]["buckets"]
         flow = traffic(lab, 0.5).result()
         after = members(lab)
@@ -148,17 +156,17 @@ def test_the_flow_hash_is_changed_live(lab):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_iperf3_goes_on_when_a_way_is_pulled(lab, target):
-    """16 TCP connections at 2 Mb/s each: all keep their rate. Which packets are lost is for the flows above to tell: TCP sends
-    segments again on a busy machine without a way being pulled."""
+    """16 TCP connections at 2 Mb/s each: all have their rate four seconds later, when TCP has sent a lost segment again four times.
+    Which packets are lost is for the flows above to tell: TCP sends segments again on a busy machine without a way being pulled."""
     warm(lab)
     server = lab["far"].popen(["iperf3", "-s", "-1"])
     eventually(lambda: ":5201 " in lab["far"].run("ss -ltn"), what="the iperf3 server listens")
-    client = lab["h1"].popen(["iperf3", "-J", "-c", target, "-P", "16", "-b", "2M", "-t", "4"], stdout=-1)
+    client = lab["h1"].popen(["iperf3", "-J", "-c", target, "-P", "16", "-b", "2M", "-t", "7"], stdout=-1)
     try:
         time.sleep(2)
         carrier(lab, "p2", False)
         said = json.loads(client.communicate(timeout=60)[0])
-        server.wait(10)
+        server.wait(60)
     finally:
         put_back(lab, "p2", MULTIPATH)
     assert "error" not in said, said
@@ -179,9 +187,14 @@ def group_of(router, members: list[int], more: str) -> None:
         for i, gateway in enumerate(GATEWAYS[family], 1):
             if f"id {first + i} " not in router.run("ip nexthop"):
                 router.ip(f"nexthop add id {first + i} via {gateway} dev p{i}")
-        router.ip(f"nexthop replace id {first} group {'/'.join(str(first + i) for i in members)} {more}")
+    replace_groups(router, members, more)
     router.ip("route replace 198.51.100.0/24 nhid 10")
     router.ip("route replace 2001:db8:100::/48 nhid 20")
+
+
+def replace_groups(router, members: list[int], more: str) -> None:
+    for first in (10, 20):
+        router.ip(f"nexthop replace id {first} group {'/'.join(str(first + i) for i in members)} {more}")
 
 
 def ungroup(router) -> None:
@@ -217,11 +230,11 @@ def test_a_member_taken_out_and_put_back_moves_only_its_own_flows(lab, more):
     try:
         group_of(router, [1, 2, 3, 4], more)
         warm(lab)
-        before, running = missed(lab), traffic(lab, 3)
+        before, running = missed(lab), traffic(lab, 5)
         time.sleep(1)                                 # flows find their ways, before and after
-        group_of(router, [1, 3, 4], more)
+        replace_groups(router, [1, 3, 4], more)
         time.sleep(1)
-        group_of(router, [1, 2, 3, 4], more)
+        replace_groups(router, [1, 2, 3, 4], more)
         flow, starved = running.result(), missed(lab) - before
     finally:
         ungroup(router)

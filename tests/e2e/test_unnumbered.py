@@ -120,7 +120,7 @@ def share(lab, family: str) -> float:
     for receiver in receivers:
         assert receiver.stdout.readline().strip() == b"ready"
     lab["h1"].run([*python, "send", "7200", str(FLOWS), str(PER_S), str(SECONDS), ANYCAST[family]])
-    got = [json.loads(receiver.communicate(b"end\n", timeout=60)[0]) for receiver in receivers]
+    got = [json.loads(receiver.communicate(b"%d\n" % (PER_S * SECONDS), timeout=60)[0]) for receiver in receivers]
     flows = [set(result["flow"]) for result in got]
     assert not flows[0] & flows[1], "a flow was split"
     assert len(flows[0] | flows[1]) == FLOWS
