@@ -136,7 +136,9 @@ def test_sub_interfaces_of_a_lag_work(lab):
 
 def test_what_a_lag_counts_is_its_own(lab):
     """The count only grows, for any members, and no sum over ports counts a packet twice."""
+    counting = receiver(lab["h2"])                                   # the LAG is read before its members: all packets have passed by then
     send(lab["h1"], [TARGETS[0]], 3000, flows=120)
+    assert received(counting, 3000)["distinct"] == 3000
     before, members_before = counted(lab, "lag0"), [counted(lab, port) for port in MEMBERS]
     assert min(port["tx-packets"] for port in members_before) > 500
     assert abs(before["tx-packets"] - sum(port["tx-packets"] for port in members_before)) < 20   # LACPDUs in between
