@@ -105,9 +105,9 @@ def test_both_ends_agree_and_all_members_are_used(lab):
     for router in ("r1", "r2"):
         state = lag(lab, router)
         assert (state["status"], state["mode"], state["active-members"]) == ("up", "lacp", 3)
-        for member in state["member"]:
-            assert member["lacp"]["mux"] == "distributing"
-            assert member["lacp"]["partner"]["state"] == ["activity", "short-timeout", "aggregation", "synchronization", "collecting", "distributing"]
+        for name in MEMBERS:                                         # the last LACPDU that tells it may be on its way
+            eventually(lambda: (lacp := members(lab, router)[name]["lacp"])["mux"] == "distributing" and lacp["partner"]["state"]
+                       == ["activity", "short-timeout", "aggregation", "synchronization", "collecting", "distributing"], 10, lambda: str(lag(lab, router)))
     systems = {lag(lab, router)["mac"] for router in ("r1", "r2")}
     assert {members(lab, r)["p1"]["lacp"]["partner"]["system"] for r in ("r1", "r2")} == systems
     assert measure.client(lab["r1"]).state("port=lag0")[0]["status"] == "up"
@@ -263,7 +263,7 @@ def test_with_fewer_members_than_min_links_it_is_down(lab):
     assert lag(lab, "r1")["status"] == "up"
     lab["r1"].wire.ip("link set dev wp3 down")
     eventually(lambda: lag(lab, "r1")["status"] == "down", 5, lambda: str(lag(lab, "r1")))
-    assert active(lab, "r1") == {"p1", "p2"} and router.state("port=lag0")[0]["status"] == "down"
+    eventually(lambda: active(lab, "r1") == {"p1", "p2"} and router.state("port=lag0")[0]["status"] == "down", 5, lambda: str(lag(lab, "r1")))
     eventually(lambda: "LOWER_UP" not in lab["r1"].ip("link show dev lag0"), 5, "Linux sees it, too")
     router.configure("set port lag0 lag min-links 2")                # live
     eventually(lambda: lag(lab, "r1")["status"] == "up", 5, lambda: str(lag(lab, "r1")))

@@ -148,8 +148,7 @@ def test_more_lacpdus_than_any_partner_sends_are_dropped(daemon, partner):
     for _ in range(200):
         partner.send(frame(lacpdu()))
     eventually(lambda: is_grown(daemon, before, "slow_policed", 100), 10, lambda: f"{before} {drops(daemon)}")
-    member = daemon.client.state("lag=lag0")[0]["member"][0]
-    assert member["lacp"]["partner"]["system"] == "02:00:00:00:00:99"
+    eventually(lambda: daemon.client.state("lag=lag0")[0]["member"][0]["lacp"]["partner"]["system"] == "02:00:00:00:00:99", 10, "control has got one")
 
 
 def test_a_marker_is_answered(daemon, partner):

@@ -47,6 +47,8 @@ TARGETS = ("198.51.100.1", "2001:db8:100::1")
 
 
 def assert_all_reached(lab) -> None:
+    """Over the sessions of now: FRR has given up those of before a stop, and what a peer has not noticed yet would cost the next test packets."""
+    eventually(lambda: len(sessions := lab["r"].frr.sessions()) == 2 and all(sessions.values()), 60, lambda: str(lab["r"].frr.sessions()), 0.2)
     for target in TARGETS:
         # A BGP session may break only now, take its routes along for a moment and come back: that is its right.
         eventually(lambda: pings(lab["h1"], target, 50).lost == 0, 60, f"{target} is reached without loss", 0.5)

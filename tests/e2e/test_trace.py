@@ -178,4 +178,4 @@ def test_text_and_refusals(lab):
     said = run("in", "p0", "filter", "icmp", "count", "1").stdout
     pinging.stop()
     assert said.startswith("1. ") and said.endswith("=> sent on p1\n")
-    assert Client(str(lab["r"].socket)).entries("capture") == []
+    eventually(lambda: Client(str(lab["r"].socket)).entries("capture") == [], 10, "no capture is left")

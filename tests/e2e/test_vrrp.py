@@ -146,7 +146,7 @@ def test_the_master_answers_and_forwards_by_the_virtual_mac_and_the_backup_takes
     assert_reaches(h1, "10.2.0.9")
     assert_no_loss(h1, "10.2.0.9", 100)
     assert pings(h1, "10.1.0.254", 20).lost == 0
-    assert accepted(rb, "p0") == []
+    eventually(lambda: accepted(rb, "p0") == [], 10, "rb is backup")
     before = Router(rb).dropped("ether_not_ours")
     flood(lab)                                       # a switch that has forgotten the MAC sends it to the backup as well
     eventually(lambda: Router(rb).dropped("ether_not_ours") > before, 10, "the backup drops what is for the virtual MAC")
