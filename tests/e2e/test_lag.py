@@ -63,7 +63,7 @@ TARGETS = ("10.2.0.2", "fd00:2::2")
 def lab(labs, kamueed):
     lab = labs(TWO_ROUTERS.replace("$SET", ""))
     for router in ("r1", "r2"):
-        eventually(lambda r=router: active(lab, r) == set(MEMBERS), 10, lambda r=router: str(lag(lab, r)))
+        eventually(lambda r=router: active(lab, r) == set(MEMBERS), 30, lambda r=router: str(lag(lab, r)))
     for target in TARGETS:
         assert_reaches(lab["h1"], target)
     return lab
@@ -149,7 +149,7 @@ def test_what_a_lag_counts_is_its_own(lab):
         assert value <= after[name] < value + 20_000, name
     assert counted(lab, "p3")["tx-packets"] < 500                    # attached anew
     configure("set port lag0 lag member p3")
-    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 10, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 30, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
     again = counted(lab, "lag0")
     for name, value in after.items():
         assert value <= again[name] < value + 20_000, name
@@ -187,7 +187,7 @@ def test_a_member_that_fails_takes_its_flows_to_the_others_within_a_second(lab):
             assert_no_loss(lab["h1"], target, 50)
         pinging = [Pinging(lab["h1"], TARGETS[i % 2], interval_s) for i in range(streams)]
         lab[end].wire.ip(f"link set dev {name} up")
-        eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 10, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+        eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 30, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
         time.sleep(0.3)
         for stream in pinging:                                      # who comes back disturbs nobody
             result = stream.stop()
@@ -204,16 +204,18 @@ def test_a_busy_control_costs_no_partner(lab):
     pinging = Pinging(lab["h1"], TARGETS[0])
     with held(lab["r1"].kamueed_pid()):
         time.sleep(7)
-    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 10, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 30, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
     time.sleep(1.5)                                                  # what was to come has come
     assert changes(lab) == before
     assert pinging.stop().lost == 0
-    assert re.search(r"control was busy, and LACPDUs were repeated: port=p1 lacpdus=[4-7]\b", lab["r1"].log.read_text())
+    assert re.search(r"control was busy, and LACPDUs were repeated: port=p1 lacpdus=([4-9]|\d\d)\b", lab["r1"].log.read_text())
 
 
 def test_a_process_that_was_stopped_takes_no_partner_for_silent(lab):
     Router(lab["r2"]).configure("set port lag0 lag lacp rate slow")  # it waits for 90 s
-    time.sleep(1.5)                                                  # from r1's next LACPDU on
+    heard = {name: member["lacp"]["rx-lacpdus"] for name, member in members(lab, "r2").items()}
+    eventually(lambda: all(member["lacp"]["rx-lacpdus"] > heard[name] for name, member in members(lab, "r2").items()), 60,
+               "from r1's next LACPDU on")                           # which comes within a second, and the one after it after thirty
     before = changes(lab)
     pid = lab["r1"].kamueed_pid()
     os.kill(pid, signal.SIGSTOP)
@@ -247,14 +249,14 @@ def test_a_member_out_of_use_is_told_by_an_event_and_an_alarm(lab):
     assert members(lab, "r1")["p2"]["reason"] == "stopped"
     Router(lab["r1"]).configure("set port p2 enabled true")
     lab["r1"].wire.ip("link set dev wp2 up")
-    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 10, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 30, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
     assert [(event["port"], event["status"]) for event in eventually(lambda: told[1:], 10, "a second event")] == [("p2", "active")]
     assert "reason" not in told[1]
     eventually(lambda: not degraded(lab, "r2"), 20, lambda: str(degraded(lab, "r2")))
 
 
 def all_in_use(lab) -> None:
-    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 15, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 30, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
 
 
 def test_with_fewer_members_than_min_links_it_is_down(lab):
@@ -331,7 +333,7 @@ def test_a_kamueed_that_was_killed_has_its_lag_again(lab):
     """SIGKILL says nothing to the partner, which notices after three seconds; the next kamueed begins anew, under the same MAC."""
     before = lag(lab, "r1")["mac"]
     lab["r1"].kill_kamueed()
-    eventually(lambda: active(lab, "r2") == set(), 8, lambda: str(lag(lab, "r2")))
+    eventually(lambda: active(lab, "r2") == set(), 20, lambda: str(lag(lab, "r2")))
     assert {member["reason"] for member in members(lab, "r2").values()} <= {"partner silent", "no LACP partner"}
     lab["r1"].start_kamueed()
     all_in_use(lab)

@@ -351,6 +351,9 @@ def test_a_link_that_goes_down_is_told(snmp):
             traps.kill()
 
 
+JITTER = 200        # hundredths of a second that an answer of the agent may take on a busy machine; a time that began anew is off by 300
+
+
 def ticks(snmpd, oid):
     return int(re.search(r"\((\d+)\)", snmpd.ask("snmpget", oid)[0][2])[1])
 
@@ -377,14 +380,14 @@ def test_times_are_those_of_the_agent(snmp):
     snmpd.subagent.stop()
     snmpd.subagent.start()
     eventually(lambda: "port p1" in snmpd.column(f"{IF}.2").values(), 20, "kamuee-snmp is there again")
-    assert abs(ticks(snmpd, last) - up) <= 30 and abs(ticks(snmpd, began) - since) <= 30
+    assert abs(ticks(snmpd, last) - up) <= JITTER and abs(ticks(snmpd, began) - since) <= JITTER
     assert ticks(snmpd, ".1.3.6.1.2.1.31.1.5.0") > table                        # the table was the agent's own meanwhile
     table, names = ticks(snmpd, ".1.3.6.1.2.1.31.1.5.0"), snmpd.column(f"{IFX}.1")
     daemon.run("ip addr replace 10.1.0.2/24 dev b0")
     daemon.stop()
     daemon.start(daemon.file.read_text())
     eventually(lambda: snmpd.asked(f"{IF}.8.{port}") == "1", 20, "kamueed is there again")
-    assert abs(ticks(snmpd, began) - since) <= 30 and snmpd.column(f"{IFX}.1") == names   # an ordered stop: counters go on
+    assert abs(ticks(snmpd, began) - since) <= JITTER and snmpd.column(f"{IFX}.1") == names   # an ordered stop: counters go on
     assert ticks(snmpd, ".1.3.6.1.2.1.31.1.5.0") == table
     killed = uptime()
     daemon.process.kill()
