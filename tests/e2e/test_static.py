@@ -119,4 +119,4 @@ def test_an_onlink_next_hop_needs_no_connected_prefix(lab, routes):
 
 def test_a_host_that_is_not_there_is_reported_unreachable(lab):
     """Already about the packet that waited for the neighbor, not only about later ones."""
-    assert "Destination Host Unreachable" in ping(lab["h1"], "10.2.0.77", 1, extra="-W 6").said
+    assert "Destination Host Unreachable" in ping(lab["h1"], "10.2.0.77", 1, extra="-W 20").said

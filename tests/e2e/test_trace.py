@@ -80,7 +80,7 @@ def test_pings_are_traced_on_their_way(lab, trace):
 
 def test_an_expired_packet_and_the_error_about_it(lab, trace):
     process = trace(["in", "p0", "filter", "dst host fd00:2::2 and ip6[7] == 1", "count", "1"])  # MLD reports have hop limit 1, too
-    assert "Time exceeded" in ping(lab["h1"], "fd00:2::2", 1, extra="-t 1").said
+    eventually(lambda: "Time exceeded" in ping(lab["h1"], "fd00:2::2", 1, extra="-t 1").said, 20, "the sender is told")
     (passage,) = result(process)
     assert (last(passage)["reason"], last(passage)["icmp-error"]["result"]) == ("ip6_hop_limit", "sent")
     error = [step for step in passage["step"] if step["of"] == "icmp-error"][-1]
