@@ -105,13 +105,20 @@ def run_delay_s(pid: int, thread: int) -> float:
     return int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_text().split()[1]) / 1e9
 
 
+def name_of(task: Path) -> str:
+    try:
+        return (task / "comm").read_text()
+    except OSError:                                      # it has ended meanwhile
+        return ""
+
+
 class Other(threading.Thread):
     """Asks for something small until it is told to stop; `longest` is how long kamueed let it wait at most."""
 
     def __init__(self, daemon: Daemon) -> None:
         super().__init__()
         self.pid, self.longest, self.stopped, self.began = daemon.process.pid, 0.0, threading.Event(), threading.Event()
-        workers = [int(comm.parent.name) for comm in Path(f"/proc/{self.pid}/task").glob("*/comm") if comm.read_text().startswith("aside-")]
+        workers = [int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir() if name_of(task).startswith("aside-")]
         assert len(workers) == 2
         self.threads = [self.pid, *workers]
         self.sock = socket.socket(socket.AF_UNIX)
