@@ -2,7 +2,7 @@
 """Many UDP flows at a steady rate, each packet accounted for: which were lost, and by which way they came.
 
     flows.py send PORT FLOWS PER_S SECONDS ADDRESS…   prints the time of the first packet and how many were sent
-    flows.py receive PORT                             until a second of silence after a line on its input
+    flows.py receive PORT                             until three seconds of silence after a line on its input
     flows.py down INTERFACE                           takes the interface down at a line on its input; prints when
 
 Flow i goes to ADDRESS[i % number of addresses] from a port of its own. A packet carries its flow, its number and
@@ -25,7 +25,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-PATIENCE_S = 1.0
+PATIENCE_S = 3.0                                     # a busy machine may hold up a router for a second
 SO_RCVBUFFORCE, RECEIVE_BYTES = 33, 64 << 20
 PACKET = struct.Struct("!IIQ")
 TICK_S = 0.001

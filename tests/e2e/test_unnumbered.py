@@ -121,7 +121,10 @@ def share(lab, family: str) -> float:
     for receiver in receivers:
         assert receiver.stdout.readline().strip() == b"ready"
     lab["h1"].run([*python, "send", "7200", str(FLOWS), str(PER_S), str(SECONDS), ANYCAST[family]])
-    got = [json.loads(receiver.communicate(b"end\n", timeout=60)[0]) for receiver in receivers]
+    for receiver in receivers:                     # both wait at once for what is under way
+        receiver.stdin.write(b"end\n")
+        receiver.stdin.flush()
+    got = [json.loads(receiver.communicate(timeout=60)[0]) for receiver in receivers]
     flows = [set(result["flow"]) for result in got]
     assert not flows[0] & flows[1], "a flow was split"
     assert len(flows[0] | flows[1]) == FLOWS
