@@ -86,8 +86,7 @@ def test_the_other_takes_over_and_says_so_and_the_primary_comes_back(lab):
         cable(lab, *port.split())
         eventually(lambda is_then=is_then: statuses(lab) == is_then, 5, lambda: str(lag(lab)), 0.01)
         time.sleep(1.5)                                              # a second announcement follows after one
-        for stream in streams:
-            result = stream.stop()
+        for result in [stream.stop() for stream in streams]:
             assert result.lost * INTERVAL_S < ALLOWED_S, result.said
         mac, rarps = bytes.fromhex(lag(lab)["mac"].replace(":", "")), collections.Counter()
         # from the LAG's interface and the one of its VLAN; a busy machine may be late with the second
