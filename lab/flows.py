@@ -16,6 +16,7 @@ every change of the interface it came in by, with the number of the first packet
 """
 import fcntl
 import json
+import resource
 import select
 import socket
 import struct
@@ -33,6 +34,9 @@ PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 
 
 def send(port: int, flows: int, per_s: int, seconds: float, addresses: list[str]) -> None:
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if flows + 100 > allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (flows + 100, max(flows + 100, most)))
     sockets = []
     for i in range(flows):
         address = addresses[i % len(addresses)]

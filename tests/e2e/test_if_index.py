@@ -105,8 +105,10 @@ def test_a_number_that_linux_has_given_is_not_taken(daemon):
 
 def test_events_have_the_number(daemon):
     with daemon.ask("GET", "/restconf/streams/events?filter=/kamuee:interface-change", keep=True) as events:
-        daemon.run("ip link set p0 down")
         said = ""
+        while "\r\n\r\n" not in said:        # the answer begins when the stream is open
+            said += events.recv(65536).decode()
+        daemon.run("ip link set p0 down")
 
         def told():
             nonlocal said

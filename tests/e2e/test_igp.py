@@ -53,7 +53,7 @@ def ospf_is_full(lab) -> bool:
 
 
 def test_ospfv2_and_ospfv3_become_full(lab):
-    eventually(lambda: ospf_is_full(lab), 30,
+    eventually(lambda: ospf_is_full(lab), 60,
                lambda: lab["r"].vtysh("show ip ospf neighbor", "show ipv6 ospf6 neighbor"), 0.2)
 
 

@@ -242,7 +242,7 @@ def test_a_renamed_interface_goes_on_and_is_named(router):
     assert router.client.state("port=p0")[0]["status"] == "up"
     assert "port=p0 state=down" not in router.log.read_text()[begun:], "its routes stay"
     eventually(lambda: alarms(router) == ["p0 interface"], what="the alarm")
-    assert "ip link set foo0 name a0, or set port p0 kernel-interface foo0" in router.log.read_text()
+    eventually(lambda: "ip link set foo0 name a0, or set port p0 kernel-interface foo0" in router.log.read_text(), what="the remedy in the log")
     received = router.client.state("port=p0")[0]["statistics"]["rx-packets"]
     assert inside(router.name, SEND.replace("DEVICE", "b0")).wait() == 0
     eventually(lambda: router.client.state("port=p0")[0]["statistics"]["rx-packets"] >= received + 20, what="it receives")
@@ -256,7 +256,7 @@ def test_a_renamed_interface_goes_on_and_is_named(router):
 def test_a_deleted_interface_is_named_and_used_again_when_it_is_back(router):
     router.run("ip link del a1")
     eventually(lambda: "its kernel interface a1 is gone" in why(router, "p1"), what=lambda: why(router, "p1"))
-    assert router.client.state("port=p1")[0]["status"] == "down"
+    eventually(lambda: router.client.state("port=p1")[0]["status"] == "down", what="the port is down")
     eventually(lambda: alarms(router) == ["p1 interface"], what="the alarm")
     router.run("ip link add a1 type veth peer name b1")
     router.run("ip link set a1 up")

@@ -16,7 +16,7 @@ import pytest
 
 from kamuee.lab import measure
 
-from support import assert_reaches, eventually, ping, two_hosts
+from support import assert_reaches, eventually, ping, pings, two_hosts
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "features" / "kernel-state-routes.md"
 LAB = two_hosts(h2=["10.2.0.3/24"], lo=["198.51.100.1/32", "2001:db8:100::1/128"])
@@ -232,10 +232,10 @@ def test_a_packet_larger_than_the_route_takes_is_told_its_mtu(lab, do, route, ta
                       and text, 20, lambda: ping(lab["h1"], target, 1, extra=f"-M do -s {size}").said)
     assert said in told
     lab["h1"].ip(f"{flush} route flush cache")
-    assert ping(lab["h1"], target, 1, extra=f"-M do -s {size - 1}").received == 1
+    assert pings(lab["h1"], target, 1, 0.005, "--size", str(size - 1)).received == 1
     lab["h1"].ip(f"{flush} route flush cache")
     if target == V4:                            # without DF it comes in pieces
-        assert ping(lab["h1"], target, 1, extra=f"-M dont -s {size + 500}").received == 1
+        assert pings(lab["h1"], target, 1, 0.005, "--size", str(size + 501), "--may-fragment").received == 1
 
 
 def test_explain_and_show_name_the_link_that_is_no_interface_of_ours(lab, do):
@@ -244,7 +244,7 @@ def test_explain_and_show_name_the_link_that_is_no_interface_of_ours(lab, do):
                            20, lambda: kamuee(lab, f"explain in p0 src 10.1.0.2 dst {V4}"))
     assert "icmp" in explained.lower()
     assert "via 10.9.9.2, mgmt (not an interface of kamueed)" in kamuee(lab, "show ipv4 route 198.51.100.0/24 longer-prefixes")
-    assert "Destination Host Unreachable" in ping(lab["h1"], V4, 1).said
+    eventually(lambda: "Destination Host Unreachable" in ping(lab["h1"], V4, 1).said, 20, "the sender is told")
     assert "mgmt, which is not an interface of kamueed" in kamuee(lab, "audit")
 
 

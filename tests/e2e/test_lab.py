@@ -82,7 +82,7 @@ def test_two_labs_of_one_file_run_side_by_side_and_stop_apart(file):
     assert [lab["name"] for lab in json.loads(lab_command("list", "-j").stdout)] == ["e2elaba", "e2elabb"]
     lab_command("stop", "e2elaba")
     eventually(lambda: traces("e2elaba") == [], 60, lambda: str(traces("e2elaba")))
-    eventually(lambda: "192.0.2.1" in lab_command("exec", "e2elabb", "b", "ip", "route").stdout, 30,
+    eventually(lambda: "192.0.2.1" in lab_command("exec", "e2elabb", "b", "ip", "route").stdout, 60,
                "the second lab converges after the first has gone", 0.3)
     eventually(lambda: "Full" in lab_command("exec", "e2elabb", "a", "vtysh", "-c", "show ip ospf neighbor").stdout, 60,
                "FRR, too, sees its neighbor", 0.3)

@@ -166,7 +166,7 @@ def test_work_that_takes_long_is_told_to_the_log_and_to_systemd(kamueed, tmp_pat
         finally:
             daemon.end()
     assert patience
-    reading, read, *_ = said
+    reading, read, *_ = [line for line in said if "acl_manager" in line]      # on a busy machine, other steps may take long enough to be told
     assert reading == f"STATUS=acl_manager: reading: acl=edge file={rules}"
     assert re.fullmatch(r"STATUS=acl_manager: read: acl=edge rules=1 ms=\d+", read)
 

@@ -85,12 +85,12 @@ def route(lab, group, source):
 
 
 def until_routed(lab, group, source):
-    """One packet after another until the routing daemon has made the route of the group, by one of them. Those before the router has
-    heard that there is a daemon are dropped: the interfaces' change comes by netlink."""
-    for _ in range(10):
+    """One packet after another until the routing daemon has made the route of the group, by one of them: the route, and how many packets.
+    Those before the router has heard that there is a daemon are dropped: the interfaces' change comes by netlink."""
+    for sent in range(1, 11):
         send(lab["source"], group, 1)
         try:
-            return eventually(lambda: route(lab, group, source), 3)
+            return eventually(lambda: route(lab, group, source), 3), sent
         except AssertionError:
             continue
     raise AssertionError(f"no packet to {group} made a route")
@@ -149,6 +149,7 @@ def test_a_route_changes_while_packets_pass(lab, router):
     near, tagged = receiver(lab["near"], group), receiver(lab["tagged"], group)
     know(lab["source"], group, "eth0")
     sending = lab["source"].popen([sys.executable, GROUPS, "send", group, "eth0", "1500", "500", "20", "100"])
+    eventually(lambda: route(lab, group, "any")["packets"] > 0, what="packets pass")
     for _ in range(10):
         router.configure(f"set multicast route default {group} any output v40")
         time.sleep(0.1)
@@ -191,14 +192,14 @@ def test_a_daemon_of_the_kernel_makes_the_routes_of_what_comes(lab, group, sourc
     try:
         near, tagged = receiver(lab["near"], group), receiver(lab["tagged"], group)
         know(lab["r"], group, "p1", "v40")
-        found = until_routed(lab, group, source)            # the kernel keeps the packet, asks the daemon, and forwards it
+        found, first = until_routed(lab, group, source)     # the kernel keeps the packet, asks the daemon, and forwards it
         assert (found["origin"], found["input"]) == ("kernel", "p0")
         assert sorted(out["interface"] for out in found["output"]) == ["p1", "v40"]
         send(lab["source"], group, 300)
         for proc in (near, tagged):
             got = received(proc, 300)
-            assert (got["packets"], got["distinct"], got["ttl"]) == (301, 300, {"19": 301})
-        assert route(lab, group, source)["packets"] == 300
+            assert 301 <= got["packets"] <= 300 + first and (got["distinct"], got["ttl"]) == (300, {"19": got["packets"]}), (got, first)
+        assert 300 <= route(lab, group, source)["packets"] < 300 + first
     finally:
         daemon.communicate()
     eventually(lambda: not route(lab, group, source))       # with the daemon, its routes went
@@ -212,9 +213,9 @@ def test_the_kernel_sees_that_a_source_is_alive(lab):
     try:
         near = receiver(lab["near"], group)
         know(lab["r"], group, "p1")
-        until_routed(lab, group, source)
+        _, first = until_routed(lab, group, source)
         send(lab["source"], group, 115, per_s=10)
-        assert received(near, 115)["packets"] == 116         # whichever way, once each
+        assert 116 <= received(near, 115)["packets"] <= 115 + first          # whichever way, once each
         said = lab["r"].run("ip -s mroute show")
         assert re.search(r"\(10.1.0.2,239.1.1.1\).*\n\s*2 packets", said), said
     finally:
@@ -240,9 +241,9 @@ def test_pimd_any_source(pim):
     near = receiver(pim["near"], "239.7.7.7")
     eventually(lambda: "239.7.7.7" in pim["r"].vtysh("show ip pim state"), 60, "pimd knows of the receiver")
     know(pim["r"], "239.7.7.7", "p1")
-    send(pim["source"], "239.7.7.7", 5, per_s=5)             # unknown: up to pimd, which makes a route
+    send(pim["source"], "239.7.7.7", 3, per_s=5)             # unknown: up to pimd, which makes a route; Linux keeps up to four packets for it
     eventually(lambda: route(pim, "239.7.7.7", "10.1.0.2"), 30, "pimd makes the route of the source")
     eventually(lambda: "p1" in [o["interface"] for o in route(pim, "239.7.7.7", "10.1.0.2")["output"]], 30)
     send(pim["source"], "239.7.7.7", 300)
     got = received(near, 300)
-    assert (got["distinct"], got["packets"]) == (300, 305), (got, route(pim, "239.7.7.7", "10.1.0.2"))
+    assert (got["distinct"], got["packets"]) == (300, 303), (got, route(pim, "239.7.7.7", "10.1.0.2"))

@@ -208,10 +208,11 @@ def test_the_api_takes_no_other_text(daemon, tenant):
 def test_the_alias_of_a_tap_is_shown(daemon, tenant):
     for text in TEXTS:
         if tenant.ip("link", "set", "p2", "alias", text):
-            shown = daemon.client.state("interface=p2")[0].get("description", "")
-            assert is_plain(shown) and len(shown.encode()) <= 255
+            def shown() -> str:
+                return daemon.client.state("interface=p2")[0].get("description", "")
             if is_plain(text.decode(errors="surrogateescape")):
-                assert shown == text.decode()
+                eventually(lambda: shown() == text.decode(), 10, shown)
+            assert is_plain(shown()) and len(shown().encode()) <= 255
 
 
 def test_a_tap_that_was_renamed_is_named(daemon, tenant):

@@ -50,7 +50,7 @@ def test_a_program_with_a_loop_sums_up_what_it_sees(lab, router, build):  # noqa
             kamuee_count(0, sum > 0), kamuee_count(1, 1);
             return KAMUEE_CONTINUE; }"""))
     assert arrived(lab, "10.2.0.2") == 50
-    eventually(lambda: counter(router, "sum") == counter(router, "seen") >= 50)
+    eventually(lambda: counter(found := program(router), "sum") == counter(found, "seen") >= 50)
     assert program(router)["instructions"] == 4096 and program(router)["status"] == "running"
 
 

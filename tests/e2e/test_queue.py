@@ -252,8 +252,8 @@ def test_a_guarantee_that_is_not_held_raises_an_alarm(lab, router):
             os.kill(pid, signal.SIGCONT)
 
     with Load(lab["a"], ACROSS["a"], 8000):
-        eventually(lambda: any(vr["name"] == "red" and vr["rate"] > 40e6 for vr in router.entries("queue")[0]["vr"]), 20)
-        assert not raised()
+        eventually(lambda: any(vr["name"] == "red" and vr["rate"] > 40e6 for vr in router.entries("queue")[0]["vr"]) and not raised(), 60,
+                   lambda: str(router.entries("queue")))             # others on the machine may take its cores, too, for a while
         thread = threading.Thread(target=stall, daemon=True)
         thread.start()
         try:

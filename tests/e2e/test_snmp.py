@@ -170,9 +170,9 @@ def test_interfaces_are_ours_with_64_bit_counters(snmp):
     assert snmpd.ask("snmpget", ".1.3.6.1.2.1.2.1.0")[0][2] == str(len(all_links))
     mtu = snmpd.column(f"{IF}.4")
     assert all(mtu[key] == str(i["mtu"]) for key, i in entries.items())
-    described, status, type_of = snmpd.column(f"{IF}.2"), snmpd.column(f"{IF}.8"), snmpd.column(f"{IF}.3")
+    described, type_of = snmpd.column(f"{IF}.2"), snmpd.column(f"{IF}.3")
     assert {described[key] for key in entries} == {"port p0", "port p1", "vport v40 of port p0"}
-    assert {status[key] for key in entries} == {"1"}
+    eventually(lambda: {value for key, value in snmpd.column(f"{IF}.8").items() if key in entries} == {"1"}, 20, "all are up")
     lo, b1 = str(all_links["lo"]), str(all_links["b1"])
     assert (described[lo], type_of[lo], described[b1], type_of[b1]) == ("lo", "24", "b1", "6")
     stack = snmpd.column(".1.3.6.1.2.1.31.1.2.1.3")
@@ -245,8 +245,11 @@ def test_routes_are_those_of_the_fib_in_each_virtual_router(snmp):
     assert snmpd.ask("snmpget", f"{ROUTE}.8.{index}")[0][2] == "5"     # blackhole
     assert [name for name, _, _ in snmpd.ask("snmpwalk", f"{ROUTE}.8")] == \
         [name.replace(f"{ROUTE}.7.", f"{ROUTE}.8.") for name, _, _ in snmpd.ask("snmpbulkwalk", f"{ROUTE}.7")]
-    red = {row(i) for i in snmpd.column(f"{ROUTE}.7", community="ofred")}
-    assert red == all_rows(daemon, "red") and (socket.inet_aton("192.0.2.0"), 24) in {r[:2] for r in red}
+    def red() -> set:
+        return {row(i) for i in snmpd.column(f"{ROUTE}.7", community="ofred")}
+    # The link-local address of v40 may still be in duplicate address detection.
+    eventually(lambda: red() == all_rows(daemon, "red"), 20, lambda: str(red() ^ all_rows(daemon, "red")))
+    assert (socket.inet_aton("192.0.2.0"), 24) in {r[:2] for r in red()}
 
 
 def ip_addresses(daemon, device):
@@ -295,9 +298,10 @@ def test_addresses_and_neighbors_have_the_numbers_of_the_interfaces(snmp):
         return {(*address(map(int, index.split(".")))[0], int(value)) for index, value in snmpd.column(f"{ADDRESS}.3", **how).items()}
 
     red = {"community": "ofred"}
-    wanted = {(kind, packed, ids["v40"]) for kind, packed in ip_addresses(daemon, "v40")}
-    assert len(wanted) >= 2
-    eventually(lambda: walked(**red) == wanted, 20, lambda: str((walked(**red), wanted)))
+    def wanted():
+        return {(kind, packed, ids["v40"]) for kind, packed in ip_addresses(daemon, "v40")}
+    assert len(wanted()) >= 2
+    eventually(lambda: walked(**red) == wanted(), 20, lambda: str((walked(**red), wanted())))
     lengths = {}
     for index, pointer in snmpd.column(f"{ADDRESS}.5", **red).items():         # a row of ipAddressPrefixTable, which is there
         assert pointer.startswith(f"{PREFIX}.5.")
@@ -347,6 +351,9 @@ def test_a_link_that_goes_down_is_told(snmp):
             traps.kill()
 
 
+JITTER = 200        # hundredths of a second that an answer of the agent may take on a busy machine; a time that began anew is off by 300
+
+
 def ticks(snmpd, oid):
     return int(re.search(r"\((\d+)\)", snmpd.ask("snmpget", oid)[0][2])[1])
 
@@ -373,14 +380,14 @@ def test_times_are_those_of_the_agent(snmp):
     snmpd.subagent.stop()
     snmpd.subagent.start()
     eventually(lambda: "port p1" in snmpd.column(f"{IF}.2").values(), 20, "kamuee-snmp is there again")
-    assert abs(ticks(snmpd, last) - up) <= 30 and abs(ticks(snmpd, began) - since) <= 30
+    assert abs(ticks(snmpd, last) - up) <= JITTER and abs(ticks(snmpd, began) - since) <= JITTER
     assert ticks(snmpd, ".1.3.6.1.2.1.31.1.5.0") > table                        # the table was the agent's own meanwhile
     table, names = ticks(snmpd, ".1.3.6.1.2.1.31.1.5.0"), snmpd.column(f"{IFX}.1")
     daemon.run("ip addr replace 10.1.0.2/24 dev b0")
     daemon.stop()
     daemon.start(daemon.file.read_text())
     eventually(lambda: snmpd.asked(f"{IF}.8.{port}") == "1", 20, "kamueed is there again")
-    assert abs(ticks(snmpd, began) - since) <= 30 and snmpd.column(f"{IFX}.1") == names   # an ordered stop: counters go on
+    assert abs(ticks(snmpd, began) - since) <= JITTER and snmpd.column(f"{IFX}.1") == names   # an ordered stop: counters go on
     assert ticks(snmpd, ".1.3.6.1.2.1.31.1.5.0") == table
     killed = uptime()
     daemon.process.kill()

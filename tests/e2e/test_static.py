@@ -32,6 +32,7 @@ def routes(lab):
 def test_connected_hosts_reach_each_other(lab):
     assert_reaches(lab["h1"], "10.2.0.2", "fd00:2::2")
     assert_no_loss(lab["h1"], "10.2.0.2", 100)
+    assert_reaches(lab["h2"], "fd00:1::2")      # by another source address, which the router does not know yet
     assert_no_loss(lab["h2"], "fd00:1::2", 100)
 
 
@@ -117,4 +118,4 @@ def test_an_onlink_next_hop_needs_no_connected_prefix(lab, routes):
 
 def test_a_host_that_is_not_there_is_reported_unreachable(lab):
     """Already about the packet that waited for the neighbor, not only about later ones."""
-    assert "Destination Host Unreachable" in ping(lab["h1"], "10.2.0.77", 1, extra="-W 6").said
+    assert "Destination Host Unreachable" in ping(lab["h1"], "10.2.0.77", 1, extra="-W 20").said

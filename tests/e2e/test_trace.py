@@ -76,7 +76,7 @@ def test_pings_are_traced_on_their_way(lab, trace):
 
 def test_an_expired_packet_and_the_error_about_it(lab, trace):
     process = trace(["in", "p0", "filter", "dst host fd00:2::2 and ip6[7] == 1", "count", "1"])  # MLD reports have hop limit 1, too
-    assert "Time exceeded" in ping(lab["h1"], "fd00:2::2", 1, extra="-t 1").said
+    eventually(lambda: "Time exceeded" in ping(lab["h1"], "fd00:2::2", 1, extra="-t 1").said, 20, "the sender is told")
     (passage,) = result(process)
     assert (last(passage)["reason"], last(passage)["icmp-error"]["result"]) == ("ip6_hop_limit", "sent")
     error = [step for step in passage["step"] if step["of"] == "icmp-error"][-1]
@@ -174,4 +174,4 @@ def test_text_and_refusals(lab):
     said = run("in", "p0", "filter", "icmp", "count", "1").stdout
     pinging.stop()
     assert said.startswith("1. ") and said.endswith("=> sent on p1\n")
-    assert Client(str(lab["r"].socket)).entries("capture") == []
+    eventually(lambda: Client(str(lab["r"].socket)).entries("capture") == [], 10, "no capture is left")

@@ -73,14 +73,14 @@ TAKE = ("import socket,hashlib,sys;f=socket.AF_INET6 if ':' in sys.argv[1] else 
         "s=socket.create_server((sys.argv[1],5201),family=f);print('ready',flush=True);c=s.accept()[0];"
         "h=hashlib.sha256();[h.update(d) for d in iter(lambda:c.recv(65536),b'')];print(h.hexdigest())")
 GIVE = ("import socket,hashlib,random,sys;d=random.Random(1).randbytes(int(sys.argv[2]));"
-        "c=socket.create_connection((sys.argv[1],5201),10);c.sendall(d);c.close();print(hashlib.sha256(d).hexdigest())")
+        "c=socket.create_connection((sys.argv[1],5201),120);c.sendall(d);c.close();print(hashlib.sha256(d).hexdigest())")
 
 
 def assert_tcp_carries(lab, target: str, n_bytes: int) -> None:
     """Every byte is compared, by its digest."""
     server = lab["h2"].popen([sys.executable, "-c", TAKE, target], stdout=subprocess.PIPE)
     assert server.stdout.readline() == b"ready\n"
-    sent = lab["h1"].run([sys.executable, "-c", GIVE, target, str(n_bytes)], timeout_s=60)
+    sent = lab["h1"].run([sys.executable, "-c", GIVE, target, str(n_bytes)], timeout_s=150)      # sendall has one time-out for all its bytes
     assert server.communicate(timeout=120)[0].decode() == sent
 
 

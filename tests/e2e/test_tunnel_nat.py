@@ -81,12 +81,12 @@ def test_both_ways_are_open_without_a_packet_of_the_other_side(lab):
 def test_each_flow_is_a_connection_of_the_nat_and_all_pass(lab):
     """Entropy: their source ports differ."""
     for port in range(30):
-        said = lab["left"].run(f"ping -c 1 -W 2 -e {1000 + port} {TARGETS[0]}", check=False)
+        said = lab["left"].run(f"ping -c 1 -W 10 -e {1000 + port} {TARGETS[0]}", check=False)
         assert "1 received" in said, said
     before = connections(lab)
     senders = [lab["left"].popen(["bash", "-c", f"exec 3<>/dev/udp/10.2.0.2/{9000 + n}; echo x >&3"]) for n in range(40)]
     for sender in senders:
-        sender.wait(10)
+        sender.wait(60)
     eventually(lambda: connections(lab) >= before + 30, 10, lambda: f"{before} -> {connections(lab)} connections")
 
 

@@ -90,13 +90,13 @@ def test_feasible_believes_who_is_where_any_route_leads(lab, urpf, family):
     assert not arrive(lab, OTHERS[family], family)
     lab["r"].ip(f"route add {WORSE[family]} metric 2000")
     eventually(lambda: kernel_has(lab["r"], PREFIX[family]))
-    eventually(lambda: arrive(lab, OTHERS[family], family), 10, "the worse route counts")
+    eventually(lambda: arrive(lab, OTHERS[family], family), 30, "the worse route counts")
     urpf(family, "strict")
     assert not arrive(lab, OTHERS[family], family)
     urpf(family, "feasible")
     assert arrive(lab, OTHERS[family], family)
     lab["r"].ip(f"route del {WORSE[family]} metric 2000")
-    eventually(lambda: not arrive(lab, OTHERS[family], family), 10, "the deleted route counts no more")
+    eventually(lambda: not arrive(lab, OTHERS[family], family), 30, "the deleted route counts no more")
 
 
 @FAMILIES
@@ -108,16 +108,16 @@ def test_loose_believes_who_has_a_route_other_than_the_default_one(lab, urpf, fa
     urpf(family, "loose", allow_default=True)
     assert arrive(lab, NOBODYS[family], family)
     lab["r"].ip(f"route add blackhole {NOBODYS[family]}")                 # a source that is to be kept out (RFC 5635)
-    eventually(lambda: not arrive(lab, NOBODYS[family], family), 10, "the blackholed source is refused")
+    eventually(lambda: not arrive(lab, NOBODYS[family], family), 30, "the blackholed source is refused")
     lab["r"].ip(f"route del blackhole {NOBODYS[family]}")
 
 
 def test_strict_believes_every_leg_of_a_multipath_route(lab, urpf):
     urpf("ipv4", "strict")
     lab["r"].ip("route replace 198.51.100.0/24 metric 10 nexthop via 10.2.0.2 nexthop via 10.1.0.2")
-    eventually(lambda: arrive(lab, OTHERS["ipv4"], "ipv4"), 10, "a leg leads back")
+    eventually(lambda: arrive(lab, OTHERS["ipv4"], "ipv4"), 30, "a leg leads back")
     lab["r"].ip("route replace 198.51.100.0/24 metric 10 via 10.2.0.2")
-    eventually(lambda: not arrive(lab, OTHERS["ipv4"], "ipv4"), 10, "the leg is gone")
+    eventually(lambda: not arrive(lab, OTHERS["ipv4"], "ipv4"), 30, "the leg is gone")
 
 
 def test_what_is_said_of_the_interface(lab, urpf):

@@ -10,7 +10,7 @@ import pytest
 from kamuee.lab import measure, schema
 from kamuee.lab.lab import Lab
 
-from support import Pinging, assert_no_loss, eventually, hops, reaches
+from support import Pinging, assert_no_loss, assert_reaches, eventually, hops
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "docs/quickstart/virtual-networks.yaml"
@@ -64,7 +64,8 @@ def test_a_router_on_the_way_dies_and_its_networks_go_on_without_it(lab, network
     eventually(lambda: len(hops(lab[source], target)) == 3, 30, lambda: f"the spare tunnel carries it: {hops(lab[source], target)}", 0.2)
     result = pinging.stop()
     print(f"{network}: {on_the_way} killed: {result.lost} of {result.sent} lost, {result.lost * STEP_S:.2f} s")
-    assert result.sent > result.lost and reaches(lab[source], target)
+    assert result.sent > result.lost
+    assert_reaches(lab[source], target)
     lab[on_the_way].start_kamueed()
     converged(lab, 60)                             # all networks: the next test begins with them
     settled(lab)

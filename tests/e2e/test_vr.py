@@ -105,7 +105,7 @@ def test_ping_and_clear_neighbor_of_a_virtual_router(lab, kind):
     def known(vr):
         return {row["address"] for row in Client(str(lab["r"].socket)).entries("neighbor") if row["vr"] == vr and row.get("mac")}
     assert_reaches(lab["bluea"], "10.2.0.2")
-    assert "10.1.0.2" in known("red") and "10.1.0.2" in known("blue")
+    eventually(lambda: "10.1.0.2" in known("red") and "10.1.0.2" in known("blue"), 10, "both know their neighbor")
     told = kamuee("clear", "neighbor", "interface", "p2")
     assert told.returncode == 0 and "will be resolved again" in told.stdout, told
     eventually(lambda: "10.1.0.2" not in known("blue"), 20, "it is forgotten")

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from support import Router, assert_no_loss, assert_reaches, eventually, ping, send
+from support import Router, assert_no_loss, assert_reaches, eventually, ping, received, receiver, send
 from test_capture import KAMUEE
 
 LAB = """
@@ -55,6 +55,7 @@ def test_each_sees_its_own_reasons(lab, router):
     send(lab["h1"], ["203.0.113.1"], 40)
     ping(lab["h1"], "10.2.0.2", count=5, extra="-t 1")
     ping(lab["h3"], "10.4.0.2", count=3)
+    sink = receiver(lab["h4"])              # or h4 answers "port unreachable", and h3's socket refuses a packet for each answer
     send(lab["h3"], ["10.4.0.2"], 60, size=1000)
 
     def more() -> dict[str, dict[str, int]]:
@@ -63,6 +64,7 @@ def test_each_sees_its_own_reasons(lab, router):
                        if n and reason in ("ip4_no_route", "ip4_ttl", "acl_denied", "policed_in")} for name, of in found.items()}
     eventually(lambda: more()["red"] == {"ip4_no_route": 40, "ip4_ttl": 5} and not more()["default"], 10, lambda: str(more()))
     eventually(lambda: set(more()["blue"]) == {"acl_denied", "policed_in"} and sum(more()["blue"].values()) >= 45, 10, lambda: str(more()))
+    received(sink, 0)
     found = assert_sound(router)
     assert found["red"]["ledger"]["rx"] >= 45 and found["blue"]["ledger"]["rx"] >= 63
     said = subprocess.run([sys.executable, KAMUEE, "--socket", str(lab["r"].socket), "show", "ledger", "vr", "red", "-j"],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A virtual router as an object: its namespace comes and goes with it, whatever happens in between; its name; stop and start."""
+import contextlib
 import os
 import shutil
 import signal
@@ -62,8 +63,11 @@ def test_the_namespace_comes_and_goes_with_the_virtual_router(daemon):
     own = os.readlink(f"/proc/{daemon.process.pid}/ns/net")
     daemon.configure("set vr blue", "set interface p1 vr blue")
     assert "p1" in ip("blue", "-br", "link") and "UP" in ip("blue", "link", "show", "lo").partition(">")[0]
+    in_spaces = set()
     for thread in Path(f"/proc/{daemon.process.pid}/task").iterdir():
-        assert os.readlink(thread / "ns/net") == own, "a thread of kamueed stays in another namespace"
+        with contextlib.suppress(OSError):                  # it has ended meanwhile
+            in_spaces.add(os.readlink(thread / "ns/net"))
+    assert in_spaces == {own}, "a thread of kamueed stays in another namespace"
     state = daemon.client.state("vr=blue")[0]
     assert state["own-namespace"] and state["namespace"] == "blue" and state["enabled"]
     daemon.configure("delete interface p1 vr", "delete vr blue")
@@ -264,14 +268,19 @@ def tenants(daemon):
 
 
 def daemons_of(name: str) -> dict[str, int]:
-    return {path.stem: pid for path in (RUN_DIR / name).glob("*.pid") if (pid := int(path.read_text() or 0)) and is_running(pid)}
+    found = {}
+    for path in (RUN_DIR / name).glob("*.pid"):
+        with contextlib.suppress(FileNotFoundError):        # a daemon that ends removes it
+            if (pid := int(path.read_text() or 0)) and is_running(pid):
+                found[path.stem] = pid
+    return found
 
 
 def test_create_with_frr_enter_rename_stop_start_delete(tenants):
     kamuee(tenants, "vr", "create", "blue", "daemon", "frr")
     tenants.configure("set interface p1 vr blue")
-    pids = daemons_of("blue")
-    assert {"watchfrr", "zebra", "bgpd", "staticd"} <= pids.keys()
+    # watchfrr starts the others, each of which makes its pid file before it writes it
+    pids = eventually(lambda: {"watchfrr", "zebra", "bgpd", "staticd"} <= (found := daemons_of("blue")).keys() and found, 30, lambda: str(daemons_of("blue")))
     assert {os.stat(f"/proc/{pid}/ns/net").st_ino for pid in pids.values()} == {inode("blue")}
     eventually(lambda: tenants.client.state("vr=blue")[0]["routing-daemon-runs"], 20, "zebra reads the kernel's routes")
     assert "frr" in kamuee(tenants, "show", "vr", "blue").stdout
@@ -287,13 +296,15 @@ def test_create_with_frr_enter_rename_stop_start_delete(tenants):
     assert "ip route 198.51.100.0/24 blackhole" in (CONFIG_DIR / "blue/frr.conf").read_text()
 
     assert "restarted" in kamuee(tenants, "vr", "rename", "blue", "green").stdout
-    assert not daemons_of("blue") and "zebra" in daemons_of("green") and "p1" in ip("green", "-br", "link")
+    assert not daemons_of("blue") and "p1" in ip("green", "-br", "link")
+    eventually(lambda: "zebra" in daemons_of("green"), 30, lambda: str(daemons_of("green")))
     eventually(lambda: "198.51.100.0/24" in kamuee(tenants, "lookup", "198.51.100.1", "vr", "green").stdout, 20, "FRR's configuration went with it")
 
     kamuee(tenants, "vr", "stop", "green")
     assert not daemons_of("green") and tenants.client.state("vr=green")[0]["enabled"] is False
     kamuee(tenants, "vr", "start", "green")
-    assert "zebra" in daemons_of("green") and tenants.client.state("vr=green")[0]["enabled"] is True
+    eventually(lambda: "zebra" in daemons_of("green"), 30, lambda: str(daemons_of("green")))
+    assert tenants.client.state("vr=green")[0]["enabled"] is True
 
     refused = kamuee(tenants, "vr", "delete", "green", check=False)
     assert refused.returncode == 1 and "is in use: interface p1" in refused.stderr and daemons_of("green")

@@ -64,7 +64,7 @@ vrrp_instance lan1 {{
     use_vmac vrrp.51
     virtual_router_id 51
     version 3
-    advert_int 0.2
+    advert_int 1
     state BACKUP
     priority {priority}
     virtual_ipaddress {{
@@ -76,7 +76,7 @@ vrrp_instance lan2 {{
     use_vmac vrrp.52
     virtual_router_id 52
     version 3
-    advert_int 0.2
+    advert_int 1
     state BACKUP
     priority {priority}
     virtual_ipaddress {{
@@ -108,7 +108,7 @@ class Keepalived:
     def stop(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(10)
+            self.process.wait(30)
 
 
 def accepted(node, interface: str) -> list[str]:
@@ -119,7 +119,9 @@ def accepted(node, interface: str) -> list[str]:
 @pytest.fixture
 def pair(lab):
     """keepalived on both; ra is master."""
-    a, b = Keepalived(lab["ra"], 200), Keepalived(lab["rb"], 100)
+    # Advertisements of a second: a backup that the machine holds up for less than three does not become master. The closer a
+    # priority is to 256, the sooner a backup takes over from a master that gives up.
+    a, b = Keepalived(lab["ra"], 250), Keepalived(lab["rb"], 240)
     eventually(lambda: accepted(lab["ra"], "p0") == [MAC["p0"]] and accepted(lab["ra"], "p1") == [MAC["p1"]], 20,
                lambda: (lab["ra"].run_dir / "keepalived.log").read_text()[-1500:])
     for host in ("h1", "h2"):
@@ -145,7 +147,7 @@ def test_the_master_answers_and_forwards_by_the_virtual_mac_and_the_backup_takes
     assert_reaches(h1, "10.2.0.9")
     assert_no_loss(h1, "10.2.0.9", 100)
     assert pings(h1, "10.1.0.254", 20).lost == 0
-    assert accepted(rb, "p0") == []
+    eventually(lambda: accepted(rb, "p0") == [], 10, "rb is backup")
     before = Router(rb).dropped("ether_not_ours")
     flood(lab)                                       # a switch that has forgotten the MAC sends it to the backup as well
     eventually(lambda: Router(rb).dropped("ether_not_ours") > before, 10, "the backup drops what is for the virtual MAC")
@@ -154,7 +156,7 @@ def test_the_master_answers_and_forwards_by_the_virtual_mac_and_the_backup_takes
     eventually(lambda: accepted(rb, "p0") == [MAC["p0"]] and accepted(ra, "p0") == [], 10, "rb is master")
     assert_reaches(h1, "10.2.0.9", timeout_s=10)
     lost = pinging.stop(100)
-    assert lost.lost <= 25, lost.said                # half a second
+    assert lost.lost <= 50, lost.said                # a second, where waiting for three advertisements would take three
     assert_no_loss(h1, "10.2.0.9", 50)
     assert gateway_mac(h1, "10.1.0.254") == MAC["p0"]
 
@@ -173,7 +175,7 @@ def test_a_master_that_crashes_is_replaced(lab, pair):
     assert_reaches(lab["h1"], "10.2.0.9")
     lab["ra"].kill_kamueed()
     try:
-        eventually(lambda: accepted(lab["rb"], "p0") == [MAC["p0"]], 10, "rb is master")
+        eventually(lambda: accepted(lab["rb"], "p0") == [MAC["p0"]], 20, "rb is master")
         assert_reaches(lab["h1"], "10.2.0.9", timeout_s=10)
     finally:
         lab["ra"].start_kamueed()

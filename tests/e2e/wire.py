@@ -12,7 +12,7 @@ from kamuee.lab.netns import in_namespace
 from kamuee.lab.nodes import BaseNode
 
 ETH_P_ALL = 3
-SOL_PACKET, PACKET_AUXDATA = 263, 8
+SO_RCVBUFFORCE, SOL_PACKET, PACKET_AUXDATA = 33, 263, 8
 AUXDATA = struct.Struct("=IIIHHHH")        # status, len, snaplen, mac, net, vlan_tci, vlan_tpid
 TP_STATUS_VLAN_VALID = 1 << 4
 
@@ -43,7 +43,7 @@ class Wire:
 
 def packet_socket(interface: str) -> socket.socket:
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 32 << 20)     # Python starved for a moment must not look like a lost packet
     sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
     sock.bind((interface, ETH_P_ALL))
     return sock
