@@ -109,8 +109,8 @@ static struct upgrade_lookup *map(int file, size_t *n)
     return all == MAP_FAILED ? NULL : all;
 }
 
-// Looks all of them up: writes the results, or reduces the file to those that differ from ours and
-// returns their number. Or -errno.
+// Looks up all addresses of the file. Writes the results; or keeps only the different ones in the
+// file, and returns their number. On failure -errno.
 static int look_up_all(int file, struct upgrade_lookup *first)
 {
     size_t n, differ = 0;

@@ -88,7 +88,7 @@ def test_what_is_captured_is_what_tcpdump_sees_on_the_wire(lab, tmp_path):
 
 
 def test_dropped_packets_have_their_reason(lab, tmp_path):
-    # not what the hosts send of their own accord, such as MLD reports
+    # without packets that the hosts send unasked, such as MLD reports
     capture = Capture(lab, ["drop", "filter", "ip or ether proto 0x88b5"], tmp_path / "drop.pcapng")
     wire = Wire(lab["h1"])
     mac = bytes.fromhex(lab["r"].ip_json("link show dev p0")[0]["address"].replace(":", ""))

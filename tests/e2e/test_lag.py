@@ -294,7 +294,7 @@ def test_captures_of_a_lag_and_of_its_members(lab, tmp_path):
                 for port in ("lag0", *MEMBERS)}
     eventually(lambda: len(measure.client(lab["r1"]).entries("capture")) == 4, 30, "the captures run")
     udp_flows(lab)
-    # A capture that is interrupted leaves what it has not read yet.
+    # An interrupted capture loses frames that it has not read yet.
     eventually(lambda: min(len(pcapng.read(tmp_path / "lag0")), sum(len(pcapng.read(tmp_path / port)) for port in MEMBERS)) >= 600, 20, "all is written")
     for capture in captures.values():
         capture.send_signal(signal.SIGINT)
@@ -315,7 +315,7 @@ def test_mirrors_of_a_lag_and_of_its_members(lab, tmp_path):
     def counts() -> dict[str, int]:
         said = {port: subprocess.run(["tcpdump", "-n", "-r", str(tmp_path / tap)], check=True, capture_output=True, text=True) for port, tap in taps.items()}
         return {port: len(one.stdout.splitlines()) for port, one in said.items()}
-    # The kernel hands frames over once a second, and a tcpdump that is interrupted leaves those that it has not got yet.
+    # The kernel hands over frames once a second, and an interrupted tcpdump loses the last ones.
     eventually(lambda: (now := counts())["lag0"] >= 600 and sum(now[port] for port in MEMBERS) >= 600, 20, lambda: str(counts()))
     for dump in dumps.values():
         dump.send_signal(signal.SIGINT)

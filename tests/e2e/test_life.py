@@ -44,7 +44,7 @@ TARGETS = ("198.51.100.1", "2001:db8:100::1")
 
 
 def assert_all_reached(lab) -> None:
-    """Over the sessions of now: FRR has given up those of before a stop, and what a peer has not noticed yet would cost the next test packets."""
+    """Waits for new BGP sessions first: a peer may still hold one from before the stop, and its end would cost packets in the next test."""
     eventually(lambda: len(sessions := lab["r"].frr.sessions()) == 2 and all(sessions.values()), 60, lambda: str(lab["r"].frr.sessions()), 0.2)
     for target in TARGETS:
         # A BGP session may break only now, take its routes along for a moment and come back: that is its right.

@@ -53,7 +53,7 @@ def program(router: Router, name: str = "red:x") -> dict:
 
 
 def verdicts(router: Router | dict, name: str = "red:x") -> dict[str, int]:
-    """Of a program, or of what program() has told: values that are compared come from one answer, as neighbor discovery counts, too."""
+    """Counters of a program, or of an answer of program(): neighbor discovery counts, too, so compared values come from one answer."""
     found = router if isinstance(router, dict) else program(router, name)
     return {entry["name"]: entry["packets"] for entry in found["verdict"]}
 

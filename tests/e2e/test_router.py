@@ -131,7 +131,7 @@ def namespace_of(lab, name: str):
 
 
 def values(lab, name: str, *sysctls: str) -> dict[str, str]:
-    """Those that this kernel has; in one go, as a program for each takes seconds on a busy machine."""
+    """The settings that this kernel has, read by one program: one for each takes seconds on a busy machine."""
     keys = {"net." + sysctl.replace(".TAP.", f".{name}."): sysctl for sysctl in sysctls}
     said = namespace_of(lab, name).run(["sysctl", *keys], check=False)
     return {keys[key]: now for key, now in re.findall(r"^(\S+) = (.*)$", said, re.M)}

@@ -120,7 +120,7 @@ def share(lab, family: str) -> float:
     for receiver in receivers:
         assert receiver.stdout.readline().strip() == b"ready"
     lab["h1"].run([*python, "send", "7200", str(FLOWS), str(PER_S), str(SECONDS), ANYCAST[family]])
-    for receiver in receivers:                     # both wait together for what is under way
+    for receiver in receivers:                     # both wait together for packets under way
         receiver.stdin.write(b"%d\n" % (PER_S * SECONDS))
         receiver.stdin.flush()
     got = [json.loads(receiver.communicate(timeout=60)[0]) for receiver in receivers]

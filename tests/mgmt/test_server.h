@@ -25,7 +25,7 @@ void assert_has(const char *text, const char *word);
 #define assert_said(word) assert_has(text_str(&reply.body), word)
 void write_config(const char *text); // writes `file`
 void open_directory(void);           // of the socket and the files, to other users
-// A listener to events: what it has heard, until `word` is there or a test fails.
+// A listener to events. hear() reads into `heard` until `word` is in it, or fails the test.
 extern struct text heard;
 int start_listening(const char *query);
 void hear(int fd, const char *word);

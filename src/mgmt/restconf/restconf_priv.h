@@ -63,7 +63,7 @@ struct data_answer {
 struct data_answer *answer_new(struct http *h, struct query *q); // takes the query over
 void answer_send(struct data_answer *a, int result); // frees it; -errno: rib_manager is too busy
 void answer_aside(struct data_answer *a, void (*run)(void *answer)); // in a turn of ASIDE_READ
-// Each takes over what it uses of the query and the path.
+// Each may empty the query and the path: it takes over their parts.
 void config_get(struct http *h, const struct path *p, struct query *q);
 // Writes the nodes into the open object; `done` is called once, perhaps later.
 void config_write(struct data_answer *a, void (*done)(void *answer));

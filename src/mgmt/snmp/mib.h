@@ -77,7 +77,7 @@ struct mib_tree {
 extern const struct mib_tree mib_if_trees[], mib_ip_trees[], mib_route_trees[]; // ended by {0}
 
 void mib_keep(const char *vr);  // registers all trees of the virtual router, once
-void mib_drop_others(void);     // unregisters those of virtual routers not kept since the last call
+void mib_drop_others(void);     // unregisters routers without mib_keep() since the last call
 
 // --- values --------------------------------------------------------------------------------------
 
