@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ip.c - parsing, printing and comparing addresses and prefixes
+//
+// Comparisons read an address as two halves of 64 bits, so one function serves both families
+// without a loop. Unused bytes and host bits of a parsed prefix are zero; comparisons rely on it.
 #include "base/ip.h"
 
 #include <arpa/inet.h>

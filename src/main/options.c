@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // options.c - the command line of kamueed
+//
+// The first wrong option ends the parse with a message that names the accepted values. Whether a
+// file or directory exists is the concern of the module that opens it. An option overrides the
+// configuration's setting of the same name.
 #include "main/modules.h"
 
 #include <getopt.h>

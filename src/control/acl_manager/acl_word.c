@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_word.c - names for numbers in rules of access lists (IANA's registries)
+//
+// A number may have several names; the first one is printed. A name is for one family if its
+// protocol is (icmp: IPv4, icmp6: IPv6).
 #include "acl_manager/acl_word.h"
 
 #include <stddef.h>

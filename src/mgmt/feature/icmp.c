@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // icmp.c - limits of our own ICMP messages, and the number of suppressed messages
+//
+// One table of columns serves configuration and state, another state, metrics and saved counters.
+// The limits themselves are token buckets of the forwarder (table/icmp.h).
 #include "config/feature_config.h"
 #include "mgmt/feature.h"
 #include "restconf/column.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // system.c - the process: version, memory, packet buffers, and its stop
+//
+// DPDK reads memory and huge pages once, so a commit that changes them takes effect with the next
+// start. The log level and netlink's receive buffer apply at once.
 #include <limits.h>
 #include <rte_mempool.h>
 #include <rte_version.h>
