@@ -22,7 +22,7 @@ from kamuee.lab.netns import Namespace, add_veth, sh
 
 from measure import machine
 from measure.daemon import Kamueed
-from measure.program import DIE_WITH_US, end
+from measure.program import DIE_WITH_US, end, wait_until
 
 LINKS = ("p0", "p1", "p2")
 HOSTS = ("src", "a", "b")
@@ -82,6 +82,8 @@ class Star:
             self.ping(self.hosts[host], f"10.90.{HOSTS.index(host)}.1")
         self.ping(self.hosts["src"], "10.90.1.2")
         self.ping(self.hosts["src"], "10.90.2.2")
+        wait_until(lambda: not any(link.get("addr_info") for link in self.router.ip_json("addr show tentative")),
+                   f"{self.kind}: duplicate address detection has not ended", 10)
 
     @property
     def is_kamueed(self) -> bool:
