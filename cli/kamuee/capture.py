@@ -126,11 +126,11 @@ def told(context: Context, answer: http.Answer, file: BinaryIO) -> str:
             file.flush()
             counted.take(block)
     except KeyboardInterrupt:
-        return summary(context, answer)
+        return summary(context, answer, counted)
     except (BrokenPipeError, Unreachable):
         if not left.is_set():
             raise
-        return summary(context, answer)
+        return summary(context, answer, counted)
     finally:
         answer.close()
     return str(counted)
@@ -154,13 +154,13 @@ def is_pipe(fd: int) -> bool:
         return False
 
 
-def summary(context: Context, answer: http.Answer) -> str:
-    """kamueed's counts, while the capture still runs."""
+def summary(context: Context, answer: http.Answer, counted: Counted) -> str:
+    """Frames that were passed on, and the others of kamueed's counts while the capture still runs."""
     try:
         found = context.client.state(f"capture={answer.headers.get('capture', '0')}")[0]
     except (DaemonError, Unreachable, LookupError):
-        return "ended"
-    return f"{found['sent']} frames captured, {found['missed']} missed"
+        return str(counted)
+    return f"{counted.frames} frames captured, {int(found['sent']) + int(found['missed']) - counted.frames} missed"
 
 
 def show(context: Context, match: Match) -> None:

@@ -7,13 +7,16 @@ streamed in chunks, errors as of RFC 8040. What it was asked lies in `asked`.
 import json
 import socketserver
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, unquote, urlsplit
 
 STATE = "/restconf/data/kamuee:state/"
 OPERATIONS = "/restconf/operations/kamuee:"
 LIST_KEYS = {"port-history": ("name",), "port": ["name"], "interface": ["name"], "thread": ["name"], "drop": ["name"], "vr": ["name"],
-             "neighbor": ["vr", "interface", "address"], "nexthop": ["id"], "audit": ["vr"], "queue": ["port"], "acl": ["name"], "address-set": ["name"]}
+             "neighbor": ["vr", "interface", "address"], "nexthop": ["id"], "audit": ["vr"], "queue": ["port"], "acl": ["name"], "address-set": ["name"],
+             "capture": ["id"]}
 
 
 class Refused(Exception):
@@ -64,6 +67,8 @@ class Handler(BaseHTTPRequestHandler):
         except Refused as refused:
             return self.refuse(refused)
         if isinstance(output, bytes):
+            self.pass_on(output[at:at + 5000] for at in range(0, len(output), 5000))
+        elif isinstance(output, Iterator):
             self.pass_on(output)
         elif output is None:
             self.send_response(204)
@@ -71,13 +76,14 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.answer(200, {"kamuee:output": output})
 
-    def pass_on(self, data):
+    def pass_on(self, pieces):
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for at in range(0, len(data), 5000):
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(data[at:at + 5000]), data[at:at + 5000]))
-        self.wfile.write(b"0\r\n\r\n")
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for piece in pieces:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.wfile.write(b"0\r\n\r\n")
 
     def refuse(self, refused):
         self.answer(refused.status, {"ietf-restconf:errors": {"error": [

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """capture passes the daemon's bytes on and requests exactly the typed capture."""
+import signal
 import struct
+import threading
+import time
 
 import pytest
 
@@ -62,3 +65,22 @@ def test_how_many_frames_there_were_is_told_at_the_end(kamuee, daemon, tmp_path)
     daemon.operations["capture"] = lambda given: data * 40
     result = kamuee("capture", "rx", "write", str(tmp_path / "x"))
     assert (result.code, result.err) == (0, "160 frames captured, 280 missed\n")
+
+
+def test_after_ctrl_c_only_frames_in_the_file_are_captured(program, daemon, tmp_path):
+    """kamueed sent 200 frames, of which the connection still holds 197."""
+    file, end = tmp_path / "x", threading.Event()
+
+    def running(given):
+        yield packet(60) * 3
+        end.wait(60)
+    daemon.operations["capture"] = running
+    daemon.state["capture"] = [{"id": 0, "sent": "200", "missed": "7"}]
+    process = program(["capture", "rx", "write", str(file)])
+    end_s = time.monotonic() + 20
+    while not file.exists() or file.stat().st_size < 3 * len(packet(60)):
+        assert time.monotonic() < end_s, "the frames are not in the file"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[1] == b"3 frames captured, 204 missed\n"
+    end.set()
