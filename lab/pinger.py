@@ -23,6 +23,7 @@ PATIENCE_S = 3.0
 HEAD_BYTES = 16                                      # ICMP's head and our number
 ECHO = {socket.AF_INET: (8, 0, socket.IPPROTO_ICMP), socket.AF_INET6: (128, 129, socket.IPPROTO_ICMPV6)}
 IP_MTU_DISCOVER, IP_PMTUDISC_DONT = 10, 0            # linux/in.h
+SO_RCVBUFFORCE = 33                                  # asm-generic/socket.h
 
 
 def checksum(data: bytes) -> int:
@@ -37,6 +38,7 @@ class Pinger:
         self.request, self.reply, protocol = ECHO[self.family]
         self.filling = bytes(max(0, size - 8) // 2 * 2)
         self.sock = socket.socket(self.family, socket.SOCK_RAW, protocol)
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)     # starved for a moment, it must not lose an answer
         if ttl is not None and self.family == socket.AF_INET:
             self.sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)
         elif ttl is not None:

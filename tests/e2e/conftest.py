@@ -38,9 +38,11 @@ from _pytest.runner import runtestprotocol
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "tests"), str(ROOT / "tools")]
 
+from kamuee.errors import DaemonError, Unreachable                              # noqa: E402
 from kamuee.lab import kamueenode, measure, rights                              # noqa: E402
 from kamuee.lab.errors import LabError                                          # noqa: E402
 from kamuee.lab.kamueenode import KamueeNode                                    # noqa: E402
+from kamuee.lab.lab import Lab                                                  # noqa: E402
 
 from by_hand import Machine                                                     # noqa: E402
 from daemon import Daemon, refused_calls                                                       # noqa: E402
@@ -52,6 +54,7 @@ from standstill import Watch                                                    
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
+LOST_BY_PORTS = ("rx-missed", "rx-errors", "rx-no-buffer", "tx-errors")
 BURST = 64          # packets by which an interface that moves under traffic may put off a virtual router's ledger (table/ledger_vr.h)
 EMPTY_DIRECTORIES = ("/run/netns", "/var/run/frr", "/etc/frr", "/run/kamuee-lab", "/etc/bird", "/run/bird")
 
@@ -183,6 +186,22 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     if report.when == "call" and report.passed and (file := verdict_of(item)):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
+    if report.when == "call" and report.failed:
+        labs = [value for value in getattr(item, "funcargs", {}).values() if isinstance(value, Lab)]
+        report.sections += [(f"lost by {node.name} since it began", losses(node)) for lab in labs for node in lab.nodes.values()
+                            if isinstance(node, KamueeNode) and node.kamueed_pid()]
+
+
+def losses(node: KamueeNode) -> str:
+    """Packets that a router dropped, by reason, and those that its ports missed or could not send: a rare failure's only trace."""
+    try:
+        router = support.Router(node)
+        lost = {drop["name"]: drop["packets"] for drop in router.entries("drop")}
+        for port in router.entries("port"):
+            lost |= {f"{port['name']} {name}": n for name, n in port.get("statistics", {}).items() if name in LOST_BY_PORTS}
+    except (DaemonError, Unreachable) as error:
+        return str(error)
+    return ", ".join(f"{name} {n}" for name, n in lost.items() if int(n))
 
 
 @pytest.fixture

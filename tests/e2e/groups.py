@@ -18,6 +18,7 @@ import time
 PORT, PATIENCE_S, REST_S = 7000, 3.0, 0.3
 MRT_INIT, MRT_ADD_VIF, MRT_ADD_MFC, VIFF_USE_IFINDEX, NOCACHE = 200, 202, 204, 8, 1
 IP_RECVTTL, MCAST_JOIN_SOURCE_GROUP = 12, 46
+SO_RCVBUFFORCE, RECEIVE_BYTES = 33, 32 << 20         # Python starved for a moment must not look like a lost packet
 
 
 def family_of(group: str) -> int:
@@ -44,6 +45,7 @@ def joined(group: str, interface: str, source: str | None) -> socket.socket:
     sock = socket.socket(family_of(group), socket.SOCK_DGRAM)
     index = socket.if_nametoindex(interface)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES)
     sock.bind((group, PORT))
     if sock.family == socket.AF_INET6:
         address = socket.inet_pton(socket.AF_INET6, group)

@@ -22,7 +22,8 @@ set interface p0 ipfix true
 set interface v40 sflow true
 """
 LISTEN = """import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', int(sys.argv[1]))); s.settimeout(0.5); print('ready', flush=True)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(socket.SOL_SOCKET, 33, 32 << 20)     # SO_RCVBUFFORCE
+s.bind(('127.0.0.1', int(sys.argv[1]))); s.settimeout(0.5); print('ready', flush=True)
 while True:
     try: print(s.recv(65536).hex(), flush=True)
     except TimeoutError: print(flush=True)

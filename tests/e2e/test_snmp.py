@@ -64,6 +64,7 @@ class Snmpd:
         self.config = daemon.dir / "snmpd.conf"
         self.config.write_text(
             f"rwcommunity public\nagentaddress udp:127.0.0.1:1161\nmaster agentx\nagentXSocket {daemon.dir}/master\nagentXPerms 0777 0755\n"
+            "agentXTimeout 5\n"     # as deploy/snmp/snmpd.conf.d/kamuee.conf has it
             "com2sec -Cn red reds default ofred\ngroup reds v2c reds\nview all included .1\n"
             "access reds red any noauth exact all none none\ntrap2sink 127.0.0.1:1162 public\n")
 
