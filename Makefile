@@ -84,6 +84,8 @@ deps: ## build: install what building and testing need (Debian 12 packages)
 
 deps-demo:
 	@$(call install_missing,$(DEMO_HAVE),prompt_toolkit$(,) rich$(,) yaml,$(DEMO_PACKAGES))
+	@# A kernel without VLAN devices: lab/vlan.py compiles its own.
+	@$(SUDO) unshare -n ip link add link lo name v type vlan id 1 2>/dev/null || { $(call install_missing,clang,sys,clang); }
 
 $(BUILD)/build.ninja: | deps
 	meson setup $(BUILD) --prefix=$(PREFIX) -Dbuildtype=release -Db_lto=true
