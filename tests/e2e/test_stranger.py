@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A local user in none of the groups: gets no answer, reads only public files, and cannot write."""
+import grp
 import json
 import os
 import subprocess
@@ -39,6 +40,15 @@ for port, tls, method, target, headers in json.loads(sys.argv[1]):
         said.append(type(error).__name__)
     c.close()
 print(json.dumps(said))
+"""
+FOLLOWS = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(sys.argv[2].encode())
+print(s.recv(65536).split()[1].decode(), flush=True)
+while s.recv(65536):
+    pass
 """
 TRIES_FILES = """
 import fcntl, json, os, sys
@@ -87,6 +97,23 @@ def test_the_socket_lets_no_stranger_in(router):
         said = stranger(router, "import json, socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
                         f"s.sendall(b'{request}')\nprint(json.dumps(s.recv(65536).decode()))", str(router.socket))
         assert " 403 " in said.splitlines()[0], (method, target, said)
+
+
+@pytest.mark.parametrize("target, body", [("GET /restconf/streams/events", ""),
+                                          ("POST /restconf/operations/kamuee:capture", '{"kamuee:input": {"interface": "p0"}}')])
+def test_who_becomes_a_stranger_loses_what_is_open(router, target, body):
+    group = grp.getgrnam("staff")
+    router.configure(f"set api group operator {group.gr_name}")
+    request = f"{target} HTTP/1.1\r\nHost: k\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    member = [*NOBODY[:4], str(group.gr_gid), *NOBODY[5:]]
+    with subprocess.Popen([*member, "/usr/bin/python3", "-c", FOLLOWS, str(router.socket), request], stdout=subprocess.PIPE, text=True) as follower:
+        try:
+            assert follower.stdout.readline() == "200\n"
+            router.configure("set api group operator users")
+            assert follower.wait(20) == 0
+        finally:
+            follower.kill()
+    assert "api: stream ended, its client's rights have changed" in router.log.read_text()
 
 
 def test_by_default_nothing_listens_but_the_socket(router):
