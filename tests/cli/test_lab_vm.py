@@ -2,9 +2,11 @@
 """A lab's node of kind vm: valid lab files, their result, and refusals before anything is built. No root needed."""
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from kamuee.lab import schema, vmnode
 from kamuee.lab.errors import LabError
@@ -164,6 +166,25 @@ def test_an_image_that_is_none_is_refused(able, tmp_path):
     for name in vmnode.IMAGE_FILES:
         (tmp_path / name).touch()
     lab_of(text)["r"].check()
+
+
+def test_an_image_that_fails_deletes_nothing_that_is_still_mounted(tmp_path):
+    """mmdebstrap can leave the host's /proc mounted below its root."""
+    alone = ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("no user namespaces here")
+    (tmp_path / "host").mkdir()
+    (tmp_path / "host/file").touch()
+    (tmp_path / "bin").mkdir()
+    for tool, does in (("mke2fs", "exit 1"), ("mmdebstrap", 'for root; do :; done\nmkdir -p "$root/proc"\n'
+                                              f'mount --bind {tmp_path}/host "$root/proc" && test -f "$root/proc/file" && echo mounted\nexit 1')):
+        (tmp_path / "bin" / tool).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / "bin" / tool).chmod(0o755)
+    done = subprocess.run([*alone, ROOT / "lab/vm/image", tmp_path / "images"], capture_output=True, text=True,
+                          env={**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
+    assert done.returncode == 1 and "mounted" in done.stderr, done.stdout + done.stderr
+    assert (tmp_path / "host/file").exists()
+    assert not list((tmp_path / "images").glob("work-*"))
 
 
 def test_the_second_disk_has_what_is_installed_beside_kamueed(tmp_path):
