@@ -186,6 +186,37 @@ def test_an_announcement_of_an_unknown_host_makes_no_entry(lab, wires, form):
     assert not lab["r"].namespace.ip_json(f"neigh show {unknown}")
 
 
+@pytest.mark.parametrize("at_first", ["permanent", "reachable", ""])
+@pytest.mark.parametrize("gateway, target, network", [("10.1.0.57", "198.51.100.9", "198.51.100.0/24"),
+                                                      ("fd00:1::57", "2001:db8:57::9", "2001:db8:57::/48")])
+def test_a_permanent_gateway_keeps_its_mac_whoever_announces_it(lab, wires, gateway, target, network, at_first):
+    """Made before the first route by it, while it is in use, or while Linux looks for it."""
+    def entry(state: str) -> None:
+        lab["r"].namespace.ip(f"neigh replace {gateway} lladdr {MAC_A.hex(':')} dev p0 nud {state}")
+
+    if at_first:
+        entry(at_first)
+    lab["r"].namespace.ip(f"route add {network} via {gateway}")
+    try:
+        if at_first:
+            next_to(lab, wires, target, "left", MAC_A, answers=False)
+        else:
+            wires["source"].send(datagram(router_mac(lab, "p2"), source_of(target), target))
+            eventually(lambda: (frame := wires["left"].take(time.monotonic() + 1)) and asked_for(frame) == gateway, 10, "Linux looks for it")
+        entry("permanent")
+        for announcement in [advertisement(MAC_B, gateway)] if is_v6(gateway) else [arp(1, MAC_B, gateway, gateway), arp(2, MAC_B, gateway, gateway)]:
+            wires["left"].send(announcement)
+        wires["left"].send(arp(1, MAC_C, "10.1.0.99", "10.1.0.1"))           # answered after what came before it
+        eventually(lambda: (frame := wires["left"].take(time.monotonic() + 1)) and frame[:6] == MAC_C, 5, "the router answers")
+        [kept] = lab["r"].namespace.ip_json(f"neigh show {gateway} dev p0")
+        assert (kept["lladdr"], kept["state"]) == (MAC_A.hex(":"), ["PERMANENT"])
+        assert all(row.get("mac", MAC_A.hex(":")) == MAC_A.hex(":") for row in neighbors(lab, gateway))
+        next_to(lab, wires, target, "left", MAC_A, answers=False)
+    finally:
+        lab["r"].namespace.ip(f"route del {network}")
+        lab["r"].namespace.ip(f"neigh del {gateway} dev p0")
+
+
 @pytest.mark.parametrize("left, right", [("10.1.0.52", "10.2.0.52"), ("fd00:1::52", "fd00:2::52")])
 def test_one_mac_behind_two_interfaces_is_two_neighbors(lab, wires, left, right):
     next_to(lab, wires, left, "left", MAC_A)
