@@ -58,6 +58,24 @@ def test_untagged_frames_do_not_enter_a_sub_interface(lab):
     assert_reaches(host, "10.50.0.1")
 
 
+def test_a_sub_interface_goes_on_without_the_ports_own_interface_and_stays_down_when_its_port_comes_up(lab):
+    """Linux's own VLAN devices go down with their parent."""
+    client, r = measure.client(lab["r"]), lab["r"]
+    r.ip("link set p1 down")
+    try:
+        assert_no_loss(lab["tagged50"], "10.2.0.2", 50)
+    finally:
+        r.ip("link set p1 up")
+    r.ip("link set v50 down")
+    client.call("port-stop", name="p1")
+    client.call("port-start", name="p1")
+    eventually(lambda: client.state("port=p1")[0]["status"] == "up", 20, "the port is up")
+    assert client.state("interface=v50")[0]["status"] == "admin-down"
+    assert not reaches(lab["tagged50"], "10.50.0.1")
+    r.set_up_interfaces()
+    assert_reaches(lab["tagged50"], "10.2.0.2")
+
+
 def test_a_sub_interface_can_be_removed_and_added_while_others_carry_traffic(lab):
     client = measure.client(lab["r"])
     client.call("configure", line=["delete vport v50"])
