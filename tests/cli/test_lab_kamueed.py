@@ -63,6 +63,15 @@ def test_a_start_without_progress_tells_its_state_and_what_its_threads_do(node):
         wait_ready(node, (0.1, "STATUS=ports"))
 
 
+def test_a_start_that_fails_shows_the_error_and_no_list_of_options(node):
+    """DPDK prints its options where it does not start; the error stands before them."""
+    node.log.write_text("12:00:00 error eal: no /sys\nUsage: kamueed [options]\n" + 40 * "  -l CORELIST         List of cores to run on\n")
+    node.proc.kill()
+    node.proc.wait()
+    with pytest.raises(LabError, match="exited during startup with status -9(?s:.*)error eal: no /sys$"):
+        wait_ready(node)
+
+
 def test_a_silent_kamueed_is_told_with_its_threads(node):
     os.kill(node.proc.pid, signal.SIGSTOP)
     os.waitpid(node.proc.pid, os.WUNTRACED)
