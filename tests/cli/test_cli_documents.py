@@ -140,3 +140,23 @@ def test_daemon_page_names_every_option_of_kamueed():
     assert names, "no options found in src/main/options.c"
     page = plain_text("kamueed.8")
     assert {name for name in names if f"Fl -{name}" not in page} == set()
+
+
+def make(*words):
+    return subprocess.run(["make", "-s", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_help_of_make_begins_with_targets_for_users_and_has_all():
+    groups = dict(part.partition("\n")[::2] for part in re.split(r"^to ", make("help"), flags=re.MULTILINE)[1:])
+    shown = {name.strip(): set(re.findall(r"^ +([a-z0-9-]+)  ", text, re.MULTILINE)) for name, text in groups.items()}
+    described = set(re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert next(iter(shown)) == "use" and shown["use"] >= {"demo", "demo-stop", "install", "uninstall"}
+    assert set.union(*shown.values()) == described and len(shown) == 5
+
+
+def test_the_demo_installs_and_builds_only_what_it_needs():
+    said = make("-n", "demo", "BUILD=nowhere")
+    assert "ninja -C nowhere kamueed src/main/kamuee-keeper\n" in said
+    installed = set(re.search(r"--no-install-recommends (.*?)&&", said, re.DOTALL)[1].split())
+    assert installed >= {"frr", "bird2", "iperf3", "libdpdk-dev"}
+    assert not [name for name in installed if re.search("chromium|qemu|ansible|cross|arm64|aarch64|mkdocs|clang|pytest", name)]
