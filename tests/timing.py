@@ -20,6 +20,7 @@ class Timed:
     name: str
     seconds: float
     result: str     # passed, failed or skipped
+    why: str = ""   # a line that it said
 
 
 def from_meson(log: Path) -> Iterator[Timed]:
@@ -29,7 +30,8 @@ def from_meson(log: Path) -> Iterator[Timed]:
     for line in log.read_text().splitlines():
         test = json.loads(line)
         result = {"OK": "passed", "SKIP": "skipped"}.get(test["result"], "failed")
-        yield Timed(test["name"].partition(" / ")[2], test["duration"], result)
+        said = [line for line in test.get("stdout", "").splitlines() if line.strip()]
+        yield Timed(test["name"].partition(" / ")[2], test["duration"], result, said[-1] if said else "")
 
 
 def from_junit(xml: Path) -> Iterator[Timed]:
@@ -40,7 +42,8 @@ def from_junit(xml: Path) -> Iterator[Timed]:
         kinds = {child.tag for child in case}
         result = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
         file = case.get("classname", "").replace(".", "/") + ".py"
-        yield Timed(f"{file}::{case.get('name')}", float(case.get("time", 0)), result)
+        said = next((child.get("message") or "" for child in case if child.tag in ("failure", "error", "skipped")), "")
+        yield Timed(f"{file}::{case.get('name')}", float(case.get("time", 0)), result, said.partition("\n")[0])
 
 
 class Run:

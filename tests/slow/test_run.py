@@ -14,11 +14,11 @@ from unchanged import Remembered, tree                    # noqa: E402
 def test_results_of_meson_and_pytest_are_read(tmp_path):
     (tmp_path / "log").write_text('{"name": "kamuee:unit / a", "result": "OK", "duration": 1.5}\n'
                                   '{"name": "kamuee:unit / b", "result": "TIMEOUT", "duration": 60}\n'
-                                  '{"name": "kamuee:unit / c", "result": "SKIP", "duration": 0}\n')
-    assert list(from_meson(tmp_path / "log")) == [Timed("a", 1.5, "passed"), Timed("b", 60, "failed"), Timed("c", 0, "skipped")]
+                                  '{"name": "kamuee:unit / c", "result": "SKIP", "duration": 0, "stdout": "1\\nno right\\n"}\n')
+    assert list(from_meson(tmp_path / "log")) == [Timed("a", 1.5, "passed"), Timed("b", 60, "failed"), Timed("c", 0, "skipped", "no right")]
     (tmp_path / "xml").write_text('<testsuites><testsuite><testcase classname="tests.e2e.test_x" name="t[1]" time="2"/>'
                                   '<testcase classname="tests.e2e.test_x" name="u" time="1"><error message="m"/></testcase></testsuite></testsuites>')
-    assert list(from_junit(tmp_path / "xml")) == [Timed("tests/e2e/test_x.py::t[1]", 2, "passed"), Timed("tests/e2e/test_x.py::u", 1, "failed")]
+    assert list(from_junit(tmp_path / "xml")) == [Timed("tests/e2e/test_x.py::t[1]", 2, "passed"), Timed("tests/e2e/test_x.py::u", 1, "failed", "m")]
     assert list(from_junit(tmp_path / "none")) == []
 
 
