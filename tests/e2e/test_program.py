@@ -421,7 +421,7 @@ HELPER = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().paren
 @pytest.fixture
 def tenant(tmp_path):
     """Builds a tenant's object from C, by WebAssembly."""
-    if not HELPER.exists() or not all(map(shutil.which, ("clang", "wasm2c", "wasm-ld-14"))):
+    if not HELPER.exists() or not all(map(shutil.which, ("clang", "wasm2c", "wasm-ld"))):
         pytest.skip("no kamuee-program, or no clang, lld and wabt")
 
     def make(body: str, declared: str = "window 64") -> str:

@@ -87,10 +87,10 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     assert_in_schema(daemon, data)
 
 
-# The IETF's own modules, from packages (frr, libyang2-tools). Their ietf-ip is RFC 7277's, which separates state: leaves that RFC 8344 has in
+# The IETF's own modules, from packages (frr, libyang-tools). Their ietf-ip is RFC 7277's, which separates state: leaves that RFC 8344 has in
 # /interfaces are in /interfaces-state there.
-IETF = [Path("/usr/share/yang/ietf-interfaces.yang"), Path("/usr/share/doc/libyang2-tools/examples/iana-if-type.yang"),
-        Path("/usr/share/doc/libyang2-tools/examples/ietf-ip.yang")]
+IETF = [Path("/usr/share/yang/ietf-interfaces.yang"),
+        *(file for name in ("iana-if-type", "ietf-ip") for file in Path("/usr/share/doc").glob(f"libyang?-tools/examples/{name}.yang"))]
 CONFIGURED = {"enabled", "description"}                                            # of an interface: not in /interfaces-state
 
 
