@@ -4,8 +4,8 @@
 // Each step is a tool, its arguments and its input files; the output of one is the input of the
 // next, in memory. Only bytes that wasm.h has read, checked and written again reach wabt and the
 // system's compiler. prelude.h takes the place of wasm2c's own prelude, which compose() finds only
-// in the output of wabt 1.0.32; other output is refused. Options without a time, a path or a build
-// id make the same object from the same bytes.
+// in the output of wabt 1.0.32 and 1.0.36; other output is refused. Options without a time, a path
+// or a build id make the same object from the same bytes.
 #include "compiler/build.h"
 
 #include <errno.h>
@@ -231,13 +231,20 @@ static int translate(struct build *b, const struct text *module, const char *out
     return r ? r : RUN(b, argv, input, output, result);
 }
 
-// wasm2c writes the same text before this line for every module; our prelude replaces it.
+// wasm2c writes the same text up to its version's mark for every module; our prelude replaces it.
 static const char *after_prelude(const struct text *c)
 {
-    static const char mark[] = "\nstatic bool s_module_initialized = false;\n";
-    const char *at = strstr(text_str(c), mark);
+    static const char *const mark[] = {
+        "\nstatic bool s_module_initialized = false;\n", // 1.0.32
+        " wasm_rt_tailcallee_t* next)\n#endif\n",         // 1.0.36
+    };
 
-    return at && !strstr(at + 1, mark) ? at : NULL;
+    for (size_t i = 0; i < sizeof mark / sizeof *mark; i++) {
+        const char *at = strstr(text_str(c), mark[i]);
+        if (at)
+            return strstr(at + 1, mark[i]) ? NULL : at + strlen(mark[i]);
+    }
+    return NULL;
 }
 
 static void put_string(struct text *t, const char *name, const char *s)
@@ -255,7 +262,7 @@ static int compose(struct build *b, const struct text *c, struct text *out, char
 
     if (!body)
         return fail(why, n, "wasm2c: %s",
-                    "its output is not that of wabt 1.0.32; build on Debian 12, which has that");
+                    "its output is not that of wabt 1.0.32 or 1.0.36, which Debian 12 and 13 have");
     text_printf(out, "#define PROGRAM_COUNTERS %u\n#define PROGRAM_TABLES %u\n",
                 b->declared.n_counters, b->declared.n_tables);
     text_printf(out, "#define PROGRAM_PREPARES %d\n", b->prepares);

@@ -11,7 +11,7 @@ static int start(void *memory, const struct program_host *host)
     struct instance *i = memory;
 
     i->own.host = *host;
-    Z_m_instantiate(&i->module, &i->own);
+    wasm2c_m_instantiate(&i->module, &i->own);
     return 0;
 }
 
@@ -41,12 +41,12 @@ static __attribute__((noinline)) void run_all(struct instance *i, unsigned n, ui
     i->own.at = 0;
 #if PROGRAM_PREPARES
     for (unsigned at = 0; at < n; at++)
-        Z_mZ_prepare(&i->module, slot_at(at));
+        w2c_m_prepare(&i->module, slot_at(at));
 #endif
     for (unsigned at = 0; at < n; at++) {
         i->own.at = at;
         i->own.budget = PROGRAM_BUDGET;
-        verdict[at] = Z_mZ_packet(&i->module, slot_at(at));
+        verdict[at] = w2c_m_packet(&i->module, slot_at(at));
     }
 }
 

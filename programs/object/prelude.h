@@ -7,7 +7,7 @@
 #include "kamuee/object.h"
 
 /* What an instance keeps beside the sandbox. No address of it is a number in the sandbox. */
-struct Z_kamuee_instance_t {
+struct w2c_kamuee {
     int32_t budget; /* instructions left for this packet's loops */
     unsigned at;    /* the packet that runs */
     struct program_host host;
@@ -16,14 +16,14 @@ struct Z_kamuee_instance_t {
 };
 
 struct instance {
-    struct Z_kamuee_instance_t own;
-    Z_m_instance_t module;
+    struct w2c_kamuee own;
+    w2c_m module;
 };
 
 #define OWN(z) (&((struct instance *)((char *)(z)-offsetof(struct instance, module)))->own)
 
 /* noipa: whatever the caller has written is in memory when it jumps. */
-static void __attribute__((noreturn, noipa, cold)) trap(struct Z_kamuee_instance_t *own)
+static void __attribute__((noreturn, noipa, cold)) trap(struct w2c_kamuee *own)
 {
     __builtin_longjmp(own->trap, 1);
 }
@@ -33,7 +33,8 @@ static void __attribute__((noreturn, noipa, cold)) trap(struct Z_kamuee_instance
 #define FUNC_EPILOGUE
 #define assert(x) ((void)0)
 #define wasm_rt_register_func_type(...) 0
-#define wasm_rt_allocate_memory(m, pages, most) ((void)(m))
+#define FUNC_TYPE_T(x) static const char *const x
+#define wasm_rt_allocate_memory(m, ...) ((void)(m))
 #define wasm_rt_free_memory(m) ((void)(m))
 
 /* The same reference in the function of a name: a conversion of its types is checked. */
@@ -94,25 +95,25 @@ static inline u64 ones(u64 x) /* without a library: the machine may lack the ins
 #define I64_POPCNT(x) ones(x)
 
 #define DEFINE_DIVISIONS(bits, ut, st, least)                                                      \
-    static inline ut div_s##bits(struct Z_kamuee_instance_t *own, ut x, ut y)                      \
+    static inline ut div_s##bits(struct w2c_kamuee *own, ut x, ut y)                               \
     {                                                                                              \
         if (UNLIKELY(!y || (x == (ut)(least) && y == (ut)-1)))                                     \
             trap(own);                                                                             \
         return (ut)((st)x / (st)y);                                                                \
     }                                                                                              \
-    static inline ut rem_s##bits(struct Z_kamuee_instance_t *own, ut x, ut y)                      \
+    static inline ut rem_s##bits(struct w2c_kamuee *own, ut x, ut y)                               \
     {                                                                                              \
         if (UNLIKELY(!y))                                                                          \
             trap(own);                                                                             \
         return y == (ut)-1 ? 0 : (ut)((st)x % (st)y);                                              \
     }                                                                                              \
-    static inline ut div_u##bits(struct Z_kamuee_instance_t *own, ut x, ut y)                      \
+    static inline ut div_u##bits(struct w2c_kamuee *own, ut x, ut y)                               \
     {                                                                                              \
         if (UNLIKELY(!y))                                                                          \
             trap(own);                                                                             \
         return x / y;                                                                              \
     }                                                                                              \
-    static inline ut rem_u##bits(struct Z_kamuee_instance_t *own, ut x, ut y)                      \
+    static inline ut rem_u##bits(struct w2c_kamuee *own, ut x, ut y)                               \
     {                                                                                              \
         if (UNLIKELY(!y))                                                                          \
             trap(own);                                                                             \
@@ -140,14 +141,14 @@ DEFINE_DIVISIONS(64, u64, s64, INT64_MIN)
 #define HIDDEN __attribute__((visibility("hidden")))
 #define HIDDEN_INLINE HIDDEN inline __attribute__((always_inline)) /* the number is known there */
 
-HIDDEN void Z_kamueeZ_charge(struct Z_kamuee_instance_t *own, u32 price)
+HIDDEN void w2c_kamuee_charge(struct w2c_kamuee *own, u32 price)
 {
     own->budget -= (int32_t)price;
     if (UNLIKELY(own->budget < 0))
         trap(own);
 }
 
-HIDDEN_INLINE void Z_kamueeZ_count(struct Z_kamuee_instance_t *own, u32 counter, u64 add)
+HIDDEN_INLINE void w2c_kamuee_count(struct w2c_kamuee *own, u32 counter, u64 add)
 {
     if (UNLIKELY(counter >= PROGRAM_COUNTERS))
         trap(own);
@@ -163,7 +164,7 @@ static inline u64 array_get(const struct program_array *a, u64 key)
     return __atomic_load_n(&a->value[key & inside], __ATOMIC_RELAXED) | ~inside;
 }
 
-HIDDEN_INLINE u64 Z_kamueeZ_get(struct Z_kamuee_instance_t *own, u32 table, u64 key)
+HIDDEN_INLINE u64 w2c_kamuee_get(struct w2c_kamuee *own, u32 table, u64 key)
 {
     if (UNLIKELY(table >= PROGRAM_TABLES))
         trap(own);
@@ -173,21 +174,21 @@ HIDDEN_INLINE u64 Z_kamueeZ_get(struct Z_kamuee_instance_t *own, u32 table, u64 
     return own->host.get(own->host.host, table & (KAMUEE_TABLES - 1), key);
 }
 
-HIDDEN u32 Z_kamueeZ_put(struct Z_kamuee_instance_t *own, u32 table, u64 key, u64 value)
+HIDDEN u32 w2c_kamuee_put(struct w2c_kamuee *own, u32 table, u64 key, u64 value)
 {
     if (UNLIKELY(table >= PROGRAM_TABLES))
         trap(own);
     return (u32)own->host.put(own->host.host, table & (KAMUEE_TABLES - 1), key, value);
 }
 
-HIDDEN void Z_kamueeZ_prefetch(struct Z_kamuee_instance_t *own, u32 table, u64 key)
+HIDDEN void w2c_kamuee_prefetch(struct w2c_kamuee *own, u32 table, u64 key)
 {
     if (UNLIKELY(table >= PROGRAM_TABLES))
         trap(own);
     own->host.prefetch(own->host.host, table & (KAMUEE_TABLES - 1), key);
 }
 
-HIDDEN void Z_kamueeZ_log(struct Z_kamuee_instance_t *own, u32 number, u64 value)
+HIDDEN void w2c_kamuee_log(struct w2c_kamuee *own, u32 number, u64 value)
 {
     own->host.log(own->host.host, number, value);
 }

@@ -11,6 +11,7 @@
 #ifndef WASM_RT_H_
 #define WASM_RT_H_
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,24 @@
 typedef struct {
     uint8_t data[WASM_PAGE + WASM_GUARD] __attribute__((aligned(64)));
 } wasm_rt_memory_t;
+
+/* Types of functions, which no program asks for. */
+typedef enum { WASM_RT_I32, WASM_RT_I64 } wasm_rt_type_t;
+typedef const char *wasm_rt_func_type_t;
+
+/* What wabt 1.0.32 (Debian 12) calls otherwise. */
+#define Z_m_instance_t w2c_m
+#define Z_m_instantiate wasm2c_m_instantiate
+#define Z_mZ_packet w2c_m_packet
+#define Z_mZ_prepare w2c_m_prepare
+#define Z_kamuee_instance_t w2c_kamuee
+#define Z_kamueeZ_charge w2c_kamuee_charge
+#define Z_kamueeZ_count w2c_kamuee_count
+#define Z_kamueeZ_get w2c_kamuee_get
+#define Z_kamueeZ_put w2c_kamuee_put
+#define Z_kamueeZ_prefetch w2c_kamuee_prefetch
+#define Z_kamueeZ_log w2c_kamuee_log
+static bool s_module_initialized;
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
