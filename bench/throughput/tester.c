@@ -133,7 +133,7 @@ static void wait_connected(void)
     for (unsigned i = 0; i < DIRECTIONS; i++) {
         struct rte_eth_link l = {0};
 
-        while (rte_eth_link_get_nowait(trial.port[i], &l), l.link_status != RTE_ETH_LINK_UP) {
+        while (rte_eth_link_get_nowait(trial.port[i], &l) || l.link_status != RTE_ETH_LINK_UP) {
             if (rte_rdtsc() > end)
                 die("a port has no link: is the device under test running and connected?");
             rte_delay_us_sleep(1000);
