@@ -10,8 +10,9 @@ PYTHON := /usr/bin/python3
 # Commands that install packages or build network namespaces need root; `sudo make …` or a root shell.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
+# apt-get takes regular expressions: Debian 12 and 13 have different versions of libyang.
 BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburcu-dev libmnl-dev libevent-dev \
-	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libseccomp-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
+	^libyang[23]?-dev$$ ^libyang[23]-tools$$ libjansson-dev libsystemd-dev libseccomp-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang lld wabt libbpf-dev procps
 TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nftables nfdump openssh-client systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
@@ -19,13 +20,13 @@ TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3
 VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring
 BENCH_PACKAGES = dpdk-dev
 DEB_PACKAGES = debhelper dh-python lintian rpmlint shellcheck crun python3-venv
-DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
+DEVELOPER_PACKAGES = clang-format libclang-rt-dev valgrind gdb universal-ctags qemu-user
 # What the demo needs, and no test.
 DEMO_PACKAGES = $(BUILD_PACKAGES) $(RUN_PACKAGES) frr bird2 ethtool iperf3 traceroute iputils-ping procps
 DEMO_HAVE = meson ninja pkg-config ip ethtool iperf3 traceroute ping /usr/sbin/bird /usr/lib/frr/bgpd
 DEMO_TARGETS = kamueed src/main/kamuee-keeper
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = net-snmp-config mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld-14 wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd ssh-keygen journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun /usr/sbin/dnsmasq udhcpc /usr/sbin/lldpd wg wireguard-go
+HAVE = net-snmp-config mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd ssh-keygen journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun /usr/sbin/dnsmasq udhcpc /usr/sbin/lldpd wg wireguard-go
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
@@ -65,7 +66,7 @@ help:
 	@for group in use build test measure package; do echo; echo "to $$group"; \
 		sed -n "s/^\([a-z0-9-]*\):.*## $$group: \(.*\)/  \1@\2/p" $(MAKEFILE_LIST); done | column -t -s@ -L
 
-deps: ## build: install what building and testing need (Debian 12 packages)
+deps: ## build: install what building and testing need (packages of Debian 12 or 13)
 	@[ -x $(PTF)/bin/ptf ] || { $(PYTHON) -m pip --version >/dev/null 2>&1 || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q \
 		--no-install-recommends python3-pip; }; echo "deps: installing $(PTF_PACKAGE) into $(PTF)"; \
 		$(PYTHON) -m pip install -q --retries 5 --no-deps --disable-pip-version-check --root-user-action=ignore \
@@ -179,7 +180,7 @@ bench: bench-build ## measure: measured claims: lookups, forwarding, full table,
 fuzz: export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1# else what it finds is printed and passed over
 fuzz: ## test: each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) frames, PROGRAMS (10^6) and FUNCTIONS (1024) of hostile programs; clang and sanitizers
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null || \
-		{ echo "fuzz: clang cannot link fuzzers here: apt-get install clang libclang-rt-14-dev"; exit 1; }
+		{ echo "fuzz: clang cannot link fuzzers here: apt-get install clang libclang-rt-dev"; exit 1; }
 	[ -d $(BUILD)-fuzz ] || CC=clang meson setup $(BUILD)-fuzz -Dbuildtype=debugoptimized -Db_lto=false -Dfuzz=true -Dbench=false
 	ninja -C $(BUILD)-fuzz $$(ninja -C $(BUILD)-fuzz -t targets all | sed -nE 's/^([^ ]*(_fuzz|_storm)): .*/\1/p')
 	@set -e; found=; for f in $$(find $(BUILD)-fuzz -name '*_fuzz' -type f -perm -u+x); do found=1; echo "== $$f"; n=$$(basename $$f); \
