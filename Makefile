@@ -45,7 +45,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps deps-demo build bench-build check test test-all conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps deps-demo build bench-build check test test-all matrix conformance e2e vm deb image sbom site reproducible release package-test install-test vm-test demo demo-stop pictures bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 , := ,
 # $(call install_missing,COMMANDS,PYTHON MODULES,PACKAGES): nothing to install, and no network needed, if all are there.
@@ -106,6 +106,9 @@ test: $(BUILD)/build.ninja ## test: all tests but slow groups whose files have n
 
 test-all: $(BUILD)/build.ninja ## test: all tests: virtual machines, packages in a bare Debian, storms, kills, faults, benchmarks; GROUPS='vm kill': these alone (root)
 	tests/run test-all --build $(BUILD) $(GROUPS)
+
+matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in build-matrix/; SUITE=trixie, PHASE=check, PHASE=e2e: a part (root; a package mirror)
+	$(SUDO) tools/matrix $(BUILD)-matrix $(if $(SUITE),--suite $(SUITE)) $(if $(PHASE),--phase $(PHASE)) $(ARGS)
 
 conformance: build ## test: docs/conformance.md: run the tests that say which RFC they show (root)
 	$(SUDO) tools/conformance --build $(BUILD)
@@ -227,4 +230,4 @@ uninstall: ## use: remove what install put there; user and groups stay
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## build: remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS)
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(BUILD)-matrix $(BUILD)-reproducible $(PTF) $(ANSIBLE) $(PROMETHEUS) $(NGINX) $(SCHEMATHESIS)
