@@ -21,7 +21,7 @@
 #include "core/eal_args.h"
 
 static struct eal_args args; // DPDK keeps pointers into it
-static bool running;
+static bool running, has_vfio;
 static int dir_lock;
 static FILE *log_stream;
 static char complaint[256];
@@ -97,6 +97,7 @@ int eal_init(const struct eal_config *cfg, char *err, size_t err_size)
         return r;
     log_open();
     eal_complaint_clear();
+    has_vfio = !access("/sys/module/vfio", F_OK);
     if (rte_eal_init(args.argc, args.argv) < 0) {
         r = rte_errno ? rte_errno : EINVAL;
         snprintf(err, err_size, "DPDK did not start: %s (%s)", remedy_for(r),
@@ -174,4 +175,9 @@ bool eal_has_hugepages(void)
 unsigned eal_memory_mib(void)
 {
     return args.memory_mib;
+}
+
+bool eal_has_vfio(void)
+{
+    return has_vfio;
 }

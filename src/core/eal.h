@@ -23,6 +23,7 @@ void eal_fini(void);
 void eal_leave(void); // before an immediate exit: removes only the run-time directory
 bool eal_has_hugepages(void);
 unsigned eal_memory_mib(void);
+bool eal_has_vfio(void); // was its kernel module loaded when DPDK started?
 
 // The first error that DPDK logged since eal_complaint_clear(), or else the first warning, or "".
 // Often the only reason that a driver gives.

@@ -115,6 +115,13 @@ def test_a_tunnel_that_linux_made_is_no_stranger_once_it_is_taken_over(tmp_path)
         assert [finding.status for finding in look(tmp_path, ["kernel-forwarding"], state)] == [status]
 
 
+@pytest.mark.parametrize("state, module, restart", [(None, None, False), ({"system": {}}, None, True), ({"system": {}}, "sys/module/vfio/", False)])
+def test_a_running_kamueed_does_not_see_vfio_that_is_loaded_later(tmp_path, state, module, restart):
+    plant(tmp_path, GOOD | {f"{PCI}/driver": ("link", "../drivers/ixgbe")} | ({module: None} if module else {}))
+    found, = look(tmp_path, ["nic-driver"], state)
+    assert ("systemctl restart kamueed" in found.fix) == restart
+
+
 @pytest.mark.parametrize("line, capability", [
     ("set vr blue", "CAP_SYS_ADMIN"), ("set vr blue namespace blue", "CAP_SYS_ADMIN"), ("set vr blue table 5", ""),
     ("set port p1 namespace blue", "CAP_SYS_ADMIN"), ("set port p1 devargs net_af_xdp0,iface=eth0", "CAP_SYS_ADMIN")])

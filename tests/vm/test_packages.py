@@ -44,6 +44,7 @@ def test_installed_it_runs_without_ports(up: Router):
     assert up.vm.out("systemctl is-enabled kamueed").strip() == "enabled"
     assert up.vm.out(f"stat -c %U /proc/{up.pid()}").strip() == "kamuee"
     assert up.vm.out("systemctl show -P FragmentPath kamueed").strip() in ("/lib/systemd/system/kamueed.service", "/usr/lib/systemd/system/kamueed.service")
+    up.vm.run("test -d /sys/module/vfio")       # its unit has loaded it
     assert up.entries("port") == []
 
 

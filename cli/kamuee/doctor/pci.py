@@ -118,15 +118,18 @@ def driver(facts: Facts, port: str, address: str, folder: str) -> Iterator[Findi
     elif now in USERSPACE:
         yield Finding("nic-driver", "advice", port, f"{address}: {now}", "vfio-pci",
                       "no interrupts to wake an idle forwarder, no IOMMU protection",
-                      bind(address))
+                      bind(facts, address))
     else:
         yield Finding("nic-driver", "wrong", port, f"{address}: {now or 'no driver'}", "vfio-pci",
                       "DPDK cannot use the NIC while a kernel driver holds it",
-                      bind(address))
+                      bind(facts, address))
 
 
-def bind(address: str) -> tuple[str, ...]:
-    return ("modprobe vfio-pci", f"dpdk-devbind.py --bind=vfio-pci {address}")
+def bind(facts: Facts, address: str) -> tuple[str, ...]:
+    """DPDK 22.11 looks for vfio only when kamueed starts; the systemd unit loads it before."""
+    is_late = facts.state is not None and not facts.host.exists("/sys/module/vfio")
+    return ("modprobe vfio-pci", f"dpdk-devbind.py --bind=vfio-pci {address}",
+            *(("systemctl restart kamueed",) if is_late else ()))
 
 
 def iommu(facts: Facts) -> Iterator[Finding]:

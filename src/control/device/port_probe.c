@@ -11,7 +11,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <rte_vfio.h>
+#include <rte_version.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -120,6 +120,10 @@ static void explain_probe_failure(const char *devargs, int e, char *err, size_t 
     explain_pci_device(devargs, why, sizeof why);
     if (!why[0])
         port_probe_explain_rights(devargs, why, sizeof why);
+    // Until DPDK 24.11, which looks for vfio again.
+    if (!why[0] && RTE_VER_YEAR < 24 && port_probe_by_vfio(devargs) && !eal_has_vfio())
+        snprintf(why, sizeof why,
+                 "the kernel module vfio was loaded after kamueed had started: restart kamueed");
     if (!why[0])
         snprintf(why, sizeof why, "%s",
                  e == EEXIST ? "a device of this name is already attached: use another number"
@@ -174,16 +178,6 @@ static int check_device_name_free(const char *devargs, char *err, size_t err_siz
     return -EEXIST;
 }
 
-// DPDK looks for vfio only when it starts, but the operator may bind a card to vfio-pci later.
-static void enable_vfio(const char *devargs)
-{
-    char address[24];
-
-    if (devargs_is_pci(devargs, address, sizeof address) && !rte_vfio_is_enabled("vfio") &&
-        rte_vfio_enable("vfio"))
-        log_warning("port_probe: vfio is there, but DPDK cannot use it: device=%s", address);
-}
-
 #define BOOT_S 300     // since the machine started
 #define AWAIT_MS 10000 // longer than udev takes, shorter than the watchdog's limit
 #define AWAIT_STEP_MS 100
@@ -229,7 +223,6 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
     if (r)
         return r;
     await_driverctl(devargs);
-    enable_vfio(devargs);
     eal_complaint_clear();
     r = rte_dev_probe(devargs);
     if (r) {
