@@ -77,7 +77,7 @@ deps: ## build: install what building and testing need (packages of Debian 12 or
 	@[ -x $(NGINX)/usr/sbin/nginx ] || { echo "deps: unpacking nginx into $(NGINX)"; d=$$(mktemp -d); trap "rm -rf $$d" EXIT; \
 		chmod 755 $$d; cd $$d && { apt-get download -q nginx || { $(SUDO) apt-get update -q && apt-get download -q nginx; }; } && \
 		dpkg-deb --fsys-tarfile nginx_*.deb | tar -x --one-top-level=$(NGINX) ./usr/sbin; }
-	@[ -f $(ANSIBLE)/ansible_collections/ansible/netcommon/MANIFEST.json ] || { echo "deps: installing Ansible into $(ANSIBLE)"; \
+	@[ $(ANSIBLE)/ansible_collections/ansible/netcommon/MANIFEST.json -nt tools/get-ansible ] || { echo "deps: installing Ansible into $(ANSIBLE)"; \
 		for try in 1 2 3; do $(PYTHON) tools/get-ansible $(ANSIBLE) && break; \
 			[ $$try = 3 ] && { echo "deps: Ansible could not be had three times; is a package index reachable?" >&2; exit 1; }; sleep 5; done; }
 	@$(call install_missing,$(HAVE),prompt_toolkit$(,) rich$(,) yaml$(,) pytest$(,) xdist$(,) scapy$(,) pyroute2$(,) matplotlib$(,) prometheus_client,$(BUILD_PACKAGES) \
