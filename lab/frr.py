@@ -44,6 +44,10 @@ def daemons_of(config: str) -> list[str]:
     return found
 
 
+def first_daemons() -> list[str]:
+    return [name for name in FIRST if (BINARIES / name).exists()]
+
+
 def config_of(node: Node) -> str:
     """Configuration text from the keys of a node."""
     lines = ["frr defaults traditional", f"hostname {node.name}"]
@@ -114,7 +118,7 @@ class Frr:
             shutil.chown(directory, "frr", "frr")
         self._write("frr.conf", self.config)
         self._write("vtysh.conf", "service integrated-vtysh-config\n")
-        for daemon in [*(name for name in FIRST if (BINARIES / name).exists()), *self.daemons]:
+        for daemon in [*first_daemons(), *self.daemons]:
             self._start_daemon(daemon)
         said = sh(["vtysh", "-N", self.pathspace, "-b"], check=False, errors_too=True)
         if "%" in said:

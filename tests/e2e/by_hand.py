@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kamuee.lab.frr import BINARIES, CONFIG_DIR, RUN_DIR
+from kamuee.lab.frr import BINARIES, CONFIG_DIR, RUN_DIR, first_daemons
 from kamuee.lab.kamueenode import find_kamueed
 from kamuee.lab.netns import stop_processes
 from page import ROOT, Reader
@@ -25,8 +25,10 @@ case "$*" in
     cat {run}/log; exit 1 ;;
 *frr*)
     . {etc}/daemons
-    {frr}/zebra -d -N {name} -P 0 $zebra_options && {frr}/staticd -d -N {name} -P 0 && {frr}/bgpd -d -N {name} -P 0 || exit 1
-    [ "$bfdd" != yes ] || {frr}/bfdd -d -N {name} -P 0 ;;
+    for daemon in {first} staticd bgpd $([ "$bfdd" != yes ] || echo bfdd); do
+        options=; [ $daemon != zebra ] || options=$zebra_options
+        {frr}/$daemon -d -N {name} -P 0 $options >{run}/frr 2>&1 </dev/null || {{ cat {run}/frr; exit 1; }}
+    done ;;
 esac
 """
 
@@ -46,7 +48,8 @@ class Machine(Reader):
         self.wrapper("vtysh", f'#!/bin/sh\nexec /usr/bin/vtysh -N {name} "$@"\n')
         self.wrapper("make", "#!/bin/sh\n")
         self.wrapper("kamuee", f'#!/bin/sh\nexec {ROOT}/kamuee --socket {self.run}/kamuee.sock "$@"\n')
-        self.wrapper("systemctl", SYSTEMCTL.format(kamueed=find_kamueed() if router else "", etc=self.etc, run=self.run, frr=BINARIES, name=name))
+        self.wrapper("systemctl", SYSTEMCTL.format(kamueed=find_kamueed() if router else "", etc=self.etc, run=self.run, frr=BINARIES,
+                                                   first=" ".join(first_daemons()), name=name))
 
     def wrapper(self, word: str, text: str) -> None:
         (self.bin / word).write_text(text)
