@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of the Debian packages in a bare Debian 12: no compiler, nothing of the source tree. Root, and a package mirror. `make package-test`.
+"""Tests of the Debian packages in a bare Debian: no compiler, nothing of the source tree. Root, and a package mirror. `make package-test`.
 
 The pytest process has a mount and network namespace of its own: what the tests mount and make dies with it.
 """
 import ctypes
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,8 @@ from packages import make_packages
 
 ROOT = Path(__file__).resolve().parents[2]
 CLONE_NEWNS = 0x20000
-SUITE = os.environ.get("SUITE", "bookworm")     # the Debian that packages are made for and installed in
+HERE = platform.freedesktop_os_release().get("VERSION_CODENAME")
+SUITE = os.environ.get("SUITE") or HERE         # the Debian that packages are made for and installed in
 
 
 def why_not() -> str | None:
@@ -49,7 +51,7 @@ def packages() -> Path:
     """The packages in DEBS=DIRECTORY, or new ones: from the build in BUILT=DIRECTORY, if that is given and SUITE is not another Debian."""
     if made := os.environ.get("DEBS"):
         return Path(made)
-    if SUITE != "bookworm":
+    if SUITE != HERE:
         return make_packages("--in", f"{SUITE}/amd64")
     return make_packages(*(["--built", os.environ["BUILT"]] if "BUILT" in os.environ else []))
 
@@ -61,4 +63,4 @@ def image(packages: Path, tmp_path_factory: pytest.TempPathFactory):
     # crun refuses a host that has controllers of both versions of cgroups; the containers of the tests have none. Here it sees version 2 alone.
     subprocess.run("mount -t cgroup2 cgroup2 /sys/fs/cgroup", shell=True, check=True)
     folder = tmp_path_factory.mktemp("image")
-    return Image(Path(os.environ["IMAGE"]) if os.environ.get("IMAGE") else make_image(packages, folder), folder)
+    return Image(Path(os.environ["IMAGE"]) if os.environ.get("IMAGE") else make_image(packages, folder, "--suite", SUITE), folder)
