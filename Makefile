@@ -10,7 +10,7 @@ PYTHON := /usr/bin/python3
 # Commands that install packages or build network namespaces need root; `sudo make …` or a root shell.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-# apt-get takes regular expressions: Debian 12 and 13 have different versions of libyang.
+# apt-get takes regular expressions: Debian 13 and 12 have different versions of libyang.
 BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburcu-dev libmnl-dev libevent-dev \
 	^libyang[23]?-dev$$ ^libyang[23]-tools$$ libjansson-dev libsystemd-dev libseccomp-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
@@ -66,7 +66,7 @@ help:
 	@for group in use build test measure package; do echo; echo "to $$group"; \
 		sed -n "s/^\([a-z0-9-]*\):.*## $$group: \(.*\)/  \1@\2/p" $(MAKEFILE_LIST); done | column -t -s@ -L
 
-deps: ## build: install what building and testing need (packages of Debian 12 or 13)
+deps: ## build: install what building and testing need (packages of Debian 13 or 12)
 	@[ -x $(PTF)/bin/ptf ] || { $(PYTHON) -m pip --version >/dev/null 2>&1 || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q \
 		--no-install-recommends python3-pip; }; echo "deps: installing $(PTF_PACKAGE) into $(PTF)"; \
 		$(PYTHON) -m pip install -q --retries 5 --no-deps --disable-pip-version-check --root-user-action=ignore \
@@ -107,8 +107,8 @@ test: $(BUILD)/build.ninja ## test: all tests but slow groups whose files have n
 test-all: $(BUILD)/build.ninja ## test: all tests: virtual machines, packages in a bare Debian, storms, kills, faults, benchmarks; GROUPS='vm kill': these alone (root)
 	tests/run test-all --build $(BUILD) $(GROUPS)
 
-matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in build-matrix/; SUITE=trixie, PHASE=check, PHASE=e2e: a part (root; a package mirror)
-	$(SUDO) tools/matrix $(BUILD)-matrix $(if $(SUITE),--suite $(SUITE)) $(if $(PHASE),--phase $(PHASE)) $(ARGS)
+matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in build-matrix/; IN=trixie, IN=sid: in one (tools/matrix has more); PHASE=check, PHASE=e2e: a part (root; a package mirror)
+	$(SUDO) tools/matrix $(BUILD)-matrix $(if $(IN),--in $(IN)) $(if $(PHASE),--phase $(PHASE)) $(ARGS)
 
 conformance: build ## test: docs/conformance.md: run the tests that say which RFC they show (root)
 	$(SUDO) tools/conformance --build $(BUILD)
@@ -159,10 +159,10 @@ release: deps ## package: VERSION=X.Y.Z [KEY=FILE]: tag, packages, images, bills
 	$(SUDO) tools/release sign $(BUILD)-release/$(VERSION) $(KEY)
 	tools/release verify $(BUILD)-release/$(VERSION)
 
-package-test: deps ## test: install, demo, upgrade, purge in a bare Debian 12; the image in a container; labs (root; a package mirror)
+package-test: deps ## test: install, demo, upgrade, purge in a bare Debian; the image in a container; labs (root; a package mirror)
 	$(SUDO) env $(foreach v,CI DEBS IMAGE ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package
 
-install-test: build ## test: install, demo, upgrade, purge of packages made of this build, in a bare Debian 12; SUITE=trixie: in 13 (root; a package mirror)
+install-test: build ## test: install, demo, upgrade, purge of packages made of this build, in a bare Debian; SUITE=trixie: in Debian 13 (root; a package mirror)
 	$(SUDO) env BUILT=$(abspath $(BUILD)) $(foreach v,CI ROUTES SUITE,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s \
 		--deselect tests/package/test_package.py::test_lintian $(ARGS) tests/package/test_package.py
 
