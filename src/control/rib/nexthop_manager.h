@@ -95,8 +95,7 @@ struct nexthop_object {
 // Finds it or makes it (not announced).
 struct nexthop_object *nexthop_object_get(struct rib_vr *v, uint32_t id);
 void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m); // new or replaced
-// The kernel deleted it: groups shrink, its IPv4 routes are gone, its IPv6 routes will be
-// announced.
+// The kernel deleted it: groups shrink, its routes are gone.
 void nexthop_object_del(struct rib_vr *v, uint32_t id);
 // The kernel deleted all objects on that link.
 void nexthop_object_link_lost(struct rib_vr *v, int ifindex);

@@ -239,6 +239,14 @@ static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s,
     return false;
 }
 
+// Its routes were deleted with it, before their announcement.
+static bool is_object_gone(const struct rib_vr *v, uint32_t nhid)
+{
+    const struct nexthop_object *o = nhid ? rib_map_find(&v->object, nhid) : NULL;
+
+    return nhid && !(o && o->announced);
+}
+
 static void delete_route(struct rib_vr *v, struct rib *r, uint32_t node,
                          const struct netlink_route *m, uint8_t flags)
 {
@@ -252,8 +260,10 @@ static void delete_route(struct rib_vr *v, struct rib *r, uint32_t node,
     } else {
         rib_path_put(v, path); // it may have been made for the search
     }
-    if (!id && !(m->prefix.family == IP6 && delete_leg(v, r, &s, m)) && s.first)
-        want_resync(v, &m->prefix); // nothing to delete is normal: it was deleted silently before
+    // Nothing to delete is normal: it was deleted silently before.
+    if (!id && !(m->prefix.family == IP6 && delete_leg(v, r, &s, m)) && s.first &&
+        !is_object_gone(v, m->nhid))
+        want_resync(v, &m->prefix);
 }
 
 // Routes that the kernel deleted silently must not take part in its later changes, even if they

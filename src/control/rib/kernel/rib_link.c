@@ -12,11 +12,11 @@
 //                               leg on the link
 //     last IPv4 address gone    IPv4 routes whose legs are all dead, local ones too; legs stay dead
 //                               until there is an address again
-//     next-hop object deleted   IPv4 routes that name it (nexthop_object.c)
+//     next-hop object deleted   routes that name it (nexthop_object.c)
 //
-// Then we request a dump, because the kernel is right and we only guess. IPv6 routes are announced,
-// except that a leg of a multipath route dies silently; so we check the link of each leg in both
-// families.
+// Then we request a dump, because the kernel is right and we only guess. Other IPv6 routes are
+// announced, except that a leg of a multipath route dies silently; so we check the link of each leg
+// in both families.
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 

@@ -8,7 +8,7 @@
 // Why this is right: let R be the moment at which the kernel read the list. A change of the prefix
 // before R is in the rows, whether its event has arrived or not. A change after R is announced
 // after R, and its event stands behind the rows in the queue: we apply it to the list made from the
-// rows. There are two exceptions. In both we leave the list alone, and the prefix is a gap of the
+// rows. There are three exceptions. In them we leave the list alone, and the prefix is a gap of the
 // dump (rib_gap.h), so the next dump shows it:
 // - A datagram of rows joins the queue some time after it was filled. An event between it and the
 //   previous datagram may be newer than its rows (`touched`). An event before the previous datagram
@@ -16,6 +16,8 @@
 //   and its announcement; IPv6 does both under one lock, or announces last. Only an IPv4 deletion
 //   is announced first, and may be the last announcement of all, so `touched` lasts until the next
 //   event of the family.
+// - A row names a next-hop object that was deleted: the kernel announces that before it deletes the
+//   routes.
 // - The rows may be incomplete: the prefix stood at the end of a datagram, and the next datagram
 //   did not continue where it should have.
 // An event about a change that is already in the rows does no harm: there is one at most, and
@@ -256,6 +258,7 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
     s->overtaken |= rib_sync_is_touched(v, &m->prefix);
     row = (struct rib_shown_row){rib_path_get(v, m), m->metric, m->protocol};
     row.path->n_routes++; // keeps it alive until the rows are taken
+    s->overtaken |= row.path->object && !row.path->object->announced;
     // Shown again because a prefix was added before it: IPv6 restarts with the whole prefix, IPv4
     // continues some routes earlier.
     if (is_shown(s, &row)) {

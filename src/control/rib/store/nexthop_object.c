@@ -5,14 +5,18 @@
 // a group of numbers. An object owns one hop set and so one id of the next-hop table; replacing a
 // group's members changes that entry and no prefix. We repeat the kernel's silent changes:
 //   - deleting an object removes it from its groups, deletes groups that become empty, and deletes
-//     the IPv4 routes that name it (IPv6 ones are announced);
+//     the routes that name it (it announces only the IPv6 ones, and these only with the sysctl
+//     nexthop_compat_mode);
 //   - a link that goes down or loses its carrier deletes the objects on it.
 // A number may be named before it is announced (a dump reads routes after objects, but an event may
 // overtake it); such an object is empty and unusable.
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "rib/vr.h"
+
+#define VERIFY_DELAY_NS (100 * NS_PER_MS)
 
 struct nexthop_object *nexthop_object_get(struct rib_vr *v, uint32_t id)
 {
@@ -157,8 +161,9 @@ static void delete_one(struct rib_vr *v, struct nexthop_object *o)
     vec_foreach (&o->path, id) {
         struct rib_path *p = rib_path_at(v, *id);
 
-        if (p->family == IP4)
-            rib_path_condemn(v, p);
+        rib_path_condemn(v, p);
+        if (p->family == IP6) // the callers verify IPv4
+            rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
     }
     if (!o->path.n)
         object_free(v, o);

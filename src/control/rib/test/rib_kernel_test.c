@@ -288,6 +288,12 @@ static void command(void)
     case 18:
         fixture_try("sysctl -qw net.ipv4.conf.e%u.ignore_routes_with_linkdown=%u", i, pick(2));
         break;
+    case 19: // without announcements of IPv6 routes that go with their object
+        fixture_try("sysctl -qw net.ipv4.nexthop_compat_mode=0; ip nexthop del id %u; "
+                    "ip nexthop replace id 14 via fd0%u::%u dev e%u; "
+                    "sysctl -qw net.ipv4.nexthop_compat_mode=1",
+                    13 + pick(3), i, k, i);
+        break;
     default: route_command();
     }
 }

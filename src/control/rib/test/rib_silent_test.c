@@ -145,6 +145,26 @@ rib_test(nexthop_del_takes_ipv4_routes)
     fixture_expect_derived(&before);
 }
 
+// Its IPv6 routes go without an event, too.
+rib_test(nexthop_del_takes_ipv6_routes_without_compatibility_mode)
+{
+    fixture_do("sysctl -qw net.ipv4.nexthop_compat_mode=0");
+    objects();
+    fixture_do("ip nexthop add id 13 via fd02::2 dev e2; ip nexthop add id 21 group 12/13");
+    fixture_do("ip -6 route add 2001:db8:2::/48 nhid 13; ip -6 route add 2001:db8:3::/48 nhid 21; "
+               "ip -6 route append 2001:db8:2::/48 nhid 12");
+    fixture_expect("2001:db8:2::1", B2);
+    fixture_expect("2001:db8:3::1", "group e1 e2");
+    fixture_stats(&before);
+    fixture_do("ip nexthop del id 13; ip nexthop add id 13 via fd02::2 dev e2");
+    fixture_expect("2001:db8:2::1", B1);
+    fixture_expect("2001:db8:3::1", "group e1");
+    fixture_do("ip link set e1 down");
+    fixture_expect("2001:db8:2::1", "none");
+    fixture_expect("2001:db8:3::1", "none");
+    fixture_expect_derived(&before);
+}
+
 rib_test(nexthop_replace_moves_its_routes)
 {
     objects();
