@@ -13,12 +13,12 @@
 #include "base/hash.h"
 #include "base/log.h"
 
-#define QUEUE 256
+#define QUEUE 2048
 #define DATAGRAM 2048
-#define STEPS 64
-#define OBJECTS 2   // next-hop objects, from OBJECT on; the first is on link 11, the second on 12
-#define OBJECT 10
-#define N4 10       // places of IPv4, then of IPv6
+#define STEPS 1024
+#define N4 10                // places of IPv4, then of IPv6
+#define WAYS 4               // gateways of a family, two on each link
+#define BLACKHOLE (2 * WAYS) // way of an object; then that of an IPv6 blackhole
 
 struct model_place model_place[MODEL_PLACES];
 unsigned model_dumps;
@@ -33,7 +33,7 @@ static unsigned queue_from, queue_n;
 
 // Remaining steps of a change.
 static struct step {
-    enum { SEND, INSERT, ERASE, LEG_ADD, LEG_DEL, OBJECT_DEL } what;
+    enum { SEND, INSERT, ERASE, ERASE_LIKE, LEG_ADD, LEG_DEL } what;
     bool with_next; // in one step with the next, under one lock
     bool soon;      // takes less time than filling a datagram
     unsigned place, at;
@@ -42,7 +42,9 @@ static struct step {
 } steps[STEPS];
 static unsigned step_from, step_n;
 
-static bool object[OBJECTS], link_up[2] = {true, true}, carrier[2] = {true, true};
+struct model_object model_object[MODEL_OBJECTS];
+static bool link_up[2] = {true, true}, carrier[2] = {true, true};
+static bool compat; // net.ipv4.nexthop_compat_mode
 
 static struct {
     bool running, ending;
@@ -70,16 +72,21 @@ void model_seed(unsigned seed)
 
 static int link_of(unsigned way)
 {
-    return way < 2 ? 11 : 12;
+    return way % WAYS < 2 ? 11 : 12;
 }
 
-static void put_gateway(struct nlmsghdr *h, uint8_t family, unsigned way)
+static bool is_up(unsigned way)
+{
+    return link_up[link_of(way) - 11];
+}
+
+static void put_gateway(struct nlmsghdr *h, uint16_t attr, uint8_t family, unsigned way)
 {
     uint8_t gateway[16] = {10, 0, 0, (uint8_t)(way + 1)};
 
     if (family == IP6)
         memcpy(gateway, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 15), gateway[15] = (uint8_t)(way + 1);
-    mnl_attr_put(h, RTA_GATEWAY, family == IP4 ? 4 : 16, gateway);
+    mnl_attr_put(h, attr, family == IP4 ? 4 : 16, gateway);
 }
 
 static void put_legs(struct nlmsghdr *h, uint8_t family, uint8_t legs)
@@ -88,7 +95,7 @@ static void put_legs(struct nlmsghdr *h, uint8_t family, uint8_t legs)
 
     if (__builtin_popcount(legs) == 1) {
         mnl_attr_put_u32(h, RTA_OIF, (uint32_t)link_of((unsigned)__builtin_ctz(legs)));
-        put_gateway(h, family, (unsigned)__builtin_ctz(legs));
+        put_gateway(h, RTA_GATEWAY, family, (unsigned)__builtin_ctz(legs));
         return;
     }
     nest = mnl_attr_nest_start(h, RTA_MULTIPATH);
@@ -99,7 +106,7 @@ static void put_legs(struct nlmsghdr *h, uint8_t family, uint8_t legs)
             continue;
         *leg = (struct rtnexthop){.rtnh_ifindex = link_of(way)};
         h->nlmsg_len += sizeof *leg;
-        put_gateway(h, family, way);
+        put_gateway(h, RTA_GATEWAY, family, way);
         leg->rtnh_len = (unsigned short)((char *)mnl_nlmsg_get_payload_tail(h) - (char *)leg);
     }
     mnl_attr_nest_end(h, nest);
@@ -141,16 +148,52 @@ const struct nlmsghdr *model_message(const struct model_place *p, const struct m
     return (void *)buf;
 }
 
-static void object_message(void *buf, uint16_t type, unsigned i)
+uint32_t model_object_id(unsigned i)
 {
-    struct nlmsghdr *h = message(buf, type, 0);
-    struct nhmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
-    uint8_t gateway[4] = {10, 0, 0, (uint8_t)(1 + 2 * i)};
+    return i < MODEL_SINGLES ? 10 + i : 20 + i - MODEL_SINGLES;
+}
 
-    *m = (struct nhmsg){.nh_family = AF_INET};
-    mnl_attr_put_u32(h, NHA_ID, OBJECT + i);
-    mnl_attr_put_u32(h, NHA_OIF, (uint32_t)(11 + i));
-    mnl_attr_put(h, NHA_GATEWAY, 4, gateway);
+static void put_members(struct nlmsghdr *h, const struct model_object *o)
+{
+    struct nexthop_grp g[MODEL_MEMBERS];
+
+    memset(g, 0, sizeof g);
+    for (unsigned i = 0; i < o->n; i++) {
+        g[i].id = model_object_id(o->member[i].object);
+        g[i].weight = (uint8_t)(o->member[i].weight - 1);
+        ((uint8_t *)&g[i])[offsetof(struct nexthop_grp, weight) + 1] =
+            (uint8_t)((o->member[i].weight - 1) >> 8); // Linux 6.12
+    }
+    mnl_attr_put(h, NHA_GROUP, o->n * sizeof g[0], g);
+    mnl_attr_put_u16(h, NHA_GROUP_TYPE,
+                     o->resilient ? NEXTHOP_GRP_TYPE_RES : NEXTHOP_GRP_TYPE_MPATH);
+}
+
+static void object_message(void *buf, uint16_t type, uint16_t flags, unsigned i)
+{
+    const struct model_object *o = &model_object[i];
+    bool group = i >= MODEL_SINGLES, six = o->way == BLACKHOLE + 1 || o->way / WAYS == 1;
+    struct nlmsghdr *h = message(buf, type, flags);
+    struct nhmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    *m = (struct nhmsg){.nh_family = group ? AF_UNSPEC : six ? AF_INET6 : AF_INET};
+    mnl_attr_put_u32(h, NHA_ID, model_object_id(i));
+    if (group) {
+        put_members(h, o);
+    } else if (o->way >= BLACKHOLE) {
+        mnl_attr_put(h, NHA_BLACKHOLE, 0, NULL);
+    } else {
+        mnl_attr_put_u32(h, NHA_OIF, (uint32_t)link_of(o->way));
+        put_gateway(h, NHA_GATEWAY, six ? IP6 : IP4, o->way % WAYS);
+    }
+}
+
+const struct nlmsghdr *model_object_message(unsigned i)
+{
+    static _Alignas(8) char buf[DATAGRAM];
+
+    object_message(buf, RTM_NEWNEXTHOP, 0, i);
+    return (void *)buf;
 }
 
 static void link_message(void *buf, unsigned i)
@@ -193,14 +236,38 @@ static void plan_send(uint16_t type, uint16_t flags, unsigned place, const struc
     s->message.len = ((struct nlmsghdr *)s->message.buf)->nlmsg_len;
 }
 
+static void plan_send_object(uint16_t type, uint16_t flags, unsigned i)
+{
+    struct step *s = plan(SEND, 0, 0);
+
+    object_message(s->message.buf, type, flags, i);
+    s->message.len = ((struct nlmsghdr *)s->message.buf)->nlmsg_len;
+}
+
 static void plan_insert(unsigned place, unsigned at, const struct model_route *t)
 {
     plan(INSERT, place, at)->route = *t;
 }
 
-static void erase(struct model_place *p, unsigned at)
+// An IPv6 deletion does not restart a dump that stands at the prefix.
+static void erase(unsigned place, unsigned at)
 {
+    struct model_place *p = &model_place[place];
+
     memmove(&p->route[at], &p->route[at + 1], (--p->n - at) * sizeof p->route[0]);
+    if (p->prefix.family == IP6 && dump.running && dump.place == place && dump.local == p->local &&
+        at < dump.in)
+        dump.in--;
+}
+
+static void erase_like(unsigned place, const struct model_route *t)
+{
+    struct model_place *p = &model_place[place];
+    unsigned at = 0;
+
+    while (memcmp(&p->route[at], t, sizeof *t))
+        bug_on(++at == p->n);
+    erase(place, at);
 }
 
 static bool step_one(void)
@@ -208,17 +275,17 @@ static bool step_one(void)
     struct step *s = &steps[step_from++];
     struct model_place *p = &model_place[s->place];
 
-    sernum[p->local] += s->what != SEND && p->prefix.family == IP6;
+    sernum[p->local] += (s->what == INSERT || s->what == LEG_ADD) && p->prefix.family == IP6;
     switch (s->what) {
     case SEND: enqueue(&s->message); break;
     case INSERT:
         memmove(&p->route[s->at + 1], &p->route[s->at], (p->n++ - s->at) * sizeof p->route[0]);
         p->route[s->at] = s->route;
         break;
-    case ERASE: erase(p, s->at); break;
+    case ERASE: erase(s->place, s->at); break;
+    case ERASE_LIKE: erase_like(s->place, &s->route); break;
     case LEG_ADD: p->route[s->at].legs |= s->route.legs; break;
     case LEG_DEL: p->route[s->at].legs &= (uint8_t)~s->route.legs; break;
-    case OBJECT_DEL: object[s->at] = false; break;
     }
     return s->with_next;
 }
@@ -285,16 +352,17 @@ static void insert4(unsigned place)
 {
     const struct model_place *p = &model_place[place];
     unsigned how = model_pick(4), first, end; // 0 add, 1 append, 2 prepend, 3 replace
+    unsigned object = model_pick(MODEL_OBJECTS);
     struct model_route t = {.legs = (uint8_t)(1u << model_pick(4)),
                             .metric = (uint8_t)(model_pick(2) * 5),
                             .protocol = (uint8_t)(model_pick(8) ? 186 : 4)};
 
     if (model_pick(6) == 0)
         t.legs |= (uint8_t)(1u << model_pick(4));
-    if (model_pick(4) == 0 && object[model_pick(2)])
-        t.nhid = (uint8_t)(object[0] ? OBJECT : OBJECT + 1), t.legs = 0;
-    for (unsigned way = 0; way < 4; way++)
-        if (t.legs & 1u << way && !link_up[link_of(way) - 11])
+    if (model_pick(3) == 0 && model_object[object].there)
+        t.nhid = (uint8_t)model_object_id(object), t.legs = 0;
+    for (unsigned way = 0; way < WAYS; way++)
+        if (t.legs & 1u << way && !is_up(way))
             return;
     first = span_begin(p, t.metric);
     end = span_end(p, t.metric);
@@ -317,34 +385,177 @@ static void insert4(unsigned place)
               place, &t);
 }
 
-static void flush4(uint8_t nhid, uint8_t legs)
+// fib_flush(): IPv4 routes by the object, or without a leg other than these, vanish without an
+// event.
+static void flush4(uint32_t nhid, uint8_t legs)
 {
     for (unsigned i = 0; i < N4; i++)
-        for (unsigned k = model_place[i].n; k-- > 0;) {
+        for (unsigned k = 0; k < model_place[i].n; k++) {
             const struct model_route *t = &model_place[i].route[k];
 
-            if (t->nhid == nhid || (t->legs && !(t->legs & ~legs)))
-                plan(ERASE, i, k);
+            if (t->nhid ? t->nhid == nhid : !(t->legs & ~legs))
+                plan(ERASE_LIKE, i, 0)->route = *t;
         }
 }
 
-// Links and objects: their IPv4 routes vanish without an event.
+// ip6_del_rt(): silent, too, if not in compatibility mode.
+static void flush6(uint32_t nhid)
+{
+    for (unsigned i = N4; i < MODEL_PLACES; i++)
+        for (unsigned k = 0; k < model_place[i].n; k++) {
+            const struct model_route *t = &model_place[i].route[k];
+
+            if (t->nhid != nhid)
+                continue;
+            plan(ERASE_LIKE, i, 0)->route = *t;
+            if (!compat)
+                continue;
+            steps[step_n - 1].with_next = true;
+            plan_send(RTM_DELROUTE, 0, i, t);
+            steps[step_n - 1].soon = true;
+        }
+}
+
+// --- next-hop objects ---
+
+static unsigned member_of(unsigned group, unsigned single)
+{
+    const struct model_object *g = &model_object[group];
+    unsigned i = 0;
+
+    while (i < g->n && g->member[i].object != single)
+        i++;
+    return g->there ? i : g->n;
+}
+
+static bool is_in(unsigned group, unsigned single)
+{
+    return group >= MODEL_SINGLES && member_of(group, single) < model_object[group].n;
+}
+
+// remove_nexthop(); a link's loss takes its objects and their groups without an event.
+static void remove_object(unsigned i, bool tell)
+{
+    if (tell)
+        plan_send_object(RTM_DELNEXTHOP, 0, i);
+    model_object[i].there = false;
+    flush4(model_object_id(i), 0);
+    flush6(model_object_id(i));
+    for (unsigned g = MODEL_SINGLES; g < MODEL_OBJECTS; g++) {
+        struct model_object *o = &model_object[g];
+        unsigned at = member_of(g, i);
+
+        if (!is_in(g, i))
+            continue;
+        if (o->n == 1) {
+            remove_object(g, tell);
+            continue;
+        }
+        memmove(&o->member[at], &o->member[at + 1], (--o->n - at) * sizeof o->member[0]);
+        if (tell)
+            plan_send_object(RTM_NEWNEXTHOP, 0, g);
+    }
+}
+
+static void remove_objects_on(unsigned link)
+{
+    for (unsigned i = 0; i < MODEL_SINGLES; i++)
+        if (model_object[i].there && model_object[i].way < BLACKHOLE &&
+            link_of(model_object[i].way) - 11 == (int)link)
+            remove_object(i, false);
+}
+
+// May IPv6 routes use it?
+static bool suits6(const struct model_object *o, bool group)
+{
+    for (unsigned i = 0; group && i < o->n; i++)
+        if (!suits6(&model_object[o->member[i].object], false))
+            return false;
+    return group || (o->way >= WAYS && o->way != BLACKHOLE);
+}
+
+static bool is_used6(unsigned i)
+{
+    for (unsigned p = N4; p < MODEL_PLACES; p++)
+        for (unsigned k = 0; k < model_place[p].n; k++)
+            if (model_place[p].route[k].nhid == model_object_id(i))
+                return true;
+    return false;
+}
+
+static struct model_object random_group(const struct model_object *old)
+{
+    static const uint16_t weight[] = {1, 1, 1, 2, 3, 256, 257, 5000, UINT16_MAX};
+    struct model_object o = {.resilient = old->there ? old->resilient : model_pick(3) == 0};
+    unsigned n = 1 + model_pick(MODEL_MEMBERS), from = model_pick(MODEL_SINGLES);
+
+    for (unsigned k = 0; k < MODEL_SINGLES && o.n < n; k++) {
+        uint8_t i = (uint8_t)((from + k) % MODEL_SINGLES);
+
+        if (!model_object[i].there || (model_object[i].way >= BLACKHOLE && n > 1))
+            continue;
+        o.member[o.n].object = i;
+        o.member[o.n++].weight = weight[model_pick(sizeof weight / sizeof *weight)];
+    }
+    o.there = o.n;
+    return o;
+}
+
+static struct model_object random_single(void)
+{
+    struct model_object o = {.way = (uint8_t)model_pick(BLACKHOLE)};
+
+    if (model_pick(10) == 0)
+        o.way = (uint8_t)(BLACKHOLE + model_pick(2));
+    o.there = o.way >= BLACKHOLE || (is_up(o.way) && carrier[link_of(o.way) - 11]);
+    return o;
+}
+
+// replace_nexthop(): may the object become this one?
+static bool may_be(unsigned i, const struct model_object *o)
+{
+    bool group = i >= MODEL_SINGLES, six = suits6(o, group);
+
+    if (!six && is_used6(i))
+        return false;
+    for (unsigned g = MODEL_SINGLES; g < MODEL_OBJECTS; g++)
+        if (is_in(g, i) &&
+            ((!six && is_used6(g)) || (o->way >= BLACKHOLE && model_object[g].n > 1)))
+            return false;
+    return true;
+}
+
+// nexthop_replace_notify(): announces each route by the object.
+static void announce_routes_of(unsigned i)
+{
+    for (unsigned p = 0; p < MODEL_PLACES; p++)
+        for (unsigned k = 0; k < model_place[p].n; k++)
+            if (model_place[p].route[k].nhid == model_object_id(i))
+                plan_send(RTM_NEWROUTE, NLM_F_REPLACE, p, &model_place[p].route[k]);
+}
+
 static void change_object(void)
 {
-    unsigned i = model_pick(OBJECTS);
-    struct step *s;
+    unsigned i = model_pick(MODEL_OBJECTS);
+    struct model_object *old = &model_object[i], new;
+    bool group = i >= MODEL_SINGLES, replaced = old->there;
 
-    if (!object[i] && !(link_up[i] && carrier[i]))
+    if (replaced && model_pick(3) == 0) {
+        remove_object(i, true);
         return;
-    s = plan(SEND, 0, 0);
-    object_message(s->message.buf, object[i] ? RTM_DELNEXTHOP : RTM_NEWNEXTHOP, i);
-    s->message.len = ((struct nlmsghdr *)s->message.buf)->nlmsg_len;
-    if (object[i]) {
-        plan(OBJECT_DEL, 0, i);
-        flush4((uint8_t)(OBJECT + i), 0);
-    } else {
-        object[i] = true;
     }
+    new = group ? random_group(old) : random_single();
+    if (!new.there || (replaced && !may_be(i, &new)))
+        return;
+    *old = new;
+    plan_send_object(
+        RTM_NEWNEXTHOP,
+        (uint16_t)(NLM_F_CREATE | (replaced || model_pick(2) ? NLM_F_REPLACE : NLM_F_EXCL)), i);
+    for (unsigned g = i; replaced && compat && g < MODEL_OBJECTS; g++)
+        if (g == i || is_in(g, i))
+            announce_routes_of(g);
+    if (new.resilient)
+        plan_send_object(RTM_NEWNEXTHOPBUCKET, 0, i); // no news for us
 }
 
 static void plan_link(unsigned i)
@@ -363,10 +574,8 @@ static void change_carrier(void)
     carrier[i] = !carrier[i];
     if (!link_up[i])
         return;
-    if (!carrier[i]) {
-        plan(OBJECT_DEL, 0, i);
-        flush4((uint8_t)(OBJECT + i), 0);
-    }
+    if (!carrier[i])
+        remove_objects_on(i);
     plan_link(i);
 }
 
@@ -379,63 +588,129 @@ static void change_link(void)
     plan_link(i);
     if (link_up[i])
         return;
-    plan(OBJECT_DEL, 0, i);
-    flush4((uint8_t)(OBJECT + i), (uint8_t)(link_up[!i] ? (i ? 0xc : 3) : 0xf));
+    remove_objects_on(i);
+    flush4(0, (uint8_t)(link_up[!i] ? (i ? 0xc : 3) : 0xf));
 }
 
 // ip6_route_del(): deletes one leg or all; fib6_del_route() announces under the tree's lock.
 static void delete6(unsigned place)
 {
     const struct model_place *p = &model_place[place];
-    unsigned at = p->n ? model_pick(p->n) : 0;
+    unsigned at = p->n ? model_pick(p->n) : 0, leg = model_pick(WAYS);
     struct model_route t;
 
     if (!p->n)
         return;
     t = p->route[at];
     if (__builtin_popcount(t.legs) > 1 && model_pick(2)) {
-        t.legs = (uint8_t)(t.legs & -t.legs);
+        while (!(t.legs & 1u << leg))
+            leg = (leg + 1) % WAYS;
+        t.legs = (uint8_t)(1u << leg);
         plan(LEG_DEL, place, at)->route = t;
         steps[step_n - 1].with_next = true;
     } else {
-        plan(ERASE, place, at)->with_next = __builtin_popcount(t.legs) == 1;
+        plan(ERASE, place, at)->with_next = __builtin_popcount(t.legs) <= 1;
     }
     plan_send(RTM_DELROUTE, 0, place, &t);
     steps[step_n - 1].soon = true;
 }
 
-// ip6_route_multipath_add(): adds leg by leg, with one announcement at the end.
-static void insert6(unsigned place)
+// First route of [first, end) with or without legs; `end`: none.
+static unsigned find_kind(const struct model_place *p, unsigned first, unsigned end, bool legs)
+{
+    while (first < end && !!p->route[first].legs != legs)
+        first++;
+    return first;
+}
+
+// fib6_add_rt2node(): a route by an object stands beside the others of its metric.
+static void insert6_object(unsigned place, unsigned how, const struct model_route *t)
 {
     const struct model_place *p = &model_place[place];
-    unsigned how = model_pick(3), at; // 0 add, 1 append, 2 replace
-    struct model_route t = {.legs = (uint8_t)(1 + model_pick(15)),
-                            .metric = (uint8_t)(model_pick(2) * 5 + 1),
-                            .protocol = 4},
-                       whole = t, leg = t;
-    bool single = __builtin_popcount(t.legs) == 1, there;
+    unsigned first = span_begin(p, t->metric), end = span_end(p, t->metric);
+    unsigned victim = find_kind(p, first, end, false);
 
-    at = span_begin(p, t.metric);
-    there = span_end(p, t.metric) > at;
-    if ((there && how == 0) || (there && how == 1 && p->route[at].legs & t.legs))
+    if (victim == end)
+        victim = first;
+    for (unsigned k = first; k < end; k++)
+        if (p->route[k].nhid == t->nhid && (how != 2 || k != victim)) // else it would exist twice
+            return;
+    if (how == 2 && first < end) {
+        plan(ERASE, place, victim)->with_next = true;
+        plan_insert(place, victim, t);
+        steps[step_n - 1].with_next = true;
+        plan_send(RTM_NEWROUTE, NLM_F_REPLACE, place, t);
         return;
-    leg.legs = (uint8_t)(t.legs & -t.legs);
-    if (there && how == 2) {
+    }
+    plan_insert(place, end, t);
+    steps[step_n - 1].with_next = true;
+    plan_send(RTM_NEWROUTE,
+              (uint16_t)(NLM_F_CREATE | (first == end ? NLM_F_EXCL : 0) |
+                         (how == 1 ? NLM_F_APPEND : 0)),
+              place, t);
+}
+
+// ip6_route_multipath_add(): adds leg by leg, with one announcement at the end. It places no leg
+// behind a route by an object that stands behind a leg (dumps do not show such a route).
+static void insert6_legs(unsigned place, unsigned how, const struct model_route *t)
+{
+    const struct model_place *p = &model_place[place];
+    unsigned first = span_begin(p, t->metric), end = span_end(p, t->metric);
+    unsigned at = find_kind(p, first, end, true);
+    struct model_route whole = *t, leg = *t;
+    bool single = __builtin_popcount(t->legs) == 1, there = at < end, replaces;
+
+    leg.legs = (uint8_t)(t->legs & -t->legs);
+    replaces = how == 2 && first < end;
+    if (replaces) {
+        at = there ? at : first;
+        if (at != end - 1 && !single)
+            return;
         plan(ERASE, place, at)->with_next = true;
         plan_insert(place, at, &leg);
     } else if (there) {
+        if (at != end - 1 || p->route[at].legs & t->legs)
+            return;
         whole.legs |= p->route[at].legs;
         plan(LEG_ADD, place, at)->route = leg;
     } else {
         plan_insert(place, at, &leg);
     }
     steps[step_n - 1].with_next = single;
-    for (unsigned rest = t.legs & ~(unsigned)leg.legs; rest; rest &= rest - 1) {
+    for (unsigned rest = t->legs & ~(unsigned)leg.legs; rest; rest &= rest - 1) {
         leg.legs = (uint8_t)(rest & -rest);
         plan(LEG_ADD, place, at)->route = leg;
     }
-    plan_send(RTM_NEWROUTE, (uint16_t)(single && there && how == 2 ? NLM_F_REPLACE : NLM_F_CREATE),
-              place, &whole);
+    if (single)
+        plan_send(RTM_NEWROUTE,
+                  (uint16_t)(replaces
+                                 ? NLM_F_REPLACE
+                                 : NLM_F_CREATE | (first == end ? NLM_F_EXCL : 0) |
+                                       (how == 1 ? NLM_F_APPEND : 0)),
+                  place, &whole);
+    else
+        plan_send(RTM_NEWROUTE,
+                  (uint16_t)(how == 2 ? NLM_F_REPLACE : NLM_F_CREATE | (how ? NLM_F_APPEND : 0)),
+                  place, &whole);
+}
+
+static void insert6(unsigned place)
+{
+    const struct model_place *p = &model_place[place];
+    unsigned how = model_pick(3); // 0 add, 1 append, 2 replace
+    unsigned object = model_pick(MODEL_OBJECTS);
+    const struct model_object *o = &model_object[object];
+    struct model_route t = {.metric = (uint8_t)(model_pick(2) * 5 + 1), .protocol = 4};
+
+    if ((how == 0 && span_end(p, t.metric) > span_begin(p, t.metric)) || p->n == MODEL_LIST)
+        return;
+    if (model_pick(3) == 0 && o->there && suits6(o, object >= MODEL_SINGLES)) {
+        t.nhid = (uint8_t)model_object_id(object);
+        insert6_object(place, how, &t);
+    } else {
+        t.legs = (uint8_t)(1 + model_pick(15));
+        insert6_legs(place, how, &t);
+    }
 }
 
 void model_change(void)
@@ -447,7 +722,7 @@ void model_change(void)
         change_link();
     else if (what == 1)
         change_carrier();
-    else if (what < 7)
+    else if (what < 10)
         change_object();
     else if (place < N4)
         (model_pick(5) < 2 ? delete4 : insert4)(place);
@@ -578,13 +853,14 @@ static bool fill6(struct datagram *d, unsigned *rows)
 
 static void fill_others(struct datagram *d)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        if (dump.type == RTM_GETLINK)
-            link_message(room(d), i);
-        else if (dump.type == RTM_GETNEXTHOP && object[i])
-            object_message(room(d), RTM_NEWNEXTHOP, i);
-        else
+    for (unsigned i = 0; i < 2 && dump.type == RTM_GETLINK; i++) {
+        link_message(room(d), i);
+        close_row(d);
+    }
+    for (unsigned i = 0; i < MODEL_OBJECTS && dump.type == RTM_GETNEXTHOP; i++) {
+        if (!model_object[i].there)
             continue;
+        object_message(room(d), RTM_NEWNEXTHOP, 0, i);
         close_row(d);
     }
 }
@@ -658,7 +934,8 @@ void model_make(uint32_t portid)
     port = portid;
     queue_n = step_from = step_n = 0;
     dump.running = false;
-    object[0] = object[1] = false;
+    memset(model_object, 0, sizeof model_object);
+    compat = model_pick(2);
     link_up[0] = link_up[1] = carrier[0] = carrier[1] = true;
     for (unsigned i = 0; i < MODEL_PLACES; i++) {
         model_place[i] = (struct model_place){.local = i == 0 || i == 3 || i == 7 || i >= 18};

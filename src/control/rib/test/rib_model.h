@@ -8,6 +8,11 @@
 // between any two steps. At the start of a datagram the dump finds its place by counting, as Linux
 // does: in the leaf (IPv4), or from the root of a changed tree (IPv6). Its messages are real
 // netlink messages.
+//
+// Next-hop objects and groups are as in net/ipv4/nexthop.c: replacing one moves all its routes and,
+// with net.ipv4.nexthop_compat_mode, announces each of them; deleting one deletes its IPv4 routes
+// without an event, its IPv6 routes with one only in that mode, and shrinks its groups. Half of the
+// models have the mode.
 #ifndef RIB_TEST_RIB_MODEL_H
 #define RIB_TEST_RIB_MODEL_H
 
@@ -33,6 +38,21 @@ struct model_place {
     struct model_route route[MODEL_LIST];
 };
 
+#define MODEL_SINGLES 4 // next-hop objects; then groups of them
+#define MODEL_OBJECTS 7
+#define MODEL_MEMBERS 3
+
+struct model_object {
+    bool there, resilient;
+    uint8_t way; // gateway: IPv4, then IPv6, then two blackholes
+    unsigned n;  // of a group
+    struct {
+        uint8_t object;
+        uint16_t weight;
+    } member[MODEL_MEMBERS];
+};
+
+extern struct model_object model_object[MODEL_OBJECTS];
 extern struct model_place model_place[MODEL_PLACES]; // in the order of a walk
 extern unsigned model_dumps;                          // route dumps answered so far
 
@@ -49,6 +69,8 @@ const struct nlmsghdr *model_take(unsigned *len);
 bool model_is_drained(void); // nothing is queued
 bool model_is_busy(void);    // something is queued, or in progress
 void model_lose(void);    // loses all queued messages
+uint32_t model_object_id(unsigned i);
+const struct nlmsghdr *model_object_message(unsigned i); // its announcement
 // Announcement of a route.
 const struct nlmsghdr *model_message(const struct model_place *p, const struct model_route *t);
 
