@@ -363,7 +363,7 @@ static void parse_members(const struct nlattr *a, struct netlink_nexthop *r)
     r->group = true;
     for (size_t i = 0; i < n && i < NETLINK_HOPS; i++) {
         r->member[i].id = g[i].id;
-        // The weight field holds weight - 1. Its high byte (kernel 6.11) is the next byte, whose
+        // The weight field holds weight - 1. Its high byte (Linux 6.12) is the next byte, whose
         // field name differs between headers.
         const uint8_t *weight = (const uint8_t *)&g[i] + offsetof(struct nexthop_grp, weight);
         r->member[i].weight = (uint16_t)((weight[1] << 8 | weight[0]) + 1);

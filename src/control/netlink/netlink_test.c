@@ -229,16 +229,23 @@ unit_test(a_nexthop_object_replaces_the_hops)
 unit_test(a_group_has_members_with_wide_weights)
 {
     struct nhmsg *n = begin(RTM_NEWNEXTHOP, 0, sizeof *n);
-    struct nexthop_grp g[2] = {{.id = 10, .weight = 0}, {.id = 11, .weight = 255}};
-    ((uint8_t *)&g[1])[offsetof(struct nexthop_grp, weight) + 1] = 1; // high byte
+    struct nexthop_grp g[4] = {{.id = 10, .weight = 0},
+                               {.id = 11, .weight = 255},
+                               {.id = 12, .weight = 254},
+                               {.id = 13, .weight = 255}};
+    static const uint8_t high[4] = {0, 1, 255, 255}; // Linux refuses the last one
 
+    for (unsigned i = 0; i < 4; i++)
+        ((uint8_t *)&g[i])[offsetof(struct nexthop_grp, weight) + 1] = high[i];
     mnl_attr_put_u32(&m.h, NHA_ID, 20);
     mnl_attr_put(&m.h, NHA_GROUP, sizeof g, g);
     assert_int_equal(netlink_parse(&m.h, &e), 1);
     assert_true(e.nexthop.group);
-    assert_int_equal(e.nexthop.n_members, 2);
+    assert_int_equal(e.nexthop.n_members, 4);
     assert_int_equal(e.nexthop.member[0].weight, 1);
     assert_int_equal(e.nexthop.member[1].weight, 512);
+    assert_int_equal(e.nexthop.member[2].weight, 65535);
+    assert_int_equal(e.nexthop.member[3].weight, 65535);
 }
 
 unit_test(links_addresses_and_neighbors)
