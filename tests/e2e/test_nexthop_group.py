@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from kamuee.lab import measure
+from kamuee.lab.errors import LabError
 
 from support import assert_reaches, eventually, link_up
 
@@ -76,9 +77,9 @@ def wait_legs(lab, n: int, *prefixes: str) -> None:
 
 
 def announce(lab, peer: str, on: bool) -> None:
-    for prefix, family in BOTH.items():
-        lab[peer].frr.vtysh("configure terminal", f"router bgp {lab[peer].node.asn}", f"address-family {family} unicast",
-                            f"{'' if on else 'no '}network {prefix}")
+    lines = [line for prefix, family in BOTH.items()
+             for line in (f"address-family {family} unicast", f"{'' if on else 'no '}network {prefix}", "exit-address-family")]
+    lab[peer].frr.vtysh("configure terminal", f"router bgp {lab[peer].node.asn}", *lines)
 
 
 def churn(lab) -> None:
@@ -95,13 +96,15 @@ def churn(lab) -> None:
 def restart(lab, *lines: str) -> None:
     """FRR of the router, with more lines of configuration."""
     frr = lab["r"].frr
+    for line in lines:
+        try:
+            frr.vtysh("configure terminal", line)
+        except LabError as refused:
+            pytest.skip(f"this FRR has no '{line}': {refused}")
     frr.stop()
     eventually(lambda: not nhids(lab), 10, "zebra takes its routes along")
     frr.config = "\n".join([*(line for line in frr.config.splitlines() if not line.startswith("zebra ")), *lines, ""])
     frr.start()
-    for line in lines:
-        if line not in frr.vtysh("show running-config"):
-            pytest.skip(f"this FRR has no '{line}'")
 
 
 def test_frr_routes_move_with_their_groups(lab):
