@@ -15,6 +15,7 @@ import pwd
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -60,14 +61,16 @@ def running(pid_file: Path) -> int | None:
 
 
 def run(argv: list[str], what: str) -> None:
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=180, stdin=subprocess.DEVNULL)
-    except FileNotFoundError as error:
-        raise KamueeError(f"{error.filename} is not installed") from None
-    except subprocess.TimeoutExpired:
-        raise KamueeError(f"{what}: not within 180 s") from None
-    if done.returncode:
-        raise KamueeError(f"{what}: {(done.stderr or done.stdout).strip()[-600:] or f'status {done.returncode}'}")
+    with tempfile.TemporaryFile("w+", errors="replace") as said:    # not a pipe: FRR 10's daemons never close it
+        try:
+            done = subprocess.run(argv, stdout=said, stderr=said, timeout=180, stdin=subprocess.DEVNULL)
+        except FileNotFoundError as error:
+            raise KamueeError(f"{error.filename} is not installed") from None
+        except subprocess.TimeoutExpired:
+            raise KamueeError(f"{what}: not within 180 s") from None
+        said.seek(0)
+        if done.returncode:
+            raise KamueeError(f"{what}: {said.read().strip()[-600:] or f'status {done.returncode}'}")
 
 
 def new_file(path: Path, text: str, user: str, mode: int = 0o640) -> None:
