@@ -12,10 +12,10 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 # apt-get takes regular expressions: Debian 13 and 12 have different versions of libyang.
 BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburcu-dev libmnl-dev libevent-dev \
-	^libyang[23]?-dev$$ ^libyang[23]-tools$$ libjansson-dev libsystemd-dev libseccomp-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
+	^libyang[23]?-dev$$ ^libyang[23]?-tools$$ libjansson-dev libsystemd-dev libseccomp-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang lld wabt libbpf-dev procps
-TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nftables nfdump openssh-client systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+TEST_PACKAGES = libsnmp-dev mandoc mkdocs zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nftables nfdump openssh-client curl systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	dnsmasq-base udhcpc lldpd wireguard-tools wireguard-go
 VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring
 BENCH_PACKAGES = dpdk-dev
@@ -26,13 +26,13 @@ DEMO_PACKAGES = $(BUILD_PACKAGES) $(RUN_PACKAGES) frr bird2 ethtool iperf3 trace
 DEMO_HAVE = meson ninja pkg-config ip ethtool iperf3 traceroute ping /usr/sbin/bird /usr/lib/frr/bgpd
 DEMO_TARGETS = kamueed src/main/kamuee-keeper
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = net-snmp-config mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd ssh-keygen journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun /usr/sbin/dnsmasq udhcpc /usr/sbin/lldpd wg wireguard-go
+HAVE = net-snmp-config mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd curl ssh-keygen journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian rpmlint shellcheck crun /usr/sbin/dnsmasq udhcpc /usr/sbin/lldpd wg wireguard-go
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
 PTF_PACKAGE = ptf==0.12.0
 
-# Prometheus and promtool, for the tests of metrics: Debian's package unpacked, not installed, so that no service starts.
+# Prometheus and promtool, for the tests of metrics: Debian's packages (one in Debian 12) unpacked, not installed, so that no service starts.
 PROMETHEUS := $(CURDIR)/.prometheus
 
 # nginx, for the tests of what other hosts reach: unpacked as well.
@@ -72,8 +72,8 @@ deps: ## build: install what building and testing need (packages of Debian 13 or
 		$(PYTHON) -m pip install -q --retries 5 --no-deps --disable-pip-version-check --root-user-action=ignore \
 			--target $(PTF) $(PTF_PACKAGE); }
 	@[ -x $(PROMETHEUS)/usr/bin/promtool ] || { echo "deps: unpacking prometheus into $(PROMETHEUS)"; d=$$(mktemp -d); trap "rm -rf $$d" EXIT; \
-		chmod 755 $$d; cd $$d && { apt-get download -q prometheus || { $(SUDO) apt-get update -q && apt-get download -q prometheus; }; } && \
-		dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x --one-top-level=$(PROMETHEUS) ./usr/bin; }
+		get() { apt-get download -q prometheus $$(apt-cache pkgnames promtool); }; chmod 755 $$d; cd $$d && { get || { $(SUDO) apt-get update -q && get; }; } && \
+		for package in *.deb; do dpkg-deb --fsys-tarfile $$package | tar -x --one-top-level=$(PROMETHEUS) ./usr/bin; done; }
 	@[ -x $(NGINX)/usr/sbin/nginx ] || { echo "deps: unpacking nginx into $(NGINX)"; d=$$(mktemp -d); trap "rm -rf $$d" EXIT; \
 		chmod 755 $$d; cd $$d && { apt-get download -q nginx || { $(SUDO) apt-get update -q && apt-get download -q nginx; }; } && \
 		dpkg-deb --fsys-tarfile nginx_*.deb | tar -x --one-top-level=$(NGINX) ./usr/sbin; }
