@@ -38,9 +38,9 @@ JSON = "application/yang-data+json"
 PORT = 8443
 CRIMSON_MAC, SUBSTRATE_MAC = "02:c1:c1:00:00:01", "02:5b:5b:00:00:01"  # that of substrate0 is its sub-interfaces' too
 SECRETS = ["1234567", "crimson", "vermilion", "substrate", "198.51.100.", "2001:db8:c1", "203.0.113.", "02:c1:c1", "02:5b:5b", "scarlet"]
-# Names that the client may try, and unknown names to try in their place.
-NOBODY = {"crimson": "nobodyx", "substrate": "nobodyxyz", "vermilion": "nobodyxyz", "198.51.100.": "198.51.101.", "203.0.113.": "203.0.114.",
-          "2001:db8:c1": "2001:db8:c2", "scarlet": "nobodyx"}
+# Names that the client may try, and unknown names to try in their place, in the same order: libyang 3 sorts lists.
+NOBODY = {"crimson": "cnobody", "substrate": "snobodyxy", "vermilion": "vnobodyxy", "198.51.100.": "198.51.101.", "203.0.113.": "203.0.114.",
+          "2001:db8:c1": "2001:db8:c2", "scarlet": "snobody"}
 GROUP, USER = "games", 54321
 MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|directed-broadcast|pcp|(acl|police) (in|out) blue:)|"
                         r"vr blue (flow-|description|acl (in|out) blue:)|(acl|address-set|policer|program) blue:)")

@@ -35,7 +35,7 @@ def test_dscp_of_the_examples_counts_and_classifies(lab, router, build):  # noqa
     router.call("program-table-set", name="red:x", table="mark", key="0", value="11")
     assert arrived(lab, "10.2.0.2") == 50
     eventually(lambda: verdicts(router)["class"] >= 50 and counter(router, "marked") >= 50, what="packets of DSCP 0, marked with 10")
-    assert program(router)["instructions"] == 245
+    assert program(router)["instructions"] in (240, 245)        # by clang 19, by clang 14
 
 
 def test_a_program_with_a_loop_sums_up_what_it_sees(lab, router, build):  # noqa: F811
