@@ -4,8 +4,8 @@
 //     memory   as configured, else 1/16 of the RAM, within 128..1024 MiB
 //     pages    huge pages if enough are free and they are not forbidden: --in-memory, which leaves
 //              no files behind, and --single-file-segments, because virtio-user passes at most
-//              8 files, and every page would be one. Otherwise --no-huge (DPDK 22.11 refuses to
-//              combine it with these)
+//              8 files, and every page would be one. Otherwise --no-huge, which DPDK refuses to
+//              combine with these
 //     PCI      the allow list has one address that no machine has: the bus scans but probes nothing
 //              at start, and rte_dev_probe() can still attach any device later. --no-pci without a
 //              bus

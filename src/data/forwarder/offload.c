@@ -60,8 +60,8 @@ static uint16_t pseudo_sum(const uint8_t *ip, uint8_t family, uint8_t proto, uin
     return fold_sum(sum);
 }
 
-// Sum of `len` bytes of the packet from `at` on, over all its buffers. (DPDK 22.11's
-// rte_raw_cksum_mbuf is wrong after a buffer of odd length.)
+// Sum of `len` bytes of the packet from `at` on, over all its buffers.
+// (rte_raw_cksum_mbuf of DPDK 22.11 and 24.11 is wrong after a buffer of odd length.)
 static uint16_t sum_of(const struct rte_mbuf *m, uint32_t at, uint32_t len)
 {
     uint32_t sum = 0, done = 0;

@@ -10,11 +10,11 @@
 // because each costs as much as a load.
 //
 // Distrust. In DPDK 22.11, rte_fib6 miscounts its tbl8 groups under churn, until it refuses routes
-// that would fit, and answers some addresses with a covering route or none. So after each change,
-// the first and last address of the prefix and a random one within are looked up and compared with
-// `rib`; each commit checks some recently changed prefixes in the same way. Unjustified refusals
-// and wrong answers are counted (engine_faults), logged with the remedy, and repaired by a new
-// table. fib_check() compares at the borders of all routes.
+// that would fit, and answers some addresses with a covering route or none (24.11.8 does not). So
+// after each change, the first and last address of the prefix and a random one within are looked
+// up and compared with `rib`; each commit checks some recently changed prefixes in the same way.
+// Unjustified refusals and wrong answers are counted (engine_faults), logged with the remedy, and
+// repaired by a new table. fib_check() compares at the borders of all routes.
 //
 // Readers. None of the four structures knows of our grace periods: a group freed by a withdrawn
 // route is reused by the next route that needs one, while a reader may be on its way into it. So

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pcapng.h - writes frames as a pcapng file (draft-ietf-opsawg-pcapng) into a text
 //
-// DPDK 22.11's rte_pcapng has no comments, only one interface per port, and waits until a file
-// takes its output; so the three block types that a capture needs are written here. Host byte
+// DPDK's rte_pcapng has only one interface per port, waits until a file takes its output, and in
+// 22.11 has no comments; so the three block types that a capture needs are written here. Host byte
 // order, as the format allows. Any thread; no state.
 #ifndef PACKET_PCAPNG_H
 #define PACKET_PCAPNG_H
