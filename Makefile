@@ -107,7 +107,7 @@ test: $(BUILD)/build.ninja ## test: all tests but slow groups whose files have n
 test-all: $(BUILD)/build.ninja ## test: all tests: virtual machines, packages in a bare Debian, storms, kills, faults, benchmarks; GROUPS='vm kill': these alone (root)
 	tests/run test-all --build $(BUILD) $(GROUPS)
 
-matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in build-matrix/; IN=trixie, IN=sid: in one (tools/matrix has more); PHASE=check, PHASE=e2e: a part (root; a package mirror)
+matrix: deps ## test: all of `make test` in a Debian 13 and in a Debian 12, in build-matrix/; IN=trixie, IN=dpdk: in one (tools/matrix has more); PHASE=check, PHASE=e2e: a part (root; a package mirror)
 	$(SUDO) tools/matrix $(BUILD)-matrix $(if $(IN),--in $(IN)) $(if $(PHASE),--phase $(PHASE)) $(ARGS)
 
 conformance: build ## test: docs/conformance.md: run the tests that say which RFC they show (root)
