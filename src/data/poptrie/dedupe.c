@@ -13,11 +13,11 @@
 
 void dedupe_later(struct poptrie *t, uint32_t from, uint32_t n)
 {
-    const struct changed *last = vec_end(&t->changed) - (t->changed.n > 0);
+    const struct changed *last = t->changed.n > 0 ? vec_end(&t->changed) - 1 : NULL;
 
     if (t->group->tables == 1 || t->all_changed)
         return;
-    if (t->changed.n > 0 && last->from == from && last->n == n)
+    if (last && last->from == from && last->n == n)
         return;
     if (t->changed.n == CHANGED_MAX || n == dir_words(t))
         t->all_changed = true;

@@ -63,9 +63,11 @@ static void read_lists(struct model *m, unsigned feature, const struct lyd_node 
 static void check_lists(const struct model *m, unsigned feature, struct errors *e)
 {
     for (const struct feature_list *l = features[feature]->config->lists; l && l->node; l++) {
+        if (!l->check)
+            continue;
         const struct model_rows *rows = model_rows(m, feature, l);
 
-        for (size_t i = 0; l->check && i < rows->n; i++)
+        for (size_t i = 0; i < rows->n; i++)
             l->check(m, rows->item + i * l->row_size, e);
     }
 }
