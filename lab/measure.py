@@ -84,6 +84,15 @@ def drops(node: KamueeNode) -> dict[str, int]:
     return {drop["name"]: drop["packets"] for drop in client(node).entries("drop") if drop["packets"]}
 
 
+def losses(client: Client) -> dict[str, int]:
+    """Packets lost so far, by place: the daemon's drop reasons and its ports' counts."""
+    found = {f"drop {d['name']}": d.get("packets", 0) for d in client.entries("drop")}
+    for port in client.entries("port"):
+        for counter in ("rx-missed", "rx-errors", "rx-no-buffer", "tx-errors"):
+            found[f"{port['name']} {counter}"] = port.get("statistics", {}).get(counter, 0)
+    return {where: n for where, n in found.items() if n}
+
+
 def port_packets(node: KamueeNode) -> dict[str, tuple[int, int]]:
     """(received, sent) packets of each port."""
     return {port["name"]: (port["statistics"]["rx-packets"], port["statistics"]["tx-packets"])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kamuee.client import Client
 from kamuee.errors import DaemonError, Unreachable
+from kamuee.lab.measure import losses
 from kamuee.lab.netns import Namespace
 
 from measure.program import DIE_WITH_US, end, last_lines, wait_until
@@ -92,12 +93,7 @@ class Kamueed:
         return hops[0].get("gateway", "") if hops else ""
 
     def losses(self) -> dict[str, int]:
-        """Packets lost so far, by place: the daemon's drop reasons and its ports' counts."""
-        found = {f"drop {d['name']}": d.get("packets", 0) for d in self.client.entries("drop")}
-        for port in self.client.entries("port"):
-            for counter in ("rx-missed", "rx-errors", "rx-no-buffer", "tx-errors"):
-                found[f"{port['name']} {counter}"] = port.get("statistics", {}).get(counter, 0)
-        return {where: n for where, n in found.items() if n}
+        return losses(self.client)
 
     def forwarder_cores(self) -> set[int]:
         return {t["core"] for t in self.client.entries("thread") if t.get("role") == "forwarder"

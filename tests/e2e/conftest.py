@@ -54,7 +54,6 @@ from standstill import Watch                                                    
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
-LOST_BY_PORTS = ("rx-missed", "rx-errors", "rx-no-buffer", "tx-errors")
 BURST = 64          # packets by which an interface that moves under traffic may put off a virtual router's ledger (table/ledger_vr.h)
 EMPTY_DIRECTORIES = ("/run/netns", "/var/run/frr", "/etc/frr", "/run/kamuee-lab", "/etc/bird", "/run/bird")
 
@@ -188,20 +187,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         file.touch()
     if report.when == "call" and report.failed:
         labs = [value for value in getattr(item, "funcargs", {}).values() if isinstance(value, Lab)]
-        report.sections += [(f"lost by {node.name} since it began", losses(node)) for lab in labs for node in lab.nodes.values()
+        report.sections += [(f"lost by {node.name} since it began", lost_by(node)) for lab in labs for node in lab.nodes.values()
                             if isinstance(node, KamueeNode) and node.kamueed_pid()]
 
 
-def losses(node: KamueeNode) -> str:
-    """Packets that a router dropped, by reason, and those that its ports missed or could not send: a rare failure's only trace."""
+def lost_by(node: KamueeNode) -> str:
+    """Where a router lost packets: a rare failure's only trace."""
     try:
-        router = support.Router(node)
-        lost = {drop["name"]: drop["packets"] for drop in router.entries("drop")}
-        for port in router.entries("port"):
-            lost |= {f"{port['name']} {name}": n for name, n in port.get("statistics", {}).items() if name in LOST_BY_PORTS}
+        return ", ".join(f"{where} {n}" for where, n in measure.losses(measure.client(node)).items())
     except (DaemonError, Unreachable) as error:
         return str(error)
-    return ", ".join(f"{name} {n}" for name, n in lost.items() if int(n))
 
 
 @pytest.fixture
