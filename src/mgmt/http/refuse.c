@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // refuse.c - error replies in the form of RFC 8040 (7.1), for every resource
 //
-// Each function sends a whole reply; the caller only returns. Every text says what was expected
-// or what to do. Rights are judged here, too, so that all resources refuse alike.
+// A refusal is a whole reply, after which the caller returns. Its text says what was expected or
+// what to do. Rights are judged here, too, so that all resources refuse alike.
 #include "http/refuse.h"
 
 #include <stdarg.h>
