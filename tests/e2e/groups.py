@@ -2,7 +2,8 @@
 """Multicast, for the end-to-end tests; runs inside a namespace.
 
     groups.py send GROUP INTERFACE COUNT PER_SECOND TTL SIZE     numbered UDP packets to port 7000
-    groups.py receive GROUP INTERFACE [SOURCE]                   joins, counts until a number is on its input and as many have come
+    groups.py receive GROUP INTERFACE [SOURCE]                   joins, counts until a number is on its input and as many have come,
+                                                                 not counting repetitions of a number with the same TTL
     groups.py daemon INTERFACE...                                a multicast routing daemon of the kernel, until its input ends: what
                                                                  comes by one interface goes out by all others
 
@@ -74,9 +75,9 @@ def receive(group: str, interface: str, source: str | None = None) -> None:
         if sock in ready:
             data, ancillary, _, _ = sock.recvmsg(10000, 64)
             packets += 1
-            numbers.add(struct.unpack_from("!Q", data)[0])
-            sizes.add(len(data))
             ttl = struct.unpack("i", ancillary[0][2])[0]
+            numbers.add((ttl, struct.unpack_from("!Q", data)[0]))
+            sizes.add(len(data))
             ttls[ttl] = ttls.get(ttl, 0) + 1
         elif sys.stdin in ready:
             wanted = int(sys.stdin.readline())

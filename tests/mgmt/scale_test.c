@@ -140,9 +140,8 @@ static void queues(struct text *t, unsigned i)
 
 static void profiles(struct text *t, unsigned i)
 {
-    text_printf(t,
-                "set queue-profile q%u class 3 weight 7\nset class-map m%u dscp %u class 3\n", i, i,
-                i % 64);
+    text_printf(t, "set queue-profile q%u class 3 weight 7\nset class-map m%u dscp %u class 3\n", i,
+                i, i % 64);
 }
 
 static const struct many {
@@ -220,21 +219,40 @@ static double cost(const struct many *k, unsigned n, unsigned times)
     return best;
 }
 
+static double list_cost(const struct many *k, unsigned n)
+{
+    return cost(k, n, 3);
+}
+
 #define FEW 500u
 #define MORE 8u
 #define VRS 2047u // as many as the schema allows
+
+// Does the cost of many entries grow no faster than their number, about? Processes beside this one
+// slow it down, so if not, it measures again: the least time comes nearer to the true one.
+static bool is_proportional(const char *what, double (*cost_of)(const struct many *, unsigned),
+                            const struct many *k)
+{
+    double few = 1e9, many = 1e9;
+    bool is = false;
+
+    for (unsigned i = 0; i < 4 && !is; i++) {
+        double f = cost_of(k, FEW), m = cost_of(k, MORE * FEW);
+        few = f < few ? f : few;
+        many = m < many ? m : many;
+        is = many < 0.002 + 16 * few;
+    }
+    print_message("%-24s %6u: %7.1f ms  %6u: %7.1f ms  x %.1f\n", what, FEW, few * 1e3, MORE * FEW,
+                  many * 1e3, many / few);
+    return is;
+}
 
 unit_test(eight_times_as_many_take_eight_times_as_long)
 {
     bool all = true;
 
-    for (unsigned k = 0; k < KINDS; k++) {
-        double few = cost(&kinds[k], FEW, 3), many = cost(&kinds[k], MORE * FEW, 3);
-
-        print_message("%-20s %6u: %7.1f ms  %6u: %7.1f ms  x %.1f\n", kinds[k].what, FEW, few * 1e3,
-                      MORE * FEW, many * 1e3, many / few);
-        all = all && many < 0.002 + 16 * few;
-    }
+    for (unsigned k = 0; k < KINDS; k++)
+        all = is_proportional(kinds[k].what, list_cost, &kinds[k]) && all;
     assert_true(all);
 }
 
@@ -319,8 +337,9 @@ static char *json_of(unsigned n)
 }
 
 // Read, and merged into an equal configuration.
-static double json_cost(unsigned n)
+static double json_cost(const struct many *k, unsigned n)
 {
+    (void)k;
     char *json = json_of(n);
     double best = 1e9;
 
@@ -343,10 +362,7 @@ static double json_cost(unsigned n)
 
 unit_test(so_they_do_as_json)
 {
-    double few = json_cost(FEW), many = json_cost(MORE * FEW);
-
-    print_message("JSON vport %u: %.1f ms %u: %.1f ms\n", FEW, few * 1e3, MORE * FEW, many * 1e3);
-    assert_true(many < 0.002 + 16 * few);
+    assert_true(is_proportional("JSON vport", json_cost, NULL));
 }
 
 // --- a client of one virtual router --------------------------------------------------------------
@@ -379,8 +395,9 @@ static double bound_commit(const char *text)
     return took;
 }
 
-static double bound_cost(unsigned n)
+static double bound_cost(const struct many *k, unsigned n)
 {
+    (void)k;
     struct text t = {0};
     double best = 1e9;
 
@@ -408,11 +425,7 @@ static void run_with_red(void)
 unit_test(so_it_does_for_a_client_of_one_virtual_router)
 {
     run_with_red();
-    double few = bound_cost(FEW), many = bound_cost(MORE * FEW);
-
-    print_message("own address-set and rule %u: %.1f ms %u: %.1f ms\n", FEW, few * 1e3, MORE * FEW,
-                  many * 1e3);
-    assert_true(many < 0.002 + 16 * few);
+    assert_true(is_proportional("own address-set and rule", bound_cost, NULL));
 }
 
 // --- the schema ----------------------------------------------------------------------------------
@@ -471,7 +484,7 @@ int main(int argc, char **argv)
     setup(NULL);
     if (!strcmp(argv[1], "own")) {
         run_with_red();
-        printf("%s own: %.3f s\n", argv[2], bound_cost((unsigned)atoi(argv[2])));
+        printf("%s own: %.3f s\n", argv[2], bound_cost(NULL, (unsigned)atoi(argv[2])));
     } else if (kind(argv[1]))
         printf("%s %s: %.3f s\n", argv[2], argv[1],
                cost(kind(argv[1]), (unsigned)atoi(argv[2]), 1));
