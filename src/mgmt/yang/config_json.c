@@ -2,7 +2,7 @@
 // config_json.c - a tree as JSON (RFC 7951), written and read by libyang
 //
 // libyang searches siblings from the first one on, which is quadratic in long lists. So the reader
-// parses lists in pieces of ENTRIES_AT_A_TIME entries, and merges nodes at the top through a
+// parses lists in pieces of ENTRIES_AT_A_TIME entries, and merges nodes at the top through one
 // config_index. It only parses; config_check.c validates the tree.
 #include "yang/config_json.h"
 
@@ -48,24 +48,30 @@ static void merge_into(struct lyd_node **tree, struct lyd_node *old, struct lyd_
         config_link_first(tree, old);
 }
 
-void config_merge(struct lyd_node **tree, struct lyd_node *more)
+static void merge_at(struct config_index *top, struct lyd_node *more)
 {
-    struct config_index top = {.tree = tree};
     struct lyd_node *next, *old;
 
     for (struct lyd_node *n = more; n; n = next) {
         next = n->next;
         lyd_unlink_tree(n);
-        old = config_index_like(&top, n);
+        old = config_index_like(top, n);
         if (old)
-            merge_into(tree, old, n);
+            merge_into(top->tree, old, n);
         else
-            config_index_add(&top, n);
+            config_index_add(top, n);
     }
+}
+
+void config_merge(struct lyd_node **tree, struct lyd_node *more)
+{
+    struct config_index top = {.tree = tree};
+
+    merge_at(&top, more);
     config_index_free(&top);
 }
 
-static void read_part(struct lyd_node **tree, const char *name, json_t *value, struct errors *e)
+static void read_part(struct config_index *top, const char *name, json_t *value, struct errors *e)
 {
     json_t *part = json_pack("{s:O}", name, value);
     char *text = part ? json_dumps(part, JSON_COMPACT) : NULL;
@@ -80,7 +86,7 @@ static void read_part(struct lyd_node **tree, const char *name, json_t *value, s
         text_free(&why);
         lyd_free_all(more);
     } else {
-        config_merge(tree, more);
+        merge_at(top, more);
     }
     free(text);
     json_decref(part);
@@ -88,7 +94,7 @@ static void read_part(struct lyd_node **tree, const char *name, json_t *value, s
 
 #define ENTRIES_AT_A_TIME 128 // libyang searches the place of each among those before it
 
-static void read_entries(struct lyd_node **tree, const char *name, json_t *entries,
+static void read_entries(struct config_index *top, const char *name, json_t *entries,
                          struct errors *e)
 {
     size_t n = json_array_size(entries), i = 0;
@@ -98,7 +104,7 @@ static void read_entries(struct lyd_node **tree, const char *name, json_t *entri
 
         for (size_t end = i + ENTRIES_AT_A_TIME; i < n && i < end; i++)
             json_array_append(some, json_array_get(entries, i));
-        read_part(tree, name, some, e);
+        read_part(top, name, some, e);
         json_decref(some);
     } while (i < n && !e->n);
 }
@@ -126,12 +132,8 @@ static bool has_retired(const struct lysc_node *s, json_t *value, struct errors 
     json_t *below;
     size_t i;
 
-    json_array_foreach(value, i, below)
-        if (has_retired(s, below, e))
-            return true;
-    json_object_foreach(value, child, below)
-        if (is_retired(s, child, e))
-            return true;
+    json_array_foreach(value, i, below) if (has_retired(s, below, e)) return true;
+    json_object_foreach(value, child, below) if (is_retired(s, child, e)) return true;
     return false;
 }
 
@@ -149,20 +151,23 @@ static bool far_too_many(const struct lysc_node *s, const json_t *value, struct 
 
 void config_read_value(struct lyd_node **tree, json_t *root, struct errors *e)
 {
+    struct config_index top = {.tree = tree};
     const char *name;
     json_t *value;
 
-    json_object_foreach(root, name, value) {
+    json_object_foreach(root, name, value)
+    {
         const struct lysc_node *s = yang_child(NULL, local_name(name), true);
 
         if (e->n || is_retired(NULL, name, e) || far_too_many(s, value, e) ||
             (s && has_retired(s, value, e)))
             break;
         if (json_is_array(value))
-            read_entries(tree, name, value, e);
+            read_entries(&top, name, value, e);
         else
-            read_part(tree, name, value, e);
+            read_part(&top, name, value, e);
     }
+    config_index_free(&top);
 }
 
 void config_read_json(struct lyd_node **tree, const char *text, struct errors *e)
