@@ -187,7 +187,8 @@ BROADCAST = "ff:ff:ff:ff:ff:ff"
 PASSES, SILENCE = (1, []), (0, [])
 NOT_LOOKED_UP = ("Linux looks every source up; we do so only with `set interface NAME urpf` (RFC 3704), and drop without a lookup only "
                  "addresses that no host may have")
-NO_ROUTE = "Linux tells the sender that there is no route, unless it has told it something else within a second"
+# Linux sends this error only if it has told the sender nothing else for a second.
+NO_ROUTE = "Linux tells the sender that there is no route; we drop these addresses in silence, as other martians"
 NOBODY_ELSE = "Linux forwards class E; nobody else on the Internet does (RFC 6890)"
 
 

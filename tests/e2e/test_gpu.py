@@ -63,7 +63,7 @@ def test_where_it_does_not_pay_the_cpu_looks_up(lab, router):
 
 @pytest.mark.parametrize("fault, why", [("lost", "the emulated device was told to be lost"), ("silent", "a batch was not answered in time")])
 def test_it_fails_under_traffic_and_no_packet_is_lost(lab, router, fault, why):
-    router.configure(ON.replace("timeout 5000", "timeout 2000"))       # not so short that the device is slow on a busy machine
+    router.configure(ON.replace("timeout 5000", "timeout 2000"))       # a busy machine answers a batch after 300 ms
     traffic = Traffic(lab, 5000)          # enough to flow still when it has failed
     eventually(lambda: int(gpu(router)["lookups"]) > 0, 20, lambda: str(gpu(router)))
     router.configure(f"set gpu g emulated-fault {fault}")

@@ -132,8 +132,12 @@ static bool has_retired(const struct lysc_node *s, json_t *value, struct errors 
     json_t *below;
     size_t i;
 
-    json_array_foreach(value, i, below) if (has_retired(s, below, e)) return true;
-    json_object_foreach(value, child, below) if (is_retired(s, child, e)) return true;
+    json_array_foreach(value, i, below)
+        if (has_retired(s, below, e))
+            return true;
+    json_object_foreach(value, child, below)
+        if (is_retired(s, child, e))
+            return true;
     return false;
 }
 
@@ -155,8 +159,7 @@ void config_read_value(struct lyd_node **tree, json_t *root, struct errors *e)
     const char *name;
     json_t *value;
 
-    json_object_foreach(root, name, value)
-    {
+    json_object_foreach(root, name, value) {
         const struct lysc_node *s = yang_child(NULL, local_name(name), true);
 
         if (e->n || is_retired(NULL, name, e) || far_too_many(s, value, e) ||
