@@ -10,6 +10,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/stages.h"
+#include "forwarder/super.h"
 #include "forwarder/tags.h"
 #include "forwarder/watch.h"
 #include "core/rcu.h"
@@ -139,7 +140,9 @@ static void sort_received(struct forwarder *f, const struct plan_rx *q)
     f->rx.n = 0;
     for (unsigned i = 0; i < n; i++) {
         struct rte_mbuf *m = f->rx.pkt[i];
-        if (is_control(port_get(q->port), m))
+        if (super_is(m)) // its sender sends again
+            over[n_over++] = m;
+        else if (is_control(port_get(q->port), m))
             rx_put(&f->rx, m);
         else if (f->kept.n < BEGIN_KEPT_MAX)
             keep(f, q, m);

@@ -23,6 +23,7 @@
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"
+#include "forwarder/super.h"
 #include "forwarder/tunnel.h"
 #include "forwarder/forbidden.h"
 
@@ -110,8 +111,13 @@ FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
 
     if (out && unlikely(tunnel_any()) && b->kind == BURST_TRANSIT)
         left = tunnel_take(f, b, out);
-    for (; left; left &= left - 1)
-        fwd_exit(f, b, (unsigned)__builtin_ctzll(left));
+    for (; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        if (unlikely(super_is(b->pkt[i])))
+            super_exit(f, b, i);
+        else
+            fwd_exit(f, b, i);
+    }
     if (out)
         burst_remove(b, out);
 }
@@ -146,14 +152,15 @@ FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family,
     uint64_t out = f->lanes->apply_nexthops(b, !held);
     struct fwd_narrow narrow;
 
-    if (likely(!out && !held))
+    if (likely(!out && !held && !f->supers))
         return;
     narrow.set = 0;
     for (unsigned i = 0; held && i < b->n; i++)
         fwd_narrow_add(&narrow, i, packet_meta(b->pkt[i])->mtu);
     if (fwd_resolve(f, b, out, family, &narrow))
         out = f->lanes->apply_nexthops(b, !held);
-    fwd_leave(f, b, out | fwd_narrow(b, &narrow));
+    out |= fwd_narrow(b, &narrow);
+    fwd_leave(f, b, unlikely(f->supers) ? super_stay(b, out) : out);
 }
 
 void ip4_fwd(struct forwarder *f, struct burst *b)

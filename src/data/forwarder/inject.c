@@ -16,6 +16,7 @@
 #include "forwarder/icmp.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
+#include "forwarder/super.h"
 #include "forwarder/tags.h"
 #include "forwarder/tx.h"
 #include "queue/queue.h"
@@ -165,9 +166,10 @@ unsigned inject(struct forwarder *f)
         const struct packet_meta *meta = packet_meta(pkt[i]);
         if (meta->kind == INJECT_NEXTHOP)
             inject_nexthop(f, pkt[i]);
-        else if (meta->kind == INJECT_TX)
+        else if (meta->kind == INJECT_TX) {
+            f->supers |= super_is(pkt[i]);
             tx_append(f, pkt[i], meta->port, meta->iface);
-        else
+        } else
             inject_frame(f, pkt[i]);
     }
     send_resumed(f);

@@ -28,6 +28,7 @@
 #include "forwarder/exits.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
+#include "forwarder/super.h"
 #include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
@@ -255,11 +256,26 @@ __attribute__((noinline)) void path_answered(struct forwarder *f, struct burst *
 
 // --- for poll.c and begin.c ---
 
-// For a port with watches. Returns the number of packets left for the normal path.
-static __attribute__((noinline, cold)) unsigned
-show_watches(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats)
+static unsigned show_watches(struct forwarder *f, const struct plan_rx *q,
+                             struct plan_rx_stats *stats)
 {
     return watch_received(f, q->port) ? record_traced(f, q->port, stats) : f->rx.n;
+}
+
+void path_part(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats)
+{
+    show_watches(f, q, stats);
+    path_usual(f, port_get(q->port), stats);
+    path_flush(f);
+}
+
+// For a port with watches or super-packets. Returns the number of packets left for the normal path.
+static __attribute__((noinline, cold)) unsigned
+look_at(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats)
+{
+    if (port_get(q->port)->watch_rx & PORT_SUPERS)
+        super_receive(f, q, stats);
+    return show_watches(f, q, stats);
 }
 
 PATH_INLINE void path_queue(struct forwarder *f, const struct plan_rx *q, unsigned n, enum how how)
@@ -268,7 +284,7 @@ PATH_INLINE void path_queue(struct forwarder *f, const struct plan_rx *q, unsign
 
     f->counter->burst_size[31 - __builtin_clz(n)]++;
     if (unlikely(port_get(q->port)->watch_rx))
-        n = show_watches(f, q, stats);
+        n = look_at(f, q, stats);
     path_received(f, port_get(q->port), stats, n, how);
     path_leave(f, how);
 }

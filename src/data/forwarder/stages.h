@@ -66,6 +66,8 @@ void path_answered(struct forwarder *f, struct burst *b);
 // each stage recorded (record.h).
 void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
 void path_recorded(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
+// The first packets of a burst, in f->rx, with watches and traces; sends them and empties f->rx.
+void path_part(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats);
 // Packets that may only be delivered here, and our ICMP errors.
 void path_local_usual(struct forwarder *f);
 // f->outer4 and f->outer6, outer packets of tunnels.

@@ -97,6 +97,7 @@ struct forwarder {
     uint16_t icmp_id;                // IPv4 identification of the next error
     uint32_t outer_id;               // identification of the next fragmented outer packet
     bool dry;                        // for explain: takes no tokens
+    bool supers;                     // there may be super-packets in this poll (super.h)
     const struct lanes *lanes;       // vector code for this CPU
     struct arrivals rx;              // of the queue polled last
     struct burst in4, in6;           // transit, plain
@@ -105,6 +106,7 @@ struct forwarder {
     struct burst origin4, origin6;   // ICMP errors of this burst
     struct burst resumed;            // back from neigh_manager, one family at a time
     struct burst fragment;           // fragments of one packet
+    struct burst piece;              // segment of a super-packet
     struct burst outer4, outer6;     // outer packets of tunnels
     struct burst typed;              // frames of EtherTypes of packet programs; no family
     struct collect dead, hold, punt[PUNT_CLASS_N];

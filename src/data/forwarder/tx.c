@@ -21,6 +21,7 @@
 #include "forwarder/flow_hash.h"
 #include "forwarder/packet.h"
 #include "forwarder/queue_stage.h"
+#include "forwarder/super.h"
 #include "forwarder/tags.h"
 #include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
@@ -34,6 +35,8 @@ void tx_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_
 {
     f->counter->iface[iface].tx_packets--;
     f->counter->iface[iface].tx_bytes -= m->pkt_len;
+    if (unlikely(super_is_sent(m)))
+        super_uncount(f, m, iface, reason);
     m->ol_flags &= ~RX_TAGS;
     packet_drop(f, m, iface, reason);
 }
@@ -118,6 +121,26 @@ static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, str
 
 static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n);
 
+static inline __attribute__((always_inline)) void
+give(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt, unsigned n)
+{
+    if (likely(owner == f->index))
+        tx_send(f, port, f->plan->tx_queue[port], pkt, n);
+    else if (owner == PLAN_TX_QUEUE)
+        queue_feed(f, port, pkt, n);
+    else if (owner < FORWARDER_MAX)
+        tx_hand_over(f, port, owner, pkt, n);
+    else if (crossing_is_port(port))
+        crossing_put(f, port, pkt, prepare(f, port, pkt, n));
+    else
+        drop_all(f, port, pkt, n, DROP_TX_NO_QUEUE);
+}
+
+void tx_give(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt, unsigned n)
+{
+    give(f, port, owner, pkt, n);
+}
+
 // Sends the port's packets, if any. `member`: of a LAG, which sends by it.
 static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, uint16_t port,
                                                           bool member)
@@ -131,18 +154,13 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
         return;
     c->tx_packets += word >> 16 & 0xffff;
     c->tx_bytes += word >> 32;
-    if (likely(owner == f->index))
-        tx_send(f, port, f->plan->tx_queue[port], pkt, n);
-    else if (owner == PLAN_TX_QUEUE)
-        queue_feed(f, port, pkt, n);
-    else if (owner < FORWARDER_MAX)
-        tx_hand_over(f, port, owner, pkt, n);
-    else if (crossing_is_port(port))
-        crossing_put(f, port, pkt, prepare(f, port, pkt, n));
+    if (unlikely(f->supers) &&
+        (owner == f->index || owner == PLAN_TX_QUEUE || crossing_is_port(port)))
+        super_send(f, port, owner, pkt, n); // others send by a port that comes here, too
     else if (owner == PLAN_TX_LAG && !member)
         tx_lag(f, port, pkt, n);
     else
-        drop_all(f, port, pkt, n, DROP_TX_NO_QUEUE);
+        give(f, port, owner, pkt, n);
     f->tx_word[port] = 0;
 }
 

@@ -20,6 +20,8 @@ static inline uint16_t tx_iface(uint16_t port, const struct rte_mbuf *m)
 {
     return tags_begin(m) ? m->vlan_tci : tx_iface_own(port);
 }
+// Passes n <= BURST_MAX frames to the owner of the port's transmit queue, or where they go instead.
+void tx_give(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt, unsigned n);
 // Drops a frame that `iface` has counted as sent.
 void tx_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_reason reason);
 // Prepares frames for the device: shows them to watches, and copies them if the device needs it.

@@ -13,7 +13,7 @@
 static void show_frames(struct forwarder *f, uint32_t bits, enum watch_point point,
                   struct rte_mbuf *const *pkt, const struct watch_tag *tag, unsigned n)
 {
-    for (bits &= (1u << WATCH_MAX) - 1; bits; bits &= bits - 1) {
+    for (; bits; bits &= bits - 1) {
         unsigned index = (unsigned)__builtin_ctz(bits);
         const struct watch *w = &watch_table[index];
         if (w->to == WATCH_TO_PORT)
@@ -47,7 +47,7 @@ void watch_mirror(struct forwarder *f, const struct burst *b, unsigned i, uint16
 
 bool watch_received(struct forwarder *f, uint16_t port)
 {
-    uint32_t bits = watch_bits(&port_get(port)->watch_rx),
+    uint32_t bits = watch_bits(&port_get(port)->watch_rx) & WATCH_ALL,
              sampling = bits & watch_bits(&watch_sampling);
 
     if (sampling)

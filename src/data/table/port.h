@@ -23,6 +23,7 @@ struct port {
     bool offload;   // its packets may need work that senders left to a NIC: unfinished checksums,
                     // segments to be cut
     uint8_t lag;               // id of its LAG, 0 = not a member
+    bool super;                // sends super-packets whole (table/super.h)
     uint32_t watch_rx, watch_tx; // watches of its frames: bits of table/watch.h
     union {
         uint16_t untagged; // iface id of untagged frames (the port's own interface), 0 = none

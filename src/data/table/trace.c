@@ -91,7 +91,7 @@ static struct packet_trace *take_place(unsigned watch, struct rte_mbuf *m,
 bool trace_take(uint16_t port, struct rte_mbuf *m, uint16_t iface, struct trace_places *places)
 {
     struct watch_tag tag = {.port = port, .iface = iface};
-    uint32_t bits = watch_bits(&port_get(port)->watch_rx) & ((1u << WATCH_MAX) - 1);
+    uint32_t bits = watch_bits(&port_get(port)->watch_rx) & WATCH_ALL;
 
     places->n = 0;
     for (; bits; bits &= bits - 1) {

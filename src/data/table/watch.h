@@ -36,6 +36,8 @@
 
 #define WATCH_MAX                                                                                  \
     16 // bits 0..15; higher bits of the words below are free for other observers
+#define WATCH_ALL ((1u << WATCH_MAX) - 1)
+#define PORT_SUPERS (1u << 31) // in a port's watch_rx: it may deliver super-packets (table/super.h)
 #define WATCH_SNAP_MAX 9728 // the largest frame of a port, with tags
 #define WATCH_SLOTS_MAX 16384
 

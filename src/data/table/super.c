@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// super.c - see super.h
+//
+// Segments are copies, as Linux cuts them (RFC 793, RFC 768; Linux' tcp_gso_segment): the IPv4
+// identification and the sequence number grow, FIN and PSH are in the last segment only, CWR in the
+// first only (RFC 3168 6.1.2). Copies suit every port, and their checksums are complete.
+#include "table/super.h"
+
+#include <rte_byteorder.h>
+#include <string.h>
+
+#include "base/checksum.h"
+#include "base/ip.h"
+#include "base/ip_proto.h"
+#include "table/exchange.h"
+
+enum { TAG = 4, ETHER = 14, UDP_HEADER = 8, TCP_HEADER = 20 };
+enum { TCP_FIN = 1, TCP_PSH = 8, TCP_CWR = 0x80 };
+
+static uint16_t get16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static void put16(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+
+static bool is_vlan_tag(uint16_t type)
+{
+    return type == 0x8100 || type == 0x88a8 || type == 0x9100;
+}
+
+// Reads the IP header at h->l3. Returns the offset of the packet's end, 0 = none.
+static uint32_t read_ip(const uint8_t *frame, uint32_t readable, uint8_t family,
+                        struct super_header *h)
+{
+    const uint8_t *ip = frame + h->l3;
+
+    h->family = family;
+    if (family == IP4 && readable >= h->l3 + 20u && ip[0] >> 4 == 4 && (ip[0] & 15) >= 5 &&
+        !(get16(ip + 6) & 0x3fff)) { // a fragment
+        h->proto = ip[9];
+        h->l4 = (uint16_t)(h->l3 + (ip[0] & 15) * 4u);
+        return h->l3 + (uint32_t)get16(ip + 2);
+    }
+    if (family == IP6 && readable >= h->l3 + 40u && ip[0] >> 4 == 6) {
+        h->proto = ip[6];
+        h->l4 = (uint16_t)(h->l3 + 40u);
+        return h->l4 + (uint32_t)get16(ip + 4);
+    }
+    return 0;
+}
+
+// The tunnel's headers end where an IP header without options begins that ends at `l4` and has the
+// length of the packet.
+static bool read_inner(const uint8_t *frame, uint32_t readable, uint32_t l4, uint32_t end,
+                       struct super *s)
+{
+    static const uint8_t family[] = {IP4, IP6};
+
+    s->outer = s->head;
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t hlen = family[i] == IP4 ? 20 : 40;
+        s->head.l3 = (uint16_t)(l4 - hlen);
+        if (l4 >= s->outer.l4 + hlen && read_ip(frame, readable, family[i], &s->head) == end &&
+            s->head.l4 == l4)
+            return s->outer.proto == PROTO_UDP || s->outer.proto == PROTO_IP4 ||
+                   s->outer.proto == PROTO_IP6 ||
+                   (s->outer.proto == PROTO_GRE && !(frame[s->outer.l4] & 0x80));
+    }
+    return false;
+}
+
+static bool read_l4(const uint8_t *frame, uint32_t readable, struct super *s)
+{
+    uint32_t least = s->head.proto == PROTO_TCP ? TCP_HEADER : UDP_HEADER, n = least;
+
+    if (s->head.proto != PROTO_TCP && s->head.proto != PROTO_UDP)
+        return false;
+    if (readable < s->head.l4 + least)
+        return false;
+    if (s->head.proto == PROTO_TCP)
+        n = (frame[s->head.l4 + 12] >> 4) * 4u;
+    s->payload = (uint16_t)(s->head.l4 + n);
+    return n >= least && s->payload <= readable;
+}
+
+bool super_read(const struct rte_mbuf *m, struct super *s)
+{
+    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+    const uint32_t readable = m->data_len;
+    uint32_t type_at = 12;
+
+    *s = (struct super){.segment = m->tso_segsz};
+    while (type_at <= 12 + 2 * TAG && readable >= type_at + 2 && is_vlan_tag(get16(frame + type_at)))
+        type_at += TAG;
+    if (readable < type_at + 2 || !s->segment)
+        return false;
+    uint16_t type = get16(frame + type_at);
+    s->head.l3 = (uint16_t)(type_at + 2);
+    uint32_t end = read_ip(frame, readable,
+                           type == 0x0800   ? IP4
+                           : type == 0x86dd ? IP6
+                                            : IP_NONE,
+                           &s->head);
+    if (!end || end > m->pkt_len ||
+        (m->outer_l3_len && !read_inner(frame, readable, m->outer_l3_len, end, s)) ||
+        !read_l4(frame, readable, s) || end <= s->payload)
+        return false;
+    s->bytes = end - s->payload;
+    s->n = (s->bytes + s->segment - 1) / s->segment;
+    return s->n <= SUPER_SEGMENTS_MAX;
+}
+
+// Sum of the pseudo-header; `len` from the TCP or UDP header on.
+static uint32_t pseudo(const uint8_t *frame, const struct super_header *h, uint32_t len)
+{
+    const uint8_t *ip = frame + h->l3;
+
+    if (h->family == IP6)
+        return checksum_pseudo6(ip + 8, ip + 24, len, h->proto);
+    return checksum_add(rte_cpu_to_be_16((uint16_t)len) + rte_cpu_to_be_16(h->proto), ip + 12, 8);
+}
+
+static uint8_t *checksum_of(uint8_t *frame, const struct super_header *h)
+{
+    return frame + h->l4 + (h->proto == PROTO_TCP ? 16 : 6);
+}
+
+void super_leave_checksum(struct rte_mbuf *m, const struct super *s)
+{
+    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+    uint16_t sum =
+        (uint16_t)~checksum_finish(pseudo(frame, &s->head, s->payload + s->bytes - s->head.l4));
+
+    memcpy(checksum_of(frame, &s->head), &sum, 2);
+}
+
+// A packet of `bytes`, in as many buffers as it takes. NULL: no buffer.
+static struct rte_mbuf *new_packet(uint32_t bytes)
+{
+    struct rte_mbuf *first = rte_pktmbuf_alloc(exchange_pool), *last = first;
+
+    while (first) {
+        uint32_t n = RTE_MIN(bytes, (uint32_t)rte_pktmbuf_tailroom(last));
+        last->data_len = (uint16_t)n;
+        first->pkt_len += n;
+        bytes -= n;
+        if (!bytes)
+            return first;
+        last->next = rte_pktmbuf_alloc(exchange_pool);
+        if (!last->next) {
+            rte_pktmbuf_free(first);
+            return NULL;
+        }
+        last = last->next;
+        last->data_off = 0;
+        first->nb_segs++;
+    }
+    return NULL;
+}
+
+// Appends the next `n` bytes of payload behind `done` bytes of `to`.
+static void copy_payload(struct rte_mbuf *to, uint32_t done, uint32_t n, struct super_at *at)
+{
+    while (n) {
+        uint32_t most = RTE_MIN(at->buffer->data_len - at->offset, to->data_len - done);
+        most = RTE_MIN(most, n);
+        memcpy(rte_pktmbuf_mtod_offset(to, uint8_t *, done),
+               rte_pktmbuf_mtod_offset(at->buffer, const uint8_t *, at->offset), most);
+        at->offset += most;
+        done += most;
+        n -= most;
+        if (at->offset == at->buffer->data_len) {
+            at->buffer = at->buffer->next;
+            at->offset = 0;
+        }
+        if (done == to->data_len) {
+            to = to->next;
+            done = 0;
+        }
+    }
+}
+
+static void write_ip(uint8_t *frame, const struct super_header *h, uint32_t end, uint32_t k)
+{
+    uint8_t *ip = frame + h->l3;
+
+    if (h->family == IP6) {
+        put16(ip + 4, end - h->l4);
+        return;
+    }
+    put16(ip + 2, end - h->l3);
+    put16(ip + 4, get16(ip + 4) + k);
+    memset(ip + 10, 0, 2);
+    uint16_t sum = checksum(ip, h->l4 - h->l3);
+    memcpy(ip + 10, &sum, 2);
+}
+
+// Completes the TCP or UDP checksum. Each buffer but the last has an even number of bytes from the
+// header on.
+static void write_checksum(struct rte_mbuf *p, const struct super_header *h)
+{
+    uint8_t *frame = rte_pktmbuf_mtod(p, uint8_t *), *field = checksum_of(frame, h);
+    uint32_t sum = pseudo(frame, h, p->pkt_len - h->l4), skip = h->l4;
+
+    memset(field, 0, 2);
+    for (const struct rte_mbuf *b = p; b; b = b->next, skip = 0)
+        sum = checksum_add(sum, rte_pktmbuf_mtod_offset(b, const void *, skip), b->data_len - skip);
+    uint16_t whole = checksum_finish(sum);
+    if (!whole && h->proto == PROTO_UDP) // RFC 768: 0 would mean no checksum
+        whole = UINT16_MAX;
+    memcpy(field, &whole, 2);
+}
+
+static void write_tcp(uint8_t *tcp, const struct super *s, uint32_t k)
+{
+    uint32_t seq = ((uint32_t)get16(tcp + 4) << 16 | get16(tcp + 6)) + k * s->segment;
+
+    put16(tcp + 4, seq >> 16);
+    put16(tcp + 6, seq);
+    if (k)
+        tcp[13] &= (uint8_t)~TCP_CWR;
+    if (k + 1 < s->n)
+        tcp[13] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+}
+
+// Completes the headers of segment k, whose payload is in place.
+static void write_headers(struct rte_mbuf *p, const struct super *s, uint32_t k)
+{
+    uint8_t *frame = rte_pktmbuf_mtod(p, uint8_t *), *l4 = frame + s->head.l4;
+
+    write_ip(frame, &s->head, p->pkt_len, k);
+    if (s->head.proto == PROTO_TCP)
+        write_tcp(l4, s, k);
+    else
+        put16(l4 + 4, p->pkt_len - s->head.l4);
+    write_checksum(p, &s->head);
+    if (!s->outer.family)
+        return;
+    write_ip(frame, &s->outer, p->pkt_len, k);
+    if (s->outer.proto != PROTO_UDP)
+        return;
+    put16(frame + s->outer.l4 + 4, p->pkt_len - s->outer.l4);
+    if (get16(frame + s->outer.l4 + 6))
+        write_checksum(p, &s->outer);
+}
+
+struct rte_mbuf *super_piece(const struct rte_mbuf *m, const struct super *s, uint32_t k,
+                             struct super_at *at)
+{
+    uint32_t bytes = super_piece_bytes(s, k);
+    struct rte_mbuf *p = new_packet(bytes);
+
+    if (!p)
+        return NULL;
+    if (!k)
+        *at = (struct super_at){.buffer = m, .offset = s->payload};
+    if (at->buffer && at->offset == at->buffer->data_len)
+        *at = (struct super_at){.buffer = at->buffer->next};
+    p->port = m->port;
+    p->ol_flags = m->ol_flags & ~(RTE_MBUF_F_RX_LRO | RTE_MBUF_F_RX_L4_CKSUM_MASK);
+    p->vlan_tci = m->vlan_tci;
+    p->vlan_tci_outer = m->vlan_tci_outer;
+    p->hash = m->hash;
+    memcpy(rte_pktmbuf_mtod(p, uint8_t *), rte_pktmbuf_mtod(m, const uint8_t *), s->payload);
+    copy_payload(p, s->payload, bytes - s->payload, at);
+    write_headers(p, s, k);
+    return p;
+}
