@@ -20,10 +20,9 @@ USER = "64000"
 ROWS = {
     "kamueed itself: TAPs": ("", ""),
     "kamueed itself: packet sockets": ("", ""),
-    "`net_af_packet`": ("set port p0 kernel-interface a0\n", "port p0"),
     "network namespaces": ("set vr blue namespace rights-other\n", "vr blue"),
     "`net_af_xdp`": ("set port p0 devargs net_af_xdp0,iface=a0\n", "port p0"),
-    "`net_memif`": ("set port p0 devargs net_memif0\nset port p1 devargs net_null0\n", ""),
+    "`kernel-interface`": ("set port p0 kernel-interface a0\nset port p1 devargs net_memif0\nset port p2 devargs net_null0\n", ""),
 }
 
 
@@ -60,9 +59,9 @@ def limited(daemon: Daemon, monkeypatch):
 
 
 def test_every_row_is_tested_or_needs_what_is_not_here():
-    elsewhere = ("a veth", "a card under vfio", "a card of mlx5", "pinning")
+    elsewhere = ("a card under vfio", "a card of mlx5", "pinning")
     rows = table()
-    assert len(rows) == 10
+    assert len(rows) == 8
     for what in rows:
         assert what.startswith(tuple(ROWS)) or what.startswith(elsewhere), what
 
@@ -82,16 +81,6 @@ def test_and_each_of_them_and_says_which(limited, row, without):
     assert code == (5 if without in CALL else 1) and f"{without}" in said and "missing" in said and what in said, said
 
 
-def test_a_veth_without_bpf_is_told(limited):
-    """The only right that is not needed but better had."""
-    daemon = limited(CALL | {"CAP_IPC_LOCK"}).start(ROWS["`net_af_packet`"][0])
-    assert "CAP_BPF is missing" in daemon.log.read_text()
-    daemon.stop()
-    daemon.log.write_text("")
-    limited(CALL | {"CAP_IPC_LOCK", "CAP_BPF"}).start(ROWS["`net_af_packet`"][0])
-    assert "CAP_BPF" not in daemon.log.read_text()
-
-
 def test_a_namespace_of_its_own_needs_somebody_who_names_it(limited, monkeypatch):
     monkeypatch.delenv("KAMUEE_NETNS", raising=False)
     daemon = limited(needs("network namespaces")).start("")
@@ -100,7 +89,7 @@ def test_a_namespace_of_its_own_needs_somebody_who_names_it(limited, monkeypatch
 
 
 def test_a_running_one_is_filtered_in_all_its_threads(limited):
-    daemon = limited(needs("`net_af_packet`")).start(ROWS["`net_af_packet`"][0])
+    daemon = limited(needs("`kernel-interface`")).start(ROWS["`kernel-interface`"][0])
     texts = {}
     for thread in Path(f"/proc/{daemon.process.pid}/task").iterdir():
         with contextlib.suppress(OSError):                   # it has ended meanwhile

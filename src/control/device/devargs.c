@@ -63,7 +63,7 @@ bool devargs_is_pci(const char *devargs, char *address, size_t size)
     return true;
 }
 
-static bool is_packet_socket(const char *devargs)
+bool devargs_is_packet_socket(const char *devargs)
 {
     return devargs_is_driver(devargs, "net_af_packet") ||
            devargs_is_driver(devargs, "eth_af_packet");
@@ -72,7 +72,7 @@ static bool is_packet_socket(const char *devargs)
 void devargs_kernel_link(const char *devargs, char *name, size_t size)
 {
     name[0] = 0;
-    if (is_packet_socket(devargs) || devargs_is_driver(devargs, "net_af_xdp"))
+    if (devargs_is_packet_socket(devargs) || devargs_is_driver(devargs, "net_af_xdp"))
         if (!devargs_get(devargs, "iface", name, size))
             name[0] = 0;
 }
@@ -85,38 +85,6 @@ static size_t append_key(char *out, size_t n, size_t size, const char *key, unsi
     if (n >= size || devargs_get(out, key, given, sizeof given))
         return n;
     return n + (size_t)snprintf(out + n, size - n, ",%s=%u", key, value);
-}
-
-#define FRAME_DEFAULT 2048u
-
-// Size of a frame in the packet socket's ring: payload, Ethernet and VLAN headers, the kernel's
-// header; rounded up to whole pages.
-static unsigned ring_frame_size(uint16_t mtu)
-{
-    unsigned size = mtu + 22u + 128u;
-
-    return size <= FRAME_DEFAULT ? FRAME_DEFAULT : (size + 4095) / 4096 * 4096;
-}
-
-unsigned devargs_frame_size(const char *devargs)
-{
-    char given[16];
-
-    if (!is_packet_socket(devargs))
-        return 0;
-    return devargs_get(devargs, "framesz", given, sizeof given) ? (unsigned)atoi(given)
-                                                                : FRAME_DEFAULT;
-}
-
-// The driver's default of 512 frames lasts 2.5 ms at 200,000 packets/s: on a shared core the ring
-// overflows.
-#define RING_BYTES (8u << 20)
-
-static unsigned ring_frame_count(unsigned frame, unsigned descriptors)
-{
-    unsigned n = RING_BYTES / frame;
-
-    return n > descriptors ? n : descriptors;
 }
 
 // The driver's default of 256 is less than the burst after a sleep can be. Must be a power of two.
@@ -171,21 +139,22 @@ unsigned devargs_memif_entries(const char *devargs, unsigned n_queues)
     return log2 < 0 || log2 > 14 ? 0 : n_queues << log2; // the driver refuses others
 }
 
-int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors,
-                     char *out, size_t size)
+// DPDK's net_af_packet is not used; the name that follows it tells the devices apart.
+static size_t hooked_device(const char *devargs, char *out, size_t size)
+{
+    const char *name = devargs + strlen("net_af_packet");
+
+    return (size_t)snprintf(out, size, "net_null_packet%.*s,no-rx=1", (int)strcspn(name, ","),
+                            name);
+}
+
+int devargs_complete(const char *devargs, unsigned n_queues, unsigned descriptors, char *out,
+                     size_t size)
 {
     size_t n = (size_t)snprintf(out, size, "%s", devargs);
 
-    if (is_packet_socket(devargs)) {
-        unsigned frame = ring_frame_size(mtu);
-        if (n_queues > 1)
-            n = append_key(out, n, size, "qpairs", n_queues);
-        if (frame > FRAME_DEFAULT) {
-            n = append_key(out, n, size, "framesz", frame);
-            n = append_key(out, n, size, "blocksz", frame);
-        }
-        n = append_key(out, n, size, "framecnt",
-                       ring_frame_count(frame, descriptors) & ~1u); // whole blocks of two
+    if (devargs_is_packet_socket(devargs)) {
+        n = hooked_device(devargs, out, size);
     } else if (devargs_is_driver(devargs, "net_af_xdp") && n_queues > 1) {
         n = append_key(out, n, size, "queue_count", n_queues);
     } else if (devargs_is_driver(devargs, "net_virtio_user")) {

@@ -23,9 +23,8 @@ bool devargs_is_pci(const char *devargs, char *address, size_t size);
 bool devargs_is_shared(const char *devargs);
 // iface= of net_af_packet and net_af_xdp; "" for other drivers.
 void devargs_kernel_link(const char *devargs, char *name, size_t size);
-// Bytes that a buffer needs for net_af_packet's frames (framesz= or its default); 0 for other
-// drivers.
-unsigned devargs_frame_size(const char *devargs);
+// Is it a kernel interface that our own driver uses (packet_socket/packet_socket.h)?
+bool devargs_is_packet_socket(const char *devargs);
 // Ring entries of a copying net_memif client with n_queues queues, all rings together; 0 for other
 // devices.
 unsigned devargs_memif_entries(const char *devargs, unsigned n_queues);
@@ -40,11 +39,11 @@ enum devargs_socket {
 // `path`: the file, or '@' and an abstract name as in `ss -x`; "" if there is none or it is too
 // long.
 enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size);
-// Adds parameters that a driver needs before it is probed, unless given: queue pairs, frame size
-// and ring of net_af_packet, queues of net_af_xdp, queue length of net_virtio_user. Returns 0 or
-// -E2BIG.
-int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors,
-                     char *out, size_t size);
+// Adds parameters that a driver needs before it is probed, unless given: queues of net_af_xdp,
+// queue length of net_virtio_user. For net_af_packet, the device that our own driver hooks. Returns
+// 0 or -E2BIG.
+int devargs_complete(const char *devargs, unsigned n_queues, unsigned descriptors, char *out,
+                     size_t size);
 
 // Refuses devices that could do more than carry packets: files outside the allowed directories
 // (base/file.h, FILE_DEVICE), and values that look like a file or a command. Returns 0, or -errno

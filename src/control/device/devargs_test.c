@@ -104,36 +104,30 @@ unit_test(kernel_interface_is_known_for_socket_drivers_only)
     assert_string_equal(out, "");
 }
 
-unit_test(packet_socket_gets_queues_and_frame_size)
+unit_test(drivers_get_what_they_need)
 {
-    assert_int_equal(devargs_complete("net_af_packet0,iface=a", 1, 1500, 1024, out, sizeof out), 0);
-    assert_string_equal(out, "net_af_packet0,iface=a,framecnt=4096");
-    assert_int_equal(devargs_complete("net_af_packet0,iface=a", 3, 9000, 1024, out, sizeof out), 0);
-    assert_string_equal(
-        out, "net_af_packet0,iface=a,qpairs=3,framesz=12288,blocksz=12288,framecnt=1024");
-    assert_int_equal(devargs_frame_size(out), 12288);
-    assert_int_equal(devargs_frame_size("net_af_packet0,iface=a"), 2048);
-    assert_int_equal(devargs_frame_size("net_af_xdp0,iface=a,framesz=4096"), 0);
-    assert_int_equal(
-        devargs_complete("net_af_packet0,iface=a,qpairs=2", 3, 1500, 1024, out, sizeof out), 0);
-    assert_string_equal(out, "net_af_packet0,iface=a,qpairs=2,framecnt=4096");
-    assert_int_equal(
-        devargs_complete("net_af_packet0,iface=a,framecnt=64", 1, 1500, 1024, out, sizeof out), 0);
-    assert_string_equal(out, "net_af_packet0,iface=a,framecnt=64");
-    assert_int_equal(devargs_complete("net_af_packet0,iface=a", 1, 1500, 8192, out, sizeof out), 0);
-    assert_string_equal(out, "net_af_packet0,iface=a,framecnt=8192");
-    assert_int_equal(devargs_complete("net_af_xdp0,iface=a", 4, 1500, 1024, out, sizeof out), 0);
-    assert_string_equal(out, "net_af_xdp0,iface=a,queue_count=4");
-    assert_int_equal(devargs_complete("net_virtio_user0,path=/a", 1, 1500, 1500, out, sizeof out),
-                     0);
-    assert_string_equal(out, "net_virtio_user0,path=/a,queue_size=1024");
-    assert_int_equal(
-        devargs_complete("net_virtio_user0,path=/a,queue_size=256", 1, 1500, 1024, out, sizeof out),
-        0);
-    assert_string_equal(out, "net_virtio_user0,path=/a,queue_size=256");
-    assert_int_equal(devargs_complete("0000:3b:00.0", 4, 9000, 1024, out, sizeof out), 0);
-    assert_string_equal(out, "0000:3b:00.0");
-    assert_int_equal(devargs_complete("net_af_packet0,iface=a", 3, 1500, 1024, out, 25), -E2BIG);
+    static const struct {
+        const char *given, *complete;
+        unsigned n_queues, descriptors;
+    } row[] = {
+        {"net_af_packet0,iface=a", "net_null_packet0,no-rx=1", 1, 1024},
+        {"net_af_packet-p0,iface=a,framecnt=64", "net_null_packet-p0,no-rx=1", 3, 1024},
+        {"net_af_xdp0,iface=a", "net_af_xdp0,iface=a,queue_count=4", 4, 1024},
+        {"net_virtio_user0,path=/a", "net_virtio_user0,path=/a,queue_size=1024", 1, 1500},
+        {"net_virtio_user0,path=/a,queue_size=256", "net_virtio_user0,path=/a,queue_size=256", 1,
+         1024},
+        {"0000:3b:00.0", "0000:3b:00.0", 4, 1024},
+    };
+
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        assert_int_equal(
+            devargs_complete(row[i].given, row[i].n_queues, row[i].descriptors, out, sizeof out),
+            0);
+        assert_string_equal(out, row[i].complete);
+    }
+    assert_true(devargs_is_packet_socket("net_af_packet-p0,iface=a"));
+    assert_false(devargs_is_packet_socket("net_af_xdp0,iface=a"));
+    assert_int_equal(devargs_complete("net_virtio_user0,path=/a", 3, 1024, out, 25), -E2BIG);
 }
 
 static bool may(const char *devargs)

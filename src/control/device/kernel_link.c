@@ -8,16 +8,12 @@
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so the kernel accepts nothing from it
 //     GRO, LRO off     frames as on the wire; in a virtual machine also the host's (rx-gro-hw)
-//     XDP on a veth    the peer segments packets itself
 #include "device/kernel_link.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <linux/ethtool.h>
 #include <linux/if.h>
-#include <linux/if_link.h>
-#include <linux/if_packet.h>
+#include <linux/if_arp.h>
 #include <linux/sockios.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,60 +21,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/capability.h"
 #include "base/log.h"
 #include "netlink/netns.h"
-
-// --- an XDP program that passes every frame ---
-// Two instructions of BPF, loaded and attached by a link. The program stays attached as long as the
-// link's descriptor is open, so it goes even when kamueed is killed.
-
-static int bpf_syscall(enum bpf_cmd cmd, union bpf_attr *attr)
-{
-    int r = (int)syscall(SYS_bpf, cmd, attr, sizeof *attr);
-
-    return r < 0 ? -errno : r;
-}
-
-static int load_xdp_pass(void)
-{
-    const struct bpf_insn program[] = {
-        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS},
-        {.code = BPF_JMP | BPF_EXIT},
-    };
-    union bpf_attr attr;
-
-    memset(&attr, 0, sizeof attr);
-    attr.prog_type = BPF_PROG_TYPE_XDP;
-    attr.insn_cnt = sizeof program / sizeof *program;
-    attr.insns = (uintptr_t)program;
-    attr.license = (uintptr_t) "BSD";
-    attr.prog_flags = BPF_F_XDP_HAS_FRAGS; // otherwise Linux refuses an MTU above a page
-    memcpy(attr.prog_name, "kamuee_pass", sizeof "kamuee_pass");
-    return bpf_syscall(BPF_PROG_LOAD, &attr);
-}
-
-// In driver mode, to an interface of the current namespace. Returns a descriptor, which keeps it
-// attached while open, or -errno.
-static int attach_xdp_pass(int ifindex)
-{
-    union bpf_attr attr;
-    int program = load_xdp_pass();
-
-    if (program < 0)
-        return program;
-    memset(&attr, 0, sizeof attr);
-    attr.link_create.prog_fd = (uint32_t)program;
-    attr.link_create.target_ifindex = (uint32_t)ifindex;
-    attr.link_create.attach_type = BPF_XDP;
-    attr.link_create.flags = XDP_FLAGS_DRV_MODE;
-    int link = bpf_syscall(BPF_LINK_CREATE, &attr);
-    close(program); // the link keeps it
-    return link;
-}
 
 static const struct {
     const char *path;
@@ -152,24 +99,6 @@ static void disable_feature(const struct kernel_link *n, const char *name)
     if (run_ethtool(n, &set))
         log_debug("netdev: offload not switched off: netdev=%s feature=%s error=\"%m\"", n->name,
                   name);
-}
-
-// The peer of a veth segments packets itself while we have an XDP program on it.
-static void stop_peer_tso(struct kernel_link *n)
-{
-    struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
-
-    if (run_ethtool(n, &driver) || strcmp(driver.driver, "veth"))
-        return;
-    char why[240] = "";
-    n->xdp = attach_xdp_pass(n->ifindex);
-    if (n->xdp < 0 && !capability_check(CAPABILITY_BPF, "this", why, sizeof why))
-        snprintf(why, sizeof why, "%s", strerror(-n->xdp));
-    if (n->xdp < 0)
-        log_notice("netdev: the peer may send segments longer than the link, which are dropped as "
-                   "offload_cut; on the peer run ethtool -K "
-                   "DEV tso off gso off: netdev=%s error=%s",
-                   n->name, LOG_VALUE(why));
 }
 
 static void disable_gro_lro(const struct kernel_link *n)
@@ -252,10 +181,10 @@ static void read_settings(struct kernel_link *n, int flags)
     kernel_link_found_take(n, netns_cookie(n->sock));
 }
 
-int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_name, bool xdp,
-                     char *err, size_t err_size)
+int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_name, char *err,
+                     size_t err_size)
 {
-    *n = (struct kernel_link){.xdp = -1, .sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    *n = (struct kernel_link){.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     snprintf(n->name, sizeof n->name, "%s", name);
     snprintf(n->taken, sizeof n->taken, "%s", name);
     if (n->sock < 0) {
@@ -285,8 +214,6 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
                         path);
     }
     disable_gro_lro(n);
-    if (!xdp)
-        stop_peer_tso(n);
     int r = link_change_flags(n->sock, name, IFF_UP, 0);
     if (r)
         log_warning("netdev: setup failed: netdev=%s error=%s", name, LOG_VALUE(strerror(-r)));
@@ -302,8 +229,6 @@ void kernel_link_release(struct kernel_link *n, int netns)
         if (n->saved[i] >= 0) // the interface may be gone
             netns_sysctl_set(quiet_sysctls[i].path, n->name, n->saved[i]);
     netns_leave(back);
-    if (n->xdp >= 0)
-        close(n->xdp);
     bool there = read_ifindex(n) == n->ifindex;
     if (there && n->was_mtu)
         kernel_link_set_mtu(n, (uint16_t)n->was_mtu);
@@ -393,55 +318,23 @@ void kernel_link_explain_down(const struct kernel_link *n, const char *port, cha
         snprintf(why, size, "its kernel interface %s is down: ip link set %s up", n->name, n->name);
 }
 
-// True for a packet socket bound to the interface, in its namespace (indexes repeat across
-// namespaces).
-static bool is_driver_socket(const struct kernel_link *n, int fd, uint64_t cookie)
+int kernel_link_mac(const struct kernel_link *n, uint8_t mac[6])
 {
-    struct sockaddr_ll bound = {0};
-    socklen_t size = sizeof bound;
+    struct ifreq r = link_request(n->name);
 
-    return !getsockname(fd, (struct sockaddr *)&bound, &size) && bound.sll_family == AF_PACKET &&
-           bound.sll_ifindex == n->ifindex && netns_cookie(fd) == cookie;
+    if (ioctl(n->sock, SIOCGIFHWADDR, &r))
+        return -errno;
+    memcpy(mac, r.ifr_hwaddr.sa_data, 6);
+    return 0;
 }
 
-// The driver opens its sockets once, queue by queue, before the port starts, so descriptors are in
-// the order of the queues.
-static void find_driver_sockets(struct kernel_link *n)
+int kernel_link_set_mac(const struct kernel_link *n, const uint8_t mac[6])
 {
-    uint64_t cookie = n->n_rx_fd || !n->name[0] ? 0 : netns_cookie(n->sock);
-    DIR *d = cookie ? opendir("/proc/self/fd") : NULL;
-    struct dirent *e;
+    struct ifreq r = link_request(n->name);
 
-    if (!d)
-        return;
-    while ((e = readdir(d)) && n->n_rx_fd < QUEUE_MAX) {
-        int fd = atoi(e->d_name);
-        if (!is_driver_socket(n, fd, cookie))
-            continue;
-        unsigned i = n->n_rx_fd++;
-        for (; i && n->rx_fd[i - 1] > fd; i--)
-            n->rx_fd[i] = n->rx_fd[i - 1];
-        n->rx_fd[i] = fd;
-    }
-    closedir(d);
-}
-
-uint64_t kernel_link_missed(struct kernel_link *n)
-{
-    find_driver_sockets(n);
-    for (unsigned i = 0; i < n->n_rx_fd; i++) {
-        struct tpacket_stats st = {0};
-        socklen_t size = sizeof st;
-        if (!getsockopt(n->rx_fd[i], SOL_PACKET, PACKET_STATISTICS, &st, &size))
-            n->missed += st.tp_drops; // reading resets it
-    }
-    return n->missed;
-}
-
-int kernel_link_rx_fd(struct kernel_link *n, uint16_t queue)
-{
-    find_driver_sockets(n);
-    return queue < n->n_rx_fd ? n->rx_fd[queue] : -1;
+    r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
+    memcpy(r.ifr_hwaddr.sa_data, mac, 6);
+    return ioctl(n->sock, SIOCSIFHWADDR, &r) ? -errno : 0;
 }
 
 bool kernel_link_has_carrier(struct kernel_link *n)

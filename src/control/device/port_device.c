@@ -51,12 +51,17 @@ static uint16_t clamp_queues(const struct port_config *cfg, const char *what, ui
 
 // --- choosing ---
 
+static bool is_socket(const struct port_device *d)
+{
+    return devargs_is_packet_socket(d->config.devargs);
+}
+
 // The driver's largest MTU; some drivers give it only as a frame length.
 static uint16_t device_mtu_max(const struct port_device *d, const struct rte_eth_dev_info *info)
 {
     uint32_t most = info->max_mtu ? info->max_mtu : UINT16_MAX;
 
-    if (d->frame_size) // net_af_packet reports 1500 and carries all frames that fit its ring
+    if (is_socket(d))
         return MTU_MAX;
     if (most == UINT16_MAX && info->max_rx_pktlen > RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
         most = info->max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN;
@@ -93,8 +98,10 @@ static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_
     unsigned least = info->min_rx_bufsize + RTE_PKTMBUF_HEADROOM;
 
     *scatter = false;
-    if (whole < d->frame_size + RTE_PKTMBUF_HEADROOM) // the driver copies whole ring frames
-        whole = d->frame_size + RTE_PKTMBUF_HEADROOM;
+    if (is_socket(d)) { // super-packets take several buffers anyhow
+        *scatter = true;
+        return BUFFER_STANDARD;
+    }
     if (whole < BUFFER_STANDARD)
         whole = BUFFER_STANDARD;
     bool large = port_pool_bytes(pool_size(&d->config), (uint16_t)whole) >
@@ -123,14 +130,11 @@ static bool lacks_link_interrupt(const struct port_device *d)
 static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_eth_dev_info *info)
 {
     const uint64_t rx_wish = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
-    // The driver of packet sockets refuses more than 1500, but only the kernel interface's MTU
-    // counts.
-    struct rte_eth_conf conf = {.rxmode.mtu = d->frame_size ? RTE_MIN(d->config.mtu, RTE_ETHER_MTU)
-                                                            : d->config.mtu};
+    struct rte_eth_conf conf = {.rxmode.mtu = d->config.mtu};
 
     conf.rxmode.offloads = rx_wish & info->rx_offload_capa;
     if (d->scatter) {
-        conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
+        conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER & info->rx_offload_capa;
         exchange_mix();
     }
     conf.txmode.offloads =
@@ -273,7 +277,7 @@ static int configure_device(struct port_device *d, unsigned workers, char *err, 
         snprintf(err, err_size, "the driver gives no information about it: %s", strerror(-r));
         return r;
     }
-    snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
+    snprintf(d->driver, sizeof d->driver, "%s", is_socket(d) ? "net_af_packet" : info.driver_name);
     // The driver reports 2 for all its cards, but older cards have one; it never sets up RSS.
     bool has_one_queue = !strcmp(d->driver, "net_e1000_em");
     d->max_rx_queues = has_one_queue ? 1 : info.max_rx_queues;
@@ -334,11 +338,22 @@ static void make_local_mac(struct rte_ether_addr *mac, const char *name)
         (uint8_t)((mac->addr_bytes[0] | RTE_ETHER_LOCAL_ADMIN_ADDR) & ~RTE_ETHER_GROUP_ADDR);
 }
 
+static int read_mac(const struct port_device *d, struct rte_ether_addr *mac)
+{
+    return d->sockets ? kernel_link_mac(&d->kernel_link, mac->addr_bytes)
+                      : rte_eth_macaddr_get(d->id, mac);
+}
+
+static int apply_mtu(const struct port_device *d, uint16_t mtu)
+{
+    return d->sockets ? kernel_link_set_mtu(&d->kernel_link, mtu) : rte_eth_dev_set_mtu(d->id, mtu);
+}
+
 // Sets values that drivers accept only after their queues are set up.
 static int set_mac_mtu_promiscuous(struct port_device *d, char *err, size_t err_size)
 {
     struct rte_ether_addr mac;
-    int r = rte_eth_macaddr_get(d->id, &mac);
+    int r = read_mac(d, &mac);
 
     if (!r) {
         if (!rte_is_valid_assigned_ether_addr(&mac))
@@ -353,8 +368,7 @@ static int set_mac_mtu_promiscuous(struct port_device *d, char *err, size_t err_
         snprintf(err, err_size, "cannot set its MAC address: %s", strerror(-r));
         return r;
     }
-    r = accept_unsupported(d->frame_size ? kernel_link_set_mtu(&d->kernel_link, d->config.mtu)
-                                         : rte_eth_dev_set_mtu(d->id, d->config.mtu));
+    r = accept_unsupported(apply_mtu(d, d->config.mtu));
     if (r) {
         snprintf(err, err_size, "cannot set MTU %u: %s", d->config.mtu, strerror(-r));
         return r;
@@ -367,6 +381,31 @@ static int set_mac_mtu_promiscuous(struct port_device *d, char *err, size_t err_
     return 0;
 }
 
+static int open_sockets(struct port_device *d, char *err, size_t err_size)
+{
+    int r =
+        packet_socket_open(&(struct packet_socket_settings){.port = d->id,
+                                                            .ifindex = d->kernel_link.ifindex,
+                                                            .n_rx = d->config.rx_queues,
+                                                            .n_tx = d->config.tx_queues,
+                                                            .mtu = d->config.mtu,
+                                                            .descriptors = d->config.rx_descriptors,
+                                                            .pool = d->pool},
+                           &d->sockets);
+
+    if (r)
+        snprintf(err, err_size, "cannot open packet sockets on %s: %s", d->kernel_link.name,
+                 strerror(-r));
+    return r;
+}
+
+static void remove_device(struct port_device *d)
+{
+    packet_socket_close(d->sockets);
+    d->sockets = NULL;
+    port_probe_remove(d->id);
+}
+
 static int open_device_in_netns(struct port_device *d, unsigned workers, char *err, size_t err_size)
 {
     char devargs[sizeof d->config.devargs + 64], name[16];
@@ -376,25 +415,25 @@ static int open_device_in_netns(struct port_device *d, unsigned workers, char *e
     devargs_kernel_link(d->config.devargs, name, sizeof name);
     if (name[0] && workers > SOCKET_QUEUES) // each costs kernel rings; more is no faster
         workers = SOCKET_QUEUES;
-    int r = devargs_complete(d->config.devargs, queues ? queues : workers, d->config.mtu,
-                             d->config.rx_descriptors, devargs, sizeof devargs);
+    int r = devargs_complete(d->config.devargs, queues ? queues : workers, d->config.rx_descriptors,
+                             devargs, sizeof devargs);
     if (r) {
         snprintf(err, err_size, "its device arguments are too long");
         return r;
     }
-    d->frame_size = devargs_frame_size(devargs);
     if (name[0])
-        r = kernel_link_take(&d->kernel_link, name, d->config.netns,
-                             devargs_is_driver(devargs, "net_af_xdp"), err, err_size);
+        r = kernel_link_take(&d->kernel_link, name, d->config.netns, err, err_size);
     if (r)
         return r;
     r = port_probe(devargs, d->config.devargs, &d->id, err, err_size);
     if (!r) {
         r = configure_device(d, workers, err, err_size);
+        if (!r && is_socket(d))
+            r = open_sockets(d, err, err_size);
         if (!r)
             r = set_mac_mtu_promiscuous(d, err, err_size);
         if (r)
-            port_probe_remove(d->id);
+            remove_device(d);
     }
     return r;
 }
@@ -431,7 +470,7 @@ void port_device_close(struct port_device *d)
 {
     int back = netns_enter(d->netns);
 
-    port_probe_remove(d->id);
+    remove_device(d);
     netns_leave(back);
     port_pool_put(d->pool, pool_size(&d->config));
     kernel_link_release(&d->kernel_link, d->netns);
@@ -510,13 +549,10 @@ int port_device_set_mtu(struct port_device *d, uint16_t mtu)
     if (mtu > d->mtu_max)
         return -EINVAL;
     if ((!d->scatter && frame > rte_pktmbuf_data_room_size(d->pool)) ||
-        (d->fast_free && frame > rte_pktmbuf_data_room_size(exchange_pool)) ||
-        (d->frame_size && mtu + 150u > d->frame_size))
+        (d->fast_free && frame > rte_pktmbuf_data_room_size(exchange_pool)))
         return -EBUSY; // needs larger buffers
     int back = netns_enter(d->netns);
-    int r = back < 0        ? back
-            : d->frame_size ? kernel_link_set_mtu(&d->kernel_link, mtu)
-                            : rte_eth_dev_set_mtu(d->id, mtu);
+    int r = back < 0 ? back : apply_mtu(d, mtu);
     if (back >= 0)
         kernel_link_keep(&d->kernel_link); // before the kernel's duplicate-address probe
     netns_leave(back);
@@ -537,6 +573,9 @@ void port_device_keep(const struct port_device *d)
 static int apply_promiscuous(struct port_device *d)
 {
     bool on = d->config.promiscuous || d->force_promiscuous;
+
+    if (d->sockets)
+        return packet_socket_set_promiscuous(d->sockets, on);
     int back = netns_enter(d->netns);
     int r = back < 0 ? back
             : on     ? rte_eth_promiscuous_enable(d->id)
@@ -575,7 +614,9 @@ int port_device_set_mac(struct port_device *d, const uint8_t mac[6])
 
     memcpy(a.addr_bytes, mac, sizeof a.addr_bytes);
     int back = netns_enter(d->netns);
-    int r = back < 0 ? back : rte_eth_dev_default_mac_addr_set(d->id, &a);
+    int r = back < 0     ? back
+            : d->sockets ? kernel_link_set_mac(&d->kernel_link, mac)
+                         : rte_eth_dev_default_mac_addr_set(d->id, &a);
     netns_leave(back);
     if (!r)
         memcpy(d->config.mac, mac, sizeof d->config.mac);

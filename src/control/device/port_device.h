@@ -13,6 +13,7 @@
 
 #include "device/kernel_link.h"
 #include "device/port_config.h"
+#include "packet_socket/packet_socket.h"
 #include "table/plan.h"
 
 struct port_device {
@@ -31,7 +32,7 @@ struct port_device {
     bool fast_free;                   // transmit queues are set up with MBUF_FAST_FREE
     struct rte_eth_conf conf;         // as granted by the driver
     struct plan_wait wait[QUEUE_MAX]; // of its receive queues; port_wait_open fills it
-    unsigned frame_size; // of a packet socket's ring (its kernel interface has the MTU); 0 = none
+    struct packet_socket *sockets;    // of its kernel interface, which has MTU and MAC; NULL = none
     char driver[32];
 };
 

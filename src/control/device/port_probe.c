@@ -84,7 +84,7 @@ void port_probe_explain_rights(const char *devargs, char *why, size_t size)
 {
     static const struct {
         const char *driver, *words; // in DPDK's log when memory could not be locked
-    } locks[] = {{"net_af_packet", "mmap failed"}, {"net_af_xdp", "umem"}};
+    } locks[] = {{"net_af_xdp", "umem"}};
     const char *words = eal_complaint();
     char address[24], group[64];
     bool is_pci = devargs_is_pci(devargs, address, sizeof address);
@@ -165,7 +165,7 @@ static int clear_device_socket(const char *devargs, char *err, size_t err_size)
 }
 
 // DPDK does not refuse the name of an attached device.
-static int check_device_name_free(const char *devargs, char *err, size_t err_size)
+static int check_device_name_free(const char *devargs, const char *said, char *err, size_t err_size)
 {
     char name[RTE_ETH_NAME_MAX_LEN];
     uint16_t other;
@@ -173,7 +173,8 @@ static int check_device_name_free(const char *devargs, char *err, size_t err_siz
     snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
     if (rte_eth_dev_get_port_by_name(name, &other))
         return 0;
-    snprintf(err, err_size, "device %s already belongs to %s: use another number", name,
+    snprintf(err, err_size, "device %.*s already belongs to %s: use another number",
+             (int)strcspn(said, ","), said,
              other < PORT_DEVICE_MAX ? port_get(other)->name : "another port");
     return -EEXIST;
 }
@@ -217,7 +218,7 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
 
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
         before[p] = rte_eth_dev_is_valid_port(p);
-    int r = check_device_name_free(devargs, err, err_size);
+    int r = check_device_name_free(devargs, said, err, err_size);
     if (!r)
         r = clear_device_socket(devargs, err, err_size);
     if (r)

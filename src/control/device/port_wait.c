@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_wait.c - how a port's receive queues wake a sleeping forwarder
-//     net_af_packet           its packet sockets, which DPDK does not show (kernel_link.c)
+//     packet sockets          the queue's socket, readable while frames wait
 //     net_tap                 the queue's file, readable while packets wait
 //     NICs with VFIO, virtio  an eventfd for each queue
 //     net_vhost               an epoll set with the guest's eventfd in it
@@ -54,10 +54,12 @@ static struct plan_wait find_queue_wait(struct port_device *d, uint16_t queue)
 
     if (d->config.rx_mode == PORT_RX_POLL)
         return w;
-    if (!d->kernel_link.name[0])
-        w.wake = (uint8_t)find_queue_interrupt(d, queue, &w.fd);
-    else if ((w.fd = kernel_link_rx_fd(&d->kernel_link, queue)) >= 0)
+    if (d->sockets) {
+        w.fd = packet_socket_fd(d->sockets, queue);
         w.wake = WAKE_READABLE;
+    } else if (!d->kernel_link.name[0]) {
+        w.wake = (uint8_t)find_queue_interrupt(d, queue, &w.fd);
+    }
     return w;
 }
 

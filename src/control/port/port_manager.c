@@ -24,6 +24,7 @@
 #include "port/managed_port.h"
 #include "table/iface.h"
 #include "table/port.h"
+#include "table/watch.h"
 #include "thread/thread_manager.h"
 #include "thread/watch_manager.h"
 
@@ -157,7 +158,9 @@ static void port_table_add(const struct managed_port *p)
     memset(t, 0, sizeof *t);
     t->used = true;
     t->fast_free = p->device.fast_free;
-    t->offload = p->device.kernel_link.name[0];
+    t->offload = p->device.kernel_link.name[0] && !p->device.sockets;
+    t->super = p->device.sockets;
+    t->watch_rx = p->device.sockets ? PORT_SUPERS : 0;
     t->mtu = p->device.config.mtu;
     snprintf(t->name, sizeof t->name, "%s", p->wish.name);
 }

@@ -27,6 +27,24 @@ struct counter_offload port_manager_offload(const char *name)
                                     sum.cut - p->offload_before.cut};
 }
 
+// What net_null, which the sockets hook, does not count.
+static void socket_statistics(struct packet_socket *p, struct rte_eth_stats *st,
+                              struct counter_offload *offload)
+{
+    struct packet_socket_stats s;
+
+    packet_socket_read(p, &s);
+    *st = (struct rte_eth_stats){.ipackets = s.rx_packets,
+                                 .ibytes = s.rx_bytes,
+                                 .opackets = s.tx_packets,
+                                 .obytes = s.tx_bytes,
+                                 .imissed = s.rx_missed,
+                                 .ierrors = s.rx_errors,
+                                 .oerrors = s.tx_errors,
+                                 .rx_nombuf = s.rx_no_buffer};
+    offload->completed += s.completed;
+}
+
 bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
 {
     struct counter_offload offload = port_manager_offload(p->wish.name);
@@ -35,12 +53,14 @@ bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
     *s = (struct port_statistics){0};
     if (!p->open || rte_eth_stats_get(p->device.id, &st))
         return false;
+    if (p->device.sockets)
+        socket_statistics(p->device.sockets, &st, &offload);
     *s = (struct port_statistics){
         .rx_packets = st.ipackets,
         .rx_bytes = st.ibytes,
         .tx_packets = st.opackets,
         .tx_bytes = st.obytes,
-        .rx_missed = st.imissed + kernel_link_missed(&p->device.kernel_link),
+        .rx_missed = st.imissed,
         .rx_errors = st.ierrors,
         .rx_no_buffer = st.rx_nombuf,
         .tx_errors = st.oerrors,
@@ -175,6 +195,8 @@ int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat
 
     if (!p || !p->open)
         return -ENOENT;
+    if (p->device.sockets) // net_null's are about nothing
+        return 0;
     int n = rte_eth_xstats_get(p->device.id, NULL, 0);
     if (n <= 0)
         return n;

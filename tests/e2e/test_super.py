@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Super-packets: hosts that leave segmentation and checksums to a card, which a veth does not have."""
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pcapng
+from kamuee.lab import measure
+
+from support import Router, assert_reaches, eventually, two_hosts
+
+LAB = two_hosts(interfaces=["p2: []", "v40: {vlan: 40, port: p2, addresses: [10.40.0.1/24]}"], nodes="  tagged: $VLAN(40)",
+                links=["tagged:eth0, r:p2"])
+KAMUEE = str(Path(__file__).resolve().parents[2] / "kamuee")
+SERVER = """import hashlib, json, socket, sys
+s = socket.create_server((sys.argv[1], 7001), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
+print("listens", flush=True)
+c, _ = s.accept()
+seen, n = hashlib.sha256(), 0
+while data := c.recv(1 << 20):
+    seen.update(data)
+    n += len(data)
+print(json.dumps([n, seen.hexdigest()]), flush=True)
+"""
+CLIENT = """import socket, sys
+c = socket.create_connection((sys.argv[1], 7001))
+for k in range(int(sys.argv[2])):
+    c.sendall(bytes([k % 251]) * 1000003)
+c.close()
+"""
+MEGABYTES = 40
+DATA = hashlib.sha256(b"".join(bytes([k % 251]) * 1000003 for k in range(MEGABYTES))).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def hosts(lab):
+    """With offloads as Linux sets them."""
+    for name in ("h1", "h2", "tagged"):
+        lab[name].run("ethtool -K eth0 tx on sg on tso on gso on")
+    assert_reaches(lab["h1"], "10.2.0.2", "fd00:2::2", "10.40.0.2")
+    return lab
+
+
+@pytest.fixture
+def router(hosts):
+    return Router(hosts["r"])
+
+
+def listening(lab, host: str, *program: str) -> subprocess.Popen:
+    """A Python program with its arguments, which has said that it listens."""
+    server = subprocess.Popen(lab[host].namespace.argv(["python3", "-c", *program]), stdout=subprocess.PIPE, text=True)
+    assert server.stdout.readline() == "listens\n"
+    return server
+
+
+def transfer(lab, source: str, sink: str, target: str) -> None:
+    """Arrives unchanged: the receiver has verified each checksum."""
+    server = listening(lab, sink, SERVER, target)
+    lab[source].run(["python3", "-c", CLIENT, target, str(MEGABYTES)], timeout_s=60)
+    assert json.loads(server.stdout.readline()) == [MEGABYTES * 1000003, DATA]
+    server.wait(10)
+
+
+def interface(router: Router, name: str) -> dict:
+    return router.named("interface", name)["statistics"]
+
+
+def sent(lab, host: str) -> tuple[int, int]:
+    """Packets and bytes as the host's device counts them: a super-packet is one."""
+    link = json.loads(lab[host].run("ip -s -j link show eth0"))[0]["stats64"]["tx"]
+    return link["packets"], link["bytes"]
+
+
+def retransmitted(lab, host: str) -> int:
+    said = lab[host].run("nstat -asz TcpRetransSegs")
+    return int(re.search(r"TcpRetransSegs\s+(\d+)", said)[1])
+
+
+@pytest.mark.parametrize("source, sink, target", [("h1", "h2", "10.2.0.2"), ("h1", "h2", "fd00:2::2"), ("h2", "h1", "10.1.0.2"),
+                                                  ("h1", "tagged", "10.40.0.2"), ("tagged", "h2", "10.2.0.2")])
+def test_tcp_arrives_unchanged_in_few_packets(hosts, router, source, sink, target):
+    before, bursts = sent(hosts, source), interface(router, "p1")["tx-packets"]
+    transfer(hosts, source, sink, target)
+    packets, octets = (now - then for now, then in zip(sent(hosts, source), before))
+    assert octets / packets > 4000, "they are super-packets"
+    assert router.dropped("offload_cut") == 0 and bursts <= interface(router, "p1")["tx-packets"]
+    router.assert_ledger()
+
+
+def test_interfaces_count_segments(hosts, router):
+    before = interface(router, "p0")["rx-packets"], interface(router, "p1")["tx-packets"]
+    transfer(hosts, "h1", "h2", "10.2.0.2")
+    least = MEGABYTES * 1000003 // 1448
+    received, left = interface(router, "p0")["rx-packets"] - before[0], interface(router, "p1")["tx-packets"] - before[1]
+    assert received >= least and left >= least, (received, left, least)
+    assert received < 1.5 * least + retransmitted(hosts, "h1"), (received, least)
+
+
+def test_a_capture_shows_segments(hosts, router, tmp_path):
+    file = tmp_path / "seen.pcapng"
+    capturing = subprocess.Popen([sys.executable, KAMUEE, "--socket", str(hosts["r"].socket), "capture", "port", "p0", "count", "500", "write",
+                                  str(file)], stderr=subprocess.PIPE)
+    eventually(lambda: router.entries("capture"), what="it captures")
+    transfer(hosts, "h1", "h2", "10.2.0.2")
+    assert not capturing.wait(30)
+    lengths = [len(frame.data) for frame in pcapng.read(file)]
+    assert max(lengths) == 1514, lengths
+    router.assert_ledger()
+
+
+@pytest.mark.parametrize("line, undo", [("set interface p0 urpf ipv4 loose", "delete interface p0 urpf"),
+                                        ("set port p1 queue rate 1G", "delete port p1 queue")])
+def test_what_looks_at_packets_sees_segments(hosts, router, line, undo):
+    router.configure(line)
+    try:
+        transfer(hosts, "h1", "h2", "10.2.0.2")
+        router.assert_ledger()
+    finally:
+        router.configure(undo)
+
+
+def test_path_mtu_is_discovered_through_super_packets(hosts, router):
+    router.configure("set port p1 mtu 1400")
+    try:
+        before = router.dropped("ip4_too_big")
+        transfer(hosts, "h1", "h2", "10.2.0.2")
+        assert router.dropped("ip4_too_big") > before
+        transfer(hosts, "h1", "h2", "fd00:2::2")
+        router.assert_ledger()
+    finally:
+        router.configure("set port p1 mtu 1500")
+        hosts["h1"].run("ip route flush cache")
+        hosts["h1"].run("ip -6 route flush cache")
+
+
+def test_udp_segments_of_one_call_arrive(hosts, router):
+    sender = ("import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(17, 103, 1000); "
+              "[s.sendto(bytes(40 * 1000), ('10.2.0.2', 7002)) for _ in range(20)]")
+    receiver = ("import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(1, 33, 8 << 20); s.bind(('', 7002)); "
+                "print('listens', flush=True); s.settimeout(10); print(sum(len(s.recv(2000)) == 1000 for _ in range(800)), flush=True)")
+    server = listening(hosts, "h2", receiver)
+    hosts["h1"].run(["python3", "-c", sender])
+    assert int(server.stdout.readline()) == 800
+    server.wait(10)
+    router.assert_ledger()
+
+
+def test_a_host_s_own_tunnel_is_cut(hosts, router):
+    """Linux puts the inner segments of VXLAN into one super-packet, too."""
+    for host, own, far, inner in (("h1", "10.1.0.2", "10.2.0.2", "10.77.0.1/24"), ("h2", "10.2.0.2", "10.1.0.2", "10.77.0.2/24")):
+        hosts[host].run(f"ip link add vx0 type vxlan id 7 dstport 4789 local {own} remote {far}")
+        hosts[host].run(f"ip addr add {inner} dev vx0")
+        hosts[host].run("ip link set vx0 up")
+    try:
+        assert_reaches(hosts["h1"], "10.77.0.2")
+        transfer(hosts, "h1", "h2", "10.77.0.2")
+        assert router.dropped("offload_cut") == 0
+        router.assert_ledger()
+    finally:
+        for host in ("h1", "h2"):
+            hosts[host].run("ip link del vx0")
+
+
+def test_ledger_at_the_end(hosts, router):
+    eventually(lambda: measure.client(hosts["r"]).state("ledger")["imbalance"] == 0)
