@@ -6,8 +6,8 @@
     NEEDS     programs of the build directory, or "kamueed"
     run(ctx)  measures; every number goes through ctx.add()
 """
-from experiments import (api, failover, fib, forward, forward_memif, forward_ports, full_table, idle, provider_loss, publication,
+from experiments import (api, failover, fib, forward, forward_memif, veth, full_table, idle, provider_loss, publication,
                          publication_daemon, route_change)
 
-ALL = (fib, forward, full_table, route_change, failover, provider_loss, publication, publication_daemon, forward_ports,
+ALL = (fib, forward, full_table, route_change, failover, provider_loss, publication, publication_daemon, veth,
        forward_memif, api, idle)

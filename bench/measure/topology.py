@@ -6,10 +6,11 @@
                      └────────┘ p2 ──── host b
                                         10.90.2.2…
 
-`star("kamueed")` forwards with kamueed on af_packet ports (their kernel ends lie in a namespace of their
+`star("kamueed")` forwards with kamueed on packet sockets (their kernel ends lie in a namespace of their
 own, so that the kernel cannot answer), `star("linux")` with the kernel itself on the same veths, and
 `star("linux, 2 cores")` has the kernel hand packets to the second core (RPS), as it does on a NIC with one queue.
-Offloads are off everywhere: real packets of real size.
+Offloads are off everywhere: real packets of real size. With `offloads` they are as Linux sets them: TCP passes in
+segments of up to 64 KB.
 """
 import ctypes
 import os
@@ -48,10 +49,10 @@ def own_namespaces() -> None:
 class Star:
     """The hosts and a router; `router.ns` is where its addresses, routes and interfaces p0, p1, p2 are."""
 
-    def __init__(self, kind: str, ctx):
+    def __init__(self, kind: str, ctx, offloads: bool = False):
         global _serial
         _serial += 1
-        self.kind, self.ctx = kind, ctx
+        self.kind, self.ctx, self.offloads = kind, ctx, offloads
         self.router = Namespace(f"kb-r{_serial}")
         self.wire = Namespace(f"kb-r{_serial}.wire")
         self.hosts = {name: Namespace(f"kb-{name}{_serial}") for name in HOSTS}
@@ -93,7 +94,8 @@ class Star:
         end, name = (self.wire, f"w{number}") if self.is_kamueed else (self.router, link)
         add_veth(host, "e0", end, name, 1500)
         for ns, device in ((host, "e0"), (end, name)):
-            ns.no_offloads(device)
+            if not self.offloads:
+                ns.no_offloads(device)
             ns.ip(f"link set {device} up")
         last = GATEWAYS + 1 if number else 2
         host.ip_batch([f"addr add 10.90.{number}.{i}/24 dev e0" for i in range(2, last + 1)]
@@ -180,8 +182,8 @@ class Star:
 
 
 @contextmanager
-def star(kind: str, ctx):
-    s = Star(kind, ctx)
+def star(kind: str, ctx, offloads: bool = False):
+    s = Star(kind, ctx, offloads)
     try:
         s.build()
         yield s
