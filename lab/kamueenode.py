@@ -77,7 +77,6 @@ class KamueeNode(Router):
             if interface.mac:
                 self.wire.ip(f"link set dev {name} address {interface.mac}")
             self.wire.ip(f"link set dev {name} up")
-            self.wire.no_offloads(name)
         self.start_kamueed()
 
     def config_lines(self) -> list[str]:

@@ -145,9 +145,7 @@ class Namespace:
         sh(["ip"] + family + ["-n", self.name, "route", "add"] + route.split())
 
     def no_offloads(self, interface: str) -> None:
-        """Real checksums and real segment sizes on the wire: the inner packets of tunnels would leave a host without
-        (docs/features/port.md). Routers on veths as Linux makes them are tests of their own: test_quickstart,
-        test_kernel_interface."""
+        """Real checksums and real segment sizes on the wire, as with a card."""
         self.run(["ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "off"])
 
 

@@ -79,7 +79,6 @@ class BaseNode:
                 namespace.ip(f"link set dev {interface.name} address {interface.mac}")
             if interface.name != "lo":
                 namespace.ip(f"link set dev {interface.name} up")
-                namespace.no_offloads(interface.name)
             namespace.add_addresses(interface.name, interface.addresses)
 
     def start(self) -> None:
@@ -133,7 +132,6 @@ class Host(BaseNode):
             for interface in self.node.ports():
                 if interface.name != "lo":
                     cache = self.run_dir.parent.parent / ".cache"
-                    self.namespace.no_offloads(interface.name)
                     tags = vlan.Tags(self.node.vlan, self.node.outer_vlan, self.node.tpid)
                     vlan.put_on_vlan(self.namespace, interface.name, tags, cache)
         super().address()

@@ -39,9 +39,6 @@ DATA = hashlib.sha256(b"".join(bytes([k % 251]) * 1000003 for k in range(MEGABYT
 
 @pytest.fixture(scope="module")
 def hosts(lab):
-    """With offloads as Linux sets them."""
-    for name in ("h1", "h2", "tagged"):
-        lab[name].run("ethtool -K eth0 tx on sg on tso on gso on")
     assert_reaches(lab["h1"], "10.2.0.2", "fd00:2::2", "10.40.0.2")
     return lab
 
