@@ -390,7 +390,8 @@ static int make_ring(struct queue *q, uint16_t mtu, unsigned descriptors)
         e = -errno;
     if (e)
         return e;
-    void *ring = mmap(NULL, (size_t)block * n, PROT_READ | PROT_WRITE, MAP_SHARED, q->fd, 0);
+    void *ring =
+        mmap(NULL, (size_t)block * n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, q->fd, 0);
     if (ring == MAP_FAILED)
         return -errno;
     q->ring = ring;

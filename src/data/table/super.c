@@ -95,7 +95,8 @@ bool super_read(const struct rte_mbuf *m, struct super *s)
     uint32_t type_at = 12;
 
     *s = (struct super){.segment = m->tso_segsz};
-    while (type_at <= 12 + 2 * TAG && readable >= type_at + 2 && is_vlan_tag(get16(frame + type_at)))
+    while (type_at <= 12 + 2 * TAG && readable >= type_at + 2 &&
+           is_vlan_tag(get16(frame + type_at)))
         type_at += TAG;
     if (readable < type_at + 2 || !s->segment)
         return false;
