@@ -121,6 +121,19 @@ def test_what_looks_at_packets_sees_segments(hosts, router, line, undo):
         router.configure(undo)
 
 
+def test_several_receive_queues_divide_the_flows(hosts, router):
+    router.configure("set port p0 rx-queues 2")
+    try:
+        assert_reaches(hosts["h1"], "10.2.0.2")
+        before = interface(router, "p0")["rx-packets"]
+        for _ in range(3):
+            transfer(hosts, "h1", "h2", "10.2.0.2")
+        assert interface(router, "p0")["rx-packets"] > before
+        router.assert_ledger()
+    finally:
+        router.configure("delete port p0 rx-queues")
+
+
 def test_path_mtu_is_discovered_through_super_packets(hosts, router):
     router.configure("set port p1 mtu 1400")
     try:

@@ -15,6 +15,7 @@
 #include "packet_socket/packet_socket.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
@@ -40,9 +41,8 @@
 #define SOCKET_BYTES (32 << 20)        // super-packets that wait; sent frames not yet taken
 #define FRAME_MOST (65536u + 32u)
 #define IOV_MAX_ 512u
-#define GSO_UDP_L4 5                   // VIRTIO_NET_HDR_GSO_UDP_L4, Linux 6.2
-#define FANOUT_IGNORE_OUTGOING 0x4000u // PACKET_FANOUT_FLAG_IGNORE_OUTGOING, Linux 5.18
-#define FANOUT_FLAGS (PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID | FANOUT_IGNORE_OUTGOING)
+#define GSO_UDP_L4 5 // VIRTIO_NET_HDR_GSO_UDP_L4, Linux 6.2
+#define FANOUT_FLAGS (PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID)
 
 struct queue {
     int fd, super_fd; // super_fd sends super-packets
@@ -440,6 +440,20 @@ static int open_queue(struct packet_socket *p, unsigned i, const struct packet_s
     return r || i >= p->n_tx ? r : bind_socket(p, q->super_fd, false);
 }
 
+// Frames that the host sends reach a group in spite of its sockets' PACKET_IGNORE_OUTGOING.
+static int leave_out_sent(int fd)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    struct sock_fprog all = {.len = sizeof code / sizeof *code, .filter = code};
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &all, sizeof all) ? -errno : 0;
+}
+
 // All receive queues form a group with an id that Linux chooses.
 static int join_group(struct packet_socket *p)
 {
@@ -447,7 +461,9 @@ static int join_group(struct packet_socket *p)
     socklen_t size = sizeof group;
 
     for (unsigned i = 0; p->n_rx > 1 && i < p->n_rx; i++) {
-        int r = set_option(p->queue[i].fd, SOL_PACKET, PACKET_FANOUT, group);
+        int r = leave_out_sent(p->queue[i].fd);
+        if (!r)
+            r = set_option(p->queue[i].fd, SOL_PACKET, PACKET_FANOUT, group);
         if (!r && !i && getsockopt(p->queue[i].fd, SOL_PACKET, PACKET_FANOUT, &group, &size))
             r = -errno;
         if (r)
