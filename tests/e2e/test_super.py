@@ -16,6 +16,20 @@ from support import Router, assert_reaches, eventually, two_hosts
 
 LAB = two_hosts(interfaces=["p2: []", "v40: {vlan: 40, port: p2, addresses: [10.40.0.1/24]}"], nodes="  tagged: $VLAN(40)",
                 links=["tagged:eth0, r:p2"])
+GUEST = """
+nodes:
+  h1: $HOST4(1)
+  r1:
+    kind: kamuee
+    interfaces: {p0: [10.1.0.1/24]}
+  r2:
+    kind: kamuee
+    interfaces: {p0: [10.2.0.1/24]}
+  h2: $HOST4(2)
+links:
+  - [h1:eth0, r1:p0]
+  - [r2:p0, h2:eth0]
+"""
 KAMUEE = str(Path(__file__).resolve().parents[2] / "kamuee")
 SERVER = """import hashlib, json, socket, sys
 s = socket.create_server((sys.argv[1], 7001), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
@@ -67,10 +81,18 @@ def interface(router: Router, name: str) -> dict:
     return router.named("interface", name)["statistics"]
 
 
-def sent(lab, host: str) -> tuple[int, int]:
+def counted(lab, host: str, direction: str) -> tuple[int, int]:
     """Packets and bytes as the host's device counts them: a super-packet is one."""
-    link = json.loads(lab[host].run("ip -s -j link show eth0"))[0]["stats64"]["tx"]
+    link = json.loads(lab[host].run("ip -s -j link show eth0"))[0]["stats64"][direction]
     return link["packets"], link["bytes"]
+
+
+def sent(lab, host: str) -> tuple[int, int]:
+    return counted(lab, host, "tx")
+
+
+def received(lab, host: str) -> tuple[int, int]:
+    return counted(lab, host, "rx")
 
 
 def retransmitted(lab, host: str) -> int:
@@ -93,9 +115,9 @@ def test_interfaces_count_segments(hosts, router):
     before = interface(router, "p0")["rx-packets"], interface(router, "p1")["tx-packets"]
     transfer(hosts, "h1", "h2", "10.2.0.2")
     least = MEGABYTES * 1000003 // 1448
-    received, left = interface(router, "p0")["rx-packets"] - before[0], interface(router, "p1")["tx-packets"] - before[1]
-    assert received >= least and left >= least, (received, left, least)
-    assert received < 1.5 * least + retransmitted(hosts, "h1"), (received, least)
+    came, left = interface(router, "p0")["rx-packets"] - before[0], interface(router, "p1")["tx-packets"] - before[1]
+    assert came >= least and left >= least, (came, left, least)
+    assert came < 1.5 * least + retransmitted(hosts, "h1"), (came, least)
 
 
 def test_a_capture_shows_segments(hosts, router, tmp_path):
@@ -132,6 +154,19 @@ def test_several_receive_queues_divide_the_flows(hosts, router):
         router.assert_ledger()
     finally:
         router.configure("delete port p0 rx-queues")
+
+
+@pytest.mark.parametrize("target", ["10.2.0.2", "fd00:2::2"])
+def test_segments_of_a_host_without_offloads_are_joined(hosts, router, target):
+    hosts["h1"].run("ethtool -K eth0 tx off tso off gso off")
+    try:
+        before = received(hosts, "h2")
+        transfer(hosts, "h1", "h2", target)
+        packets, octets = (now - then for now, then in zip(received(hosts, "h2"), before))
+        assert octets / packets > 2000, "some segments came together"
+        router.assert_ledger()
+    finally:
+        hosts["h1"].run("ethtool -K eth0 tx on tso on gso on")
 
 
 def test_path_mtu_is_discovered_through_super_packets(hosts, router):
@@ -178,3 +213,39 @@ def test_a_host_s_own_tunnel_is_cut(hosts, router):
 
 def test_ledger_at_the_end(hosts, router):
     eventually(lambda: measure.client(hosts["r"]).state("ledger")["imbalance"] == 0)
+
+
+@pytest.fixture(scope="module")
+def guest(labs, kamueed):
+    """Router r2 in a virtual machine, as far as its card can tell; r1 is on its host."""
+    return labs(GUEST)
+
+
+@pytest.mark.parametrize("tso", [True, False])
+def test_super_packets_reach_a_guest_and_leave_it_if_its_host_takes_them(guest, tmp_path, tso):
+    r1, r2, path = guest["r1"], guest["r2"], tmp_path / "vhost"
+    Router(r1).configure(f"set port v0 devargs net_vhost0,iface={path},tso={int(tso)}")
+    Router(r2).configure(f"set port v0 devargs net_virtio_user0,path={path},queues=1")
+    try:
+        r1.ip("addr add 10.9.0.1/24 dev v0")
+        r2.ip("addr add 10.9.0.2/24 dev v0")
+        r1.ip("route add 10.2.0.0/24 via 10.9.0.2")
+        r2.ip("route add 10.1.0.0/24 via 10.9.0.1")
+        assert_reaches(guest["h1"], "10.2.0.2")
+        for source, sink, target, router in (("h1", "h2", "10.2.0.2", r2), ("h2", "h1", "10.1.0.2", r1)):
+            before = device(router)["rx-packets"], interface(Router(router), "v0")["rx-packets"]
+            transfer(guest, source, sink, target)
+            frames, segments = device(router)["rx-packets"] - before[0], interface(Router(router), "v0")["rx-packets"] - before[1]
+            assert segments >= MEGABYTES * 1000003 // 1448
+            assert segments > 3 * frames if tso or router is r2 else segments == frames, (segments, frames)
+        for router in (r1, r2):
+            assert Router(router).dropped("offload_cut") == 0
+            Router(router).assert_ledger()
+    finally:
+        Router(r2).configure("delete port v0")
+        Router(r1).configure("delete port v0")
+
+
+def device(router) -> dict:
+    """Counters of the card, which count super-packets."""
+    return Router(router).named("port", "v0")["statistics"]

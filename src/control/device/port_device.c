@@ -8,6 +8,7 @@
 //     receive     IPv4 checksum (forwarders check packets not marked good), VLAN strip
 //     interrupts  of the receive queues, unless rx-mode is poll, the driver refuses them or they
 //                 never come
+//     supers      of virtual cards: TCP segments and unfinished checksums as the sender left them
 //     transmit    FAST_FREE where a frame fits one buffer of exchange_pool and the machine has one
 //                 memory node: forwarders pass only such buffers (tx.c); else multi-segment
 //     buffers     one frame fits one buffer, unless that would take more than a quarter of the
@@ -15,6 +16,9 @@
 #include "device/port_device.h"
 
 #include <errno.h>
+#include <linux/virtio_net.h>
+#include <rte_eth_vhost.h>
+#include <rte_vhost.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,12 +30,17 @@
 #include "netlink/netns.h"
 #include "table/exchange.h"
 #include "table/limits.h"
+#include "table/super.h"
 
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 #define BUFFER_STANDARD (2048 + RTE_PKTMBUF_HEADROOM)
 #define MTU_MAX 9600
 #define SOCKET_QUEUES 4u // limit for a kernel interface, unless configured
 #define POOL_SLACK 4096  // buffers in rings, caches and bursts
+
+#define SUPERS_RX                                                                                  \
+    (RTE_ETH_RX_OFFLOAD_TCP_LRO | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
+#define SUPERS_TX (RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
 
 static const uint64_t rss_basic =
     RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
@@ -54,6 +63,23 @@ static uint16_t clamp_queues(const struct port_config *cfg, const char *what, ui
 static bool is_socket(const struct port_device *d)
 {
     return devargs_is_packet_socket(d->config.devargs);
+}
+
+static bool is_vhost(const struct port_device *d)
+{
+    return !strcmp(d->driver, "net_vhost");
+}
+
+// Virtual cards pass on what a sender leaves to its card. Others do it.
+static bool brings_supers(const struct port_device *d, const struct rte_eth_dev_info *info)
+{
+    char tso[8];
+
+    if (is_vhost(d))
+        return devargs_get(d->config.devargs, "tso", tso, sizeof tso) && !strcmp(tso, "1");
+    return is_socket(d) ||
+           ((!strcmp(d->driver, "net_virtio") || !strcmp(d->driver, "net_virtio_user")) &&
+            info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TCP_LRO);
 }
 
 // The driver's largest MTU; some drivers give it only as a frame length.
@@ -98,7 +124,7 @@ static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_
     unsigned least = info->min_rx_bufsize + RTE_PKTMBUF_HEADROOM;
 
     *scatter = false;
-    if (is_socket(d)) { // super-packets take several buffers anyhow
+    if (d->receives_supers) { // which take several buffers anyhow
         *scatter = true;
         return BUFFER_STANDARD;
     }
@@ -129,7 +155,9 @@ static bool lacks_link_interrupt(const struct port_device *d)
 
 static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_eth_dev_info *info)
 {
-    const uint64_t rx_wish = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+    const uint64_t rx_wish = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP |
+                             (d->receives_supers ? SUPERS_RX : 0);
+    const uint64_t tx_wish = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | (d->receives_supers ? SUPERS_TX : 0);
     struct rte_eth_conf conf = {.rxmode.mtu = d->config.mtu};
 
     conf.rxmode.offloads = rx_wish & info->rx_offload_capa;
@@ -138,8 +166,7 @@ static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_e
         exchange_mix();
     }
     conf.txmode.offloads =
-        (d->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : RTE_ETH_TX_OFFLOAD_MULTI_SEGS) &
-        info->tx_offload_capa;
+        (d->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : tx_wish) & info->tx_offload_capa;
     conf.intr_conf.lsc = d->has_lsc;
     conf.intr_conf.rxq =
         d->config.rx_mode == PORT_RX_INTERRUPT && !d->kernel_link.name[0] && !lacks_interrupts(d);
@@ -215,6 +242,28 @@ static void read_back_offloads(struct port_device *d, const struct rte_eth_conf 
                    "tx=%#lx/%#lx rss=%#lx/%#lx",
                    d->config.name, d->rx_offloads, conf->rxmode.offloads, d->tx_offloads,
                    conf->txmode.offloads, d->rss_hf, conf->rx_adv_conf.rss_conf.rss_hf);
+}
+
+// What the guest behind it takes, which is known once it is connected; the driver does not tell.
+static uint8_t read_guest_supers(const struct port_device *d)
+{
+    const uint64_t both = 1ull << VIRTIO_NET_F_GUEST_TSO4 | 1ull << VIRTIO_NET_F_GUEST_TSO6;
+    int vid = rte_eth_vhost_get_vid_from_port_id(d->id);
+    uint64_t features;
+
+    return vid >= 0 && !rte_vhost_get_negotiated_features(vid, &features) &&
+                   (features & both) == both
+               ? SUPER_TCP
+               : 0;
+}
+
+static void read_supers(struct port_device *d)
+{
+    d->leaves_offloads = !is_socket(d) && (d->kernel_link.name[0] || d->receives_supers);
+    if (is_socket(d))
+        d->sends_supers = packet_socket_sends_udp() ? SUPER_TCP | SUPER_UDP : SUPER_TCP;
+    else
+        d->sends_supers = d->tx_offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO ? SUPER_TCP : 0;
 }
 
 static void choose_descriptors(struct port_device *d)
@@ -294,6 +343,7 @@ static int configure_device(struct port_device *d, unsigned workers, char *err, 
     if (r)
         return r;
     choose_descriptors(d);
+    d->receives_supers = brings_supers(d, &info);
     uint16_t room = choose_buffer(d, &info, &d->scatter);
     d->fast_free = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE &&
                    rte_socket_count() == 1 &&
@@ -318,6 +368,7 @@ static int configure_device(struct port_device *d, unsigned workers, char *err, 
         return r;
     }
     read_back_offloads(d, &conf);
+    read_supers(d);
     d->conf = conf;
     return 0;
 }
@@ -633,6 +684,9 @@ bool port_device_link(struct port_device *d, struct rte_eth_link *link)
     int r = back < 0 ? back : rte_eth_link_get_nowait(d->id, link);
     netns_leave(back);
 
-    return !r && link->link_status == RTE_ETH_LINK_UP &&
-           (!by_kernel || kernel_link_has_carrier(&d->kernel_link));
+    bool up = !r && link->link_status == RTE_ETH_LINK_UP &&
+              (!by_kernel || kernel_link_has_carrier(&d->kernel_link));
+    if (up && is_vhost(d))
+        d->sends_supers = read_guest_supers(d);
+    return up;
 }

@@ -26,13 +26,15 @@ struct port_device {
     uint64_t rss_hf, rx_offloads, tx_offloads;
     uint16_t max_rx_queues, max_tx_queues, mtu_max;
     bool has_lsc, scatter;
-    bool rx_interrupt;                // configured with receive interrupts
-    bool other_mac;                   // the interface has a MAC that the device rejected
-    bool force_promiscuous;           // frames to other MACs than the device's are ours, too
-    bool fast_free;                   // transmit queues are set up with MBUF_FAST_FREE
-    struct rte_eth_conf conf;         // as granted by the driver
-    struct plan_wait wait[QUEUE_MAX]; // of its receive queues; port_wait_open fills it
-    struct packet_socket *sockets;    // of its kernel interface, which has MTU and MAC; NULL = none
+    bool rx_interrupt;                     // configured with receive interrupts
+    bool other_mac;                        // the interface has a MAC that the device rejected
+    bool force_promiscuous;                // frames to other MACs than the device's are ours, too
+    bool leaves_offloads, receives_supers; // see struct port's `offload`, table/super.h
+    uint8_t sends_supers;                  // SUPER_TCP, SUPER_UDP
+    bool fast_free;                        // transmit queues are set up with MBUF_FAST_FREE
+    struct rte_eth_conf conf;              // as granted by the driver
+    struct plan_wait wait[QUEUE_MAX];      // of its receive queues; port_wait_open fills it
+    struct packet_socket *sockets; // of its kernel interface, which has MTU and MAC; NULL = none
     char driver[32];
 };
 

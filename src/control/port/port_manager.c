@@ -65,6 +65,7 @@ void managed_port_update_link(struct managed_port *p)
     if (up == p->link_up)
         return;
     p->link_up = up;
+    __atomic_store_n(&port_get(p->device.id)->super, p->device.sends_supers, __ATOMIC_RELAXED);
     control_event_tell(EVENT_PORT_LINK, .port = p);
     p->link_changes += p->started;
     log_notice("port_manager: link: port=%s state=%s", p->wish.name, up ? "up" : "down");
@@ -158,9 +159,9 @@ static void port_table_add(const struct managed_port *p)
     memset(t, 0, sizeof *t);
     t->used = true;
     t->fast_free = p->device.fast_free;
-    t->offload = p->device.kernel_link.name[0] && !p->device.sockets;
-    t->super = p->device.sockets;
-    t->watch_rx = p->device.sockets ? PORT_SUPERS : 0;
+    t->offload = p->device.leaves_offloads;
+    t->super = p->device.sends_supers;
+    t->watch_rx = p->device.receives_supers ? PORT_SUPERS : 0;
     t->mtu = p->device.config.mtu;
     snprintf(t->name, sizeof t->name, "%s", p->wish.name);
 }

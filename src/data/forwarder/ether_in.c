@@ -37,10 +37,7 @@
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
-#define HEADERS_MAX 128u // VLAN tags, IPv4 with options or IPv6 with some extensions, and ports
 #define ROUNDS_MAX 4
-
-_Static_assert(HEADERS_MAX == LANES_WHOLE, "what plain packets have in their first segment");
 
 // Handles non-IP frames: EtherTypes for the control plane.
 static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,

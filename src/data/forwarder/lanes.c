@@ -5,7 +5,7 @@
 // lanes_avx512.c and ip4_in.c cite.
 //
 //     frame    (a) for the MAC of its interface, which is up; its tags are where `tag` says
-//              (b) the headers, LANES_WHOLE bytes or the whole frame, lie in the first segment
+//              (b) the headers, HEADERS_MAX bytes or the whole frame, lie in the first segment
 //     IPv4     RFC 1812 5.2.2, in its order:
 //              (1) the frame holds an IP header of 20 bytes
 //              (2) the header checksum is right
@@ -72,7 +72,7 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
                  type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
         uint64_t own;
         unsigned ok = for_us(port, tag, m, frame, &b->iface[at], &own); // (a)
-        ok &= (first >= LANES_WHOLE) | (first >= all);                  // (b)
+        ok &= (first >= HEADERS_MAX) | (first >= all);                  // (b)
         if (family == IP4) {
             uint32_t dst = load32(ip + 16);
             len = __builtin_bswap16((uint16_t)(w0 >> 16));

@@ -11,6 +11,10 @@
 #include "program/program.h"
 #include "table/port.h"
 
+// Bytes of a frame in its first buffer, if it has as many: VLAN tags, IPv4 with options or IPv6
+// with some extensions, and ports.
+#define HEADERS_MAX 128u
+
 enum tag {
     UNTAGGED,
     TAGGED,          // one, in the frame

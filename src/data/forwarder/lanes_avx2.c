@@ -293,7 +293,7 @@ INLINE unsigned check_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t 
     p->vr = _mm256_and_si256(_mm256_srli_epi32(own[0], LANES_FLAGS), ALL(LANES_VR));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)),
                                                 ALL(lanes_stripped(tag))));
-    bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first)); // (b)
+    bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(HEADERS_MAX)), first)); // (b)
     t->chained = _mm256_or_si256(t->chained, _mm256_xor_si256(first, all));
     bad = _mm256_or_si256(bad,
                           family == IP4 ? not_plain4(p, c, tail, flag[0]) : not_plain6(p, c, tail));

@@ -169,7 +169,7 @@ INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
     k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)),
                                      ALL(lanes_stripped(tag)));
     // (b)
-    k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
+    k &= _mm512_cmpge_epu64_mask(first, ALL(HEADERS_MAX)) | _mm512_cmpge_epu64_mask(first, all);
     b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
     if (family == IP4) {
         p->len = be16_at(type, 4);

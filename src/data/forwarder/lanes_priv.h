@@ -15,7 +15,6 @@
 #define LANES_IP6 (0xdd86ull | 0x60ull << 16)
 #define LANES_TAG 0x0081u                         // EtherType 0x8100, as loaded
 #define LANES_LINK_LOCAL4 0xfea9u                 // 169.254/16 (RFC 3927), as loaded
-#define LANES_WHOLE 128u                          // ether_in.c: HEADERS_MAX
 #define LANES_CKSUM (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
 
 // The first 8 bytes of struct iface: flags in the low LANES_FLAGS bits of the first 16, virtual

@@ -16,6 +16,7 @@
 #include "forwarder/checks.h"
 #include "forwarder/packet.h"
 #include "table/iface.h"
+#include "table/super.h"
 #include "forwarder/forbidden.h"
 
 struct l4 {
@@ -100,7 +101,7 @@ void offload_one(struct forwarder *f, struct burst *b, unsigned i)
 void offload(struct forwarder *f, struct burst *b)
 {
     for (unsigned i = 0; i < b->n; i++)
-        if (iface_get(b->iface[i])->flags & IFACE_OFFLOAD)
+        if (iface_get(b->iface[i])->flags & IFACE_OFFLOAD && !super_is(b->pkt[i]))
             offload_one(f, b, i);
 }
 

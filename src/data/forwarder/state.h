@@ -98,6 +98,7 @@ struct forwarder {
     uint32_t outer_id;               // identification of the next fragmented outer packet
     bool dry;                        // for explain: takes no tokens
     bool supers;                     // there may be super-packets in this poll (super.h)
+    uint64_t merge_after;            // TSC from which super_merge() may join segments
     const struct lanes *lanes;       // vector code for this CPU
     struct arrivals rx;              // of the queue polled last
     struct burst in4, in6;           // transit, plain

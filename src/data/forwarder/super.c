@@ -33,6 +33,7 @@
 #include "forwarder/forbidden.h"
 
 #define TAGS_ROOM (2 * VLAN_HDR) // may be added on the way out
+#define MERGE_RESTS_PER_S 10
 
 static bool is_any_queue(const struct plan *plan)
 {
@@ -63,7 +64,7 @@ static bool may_stay_whole(const struct rte_mbuf *m, uint16_t id, const struct s
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 
     return !s->outer.family && m->pkt_len + TAGS_ROOM <= UINT16_MAX && id && iface_is_up(iface) &&
-           !(iface->flags & IFACE_FEATURES) && !(frame[0] & 1) &&
+           !(iface->flags & IFACE_FEATURES & ~IFACE_OFFLOAD) && !(frame[0] & 1) &&
            (!memcmp(frame, iface->mac, 6) || iface_has_mac(iface, frame)) &&
            is_plain(frame + s->head.l3, s->head.family);
 }
@@ -73,6 +74,12 @@ static void count_lost(struct forwarder *f, uint16_t iface, uint32_t n)
 {
     for (; n; n--)
         drop_count(f, iface, DROP_TX_NO_BUFFER);
+}
+
+// Segments that are joined only to be cut cost more than they save.
+static void rest_merging(struct forwarder *f)
+{
+    f->merge_after = f->now + rte_get_tsc_hz() / MERGE_RESTS_PER_S;
 }
 
 // --- in ---
@@ -100,6 +107,7 @@ static void cut_received(struct forwarder *f, const struct plan_rx *q, struct pl
         packet_drop(f, m, iface, DROP_OFFLOAD_CUT);
         return;
     }
+    rest_merging(f);
     f->counter->inject += s.n - 1;
     for (struct rte_mbuf *p; k < s.n && (p = super_piece(m, &s, k, &at)); k++)
         rx_put(f, q, stats, p);
@@ -122,13 +130,15 @@ static void count_whole(struct forwarder *f, uint16_t iface, const struct super 
 void super_receive(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats)
 {
     const struct port *port = port_get(q->port);
-    const unsigned n = f->rx.n;
     const bool whole = router_takes_whole(f, port);
     struct rte_mbuf *in[BURST_MAX];
     uint16_t iface[BURST_MAX];
     uint64_t cut = 0;
 
     f->supers = false;
+    if (whole && f->now >= f->merge_after)
+        super_merge(f);
+    const unsigned n = f->rx.n;
     for (unsigned i = 0; i < n; i++) {
         struct rte_mbuf *m = f->rx.pkt[i];
         struct super s;
@@ -185,6 +195,7 @@ void super_exit(struct forwarder *f, struct burst *b, unsigned i)
         packet_drop_of(f, b, i, DROP_OFFLOAD_CUT);
         return;
     }
+    rest_merging(f);
     count_copies(f, b->iface[i], s.n - 1);
     one->kind = b->kind;
     one->family = b->family;
@@ -242,6 +253,7 @@ static void cut_sent(struct forwarder *f, struct batch *b, struct rte_mbuf *m, u
     struct super_at at;
     uint32_t k = 0;
 
+    rest_merging(f);
     f->counter->inject += s->n - 1;
     for (struct rte_mbuf *p; k < s->n && (p = super_piece(m, s, k, &at)); k++)
         batch_put(f, b, p);
@@ -257,7 +269,7 @@ void super_send(struct forwarder *f, uint16_t port, unsigned owner, struct rte_m
                 unsigned n)
 {
     const struct port *to = port_get(port);
-    const bool whole = to->super && !to->watch_tx && owner == f->index;
+    const unsigned whole = !to->watch_tx && owner == f->index ? to->super : 0;
     struct batch b = {.port = port, .owner = owner};
     struct super s;
 
@@ -273,13 +285,12 @@ void super_send(struct forwarder *f, uint16_t port, unsigned owner, struct rte_m
             f->counter->iface[iface].tx_bytes += super_more_bytes(&s);
             f->counter->vr[iface_get(iface)->vr].copies += s.n - 1;
             m->ol_flags &= ~(RX_TAGS | RTE_MBUF_F_RX_LRO); // it has all its tags
-            if (!whole) {
+            if (whole & (s.head.proto == PROTO_TCP ? SUPER_TCP : SUPER_UDP)) {
+                super_request(m, &s);
+                batch_put(f, &b, m);
+            } else {
                 cut_sent(f, &b, m, iface, &s);
-                continue;
             }
-            m->ol_flags |=
-                s.head.proto == PROTO_TCP ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG;
-            batch_put(f, &b, m);
         }
     }
     batch_send(f, &b);

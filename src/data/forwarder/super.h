@@ -14,6 +14,8 @@
 // Looks for super-packets in f->rx, taken from q. Those that must be cut are replaced by their
 // segments; if these do not fit in f->rx, it passes all but the last through the stages.
 void super_receive(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats);
+// Joins segments in f->rx to super-packets. For a burst of the usual path.
+void super_merge(struct forwarder *f);
 // Packets that leave b by an exit: `out`, less those super-packets whose segments fit the next hop,
 // and plus those that must not cross the router whole.
 uint64_t super_stay(const struct burst *b, uint64_t out);

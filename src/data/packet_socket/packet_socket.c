@@ -21,15 +21,17 @@
 #include <linux/virtio_net.h>
 #include <net/if.h>
 #include <rte_ethdev.h>
+#include <rte_ip.h>
 #include <rte_malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
 #include "base/ip.h"
 #include "base/ip_proto.h"
 #include "table/limits.h"
@@ -71,29 +73,15 @@ static unsigned n_queues(const struct packet_socket *p)
 
 // --- receive: forwarder ---
 
-// Sum over the frame from `at` on.
-static uint16_t sum_from(const struct rte_mbuf *m, uint32_t at)
-{
-    uint32_t sum = 0, done = 0;
-
-    for (; m; m = m->next) {
-        uint32_t n = at < m->data_len ? m->data_len - at : 0;
-        uint16_t part = (uint16_t)~checksum_finish(
-            checksum_add(0, rte_pktmbuf_mtod_offset(m, const void *, at), n));
-        sum += done & 1 ? rte_bswap16(part) : part;
-        done += n;
-        at = at < m->data_len ? 0 : at - m->data_len;
-    }
-    return (uint16_t)~checksum_finish(sum);
-}
-
 static bool complete_checksum(struct queue *q, struct rte_mbuf *m, const struct virtio_net_hdr *h)
 {
     uint32_t field = (uint32_t)h->csum_start + h->csum_offset;
+    uint16_t sum;
 
-    if (field + 2 > m->data_len)
+    if (field + 2 > m->data_len ||
+        rte_raw_cksum_mbuf(m, h->csum_start, m->pkt_len - h->csum_start, &sum))
         return false;
-    uint16_t sum = (uint16_t)~sum_from(m, h->csum_start);
+    sum = (uint16_t)~sum;
     if (!sum) // in UDP, 0 would mean no checksum (RFC 768)
         sum = UINT16_MAX;
     memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, field), &sum, 2);
@@ -258,7 +246,6 @@ static void describe(struct rte_mbuf *m, struct virtio_net_hdr *h, struct super 
 {
     if (!super_read(m, s))
         return;
-    super_leave_checksum(m, s);
     h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
     h->csum_start = s->head.l4;
     h->csum_offset = s->head.proto == PROTO_TCP ? 16 : 6;
@@ -540,6 +527,15 @@ void packet_socket_close(struct packet_socket *p)
             close(q->super_fd);
     }
     free(p);
+}
+
+bool packet_socket_sends_udp(void)
+{
+    unsigned major = 0, minor = 0;
+    struct utsname u;
+
+    return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+           (major > 6 || (major == 6 && minor >= 2));
 }
 
 int packet_socket_set_promiscuous(struct packet_socket *p, bool on)

@@ -33,6 +33,10 @@ void packet_socket_close(struct packet_socket *p); // the port is in no plan; or
 // Also frames to other MACs; frames to groups are received anyhow. 0 or -errno.
 int packet_socket_set_promiscuous(struct packet_socket *p, bool on);
 
+// Can it send super-packets of UDP? Linux before 6.2 has no name for them in a virtio header, and
+// drops received ones.
+bool packet_socket_sends_udp(void);
+
 // --- any thread ---
 
 // Readable while frames wait in receive queue `queue`.

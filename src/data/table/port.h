@@ -17,30 +17,30 @@ struct port_queue;
 
 struct port {
     // reader: forwarder
-    uint16_t mtu;              // bytes of layer 3
+    uint16_t mtu;   // bytes of layer 3
     bool fast_free; // takes only whole buffers of exchange_pool with a single reference
                     // (MBUF_FAST_FREE); see exchange_mixed
     bool offload;   // its packets may need work that senders left to a NIC: unfinished checksums,
                     // segments to be cut
-    uint8_t lag;               // id of its LAG, 0 = not a member
-    bool super;                // sends super-packets whole (table/super.h)
+    uint8_t lag;    // id of its LAG, 0 = not a member
+    uint8_t super;  // sends super-packets whole: SUPER_TCP, SUPER_UDP (table/super.h)
     uint32_t watch_rx, watch_tx; // watches of its frames: bits of table/watch.h
     union {
         uint16_t untagged; // iface id of untagged frames (the port's own interface), 0 = none
         uint16_t vlan_iface[4096]; // VLAN id of the only tag -> iface id, 0 = none. 0 is not a
                                    // VLAN, only a priority (802.1Q 9.6)
     };
-    uint16_t outer_row[4096];  // VLAN id of the outer of two tags -> row of port_inner[], 0 = none
+    uint16_t outer_row[4096]; // VLAN id of the outer of two tags -> row of port_inner[], 0 = none
     // writer only: control
     bool used, started;
-    bool collects; // a member: its frames lead to the interfaces of its LAG
-    char name[32]; // operator's name, e.g. "p0"
+    bool collects;            // a member: its frames lead to the interfaces of its LAG
+    char name[32];            // operator's name, e.g. "p0"
     struct port_queue *queue; // NULL: sends directly
 };
 
 int port_table_init(void);
 void port_table_fini(void);
-extern struct port *port_table; // [PORT_MAX]
+extern struct port *port_table;      // [PORT_MAX]
 extern uint16_t (*port_inner)[4096]; // [OUTER_VLAN_MAX]: inner VLAN id -> iface id, 0 = none; row 0
                                      // leads nowhere
 
@@ -79,7 +79,7 @@ struct lag {
     // reader: forwarder
     uint8_t bucket[LAG_BUCKETS]; // port id of a member
     bool lacp;                   // accepts LACPDUs
-    uint8_t system[6]; // our LACP system id: LACPDUs with it have looped back to us
+    uint8_t system[6];           // our LACP system id: LACPDUs with it have looped back to us
 } __attribute__((aligned(64)));
 
 extern struct lag lag_table[LAG_MAX];

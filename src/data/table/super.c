@@ -6,7 +6,7 @@
 // first only (RFC 3168 6.1.2). Copies suit every port, and their checksums are complete.
 #include "table/super.h"
 
-#include <rte_byteorder.h>
+#include <rte_ip.h>
 #include <string.h>
 
 #include "base/checksum.h"
@@ -88,17 +88,18 @@ static bool read_l4(const uint8_t *frame, uint32_t readable, struct super *s)
     return n >= least && s->payload <= readable;
 }
 
-bool super_read(const struct rte_mbuf *m, struct super *s)
+// Reads the headers. Returns false if the payload cannot be found.
+static bool read_headers(const struct rte_mbuf *m, struct super *s)
 {
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
     const uint32_t readable = m->data_len;
     uint32_t type_at = 12;
 
-    *s = (struct super){.segment = m->tso_segsz};
+    *s = (struct super){0};
     while (type_at <= 12 + 2 * TAG && readable >= type_at + 2 &&
            is_vlan_tag(get16(frame + type_at)))
         type_at += TAG;
-    if (readable < type_at + 2 || !s->segment)
+    if (readable < type_at + 2)
         return false;
     uint16_t type = get16(frame + type_at);
     s->head.l3 = (uint16_t)(type_at + 2);
@@ -108,22 +109,29 @@ bool super_read(const struct rte_mbuf *m, struct super *s)
                                             : IP_NONE,
                            &s->head);
     if (!end || end > m->pkt_len ||
-        (m->outer_l3_len && !read_inner(frame, readable, m->outer_l3_len, end, s)) ||
+        (super_is(m) && m->outer_l3_len && !read_inner(frame, readable, m->outer_l3_len, end, s)) ||
         !read_l4(frame, readable, s) || end <= s->payload)
         return false;
     s->bytes = end - s->payload;
+    return true;
+}
+
+bool super_read(const struct rte_mbuf *m, struct super *s)
+{
+    if (!read_headers(m, s) || !m->tso_segsz)
+        return false;
+    s->segment = m->tso_segsz;
     s->n = (s->bytes + s->segment - 1) / s->segment;
     return s->n <= SUPER_SEGMENTS_MAX;
 }
 
-// Sum of the pseudo-header; `len` from the TCP or UDP header on.
-static uint32_t pseudo(const uint8_t *frame, const struct super_header *h, uint32_t len)
+bool super_read_segment(const struct rte_mbuf *m, struct super *s)
 {
-    const uint8_t *ip = frame + h->l3;
-
-    if (h->family == IP6)
-        return checksum_pseudo6(ip + 8, ip + 24, len, h->proto);
-    return checksum_add(rte_cpu_to_be_16((uint16_t)len) + rte_cpu_to_be_16(h->proto), ip + 12, 8);
+    if (!read_headers(m, s))
+        return false;
+    s->segment = (uint16_t)s->bytes;
+    s->n = 1;
+    return true;
 }
 
 static uint8_t *checksum_of(uint8_t *frame, const struct super_header *h)
@@ -131,13 +139,24 @@ static uint8_t *checksum_of(uint8_t *frame, const struct super_header *h)
     return frame + h->l4 + (h->proto == PROTO_TCP ? 16 : 6);
 }
 
-void super_leave_checksum(struct rte_mbuf *m, const struct super *s)
+static uint16_t pseudo_sum(const struct rte_mbuf *m, const struct super_header *h)
+{
+    const void *ip = rte_pktmbuf_mtod_offset(m, const uint8_t *, h->l3);
+
+    return h->family == IP4 ? rte_ipv4_phdr_cksum(ip, 0) : rte_ipv6_phdr_cksum(ip, 0);
+}
+
+void super_request(struct rte_mbuf *m, const struct super *s)
 {
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-    uint16_t sum =
-        (uint16_t)~checksum_finish(pseudo(frame, &s->head, s->payload + s->bytes - s->head.l4));
+    uint16_t sum = pseudo_sum(m, &s->head);
 
     memcpy(checksum_of(frame, &s->head), &sum, 2);
+    m->ol_flags |= (s->head.proto == PROTO_TCP ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG) |
+                   (s->head.family == IP4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
+    m->l2_len = s->head.l3;
+    m->l3_len = (uint16_t)(s->head.l4 - s->head.l3);
+    m->l4_len = (uint8_t)(s->payload - s->head.l4);
 }
 
 // A packet of `bytes`, in as many buffers as it takes. NULL: no buffer.
@@ -201,20 +220,30 @@ static void write_ip(uint8_t *frame, const struct super_header *h, uint32_t end,
     memcpy(ip + 10, &sum, 2);
 }
 
-// Completes the TCP or UDP checksum. Each buffer but the last has an even number of bytes from the
-// header on.
+// Sum of the pseudo-header and of all from the TCP or UDP header on: UINT16_MAX if the checksum is
+// right. Each buffer but the last has an even number of bytes from there on.
+static uint16_t sum_of(const struct rte_mbuf *m, const struct super_header *h)
+{
+    uint16_t sum = 0;
+
+    rte_raw_cksum_mbuf(m, h->l4, m->pkt_len - h->l4, &sum);
+    return (uint16_t)~checksum_finish((uint32_t)sum + pseudo_sum(m, h));
+}
+
 static void write_checksum(struct rte_mbuf *p, const struct super_header *h)
 {
-    uint8_t *frame = rte_pktmbuf_mtod(p, uint8_t *), *field = checksum_of(frame, h);
-    uint32_t sum = pseudo(frame, h, p->pkt_len - h->l4), skip = h->l4;
+    uint8_t *field = checksum_of(rte_pktmbuf_mtod(p, uint8_t *), h);
 
     memset(field, 0, 2);
-    for (const struct rte_mbuf *b = p; b; b = b->next, skip = 0)
-        sum = checksum_add(sum, rte_pktmbuf_mtod_offset(b, const void *, skip), b->data_len - skip);
-    uint16_t whole = checksum_finish(sum);
-    if (!whole && h->proto == PROTO_UDP) // RFC 768: 0 would mean no checksum
-        whole = UINT16_MAX;
-    memcpy(field, &whole, 2);
+    uint16_t sum = (uint16_t)~sum_of(p, h);
+    if (!sum && h->proto == PROTO_UDP) // RFC 768: 0 would mean no checksum
+        sum = UINT16_MAX;
+    memcpy(field, &sum, 2);
+}
+
+bool super_checksum_is_right(const struct rte_mbuf *m, const struct super *s)
+{
+    return sum_of(m, &s->head) == UINT16_MAX;
 }
 
 static void write_tcp(uint8_t *tcp, const struct super *s, uint32_t k)

@@ -21,7 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SUPER_SEGMENTS_MAX 2048u // 64 KB of Linux' smallest segments, 48 bytes, are 1,365
+enum { SUPER_TCP = 1, SUPER_UDP = 2 }; // kinds that a port sends whole
+#define SUPER_SEGMENTS_MAX 2048u       // 64 KB of Linux' smallest segments, 48 bytes, are 1,365
 
 struct super_header { // offsets are from the start of the frame
     uint8_t family, proto;
@@ -50,6 +51,11 @@ static inline bool super_is_sent(const struct rte_mbuf *m)
 // Reads the headers, which begin with an Ethernet header. Returns false if it cannot be cut.
 bool super_read(const struct rte_mbuf *m, struct super *s);
 
+// Reads a packet that is none, as the only segment of one.
+bool super_read_segment(const struct rte_mbuf *m, struct super *s);
+// Is the TCP or UDP checksum right? Its packet must not be padded.
+bool super_checksum_is_right(const struct rte_mbuf *m, const struct super *s);
+
 // Bytes of segment k < s->n, from the start of the frame.
 static inline uint32_t super_piece_bytes(const struct super *s, uint32_t k)
 {
@@ -64,8 +70,9 @@ static inline uint32_t super_more_bytes(const struct super *s)
     return (s->n - 1) * s->payload;
 }
 
-// Writes the sum of the pseudo-header into the checksum field, whatever it holds.
-void super_leave_checksum(struct rte_mbuf *m, const struct super *s);
+// Asks the port that sends it to cut it, if its receiver does not take it whole. Leaves the sum of
+// the pseudo-header, with the length of the whole, in the checksum field, whatever it holds.
+void super_request(struct rte_mbuf *m, const struct super *s);
 
 // Makes segment k, 0 <= k < s->n in this order, as a packet of its own in buffers of exchange_pool.
 // `at` is 0 at first. NULL: no buffer.

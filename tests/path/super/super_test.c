@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #include "base/checksum.h"
+#include "table/super.h"
 #include "table/watch.h"
 
 enum { TCP = 6, UDP = 17, MSS = 1400, PAYLOAD = 5 * MSS + 100, SEGMENTS = 6 };
@@ -19,7 +20,7 @@ void rig_begin(void)
     rig_two_sides(&in, &out);
     port_get(0)->watch_rx = PORT_SUPERS;
     port_get(1)->watch_rx = PORT_SUPERS;
-    port_get(0)->super = port_get(1)->super = true;
+    port_get(0)->super = port_get(1)->super = SUPER_TCP | SUPER_UDP;
     exchange_mix();
 }
 
@@ -168,7 +169,7 @@ path_test(a_port_that_cannot_send_it_sends_its_segments)
     for (each_flow(f)) {
         rig_teardown(NULL);
         rig_setup(NULL);
-        port_get(1)->super = false;
+        port_get(1)->super = 0;
         struct frame sent = of_flow(f);
         send_super(&sent, MSS);
         assert_segments(1, &sent, SEGMENTS);
@@ -192,7 +193,7 @@ path_test(an_input_check_sees_segments)
 
 path_test(many_segments_take_several_bursts)
 {
-    port_get(1)->super = false;
+    port_get(1)->super = 0;
     iface_put_flags(iface_get(in), IFACE_URPF4, IFACE_URPF4);
     iface_get(in)->policy.urpf[0] = URPF_LOOSE;
     for (unsigned round = 0; round < 2; round++) {
@@ -262,6 +263,267 @@ path_test(one_that_cannot_be_read_is_dropped)
     assert_only_drop(DROP_OFFLOAD_CUT, 2);
 }
 
+// --- segments that become a super-packet ---
+
+static void fix_checksums(struct frame *f)
+{
+    uint8_t *ip = f->b + 14, *l4 = l4_of(f);
+    unsigned len = f->n - (unsigned)(l4 - f->b);
+    uint32_t sum = is_four(f) ? checksum_add(htons((uint16_t)len) + htons(proto_of(f)), ip + 12, 8)
+                              : checksum_pseudo6(ip + 8, ip + 24, len, proto_of(f));
+
+    memset(l4 + 16, 0, 2);
+    uint16_t right = checksum_finish(checksum_add(sum, l4, len));
+    memcpy(l4 + 16, &right, 2);
+    if (is_four(f))
+        ip4_fix_checksum(f);
+}
+
+static void set_sequence(struct frame *f, uint32_t v)
+{
+    v = htonl(v);
+    memcpy(l4_of(f) + 4, &v, 4);
+}
+
+// Segment k of a flow, as a host sends it that cuts its data itself.
+static struct frame segment_of(const struct flow *flow, unsigned k, unsigned payload, uint8_t flags)
+{
+    struct frame f = super_frame(flow->src, flow->dst, TCP, payload);
+
+    l4_of(&f)[13] = flags;
+    set_sequence(&f, 0x00ff0000 + k * MSS);
+    fix_checksums(&f);
+    return f;
+}
+
+static const struct flow *const tcp_flows[] = {&flows[0], &flows[2]};
+#define each_tcp_flow(f)                                                                           \
+    const struct flow *const *f = tcp_flows;                                                       \
+    f < tcp_flows + 2;                                                                             \
+    f++
+
+// Sends SEGMENTS in one burst, the last one short and pushed.
+static void send_segments(const struct flow *flow, struct frame sent[SEGMENTS])
+{
+    for (unsigned k = 0; k < SEGMENTS; k++) {
+        bool last = k + 1 == SEGMENTS;
+        sent[k] = segment_of(flow, k, last ? 100 : MSS, last ? ACK | PSH : ACK);
+        rig_send_mbuf(0, 0, rig_mbuf(&sent[k], 1000 + 2 * k));
+    }
+    rig_poll();
+}
+
+path_test(segments_of_a_burst_leave_as_one)
+{
+    for (each_tcp_flow(f)) {
+        struct frame sent[SEGMENTS];
+        rig_teardown(NULL);
+        rig_setup(NULL);
+        send_segments(*f, sent);
+        struct rte_mbuf *m = rig_receive_mbuf(1);
+        assert_non_null(m);
+        const unsigned header = sent[0].n - MSS;
+        uint8_t all[PAYLOAD + 100];
+        assert_int_equal(m->pkt_len, header + PAYLOAD);
+        const uint8_t *got = rte_pktmbuf_read(m, 0, m->pkt_len, all);
+        assert_int_equal(m->tso_segsz, MSS);
+        assert_true(m->ol_flags & RTE_MBUF_F_TX_TCP_SEG);
+        for (unsigned k = 0; k < SEGMENTS; k++)
+            assert_memory_equal(got + header + k * MSS, sent[k].b + header, sent[k].n - header);
+        assert_int_equal(got[header - 20 + 13], ACK | PSH);
+        assert_int_equal(is_four(&sent[0]) ? got[16] << 8 | got[17] : 40 + (got[18] << 8 | got[19]),
+                         m->pkt_len - 14);
+        rte_pktmbuf_free(m);
+        assert_int_equal(rig_discard(1), 0);
+        assert_int_equal(rig_counted(in).rx_packets, SEGMENTS);
+        assert_int_equal(rig_counted(in).rx_bytes, header * SEGMENTS + PAYLOAD);
+        assert_int_equal(rig_counted(out).tx_packets, SEGMENTS);
+        assert_int_equal(rig_counted(out).tx_bytes, header * SEGMENTS + PAYLOAD);
+    }
+}
+
+path_test(joined_segments_leave_as_they_came)
+{
+    for (each_tcp_flow(f)) {
+        struct frame sent[SEGMENTS], got;
+        rig_teardown(NULL);
+        rig_setup(NULL);
+        port_get(1)->super = 0;
+        for (unsigned round = 0; round < 2; round++) { // joined and cut, then not joined
+            send_segments(*f, sent);
+            for (unsigned k = 0; k < SEGMENTS; k++) {
+                assert_true(rig_receive(1, &got));
+                assert_true(is_sound(&got));
+                assert_int_equal(got.n, sent[k].n);
+                assert_memory_equal(l4_of(&got), l4_of(&sent[k]), got.n - (l4_of(&got) - got.b));
+            }
+            assert_int_equal(rig_discard(1), 0);
+        }
+    }
+}
+
+// Changes one thing in the second of three segments.
+static void set_window(struct frame *f)
+{
+    l4_of(f)[15]++;
+}
+static void set_acknowledged(struct frame *f)
+{
+    l4_of(f)[11]++;
+}
+static void set_urgent(struct frame *f)
+{
+    l4_of(f)[13] |= 32;
+}
+static void set_fin(struct frame *f)
+{
+    l4_of(f)[13] |= FIN;
+}
+static void set_cwr(struct frame *f)
+{
+    l4_of(f)[13] |= CWR;
+}
+static void set_no_ack(struct frame *f)
+{
+    l4_of(f)[13] &= (uint8_t)~ACK;
+}
+static void set_gap(struct frame *f)
+{
+    set_sequence(f, 0x00ff0000 + MSS + 1);
+}
+static void set_again(struct frame *f)
+{
+    set_sequence(f, 0x00ff0000);
+}
+static void set_ttl(struct frame *f)
+{
+    f->b[14 + (is_four(f) ? 8 : 7)]--;
+}
+static void set_ecn(struct frame *f)
+{
+    f->b[15] ^= is_four(f) ? 1 : 16;
+}
+static void set_options(struct frame *f)
+{
+    l4_of(f)[12] = 0x60;
+}
+static void set_larger(struct frame *f)
+{
+    f->n++;
+    f->b[14 + (is_four(f) ? 3 : 5)]++;
+    f->b[f->n - 1] = 0;
+}
+static void set_other_mac(struct frame *f)
+{
+    f->b[11]++;
+}
+static void set_fragmentable(struct frame *f)
+{
+    if (is_four(f))
+        f->b[20] = 0;
+    else
+        f->b[17]++; // flow label
+}
+
+static void (*const changes[])(struct frame *f) = {
+    set_window,  set_acknowledged, set_urgent,    set_fin,         set_cwr,
+    set_no_ack,  set_gap,          set_again,     set_ttl,         set_ecn,
+    set_options, set_larger,       set_other_mac, set_fragmentable};
+
+// Sends three segments, the second one changed; returns how many packets leave, in order of
+// sending.
+static unsigned leave_with(const struct flow *flow, void (*change)(struct frame *), bool is_right)
+{
+    static const char *const order = "abc";
+    unsigned n = 0;
+    struct rte_mbuf *m;
+
+    for (unsigned k = 0; k < 3; k++) {
+        struct frame f = segment_of(flow, k, MSS, ACK);
+        f.b[f.n - 1] = (uint8_t)order[k];
+        if (k == 1)
+            change(&f);
+        fix_checksums(&f);
+        if (k == 1 && !is_right)
+            l4_of(&f)[16]++;
+        rig_send_mbuf(0, 0, rig_mbuf(&f, 100 + 2 * k));
+    }
+    rig_poll();
+    while ((m = rig_receive_mbuf(1))) {
+        assert_false(super_is_sent(m));
+        rte_pktmbuf_free(m);
+        n++;
+    }
+    return n;
+}
+
+path_test(segments_that_differ_are_not_joined)
+{
+    for (each_tcp_flow(f))
+        for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++) {
+            rig_teardown(NULL);
+            rig_setup(NULL);
+            assert_int_equal(leave_with(*f, changes[i], true), 3);
+        }
+}
+
+static void change_nothing(struct frame *f)
+{
+    (void)f;
+}
+
+path_test(a_wrong_checksum_stays_wrong)
+{
+    for (each_tcp_flow(f)) {
+        rig_teardown(NULL);
+        rig_setup(NULL);
+        assert_int_equal(leave_with(*f, change_nothing, false), 3);
+    }
+}
+
+path_test(headers_stay_in_one_buffer)
+{
+    for (each_tcp_flow(f)) {
+        struct frame got;
+        unsigned n = 0;
+        rig_teardown(NULL);
+        rig_setup(NULL);
+        for (unsigned k = 0; k < 8; k++) {
+            struct frame s = segment_of(*f, 0, 50, ACK);
+            set_sequence(&s, 50 * k);
+            fix_checksums(&s);
+            rig_send_mbuf(0, 0, rig_mbuf(&s, 2048));
+        }
+        rig_poll();
+        while (rig_receive(1, &got))
+            n++;
+        assert_int_equal(n, 8);
+    }
+}
+
+path_test(flows_are_joined_by_themselves)
+{
+    unsigned wholes = 0, n = 0;
+    struct rte_mbuf *m;
+
+    for (unsigned k = 0; k < 4; k++)
+        for (unsigned flow = 0; flow < 3; flow++) {
+            struct frame f = segment_of(tcp_flows[flow % 2], k, MSS, ACK);
+            if (flow == 2)
+                l4_of(&f)[1] = 7; // source port
+            fix_checksums(&f);
+            rig_send_mbuf(0, 0, rig_mbuf(&f, 400 + 2 * k));
+        }
+    rig_poll();
+    for (; (m = rig_receive_mbuf(1)); n++) {
+        wholes += super_is_sent(m);
+        assert_in_range(m->pkt_len, 54 + 4 * MSS, 74 + 4 * MSS);
+        rte_pktmbuf_free(m);
+    }
+    assert_int_equal(n, 3);
+    assert_int_equal(wholes, 3);
+}
+
 // Nothing that a sender writes may break anything: the ledger ends at 0, and no buffer is missing.
 path_test(mutated_super_packets_end_somewhere)
 {
@@ -274,7 +536,7 @@ path_test(mutated_super_packets_end_somewhere)
             ip4_fix_checksum(&f);
         if (rand() % 8 == 0)
             f.n = 14 + (unsigned)rand() % (f.n - 14);
-        port_get(1)->super = i % 3;
+        port_get(1)->super = i % 4;
         send_super(&f, segment);
         rig_discard(0);
         rig_discard(1);
