@@ -8,6 +8,7 @@
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so the kernel accepts nothing from it
 //     GRO, LRO off     frames as on the wire; in a virtual machine also the host's (rx-gro-hw)
+//     TSO on           of a veth, with all that it needs: super-packets leave it whole
 #include "device/kernel_link.h"
 
 #include <errno.h>
@@ -118,6 +119,20 @@ static void disable_gro_lro(const struct kernel_link *n)
             n->name);
 }
 
+// What leaves by a veth stays whole: behind it is a host, and no card that could cut it.
+static void send_whole(const struct kernel_link *n)
+{
+    static const uint32_t features[] = {ETHTOOL_STXCSUM, ETHTOOL_SSG, ETHTOOL_STSO, ETHTOOL_SGSO};
+    struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+
+    if (run_ethtool(n, &driver) || strcmp(driver.driver, "veth"))
+        return;
+    for (unsigned i = 0; i < sizeof features / sizeof *features; i++)
+        if (run_ethtool(n, &(struct ethtool_value){.cmd = features[i], .data = 1}))
+            log_debug("netdev: offload not switched on: netdev=%s command=%#x error=\"%m\"",
+                      n->name, features[i]);
+}
+
 static struct kernel_link *used_links[PORT_MAX]; // used by control only
 
 // Two ports on one interface would both get each frame. Comparing names is not enough: a namespace
@@ -214,6 +229,7 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
                         path);
     }
     disable_gro_lro(n);
+    send_whole(n);
     int r = link_change_flags(n->sock, name, IFF_UP, 0);
     if (r)
         log_warning("netdev: setup failed: netdev=%s error=%s", name, LOG_VALUE(strerror(-r)));
