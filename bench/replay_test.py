@@ -6,19 +6,22 @@ The driver is built by the first `kamuee bench forward` (it fetches DPDK's sourc
 import argparse
 import ipaddress
 import json
+import math
 import os
+import random
 import re
 import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from commands import forward
 from measure import replay
 from measure.program import Unavailable
-from measure.replay import CASES, Bench, Disturbed, Rate, Verdict
+from measure.replay import CASES, Bench, Rate, Verdict
 from replay import build, page, program, router, table
 
 HERE = Path(__file__).resolve().parent
@@ -30,13 +33,12 @@ PREFIXES = ["1.0.0.0/24", "2001:db8::/32", "1.0.4.0/22", "9.0.0.0/8", "2400::/12
 # --- arithmetic ---
 
 def rate(**more) -> Rate:
-    return Rate("kamueed", CASES["ipv4-full"], samples=[39.0, 40.0, 44.0], tsc_mhz=2000.0, floor_mpps=100.0, **more)
+    return Rate("kamueed", CASES["ipv4-full"], samples=[39.0, 40.0, 44.0], tsc_mhz=2000.0, **more)
 
 
-def test_cycles_are_those_of_the_median_and_net_is_without_the_drivers():
+def test_cycles_are_those_of_the_median():
     assert rate().mpps == 40.0
     assert rate().cycles == pytest.approx(50.0)
-    assert rate().cycles_net == pytest.approx(30.0)
 
 
 def test_cycles_of_several_cores_are_those_of_all_of_them():
@@ -45,14 +47,19 @@ def test_cycles_of_several_cores_are_those_of_all_of_them():
     assert two.cycles == pytest.approx(100.0)
 
 
-def test_without_a_packet_there_are_no_cycles_and_without_a_floor_no_net():
+def test_without_a_packet_there_are_no_cycles():
     assert Rate("x", CASES["ipv4-full"], samples=[0.0], tsc_mhz=2000.0).cycles == 0.0
-    assert Rate("x", CASES["ipv4-full"], samples=[40.0], tsc_mhz=2000.0).cycles_net is None
 
 
-def test_the_ratio_is_the_median_of_the_rounds_ratios():
-    assert replay.ratio([10.0, 20.0, 30.0], [5.0, 5.0, 30.0]) == 2.0
-    assert replay.ratio([10.0], [0.0]) is None
+def test_the_interval_of_a_median_holds_the_true_one_19_times_of_20():
+    draw = random.Random(1)
+    held = 0
+    for _ in range(1000):
+        median, low, high = replay.median95([draw.expovariate(1) for _ in range(100)])
+        held += low <= math.log(2) <= high
+        assert low <= median <= high
+    assert 940 <= held <= 980
+    assert replay.median95([2.0]) == (2.0, 2.0, 2.0) and replay.median95([]) is None
 
 
 def test_a_rate_is_steady_when_the_last_intervals_agree():
@@ -62,33 +69,45 @@ def test_a_rate_is_steady_when_the_last_intervals_agree():
     assert replay.is_steady([1.0, 40.0, 40.5, 40.1])
 
 
-def test_a_floor_that_moves_or_a_core_that_was_shared_is_a_disturbance():
-    assert not replay.disturbance([100.0, 101.0, 99.0], 0.01)
-    assert "between 80.0 and 100.0 Mpps" in replay.disturbance([100.0, 80.0, 99.0], 0.0)
-    assert "for others 30 %" in replay.disturbance([100.0, 100.0], 0.3)
-    assert replay.disturbance([0.0, 0.0], 0.0)
-
-
 class Fake:
-    """A program that reaches the given rates, in turns."""
+    """A program on a machine whose speed changes with each slice."""
 
-    def __init__(self, name: str, rates: list[float], order: list[str]):
-        self.name, self.rates, self.order, self.waited, self.tsc_mhz = name, iter(rates), order, 0.0, 2000.0
+    def __init__(self, name: str, mpps: float, said: list[str]):
+        self.name, self.mpps, self.said, self.tsc_mhz, self.held = name, mpps, said, 2000.0, True
+        self.live = SimpleNamespace(pages=self, site=SimpleNamespace(cores=[max(os.sched_getaffinity(0))]))
 
-    def measure(self, _seconds: float) -> list[float]:
-        self.order.append(self.name)
-        return [next(self.rates)] * 3
+    def measure(self, _seconds: float) -> None:
+        self.said.append(f"warm {self.name}")
+
+    def order(self, held: bool) -> None:
+        self.held = held
+
+    def slice(self) -> float:
+        assert not self.held
+        self.said.append(self.name)
+        return self.mpps * (1 + len(self.said))
 
 
-def test_programs_take_turns_and_the_floor_is_measured_around_each_round():
-    order: list[str] = []
-    floor, ours, theirs = Fake("floor", [100, 102, 104], order), Fake("ours", [40, 50],
-                                                                      order), Fake("theirs", [20, 20], order)
-    rates, floors, _ = replay.in_turns(floor, [ours, theirs], [ours, theirs], CASES["ipv4-full"], 1.0, 2)
-    assert order == ["floor", "ours", "theirs", "floor", "ours", "theirs", "floor"]
-    assert floors == [100, 102, 104] and rates[0].floor_mpps == 102
-    assert rates[0].samples == [40] * 3 + [50] * 3
-    assert rates[0].ratio == rates[1].ratio == 2.25
+def test_slices_alternate_so_that_a_machine_that_becomes_faster_favors_nobody():
+    said: list[str] = []
+    ours, theirs = Fake("ours", 40, said), Fake("theirs", 20, said)
+    allowed = os.sched_getaffinity(0)
+    rates = replay.in_turns([ours, theirs], [Rate(one.name, CASES["ipv4-full"]) for one in (ours, theirs)],
+                            200 * replay.SLICE_S)
+    assert said[:6] == ["warm ours", "warm theirs", "ours", "theirs", "theirs", "ours"]
+    assert [len(rate.samples) for rate in rates] == [200, 200] and rates[0].tsc_mhz == 2000.0
+    median, low, high = rates[1].ratio
+    assert low <= 2 <= high and median == pytest.approx(2, rel=0.01) and rates[0].ratio is None
+    assert os.sched_getaffinity(0) == allowed
+
+
+def test_only_the_time_in_which_the_core_was_the_programs_own_counts():
+    run = object.__new__(replay.Run)
+    run.live = SimpleNamespace(thaw=lambda: None, freeze=lambda: None)
+    run.passage = lambda _seconds: (0.005, 0.005, 0.003, 80_000)
+    assert run.slice() == pytest.approx(40.0)
+    run.passage = lambda _seconds: (0.005, 0.005, 0.006, 80_000)
+    assert run.slice() == 0.0
 
 
 # --- data that the driver reads and shares ---
@@ -277,13 +296,13 @@ def test_tables_of_many_routers_are_as_large_as_the_memory_allows(monkeypatch):
 # --- the command ---
 
 def test_a_row_has_what_scripts_read():
-    found = forward.row(rate(ratio=1.25, bad=0, verified=1000, routes={4: 901_899}))
-    assert {"case", "program", "ring", "mpps", "mpps_min", "mpps_max", "cycles", "cycles_net", "bad", "floor_mpps",
-            "ratio"} <= set(found)
-    assert (found["mpps"], found["mpps_min"], found["mpps_max"], found["cycles_net"],
-            found["ring"]) == (40.0, 39.0, 44.0, 30.0, 0)
+    found = forward.row(rate(ratio=(1.25, 1.24, 1.27), bad=0, verified=1000, routes={4: 901_899}))
+    assert {"case", "program", "ring", "mpps", "mpps_p25", "mpps_p75", "cycles", "slices", "bad", "ratio", "ratio_low",
+            "ratio_high"} <= set(found)
+    assert (found["mpps"], found["mpps_p25"], found["mpps_p75"], found["slices"],
+            found["ring"]) == (40.0, 39.0, 44.0, 3, 0)
     assert json.loads(json.dumps(found))["ratio"] == 1.25
-    assert forward.cells(found) == ["ipv4-full", "kamueed", "40.0", "39.0", "44.0", "50.0", "30.0", "100.0", "1.25",
+    assert forward.cells(found) == ["ipv4-full", "kamueed", "40.0", "39.0", "44.0", "50.0", "1.250", "1.240", "1.270",
                                     "0"]
 
 
@@ -293,9 +312,9 @@ def test_what_was_not_verified_has_no_number_of_bad_frames():
 
 def test_pictures_have_a_bar_for_each_program_and_case():
     rows = [forward.row(rate()), forward.row(replace_case(rate(), ring=True))]
-    mpps, net = forward.charts(rows)
+    mpps, cycles = forward.charts(rows)
     assert list(mpps.groups) == ["ipv4-full", "ipv4-full ring"] and mpps.series == {"kamueed": [40.0, 40.0]}
-    assert net.series == {"kamueed": [30.0, 30.0]}
+    assert cycles.series == {"kamueed": [50.0, 50.0]}
 
 
 def replace_case(one: Rate, **more) -> Rate:
@@ -314,7 +333,7 @@ def test_a_peer_is_a_known_name_or_a_command_line():
 
 
 @pytest.mark.parametrize("argv", [["vlan", "mix"], ["--case", "vlan", "mix"], ["vlan", "--quick", "mix"],
-                                  ["--rounds", "2", "vlan", "--case", "mix"]],
+                                  ["--seconds", "2", "vlan", "--case", "mix"]],
                          ids=" ".join)
 def test_cases_are_named_with_and_without_an_option(argv):
     given = forward.parser().parse_intermixed_args(argv)
@@ -363,11 +382,9 @@ def measured(bench, *argv: str) -> tuple[list[Rate], list[str]]:
     return rates, failed
 
 
-def test_a_disturbed_case_is_measured_once_more_and_then_given_up(monkeypatch):
-    monkeypatch.setattr(forward, "PAUSE_S", 0)
-    assert measured(Given(Disturbed("busy"), 40.0)) == ([Rate("kamueed", CASES["mix"], samples=[40.0])], [])
-    rates, failed = measured(Given(Disturbed("busy"), Disturbed("busy still")))
-    assert not rates and failed == ["mix: busy still"]
+def test_a_case_that_cannot_be_measured_is_named_with_its_reason():
+    assert measured(Given(40.0)) == ([Rate("kamueed", CASES["mix"], samples=[40.0])], [])
+    assert measured(Given(Unavailable("no l3fwd"))) == ([], ["mix: no l3fwd"])
 
 
 def test_a_case_that_quick_has_no_time_for_is_left_out():
@@ -394,10 +411,13 @@ def why_not() -> str:
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_frames_through_kamueed_are_right_and_a_planted_error_is_found():
     case = replace(CASES["mix"], table="full", ports=2, hops=6)
-    with Bench(BUILD, BUILD / "kamueed", routes=2000, huge=False,
-               force=True) as bench, bench.start(replay.kamueed(), case) as run:
+    with Bench(BUILD, BUILD / "kamueed", routes=2000, huge=False) as bench, \
+            bench.start(replay.kamueed(), case) as run:
         verdict = run.verify(0.3)
         assert verdict.frames > 1000 and verdict.faults == {}
+        assert run.slice() == 0                     # held
+        run.live.pages.order(held=False)
+        assert run.slice() > 0.1
         load = run.offer(10_000, 0.5)
         assert load.offered > 1000 and load.lost == 0
         # The neighbor behind next hop 1 says it has another MAC: kamueed believes it, the driver does not.

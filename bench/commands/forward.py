@@ -2,7 +2,7 @@
 """`kamuee bench forward`: packets per second of one core on the whole forwarding path, without a NIC.
 
 kamueed, and any other DPDK program beside it, forwards between replay ports (bench/replay), which are their own traffic
-generator; measure/replay.py starts, measures in turns and verifies. docs/features/bench-forward.md explains the
+generator; measure/replay.py starts, measures slices in turns and verifies. docs/features/bench-forward.md explains the
 columns.
 """
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import statistics
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -21,17 +22,15 @@ from kamuee.lab.errors import LabError
 from kamuee.render import Column, count, right
 from measure import machine, plot
 from measure.program import Unavailable, bench_program, daemon, must_be_built, run_command
-from measure.replay import CASES, Bench, Case, Disturbed, Program, Rate, command, kamueed, l3fwd, testpmd
+from measure.replay import CASES, Bench, Case, Program, Rate, command, kamueed, l3fwd, testpmd
 
 IDEA = ("packets per second of one core with a full table and other cases, verified, compared with testpmd, l3fwd or "
         "any DPDK program (root)")
 TABLE = (Column("Case"), Column("Program"),
-         *map(right, ("Mpps", "Min", "Max", "Cycles", "Net", "Floor", "Ratio", "Bad")))
+         *map(right, ("Mpps", "25 %", "75 %", "Cycles", "Ratio", "From", "To", "Bad")))
 QUICK = ("ipv4-full", "ipv4-default4", "ipv6-full", "ipv4-flow")
 # --quick starts no case that would not be over by then; this much for a case of a new kind
 QUICK_S, EXPECTED_S = 45.0, 8.0
-TRIES = 2                            # of a case that was disturbed
-PAUSE_S = 3.0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,13 +43,13 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--ring", action="store_true",
                        help="also run each case with packets that cycle through 1,024 descriptors, as in a NIC")
     given.add_argument("--peer", action="append", default=[], metavar="PROGRAM", type=peer,
-                       help="compare with this program in alternating rounds: testpmd, testpmd-MODE, l3fwd (lpm; fib "
+                       help="compare with this program in alternating slices: testpmd, testpmd-MODE, l3fwd (lpm; fib "
                        "for IPv6), l3fwd-lpm, l3fwd-fib, or a command line with {eal} for DPDK's options ({eal-main}: "
                             "its main lcore forwards)")
     given.add_argument("--verify", action="store_true", help="check every frame during the whole measurement (default: "
                        "for 0.2 s)")
-    given.add_argument("--rounds", type=positive, metavar="N", help="rounds (default: 5; 2 with --quick)")
-    given.add_argument("--seconds", type=float, metavar="S", help="seconds per round (default: 1; 0.5 with --quick)")
+    given.add_argument("--seconds", type=float, metavar="S",
+                       help="seconds of each program's slices (default: 4; 0.5 with --quick)")
     given.add_argument("--ports", type=positive, default=4, metavar="N", help="number of ports (default: 4)")
     given.add_argument("--cores", type=positive, default=1, metavar="N",
                        help="forwarding cores, each with a queue of every port (default: 1)")
@@ -62,7 +61,6 @@ def parser() -> argparse.ArgumentParser:
                        help="additional configuration line for kamueed, without 'set', e.g. 'fib-engine lpm'")
     given.add_argument("--no-huge", action="store_true", help="use ordinary pages, no huge pages")
     given.add_argument("--plot", metavar="FILE", help="file for a plot (PNG or SVG)")
-    given.add_argument("--force", action="store_true", help="measure even if the machine is busy")
     return given
 
 
@@ -101,14 +99,13 @@ def peer_program(text: str, case: Case) -> Program | None:
 def main(argv: list[str]) -> int:
     given = parser().parse_intermixed_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("kamuee bench forward: stopped by SIGTERM"))
-    return run_command("forward", lambda: run(given), Disturbed, LabError, RuntimeError, plot.NoPlot)
+    return run_command("forward", lambda: run(given), LabError, RuntimeError, plot.NoPlot)
 
 
 def run(given: argparse.Namespace) -> int:
     must_be_built(daemon(), bench_program("route_install"))
     say = Voice()
-    bench = Bench(daemon().parent, daemon(), prefixes=given.prefixes, huge=not given.no_huge, force=given.force,
-                  say=say)
+    bench = Bench(daemon().parent, daemon(), prefixes=given.prefixes, huge=not given.no_huge, say=say)
     failed: list[str] = []
     with bench:
         rates = [rate for case in wanted(given) for rate in measured(bench, case, given, say, failed)]
@@ -157,30 +154,14 @@ def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, fa
         programs += [found] if found else []
         if not found:
             say(f"{title(case)}: without {text}, which does not support VLANs")
-    seconds = given.seconds or (0.5 if given.quick else 1.0)
+    seconds = given.seconds or (0.5 if given.quick else 4.0)
     try:
-        return attempts(bench, programs, case, seconds, given, say)
-    except (Disturbed, Unavailable) as error:
+        return bench.compare(programs, case, seconds, verify_s=seconds if given.verify else 0.2)
+    except Unavailable as error:
         failed.append(f"{title(case)}: {error}")
         return []
     finally:
         say.longest[case.table] = max(say.longest.get(case.table, 0.0), say.passed() - begun)
-
-
-def attempts(bench: Bench, programs: Sequence[Program], case: Case, seconds: float, given: argparse.Namespace,
-             say: Voice) -> list[Rate]:
-    """A disturbed machine may be quiet a little later."""
-    rounds = given.rounds or (2 if given.quick else 5)
-    verify_s = rounds * seconds if given.verify else 0.2
-    for attempt in range(1, TRIES + 1):
-        try:
-            return bench.compare(programs, case, seconds, rounds, verify_s=verify_s)
-        except Disturbed as error:
-            if attempt == TRIES or given.quick:
-                raise
-            say(f"{error}; trying again")
-            time.sleep(PAUSE_S)
-    return []
 
 
 # --- results ---
@@ -194,32 +175,31 @@ def faults(rate: Rate) -> str:
 
 
 def row(rate: Rate) -> dict:
-    def rounded(value: float | None) -> float | None:
-        return None if value is None else round(value, 2)
-    return {"case": rate.case.name, "program": rate.program, "ring": int(rate.case.ring), "mpps": rounded(rate.mpps),
-            "mpps_min": rounded(min(rate.samples, default=0.0)), "mpps_max": rounded(max(rate.samples, default=0.0)),
-            "cycles": rounded(rate.cycles), "cycles_net": rounded(rate.cycles_net), "bad": rate.bad,
-            "verified": rate.verified,
-            "faults": rate.faults, "floor_mpps": rounded(rate.floor_mpps), "ratio": rounded(rate.ratio),
-            "routes": rate.routes, "waited": round(rate.waited, 3)}
+    low, _, high = statistics.quantiles(rate.samples) if len(rate.samples) > 1 else 3 * [rate.mpps]
+    ratio = [round(value, 3) for value in rate.ratio] if rate.ratio else 3 * [None]
+    return {"case": rate.case.name, "program": rate.program, "ring": int(rate.case.ring),
+            "mpps": round(rate.mpps, 2), "mpps_p25": round(low, 2), "mpps_p75": round(high, 2),
+            "cycles": round(rate.cycles, 2), "slices": len(rate.samples), "bad": rate.bad, "verified": rate.verified,
+            "faults": rate.faults, "ratio": ratio[0], "ratio_low": ratio[1], "ratio_high": ratio[2],
+            "routes": rate.routes}
 
 
 def cells(one: dict) -> list[str | None]:
     def number(name: str, digits: int = 1) -> str | None:
         return None if one[name] is None else f"{one[name]:.{digits}f}"
     return [f"{one['case']} ring" if one["ring"] else one["case"], one["program"],
-            *map(number, ("mpps", "mpps_min", "mpps_max", "cycles", "cycles_net", "floor_mpps")), number("ratio", 2),
-            count(one["bad"])]
+            *map(number, ("mpps", "mpps_p25", "mpps_p75", "cycles")),
+            *(number(name, 3) for name in ("ratio", "ratio_low", "ratio_high")), count(one["bad"])]
 
 
 def publish(given: argparse.Namespace, rows: list[dict]) -> None:
     if given.json:
-        print(json.dumps({"rows": rows, "machine": machine.facts(), "forced": given.force}, indent=1))
+        print(json.dumps({"rows": rows, "machine": machine.facts()}, indent=1))
     elif rows:
         print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
-        print("Cycles: TSC cycles per packet, summed over the forwarding cores. Net: without the driver's share "
-              "(Floor: testpmd io).\nRatio: kamueed relative to the program. Bad: frames that were wrong or lost, of "
-              "those checked.")
+        print("Mpps: median, and 25 % and 75 % of the slices. Cycles: TSC cycles per packet, summed over the forwarding "
+              "cores.\nRatio: of kamueed to the program in neighboring slices, median and 95 % interval. Bad: frames "
+              "that were wrong or\nlost, of those checked.")
     if given.plot and rows:
         plot.save(given.plot, charts(rows))
         print(f"plot: {given.plot}", file=sys.stderr)
@@ -234,4 +214,4 @@ def charts(rows: Sequence[dict]) -> list[plot.Bars]:
         return {program: [value[program, case][name] if (program, case) in value else None for case in cases]
                 for program in programs}
     return [plot.Bars("Forwarding, 64-byte frames", "Mpps", cases, series("mpps")),
-            plot.Bars("Cost per packet without the driver", "TSC cycles", cases, series("cycles_net"))]
+            plot.Bars("Cost per packet, with the driver", "TSC cycles", cases, series("cycles"))]

@@ -40,7 +40,7 @@ def run(ctx) -> None:
     subagent = Path(ctx.build, SUBAGENT)
     if not subagent.exists():
         raise Unavailable("kamuee-snmp is not built: apt-get install libsnmp-dev")
-    bench = Bench(ctx.build, ctx.kamueed, prefixes=ctx.prefixes(), force=True, say=ctx.say)
+    bench = Bench(ctx.build, ctx.kamueed, prefixes=ctx.prefixes(), say=ctx.say)
     with bench:
         with bench.start(kamueed(), CASES["ipv4-full"]) as router:
             daemon = router.live.daemon

@@ -25,8 +25,7 @@ STEADY_S = 2.0          # that measuring takes at most before it begins
 def run(ctx) -> None:
     case, seconds = CASES["ipv4-full"], 1.0 if ctx.quick else 3.0
     name = f"{RATE:,} changes/s"
-    # run.py has checked that the machine is quiet: force
-    bench = Bench(ctx.build, ctx.kamueed, prefixes=ctx.prefixes(), force=True, say=ctx.say)
+    bench = Bench(ctx.build, ctx.kamueed, prefixes=ctx.prefixes(), say=ctx.say)
     with bench, bench.start(kamueed(), case) as router:
         router.live.ns.ip(f"route add default via {table.hop_address(0, case.ports, 4)} dev {link(case, 0, 0)}")
         for _ in ctx.each_round():

@@ -3,11 +3,11 @@
 
 A replay port (bench/replay/net_replay.c) is a DPDK device whose receive side hands out packets as fast as the
 program takes them and whose transmit side counts, verifies and frees them. So packets per second on one core are
-the program's whole cost plus the driver's own, small and constant: the floor, measured with `testpmd io`.
+the program's whole cost plus the driver's own, which is small (peer `testpmd io`).
 
     with Bench(build, kamueed=build / "kamueed", work=Path(tmp)) as bench:
-        for rate in bench.compare([kamueed(), l3fwd("lpm")], CASES["ipv4-full"], seconds=2, rounds=5):
-            print(rate.program, rate.mpps, rate.cycles_net, rate.bad)
+        for rate in bench.compare([kamueed(), l3fwd("lpm")], CASES["ipv4-full"], seconds=4):
+            print(rate.program, rate.mpps, rate.ratio, rate.bad)
 
 or, where one program is to be put through several things,
 
@@ -16,21 +16,23 @@ or, where one program is to be put through several things,
         load = run.offer(5e6, 1.0)                                     # 5 Mpps offered in all: what was lost?
         verdict = run.verify(0.5)                                      # every frame looked at
 
-Programs that are not measured at the moment are stopped (SIGSTOP): several stay loaded, one runs.
-Root is needed (namespaces, huge pages). Errors are Unavailable (what is missing, and the remedy), Disturbed.
+All programs stay loaded and one runs: the others are stopped (SIGSTOP). `compare` gives the core to each in turns for a
+slice of a few milliseconds and divides the rates of neighboring slices, so a machine that is slow for a while slows
+both sides of a ratio. Root is needed (namespaces, huge pages). Error: Unavailable (what is missing, and the remedy).
 """
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from measure import machine
 from measure.program import Unavailable, write_table
 from measure.topology import own_namespaces
 from replay import build as builder
@@ -41,11 +43,10 @@ from replay.router import VLAN, RouterProgram
 
 INTERVAL_S = 0.1
 STEADY, STEADY_OF, STEADY_S = 0.03, 3, 2.0    # the last three intervals differ by at most 3 %; waited for at most 2 s
-FLOOR_S = 0.5
-SETTLE_S = 5.0
-FLOOR_DRIFT = 0.10                            # largest difference of the floor's measurements, of their median
+WARM_S = 0.2                                  # before the first slice
+# of a slice: the caches and the TLB are the previous program's at first
+REFILL_S, SLICE_S = 0.002, 0.005
 BUSY_SHARE = 0.5                              # of an interval that a forwarding thread must at least want its core
-WAITED = 0.05                                 # share of an interval that a pinned thread may wait for its core
 DEVARGS_MAX = 255                             # characters
 # of a route in the kernel, the RIB and the FIB together: measured, rounded up
 ROUTE_BYTES = 800
@@ -53,10 +54,6 @@ MEMORY_SHARE = 0.7
 START_TRIES, NO_MEMORY = 3, "Cannot init memory"
 SCHEDSTAT = Path("/proc/self/schedstat")      # not in every kernel
 HUGE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
-
-
-class Disturbed(Exception):
-    """The machine did something else meanwhile; the text has the details."""
 
 
 @dataclass(frozen=True)
@@ -93,20 +90,17 @@ CASES: dict[str, Case] = {case.name: case for case in (
 
 @dataclass
 class Rate:
-    """The rate that a program reached in a case, and the floor measured around it."""
+    """The rate that a program reached in a case."""
     program: str
     case: Case
-    samples: list[float] = field(default_factory=list)   # Mpps of each interval, all rounds
+    samples: list[float] = field(default_factory=list)   # Mpps of each slice
     tsc_mhz: float = 0.0
-    floor_mpps: float | None = None                      # testpmd io on the same ports, around these samples
     bad: int | None = None                               # wrong or lost frames; None: not verified
     faults: dict[str, int] = field(default_factory=dict)   # kind -> frames, only those that occurred
     verified: int = 0                                    # frames looked at
-    waited: float = 0.0                                  # largest share of an interval that the core worked for others
     routes: dict[int, int] = field(default_factory=dict)   # of the table, by family
-    # the first program's rate to this one's: median of the rounds' ratios.
-    ratio: float | None = None
-                                                         # Of the first program itself: to the second's
+    # Of the first program's rate to this one's, slice by slice: median, and the ends of its 95 % interval.
+    ratio: tuple[float, float, float] | None = None
 
     @property
     def mpps(self) -> float:
@@ -116,11 +110,6 @@ class Rate:
     def cycles(self) -> float:
         """TSC cycles a packet, the driver's own included; for several cores, of all of them together."""
         return self.tsc_mhz * self.case.cores / self.mpps if self.mpps else 0.0
-
-    @property
-    def cycles_net(self) -> float | None:
-        """Cycles less those of the floor."""
-        return self.cycles - self.tsc_mhz * self.case.cores / self.floor_mpps if self.floor_mpps else None
 
 
 @dataclass
@@ -153,7 +142,7 @@ def kamueed(*lines: str, name: str = "kamueed") -> Program:
 
 
 def testpmd(mode: str = "io") -> Program:
-    """DPDK's testpmd: io (the floor), mac, macswap."""
+    """DPDK's testpmd: io (nothing but the driver), mac, macswap."""
     return Testpmd(mode)
 
 
@@ -187,6 +176,7 @@ class Run:
 
     def __init__(self, live: Live, case: Case):
         self.live, self.case = live, case
+        self.threads = pinned_threads(live.proc.pid, live.site.cores)
         self.busy = self.waited = 0.0     # largest shares of an interval: wanted the core, and did not get it
         self.tsc_mhz = live.pages.pages[0].tsc_hz / 1e6
         live.pages.order(verify=False)
@@ -224,14 +214,26 @@ class Run:
                               "polls; a program that forwards on its main lcore takes {eal-main} instead of {eal}")
 
     def interval(self) -> float:
-        pages, of = self.live.pages, (self.live.proc.pid, self.live.site.cores)
-        times, before, since = core_times(*of), pages.counters()["tx"], time.monotonic()
-        time.sleep(INTERVAL_S)
-        sent, passed = pages.counters()["tx"] - before, time.monotonic() - since
+        passed, busy, waited, sent = self.passage(INTERVAL_S)
         self.live.alive()
-        busy, waited = shares(times, core_times(*of), passed)
-        self.busy, self.waited = max(self.busy, busy), max(self.waited, waited)
+        self.busy, self.waited = max(self.busy, busy / passed), max(self.waited, waited / passed)
         return sent / passed / 1e6
+
+    def slice(self) -> float:
+        """Mpps while the core is the program's own. Ask for a flood before the first one."""
+        self.live.thaw()
+        time.sleep(REFILL_S)
+        passed, _, waited, sent = self.passage(SLICE_S)
+        self.live.freeze()
+        return sent / (passed - waited) / 1e6 if passed > waited else 0.0
+
+    def passage(self, seconds: float) -> tuple[float, float, float, int]:
+        """Seconds that passed, in which the threads wanted their cores, and in which they waited for them; packets."""
+        before = (time.monotonic(), *core_times(self.threads), self.live.pages.counters()["tx"])
+        time.sleep(seconds)
+        after = (time.monotonic(), *core_times(self.threads), self.live.pages.counters()["tx"])
+        passed, wanted, waited, sent = (now - then for now, then in zip(after, before))
+        return passed, wanted / self.case.cores, waited / self.case.cores, sent
 
     def offer(self, packets_per_s: float, seconds: float) -> Load:
         """Offer a load, evenly over ports and queues and evenly in time; full queues (1,024) lose packets as a NIC's
@@ -302,26 +304,19 @@ def most_routes(case: Case, limit: int | None) -> int | None:
     return room if limit is None else min(room, limit)
 
 
-def core_times(pid: int, cores: Sequence[int]) -> dict[str, tuple[int, int]]:
-    """Of the threads pinned to these cores, ns: how long each ran, and how long it was ready and somebody else had the
-    core."""
-    found = {}
-    for task in Path(f"/proc/{pid}/task").glob("*"):
-        try:
-            if os.sched_getaffinity(int(task.name)) <= set(cores):
-                ran, waited = (task / "schedstat").read_text().split()[:2]
-                found[task.name] = int(ran), int(waited)
-        except OSError:
-            continue          # it ended
+def pinned_threads(pid: int, cores: Sequence[int]) -> list[Path]:
+    """The times of the threads that may run only on these cores."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*") if SCHEDSTAT.exists() else ():
+        with suppress(OSError):          # it ended
+            found += [task / "schedstat"] if os.sched_getaffinity(int(task.name)) <= set(cores) else []
     return found
 
 
-def shares(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int]],
-           seconds: float) -> tuple[float, float]:
-    """The largest shares of the time that a thread wanted the core, and that it waited for it."""
-    waits = [after[thread][1] - was[1] for thread, was in before.items() if thread in after]
-    wants = [sum(after[thread]) - sum(was) for thread, was in before.items() if thread in after]
-    return max(wants, default=0) / 1e9 / seconds, max(waits, default=0) / 1e9 / seconds
+def core_times(threads: Sequence[Path]) -> tuple[float, float]:
+    """Of all threads together, seconds: wanted a core, and was ready while somebody else had it."""
+    times = [[int(word) / 1e9 for word in thread.read_text().split()[:2]] for thread in threads if thread.exists()]
+    return sum(map(sum, times)), sum(waited for _, waited in times)
 
 
 class HugePages:
@@ -362,12 +357,12 @@ class Bench:
     """The plugin, the tables and a private place for namespaces. A context manager: all is gone afterwards."""
 
     def __init__(self, build: Path, kamueed: Path, work: Path | None = None, prefixes: Path | str | None = None,
-                 routes: int | None = None, huge: bool = True, force: bool = False, say: Callable[[str], None] = print):
+                 routes: int | None = None, huge: bool = True, say: Callable[[str], None] = print):
         """build: build directory (programs of bench/). work: a directory on tmpfs, made when there is none. prefixes:
         the full table's file, default: the one the feed finds or makes; routes: at most so many of each family. huge:
-        take huge pages for the time of the Bench. force: never Disturbed."""
+        take huge pages for the time of the Bench."""
         self.build, self.kamueed = build.resolve(), kamueed.resolve()
-        self.force, self.say, self.limit = force, say, routes
+        self.say, self.limit = say, routes
         self.work_given, self.prefixes_given, self.huge_wanted = work, prefixes, huge
         self.tables: dict[tuple, tuple[Path, dict[int, int]]] = {}
         self.serial = 0
@@ -391,10 +386,6 @@ class Bench:
             raise Unavailable("needs root for network namespaces and huge pages: sudo")
         if len(os.sched_getaffinity(0)) < 2:
             raise Unavailable("needs two cores: one forwards, the other does everything else")
-        if not shutil.which("dpdk-testpmd"):
-            raise Unavailable("dpdk-testpmd is not installed (it measures the driver's share): apt-get install "
-                              "dpdk-dev")
-        machine.must_be_quiet(self.force)
 
     # --- tables ---
 
@@ -450,25 +441,16 @@ class Bench:
                     pages=pages, cores=cores[-case.cores:], main_core=cores[0], prefixes=prefixes, routes=routes,
                     huge=self.huge.reserve, say=self.say)
 
-    def run(self, program: Program, case: Case, seconds: float = 2.0, verify_s: float = 0.0) -> Rate:
-        """One program alone between two measurements of the floor. Disturbed when these differ by more than 10 %."""
-        return self.compare([program], case, seconds, 1, verify_s)[0]
-
-    def compare(self, programs: Sequence[Program], case: Case, seconds: float = 2.0, rounds: int = 3,
+    def compare(self, programs: Sequence[Program], case: Case, seconds: float = 2.0,
                 verify_s: float = 0.0) -> list[Rate]:
-        """Programs in turns, `rounds` times, the floor before and after each round; a Rate for each, in their order.
-        Ratios are those of the first program to each other, round by round. Afterwards every frame is looked at for
-        verify_s seconds."""
+        """Programs in turns, until each has been measured for so long; a Rate for each, in their order. Afterwards
+        every frame is looked at for verify_s seconds."""
         runs: list[Run] = []
         try:
-            for program in [testpmd("io"), *programs]:
+            for program in programs:
                 runs.append(self.start(program, case))
-            if not self.force:
-                # the kernel frees the tables of the case before in the background
-                machine.settle(patience_s=SETTLE_S)
-            rates, floors, waited = in_turns(runs[0], runs[1:], programs, case, seconds, rounds)
-            self.check_quiet(case, floors, max(waited, max(rate.waited for rate in rates)))
-            for run, program, rate in zip(runs[1:], programs, rates):
+            rates = in_turns(runs, [Rate(program.name, case) for program in programs], seconds)
+            for run, program, rate in zip(runs, programs, rates):
                 rate.routes = run.live.site.routes
                 if verify_s and program.routes:
                     note_verdict(rate, run.verify(verify_s))
@@ -477,50 +459,44 @@ class Bench:
             for run in reversed(runs):
                 run.stop()
 
-    def check_quiet(self, case: Case, floors: Sequence[float], waited: float) -> None:
-        text = disturbance(floors, waited)
-        if text and not self.force:
-            raise Disturbed(f"{case.name}: {text}")
-        if text:
-            self.say(f"warning: {case.name}: {text}")
+
+def in_turns(runs: Sequence[Run], rates: list[Rate], seconds: float) -> list[Rate]:
+    """Fills in the rates of the runs. Each turn has the reverse order of the one before: what changes steadily does not
+    favor a program."""
+    turn = list(zip(runs, rates))
+    for run, rate in turn:
+        run.measure(WARM_S)
+        run.live.pages.order(held=False)
+        rate.tsc_mhz = run.tsc_mhz
+    with on_other_cores(runs[0].live.site.cores):
+        for _ in range(max(1, round(seconds / SLICE_S))):
+            for run, rate in turn:
+                rate.samples.append(run.slice())
+            turn.reverse()
+    for rate in rates[1:]:
+        rate.ratio = median95([our / their for our, their in zip(rates[0].samples, rate.samples) if their])
+    return rates
 
 
-def in_turns(floor: Run, runs: Sequence[Run], programs: Sequence[Program], case: Case, seconds: float,
-             rounds: int) -> tuple[list[Rate], list[float], float]:
-    """The rates, the floor before, between and after the rounds, and what its core lost meanwhile."""
-    rates = [Rate(program.name, case, tsc_mhz=floor.tsc_mhz) for program in programs]
-    medians: list[list[float]] = [[] for _ in programs]
-    floors = [statistics.median(floor.measure(FLOOR_S))]
-    for _ in range(rounds):
-        for run, rate, median in zip(runs, rates, medians):
-            samples = run.measure(seconds)
-            rate.samples += samples
-            rate.waited = max(rate.waited, run.waited)
-            median.append(statistics.median(samples))
-        floors.append(statistics.median(floor.measure(FLOOR_S)))
-    for rate, median in zip(rates, medians):
-        rate.floor_mpps = statistics.median(floors)
-        if rate is not rates[0]:
-            rate.ratio = ratio(medians[0], median)
-    if len(rates) > 1:
-        rates[0].ratio = rates[1].ratio
-    return rates, floors, floor.waited
+@contextmanager
+def on_other_cores(cores: Sequence[int]) -> Iterator[None]:
+    """Keeps this process off these cores."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, allowed - set(cores))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
-def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
-    """Median of the rounds' own ratios: a disturbance in a round affects both."""
-    each = [our / their for our, their in zip(ours, theirs) if their]
-    return statistics.median(each) if each else None
-
-
-def disturbance(floors: Sequence[float], waited: float) -> str:
-    """A reason against the measurement; "" if there is none."""
-    middle = statistics.median(floors)
-    if not middle or max(floors) - min(floors) > FLOOR_DRIFT * middle:
-        return f"the floor was between {min(floors):.1f} and {max(floors):.1f} Mpps: something else used the machine"
-    if waited > WAITED:
-        return f"the forwarding core worked for others {100 * waited:.0f} % of an interval"
-    return ""
+def median95(values: Sequence[float]) -> tuple[float, float, float] | None:
+    """The median, and the ends of its 95 % interval: those of the ranks between which the median of all possible values
+    lies with that probability, whatever their distribution."""
+    each, n = sorted(values), len(values)
+    if not each:
+        return None
+    low = max(0, math.floor(n / 2 - 0.98 * math.sqrt(n)) - 1)
+    return statistics.median(each), each[low], each[n - 1 - low]
 
 
 def note_verdict(rate: Rate, verdict: Verdict) -> None:

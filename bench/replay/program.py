@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
@@ -118,6 +119,8 @@ class Testpmd(Program):
 
     def argv(self, site: Site) -> list[str]:
         queues = len(site.cores)
+        if not shutil.which("dpdk-testpmd"):
+            raise Unavailable("dpdk-testpmd is not installed: apt-get install dpdk-dev")
         return ["dpdk-testpmd", *site.eal(MEMORY_MIB["testpmd"]), "--", f"--forward-mode={self.mode}", "--auto-start",
                 f"--nb-cores={queues}", f"--rxq={queues}", f"--txq={queues}", "--rxd=1024", "--txd=1024",
                 f"--total-num-mbufs={8192 + len(site.devargs) * queues * 2500}", "--stats-period=3600"]

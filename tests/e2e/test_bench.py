@@ -67,7 +67,7 @@ def test_lookups_are_compared_with_the_fastest_peer_of_this_cpu(kamueed, prefixe
 @pytest.mark.parametrize("simd, words", [
     ("avx2", ("acl", "--quick", "--sets", "acl:4:1000,fw:6:1000", "--no-forward")),
     ("avx2", ("queue", "--quick")),
-    ("avx2", ("forward", "ipv4-default4", "ipv6-full", "--quick", "--force")),
+    ("avx2", ("forward", "ipv4-default4", "ipv6-full", "--quick")),
     ("none", ("throughput", "--quick", "--force")),
     ("none", ("paper", "kamuee0-rcu", "--quick", "--force")),
 ], ids=lambda value: value if isinstance(value, str) else value[0])
