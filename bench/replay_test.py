@@ -330,6 +330,7 @@ def test_a_peer_is_a_known_name_or_a_command_line():
     assert forward.peer_program("l3fwd", CASES["ipv4-full"]).name == "l3fwd lpm"
     assert forward.peer_program("l3fwd", CASES["vlan"]) is None
     assert forward.peer_program("testpmd", CASES["vlan"]).name == "testpmd macswap"
+    assert forward.peer_program(forward.peer("old/kamueed"), CASES["vlan"]).binary == Path("old/kamueed").resolve()
 
 
 @pytest.mark.parametrize("argv", [["vlan", "mix"], ["--case", "vlan", "mix"], ["vlan", "--quick", "mix"],

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from kamuee import render
 from kamuee.context import terminal_width
@@ -44,8 +45,8 @@ def parser() -> argparse.ArgumentParser:
                        help="also run each case with packets that cycle through 1,024 descriptors, as in a NIC")
     given.add_argument("--peer", action="append", default=[], metavar="PROGRAM", type=peer,
                        help="compare with this program in alternating slices: testpmd, testpmd-MODE, l3fwd (lpm; fib "
-                       "for IPv6), l3fwd-lpm, l3fwd-fib, or a command line with {eal} for DPDK's options ({eal-main}: "
-                            "its main lcore forwards)")
+                       "for IPv6), l3fwd-lpm, l3fwd-fib, the path of another build's kamueed, or a command line with "
+                       "{eal} for DPDK's options ({eal-main}: its main lcore forwards)")
     given.add_argument("--verify", action="store_true", help="check every frame during the whole measurement (default: "
                        "for 0.2 s)")
     given.add_argument("--seconds", type=float, metavar="S",
@@ -78,17 +79,19 @@ def positive(text: str) -> int:
 
 def peer(text: str) -> str:
     known = ["l3fwd", "l3fwd-lpm", "l3fwd-fib", "testpmd", *(f"testpmd-{mode}" for mode in ("io", "mac", "macswap"))]
-    if text not in known and "{eal" not in text:
-        raise argparse.ArgumentTypeError(f"'{text}': expected {', '.join(known)}, or a command line with {{eal}} for "
-                                         "DPDK's options")
+    if text not in known and "{eal" not in text and Path(text).name != "kamueed":
+        raise argparse.ArgumentTypeError(f"'{text}': expected {', '.join(known)}, the path of a kamueed, or a command "
+                                         "line with {eal} for DPDK's options")
     return text
 
 
-def peer_program(text: str, case: Case) -> Program | None:
-    """The program of --peer, for this case; None if it cannot do it."""
+def peer_program(text: str, case: Case, lines: Sequence[str] = ()) -> Program | None:
+    """The program of --peer, for this case; None if it cannot do it. lines: of every kamueed."""
     name, _, how = text.partition("-")
     if "{eal" in text:
         return command(text)
+    if Path(text).name == "kamueed":
+        return kamueed(*lines, name=text, binary=Path(text).resolve())
     if name == "testpmd":
         return testpmd(how or "macswap")
     if case.vlan:
@@ -148,9 +151,10 @@ def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, fa
     if given.quick and begun + say.longest.get(case.table, EXPECTED_S) > QUICK_S:
         say(f"{title(case)}: skipped with --quick, takes too long")
         return []
-    programs = [kamueed(*(f"set {line}" for line in given.lines))]
+    lines = [f"set {line}" for line in given.lines]
+    programs = [kamueed(*lines)]
     for text in given.peer:
-        found = peer_program(text, case)
+        found = peer_program(text, case, lines)
         programs += [found] if found else []
         if not found:
             say(f"{title(case)}: without {text}, which does not support VLANs")

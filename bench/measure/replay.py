@@ -136,9 +136,10 @@ class Verdict:
         return sum(self.faults.values())
 
 
-def kamueed(*lines: str, name: str = "kamueed") -> Program:
-    """The router of the build under test. lines: further configuration, e.g. "set fib-engine dir24_8"."""
-    return RouterProgram(lines, name)
+def kamueed(*lines: str, name: str = "kamueed", binary: Path | None = None) -> Program:
+    """The router of the build under test, or of another one. lines: further configuration, e.g. "set fib-engine
+    dir24_8"."""
+    return RouterProgram(lines, name, binary)
 
 
 def testpmd(mode: str = "io") -> Program:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
@@ -122,10 +124,11 @@ def configuration(site: Site, vrs: dict[str, Namespace], more: tuple[str, ...]) 
 class RouterProgram(Program):
     routes = True
 
-    def __init__(self, lines: tuple[str, ...], name: str):
-        self.lines, self.name = lines, name
+    def __init__(self, lines: tuple[str, ...], name: str, binary: Path | None = None):
+        self.lines, self.name, self.binary = lines, name, binary
 
     def start(self, site: Site) -> Live:
+        site = replace(site, kamueed=self.binary or site.kamueed)
         must_be_built(site.kamueed)
         router = Router(self.name, site, self.lines)
         try:
