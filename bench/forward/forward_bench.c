@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forward_bench.c - measures TSC cycles of a packet from rx to tx
 //
-//     forward_bench [--prefixes FILE] [--routes N] [--rounds 21] [--only TEXT | --acl] [--tunnel]
+//     forward_bench [--prefixes FILE] [--routes N] [--rounds 41] [--only TEXT | --acl] [--tunnel]
 //                   [--queue] [--sets] [--quick] [--json]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
 //              --polls 2000
@@ -16,10 +16,11 @@
 //
 // The product's forwarder, with tables written as by its managers, between ports in memory
 // (lib/port_memory.h): a full table, 64 next hops on four ports, 64-byte frames. Cases take turns
-// within each round, so that a slow hour of the machine slows all of them. "harness" sends packets
-// straight from rx to tx: the cost included in all others; a forwarder's own share is the
-// difference, round by round. Tunnel frames are longer and have their own harness: on a real
-// machine a NIC writes them, not the core. "minimal" is the yardstick of peer.c.
+// within each round, in slices of a few milliseconds. "harness" sends packets straight from rx to
+// tx: the cost included in all others. Each slice of a case follows one of its harness, and the
+// forwarder's own share ("net") is their difference, so that a slow phase of the machine hits both.
+// Tunnel frames are longer and have their own harness: on a real machine a NIC writes them, not the
+// core. "minimal" is the yardstick of peer.c.
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <stdio.h>
@@ -80,8 +81,8 @@ static struct forwarder *forwarder;
 static const char *prefixes, *routes = "full"; // file; table_make()'s name
 static const char *only = "";                  // text in the names of the cases to run
 static bool lists_only, tunnel_only, queue_only, all_sets, json;
-static unsigned sampler;                           // watch
-static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
+static unsigned sampler;                          // watch
+static unsigned rounds = 41, slice_ms = 3, polls; // polls: 0 = by time
 
 struct test {
     char *name;
@@ -98,7 +99,7 @@ struct test {
     const struct lanes *lanes; // NULL, POPTRIE_KERNEL_AUTO: automatic choice
     enum poptrie_kernel kernel;
     uint8_t *line;
-    double cycles[ROUNDS_MAX];
+    double cycles[ROUNDS_MAX], base[ROUNDS_MAX]; // base: of its harness, just before
 };
 
 enum { HARNESS, HARNESS_TUNNEL, HARNESSES }; // the first tests
@@ -459,7 +460,7 @@ static void samples_read(void)
 
 static double cycles_per_packet(const struct test *t)
 {
-    double end = (double)rte_get_tsc_hz() / 1000 * round_ms, start, now;
+    double end = (double)rte_get_tsc_hz() / 1000 * slice_ms, start, now;
     uint64_t packets = 0, end_of_warm;
 
     lists_bind(t);
@@ -481,7 +482,8 @@ static double cycles_per_packet(const struct test *t)
         (void)t->poll();
     // CPU shares of virtual routers (budget.h) are adjusted every ms, so the last test affects the
     // next.
-    for (end_of_warm = rte_rdtsc() + rte_get_tsc_hz() / 200; !polls && rte_rdtsc() < end_of_warm;)
+    end_of_warm = rte_rdtsc() + (t->poll == forward_poll && !polls ? rte_get_tsc_hz() / 200 : 0);
+    while (rte_rdtsc() < end_of_warm)
         (void)t->poll();
     uint64_t sent = port_lines_sent;
     start = now = cycles_used();
@@ -509,27 +511,32 @@ static double cycles_per_packet(const struct test *t)
     return (now - start) / (double)packets;
 }
 
-// Net cycles: each round less the harness in the same round.
+static void measure(struct test *t, unsigned round)
+{
+    t->base[round] = cycles_per_packet(&tests[t->tunnels ? HARNESS_TUNNEL : HARNESS]);
+    t->cycles[round] = cycles_per_packet(t);
+}
+
 static void net_of(const struct test *t, double net[ROUNDS_MAX])
 {
     for (unsigned r = 0; r < rounds; r++)
-        net[r] = t->cycles[r] - tests[t->tunnels ? HARNESS_TUNNEL : HARNESS].cycles[r];
+        net[r] = t->cycles[r] - t->base[r];
 }
 
 static void people_report(void)
 {
     double ghz = (double)rte_get_tsc_hz() / 1e9;
 
-    printf("%-80s %8s %8s %8s %8s %8s\n", "TSC cycles a packet", "median", "min", "max", "net",
-           "Mpps");
+    printf("%-80s %8s %8s %8s %8s %8s\n", "TSC cycles a packet (from, to: 95 % interval of net)",
+           "median", "net", "from", "to", "Mpps");
     for (const struct test *t = tests; t < tests + n_tests; t++) {
-        double net[ROUNDS_MAX], median = stat_median(t->cycles, rounds);
+        double net[ROUNDS_MAX], ends[2], median = stat_median(t->cycles, rounds);
         if (t->skip)
             continue;
         net_of(t, net);
-        printf("%-80s %8.1f %8.1f %8.1f %8.1f %8.1f\n", t->name, median,
-               stat_quantile(t->cycles, rounds, 0), stat_quantile(t->cycles, rounds, 1),
-               stat_median(net, rounds), ghz * 1e3 / median);
+        stat_median_interval(net, rounds, ends);
+        printf("%-80s %8.1f %8.1f %8.1f %8.1f %8.1f\n", t->name, median, stat_median(net, rounds),
+               ends[0], ends[1], ghz * 1e3 / median);
     }
 }
 
@@ -583,7 +590,7 @@ static bool test_wanted(const struct test *t)
 
 static void quick_set(const char *unused)
 {
-    rounds = 7;
+    rounds = 15;
 }
 
 static const struct bench_option options[] = {OPTION_TEXT("prefixes", &prefixes),
@@ -680,7 +687,7 @@ int main(int argc, char **argv)
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned i = 0; i < n_tests; i++)
             if (!tests[i].skip)
-                tests[i].cycles[r] = cycles_per_packet(&tests[i]);
+                measure(&tests[i], r);
     json ? programs_report() : people_report();
     return 0;
 }

@@ -34,6 +34,14 @@ double stat_median(const double *v, unsigned n)
     return stat_quantile(v, n, 0.5);
 }
 
+void stat_median_interval(const double *v, unsigned n, double ends[2])
+{
+    double away = n ? (0.98 * sqrt(n) + 1) / n : 0; // of the ranks from the middle one
+
+    ends[0] = stat_quantile(v, n, fmax(0, 0.5 - away));
+    ends[1] = stat_quantile(v, n, fmin(1, 0.5 + away));
+}
+
 double stat_ratio(const double *a, const double *b, unsigned n)
 {
     double ratio[ROUNDS_MAX];
