@@ -136,6 +136,27 @@ INLINE void append_packets(struct burst *b, unsigned at, __mmask8 k, struct pack
         store_dwords(b->dst4 + at, p.dst);
 }
 
+// Loads flags and lengths of eight mbufs; by loads, all with one load of each.
+INLINE void mbuf_columns(__mmask8 live, struct rte_mbuf *const *mbuf, __m512i *flags, __m512i *all,
+                         __m512i *first)
+{
+    if (LANES_BY_LOADS && live == LANES_ALL) {
+        __m512i c[4];
+        columns(live, mbuf, offsetof(struct rte_mbuf, ol_flags), c);
+        *flags = c[0];
+        *all = _mm512_srli_epi64(c[1], 32);
+        *first = _mm512_and_si512(c[2], ALL(0xffff));
+        return;
+    }
+    __m512i size = column(live, mbuf, offsetof(struct rte_mbuf, pkt_len));
+    *flags = column(live, mbuf, offsetof(struct rte_mbuf, ol_flags));
+    *all = _mm512_and_si512(size, ALL(0xffffffff));
+    *first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
+}
+_Static_assert(offsetof(struct rte_mbuf, pkt_len) == offsetof(struct rte_mbuf, ol_flags) + 12 &&
+                   offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, ol_flags) + 16,
+               "mbuf_columns");
+
 // Of plain packets: bits of their interfaces' first words that are set in any, and in every one;
 // their lengths.
 struct totals {
@@ -152,10 +173,8 @@ INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
     __m512i c[4], word = untagged;
     columns(live, frame, l2 - 2, c); // the last one is used only for IPv6
     __m512i type = c[0], ip6 = c[1], end = c[2];
-    __m512i size = column(live, mbuf, offsetof(struct rte_mbuf, pkt_len)),
-            flags = column(live, mbuf, offsetof(struct rte_mbuf, ol_flags));
-    __m512i all = _mm512_and_si512(size, ALL(0xffffffff)),
-            first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
+    __m512i flags, all, first;
+    mbuf_columns(live, mbuf, &flags, &all, &first);
     p->pkt = _mm512_loadu_si512(mbuf);
     p->ip = _mm512_add_epi64(_mm512_loadu_si512(frame), ALL(l2));
     p->size = all;
